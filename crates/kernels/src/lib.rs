@@ -1,1 +1,3 @@
 //! Placeholder.
+mod lane;
+mod math;

@@ -1,0 +1,293 @@
+"""Minimax polynomials of the trigonometric and special functions.
+
+Run: `python trig_special.py [NAME...]`. Prints each polynomial as a Rust constant (lowest power first) together with
+the largest relative error of the approximation in units of 2^-53, measured with the rounded coefficients and exact
+arithmetic. The files in `src/math/` carry exactly these constants.
+
+The fit is Remez's exchange in 80-digit arithmetic. Errors are relative to the FUNCTION that the polynomial serves: a
+weight says how much of an error in the polynomial arrives in the function.
+"""
+
+import sys
+
+from mpmath import mp, mpf
+
+mp.dps = 80
+
+
+def chebyshev_nodes(low, high, count):
+    """Extrema of the Chebyshev polynomial of degree `count - 1`, mapped to [low, high]."""
+    return [(low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * i / (count - 1)) for i in range(count)]
+
+
+def value(coefficients, x):
+    """The polynomial at x."""
+    total = mpf(0)
+    for c in reversed(coefficients):
+        total = total * x + c
+    return total
+
+
+def remez(function, weight, low, high, degree, rounds=12):
+    """The polynomial whose weighted error is smallest on [low, high], and that error."""
+    count = degree + 2
+    low, high = mpf(low), mpf(high)
+    # Inner points only: weights may vanish, and functions may be 0/0, at the ends.
+    margin = (high - low) * mpf(10) ** -9
+    points = chebyshev_nodes(low + margin, high - margin, count)
+    fine = chebyshev_nodes(low + margin, high - margin, 24 * count)
+    exact = [(x, function(x), weight(x)) for x in fine]
+    middle, half = (low + high) / 2, (high - low) / 2
+    coefficients = None
+    for _ in range(rounds):
+        # Solve in the scaled variable, where the powers stay comparable.
+        rows = mp.matrix(count, count)
+        right = mp.matrix(count, 1)
+        for i, x in enumerate(points):
+            s = (x - middle) / half
+            for j in range(degree + 1):
+                rows[i, j] = s**j
+            rows[i, degree + 1] = (-1) ** i / weight(x)
+            right[i] = function(x)
+        solution = mp.lu_solve(rows, right)
+        scaled = [solution[j] for j in range(degree + 1)]
+        errors = [(f - value(scaled, (x - middle) / half)) * w for x, f, w in exact]
+        # One extremum per run of equal sign.
+        runs, best = [], 0
+        for i in range(1, len(fine)):
+            if (errors[i] > 0) != (errors[i - 1] > 0):
+                runs.append(best)
+                best = i
+            elif abs(errors[i]) > abs(errors[best]):
+                best = i
+        runs.append(best)
+        while len(runs) > count:
+            runs.pop(0 if abs(errors[runs[0]]) < abs(errors[runs[-1]]) else -1)
+        coefficients = scaled
+        if len(runs) < count:
+            break
+        spread = [abs(errors[i]) for i in runs]
+        points = [fine[i] for i in runs]
+        if max(spread) < min(spread) * mpf("1.02"):
+            break
+    return expand(coefficients, middle, half)
+
+
+def expand(scaled, middle, half):
+    """Coefficients in x of a polynomial in (x - middle) / half."""
+    result = [mpf(0)] * len(scaled)
+    power = [mpf(1)]
+    for c in scaled:
+        for i, p in enumerate(power):
+            result[i] += c * p
+        power = [mpf(0)] + [p / half for p in power]
+        for i in range(len(power) - 1):
+            power[i] -= power[i + 1] * middle
+    return result
+
+
+def split(x):
+    """The nearest double and the nearest double of what it misses."""
+    high = float(x)
+    return high, float(x - mpf(high))
+
+
+def fit(name, function, weight, low, high, degree, pairs=0):
+    """Fits, rounds, measures and prints one constant; the first `pairs` coefficients also get a low word."""
+    coefficients = remez(function, weight, low, high, degree)
+    rounded = [float(c) for c in coefficients]
+    lows = [split(c)[1] for c in coefficients[:pairs]]
+    served = [mpf(r) + (mpf(lows[i]) if i < pairs else 0) for i, r in enumerate(rounded)]
+    low, high = mpf(low), mpf(high)
+    margin = (high - low) * mpf(10) ** -9
+    worst = max(
+        abs((function(x) - value(served, x)) * weight(x)) for x in chebyshev_nodes(low + margin, high - margin, 400)
+    )
+    print(f"// {name}: {mp.nstr(worst * 2**53, 3)} * 2^-53")
+    print(f"const {name}: [f64; {len(rounded)}] = [")
+    for r in rounded:
+        print(f"    {r!r},")
+    print("];")
+    for i, l in enumerate(lows):
+        print(f"const {name}_LOW_{i}: f64 = {l!r};")
+    sys.stdout.flush()
+
+
+def pair(name, x):
+    """Prints a constant as a double-word."""
+    high, low = split(x)
+    print(f"const {name}: (f64, f64) = ({high!r}, {low!r});")
+
+
+def sin_cos():
+    # sin x = x + x^3 S(x^2), cos x = 1 - x^2/2 + x^4 C(x^2) for |x| <= pi/4, a little more for the rounding of the multiple.
+    edge = (mp.pi / 4 * mpf("1.0001")) ** 2
+
+    def s(z):
+        x = mp.sqrt(z)
+        return (mp.sin(x) / x - 1) / z
+
+    def c(z):
+        return (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2
+
+    fit("SIN", s, lambda z: z * mp.sqrt(z) / mp.sin(mp.sqrt(z)), 0, edge, 5)
+    fit("COS", c, lambda z: z**2 / mp.cos(mp.sqrt(z)), 0, edge, 5)
+    # For f32, evaluated in f64.
+    fit("SIN_SHORT", s, lambda z: z * mp.sqrt(z) / mp.sin(mp.sqrt(z)), 0, edge, 3)
+    fit("COS_SHORT", c, lambda z: z**2 / mp.cos(mp.sqrt(z)), 0, edge, 3)
+    rest = mp.pi / 2
+    for i in range(3):
+        part = float(rest)
+        print(f"const HALF_PI_{i}: f64 = {part!r};")
+        rest -= mpf(part)
+    print(f"const TWO_OVER_PI: f64 = {float(2 / mp.pi)!r};")
+    pair("PI", mp.pi)
+
+
+def atan():
+    # atan x = x + x^3 A(x^2) for |x| <= tan(pi/8).
+    edge = mp.tan(mp.pi / 8) ** 2 * mpf("1.0001")
+
+    def a(z):
+        x = mp.sqrt(z)
+        return (mp.atan(x) / x - 1) / z
+
+    fit("ATAN", a, lambda z: z * mp.sqrt(z) / mp.atan(mp.sqrt(z)), 0, edge, 11)
+
+
+def asin():
+    # asin x = x + x^3 R(x^2) for |x| <= 1/2.
+    def r(z):
+        x = mp.sqrt(z)
+        return (mp.asin(x) / x - 1) / z
+
+    fit("ASIN", r, lambda z: z * mp.sqrt(z) / mp.asin(mp.sqrt(z)), 0, mpf(1) / 4, 11)
+
+
+def erf():
+    # erf x = x (c + x^2 P(x^2)) for |x| <= 1: the constant is coefficient 0.
+    def e(z):
+        x = mp.sqrt(z)
+        return mp.erf(x) / x
+
+    fit("ERF", e, lambda z: 1 / e(z), 0, 1, 12, pairs=1)
+    pair("TWO_OVER_SQRT_PI", 2 / mp.sqrt(mp.pi))
+
+
+ERFC_FROM = mpf("0.46875")
+ERFC_SHIFT = mpf(4)
+
+
+def erfc():
+    # (1 + 2x) exp(x^2) erfc(x) for x in [0.46875, 28] as a polynomial in q = (x - 4) / (x + 4).
+    def f(q):
+        x = ERFC_SHIFT * (1 + q) / (1 - q)
+        return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
+
+    def at(x):
+        return (x - ERFC_SHIFT) / (x + ERFC_SHIFT)
+
+    for degree in (21,):
+        fit(f"ERFCX_{degree}", f, lambda q: 1 / f(q), at(ERFC_FROM), at(mpf(28)), degree, pairs=3)
+
+
+def erfinv():
+    # erfinv(x) / x as a polynomial in w = -log(1 - x^2) below W, in sqrt(w) above.
+    def from_w(w):
+        # x close to 1: solve erfc(y) = 1 - x with Newton from an asymptotic start.
+        if w == 0:
+            return mp.sqrt(mp.pi) / 2
+        one_minus_square = mp.exp(-w)
+        x = mp.sqrt(1 - one_minus_square)
+        complement = one_minus_square / (1 + x)
+        y = mp.sqrt(w) * mpf("0.85") if w > 1 else x * mp.sqrt(mp.pi) / 2
+        for _ in range(60):
+            if complement < mpf("0.1"):
+                # Newton on the logarithm converges from anywhere in the tail.
+                e = mp.erfc(y)
+                step = (mp.log(e) - mp.log(complement)) * e / (2 / mp.sqrt(mp.pi) * mp.exp(-y * y))
+            else:
+                step = (mp.erfc(y) - complement) / (2 / mp.sqrt(mp.pi) * mp.exp(-y * y))
+            y += step
+            if abs(step) < abs(y) * mpf(10) ** -75:
+                break
+        return y / x
+
+    def centre(s):
+        return from_w(s + 3)
+
+    def tail(at):
+        return lambda s: from_w((s + at) ** 2)
+
+    for degree in (21, 22, 23):
+        fit(f"ERFINV_CENTRE_{degree}", centre, lambda s: 1 / centre(s), -3, 3, degree, pairs=3)
+    near, far = mpf("3.25"), mpf(5)
+    for degree in (15, 17, 19):
+        fit(f"ERFINV_NEAR_{degree}", tail(near), lambda s: 1 / tail(near)(s), mp.sqrt(6) - near - mpf("0.001"), mpf("0.8"), degree, pairs=3)
+    for degree in (15, 17, 19):
+        fit(f"ERFINV_FAR_{degree}", tail(far), lambda s: 1 / tail(far)(s), mpf("-1"), mpf("1.02"), degree, pairs=3)
+
+
+def lgamma():
+    # lgamma(t) = (t - 1) (t - 2) G(t - 3/2) for t in [1, 2].
+    def g(v):
+        t = v + mpf(3) / 2
+        return mp.loggamma(t) / ((t - 1) * (t - 2))
+
+    for degree in (20, 21, 22):
+        fit(f"LGAMMA_{degree}", g, lambda v: 1 / g(v), -0.5, 0.5, degree, pairs=2)
+    # lgamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + T(1/x^2) / x for x >= 8.
+
+    def t(z):
+        x = 1 / mp.sqrt(z)
+        return (mp.loggamma(x) - (x - mpf(1) / 2) * mp.log(x) + x - mp.log(2 * mp.pi) / 2) * x
+
+    for degree in (7,):
+        fit(f"STIRLING_{degree}", t, lambda z: mp.sqrt(z) / mp.loggamma(1 / mp.sqrt(z)), 0, mpf(1) / 64, degree, pairs=1)
+    pair("HALF_LOG_TWO_PI", mp.log(2 * mp.pi) / 2)
+    pair("LOG_PI", mp.log(mp.pi))
+
+
+def digamma():
+    # digamma(t) = (t - root) D(t - 3/2) for t in [1, 2].
+    root = mp.findroot(mp.digamma, mpf("1.4616321449683623"))
+
+    def d(v):
+        x = v + mpf(3) / 2
+        if abs(x - root) < mpf(10) ** -30:
+            return mp.psi(1, root)
+        return mp.digamma(x) / (x - root)
+
+    for degree in (19, 20, 21):
+        fit(f"DIGAMMA_{degree}", d, lambda v: 1 / d(v), -0.5, 0.5, degree, pairs=2)
+    high, low = split(root)
+    print(f"const ROOT: [f64; 3] = [{high!r}, {low!r}, {float(root - mpf(high) - mpf(low))!r}];")
+    # digamma(x) = log x - 1/(2x) - T(1/x^2) / x^2 for x >= 8.
+
+    def t(z):
+        x = 1 / mp.sqrt(z)
+        return (mp.log(x) - 1 / (2 * x) - mp.digamma(x)) * x * x
+
+    for degree in (7,):
+        fit(f"DIGAMMA_TAIL_{degree}", t, lambda z: z / mp.digamma(1 / mp.sqrt(z)), 0, mpf(1) / 64, degree)
+
+
+def i0():
+    # I0(x) = 1 + z P(z), z = x^2 / 4 below the limit; exp(x) / sqrt(x) Q(1/x) above.
+    def p(z):
+        return (mp.besseli(0, 2 * mp.sqrt(z)) - 1) / z
+
+    for limit, degree in ((12, 21),):
+        fit(f"I0_{limit}_{degree}", p, lambda z: z / mp.besseli(0, 2 * mp.sqrt(z)), 0, mpf(limit) ** 2 / 4, degree)
+
+    def q(v):
+        x = 1 / v
+        return mp.besseli(0, x) * mp.exp(-x) * mp.sqrt(x)
+
+    for limit, degree in ((12, 17),):
+        fit(f"I0_ASYMPTOTIC_{limit}_{degree}", q, lambda v: 1 / q(v), mpf(1) / 720, mpf(1) / limit, degree, pairs=1)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or ["sin_cos", "atan", "asin", "erf", "erfc", "erfinv", "lgamma", "digamma", "i0"]:
+        globals()[name]()

@@ -1,0 +1,320 @@
+//! Owns the lane: the few operations on "one register of floats" that the mathematical functions are written in,
+//! and the one-element lane, `f32` and `f64` themselves.
+//!
+//! Every operation here is exact or correctly rounded, so a function written in them gives the same bits on every
+//! lane: adding a lane (16 `f32` of AVX-512, 4 of NEON) is a matter of speed alone. There are no table look-ups, no
+//! horizontal operations and no reciprocal estimates, because those differ between instruction sets.
+//!
+//! Deliberately unknown here: memory, tiles, tails, and which functions exist.
+
+use std::num::Wrapping;
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
+
+/// What a number format looks like: the type of one element of a lane.
+pub(crate) trait Element: Copy + PartialOrd + 'static {
+    /// Stored bits of the significand: 23 or 52.
+    const SIGNIFICAND: usize;
+    /// The biased exponent of 1: 127 or 1023.
+    const BIAS: u64;
+    /// 1.5 · 2^SIGNIFICAND: adding it leaves no fraction bits, and the integer in the low bits.
+    const ROUNDER: Self;
+    const INFINITY: Self;
+    const NAN: Self;
+    /// The smallest normal number.
+    const MIN_POSITIVE: Self;
+    /// The distance from 1 to the next number.
+    const EPSILON: Self;
+
+    /// `x` rounded to this format.
+    fn from_f64(x: f64) -> Self;
+}
+
+/// One truth value per element of a lane.
+pub(crate) trait Mask:
+    Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
+{
+    /// Whether the condition holds for some element. Only for skipping work that no element would select: a result
+    /// may not depend on it, or the lanes would disagree.
+    fn any(self) -> bool;
+}
+
+/// Unsigned integers as wide as the elements of a lane. `+` and `-` wrap, `>>` shifts zeros in, and shift counts are
+/// smaller than the width.
+pub(crate) trait Bits:
+    Copy
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + BitAnd<Output = Self>
+    + BitOr<Output = Self>
+    + BitXor<Output = Self>
+    + Not<Output = Self>
+    + Shl<usize, Output = Self>
+    + Shr<usize, Output = Self>
+{
+    type Mask: Mask;
+
+    /// The low bits of `x` in every element.
+    fn splat(x: u64) -> Self;
+    fn eq(self, other: Self) -> Self::Mask;
+    /// `self < other`, both read as two's complement.
+    fn signed_lt(self, other: Self) -> Self::Mask;
+    /// `yes` where the mask holds, `no` elsewhere.
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+}
+
+/// A register of IEEE 754 numbers. The operators round to nearest even, each on its own: nothing is contracted.
+///
+/// Implementations mark every method `#[inline(always)]`, and so do the functions written over them: a body compiled
+/// on its own would not have the instruction set of its caller.
+pub(crate) trait Lane:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+{
+    type Elem: Element;
+    type Mask: Mask;
+    type Bits: Bits<Mask = Self::Mask>;
+    /// As many elements in `f64`, for bodies that compute `f32` there and round once; `f64` lanes are their own.
+    type Wide: Lane<Elem = f64, Wide = Self::Wide>;
+
+    fn splat(x: Self::Elem) -> Self;
+    /// Exact for `f32`.
+    fn widen(self) -> Self::Wide;
+    /// Rounds to nearest even, subnormals and overflow included.
+    fn narrow(x: Self::Wide) -> Self;
+    fn to_bits(self) -> Self::Bits;
+    fn from_bits(bits: Self::Bits) -> Self;
+
+    /// `self * a + b`, rounded once.
+    fn mul_add(self, a: Self, b: Self) -> Self;
+    /// Correctly rounded; NaN below zero, `-0` for `-0`.
+    fn sqrt(self) -> Self;
+    /// The nearest integer, ties to even; keeps the sign of zero.
+    fn round_ties_even(self) -> Self;
+    /// Clears the sign bit, also of NaN.
+    fn abs(self) -> Self;
+    /// `if self < other { self } else { other }`, hence `other` when either is NaN and when both are zeros.
+    fn min(self, other: Self) -> Self;
+    /// `if self > other { self } else { other }`, hence `other` when either is NaN and when both are zeros.
+    fn max(self, other: Self) -> Self;
+
+    /// Ordered comparisons: false when either side is NaN.
+    fn lt(self, other: Self) -> Self::Mask;
+    fn le(self, other: Self) -> Self::Mask;
+    fn eq(self, other: Self) -> Self::Mask;
+    /// `yes` where the mask holds, `no` elsewhere; the other side's value, NaN included, leaves no trace.
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+
+    /// The number `x`, rounded to the element type if it must be.
+    #[inline(always)]
+    fn num(x: f64) -> Self {
+        Self::splat(Self::Elem::from_f64(x))
+    }
+
+    #[inline(always)]
+    fn gt(self, other: Self) -> Self::Mask {
+        other.lt(self)
+    }
+
+    #[inline(always)]
+    fn ge(self, other: Self) -> Self::Mask {
+        other.le(self)
+    }
+
+    #[inline(always)]
+    fn is_nan(self) -> Self::Mask {
+        !self.eq(self)
+    }
+
+    #[inline(always)]
+    fn is_finite(self) -> Self::Mask {
+        self.abs().lt(Self::splat(Self::Elem::INFINITY))
+    }
+
+    /// The sign bit alone: the bits of `0` or `-0`.
+    #[inline(always)]
+    fn sign_bit(self) -> Self::Bits {
+        self.to_bits() & Self::num(-0.0).to_bits()
+    }
+
+    /// Whether the sign bit is set, also of zeros and NaN.
+    #[inline(always)]
+    fn is_negative(self) -> Self::Mask {
+        self.to_bits().signed_lt(Self::Bits::splat(0))
+    }
+
+    /// Flips the sign where `sign` is negative: exact, unlike a multiplication also for NaN.
+    #[inline(always)]
+    fn mul_sign(self, sign: Self) -> Self {
+        Self::from_bits(self.to_bits() ^ sign.sign_bit())
+    }
+
+    /// The magnitude of `self` with the sign of `sign`.
+    #[inline(always)]
+    fn copysign(self, sign: Self) -> Self {
+        self.abs().mul_sign(sign)
+    }
+
+    /// An integral value as a two's complement integer. `|self| <= 2^(SIGNIFICAND - 1)`.
+    #[inline(always)]
+    fn to_int(self) -> Self::Bits {
+        let rounder = Self::splat(Self::Elem::ROUNDER);
+        (self + rounder).to_bits() - rounder.to_bits()
+    }
+
+    /// A two's complement integer as a float. `|i| <= 2^(SIGNIFICAND - 1)`.
+    #[inline(always)]
+    fn from_int(i: Self::Bits) -> Self {
+        let rounder = Self::splat(Self::Elem::ROUNDER);
+        Self::from_bits(i + rounder.to_bits()) - rounder
+    }
+
+    /// 2^n for an integral `n` from `1 - BIAS` to `BIAS`.
+    #[inline(always)]
+    fn exp2_int(n: Self) -> Self {
+        // The shift drops every bit of the rounder, whose low 9 (12) bits are zero.
+        let biased = (n + Self::splat(Self::Elem::ROUNDER)).to_bits() + Self::Bits::splat(Self::Elem::BIAS);
+        Self::from_bits(biased << Self::Elem::SIGNIFICAND)
+    }
+
+    /// `self · 2^n`, rounded once, subnormal results and overflow included. `n` is integral, at most `2 · BIAS - 2` in
+    /// magnitude, and `self · 2^(n/2)` must not be subnormal.
+    #[inline(always)]
+    fn ldexp(self, n: Self) -> Self {
+        let half = (n * Self::num(0.5)).round_ties_even();
+        self * Self::exp2_int(half) * Self::exp2_int(n - half)
+    }
+}
+
+impl Mask for bool {
+    #[inline(always)]
+    fn any(self) -> bool {
+        self
+    }
+}
+
+macro_rules! one_element {
+    ($float:ident, $bits:ident, $int:ident, rounder: $rounder:expr) => {
+        impl Element for $float {
+            const SIGNIFICAND: usize = $float::MANTISSA_DIGITS as usize - 1;
+            const BIAS: u64 = $float::MAX_EXP as u64 - 1;
+            const ROUNDER: Self = $rounder;
+            const INFINITY: Self = $float::INFINITY;
+            const NAN: Self = $float::NAN;
+            const MIN_POSITIVE: Self = $float::MIN_POSITIVE;
+            const EPSILON: Self = $float::EPSILON;
+
+            #[inline(always)]
+            fn from_f64(x: f64) -> Self {
+                x as $float
+            }
+        }
+
+        impl Bits for Wrapping<$bits> {
+            type Mask = bool;
+
+            #[inline(always)]
+            fn splat(x: u64) -> Self {
+                Wrapping(x as $bits)
+            }
+
+            #[inline(always)]
+            fn eq(self, other: Self) -> bool {
+                self.0 == other.0
+            }
+
+            #[inline(always)]
+            fn signed_lt(self, other: Self) -> bool {
+                (self.0 as $int) < (other.0 as $int)
+            }
+
+            #[inline(always)]
+            fn select(mask: bool, yes: Self, no: Self) -> Self {
+                if mask { yes } else { no }
+            }
+        }
+
+        impl Lane for $float {
+            type Elem = $float;
+            type Mask = bool;
+            type Bits = Wrapping<$bits>;
+            type Wide = f64;
+
+            #[inline(always)]
+            fn splat(x: $float) -> Self {
+                x
+            }
+
+            #[inline(always)]
+            fn widen(self) -> f64 {
+                self as f64
+            }
+
+            #[inline(always)]
+            fn narrow(x: f64) -> Self {
+                x as $float
+            }
+
+            #[inline(always)]
+            fn to_bits(self) -> Self::Bits {
+                Wrapping($float::to_bits(self))
+            }
+
+            #[inline(always)]
+            fn from_bits(bits: Self::Bits) -> Self {
+                $float::from_bits(bits.0)
+            }
+
+            #[inline(always)]
+            fn mul_add(self, a: Self, b: Self) -> Self {
+                $float::mul_add(self, a, b)
+            }
+
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                $float::sqrt(self)
+            }
+
+            #[inline(always)]
+            fn round_ties_even(self) -> Self {
+                $float::round_ties_even(self)
+            }
+
+            #[inline(always)]
+            fn abs(self) -> Self {
+                $float::abs(self)
+            }
+
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                if self < other { self } else { other }
+            }
+
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                if self > other { self } else { other }
+            }
+
+            #[inline(always)]
+            fn lt(self, other: Self) -> bool {
+                self < other
+            }
+
+            #[inline(always)]
+            fn le(self, other: Self) -> bool {
+                self <= other
+            }
+
+            #[inline(always)]
+            fn eq(self, other: Self) -> bool {
+                self == other
+            }
+
+            #[inline(always)]
+            fn select(mask: bool, yes: Self, no: Self) -> Self {
+                if mask { yes } else { no }
+            }
+        }
+    };
+}
+
+one_element!(f32, u32, i32, rounder: 12_582_912.0);
+one_element!(f64, u64, i64, rounder: 6_755_399_441_055_744.0);

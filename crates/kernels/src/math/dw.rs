@@ -1,0 +1,144 @@
+//! Owns double-word arithmetic: numbers held as an unevaluated sum of two floats, twice the working precision.
+//!
+//! The algorithms are the classical ones (Dekker 1971, Knuth, and Joldes, Muller and Popescu 2017, "Tight and rigorous
+//! error bounds for basic building blocks of double-word arithmetic"); a product's error comes from a fused
+//! multiply-add. Infinities and NaN are not handled: callers select around them.
+
+use std::ops::{Add, Mul, Neg, Sub};
+
+use crate::lane::Lane;
+
+/// The sum `hi + lo`, with `hi` equal to that sum rounded.
+#[derive(Clone, Copy)]
+pub(super) struct Dw<V> {
+    pub(super) hi: V,
+    pub(super) lo: V,
+}
+
+/// `a + b` exactly.
+#[inline(always)]
+pub(super) fn two_sum<V: Lane>(a: V, b: V) -> Dw<V> {
+    let hi = a + b;
+    let b_part = hi - a;
+    Dw { hi, lo: (a - (hi - b_part)) + (b - b_part) }
+}
+
+/// `a + b` exactly, if `|a| >= |b|` or `a` is zero or a multiple of `b`'s last place.
+#[inline(always)]
+pub(super) fn fast_two_sum<V: Lane>(a: V, b: V) -> Dw<V> {
+    let hi = a + b;
+    Dw { hi, lo: b - (hi - a) }
+}
+
+/// `a · b` exactly, unless the low part is subnormal.
+#[inline(always)]
+pub(super) fn two_prod<V: Lane>(a: V, b: V) -> Dw<V> {
+    let hi = a * b;
+    Dw { hi, lo: a.mul_add(b, -hi) }
+}
+
+impl<V: Lane> Dw<V> {
+    /// A constant given as its two parts.
+    #[inline(always)]
+    pub(super) fn splat((hi, lo): (V::Elem, V::Elem)) -> Self {
+        Dw { hi: V::splat(hi), lo: V::splat(lo) }
+    }
+
+    /// The nearest single float.
+    #[inline(always)]
+    pub(super) fn round(self) -> V {
+        self.hi + self.lo
+    }
+
+    /// Multiplies by a power of two.
+    #[inline(always)]
+    pub(super) fn scale(self, factor: V) -> Self {
+        Dw { hi: self.hi * factor, lo: self.lo * factor }
+    }
+
+    /// `self / other`; the relative error is a few units in the last place of the low part.
+    #[inline(always)]
+    pub(super) fn div(self, other: Self) -> Self {
+        let reciprocal = V::num(1.0) / other.hi;
+        let hi = self.hi * reciprocal;
+        let rest = hi.mul_add(-other.hi, self.hi) + hi.mul_add(-other.lo, self.lo);
+        fast_two_sum(hi, rest * reciprocal)
+    }
+
+    /// `yes` where the mask holds, `no` elsewhere.
+    #[inline(always)]
+    pub(super) fn select(mask: V::Mask, yes: Self, no: Self) -> Self {
+        Dw { hi: V::select(mask, yes.hi, no.hi), lo: V::select(mask, yes.lo, no.lo) }
+    }
+}
+
+impl<V: Lane> From<V> for Dw<V> {
+    #[inline(always)]
+    fn from(x: V) -> Self {
+        Dw { hi: x, lo: V::num(0.0) }
+    }
+}
+
+impl<V: Lane> Add for Dw<V> {
+    type Output = Self;
+
+    /// Accurate also when the high parts cancel.
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        let s = two_sum(self.hi, other.hi);
+        let t = two_sum(self.lo, other.lo);
+        let s = fast_two_sum(s.hi, s.lo + t.hi);
+        fast_two_sum(s.hi, s.lo + t.lo)
+    }
+}
+
+impl<V: Lane> Sub for Dw<V> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        self + -other
+    }
+}
+
+impl<V: Lane> Neg for Dw<V> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Dw { hi: -self.hi, lo: -self.lo }
+    }
+}
+
+impl<V: Lane> Mul for Dw<V> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        let p = two_prod(self.hi, other.hi);
+        let cross = self.lo.mul_add(other.hi, self.hi * other.lo);
+        fast_two_sum(p.hi, p.lo + cross)
+    }
+}
+
+/// `self + b` for a single float: cheaper than widening it.
+impl<V: Lane> Add<V> for Dw<V> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn add(self, b: V) -> Self {
+        let s = two_sum(self.hi, b);
+        fast_two_sum(s.hi, s.lo + self.lo)
+    }
+}
+
+/// `self · b` for a single float: cheaper than widening it.
+impl<V: Lane> Mul<V> for Dw<V> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn mul(self, b: V) -> Self {
+        let p = two_prod(self.hi, b);
+        fast_two_sum(p.hi, self.lo.mul_add(b, p.lo))
+    }
+}

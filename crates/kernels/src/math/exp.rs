@@ -1,0 +1,160 @@
+//! Owns the exponential kernel and the functions next to it: `exp`, `exp2`, `expm1`.
+//!
+//! The constants come from `coefficients/exp.py`.
+
+use super::dw::{Dw, fast_two_sum, two_prod};
+use super::{Real, clamp, poly};
+use crate::lane::{Element, Lane};
+
+/// What the exponential functions need to know about an element type.
+pub(crate) trait Constants: Element {
+    const LOG2_E: Self;
+    /// ln 2 in two parts, the first with so many zero bits at its end that every exponent multiplies it exactly.
+    const LN2_SPLIT: (Self, Self);
+    /// ln 2 as a double word.
+    const LN2: (Self, Self);
+    /// (e^r - 1 - r - r²/2) / r³ for |r| <= ln(2)/2.
+    const EXPM1: &'static [Self];
+    /// e^x rounds to 0 below the first and to infinity above the second.
+    const EXP_RANGE: (f64, f64);
+    /// The same for 2^x.
+    const EXP2_RANGE: (f64, f64);
+
+    fn exp<V: Lane<Elem = Self>>(x: V) -> V;
+    fn exp2<V: Lane<Elem = Self>>(x: V) -> V;
+}
+
+/// An exponential as `2^n · (1 + p)`, `p` being accurate relative to itself: no digits are lost near e^0.
+#[derive(Clone, Copy)]
+pub(super) struct Exponential<V> {
+    pub(super) n: V,
+    pub(super) p: Dw<V>,
+}
+
+impl<V: Real> Exponential<V> {
+    /// e^x for `x` in the exponent range.
+    #[inline(always)]
+    pub(super) fn of(x: Dw<V>) -> Self {
+        let n = (x.hi * V::splat(V::Elem::LOG2_E)).round_ties_even();
+        let (ln2_hi, ln2_lo) = V::Elem::LN2_SPLIT;
+        // The first step is exact; the second one's rounding error goes to the low part.
+        let r = n.mul_add(-V::splat(ln2_hi), x.hi);
+        let t = n * V::splat(ln2_lo);
+        let r = fast_two_sum(r, -t);
+        Exponential { n, p: expm1_near_0(fast_two_sum(r.hi, r.lo + x.lo)) }
+    }
+
+    /// 2^x for `x` in the exponent range.
+    #[inline(always)]
+    pub(super) fn of_base_2(x: V) -> Self {
+        let n = x.round_ties_even();
+        Exponential { n, p: expm1_near_0(Dw::splat(V::Elem::LN2) * (x - n)) }
+    }
+
+    /// `1 + p`.
+    #[inline(always)]
+    pub(super) fn significand(self) -> Dw<V> {
+        let s = fast_two_sum(V::num(1.0), self.p.hi);
+        fast_two_sum(s.hi, s.lo + self.p.lo)
+    }
+}
+
+/// e^r - 1 for |r| <= ln(2)/2, with a relative error near 2^-58 (2^-29 in `f32`).
+#[inline(always)]
+fn expm1_near_0<V: Real>(r: Dw<V>) -> Dw<V> {
+    let half = V::num(0.5);
+    let square = two_prod(r.hi, r.hi);
+    let cubic = square.hi * r.hi * poly(r.hi, V::Elem::EXPM1);
+    let s = fast_two_sum(r.hi, square.hi * half);
+    let small = square.lo.mul_add(half, r.lo.mul_add(r.hi, r.lo)) + cubic;
+    fast_two_sum(s.hi, s.lo + small)
+}
+
+/// e^x.
+#[inline(always)]
+pub(crate) fn exp<V: Real>(x: V) -> V {
+    V::Elem::exp(x)
+}
+
+/// 2^x.
+#[inline(always)]
+pub(crate) fn exp2<V: Real>(x: V) -> V {
+    V::Elem::exp2(x)
+}
+
+/// e^x - 1 without the cancellation near 0.
+#[inline(always)]
+pub(crate) fn expm1<V: Real>(x: V) -> V {
+    let (one, enough) = (V::num(1.0), V::num(64.0));
+    let (_, top) = V::Elem::EXP_RANGE;
+    let e = Exponential::of(clamp(x, -64.0, top).into());
+    // 2^n · ((1 - 2^-n) + p); beyond 2^64 the subtrahend is lost in the rounding anyway.
+    let s = e.p + (one - V::exp2_int(-enough.min(e.n)));
+    // Keeps -0, and the subnormal numbers, whose squares the kernel cannot hold.
+    let tiny = x.abs().lt(V::splat(V::Elem::EPSILON) * V::num(0.25));
+    V::select(tiny, x, s.round().ldexp(e.n))
+}
+
+impl Constants for f32 {
+    const LOG2_E: f32 = std::f32::consts::LOG2_E;
+    const LN2_SPLIT: (f32, f32) = (0.69314575, 1.4286068e-6);
+    const LN2: (f32, f32) = (std::f32::consts::LN_2, -1.9046542e-9);
+    const EXPM1: &'static [f32] = &[0.16666667, 0.041666485, 0.008333205, 0.0013933112, 0.00019947135];
+    const EXP_RANGE: (f64, f64) = (-104.0, 89.0);
+    const EXP2_RANGE: (f64, f64) = (-151.0, 128.0);
+
+    #[inline(always)]
+    fn exp<V: Lane<Elem = f32>>(x: V) -> V {
+        let (bottom, top) = Self::EXP_RANGE;
+        let x = clamp(x, bottom, top);
+        let n = (x * V::splat(Self::LOG2_E)).round_ties_even();
+        let (ln2_hi, ln2_lo) = Self::LN2_SPLIT;
+        let r = n.mul_add(-V::splat(ln2_lo), n.mul_add(-V::splat(ln2_hi), x));
+        // e^r itself: a double word would cost twice as much and gain 0.2 ULP.
+        poly(r, &[1.0, 1.0, 0.49999994, 0.1666652, 0.041668274, 0.008368876, 0.0013820427]).ldexp(n)
+    }
+
+    #[inline(always)]
+    fn exp2<V: Lane<Elem = f32>>(x: V) -> V {
+        let (bottom, top) = Self::EXP2_RANGE;
+        let x = clamp(x, bottom, top);
+        let n = x.round_ties_even();
+        let p =
+            poly(x - n, &[1.0, 0.6931472, 0.24022648, 0.055503596, 0.0096185, 0.0013390977, 0.00015328692]);
+        p.ldexp(n)
+    }
+}
+
+impl Constants for f64 {
+    const LOG2_E: f64 = std::f64::consts::LOG2_E;
+    const LN2_SPLIT: (f64, f64) = (0.6931471805598903, 5.497923018708371e-14);
+    const LN2: (f64, f64) = (std::f64::consts::LN_2, 2.3190468138462996e-17);
+    const EXPM1: &'static [f64] = &[
+        0.16666666666666677,
+        0.04166666666666669,
+        0.008333333333321343,
+        0.0013888888888868851,
+        0.00019841269887005433,
+        2.4801587358760467e-5,
+        2.7557243196178317e-6,
+        2.755724332436593e-7,
+        2.510942928507348e-8,
+        2.0924444913643002e-9,
+    ];
+    const EXP_RANGE: (f64, f64) = (-746.0, 710.0);
+    const EXP2_RANGE: (f64, f64) = (-1076.0, 1024.0);
+
+    #[inline(always)]
+    fn exp<V: Lane<Elem = f64>>(x: V) -> V {
+        let (bottom, top) = Self::EXP_RANGE;
+        let e = Exponential::of(clamp(x, bottom, top).into());
+        e.significand().round().ldexp(e.n)
+    }
+
+    #[inline(always)]
+    fn exp2<V: Lane<Elem = f64>>(x: V) -> V {
+        let (bottom, top) = Self::EXP2_RANGE;
+        let e = Exponential::of_base_2(clamp(x, bottom, top));
+        e.significand().round().ldexp(e.n)
+    }
+}
