@@ -1,0 +1,187 @@
+//! Owns the inverse trigonometric functions: `asin`, `acos`, `atan`, `atan2`, and the two conversions of angles.
+//!
+//! Everything is computed in `f64` with the leading terms as double words, and rounded once. The constants come from
+//! `coefficients/trig_special.py`.
+
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
+
+use super::dw::{Dw, fast_two_sum, two_sum};
+use super::poly;
+use super::trig::PI;
+use crate::lane::Lane;
+
+/// What π/2 as an `f64` misses.
+const HALF_PI_LOW: f64 = 6.123233995736766e-17;
+
+/// atan x = x + x³ · ATAN(x²) for |x| <= tan(π/8).
+const ATAN: [f64; 12] = [
+    -0.33333333333333326,
+    0.19999999999997647,
+    -0.14285714285385634,
+    0.11111111088048965,
+    -0.09090908140499335,
+    0.07692282680104047,
+    -0.066662257639584,
+    0.05877013542868807,
+    -0.05218359836627712,
+    0.04503400029054077,
+    -0.033471654034395844,
+    0.015192935385755547,
+];
+/// tan(π/8) and tan(3π/8): the borders between the angles that are measured from 0, π/4 and π/2.
+const BORDERS: (f64, f64) = (0.41421356237309503, 2.414213562373095);
+
+/// asin x = x + x³ · ASIN(x²) for |x| <= 1/2.
+const ASIN: [f64; 12] = [
+    0.16666666666665408,
+    0.07500000000336952,
+    0.0446428568283648,
+    0.030381959135749464,
+    0.022371758076767383,
+    0.017359704375936084,
+    0.01388523937634063,
+    0.01216918483724207,
+    0.006528096939058938,
+    0.019527916656440596,
+    -0.01622368352667229,
+    0.03191186632306687,
+];
+
+/// asin of the argument if it is at most 1/2, asin √((1 - x)/2) otherwise, which is half the angle from π/2.
+struct Arc<W: Lane> {
+    /// Whether the angle is the second kind.
+    halved: W::Mask,
+    /// The leading term, and the rest of the sum.
+    root: W,
+    rest: W,
+}
+
+impl<W: Lane<Elem = f64>> Arc<W> {
+    #[inline(always)]
+    fn of(size: W) -> Self {
+        let half = W::num(0.5);
+        let halved = size.gt(half);
+        let z = W::select(halved, W::num(-0.5).mul_add(size, half), size * size);
+        let root = W::select(halved, z.sqrt(), size);
+        // What the rounding of the square root left; at 1 the root is 0, and nothing.
+        let left = root.mul_add(-root, z) * (half / root);
+        let left = W::select(halved & z.gt(W::num(0.0)), left, W::num(0.0));
+        let rest = (root * z).mul_add(poly(z, &ASIN), left.mul_add(z * half, left));
+        Arc { halved, root, rest }
+    }
+
+    /// `scale` times the sum, and a constant.
+    #[inline(always)]
+    fn from(&self, constant: (f64, f64), scale: f64) -> W {
+        let scale = W::num(scale);
+        let s = fast_two_sum(W::splat(constant.0), self.root * scale);
+        s.hi + self.rest.mul_add(scale, s.lo + W::splat(constant.1))
+    }
+}
+
+/// asin x, NaN outside [-1, 1].
+#[inline(always)]
+pub(crate) fn asin<V: Lane>(x: V) -> V {
+    let x = x.widen();
+    let arc = Arc::of(x.abs());
+    let large = arc.from((FRAC_PI_2, HALF_PI_LOW), -2.0);
+    V::narrow(Lane::select(arc.halved, large, arc.root + arc.rest).mul_sign(x))
+}
+
+/// acos x, NaN outside [-1, 1].
+#[inline(always)]
+pub(crate) fn acos<V: Lane>(x: V) -> V {
+    let x = x.widen();
+    let arc = Arc::of(x.abs());
+    let negative = x.is_negative();
+    let quarter = (FRAC_PI_2, HALF_PI_LOW);
+    let near = Lane::select(negative, arc.from(quarter, 1.0), arc.from(quarter, -1.0));
+    let two = Lane::num(2.0);
+    let far = Lane::select(negative, arc.from(PI, -2.0), (arc.root + arc.rest) * two);
+    V::narrow(Lane::select(arc.halved, far, near))
+}
+
+/// The angle in [0, π/2] whose tangent is `n / d`, as a double word; neither is negative, and the larger one is far from
+/// overflow and underflow.
+#[inline(always)]
+fn first_quadrant<W: Lane<Elem = f64>>(n: W, d: W) -> Dw<W> {
+    let diagonal = n.gt(d * W::num(BORDERS.0));
+    let steep = n.gt(d * W::num(BORDERS.1));
+    let numerator = Dw::select(steep, (-d).into(), Dw::select(diagonal, two_sum(n, -d), n.into()));
+    let denominator = Dw::select(steep, n.into(), Dw::select(diagonal, two_sum(n, d), d.into()));
+    let zero = W::num(0.0);
+    let base = W::select(steep, W::num(FRAC_PI_2), W::select(diagonal, W::num(FRAC_PI_4), zero));
+    let base_low = W::select(
+        steep,
+        W::num(HALF_PI_LOW),
+        W::select(diagonal, W::num(HALF_PI_LOW / 2.0), zero),
+    );
+    let q = numerator.div(denominator);
+    let z = q.hi * q.hi;
+    let rest = (q.hi * z).mul_add(poly(z, &ATAN), q.lo.mul_add(-z, q.lo));
+    let s = two_sum(base, q.hi);
+    fast_two_sum(s.hi, s.lo + (base_low + rest))
+}
+
+/// atan x.
+#[inline(always)]
+pub(crate) fn atan<V: Lane>(x: V) -> V {
+    let x = x.widen();
+    // Beyond 2^100 the angle is π/2 to the last bit.
+    let angle = first_quadrant(x.abs().min(Lane::num(1.2676506002282294e30)), Lane::num(1.0));
+    V::narrow(Lane::select(x.is_nan(), x, angle.hi.mul_sign(x)))
+}
+
+/// The angle of the point (x, y), in [-π, π].
+#[inline(always)]
+pub(crate) fn atan2<V: Lane>(y: V, x: V) -> V {
+    let (y, x) = (y.widen(), x.widen());
+    V::narrow(angle_of(y, x))
+}
+
+#[inline(always)]
+fn angle_of<W: Lane<Elem = f64>>(y: W, x: W) -> W {
+    let (zero, one) = (W::num(0.0), W::num(1.0));
+    let (n, d) = (y.abs(), x.abs());
+    // Only the quotient counts: infinities become 1 beside finite 0, and 0 / 0 becomes 0 / 1.
+    let infinity = W::num(f64::INFINITY);
+    let (n_infinite, d_infinite) = (n.eq(infinity), d.eq(infinity));
+    let infinite = n_infinite | d_infinite;
+    let n = W::select(infinite, W::select(n_infinite, one, zero), n);
+    let d = W::select(infinite, W::select(d_infinite, one, zero), d);
+    let d = W::select(n.eq(zero) & d.eq(zero), one, d);
+    // 2^600 brings every extreme pair into the middle.
+    let (up, down) = (W::num(4.149515568880993e180), W::num(2.409919865102884e-181));
+    let largest = n.max(d);
+    let small = largest.lt(down);
+    let large = largest.gt(up);
+    let scale = W::select(small, up, W::select(large, down, one));
+    let angle = first_quadrant(n * scale, d * scale);
+    // The scaled quotient may have lost bits of a tiny numerator, the plain one has not.
+    let tiny = n.lt(d * W::num(f64::EPSILON * f64::EPSILON));
+    let front = W::select(tiny, n / d, angle.hi);
+    let pi = Dw::<W>::splat(PI);
+    let behind = fast_two_sum(pi.hi, -angle.hi);
+    let behind = behind.hi + (behind.lo + (pi.lo - angle.lo));
+    let result = W::select(x.is_negative(), behind, front).mul_sign(y);
+    W::select(x.is_nan() | y.is_nan(), x + y, result)
+}
+
+/// Multiplies by a constant of two positive words, so that infinity does not meet its negative.
+#[inline(always)]
+fn convert<V: Lane>(x: V, (hi, lo): (f64, f64)) -> V {
+    let x = x.widen();
+    V::narrow(x.mul_add(Lane::num(hi), x * Lane::num(lo)))
+}
+
+/// Degrees to radians: x · π/180.
+#[inline(always)]
+pub(crate) fn deg2rad<V: Lane>(x: V) -> V {
+    convert(x, (0.017453292519943295, 2.9486522708701687e-19))
+}
+
+/// Radians to degrees: x · 180/π.
+#[inline(always)]
+pub(crate) fn rad2deg<V: Lane>(x: V) -> V {
+    convert(x, (57.295779513082316, 5.117577790543373e-15))
+}

@@ -1,0 +1,230 @@
+//! Owns sine, cosine, tangent and `sinc`, and the reduction of their arguments to an eighth of a turn.
+//!
+//! Everything is computed in `f64`, for `f32` with shorter polynomials, and rounded once. The constants come from
+//! `coefficients/trig_special.py`.
+
+use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
+use super::poly;
+use crate::lane::{Bits, Element, Lane, Mask};
+
+/// π/2 as three words.
+const HALF_PI: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123233995736766e-17, -1.4973849048591698e-33];
+/// π as a double word.
+pub(super) const PI: (f64, f64) = (std::f64::consts::PI, 1.2246467991473532e-16);
+/// 1/π as a double word.
+pub(super) const FRAC_1_PI: (f64, f64) = (std::f64::consts::FRAC_1_PI, -1.9678676675182486e-17);
+
+/// sin x = x + x³ · SIN(x²).
+const SIN: [f64; 6] = [
+    -0.1666666666666663,
+    0.008333333333322118,
+    -0.00019841269829586603,
+    2.755731361957913e-06,
+    -2.5050747374751565e-08,
+    1.589620261271233e-10,
+];
+/// cos x = 1 - x²/2 + x⁴ · COS(x²).
+const COS: [f64; 6] = [
+    0.041666666666666595,
+    -0.001388888888887305,
+    2.4801587288845378e-05,
+    -2.755731417720551e-07,
+    2.087570053459464e-09,
+    -1.135851975723724e-11,
+];
+/// The same, as much as `f32` needs.
+const SIN_SHORT: [f64; 4] = [-0.16666666640819316, 0.008333329305489145, -0.00019839312032028078, 2.7181166525424557e-06];
+const COS_SHORT: [f64; 4] = [0.04166666661945838, -0.0013888883496847072, 2.4799459259473154e-05, -2.720567864963899e-07];
+
+/// From here on the multiple of π/2 has too many bits for three words.
+const HUGE: f64 = 1_073_741_824.0;
+/// 2^200: keeps the last words of 2/π away from the subnormal numbers.
+const HUGE_SCALE: f64 = 1.6069380442589903e60;
+/// 2/π · 2^200 to the last bit that the largest `f64` can bring before the point, and 100 more.
+const FRAC_2_PI: [f64; 22] = [
+    1.0230085319449648e+60,
+    -6.324482842004551e+43,
+    -3.4457367704158925e+27,
+    258831565310.31793,
+    -5.014535626267144e-06,
+    9.117811236248668e-23,
+    -5.037369145632017e-39,
+    -1.2264945888709022e-55,
+    4.1009408480626873e-72,
+    -3.717045330974261e-89,
+    -1.2673846491349446e-105,
+    8.700169335005081e-122,
+    2.0058290641750436e-138,
+    -2.1577480916209722e-156,
+    -6.799058443450071e-173,
+    1.7633572788609285e-189,
+    7.565765484993056e-207,
+    -3.467277254380248e-223,
+    -3.014658147279026e-240,
+    -1.7606681983174652e-257,
+    -9.331587619471956e-274,
+    1.2780914982458864e-291,
+];
+
+/// An angle as a number of quarter turns, modulo 4 in its last bits, and a rest of at most an eighth.
+#[derive(Clone, Copy)]
+struct Angle<W: Lane> {
+    quarters: W::Bits,
+    rest: Dw<W>,
+}
+
+impl<W: Lane<Elem = f64>> Angle<W> {
+    /// The angle `x >= 0` in radians.
+    #[inline(always)]
+    fn of(x: W) -> Self {
+        let k = (x * W::num(std::f64::consts::FRAC_2_PI)).round_ties_even();
+        // Exact: the difference is a multiple of 2^-52, or of the last place of x, and smaller than 1.
+        let difference = k.mul_add(-W::splat(HALF_PI[0]), x);
+        let product = two_prod(k, W::splat(HALF_PI[1]));
+        let s = two_sum(difference, -product.hi);
+        let low = k.mul_add(-W::splat(HALF_PI[2]), s.lo - product.lo);
+        let near = Angle { quarters: k.to_int(), rest: fast_two_sum(s.hi, low) };
+        let huge = x.ge(W::splat(HUGE));
+        if huge.any() { Self::select(huge, Self::of_huge(x), near) } else { near }
+    }
+
+    /// The angle `x >= HUGE`, by multiplication with as many bits of 2/π as it takes (Payne and Hanek 1983): whole
+    /// turns are dropped from every partial product before the sum, which makes the sum exact to 150 bits.
+    #[inline(always)]
+    fn of_huge(x: W) -> Self {
+        let x = x * W::num(HUGE_SCALE.recip());
+        let four = W::num(4.0);
+        let zero = W::num(0.0);
+        let (mut a, mut b, mut c) = (zero, zero, zero);
+        for word in FRAC_2_PI {
+            let product = two_prod(x, W::splat(word));
+            for part in [product.hi, product.lo] {
+                let turns = (part * W::num(0.25)).round_ties_even();
+                let s = two_sum(a, turns.mul_add(-four, part));
+                let t = two_sum(b, s.lo);
+                (a, b, c) = (s.hi, t.hi, c + t.lo);
+            }
+        }
+        let k = a.round_ties_even();
+        let s = two_sum(a - k, b);
+        let t = two_sum(s.lo, c);
+        let s = fast_two_sum(s.hi, t.hi);
+        let fraction = fast_two_sum(s.hi, s.lo + t.lo);
+        Angle { quarters: k.to_int(), rest: fraction * Dw::splat((HALF_PI[0], HALF_PI[1])) }
+    }
+
+    /// The angle π·x for `x >= 0`.
+    #[inline(always)]
+    fn of_half_turns(x: W) -> Self {
+        let k = (x + x).round_ties_even();
+        let rest = k.mul_add(W::num(-0.5), x);
+        let turns = (k * W::num(0.25)).round_ties_even();
+        Angle { quarters: turns.mul_add(W::num(-4.0), k).to_int(), rest: Dw::splat(PI) * rest }
+    }
+
+    #[inline(always)]
+    fn select(mask: W::Mask, yes: Self, no: Self) -> Self {
+        Angle {
+            quarters: W::Bits::select(mask, yes.quarters, no.quarters),
+            rest: Dw::select(mask, yes.rest, no.rest),
+        }
+    }
+
+    /// Whether sine and cosine change places.
+    #[inline(always)]
+    fn is_odd(self) -> W::Mask {
+        (self.quarters & W::Bits::splat(1)).eq(W::Bits::splat(1))
+    }
+
+    /// A float whose sign is the sign that the sine gets; one quarter further it is the cosine's.
+    #[inline(always)]
+    fn sign(quarters: W::Bits) -> W {
+        W::from_bits(quarters << 62)
+    }
+
+    /// The sine and the cosine of the rest, as double words with an error below 2^-55.
+    #[inline(always)]
+    fn sin_cos_of_rest(self) -> (Dw<W>, Dw<W>) {
+        let Dw { hi: r, lo } = self.rest;
+        let z = two_prod(r, r);
+        let half = W::num(0.5);
+        let s = r * z.hi * poly(z.hi, &SIN);
+        let sin = fast_two_sum(r, lo.mul_add(z.hi.mul_add(-half, W::num(1.0)), s));
+        let c = fast_two_sum(W::num(1.0), -(z.hi * half));
+        let low = (z.hi * z.hi).mul_add(poly(z.hi, &COS), -(z.lo.mul_add(half, r * lo)));
+        (sin, fast_two_sum(c.hi, c.lo + low))
+    }
+
+    #[inline(always)]
+    fn sin(self) -> Dw<W> {
+        let (sin, cos) = self.sin_cos_of_rest();
+        let size = Dw::select(self.is_odd(), cos, sin);
+        let sign = Self::sign(self.quarters);
+        Dw { hi: size.hi.mul_sign(sign), lo: size.lo.mul_sign(sign) }
+    }
+}
+
+/// The sine of the angle, as precise as `f64` can hold or, if `short`, as `f32` needs.
+#[inline(always)]
+fn sine<W: Lane<Elem = f64>>(angle: Angle<W>, short: bool) -> W {
+    let Dw { hi: r, lo } = angle.rest;
+    let z = r * r;
+    let half_z = z * W::num(0.5);
+    let one = W::num(1.0);
+    let (sin, cos) = if short {
+        let sin = (r * z).mul_add(poly(z, &SIN_SHORT), r);
+        (sin, (z * z).mul_add(poly(z, &COS_SHORT), one - half_z))
+    } else {
+        let sin = r + lo.mul_add(one - half_z, r * z * poly(z, &SIN));
+        let c = fast_two_sum(one, -half_z);
+        (sin, c.hi + (c.lo + (z * z).mul_add(poly(z, &COS), -(r * lo))))
+    };
+    W::select(angle.is_odd(), cos, sin).mul_sign(Angle::<W>::sign(angle.quarters))
+}
+
+/// Whether the short polynomials suffice.
+#[inline(always)]
+fn is_short<V: Lane>() -> bool {
+    V::Elem::SIGNIFICAND < f64::SIGNIFICAND
+}
+
+/// sin x.
+#[inline(always)]
+pub(crate) fn sin<V: Lane>(x: V) -> V {
+    let wide = x.widen();
+    V::narrow(sine(Angle::of(wide.abs()), is_short::<V>()).mul_sign(wide))
+}
+
+/// cos x.
+#[inline(always)]
+pub(crate) fn cos<V: Lane>(x: V) -> V {
+    let Angle { quarters, rest } = Angle::of(x.widen().abs());
+    V::narrow(sine(Angle { quarters: quarters + Bits::splat(1), rest }, is_short::<V>()))
+}
+
+/// tan x.
+#[inline(always)]
+pub(crate) fn tan<V: Lane>(x: V) -> V {
+    let wide = x.widen();
+    let angle = Angle::of(wide.abs());
+    let (sin, cos) = angle.sin_cos_of_rest();
+    let odd = angle.is_odd();
+    let quotient = Dw::select(odd, -cos, sin).div(Dw::select(odd, sin, cos));
+    V::narrow(quotient.hi.mul_sign(wide))
+}
+
+/// sin πx / πx, 1 at 0 and 0 at the other integers.
+#[inline(always)]
+pub(crate) fn sinc<V: Lane>(x: V) -> V {
+    let x = x.widen().abs();
+    let quotient = (Angle::of_half_turns(x).sin() * Dw::splat(FRAC_1_PI)).div(x.into());
+    // Near 0 the quotient is 0/0; far out all numbers are integers, and infinity less itself is NaN.
+    let far = Lane::select(x.lt(Lane::num(4_503_599_627_370_496.0)), quotient.hi, x - x);
+    V::narrow(Lane::select(x.lt(Lane::num(f64::EPSILON)), Lane::num(1.0), far))
+}
+
+/// sin πx for `x >= 0` as a double word, for the reflection formulas.
+#[inline(always)]
+pub(super) fn sin_pi<W: Lane<Elem = f64>>(x: W) -> Dw<W> {
+    Angle::of_half_turns(x).sin()
+}
