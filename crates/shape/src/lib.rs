@@ -1,1 +1,61 @@
-//! Placeholder.
+//! Shapes, layouts, views and PyTorch's broadcasting rule: everything about a tensor except its elements.
+//!
+//! ```
+//! use zerostride_shape::{Broadcast, Role::*, broadcast_shape};
+//!
+//! // A size of 1 is stretched, a missing dimension is added on the left.
+//! let broadcast = Broadcast::new(&[&[5, 1, 4, 1], &[3, 1, 2]])?;
+//! assert_eq!(*broadcast.shape(), [5, 3, 4, 2]);
+//! assert_eq!(broadcast.operands()[0], [Kept, Stretched, Kept, Stretched]);
+//! assert_eq!(broadcast.operands()[1], [Added, Kept, Stretched, Kept]);
+//!
+//! // Anything else is an error, in PyTorch's words.
+//! let error = broadcast_shape(&[&[1, 2, 3], &[3, 3]]).unwrap_err();
+//! assert_eq!(
+//!     error.to_string(),
+//!     "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 1"
+//! );
+//! # Ok::<(), zerostride_shape::ShapeError>(())
+//! ```
+//!
+//! - [`Shape`] and [`Strides`] are short sequences without a heap allocation up to six dimensions.
+//! - [`Layout`] is shape, strides and storage offset; every view of PyTorch is a method that returns another
+//!   `Layout` ([`Layout::expand`], [`Layout::permute`], [`Layout::view`], [`Layout::slice`], ...).
+//! - [`Broadcast`] is what a broadcast does to each operand; [`broadcast_shape`] only its result.
+//! - [`Layout::overlap`] and [`Layout::has_internal_overlap`] decide whether elements share memory.
+//! - [`coalesce`] and [`order_dims`] simplify the loops over several operands.
+//! - [`assert_broadcast!`] checks constant shapes while compiling.
+//!
+//! Sizes, strides and offsets count elements, never bytes. Nothing here allocates in proportion to a size, and no
+//! arithmetic on sizes wraps.
+//! This crate deliberately knows no dtypes, no memory and no operations.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod broadcast;
+mod choose;
+mod coalesce;
+mod constant;
+mod dims;
+mod diophantine;
+mod error;
+mod layout;
+mod overlap;
+mod reshape;
+mod shape;
+mod views;
+
+pub use broadcast::{
+    Broadcast, Role, Roles, broadcast_shape, broadcast_shapes, broadcast_size, check_in_place,
+    sum_to_size_dims,
+};
+pub use coalesce::{coalesce, order_dims};
+pub use constant::{broadcast_const, broadcast_rank};
+pub use error::{Diagnostic, ErrorClass, ShapeError};
+pub use layout::Layout;
+pub use overlap::{InternalOverlap, Overlap};
+pub use reshape::infer_size;
+pub use shape::{MAX_RANK, Shape, Strides, checked_bytes, contiguous_strides};

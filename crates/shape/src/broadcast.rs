@@ -1,0 +1,319 @@
+//! Owns the broadcasting rule and `Broadcast`, what the rule does to every operand.
+//! It does not know where elements lie, except to turn the strides of a [`Layout`] into those of its stretched form.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use crate::dims::{Dims, reads_like_a_slice};
+use crate::error::ShapeError;
+use crate::layout::Layout;
+use crate::shape::{Shape, Strides, check_rank};
+
+/// The rule for one dimension: equal sizes stay, a 1 takes the other size, anything else does not go together.
+///
+/// ```
+/// use zerostride_shape::broadcast_size;
+///
+/// assert_eq!(broadcast_size(4, 1), Some(4));
+/// assert_eq!(broadcast_size(1, 0), Some(0)); // the OTHER size, not the larger one
+/// assert_eq!(broadcast_size(2, 3), None);
+/// ```
+#[inline]
+pub const fn broadcast_size(a: usize, b: usize) -> Option<usize> {
+    if a == b || b == 1 {
+        Some(a)
+    } else if a == 1 {
+        Some(b)
+    } else {
+        None
+    }
+}
+
+/// The first mismatch from the right: "tensor a" is the accumulated shape.
+pub(crate) struct Mismatch {
+    pub(crate) a: usize,
+    pub(crate) b: usize,
+    pub(crate) from_right: usize,
+}
+
+/// Broadcasts `operand` into the right end of `common`, whose sizes not seen yet are 1.
+///
+/// `common` is at least as long as `operand`. This is the one place where two shapes meet: at run time and while
+/// compiling.
+#[inline]
+pub(crate) const fn fold(common: &mut [usize], operand: &[usize]) -> Result<(), Mismatch> {
+    let mut from_right = 0;
+    while from_right < operand.len() {
+        let b = operand[operand.len() - 1 - from_right];
+        let slot = common.len() - 1 - from_right;
+        let a = common[slot];
+        match broadcast_size(a, b) {
+            Some(size) => common[slot] = size,
+            None => return Err(Mismatch { a, b, from_right }),
+        }
+        from_right += 1;
+    }
+    Ok(())
+}
+
+/// The shape that operands of these shapes have in common.
+///
+/// Shapes: any number of them, folded from the left; none give `[]`.
+///
+/// # Errors
+/// Shapes that do not broadcast, in the text of PyTorch's operations, where "tensor a" is the shape accumulated so
+/// far and the dimension is an index into the result of a and b; a result whose element count does not fit; a rank above
+/// [`MAX_RANK`](crate::MAX_RANK).
+///
+/// Source: PyTorch `aten/src/ATen/ExpandUtils.cpp`, `infer_size`.
+///
+/// ```
+/// use zerostride_shape::broadcast_shape;
+///
+/// assert_eq!(broadcast_shape(&[&[4, 3], &[1, 3]])?, [4, 3]);
+/// assert_eq!(broadcast_shape(&[&[], &[0], &[1]])?, [0]);
+/// assert_eq!(broadcast_shape(&[&[1, 3], &[2, 1]])?, [2, 3]);
+/// # Ok::<(), zerostride_shape::ShapeError>(())
+/// ```
+pub fn broadcast_shape(shapes: &[&[usize]]) -> Result<Shape, ShapeError> {
+    let mut common = blank(shapes)?;
+    for (operand, shape) in shapes.iter().enumerate() {
+        if let Err(mismatch) = fold(&mut common, shape) {
+            return Err(incompatible(shapes, operand, &mismatch));
+        }
+    }
+    Shape::from_dims(common)
+}
+
+/// `torch.broadcast_shapes`: the rule of [`broadcast_shape`], with the error text of this function.
+///
+/// # Errors
+/// As [`broadcast_shape`], but a mismatch is counted from the right, and names the argument.
+///
+/// Source: PyTorch `torch/_refs/__init__.py`, `_broadcast_shapes`.
+///
+/// ```
+/// use zerostride_shape::broadcast_shapes;
+///
+/// assert_eq!(broadcast_shapes(&[&[5, 1, 4, 1], &[3, 1, 2]])?, [5, 3, 4, 2]);
+/// assert_eq!(
+///     broadcast_shapes(&[&[2, 3], &[3, 2]]).unwrap_err().to_string(),
+///     "Attempting to broadcast a dimension of length 2 at -1! Mismatching argument at index 1 had (3, 2); \
+///      but expected shape should be broadcastable to [2, 3]"
+/// );
+/// # Ok::<(), zerostride_shape::ShapeError>(())
+/// ```
+pub fn broadcast_shapes(shapes: &[&[usize]]) -> Result<Shape, ShapeError> {
+    let mut common = blank(shapes)?;
+    for (argument, shape) in shapes.iter().enumerate() {
+        if let Err(mismatch) = fold(&mut common, shape) {
+            return Err(ShapeError::NotBroadcastable {
+                from_right: mismatch.from_right + 1,
+                argument,
+                expected: Shape::from_dims(common)?,
+                shapes: owned(shapes)?,
+            });
+        }
+    }
+    Shape::from_dims(common)
+}
+
+/// The shape before any operand is read: as many ones as the longest shape has sizes.
+#[inline]
+fn blank(shapes: &[&[usize]]) -> Result<Dims<usize>, ShapeError> {
+    let ndim = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
+    check_rank(ndim)?;
+    Ok(Dims::filled(ndim, 1))
+}
+
+#[cold]
+fn incompatible(shapes: &[&[usize]], operand: usize, mismatch: &Mismatch) -> ShapeError {
+    let size_of = |shape: &[usize]| shape.iter().rev().nth(mismatch.from_right).copied();
+    let first = shapes.iter().position(|shape| size_of(shape) == Some(mismatch.a)).unwrap_or(0);
+    // Only the operands up to this one have been accumulated; the dimension counts in their common rank.
+    let ndim = shapes[..=operand].iter().map(|shape| shape.len()).max().unwrap_or(0);
+    match owned(shapes) {
+        Ok(shapes) => ShapeError::Incompatible {
+            a: mismatch.a,
+            b: mismatch.b,
+            dim: ndim - 1 - mismatch.from_right,
+            operands: (first, operand),
+            shapes,
+        },
+        Err(error) => error,
+    }
+}
+
+fn owned(shapes: &[&[usize]]) -> Result<Box<[Shape]>, ShapeError> {
+    shapes.iter().map(|shape| Shape::new(shape)).collect()
+}
+
+/// What happens to one dimension of an operand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The operand has this dimension at the size of the result.
+    #[default]
+    Kept,
+    /// The operand has size 1 here, and the result another size, possibly 0.
+    Stretched,
+    /// The operand does not have this dimension.
+    Added,
+}
+
+/// The roles of one operand, one for each dimension of the result; reads like a slice of [`Role`].
+#[derive(Clone, Default)]
+pub struct Roles(Dims<Role>);
+
+reads_like_a_slice!(Roles, Role);
+
+/// A broadcast as a value: the resulting shape, and for each operand what happens to each dimension.
+///
+/// The planner runs it and `explain` draws it, so that the picture cannot disagree with what runs.
+///
+/// ```
+/// use zerostride_shape::{Broadcast, Role::*};
+///
+/// let broadcast = Broadcast::new(&[&[4, 3], &[1, 3], &[]])?;
+/// assert_eq!(*broadcast.shape(), [4, 3]);
+/// assert_eq!(broadcast.operands()[1], [Stretched, Kept]);
+/// assert_eq!(broadcast.operands()[2], [Added, Added]);
+/// # Ok::<(), zerostride_shape::ShapeError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broadcast {
+    shape: Shape,
+    operands: Vec<Roles>,
+}
+
+impl Broadcast {
+    /// Broadcasts operands of these shapes together.
+    ///
+    /// # Errors
+    /// As [`broadcast_shape`].
+    pub fn new(shapes: &[&[usize]]) -> Result<Broadcast, ShapeError> {
+        let shape = broadcast_shape(shapes)?;
+        let operands = shapes.iter().map(|operand| roles(&shape, operand)).collect();
+        Ok(Broadcast { shape, operands })
+    }
+
+    /// The shape of the result.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The roles of every operand, in the order in which the shapes were given.
+    pub fn operands(&self) -> &[Roles] {
+        &self.operands
+    }
+
+    /// The strides with which operand `i`, laid out as `layout`, is read over the whole result: 0 wherever it is
+    /// stretched or added.
+    ///
+    /// Units: elements.
+    ///
+    /// # Panics
+    /// If there is no operand `i`. A layout of another rank than the operand's is read aligned to the right, with
+    /// stride 0 where it has no dimension.
+    ///
+    /// ```
+    /// use zerostride_shape::{Broadcast, Layout, Shape};
+    ///
+    /// let broadcast = Broadcast::new(&[&[5, 1, 4, 1], &[3, 1, 2]])?;
+    /// let a = Layout::contiguous(Shape::new(&[5, 1, 4, 1])?);
+    /// assert_eq!(broadcast.expanded_strides(0, &a), [4, 0, 1, 0]);
+    /// # Ok::<(), zerostride_shape::ShapeError>(())
+    /// ```
+    pub fn expanded_strides(&self, i: usize, layout: &Layout) -> Strides {
+        let roles = &self.operands[i];
+        let mut strides = Dims::filled(roles.len(), 0);
+        for ((slot, role), &stride) in strides.iter_mut().zip(roles).rev().zip(layout.strides().iter().rev())
+        {
+            if *role == Role::Kept {
+                *slot = stride;
+            }
+        }
+        Strides::from_dims(strides)
+    }
+
+    /// The dimensions of the result to sum over to come back to operand `i`: those stretched or added.
+    ///
+    /// # Panics
+    /// If there is no operand `i`.
+    ///
+    /// ```
+    /// use zerostride_shape::Broadcast;
+    ///
+    /// let broadcast = Broadcast::new(&[&[5, 1, 4, 1], &[3, 1, 2]])?;
+    /// assert_eq!(broadcast.reduced_dims(0), [1, 3]);
+    /// assert_eq!(broadcast.reduced_dims(1), [0, 2]);
+    /// # Ok::<(), zerostride_shape::ShapeError>(())
+    /// ```
+    pub fn reduced_dims(&self, i: usize) -> Vec<usize> {
+        let roles = self.operands[i].iter().enumerate();
+        roles.filter(|(_, role)| **role != Role::Kept).map(|(dim, _)| dim).collect()
+    }
+}
+
+fn roles(result: &[usize], operand: &[usize]) -> Roles {
+    let mut roles = Dims::filled(result.len(), Role::Added);
+    for ((role, &size), &own) in roles.iter_mut().zip(result).rev().zip(operand.iter().rev()) {
+        *role = if own == size { Role::Kept } else { Role::Stretched };
+    }
+    Roles(roles)
+}
+
+/// Checks that an operation may write its result of shape `broadcast` into a tensor of shape `target`: operands
+/// stretch, the tensor written to never does.
+///
+/// # Errors
+/// The shapes differ.
+///
+/// Source: PyTorch `aten/src/ATen/TensorIterator.cpp`, `TensorIteratorBase::mark_resize_outputs`.
+///
+/// ```
+/// use zerostride_shape::{broadcast_shape, check_in_place};
+///
+/// check_in_place(&[5, 3, 4, 1], &broadcast_shape(&[&[5, 3, 4, 1], &[3, 1, 1]])?)?;
+/// assert_eq!(
+///     check_in_place(&[1, 3, 1], &broadcast_shape(&[&[1, 3, 1], &[3, 1, 7]])?).unwrap_err().to_string(),
+///     "output with shape [1, 3, 1] doesn't match the broadcast shape [3, 3, 7]"
+/// );
+/// # Ok::<(), zerostride_shape::ShapeError>(())
+/// ```
+pub fn check_in_place(target: &[usize], broadcast: &Shape) -> Result<(), ShapeError> {
+    if *broadcast == *target {
+        return Ok(());
+    }
+    Err(ShapeError::InPlace { output: Shape::new(target)?, broadcast: broadcast.clone() })
+}
+
+/// The dimensions of `shape` to sum over so that a tensor of that shape becomes one of shape `target`.
+///
+/// Leading dimensions that `target` does not have are among them, also those of size 1: the caller drops these and
+/// keeps the others as size 1.
+///
+/// # Errors
+/// A tensor of shape `target` could not have been expanded to `shape`.
+///
+/// Source: PyTorch `aten/src/ATen/ExpandUtils.h`, `is_expandable_to` and `sum_to`.
+///
+/// ```
+/// use zerostride_shape::sum_to_size_dims;
+///
+/// assert_eq!(sum_to_size_dims(&[4, 2, 3], &[2, 1])?, [0, 2]);
+/// assert_eq!(
+///     sum_to_size_dims(&[4, 5], &[3, 1]).unwrap_err().to_string(),
+///     "size {[3, 1]} is not expandable to size {[4, 5]}."
+/// );
+/// # Ok::<(), zerostride_shape::ShapeError>(())
+/// ```
+pub fn sum_to_size_dims(shape: &[usize], target: &[usize]) -> Result<Vec<usize>, ShapeError> {
+    let sizes = Shape::new(shape)?;
+    let fits = |(&size, &to): (&usize, &usize)| to == size || to == 1;
+    if target.len() > shape.len() || !shape.iter().rev().zip(target.iter().rev()).all(fits) {
+        return Err(ShapeError::SumToSize { target: target.to_vec(), sizes });
+    }
+    let added = shape.len() - target.len();
+    let summed = |&dim: &usize| dim < added || target[dim - added] != shape[dim];
+    Ok((0..shape.len()).filter(summed).collect())
+}

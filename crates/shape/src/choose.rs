@@ -1,0 +1,250 @@
+//! Owns the views that leave elements out, reverse them, or show them more than once.
+//! It does not know advanced indexing, which copies.
+
+use crate::dims::Dims;
+use crate::error::{ErrorClass, ShapeError};
+use crate::layout::Layout;
+use crate::shape::check_rank;
+use crate::views::{wrap, wrap_set};
+
+impl Layout {
+    /// The offset `steps` further along a dimension.
+    ///
+    /// Where elements are reached nothing can overflow. Of an empty layout the offset means nothing, so that it may stay
+    /// where it is.
+    fn offset_after(&self, steps: usize, stride: isize) -> isize {
+        let moved = isize::try_from(steps).ok().and_then(|steps| stride.checked_mul(steps));
+        let moved = moved.and_then(|moved| self.offset().checked_add(moved));
+        moved.filter(|&offset| offset >= 0).unwrap_or(self.offset())
+    }
+
+    /// The layout with one dimension replaced.
+    fn with_dim(&self, dim: usize, size: usize, stride: isize, offset: isize) -> Result<Layout, ShapeError> {
+        let (mut shape, mut strides) = (self.shape().dims().clone(), self.strides().dims().clone());
+        shape[dim] = size;
+        strides[dim] = stride;
+        Layout::assemble(shape, strides, offset)
+    }
+
+    /// The `length` elements from `start` on along `dim`; a negative start counts from the end.
+    ///
+    /// # Errors
+    /// No such dimension, start or length.
+    ///
+    /// Source: PyTorch `Tensor.narrow`.
+    ///
+    /// ```
+    /// use zerostride_shape::{Layout, Shape};
+    ///
+    /// let x = Layout::contiguous(Shape::new(&[5])?);
+    /// assert_eq!(x.narrow(0, -2, 2)?.span(), Some((3, 4)));
+    /// assert_eq!(
+    ///     x.narrow(0, 3, 3).unwrap_err().to_string(),
+    ///     "start (3) + length (3) exceeds dimension size (5)."
+    /// );
+    /// # Ok::<(), zerostride_shape::ShapeError>(())
+    /// ```
+    pub fn narrow(&self, dim: isize, start: isize, length: isize) -> Result<Layout, ShapeError> {
+        if self.ndim() == 0 {
+            return Err(ShapeError::ZeroDim { function: "narrow", class: ErrorClass::Runtime });
+        }
+        let length = usize::try_from(length).map_err(|_| ShapeError::NarrowLength)?;
+        let dim = wrap(dim, self.ndim())?;
+        let size = self.shape()[dim];
+        let from = if start < 0 { start.checked_add_unsigned(size) } else { Some(start) };
+        let from = from.and_then(|from| usize::try_from(from).ok()).filter(|&from| from <= size);
+        let from = from.ok_or(ShapeError::NarrowStart { start, size })?;
+        if length > size - from {
+            return Err(ShapeError::NarrowEnd { start: from, length, size });
+        }
+        let stride = self.strides()[dim];
+        self.with_dim(dim, length, stride, self.offset_after(from, stride))
+    }
+
+    /// The elements at `index` along `dim`, which is dropped; a negative index counts from the end.
+    ///
+    /// # Errors
+    /// No such dimension or index.
+    ///
+    /// Source: PyTorch `Tensor.select`.
+    ///
+    /// ```
+    /// use zerostride_shape::{Layout, Shape};
+    ///
+    /// let x = Layout::contiguous(Shape::new(&[2, 3])?);
+    /// assert_eq!(x.select(0, -1)?.offset(), 3);
+    /// assert_eq!(
+    ///     x.select(0, 2).unwrap_err().to_string(),
+    ///     "select(): index 2 out of range for tensor of size [2, 3] at dimension 0"
+    /// );
+    /// # Ok::<(), zerostride_shape::ShapeError>(())
+    /// ```
+    pub fn select(&self, dim: isize, index: isize) -> Result<Layout, ShapeError> {
+        if self.ndim() == 0 {
+            return Err(ShapeError::ZeroDim { function: "select", class: ErrorClass::Index });
+        }
+        let dim = wrap(dim, self.ndim())?;
+        let size = self.shape()[dim];
+        let at = if index < 0 { index.checked_add_unsigned(size) } else { Some(index) };
+        let Some(at) = at.and_then(|at| usize::try_from(at).ok()).filter(|&at| at < size) else {
+            return Err(ShapeError::SelectIndex { index, sizes: self.shape().clone(), dim });
+        };
+        let offset = self.offset_after(at, self.strides()[dim]);
+        let (mut shape, mut strides) = (self.shape().dims().clone(), self.strides().dims().clone());
+        shape.remove(dim);
+        strides.remove(dim);
+        Layout::assemble(shape, strides, offset)
+    }
+
+    /// Python's slice `start:stop:step` along `dim`.
+    ///
+    /// Ends outside the dimension are moved to its edges, negative ones count from the end, and a negative step, which
+    /// PyTorch refuses, walks backwards.
+    ///
+    /// # Errors
+    /// No such dimension, or step 0.
+    ///
+    /// Source: Python's `slice.indices`; PyTorch `aten::slice`.
+    ///
+    /// ```
+    /// use zerostride_shape::{Layout, Shape};
+    ///
+    /// let x = Layout::contiguous(Shape::new(&[5])?);
+    /// assert_eq!(*x.slice(0, Some(1), None, 2)?.shape(), [2]);
+    /// let reversed = x.slice(0, None, None, -1)?;
+    /// assert_eq!((reversed.offset(), reversed.strides()[0]), (4, -1));
+    /// # Ok::<(), zerostride_shape::ShapeError>(())
+    /// ```
+    pub fn slice(
+        &self,
+        dim: isize,
+        start: Option<isize>,
+        stop: Option<isize>,
+        step: isize,
+    ) -> Result<Layout, ShapeError> {
+        if self.ndim() == 0 {
+            return Err(ShapeError::ZeroDim { function: "slice", class: ErrorClass::Index });
+        }
+        let dim = wrap(dim, self.ndim())?;
+        if step == 0 {
+            return Err(ShapeError::SliceStep);
+        }
+        let size = self.shape()[dim] as isize;
+        // Where a walk may start and stop: forwards from 0 to the size, backwards from the last element to before the
+        // first.
+        let (first, last) = if step > 0 { (0, size) } else { (-1, size - 1) };
+        let edge = |end: isize| if end < 0 { (end + size).max(first) } else { end.min(last) };
+        let start = start.map_or(if step > 0 { first } else { last }, edge);
+        let stop = stop.map_or(if step > 0 { last } else { first }, edge);
+        let distance = if step > 0 { stop - start } else { start - stop };
+        let length = if distance > 0 { (distance as usize - 1) / step.unsigned_abs() + 1 } else { 0 };
+        let stride = self.strides()[dim];
+        // Only a stride that is never taken can saturate.
+        let offset = self.offset_after(start.max(0) as usize, stride);
+        self.with_dim(dim, length, stride.saturating_mul(step), offset)
+    }
+
+    /// Reverses the order along `dims`, as a view: the strides turn negative. PyTorch copies.
+    ///
+    /// # Errors
+    /// A dimension that is not there, or is named twice.
+    ///
+    /// Source: PyTorch `Tensor.flip`.
+    ///
+    /// ```
+    /// use zerostride_shape::{Layout, Shape};
+    ///
+    /// let x = Layout::contiguous(Shape::new(&[2, 3])?).flip(&[0])?;
+    /// assert_eq!(*x.strides(), [-3, 1]);
+    /// assert_eq!(x.offset(), 3);
+    /// # Ok::<(), zerostride_shape::ShapeError>(())
+    /// ```
+    pub fn flip(&self, dims: &[isize]) -> Result<Layout, ShapeError> {
+        let named = wrap_set(dims, self.ndim())?;
+        let mut layout = self.clone();
+        for dim in (0..self.ndim()).filter(|&dim| named[dim]) {
+            let stride = self.strides()[dim];
+            let offset = layout.offset_after(self.shape()[dim].saturating_sub(1), stride);
+            layout = layout.with_dim(dim, self.shape()[dim], stride.saturating_neg(), offset)?;
+        }
+        Ok(layout)
+    }
+
+    /// The elements whose index along `dim2` is `offset` more than along `dim1`, as a last dimension in place of both.
+    ///
+    /// # Errors
+    /// A dimension that is not there, or the same one twice.
+    ///
+    /// Source: PyTorch `torch.diagonal`.
+    ///
+    /// ```
+    /// use zerostride_shape::{Layout, Shape};
+    ///
+    /// let x = Layout::contiguous(Shape::new(&[3, 4])?).diagonal(1, 0, 1)?;
+    /// assert_eq!((x.offset(), x.strides()[0], x.numel()), (1, 5, 3));
+    /// # Ok::<(), zerostride_shape::ShapeError>(())
+    /// ```
+    pub fn diagonal(&self, offset: isize, dim1: isize, dim2: isize) -> Result<Layout, ShapeError> {
+        let (first, second) = (wrap(dim1, self.ndim())?, wrap(dim2, self.ndim())?);
+        if first == second {
+            return Err(ShapeError::DiagonalIdentical { dim1, dim2 });
+        }
+        let (rows, columns) = (self.shape()[first], self.shape()[second]);
+        let skipped = offset.unsigned_abs();
+        let (along, length) = if offset >= 0 {
+            (second, rows.min(columns.saturating_sub(skipped)))
+        } else {
+            (first, rows.saturating_sub(skipped).min(columns))
+        };
+        let stride = self.strides()[first].saturating_add(self.strides()[second]);
+        let start =
+            if length == 0 { self.offset() } else { self.offset_after(skipped, self.strides()[along]) };
+        let (mut shape, mut strides) = (self.shape().dims().clone(), self.strides().dims().clone());
+        for dim in [first.max(second), first.min(second)] {
+            shape.remove(dim);
+            strides.remove(dim);
+        }
+        shape.push(length);
+        strides.push(stride);
+        Layout::assemble(shape, strides, start)
+    }
+
+    /// Every window of `size` elements along `dim`, one each `step`; the windows lie along a new last dimension.
+    ///
+    /// # Errors
+    /// No such dimension, windows larger than it, a negative size, a step that is not positive, or more than
+    /// [`MAX_RANK`](crate::MAX_RANK) dimensions.
+    ///
+    /// Source: PyTorch `Tensor.unfold`.
+    ///
+    /// ```
+    /// use zerostride_shape::{Layout, Shape};
+    ///
+    /// let x = Layout::contiguous(Shape::new(&[5])?).unfold(0, 3, 1)?;
+    /// assert_eq!(*x.shape(), [3, 3]);
+    /// assert_eq!(*x.strides(), [1, 1]);
+    /// # Ok::<(), zerostride_shape::ShapeError>(())
+    /// ```
+    pub fn unfold(&self, dim: isize, size: isize, step: isize) -> Result<Layout, ShapeError> {
+        let dim = wrap(dim, self.ndim())?;
+        let max = self.shape().get(dim).copied().unwrap_or(1);
+        let window = usize::try_from(size).map_err(|_| ShapeError::UnfoldNegative { size })?;
+        if window > max {
+            return Err(ShapeError::UnfoldSize { dim, max, size: window });
+        }
+        if step <= 0 {
+            return Err(ShapeError::UnfoldStep { step });
+        }
+        check_rank(self.ndim() + 1)?;
+        let (mut shape, mut strides): (Dims<usize>, Dims<isize>) =
+            (self.shape().dims().clone(), self.strides().dims().clone());
+        let stride = strides.get(dim).copied().unwrap_or(1);
+        if self.ndim() > 0 {
+            shape[dim] = (max - window) / step.unsigned_abs() + 1;
+            strides[dim] = stride.saturating_mul(step);
+        }
+        shape.push(window);
+        strides.push(stride);
+        Layout::assemble(shape, strides, self.offset())
+    }
+}

@@ -1,0 +1,118 @@
+//! Owns the simplification of loops over several operands: fewer dimensions, in a better order.
+//! It does not know what the loops do, nor where the operands start.
+
+use alloc::vec::Vec;
+
+use crate::dims::Dims;
+use crate::shape::{Shape, Strides};
+
+/// The same loop with as few dimensions as possible: sizes of 1 dropped, neighbours merged wherever every operand steps
+/// evenly through both.
+///
+/// Shapes: `strides` holds one slice for each operand, all as long as `shape`. The row-major order of the elements never
+/// changes. An empty shape becomes `[0]`, a single element `[]`.
+///
+/// # Panics
+/// If an operand has fewer strides than `shape` has sizes, or if `shape` is not one that a [`Shape`] can be.
+///
+/// Source: the idea of PyTorch's `TensorIteratorBase::coalesce_dimensions`.
+///
+/// ```
+/// use zerostride_shape::coalesce;
+///
+/// // (2, 3, 4) contiguous, with a column (2, 1, 1) that is stretched.
+/// let (shape, strides) = coalesce(&[2, 3, 4], &[&[12, 4, 1], &[1, 0, 0]]);
+/// assert_eq!(shape, [2, 12]);
+/// assert_eq!(strides[0], [12, 1]);
+/// assert_eq!(strides[1], [1, 0]);
+/// ```
+pub fn coalesce(shape: &[usize], strides: &[&[isize]]) -> (Shape, Vec<Strides>) {
+    if shape.contains(&0) {
+        return pack(Dims::filled(1, 0), strides.iter().map(|_| Dims::filled(1, 0)));
+    }
+    let mut sizes: Dims<usize> = Dims::default();
+    let mut merged: Vec<Dims<isize>> = strides.iter().map(|_| Dims::default()).collect();
+    for (dim, &size) in shape.iter().enumerate().filter(|(_, size)| **size != 1) {
+        let steps_evenly = |(operand, outer): (&&[isize], &Dims<isize>)| {
+            outer.last().is_some_and(|&outer| outer as i128 == size as i128 * operand[dim] as i128)
+        };
+        if !sizes.is_empty() && strides.iter().zip(&merged).all(steps_evenly) {
+            let last = sizes.len() - 1;
+            sizes[last] *= size;
+            for (operand, inner) in merged.iter_mut().zip(strides) {
+                operand[last] = inner[dim];
+            }
+        } else {
+            sizes.push(size);
+            for (operand, inner) in merged.iter_mut().zip(strides) {
+                operand.push(inner[dim]);
+            }
+        }
+    }
+    pack(sizes, merged.into_iter())
+}
+
+/// The same loop with its dimensions in the best order for locality: the one in which the first operand, and where that is
+/// undecided the next ones, takes the largest steps outermost.
+///
+/// For element-wise work only, since the order of the elements changes. Shapes and strides are as in [`coalesce`], which
+/// the result is usually passed on to. Negative strides count by their length, and a stretched dimension has no opinion.
+///
+/// # Panics
+/// As [`coalesce`].
+///
+/// Source: the idea of PyTorch's `TensorIteratorBase::reorder_dimensions`.
+///
+/// ```
+/// use zerostride_shape::{coalesce, order_dims};
+///
+/// // Two transposed matrices are one run of memory.
+/// let (shape, strides) = order_dims(&[3, 2], &[&[1, 3], &[1, 3]]);
+/// let strides: Vec<&[isize]> = strides.iter().map(|strides| &**strides).collect();
+/// let (shape, strides) = coalesce(&shape, &strides);
+/// assert_eq!(shape, [6]);
+/// assert_eq!(strides[1], [1]);
+/// ```
+pub fn order_dims(shape: &[usize], strides: &[&[isize]]) -> (Shape, Vec<Strides>) {
+    // Outermost first. A plain sort will not do: where stretched dimensions have no opinion the order is partial.
+    let mut order: Dims<usize> = (0..shape.len()).collect();
+    for next in 1..order.len() {
+        let mut at = next;
+        for before in (0..next).rev() {
+            match inner_of(shape, strides, order[before], order[at]) {
+                Some(true) => {
+                    order.swap(before, at);
+                    at = before;
+                }
+                Some(false) => break,
+                None => {}
+            }
+        }
+    }
+    let sizes = order.iter().map(|&dim| shape[dim]).collect();
+    pack(sizes, strides.iter().map(|operand| order.iter().map(|&dim| operand[dim]).collect()))
+}
+
+/// Whether dimension `a` should lie inside dimension `b`; `None` if no operand tells.
+fn inner_of(shape: &[usize], strides: &[&[isize]], a: usize, b: usize) -> Option<bool> {
+    for operand in strides {
+        let (step_a, step_b) = (operand[a].unsigned_abs(), operand[b].unsigned_abs());
+        if step_a == 0 || step_b == 0 {
+            continue;
+        }
+        if step_a != step_b {
+            return Some(step_a < step_b);
+        }
+        // Equal steps: the longer dimension outside, as PyTorch has it.
+        if shape[a] != shape[b] {
+            return Some(shape[a] < shape[b]);
+        }
+    }
+    None
+}
+
+fn pack(sizes: Dims<usize>, strides: impl Iterator<Item = Dims<isize>>) -> (Shape, Vec<Strides>) {
+    let shape =
+        Shape::from_dims(sizes).expect("the sizes of an existing shape, reordered or merged, fit as before");
+    (shape, strides.map(Strides::from_dims).collect())
+}

@@ -1,0 +1,540 @@
+//! Owns `ShapeError`: what can be wrong with shapes, as typed fields, printed as PyTorch's own line.
+//! It does not know how a diagnosis is drawn; [`ShapeError::diagnostic`] only hands out the data.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::shape::{List, MAX_RANK, Shape, Tuple};
+
+/// The class of exception that PyTorch raises for an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorClass {
+    /// `RuntimeError`.
+    Runtime,
+    /// `IndexError`.
+    Index,
+    /// `ValueError`.
+    Value,
+    /// `TypeError`: raised by the floors above.
+    Type,
+    /// `NotImplementedError`: raised by the floors above.
+    NotImplemented,
+}
+
+/// What is wrong with a shape or a view.
+///
+/// `Display` is PyTorch 2.15's text for the same mistake, formatted when it is printed; where PyTorch has no such
+/// error (the rank limit) or hides the numbers (overflow), the text is ours.
+///
+/// ```
+/// use zerostride_shape::{ErrorClass, broadcast_shape};
+///
+/// let error = broadcast_shape(&[&[5, 2, 4, 1], &[3, 1, 1]]).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 1"
+/// );
+/// assert_eq!(error.class(), ErrorClass::Runtime);
+/// assert_eq!(error.diagnostic().dim, Some(1));
+/// ```
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShapeError {
+    // Broadcasting.
+    /// Operands that do not broadcast, by the rule of operations.
+    Incompatible {
+        /// The accumulated size, "tensor a".
+        a: usize,
+        /// The size of the operand that does not fit, "tensor b".
+        b: usize,
+        /// The dimension of the result of a and b.
+        dim: usize,
+        /// The operand that brought size `a`, and the one that has size `b`.
+        operands: (usize, usize),
+        /// The shapes of all operands.
+        shapes: Box<[Shape]>,
+    },
+    /// Shapes that do not broadcast, in the words of `torch.broadcast_shapes`.
+    NotBroadcastable {
+        /// How far from the right the mismatch is, from 1.
+        from_right: usize,
+        /// The argument that does not fit.
+        argument: usize,
+        /// The shape common to the arguments read so far, padded with 1.
+        expected: Shape,
+        /// The shapes of all arguments.
+        shapes: Box<[Shape]>,
+    },
+    /// A target of an in-place operation that would have to grow.
+    InPlace {
+        /// The shape of the tensor written to.
+        output: Shape,
+        /// The shape of the result.
+        broadcast: Shape,
+    },
+    /// A size to sum to from which the tensor could not have been expanded.
+    SumToSize {
+        /// The requested sizes.
+        target: Vec<usize>,
+        /// The sizes of the tensor.
+        sizes: Shape,
+    },
+
+    // Limits.
+    /// More than [`MAX_RANK`] dimensions.
+    RankTooHigh {
+        /// The number of dimensions asked for.
+        ndim: usize,
+    },
+    /// An element count (zeros left aside) above `isize::MAX`.
+    NumelOverflow {
+        /// The sizes asked for.
+        sizes: Vec<usize>,
+    },
+    /// A byte count above `isize::MAX`.
+    BytesOverflow {
+        /// The shape asked for.
+        shape: Shape,
+        /// Bytes for each element.
+        item_size: usize,
+    },
+    /// A negative size where only `-1`, or no negative size at all, has a meaning.
+    NegativeSize {
+        /// The first negative size.
+        size: isize,
+        /// The sizes asked for.
+        sizes: Vec<isize>,
+    },
+
+    // Layouts.
+    /// A layout whose strides are not one for each size.
+    StridesLength,
+    /// A layout with a negative storage offset.
+    NegativeOffset {
+        /// The offset, in elements.
+        offset: isize,
+    },
+    /// A layout with elements before the start of the storage.
+    BeforeStorage {
+        /// The sizes of the layout.
+        shape: Shape,
+        /// The lowest element that the layout would reach.
+        lowest: isize,
+    },
+    /// A layout with element indices above `isize::MAX`, or below `isize::MIN`.
+    LayoutOverflow {
+        /// The sizes of the layout.
+        sizes: Vec<usize>,
+        /// The strides of the layout, in elements.
+        strides: Vec<isize>,
+    },
+
+    // Expanding.
+    /// An expanded size that differs from an existing size other than 1.
+    ExpandMismatch {
+        /// The requested size.
+        target: isize,
+        /// The size of the tensor.
+        existing: usize,
+        /// The dimension of the result.
+        dim: usize,
+        /// The requested sizes.
+        target_sizes: Vec<isize>,
+        /// The sizes of the tensor.
+        sizes: Shape,
+    },
+    /// An expanded size of -1 where the tensor has no dimension to keep.
+    ExpandNewDim {
+        /// The dimension of the result.
+        dim: usize,
+    },
+    /// Fewer expanded sizes than the tensor has dimensions.
+    ExpandTooFew {
+        /// PyTorch's name of the tensor's type; see [`ShapeError::with_tensor_type`].
+        tensor_type: &'static str,
+        /// The sizes of the tensor.
+        sizes: Shape,
+        /// The requested sizes.
+        target_sizes: Vec<isize>,
+    },
+
+    // Dimensions.
+    /// A dimension that the tensor does not have.
+    DimOutOfRange {
+        /// The dimension asked for.
+        dim: isize,
+        /// How many dimensions could be named; at least 1, since a 0-d tensor accepts 0 and -1.
+        ndim: usize,
+    },
+    /// A dimension named twice.
+    DuplicateDim {
+        /// The dimension, counted from the left.
+        dim: usize,
+    },
+    /// A permutation of the wrong length.
+    PermuteLength {
+        /// The dimensions of the tensor.
+        ndim: usize,
+        /// The length of the permutation.
+        len: usize,
+    },
+    /// A permutation that names a dimension twice.
+    PermuteDuplicate,
+    /// `t()` of a tensor with more than two dimensions.
+    TransposeRank {
+        /// The dimensions of the tensor.
+        ndim: usize,
+    },
+    /// `mT` of a tensor with one dimension.
+    MatrixTransposeRank {
+        /// The dimensions of the tensor.
+        ndim: usize,
+    },
+    /// `movedim` with lists of different lengths.
+    MovedimLength {
+        /// The dimensions to move.
+        source: Vec<isize>,
+        /// Where to move them.
+        destination: Vec<isize>,
+    },
+    /// `movedim` that names a dimension twice.
+    MovedimRepeated {
+        /// Which list it is: `source` or `destination`.
+        list: &'static str,
+        /// The list.
+        dims: Vec<isize>,
+    },
+    /// `flatten` from a dimension to an earlier one.
+    FlattenOrder,
+    /// `diagonal` of a dimension with itself.
+    DiagonalIdentical {
+        /// The first dimension, as given.
+        dim1: isize,
+        /// The second dimension, as given.
+        dim2: isize,
+    },
+    /// A function that needs a dimension, of a 0-d tensor.
+    ZeroDim {
+        /// The function, such as `select`.
+        function: &'static str,
+        /// The class that PyTorch chose for this function.
+        class: ErrorClass,
+    },
+
+    // Viewing.
+    /// More than one size of -1.
+    InferTwice,
+    /// A size below -1.
+    InvalidSize {
+        /// The size.
+        size: isize,
+        /// Its position.
+        index: usize,
+        /// The requested sizes.
+        sizes: Vec<isize>,
+    },
+    /// A size of -1 that any number would satisfy.
+    InferAmbiguous {
+        /// The requested sizes.
+        sizes: Vec<isize>,
+    },
+    /// Sizes with another element count than the tensor's.
+    InvalidNumel {
+        /// The requested sizes.
+        sizes: Vec<isize>,
+        /// The elements of the tensor.
+        numel: usize,
+    },
+    /// Sizes that only a copy of the elements could have; `reshape` makes that copy.
+    ViewIncompatible,
+
+    // Choosing elements.
+    /// `narrow` from a start that does not exist.
+    NarrowStart {
+        /// The start.
+        start: isize,
+        /// The size of the dimension.
+        size: usize,
+    },
+    /// `narrow` to a negative length.
+    NarrowLength,
+    /// `narrow` past the end.
+    NarrowEnd {
+        /// The start, counted from 0.
+        start: usize,
+        /// The length.
+        length: usize,
+        /// The size of the dimension.
+        size: usize,
+    },
+    /// `select` of an index that does not exist.
+    SelectIndex {
+        /// The index.
+        index: isize,
+        /// The sizes of the tensor.
+        sizes: Shape,
+        /// The dimension, counted from the left.
+        dim: usize,
+    },
+    /// A slice with step 0.
+    SliceStep,
+    /// `unfold` to windows larger than the dimension.
+    UnfoldSize {
+        /// The dimension, counted from the left.
+        dim: usize,
+        /// Its size.
+        max: usize,
+        /// The size of a window.
+        size: usize,
+    },
+    /// `unfold` to windows of negative size.
+    UnfoldNegative {
+        /// The size of a window.
+        size: isize,
+    },
+    /// `unfold` with a step that is not positive.
+    UnfoldStep {
+        /// The step.
+        step: isize,
+    },
+}
+
+/// The data behind an error, for those who draw it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The shapes of all operands, in order; empty when the error is not about operands.
+    pub shapes: Vec<Shape>,
+    /// The dimension that the text names, where it names one: counted from the left, in the result.
+    pub dim: Option<usize>,
+    /// The same place counted from the right, 0 for the last dimension, which does not move when shapes are aligned.
+    pub from_right: Option<usize>,
+    /// Which two operands disagree: the one that brought the size of "tensor a", and "tensor b".
+    pub operands: Option<(usize, usize)>,
+}
+
+impl ShapeError {
+    /// The class of exception that PyTorch raises.
+    pub fn class(&self) -> ErrorClass {
+        match self {
+            ShapeError::DimOutOfRange { .. }
+            | ShapeError::NarrowStart { .. }
+            | ShapeError::SelectIndex { .. } => ErrorClass::Index,
+            ShapeError::SliceStep => ErrorClass::Value,
+            ShapeError::ZeroDim { class, .. } => *class,
+            _ => ErrorClass::Runtime,
+        }
+    }
+
+    /// Names the type of tensor in the one text that mentions it, [`ShapeError::ExpandTooFew`].
+    ///
+    /// Shapes know no dtypes, so that this floor writes `torch.FloatTensor`; the floor that knows better says so.
+    ///
+    /// ```
+    /// use zerostride_shape::{Layout, Shape};
+    ///
+    /// let error = Layout::contiguous(Shape::new(&[2, 3])?).expand(&[3]).unwrap_err();
+    /// assert!(error.with_tensor_type("torch.LongTensor").to_string().starts_with("expand(torch.LongTensor{[2, 3]}"));
+    /// # Ok::<(), zerostride_shape::ShapeError>(())
+    /// ```
+    #[must_use]
+    pub fn with_tensor_type(mut self, name: &'static str) -> ShapeError {
+        if let ShapeError::ExpandTooFew { tensor_type, .. } = &mut self {
+            *tensor_type = name;
+        }
+        self
+    }
+
+    /// The data behind the text: which operands, which dimension.
+    pub fn diagnostic(&self) -> Diagnostic {
+        match self {
+            ShapeError::Incompatible { dim, operands, shapes, .. } => Diagnostic {
+                shapes: shapes.to_vec(),
+                dim: Some(*dim),
+                from_right: shapes[..=operands.1].iter().map(|shape| shape.len()).max().map(|n| n - 1 - dim),
+                operands: Some(*operands),
+            },
+            ShapeError::NotBroadcastable { from_right, argument, expected, shapes } => {
+                let size = expected[expected.len() - from_right];
+                let brought = |shape: &Shape| shape.iter().rev().nth(from_right - 1) == Some(&size);
+                Diagnostic {
+                    shapes: shapes.to_vec(),
+                    dim: Some(expected.len() - from_right),
+                    from_right: Some(from_right - 1),
+                    operands: shapes.iter().position(brought).map(|first| (first, *argument)),
+                }
+            }
+            ShapeError::InPlace { output, broadcast } => {
+                Diagnostic { shapes: alloc::vec![output.clone(), broadcast.clone()], ..Diagnostic::default() }
+            }
+            ShapeError::ExpandMismatch { sizes, dim, target_sizes, .. } => Diagnostic {
+                shapes: alloc::vec![sizes.clone()],
+                dim: Some(*dim),
+                from_right: Some(target_sizes.len() - 1 - dim),
+                operands: None,
+            },
+            ShapeError::ExpandNewDim { dim } => Diagnostic { dim: Some(*dim), ..Diagnostic::default() },
+            ShapeError::ExpandTooFew { sizes, .. } | ShapeError::SumToSize { sizes, .. } => {
+                Diagnostic { shapes: alloc::vec![sizes.clone()], ..Diagnostic::default() }
+            }
+            ShapeError::SelectIndex { sizes, dim, .. } => Diagnostic {
+                shapes: alloc::vec![sizes.clone()],
+                dim: Some(*dim),
+                from_right: Some(sizes.len() - 1 - dim),
+                operands: None,
+            },
+            _ => Diagnostic::default(),
+        }
+    }
+}
+
+impl core::error::Error for ShapeError {}
+
+impl fmt::Display for ShapeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use ShapeError::*;
+        match self {
+            Incompatible { a, b, dim, .. } => {
+                let [before, between, last] = INCOMPATIBLE;
+                write!(f, "{before}{a}{between}{b}{last}{dim}")
+            }
+            NotBroadcastable { from_right, argument, expected, shapes } => {
+                let shape = &shapes[*argument];
+                write!(
+                    f,
+                    "Attempting to broadcast a dimension of length {} at -{from_right}! Mismatching argument at \
+                     index {argument} had {}; but expected shape should be broadcastable to {expected}",
+                    shape[shape.len() - from_right],
+                    Tuple(shape)
+                )
+            }
+            InPlace { output, broadcast } => {
+                write!(f, "output with shape {output} doesn't match the broadcast shape {broadcast}")
+            }
+            SumToSize { target, sizes } => {
+                write!(f, "size {{{}}} is not expandable to size {{{sizes}}}.", List(target))
+            }
+            RankTooHigh { ndim } => {
+                write!(f, "a tensor of {ndim} dimensions is not supported: at most {MAX_RANK} are")
+            }
+            NumelOverflow { sizes } => {
+                write!(f, "Storage size calculation overflowed with sizes={}: ", List(sizes))?;
+                let count = sizes.iter().try_fold(1u128, |count, &size| count.checked_mul(size as u128));
+                match count {
+                    // An empty tensor has no elements; its strides are what does not fit.
+                    Some(0) => f.write_str("0 elements, but strides that do not fit"),
+                    Some(count) => write!(f, "{count} elements"),
+                    None => f.write_str("more than 2^128 elements"),
+                }
+            }
+            BytesOverflow { shape, item_size } => write!(
+                f,
+                "Storage size calculation overflowed with sizes={shape}: {} elements of {item_size} bytes",
+                shape.numel()
+            ),
+            NegativeSize { size, sizes } => {
+                write!(f, "Trying to create tensor with negative dimension {size}: {}", List(sizes))
+            }
+            StridesLength => f.write_str("mismatch in length of strides and shape"),
+            NegativeOffset { offset } => write!(f, "Tensor: invalid storage offset {offset}"),
+            BeforeStorage { shape, lowest } => {
+                write!(f, "a view of sizes {shape} would reach element {lowest}, before the start of its storage")
+            }
+            LayoutOverflow { sizes, strides } => write!(
+                f,
+                "Storage size calculation overflowed with sizes={} and strides={}",
+                List(sizes),
+                List(strides)
+            ),
+            ExpandMismatch { target, existing, dim, target_sizes, sizes } => write!(
+                f,
+                "The expanded size of the tensor ({target}) must match the existing size ({existing}) at \
+                 non-singleton dimension {dim}.  Target sizes: {}.  Tensor sizes: {sizes}",
+                List(target_sizes)
+            ),
+            ExpandNewDim { dim } => write!(
+                f,
+                "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {dim}"
+            ),
+            ExpandTooFew { tensor_type, sizes, target_sizes } => write!(
+                f,
+                "expand({tensor_type}{{{sizes}}}, size={}): the number of sizes provided ({}) must be greater or \
+                 equal to the number of dimensions in the tensor ({})",
+                List(target_sizes),
+                target_sizes.len(),
+                sizes.ndim()
+            ),
+            DimOutOfRange { dim, ndim } => write!(
+                f,
+                "Dimension out of range (expected to be in range of [-{ndim}, {}], but got {dim})",
+                ndim - 1
+            ),
+            DuplicateDim { dim } => write!(f, "dim {dim} appears multiple times in the list of dims"),
+            PermuteLength { ndim, len } => write!(
+                f,
+                "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the \
+                 desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len}"
+            ),
+            PermuteDuplicate => f.write_str("permute(): duplicate dims are not allowed."),
+            TransposeRank { ndim } => {
+                write!(f, "t() expects a tensor with <= 2 dimensions, but self is {ndim}D")
+            }
+            MatrixTransposeRank { ndim } => write!(
+                f,
+                "tensor.mT is only supported on matrices or batches of matrices. Got {ndim}-D tensor."
+            ),
+            MovedimLength { source, destination } => write!(
+                f,
+                "movedim: Invalid source or destination dims: source ({} dims) should contain the same number of \
+                 dims as destination ({} dims)",
+                List(source),
+                List(destination)
+            ),
+            MovedimRepeated { list, dims } => {
+                write!(f, "movedim: repeated dim in `{list}` ({})", List(dims))
+            }
+            FlattenOrder => f.write_str("flatten() has invalid args: start_dim cannot come after end_dim"),
+            DiagonalIdentical { dim1, dim2 } => {
+                write!(f, "diagonal dimensions cannot be identical {dim1}, {dim2}")
+            }
+            ZeroDim { function, .. } => write!(f, "{function}() cannot be applied to a 0-dim tensor."),
+            InferTwice => f.write_str("only one dimension can be inferred"),
+            InvalidSize { size, index, sizes } => {
+                write!(f, "invalid shape dimension {size} at index {index} of shape {}", List(sizes))
+            }
+            InferAmbiguous { sizes } => write!(
+                f,
+                "cannot reshape tensor of 0 elements into shape {} because the unspecified dimension size -1 can \
+                 be any value and is ambiguous",
+                List(sizes)
+            ),
+            InvalidNumel { sizes, numel } => {
+                write!(f, "shape '{}' is invalid for input of size {numel}", List(sizes))
+            }
+            ViewIncompatible => f.write_str(
+                "view size is not compatible with input tensor's size and stride (at least one dimension spans \
+                 across two contiguous subspaces). Use .reshape(...) instead.",
+            ),
+            NarrowStart { start, size } => {
+                write!(f, "start out of range (expected to be in range of [-{size}, {size}], but got {start})")
+            }
+            NarrowLength => f.write_str("narrow(): length must be non-negative."),
+            NarrowEnd { start, length, size } => {
+                write!(f, "start ({start}) + length ({length}) exceeds dimension size ({size}).")
+            }
+            SelectIndex { index, sizes, dim } => {
+                write!(f, "select(): index {index} out of range for tensor of size {sizes} at dimension {dim}")
+            }
+            SliceStep => f.write_str("slice step cannot be zero"),
+            UnfoldSize { dim, max, size } => {
+                write!(f, "maximum size for tensor at dimension {dim} is {max} but size is {size}")
+            }
+            UnfoldNegative { size } => write!(f, "size is {size} but must be >= 0"),
+            UnfoldStep { step } => write!(f, "step is {step} but must be > 0"),
+        }
+    }
+}
+
+/// The three constant pieces of the text of [`ShapeError::Incompatible`], shared with the check at compile time.
+pub(crate) const INCOMPATIBLE: [&str; 3] =
+    ["The size of tensor a (", ") must match the size of tensor b (", ") at non-singleton dimension "];

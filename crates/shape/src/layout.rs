@@ -1,0 +1,207 @@
+//! Owns `Layout`: where the elements of a tensor lie in its storage, and what can be read off that.
+//! It does not know how layouts are made from each other (`views.rs`, `reshape.rs`, `choose.rs`), nor any storage.
+
+use crate::dims::Dims;
+use crate::error::ShapeError;
+use crate::shape::{Shape, Strides, contiguous_strides};
+
+/// Shape, strides and storage offset of a tensor, all in elements.
+///
+/// Every element that a layout reaches has an index between 0 and `isize::MAX`. The offset of an EMPTY layout may lie
+/// anywhere past its storage, since nothing is read there.
+///
+/// ```
+/// use zerostride_shape::{Layout, Shape};
+///
+/// let x = Layout::contiguous(Shape::new(&[2, 3])?);
+/// let column = x.select(1, 2)?;
+/// assert_eq!(*column.shape(), [2]);
+/// assert_eq!(*column.strides(), [3]);
+/// assert_eq!(column.offset(), 2);
+/// # Ok::<(), zerostride_shape::ShapeError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Layout {
+    shape: Shape,
+    strides: Strides,
+    offset: isize,
+}
+
+impl Layout {
+    /// Row-major from the start of the storage.
+    pub fn contiguous(shape: Shape) -> Layout {
+        let strides = contiguous_strides(&shape);
+        Layout { shape, strides, offset: 0 }
+    }
+
+    /// A layout of these sizes, strides and offset, in elements.
+    ///
+    /// # Errors
+    /// Not one stride for each size; a negative offset; elements before the start of the storage, or with an index that
+    /// does not fit in `isize`.
+    ///
+    /// ```
+    /// use zerostride_shape::{Layout, Shape, Strides};
+    ///
+    /// let reversed = Layout::new(Shape::new(&[4])?, Strides::new(&[-1])?, 3)?;
+    /// assert_eq!(reversed.span(), Some((0, 3)));
+    /// assert!(Layout::new(Shape::new(&[4])?, Strides::new(&[-1])?, 2).is_err());
+    /// # Ok::<(), zerostride_shape::ShapeError>(())
+    /// ```
+    pub fn new(shape: Shape, strides: Strides, offset: isize) -> Result<Layout, ShapeError> {
+        if shape.len() != strides.len() {
+            return Err(ShapeError::StridesLength);
+        }
+        if offset < 0 {
+            return Err(ShapeError::NegativeOffset { offset });
+        }
+        let layout = Layout { shape, strides, offset };
+        if let Some((low, high)) = layout.wide_span() {
+            let overflow = |layout: &Layout| ShapeError::LayoutOverflow {
+                sizes: layout.shape.to_vec(),
+                strides: layout.strides.to_vec(),
+            };
+            let lowest = isize::try_from(low).map_err(|_| overflow(&layout))?;
+            isize::try_from(high).map_err(|_| overflow(&layout))?;
+            if lowest < 0 {
+                return Err(ShapeError::BeforeStorage { shape: layout.shape, lowest });
+            }
+        }
+        Ok(layout)
+    }
+
+    /// Puts together what a view worked out; the sizes are checked here, the reach is the view's to guarantee.
+    pub(crate) fn assemble(
+        sizes: Dims<usize>,
+        strides: Dims<isize>,
+        offset: isize,
+    ) -> Result<Layout, ShapeError> {
+        let layout = Layout { shape: Shape::from_dims(sizes)?, strides: Strides::from_dims(strides), offset };
+        debug_assert!(layout.wide_span().is_none_or(|(low, high)| low >= 0 && high <= isize::MAX as i128));
+        debug_assert!(layout.offset >= 0);
+        Ok(layout)
+    }
+
+    /// The sizes.
+    #[inline]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The strides, in elements.
+    #[inline]
+    pub fn strides(&self) -> &Strides {
+        &self.strides
+    }
+
+    /// The index in the storage of the first element; never negative.
+    #[inline]
+    pub fn offset(&self) -> isize {
+        self.offset
+    }
+
+    /// The number of dimensions.
+    #[inline]
+    pub fn ndim(&self) -> usize {
+        self.shape.ndim()
+    }
+
+    /// The number of elements, counting those reached twice twice.
+    #[inline]
+    pub fn numel(&self) -> usize {
+        self.shape.numel()
+    }
+
+    /// Takes the layout apart into shape, strides and offset.
+    pub fn into_parts(self) -> (Shape, Strides, isize) {
+        (self.shape, self.strides, self.offset)
+    }
+
+    /// The lowest and the highest element reached; `None` if there is none.
+    ///
+    /// Units: elements of the storage.
+    pub fn span(&self) -> Option<(isize, isize)> {
+        if self.shape.contains(&0) {
+            return None;
+        }
+        let (mut low, mut high) = (self.offset, self.offset);
+        for (&size, &stride) in self.shape.iter().zip(&self.strides) {
+            if size > 1 {
+                // Every partial sum lies between two elements of the layout, so that it fits.
+                let reach = (size as isize - 1) * stride;
+                if reach < 0 { low += reach } else { high += reach }
+            }
+        }
+        Some((low, high))
+    }
+
+    /// [`Layout::span`] of a layout not yet known to fit.
+    fn wide_span(&self) -> Option<(i128, i128)> {
+        if self.shape.contains(&0) {
+            return None;
+        }
+        let reaches =
+            self.shape.iter().zip(&self.strides).map(|(&size, &stride)| (size as i128 - 1) * stride as i128);
+        let start = self.offset as i128;
+        Some(reaches.fold((start, start), |(low, high), reach| (low + reach.min(0), high + reach.max(0))))
+    }
+
+    /// Whether the elements lie in row-major order without gaps; sizes of 1 do not matter, and nothing is contiguous.
+    ///
+    /// Source: PyTorch `c10/core/Contiguity.h`.
+    ///
+    /// ```
+    /// use zerostride_shape::{Layout, Shape};
+    ///
+    /// let x = Layout::contiguous(Shape::new(&[2, 3])?);
+    /// assert!(x.is_contiguous());
+    /// assert!(!x.t()?.is_contiguous());
+    /// assert!(x.narrow(0, 0, 1)?.t()?.is_contiguous());
+    /// # Ok::<(), zerostride_shape::ShapeError>(())
+    /// ```
+    pub fn is_contiguous(&self) -> bool {
+        if self.shape.contains(&0) {
+            return true;
+        }
+        let mut expected = 1;
+        for (&size, &stride) in self.shape.iter().zip(&self.strides).rev() {
+            if size != 1 {
+                if stride != expected {
+                    return false;
+                }
+                expected *= size as isize;
+            }
+        }
+        true
+    }
+
+    /// Whether the elements fill a run of storage, each of them once, in any order of dimensions.
+    ///
+    /// Negative strides, which PyTorch does not have, count by their length.
+    ///
+    /// Source: PyTorch `c10/core/TensorImpl.h`, `is_non_overlapping_and_dense`.
+    ///
+    /// ```
+    /// use zerostride_shape::{Layout, Shape};
+    ///
+    /// let x = Layout::contiguous(Shape::new(&[2, 3])?);
+    /// assert!(x.t()?.is_non_overlapping_and_dense());
+    /// assert!(!x.narrow(1, 0, 2)?.is_non_overlapping_and_dense());
+    /// # Ok::<(), zerostride_shape::ShapeError>(())
+    /// ```
+    pub fn is_non_overlapping_and_dense(&self) -> bool {
+        if self.shape.contains(&0) {
+            return true;
+        }
+        let loops = self.shape.iter().zip(&self.strides).filter(|(size, _)| **size != 1);
+        let mut steps: Dims<(usize, usize)> =
+            loops.map(|(&size, stride)| (stride.unsigned_abs(), size)).collect();
+        steps.sort_unstable();
+        let mut expected = 1;
+        steps.iter().all(|&(step, size)| {
+            let fits = step == expected;
+            expected *= size;
+            fits
+        })
+    }
+}

@@ -1,0 +1,161 @@
+//! Owns the views that merge and split dimensions, and the sizes they infer.
+//! It does not copy: where only a copy could have the sizes, the error says so and the caller decides.
+
+use alloc::vec::Vec;
+
+use crate::dims::Dims;
+use crate::error::ShapeError;
+use crate::layout::Layout;
+use crate::shape::{Shape, check_rank, contiguous_strides};
+use crate::views::wrap;
+
+/// The shape that `sizes` mean for a tensor of `numel` elements: one of them may be -1 and is worked out.
+///
+/// # Errors
+/// Another element count, more than one -1, a size below -1, a -1 that any number would satisfy.
+///
+/// Source: PyTorch `aten/src/ATen/InferSize.h`, `infer_size`.
+///
+/// ```
+/// use zerostride_shape::infer_size;
+///
+/// assert_eq!(infer_size(&[-1, 4], 12)?, [3, 4]);
+/// assert_eq!(infer_size(&[5], 12).unwrap_err().to_string(), "shape '[5]' is invalid for input of size 12");
+/// # Ok::<(), zerostride_shape::ShapeError>(())
+/// ```
+pub fn infer_size(sizes: &[isize], numel: usize) -> Result<Shape, ShapeError> {
+    check_rank(sizes.len())?;
+    let mut inferred = None;
+    let mut shape = Dims::filled(sizes.len(), 0);
+    for (index, &size) in sizes.iter().enumerate() {
+        match usize::try_from(size) {
+            Ok(size) => shape[index] = size,
+            Err(_) if size == -1 && inferred.is_some() => return Err(ShapeError::InferTwice),
+            Err(_) if size == -1 => inferred = Some(index),
+            Err(_) => return Err(ShapeError::InvalidSize { size, index, sizes: sizes.to_vec() }),
+        }
+    }
+    let invalid = || ShapeError::InvalidNumel { sizes: sizes.to_vec(), numel };
+    // A zero makes the product zero, whatever the others would overflow to.
+    let given =
+        || shape.iter().enumerate().filter(|(index, _)| Some(*index) != inferred).map(|(_, size)| *size);
+    let product = if given().any(|size| size == 0) {
+        0
+    } else {
+        given().try_fold(1usize, usize::checked_mul).ok_or_else(invalid)?
+    };
+    match inferred {
+        Some(_) if product == 0 && numel == 0 => {
+            return Err(ShapeError::InferAmbiguous { sizes: sizes.to_vec() });
+        }
+        Some(index) if product != 0 && numel % product == 0 => shape[index] = numel / product,
+        None if product == numel => {}
+        _ => return Err(invalid()),
+    }
+    Shape::from_dims(shape)
+}
+
+impl Layout {
+    /// The same elements, in the same order, under other sizes; one of them may be -1.
+    ///
+    /// # Errors
+    /// As [`infer_size`], and [`ShapeError::ViewIncompatible`] if only a copy could have these sizes.
+    ///
+    /// Source: PyTorch `Tensor.view`, `aten/src/ATen/TensorUtils.cpp`, `computeStride`.
+    ///
+    /// ```
+    /// use zerostride_shape::{Layout, Shape, ShapeError};
+    ///
+    /// let x = Layout::contiguous(Shape::new(&[4, 6])?);
+    /// assert_eq!(*x.view(&[2, 2, -1])?.strides(), [12, 6, 1]);
+    /// assert_eq!(x.t()?.view(&[24]), Err(ShapeError::ViewIncompatible));
+    /// # Ok::<(), zerostride_shape::ShapeError>(())
+    /// ```
+    pub fn view(&self, sizes: &[isize]) -> Result<Layout, ShapeError> {
+        let shape = infer_size(sizes, self.numel())?;
+        let strides = self.view_strides(&shape).ok_or(ShapeError::ViewIncompatible)?;
+        Layout::assemble(shape.dims().clone(), strides, self.offset())
+    }
+
+    /// The strides under which `shape`, of the same element count, reads the same elements in the same order.
+    fn view_strides(&self, shape: &Shape) -> Option<Dims<isize>> {
+        if self.numel() == 0 {
+            let same = self.shape() == shape;
+            return Some(if same {
+                self.strides().dims().clone()
+            } else {
+                contiguous_strides(shape).dims().clone()
+            });
+        }
+        let mut strides = Dims::filled(shape.len(), 1);
+        let mut open = shape.len();
+        // From the right: each run of dimensions that step evenly takes as many of the new ones as have its element
+        // count, and sizes of 1 where they stand.
+        for (count, step) in self.runs() {
+            let mut filled = 1;
+            while open > 0 && (filled < count || shape[open - 1] == 1) {
+                open -= 1;
+                strides[open] = step.saturating_mul(filled as isize);
+                filled *= shape[open];
+            }
+            if filled != count {
+                return None;
+            }
+        }
+        Some(strides)
+    }
+
+    /// The element count and the innermost stride of each run of dimensions that step evenly, from the right.
+    ///
+    /// A dimension of size 1 belongs to the run to its right whatever its stride is, for there is no step to take.
+    fn runs(&self) -> Vec<(usize, isize)> {
+        let mut runs: Vec<(usize, isize)> = Vec::new();
+        for (&size, &stride) in self.shape().iter().zip(self.strides()).rev() {
+            match runs.last_mut() {
+                Some((count, step)) if size == 1 || stride as i128 == *count as i128 * *step as i128 => {
+                    *count *= size;
+                }
+                _ => runs.push((size, stride)),
+            }
+        }
+        runs
+    }
+
+    /// The shape with dimensions `start` to `end`, both included, merged into one; that of a 0-d tensor becomes `[1]`.
+    ///
+    /// # Errors
+    /// A dimension that is not there, or `start` after `end`.
+    ///
+    /// ```
+    /// use zerostride_shape::{Layout, Shape};
+    ///
+    /// let x = Layout::contiguous(Shape::new(&[2, 3, 4])?);
+    /// assert_eq!(x.flatten_shape(1, -1)?, [2, 12]);
+    /// # Ok::<(), zerostride_shape::ShapeError>(())
+    /// ```
+    pub fn flatten_shape(&self, start: isize, end: isize) -> Result<Shape, ShapeError> {
+        let (start, end) = (wrap(start, self.ndim())?, wrap(end, self.ndim())?);
+        if start > end {
+            return Err(ShapeError::FlattenOrder);
+        }
+        if self.ndim() == 0 {
+            return Shape::new(&[1]);
+        }
+        let (left, rest) = self.shape().split_at(start);
+        let (merged, right) = rest.split_at(end + 1 - start);
+        let merged = merged.iter().product();
+        Shape::from_dims(left.iter().copied().chain([merged]).chain(right.iter().copied()).collect())
+    }
+
+    /// Merges dimensions `start` to `end`, both included, without copying.
+    ///
+    /// # Errors
+    /// As [`Layout::flatten_shape`], and [`ShapeError::ViewIncompatible`] if only a copy could have that shape.
+    ///
+    /// Source: PyTorch `Tensor.flatten`, which then copies.
+    pub fn flatten(&self, start: isize, end: isize) -> Result<Layout, ShapeError> {
+        let shape = self.flatten_shape(start, end)?;
+        let strides = self.view_strides(&shape).ok_or(ShapeError::ViewIncompatible)?;
+        Layout::assemble(shape.dims().clone(), strides, self.offset())
+    }
+}

@@ -1,0 +1,275 @@
+//! Owns `Shape`, the sizes of a tensor, and `Strides`, the distances in elements between neighbours.
+//! A `Shape` is always one that can exist: at most [`MAX_RANK`] dimensions, an element count that fits.
+//! It does not know offsets or views (`layout.rs`), nor the broadcasting rule (`broadcast.rs`).
+
+use core::fmt;
+
+use crate::dims::{Dims, reads_like_a_slice};
+use crate::error::ShapeError;
+
+/// The largest number of dimensions: NumPy's limit. PyTorch has none.
+pub const MAX_RANK: usize = 64;
+
+/// The sizes of a tensor, outermost dimension first.
+///
+/// Reads like a slice of `usize` and prints as PyTorch prints sizes. Up to six sizes need no heap.
+///
+/// Source: PyTorch `torch.Size`.
+///
+/// ```
+/// use zerostride_shape::Shape;
+///
+/// let shape = Shape::new(&[2, 3])?;
+/// assert_eq!(shape, [2, 3]);
+/// assert_eq!(shape.numel(), 6);
+/// assert_eq!(shape.to_string(), "[2, 3]");
+/// # Ok::<(), zerostride_shape::ShapeError>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Shape(Dims<usize>);
+
+reads_like_a_slice!(Shape, usize);
+
+impl Shape {
+    /// A shape with these sizes.
+    ///
+    /// # Errors
+    /// More than [`MAX_RANK`] sizes, or non-zero sizes whose product exceeds `isize::MAX`. Zeros do not excuse
+    /// the others, so that the strides of an empty tensor always fit too.
+    ///
+    /// ```
+    /// use zerostride_shape::Shape;
+    ///
+    /// assert!(Shape::new(&[1 << 40, 1 << 40]).is_err());
+    /// assert!(Shape::new(&[0, 1 << 40, 1 << 40]).is_err());
+    /// assert_eq!(Shape::new(&[0, 1 << 40])?.numel(), 0);
+    /// # Ok::<(), zerostride_shape::ShapeError>(())
+    /// ```
+    pub fn new(sizes: &[usize]) -> Result<Shape, ShapeError> {
+        check_rank(sizes.len())?;
+        Shape::from_dims(Dims::from_slice(sizes))
+    }
+
+    /// The shape of a 0-d tensor, `[]`, which has one element.
+    pub fn scalar() -> Shape {
+        Shape::default()
+    }
+
+    /// The number of dimensions.
+    #[inline]
+    pub fn ndim(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The number of elements; 1 for a 0-d tensor.
+    #[inline]
+    pub fn numel(&self) -> usize {
+        self.0.iter().product()
+    }
+
+    /// Checks a product that the caller could not bound; the rank is already known to be allowed.
+    #[inline]
+    pub(crate) fn from_dims(sizes: Dims<usize>) -> Result<Shape, ShapeError> {
+        let product = sizes.iter().try_fold(1usize, |product, &size| product.checked_mul(size.max(1)));
+        match product {
+            Some(product) if product <= isize::MAX as usize => Ok(Shape(sizes)),
+            _ => Err(ShapeError::NumelOverflow { sizes: sizes.to_vec() }),
+        }
+    }
+
+    pub(crate) fn dims(&self) -> &Dims<usize> {
+        &self.0
+    }
+}
+
+impl TryFrom<&[usize]> for Shape {
+    type Error = ShapeError;
+
+    fn try_from(sizes: &[usize]) -> Result<Shape, ShapeError> {
+        Shape::new(sizes)
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", List(self))
+    }
+}
+
+/// The distance in elements (never bytes) between neighbours, for each dimension.
+///
+/// Reads like a slice of `isize`. A stride may be 0 (a stretched dimension) or negative (a reversed one).
+#[derive(Clone, Default)]
+pub struct Strides(Dims<isize>);
+
+reads_like_a_slice!(Strides, isize);
+
+impl Strides {
+    /// Strides with these values, in elements.
+    ///
+    /// # Errors
+    /// More than [`MAX_RANK`] strides.
+    pub fn new(strides: &[isize]) -> Result<Strides, ShapeError> {
+        check_rank(strides.len())?;
+        Ok(Strides(Dims::from_slice(strides)))
+    }
+
+    pub(crate) fn from_dims(strides: Dims<isize>) -> Strides {
+        Strides(strides)
+    }
+
+    pub(crate) fn dims(&self) -> &Dims<isize> {
+        &self.0
+    }
+}
+
+impl fmt::Display for Strides {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", List(self))
+    }
+}
+
+/// The row-major strides, in elements, of a tensor that fills its storage in order.
+///
+/// Sizes of 0 count as 1, as in PyTorch. A product too large for `isize` saturates, which no [`Shape`] can cause.
+///
+/// Source: PyTorch `c10/core/TensorImpl.h`, `empty_tensor_restride`.
+///
+/// ```
+/// use zerostride_shape::contiguous_strides;
+///
+/// assert_eq!(contiguous_strides(&[2, 3, 4]), [12, 4, 1]);
+/// assert_eq!(contiguous_strides(&[2, 0, 4]), [4, 4, 1]);
+/// ```
+pub fn contiguous_strides(sizes: &[usize]) -> Strides {
+    let mut strides = Dims::filled(sizes.len(), 1isize);
+    let mut stride = 1isize;
+    for (slot, &size) in strides.iter_mut().zip(sizes).rev() {
+        *slot = stride;
+        stride = stride.saturating_mul(isize::try_from(size.max(1)).unwrap_or(isize::MAX));
+    }
+    Strides(strides)
+}
+
+/// The number of bytes that `shape` needs at `item_size` bytes an element.
+///
+/// # Errors
+/// More than `isize::MAX` bytes, which no allocation can have.
+///
+/// ```
+/// use zerostride_shape::{Shape, checked_bytes};
+///
+/// assert_eq!(checked_bytes(&Shape::new(&[2, 3])?, 4)?, 24);
+/// let error = checked_bytes(&Shape::new(&[1 << 61])?, 8).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "Storage size calculation overflowed with sizes=[2305843009213693952]: 2305843009213693952 elements of 8 bytes"
+/// );
+/// # Ok::<(), zerostride_shape::ShapeError>(())
+/// ```
+pub fn checked_bytes(shape: &Shape, item_size: usize) -> Result<usize, ShapeError> {
+    shape
+        .numel()
+        .checked_mul(item_size)
+        .filter(|&bytes| bytes <= isize::MAX as usize)
+        .ok_or_else(|| ShapeError::BytesOverflow { shape: shape.clone(), item_size })
+}
+
+#[inline]
+pub(crate) fn check_rank(ndim: usize) -> Result<(), ShapeError> {
+    if ndim > MAX_RANK { Err(ShapeError::RankTooHigh { ndim }) } else { Ok(()) }
+}
+
+/// Prints numbers as PyTorch prints a list of sizes, `[2, 3]`.
+pub(crate) struct List<'a, T>(pub(crate) &'a [T]);
+
+impl<T: fmt::Display> fmt::Display for List<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        comma_separated(f, self.0)?;
+        f.write_str("]")
+    }
+}
+
+/// Prints numbers as Python prints a tuple: `(2, 3)`, and `(2,)` for a single one.
+pub(crate) struct Tuple<'a, T>(pub(crate) &'a [T]);
+
+impl<T: fmt::Display> fmt::Display for Tuple<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(")?;
+        comma_separated(f, self.0)?;
+        f.write_str(if self.0.len() == 1 { ",)" } else { ")" })
+    }
+}
+
+fn comma_separated<T: fmt::Display>(f: &mut fmt::Formatter<'_>, numbers: &[T]) -> fmt::Result {
+    for (position, number) in numbers.iter().enumerate() {
+        if position > 0 {
+            f.write_str(", ")?;
+        }
+        write!(f, "{number}")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+    use alloc::vec;
+
+    #[test]
+    fn rank_64_is_the_last_one_allowed() {
+        assert_eq!(Shape::new(&[1; 64]).unwrap().ndim(), 64);
+        for ndim in [65, 100_000] {
+            let error = Shape::new(&vec![1; ndim]).unwrap_err();
+            assert_eq!(error, ShapeError::RankTooHigh { ndim });
+            assert!(error.to_string().contains("64"), "{error}");
+        }
+    }
+
+    #[test]
+    fn element_counts_are_checked_without_wrapping() {
+        assert_eq!(Shape::new(&[isize::MAX as usize]).unwrap().numel(), isize::MAX as usize);
+        for sizes in [
+            &[1 << 32, 1 << 32][..],
+            &[(1 << 62) + 1, 4],
+            &[0, 1 << 20, 4_001_423_662_007_321_682],
+            &[1 << 63],
+            &[usize::MAX; 64],
+        ] {
+            let text = Shape::new(sizes).unwrap_err().to_string();
+            assert!(text.contains(&List(sizes).to_string()), "{text}");
+        }
+        assert_eq!(
+            Shape::new(&[1 << 40, 1 << 40]).unwrap_err().to_string(),
+            "Storage size calculation overflowed with sizes=[1099511627776, 1099511627776]: 1208925819614629174706176 elements"
+        );
+    }
+
+    #[test]
+    fn a_shape_compares_with_every_form_of_sizes() {
+        let shape = Shape::new(&[2, 3]).unwrap();
+        assert_eq!(shape, [2, 3]);
+        assert_eq!(shape, vec![2, 3]);
+        assert_eq!(shape, &[2usize, 3][..]);
+        assert_ne!(shape, Shape::new(&[3, 2]).unwrap());
+        assert_eq!(Shape::scalar(), Shape::default());
+        assert_eq!(Shape::scalar().numel(), 1);
+    }
+
+    #[test]
+    fn tuples_of_one_keep_the_comma() {
+        assert_eq!(Tuple(&[2]).to_string(), "(2,)");
+        assert_eq!(Tuple(&[2, 3]).to_string(), "(2, 3)");
+        assert_eq!(Tuple::<usize>(&[]).to_string(), "()");
+    }
+
+    #[test]
+    fn bytes_are_limited_to_isize_max() {
+        let shape = Shape::new(&[(isize::MAX as usize) / 8]).unwrap();
+        assert_eq!(checked_bytes(&shape, 8).unwrap(), isize::MAX as usize - 7);
+        assert!(checked_bytes(&shape, 16).is_err());
+        assert_eq!(checked_bytes(&Shape::new(&[0, 5]).unwrap(), 16).unwrap(), 0);
+    }
+}
