@@ -1,1 +1,27 @@
-//! Placeholder.
+//! Floor 1 of zerostride: dtypes, scalars, promotion and THE table of operations.
+//!
+//! [`for_each_op!`] is the table; [`Op`] and everything that enumerates operations are made from it.
+//! [`Op::infer`] answers what an operation computes in and returns, or refuses in PyTorch's words.
+//! This floor does not know tensors, shapes' rules or how anything is computed.
+
+#![forbid(unsafe_code)]
+
+mod dtype;
+mod error;
+mod infer;
+mod op;
+mod promote;
+mod scalar;
+mod signature;
+mod table;
+
+pub use half::{bf16, f16};
+pub use num_complex::{Complex32, Complex64};
+
+pub use dtype::{Category, DType, Element, UnknownDType};
+pub use error::OpError;
+pub use infer::Inferred;
+pub use op::{Class, Domain, Op, OpInfo, Rule};
+pub use promote::{Bucket, Typed, can_cast, promote_types, result_type};
+pub use scalar::Scalar;
+pub use signature::{Argument, Default, Kind, Signature};

@@ -1,0 +1,193 @@
+//! Owns the errors of this floor: dtypes that do not go together, operations that refuse a dtype. Their text is
+//! PyTorch's, made when it is printed.
+
+use core::fmt;
+
+use zerostride_shape::ErrorClass;
+
+use crate::{Category, DType, Op};
+
+/// Why dtypes are refused. `Display` is PyTorch's line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OpError {
+    /// No dtype holds the values of both.
+    Promotion {
+        /// The first dtype.
+        a: DType,
+        /// The second dtype.
+        b: DType,
+    },
+    /// The operation is not defined for the dtype it would compute in.
+    Unsupported {
+        /// The operation.
+        op: Op,
+        /// The dtype, after promotion.
+        dtype: DType,
+    },
+    /// Subtraction with a bool tensor.
+    BoolSubtraction {
+        /// Whether both operands are bool.
+        both: bool,
+    },
+    /// An operation that does not promote got operands of different dtypes.
+    Mixed {
+        /// The operation.
+        op: Op,
+        /// The dtype of the first operand.
+        first: DType,
+        /// The operand that differs.
+        name: &'static str,
+        /// Its dtype.
+        other: DType,
+    },
+    /// A mask or condition that is not bool.
+    NotBool {
+        /// The operation.
+        op: Op,
+        /// The mask's dtype.
+        dtype: DType,
+    },
+    /// The result does not fit the category of the tensor that it is written to.
+    Cast {
+        /// The result's dtype.
+        from: DType,
+        /// The target's dtype.
+        to: DType,
+    },
+}
+
+impl OpError {
+    /// The class of the exception that PyTorch raises.
+    pub fn class(&self) -> ErrorClass {
+        match self {
+            OpError::Unsupported { op, dtype } => match (op, dtype.category()) {
+                (Op::FrexpMantissa | Op::FrexpExponent | Op::Addcdiv, _) => ErrorClass::Runtime,
+                (Op::Imag, _) => ErrorClass::Type,
+                (
+                    Op::Isneginf | Op::Isposinf | Op::Fmax | Op::Fmin | Op::Maximum | Op::Minimum | Op::Argmax | Op::Argmin,
+                    Category::Complex,
+                ) => ErrorClass::Type,
+                _ => ErrorClass::NotImplemented,
+            },
+            OpError::BoolSubtraction { .. } => ErrorClass::NotImplemented,
+            _ => ErrorClass::Runtime,
+        }
+    }
+}
+
+impl core::error::Error for OpError {}
+
+impl fmt::Display for OpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            OpError::Promotion { a, b } => write!(
+                f,
+                "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {} and {}",
+                a.scalar_name(),
+                b.scalar_name()
+            ),
+            OpError::Unsupported { op, dtype } => refusal(f, op, dtype),
+            OpError::BoolSubtraction { both: true } => f.write_str(
+                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.",
+            ),
+            OpError::BoolSubtraction { both: false } => f.write_str(
+                "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+            ),
+            OpError::Mixed { op: Op::Heaviside, .. } => {
+                f.write_str("heaviside is not yet implemented for tensors with different dtypes.")
+            }
+            OpError::Mixed { op: Op::Isclose, first, other, .. } => {
+                write!(f, "{} did not match {}", first.scalar_name(), other.scalar_name())
+            }
+            OpError::Mixed { op: Op::Complex | Op::Polar, first, other, .. } => write!(
+                f,
+                "Expected object of scalar type {} but got scalar type {} for second argument",
+                first.scalar_name(),
+                other.scalar_name()
+            ),
+            OpError::Mixed { first, name, other, .. } => {
+                write!(f, "expected dtype {} for `{name}` but got dtype {}", cpp_name(first), cpp_name(other))
+            }
+            OpError::NotBool { op: Op::Where, dtype } => write!(
+                f,
+                "where expected condition to be a boolean tensor, but got a tensor with dtype {}",
+                dtype.scalar_name()
+            ),
+            OpError::NotBool { dtype, .. } => {
+                write!(f, "masked_fill_ only supports boolean masks, but got mask with dtype {}", cpp_name(dtype))
+            }
+            OpError::Cast { from, to } => write!(
+                f,
+                "result type {} can't be cast to the desired output type {}",
+                from.scalar_name(),
+                to.scalar_name()
+            ),
+        }
+    }
+}
+
+/// The C++ type that some of PyTorch's texts name.
+fn cpp_name(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Bool => "bool",
+        DType::U8 => "unsigned char",
+        DType::U16 => "unsigned short",
+        DType::U32 => "unsigned int",
+        DType::U64 => "unsigned long",
+        DType::I8 => "signed char",
+        DType::I16 => "short",
+        DType::I32 => "int",
+        DType::I64 => "long int",
+        DType::F16 => "c10::Half",
+        DType::BF16 => "c10::BFloat16",
+        DType::F32 => "float",
+        DType::F64 => "double",
+        DType::C64 => "c10::complex<float>",
+        DType::C128 => "c10::complex<double>",
+    }
+}
+
+/// PyTorch's refusals: a sentence of their own where an operation has one, else the kernel's name and the dtype's.
+fn refusal(f: &mut fmt::Formatter<'_>, op: Op, dtype: DType) -> fmt::Result {
+    let name = op.name();
+    let scalar = dtype.scalar_name();
+    match (op, dtype.category()) {
+        (Op::Ceil | Op::Floor | Op::Trunc, Category::Complex) => write!(f, "{name} is not supported for complex inputs"),
+        (Op::Deg2rad | Op::Rad2deg, Category::Complex) => write!(f, "{name} is not supported for complex tensors."),
+        (Op::Imag, _) => f.write_str("imag is not implemented for tensors with non-complex dtypes."),
+        (Op::Isneginf | Op::Isposinf, Category::Complex) => write!(f, "{name} does not support complex inputs."),
+        (Op::Neg, Category::Bool) => f.write_str(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+        ),
+        (Op::Positive, Category::Bool) => f.write_str("The `+` operator, on a bool tensor is not supported."),
+        (Op::Relu, Category::Bool) => f.write_str("Boolean inputs not supported for relu"),
+        (Op::Relu | Op::Clamp, Category::Complex) => f.write_str("clamp is not supported for complex types"),
+        (Op::Sign, Category::Complex) => f.write_str(
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.",
+        ),
+        (Op::Signbit, Category::Complex) => f.write_str("signbit is not implemented for complex tensors."),
+        (Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin, Category::Complex) => {
+            write!(f, "{name} not implemented for complex tensors.")
+        }
+        (Op::Heaviside, Category::Complex) => f.write_str("heaviside is not yet implemented for complex tensors."),
+        (Op::Complex | Op::Polar, _) => {
+            write!(f, "Expected both inputs to be Half, Float or Double tensors but got {scalar} and {scalar}")
+        }
+        (Op::FrexpMantissa | Op::FrexpExponent, _) => f.write_str("torch.frexp() only supports floating-point dtypes"),
+        (Op::Argmax | Op::Argmin, Category::Bool) => write!(f, "{name}(): does not support bool input"),
+        (Op::Argmax | Op::Argmin, Category::Complex) => write!(f, "{name}(): does not support complex input"),
+        (Op::Mean, _) => write!(
+            f,
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {scalar}"
+        ),
+        (Op::Var | Op::Std, _) => f.write_str("std and var only support floating point and complex dtypes"),
+        (Op::Norm, _) => {
+            write!(f, "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {scalar}")
+        }
+        (Op::Addcdiv, _) => f.write_str(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.",
+        ),
+        _ => write!(f, "\"{}\" not implemented for '{scalar}'", op.info().kernel),
+    }
+}

@@ -1,0 +1,240 @@
+//! Owns the `Op` enum and its description, both read from the op table. It does not know dtypes' rules (`infer.rs`).
+
+use crate::Signature;
+
+/// The categories of dtype that an operation computes in, after promotion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(non_camel_case_types, reason = "the table spells its columns in lower case")]
+pub enum Domain {
+    /// Every dtype.
+    any,
+    /// Every dtype but bool.
+    numeric,
+    /// Every dtype but complex.
+    real,
+    /// Integers and floats.
+    ordered,
+    /// Bool and integers.
+    integral,
+    /// Integers.
+    integer,
+    /// Floats.
+    floats,
+    /// Floats and complex.
+    inexact,
+    /// Complex.
+    complexes,
+}
+
+/// How the operands' common dtype gives the dtype to compute in and the result's dtype.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(non_camel_case_types, reason = "the table spells its columns in lower case")]
+pub enum Rule {
+    /// The result is of the common dtype.
+    common,
+    /// Bool and integers enter as the default float; the result is what is computed.
+    float,
+    /// As `float`, and the result of complex operands is real.
+    float_real,
+    /// The result of complex operands is real.
+    real,
+    /// The result is bool.
+    bool,
+    /// The result is i32.
+    int,
+    /// Bool enters as i64.
+    bool_to_int,
+    /// The result is the complex dtype of the float.
+    complex,
+    /// Everything enters as f64 or c128.
+    double,
+    /// Bool and integers are accumulated as i64.
+    sum,
+    /// The result is an index, i64.
+    index,
+    /// The result is bool, but u8 for u8.
+    truth,
+}
+
+/// Which section of the table an operation stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// One operand, element by element.
+    Unary,
+    /// Two operands, element by element.
+    Binary,
+    /// Three or more operands, element by element.
+    Nary,
+    /// Dimensions are combined.
+    Reduce,
+    /// Written in terms of other operations.
+    Formula,
+}
+
+impl Class {
+    /// Whether a kernel computes the operation element by element.
+    pub const fn is_elementwise(self) -> bool {
+        matches!(self, Class::Unary | Class::Binary | Class::Nary)
+    }
+}
+
+/// One row of the op table.
+#[derive(Debug)]
+pub struct OpInfo {
+    /// PyTorch's name.
+    pub name: &'static str,
+    /// The name of the in-place method, where there is one.
+    pub in_place: Option<&'static str>,
+    /// Other names PyTorch has for it.
+    pub aliases: &'static [&'static str],
+    /// The operator, where there is one.
+    pub symbol: Option<&'static str>,
+    /// The section of the table.
+    pub class: Class,
+    /// The categories it computes in.
+    pub domain: Domain,
+    /// How dtypes go in and out.
+    pub rule: Rule,
+    /// The name in PyTorch's refusal.
+    pub kernel: &'static str,
+    /// The arguments in PyTorch's notation.
+    pub arguments: &'static str,
+    /// Whether the operands may be swapped.
+    pub commutative: bool,
+    /// What it computes, in one sentence.
+    pub doc: &'static str,
+}
+
+impl OpInfo {
+    /// The arguments with their kinds and defaults.
+    pub fn signature(&self) -> Signature {
+        Signature::parse(self.arguments)
+    }
+}
+
+/// One cell of the table that may be empty.
+macro_rules! cell {
+    // A keyword of Rust: its functions carry an underscore there.
+    (name where_) => { "where" };
+    (name $name:ident) => { stringify!($name) };
+    (in_place -) => { None };
+    (in_place $name:ident) => { Some(stringify!($name)) };
+    (symbol "") => { None };
+    (symbol $symbol:literal) => { Some($symbol) };
+    (arguments $default:literal) => { $default };
+    (arguments $default:literal $arguments:literal) => { $arguments };
+    (laws) => { false };
+    (laws commutative) => { true };
+}
+
+macro_rules! define_ops {
+    (
+        unary { $($(#[doc = $udoc:literal])* $uv:ident $un:ident $ui:tt [$($ua:ident)*] $us:tt $ud:ident $ur:ident $uk:literal $($uarg:literal)?;)* }
+        binary { $($(#[doc = $bdoc:literal])* $bv:ident $bn:ident $bi:tt [$($ba:ident)*] $bs:tt $bd:ident $br:ident $bk:literal $($barg:literal)? $([$law:ident])?;)* }
+        nary { $($(#[doc = $ndoc:literal])* $nv:ident $nn:ident $ni:tt [$($na:ident)*] $ns:tt $nd:ident $nr:ident $nk:literal $narg:literal;)* }
+        reduce { $($(#[doc = $rdoc:literal])* $rv:ident $rn:ident $rd:ident $rr:ident $rk:literal $rarg:literal;)* }
+        formula { $($(#[doc = $fdoc:literal])* $fv:ident $fname:ident $fi:tt $fd:ident $fr:ident $fk:literal $farg:literal;)* }
+    ) => {
+        /// An operation: one row of the table.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Op {
+            $($(#[doc = $udoc])* $uv,)*
+            $($(#[doc = $bdoc])* $bv,)*
+            $($(#[doc = $ndoc])* $nv,)*
+            $($(#[doc = $rdoc])* $rv,)*
+            $($(#[doc = $fdoc])* $fv,)*
+        }
+
+        impl Op {
+            /// Every operation, in table order.
+            pub const ALL: &'static [Op] =
+                &[$(Op::$uv,)* $(Op::$bv,)* $(Op::$nv,)* $(Op::$rv,)* $(Op::$fv,)*];
+        }
+
+        /// The table's rows, in the order of `Op::ALL`.
+        static ROWS: &[OpInfo] = &[
+            $(OpInfo {
+                name: stringify!($un), in_place: cell!(in_place $ui), aliases: &[$(stringify!($ua)),*],
+                symbol: cell!(symbol $us), class: Class::Unary, domain: Domain::$ud, rule: Rule::$ur, kernel: $uk,
+                arguments: cell!(arguments "input" $($uarg)?), commutative: false, doc: concat!($($udoc),*),
+            },)*
+            $(OpInfo {
+                name: stringify!($bn), in_place: cell!(in_place $bi), aliases: &[$(stringify!($ba)),*],
+                symbol: cell!(symbol $bs), class: Class::Binary, domain: Domain::$bd, rule: Rule::$br, kernel: $bk,
+                arguments: cell!(arguments "input, other" $($barg)?), commutative: cell!(laws $($law)?), doc: concat!($($bdoc),*),
+            },)*
+            $(OpInfo {
+                name: cell!(name $nn), in_place: cell!(in_place $ni), aliases: &[$(stringify!($na)),*],
+                symbol: cell!(symbol $ns), class: Class::Nary, domain: Domain::$nd, rule: Rule::$nr, kernel: $nk,
+                arguments: $narg, commutative: false, doc: concat!($($ndoc),*),
+            },)*
+            $(OpInfo {
+                name: stringify!($rn), in_place: None, aliases: &[], symbol: None, class: Class::Reduce,
+                domain: Domain::$rd, rule: Rule::$rr, kernel: $rk, arguments: $rarg, commutative: false, doc: concat!($($rdoc),*),
+            },)*
+            $(OpInfo {
+                name: stringify!($fname), in_place: cell!(in_place $fi), aliases: &[], symbol: None, class: Class::Formula,
+                domain: Domain::$fd, rule: Rule::$fr, kernel: $fk, arguments: $farg, commutative: false, doc: concat!($($fdoc),*),
+            },)*
+        ];
+    };
+}
+
+crate::for_each_op!(define_ops);
+
+impl Op {
+    /// The operation's row.
+    pub fn info(self) -> &'static OpInfo {
+        &ROWS[self as usize]
+    }
+
+    /// PyTorch's name.
+    pub fn name(self) -> &'static str {
+        self.info().name
+    }
+
+    /// The operation of that name or alias.
+    ///
+    /// ```
+    /// use zerostride_ops::Op;
+    /// assert_eq!(Op::from_name("arccos"), Some(Op::Acos));
+    /// assert_eq!(Op::from_name("acoss"), None);
+    /// ```
+    pub fn from_name(name: &str) -> Option<Op> {
+        Op::ALL.iter().copied().find(|op| op.name() == name || op.info().aliases.contains(&name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn rows_stand_in_the_order_of_the_enum() {
+        assert_eq!(ROWS.len(), Op::ALL.len());
+        for (index, op) in Op::ALL.iter().enumerate() {
+            assert_eq!(*op as usize, index);
+            assert_eq!(format!("{op:?}").to_lowercase(), op.name().replace('_', ""));
+        }
+    }
+
+    #[test]
+    fn a_name_means_one_operation() {
+        let mut seen = HashSet::new();
+        for op in Op::ALL {
+            for name in std::iter::once(&op.info().name).chain(op.info().aliases) {
+                assert!(seen.insert(*name), "{name} stands twice in the table");
+                assert_eq!(Op::from_name(name), Some(*op));
+            }
+        }
+    }
+
+    #[test]
+    fn every_row_is_documented_and_its_signature_reads() {
+        for op in Op::ALL {
+            assert!(op.info().doc.trim_end().ends_with('.'), "{op:?}");
+            assert!(!op.info().signature().arguments.is_empty(), "{op:?}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Owns `Scalar`, a bare number outside any tensor. It does not know how a number joins a computation (`promote.rs`).
+
+use core::fmt;
+
+use num_complex::Complex64;
+
+use crate::{Category, DType};
+
+/// A bare number: what a Python `True`, `2`, `0.5` or `1j` is to PyTorch.
+///
+/// Its dtype is only a category: next to a tensor of the same or a higher category it takes the tensor's dtype.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scalar {
+    /// `True` or `False`.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A real number.
+    Float(f64),
+    /// A complex number.
+    Complex(Complex64),
+}
+
+impl Scalar {
+    /// The dtype of the tensor this number alone would make.
+    pub const fn dtype(self) -> DType {
+        match self {
+            Scalar::Bool(_) => DType::Bool,
+            Scalar::Int(_) => DType::I64,
+            Scalar::Float(_) => DType::DEFAULT_FLOAT,
+            Scalar::Complex(_) => DType::C64,
+        }
+    }
+
+    /// The category that promotion compares.
+    pub const fn category(self) -> Category {
+        self.dtype().category()
+    }
+
+    /// The number as a real float; the imaginary part is dropped.
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Scalar::Bool(value) => f64::from(u8::from(value)),
+            Scalar::Int(value) => value as f64,
+            Scalar::Float(value) => value,
+            Scalar::Complex(value) => value.re,
+        }
+    }
+}
+
+macro_rules! from_number {
+    ($($from:ty => $variant:ident;)*) => {
+        $(impl From<$from> for Scalar {
+            fn from(value: $from) -> Self {
+                Scalar::$variant(value.into())
+            }
+        })*
+    };
+}
+
+from_number! {
+    bool => Bool;
+    u8 => Int; u16 => Int; u32 => Int; i8 => Int; i16 => Int; i32 => Int; i64 => Int;
+    f32 => Float; f64 => Float;
+    Complex64 => Complex;
+}
+
+impl fmt::Display for Scalar {
+    /// As Python writes it: `True`, `2`, `0.5`, `1e-05`, `(1+2j)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scalar::Bool(true) => f.write_str("True"),
+            Scalar::Bool(false) => f.write_str("False"),
+            Scalar::Int(value) => write!(f, "{value}"),
+            Scalar::Float(value) => write!(f, "{value:?}"),
+            Scalar::Complex(value) => write!(f, "({}{:+}j)", value.re, value.im),
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Owns THE op table: every operation's name, signature, domain and result rule, once. Everything that enumerates
+//! operations (inference, kernels, methods, the expression language, the docs, the test matrix) reads it here.
+//! It does not know what an operation computes: that is one body in `kernels`, or one formula in `zerostride`.
+//!
+//! Columns, left to right:
+//! - `Variant`, `name` (PyTorch's), the in-place method or `-`, `[aliases]`, the operator symbol or `""`;
+//! - `domain`: the categories that the operation computes in, after promotion (`Domain`);
+//! - `result`: how operand dtypes give the computing and the result dtype (`Rule`);
+//! - the name that PyTorch's refusal carries: `"abs_cpu" not implemented for 'Bool'`;
+//! - where the arguments are not just `input` or `input, other`: the signature in PyTorch's notation.
+
+/// Hands the table to `$callback!`, which sees five sections: `unary`, `binary`, `nary`, `reduce` and `formula`.
+/// Tokens after the callback's name come first.
+///
+/// `unary`, `binary` and `nary` are element-wise and have a body in `kernels`; `reduce` has an accumulator there;
+/// `formula` is written in terms of other rows.
+#[macro_export]
+macro_rules! for_each_op {
+    ($callback:path $(, $($extra:tt)*)?) => {
+        $callback! {
+            $($($extra)*)?
+            unary {
+                /// The absolute value; of a complex number its modulus.
+                Abs         abs          abs_          [absolute]   ""  numeric real       "abs_cpu";
+                /// The inverse cosine, in radians.
+                Acos        acos         acos_         [arccos]     ""  any     float      "acos";
+                /// The inverse hyperbolic cosine.
+                Acosh       acosh        acosh_        [arccosh]    ""  any     float      "acosh";
+                /// The angle of a number in the complex plane: 0 or pi for real numbers.
+                Angle       angle        -             []           ""  any     float_real "angle";
+                /// The inverse sine, in radians.
+                Asin        asin         asin_         [arcsin]     ""  any     float      "asin";
+                /// The inverse hyperbolic sine.
+                Asinh       asinh        asinh_        [arcsinh]    ""  any     float      "asinh";
+                /// The inverse tangent, in radians.
+                Atan        atan         atan_         [arctan]     ""  any     float      "atan";
+                /// The inverse hyperbolic tangent.
+                Atanh       atanh        atanh_        [arctanh]    ""  any     float      "atanh";
+                /// Every bit inverted; logical not for bool.
+                BitwiseNot  bitwise_not  bitwise_not_  []           "~" integral common    "bitwise_not_cpu";
+                /// The smallest integer not below.
+                Ceil        ceil         ceil_         []           ""  ordered common     "ceil_vml_cpu";
+                /// The complex conjugate; real numbers stay.
+                ConjPhysical conj_physical conj_physical_ [conj]    ""  any     common     "conj_physical";
+                /// The cosine of radians.
+                Cos         cos          cos_          []           ""  any     float      "cos";
+                /// The hyperbolic cosine.
+                Cosh        cosh         cosh_         []           ""  any     float      "cosh";
+                /// Degrees to radians.
+                Deg2rad     deg2rad      deg2rad_      []           ""  real    float      "deg2rad";
+                /// The logarithmic derivative of the gamma function.
+                Digamma     digamma      digamma_      []           ""  real    float      "digamma";
+                /// The error function.
+                Erf         erf          erf_          []           ""  real    float      "erf_vml_cpu";
+                /// The complementary error function, `1 - erf`, without its cancellation.
+                Erfc        erfc         erfc_         []           ""  real    float      "erfc_vml_cpu";
+                /// The inverse of the error function.
+                Erfinv      erfinv       erfinv_       []           ""  real    float      "erfinv_vml_cpu";
+                /// e to the power of the operand.
+                Exp         exp          exp_          []           ""  any     float      "exp";
+                /// 2 to the power of the operand.
+                Exp2        exp2         exp2_         []           ""  any     float      "exp2";
+                /// `exp - 1`, without its cancellation near 0.
+                Expm1       expm1        expm1_        []           ""  any     float      "expm1";
+                /// The largest integer not above.
+                Floor       floor        floor_        []           ""  ordered common     "floor_vml_cpu";
+                /// The fraction left by `trunc`; it has the operand's sign.
+                Frac        frac         frac_         []           ""  floats  common     "frac_cpu";
+                /// The mantissa of `frexp`, in [0.5, 1).
+                FrexpMantissa frexp_mantissa -         []           ""  floats  common     "frexp";
+                /// The exponent of `frexp`, as i32.
+                FrexpExponent frexp_exponent -         []           ""  floats  int        "frexp";
+                /// The Gaussian error linear unit, `x * Phi(x)`.
+                Gelu        gelu         -             []           ""  floats  common     "GeluKernelImpl" "input, *, approximate='none'";
+                /// `gelu` by its tanh formula.
+                GeluTanh    gelu_tanh    -             []           ""  floats  common     "GeluKernelImpl";
+                /// The modified Bessel function of the first kind, order 0.
+                I0          i0           i0_           []           ""  real    float      "i0_vml_cpu";
+                /// The imaginary part.
+                Imag        imag         -             []           ""  complexes real     "imag";
+                /// Whether the operand is neither infinite nor NaN.
+                Isfinite    isfinite     -             []           ""  any     bool       "isfinite";
+                /// Whether the operand is infinite.
+                Isinf       isinf        -             []           ""  any     bool       "isinf";
+                /// Whether the operand is NaN.
+                Isnan       isnan        -             []           ""  any     bool       "isnan";
+                /// Whether the operand is minus infinity.
+                Isneginf    isneginf     -             []           ""  real    bool       "isneginf";
+                /// Whether the operand is plus infinity.
+                Isposinf    isposinf     -             []           ""  real    bool       "isposinf";
+                /// The logarithm of the absolute value of the gamma function.
+                Lgamma      lgamma       lgamma_       []           ""  real    float      "lgamma_vml_cpu";
+                /// The natural logarithm.
+                Log         log          log_          []           ""  any     float      "log";
+                /// The logarithm to base 10.
+                Log10       log10        log10_        []           ""  any     float      "log10";
+                /// `log(1 + x)`, exact near 0.
+                Log1p       log1p        log1p_        []           ""  any     float      "log1p";
+                /// The logarithm to base 2.
+                Log2        log2         log2_         []           ""  any     float      "log2";
+                /// Whether the operand is zero.
+                LogicalNot  logical_not  logical_not_  []           ""  any     bool       "logical_not_cpu";
+                /// `log(x / (1 - x))`, the inverse of `sigmoid`; with `eps`, x is first clamped to [eps, 1 - eps].
+                Logit       logit        logit_        []           ""  real    float      "logit_cpu" "input, eps=None";
+                /// The operand with the other sign.
+                Neg         neg          neg_          [negative]   "-" numeric common     "neg_cpu";
+                /// The operand itself.
+                Positive    positive     -             []           "+" numeric common     "positive";
+                /// Radians to degrees.
+                Rad2deg     rad2deg      rad2deg_      []           ""  real    float      "rad2deg";
+                /// The real part.
+                Real        real         -             []           ""  any     real       "real";
+                /// `1 / x`.
+                Reciprocal  reciprocal   reciprocal_   []           ""  any     float      "reciprocal";
+                /// The operand where it is positive, else 0.
+                Relu        relu         relu_         []           ""  ordered common     "relu";
+                /// The nearest integer, halves to the even one; with `decimals`, the nearest multiple of 10^-decimals.
+                Round       round        round_        []           ""  ordered common     "round_vml_cpu" "input, *, decimals=0";
+                /// `1 / sqrt(x)`.
+                Rsqrt       rsqrt        rsqrt_        []           ""  any     float      "rsqrt";
+                /// The sign; of a complex number, the number divided by its modulus.
+                Sgn         sgn          sgn_          []           ""  any     common     "sign_cpu";
+                /// `1 / (1 + exp(-x))`.
+                Sigmoid     sigmoid      sigmoid_      [expit]      ""  any     float      "sigmoid";
+                /// -1, 0 or 1.
+                Sign        sign         sign_         []           ""  real    common     "sign_cpu";
+                /// Whether the sign bit is set: also for -0.
+                Signbit     signbit      -             []           ""  real    bool       "signbit";
+                /// `x * sigmoid(x)`.
+                Silu        silu         -             []           ""  inexact common     "silu_cpu";
+                /// The sine of radians.
+                Sin         sin          sin_          []           ""  any     float      "sin";
+                /// `sin(pi x) / (pi x)`, 1 at 0.
+                Sinc        sinc         sinc_         []           ""  any     float      "sinc";
+                /// The hyperbolic sine.
+                Sinh        sinh         sinh_         []           ""  any     float      "sinh";
+                /// The square root.
+                Sqrt        sqrt         sqrt_         []           ""  any     float      "sqrt";
+                /// The operand times itself.
+                Square      square       square_       []           ""  numeric bool_to_int "pow";
+                /// The tangent of radians.
+                Tan         tan          tan_          []           ""  any     float      "tan";
+                /// The hyperbolic tangent.
+                Tanh        tanh         tanh_         []           ""  any     float      "tanh";
+                /// The integer part, towards zero.
+                Trunc       trunc        trunc_        [fix]        ""  ordered common     "trunc_vml_cpu";
+            }
+            binary {
+                /// The sum; logical or for bool. With `alpha`, `input + alpha * other`.
+                Add         add          add_          []           "+" any     common     "add_stub" "input, other, *, alpha=1" [commutative];
+                /// The angle of the point (other, input), in radians.
+                Atan2       atan2        atan2_        [arctan2]    ""  real    float      "atan2_cpu";
+                /// Bitwise and; logical and for bool.
+                BitwiseAnd  bitwise_and  bitwise_and_  []           "&" integral common    "bitwise_and_cpu" [commutative];
+                /// Bits shifted left; 0 for a count outside the width.
+                BitwiseLeftShift bitwise_left_shift bitwise_left_shift_ [] "<<" integer common "lshift_cpu";
+                /// Bitwise or; logical or for bool.
+                BitwiseOr   bitwise_or   bitwise_or_   []           "|" integral common    "bitwise_or_cpu" [commutative];
+                /// Bits shifted right, keeping the sign; 0 or -1 for a count outside the width.
+                BitwiseRightShift bitwise_right_shift bitwise_right_shift_ [] ">>" integer common "rshift_cpu";
+                /// Bitwise exclusive or.
+                BitwiseXor  bitwise_xor  bitwise_xor_  []           "^" integral common    "bitwise_xor_cpu" [commutative];
+                /// The complex number with these parts.
+                Complex     complex      -             []           ""  floats  complex    "complex" "real, imag";
+                /// The magnitude of `input` with the sign of `other`.
+                Copysign    copysign     copysign_     []           ""  real    float      "copysign_cpu";
+                /// True division; with `rounding_mode`, `"floor"` or `"trunc"` division.
+                Div         div          div_          [divide true_divide] "/" any float  "div_true_cpu" "input, other, *, rounding_mode=None";
+                /// Division rounded towards zero.
+                DivTrunc    div_trunc    -             []           ""  ordered common     "div_trunc_cpu";
+                /// Whether the operands are equal.
+                Eq          eq           eq_           []           "==" any    bool       "eq_cpu" [commutative];
+                /// Division rounded down.
+                FloorDivide floor_divide floor_divide_ []           "//" ordered common    "div_floor_cpu";
+                /// The larger operand, NaN only if both are.
+                Fmax        fmax         -             []           ""  real    common     "fmax" [commutative];
+                /// The smaller operand, NaN only if both are.
+                Fmin        fmin         -             []           ""  real    common     "fmin" [commutative];
+                /// The remainder of truncated division: it has the sign of `input`.
+                Fmod        fmod         fmod_         []           ""  ordered common     "fmod_cpu";
+                /// The greatest common divisor, not negative.
+                Gcd         gcd          gcd_          []           ""  integer common     "gcd_cpu" [commutative];
+                /// Whether `input` is at least `other`.
+                Ge          ge           ge_           [greater_equal] ">=" real bool      "ge_cpu";
+                /// Whether `input` is greater than `other`.
+                Gt          gt           gt_           [greater]    ">" real    bool       "gt_cpu";
+                /// 0 for a negative operand, 1 for a positive one, `values` for 0.
+                Heaviside   heaviside    heaviside_    []           ""  real    common     "heaviside_cpu" "input, values";
+                /// `sqrt(input^2 + other^2)` without overflow.
+                Hypot       hypot        hypot_        []           ""  floats  common     "hypot_cpu" [commutative];
+                /// The least common multiple, not negative; it wraps.
+                Lcm         lcm          lcm_          []           ""  integer common     "lcm_cpu" [commutative];
+                /// Whether `input` is at most `other`.
+                Le          le           le_           [less_equal] "<=" real   bool       "le_cpu";
+                /// `log(exp(input) + exp(other))` without overflow.
+                Logaddexp   logaddexp    -             []           ""  inexact common     "logaddexp_cpu" [commutative];
+                /// `log2(2^input + 2^other)` without overflow.
+                Logaddexp2  logaddexp2   -             []           ""  floats  common     "logaddexp2_cpu" [commutative];
+                /// Whether both operands are nonzero.
+                LogicalAnd  logical_and  logical_and_  []           "and" any   bool       "logical_and_cpu" [commutative];
+                /// Whether an operand is nonzero.
+                LogicalOr   logical_or   logical_or_   []           "or" any    bool       "logical_or_cpu" [commutative];
+                /// Whether exactly one operand is nonzero.
+                LogicalXor  logical_xor  logical_xor_  []           ""  any     bool       "logical_xor_cpu" [commutative];
+                /// Whether `input` is less than `other`.
+                Lt          lt           lt_           [less]       "<" real    bool       "lt_cpu";
+                /// The larger operand, NaN if one is.
+                Maximum     maximum      -             []           ""  real    common     "maximum" [commutative];
+                /// The smaller operand, NaN if one is.
+                Minimum     minimum      -             []           ""  real    common     "minimum" [commutative];
+                /// The product; logical and for bool.
+                Mul         mul          mul_          [multiply]   "*" any     common     "mul_cpu" [commutative];
+                /// Whether the operands differ.
+                Ne          ne           ne_           [not_equal]  "!=" any    bool       "ne_cpu" [commutative];
+                /// The next float after `input` towards `other`.
+                Nextafter   nextafter    nextafter_    []           ""  floats  common     "nextafter_cpu";
+                /// The complex number with this modulus and angle.
+                Polar       polar        -             []           ""  floats  complex    "polar" "abs, angle";
+                /// `input` to the power `exponent`.
+                Pow         pow          pow_          []           "**" numeric common    "pow" "input, exponent";
+                /// The remainder of floor division: it has the sign of `other`.
+                Remainder   remainder    remainder_    []           "%" ordered common     "remainder_cpu";
+                /// The difference. With `alpha`, `input - alpha * other`.
+                Sub         sub          sub_          [subtract]   "-" numeric common     "add_stub" "input, other, *, alpha=1";
+                /// `input * log(other)`, 0 where `input` is 0 and `other` is not NaN.
+                Xlogy       xlogy        xlogy_        []           ""  real    float      "xlogy_cpu";
+            }
+            nary {
+                /// `input + weight * (end - input)`, exact at both ends.
+                Lerp        lerp         lerp_         []           ""  inexact common     "lerp_kernel_tensor" "input, end, weight";
+                /// NaN and infinities replaced; by default with 0 and the dtype's extremes.
+                NanToNum    nan_to_num   nan_to_num_   []           ""  any     common     "nan_to_num" "input, nan=0.0, posinf=None, neginf=None";
+                /// `round` to a number of decimals.
+                RoundDecimals round_decimals -         []           ""  floats  common     "round_cpu" "input, decimals";
+                /// `log(1 + exp(beta x)) / beta`, x itself where `beta x` is over `threshold`.
+                Softplus    softplus     -             []           ""  floats  common     "softplus_cpu" "input, beta=1, threshold=20";
+                /// `input` where the bool `condition` holds, else `other`.
+                Where       where_       -             []           ""  any     common     "where" "condition, input, other";
+            }
+            reduce {
+                /// The sum; integers and bools add up as i64.
+                Sum         sum          any     sum      "sum_cpu"    "input, dim=None, keepdim=False";
+                /// The product; integers and bools multiply as i64.
+                Prod        prod         any     sum      "prod_cpu"   "input, dim=None, keepdim=False";
+                /// The largest element, NaN if one is.
+                Amax        amax         real    common   "max_values_cpu" "input, dim=(), keepdim=False";
+                /// The smallest element, NaN if one is.
+                Amin        amin         real    common   "min_values_cpu" "input, dim=(), keepdim=False";
+                /// The index of the first largest element, the first NaN's if there is one.
+                Argmax      argmax       ordered index    "argmax_cpu" "input, dim=None, keepdim=False";
+                /// The index of the first smallest element, the first NaN's if there is one.
+                Argmin      argmin       ordered index    "argmin_cpu" "input, dim=None, keepdim=False";
+                /// Whether all elements are nonzero; u8 stays u8.
+                All         all          any     truth    "all"        "input, dim=None, keepdim=False";
+                /// Whether some element is nonzero; u8 stays u8.
+                Any         any          any     truth    "any"        "input, dim=None, keepdim=False";
+                /// The variance, with `n - correction` degrees of freedom.
+                Var         var          inexact real     "var"        "input, dim=None, *, correction=1, keepdim=False";
+            }
+            formula {
+                /// `input + value * tensor1 / tensor2`.
+                Addcdiv     addcdiv      addcdiv_ inexact common "addcdiv_cpu_out" "input, tensor1, tensor2, *, value=1";
+                /// `input + value * tensor1 * tensor2`.
+                Addcmul     addcmul      addcmul_ numeric common "addcmul_cpu_out" "input, tensor1, tensor2, *, value=1";
+                /// `input` held between `min` and `max`; NaN if an operand is.
+                Clamp       clamp        clamp_   ordered common "clamp_cpu"  "input, min=None, max=None";
+                /// `pow` carried out in f64 or c128.
+                FloatPower  float_power  float_power_ any double "float_power" "input, exponent";
+                /// Whether `|input - other| <= atol + rtol * |other|`.
+                Isclose     isclose      -        any     bool   "isclose"    "input, other, rtol=1e-05, atol=1e-08, equal_nan=False";
+                /// `input * 2^other`.
+                Ldexp       ldexp        ldexp_   any     float  "ldexp"      "input, other";
+                /// `input` with `value` where `mask` holds.
+                MaskedFill  masked_fill  masked_fill_ any common "masked_fill" "input, mask, value";
+                /// The arithmetic mean.
+                Mean        mean         -        inexact common "mean"       "input, dim=None, keepdim=False";
+                /// The standard deviation, with `n - correction` degrees of freedom.
+                Std         std          -        inexact real   "std"        "input, dim=None, *, correction=1, keepdim=False";
+                /// `log(sum(exp(input)))` without overflow.
+                Logsumexp   logsumexp    -        any     float  "logsumexp"  "input, dim, keepdim=False";
+                /// `exp(input) / sum(exp(input))` along `dim`, without overflow.
+                Softmax     softmax      -        floats  common "softmax_lastdim_kernel_impl" "input, dim";
+                /// The logarithm of `softmax`, without its cancellation.
+                LogSoftmax  log_softmax  -        floats  common "log_softmax_lastdim_kernel_impl" "input, dim";
+                /// The vector norm of order `p`.
+                Norm        norm         -        inexact real   "norm"       "input, p=2, dim=None, keepdim=False";
+            }
+        }
+    };
+}
