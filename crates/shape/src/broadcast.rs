@@ -317,3 +317,168 @@ pub fn sum_to_size_dims(shape: &[usize], target: &[usize]) -> Result<Vec<usize>,
     let summed = |&dim: &usize| dim < added || target[dim - added] != shape[dim];
     Ok((0..shape.len()).filter(summed).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::{String, ToString};
+    use alloc::vec;
+
+    fn text(shapes: &[&[usize]]) -> String {
+        broadcast_shape(shapes).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_examples_of_the_source_documents_have_their_shapes() {
+        let table: [(&str, &[&[usize]], &[usize]); 13] = [
+            ("S1", &[&[4, 3], &[1, 3]], &[4, 3]),
+            ("S3", &[&[5, 3, 4, 1], &[3, 1, 1]], &[5, 3, 4, 1]),
+            ("S5", &[&[5, 1, 4, 1], &[3, 1, 2]], &[5, 3, 4, 2]),
+            ("S6", &[&[1, 3], &[3, 1]], &[3, 3]),
+            ("S7", &[&[1, 3], &[]], &[1, 3]),
+            ("S9", &[&[5, 7, 3], &[5, 7, 3]], &[5, 7, 3]),
+            ("S11", &[&[5, 1, 4, 1], &[3, 1, 1]], &[5, 3, 4, 1]),
+            ("S12", &[&[1], &[3, 1, 7]], &[3, 1, 7]),
+            ("S15", &[&[2, 2], &[]], &[2, 2]),
+            ("S15", &[&[2, 3], &[3]], &[2, 3]),
+            ("S15", &[&[3, 2], &[3, 1]], &[3, 2]),
+            ("S15", &[&[3, 1], &[2]], &[3, 2]),
+            ("S16, which the document calls an error", &[&[1, 3], &[2, 1]], &[2, 3]),
+        ];
+        for (name, operands, expected) in table {
+            assert_eq!(broadcast_shape(operands).unwrap(), expected, "{name}");
+            assert_eq!(broadcast_shapes(operands).unwrap(), expected, "{name}");
+            assert_eq!(*Broadcast::new(operands).unwrap().shape(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_mismatches_of_the_source_documents_have_pytorch_s_texts() {
+        let table: [(&str, &[&[usize]], usize, usize, usize); 4] = [
+            ("S2", &[&[0], &[3, 4]], 0, 4, 1),
+            ("S4", &[&[5, 2, 4, 1], &[3, 1, 1]], 2, 3, 1),
+            ("S8", &[&[1, 2, 3], &[3, 3]], 2, 3, 1),
+            ("S10", &[&[0], &[2, 2]], 0, 2, 1),
+        ];
+        for (name, operands, a, b, dim) in table {
+            let expected = alloc::format!(
+                "The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}"
+            );
+            assert_eq!(text(operands), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_size_of_one_takes_the_other_size_even_zero() {
+        assert_eq!(broadcast_shape(&[&[0], &[1]]).unwrap(), [0]);
+        assert_eq!(broadcast_shape(&[&[1], &[0]]).unwrap(), [0]);
+        assert_eq!(broadcast_shape(&[&[2, 1], &[1, 0]]).unwrap(), [2, 0]);
+        assert_eq!(broadcast_shape(&[]).unwrap(), Shape::scalar());
+        assert_eq!(broadcast_shapes(&[]).unwrap(), Shape::scalar());
+        assert_eq!(Broadcast::new(&[&[1], &[0]]).unwrap().operands()[0], [Role::Stretched]);
+    }
+
+    #[test]
+    fn several_operands_fold_from_the_left() {
+        // The third operand meets [2, 3], which the first two made; the fourth is not looked at.
+        let error = broadcast_shape(&[&[3], &[2, 1], &[4, 3], &[7, 1, 1, 1]]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "The size of tensor a (2) must match the size of tensor b (4) at non-singleton dimension 0"
+        );
+        let diagnostic = error.diagnostic();
+        assert_eq!(diagnostic.operands, Some((1, 2)));
+        assert_eq!((diagnostic.dim, diagnostic.from_right), (Some(0), Some(1)));
+        assert_eq!(diagnostic.shapes.len(), 4);
+    }
+
+    #[test]
+    fn broadcast_shapes_counts_from_the_right_and_prints_python_s_tuples() {
+        let table: [(&[&[usize]], &str); 4] = [
+            (
+                &[&[3], &[2]],
+                "Attempting to broadcast a dimension of length 2 at -1! Mismatching argument at index 1 had (2,); \
+                 but expected shape should be broadcastable to [3]",
+            ),
+            (
+                &[&[2, 3], &[4, 1], &[5, 1, 1]],
+                "Attempting to broadcast a dimension of length 4 at -2! Mismatching argument at index 1 had (4, 1); \
+                 but expected shape should be broadcastable to [1, 2, 3]",
+            ),
+            (
+                &[&[0], &[2]],
+                "Attempting to broadcast a dimension of length 2 at -1! Mismatching argument at index 1 had (2,); \
+                 but expected shape should be broadcastable to [0]",
+            ),
+            (
+                // What the failing argument has already stretched is shown.
+                &[&[1, 2, 1, 1], &[4, 3, 4]],
+                "Attempting to broadcast a dimension of length 4 at -3! Mismatching argument at index 1 had \
+                 (4, 3, 4); but expected shape should be broadcastable to [1, 2, 3, 4]",
+            ),
+        ];
+        for (shapes, expected) in table {
+            assert_eq!(broadcast_shapes(shapes).unwrap_err().to_string(), expected);
+        }
+        let diagnostic = broadcast_shapes(&[&[1, 3], &[2, 1], &[4, 3]]).unwrap_err().diagnostic();
+        assert_eq!(diagnostic.operands, Some((1, 2)));
+        assert_eq!((diagnostic.dim, diagnostic.from_right), (Some(0), Some(1)));
+    }
+
+    #[test]
+    fn a_result_that_no_memory_could_hold_is_refused_with_its_size() {
+        let operands: [&[usize]; 2] = [&[1 << 40, 1], &[1, 1 << 40]];
+        for error in [
+            broadcast_shape(&operands).unwrap_err(),
+            broadcast_shapes(&operands).unwrap_err(),
+            Broadcast::new(&operands).unwrap_err(),
+        ] {
+            assert_eq!(
+                error.to_string(),
+                "Storage size calculation overflowed with sizes=[1099511627776, 1099511627776]: \
+                 1208925819614629174706176 elements"
+            );
+        }
+        let long = vec![1; 65];
+        assert_eq!(broadcast_shape(&[&[2], &long]), Err(ShapeError::RankTooHigh { ndim: 65 }));
+        assert_eq!(broadcast_shape(&[&[2], &long[..64]]).unwrap().ndim(), 64);
+    }
+
+    #[test]
+    fn in_place_targets_never_stretch() {
+        let table: [(&[usize], &[usize], Option<&str>); 5] = [
+            (&[5, 3, 4, 1], &[3, 1, 1], None),
+            (
+                &[1, 3, 1],
+                &[3, 1, 7],
+                Some("output with shape [1, 3, 1] doesn't match the broadcast shape [3, 3, 7]"),
+            ),
+            (&[3], &[1, 3], Some("output with shape [3] doesn't match the broadcast shape [1, 3]")),
+            (&[], &[1], Some("output with shape [] doesn't match the broadcast shape [1]")),
+            (&[1], &[0], Some("output with shape [1] doesn't match the broadcast shape [0]")),
+        ];
+        for (target, operand, expected) in table {
+            let result = check_in_place(target, &broadcast_shape(&[target, operand]).unwrap());
+            assert_eq!(result.err().map(|error| error.to_string()).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn sums_reduce_what_expanding_had_stretched_or_added() {
+        let table: [(&[usize], &[usize], &[usize]); 6] = [
+            (&[4, 2, 3], &[2, 1], &[0, 2]),
+            (&[2, 3], &[2, 3], &[]),
+            (&[2, 3], &[], &[0, 1]),
+            (&[1, 3], &[3], &[0]),
+            (&[0, 3], &[1, 3], &[0]),
+            (&[1, 3], &[1, 1], &[1]),
+        ];
+        for (shape, target, dims) in table {
+            assert_eq!(sum_to_size_dims(shape, target).unwrap(), dims);
+        }
+        for target in [&[3, 1][..], &[0, 5], &[1, 4, 5]] {
+            let error = sum_to_size_dims(&[4, 5], target).unwrap_err().to_string();
+            assert_eq!(error, alloc::format!("size {{{target:?}}} is not expandable to size {{[4, 5]}}."));
+        }
+    }
+}

@@ -2,7 +2,7 @@
 //! The rule itself is `broadcast.rs`'s; this file only runs it in a constant and spells the error without `format!`.
 
 use crate::broadcast::fold;
-use crate::error::INCOMPATIBLE;
+use crate::message::INCOMPATIBLE;
 
 /// The rank of the broadcast of two shapes of these ranks: the larger one.
 ///
@@ -27,6 +27,7 @@ pub const fn broadcast_rank(a: usize, b: usize) -> usize {
 /// const SHAPE: [usize; 4] = broadcast_const(&[5, 1, 4, 1], &[3, 1, 2]);
 /// assert_eq!(SHAPE, [5, 3, 4, 2]);
 /// ```
+#[track_caller]
 pub const fn broadcast_const<const R: usize>(a: &[usize], b: &[usize]) -> [usize; R] {
     assert!(R == broadcast_rank(a.len(), b.len()), "R must be the rank of the longer shape");
     let mut common = [1; R];

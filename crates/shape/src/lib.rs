@@ -43,6 +43,7 @@ mod dims;
 mod diophantine;
 mod error;
 mod layout;
+mod message;
 mod overlap;
 mod reshape;
 mod shape;

@@ -52,11 +52,11 @@ impl Layout {
         }
         terms.sort_unstable();
         let mut reach = 0;
-        let nested = terms.iter().all(|term| {
-            let clears = term.factor > reach;
+        let mut nested = true;
+        for term in &terms {
+            nested &= term.factor > reach;
             reach += term.factor * term.bound;
-            clears
-        });
+        }
         if nested {
             return InternalOverlap::No;
         }

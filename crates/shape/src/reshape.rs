@@ -155,6 +155,9 @@ impl Layout {
     /// Source: PyTorch `Tensor.flatten`, which then copies.
     pub fn flatten(&self, start: isize, end: isize) -> Result<Layout, ShapeError> {
         let shape = self.flatten_shape(start, end)?;
+        if shape == *self.shape() {
+            return Ok(self.clone());
+        }
         let strides = self.view_strides(&shape).ok_or(ShapeError::ViewIncompatible)?;
         Layout::assemble(shape.dims().clone(), strides, self.offset())
     }
