@@ -1,9 +1,10 @@
-//! Owns the lane: the few operations on "one register of floats" that the mathematical functions are written in,
-//! and the one-element lane, `f32` and `f64` themselves.
+//! Owns the lane: the few operations on "one register of floats" that the mathematical functions are written
+//! in, and the one-element lane, `f32` and `f64` themselves.
 //!
-//! Every operation here is exact or correctly rounded, so a function written in them gives the same bits on every
-//! lane: adding a lane (16 `f32` of AVX-512, 4 of NEON) is a matter of speed alone. There are no table look-ups, no
-//! horizontal operations and no reciprocal estimates, because those differ between instruction sets.
+//! Every operation here is exact or correctly rounded, so a function written in them gives the same bits on
+//! every lane: adding a lane (16 `f32` of AVX-512, 4 of NEON) is a matter of speed alone. There are no table
+//! look-ups, no horizontal operations and no reciprocal estimates, because those differ between instruction
+//! sets.
 //!
 //! Deliberately unknown here: memory, tiles, tails, and which functions exist.
 
@@ -33,13 +34,13 @@ pub(crate) trait Element: Copy + PartialOrd + 'static {
 pub(crate) trait Mask:
     Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
 {
-    /// Whether the condition holds for some element. Only for skipping work that no element would select: a result
-    /// may not depend on it, or the lanes would disagree.
+    /// Whether the condition holds for some element. Only for skipping work that no element would select: a
+    /// result may not depend on it, or the lanes would disagree.
     fn any(self) -> bool;
 }
 
-/// Unsigned integers as wide as the elements of a lane. `+` and `-` wrap, `>>` shifts zeros in, and shift counts are
-/// smaller than the width.
+/// Unsigned integers as wide as the elements of a lane. `+` and `-` wrap, `>>` shifts zeros in, and shift
+/// counts are smaller than the width.
 pub(crate) trait Bits:
     Copy
     + Add<Output = Self>
@@ -62,17 +63,19 @@ pub(crate) trait Bits:
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
 }
 
-/// A register of IEEE 754 numbers. The operators round to nearest even, each on its own: nothing is contracted.
+/// A register of IEEE 754 numbers. The operators round to nearest even, each on its own: nothing is
+/// contracted.
 ///
-/// Implementations mark every method `#[inline(always)]`, and so do the functions written over them: a body compiled
-/// on its own would not have the instruction set of its caller.
+/// Implementations mark every method `#[inline(always)]`, and so do the functions written over them: a body
+/// compiled on its own would not have the instruction set of its caller.
 pub(crate) trait Lane:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
     type Elem: Element;
     type Mask: Mask;
     type Bits: Bits<Mask = Self::Mask>;
-    /// As many elements in `f64`, for bodies that compute `f32` there and round once; `f64` lanes are their own.
+    /// As many elements in `f64`, for bodies that compute `f32` there and round once; `f64` lanes are their
+    /// own.
     type Wide: Lane<Elem = f64, Wide = Self::Wide>;
 
     fn splat(x: Self::Elem) -> Self;
@@ -175,8 +178,8 @@ pub(crate) trait Lane:
         Self::from_bits(biased << Self::Elem::SIGNIFICAND)
     }
 
-    /// `self · 2^n`, rounded once, subnormal results and overflow included. `n` is integral, at most `2 · BIAS - 2` in
-    /// magnitude, and `self · 2^(n/2)` must not be subnormal.
+    /// `self · 2^n`, rounded once, subnormal results and overflow included. `n` is integral, at most `2 ·
+    /// BIAS - 2` in magnitude, and `self · 2^(n/2)` must not be subnormal.
     #[inline(always)]
     fn ldexp(self, n: Self) -> Self {
         let half = (n * Self::num(0.5)).round_ties_even();

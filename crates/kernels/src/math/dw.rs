@@ -1,12 +1,13 @@
-//! Owns double-word arithmetic: numbers held as an unevaluated sum of two floats, twice the working precision.
+//! Owns double-word arithmetic: numbers held as an unevaluated sum of two floats, twice the working
+//! precision.
 //!
-//! The algorithms are the classical ones (Dekker 1971, Knuth, and Joldes, Muller and Popescu 2017, "Tight and rigorous
-//! error bounds for basic building blocks of double-word arithmetic"); a product's error comes from a fused
-//! multiply-add. Infinities and NaN are not handled: callers select around them.
+//! The algorithms are the classical ones (Dekker 1971, Knuth, and Joldes, Muller and Popescu 2017, "Tight and
+//! rigorous error bounds for basic building blocks of double-word arithmetic"); a product's error comes from
+//! a fused multiply-add. Infinities and NaN are not handled: callers select around them.
 
 use std::ops::{Add, Mul, Neg, Sub};
 
-use crate::lane::Lane;
+use crate::lane::{Element, Lane};
 
 /// The sum `hi + lo`, with `hi` equal to that sum rounded.
 #[derive(Clone, Copy)]
@@ -54,6 +55,21 @@ impl<V: Lane> Dw<V> {
     #[inline(always)]
     pub(super) fn scale(self, factor: V) -> Self {
         Dw { hi: self.hi * factor, lo: self.lo * factor }
+    }
+
+    /// `self · 2^n` as [`Lane::ldexp`] does it.
+    #[inline(always)]
+    pub(super) fn ldexp(self, n: V) -> Self {
+        Dw { hi: self.hi.ldexp(n), lo: self.lo.ldexp(n) }
+    }
+
+    /// The square root; 0 for 0.
+    #[inline(always)]
+    pub(super) fn sqrt(self) -> Self {
+        let hi = self.hi.sqrt();
+        let rest = hi.mul_add(-hi, self.hi) + self.lo;
+        // The least divisor only keeps 0 / 0 away.
+        fast_two_sum(hi, rest / V::splat(V::Elem::MIN_POSITIVE).max(hi + hi))
     }
 
     /// `self / other`; the relative error is a few units in the last place of the low part.

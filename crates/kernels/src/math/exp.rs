@@ -2,14 +2,15 @@
 //!
 //! The constants come from `coefficients/exp.py`.
 
-use super::dw::{Dw, fast_two_sum, two_prod};
+use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
 use super::{Real, clamp, poly};
 use crate::lane::{Element, Lane};
 
 /// What the exponential functions need to know about an element type.
-pub(crate) trait Constants: Element {
+pub(crate) trait ExpConstants: Element {
     const LOG2_E: Self;
-    /// ln 2 in two parts, the first with so many zero bits at its end that every exponent multiplies it exactly.
+    /// ln 2 in two parts, the first with so many zero bits at its end that every exponent multiplies it
+    /// exactly.
     const LN2_SPLIT: (Self, Self);
     /// ln 2 as a double word.
     const LN2: (Self, Self);
@@ -46,9 +47,10 @@ impl<V: Real> Exponential<V> {
 
     /// 2^x for `x` in the exponent range.
     #[inline(always)]
-    pub(super) fn of_base_2(x: V) -> Self {
-        let n = x.round_ties_even();
-        Exponential { n, p: expm1_near_0(Dw::splat(V::Elem::LN2) * (x - n)) }
+    pub(super) fn of_base_2(x: Dw<V>) -> Self {
+        let n = x.hi.round_ties_even();
+        let rest = fast_two_sum(x.hi - n, x.lo);
+        Exponential { n, p: expm1_near_0(rest * Dw::splat(V::Elem::LN2)) }
     }
 
     /// `1 + p`.
@@ -88,14 +90,16 @@ pub(crate) fn expm1<V: Real>(x: V) -> V {
     let (one, enough) = (V::num(1.0), V::num(64.0));
     let (_, top) = V::Elem::EXP_RANGE;
     let e = Exponential::of(clamp(x, -64.0, top).into());
-    // 2^n · ((1 - 2^-n) + p); beyond 2^64 the subtrahend is lost in the rounding anyway.
-    let s = e.p + (one - V::exp2_int(-enough.min(e.n)));
+    // 2^n · (p + (1 - 2^-n)); beyond 2^64 the subtrahend is lost in the rounding anyway.
+    let rest = two_sum(one, -V::exp2_int(-enough.min(e.n)));
+    let s = two_sum(rest.hi, e.p.hi);
+    let y = (s.hi + (s.lo + (rest.lo + e.p.lo))).ldexp(e.n);
     // Keeps -0, and the subnormal numbers, whose squares the kernel cannot hold.
     let tiny = x.abs().lt(V::splat(V::Elem::EPSILON) * V::num(0.25));
-    V::select(tiny, x, s.round().ldexp(e.n))
+    V::select(tiny, x, y)
 }
 
-impl Constants for f32 {
+impl ExpConstants for f32 {
     const LOG2_E: f32 = std::f32::consts::LOG2_E;
     const LN2_SPLIT: (f32, f32) = (0.69314575, 1.4286068e-6);
     const LN2: (f32, f32) = (std::f32::consts::LN_2, -1.9046542e-9);
@@ -125,7 +129,7 @@ impl Constants for f32 {
     }
 }
 
-impl Constants for f64 {
+impl ExpConstants for f64 {
     const LOG2_E: f64 = std::f64::consts::LOG2_E;
     const LN2_SPLIT: (f64, f64) = (0.6931471805598903, 5.497923018708371e-14);
     const LN2: (f64, f64) = (std::f64::consts::LN_2, 2.3190468138462996e-17);
@@ -154,7 +158,7 @@ impl Constants for f64 {
     #[inline(always)]
     fn exp2<V: Lane<Elem = f64>>(x: V) -> V {
         let (bottom, top) = Self::EXP2_RANGE;
-        let e = Exponential::of_base_2(clamp(x, bottom, top));
+        let e = Exponential::of_base_2(clamp(x, bottom, top).into());
         e.significand().round().ldexp(e.n)
     }
 }

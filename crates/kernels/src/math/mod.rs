@@ -1,23 +1,46 @@
-//! Owns the mathematical functions: each is written once, over the [`Lane`](crate::lane::Lane) trait, so that one
-//! element and a whole register get the same bits.
+//! Owns the mathematical functions: each is written once, over the [`Lane`](crate::lane::Lane) trait, so that
+//! one element and a whole register get the same bits.
 //!
 //! A function is branch-free: both sides of a case distinction are computed and one is selected. What differs
 //! between `f32` and `f64` is data (polynomials, split constants) behind a trait of the element type, such as
-//! [`exp::Constants`]; bodies are shared wherever the double-word arithmetic of [`dw`] makes both accurate.
+//! [`ExpConstants`](exp::ExpConstants); bodies are shared wherever the double-word arithmetic of [`dw`] makes
+//! both accurate.
 //!
-//! Deliberately unknown here: tensors, integer and half types (their callers convert), and which operation uses what.
+//! Deliberately unknown here: tensors, integer and half types (their callers convert), and which operation
+//! uses what.
 
+mod area;
 mod dw;
-pub(crate) mod exp;
+mod exp;
+mod hyperbolic;
+mod inverse_trig;
+mod log;
+mod logaddexp;
+mod pow;
+mod root;
+mod trig;
+#[cfg(test)]
+mod ulp;
 
+pub(crate) use area::{acosh, asinh, atanh, logit, logit_clamped};
 pub(crate) use exp::{exp, exp2, expm1};
+pub(crate) use hyperbolic::{cosh, sigmoid, silu, sinh, tanh};
+pub(crate) use inverse_trig::{acos, asin, atan, atan2, deg2rad, rad2deg};
+pub(crate) use log::{log, log1p, log2, log10};
+pub(crate) use logaddexp::{logaddexp, logaddexp2, softplus};
+pub(crate) use pow::{pow, xlogy};
+pub(crate) use root::{hypot, rsqrt};
+pub(crate) use trig::{cos, sin, sinc, tan};
 
 use crate::lane::Lane;
+use exp::ExpConstants;
+use hyperbolic::Tanh;
+use log::LogConstants;
 
 /// A lane of a type that the functions of this module know.
-pub(crate) trait Real: Lane<Elem: exp::Constants> {}
+pub(crate) trait Real: Lane<Elem: ExpConstants + LogConstants + Tanh> {}
 
-impl<V: Lane<Elem: exp::Constants>> Real for V {}
+impl<V: Lane<Elem: ExpConstants + LogConstants + Tanh>> Real for V {}
 
 /// `c[0] + c[1]·x + c[2]·x² + ...` by Horner's rule with fused multiply-adds.
 #[inline(always)]

@@ -1,0 +1,117 @@
+//! Owns the functions that are quotients of exponentials: `sinh`, `cosh`, `tanh`, `sigmoid`, `silu`.
+//!
+//! All work on e^x = 2^n (1 + p) with the power of two kept apart, so nothing overflows before the result
+//! does, and with `p` a double word, so the quotient is rounded once. `f32` has a shorter `tanh` of its own,
+//! for speed; its polynomial comes from `coefficients/tanh.py`.
+
+use super::dw::{Dw, two_sum};
+use super::exp::{ExpConstants, Exponential, exp};
+use super::{Real, clamp, poly};
+use crate::lane::{Element, Lane};
+
+/// The one function here whose body depends on the element type.
+pub(crate) trait Tanh: Element {
+    fn tanh<V: Real<Elem = Self>>(x: V) -> V;
+}
+
+/// e^|x| for the functions that are even or odd, which overflow a little after e^x does, and its 2^-n
+/// squared.
+#[inline(always)]
+fn exp_of_magnitude<V: Real>(x: V) -> (Exponential<V>, V) {
+    let (_, top) = V::Elem::EXP_RANGE;
+    let e = Exponential::of(V::num(top + 1.0).min(x.abs()).into());
+    // Past 2^30, e^-x is lost in the rounding of e^x, in double words too.
+    let n = V::num(60.0).min(e.n);
+    (e, V::exp2_int(-(n + n)))
+}
+
+/// Hyperbolic sine.
+#[inline(always)]
+pub(crate) fn sinh<V: Real>(x: V) -> V {
+    // (e^x - e^-x) / 2 = 2^(n-1) · ((1 + p)² - 4^-n) / (1 + p), the ones subtracted by hand.
+    let (e, shrink) = exp_of_magnitude(x);
+    let numerator = e.p * (e.p + V::num(2.0)) + two_sum(V::num(1.0), -shrink);
+    numerator.div(e.significand()).round().ldexp(e.n - V::num(1.0)).mul_sign(x)
+}
+
+/// Hyperbolic cosine.
+#[inline(always)]
+pub(crate) fn cosh<V: Real>(x: V) -> V {
+    let (e, shrink) = exp_of_magnitude(x);
+    let significand = e.significand();
+    (significand * significand + shrink).div(significand).round().ldexp(e.n - V::num(1.0))
+}
+
+/// Hyperbolic tangent.
+#[inline(always)]
+pub(crate) fn tanh<V: Real>(x: V) -> V {
+    V::Elem::tanh(x)
+}
+
+/// 1 / (1 + e^-x) = s · 2^n: the quotient for `s`, and `n`. As e^-|x| is never more than 1, nothing
+/// overflows.
+#[inline(always)]
+fn logistic<V: Real>(x: V) -> (Dw<V>, Dw<V>, V) {
+    let e = Exponential::of((-x.abs()).into());
+    let denominator = e.significand().scale(V::exp2_int(V::num(-120.0).max(e.n))) + V::num(1.0);
+    let below = x.lt(V::num(0.0));
+    let numerator = Dw::select(below, e.significand(), V::num(1.0).into());
+    (numerator, denominator, V::select(below, e.n, V::num(0.0)))
+}
+
+/// 1 / (1 + e^-x).
+#[inline(always)]
+pub(crate) fn sigmoid<V: Real>(x: V) -> V {
+    let (bottom, _) = V::Elem::EXP_RANGE;
+    let (numerator, denominator, n) = logistic(clamp(x, bottom, -bottom));
+    numerator.div(denominator).round().ldexp(n)
+}
+
+/// x / (1 + e^-x); NaN at minus infinity, as the formula says.
+#[inline(always)]
+pub(crate) fn silu<V: Real>(x: V) -> V {
+    // A tenth more than e^x needs, because x multiplies it.
+    let (bottom, _) = V::Elem::EXP_RANGE;
+    let inside = clamp(x, 1.1 * bottom, -bottom);
+    let (numerator, denominator, n) = logistic(inside);
+    let y = (numerator * inside.abs()).div(denominator).round().ldexp(n).mul_sign(x);
+    let y = V::select(x.gt(-V::num(bottom)), x, y);
+    V::select(x.eq(-V::splat(V::Elem::INFINITY)), V::splat(V::Elem::NAN), y)
+}
+
+impl Tanh for f32 {
+    #[inline(always)]
+    fn tanh<V: Real<Elem = f32>>(x: V) -> V {
+        let (one, two) = (V::num(1.0), V::num(2.0));
+        let a = x.abs();
+        // 1 - 2 / (e^2a + 1): the subtrahend is at most a quarter, so its errors hardly count.
+        let far = one - two / (exp(V::num(10.0).min(a) * two) + one);
+        let square = x * x;
+        let near = (square * a).mul_add(poly(square, &TANH_NEAR_0), a);
+        V::select(a.lt(V::num(1.0)), near, far).mul_sign(x)
+    }
+}
+
+/// (tanh x - x) / x³ as a polynomial in x², for |x| <= 1.
+const TANH_NEAR_0: [f32; 8] = [
+    -0.33333328,
+    0.13333175,
+    -0.05395075,
+    0.021774676,
+    -0.008572272,
+    0.0030502917,
+    -0.00082309433,
+    0.000116842515,
+];
+
+impl Tanh for f64 {
+    #[inline(always)]
+    fn tanh<V: Real<Elem = f64>>(x: V) -> V {
+        // (e^2x - 1) / (e^2x + 1) = (p + (1 - 2^-n)) / (1 + p + 2^-n); from 2x = 40 on the result is 1.
+        let a = x.abs();
+        let e = Exponential::of(V::num(64.0).min(a + a).into());
+        let shrink = V::exp2_int(-e.n);
+        let numerator = e.p + two_sum(V::num(1.0), -shrink);
+        numerator.div(e.significand() + shrink).round().mul_sign(x)
+    }
+}

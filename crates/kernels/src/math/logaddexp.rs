@@ -1,0 +1,79 @@
+//! Owns logarithms of sums of exponentials: `logaddexp`, `logaddexp2`, `softplus`.
+//!
+//! Where the two terms of `logaddexp` nearly cancel (a sum of exponentials close to 1) the result is as good
+//! as the double words under it: an absolute error near 2^-58 (2^-29 in `f32`), not a relative one.
+
+use super::Real;
+use super::dw::{Dw, two_prod, two_sum};
+use super::exp::{ExpConstants, Exponential};
+use super::log::Logarithm;
+use crate::lane::{Element, Lane};
+
+/// log(e^a + e^b).
+#[inline(always)]
+pub(crate) fn logaddexp<V: Real>(a: V, b: V) -> V {
+    let (bottom, _) = V::Elem::EXP_RANGE;
+    let x = Exponential::of(minus_distance(a, b, bottom));
+    add_to_larger(a, b, one_plus(x).natural())
+}
+
+/// log2(2^a + 2^b).
+#[inline(always)]
+pub(crate) fn logaddexp2<V: Real>(a: V, b: V) -> V {
+    let (bottom, _) = V::Elem::EXP2_RANGE;
+    let x = Exponential::of_base_2(minus_distance(a, b, bottom));
+    add_to_larger(a, b, one_plus(x).binary())
+}
+
+/// `-|a - b|`, but at least `bottom`, and `bottom` where infinities leave no distance.
+#[inline(always)]
+fn minus_distance<V: Real>(a: V, b: V, bottom: f64) -> Dw<V> {
+    let bottom = V::num(bottom);
+    let d = two_sum(a, -b);
+    let d = Dw::select(a.lt(b), d, -d);
+    Dw::select(d.hi.gt(bottom), d, bottom.into())
+}
+
+/// The logarithm of `1 + x` for an exponential `x` of at most 1.
+#[inline(always)]
+fn one_plus<V: Real>(x: Exponential<V>) -> Logarithm<V> {
+    let x = x.significand().ldexp(x.n);
+    let mut l = Logarithm::of_one_plus(x);
+    // An x this small is its own log(1 + x), for which the kernel would halve it, wrongly if it is subnormal.
+    let tiny = x.hi.lt(V::splat(V::Elem::EPSILON) * V::splat(V::Elem::EPSILON));
+    l.m = Dw::select(tiny, x, l.m);
+    l
+}
+
+/// `max(a, b) + l`; an infinite maximum stays, and NaN goes through.
+#[inline(always)]
+fn add_to_larger<V: Real>(a: V, b: V, l: Dw<V>) -> V {
+    let larger = a.max(b);
+    let y = V::select(larger.is_finite(), (l + larger).round(), larger);
+    V::select(a.is_nan() | b.is_nan(), a + b, y)
+}
+
+/// log(1 + e^(beta · x)) / beta, and `x` where `beta · x` exceeds the threshold.
+#[inline(always)]
+pub(crate) fn softplus<V: Real>(x: V, beta: V, threshold: V) -> V {
+    let (bottom, _) = V::Elem::EXP_RANGE;
+    // Some way below where e^x is lost, because a small beta brings the quotient back up.
+    let (bottom, top) = (V::num(1.6 * bottom), V::num(64.0));
+    let product = x * beta;
+    let exact = two_prod(x, beta);
+    let inside = product.gt(bottom) & product.lt(top);
+    let clamped = Dw::select(inside, exact, top.min(bottom.max(product)).into());
+
+    let e = Exponential::of(clamped);
+    let s = e.significand();
+    // Small exponentials are their own log1p, and are scaled last, so that a subnormal result is rounded
+    // once.
+    let tiny = e.n.lt(V::num(-64.0));
+    let l = Logarithm::of_one_plus(s.ldexp(e.n)).natural();
+    let l = Dw::select(tiny, s, l);
+    let quotient = l.hi / beta;
+    let refined = quotient + (quotient.mul_add(-beta, l.hi) + l.lo) / beta;
+    // A beta of 0 or infinity leaves no residue to refine by.
+    let y = V::select(refined.is_nan(), quotient, refined).ldexp(V::select(tiny, e.n, V::num(0.0)));
+    V::select(product.ge(top) | product.gt(threshold), x, y)
+}

@@ -1,0 +1,46 @@
+//! Owns `pow` and `xlogy`, which multiply a logarithm by a factor that magnifies its error.
+
+use super::dw::Dw;
+use super::exp::{ExpConstants, Exponential};
+use super::log::{Logarithm, with_ends};
+use super::{Real, clamp};
+use crate::lane::{Element, Lane};
+
+/// x^y with all the special cases of C's `pow`.
+#[inline(always)]
+pub(crate) fn pow<V: Real>(x: V, y: V) -> V {
+    let (zero, one, infinity) = (V::num(0.0), V::num(1.0), V::splat(V::Elem::INFINITY));
+    let a = x.abs();
+    let log = Logarithm::of(a).natural();
+    let product = log * y;
+    // The double word has no infinities: beyond the range of e^x, the product of single floats is good
+    // enough.
+    let rough = with_ends(a, log.hi) * y;
+    let hi = V::select(rough.abs().lt(V::num(2048.0)), product.hi, rough);
+    let (bottom, top) = V::Elem::EXP_RANGE;
+    let clamped = clamp(hi, bottom, top);
+    let e = Exponential::of(Dw { hi: clamped, lo: V::select(clamped.eq(product.hi), product.lo, zero) });
+    let magnitude = V::select(a.eq(one), one, e.significand().round().ldexp(e.n));
+
+    let half = y * V::num(0.5);
+    let integral = y.round_ties_even().eq(y);
+    let odd = integral & !half.round_ties_even().eq(half);
+    let signed = V::select(odd, magnitude.mul_sign(x), magnitude);
+    // An infinite y is integral here, as C has it.
+    let defined = !(x.lt(zero) & a.lt(infinity) & !integral);
+    let result = V::select(defined, signed, V::splat(V::Elem::NAN));
+    let result = V::select(x.is_nan() | y.is_nan(), x + y, result);
+    V::select(y.eq(zero) | x.eq(one), one, result)
+}
+
+/// x · log y, and 0 for x = 0 unless y is NaN.
+#[inline(always)]
+pub(crate) fn xlogy<V: Real>(x: V, y: V) -> V {
+    let zero = V::num(0.0);
+    let log = Logarithm::of(y).natural();
+    let product = log * x;
+    // The double word has no infinities and loses the sign of zero.
+    let rough = with_ends(y, log.hi) * x;
+    let result = V::select(rough.is_finite() & !rough.eq(zero), product.round(), rough);
+    V::select(y.is_nan(), y, V::select(x.eq(zero), zero, result))
+}

@@ -1,0 +1,45 @@
+//! Owns the functions that are square roots at heart: `rsqrt`, `hypot`.
+
+use super::Real;
+use super::dw::{Dw, two_prod};
+use crate::lane::{Element, Lane};
+
+/// 1 / √x.
+#[inline(always)]
+pub(crate) fn rsqrt<V: Real>(x: V) -> V {
+    // Small arguments are brought up first, or the residues below would be subnormal.
+    let up = V::num(V::Elem::SIGNIFICAND as f64 + 3.0);
+    let small = x.lt(V::splat(V::Elem::MIN_POSITIVE) * V::exp2_int(up));
+    let scale = V::select(small, V::exp2_int(up), V::num(1.0));
+    let scaled = x * scale * scale;
+    let root = scaled.sqrt();
+    let y = V::num(1.0) / root;
+    // 1/√x = y - y · ((root · y - 1) + (x - root²) · y² / 2): two roundings taken back.
+    let division = root.mul_add(y, V::num(-1.0));
+    let extraction = root.mul_add(-root, scaled) * (y * y * V::num(0.5));
+    let corrected = (division + extraction).mul_add(-y, y) * scale;
+    // At the ends of the domain the residues are not numbers.
+    V::select(x.gt(V::num(0.0)) & x.is_finite(), corrected, y)
+}
+
+/// √(x² + y²) without undue overflow; infinite if either is, even beside NaN.
+#[inline(always)]
+pub(crate) fn hypot<V: Real>(x: V, y: V) -> V {
+    let (x, y) = (x.abs(), y.abs());
+    let larger = x.max(y);
+    // Powers of two that bring the larger side to where squares, and their low parts, are ordinary numbers.
+    let bias = V::Elem::BIAS as f64;
+    let edge = (bias * 0.4).round();
+    let big = larger.gt(V::exp2_int(V::num(edge)));
+    let small = larger.lt(V::exp2_int(V::num(-edge)));
+    let zero = V::num(0.0);
+    let shift =
+        V::select(big, V::num((bias * -0.625).round()), V::select(small, V::num((bias * 0.8).round()), zero));
+    let scale = V::exp2_int(shift);
+    let (a, b) = (x * scale, y * scale);
+    let root = (two_prod(a, a) + two_prod(b, b)).sqrt().round() * V::exp2_int(-shift);
+
+    let infinity = V::splat(V::Elem::INFINITY);
+    let result = V::select(x.is_nan() | y.is_nan(), x + y, root);
+    V::select(x.eq(infinity) | y.eq(infinity), infinity, result)
+}
