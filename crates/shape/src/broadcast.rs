@@ -324,13 +324,16 @@ mod tests {
     use alloc::string::{String, ToString};
     use alloc::vec;
 
+    /// The shapes of the operands, as they are written in the tables.
+    type Operands = &'static [&'static [usize]];
+
     fn text(shapes: &[&[usize]]) -> String {
         broadcast_shape(shapes).unwrap_err().to_string()
     }
 
     #[test]
     fn the_examples_of_the_source_documents_have_their_shapes() {
-        let table: [(&str, &[&[usize]], &[usize]); 13] = [
+        let table: [(&str, Operands, &[usize]); 13] = [
             ("S1", &[&[4, 3], &[1, 3]], &[4, 3]),
             ("S3", &[&[5, 3, 4, 1], &[3, 1, 1]], &[5, 3, 4, 1]),
             ("S5", &[&[5, 1, 4, 1], &[3, 1, 2]], &[5, 3, 4, 2]),
@@ -354,7 +357,7 @@ mod tests {
 
     #[test]
     fn the_mismatches_of_the_source_documents_have_pytorch_s_texts() {
-        let table: [(&str, &[&[usize]], usize, usize, usize); 4] = [
+        let table: [(&str, Operands, usize, usize, usize); 4] = [
             ("S2", &[&[0], &[3, 4]], 0, 4, 1),
             ("S4", &[&[5, 2, 4, 1], &[3, 1, 1]], 2, 3, 1),
             ("S8", &[&[1, 2, 3], &[3, 3]], 2, 3, 1),
@@ -394,7 +397,7 @@ mod tests {
 
     #[test]
     fn broadcast_shapes_counts_from_the_right_and_prints_python_s_tuples() {
-        let table: [(&[&[usize]], &str); 4] = [
+        let table: [(Operands, &str); 4] = [
             (
                 &[&[3], &[2]],
                 "Attempting to broadcast a dimension of length 2 at -1! Mismatching argument at index 1 had (2,); \

@@ -28,6 +28,8 @@ impl Layout {
 
     /// The `length` elements from `start` on along `dim`; a negative start counts from the end.
     ///
+    /// Shapes: `(m, n) -> (length, n)` for dimension 0.
+    ///
     /// # Errors
     /// No such dimension, start or length.
     ///
@@ -62,6 +64,8 @@ impl Layout {
     }
 
     /// The elements at `index` along `dim`, which is dropped; a negative index counts from the end.
+    ///
+    /// Shapes: `(m, n) -> (n)` for dimension 0.
     ///
     /// # Errors
     /// No such dimension or index.
@@ -100,6 +104,8 @@ impl Layout {
     ///
     /// Ends outside the dimension are moved to its edges, negative ones count from the end, and a negative step, which
     /// PyTorch refuses, walks backwards.
+    ///
+    /// Shapes: `(m, n) -> (⌈(stop - start) / step⌉, n)` for dimension 0.
     ///
     /// # Errors
     /// No such dimension, or step 0.
@@ -146,6 +152,8 @@ impl Layout {
 
     /// Reverses the order along `dims`, as a view: the strides turn negative. PyTorch copies.
     ///
+    /// Shapes: `(m, n) -> (m, n)`.
+    ///
     /// # Errors
     /// A dimension that is not there, or is named twice.
     ///
@@ -171,6 +179,8 @@ impl Layout {
     }
 
     /// The elements whose index along `dim2` is `offset` more than along `dim1`, as a last dimension in place of both.
+    ///
+    /// Shapes: `(…, m, n) -> (…, min(m, n))` for offset 0 of the last two.
     ///
     /// # Errors
     /// A dimension that is not there, or the same one twice.
@@ -210,6 +220,8 @@ impl Layout {
     }
 
     /// Every window of `size` elements along `dim`, one each `step`; the windows lie along a new last dimension.
+    ///
+    /// Shapes: `(m, n) -> (⌊(m - size) / step⌋ + 1, n, size)` for dimension 0.
     ///
     /// # Errors
     /// No such dimension, windows larger than it, a negative size, a step that is not positive, or more than

@@ -23,9 +23,7 @@ impl<T: Copy + Default> Dims<T> {
     #[inline]
     pub(crate) fn filled(len: usize, entry: T) -> Self {
         if len <= INLINE {
-            let mut entries = [T::default(); INLINE];
-            entries[..len].fill(entry);
-            Dims(Repr::Inline { len: len as u8, entries })
+            Dims(Repr::Inline { len: len as u8, entries: [entry; INLINE] })
         } else {
             Dims(Repr::Heap(alloc::vec![entry; len]))
         }
@@ -34,8 +32,8 @@ impl<T: Copy + Default> Dims<T> {
     #[inline]
     pub(crate) fn from_slice(source: &[T]) -> Self {
         if source.len() <= INLINE {
-            let mut entries = [T::default(); INLINE];
-            entries[..source.len()].copy_from_slice(source);
+            // A loop of constant length costs less than the call that a copy of unknown length becomes.
+            let entries = core::array::from_fn(|at| source.get(at).copied().unwrap_or_default());
             Dims(Repr::Inline { len: source.len() as u8, entries })
         } else {
             Dims(Repr::Heap(source.to_vec()))

@@ -18,8 +18,8 @@ pub(crate) enum Answer {
     TooHard,
 }
 
-/// Steps after which a search gives up: far more than ordinary views need, and about a millisecond.
-pub(crate) const EFFORT: u32 = 1 << 14;
+/// Steps after which a search gives up: far more than ordinary views need, and less than a millisecond.
+pub(crate) const EFFORT: u32 = 1 << 12;
 
 /// Whether `sum(factor * x) == target` has a solution with every x in `0..=bound`.
 ///
@@ -28,7 +28,7 @@ pub(crate) const EFFORT: u32 = 1 << 14;
 /// Factors are at most `isize::MAX`, and so are `factor * bound` of one term times two; nothing here overflows `i128`.
 pub(crate) fn solvable(terms: &[Term], target: i128, effort: &mut u32) -> Answer {
     let mut sorted: Dims<Term> = terms.iter().copied().filter(|term| term.bound > 0).collect();
-    sorted.sort_unstable_by(|a, b| b.factor.cmp(&a.factor));
+    sorted.sort_unstable_by_key(|term| core::cmp::Reverse(term.factor));
     let mut terms: Dims<Term> = Dims::default();
     for term in sorted.iter() {
         match terms.last_mut() {

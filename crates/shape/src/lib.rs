@@ -60,3 +60,4 @@ pub use layout::Layout;
 pub use overlap::{InternalOverlap, Overlap};
 pub use reshape::infer_size;
 pub use shape::{MAX_RANK, Shape, Strides, checked_bytes, contiguous_strides};
+pub use views::reduced_dims;

@@ -48,7 +48,7 @@ pub fn infer_size(sizes: &[isize], numel: usize) -> Result<Shape, ShapeError> {
         Some(_) if product == 0 && numel == 0 => {
             return Err(ShapeError::InferAmbiguous { sizes: sizes.to_vec() });
         }
-        Some(index) if product != 0 && numel % product == 0 => shape[index] = numel / product,
+        Some(index) if product != 0 && numel.is_multiple_of(product) => shape[index] = numel / product,
         None if product == numel => {}
         _ => return Err(invalid()),
     }
@@ -57,6 +57,8 @@ pub fn infer_size(sizes: &[isize], numel: usize) -> Result<Shape, ShapeError> {
 
 impl Layout {
     /// The same elements, in the same order, under other sizes; one of them may be -1.
+    ///
+    /// Shapes: `(m, n) -> sizes`, of the same element count.
     ///
     /// # Errors
     /// As [`infer_size`], and [`ShapeError::ViewIncompatible`] if only a copy could have these sizes.
@@ -123,6 +125,8 @@ impl Layout {
 
     /// The shape with dimensions `start` to `end`, both included, merged into one; that of a 0-d tensor becomes `[1]`.
     ///
+    /// Shapes: `(m, n, p) -> (m, np)` for dimensions 1 to 2.
+    ///
     /// # Errors
     /// A dimension that is not there, or `start` after `end`.
     ///
@@ -148,6 +152,8 @@ impl Layout {
     }
 
     /// Merges dimensions `start` to `end`, both included, without copying.
+    ///
+    /// Shapes: `(m, n, p) -> (m, np)` for dimensions 1 to 2.
     ///
     /// # Errors
     /// As [`Layout::flatten_shape`], and [`ShapeError::ViewIncompatible`] if only a copy could have that shape.

@@ -33,9 +33,28 @@ pub(crate) fn wrap_set(dims: &[isize], ndim: usize) -> Result<Dims<bool>, ShapeE
     Ok(named)
 }
 
+/// The dimensions that a reduction over `dims` combines, in rising order; none for a 0-d tensor.
+///
+/// # Errors
+/// A dimension that does not exist (a 0-d tensor accepts 0 and -1), or that is named twice.
+///
+/// ```
+/// use zerostride_shape::reduced_dims;
+///
+/// assert_eq!(reduced_dims(&[-1, 0], 3)?, [0, 2]);
+/// assert_eq!(reduced_dims(&[0, -3], 3).unwrap_err().to_string(), "dim 0 appears multiple times in the list of dims");
+/// # Ok::<(), zerostride_shape::ShapeError>(())
+/// ```
+pub fn reduced_dims(dims: &[isize], ndim: usize) -> Result<Vec<usize>, ShapeError> {
+    let named = wrap_set(dims, ndim)?;
+    Ok((0..ndim).filter(|&dim| named[dim]).collect())
+}
+
 impl Layout {
     /// Stretches dimensions of size 1 to `sizes`, and adds dimensions on the left, without copying: the new strides are 0.
     /// A size of -1 keeps the size.
+    ///
+    /// Shapes: `(1, n) -> (…, m, n)`.
     ///
     /// # Errors
     /// Fewer sizes than dimensions, a size that differs from one other than 1, -1 for an added dimension.
@@ -107,6 +126,8 @@ impl Layout {
 
     /// [`Layout::expand`] to a shape, every size of which is meant.
     ///
+    /// Shapes: `(1, n) -> (…, m, n)`.
+    ///
     /// # Errors
     /// As [`Layout::expand`].
     ///
@@ -129,6 +150,8 @@ impl Layout {
     }
 
     /// Adds a dimension of size 1 before dimension `dim` of the result's.
+    ///
+    /// Shapes: `(m, n) -> (m, 1, n)` for dimension 1.
     ///
     /// # Errors
     /// `dim` is not one of the result, or there would be more than [`MAX_RANK`](crate::MAX_RANK).
@@ -158,6 +181,8 @@ impl Layout {
 
     /// Drops every dimension of size 1.
     ///
+    /// Shapes: `(m, 1, n) -> (m, n)`.
+    ///
     /// # Errors
     /// None today; the signature is the one of all views.
     ///
@@ -167,6 +192,8 @@ impl Layout {
     }
 
     /// Drops dimension `dim` if its size is 1.
+    ///
+    /// Shapes: `(m, 1, n) -> (m, n)` for dimension 1.
     ///
     /// # Errors
     /// There is no such dimension.
@@ -186,6 +213,8 @@ impl Layout {
     }
 
     /// Drops those of the dimensions `dims` whose size is 1.
+    ///
+    /// Shapes: `(1, m, 1) -> (m)` for dimensions 0 and 2.
     ///
     /// # Errors
     /// A dimension that is not there, or is named twice.
@@ -208,6 +237,8 @@ impl Layout {
     }
 
     /// Puts dimension `dims[i]` at place `i`.
+    ///
+    /// Shapes: `(m, n, p) -> (p, m, n)` for dimensions 2, 0, 1.
     ///
     /// # Errors
     /// `dims` does not name every dimension once.
@@ -239,6 +270,8 @@ impl Layout {
 
     /// Swaps two dimensions.
     ///
+    /// Shapes: `(m, n, p) -> (p, n, m)` for dimensions 0 and 2.
+    ///
     /// # Errors
     /// There is no such dimension.
     ///
@@ -263,6 +296,8 @@ impl Layout {
 
     /// The transpose of a matrix; a tensor of fewer dimensions stays as it is.
     ///
+    /// Shapes: `(m, n) -> (n, m)`.
+    ///
     /// # Errors
     /// More than two dimensions.
     ///
@@ -277,6 +312,8 @@ impl Layout {
 
     /// Swaps the last two dimensions; a 0-d tensor stays as it is.
     ///
+    /// Shapes: `(…, m, n) -> (…, n, m)`.
+    ///
     /// # Errors
     /// One dimension.
     ///
@@ -290,6 +327,8 @@ impl Layout {
     }
 
     /// Moves dimension `source[i]` to place `destination[i]`; the others keep their order.
+    ///
+    /// Shapes: `(m, n, p) -> (n, p, m)` from 0 to 2.
     ///
     /// # Errors
     /// Lists of different lengths, or a dimension that is not there or is named twice.

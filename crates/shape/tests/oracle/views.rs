@@ -7,7 +7,7 @@ use zerostride_shape::{Layout, Shape, ShapeError};
 
 /// One view with raw numbers, which are brought into range when the tensor they meet is known.
 #[derive(Clone, Debug)]
-enum View {
+enum Step {
     Expand(u32, usize),
     Unsqueeze(usize),
     Squeeze,
@@ -16,7 +16,7 @@ enum View {
     Transpose(usize, usize),
     MatrixTranspose,
     Movedim(u64, u64, usize),
-    View(u64),
+    Reshape(u64),
     Flatten(usize, usize),
     Narrow(usize, usize, usize),
     Select(usize, usize),
@@ -26,26 +26,26 @@ enum View {
     Unfold(usize, usize, usize),
 }
 
-fn any_view() -> impl Strategy<Value = View> {
+fn any_step() -> impl Strategy<Value = Step> {
     let end = || prop::option::of(-6isize..=6);
     prop_oneof![
-        (any::<u32>(), 0usize..3).prop_map(|(grow, added)| View::Expand(grow, added)),
-        any::<usize>().prop_map(View::Unsqueeze),
-        Just(View::Squeeze),
-        any::<usize>().prop_map(View::SqueezeDim),
-        any::<u64>().prop_map(View::Permute),
-        any::<(usize, usize)>().prop_map(|(a, b)| View::Transpose(a, b)),
-        Just(View::MatrixTranspose),
-        any::<(u64, u64, usize)>().prop_map(|(a, b, n)| View::Movedim(a, b, n)),
-        any::<u64>().prop_map(View::View),
-        any::<(usize, usize)>().prop_map(|(a, b)| View::Flatten(a, b)),
-        any::<(usize, usize, usize)>().prop_map(|(dim, start, length)| View::Narrow(dim, start, length)),
-        any::<(usize, usize)>().prop_map(|(dim, index)| View::Select(dim, index)),
+        (any::<u32>(), 0usize..3).prop_map(|(grow, added)| Step::Expand(grow, added)),
+        any::<usize>().prop_map(Step::Unsqueeze),
+        Just(Step::Squeeze),
+        any::<usize>().prop_map(Step::SqueezeDim),
+        any::<u64>().prop_map(Step::Permute),
+        any::<(usize, usize)>().prop_map(|(a, b)| Step::Transpose(a, b)),
+        Just(Step::MatrixTranspose),
+        any::<(u64, u64, usize)>().prop_map(|(a, b, n)| Step::Movedim(a, b, n)),
+        any::<u64>().prop_map(Step::Reshape),
+        any::<(usize, usize)>().prop_map(|(a, b)| Step::Flatten(a, b)),
+        any::<(usize, usize, usize)>().prop_map(|(dim, start, length)| Step::Narrow(dim, start, length)),
+        any::<(usize, usize)>().prop_map(|(dim, index)| Step::Select(dim, index)),
         (any::<usize>(), end(), end(), prop_oneof![-3isize..0, 1isize..4])
-            .prop_map(|(dim, start, stop, step)| View::Slice(dim, start, stop, step)),
-        any::<u32>().prop_map(View::Flip),
-        (-4isize..=4, any::<usize>(), any::<usize>()).prop_map(|(k, a, b)| View::Diagonal(k, a, b)),
-        (any::<usize>(), 0usize..5, 1usize..4).prop_map(|(dim, size, step)| View::Unfold(dim, size, step)),
+            .prop_map(|(dim, start, stop, step)| Step::Slice(dim, start, stop, step)),
+        any::<u32>().prop_map(Step::Flip),
+        (-4isize..=4, any::<usize>(), any::<usize>()).prop_map(|(k, a, b)| Step::Diagonal(k, a, b)),
+        (any::<usize>(), 0usize..5, 1usize..4).prop_map(|(dim, size, step)| Step::Unfold(dim, size, step)),
     ]
 }
 
@@ -65,29 +65,29 @@ fn signed(dims: &[usize]) -> Vec<isize> {
 }
 
 /// Applies one view to both; `None` where the numbers have no meaning for this tensor.
-fn apply(layout: &Layout, naive: &Naive, view: &View) -> Option<(Result<Layout, ShapeError>, Naive)> {
+fn apply(layout: &Layout, naive: &Naive, view: &Step) -> Option<(Result<Layout, ShapeError>, Naive)> {
     let ndim = naive.shape.len();
     let size = |dim: usize| naive.shape[dim];
     let pick = |raw: usize| (ndim > 0).then(|| raw % ndim);
     Some(match *view {
-        View::Expand(grow, added) => {
+        Step::Expand(grow, added) => {
             let mut shape = vec![2; added];
             let target =
                 |(dim, &size): (usize, &usize)| if size == 1 { grow as usize >> (2 * dim) & 3 } else { size };
             shape.extend(naive.shape.iter().enumerate().map(target));
             (layout.broadcast_to(&shape), naive.expand(&shape))
         }
-        View::Unsqueeze(raw) => {
+        Step::Unsqueeze(raw) => {
             let dim = raw % (ndim + 1);
             let mut shape = naive.shape.clone();
             shape.insert(dim, 1);
             (layout.unsqueeze(dim as isize), naive.reshape(&shape))
         }
-        View::Squeeze => {
+        Step::Squeeze => {
             let shape: Vec<usize> = naive.shape.iter().copied().filter(|&size| size != 1).collect();
             (layout.squeeze(), naive.reshape(&shape))
         }
-        View::SqueezeDim(raw) => {
+        Step::SqueezeDim(raw) => {
             let dim = pick(raw)?;
             let mut shape = naive.shape.clone();
             if shape[dim] == 1 {
@@ -95,23 +95,23 @@ fn apply(layout: &Layout, naive: &Naive, view: &View) -> Option<(Result<Layout, 
             }
             (layout.squeeze_dim(dim as isize - ndim as isize), naive.reshape(&shape))
         }
-        View::Permute(seed) => {
+        Step::Permute(seed) => {
             let dims = shuffled(ndim, seed);
             (layout.permute(&signed(&dims)), naive.permute(&dims))
         }
-        View::Transpose(a, b) => {
+        Step::Transpose(a, b) => {
             let (a, b) = (pick(a)?, pick(b)?);
             let mut dims: Vec<usize> = (0..ndim).collect();
             dims.swap(a, b);
             (layout.transpose(a as isize, b as isize), naive.permute(&dims))
         }
-        View::MatrixTranspose => {
+        Step::MatrixTranspose => {
             let mut dims: Vec<usize> = (0..ndim).collect();
             dims.swap(ndim.checked_sub(2)?, ndim - 1);
             let view = if ndim == 2 { layout.t() } else { layout.matrix_transpose() };
             (view, naive.permute(&dims))
         }
-        View::Movedim(from, to, count) => {
+        Step::Movedim(from, to, count) => {
             let count = count % (ndim + 1);
             let (from, to) = (&shuffled(ndim, from)[..count], &shuffled(ndim, to)[..count]);
             let mut dims: Vec<usize> = (0..ndim).filter(|dim| !from.contains(dim)).collect();
@@ -120,7 +120,7 @@ fn apply(layout: &Layout, naive: &Naive, view: &View) -> Option<(Result<Layout, 
             moves.iter().for_each(|&(to, from)| dims.insert(to, from));
             (layout.movedim(&signed(from), &signed(to)), naive.permute(&dims))
         }
-        View::View(seed) => {
+        Step::Reshape(seed) => {
             let (mut left, mut seed, mut shape) = (naive.elements.len(), seed, vec![]);
             while left > 1 {
                 let divisors: Vec<usize> = (1..=left).filter(|divisor| left % divisor == 0).collect();
@@ -138,21 +138,21 @@ fn apply(layout: &Layout, naive: &Naive, view: &View) -> Option<(Result<Layout, 
             }
             (layout.view(&signed(&shape)), naive.reshape(&shape))
         }
-        View::Flatten(a, b) => {
+        Step::Flatten(a, b) => {
             let (a, b) = (pick(a)?, pick(b)?);
             let (start, end) = (a.min(b), a.max(b));
             let merged = naive.shape[start..=end].iter().product();
             let shape = [&naive.shape[..start], &[merged], &naive.shape[end + 1..]].concat();
             (layout.flatten(start as isize, end as isize), naive.reshape(&shape))
         }
-        View::Narrow(raw, start, length) => {
+        Step::Narrow(raw, start, length) => {
             let dim = pick(raw)?;
             let start = start % (size(dim) + 1);
             let length = length % (size(dim) - start + 1);
             let places: Vec<usize> = (start..start + length).collect();
             (layout.narrow(dim as isize, start as isize, length as isize), naive.along(dim, &places))
         }
-        View::Select(raw, index) => {
+        Step::Select(raw, index) => {
             let dim = pick(raw)?;
             let index = index % size(dim).max(1);
             if size(dim) == 0 {
@@ -163,7 +163,7 @@ fn apply(layout: &Layout, naive: &Naive, view: &View) -> Option<(Result<Layout, 
             let expected = naive.along(dim, &[index]).reshape(&shape);
             (layout.select(dim as isize, index as isize - size(dim) as isize), expected)
         }
-        View::Slice(raw, start, stop, step) => {
+        Step::Slice(raw, start, stop, step) => {
             let dim = pick(raw)?;
             let size = size(dim) as isize;
             // Python: walk from the first place on, and stop at the edge or at the end.
@@ -183,7 +183,7 @@ fn apply(layout: &Layout, naive: &Naive, view: &View) -> Option<(Result<Layout, 
             }
             (layout.slice(dim as isize, start, stop, step), naive.along(dim, &places))
         }
-        View::Flip(mask) => {
+        Step::Flip(mask) => {
             let dims: Vec<usize> = (0..ndim).filter(|dim| mask >> dim & 1 == 1).collect();
             let expected = dims.iter().fold(naive.clone(), |naive, &dim| {
                 let places: Vec<usize> = (0..naive.shape[dim]).rev().collect();
@@ -191,7 +191,7 @@ fn apply(layout: &Layout, naive: &Naive, view: &View) -> Option<(Result<Layout, 
             });
             (layout.flip(&signed(&dims)), expected)
         }
-        View::Diagonal(k, a, b) => {
+        Step::Diagonal(k, a, b) => {
             let (a, b) = (pick(a)?, pick(b)?);
             if a == b {
                 return None;
@@ -210,7 +210,7 @@ fn apply(layout: &Layout, naive: &Naive, view: &View) -> Option<(Result<Layout, 
             });
             (layout.diagonal(k, a as isize, b as isize), expected)
         }
-        View::Unfold(raw, window, step) => {
+        Step::Unfold(raw, window, step) => {
             let dim = pick(raw)?;
             let window = window.min(size(dim));
             let mut shape = naive.shape.clone();
@@ -232,7 +232,7 @@ proptest! {
     #[test]
     fn views_of_views_reach_the_elements_of_the_oracle(
         shape in prop::collection::vec(0usize..4, 0..4),
-        views in prop::collection::vec(any_view(), 1..6),
+        views in prop::collection::vec(any_step(), 1..6),
     ) {
         let mut layout = Layout::contiguous(Shape::new(&shape).unwrap());
         let mut naive = Naive::contiguous(&shape);
