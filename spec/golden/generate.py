@@ -11,7 +11,7 @@ import warnings
 
 import torch
 
-PARTS = ["promotion", "shapes"]
+PARTS = ["promotion", "shapes", "pointwise", "reductions", "casts", "in_place"]
 
 
 def main():

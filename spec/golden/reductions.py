@@ -1,0 +1,236 @@
+"""Reductions: every operation, dtype and way to name dimensions, sizes of zero, NaN and ties.
+
+Owns `reductions.json` with `reductions.npz`. Floating-point sums and what is built on them carry a
+reference computed exactly and rounded once.
+"""
+
+import gmpy2
+import numpy
+import torch
+from gmpy2 import mpfr
+
+from bits import FORMATS, UNSIGNED, WIDTHS, to_bits
+from operations import DTYPES, NAMES
+from recorder import Recorder, keywords
+from reference import WORK, decode, encode
+from values import sets
+
+INF = float("inf")
+SHAPE = (3, 4, 5)
+DIMS = [None, 0, 1, -1, (0, 1), (0, 2), (1, 2), (0, 1, 2), ()]
+PLAIN = ["sum", "mean", "prod", "amax", "amin", "all", "any", "logsumexp", "var", "std"]
+NORMS = [0, 1, 2, 3, INF, -INF, 0.5]
+EMPTY = [((0,), None), ((0,), 0), ((0, 3), 0), ((0, 3), 1), ((0, 3), None), ((2, 0), 1), ((2, 0), (0, 1))]
+
+
+def calls(op):
+    """The keyword sets for the main input."""
+    for dim in DIMS:
+        for keepdim in (False, True):
+            if dim is None:
+                # Without `dim` most functions have no `keepdim`; `amax` and `amin` always do.
+                if keepdim and op not in ("amax", "amin"):
+                    continue
+                yield {"keepdim": True} if keepdim else {}
+            else:
+                yield {"dim": dim, "keepdim": keepdim}
+
+
+def exact(op, values, kwargs):
+    """The result over one slice of MPFR numbers, or None where this file defines none."""
+    count = len(values)
+    if op == "sum":
+        return sum(values, mpfr(0))
+    if op == "mean":
+        return sum(values, mpfr(0)) / count if count else None
+    if op == "prod":
+        total = mpfr(1)
+        for value in values:
+            total *= value
+        return total
+    if op in ("var", "std"):
+        freedom = count - kwargs.get("correction", 1)
+        if freedom <= 0 or not count:
+            return None
+        centre = sum(values, mpfr(0)) / count
+        spread = sum(((v - centre) ** 2 for v in values), mpfr(0)) / freedom
+        return gmpy2.sqrt(spread) if op == "std" else spread
+    if op == "logsumexp":
+        return gmpy2.log(sum((gmpy2.exp(v) for v in values), mpfr(0))) if count else None
+    if op == "norm":
+        return norm(values, kwargs.get("p", 2))
+    return None
+
+
+def norm(values, p):
+    """The p-norm of MPFR numbers."""
+    sizes = [abs(v) for v in values]
+    if not sizes:
+        return None
+    if p == 0:
+        return mpfr(sum(1 for s in sizes if s))
+    if p in (INF, -INF):
+        return max(sizes) if p > 0 else min(sizes)
+    return sum((s ** mpfr(p) for s in sizes), mpfr(0)) ** (1 / mpfr(p))
+
+
+def slices(x, kwargs):
+    """The input's elements grouped by result element, in result order: (results, members)."""
+    dim = kwargs.get("dim")
+    dims = range(x.dim()) if dim is None or dim == () else (dim if isinstance(dim, tuple) else (dim,))
+    dims = sorted(d % x.dim() for d in dims)
+    kept = [d for d in range(x.dim()) if d not in dims]
+    moved = x.permute(kept + dims)
+    return moved.reshape(int(numpy.prod([x.shape[d] for d in kept])), -1)
+
+
+def refer(out, op, x, kwargs, result):
+    """Add the exact reference to the last case where all elements are finite."""
+    name = NAMES[x.dtype]
+    if name not in FORMATS or not torch.isfinite(x).all() or not x.numel() or x.dim() == 0:
+        return
+    grouped = slices(x, kwargs)
+    patterns = []
+    with WORK:
+        for row in grouped:
+            value = exact(op, [decode(int(p), name) for p in to_bits(row)], kwargs)
+            code = None if value is None else encode(value, name)
+            if code is None:
+                return
+            patterns.append(code)
+    assert len(patterns) == result.numel(), (op, kwargs)
+    stored = numpy.array(patterns, UNSIGNED[WIDTHS[name]])
+    out.cases[-1]["reference"] = out.pool.add(stored)
+
+
+def along(op, x, kwargs):
+    """The reduction's call; `softmax` and its kind keep the shape."""
+    return getattr(torch, op)(x, **kwargs)
+
+
+def one(out, op, key, x, kwargs):
+    """Record one reduction of the stored input `key` viewed as `x`."""
+    case = {"op": op, "kwargs": keywords(kwargs), "a": key, "in_shape": list(x.shape)}
+    error = out.record(case, lambda: along(op, x, kwargs))
+    if error is None and "outputs" not in case:
+        if "shape" not in case:
+            case["shape"] = [case["n"]]
+        refer(out, op, x, kwargs, along(op, x, kwargs))
+
+
+def main():
+    out = Recorder("reductions.py", "reductions", sets())
+    for name in DTYPES:
+        key = out.input(f"tame/{name}")
+        x = out.inputs[key].reshape(SHAPE)
+        ordinary(out, name, key, x)
+        empties(out, name)
+        sums_to_size(out, key, x)
+    peculiar(out)
+    long(out)
+    out.write()
+
+
+def ordinary(out, name, key, x):
+    for op in PLAIN:
+        for kwargs in calls(op):
+            one(out, op, key, x, kwargs)
+    for op in ("argmax", "argmin"):
+        for kwargs in ({}, {"dim": 0}, {"dim": 1, "keepdim": True}, {"dim": -1}, {"keepdim": True}):
+            one(out, op, key, x, kwargs)
+    for op in ("var", "std"):
+        for correction in (0, 2, 3, 5):
+            for dim in (0, (0, 2), (0, 1, 2)):
+                one(out, op, key, x, {"dim": dim, "correction": correction})
+    for op in ("softmax", "log_softmax"):
+        for dim in (0, 1, -1):
+            one(out, op, key, x, {"dim": dim})
+    for p in NORMS:
+        for more in ({}, {"dim": 1}, {"dim": (0, 2), "keepdim": True}, {"dim": -1}):
+            one(out, "norm", key, x, {"p": p, **more})
+    for op in ("sum", "mean", "amax", "argmax", "softmax", "var", "all", "logsumexp", "prod"):
+        for dim in (3, -4):
+            one(out, op, key, x, {"dim": dim})
+    for op in ("sum", "mean", "amax", "var", "all"):
+        one(out, op, key, x, {"dim": (0, 0)})
+        one(out, op, key, x, {"dim": (0, -3)})
+    for op in PLAIN + ["argmax", "argmin"]:
+        scalar = x[0, 0, 0]
+        one(out, op, out.input(f"first/{name}", scalar.reshape(1)), scalar, {})
+        one(out, op, f"first/{name}", scalar, {"dim": 0})
+        one(out, op, f"first/{name}", scalar, {"dim": -1})
+
+
+def empties(out, name):
+    key = out.input(f"empty/{name}", torch.empty(0, dtype=DTYPES[name]))
+    for shape, dim in EMPTY:
+        x = out.inputs[f"tame/{name}"][:0].reshape(shape)
+        for op in PLAIN + ["argmax", "argmin"]:
+            if op in ("argmax", "argmin", "prod") and isinstance(dim, tuple):
+                continue
+            one(out, op, key, x, {} if dim is None else {"dim": dim})
+        if isinstance(dim, int):
+            one(out, "softmax", key, x, {"dim": dim})
+            one(out, "log_softmax", key, x, {"dim": dim})
+        for p in NORMS:
+            one(out, "norm", key, x, {"p": p} if dim is None else {"p": p, "dim": dim})
+
+
+def sums_to_size(out, key, x):
+    for size in ([3, 4, 5], [4, 5], [1, 5], [5], [1], [], [3, 1, 5], [1, 1, 1], [3, 1, 1], [4, 1], [3, 4], [2, 4, 5], [1, 3, 4, 5]):
+        case = {"op": "sum_to_size", "kwargs": {"size": size}, "a": key, "in_shape": list(x.shape)}
+        out.record(case, lambda: x.sum_to_size(size))
+        if "n" in case:
+            case["shape"] = size
+
+
+def peculiar(out):
+    """NaN, infinities, signed zeros and ties."""
+    nan = float("nan")
+    rows = {
+        "nan": [1.0, nan, 3.0, -2.0], "two_nan": [nan, 5.0, nan, 1.0], "inf": [1.0, INF, 2.0, 3.0],
+        "both_inf": [INF, -INF, 1.0, 2.0], "minus_inf": [-INF, -INF, -INF, -INF],
+        "zeros": [0.0, -0.0, 0.0, -0.0], "minus_zeros": [-0.0, -0.0, -0.0, -0.0],
+        "ties": [3.0, 1.0, 3.0, 1.0], "inf_nan": [INF, nan, -INF, 0.0], "one": [2.0],
+        "large": [60000.0, 60000.0, -60000.0, 1.0], "huge": [3e38, 3e38, -3e38, 1.0],
+    }  # fmt: skip
+    reals = [n for n in DTYPES if n in FORMATS] + ["complex64", "complex128"]
+    for label, row in rows.items():
+        for name in reals:
+            x = torch.tensor(row, dtype=torch.float64).to(DTYPES[name])
+            everything(out, f"{label}/{name}", x)
+    for name in DTYPES:
+        if name not in reals and name != "bool":
+            everything(out, f"ties/{name}", torch.tensor(rows["ties"]).to(DTYPES[name]))
+            info = torch.iinfo(DTYPES[name])
+            everything(out, f"wrap/{name}", torch.tensor([info.max, info.max, info.min, 3], dtype=DTYPES[name]))
+    for label, row in {"true": [1, 1], "false": [0, 0], "mixed": [0, 1]}.items():
+        everything(out, f"{label}/bool", torch.tensor(row).bool())
+
+
+def everything(out, key, x):
+    """Every reduction of one vector."""
+    out.input(key, x)
+    for op in PLAIN + ["argmax", "argmin"]:
+        one(out, op, key, x, {})
+        one(out, op, key, x, {"dim": 0})
+    for op in ("softmax", "log_softmax"):
+        one(out, op, key, x, {"dim": 0})
+    for p in NORMS:
+        one(out, "norm", key, x, {"p": p})
+
+
+def long(out):
+    """Sums long enough that the order of additions shows."""
+    generator = numpy.random.default_rng(23)
+    numbers = torch.from_numpy(generator.standard_normal(1000))
+    for name in FORMATS:
+        x = numbers.to(DTYPES[name])
+        key = out.input(f"long/{name}", x)
+        for shape, dim in (((1000,), None), ((10, 100), 0), ((10, 100), 1), ((100, 10), 0)):
+            for op in ("sum", "mean", "var", "std", "logsumexp", "norm", "prod"):
+                one(out, op, key, x.reshape(shape), {} if dim is None else {"dim": dim})
+
+
+if __name__ == "__main__":
+    main()
