@@ -164,3 +164,17 @@ fn interleaved_dimensions_need_not_overlap() {
     assert_eq!(layout(&[3, long], &[1, 3], 0).has_internal_overlap(), InternalOverlap::No);
     assert_eq!(layout(&[4, long], &[1, 3], 0).has_internal_overlap(), InternalOverlap::Yes);
 }
+
+#[test]
+fn questions_without_structure_end_within_the_limit_on_effort() {
+    // Sums of such strides are as hard as finding a subset with a given sum.
+    let strides: Vec<isize> = (1..=24).map(|n: isize| (n * 2_654_435_761 % 4_294_967_291) | 1).collect();
+    let layout = |offset| {
+        let shape = Shape::new(&[2; 24]).unwrap();
+        Layout::new(shape, Strides::new(&strides).unwrap(), offset).unwrap()
+    };
+    let internal = layout(0).has_internal_overlap();
+    assert!(matches!(internal, InternalOverlap::TooHard | InternalOverlap::Yes), "{internal:?}");
+    let between = layout(0).overlap(&layout(1));
+    assert!(matches!(between, Overlap::TooHard | Overlap::Partial), "{between:?}");
+}
