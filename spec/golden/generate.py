@@ -11,7 +11,7 @@ import warnings
 
 import torch
 
-PARTS = ["promotion", "shapes", "pointwise", "reductions", "casts", "in_place"]
+PARTS = ["promotion", "shapes", "pointwise", "reductions", "casts", "in_place", "views", "matmul", "printing"]
 
 
 def main():
