@@ -11,7 +11,17 @@ import warnings
 
 import torch
 
-PARTS = ["promotion", "shapes", "pointwise", "reductions", "casts", "in_place", "views", "matmul", "printing"]
+PARTS = [
+    "promotion",
+    "shapes",
+    "pointwise",
+    "reductions",
+    "casts",
+    "in_place",
+    "views",
+    "matmul",
+    "printing",
+]
 
 
 def main():

@@ -100,7 +100,10 @@ def build(operands, dtypes):
 
 def listed(tensor):
     """Finite values as numbers, others as text."""
-    return [v if isinstance(v, (bool, int)) or v == v and abs(v) < 1e300 else str(v) for v in tensor.flatten().tolist()]
+    return [
+        v if isinstance(v, (bool, int)) or v == v and abs(v) < 1e300 else str(v)
+        for v in tensor.flatten().tolist()
+    ]
 
 
 def run(case, operands, dtypes, call):
@@ -122,7 +125,9 @@ def run(case, operands, dtypes, call):
 
 def short(error):
     entry = failure(error)
-    entry["text"] = entry["text"].splitlines()[0] if "invalid combination" in entry["text"] else entry["text"]
+    entry["text"] = (
+        entry["text"].splitlines()[0] if "invalid combination" in entry["text"] else entry["text"]
+    )
     return entry
 
 
@@ -137,14 +142,24 @@ def overlaps():
     cases = []
     for kind, operands in OVERLAPS.items():
         for name in BINARY:
-            for dtype in (torch.float32, torch.int64) if name in ("add_", "copy_", "mul_") else (torch.float32,):
+            for dtype in (
+                (torch.float32, torch.int64)
+                if name in ("add_", "copy_", "mul_")
+                else (torch.float32,)
+            ):
                 if name == "bitwise_and_":
                     dtype = torch.int32
                 case = {"kind": kind, "fn": name, "dtype": NAMES[dtype], "operands": list(operands)}
                 cases.append(run(case, operands, (dtype, dtype), method(name)))
         for name in ("neg_", "exp_", "relu_", "fill_", "zero_", "clamp_"):
             argument = {"fill_": (7,), "clamp_": (2, 4)}.get(name, ())
-            case = {"kind": kind, "fn": name, "dtype": "float32", "operands": [operands[0]], "args": list(argument)}
+            case = {
+                "kind": kind,
+                "fn": name,
+                "dtype": "float32",
+                "operands": [operands[0]],
+                "args": list(argument),
+            }
             call = lambda t: method(name)(t, *argument)  # noqa: E731
             case = run(case, operands[:1], (torch.float32,), call)
             if name == "exp_" and "storage" in case:
@@ -163,15 +178,26 @@ def overlaps():
             }
             cases.append(run(case, picked, dtypes, calls.get(name, method(name))))
         case = {"kind": kind, "fn": "add(out)", "dtype": "float32", "operands": [target, other]}
-        cases.append(run(case, [target, other], (torch.float32,) * 2, lambda t, a: torch.add(a, a, out=t)))
+        cases.append(
+            run(case, [target, other], (torch.float32,) * 2, lambda t, a: torch.add(a, a, out=t))
+        )
         case = {"kind": kind, "fn": "sum(out)", "dtype": "float32", "operands": [target, other]}
-        cases.append(run(case, [target, other], (torch.float32,) * 2, lambda t, a: torch.sum(a[None], 0, out=t)))
+        cases.append(
+            run(
+                case,
+                [target, other],
+                (torch.float32,) * 2,
+                lambda t, a: torch.sum(a[None], 0, out=t),
+            )
+        )
     return cases
 
 
 def shapes():
     cases = []
-    for (left, right), name in itertools.product(SHAPES, ["add_", "copy_", "eq_", "addcmul_", "lerp_", "where", "masked_fill_"]):
+    for (left, right), name in itertools.product(
+        SHAPES, ["add_", "copy_", "eq_", "addcmul_", "lerp_", "where", "masked_fill_"]
+    ):
         operands = [contiguous(left, "x"), contiguous(right)]
         case = {"fn": name, "target": left, "other": right}
         x, y = torch.ones(left), torch.ones(right)
@@ -202,18 +228,54 @@ def resizes():
     inputs = [([2, 3], [2, 3]), ([2, 3], [3]), ([], []), ([0], [1]), ([2, 1], [1, 3]), ([2], [3])]
     for shape, (left, right) in itertools.product(outs, inputs):
         a, b, o = torch.ones(left), torch.ones(right), torch.zeros(shape)
-        cases.append(resize({"fn": "add", "out": shape, "a": left, "b": right}, o, lambda: torch.add(a, b, out=o)))
+        cases.append(
+            resize(
+                {"fn": "add", "out": shape, "a": left, "b": right},
+                o,
+                lambda: torch.add(a, b, out=o),
+            )
+        )
     for shape in outs:
         o = torch.zeros(shape)
-        cases.append(resize({"fn": "sum", "dim": 0, "out": shape, "a": [2, 3]}, o, lambda: torch.sum(torch.ones(2, 3), 0, out=o)))
+        cases.append(
+            resize(
+                {"fn": "sum", "dim": 0, "out": shape, "a": [2, 3]},
+                o,
+                lambda: torch.sum(torch.ones(2, 3), 0, out=o),
+            )
+        )
         o = torch.zeros(shape)
-        cases.append(resize({"fn": "exp", "out": shape, "a": [2, 3]}, o, lambda: torch.exp(torch.ones(2, 3), out=o)))
+        cases.append(
+            resize(
+                {"fn": "exp", "out": shape, "a": [2, 3]},
+                o,
+                lambda: torch.exp(torch.ones(2, 3), out=o),
+            )
+        )
         o = torch.zeros(shape)
-        cases.append(resize({"fn": "matmul", "out": shape, "a": [2, 3], "b": [3, 3]}, o, lambda: torch.matmul(torch.ones(2, 3), torch.ones(3, 3), out=o)))
+        cases.append(
+            resize(
+                {"fn": "matmul", "out": shape, "a": [2, 3], "b": [3, 3]},
+                o,
+                lambda: torch.matmul(torch.ones(2, 3), torch.ones(3, 3), out=o),
+            )
+        )
     o = torch.zeros(3, 2).t()
-    cases.append(resize({"fn": "add", "out": [2, 3], "out_strides": [1, 2], "a": [2, 3], "b": [3]}, o, lambda: torch.add(torch.ones(2, 3), torch.ones(3), out=o)))
+    cases.append(
+        resize(
+            {"fn": "add", "out": [2, 3], "out_strides": [1, 2], "a": [2, 3], "b": [3]},
+            o,
+            lambda: torch.add(torch.ones(2, 3), torch.ones(3), out=o),
+        )
+    )
     o = torch.zeros(1, 3).expand(2, 3)
-    cases.append(resize({"fn": "add", "out": [2, 3], "out_strides": [0, 1], "a": [2, 3], "b": [3]}, o, lambda: torch.add(torch.ones(2, 3), torch.ones(3), out=o)))
+    cases.append(
+        resize(
+            {"fn": "add", "out": [2, 3], "out_strides": [0, 1], "a": [2, 3], "b": [3]},
+            o,
+            lambda: torch.add(torch.ones(2, 3), torch.ones(3), out=o),
+        )
+    )
     return cases
 
 
@@ -248,22 +310,36 @@ def casts(texts):
     one = lambda dtype: torch.tensor([1, 1]).to(dtype)  # noqa: E731
     every = list(DTYPES.values())
     for name in CAST_METHODS:
-        tables[name] = [[answer(lambda: getattr(one(t), name)(one(o))) for o in every] for t in every]
+        tables[name] = [
+            [answer(lambda: getattr(one(t), name)(one(o))) for o in every] for t in every
+        ]
     for name in CAST_UNARY:
         tables[name] = [answer(lambda: getattr(one(t), name)()) for t in every]
     for name in CAST_OUT:
         # The operands share a dtype; rows are the dtype of `out`.
         tables[name + "(out)"] = [
-            [answer(lambda: getattr(torch, name)(one(o), one(o), out=one(t))) for o in every] for t in every
+            [answer(lambda: getattr(torch, name)(one(o), one(o), out=one(t))) for o in every]
+            for t in every
         ]
     for name in ("exp", "abs", "sum", "neg"):
         tables[name + "(out)"] = [
-            [answer(lambda: getattr(torch, name)(one(o), **({"dim": 0} if name == "sum" else {}), out=torch.empty((), dtype=t) if name == "sum" else one(t))) for o in every]
+            [
+                answer(
+                    lambda: getattr(torch, name)(
+                        one(o),
+                        **({"dim": 0} if name == "sum" else {}),
+                        out=torch.empty((), dtype=t) if name == "sum" else one(t),
+                    )
+                )
+                for o in every
+            ]
             for t in every
         ]
     for value in (True, 2, 0.5, 1j):
         for name in ("add_", "mul_", "div_", "fill_", "pow_"):
-            tables[f"{name}({value})"] = [answer(lambda: getattr(one(t), name)(value)) for t in every]
+            tables[f"{name}({value})"] = [
+                answer(lambda: getattr(one(t), name)(value)) for t in every
+            ]
     return tables
 
 

@@ -44,9 +44,16 @@ def dtype_pairs():
     rows = []
     for left, right in itertools.product(DTYPES.values(), repeat=2):
         row = {"a": NAMES[left], "b": NAMES[right]}
-        for kind, (p, q) in {"mm": ([2, 3], [3, 2]), "dot": ([3], [3]), "mv": ([2, 3], [3]), "bmm": ([2, 2, 3], [2, 3, 2])}.items():
+        for kind, (p, q) in {
+            "mm": ([2, 3], [3, 2]),
+            "dot": ([3], [3]),
+            "mv": ([2, 3], [3]),
+            "bmm": ([2, 2, 3], [2, 3, 2]),
+        }.items():
             try:
-                row[kind] = NAMES[torch.matmul(torch.ones(p).to(left), torch.ones(q).to(right)).dtype]
+                row[kind] = NAMES[
+                    torch.matmul(torch.ones(p).to(left), torch.ones(q).to(right)).dtype
+                ]
             except RuntimeError as error:
                 row[kind] = failure(error)
         rows.append(row)

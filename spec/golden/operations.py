@@ -70,4 +70,7 @@ def label(name, kwargs):
 
 def failure(error):
     """The class and the text of an exception, without a C++ stack trace that some texts carry."""
-    return {"class": type(error).__name__, "text": str(error).partition("\nException raised from")[0]}
+    return {
+        "class": type(error).__name__,
+        "text": str(error).partition("\nException raised from")[0],
+    }

@@ -36,6 +36,8 @@ EXTRA_BINARY = [
 NUMBERS = [True, 2, -1, 0, 300, 0.1, -2.5, float("inf"), float("nan"), 1e300, 2j, 1.5 - 0.5j]
 SCALAR_DTYPES = """bool uint8 int8 int32 int64 float16 bfloat16 float32 float64 complex64
 complex128""".split()
+# Operations with a number whose result is not exactly rounded.
+ROUNDED = {"pow", "float_power", "xlogy"}
 REFLECTED = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
     "floor_divide": operator.floordiv, "remainder": operator.mod, "pow": operator.pow,
@@ -94,7 +96,7 @@ def binary_case(out, op, kwargs, keys, operands):
         if bad:
             out.input(f"{op}/{keys[1]}", b)
             case.update({"b": f"{op}/{keys[1]}", "killed": bad})
-    error = out.record(case, lambda: call(a, b), [a, b])
+    error = out.record(case, lambda: call(a, b), [a, b], kwargs)
     if error is not None and str(error) == "ZeroDivisionError":
         key = "nonzero/" + keys[1]
         divisor = nonzero(operands[1])
@@ -135,12 +137,17 @@ def scalar():
             x = out.inputs[key]
             for value in NUMBERS:
                 forward = lambda t: function(op)(t, value, **kwargs)  # noqa: E731
-                case = {"op": op, "kwargs": keywords(kwargs), "a": key, "b": {"number": number(value)}}
-                scalar_case(out, op, case, ("a", key), x, forward)
+                case = {
+                    "op": op,
+                    "kwargs": keywords(kwargs),
+                    "a": key,
+                    "b": {"number": number(value)},
+                }
+                scalar_case(out, op, case, ("a", key), x, value, forward)
                 if op in REFLECTED and not kwargs:
                     backward = lambda t: REFLECTED[op](value, t)  # noqa: E731
                     case = {"op": op, "kwargs": {}, "a": {"number": number(value)}, "b": key}
-                    scalar_case(out, op, case, ("b", key), x, backward)
+                    scalar_case(out, op, case, ("b", key), x, value, backward)
     for name in SCALAR_DTYPES:
         key = out.input(f"cross/{name}")
         x = out.inputs[key]
@@ -166,7 +173,13 @@ def scalar():
     out.write()
 
 
-def scalar_case(out, op, case, place, x, call):
+def full(x, value):
+    """The number as a tensor beside `x`, in the widest dtype of its category."""
+    wide = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
+    return torch.full(x.shape, value, dtype=wide[type(value)])
+
+
+def scalar_case(out, op, case, place, x, value, call):
     """Record a call with a number, and a second one without zeros where zero is refused.
 
     `place` is the operand that the tensor is, `a` or `b`, and the tensor's key.
@@ -177,12 +190,15 @@ def scalar_case(out, op, case, place, x, call):
         x = x.clone()
         x[bad] = 1
         case = {**case, side: out.input(f"{op}/{key}", x), "killed": bad}
-    error = out.record(case, lambda: call(x))
+    operands = [x, full(x, value)]
+    if side == "b":
+        operands.reverse()
+    error = out.record(case, lambda: call(x), operands if op in ROUNDED else None)
     if error is not None and str(error) == "ZeroDivisionError" and side == "b":
         x = nonzero(x)
         key = out.input("nonzero/" + key, x)
         again = {k: v for k, v in case.items() if k not in ("error", "killed")} | {"b": key}
-        scalar_case(out, op, again, ("b", key), x, call)
+        scalar_case(out, op, again, ("b", key), x, value, call)
 
 
 def ternary():
@@ -204,7 +220,7 @@ def ternary():
         for names in triples:
             keys, operands = tripled(out, names)
             case = {"op": op, "kwargs": keywords(kwargs), "a": keys[0], "b": keys[1], "c": keys[2]}
-            out.record(case, lambda: function(op)(*operands, **kwargs))
+            out.record(case, lambda: function(op)(*operands, **kwargs), operands, kwargs)
     for names in triples:
         keys, (a, b, c) = tripled(out, names)
         for kwargs in ({"min": b}, {"max": b}):

@@ -24,15 +24,61 @@ FLOATS = {
     "subnormal": [1e-40, 1.0], "largest": [3.4e38, 1.0], "mixed magnitudes": [1e-3, 1e3], "sci negative": [-1e-5, 1e5],
     "rounds up": [0.99999, 1.99995], "0.00005": [0.00005], "zero and small": [0.0, 1e-5], "near integer": [1.0000001, 2.0],
 }  # fmt: skip
-SCALARS = [0.0, -0.0, 1.0, -1.0, 0.1, 1.5, 100.0, 1e4, 12345.678, 1e-4, 9e-5, 1e8, 1.5e8, 1e20, NAN, INF, -INF, 3.14159265358979]
+SCALARS = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.1,
+    1.5,
+    100.0,
+    1e4,
+    12345.678,
+    1e-4,
+    9e-5,
+    1e8,
+    1.5e8,
+    1e20,
+    NAN,
+    INF,
+    -INF,
+    3.14159265358979,
+]
 COMPLEX = {
     "integers": [1 + 2j, -3 + 0j], "fractions": [0.5 - 1.25j, 2j], "nan": [complex(NAN, 1), 1 + 1j], "inf": [complex(INF, -INF), 0j],
     "large and small": [1e5 + 1e-5j, 1 + 1j], "small parts": [1 + 1e-5j, 2 + 2e-5j], "negative zero": [complex(-0.0, -0.0), 1j],
     "wide": [123456 + 0.5j, 1 - 2000j],
 }  # fmt: skip
 EMPTY = [[0], [0, 3], [3, 0], [2, 0, 4], [0, 0]]
-SHAPES = [[1], [1, 1], [2, 3], [2, 2, 2], [1, 2, 1, 3], [2, 1, 2, 2, 1], [3, 1], [1, 3], [30], [5, 25], [2, 30], [3, 2, 12]]
-SUMMARISED = [[1000], [1001], [1200], [7, 143], [11, 91], [2, 600], [600, 2], [6, 200], [5, 5, 50], [7, 7, 21], [3, 3, 3, 40], [8, 2, 70], [1001, 1]]
+SHAPES = [
+    [1],
+    [1, 1],
+    [2, 3],
+    [2, 2, 2],
+    [1, 2, 1, 3],
+    [2, 1, 2, 2, 1],
+    [3, 1],
+    [1, 3],
+    [30],
+    [5, 25],
+    [2, 30],
+    [3, 2, 12],
+]
+SUMMARISED = [
+    [1000],
+    [1001],
+    [1200],
+    [7, 143],
+    [11, 91],
+    [2, 600],
+    [600, 2],
+    [6, 200],
+    [5, 5, 50],
+    [7, 7, 21],
+    [3, 3, 3, 40],
+    [8, 2, 70],
+    [1001, 1],
+]
 
 
 def case(what, x):
@@ -41,7 +87,11 @@ def case(what, x):
     digits = WIDTHS[name] // 4
     data = [f"{int(p):0{digits}x}" for p in to_bits(x)]
     entry = {"what": what, "dtype": name, "shape": list(x.shape), "text": str(x)}
-    if len(data) > 100 and x.dtype in (torch.int64, torch.float32) and torch.equal(x.flatten(), ramp(x)):
+    if (
+        len(data) > 100
+        and x.dtype in (torch.int64, torch.float32)
+        and torch.equal(x.flatten(), ramp(x))
+    ):
         entry["ramp"] = ramp_step(x)
     else:
         entry["bits"] = data
@@ -112,7 +162,9 @@ def main():
     entries = []
     for what, x in cases():
         entry = case(what, x)
-        restored = from_bits(numpy.array([int(b, 16) for b in entry.get("bits", [])], "uint64"), entry["dtype"])
+        restored = from_bits(
+            numpy.array([int(b, 16) for b in entry.get("bits", [])], "uint64"), entry["dtype"]
+        )
         assert "ramp" in entry or torch.equal(
             restored.reshape(x.shape).nan_to_num(), x.contiguous().nan_to_num()
         )

@@ -1,4 +1,4 @@
-"""Type promotion: every pair of dtypes in every bucket, casts allowed, and the limits of each dtype.
+"""Type promotion: every pair of dtypes in every bucket, allowed casts, limits of each dtype.
 
 Owns `promotion.json`.
 """

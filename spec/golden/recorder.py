@@ -12,6 +12,7 @@ import torch
 from bits import FORMATS, PARTS, Pool, to_bits, ulps
 from operations import NAMES, failure, label
 from reference import correctly_rounded
+from stepwise import stepwise
 from store import number, provenance, write_json, write_npz
 
 # Refusals by Python's argument parser list every overload; the first line says what matters.
@@ -79,7 +80,7 @@ class Recorder:
             if result.dim() != 1:
                 case["shape"] = list(result.shape)
 
-    def record(self, case, call, operands=None):
+    def record(self, case, call, operands=None, kwargs=None):
         """Run `call`, append the case with its answer; with `operands` add the exact reference.
 
         Returns the refusal, if there was one.
@@ -93,10 +94,15 @@ class Recorder:
         self.store(case, result)
         if operands is not None and not isinstance(result, tuple):
             self.refer(case, operands, result)
+            steps = stepwise(case["op"], operands, kwargs or {}, result)
+            if steps is not None:
+                case["stepwise"] = self.pool.add(steps)
         return None
 
     def refer(self, case, operands, result):
         """Add the correctly rounded reference, and note where PyTorch is far from it."""
+        if len(operands) > 2:
+            return
         name = label(case["op"], case.get("kwargs", {}))
         result_name = NAMES[result.dtype]
         kind = computed(case["op"], operands, result)
@@ -109,7 +115,7 @@ class Recorder:
             return
         case["reference"] = self.pool.add(exact)
         distances = ulps(answer, exact, PARTS.get(result_name, result_name))
-        case["ulp"] = max(distances)
+        case["ulp"] = -1 if min(distances) < 0 else max(distances)
         far = [i for i, d in enumerate(distances) if d > 4 or d < 0]
         if far:
             step = 2 if result_name in PARTS else 1
@@ -123,7 +129,9 @@ class Recorder:
                     "worst_element": worst // step,
                     "ulp": distances[worst],
                     "torch": repr(result.flatten()[worst // step].item()),
-                    "operands": [repr(operand.flatten()[worst // step].item()) for operand in operands],
+                    "operands": [
+                        repr(operand.flatten()[worst // step].item()) for operand in operands
+                    ],
                 }
             )
 

@@ -4,12 +4,14 @@ Owns `reductions.json` with `reductions.npz`. Floating-point sums and what is bu
 reference computed exactly and rounded once.
 """
 
+import math
+
 import gmpy2
 import numpy
 import torch
 from gmpy2 import mpfr
 
-from bits import FORMATS, UNSIGNED, WIDTHS, to_bits
+from bits import FORMATS, UNSIGNED, WIDTHS, from_bits, to_bits, ulps
 from operations import DTYPES, NAMES
 from recorder import Recorder, keywords
 from reference import WORK, decode, encode
@@ -20,7 +22,15 @@ SHAPE = (3, 4, 5)
 DIMS = [None, 0, 1, -1, (0, 1), (0, 2), (1, 2), (0, 1, 2), ()]
 PLAIN = ["sum", "mean", "prod", "amax", "amin", "all", "any", "logsumexp", "var", "std"]
 NORMS = [0, 1, 2, 3, INF, -INF, 0.5]
-EMPTY = [((0,), None), ((0,), 0), ((0, 3), 0), ((0, 3), 1), ((0, 3), None), ((2, 0), 1), ((2, 0), (0, 1))]
+EMPTY = [
+    ((0,), None),
+    ((0,), 0),
+    ((0, 3), 0),
+    ((0, 3), 1),
+    ((0, 3), None),
+    ((2, 0), 1),
+    ((2, 0), (0, 1)),
+]
 
 
 def calls(op):
@@ -56,7 +66,10 @@ def exact(op, values, kwargs):
         spread = sum(((v - centre) ** 2 for v in values), mpfr(0)) / freedom
         return gmpy2.sqrt(spread) if op == "std" else spread
     if op == "logsumexp":
-        return gmpy2.log(sum((gmpy2.exp(v) for v in values), mpfr(0))) if count else None
+        if not count:
+            return None
+        highest = max(values)
+        return highest + gmpy2.log(sum((gmpy2.exp(v - highest) for v in values), mpfr(0)))
     if op == "norm":
         return norm(values, kwargs.get("p", 2))
     return None
@@ -74,33 +87,64 @@ def norm(values, p):
     return sum((s ** mpfr(p) for s in sizes), mpfr(0)) ** (1 / mpfr(p))
 
 
+def softened(op, row):
+    """The soft maximum of a row of MPFR numbers, or its logarithm."""
+    highest = max(row)
+    powers = [gmpy2.exp(v - highest) for v in row]
+    total = sum(powers, mpfr(0))
+    if op == "softmax":
+        return [p / total for p in powers]
+    return [v - highest - gmpy2.log(total) for v in row]
+
+
+def exactly_softened(op, x, dim):
+    """The patterns of a soft maximum along `dim`, each rounded once."""
+    name = NAMES[x.dtype]
+    moved = x.movedim(dim, -1)
+    values = []
+    for row in moved.reshape(-1, moved.shape[-1]):
+        values += softened(op, [decode(int(p), name) for p in to_bits(row)])
+    codes = numpy.array([encode(v, name) for v in values], UNSIGNED[WIDTHS[name]])
+    return to_bits(from_bits(codes, name).reshape(moved.shape).movedim(-1, dim))
+
+
 def slices(x, kwargs):
-    """The input's elements grouped by result element, in result order: (results, members)."""
+    """The input's elements, one row for each element of the result."""
     dim = kwargs.get("dim")
-    dims = range(x.dim()) if dim is None or dim == () else (dim if isinstance(dim, tuple) else (dim,))
-    dims = sorted(d % x.dim() for d in dims)
+    if dim is None or dim == ():
+        dim = tuple(range(x.dim()))
+    dims = sorted(d % x.dim() for d in (dim if isinstance(dim, tuple) else (dim,)))
     kept = [d for d in range(x.dim()) if d not in dims]
-    moved = x.permute(kept + dims)
-    return moved.reshape(int(numpy.prod([x.shape[d] for d in kept])), -1)
+    rows = math.prod(x.shape[d] for d in kept)
+    return x.permute(kept + dims).reshape(rows, -1)
+
+
+def exactly_reduced(op, x, kwargs):
+    """The patterns of a reduction, each rounded once, or None where there is no exact value."""
+    name = NAMES[x.dtype]
+    codes = []
+    for row in slices(x, kwargs):
+        value = exact(op, [decode(int(p), name) for p in to_bits(row)], kwargs)
+        codes.append(None if value is None else encode(value, name))
+    return None if None in codes else numpy.array(codes, UNSIGNED[WIDTHS[name]])
 
 
 def refer(out, op, x, kwargs, result):
-    """Add the exact reference to the last case where all elements are finite."""
+    """Add the exact reference to the last case, if all elements are finite floats."""
     name = NAMES[x.dtype]
     if name not in FORMATS or not torch.isfinite(x).all() or not x.numel() or x.dim() == 0:
         return
-    grouped = slices(x, kwargs)
-    patterns = []
     with WORK:
-        for row in grouped:
-            value = exact(op, [decode(int(p), name) for p in to_bits(row)], kwargs)
-            code = None if value is None else encode(value, name)
-            if code is None:
-                return
-            patterns.append(code)
+        if op in ("softmax", "log_softmax"):
+            patterns = exactly_softened(op, x, kwargs["dim"])
+        else:
+            patterns = exactly_reduced(op, x, kwargs)
+    if patterns is None:
+        return
     assert len(patterns) == result.numel(), (op, kwargs)
-    stored = numpy.array(patterns, UNSIGNED[WIDTHS[name]])
-    out.cases[-1]["reference"] = out.pool.add(stored)
+    distances = ulps(to_bits(result), patterns, name)
+    out.cases[-1]["reference"] = out.pool.add(patterns)
+    out.cases[-1]["ulp"] = -1 if min(distances) < 0 else max(distances)
 
 
 def along(op, x, kwargs):
@@ -177,7 +221,21 @@ def empties(out, name):
 
 
 def sums_to_size(out, key, x):
-    for size in ([3, 4, 5], [4, 5], [1, 5], [5], [1], [], [3, 1, 5], [1, 1, 1], [3, 1, 1], [4, 1], [3, 4], [2, 4, 5], [1, 3, 4, 5]):
+    for size in (
+        [3, 4, 5],
+        [4, 5],
+        [1, 5],
+        [5],
+        [1],
+        [],
+        [3, 1, 5],
+        [1, 1, 1],
+        [3, 1, 1],
+        [4, 1],
+        [3, 4],
+        [2, 4, 5],
+        [1, 3, 4, 5],
+    ):
         case = {"op": "sum_to_size", "kwargs": {"size": size}, "a": key, "in_shape": list(x.shape)}
         out.record(case, lambda: x.sum_to_size(size))
         if "n" in case:
@@ -203,7 +261,11 @@ def peculiar(out):
         if name not in reals and name != "bool":
             everything(out, f"ties/{name}", torch.tensor(rows["ties"]).to(DTYPES[name]))
             info = torch.iinfo(DTYPES[name])
-            everything(out, f"wrap/{name}", torch.tensor([info.max, info.max, info.min, 3], dtype=DTYPES[name]))
+            everything(
+                out,
+                f"wrap/{name}",
+                torch.tensor([info.max, info.max, info.min, 3], dtype=DTYPES[name]),
+            )
     for label, row in {"true": [1, 1], "false": [0, 0], "mixed": [0, 1]}.items():
         everything(out, f"{label}/bool", torch.tensor(row).bool())
 

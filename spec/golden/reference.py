@@ -168,9 +168,27 @@ def power(x, y):
     return x**y
 
 
+def fmod(x, y):
+    # MPFR computes the remainder exactly, however far apart the operands are.
+    return gmpy2.fmod(x, y)
+
+
+def remainder(x, y):
+    rest = gmpy2.fmod(x, y)
+    return rest + y if rest != 0 and gmpy2.is_signed(rest) != gmpy2.is_signed(y) else rest
+
+
+def floor_divide(x, y):
+    if x == 0 or y == 0:
+        return gmpy2.nan()
+    with DEEP:
+        return gmpy2.floor(x / y)
+
+
 REAL_BINARY = {
     "atan2": gmpy2.atan2, "float_power": power, "hypot": gmpy2.hypot, "logaddexp": logaddexp,
-    "logaddexp2": logaddexp2, "pow": power, "xlogy": xlogy,
+    "logaddexp2": logaddexp2, "pow": power, "xlogy": xlogy, "fmod": fmod,
+    "remainder": remainder, "floor_divide": floor_divide, "div(rounding_mode=floor)": floor_divide,
     "polar": lambda r, t: mpc(r * gmpy2.cos(t), r * gmpy2.sin(t)),
 }  # fmt: skip
 

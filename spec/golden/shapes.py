@@ -1,4 +1,4 @@
-"""The shape rule, exhaustively: all pairs of rank <= 4 with sizes 0..3, all triples of rank <= 3 with sizes 0..2.
+"""The shape rule: all pairs of rank <= 4 and sizes 0..3, all triples of rank <= 3 and sizes 0..2.
 
 Owns `shapes_pairs.{json,npz}` and `shapes_triples.{json,npz}`. Every stored number was read from
 PyTorch's answer; where a text is reduced to a template, the script has compared the whole text.
@@ -198,7 +198,7 @@ def triples():
 
 
 def folded(abc, value, error):
-    """The index of the argument that `torch.broadcast_shapes` blames, after a check of its whole text.
+    """The index of the argument that `torch.broadcast_shapes` blames; its whole text is checked.
 
     The mismatch `value` of the operations must name the same sizes and the same dimension.
     """

@@ -32,7 +32,7 @@ def compact(value):
 
 
 def write_json(name, header, sections):
-    """Write `{"provenance": header, section: ...}`, each element of a section on a line of its own."""
+    """Write `{"provenance": header, section: ...}`, one element of a section on each line."""
     parts = ['"provenance":' + json.dumps(header, indent=1, ensure_ascii=False)]
     for key, value in sections.items():
         if isinstance(value, list):

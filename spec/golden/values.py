@@ -131,7 +131,17 @@ def cross(name):
         extremes = [infinity, infinity | 1 << (exponent + fraction), infinity | 1 << (fraction - 1)]
         return rounded(CROSS, name) + extremes + [infinity - 1, 1 << fraction, 3]
     if name in PARTS:
-        values = [0, complex(-0.0, 0.0), 1, -1, 1j, complex(0.0, -1.0), 1 + 1j, 2 - 3j, -0.5 + 0.25j]
+        values = [
+            0,
+            complex(-0.0, 0.0),
+            1,
+            -1,
+            1j,
+            complex(0.0, -1.0),
+            1 + 1j,
+            2 - 3j,
+            -0.5 + 0.25j,
+        ]
         values += [complex("inf"), complex(0.0, float("inf")), complex("nan"), 100 - 7j, 0.1 + 0.2j]
         return parts(values, name)
     info = torch.iinfo(DTYPES[name])

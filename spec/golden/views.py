@@ -141,7 +141,8 @@ def described(result, source):
         return {"value": result}
     # An empty storage has no address to compare, but autograd's bookkeeping knows a view's base.
     same = source is not None and (
-        result._is_view() or result.untyped_storage().data_ptr() == source.untyped_storage().data_ptr() != 0
+        result._is_view()
+        or result.untyped_storage().data_ptr() == source.untyped_storage().data_ptr() != 0
     )
     entry = {"shape": list(result.shape), "strides": list(result.stride())}
     entry["view"] = same
