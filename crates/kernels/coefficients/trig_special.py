@@ -165,13 +165,12 @@ def asin():
 
 
 def erf():
-    # erf x = x (c + x^2 P(x^2)) for |x| <= 1: the constant is coefficient 0.
+    # erf x / x as a polynomial in x^2 for |x| <= 11/16.
     def e(z):
         x = mp.sqrt(z)
         return mp.erf(x) / x
 
-    fit("ERF", e, lambda z: 1 / e(z), 0, 1, 12, pairs=1)
-    pair("TWO_OVER_SQRT_PI", 2 / mp.sqrt(mp.pi))
+    fit("ERF", e, lambda z: 1 / e(z), 0, (mpf(11) / 16) ** 2, 10, pairs=1)
 
 
 ERFC_FROM = mpf("0.46875")
@@ -187,8 +186,7 @@ def erfc():
     def at(x):
         return (x - ERFC_SHIFT) / (x + ERFC_SHIFT)
 
-    for degree in (21,):
-        fit(f"ERFCX_{degree}", f, lambda q: 1 / f(q), at(ERFC_FROM), at(mpf(28)), degree, pairs=3)
+    fit("ERFCX", f, lambda q: 1 / f(q), at(ERFC_FROM), at(mpf(28)), 21, pairs=3)
 
 
 def erfinv():
@@ -219,13 +217,10 @@ def erfinv():
     def tail(at):
         return lambda s: from_w((s + at) ** 2)
 
-    for degree in (21, 22, 23):
-        fit(f"ERFINV_CENTRE_{degree}", centre, lambda s: 1 / centre(s), -3, 3, degree, pairs=3)
+    fit("ERFINV_CENTRE", centre, lambda s: 1 / centre(s), -3, 3, 23, pairs=3)
     near, far = mpf("3.25"), mpf(5)
-    for degree in (15, 17, 19):
-        fit(f"ERFINV_NEAR_{degree}", tail(near), lambda s: 1 / tail(near)(s), mp.sqrt(6) - near - mpf("0.001"), mpf("0.8"), degree, pairs=3)
-    for degree in (15, 17, 19):
-        fit(f"ERFINV_FAR_{degree}", tail(far), lambda s: 1 / tail(far)(s), mpf("-1"), mpf("1.02"), degree, pairs=3)
+    fit("ERFINV_NEAR", tail(near), lambda s: 1 / tail(near)(s), mp.sqrt(6) - near - mpf("0.001"), mpf("0.8"), 19, pairs=3)
+    fit("ERFINV_FAR", tail(far), lambda s: 1 / tail(far)(s), mpf("-1"), mpf("1.02"), 19, pairs=3)
 
 
 def lgamma():
@@ -234,18 +229,15 @@ def lgamma():
         t = v + mpf(3) / 2
         return mp.loggamma(t) / ((t - 1) * (t - 2))
 
-    for degree in (20, 21, 22):
-        fit(f"LGAMMA_{degree}", g, lambda v: 1 / g(v), -0.5, 0.5, degree, pairs=2)
+    fit("LGAMMA", g, lambda v: 1 / g(v), -0.5, 0.5, 22, pairs=3)
     # lgamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + T(1/x^2) / x for x >= 8.
 
     def t(z):
         x = 1 / mp.sqrt(z)
         return (mp.loggamma(x) - (x - mpf(1) / 2) * mp.log(x) + x - mp.log(2 * mp.pi) / 2) * x
 
-    for degree in (7,):
-        fit(f"STIRLING_{degree}", t, lambda z: mp.sqrt(z) / mp.loggamma(1 / mp.sqrt(z)), 0, mpf(1) / 64, degree, pairs=1)
-    pair("HALF_LOG_TWO_PI", mp.log(2 * mp.pi) / 2)
-    pair("LOG_PI", mp.log(mp.pi))
+    fit("STIRLING", t, lambda z: mp.sqrt(z) / mp.loggamma(1 / mp.sqrt(z)), 0, mpf(1) / 64, 7)
+    pair("STIRLING_CONSTANT", (mp.log(2 * mp.pi) - 1) / 2)
 
 
 def digamma():
@@ -258,18 +250,15 @@ def digamma():
             return mp.psi(1, root)
         return mp.digamma(x) / (x - root)
 
-    for degree in (19, 20, 21):
-        fit(f"DIGAMMA_{degree}", d, lambda v: 1 / d(v), -0.5, 0.5, degree, pairs=2)
-    high, low = split(root)
-    print(f"const ROOT: [f64; 3] = [{high!r}, {low!r}, {float(root - mpf(high) - mpf(low))!r}];")
+    fit("DIGAMMA", d, lambda v: 1 / d(v), -0.5, 0.5, 21, pairs=3)
+    pair("ROOT", root)
     # digamma(x) = log x - 1/(2x) - T(1/x^2) / x^2 for x >= 8.
 
     def t(z):
         x = 1 / mp.sqrt(z)
         return (mp.log(x) - 1 / (2 * x) - mp.digamma(x)) * x * x
 
-    for degree in (7,):
-        fit(f"DIGAMMA_TAIL_{degree}", t, lambda z: z / mp.digamma(1 / mp.sqrt(z)), 0, mpf(1) / 64, degree)
+    fit("DIGAMMA_SERIES", t, lambda z: z / mp.digamma(1 / mp.sqrt(z)), 0, mpf(1) / 64, 7)
 
 
 def i0():
@@ -277,15 +266,13 @@ def i0():
     def p(z):
         return (mp.besseli(0, 2 * mp.sqrt(z)) - 1) / z
 
-    for limit, degree in ((12, 21),):
-        fit(f"I0_{limit}_{degree}", p, lambda z: z / mp.besseli(0, 2 * mp.sqrt(z)), 0, mpf(limit) ** 2 / 4, degree)
+    fit("I0", p, lambda z: z / mp.besseli(0, 2 * mp.sqrt(z)), 0, 36, 21, pairs=11)
 
     def q(v):
         x = 1 / v
         return mp.besseli(0, x) * mp.exp(-x) * mp.sqrt(x)
 
-    for limit, degree in ((12, 17),):
-        fit(f"I0_ASYMPTOTIC_{limit}_{degree}", q, lambda v: 1 / q(v), mpf(1) / 720, mpf(1) / limit, degree, pairs=1)
+    fit("I0_TAIL", q, lambda v: 1 / q(v), mpf(1) / 720, mpf(1) / 12, 17, pairs=3)
 
 
 if __name__ == "__main__":

@@ -111,11 +111,8 @@ fn first_quadrant<W: Lane<Elem = f64>>(n: W, d: W) -> Dw<W> {
     let denominator = Dw::select(steep, n.into(), Dw::select(diagonal, two_sum(n, d), d.into()));
     let zero = W::num(0.0);
     let base = W::select(steep, W::num(FRAC_PI_2), W::select(diagonal, W::num(FRAC_PI_4), zero));
-    let base_low = W::select(
-        steep,
-        W::num(HALF_PI_LOW),
-        W::select(diagonal, W::num(HALF_PI_LOW / 2.0), zero),
-    );
+    let base_low =
+        W::select(steep, W::num(HALF_PI_LOW), W::select(diagonal, W::num(HALF_PI_LOW / 2.0), zero));
     let q = numerator.div(denominator);
     let z = q.hi * q.hi;
     let rest = (q.hi * z).mul_add(poly(z, &ATAN), q.lo.mul_add(-z, q.lo));
@@ -136,11 +133,12 @@ pub(crate) fn atan<V: Lane>(x: V) -> V {
 #[inline(always)]
 pub(crate) fn atan2<V: Lane>(y: V, x: V) -> V {
     let (y, x) = (y.widen(), x.widen());
-    V::narrow(angle_of(y, x))
+    V::narrow(angle_of(y, x).hi)
 }
 
+/// [`atan2`] with a low word.
 #[inline(always)]
-fn angle_of<W: Lane<Elem = f64>>(y: W, x: W) -> W {
+pub(super) fn angle_of<W: Lane<Elem = f64>>(y: W, x: W) -> Dw<W> {
     let (zero, one) = (W::num(0.0), W::num(1.0));
     let (n, d) = (y.abs(), x.abs());
     // Only the quotient counts: infinities become 1 beside finite 0, and 0 / 0 becomes 0 / 1.
@@ -159,12 +157,13 @@ fn angle_of<W: Lane<Elem = f64>>(y: W, x: W) -> W {
     let angle = first_quadrant(n * scale, d * scale);
     // The scaled quotient may have lost bits of a tiny numerator, the plain one has not.
     let tiny = n.lt(d * W::num(f64::EPSILON * f64::EPSILON));
-    let front = W::select(tiny, n / d, angle.hi);
+    let front = Dw::select(tiny, (n / d).into(), angle);
     let pi = Dw::<W>::splat(PI);
     let behind = fast_two_sum(pi.hi, -angle.hi);
-    let behind = behind.hi + (behind.lo + (pi.lo - angle.lo));
-    let result = W::select(x.is_negative(), behind, front).mul_sign(y);
-    W::select(x.is_nan() | y.is_nan(), x + y, result)
+    let behind = fast_two_sum(behind.hi, behind.lo + (pi.lo - angle.lo));
+    let result = Dw::select(x.is_negative(), behind, front);
+    let result = Dw { hi: result.hi.mul_sign(y), lo: result.lo.mul_sign(y) };
+    Dw::select(x.is_nan() | y.is_nan(), (x + y).into(), result)
 }
 
 /// Multiplies by a constant of two positive words, so that infinity does not meet its negative.

@@ -10,8 +10,16 @@
 //! uses what.
 
 mod area;
+mod bessel;
+pub(crate) mod complex;
 mod dw;
+mod erf;
+mod erfinv;
 mod exp;
+mod exponent;
+mod gamma;
+mod gelu;
+mod horner;
 mod hyperbolic;
 mod inverse_trig;
 mod log;
@@ -23,7 +31,13 @@ mod trig;
 mod ulp;
 
 pub(crate) use area::{acosh, asinh, atanh, logit, logit_clamped};
+pub(crate) use bessel::i0;
+pub(crate) use erf::{erf, erfc};
+pub(crate) use erfinv::erfinv;
 pub(crate) use exp::{exp, exp2, expm1};
+pub(crate) use exponent::{frexp, ldexp};
+pub(crate) use gamma::{digamma, lgamma};
+pub(crate) use gelu::{gelu, gelu_tanh};
 pub(crate) use hyperbolic::{cosh, sigmoid, silu, sinh, tanh};
 pub(crate) use inverse_trig::{acos, asin, atan, atan2, deg2rad, rad2deg};
 pub(crate) use log::{log, log1p, log2, log10};

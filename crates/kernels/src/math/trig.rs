@@ -33,8 +33,10 @@ const COS: [f64; 6] = [
     -1.135851975723724e-11,
 ];
 /// The same, as much as `f32` needs.
-const SIN_SHORT: [f64; 4] = [-0.16666666640819316, 0.008333329305489145, -0.00019839312032028078, 2.7181166525424557e-06];
-const COS_SHORT: [f64; 4] = [0.04166666661945838, -0.0013888883496847072, 2.4799459259473154e-05, -2.720567864963899e-07];
+const SIN_SHORT: [f64; 4] =
+    [-0.16666666640819316, 0.008333329305489145, -0.00019839312032028078, 2.7181166525424557e-06];
+const COS_SHORT: [f64; 4] =
+    [0.04166666661945838, -0.0013888883496847072, 2.4799459259473154e-05, -2.720567864963899e-07];
 
 /// From here on the multiple of π/2 has too many bits for three words.
 const HUGE: f64 = 1_073_741_824.0;
@@ -116,6 +118,8 @@ impl<W: Lane<Elem = f64>> Angle<W> {
     /// The angle π·x for `x >= 0`.
     #[inline(always)]
     fn of_half_turns(x: W) -> Self {
+        // From 2^53 on all numbers are whole turns.
+        let x = x.min(W::num(9_007_199_254_740_992.0));
         let k = (x + x).round_ties_even();
         let rest = k.mul_add(W::num(-0.5), x);
         let turns = (k * W::num(0.25)).round_ties_even();
@@ -223,8 +227,9 @@ pub(crate) fn sinc<V: Lane>(x: V) -> V {
     V::narrow(Lane::select(x.lt(Lane::num(f64::EPSILON)), Lane::num(1.0), far))
 }
 
-/// sin πx for `x >= 0` as a double word, for the reflection formulas.
+/// sin πx and cos πx for `x >= 0` as double words, for the reflection formulas.
 #[inline(always)]
-pub(super) fn sin_pi<W: Lane<Elem = f64>>(x: W) -> Dw<W> {
-    Angle::of_half_turns(x).sin()
+pub(super) fn sin_cos_pi<W: Lane<Elem = f64>>(x: W) -> (Dw<W>, Dw<W>) {
+    let angle = Angle::of_half_turns(x);
+    (angle.sin(), Angle { quarters: angle.quarters + Bits::splat(1), ..angle }.sin())
 }

@@ -1,0 +1,47 @@
+//! Owns the functions that take numbers apart into significand and exponent, and put them together: `frexp`, `ldexp`.
+
+use super::clamp;
+use super::dw::Dw;
+use super::exp::Exponential;
+use crate::lane::{Bits, Lane};
+
+/// `x` as a significand in [½, 1) with its sign, and an exponent; zeros, infinities and NaN with exponent 0.
+#[inline(always)]
+fn split<W: Lane<Elem = f64>>(x: W) -> (W, W) {
+    let (zero, up) = (W::num(0.0), W::num(54.0));
+    let subnormal = x.abs().lt(W::num(f64::MIN_POSITIVE));
+    let bits = W::select(subnormal, x * W::exp2_int(up), x).to_bits();
+    let field = W::Bits::splat(0x7ff) << 52;
+    let exponent = W::from_int((bits & field) >> 52) - W::num(1022.0);
+    let significand = W::from_bits((bits & !field) | W::num(0.5).to_bits());
+    let ordinary = x.is_finite() & !x.eq(zero);
+    let exponent = W::select(subnormal, exponent - up, exponent);
+    (W::select(ordinary, significand, x), W::select(ordinary, exponent, zero))
+}
+
+/// The significand in [½, 1) with its sign, and the exponent; zeros, infinities and NaN with exponent 0.
+#[inline(always)]
+pub(crate) fn frexp<V: Lane<Wide = f64>>(x: V) -> (V, i32) {
+    let (significand, exponent) = split(x.widen());
+    (V::narrow(significand), exponent as i32)
+}
+
+/// x · 2^n, exact but for one rounding if `n` is integral.
+#[inline(always)]
+pub(crate) fn ldexp<V: Lane>(x: V, n: V) -> V {
+    V::narrow(scaled(x.widen(), n.widen()))
+}
+
+#[inline(always)]
+fn scaled<W: Lane<Elem = f64>>(x: W, n: W) -> W {
+    let (zero, infinity) = (W::num(0.0), W::num(f64::INFINITY));
+    // Everything has overflowed or vanished at the ends.
+    let whole = clamp(n.round_ties_even(), -4000.0, 4000.0);
+    let rest = W::select(whole.eq(n.round_ties_even()), n - whole, zero);
+    let (significand, exponent) = split(x);
+    let product = (Exponential::of_base_2(rest).significand() * Dw::from(significand)).hi;
+    let ordinary = product.ldexp(clamp(exponent + whole, -1200.0, 1200.0));
+    let at_ends = W::select(n.is_finite(), x, x * W::select(n.gt(zero), infinity, n.max(zero)));
+    let result = W::select(x.is_finite() & !x.eq(zero) & n.is_finite(), ordinary, at_ends);
+    W::select(n.is_nan(), n, result)
+}

@@ -1,0 +1,20 @@
+//! Owns polynomials whose first coefficients are double words: the last steps of Horner's rule decide the accuracy.
+
+use super::dw::Dw;
+use super::poly;
+use crate::lane::Lane;
+
+/// A polynomial of least largest error: the first coefficients as double words, the others as single floats.
+pub(super) struct Polynomial<const LEADING: usize, const REST: usize> {
+    pub(super) leading: [(f64, f64); LEADING],
+    pub(super) rest: [f64; REST],
+}
+
+impl<const LEADING: usize, const REST: usize> Polynomial<LEADING, REST> {
+    /// The value at `x`, to about 2^-58 if the rest contributes little.
+    #[inline(always)]
+    pub(super) fn at<W: Lane<Elem = f64>>(&self, x: Dw<W>) -> Dw<W> {
+        let rest: Dw<W> = poly(x.hi, &self.rest).into();
+        self.leading.iter().rev().fold(rest, |sum, &c| Dw::<W>::splat(c) + sum * x)
+    }
+}
