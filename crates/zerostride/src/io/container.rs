@@ -1,0 +1,127 @@
+//! Owns `Container`: an opened file of arrays, headers read, data not.
+//! It does not know the formats' insides; it finds out which one a file has and asks it.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+
+use crate::{Result, Tensor};
+
+use super::entry::Entry;
+use super::error::{FileError, Problem};
+use super::{Format, npy, npz, safetensors};
+
+/// An opened file of arrays: its headers have been read and checked, its data have not been touched.
+///
+/// [`open`](super::open) makes one of a file; any other seekable reader will do too.
+///
+/// ```
+/// use std::io::Cursor;
+/// use zerostride::io::{Container, Format};
+///
+/// let mut file = b"\x93NUMPY\x01\x00\x3e\x00{'descr': '>i2', 'fortran_order': False, 'shape': (2,)}".to_vec();
+/// file.resize(10 + 62, b' ');
+/// file.extend([0, 1, 0, 2]);
+/// let mut container = Container::new(Cursor::new(file), Format::Npy)?;
+/// assert_eq!(container.entries()[0].shape(), [2]);
+/// assert_eq!(container.read(0)?.to_vec::<i16>()?, [1, 2]);
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Container<R: Read + Seek = File> {
+    file: String,
+    format: Format,
+    source: Source<R>,
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug)]
+enum Source<R: Read + Seek> {
+    /// Data lie in the file as they are.
+    Plain(R),
+    Archive(npz::Archive<R>),
+}
+
+impl<R: Read + Seek> Container<R> {
+    /// Reads the headers of a file that is not one of the file system.
+    ///
+    /// # Errors
+    /// Another format, or headers that are wrong or contradict the length.
+    pub fn new(reader: R, format: Format) -> Result<Container<R>> {
+        Ok(Container::named("<memory>", reader, format)?)
+    }
+
+    pub(super) fn named(file: &str, mut reader: R, format: Format) -> Result<Container<R>, FileError> {
+        let whole = |problem| FileError::new(file, None, problem);
+        let reading = |error| whole(Problem::reading(error));
+        let length = reader.seek(SeekFrom::End(0)).map_err(reading)?;
+        reader.rewind().map_err(reading)?;
+        let (source, entries) = match format {
+            Format::Npy => {
+                let entry = npy::read_header(None, &mut reader, length).map_err(whole)?;
+                (Source::Plain(reader), vec![entry])
+            }
+            Format::Npz => {
+                let (archive, entries) = npz::open(file, reader)?;
+                (Source::Archive(archive), entries)
+            }
+            Format::Safetensors => {
+                let entries = safetensors::read_header(file, &mut reader, length)?;
+                (Source::Plain(reader), entries)
+            }
+        };
+        Ok(Container { file: file.to_owned(), format, source, entries })
+    }
+
+    /// The file's format.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The arrays in the file, in the file's order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The index of the array called `name`, or without a name of the only array.
+    ///
+    /// # Errors
+    /// No array of that name; without a name, no array or several.
+    pub fn find(&self, name: Option<&str>) -> Result<usize> {
+        let known = || self.entries.iter().filter_map(|entry| entry.name().map(str::to_owned)).collect();
+        let found = match (name, &self.entries[..]) {
+            (Some(name), entries) => entries
+                .iter()
+                .position(|entry| entry.name() == Some(name))
+                .ok_or_else(|| Problem::NoSuchArray { name: name.to_owned(), known: known() }),
+            (None, [_]) => Ok(0),
+            (None, _) => Err(Problem::NotSingle { known: known() }),
+        };
+        Ok(found.map_err(|problem| FileError::new(&self.file, None, problem))?)
+    }
+
+    /// Reads the array at `index` of [`entries`](Container::entries) whole, as a row-major tensor in this machine's
+    /// byte order.
+    ///
+    /// # Errors
+    /// An index that is none; a dtype that zerostride does not have; no memory; data that are damaged or have become
+    /// shorter since the file was opened.
+    pub fn read(&mut self, index: usize) -> Result<Tensor> {
+        let Some(entry) = self.entries.get(index) else {
+            let known = self.entries.iter().filter_map(|entry| entry.name().map(str::to_owned)).collect();
+            let problem = Problem::NoSuchArray { name: index.to_string(), known };
+            return Err(FileError::new(&self.file, None, problem).into());
+        };
+        let failed = |problem| FileError::new(&self.file, entry.name(), problem);
+        let encoding = entry.encoding().map_err(failed)?;
+        Tensor::build(encoding.dtype, entry.shape.clone(), |out| {
+            let filled = match &mut self.source {
+                Source::Plain(reader) => reader
+                    .seek(SeekFrom::Start(entry.start))
+                    .and_then(|_| entry.read_all(encoding, reader, out))
+                    .map_err(Problem::reading),
+                Source::Archive(archive) => npz::read(archive, index, entry, encoding, out),
+            };
+            Ok(filled.map_err(failed)?)
+        })
+    }
+}

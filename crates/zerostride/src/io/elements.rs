@@ -1,0 +1,193 @@
+//! Owns elements on their way between a file and memory: byte order, Fortran order, bools.
+//! It does not know where in a file they lie, nor how a header says what they are.
+
+use std::io::{self, Read, Write};
+
+use zerostride_ops::{Category, DType};
+
+/// How elements lie in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Encoding {
+    pub(super) dtype: DType,
+    /// Whether the bytes of each number come in the order opposite to this machine's.
+    pub(super) swapped: bool,
+}
+
+/// Bytes held at a time where data cannot go straight to their destination.
+const CHUNK: usize = 64 * 1024;
+
+impl Encoding {
+    /// Bytes of the unit that a byte order is about: the parts of a complex number are ordered one by one.
+    fn unit(self) -> usize {
+        self.dtype.to_real().item_size()
+    }
+
+    /// Whether the most significant byte comes first; `false` for numbers of one byte.
+    pub(super) fn is_big_endian(self) -> bool {
+        self.unit() > 1 && self.swapped != cfg!(target_endian = "big")
+    }
+
+    /// Turns elements as they lie in the file into elements of this machine, in place.
+    fn decode(self, elements: &mut [u8]) {
+        if self.dtype.category() == Category::Bool {
+            elements.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+        }
+        if self.swapped {
+            swap_units(self.unit(), elements);
+        }
+    }
+
+    /// Fills `out` with the elements that `reader` gives next, in the file's order.
+    pub(super) fn read(self, reader: &mut dyn Read, out: &mut [u8]) -> io::Result<()> {
+        reader.read_exact(out)?;
+        self.decode(out);
+        Ok(())
+    }
+
+    /// Fills `out`, in row-major order, with all elements of an array of `shape` that `reader` gives in Fortran
+    /// order: the first dimension changes fastest.
+    pub(super) fn read_fortran(
+        self,
+        reader: &mut dyn Read,
+        shape: &[usize],
+        out: &mut [u8],
+    ) -> io::Result<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let item = self.dtype.item_size();
+        let mut destination = FortranWalk::new(shape, item);
+        let mut chunk = vec![0; CHUNK.min(out.len())];
+        let mut left = out.len();
+        while left > 0 {
+            let chunk = &mut chunk[..CHUNK.min(left)];
+            self.read(reader, chunk)?;
+            for element in chunk.chunks_exact(item) {
+                let to = destination.next_offset();
+                out[to..to + item].copy_from_slice(element);
+            }
+            left -= chunk.len();
+        }
+        Ok(())
+    }
+
+    /// Writes elements of this machine as they lie in the file.
+    pub(super) fn write(self, elements: &[u8], writer: &mut dyn Write) -> io::Result<()> {
+        if !self.swapped {
+            return writer.write_all(elements);
+        }
+        let mut copy = vec![0; CHUNK.min(elements.len())];
+        for chunk in elements.chunks(CHUNK) {
+            let copy = &mut copy[..chunk.len()];
+            copy.copy_from_slice(chunk);
+            swap_units(self.unit(), copy);
+            writer.write_all(copy)?;
+        }
+        Ok(())
+    }
+}
+
+fn swap_units(size: usize, elements: &mut [u8]) {
+    match size {
+        // A constant size lets the compiler use byte shuffles.
+        2 => elements.as_chunks_mut::<2>().0.iter_mut().for_each(|unit| unit.reverse()),
+        4 => elements.as_chunks_mut::<4>().0.iter_mut().for_each(|unit| unit.reverse()),
+        8 => elements.as_chunks_mut::<8>().0.iter_mut().for_each(|unit| unit.reverse()),
+        _ => debug_assert_eq!(size, 1),
+    }
+}
+
+/// Where in a row-major array of bytes each element goes, counted up in Fortran order.
+struct FortranWalk<'a> {
+    shape: &'a [usize],
+    strides: Vec<usize>,
+    index: Vec<usize>,
+    offset: usize,
+}
+
+impl<'a> FortranWalk<'a> {
+    /// `shape` has at least one element, so that no stride exceeds the byte count.
+    fn new(shape: &'a [usize], item: usize) -> FortranWalk<'a> {
+        let mut strides = vec![0; shape.len()];
+        let mut stride = item;
+        for (slot, &size) in strides.iter_mut().zip(shape).rev() {
+            *slot = stride;
+            stride *= size;
+        }
+        FortranWalk { shape, strides, index: vec![0; shape.len()], offset: 0 }
+    }
+
+    fn next_offset(&mut self) -> usize {
+        let offset = self.offset;
+        for ((index, &size), &stride) in self.index.iter_mut().zip(self.shape).zip(&self.strides) {
+            *index += 1;
+            self.offset += stride;
+            if *index < size {
+                break;
+            }
+            *index = 0;
+            self.offset -= stride * size;
+        }
+        offset
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_back(encoding: Encoding, shape: &[usize], bytes: &[u8]) -> Vec<u8> {
+        let mut out = vec![0; bytes.len()];
+        encoding.read_fortran(&mut &bytes[..], shape, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn fortran_order_becomes_row_major() {
+        let bytes = Encoding { dtype: DType::U8, swapped: false };
+        assert_eq!(read_back(bytes, &[2, 3], &[0, 3, 1, 4, 2, 5]), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(read_back(bytes, &[2, 1, 2], &[0, 2, 1, 3]), [0, 1, 2, 3]);
+        assert_eq!(read_back(bytes, &[], &[7]), [7]);
+        assert_eq!(read_back(bytes, &[0, 5], &[]), [0u8; 0]);
+    }
+
+    #[test]
+    fn fortran_order_survives_the_border_between_chunks() {
+        let (rows, columns) = (3, CHUNK / 8);
+        let encoding = Encoding { dtype: DType::U64, swapped: true };
+        let file: Vec<u8> = (0..columns)
+            .flat_map(|j| {
+                (0..rows).flat_map(move |i| ((i * columns + j) as u64).to_ne_bytes().into_iter().rev())
+            })
+            .collect();
+        let expected: Vec<u8> = (0..rows * columns).flat_map(|n| (n as u64).to_ne_bytes()).collect();
+        assert!(read_back(encoding, &[rows, columns], &file) == expected);
+    }
+
+    #[test]
+    fn a_complex_number_is_swapped_part_by_part() {
+        let encoding = Encoding { dtype: DType::C64, swapped: true };
+        let mut out = [0; 8];
+        encoding.read(&mut &[1, 2, 3, 4, 5, 6, 7, 8][..], &mut out).unwrap();
+        assert_eq!(out, [4, 3, 2, 1, 8, 7, 6, 5]);
+    }
+
+    #[test]
+    fn any_nonzero_byte_is_true() {
+        let mut out = [0; 4];
+        Encoding { dtype: DType::Bool, swapped: false }.read(&mut &[0, 1, 2, 255][..], &mut out).unwrap();
+        assert_eq!(out, [0, 1, 1, 1]);
+    }
+
+    #[test]
+    fn what_is_written_swapped_reads_back() {
+        let elements: Vec<u8> = (0..CHUNK + 12).map(|n| n as u8).collect();
+        let encoding = Encoding { dtype: DType::F32, swapped: true };
+        let mut file = Vec::new();
+        encoding.write(&elements, &mut file).unwrap();
+        assert_eq!(file[..4], [3, 2, 1, 0]);
+        let mut out = vec![0; elements.len()];
+        encoding.read(&mut &file[..], &mut out).unwrap();
+        assert!(out == elements);
+    }
+}

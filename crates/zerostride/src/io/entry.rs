@@ -1,0 +1,146 @@
+//! Owns `Entry`: one array of a file as the file's headers describe it.
+//! It does not know which format the headers are of.
+
+use std::io::{self, Read};
+
+use zerostride_ops::DType;
+use zerostride_shape::{Shape, checked_bytes};
+
+use super::elements::Encoding;
+use super::error::Problem;
+
+/// One array of a file, known from the headers alone: nothing of it is in memory.
+///
+/// ```
+/// # let path = std::env::temp_dir().join(format!("zerostride-entry-{}.npy", std::process::id()));
+/// use zerostride::{DType, Tensor, io};
+///
+/// io::save(&path, &Tensor::from_slice(&[1.0f32, 2.0, 3.0], &[3])?)?;
+/// let container = io::open(&path)?;
+/// let entry = &container.entries()[0];
+/// assert_eq!(entry.shape(), [3]);
+/// assert_eq!(entry.dtype(), Some(DType::F32));
+/// assert_eq!(entry.bytes(), 12);
+/// # std::fs::remove_file(&path).unwrap();
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Entry {
+    name: Option<String>,
+    kind: Kind,
+    pub(super) shape: Shape,
+    bytes: u64,
+    /// Where the data start, in bytes: in the file, or in the unpacked member of an archive.
+    pub(super) start: u64,
+    fortran: bool,
+}
+
+/// The dtype of an array in a file.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    /// One of ours.
+    Known(Encoding),
+    /// One that only has a name here. Its array can be listed but not read.
+    Unknown {
+        name: String,
+        /// Why not, and what to do.
+        advice: &'static str,
+    },
+}
+
+impl Entry {
+    /// An array whose data begin at `start`, with `found` bytes between there and the end of where it may lie.
+    ///
+    /// The length of the data is checked here, before anything is allocated for them.
+    pub(super) fn new(
+        name: Option<String>,
+        kind: Kind,
+        sizes: &[usize],
+        fortran: bool,
+        start: u64,
+        found: u64,
+    ) -> Result<Entry, Problem> {
+        let shape = Shape::new(sizes)?;
+        if let Kind::Known(Encoding { dtype, .. }) = kind {
+            let needed = checked_bytes(&shape, dtype.item_size())? as u64;
+            if found < needed {
+                return Err(Problem::Truncated { offset: start, needed, found });
+            }
+            if found > needed {
+                return Err(Problem::Trailing { offset: start + needed, extra: found - needed });
+            }
+        }
+        Ok(Entry { name, kind, shape, bytes: found, start, fortran })
+    }
+
+    /// The array's name; the one array of an `.npy` file has none.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The array's name, or [`UNNAMED`](super::UNNAMED).
+    pub(super) fn name_or_default(&self) -> &str {
+        self.name().unwrap_or(super::UNNAMED)
+    }
+
+    /// The dtype, or `None` where zerostride has no such dtype: then the array can be listed but not read.
+    pub fn dtype(&self) -> Option<DType> {
+        match &self.kind {
+            Kind::Known(encoding) => Some(encoding.dtype),
+            Kind::Unknown { .. } => None,
+        }
+    }
+
+    /// The dtype's name: ours as in `f32`, or the file's own for a dtype that zerostride does not have.
+    pub fn dtype_name(&self) -> &str {
+        match &self.kind {
+            Kind::Known(encoding) => encoding.dtype.name(),
+            Kind::Unknown { name, .. } => name,
+        }
+    }
+
+    /// The sizes, outermost dimension first, whatever order the elements lie in.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The length of the data in bytes, unpacked.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether numbers lie in the file with the most significant byte first; `false` for numbers of one byte.
+    pub fn is_big_endian(&self) -> bool {
+        match self.kind {
+            Kind::Known(encoding) => encoding.is_big_endian(),
+            Kind::Unknown { .. } => false,
+        }
+    }
+
+    /// Whether the elements lie in the file with the first dimension changing fastest. They are read as row-major.
+    pub fn is_fortran(&self) -> bool {
+        self.fortran
+    }
+
+    /// How the elements lie in the file.
+    pub(super) fn encoding(&self) -> Result<Encoding, Problem> {
+        match &self.kind {
+            Kind::Known(encoding) => Ok(*encoding),
+            Kind::Unknown { name, advice } => Err(Problem::DType { name: name.clone(), advice }),
+        }
+    }
+
+    /// Fills `out` with all elements, in row-major order, from a reader that stands at the first.
+    pub(super) fn read_all(
+        &self,
+        encoding: Encoding,
+        reader: &mut dyn Read,
+        out: &mut [u8],
+    ) -> io::Result<()> {
+        if self.fortran {
+            encoding.read_fortran(reader, &self.shape, out)
+        } else {
+            encoding.read(reader, out)
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Owns `FileError`: which file, which array in it, and what is wrong there.
+//! It does not know how any format is read; the readers say what they found.
+
+use std::fmt;
+use std::io::{Error as IoError, ErrorKind};
+use std::sync::Arc;
+
+use zerostride_shape::ShapeError;
+
+use super::Format;
+
+/// A file that could not be read or written: its name, the array in it, and the [`Problem`].
+///
+/// ```
+/// # #[cfg(unix)] {
+/// let error = zerostride::io::load("/").unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "/: it is a folder; give the path of a regular .npy, .npz or .safetensors file"
+/// );
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct FileError {
+    file: String,
+    entry: Option<String>,
+    problem: Box<Problem>,
+}
+
+impl FileError {
+    pub(super) fn new(file: &str, entry: Option<&str>, problem: Problem) -> FileError {
+        FileError { file: file.to_owned(), entry: entry.map(str::to_owned), problem: Box::new(problem) }
+    }
+
+    /// The file's path as it was given, or `<memory>` for bytes that were never a file.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The name of the array concerned, where the problem is not the whole file's.
+    pub fn entry(&self) -> Option<&str> {
+        self.entry.as_deref()
+    }
+
+    /// What is wrong.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FileError { file, entry, problem } = self;
+        match entry {
+            Some(entry) => write!(f, "{file}: array `{}`: {problem}", Excerpt(entry)),
+            None => write!(f, "{file}: {problem}"),
+        }
+    }
+}
+
+impl std::error::Error for FileError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.problem.source()
+    }
+}
+
+impl From<FileError> for crate::Error {
+    fn from(error: FileError) -> Self {
+        crate::Error::Io(Arc::new(error))
+    }
+}
+
+/// What can be wrong with a file. Offsets and lengths count bytes; offsets are from the start of the file, or of the
+/// unpacked member of an `.npz`.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The operating system refused.
+    #[error("cannot {action}: {source}")]
+    Io {
+        /// What was tried, as in `open it`.
+        action: &'static str,
+        /// The operating system's answer.
+        source: IoError,
+    },
+    /// A folder, a pipe or a device.
+    #[error("it is {kind}; give the path of a regular .npy, .npz or .safetensors file")]
+    NotRegular {
+        /// What it is, as in `a folder`.
+        kind: &'static str,
+    },
+    /// The file to be replaced is write-protected.
+    #[error("it is read-only; make it writable or choose another name")]
+    ReadOnly,
+    /// Neither the content nor the ending tells the format.
+    #[error("unknown format: it starts with `{}`; known are .npy, .npz and .safetensors", start.escape_ascii())]
+    UnknownFormat {
+        /// The first bytes.
+        start: Vec<u8>,
+    },
+    /// An ending that tells no format to write.
+    #[error("the ending says no known format; write to .npy, .npz or .safetensors")]
+    UnknownEnding,
+    /// The format's signature is absent.
+    #[error("not a {format} file: it starts with `{}`", start.escape_ascii())]
+    NotThisFormat {
+        /// The format expected.
+        format: Format,
+        /// The first bytes.
+        start: Vec<u8>,
+    },
+    /// A version of the NPY format that does not exist.
+    #[error("NPY version {major}.{minor} is not known; versions 1.0, 2.0 and 3.0 are")]
+    Version {
+        /// The first version byte.
+        major: u8,
+        /// The second version byte.
+        minor: u8,
+    },
+    /// A header longer than allowed or than the file.
+    #[error("the header claims {length} bytes, but {}", match limit {
+        HeaderLimit::File(rest) => format!("only {rest} follow; the file was cut short or is damaged"),
+        HeaderLimit::Format(most) => format!("at most {most} are accepted; the file is damaged"),
+    })]
+    HeaderLength {
+        /// The length that the file claims.
+        length: u64,
+        /// What it exceeds.
+        limit: HeaderLimit,
+    },
+    /// A header that does not say what it must.
+    #[error("header, byte {offset}: {reason}")]
+    Header {
+        /// Where.
+        offset: u64,
+        /// What was found and what was expected.
+        reason: String,
+    },
+    /// A dtype that zerostride does not have, or that the format to be written does not have.
+    #[error("dtype `{}` {advice}", Excerpt(name))]
+    DType {
+        /// The dtype in the words of the file, or ours when writing.
+        name: String,
+        /// Why not, and what to do.
+        advice: &'static str,
+    },
+    /// A shape that cannot exist.
+    #[error("{0}")]
+    Shape(#[from] ShapeError),
+    /// Fewer bytes than the header promises.
+    #[error(
+        "the data are cut short: {needed} bytes are needed from byte {offset} on, but only {found} are there"
+    )]
+    Truncated {
+        /// Where the data start.
+        offset: u64,
+        /// How many bytes the header promises.
+        needed: u64,
+        /// How many there are.
+        found: u64,
+    },
+    /// The file shrank after its length was checked.
+    #[error("it was cut short while being read; another program may be writing it")]
+    Shrank,
+    /// More bytes than the header promises.
+    #[error("{extra} bytes follow the data, which end at byte {offset}; the header or the file is damaged")]
+    Trailing {
+        /// Where the data end.
+        offset: u64,
+        /// How many bytes follow.
+        extra: u64,
+    },
+    /// A tensor whose place in a `.safetensors` file is impossible.
+    #[error("data_offsets [{begin}, {end}] {reason}")]
+    Offsets {
+        /// The first byte, from the start of the data.
+        begin: u64,
+        /// The byte after the last.
+        end: u64,
+        /// What is impossible about them.
+        reason: String,
+    },
+    /// A damaged or unusable ZIP archive.
+    #[error("damaged or unsupported archive: {reason}")]
+    Archive {
+        /// What is wrong.
+        reason: String,
+    },
+    /// A name that an array cannot have.
+    #[error("the name `{}` {reason}", Excerpt(name))]
+    Name {
+        /// The name.
+        name: String,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// No array of that name.
+    #[error("there is no array `{}`; {}", Excerpt(name), Holdings(known))]
+    NoSuchArray {
+        /// The name asked for.
+        name: String,
+        /// The names that exist.
+        known: Vec<String>,
+    },
+    /// Several arrays, or none, for a format that holds one.
+    #[error("a .npy file holds one array, not {count}; write to .npz or .safetensors")]
+    OneArray {
+        /// How many were given.
+        count: usize,
+    },
+    /// One array was wanted and the file has none or several.
+    #[error("one array is wanted, and {}{}", Holdings(known), if known.is_empty() { "" } else { "; append `:` and a name to the path" })]
+    NotSingle {
+        /// The names that exist.
+        known: Vec<String>,
+    },
+}
+
+/// What a header's length exceeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeaderLimit {
+    /// The bytes that follow in the file.
+    File(u64),
+    /// The most that is accepted.
+    Format(u64),
+}
+
+impl Problem {
+    /// Wraps what the operating system answered while reading; an unexpected end is a file that shrank, because every
+    /// length is checked before anything is read.
+    pub(super) fn reading(source: IoError) -> Problem {
+        match source.kind() {
+            ErrorKind::UnexpectedEof => Problem::Shrank,
+            _ => Problem::Io { action: "read it", source },
+        }
+    }
+
+    pub(super) fn writing(source: IoError) -> Problem {
+        Problem::Io { action: "write it", source }
+    }
+}
+
+/// A name from a file, shortened and without control characters, so that no file can flood or steer a terminal.
+pub(super) struct Excerpt<'a>(pub(super) &'a str);
+
+impl fmt::Display for Excerpt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LONGEST: usize = 80;
+        for (position, character) in self.0.chars().enumerate() {
+            if position == LONGEST {
+                return f.write_str("…");
+            }
+            match character.is_control() {
+                true => write!(f, "{}", character.escape_default())?,
+                false => write!(f, "{character}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The names a file holds; the first few stand for all.
+struct Holdings<'a>(&'a [String]);
+
+impl fmt::Display for Holdings<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 8;
+        match self.0.len() {
+            0 => return f.write_str("the file has no named arrays"),
+            1 => f.write_str("the file holds ")?,
+            count => write!(f, "the file holds {count}: ")?,
+        }
+        for (position, name) in self.0.iter().take(SHOWN).enumerate() {
+            write!(f, "{}`{}`", if position > 0 { ", " } else { "" }, Excerpt(name))?;
+        }
+        if self.0.len() > SHOWN { f.write_str(", …") } else { Ok(()) }
+    }
+}

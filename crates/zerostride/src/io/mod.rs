@@ -1,0 +1,63 @@
+//! Reading and writing arrays in files: NPY, NPZ and safetensors.
+//!
+//! ```
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("sum.npz");
+//! use zerostride::{io, tensor};
+//!
+//! let sum = tensor![[1, 2, 3]].add(&tensor![[4], [5], [6]])?;
+//! io::save_all(&path, &[("sum", &sum)])?;
+//!
+//! assert_eq!(io::load(&path)?.shape(), [3, 3]);
+//! let mut container = io::open(&path)?;
+//! assert_eq!(container.entries()[0].name(), Some("sum"));
+//! assert_eq!(container.read(0)?.to_vec::<i64>()?, sum.to_vec::<i64>()?);
+//! # Ok::<(), zerostride::Error>(())
+//! ```
+//!
+//! - [`open`] reads headers alone: names, dtypes, shapes. [`Container::read`] then reads one array.
+//! - [`load`] and [`load_all`] read whole arrays, [`save`] and [`save_all`] write them.
+//!
+//! # What is accepted
+//!
+//! | format | read | written |
+//! |---|---|---|
+//! | `.npy` | versions 1.0, 2.0, 3.0; both byte orders; Fortran order; all dtypes but bf16 | version 1.0, row-major, this machine's byte order: the bytes of `numpy.save` |
+//! | `.npz` | stored and deflated members | stored members, as `numpy.savez` |
+//! | `.safetensors` | all dtypes but c128, which the format lacks | the bytes of the reference implementation |
+//!
+//! No size that a file declares is believed: every length is checked against the file's own before anything is
+//! allocated. Files that are too short or too long, keys and names given twice, and members that overlap are refused.
+//! Pickles are never read. Arrays of a dtype that zerostride does not have are listed but not read.
+//!
+//! | limit | |
+//! |---|---|
+//! | dimensions | 64 |
+//! | header of NPY | 1 MiB |
+//! | header of safetensors | 100,000,000 bytes |
+//! | lists in each other in a `descr` | 32 |
+//! | unpacked to packed bytes of a deflated member | 1032, the most that deflate can do |
+//!
+//! This module deliberately knows no operations, and does not stream yet.
+
+mod container;
+mod elements;
+mod entry;
+mod error;
+mod format;
+mod literal;
+mod npy;
+mod npz;
+mod open;
+mod safetensors;
+mod save;
+
+pub use container::Container;
+pub use entry::Entry;
+pub use error::{FileError, HeaderLimit, Problem};
+pub use format::Format;
+pub use open::{load, load_all, locate, open};
+pub use save::{save, save_all};
+
+/// The name of an array that was given none, as `numpy.savez` calls it.
+pub const UNNAMED: &str = "arr_0";

@@ -1,0 +1,184 @@
+//! Owns the NPY format, versions 1.0 to 3.0: the preamble, the meaning of `descr`, and the writing of headers.
+//! It does not know the grammar of the header (`literal.rs`), nor where the bytes come from.
+//!
+//! Source: NumPy enhancement proposal 1; `numpy/lib/format.py`.
+
+use std::io::{self, Read, Write};
+
+use zerostride_ops::DType;
+
+use crate::{Result, Tensor};
+
+use super::Format;
+use super::elements::Encoding;
+use super::entry::{Entry, Kind};
+use super::error::{FileError, HeaderLimit, Problem};
+use super::literal::{self, Descr};
+
+/// What every NPY file begins with.
+pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
+
+/// The longest header accepted, in bytes. A shape of 64 dimensions needs less than 2 KiB; only records can have more.
+const MAX_HEADER: u64 = 1 << 20;
+
+/// The dtypes of NPY by kind and size in bytes. bfloat16 is not among them.
+const CODES: [(&str, DType); 14] = [
+    ("b1", DType::Bool),
+    ("u1", DType::U8),
+    ("u2", DType::U16),
+    ("u4", DType::U32),
+    ("u8", DType::U64),
+    ("i1", DType::I8),
+    ("i2", DType::I16),
+    ("i4", DType::I32),
+    ("i8", DType::I64),
+    ("f2", DType::F16),
+    ("f4", DType::F32),
+    ("f8", DType::F64),
+    ("c8", DType::C64),
+    ("c16", DType::C128),
+];
+
+/// Reads the headers of an array whose file, or member of an archive, has `length` bytes.
+///
+/// `reader` stands at the first byte and is left at the first byte of the data.
+pub(super) fn read_header(
+    name: Option<String>,
+    reader: &mut dyn Read,
+    length: u64,
+) -> Result<Entry, Problem> {
+    let mut preamble = Vec::with_capacity(12);
+    read_more(reader, 8, &mut preamble)?;
+    let Some((MAGIC, &[major, minor])) = preamble.split_at_checked(6).and_then(|(magic, version)| {
+        Some((<&[u8; 6]>::try_from(magic).ok()?, <&[u8; 2]>::try_from(version).ok()?))
+    }) else {
+        return Err(Problem::NotThisFormat { format: Format::Npy, start: preamble });
+    };
+    let width = match (major, minor) {
+        (1, 0) => 2,
+        (2 | 3, 0) => 4,
+        _ => return Err(Problem::Version { major, minor }),
+    };
+    read_more(reader, width, &mut preamble)?;
+    let start = preamble.len() as u64;
+    if start < 8 + width {
+        return Err(Problem::Truncated { offset: 8, needed: width, found: start - 8 });
+    }
+    let claimed = preamble[8..].iter().rev().fold(0, |length, &byte| length << 8 | u64::from(byte));
+    let rest = length.saturating_sub(start);
+    if claimed > rest {
+        return Err(Problem::HeaderLength { length: claimed, limit: HeaderLimit::File(rest) });
+    }
+    if claimed > MAX_HEADER {
+        return Err(Problem::HeaderLength { length: claimed, limit: HeaderLimit::Format(MAX_HEADER) });
+    }
+    let mut text = vec![0; claimed as usize];
+    reader.read_exact(&mut text).map_err(Problem::reading)?;
+    let header = literal::parse(&text, start)?;
+    Entry::new(name, kind(header.descr), &header.shape, header.fortran_order, start + claimed, rest - claimed)
+}
+
+/// Appends the next `count` bytes, or fewer where the file ends before.
+fn read_more(reader: &mut dyn Read, count: u64, bytes: &mut Vec<u8>) -> Result<(), Problem> {
+    reader.take(count).read_to_end(bytes).map(drop).map_err(Problem::reading)
+}
+
+fn kind(descr: Descr<'_>) -> Kind {
+    let text = match descr {
+        Descr::Simple(text) => text,
+        Descr::Structured(text) => {
+            let advice = "is a record, which is not supported; save each field as an array of its own";
+            return Kind::Unknown { name: text.into_owned(), advice };
+        }
+    };
+    known(text).map_or_else(|| Kind::Unknown { name: text.to_owned(), advice: advice(text) }, Kind::Known)
+}
+
+/// Our dtype for an order and a code, as in `<f4`.
+fn known(text: &str) -> Option<Encoding> {
+    let (order, code) = text.split_at_checked(1)?;
+    let &(_, dtype) = CODES.iter().find(|(known, _)| *known == code)?;
+    // The order of a single byte is written as `|`, but some writers put the machine's.
+    let swapped = match order {
+        "<" => cfg!(target_endian = "big"),
+        ">" => cfg!(target_endian = "little"),
+        "=" => false,
+        "|" if dtype.item_size() == 1 => false,
+        _ => return None,
+    };
+    Some(Encoding { dtype, swapped })
+}
+
+/// Why an array of another dtype is not read.
+fn advice(descr: &str) -> &'static str {
+    match descr.trim_start_matches(['<', '>', '=', '|']) {
+        code if code.starts_with('O') => {
+            "means pickled Python objects, and pickles are never read because reading one can run any code; save numbers"
+        }
+        "V2" => {
+            "means two bytes without a meaning, which is how NumPy saves ml_dtypes.bfloat16; save it with safetensors, or as float32"
+        }
+        code if code.starts_with('V') => {
+            "means bytes without a meaning; save a dtype of numbers, as with .view('uint8')"
+        }
+        code if code.starts_with(['S', 'U', 'a']) => "is text, which is not supported; save numbers",
+        code if code.starts_with(['M', 'm']) => {
+            "is a date or a duration; save the numbers, as with .view('int64')"
+        }
+        "f16" | "c32" | "f12" | "c24" => "is a platform's long double; save it as float64 or complex128",
+        _ => {
+            "is not one that zerostride knows; save it as one of '|b1', '|u1' to '<u8', '|i1' to '<i8', '<f2' to '<f8', '<c8', '<c16'"
+        }
+    }
+}
+
+/// The headers for a row-major array in this machine's byte order, byte for byte what `numpy.save` writes.
+pub(super) fn header(dtype: DType, shape: &[usize]) -> Result<Vec<u8>, Problem> {
+    let Some((code, _)) = CODES.iter().find(|(_, known)| *known == dtype) else {
+        let advice = "does not exist in NPY and NPZ; write to .safetensors, or convert to f32 first";
+        return Err(Problem::DType { name: dtype.name().to_owned(), advice });
+    };
+    let order = match dtype.item_size() {
+        1 => '|',
+        _ if cfg!(target_endian = "big") => '>',
+        _ => '<',
+    };
+    let sizes = match shape {
+        [size] => format!("{size},"),
+        sizes => sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
+    };
+    let mut text = format!("{{'descr': '{order}{code}', 'fortran_order': False, 'shape': ({sizes}), }}");
+    // Room for the first size to grow to 64 bits, so that rows can be appended to the file in place.
+    if let Some(first) = shape.first() {
+        let room = 21 - first.to_string().len();
+        text.extend(std::iter::repeat_n(' ', room));
+    }
+    // The data start at a multiple of 64 bytes, after a line feed.
+    let start = (10 + text.len() + 1).next_multiple_of(64);
+    text.extend(std::iter::repeat_n(' ', start - 10 - text.len() - 1));
+    text.push('\n');
+
+    let mut bytes = Vec::with_capacity(start);
+    bytes.extend(MAGIC);
+    bytes.extend([1, 0]);
+    // 64 sizes of 20 digits are far below the 65535 bytes of version 1.0.
+    bytes.extend((text.len() as u16).to_le_bytes());
+    bytes.extend(text.as_bytes());
+    Ok(bytes)
+}
+
+/// Writes an array's data after its [`header`].
+pub(super) fn write_data(dtype: DType, elements: &[u8], writer: &mut dyn Write) -> io::Result<()> {
+    Encoding { dtype, swapped: false }.write(elements, writer)
+}
+
+/// Writes one array.
+pub(super) fn write(file: &str, tensor: &Tensor, out: &mut dyn Write) -> Result<()> {
+    let failed = |problem| FileError::new(file, None, problem);
+    let header = header(tensor.dtype(), tensor.shape()).map_err(failed)?;
+    let written = tensor.with_bytes(|elements| {
+        out.write_all(&header)?;
+        write_data(tensor.dtype(), elements, out)
+    })?;
+    written.map_err(|error| failed(Problem::writing(error)).into())
+}

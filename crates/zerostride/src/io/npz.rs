@@ -1,0 +1,175 @@
+//! Owns the NPZ format: a ZIP archive of NPY members, read without trusting any size that it declares.
+//! It does not know ZIP's own structures, which the `zip` crate reads, nor the inside of a member (`npy.rs`).
+//!
+//! Source: `numpy.savez`; PKWARE APPNOTE 6.3.
+
+use std::collections::HashSet;
+use std::io::{BufReader, Read, Seek, Write, copy, sink};
+
+use zip::CompressionMethod;
+use zip::read::{ArchiveOffset, Config, ZipArchive, ZipReadOptions};
+use zip::result::ZipError;
+use zip::write::{SimpleFileOptions, ZipWriter};
+
+use crate::{Result, Tensor};
+
+use super::elements::Encoding;
+use super::entry::Entry;
+use super::error::{FileError, Problem};
+use super::npy;
+
+/// What every NPZ file begins with: a first member, or the end of an archive without members.
+pub(super) const MAGICS: [&[u8; 4]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
+
+/// The archive and where its file is read.
+pub(super) type Archive<R> = ZipArchive<BufReader<R>>;
+
+/// No deflate stream unpacks to more than this many times its length.
+const MAX_RATIO: u64 = 1032;
+
+/// Reads the list of members, and of each member the NPY headers.
+pub(super) fn open<R: Read + Seek>(file: &str, reader: R) -> Result<(Archive<R>, Vec<Entry>), FileError> {
+    let whole = |problem| FileError::new(file, None, problem);
+    let config = Config { archive_offset: ArchiveOffset::Known(0) };
+    let mut archive = ZipArchive::with_config(config, BufReader::new(reader))
+        .map_err(|error| whole(archive_problem(error)))?;
+    if archive.has_duplicate_names() {
+        return Err(whole(Problem::Archive { reason: "two members have the same name".into() }));
+    }
+    // Members that share bytes are how a small archive claims to be an endless one.
+    if archive.has_overlapping_entries().map_err(|error| whole(archive_problem(error)))? {
+        return Err(whole(Problem::Archive { reason: "members overlap".into() }));
+    }
+    let mut entries = Vec::new();
+    let mut names = HashSet::new();
+    for index in 0..archive.len() {
+        let entry = open_member(file, &mut archive, index)?;
+        // Two spellings in bytes can be one name in characters.
+        if !names.insert(entry.name().map(str::to_owned)) {
+            return Err(whole(Problem::Archive { reason: "two members have the same name".into() }));
+        }
+        entries.push(entry);
+    }
+    Ok((archive, entries))
+}
+
+fn open_member<R: Read + Seek>(
+    file: &str,
+    archive: &mut Archive<R>,
+    index: usize,
+) -> Result<Entry, FileError> {
+    let whole = |problem| FileError::new(file, None, problem);
+    let mut member = member(archive, index).map_err(whole)?;
+    let name = member.name().map_err(archive_problem).and_then(|path| array_name(&path)).map_err(whole)?;
+    let (unpacked, packed) = (member.size(), member.compressed_size());
+    let possible = match member.compression() {
+        CompressionMethod::Stored => unpacked == packed,
+        _ => unpacked / MAX_RATIO <= packed,
+    };
+    let entry = if possible {
+        npy::read_header(Some(name.clone()), &mut member, unpacked).map_err(damaged_member)
+    } else {
+        let reason =
+            format!("{packed} packed bytes cannot be the {unpacked} bytes that the member claims to hold");
+        Err(Problem::Archive { reason })
+    };
+    entry.map_err(|problem| FileError::new(file, Some(&name), problem))
+}
+
+/// Fills `out` with a member's elements and checks its checksum.
+pub(super) fn read<R: Read + Seek>(
+    archive: &mut Archive<R>,
+    index: usize,
+    entry: &Entry,
+    encoding: Encoding,
+    out: &mut [u8],
+) -> Result<(), Problem> {
+    let mut member = member(archive, index)?;
+    let reading = |error| damaged_member(Problem::reading(error));
+    copy(&mut (&mut member).take(entry.start), &mut sink()).map_err(reading)?;
+    entry.read_all(encoding, &mut member, out).map_err(reading)?;
+    // The checksum is compared when the end is met.
+    let extra = copy(&mut (&mut member).take(1), &mut sink()).map_err(reading)?;
+    if extra > 0 {
+        return Err(Problem::Archive { reason: "a member is longer than it declares".into() });
+    }
+    Ok(())
+}
+
+fn member<R: Read + Seek>(
+    archive: &mut Archive<R>,
+    index: usize,
+) -> Result<zip::read::ZipFile<'_, BufReader<R>>, Problem> {
+    let options = ZipReadOptions::new().enforce_header_consistency(true);
+    archive.by_index_with_options(index, options).map_err(archive_problem)
+}
+
+/// The array's name for a member's path.
+fn array_name(path: &str) -> Result<String, Problem> {
+    let refused = |reason| Problem::Name { name: path.to_owned(), reason };
+    let Some(name) = path.strip_suffix(".npy") else {
+        return Err(refused("is not a .npy member, and an .npz file holds nothing else"));
+    };
+    check_name(name).map_err(refused)?;
+    Ok(name.to_owned())
+}
+
+/// Refuses names that would lead out of a folder if somebody unpacked the archive.
+fn check_name(name: &str) -> Result<(), &'static str> {
+    if name.starts_with('/') || name.split(['/', '\\']).any(|part| part == "..") {
+        return Err("leads out of the archive; give the array a plain name");
+    }
+    if name.contains('\0') {
+        return Err("contains a NUL character; give the array a plain name");
+    }
+    Ok(())
+}
+
+fn archive_problem(error: ZipError) -> Problem {
+    match error {
+        ZipError::Io(error) => damaged_member(Problem::reading(error)),
+        ZipError::InvalidPassword => Problem::Archive { reason: "a member is encrypted".into() },
+        other => Problem::Archive { reason: other.to_string() },
+    }
+}
+
+/// Inside an archive, whatever the operating system did not refuse is the archive's fault: bytes that end early, do not
+/// unpack or do not match their checksum.
+fn damaged_member(problem: Problem) -> Problem {
+    match problem {
+        Problem::Shrank => Problem::Archive { reason: "a member ends before its declared size".into() },
+        Problem::Io { source, .. } if source.raw_os_error().is_none() => {
+            Problem::Archive { reason: source.to_string() }
+        }
+        other => other,
+    }
+}
+
+/// Writes all arrays as stored members, as `numpy.savez` does. The bytes do not depend on the time.
+pub(super) fn write(file: &str, tensors: &[(&str, &Tensor)], out: &mut (impl Write + Seek)) -> Result<()> {
+    let failed = |error| {
+        let problem = match error {
+            ZipError::Io(error) => Problem::writing(error),
+            other => Problem::Archive { reason: other.to_string() },
+        };
+        FileError::new(file, None, problem)
+    };
+    let mut archive = ZipWriter::new(out);
+    for &(name, tensor) in tensors {
+        let refused = |problem| FileError::new(file, Some(name), problem);
+        check_name(name).map_err(|reason| refused(Problem::Name { name: name.to_owned(), reason }))?;
+        let header = npy::header(tensor.dtype(), tensor.shape()).map_err(refused)?;
+        let written = tensor.with_bytes(|elements| {
+            let large = (header.len() + elements.len()) as u64 >= u64::from(u32::MAX);
+            let options =
+                SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(large);
+            archive.start_file(format!("{name}.npy"), options)?;
+            archive.write_all(&header)?;
+            npy::write_data(tensor.dtype(), elements, &mut archive)?;
+            Ok(())
+        })?;
+        written.map_err(failed)?;
+    }
+    archive.finish().map_err(failed)?;
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! Owns the way from a path to an opened file: regular files only, the format by content, `file:name`.
+//! It does not know the formats' insides.
+
+use std::fs::{self, File, Metadata};
+use std::io::{Read, Seek};
+use std::path::Path;
+
+use crate::{Result, Tensor};
+
+use super::container::Container;
+use super::error::{FileError, Problem};
+use super::{Format, npy, npz};
+
+/// Opens a file and reads the headers of its arrays, no data.
+///
+/// The content tells the format; of a safetensors file the ending does.
+///
+/// # Errors
+/// Anything but a regular file; an unknown format; headers that are wrong or contradict the file's length.
+///
+/// ```no_run
+/// for entry in zerostride::io::open("model.safetensors")?.entries() {
+///     println!("{} {} {:?}", entry.name().unwrap_or("-"), entry.dtype_name(), entry.shape());
+/// }
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+pub fn open(path: impl AsRef<Path>) -> Result<Container> {
+    let path = path.as_ref();
+    let file = &*path.to_string_lossy();
+    let (reader, format) = open_regular(path).map_err(|problem| FileError::new(file, None, problem))?;
+    Ok(Container::named(file, reader, format)?)
+}
+
+/// Reads one array: the only one of a file, or the one named behind a colon as in `m.safetensors:weight`.
+///
+/// # Errors
+/// As for [`open`] and [`Container::read`]; no array of that name, or several arrays and no name.
+///
+/// ```no_run
+/// let image = zerostride::io::load("image.npy")?;
+/// let weight = zerostride::io::load("m.safetensors:weight")?;
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+pub fn load(path: impl AsRef<Path>) -> Result<Tensor> {
+    let (path, name) = locate(path.as_ref());
+    let mut container = open(path)?;
+    let index = container.find(name)?;
+    container.read(index)
+}
+
+/// Reads all arrays of a file with their names; the one of an `.npy` file is called [`UNNAMED`](super::UNNAMED).
+///
+/// # Errors
+/// As for [`open`] and [`Container::read`].
+///
+/// ```no_run
+/// for (name, tensor) in zerostride::io::load_all("arrays.npz")? {
+///     println!("{name}\n{tensor}");
+/// }
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+pub fn load_all(path: impl AsRef<Path>) -> Result<Vec<(String, Tensor)>> {
+    let mut container = open(path)?;
+    (0..container.entries().len())
+        .map(|index| Ok((container.entries()[index].name_or_default().to_owned(), container.read(index)?)))
+        .collect()
+}
+
+/// Splits `file:name` into the file and the array's name.
+///
+/// A file whose own name has a colon is found first; then the shortest part before a colon that names a file.
+///
+/// ```
+/// use std::path::Path;
+/// assert_eq!(zerostride::io::locate(Path::new("m.npz:x")), (Path::new("m.npz"), Some("x")));
+/// assert_eq!(zerostride::io::locate(Path::new("m.npz")), (Path::new("m.npz"), None));
+/// ```
+pub fn locate(path: &Path) -> (&Path, Option<&str>) {
+    let Some(text) = path.to_str().filter(|_| !path.exists()) else { return (path, None) };
+    let splits =
+        || text.match_indices(':').map(|(colon, _)| (Path::new(&text[..colon]), Some(&text[colon + 1..])));
+    // Where no file exists, the ending tells which part was meant, so that the error names that.
+    splits()
+        .find(|(file, _)| file.exists())
+        .or_else(|| splits().find(|(file, _)| Format::from_path(file).is_some()))
+        .unwrap_or((path, None))
+}
+
+fn open_regular(path: &Path) -> Result<(File, Format), Problem> {
+    let opening = |source| Problem::Io { action: "open it", source };
+    // Before opening, because opening a pipe waits for its other end; and after, because that is the file we read.
+    check_regular(&fs::metadata(path).map_err(opening)?)?;
+    let mut file = File::open(path).map_err(opening)?;
+    check_regular(&file.metadata().map_err(opening)?)?;
+
+    let mut start = Vec::with_capacity(9);
+    (&mut file).take(9).read_to_end(&mut start).map_err(Problem::reading)?;
+    file.rewind().map_err(Problem::reading)?;
+    let format = sniff(&start, Format::from_path(path)).ok_or(Problem::UnknownFormat { start })?;
+    Ok((file, format))
+}
+
+/// The format by the first nine bytes and by the ending. Safetensors has no signature: its ending decides, and without
+/// any ending the brace after the length does.
+fn sniff(start: &[u8], ending: Option<Format>) -> Option<Format> {
+    if ending == Some(Format::Safetensors) {
+        ending
+    } else if start.starts_with(npy::MAGIC) {
+        Some(Format::Npy)
+    } else if npz::MAGICS.iter().any(|magic| start.starts_with(*magic)) {
+        Some(Format::Npz)
+    } else {
+        ending.or_else(|| (start.get(8) == Some(&b'{')).then_some(Format::Safetensors))
+    }
+}
+
+/// Refuses whatever has no length and no content of its own.
+pub(super) fn check_regular(metadata: &Metadata) -> Result<(), Problem> {
+    let kind = metadata.file_type();
+    if kind.is_file() {
+        return Ok(());
+    }
+    if kind.is_dir() {
+        return Err(Problem::NotRegular { kind: "a folder" });
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if kind.is_fifo() {
+            return Err(Problem::NotRegular { kind: "a pipe" });
+        }
+        if kind.is_socket() {
+            return Err(Problem::NotRegular { kind: "a socket" });
+        }
+    }
+    Err(Problem::NotRegular { kind: "a device" })
+}
