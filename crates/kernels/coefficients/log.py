@@ -4,7 +4,7 @@ from mpmath import atanh, log, log1p, mpf, sqrt
 
 from fit import fit, series, show, split
 
-S2 = (3 - sqrt(mpf(8))) ** 2 * mpf("1.001")
+S2 = mpf("0.04") * mpf("1.001")
 
 
 def atanh_tail(z):
@@ -12,7 +12,7 @@ def atanh_tail(z):
     return (atanh(s) / s - 1 - z / 3) / z**2
 
 
-for bits, degree, integer_bits in [(24, 2, 8), (53, 6, 11)]:
+for bits, degree, integer_bits in [(24, 2, 8), (53, 7, 11)]:
     print(f"\n===== {bits} bits")
     split("ONE_THIRD", mpf(1) / 3, bits, 2, 0)
     split("INV_LN2", 1 / log(mpf(2)), bits, 2, 0)
@@ -27,5 +27,5 @@ print("\n===== single precision, whole polynomial")
 # (log(1 + f) - f + f^2/2) / f^3, the error being relative to log(1 + f).
 g = series(lambda f: (log1p(f) - f + f * f / 2) / f**3, lambda k: mpf(-1) ** k / (k + 3))
 weight = lambda f: f * f if f == 0 else abs(f**3 / log1p(f))
-p, error = fit(g, weight, mpf(-1) / 3, mpf(1) / 3, 7, 24)
+p, error = fit(g, weight, mpf(-1) / 4, mpf(1) / 2, 7, 24)
 show("LOG", p, error, 24)

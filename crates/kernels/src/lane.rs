@@ -178,6 +178,24 @@ pub(crate) trait Lane:
         Self::from_bits(biased << Self::Elem::SIGNIFICAND)
     }
 
+    /// `(e, m)` with `self = 2^e · m` and `0.75 <= m < 1.5`, also for subnormal numbers. Anything for what is not
+    /// positive and finite.
+    #[inline(always)]
+    fn split_exponent(self) -> (Self, Self) {
+        let up = Self::Elem::SIGNIFICAND as f64 + 1.0;
+        let subnormal = self.lt(Self::splat(Self::Elem::MIN_POSITIVE));
+        let normal = Self::select(subnormal, self * Self::exp2_int(Self::num(up)), self);
+        let least = Self::num(0.75).to_bits();
+        let fraction = (Self::Bits::splat(1) << Self::Elem::SIGNIFICAND) - Self::Bits::splat(1);
+        // Moves the step from one exponent to the next from 1 down to 0.75.
+        let moved = normal.to_bits() + (Self::num(1.0).to_bits() - least);
+        let m = Self::from_bits((moved & fraction) + least);
+        let rounder = Self::splat(Self::Elem::ROUNDER);
+        let bias = rounder + Self::num(Self::Elem::BIAS as f64);
+        let bias = Self::select(subnormal, bias + Self::num(up), bias);
+        (Self::from_bits((moved >> Self::Elem::SIGNIFICAND) + rounder.to_bits()) - bias, m)
+    }
+
     /// `self · 2^n`, rounded once, subnormal results and overflow included. `n` is integral, at most `2 ·
     /// BIAS - 2` in magnitude, and `self · 2^(n/2)` must not be subnormal.
     #[inline(always)]

@@ -6,7 +6,7 @@
 use super::Real;
 use super::dw::{Dw, two_prod, two_sum};
 use super::log::Logarithm;
-use crate::lane::{Element, Lane};
+use crate::lane::Element;
 
 /// Whether x² is so small that a function x + O(x³) equals x.
 #[inline(always)]

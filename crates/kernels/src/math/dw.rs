@@ -81,6 +81,15 @@ impl<V: Lane> Dw<V> {
         fast_two_sum(hi, rest * reciprocal)
     }
 
+    /// `self / other` rounded to one float.
+    #[inline(always)]
+    pub(super) fn quotient(self, other: Self) -> V {
+        let reciprocal = V::num(1.0) / other.hi;
+        let hi = self.hi * reciprocal;
+        let rest = hi.mul_add(-other.hi, self.hi) + hi.mul_add(-other.lo, self.lo);
+        rest.mul_add(reciprocal, hi)
+    }
+
     /// `yes` where the mask holds, `no` elsewhere.
     #[inline(always)]
     pub(super) fn select(mask: V::Mask, yes: Self, no: Self) -> Self {

@@ -2,7 +2,7 @@
 //!
 //! The constants come from `coefficients/exp.py`.
 
-use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
+use super::dw::{Dw, fast_two_sum, two_prod};
 use super::{Real, clamp, poly};
 use crate::lane::{Element, Lane};
 
@@ -16,7 +16,7 @@ pub(crate) trait ExpConstants: Element {
     const LN2: (Self, Self);
     /// (e^r - 1 - r - r²/2) / r³ for |r| <= ln(2)/2.
     const EXPM1: &'static [Self];
-    /// e^x rounds to 0 below the first and to infinity above the second.
+    /// e^x is certain to round to 0 below the first and to infinity above the second.
     const EXP_RANGE: (f64, f64);
     /// The same for 2^x.
     const EXP2_RANGE: (f64, f64);
@@ -87,16 +87,19 @@ pub(crate) fn exp2<V: Real>(x: V) -> V {
 /// e^x - 1 without the cancellation near 0.
 #[inline(always)]
 pub(crate) fn expm1<V: Real>(x: V) -> V {
-    let (one, enough) = (V::num(1.0), V::num(64.0));
+    let (half, one) = (V::num(0.5), V::num(1.0));
     let (_, top) = V::Elem::EXP_RANGE;
     let e = Exponential::of(clamp(x, -64.0, top).into());
-    // 2^n · (p + (1 - 2^-n)); beyond 2^64 the subtrahend is lost in the rounding anyway.
-    let rest = two_sum(one, -V::exp2_int(-enough.min(e.n)));
-    let s = two_sum(rest.hi, e.p.hi);
-    let y = (s.hi + (s.lo + (rest.lo + e.p.lo))).ldexp(e.n);
+    // (2^n - 1) + 2^n · p, of which the first is the larger unless it is 0; halved, because 2^n may be
+    // infinite. What the subtraction loses is known exactly for n >= 0, and hardly matters beside -1.
+    let power = V::exp2_int(e.n - one);
+    let whole = power - half;
+    let lost = (power - whole) - half;
+    let s = fast_two_sum(whole, power * e.p.hi);
+    let y = s.hi + (s.lo + power.mul_add(e.p.lo, lost));
     // Keeps -0, and the subnormal numbers, whose squares the kernel cannot hold.
     let tiny = x.abs().lt(V::splat(V::Elem::EPSILON) * V::num(0.25));
-    V::select(tiny, x, y)
+    V::select(tiny, x, y + y)
 }
 
 impl ExpConstants for f32 {
@@ -114,7 +117,7 @@ impl ExpConstants for f32 {
         let n = (x * V::splat(Self::LOG2_E)).round_ties_even();
         let (ln2_hi, ln2_lo) = Self::LN2_SPLIT;
         let r = n.mul_add(-V::splat(ln2_lo), n.mul_add(-V::splat(ln2_hi), x));
-        // e^r itself: a double word would cost twice as much and gain 0.2 ULP.
+        // e^r itself: a double word would cost twice as much and gain 0.4 ULP.
         poly(r, &[1.0, 1.0, 0.49999994, 0.1666652, 0.041668274, 0.008368876, 0.0013820427]).ldexp(n)
     }
 
@@ -123,8 +126,10 @@ impl ExpConstants for f32 {
         let (bottom, top) = Self::EXP2_RANGE;
         let x = clamp(x, bottom, top);
         let n = x.round_ties_even();
-        let p =
-            poly(x - n, &[1.0, 0.6931472, 0.24022648, 0.055503596, 0.0096185, 0.0013390977, 0.00015328692]);
+        let p = poly(
+            x - n,
+            &[1.0, std::f32::consts::LN_2, 0.24022648, 0.055503596, 0.0096185, 0.0013390977, 0.00015328692],
+        );
         p.ldexp(n)
     }
 }

@@ -4,23 +4,23 @@
 //! does, and with `p` a double word, so the quotient is rounded once. `f32` has a shorter `tanh` of its own,
 //! for speed; its polynomial comes from `coefficients/tanh.py`.
 
-use super::dw::{Dw, two_sum};
+use super::dw::{Dw, fast_two_sum, two_sum};
 use super::exp::{ExpConstants, Exponential, exp};
 use super::{Real, clamp, poly};
-use crate::lane::{Element, Lane};
+use crate::lane::Element;
 
 /// The one function here whose body depends on the element type.
 pub(crate) trait Tanh: Element {
     fn tanh<V: Real<Elem = Self>>(x: V) -> V;
 }
 
-/// e^|x| for the functions that are even or odd, which overflow a little after e^x does, and its 2^-n
-/// squared.
+/// e^|x| = 2^n (1 + p) for the functions that are even or odd, which overflow a little after e^x does, and
+/// 4^-n.
 #[inline(always)]
 fn exp_of_magnitude<V: Real>(x: V) -> (Exponential<V>, V) {
     let (_, top) = V::Elem::EXP_RANGE;
     let e = Exponential::of(V::num(top + 1.0).min(x.abs()).into());
-    // Past 2^30, e^-x is lost in the rounding of e^x, in double words too.
+    // Past 2^60, e^-x is lost beside e^x, in double words too.
     let n = V::num(60.0).min(e.n);
     (e, V::exp2_int(-(n + n)))
 }
@@ -31,7 +31,7 @@ pub(crate) fn sinh<V: Real>(x: V) -> V {
     // (e^x - e^-x) / 2 = 2^(n-1) · ((1 + p)² - 4^-n) / (1 + p), the ones subtracted by hand.
     let (e, shrink) = exp_of_magnitude(x);
     let numerator = e.p * (e.p + V::num(2.0)) + two_sum(V::num(1.0), -shrink);
-    numerator.div(e.significand()).round().ldexp(e.n - V::num(1.0)).mul_sign(x)
+    numerator.quotient(e.significand()).ldexp(e.n - V::num(1.0)).mul_sign(x)
 }
 
 /// Hyperbolic cosine.
@@ -39,7 +39,7 @@ pub(crate) fn sinh<V: Real>(x: V) -> V {
 pub(crate) fn cosh<V: Real>(x: V) -> V {
     let (e, shrink) = exp_of_magnitude(x);
     let significand = e.significand();
-    (significand * significand + shrink).div(significand).round().ldexp(e.n - V::num(1.0))
+    (significand * significand + shrink).quotient(significand).ldexp(e.n - V::num(1.0))
 }
 
 /// Hyperbolic tangent.
@@ -48,12 +48,14 @@ pub(crate) fn tanh<V: Real>(x: V) -> V {
     V::Elem::tanh(x)
 }
 
-/// 1 / (1 + e^-x) = s · 2^n: the quotient for `s`, and `n`. As e^-|x| is never more than 1, nothing
-/// overflows.
+/// 1 / (1 + e^-x) as numerator, denominator and the power of two that the quotient lacks. Both are formed from
+/// e^-|x|, which is at most 1, so nothing overflows.
 #[inline(always)]
 fn logistic<V: Real>(x: V) -> (Dw<V>, Dw<V>, V) {
     let e = Exponential::of((-x.abs()).into());
-    let denominator = e.significand().scale(V::exp2_int(V::num(-120.0).max(e.n))) + V::num(1.0);
+    let power = e.significand().scale(V::exp2_int(V::num(-120.0).max(e.n)));
+    let sum = fast_two_sum(V::num(1.0), power.hi);
+    let denominator = Dw { hi: sum.hi, lo: sum.lo + power.lo };
     let below = x.lt(V::num(0.0));
     let numerator = Dw::select(below, e.significand(), V::num(1.0).into());
     (numerator, denominator, V::select(below, e.n, V::num(0.0)))
@@ -64,7 +66,7 @@ fn logistic<V: Real>(x: V) -> (Dw<V>, Dw<V>, V) {
 pub(crate) fn sigmoid<V: Real>(x: V) -> V {
     let (bottom, _) = V::Elem::EXP_RANGE;
     let (numerator, denominator, n) = logistic(clamp(x, bottom, -bottom));
-    numerator.div(denominator).round().ldexp(n)
+    numerator.quotient(denominator).ldexp(n)
 }
 
 /// x / (1 + e^-x); NaN at minus infinity, as the formula says.
@@ -74,7 +76,7 @@ pub(crate) fn silu<V: Real>(x: V) -> V {
     let (bottom, _) = V::Elem::EXP_RANGE;
     let inside = clamp(x, 1.1 * bottom, -bottom);
     let (numerator, denominator, n) = logistic(inside);
-    let y = (numerator * inside.abs()).div(denominator).round().ldexp(n).mul_sign(x);
+    let y = (numerator * inside.abs()).quotient(denominator).ldexp(n).mul_sign(x);
     let y = V::select(x.gt(-V::num(bottom)), x, y);
     V::select(x.eq(-V::splat(V::Elem::INFINITY)), V::splat(V::Elem::NAN), y)
 }
@@ -112,6 +114,6 @@ impl Tanh for f64 {
         let e = Exponential::of(V::num(64.0).min(a + a).into());
         let shrink = V::exp2_int(-e.n);
         let numerator = e.p + two_sum(V::num(1.0), -shrink);
-        numerator.div(e.significand() + shrink).round().mul_sign(x)
+        numerator.quotient(e.significand() + shrink).mul_sign(x)
     }
 }

@@ -2,16 +2,14 @@
 //!
 //! The constants come from `coefficients/log.py`.
 
-use std::f64::consts::FRAC_1_SQRT_2;
-
-use super::dw::{Dw, fast_two_sum, two_sum};
+use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
 use super::exp::ExpConstants;
 use super::{Real, poly};
-use crate::lane::{Bits, Element, Lane};
+use crate::lane::Element;
 
 /// What the logarithms need to know about an element type.
 pub(crate) trait LogConstants: Element {
-    /// (atanh(s) / s - 1 - s²/3) / s⁴ as a polynomial in s², for |s| <= 3 - √8.
+    /// (atanh(s) / s - 1 - s²/3) / s⁴ as a polynomial in s², for |s| <= 1/5.
     const ATANH: &'static [Self];
     const ONE_THIRD: (Self, Self);
     /// 1 / ln 2.
@@ -23,6 +21,9 @@ pub(crate) trait LogConstants: Element {
     const LOG10_2_SPLIT: (Self, Self);
 
     fn log<V: Real<Elem = Self>>(x: V) -> V;
+    fn log2<V: Real<Elem = Self>>(x: V) -> V;
+    /// Of numbers that are neither tiny nor at the ends.
+    fn log1p<V: Real<Elem = Self>>(x: V) -> V;
 }
 
 /// A logarithm as `e · ln 2 + m`: exact powers of two stay apart from the rest.
@@ -32,27 +33,11 @@ pub(super) struct Logarithm<V> {
     pub(super) m: Dw<V>,
 }
 
-/// `x` as `2^e · m` with `m` from `least` (between ½ and 1) to twice that: `(e, m)`, for positive finite `x`.
-#[inline(always)]
-fn split_exponent<V: Real>(x: V, least: f64) -> (V, V) {
-    let subnormal = x.lt(V::splat(V::Elem::MIN_POSITIVE));
-    let up = V::num(V::Elem::SIGNIFICAND as f64 + 1.0);
-    let x = V::select(subnormal, x * V::exp2_int(up), x);
-    let one = V::num(1.0).to_bits();
-    let least = V::num(least).to_bits();
-    let fraction = (V::Bits::splat(1) << V::Elem::SIGNIFICAND) - V::Bits::splat(1);
-    // Moves the carry from one exponent to the next from 1 down to `least`.
-    let moved = x.to_bits() + (one - least);
-    let m = V::from_bits((moved & fraction) + least);
-    let e = V::from_int(moved >> V::Elem::SIGNIFICAND) - V::num(V::Elem::BIAS as f64);
-    (V::select(subnormal, e - up, e), m)
-}
-
 impl<V: Real> Logarithm<V> {
     /// log x for positive finite `x`.
     #[inline(always)]
     pub(super) fn of(x: V) -> Self {
-        let (e, m) = split_exponent(x, FRAC_1_SQRT_2);
+        let (e, m) = x.split_exponent();
         let difference = m - V::num(1.0);
         Logarithm { e, m: log_ratio(difference.into(), fast_two_sum(V::num(2.0), difference)) }
     }
@@ -60,7 +45,7 @@ impl<V: Real> Logarithm<V> {
     /// log(a / b), where `quotient` is about `a / b`; without cancellation where that is near 1.
     #[inline(always)]
     pub(super) fn of_quotient(a: Dw<V>, b: Dw<V>, quotient: V) -> Self {
-        let (e, _) = split_exponent(quotient, FRAC_1_SQRT_2);
+        let (e, _) = quotient.split_exponent();
         let a = Dw { hi: a.hi.ldexp(-e), lo: a.lo.ldexp(-e) };
         Logarithm { e, m: log_ratio(a - b, a + b) }
     }
@@ -70,7 +55,7 @@ impl<V: Real> Logarithm<V> {
     pub(super) fn of_one_plus(x: Dw<V>) -> Self {
         let one = V::num(1.0);
         let a = x + one;
-        let (e, _) = split_exponent(a.hi, FRAC_1_SQRT_2);
+        let (e, _) = a.hi.split_exponent();
         // Not `a · 2^-e`, which would have rounded a small `x`.
         let difference = Dw { hi: x.hi.ldexp(-e), lo: x.lo.ldexp(-e) } + (one.ldexp(-e) - one);
         Logarithm { e, m: log_ratio(difference, difference + V::num(2.0)) }
@@ -98,7 +83,7 @@ impl<V: Real> Logarithm<V> {
     }
 }
 
-/// log(a / b) = 2 atanh((a - b) / (a + b)) for a / b from √½ to √2, with a relative error near 2^-65 (2^-36
+/// log(a / b) = 2 atanh((a - b) / (a + b)) for a / b from ¾ to 1½, with a relative error near 2^-65 (2^-36
 /// in `f32`).
 #[inline(always)]
 fn log_ratio<V: Real>(difference: Dw<V>, sum: Dw<V>) -> Dw<V> {
@@ -118,9 +103,9 @@ fn log_ratio<V: Real>(difference: Dw<V>, sum: Dw<V>) -> Dw<V> {
 #[inline(always)]
 pub(super) fn with_ends<V: Real>(x: V, y: V) -> V {
     let zero = V::num(0.0);
-    let infinity = V::splat(V::Elem::INFINITY);
-    let end = V::select(x.eq(zero), -infinity, V::select(x.lt(zero), V::splat(V::Elem::NAN), x));
-    V::select(x.gt(zero) & x.lt(infinity), y, end)
+    let end = V::select(x.eq(zero), -V::splat(V::Elem::INFINITY), V::splat(V::Elem::NAN));
+    let y = V::select(x.lt(V::splat(V::Elem::INFINITY)), y, x);
+    V::select(x.le(zero), end, y)
 }
 
 /// Natural logarithm.
@@ -132,7 +117,7 @@ pub(crate) fn log<V: Real>(x: V) -> V {
 /// Logarithm to base 2; exact for powers of two.
 #[inline(always)]
 pub(crate) fn log2<V: Real>(x: V) -> V {
-    with_ends(x, Logarithm::of(x).binary().round())
+    with_ends(x, V::Elem::log2(x))
 }
 
 /// Logarithm to base 10; exact for powers of ten.
@@ -146,14 +131,14 @@ pub(crate) fn log10<V: Real>(x: V) -> V {
 /// log(1 + x) without the cancellation near 0.
 #[inline(always)]
 pub(crate) fn log1p<V: Real>(x: V) -> V {
-    let y = Logarithm::of_one_plus(x.into()).natural().round();
+    let y = V::Elem::log1p(x);
     // Keeps -0, and the subnormal numbers, whose halves the kernel cannot hold.
     let tiny = x.abs().lt(V::splat(V::Elem::EPSILON) * V::num(0.25));
     with_ends(two_sum(V::num(1.0), x).hi, V::select(tiny, x, y))
 }
 
 impl LogConstants for f32 {
-    const ATANH: &'static [f32] = &[0.20000076, 0.14273544, 0.11709886];
+    const ATANH: &'static [f32] = &[0.20000196, 0.1426282, 0.119361825];
     const ONE_THIRD: (f32, f32) = (0.33333334, -9.934108e-9);
     const INV_LN2: (f32, f32) = (std::f32::consts::LOG2_E, 1.925963e-8);
     const INV_LN10: (f32, f32) = (std::f32::consts::LOG10_E, -1.010305e-8);
@@ -161,30 +146,63 @@ impl LogConstants for f32 {
 
     #[inline(always)]
     fn log<V: Real<Elem = f32>>(x: V) -> V {
-        let (e, m) = split_exponent(x, 2.0 / 3.0);
+        let (e, m) = x.split_exponent();
+        // Adding -0 changes nothing, and costs nothing.
+        log_of_parts(e, m - V::num(1.0), V::num(-0.0))
+    }
+
+    #[inline(always)]
+    fn log2<V: Real<Elem = f32>>(x: V) -> V {
+        let (e, m) = x.split_exponent();
         let f = m - V::num(1.0);
-        // log(1 + f) = f - f²/2 + f³ · polynomial: without the division, and exact in the term that counts.
-        let square = f * f;
-        let tail = square * poly(f, &LOG_NEAR_1).mul_add(f, V::num(-0.5));
-        let (ln2_hi, ln2_lo) = Self::LN2_SPLIT;
-        let s = fast_two_sum(e * V::splat(ln2_hi), f);
-        s.hi + (s.lo + e.mul_add(V::splat(ln2_lo), tail))
+        // Base 2 magnifies what the last terms round away, so the square is kept whole.
+        let square = two_prod(f, f);
+        let cubic = (square.hi * f).mul_add(poly(f, &LOG_NEAR_1), square.lo * V::num(-0.5));
+        let y = fast_two_sum(f, square.hi * V::num(-0.5));
+        let (hi, lo) = (V::splat(Self::INV_LN2.0), V::splat(Self::INV_LN2.1));
+        let product = two_prod(y.hi, hi);
+        let s = fast_two_sum(e, product.hi);
+        let small = y.hi.mul_add(lo, product.lo) + s.lo;
+        s.hi + (y.lo + cubic).mul_add(hi, small)
+    }
+
+    #[inline(always)]
+    fn log1p<V: Real<Elem = f32>>(x: V) -> V {
+        let one = V::num(1.0);
+        let sum = two_sum(one, x);
+        let (e, m) = sum.hi.split_exponent();
+        // What the sum lost is nothing beside a large one, whose reciprocal would be subnormal.
+        let lost = sum.lo * V::exp2_int(V::num(-100.0).max(-e));
+        let f = fast_two_sum(m - one, lost);
+        log_of_parts(e, f.hi, f.lo.mul_add(-f.hi, f.lo))
     }
 }
 
-/// (log(1 + f) - f + f²/2) / f³ for |f| <= 1/3.
+/// `e · ln 2 + log(1 + f) + small`, without a division, and exact in the terms that count.
+#[inline(always)]
+fn log_of_parts<V: Real<Elem = f32>>(e: V, f: V, small: V) -> V {
+    let (ln2_hi, ln2_lo) = f32::LN2_SPLIT;
+    // The product is exact, so this is its sum with f, and what that rounded away.
+    let sum = e.mul_add(V::splat(ln2_hi), f);
+    let rest = f - e.mul_add(-V::splat(ln2_hi), sum);
+    let curvature = poly(f, &LOG_NEAR_1).mul_add(f, V::num(-0.5));
+    sum + (f * f).mul_add(curvature, e.mul_add(V::splat(ln2_lo), rest) + small)
+}
+
+/// (log(1 + f) - f + f²/2) / f³ for 1 + f from ¾ to 1½.
 const LOG_NEAR_1: [f32; 8] =
-    [0.33333215, -0.24999802, 0.20010449, -0.16680299, 0.14005226, -0.121868946, 0.13987403, -0.12880227];
+    [0.3333345, -0.250001, 0.1999081, -0.16647132, 0.14478834, -0.13162942, 0.10463291, -0.04505573];
 
 impl LogConstants for f64 {
     const ATANH: &'static [f64] = &[
-        0.20000000000001136,
-        0.14285714285045656,
-        0.11111111260726445,
-        0.09090892114256595,
-        0.07693381964067317,
-        0.06628329710144064,
-        0.06598919740824183,
+        0.19999999999999862,
+        0.14285714285788753,
+        0.11111111095596025,
+        0.09090910766270946,
+        0.07692203131428799,
+        0.0667057844009606,
+        0.05796077162148958,
+        0.06286391797305993,
     ];
     const ONE_THIRD: (f64, f64) = (0.3333333333333333, 1.850371707708594e-17);
     const INV_LN2: (f64, f64) = (std::f64::consts::LOG2_E, 2.0355273740931033e-17);
@@ -194,5 +212,15 @@ impl LogConstants for f64 {
     #[inline(always)]
     fn log<V: Real<Elem = f64>>(x: V) -> V {
         Logarithm::of(x).natural().round()
+    }
+
+    #[inline(always)]
+    fn log2<V: Real<Elem = f64>>(x: V) -> V {
+        Logarithm::of(x).binary().round()
+    }
+
+    #[inline(always)]
+    fn log1p<V: Real<Elem = f64>>(x: V) -> V {
+        Logarithm::of_one_plus(x.into()).natural().round()
     }
 }

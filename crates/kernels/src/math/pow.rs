@@ -4,7 +4,7 @@ use super::dw::Dw;
 use super::exp::{ExpConstants, Exponential};
 use super::log::{Logarithm, with_ends};
 use super::{Real, clamp};
-use crate::lane::{Element, Lane};
+use crate::lane::Element;
 
 /// x^y with all the special cases of C's `pow`.
 #[inline(always)]
@@ -16,10 +16,9 @@ pub(crate) fn pow<V: Real>(x: V, y: V) -> V {
     // The double word has no infinities: beyond the range of e^x, the product of single floats is good
     // enough.
     let rough = with_ends(a, log.hi) * y;
-    let hi = V::select(rough.abs().lt(V::num(2048.0)), product.hi, rough);
     let (bottom, top) = V::Elem::EXP_RANGE;
-    let clamped = clamp(hi, bottom, top);
-    let e = Exponential::of(Dw { hi: clamped, lo: V::select(clamped.eq(product.hi), product.lo, zero) });
+    let inside = rough.gt(V::num(bottom)) & rough.lt(V::num(top));
+    let e = Exponential::of(Dw::select(inside, product, clamp(rough, bottom, top).into()));
     let magnitude = V::select(a.eq(one), one, e.significand().round().ldexp(e.n));
 
     let half = y * V::num(0.5);

@@ -1,8 +1,8 @@
 //! Owns the functions that are square roots at heart: `rsqrt`, `hypot`.
 
 use super::Real;
-use super::dw::{Dw, two_prod};
-use crate::lane::{Element, Lane};
+use super::dw::two_prod;
+use crate::lane::Element;
 
 /// 1 / √x.
 #[inline(always)]

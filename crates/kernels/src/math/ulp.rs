@@ -10,7 +10,7 @@ use std::path::Path;
 use super::*;
 
 /// An element type whose answers can be read and compared.
-trait Measured: Real<Elem = Self> + std::fmt::Debug {
+pub(super) trait Measured: Real<Elem = Self> + std::fmt::Debug {
     const NAME: &'static str;
     const BYTES: usize;
 
@@ -54,7 +54,7 @@ measured!(f32, u32);
 measured!(f64, u64);
 
 /// The largest error of `function` over the rows of its file, printed with where it is.
-fn worst<T: Measured, const N: usize>(name: &str, function: impl Fn([T; N]) -> T) -> f64 {
+pub(super) fn worst<T: Measured, const N: usize>(name: &str, function: impl Fn([T; N]) -> T) -> f64 {
     let file = format!("../../spec/golden/math/{name}.{}.bin", T::NAME);
     let bytes = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(file))
         .expect("the golden answers are there");
@@ -94,30 +94,32 @@ macro_rules! bounds {
     (@count $x:ident $y:ident) => { 2 };
 }
 
+pub(super) use bounds;
+
 bounds! {
     // name          f32   f64
     exp(x)           0.90  0.75;
     exp2(x)          0.88  0.75;
-    expm1(x)         0.56  0.52;
-    log(x)           0.88  0.51;
-    log2(x)          0.51  0.51;
+    expm1(x)         0.72  0.72;
+    log(x)           0.92  0.51;
+    log2(x)          0.76  0.51;
     log10(x)         0.51  0.51;
-    log1p(x)         0.52  0.51;
-    sinh(x)          0.54  0.52;
+    log1p(x)         0.90  0.51;
+    sinh(x)          0.54  0.56;
     cosh(x)          0.52  0.52;
-    tanh(x)          0.93  0.51;
-    sigmoid(x)       0.75  0.75;
-    silu(x)          0.75  0.75;
+    tanh(x)          0.96  0.55;
+    sigmoid(x)       0.76  0.75;
+    silu(x)          0.76  0.75;
     asinh(x)         0.51  0.51;
     acosh(x)         0.51  0.51;
     atanh(x)         0.51  0.51;
     logit(x)         0.51  0.51;
     rsqrt(x)         0.51  0.51;
-    pow(x, y)        0.75  0.75;
-    hypot(x, y)      0.75  0.75;
+    pow(x, y)        0.76  0.75;
+    hypot(x, y)      0.51  0.51;
     xlogy(x, y)      0.75  0.75;
-    logaddexp(x, y)  0.75  0.75;
-    logaddexp2(x, y) 0.75  0.75;
+    logaddexp(x, y)  0.51  0.51;
+    logaddexp2(x, y) 0.51  0.75;
 }
 
 #[test]
