@@ -1,1 +1,47 @@
-//! Placeholder.
+//! A broadcast explained: what is stretched how often, what is added, what results, what it costs, what is suspicious,
+//! and, where the shapes do not go together, what would repair them.
+//!
+//! ```
+//! use zerostride_explain::{Class, Explanation, Operand, Options, Page};
+//! use zerostride_ops::Op;
+//!
+//! let operands = vec![Operand::new(&[5, 1, 4, 1]).named("x"), Operand::new(&[3, 1, 2]).named("y")];
+//! let explanation = Explanation::new(operands, Options { op: Some(Op::Add), ..Options::default() });
+//! assert_eq!(*explanation.shape().unwrap(), [5, 3, 4, 2]);
+//! assert_eq!(explanation.classes(), [Class::RankAdded, Class::Stretched, Class::MutualStretch]);
+//! let picture = "  \
+//!   dim        0     1     2     3
+//!   x          5   1→3     4   1→2
+//!   y        ·→5     3   1→4     2
+//!            ─────────────────────
+//!   result     5     3     4     2
+//! ";
+//! assert!(explanation.text(&Page::default()).contains(picture));
+//!
+//! // Shapes that do not go together come with repairs, each of them tried.
+//! let refused = Explanation::new(vec![Operand::new(&[32, 10]), Operand::new(&[32])], Options::default());
+//! assert_eq!(refused.repairs()[0].call, "b.unsqueeze(-1)");
+//! assert_eq!(refused.repairs()[0].shape, [32, 10]);
+//! ```
+//!
+//! [`Explanation`] is the value; [`Explanation::text`] and [`Explanation::json`] render it.
+//! This floor decides nothing about broadcasting: it asks `zerostride-shape`. It knows no tensors, computes no
+//! elements, and writes to no terminal.
+
+#![forbid(unsafe_code)]
+
+mod alignment;
+mod class;
+mod explanation;
+mod json;
+mod operand;
+mod reading;
+mod repair;
+mod text;
+
+pub use class::Class;
+pub use explanation::{Explanation, Options};
+pub use operand::Operand;
+pub use reading::Reading;
+pub use repair::{Hint, Repair};
+pub use text::Page;

@@ -1,0 +1,46 @@
+//! Owns `Column`: the shapes lined up at the right, one column for each dimension of the result.
+//! It does not know how a column is printed, and asks `zerostride-shape` how sizes meet.
+
+use zerostride_shape::{Broadcast, Role, broadcast_size};
+
+/// One dimension of all operands.
+pub(crate) struct Column {
+    /// The dimension of the result, from the left.
+    pub(crate) dim: usize,
+    /// The size of each operand; `None` where it does not have the dimension.
+    pub(crate) sizes: Vec<Option<usize>>,
+    /// What happens to each operand; meaningless where there is no result.
+    pub(crate) roles: Vec<Role>,
+    /// The size of the result; `None` where the sizes do not go together.
+    pub(crate) result: Option<usize>,
+}
+
+/// The columns from left to right.
+///
+/// Of a broadcast that works the roles are those that the broadcast itself has, so that the picture cannot disagree
+/// with what runs; of one that does not, each dimension is decided on its own.
+pub(crate) fn columns(shapes: &[&[usize]], broadcast: Option<&Broadcast>) -> Vec<Column> {
+    let ndim = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
+    let column = |dim: usize| {
+        let size = |shape: &&[usize]| dim.checked_sub(ndim - shape.len()).map(|own| shape[own]);
+        let sizes: Vec<Option<usize>> = shapes.iter().map(size).collect();
+        match broadcast {
+            Some(broadcast) => Column {
+                dim,
+                sizes,
+                roles: broadcast.operands().iter().map(|roles| roles[dim]).collect(),
+                result: Some(broadcast.shape()[dim]),
+            },
+            None => {
+                let result = sizes.iter().flatten().try_fold(1, |size, &own| broadcast_size(size, own));
+                let role = |size: &Option<usize>| match size {
+                    None => Role::Added,
+                    size if *size == result => Role::Kept,
+                    Some(_) => Role::Stretched,
+                };
+                Column { dim, roles: sizes.iter().map(role).collect(), sizes, result }
+            }
+        }
+    };
+    (0..ndim).map(column).collect()
+}

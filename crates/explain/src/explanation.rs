@@ -1,0 +1,193 @@
+//! Owns `Explanation`, everything there is to say about one broadcast, worked out once and then rendered.
+//! It does not know how anything is printed (`text.rs`, `json.rs`), nor how repairs are found (`repair.rs`).
+
+use zerostride_ops::{Bucket, Class as OpClass, DType, Op, Typed, result_type};
+use zerostride_shape::{Broadcast, Shape, ShapeError, check_in_place};
+
+use crate::class::{Class, Facts};
+use crate::operand::{Operand, names};
+use crate::reading::Reading;
+use crate::repair::{Problem, Repair};
+
+/// What is done with the operands, and what counts as too much.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The operation, for the headline, the result's dtype and the calls of repairs.
+    pub op: Option<Op>,
+    /// Whether the first operand is written to, and therefore never stretched.
+    pub in_place: bool,
+    /// The bytes above which a result is a [`Class::BlowUp`]; 1 GiB unless set.
+    pub max_bytes: u128,
+    /// The elements of the result, in row-major order, as they are to be printed beside the operands' values.
+    pub result: Option<Vec<String>>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { op: None, in_place: false, max_bytes: 1 << 30, result: None }
+    }
+}
+
+/// A broadcast, or a failed one, with everything there is to say about it.
+///
+/// ```
+/// use zerostride_explain::{Explanation, Operand, Options};
+///
+/// let operands = vec![Operand::new(&[1, 3, 1]), Operand::new(&[3, 1, 7])];
+/// let explanation = Explanation::new(operands, Options { in_place: true, ..Options::default() });
+/// assert_eq!(
+///     explanation.error().unwrap().to_string(),
+///     "output with shape [1, 3, 1] doesn't match the broadcast shape [3, 3, 7]"
+/// );
+/// assert_eq!(explanation.repairs()[0].call, "a.expand(3, 3, 7).clone()");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    operands: Vec<Operand>,
+    names: Vec<String>,
+    options: Options,
+    outcome: Result<Success, Failure>,
+}
+
+#[derive(Clone, Debug)]
+struct Success {
+    broadcast: Broadcast,
+    readings: Vec<Reading>,
+    result_dtype: DType,
+    result_bytes: u128,
+    classes: Vec<Class>,
+    alternatives: Vec<Repair>,
+}
+
+#[derive(Clone, Debug)]
+struct Failure {
+    error: ShapeError,
+    repairs: Vec<Repair>,
+}
+
+impl Explanation {
+    /// Explains the broadcast of `operands`, or why there is none.
+    ///
+    /// Shapes: any; those that do not broadcast, that are too large or of too many dimensions are explained as errors.
+    pub fn new(operands: Vec<Operand>, options: Options) -> Explanation {
+        let names = names(&operands);
+        let shapes: Vec<&[usize]> = operands.iter().map(|operand| &*operand.shape).collect();
+        let problem = Problem {
+            shapes: &shapes,
+            names: &names,
+            op: options.op,
+            in_place: options.in_place,
+            same_dtype: operands.windows(2).all(|pair| pair[0].counted_dtype() == pair[1].counted_dtype()),
+        };
+        let outcome = match examine(&operands, &shapes, &options) {
+            Ok(success) if success.classes.contains(&Class::MutualStretch) => {
+                let alternatives = problem.alternatives(success.broadcast.shape());
+                Ok(Success { alternatives, ..success })
+            }
+            Ok(success) => Ok(success),
+            Err(error) => Err(Failure { repairs: problem.repairs(), error }),
+        };
+        Explanation { names, outcome, operands, options }
+    }
+
+    /// The operands, as given.
+    pub fn operands(&self) -> &[Operand] {
+        &self.operands
+    }
+
+    /// The names of the operands, those made up for unnamed ones included.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// What is done with the operands.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The broadcast, where there is one.
+    pub fn broadcast(&self) -> Option<&Broadcast> {
+        self.outcome.as_ref().ok().map(|success| &success.broadcast)
+    }
+
+    /// The shape of the result, where there is one.
+    pub fn shape(&self) -> Option<&Shape> {
+        self.broadcast().map(Broadcast::shape)
+    }
+
+    /// The dtype of the result, where there is one: the target's in place, the operation's where it is known, else that
+    /// in which the operands meet; unknown dtypes count as the default float.
+    pub fn result_dtype(&self) -> Option<DType> {
+        self.outcome.as_ref().ok().map(|success| success.result_dtype)
+    }
+
+    /// The bytes of the result, where there is one, in [`Explanation::result_dtype`].
+    pub fn result_bytes(&self) -> Option<u128> {
+        self.outcome.as_ref().ok().map(|success| success.result_bytes)
+    }
+
+    /// How each operand is read; empty where there is no broadcast.
+    pub fn readings(&self) -> &[Reading] {
+        self.outcome.as_ref().map_or(&[], |success| &success.readings)
+    }
+
+    /// All classes that apply; none where there is no broadcast.
+    pub fn classes(&self) -> &[Class] {
+        self.outcome.as_ref().map_or(&[], |success| &success.classes)
+    }
+
+    /// Why there is no broadcast.
+    pub fn error(&self) -> Option<&ShapeError> {
+        self.outcome.as_ref().err().map(|failure| &failure.error)
+    }
+
+    /// What would make the operands broadcast, the best first; empty where they do, or nothing is known to help.
+    pub fn repairs(&self) -> &[Repair] {
+        self.outcome.as_ref().err().map_or(&[], |failure| &failure.repairs)
+    }
+
+    /// Of a [`Class::MutualStretch`], what would make the operands meet element by element instead; sought for at most
+    /// 4 operands of at most 8 dimensions.
+    pub fn alternatives(&self) -> &[Repair] {
+        self.outcome.as_ref().map_or(&[], |success| &success.alternatives)
+    }
+}
+
+fn examine(operands: &[Operand], shapes: &[&[usize]], options: &Options) -> Result<Success, ShapeError> {
+    let broadcast = Broadcast::new(shapes)?;
+    if let (true, Some(target)) = (options.in_place, shapes.first()) {
+        check_in_place(target, broadcast.shape())?;
+    }
+    let reading = |(i, operand)| Reading::new(&broadcast, i, operand);
+    let readings = operands.iter().enumerate().map(reading).collect::<Result<_, _>>()?;
+    let result_dtype = result_dtype(operands, options);
+    let result_bytes = broadcast.shape().numel() as u128 * result_dtype.item_size() as u128;
+    let classes = Class::of(&Facts {
+        result: broadcast.shape(),
+        operands: shapes,
+        roles: broadcast.operands(),
+        result_bytes,
+        max_bytes: options.max_bytes,
+    });
+    Ok(Success { readings, classes, result_dtype, result_bytes, alternatives: Vec::new(), broadcast })
+}
+
+/// What [`Explanation::result_dtype`] says; operands that the operation refuses count in the dtype of the first.
+fn result_dtype(operands: &[Operand], options: &Options) -> DType {
+    let typed = |operand: &Operand| Typed {
+        dtype: operand.counted_dtype(),
+        bucket: if operand.shape.is_empty() { Bucket::ZeroDim } else { Bucket::Dimensioned },
+    };
+    let typed: Vec<Typed> = operands.iter().map(typed).collect();
+    let Some(first) = typed.first() else { return DType::DEFAULT_FLOAT };
+    if options.in_place {
+        return first.dtype;
+    }
+    let inferred = match options.op {
+        Some(op) if op.info().class == OpClass::Binary && typed.len() == 2 => {
+            op.infer(&typed).ok().map(|inferred| inferred.result)
+        }
+        _ => None,
+    };
+    inferred.or_else(|| result_type(&typed).ok()).unwrap_or(first.dtype)
+}

@@ -1,0 +1,94 @@
+//! Owns `Operand`, what is known of one operand, and the names of those that have none.
+//! It does not know what becomes of an operand in a broadcast (`explanation.rs`).
+
+use std::collections::HashSet;
+
+use zerostride_ops::DType;
+
+/// One operand of a broadcast: a shape, and whatever else is known.
+///
+/// ```
+/// use zerostride_explain::Operand;
+/// use zerostride_ops::DType;
+///
+/// let row = Operand::new(&[1, 3]).named("row").dtype(DType::I64).values(["1", "2", "3"]);
+/// assert_eq!(row.shape, [1, 3]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// The name to print; operands without one are called a, b, c, ..., z, aa, ab, ...
+    pub name: Option<String>,
+    /// The sizes; any numbers at all, also those that no tensor can have.
+    pub shape: Vec<usize>,
+    /// The dtype; where it is not known, bytes are counted for the default float.
+    pub dtype: Option<DType>,
+    /// The elements in row-major order, as they are to be printed. A list of another length than the shape
+    /// asks for is not drawn.
+    pub values: Option<Vec<String>>,
+}
+
+impl Operand {
+    /// An operand of which only the shape is known.
+    pub fn new(shape: &[usize]) -> Operand {
+        Operand { name: None, shape: shape.to_vec(), dtype: None, values: None }
+    }
+
+    /// The operand under a name.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Operand {
+        Operand { name: Some(name.into()), ..self }
+    }
+
+    /// The operand with its dtype.
+    #[must_use]
+    pub fn dtype(self, dtype: DType) -> Operand {
+        Operand { dtype: Some(dtype), ..self }
+    }
+
+    /// The operand with its elements, in row-major order.
+    #[must_use]
+    pub fn values<T: ToString>(self, values: impl IntoIterator<Item = T>) -> Operand {
+        Operand { values: Some(values.into_iter().map(|value| value.to_string()).collect()), ..self }
+    }
+
+    /// The dtype that bytes are counted for.
+    pub(crate) fn counted_dtype(&self) -> DType {
+        self.dtype.unwrap_or(DType::DEFAULT_FLOAT)
+    }
+}
+
+/// A name for every operand: its own, or the next letter that is not taken.
+pub(crate) fn names(operands: &[Operand]) -> Vec<String> {
+    let taken: HashSet<&str> = operands.iter().filter_map(|operand| operand.name.as_deref()).collect();
+    let mut letters = (0..).map(letters_of).filter(|name| !taken.contains(name.as_str()));
+    let name = |operand: &Operand| match &operand.name {
+        Some(name) => Some(name.clone()),
+        None => letters.next(),
+    };
+    operands.iter().filter_map(name).collect()
+}
+
+/// a, b, ..., z, aa, ab, ...: the columns of a spreadsheet.
+fn letters_of(mut index: usize) -> String {
+    let mut name = String::new();
+    loop {
+        name.insert(0, char::from(b'a' + (index % 26) as u8));
+        if index < 26 {
+            return name;
+        }
+        index = index / 26 - 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unnamed_operands_take_the_next_free_letters() {
+        let unnamed = || Operand::new(&[]);
+        assert_eq!(names(&[unnamed(), unnamed().named("a"), unnamed()]), ["b", "a", "c"]);
+        assert_eq!(names(&vec![unnamed(); 28])[24..], ["y", "z", "aa", "ab"]);
+        assert_eq!(letters_of(26 + 26 * 26), "aaa");
+    }
+}

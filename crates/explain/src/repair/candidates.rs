@@ -1,0 +1,132 @@
+//! Owns the search for changes of one operand under which it meets the others: everything that a reader would think of,
+//! and nothing that does not fit.
+//! It does not rank what it finds, and does not trust it either: `mod.rs` applies every candidate.
+
+use zerostride_shape::{Shape, broadcast_size};
+
+use super::change::Change;
+
+/// Ranks up to which every way of inserting dimensions is tried, at most 2^8 for each operand, and how many operands there
+/// may then be: an explanation takes about a millisecond at most.
+const EXHAUSTIVE: (usize, usize) = (8, 4);
+/// Ranks up to which every order of dimensions is tried; there are at most 4! of them.
+const PERMUTED_RANK: usize = 4;
+
+/// The changes of an operand of shape `own` under which it broadcasts with `rest`, the shape that the others have in
+/// common; the target of an in-place operation must in the end also have as many dimensions.
+pub(crate) fn of(own: &Shape, rest: &Shape, others: &[&[usize]], is_target: bool) -> Vec<Change> {
+    let mut found = Vec::new();
+    if is_small(own.len().max(rest.len()), others.len() + 1) {
+        insert_everywhere(own, rest, is_target, &mut Vec::new(), &mut found);
+    } else {
+        insert_once(own, rest, &mut found);
+    }
+    drop_ones(own, rest, &mut found);
+    permute(own, rest, &mut found);
+    regroup(own, rest, others, &mut found);
+    found
+}
+
+/// Whether the search can afford to be exhaustive.
+pub(super) fn is_small(ndim: usize, operands: usize) -> bool {
+    ndim <= EXHAUSTIVE.0 && operands <= EXHAUSTIVE.1
+}
+
+/// Whether an operand with these sizes, the last of them first, broadcasts with `rest`.
+fn fits(sizes_from_right: impl Iterator<Item = usize>, rest: &[usize]) -> bool {
+    rest.iter().rev().zip(sizes_from_right).all(|(&rest, own)| broadcast_size(rest, own).is_some())
+}
+
+/// Places the sizes of `own` from the right: each is put under the next size of `rest` that it goes with, or
+/// a new dimension is. `placed` holds what has been decided so far: whether that dimension is new.
+fn insert_everywhere(
+    own: &[usize],
+    rest: &[usize],
+    fill: bool,
+    placed: &mut Vec<bool>,
+    found: &mut Vec<Change>,
+) {
+    let under = rest.len().checked_sub(placed.len() + 1).map(|at| rest[at]);
+    let Some((&size, left)) = own.split_last() else {
+        let filled = if fill { rest.len().saturating_sub(placed.len()) } else { 0 };
+        let ndim = placed.len() + filled;
+        let new = placed.iter().enumerate().filter(|(_, new)| **new).map(|(at, _)| ndim - 1 - at);
+        let dims: Vec<usize> = (0..filled).chain(new.collect::<Vec<_>>().into_iter().rev()).collect();
+        if !dims.is_empty() {
+            found.push(Change::Unsqueeze(dims));
+        }
+        return;
+    };
+    if under.is_none_or(|under| broadcast_size(under, size).is_some()) {
+        placed.push(false);
+        insert_everywhere(left, rest, fill, placed, found);
+        placed.pop();
+    }
+    if under.is_some() {
+        placed.push(true);
+        insert_everywhere(own, rest, fill, placed, found);
+        placed.pop();
+    }
+}
+
+/// One new dimension at each place.
+fn insert_once(own: &[usize], rest: &[usize], found: &mut Vec<Change>) {
+    // Beside a dimension of size 1 the new one makes the same shape on either side.
+    for dim in (0..=own.len()).filter(|&dim| dim == 0 || own[dim - 1] != 1) {
+        let (left, right) = own.split_at(dim);
+        if fits(right.iter().rev().copied().chain([1]).chain(left.iter().rev().copied()), rest) {
+            found.push(Change::Unsqueeze(vec![dim]));
+        }
+    }
+}
+
+/// One dimension of size 1 dropped, or all of them.
+fn drop_ones(own: &[usize], rest: &[usize], found: &mut Vec<Change>) {
+    let ones: Vec<usize> = (0..own.len()).filter(|&dim| own[dim] == 1).collect();
+    // Of neighbouring ones, dropping any makes the same shape.
+    for &dim in ones.iter().filter(|&&dim| own.get(dim + 1) != Some(&1)) {
+        if fits(own[..dim].iter().chain(&own[dim + 1..]).rev().copied(), rest) {
+            found.push(Change::Squeeze(vec![dim]));
+        }
+    }
+    if ones.len() > 1 && fits(own.iter().rev().copied().filter(|&size| size != 1), rest) {
+        found.push(Change::Squeeze(ones));
+    }
+}
+
+/// Every order of few dimensions; of many, the last two exchanged.
+fn permute(own: &[usize], rest: &[usize], found: &mut Vec<Change>) {
+    let identity: Vec<usize> = (0..own.len()).collect();
+    let mut orders = Vec::new();
+    if own.len() <= PERMUTED_RANK {
+        orders_of(&identity, &mut Vec::new(), &mut orders);
+    } else {
+        let mut swapped = identity.clone();
+        swapped.swap(own.len() - 2, own.len() - 1);
+        orders.push(swapped);
+    }
+    orders.retain(|order| *order != identity && fits(order.iter().rev().map(|&dim| own[dim]), rest));
+    found.extend(orders.into_iter().map(Change::Permute));
+}
+
+fn orders_of(left: &[usize], chosen: &mut Vec<usize>, orders: &mut Vec<Vec<usize>>) {
+    if left.is_empty() {
+        orders.push(chosen.clone());
+    }
+    for (at, &dim) in left.iter().enumerate() {
+        let others: Vec<usize> = left[..at].iter().chain(&left[at + 1..]).copied().collect();
+        chosen.push(dim);
+        orders_of(&others, chosen, orders);
+        chosen.pop();
+    }
+}
+
+/// The sizes of another operand with equally many elements.
+fn regroup(own: &Shape, rest: &[usize], others: &[&[usize]], found: &mut Vec<Change>) {
+    for &other in others {
+        let same_numel = Shape::new(other).is_ok_and(|other| other.numel() == own.numel());
+        if same_numel && *own != *other && own.numel() > 1 && fits(other.iter().rev().copied(), rest) {
+            found.push(Change::Reshape(other.to_vec()));
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Owns the picture: the shapes lined up at the right, one column for each dimension, in as many blocks as the page needs.
+//! It does not know why a column fails (`steps.rs`).
+
+use zerostride_shape::{Role, ShapeError};
+
+use super::sheet::{Ink, Line, Sheet, Signs, width};
+use super::words::label;
+use crate::alignment::Column;
+use crate::explanation::Explanation;
+
+const INDENT: usize = 2;
+const GAP: usize = 3;
+
+/// The cells of one column: the dimension, every operand, the result.
+struct Printed {
+    cells: Vec<(Ink, String)>,
+    width: usize,
+    marked: bool,
+}
+
+pub(super) fn write(explanation: &Explanation, columns: &[Column], sheet: &mut Sheet) {
+    let marked = |column: &Column| match explanation.error() {
+        Some(ShapeError::InPlace { output, .. }) => {
+            let own = (column.dim + output.len()).checked_sub(columns.len()).map(|own| output[own]);
+            own != column.result
+        }
+        _ => column.result.is_none(),
+    };
+    let mut labels = vec!["dim".to_owned()];
+    labels.extend(explanation.names().iter().map(|name| label(name, sheet.signs.cut)));
+    labels.push("result".to_owned());
+    let margin = INDENT + labels.iter().map(|label| width(label)).max().unwrap_or(0);
+    let printed: Vec<Printed> =
+        columns.iter().map(|column| print(column, marked(column), sheet.signs)).collect();
+    sheet.blank();
+    if printed.is_empty() {
+        sheet.paragraph(&Line::indent(INDENT), Ink::Plain, "The result is 0-d: one element, no dimension.");
+    }
+    for block in blocks(&printed, sheet.width().saturating_sub(margin)) {
+        write_block(block, &labels, margin, sheet);
+    }
+    write_legend(columns, sheet);
+}
+
+fn print(column: &Column, marked: bool, signs: Signs) -> Printed {
+    let mut cells = vec![(Ink::Faint, column.dim.to_string())];
+    for (size, role) in column.sizes.iter().zip(&column.roles) {
+        let arrow = |from: &str, to: usize| format!("{from}{}{to}", signs.arrow);
+        cells.push(match (size, column.result, role) {
+            (Some(size), Some(result), Role::Stretched) => (Ink::Stretched, arrow(&size.to_string(), result)),
+            (None, Some(result), _) => (Ink::Added, arrow(signs.missing, result)),
+            (None, None, _) => (Ink::Added, signs.missing.to_owned()),
+            (Some(size), None, _) => (Ink::Wrong, size.to_string()),
+            (Some(size), Some(_), _) => (Ink::Plain, size.to_string()),
+        });
+    }
+    cells.push(match column.result {
+        Some(size) => (Ink::Title, size.to_string()),
+        None => (Ink::Wrong, signs.wrong.to_owned()),
+    });
+    let width = cells.iter().map(|(_, text)| width(text)).max().unwrap_or(0);
+    Printed { cells, width, marked }
+}
+
+/// Cuts the columns into blocks that fit into `room`, each at least one column.
+fn blocks(columns: &[Printed], room: usize) -> Vec<&[Printed]> {
+    let mut blocks = Vec::new();
+    let (mut start, mut used) = (0, 0);
+    for (at, column) in columns.iter().enumerate() {
+        if at > start && used + GAP + column.width > room {
+            blocks.push(&columns[start..at]);
+            (start, used) = (at, 0);
+        }
+        used += GAP + column.width;
+    }
+    if start < columns.len() {
+        blocks.push(&columns[start..]);
+    }
+    blocks
+}
+
+fn write_block(block: &[Printed], labels: &[String], margin: usize, sheet: &mut Sheet) {
+    let begin = |label: &str| {
+        let mut line = Line::indent(INDENT).with(Ink::Plain, label);
+        line.pad_to(margin);
+        line
+    };
+    let cell = |line: &mut Line, column: &Printed, ink: Ink, text: &str| {
+        line.push(Ink::Plain, " ".repeat(GAP + column.width - width(text)));
+        line.push(ink, text);
+    };
+    for (row, label) in labels.iter().enumerate() {
+        if row + 1 == labels.len() {
+            let ruled: usize = block.iter().map(|column| GAP + column.width).sum();
+            let rule = sheet.signs.rule.repeat(ruled - GAP);
+            sheet.line(&begin("").with(Ink::Plain, " ".repeat(GAP)).with(Ink::Faint, rule));
+        }
+        let mut line = begin(label);
+        for column in block {
+            let (ink, text) = &column.cells[row];
+            cell(&mut line, column, *ink, text);
+        }
+        sheet.line(&line);
+    }
+    let mut marks = begin("");
+    for column in block {
+        cell(&mut marks, column, Ink::Wrong, if column.marked { "^" } else { "" });
+    }
+    if block.iter().any(|column| column.marked) {
+        sheet.line(&marks);
+    }
+    sheet.blank();
+}
+
+/// Says what the arrows mean, as far as there are any.
+fn write_legend(columns: &[Column], sheet: &mut Sheet) {
+    let signs = sheet.signs;
+    let has = |wanted: Role| {
+        let drawn = columns.iter().filter(|column| column.result.is_some() || wanted == Role::Added);
+        drawn.flat_map(|column| &column.roles).any(|role| *role == wanted)
+    };
+    let mut items = Vec::new();
+    if has(Role::Stretched) {
+        items.push((Ink::Stretched, format!("1{}n", signs.arrow), " a size of 1 is stretched"));
+    }
+    if has(Role::Added) {
+        items.push((Ink::Added, signs.missing.to_owned(), " no such dimension: it is added as 1"));
+    }
+    let mut line = Line::indent(INDENT);
+    for (ink, sign, meaning) in &items {
+        let item = Line::new().with(*ink, sign).with(Ink::Faint, *meaning);
+        if line.width() > INDENT && line.width() + GAP + item.width() > sheet.width() {
+            sheet.line(&std::mem::replace(&mut line, Line::indent(INDENT)));
+        }
+        if line.width() > INDENT {
+            line.push(Ink::Plain, " ".repeat(GAP));
+        }
+        line.append(item);
+    }
+    if !items.is_empty() {
+        sheet.line(&line);
+        sheet.blank();
+    }
+}

@@ -1,0 +1,185 @@
+//! Owns `Sheet`, the page being written: styled spans, wrapping, and the few signs that have an ASCII form.
+//! It does not know what is written.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+
+use super::Page;
+
+/// No page is laid out narrower than this.
+const MIN_WIDTH: usize = 40;
+
+/// What a piece of text is, which decides its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ink {
+    Plain,
+    Title,
+    Faint,
+    Stretched,
+    Added,
+    Wrong,
+    Good,
+}
+
+impl Ink {
+    fn style(self) -> Style {
+        let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
+        match self {
+            Ink::Plain => Style::new(),
+            Ink::Title => Style::new().bold(),
+            Ink::Faint => Style::new().dimmed(),
+            Ink::Stretched => colour(AnsiColor::Cyan),
+            Ink::Added => colour(AnsiColor::Magenta),
+            Ink::Wrong => colour(AnsiColor::Red).bold(),
+            Ink::Good => colour(AnsiColor::Green).bold(),
+        }
+    }
+}
+
+/// The signs of a page.
+#[derive(Clone, Copy)]
+pub(super) struct Signs {
+    pub(super) arrow: &'static str,
+    pub(super) missing: &'static str,
+    pub(super) rule: &'static str,
+    pub(super) wrong: &'static str,
+    pub(super) cut: &'static str,
+}
+
+const UNICODE: Signs = Signs { arrow: "→", missing: "·", rule: "─", wrong: "✗", cut: "…" };
+const ASCII: Signs = Signs { arrow: "->", missing: ".", rule: "-", wrong: "x", cut: ".." };
+
+/// One line, piece by piece.
+#[derive(Clone, Default)]
+pub(super) struct Line(Vec<(Ink, String)>);
+
+impl Line {
+    pub(super) fn new() -> Line {
+        Line::default()
+    }
+
+    /// A line that begins with blanks.
+    pub(super) fn indent(blanks: usize) -> Line {
+        Line::new().with(Ink::Plain, " ".repeat(blanks))
+    }
+
+    pub(super) fn push(&mut self, ink: Ink, text: impl Into<String>) {
+        self.0.push((ink, text.into()));
+    }
+
+    /// The line with another piece.
+    pub(super) fn with(mut self, ink: Ink, text: impl Into<String>) -> Line {
+        self.push(ink, text);
+        self
+    }
+
+    /// Continues with another line's pieces.
+    pub(super) fn append(&mut self, other: Line) {
+        self.0.extend(other.0);
+    }
+
+    /// Fills up with blanks to a width.
+    pub(super) fn pad_to(&mut self, width: usize) {
+        let missing = width.saturating_sub(self.width());
+        self.push(Ink::Plain, " ".repeat(missing));
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.0.iter().map(|(_, text)| width(text)).sum()
+    }
+}
+
+/// The columns that a text takes: one for each character.
+pub(super) fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// The page being written.
+pub(super) struct Sheet {
+    width: usize,
+    colour: bool,
+    pub(super) signs: Signs,
+    text: String,
+}
+
+impl Sheet {
+    pub(super) fn new(page: &Page) -> Sheet {
+        let signs = if page.unicode { UNICODE } else { ASCII };
+        Sheet { width: page.width.max(MIN_WIDTH), colour: page.colour, signs, text: String::new() }
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Leaves a line free between what is written and what comes.
+    pub(super) fn blank(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.text.push('\n');
+        }
+    }
+
+    /// A line as it stands, without the blanks at its end. Control characters, which only a name can bring in, are
+    /// replaced: nobody's terminal obeys a file name.
+    pub(super) fn line(&mut self, line: &Line) {
+        let inked = line.0.iter().rposition(|(_, text)| !text.trim_end().is_empty());
+        let pieces = inked.map_or(0, |last| last + 1);
+        for (i, (ink, text)) in line.0[..pieces].iter().enumerate() {
+            let text = if i + 1 == pieces { text.trim_end() } else { text };
+            let harmless = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
+            if self.colour && *ink != Ink::Plain {
+                let style = ink.style();
+                let text: String = harmless.collect();
+                write!(self.text, "{style}{text}{style:#}").expect("a String takes all text");
+            } else {
+                self.text.extend(harmless);
+            }
+        }
+        self.text.push('\n');
+    }
+
+    /// A title.
+    pub(super) fn title(&mut self, text: &str) {
+        self.paragraph(&Line::new(), Ink::Title, text);
+    }
+
+    /// Words in as many lines as they need: the first begins with `lead`, the others with as many blanks.
+    pub(super) fn paragraph(&mut self, lead: &Line, ink: Ink, text: &str) {
+        let start = lead.width();
+        let room = self.width.saturating_sub(start).max(MIN_WIDTH / 2);
+        for (i, words) in wrap(text, room).into_iter().enumerate() {
+            let line = if i == 0 { lead.clone() } else { Line::indent(start) };
+            self.line(&line.with(ink, words));
+        }
+    }
+
+    /// The text, ended by one line break.
+    pub(super) fn finish(mut self) -> String {
+        self.text.truncate(self.text.trim_end_matches('\n').len());
+        self.text.push('\n');
+        self.text
+    }
+}
+
+/// Breaks a text at its blanks into lines of at most `room` columns; a longer word stands alone.
+pub(super) fn wrap(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in text.split(' ') {
+        let needed = width(word);
+        if used > 0 && used + 1 + needed > room {
+            lines.push(String::new());
+            used = 0;
+        }
+        if let Some(line) = lines.last_mut() {
+            if used > 0 {
+                line.push(' ');
+                used += 1;
+            }
+            line.push_str(word);
+            used += needed;
+        }
+    }
+    lines
+}
