@@ -150,12 +150,6 @@ pub(crate) trait Lane:
         Self::from_bits(self.to_bits() ^ sign.sign_bit())
     }
 
-    /// The magnitude of `self` with the sign of `sign`.
-    #[inline(always)]
-    fn copysign(self, sign: Self) -> Self {
-        self.abs().mul_sign(sign)
-    }
-
     /// An integral value as a two's complement integer. `|self| <= 2^(SIGNIFICAND - 1)`.
     #[inline(always)]
     fn to_int(self) -> Self::Bits {
