@@ -1,3 +1,21 @@
-//! Placeholder.
+//! Floor 2 of zerostride: the code that touches elements.
+//!
+//! - [`map_kernel`]: an element-wise operation over tiles, one body for each row of the op table and kind of dtype;
+//! - [`Reducer`]: a reduction, whose tree depends on its length alone;
+//! - [`cast_kernel`]: conversion between dtypes;
+//! - `math`: the mathematical functions, written once over a private lane trait.
+//!
+//! Kernels see slices and element counts. They do not know tensors, shapes, threads or plans.
+
+mod bodies;
+mod cast;
+mod elementwise;
 mod lane;
 mod math;
+mod matmul;
+mod reduce;
+
+pub use cast::{CastKernel, cast_kernel, load_scalar, store_scalar};
+pub use elementwise::{Fault, MapKernel, map_kernel};
+pub use matmul::{Matrix, ProductSizes, matmul};
+pub use reduce::{Fold, LEAF, Reducer, lanes};

@@ -144,6 +144,46 @@ impl DType {
         }
     }
 
+    /// The C++ type that some of PyTorch's texts name.
+    pub const fn cpp_name(self) -> &'static str {
+        match self {
+            DType::Bool => "bool",
+            DType::U8 => "unsigned char",
+            DType::U16 => "unsigned short",
+            DType::U32 => "unsigned int",
+            DType::U64 => "unsigned long",
+            DType::I8 => "signed char",
+            DType::I16 => "short",
+            DType::I32 => "int",
+            DType::I64 => "long int",
+            DType::F16 => "c10::Half",
+            DType::BF16 => "c10::BFloat16",
+            DType::F32 => "float",
+            DType::F64 => "double",
+            DType::C64 => "c10::complex<float>",
+            DType::C128 => "c10::complex<double>",
+        }
+    }
+
+    /// The largest finite value, as a float; 1 for bool. A complex dtype answers for its parts.
+    pub fn largest(self) -> f64 {
+        match self {
+            DType::Bool => 1.0,
+            DType::U8 => u8::MAX.into(),
+            DType::U16 => u16::MAX.into(),
+            DType::U32 => u32::MAX.into(),
+            DType::U64 => u64::MAX as f64,
+            DType::I8 => i8::MAX.into(),
+            DType::I16 => i16::MAX.into(),
+            DType::I32 => i32::MAX.into(),
+            DType::I64 => i64::MAX as f64,
+            DType::F16 => f16::MAX.into(),
+            DType::BF16 => bf16::MAX.into(),
+            DType::F32 | DType::C64 => f32::MAX.into(),
+            DType::F64 | DType::C128 => f64::MAX,
+        }
+    }
+
     /// The dtype in which one operation on this dtype is carried out before it is rounded back.
     pub const fn opmath(self) -> DType {
         if self.is_half() { DType::F32 } else { self }

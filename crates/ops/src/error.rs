@@ -65,7 +65,14 @@ impl OpError {
                 (Op::FrexpMantissa | Op::FrexpExponent | Op::Addcdiv, _) => ErrorClass::Runtime,
                 (Op::Imag, _) => ErrorClass::Type,
                 (
-                    Op::Isneginf | Op::Isposinf | Op::Fmax | Op::Fmin | Op::Maximum | Op::Minimum | Op::Argmax | Op::Argmin,
+                    Op::Isneginf
+                    | Op::Isposinf
+                    | Op::Fmax
+                    | Op::Fmin
+                    | Op::Maximum
+                    | Op::Minimum
+                    | Op::Argmax
+                    | Op::Argmin,
                     Category::Complex,
                 ) => ErrorClass::Type,
                 _ => ErrorClass::NotImplemented,
@@ -107,7 +114,7 @@ impl fmt::Display for OpError {
                 other.scalar_name()
             ),
             OpError::Mixed { first, name, other, .. } => {
-                write!(f, "expected dtype {} for `{name}` but got dtype {}", cpp_name(first), cpp_name(other))
+                write!(f, "expected dtype {} for `{name}` but got dtype {}", first.cpp_name(), other.cpp_name())
             }
             OpError::NotBool { op: Op::Where, dtype } => write!(
                 f,
@@ -115,7 +122,7 @@ impl fmt::Display for OpError {
                 dtype.scalar_name()
             ),
             OpError::NotBool { dtype, .. } => {
-                write!(f, "masked_fill_ only supports boolean masks, but got mask with dtype {}", cpp_name(dtype))
+                write!(f, "masked_fill_ only supports boolean masks, but got mask with dtype {}", dtype.cpp_name())
             }
             OpError::Cast { from, to } => write!(
                 f,
@@ -124,27 +131,6 @@ impl fmt::Display for OpError {
                 to.scalar_name()
             ),
         }
-    }
-}
-
-/// The C++ type that some of PyTorch's texts name.
-fn cpp_name(dtype: DType) -> &'static str {
-    match dtype {
-        DType::Bool => "bool",
-        DType::U8 => "unsigned char",
-        DType::U16 => "unsigned short",
-        DType::U32 => "unsigned int",
-        DType::U64 => "unsigned long",
-        DType::I8 => "signed char",
-        DType::I16 => "short",
-        DType::I32 => "int",
-        DType::I64 => "long int",
-        DType::F16 => "c10::Half",
-        DType::BF16 => "c10::BFloat16",
-        DType::F32 => "float",
-        DType::F64 => "double",
-        DType::C64 => "c10::complex<float>",
-        DType::C128 => "c10::complex<double>",
     }
 }
 

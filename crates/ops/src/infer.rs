@@ -131,7 +131,9 @@ mod tests {
 
     fn infer(op: Op, dtypes: &[DType]) -> Result<(DType, DType), String> {
         let operands: Vec<_> = dtypes.iter().map(|dtype| Typed::dimensioned(*dtype)).collect();
-        op.infer(&operands).map(|inferred| (inferred.compute, inferred.result)).map_err(|error| error.to_string())
+        op.infer(&operands)
+            .map(|inferred| (inferred.compute, inferred.result))
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -159,12 +161,24 @@ mod tests {
     fn refusals_speak_as_pytorch() {
         use DType::{Bool, C64, F32, F64, I64};
         for (op, dtypes, text) in [
-            (Op::Sub, &[Bool, Bool][..], "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."),
+            (
+                Op::Sub,
+                &[Bool, Bool][..],
+                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.",
+            ),
             (Op::Lt, &[C64, F32], "\"lt_cpu\" not implemented for 'ComplexFloat'"),
             (Op::Lerp, &[F32, F32, I64], "expected dtype float for `weight` but got dtype long int"),
             (Op::Isclose, &[F32, I64], "Float did not match Long"),
-            (Op::Complex, &[F32, F64], "Expected object of scalar type Float but got scalar type Double for second argument"),
-            (Op::Where, &[I64, F32, F32], "where expected condition to be a boolean tensor, but got a tensor with dtype Long"),
+            (
+                Op::Complex,
+                &[F32, F64],
+                "Expected object of scalar type Float but got scalar type Double for second argument",
+            ),
+            (
+                Op::Where,
+                &[I64, F32, F32],
+                "where expected condition to be a boolean tensor, but got a tensor with dtype Long",
+            ),
             (Op::Maximum, &[C64, C64], "maximum not implemented for complex tensors."),
         ] {
             assert_eq!(infer(op, dtypes), Err(text.to_owned()), "{op:?}");

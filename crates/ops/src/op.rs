@@ -115,16 +115,36 @@ impl OpInfo {
 /// One cell of the table that may be empty.
 macro_rules! cell {
     // A keyword of Rust: its functions carry an underscore there.
-    (name where_) => { "where" };
-    (name $name:ident) => { stringify!($name) };
-    (in_place -) => { None };
-    (in_place $name:ident) => { Some(stringify!($name)) };
-    (symbol "") => { None };
-    (symbol $symbol:literal) => { Some($symbol) };
-    (arguments $default:literal) => { $default };
-    (arguments $default:literal $arguments:literal) => { $arguments };
-    (laws) => { false };
-    (laws commutative) => { true };
+    (name where_) => {
+        "where"
+    };
+    (name $name:ident) => {
+        stringify!($name)
+    };
+    (in_place -) => {
+        None
+    };
+    (in_place $name:ident) => {
+        Some(stringify!($name))
+    };
+    (symbol "") => {
+        None
+    };
+    (symbol $symbol:literal) => {
+        Some($symbol)
+    };
+    (arguments $default:literal) => {
+        $default
+    };
+    (arguments $default:literal $arguments:literal) => {
+        $arguments
+    };
+    (laws) => {
+        false
+    };
+    (laws commutative) => {
+        true
+    };
 }
 
 macro_rules! define_ops {

@@ -61,7 +61,9 @@ impl Signature {
                 keyword_only = true;
                 continue;
             }
-            let (name, default) = piece.split_once('=').map_or((piece, Default::Required), |(name, default)| (name, default_of(default)));
+            let (name, default) = piece
+                .split_once('=')
+                .map_or((piece, Default::Required), |(name, default)| (name, default_of(default)));
             arguments.push(Argument { name, kind: kind_of(name, default), default, keyword_only });
         }
         Signature { arguments }
@@ -119,11 +121,25 @@ mod tests {
     #[test]
     fn a_signature_is_read_as_pytorch_writes_it() {
         let signature = Op::Div.info().signature();
-        let names: Vec<_> = signature.arguments.iter().map(|argument| (argument.name, argument.kind, argument.keyword_only)).collect();
-        assert_eq!(names, [("input", Kind::Operand, false), ("other", Kind::Operand, false), ("rounding_mode", Kind::Word, true)]);
+        let names: Vec<_> = signature
+            .arguments
+            .iter()
+            .map(|argument| (argument.name, argument.kind, argument.keyword_only))
+            .collect();
+        assert_eq!(
+            names,
+            [
+                ("input", Kind::Operand, false),
+                ("other", Kind::Operand, false),
+                ("rounding_mode", Kind::Word, true)
+            ]
+        );
         assert_eq!(signature.arguments[2].default, Default::None);
         let sum = Op::Sum.info().signature();
-        assert_eq!((sum.position("axis"), sum.position("keepdims"), sum.position("where")), (Some(1), Some(2), None));
+        assert_eq!(
+            (sum.position("axis"), sum.position("keepdims"), sum.position("where")),
+            (Some(1), Some(2), None)
+        );
     }
 
     #[test]

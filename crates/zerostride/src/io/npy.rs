@@ -49,9 +49,8 @@ pub(super) fn read_header(
 ) -> Result<Entry, Problem> {
     let mut preamble = Vec::with_capacity(12);
     read_more(reader, 8, &mut preamble)?;
-    let Some((MAGIC, &[major, minor])) = preamble.split_at_checked(6).and_then(|(magic, version)| {
-        Some((<&[u8; 6]>::try_from(magic).ok()?, <&[u8; 2]>::try_from(version).ok()?))
-    }) else {
+    let version = preamble.strip_prefix(MAGIC).and_then(|version| version.first_chunk::<2>());
+    let Some(&[major, minor]) = version else {
         return Err(Problem::NotThisFormat { format: Format::Npy, start: preamble });
     };
     let width = match (major, minor) {

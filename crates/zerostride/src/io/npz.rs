@@ -45,7 +45,7 @@ pub(super) fn open<R: Read + Seek>(file: &str, reader: R) -> Result<(Archive<R>,
     for index in 0..archive.len() {
         let entry = open_member(file, &mut archive, index)?;
         // Two spellings in bytes can be one name in characters.
-        if !names.insert(entry.name().map(str::to_owned)) {
+        if !names.insert(entry.name_or_default().to_owned()) {
             return Err(whole(Problem::Archive { reason: "two members have the same name".into() }));
         }
         entries.push(entry);

@@ -91,7 +91,7 @@ fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<
     }
     temporary.as_file().sync_all().map_err(failed("flush it to the disk"))?;
     temporary.persist(&target).map_err(|error| failed("give it its name")(error.error))?;
-    sync_folder(folder).map_err(failed("flush its folder to the disk"))?;
+    sync_folder(folder);
     Ok(())
 }
 
@@ -147,15 +147,12 @@ fn temporary_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     builder.tempfile_in(folder)
 }
 
-/// Makes the new name survive a loss of power.
-#[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
-#[cfg(not(unix))]
-fn sync_folder(_folder: &Path) -> io::Result<()> {
-    Ok(())
+/// Makes the new name survive a loss of power, where the file system can: without it either the old file or the new
+/// one is there, complete.
+fn sync_folder(folder: &Path) {
+    if cfg!(unix) {
+        let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    }
 }
 
 #[cfg(test)]

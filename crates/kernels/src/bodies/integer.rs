@@ -1,0 +1,201 @@
+//! Owns the bodies on integers: arithmetic wraps, division by zero has been ruled out before.
+
+use zerostride_ops::Element;
+
+/// What the bodies need of an integer type.
+pub(crate) trait Integer: Element + Ord {
+    const ZERO: Self;
+    const ONE: Self;
+    const BITS: u32;
+    fn wrapping_add(self, other: Self) -> Self;
+    fn wrapping_sub(self, other: Self) -> Self;
+    fn wrapping_mul(self, other: Self) -> Self;
+    fn wrapping_neg(self) -> Self;
+    /// The magnitude; the smallest integer stays what it is.
+    fn wrapping_abs(self) -> Self;
+    /// Truncated; MIN / -1 = MIN.
+    fn wrapping_div(self, other: Self) -> Self;
+    /// The remainder of truncated division; MIN % -1 = 0.
+    fn wrapping_rem(self, other: Self) -> Self;
+    fn not(self) -> Self;
+    fn and(self, other: Self) -> Self;
+    fn or(self, other: Self) -> Self;
+    fn xor(self, other: Self) -> Self;
+    fn is_negative(self) -> bool;
+    /// The count as a u32, `None` outside 0..BITS.
+    fn shift_count(self) -> Option<u32>;
+    /// `count < BITS`.
+    fn shl(self, count: u32) -> Self;
+    /// `count < BITS`; keeps the sign.
+    fn shr(self, count: u32) -> Self;
+}
+
+macro_rules! integers {
+    ($($type:ty: $signed:tt;)*) => {
+        $(impl Integer for $type {
+            const ZERO: Self = 0;
+            const ONE: Self = 1;
+            const BITS: u32 = <$type>::BITS;
+            fn wrapping_add(self, other: Self) -> Self { <$type>::wrapping_add(self, other) }
+            fn wrapping_sub(self, other: Self) -> Self { <$type>::wrapping_sub(self, other) }
+            fn wrapping_mul(self, other: Self) -> Self { <$type>::wrapping_mul(self, other) }
+            fn wrapping_neg(self) -> Self { <$type>::wrapping_neg(self) }
+            fn wrapping_abs(self) -> Self { if self.is_negative() { <$type>::wrapping_neg(self) } else { self } }
+            fn wrapping_div(self, other: Self) -> Self { <$type>::wrapping_div(self, other) }
+            fn wrapping_rem(self, other: Self) -> Self { <$type>::wrapping_rem(self, other) }
+            fn not(self) -> Self { !self }
+            fn and(self, other: Self) -> Self { self & other }
+            fn or(self, other: Self) -> Self { self | other }
+            fn xor(self, other: Self) -> Self { self ^ other }
+            fn is_negative(self) -> bool { integers!(@negative $signed self) }
+            fn shift_count(self) -> Option<u32> {
+                u32::try_from(self).ok().filter(|&count| count < <$type>::BITS)
+            }
+            fn shl(self, count: u32) -> Self { self << count }
+            fn shr(self, count: u32) -> Self { self >> count }
+        })*
+    };
+    (@negative signed $value:expr) => { $value < 0 };
+    (@negative unsigned $value:expr) => { false };
+}
+
+integers! {
+    u8: unsigned; u16: unsigned; u32: unsigned; u64: unsigned;
+    i8: signed; i16: signed; i32: signed; i64: signed;
+}
+
+macro_rules! bodies {
+    ($($name:ident($($arg:ident),+) -> $result:ty => $body:expr;)*) => {
+        $(pub(crate) fn $name<T: Integer>($($arg: T),+) -> $result { $body })*
+    };
+}
+
+bodies! {
+    abs(a) -> T => a.wrapping_abs();
+    bitwise_not(a) -> T => a.not();
+    ceil(a) -> T => a;
+    conj_physical(a) -> T => a;
+    floor(a) -> T => a;
+    isfinite(_a) -> bool => true;
+    isinf(_a) -> bool => false;
+    isnan(_a) -> bool => false;
+    isneginf(_a) -> bool => false;
+    isposinf(_a) -> bool => false;
+    logical_not(a) -> bool => a == T::ZERO;
+    neg(a) -> T => a.wrapping_neg();
+    positive(a) -> T => a;
+    real(a) -> T => a;
+    relu(a) -> T => a.max(T::ZERO);
+    round(a) -> T => a;
+    sgn(a) -> T => sign(a);
+    signbit(a) -> bool => a.is_negative();
+    square(a) -> T => a.wrapping_mul(a);
+    trunc(a) -> T => a;
+
+    add(a, b) -> T => a.wrapping_add(b);
+    bitwise_and(a, b) -> T => a.and(b);
+    bitwise_left_shift(a, b) -> T => b.shift_count().map_or(T::ZERO, |count| a.shl(count));
+    bitwise_or(a, b) -> T => a.or(b);
+    bitwise_xor(a, b) -> T => a.xor(b);
+    div_trunc(a, b) -> T => a.wrapping_div(b);
+    eq(a, b) -> bool => a == b;
+    fmax(a, b) -> T => a.max(b);
+    fmin(a, b) -> T => a.min(b);
+    fmod(a, b) -> T => a.wrapping_rem(b);
+    ge(a, b) -> bool => a >= b;
+    gt(a, b) -> bool => a > b;
+    le(a, b) -> bool => a <= b;
+    // The division comes first, so that only a result too large wraps.
+    lcm(a, b) -> T => {
+        let divisor = gcd(a, b);
+        if divisor == T::ZERO { T::ZERO } else { a.wrapping_div(divisor).wrapping_mul(b).wrapping_abs() }
+    };
+    logical_and(a, b) -> bool => a != T::ZERO && b != T::ZERO;
+    logical_or(a, b) -> bool => a != T::ZERO || b != T::ZERO;
+    logical_xor(a, b) -> bool => (a != T::ZERO) != (b != T::ZERO);
+    lt(a, b) -> bool => a < b;
+    maximum(a, b) -> T => a.max(b);
+    minimum(a, b) -> T => a.min(b);
+    mul(a, b) -> T => a.wrapping_mul(b);
+    ne(a, b) -> bool => a != b;
+    sub(a, b) -> T => a.wrapping_sub(b);
+}
+
+/// A count outside the width moves every bit out: what is left is the sign.
+pub(crate) fn bitwise_right_shift<T: Integer>(a: T, b: T) -> T {
+    match b.shift_count() {
+        Some(count) => a.shr(count),
+        None if a.is_negative() => T::ZERO.not(),
+        None => T::ZERO,
+    }
+}
+
+pub(crate) fn sign<T: Integer>(a: T) -> T {
+    match a {
+        a if a == T::ZERO => T::ZERO,
+        a if a.is_negative() => T::ZERO.not(),
+        _ => T::ONE,
+    }
+}
+
+/// Rounded down: the truncated quotient, less 1 where a remainder has the sign against the divisor.
+pub(crate) fn floor_divide<T: Integer>(a: T, b: T) -> T {
+    let quotient = a.wrapping_div(b);
+    let remainder = a.wrapping_rem(b);
+    let against = remainder != T::ZERO && remainder.is_negative() != b.is_negative();
+    if against { quotient.wrapping_sub(T::ONE) } else { quotient }
+}
+
+/// The remainder of `floor_divide`: it has the sign of the divisor.
+pub(crate) fn remainder<T: Integer>(a: T, b: T) -> T {
+    let remainder = a.wrapping_rem(b);
+    let against = remainder != T::ZERO && remainder.is_negative() != b.is_negative();
+    if against { remainder.wrapping_add(b) } else { remainder }
+}
+
+/// Euclid's algorithm on magnitudes.
+pub(crate) fn gcd<T: Integer>(a: T, b: T) -> T {
+    let (mut a, mut b) = (a.wrapping_abs(), b.wrapping_abs());
+    while a != T::ZERO {
+        (a, b) = (b.wrapping_rem(a), a);
+    }
+    b.wrapping_abs()
+}
+
+pub(crate) fn heaviside<T: Integer>(a: T, values: T) -> T {
+    match a {
+        a if a == T::ZERO => values,
+        a if a.is_negative() => T::ZERO,
+        _ => T::ONE,
+    }
+}
+
+/// Squaring and multiplying, wrapping; a negative exponent gives 0 but for the bases 1 and -1.
+pub(crate) fn pow<T: Integer>(base: T, exponent: T) -> T {
+    if exponent.is_negative() {
+        let minus_one = T::ONE.wrapping_neg();
+        let odd = exponent.and(T::ONE) == T::ONE;
+        return match base {
+            base if base == T::ONE || (base == minus_one && !odd) => T::ONE,
+            base if base == minus_one => minus_one,
+            _ => T::ZERO,
+        };
+    }
+    let (mut base, mut exponent, mut power) = (base, exponent, T::ONE);
+    while exponent != T::ZERO {
+        if exponent.and(T::ONE) == T::ONE {
+            power = power.wrapping_mul(base);
+        }
+        base = base.wrapping_mul(base);
+        exponent = exponent.shr(1);
+    }
+    power
+}
+
+pub(crate) fn nan_to_num<T: Integer>([a, _nan, _posinf, _neginf]: [T; 4]) -> T {
+    a
+}
+
+pub(crate) fn where_<T: Integer>([condition, a, b]: [T; 3]) -> T {
+    if condition != T::ZERO { a } else { b }
+}

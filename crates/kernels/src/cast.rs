@@ -1,0 +1,197 @@
+//! Owns the conversion of tiles between dtypes, with PyTorch's answers for what does not fit. It does not know which
+//! conversions an operation needs.
+
+use bytemuck::{cast_slice, cast_slice_mut};
+use half::{bf16, f16};
+use num_complex::{Complex32, Complex64};
+use zerostride_ops::{DType, Element, Scalar, with_type};
+
+/// A conversion: reads a contiguous tile of one dtype, writes one of another.
+pub type CastKernel = fn(&[u8], &mut [u8]);
+
+/// The one number that every value fits into on its way to another dtype.
+///
+/// Integers travel exactly as `i64` or `u64` bits, everything else as a complex f64.
+#[derive(Clone, Copy)]
+enum Number {
+    Int(i64),
+    Unsigned(u64),
+    Real(f64),
+    Complex(Complex64),
+}
+
+/// A dtype's way to and from the common number.
+trait Convert: Element {
+    fn to_number(self) -> Number;
+    fn from_number(number: Number) -> Self;
+}
+
+/// As x86 converts: what does not fit in 64 bits, NaN included, is the smallest i64.
+fn to_i64(value: f64) -> i64 {
+    if value >= -9_223_372_036_854_775_808.0 && value < 9_223_372_036_854_775_808.0 {
+        value as i64
+    } else {
+        i64::MIN
+    }
+}
+
+impl Number {
+    fn to_f64(self) -> f64 {
+        match self {
+            Number::Int(value) => value as f64,
+            Number::Unsigned(value) => value as f64,
+            Number::Real(value) => value,
+            Number::Complex(value) => value.re,
+        }
+    }
+
+    fn to_f32(self) -> f32 {
+        match self {
+            // One rounding: through f64 there would be two.
+            Number::Int(value) => value as f32,
+            Number::Unsigned(value) => value as f32,
+            other => other.to_f64() as f32,
+        }
+    }
+
+    /// The low 64 bits of the integer part.
+    fn to_bits(self) -> u64 {
+        match self {
+            Number::Int(value) => value as u64,
+            Number::Unsigned(value) => value,
+            other => to_i64(other.to_f64()) as u64,
+        }
+    }
+}
+
+macro_rules! integers {
+    ($variant:ident $wide:ty: $($type:ty)*) => {
+        $(impl Convert for $type {
+            fn to_number(self) -> Number { Number::$variant(self as $wide) }
+            fn from_number(number: Number) -> Self { number.to_bits() as $type }
+        })*
+    };
+}
+
+integers!(Unsigned u64: u8 u16 u32 u64);
+integers!(Int i64: i8 i16 i64);
+
+impl Convert for i32 {
+    fn to_number(self) -> Number {
+        Number::Int(i64::from(self))
+    }
+
+    /// As x86 converts to 32 bits: what does not fit, NaN included, is the smallest i32.
+    fn from_number(number: Number) -> Self {
+        match number {
+            Number::Int(value) => value as i32,
+            Number::Unsigned(value) => value as i32,
+            other => i32::try_from(to_i64(other.to_f64())).unwrap_or(i32::MIN),
+        }
+    }
+}
+
+impl Convert for bool {
+    fn to_number(self) -> Number {
+        Number::Int(i64::from(self))
+    }
+
+    fn from_number(number: Number) -> Self {
+        match number {
+            Number::Int(value) => value != 0,
+            Number::Unsigned(value) => value != 0,
+            Number::Real(value) => value != 0.0,
+            Number::Complex(value) => value != Complex64::ZERO,
+        }
+    }
+}
+
+macro_rules! floats {
+    ($($type:ty: $to:expr, $from:expr;)*) => {
+        $(impl Convert for $type {
+            fn to_number(self) -> Number { Number::Real($to(self)) }
+            fn from_number(number: Number) -> Self { $from(number) }
+        })*
+    };
+}
+
+floats! {
+    f16: f16::to_f64, |number: Number| f16::from_f32(number.to_f32());
+    bf16: bf16::to_f64, |number: Number| bf16::from_f32(number.to_f32());
+    f32: f64::from, Number::to_f32;
+    f64: std::convert::identity, Number::to_f64;
+}
+
+impl Convert for Complex32 {
+    fn to_number(self) -> Number {
+        Number::Complex(Complex64::new(f64::from(self.re), f64::from(self.im)))
+    }
+
+    fn from_number(number: Number) -> Self {
+        match number {
+            Number::Complex(value) => Complex32::new(value.re as f32, value.im as f32),
+            other => Complex32::new(other.to_f32(), 0.0),
+        }
+    }
+}
+
+impl Convert for Complex64 {
+    fn to_number(self) -> Number {
+        Number::Complex(self)
+    }
+
+    fn from_number(number: Number) -> Self {
+        match number {
+            Number::Complex(value) => value,
+            other => Complex64::new(other.to_f64(), 0.0),
+        }
+    }
+}
+
+fn cast<A: Convert, R: Convert>(from: &[u8], to: &mut [u8]) {
+    let from: &[A::Stored] = cast_slice(from);
+    for (to, &from) in cast_slice_mut::<u8, R::Stored>(to).iter_mut().zip(from) {
+        *to = R::from_number(A::load(from).to_number()).store();
+    }
+}
+
+/// The conversion of a contiguous tile from one dtype to another.
+///
+/// Both slices hold the same number of elements, aligned to their type. Floats are truncated towards zero; what does
+/// not fit wraps or saturates as on x86, where PyTorch leaves it to the processor. A complex number loses its
+/// imaginary part.
+///
+/// ```
+/// use zerostride_kernels::cast_kernel;
+/// use zerostride_ops::DType;
+///
+/// let mut bits = [0];
+/// cast_kernel(DType::I8, DType::Bool)(&[7], &mut bits);
+/// assert_eq!(bits, [1]);
+/// ```
+pub fn cast_kernel(from: DType, to: DType) -> CastKernel {
+    with_type!(from, A => with_type!(to, R => cast::<A, R>))
+}
+
+/// Writes a number as one element of a dtype; `out` is exactly that element's bytes.
+pub fn store_scalar(scalar: Scalar, dtype: DType, out: &mut [u8]) {
+    let number = match scalar {
+        Scalar::Bool(value) => Number::Int(i64::from(value)),
+        Scalar::Int(value) => Number::Int(value),
+        Scalar::Float(value) => Number::Real(value),
+        Scalar::Complex(value) => Number::Complex(value),
+    };
+    with_type!(dtype, T => out.copy_from_slice(bytemuck::bytes_of(&T::from_number(number).store())));
+}
+
+/// Reads one element; `bytes` is exactly that element's bytes, of any alignment. A u64 over `i64::MAX` is a float.
+pub fn load_scalar(bytes: &[u8], dtype: DType) -> Scalar {
+    let number = with_type!(dtype, T => T::load(bytemuck::pod_read_unaligned(bytes)).to_number());
+    match number {
+        _ if dtype == DType::Bool => Scalar::Bool(number.to_bits() != 0),
+        Number::Int(value) => Scalar::Int(value),
+        Number::Unsigned(value) => i64::try_from(value).map_or(Scalar::Float(value as f64), Scalar::Int),
+        Number::Real(value) => Scalar::Float(value),
+        Number::Complex(value) => Scalar::Complex(value),
+    }
+}

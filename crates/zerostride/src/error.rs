@@ -1,0 +1,171 @@
+//! Owns the crate's error: everything that can stop an evaluation, with the data that a diagnosis needs.
+
+use std::fmt;
+
+use zerostride_ops::{DType, OpError};
+use zerostride_shape::{Diagnostic, ErrorClass, Shape, ShapeError};
+
+/// What `zerostride` functions return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why something could not be computed. `Display` is PyTorch's line where PyTorch has one.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Shapes that do not go together, or a view that does not exist.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// Dtypes that do not go together, or an operation that refuses one.
+    #[error(transparent)]
+    Op(#[from] OpError),
+    /// A file that could not be read or written.
+    #[cfg(feature = "io")]
+    #[error(transparent)]
+    Io(#[from] std::sync::Arc<crate::io::FileError>),
+    /// An integer was divided by zero. What an in-place operation had written before stays written.
+    #[error("ZeroDivisionError")]
+    ZeroDivision,
+    /// An integer tensor was raised to a negative number.
+    #[error("Integers to negative integer powers are not allowed.")]
+    NegativePower,
+    /// A tensor is written to whose elements share memory.
+    #[error(
+        "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation."
+    )]
+    WriteToExpanded,
+    /// A tensor is written to while it is read at other places.
+    #[error(
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() the tensor before performing the operation."
+    )]
+    PartialOverlap,
+    /// An operand was written to in place between its capture in an expression and the evaluation.
+    #[error(
+        "an operand of shape {shape} was modified in place after the expression captured it (it is at version {found}; the expression expects version {captured}). Evaluate before writing, or clone() the tensor first."
+    )]
+    Modified {
+        /// The operand's shape.
+        shape: Shape,
+        /// Writes the expression has seen.
+        captured: u64,
+        /// Writes there were.
+        found: u64,
+    },
+    /// A tensor is in use, and waiting for it could wait forever.
+    #[error(
+        "a tensor is being written by another thread, and this thread must not wait for it because it runs inside another evaluation's parallel section; keep concurrent reads and writes of one tensor out of nested parallel tasks"
+    )]
+    Busy,
+    /// The system has no memory left.
+    #[error("cannot allocate {bytes} bytes for a tensor of shape {shape}")]
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: usize,
+        /// The tensor's shape.
+        shape: Shape,
+    },
+    /// An argument that the operation does not accept.
+    #[error("{message}")]
+    Argument {
+        /// PyTorch's class of exception.
+        class: ErrorClass,
+        /// What was wrong, in PyTorch's words where it has some.
+        message: String,
+    },
+    /// Data of another length than the shape asks for.
+    #[error("shape '{shape}' is invalid for input of size {len}")]
+    Length {
+        /// The shape asked for.
+        shape: Shape,
+        /// Elements given.
+        len: usize,
+    },
+    /// Elements were asked for as another type than the tensor's.
+    #[error("expected a tensor of dtype {expected} but got {found}; convert it with to_dtype() first")]
+    WrongType {
+        /// The dtype of the Rust type asked for.
+        expected: DType,
+        /// The tensor's dtype.
+        found: DType,
+    },
+    /// An expression of more levels than can be evaluated.
+    #[error("the expression nests more than {limit} operations deep; eval() a part of it first")]
+    TooDeep {
+        /// The limit.
+        limit: usize,
+    },
+    /// Any of the above, met while an expression was evaluated.
+    #[error("{source}")]
+    In {
+        /// The sub-expression that failed.
+        expression: String,
+        /// What went wrong there.
+        source: Box<Error>,
+    },
+}
+
+impl Error {
+    /// An argument error of PyTorch's `RuntimeError` class.
+    pub(crate) fn runtime(message: impl fmt::Display) -> Error {
+        Error::Argument { class: ErrorClass::Runtime, message: message.to_string() }
+    }
+
+    /// The error itself, without the expression it came from.
+    pub fn root(&self) -> &Error {
+        match self {
+            Error::In { source, .. } => source.root(),
+            other => other,
+        }
+    }
+
+    /// The sub-expression that failed, where the error came out of an evaluation.
+    pub fn expression(&self) -> Option<&str> {
+        match self {
+            Error::In { expression, .. } => Some(expression),
+            _ => None,
+        }
+    }
+
+    /// The shapes and the failing dimension, where shapes were the matter.
+    ///
+    /// ```
+    /// use zerostride::Tensor;
+    /// let a = Tensor::ones(&[5, 2, 4, 1])?;
+    /// let b = Tensor::ones(&[3, 1, 1])?;
+    /// let error = a.add(&b).unwrap_err();
+    /// assert_eq!(error.diagnostic().unwrap().dim, Some(1));
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn diagnostic(&self) -> Option<Diagnostic> {
+        match self.root() {
+            Error::Shape(error) => Some(error.diagnostic()),
+            _ => None,
+        }
+    }
+
+    /// The class of the exception that PyTorch raises.
+    pub fn class(&self) -> ErrorClass {
+        match self.root() {
+            Error::Shape(error) => error.class(),
+            Error::Op(error) => error.class(),
+            Error::Argument { class, .. } => *class,
+            Error::WrongType { .. } => ErrorClass::Type,
+            _ => ErrorClass::Runtime,
+        }
+    }
+
+    /// Notes the expression an error came from, once.
+    pub(crate) fn within(self, expression: impl FnOnce() -> String) -> Error {
+        match self {
+            Error::In { .. } => self,
+            source => Error::In { expression: expression(), source: Box::new(source) },
+        }
+    }
+}
+
+impl From<zerostride_kernels::Fault> for Error {
+    fn from(fault: zerostride_kernels::Fault) -> Self {
+        match fault {
+            zerostride_kernels::Fault::ZeroDivision => Error::ZeroDivision,
+        }
+    }
+}

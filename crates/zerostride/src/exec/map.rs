@@ -1,0 +1,74 @@
+//! Owns element-wise steps: the loop over tiles, divided among threads. It does not know kernels or memory.
+
+use std::ops::Range;
+
+use zerostride_ops::DType;
+use zerostride_shape::{Shape, Strides};
+
+use super::access::{Input, Output};
+use super::program::{Compiled, TILE};
+use super::{GRAIN, in_pool, join};
+use crate::Result;
+use crate::plan::{Program, Source};
+use crate::tensor::Block;
+
+/// Where a load of the program comes from.
+enum Operand<'a> {
+    Memory(Input<'a>),
+    /// The very elements that the step overwrites.
+    Output,
+}
+
+/// Runs a program for each element of `shape`.
+pub(super) fn run<'a>(
+    shape: &Shape,
+    program: &Program,
+    read: impl Fn(Source) -> Block<'a>,
+    (block, strides, offset): (Block<'a>, &Strides, isize),
+    dtype: DType,
+) -> Result<()> {
+    if shape.numel() == 0 {
+        return Ok(());
+    }
+    let out = Output::new(block, dtype.item_size(), shape, strides, offset);
+    let operand = |load: &crate::plan::Load| {
+        let block = read(load.source);
+        if load.dtype.item_size() == dtype.item_size() && out.is_same(&block, &load.strides, load.offset) {
+            return Operand::Output;
+        }
+        let grids = (shape, &Shape::scalar());
+        let input = Input::new(block, load.dtype.item_size(), grids, (&load.strides, load.offset), &out);
+        Operand::Memory(input.expect("what a step overwrites at other places has been copied first"))
+    };
+    let operands: Vec<Operand<'_>> = program.loads.iter().map(operand).collect();
+    let compiled = Compiled::new(program);
+    if shape.numel() < GRAIN {
+        part(&compiled, &operands, out)
+    } else {
+        in_pool(|| divide(&compiled, &operands, out))
+    }
+}
+
+fn divide(compiled: &Compiled<'_>, operands: &[Operand<'_>], out: Output<'_>) -> Result<()> {
+    let Range { start, end } = out.columns();
+    if end - start < 2 * GRAIN {
+        return part(compiled, operands, out);
+    }
+    let (left, right) = out.split(start + (end - start) / 2);
+    let (left, right) = join(|| divide(compiled, operands, left), || divide(compiled, operands, right));
+    left.and(right)
+}
+
+fn part(compiled: &Compiled<'_>, operands: &[Operand<'_>], mut out: Output<'_>) -> Result<()> {
+    let Range { start, end } = out.columns();
+    let mut machine = compiled.machine(TILE.min(end - start));
+    for first in (start..end).step_by(TILE) {
+        let columns = first..end.min(first + TILE);
+        let tile = machine.run(columns.len(), |load, tile| match &operands[load] {
+            Operand::Memory(input) => input.load(columns.clone(), 0..1, tile),
+            Operand::Output => out.load(columns.clone(), tile),
+        })?;
+        out.store(columns, tile);
+    }
+    Ok(())
+}

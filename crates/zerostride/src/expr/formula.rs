@@ -1,0 +1,302 @@
+//! Owns the operations that are formulas over other rows of the table: one body each, in PyTorch's order of operations.
+//! It does not know how they run; fused, they take one pass like any other expression.
+//!
+//! Formulas on f16 and bf16 run in f32 and are rounded once, at the end.
+
+use zerostride_ops::{Category, DType, Inferred, Op, Scalar, Typed};
+use zerostride_shape::{ErrorClass, Shape, sum_to_size_dims};
+
+use super::methods::{Dims, keepdim};
+use super::{Expr, Kind, Meta};
+use crate::{Error, Result};
+
+impl Expr {
+    /// A node that stands for a call which cannot work.
+    pub(super) fn failed(&self, name: &str, error: Error) -> Expr {
+        let text = format!("{name}({self})");
+        Expr::build(Kind::Failed { text }, Err(error))
+    }
+}
+
+fn infer(op: Op, operands: &[&Expr]) -> Result<Inferred> {
+    let typed: Vec<Typed> =
+        operands.iter().map(|operand| Ok(operand.meta()?.typed)).collect::<Result<_>>()?;
+    Ok(op.infer(&typed)?)
+}
+
+/// A formula over operands that meet in the dtype `op` computes in: checked by the table, computed in its opmath,
+/// returned in its result dtype.
+fn formula<const N: usize>(
+    op: Op,
+    operands: [&Expr; N],
+    body: impl FnOnce([Expr; N]) -> Result<Expr>,
+) -> Expr {
+    let attempt = || {
+        let inferred = infer(op, &operands)?;
+        let met = operands.map(|operand| operand.to_dtype(inferred.compute.opmath()));
+        Ok(body(met)?.to_dtype(inferred.result))
+    };
+    attempt().unwrap_or_else(|error| operands[0].failed(op.name(), error))
+}
+
+/// `a ± alpha * b`.
+pub(super) fn add_scaled(op: Op, a: &Expr, b: &Expr, alpha: Scalar) -> Expr {
+    if alpha == Scalar::Int(1) {
+        return Expr::map(op, [a.clone(), b.clone()]);
+    }
+    let attempt = || {
+        let Inferred { compute, .. } = infer(op, &[a, b])?;
+        check_alpha(compute, alpha)?;
+        Ok(formula(op, [a, b], |[a, b]| {
+            let scaled = Expr::map(Op::Mul, [Expr::from(alpha).to_dtype(compute.opmath()), b]);
+            Ok(Expr::map(op, [a, scaled]))
+        }))
+    };
+    attempt().unwrap_or_else(|error| a.failed(op.name(), error))
+}
+
+fn check_alpha(compute: DType, alpha: Scalar) -> Result<()> {
+    let category = compute.category();
+    if matches!(alpha, Scalar::Bool(_)) && category != Category::Bool {
+        return Err(Error::runtime("Boolean alpha only supported for Boolean results."));
+    }
+    match alpha.category() {
+        Category::Float if category < Category::Float => Err(Error::runtime(
+            "For integral input tensors, argument alpha must not be a floating point number.",
+        )),
+        Category::Complex if category < Category::Complex => {
+            Err(Error::runtime("For non-complex input tensors, argument alpha must not be a complex number."))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `input + value * a * b` and `input + value * a / b`, from the left.
+pub(super) fn add_products(op: Op, input: &Expr, a: &Expr, b: &Expr, value: Scalar) -> Expr {
+    formula(op, [input, a, b], |[input, a, b]| {
+        let scaled = match value {
+            Scalar::Int(1) => a,
+            value => {
+                let value = Expr::from(value).to_dtype(input.dtype()?);
+                value * a
+            }
+        };
+        Ok(input + if op == Op::Addcmul { scaled * b } else { scaled / b })
+    })
+}
+
+pub(super) fn clamp(input: &Expr, min: Option<&Expr>, max: Option<&Expr>) -> Expr {
+    match (min, max) {
+        (None, None) => input
+            .failed("clamp", Error::runtime("torch.clamp: At least one of 'min' or 'max' must not be None")),
+        (Some(min), None) => formula(Op::Clamp, [input, min], |[input, min]| Ok(input.maximum(min))),
+        (None, Some(max)) => formula(Op::Clamp, [input, max], |[input, max]| Ok(input.minimum(max))),
+        (Some(min), Some(max)) => {
+            formula(Op::Clamp, [input, min, max], |[input, min, max]| Ok(input.maximum(min).minimum(max)))
+        }
+    }
+}
+
+pub(super) fn float_power(base: &Expr, exponent: &Expr) -> Expr {
+    formula(Op::FloatPower, [base, exponent], |[base, exponent]| Ok(base.pow(exponent)))
+}
+
+pub(super) fn isclose(a: &Expr, b: &Expr, rtol: f64, atol: f64, equal_nan: bool) -> Expr {
+    let attempt = || {
+        let Inferred { compute, .. } = infer(Op::Isclose, &[a, b])?;
+        for (name, tolerance) in [("rtol", rtol), ("atol", atol)] {
+            if tolerance < 0.0 || tolerance.is_nan() {
+                return Err(Error::runtime(format_args!(
+                    "{name} must be greater than or equal to zero, but got {tolerance}"
+                )));
+            }
+        }
+        let close = a.eq(b);
+        let close = if equal_nan { close | (a.ne(a) & b.ne(b)) } else { close };
+        if rtol == 0.0 && atol == 0.0 {
+            return Ok(close);
+        }
+        let float = if compute.category() <= Category::Int { DType::DEFAULT_FLOAT } else { compute };
+        let (a, b) = (a.to_dtype(float), b.to_dtype(float));
+        let allowed = (rtol * &b).abs() + atol;
+        let actual = (a - b).abs();
+        Ok(close | (actual.isfinite() & actual.le(allowed)))
+    };
+    attempt().unwrap_or_else(|error| a.failed("isclose", error))
+}
+
+pub(super) fn ldexp(input: &Expr, exponent: &Expr) -> Expr {
+    match infer(Op::Ldexp, &[input, exponent]) {
+        Ok(_) => input * Expr::from(2.0).pow(exponent),
+        Err(error) => input.failed("ldexp", error),
+    }
+}
+
+pub(super) fn logit_clamped(input: &Expr, eps: f64) -> Expr {
+    formula(Op::Logit, [input], |[input]| Ok(input.clamp(Some(eps.into()), Some((1.0 - eps).into())).logit()))
+}
+
+/// Numbers enter as the dtype of the input: a fraction is cut off for integers.
+pub(super) fn masked_fill(input: &Expr, mask: &Expr, value: &Expr) -> Expr {
+    let attempt = || {
+        let Inferred { compute, .. } = infer(Op::MaskedFill, &[input, mask, value])?;
+        let value_meta = value.meta()?;
+        if value_meta.shape.ndim() > 0 {
+            return Err(Error::runtime(format_args!(
+                "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {} dimension(s).",
+                value_meta.shape.ndim()
+            )));
+        }
+        if value_meta.dtype().category() == Category::Complex && compute.category() < Category::Complex {
+            return Err(Error::runtime("value cannot be converted to type double without overflow"));
+        }
+        Ok(Expr::map(Op::Where, [mask.clone(), value.to_dtype(compute), input.clone()]))
+    };
+    attempt().unwrap_or_else(|error| input.failed("masked_fill", error))
+}
+
+pub(super) fn nan_to_num(input: &Expr, nan: f64, posinf: Option<f64>, neginf: Option<f64>) -> Expr {
+    let largest = input.dtype().map_or(f64::MAX, |dtype| dtype.to_real().largest());
+    let numbers = [nan, posinf.unwrap_or(largest), neginf.unwrap_or(-largest)];
+    // The numbers take the input's dtype, whatever it is: integers have none of what they would replace.
+    let typed = |number: f64| match input.dtype() {
+        Ok(dtype) => Expr::from(number).to_dtype(dtype),
+        Err(_) => Expr::from(number),
+    };
+    let [nan, posinf, neginf] = numbers.map(typed);
+    Expr::map(Op::NanToNum, [input.clone(), nan, posinf, neginf])
+}
+
+/// Elements that each result of a reduction combines.
+fn reduced_count(meta: &Meta, dims: &Dims) -> Result<usize> {
+    Ok(dims.resolve(meta.shape.ndim())?.iter().map(|&dim| meta.shape[dim]).product())
+}
+
+pub(super) fn mean(input: &Expr, dims: &Dims) -> Expr {
+    formula(Op::Mean, [input], |[input]| {
+        let count = reduced_count(input.meta()?, dims)?;
+        Ok(input.sum(dims.clone()) / count as f64)
+    })
+}
+
+pub(super) fn std(input: &Expr, dims: &Dims, correction: f64) -> Expr {
+    formula(Op::Std, [input], |[input]| Ok(input.var_corrected(dims.clone(), correction).sqrt()))
+}
+
+/// The largest elements along `dims`, for the exponentials' sake: 0 where they are infinite.
+fn shift(input: &Expr, dims: &Dims) -> Result<Expr> {
+    let real = if input.dtype()?.category() == Category::Complex { input.real() } else { input.clone() };
+    let largest = real.amax(keepdim(dims.clone()));
+    let infinite = largest.abs().eq(f64::INFINITY);
+    Ok(largest.masked_fill(infinite, 0.0))
+}
+
+pub(super) fn logsumexp(input: &Expr, dims: &Dims) -> Expr {
+    formula(Op::Logsumexp, [input], |[input]| {
+        let reduced = dims.resolve(input.meta()?.shape.ndim())?;
+        if input.shape()?.contains(&0) {
+            return Ok(input.exp().sum(dims.clone()).log());
+        }
+        let shift = shift(&input, dims)?;
+        let dropped: Vec<isize> = reduced.iter().map(|&dim| dim as isize).collect();
+        let added = if dims.keepdim { shift.clone() } else { shift.squeeze_dims(&dropped) };
+        Ok((input - shift).exp().sum(dims.clone()).log() + added)
+    })
+}
+
+pub(super) fn softmax(input: &Expr, dim: isize) -> Expr {
+    formula(Op::Softmax, [input], |[input]| {
+        if input.shape()?.contains(&0) {
+            return Ok(input);
+        }
+        let exponentials = (&input - input.amax(keepdim(dim))).exp();
+        Ok(&exponentials / exponentials.sum(keepdim(dim)))
+    })
+}
+
+pub(super) fn log_softmax(input: &Expr, dim: isize) -> Expr {
+    formula(Op::LogSoftmax, [input], |[input]| {
+        if input.shape()?.contains(&0) {
+            return Ok(input);
+        }
+        let shifted = &input - input.amax(keepdim(dim));
+        Ok(&shifted - shifted.exp().sum(keepdim(dim)).log())
+    })
+}
+
+/// Squares and powers of f32 are summed in f64: no overflow on the way to a norm that fits.
+pub(super) fn norm(input: &Expr, p: f64, dims: &Dims) -> Expr {
+    let attempt = || {
+        let Inferred { result, .. } = infer(Op::Norm, &[input])?;
+        let meta = input.meta()?;
+        if (p.is_infinite() || p < 0.0) && meta.shape.numel() == 0 {
+            refuse_empty_norm(p, &meta.shape, dims)?;
+        }
+        let magnitude = input.abs();
+        let dims = dims.clone();
+        let norm = match p {
+            0.0 => input.ne(0).to_dtype(result.opmath()).sum(dims),
+            f64::INFINITY => magnitude.amax(dims),
+            f64::NEG_INFINITY => magnitude.amin(dims),
+            1.0 => magnitude.to_dtype(result.opmath()).sum(dims),
+            2.0 => magnitude.to_dtype(DType::F64).square().sum(dims).sqrt(),
+            p => magnitude.to_dtype(DType::F64).pow(p).sum(dims).pow(1.0 / p),
+        };
+        Ok(norm.to_dtype(result))
+    };
+    attempt().unwrap_or_else(|error| input.failed("norm", error))
+}
+
+fn refuse_empty_norm(p: f64, shape: &Shape, dims: &Dims) -> Result<()> {
+    let p = if p.is_infinite() {
+        if p > 0.0 { "inf".to_owned() } else { "-inf".to_owned() }
+    } else {
+        p.to_string()
+    };
+    if dims.is_all() {
+        return Err(Error::runtime(format_args!(
+            "linalg.vector_norm cannot compute the {p} norm on an empty tensor because the operation does not have an identity"
+        )));
+    }
+    match dims.resolve(shape.ndim())?.iter().find(|&&dim| shape[dim] == 0) {
+        Some(dim) => Err(Error::runtime(format_args!(
+            "linalg.vector_norm cannot compute the {p} norm on the dimension {dim}because this dimension is empty and the operation does not have an identity"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// An extreme of nothing does not exist.
+pub(super) fn refuse_empty_search(op: Op, shape: &Shape, dims: &Dims, reduced: &[usize]) -> Result<()> {
+    let name = op.name();
+    let refuse = |class, message| Err(Error::Argument { class, message });
+    if dims.is_all() && shape.numel() == 0 {
+        let unspecified = format!("{name}(): Expected reduction dim to be specified for input.numel() == 0.");
+        return match op {
+            Op::Argmax | Op::Argmin => refuse(ErrorClass::Index, unspecified),
+            _ => refuse(
+                ErrorClass::Runtime,
+                unspecified + " Specify the reduction dim with the 'dim' argument.",
+            ),
+        };
+    }
+    match reduced.iter().find(|&&dim| shape[dim] == 0) {
+        Some(dim) => refuse(
+            ErrorClass::Index,
+            format!("{name}(): Expected reduction dim {dim} to have non-zero size."),
+        ),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn sum_to_size(input: &Expr, target: &[usize]) -> Expr {
+    let attempt = || {
+        let meta = input.meta()?;
+        let dims: Vec<isize> =
+            sum_to_size_dims(&meta.shape, target)?.into_iter().map(|dim| dim as isize).collect();
+        let summed = if dims.is_empty() { input.clone() } else { input.sum(keepdim(&dims[..])) };
+        let sizes: Vec<isize> = target.iter().map(|&size| size as isize).collect();
+        Ok(summed.reshape(&sizes))
+    };
+    attempt().unwrap_or_else(|error| input.failed("sum_to_size", error))
+}

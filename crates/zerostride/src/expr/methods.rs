@@ -1,0 +1,293 @@
+//! Owns the methods of `Expr` and the argument that reductions take. Element-wise ones are read from the op table.
+
+use smallvec::SmallVec;
+use zerostride_ops::{Op, Scalar, for_each_op};
+use zerostride_shape::reduced_dims;
+
+use super::{Expr, View, formula};
+use crate::Result;
+
+/// The dimensions of a reduction, and whether they stay with size 1.
+///
+/// Made from one dimension (`-1`), an array (`[0, 2]`), or `..` for all; [`keepdim`] wraps any of them.
+///
+/// ```
+/// use zerostride::{keepdim, tensor};
+/// let x = tensor![[1, 2], [3, 4]];
+/// assert_eq!(x.sum(-1)?.shape(), [2]);
+/// assert_eq!(x.sum([0, 1])?.to_vec::<i64>()?, [10]);
+/// assert_eq!(x.sum(keepdim(0))?.shape(), [1, 2]);
+/// assert_eq!(x.sum(..)?.ndim(), 0);
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dims {
+    /// `None` is all of them, as is an empty list.
+    dims: Option<SmallVec<[isize; 4]>>,
+    pub(crate) keepdim: bool,
+}
+
+/// Reduced dimensions stay, with size 1.
+pub fn keepdim(dims: impl Into<Dims>) -> Dims {
+    Dims { keepdim: true, ..dims.into() }
+}
+
+impl Dims {
+    /// Whether every dimension is meant.
+    pub(crate) fn is_all(&self) -> bool {
+        self.dims.as_ref().is_none_or(|dims| dims.is_empty())
+    }
+
+    /// The dimensions of a tensor of that rank, in rising order.
+    pub(crate) fn resolve(&self, ndim: usize) -> Result<SmallVec<[usize; 4]>> {
+        if self.is_all() {
+            return Ok((0..ndim).collect());
+        }
+        Ok(reduced_dims(self.dims.as_deref().unwrap_or_default(), ndim)?.into())
+    }
+}
+
+impl From<std::ops::RangeFull> for Dims {
+    fn from(_: std::ops::RangeFull) -> Dims {
+        Dims::default()
+    }
+}
+
+macro_rules! dims_from {
+    ($($int:ty)*) => {
+        $(impl From<$int> for Dims {
+            fn from(dim: $int) -> Dims {
+                Dims::from([dim])
+            }
+        }
+
+        impl<const N: usize> From<[$int; N]> for Dims {
+            fn from(dims: [$int; N]) -> Dims {
+                Dims::from(&dims[..])
+            }
+        }
+
+        impl From<&[$int]> for Dims {
+            fn from(dims: &[$int]) -> Dims {
+                Dims { dims: Some(dims.iter().map(|&dim| dim as isize).collect()), keepdim: false }
+            }
+        })*
+    };
+}
+
+dims_from!(i32 isize);
+
+/// The methods that the table's sections make.
+macro_rules! define_methods {
+    (
+        unary { $($(#[$udoc:meta])* $uv:ident $un:ident $ui:tt [$($ua:ident)*] $us:tt $ud:ident $ur:ident $uk:literal $($uarg:literal)?;)* }
+        binary { $($(#[$bdoc:meta])* $bv:ident $bn:ident $bi:tt [$($ba:ident)*] $bs:tt $bd:ident $br:ident $bk:literal $($barg:literal)? $([$law:ident])?;)* }
+        nary { $($nary:tt)* }
+        reduce { $($(#[$rdoc:meta])* $rv:ident $rn:ident $rd:ident $rr:ident $rk:literal $rarg:literal;)* }
+        formula { $($formula:tt)* }
+    ) => {
+        /// Element-wise operations of one and two operands, and reductions.
+        impl Expr {
+            $($(#[$udoc])*
+            pub fn $un(&self) -> Expr {
+                Expr::map(Op::$uv, [self.clone()])
+            }
+            )*
+            $($(#[$bdoc])*
+            pub fn $bn(&self, other: impl Into<Expr>) -> Expr {
+                Expr::map(Op::$bv, [self.clone(), other.into()])
+            }
+            )*
+            $($(#[$rdoc])*
+            pub fn $rn(&self, dims: impl Into<Dims>) -> Expr {
+                Expr::reduce(Op::$rv, self.clone(), &dims.into(), 1.0)
+            }
+            )*
+        }
+    };
+}
+
+for_each_op!(define_methods);
+
+/// Operations with further arguments, and formulas.
+impl Expr {
+    /// `self + alpha * other`.
+    pub fn add_scaled(&self, other: impl Into<Expr>, alpha: impl Into<Scalar>) -> Expr {
+        formula::add_scaled(Op::Add, self, &other.into(), alpha.into())
+    }
+
+    /// `self - alpha * other`.
+    pub fn sub_scaled(&self, other: impl Into<Expr>, alpha: impl Into<Scalar>) -> Expr {
+        formula::add_scaled(Op::Sub, self, &other.into(), alpha.into())
+    }
+
+    /// Rounded to a number of decimals, halves to even.
+    pub fn round_decimals(&self, decimals: i64) -> Expr {
+        Expr::map(Op::RoundDecimals, [self.clone(), decimals.into()])
+    }
+
+    /// `logit` of the value clamped to [eps, 1 - eps].
+    pub fn logit_clamped(&self, eps: f64) -> Expr {
+        formula::logit_clamped(self, eps)
+    }
+
+    /// `self + weight * (end - self)`, exact at both ends.
+    pub fn lerp(&self, end: impl Into<Expr>, weight: impl Into<Expr>) -> Expr {
+        Expr::map(Op::Lerp, [self.clone(), end.into(), weight.into()])
+    }
+
+    /// `self` where the bool `condition` holds, else `other`; `torch.where(condition, self, other)`.
+    pub fn where_(&self, condition: impl Into<Expr>, other: impl Into<Expr>) -> Expr {
+        Expr::map(Op::Where, [condition.into(), self.clone(), other.into()])
+    }
+
+    /// NaN and infinities replaced; `None` is the dtype's extreme.
+    pub fn nan_to_num(&self, nan: f64, posinf: Option<f64>, neginf: Option<f64>) -> Expr {
+        formula::nan_to_num(self, nan, posinf, neginf)
+    }
+
+    /// `log(1 + exp(beta x)) / beta`, x itself where `beta x` is over `threshold`.
+    pub fn softplus(&self, beta: f64, threshold: f64) -> Expr {
+        Expr::map(Op::Softplus, [self.clone(), beta.into(), threshold.into()])
+    }
+
+    /// Held between two bounds, either of which may be missing, a number or a tensor.
+    pub fn clamp(&self, min: Option<Expr>, max: Option<Expr>) -> Expr {
+        formula::clamp(self, min.as_ref(), max.as_ref())
+    }
+
+    /// `self + value * a * b`.
+    pub fn addcmul(&self, a: impl Into<Expr>, b: impl Into<Expr>, value: impl Into<Scalar>) -> Expr {
+        formula::add_products(Op::Addcmul, self, &a.into(), &b.into(), value.into())
+    }
+
+    /// `self + value * a / b`.
+    pub fn addcdiv(&self, a: impl Into<Expr>, b: impl Into<Expr>, value: impl Into<Scalar>) -> Expr {
+        formula::add_products(Op::Addcdiv, self, &a.into(), &b.into(), value.into())
+    }
+
+    /// `self` to a power, carried out in f64 or c128.
+    pub fn float_power(&self, exponent: impl Into<Expr>) -> Expr {
+        formula::float_power(self, &exponent.into())
+    }
+
+    /// Whether `|self - other| <= atol + rtol * |other|`.
+    pub fn isclose(&self, other: impl Into<Expr>, rtol: f64, atol: f64, equal_nan: bool) -> Expr {
+        formula::isclose(self, &other.into(), rtol, atol, equal_nan)
+    }
+
+    /// `self * 2^other`.
+    pub fn ldexp(&self, other: impl Into<Expr>) -> Expr {
+        formula::ldexp(self, &other.into())
+    }
+
+    /// `self` with `value` where the bool `mask` holds.
+    pub fn masked_fill(&self, mask: impl Into<Expr>, value: impl Into<Expr>) -> Expr {
+        formula::masked_fill(self, &mask.into(), &value.into())
+    }
+
+    /// The arithmetic mean.
+    pub fn mean(&self, dims: impl Into<Dims>) -> Expr {
+        formula::mean(self, &dims.into())
+    }
+
+    /// The variance with `n - correction` degrees of freedom; [`Expr::var`] takes 1.
+    pub fn var_corrected(&self, dims: impl Into<Dims>, correction: f64) -> Expr {
+        Expr::reduce(Op::Var, self.clone(), &dims.into(), correction)
+    }
+
+    /// The standard deviation, with `n - 1` degrees of freedom.
+    pub fn std(&self, dims: impl Into<Dims>) -> Expr {
+        formula::std(self, &dims.into(), 1.0)
+    }
+
+    /// The standard deviation, with `n - correction` degrees of freedom.
+    pub fn std_corrected(&self, dims: impl Into<Dims>, correction: f64) -> Expr {
+        formula::std(self, &dims.into(), correction)
+    }
+
+    /// `log(sum(exp(self)))` without overflow.
+    pub fn logsumexp(&self, dims: impl Into<Dims>) -> Expr {
+        formula::logsumexp(self, &dims.into())
+    }
+
+    /// `exp(self) / sum(exp(self))` along a dimension, without overflow.
+    pub fn softmax(&self, dim: isize) -> Expr {
+        formula::softmax(self, dim)
+    }
+
+    /// The logarithm of `softmax`, without its cancellation.
+    pub fn log_softmax(&self, dim: isize) -> Expr {
+        formula::log_softmax(self, dim)
+    }
+
+    /// The vector norm of order `p`.
+    pub fn norm(&self, p: f64, dims: impl Into<Dims>) -> Expr {
+        formula::norm(self, p, &dims.into())
+    }
+
+    /// Sums what a broadcast from `shape` has stretched: the transpose of `expand`.
+    ///
+    /// ```
+    /// use zerostride::{Expr, Tensor};
+    /// let gradient = Expr::from(&Tensor::ones(&[4, 3])?);
+    /// assert_eq!(gradient.sum_to_size(&[1, 3]).eval()?.to_vec::<f32>()?, [4.0, 4.0, 4.0]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn sum_to_size(&self, shape: &[usize]) -> Expr {
+        formula::sum_to_size(self, shape)
+    }
+}
+
+/// Views: each is data, applied to the layouts of whatever the value will be computed from.
+macro_rules! views {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) => $view:expr;)*) => {
+        /// Views, as those of `Tensor`, of values that do not exist yet.
+        impl Expr {
+            $($(#[$doc])*
+            pub fn $name(&self, $($arg: $type),*) -> Expr {
+                self.view($view)
+            }
+            )*
+        }
+    };
+}
+
+views! {
+    /// Stretches dimensions of size 1, and adds dimensions in front; -1 keeps a size.
+    fn expand(sizes: &[isize]) => View::Expand(sizes.into());
+    /// `expand` to a shape without -1.
+    fn broadcast_to(shape: &[usize]) => View::BroadcastTo(shape.into());
+    /// Adds a dimension of size 1.
+    fn unsqueeze(dim: isize) => View::Unsqueeze(dim);
+    /// Drops all dimensions of size 1.
+    fn squeeze() => View::Squeeze;
+    /// Drops those of the dimensions whose size is 1.
+    fn squeeze_dims(dims: &[isize]) => View::SqueezeDims(dims.into());
+    /// Reorders the dimensions.
+    fn permute(dims: &[isize]) => View::Permute(dims.into());
+    /// Swaps two dimensions.
+    fn transpose(dim0: isize, dim1: isize) => View::Transpose(dim0, dim1);
+    /// Swaps the dimensions of a matrix; fewer dimensions stay.
+    fn t() => View::T;
+    /// Swaps the last two dimensions: PyTorch's `mT`.
+    fn matrix_transpose() => View::MatrixTranspose;
+    /// Moves dimensions to other places.
+    fn movedim(source: &[isize], destination: &[isize]) => View::Movedim(source.into(), destination.into());
+    /// The same elements in the same order under other sizes; -1 is inferred.
+    fn reshape(sizes: &[isize]) => View::Reshape(sizes.into());
+    /// Several dimensions as one.
+    fn flatten(start: isize, end: isize) => View::Flatten(start, end);
+    /// The part of a dimension that starts at `start`.
+    fn narrow(dim: isize, start: isize, length: isize) => View::Narrow { dim, start, length };
+    /// One index of a dimension, which goes away.
+    fn select(dim: isize, index: isize) => View::Select { dim, index };
+    /// Python's slice of a dimension; steps may be negative.
+    fn slice(dim: isize, start: Option<isize>, stop: Option<isize>, step: isize) => View::Slice { dim, start, stop, step };
+    /// Reverses dimensions.
+    fn flip(dims: &[isize]) => View::Flip(dims.into());
+    /// The diagonal of two dimensions, as the last dimension.
+    fn diagonal(offset: isize, dim1: isize, dim2: isize) => View::Diagonal { offset, dim1, dim2 };
+    /// All windows of a size along a dimension, as the last dimension.
+    fn unfold(dim: isize, size: isize, step: isize) => View::Unfold { dim, size, step };
+}

@@ -1,0 +1,417 @@
+//! Owns `Expr`: a computation written down but not yet run, a graph whose nodes know their shape and dtype, or why
+//! they have none. It does not know in which order or passes it will run (`plan`).
+
+mod call;
+mod formula;
+mod methods;
+mod operators;
+mod text;
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use zerostride_ops::{Bucket, DType, Op, Scalar, Typed};
+use zerostride_shape::{Layout, Shape, ShapeError, broadcast_shape};
+
+pub use call::{Argument, Arguments, call};
+pub use methods::{Dims, keepdim};
+
+use crate::plan::Plan;
+use crate::{Error, Result, Tensor, exec};
+
+/// Levels of operations that one expression may have: evaluation recurses over them.
+const MAX_DEPTH: usize = 1000;
+
+/// A computation over tensors and numbers that has not run yet.
+///
+/// Operators and methods build expressions and never fail; [`Expr::eval`] runs the whole expression in as few passes
+/// as its reductions allow, or reports the first error with the sub-expression it came from. Operands are read when the
+/// expression is evaluated: if one has been written to in place since, that is an error.
+///
+/// ```
+/// use zerostride::{tensor, Expr};
+///
+/// let x = tensor![[1.0, 2.0], [3.0, 4.0]];
+/// let mean = tensor![2.0, 3.0];
+/// let y: Expr = ((&x - &mean) * 0.5).exp();
+/// assert_eq!(y.shape()?, [2, 2]);
+/// let distances = (x.unsqueeze(1)? - x.unsqueeze(0)?).square().sum(-1);   // holds no (2, 2, 2) array
+/// assert_eq!(distances.eval()?.to_vec::<f32>()?, [0.0, 8.0, 8.0, 0.0]);
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Expr(Arc<Node>);
+
+pub(crate) struct Node {
+    pub(crate) kind: Kind,
+    pub(crate) meta: Result<Meta>,
+    depth: usize,
+}
+
+/// What is known of a node's value before it is computed.
+#[derive(Clone, Debug)]
+pub(crate) struct Meta {
+    pub(crate) shape: Shape,
+    pub(crate) typed: Typed,
+}
+
+impl Meta {
+    pub(crate) fn dtype(&self) -> DType {
+        self.typed.dtype
+    }
+
+    fn new(shape: Shape, dtype: DType) -> Meta {
+        let bucket = if shape.ndim() == 0 { Bucket::ZeroDim } else { Bucket::Dimensioned };
+        Meta { shape, typed: Typed { dtype, bucket } }
+    }
+}
+
+/// The operands of a node.
+pub(crate) type Operands = SmallVec<[Expr; 3]>;
+
+/// What a node computes. Dtypes are settled here: operands of `Map` are converted to `compute`.
+pub(crate) enum Kind {
+    /// A tensor, and how often it had been written to when it was captured.
+    Leaf { tensor: Tensor, version: u64 },
+    /// A bare number.
+    Number(Scalar),
+    /// An element-wise operation of the table.
+    Map { op: Op, operands: Operands, compute: DType },
+    /// Another dtype for the same values.
+    Cast { operand: Expr },
+    /// A reduction of the table over dimensions, in rising order; reduced dimensions keep size 1 under `keepdim`.
+    Reduce {
+        op: Op,
+        operand: Expr,
+        dims: SmallVec<[usize; 4]>,
+        keepdim: bool,
+        compute: DType,
+        correction: f64,
+    },
+    /// Other elements of the same values, or the same under another shape.
+    View { operand: Expr, view: View },
+    /// A matrix product, its batch dimensions broadcast.
+    Matmul { a: Expr, b: Expr },
+    /// A node whose error is in `meta`.
+    Failed { text: String },
+}
+
+/// Dimensions as a view was given them, negative ones counting from the right.
+pub(crate) type DimList = SmallVec<[isize; 4]>;
+
+/// A view as data: it can be applied to any layout of the operand's shape.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum View {
+    Expand(DimList),
+    BroadcastTo(SmallVec<[usize; 4]>),
+    Unsqueeze(isize),
+    Squeeze,
+    SqueezeDims(DimList),
+    Permute(DimList),
+    Transpose(isize, isize),
+    T,
+    MatrixTranspose,
+    Movedim(DimList, DimList),
+    Reshape(DimList),
+    Flatten(isize, isize),
+    Narrow { dim: isize, start: isize, length: isize },
+    Select { dim: isize, index: isize },
+    Slice { dim: isize, start: Option<isize>, stop: Option<isize>, step: isize },
+    Flip(DimList),
+    Diagonal { offset: isize, dim1: isize, dim2: isize },
+    Unfold { dim: isize, size: isize, step: isize },
+}
+
+impl View {
+    /// The view of a layout. Only `Reshape` and `Flatten` can fail on one layout and not on another of the same shape.
+    pub(crate) fn apply(&self, layout: &Layout) -> Result<Layout, ShapeError> {
+        match self {
+            View::Expand(sizes) => layout.expand(sizes),
+            View::BroadcastTo(shape) => layout.broadcast_to(shape),
+            View::Unsqueeze(dim) => layout.unsqueeze(*dim),
+            View::Squeeze => layout.squeeze(),
+            View::SqueezeDims(dims) => layout.squeeze_dims(dims),
+            View::Permute(dims) => layout.permute(dims),
+            View::Transpose(dim0, dim1) => layout.transpose(*dim0, *dim1),
+            View::T => layout.t(),
+            View::MatrixTranspose => layout.matrix_transpose(),
+            View::Movedim(source, destination) => layout.movedim(source, destination),
+            View::Reshape(sizes) => layout.view(sizes),
+            View::Flatten(start, end) => layout.flatten(*start, *end),
+            View::Narrow { dim, start, length } => layout.narrow(*dim, *start, *length),
+            View::Select { dim, index } => layout.select(*dim, *index),
+            View::Slice { dim, start, stop, step } => layout.slice(*dim, *start, *stop, *step),
+            View::Flip(dims) => layout.flip(dims),
+            View::Diagonal { offset, dim1, dim2 } => layout.diagonal(*offset, *dim1, *dim2),
+            View::Unfold { dim, size, step } => layout.unfold(*dim, *size, *step),
+        }
+    }
+}
+
+impl Expr {
+    fn build(kind: Kind, meta: Result<Meta>) -> Expr {
+        let depth = 1 + kind.operands().iter().map(|operand| operand.0.depth).max().unwrap_or(0);
+        let meta = if depth > MAX_DEPTH { Err(Error::TooDeep { limit: MAX_DEPTH }) } else { meta };
+        // A failed node lets go of its operands: it will never run, and its depth must not grow on.
+        match meta {
+            Ok(meta) => Expr(Arc::new(Node { kind, meta: Ok(meta), depth })),
+            Err(error) => {
+                let text = text::render(&kind);
+                let error = error.within(|| text.clone());
+                Expr(Arc::new(Node { kind: Kind::Failed { text }, meta: Err(error), depth: 1 }))
+            }
+        }
+    }
+
+    pub(crate) fn node(&self) -> &Node {
+        &self.0
+    }
+
+    /// Identity of the node: equal for clones of one expression.
+    pub(crate) fn id(&self) -> usize {
+        Arc::as_ptr(&self.0) as usize
+    }
+
+    pub(crate) fn meta(&self) -> Result<&Meta> {
+        self.0.meta.as_ref().map_err(Clone::clone)
+    }
+
+    /// The shape of the value.
+    ///
+    /// # Errors
+    /// The expression has no value; this is the error that evaluation would report.
+    pub fn shape(&self) -> Result<&[usize]> {
+        Ok(&self.meta()?.shape)
+    }
+
+    /// The dtype of the value.
+    ///
+    /// # Errors
+    /// As [`Expr::shape`].
+    pub fn dtype(&self) -> Result<DType> {
+        Ok(self.meta()?.dtype())
+    }
+
+    /// An element-wise operation of the table on operands that broadcast, in the table's order.
+    pub(crate) fn map(op: Op, operands: impl IntoIterator<Item = Expr>) -> Expr {
+        let operands: Operands = operands.into_iter().collect();
+        match infer_map(op, &operands) {
+            Ok((_, compute, _)) if wide(op, compute, &operands) => Expr::map_wide(op, operands, compute),
+            Ok((shape, compute, result)) => {
+                Expr::build(Kind::Map { op, operands, compute }, Ok(Meta::new(shape, result)))
+            }
+            Err(error) => Expr::build(Kind::Map { op, operands, compute: DType::F32 }, Err(error)),
+        }
+    }
+
+    /// A half-precision operation with numbers in it: they enter in f32, unrounded, as in PyTorch's kernels.
+    fn map_wide(op: Op, operands: Operands, compute: DType) -> Expr {
+        let single = |operand: Expr| if operand.is_number() { operand } else { operand.to_dtype(DType::F32) };
+        Expr::map(op, operands.into_iter().map(single)).to_dtype(compute)
+    }
+
+    /// A reduction of the table. `dims` may be negative and in any order; empty means all.
+    pub(crate) fn reduce(op: Op, operand: Expr, dims: &Dims, correction: f64) -> Expr {
+        let inferred = infer_reduce(op, &operand, dims);
+        let keepdim = dims.keepdim;
+        match inferred {
+            Ok((dims, shape, compute, result)) => {
+                let kind = Kind::Reduce { op, operand, dims, keepdim, compute, correction };
+                Expr::build(kind, Ok(Meta::new(shape, result)))
+            }
+            Err(error) => {
+                let kind = Kind::Reduce {
+                    op,
+                    operand,
+                    dims: SmallVec::new(),
+                    keepdim,
+                    compute: DType::F32,
+                    correction,
+                };
+                Expr::build(kind, Err(error))
+            }
+        }
+    }
+
+    pub(crate) fn view(&self, view: View) -> Expr {
+        let meta = self.meta().and_then(|meta| {
+            // Every view of a contiguous layout exists if it exists at all.
+            let layout = view.apply(&Layout::contiguous(meta.shape.clone()))?;
+            Ok(Meta::new(layout.shape().clone(), meta.dtype()))
+        });
+        Expr::build(Kind::View { operand: self.clone(), view }, meta)
+    }
+
+    /// The values converted to another dtype.
+    pub fn to_dtype(&self, dtype: DType) -> Expr {
+        let meta = self.meta().map(|meta| Meta::new(meta.shape.clone(), dtype));
+        match &meta {
+            Ok(_) if self.dtype().is_ok_and(|own| own == dtype) && !self.is_number() => self.clone(),
+            _ => Expr::build(Kind::Cast { operand: self.clone() }, meta),
+        }
+    }
+
+    /// The matrix product, as `torch.matmul`: all its rank cases, batch dimensions broadcast without copies.
+    ///
+    /// Shapes: `(…, n, k), (…, k, m) -> (…, n, m)`; `(k), (k) -> ()`; `(…, n, k), (k) -> (…, n)`.
+    pub fn matmul(&self, other: impl Into<Expr>) -> Expr {
+        let other = other.into();
+        let meta = self.meta().and_then(|a| {
+            let b = other.meta()?;
+            exec::matmul::infer(a.typed, &a.shape, b.typed, &b.shape)
+                .map(|(shape, dtype)| Meta::new(shape, dtype))
+        });
+        Expr::build(Kind::Matmul { a: self.clone(), b: other }, meta)
+    }
+
+    /// Runs the expression.
+    ///
+    /// # Errors
+    /// Shapes or dtypes that do not go together, an operand written to in the meantime, an integer division by zero, or
+    /// no memory; [`Error::expression`] names the sub-expression.
+    pub fn eval(&self) -> Result<Tensor> {
+        if let Kind::Leaf { tensor, .. } = &self.0.kind {
+            return Ok(tensor.clone());
+        }
+        self.materialise()
+    }
+
+    /// Runs the expression into storage of its own, even where it is a tensor already.
+    pub(crate) fn materialise(&self) -> Result<Tensor> {
+        exec::run(&self.plan()?, None)
+    }
+
+    /// Runs the expression and writes its value to `out`, whose dtype stays; `out` may be an operand.
+    ///
+    /// # Errors
+    /// As [`Expr::eval`], and if `out` is of another shape, of a lower category of dtype, or shares elements with itself.
+    ///
+    /// ```
+    /// use zerostride::{tensor, Tensor};
+    /// let x = tensor![1.0, 2.0, 3.0];
+    /// let out = Tensor::zeros(&[3])?;
+    /// (&x * &x + 1).eval_into(&out)?;
+    /// assert_eq!(out.to_vec::<f32>()?, [2.0, 5.0, 10.0]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn eval_into(&self, out: &Tensor) -> Result<()> {
+        exec::run_into(self, out)
+    }
+
+    /// What evaluation will do: passes, operations, bytes, scratch memory, hoisted sub-expressions. Printable.
+    ///
+    /// # Errors
+    /// As [`Expr::eval`], where the error does not depend on values.
+    ///
+    /// ```
+    /// use zerostride::{Op, Tensor};
+    /// let row = Tensor::zeros(&[300])?;
+    /// let x = Tensor::zeros(&[200, 300])?;
+    /// let plan = (zerostride::Expr::from(&row).exp() * &x).plan()?;
+    /// assert_eq!(plan.operations(Op::Exp), 300);      // once per element of the row, not of the result
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn plan(&self) -> Result<Plan> {
+        Plan::new(self)
+    }
+
+    pub(crate) fn is_number(&self) -> bool {
+        matches!(self.0.kind, Kind::Number(_))
+    }
+
+    pub(crate) fn number(&self) -> Option<Scalar> {
+        match self.0.kind {
+            Kind::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    fn typed(&self) -> Option<Typed> {
+        self.0.meta.as_ref().ok().map(|meta| meta.typed)
+    }
+}
+
+impl Kind {
+    /// The nodes this one reads.
+    pub(crate) fn operands(&self) -> SmallVec<[&Expr; 3]> {
+        match self {
+            Kind::Leaf { .. } | Kind::Number(_) | Kind::Failed { .. } => SmallVec::new(),
+            Kind::Map { operands, .. } => operands.iter().collect(),
+            Kind::Cast { operand } | Kind::Reduce { operand, .. } | Kind::View { operand, .. } => {
+                SmallVec::from_slice(&[operand])
+            }
+            Kind::Matmul { a, b } => SmallVec::from_slice(&[a, b]),
+        }
+    }
+}
+
+impl From<&Tensor> for Expr {
+    fn from(tensor: &Tensor) -> Expr {
+        let meta = Meta { shape: tensor.shape_value().clone(), typed: tensor.typed() };
+        Expr::build(Kind::Leaf { tensor: tensor.clone(), version: tensor.storage().version() }, Ok(meta))
+    }
+}
+
+impl From<Tensor> for Expr {
+    fn from(tensor: Tensor) -> Expr {
+        Expr::from(&tensor)
+    }
+}
+
+impl From<&Expr> for Expr {
+    fn from(expr: &Expr) -> Expr {
+        expr.clone()
+    }
+}
+
+impl<N: Into<Scalar>> From<N> for Expr {
+    fn from(number: N) -> Expr {
+        let number = number.into();
+        let typed = Typed { dtype: number.dtype(), bucket: Bucket::Number };
+        Expr::build(Kind::Number(number), Ok(Meta { shape: Shape::scalar(), typed }))
+    }
+}
+
+/// Shape, computing dtype and result dtype of an element-wise operation.
+fn infer_map(op: Op, operands: &[Expr]) -> Result<(Shape, DType, DType)> {
+    let metas: SmallVec<[&Meta; 4]> = operands.iter().map(Expr::meta).collect::<Result<_>>()?;
+    let typed: SmallVec<[Typed; 4]> = metas.iter().map(|meta| meta.typed).collect();
+    let inferred = op.infer(&typed)?;
+    if op == Op::Pow && inferred.compute.category() == zerostride_ops::Category::Int {
+        refuse_negative_power(&operands[1])?;
+    }
+    let shapes: SmallVec<[&[usize]; 4]> = metas.iter().map(|meta| &meta.shape[..]).collect();
+    Ok((broadcast_shape(&shapes)?, inferred.compute, inferred.result))
+}
+
+fn refuse_negative_power(exponent: &Expr) -> Result<()> {
+    match exponent.number() {
+        Some(Scalar::Int(power)) if power < 0 => Err(Error::NegativePower),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a half-precision operation takes its numbers unrounded.
+fn wide(op: Op, compute: DType, operands: &[Expr]) -> bool {
+    let takes_numbers = matches!(op, Op::Mul | Op::Div | Op::Softplus | Op::RoundDecimals);
+    compute.is_half() && takes_numbers && operands.iter().any(Expr::is_number)
+}
+
+type InferredReduction = (SmallVec<[usize; 4]>, Shape, DType, DType);
+
+fn infer_reduce(op: Op, operand: &Expr, dims: &Dims) -> Result<InferredReduction> {
+    let meta = operand.meta()?;
+    let inferred = op.infer(&[meta.typed])?;
+    let reduced = dims.resolve(meta.shape.ndim())?;
+    let searches = matches!(op, Op::Amax | Op::Amin | Op::Argmax | Op::Argmin);
+    if searches {
+        formula::refuse_empty_search(op, &meta.shape, dims, &reduced)?;
+    }
+    let kept = (0..meta.shape.ndim()).filter_map(|dim| match (reduced.contains(&dim), dims.keepdim) {
+        (true, false) => None,
+        (true, true) => Some(1),
+        (false, _) => Some(meta.shape[dim]),
+    });
+    let shape = Shape::new(&kept.collect::<SmallVec<[usize; 8]>>())?;
+    Ok((reduced, shape, inferred.compute, inferred.result))
+}

@@ -1,0 +1,303 @@
+//! Owns the way from an expression to steps: each node with a buffer becomes a step, and everything fused into it an
+//! instruction of that step's program. It does not know memory blocks (`memory.rs`) or threads (`exec`).
+
+use std::collections::{HashMap, HashSet};
+
+use smallvec::SmallVec;
+use zerostride_ops::{DType, Op};
+use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims};
+
+use super::program::{Buffer, Instruction, Load, Program, Register, Source, Step, Work};
+use super::uses::{Buffered, analyse, entry, shape};
+use crate::Tensor;
+use crate::expr::{Expr, Kind, View};
+
+/// An operand of the plan, with the number of writes it had seen when it was captured.
+#[derive(Clone)]
+pub(crate) struct Leaf {
+    pub(crate) tensor: Tensor,
+    pub(crate) version: u64,
+}
+
+/// What lowering yields.
+#[derive(Default)]
+pub(crate) struct Lowered {
+    pub(crate) leaves: Vec<Leaf>,
+    pub(crate) buffers: Vec<Buffer>,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// A view that a fused value cannot be seen through: this node must be in memory first.
+struct NeedsBuffer(usize);
+
+/// Lowers an expression without errors. A value that turns out to need memory of its own starts it anew; each time
+/// there is one more of those, so that it ends.
+pub(crate) fn lower(root: &Expr, out: &Layout) -> Lowered {
+    let mut forced = HashSet::new();
+    loop {
+        let buffered = analyse(root, &forced);
+        let mut lowerer =
+            Lowerer { buffered, root: (root.id(), out), done: HashMap::new(), lowered: Lowered::default() };
+        match lowerer.buffer(root) {
+            Ok(result) => {
+                lowerer.copy_out(result);
+                return lowerer.lowered;
+            }
+            Err(NeedsBuffer(node)) => forced.insert(node),
+        };
+    }
+}
+
+struct Lowerer<'a> {
+    buffered: Buffered,
+    /// The expression's own node and the layout its value is wanted in.
+    root: (usize, &'a Layout),
+    /// The buffer of each node that has one.
+    done: HashMap<usize, usize>,
+    lowered: Lowered,
+}
+
+/// Registers of nodes in one loop.
+type Emitted = HashMap<(usize, Vec<View>), Register>;
+
+impl Lowerer<'_> {
+    /// The buffer that holds the node's value, computed by a step.
+    fn buffer(&mut self, expr: &Expr) -> Result<usize, NeedsBuffer> {
+        if let Some(&buffer) = self.done.get(&expr.id()) {
+            return Ok(buffer);
+        }
+        let work = match &expr.node().kind {
+            Kind::Reduce { op, operand, dims, compute, correction, .. } => {
+                self.reduce(*op, operand, dims, *compute, *correction)?
+            }
+            Kind::Matmul { a, b } => self.matmul(expr, a, b)?,
+            _ => {
+                let mut program = Program::default();
+                program.result = self.compute(expr, &[], &mut program, &mut Emitted::new())?;
+                let shape = shape(expr).clone();
+                let (root, out) = self.root;
+                let contiguous = Layout::contiguous(shape.clone());
+                map(shape, program, if expr.id() == root { out } else { &contiguous })
+            }
+        };
+        let meta =
+            expr.meta().unwrap_or_else(|_| unreachable!("a plan is only made of expressions without errors"));
+        let output = self.lowered.buffers.len();
+        self.lowered.buffers.push(Buffer { dtype: meta.dtype(), shape: meta.shape.clone(), slot: output });
+        let hoisted = self.buffered.is_hoisted(expr);
+        self.lowered.steps.push(Step { text: expr.to_string(), output, hoisted, work });
+        self.done.insert(expr.id(), output);
+        Ok(output)
+    }
+
+    /// Reductions and products fill memory of their own: another layout takes a copy.
+    fn copy_out(&mut self, result: usize) {
+        let Step { work, text, .. } = &self.lowered.steps[self.lowered.steps.len() - 1];
+        let Buffer { dtype, shape, .. } = self.lowered.buffers[result].clone();
+        let contiguous = Layout::contiguous(shape.clone());
+        if matches!(work, Work::Map { .. }) || contiguous == *self.root.1 {
+            return;
+        }
+        let mut program = Program::default();
+        let strides = contiguous.strides().clone();
+        program.result =
+            program.push_load(Load { source: Source::Buffer(result), dtype, strides, offset: 0 });
+        let output = self.lowered.buffers.len();
+        let step = Step {
+            text: text.clone(),
+            output,
+            hoisted: false,
+            work: map(shape.clone(), program, self.root.1),
+        };
+        self.lowered.steps.push(step);
+        self.lowered.buffers.push(Buffer { dtype, shape, slot: output });
+    }
+
+    fn reduce(
+        &mut self,
+        op: Op,
+        operand: &Expr,
+        dims: &[usize],
+        compute: DType,
+        correction: f64,
+    ) -> Result<Work, NeedsBuffer> {
+        let mut program = Program::default();
+        let register = self.emit(operand, &[], &mut program, &mut Emitted::new())?;
+        program.result = self.converted(register, compute, &mut program);
+        let sizes = shape(operand);
+        let (inner, outer): (Vec<usize>, Vec<usize>) = (0..sizes.ndim()).partition(|dim| dims.contains(dim));
+        let split = |program: &Program, dims: &[usize]| {
+            let part: Vec<usize> = dims.iter().map(|&dim| sizes[dim]).collect();
+            let strides: Vec<SmallVec<[isize; 8]>> = program
+                .loads
+                .iter()
+                .map(|load| dims.iter().map(|&dim| load.strides[dim]).collect())
+                .collect();
+            let strides: Vec<&[isize]> = strides.iter().map(|strides| &strides[..]).collect();
+            coalesce(&part, &strides)
+        };
+        let (kept, kept_strides) = split(&program, &outer);
+        let (reduced, reduced_strides) = split(&program, &inner);
+        for ((load, kept), reduced) in program.loads.iter_mut().zip(kept_strides).zip(reduced_strides) {
+            let joined: SmallVec<[isize; 8]> = kept.iter().chain(&*reduced).copied().collect();
+            load.strides = strides(&joined);
+        }
+        Ok(Work::Reduce { op, compute, correction, kept, reduced, program })
+    }
+
+    fn matmul(&mut self, product: &Expr, a: &Expr, b: &Expr) -> Result<Work, NeedsBuffer> {
+        let (a_source, a_layout) = self.in_memory(a)?;
+        let (b_source, b_layout) = self.in_memory(b)?;
+        let dtype = product.node().meta.as_ref().map_or(DType::F32, |meta| meta.dtype());
+        Ok(crate::exec::matmul::plan(dtype, (a_source, &a_layout), (b_source, &b_layout)))
+    }
+
+    /// Where a value lies, without computing it into a new place where a view of an old one will do.
+    fn in_memory(&mut self, expr: &Expr) -> Result<(Source, Layout), NeedsBuffer> {
+        match &expr.node().kind {
+            Kind::Leaf { tensor, version } => Ok((self.leaf(tensor, *version), tensor.layout().clone())),
+            Kind::View { operand, view } if !self.buffered.contains(expr) => {
+                let (source, layout) = self.in_memory(operand)?;
+                view.apply(&layout).map(|layout| (source, layout)).map_err(|_| NeedsBuffer(expr.id()))
+            }
+            _ => {
+                let buffer = self.buffer(expr)?;
+                Ok((Source::Buffer(buffer), self.lowered.buffers[buffer].layout()))
+            }
+        }
+    }
+
+    fn leaf(&mut self, tensor: &Tensor, version: u64) -> Source {
+        let known = self.lowered.leaves.iter().position(|leaf| {
+            leaf.version == version
+                && leaf.tensor.shares_storage(tensor)
+                && leaf.tensor.layout() == tensor.layout()
+                && leaf.tensor.dtype() == tensor.dtype()
+        });
+        Source::Leaf(known.unwrap_or_else(|| {
+            self.lowered.leaves.push(Leaf { tensor: tensor.clone(), version });
+            self.lowered.leaves.len() - 1
+        }))
+    }
+
+    /// The register of a node's value in a loop, seen through `chain`.
+    fn emit(
+        &mut self,
+        expr: &Expr,
+        chain: &[View],
+        program: &mut Program,
+        emitted: &mut Emitted,
+    ) -> Result<Register, NeedsBuffer> {
+        let key = (expr.id(), chain.to_vec());
+        if let Some(&register) = emitted.get(&key) {
+            return Ok(register);
+        }
+        let register = if self.buffered.contains(expr) {
+            let buffer = self.buffer(expr)?;
+            let Buffer { dtype, .. } = self.lowered.buffers[buffer];
+            let layout = self.lowered.buffers[buffer].layout();
+            self.load(expr, Source::Buffer(buffer), dtype, &layout, chain, program)?
+        } else {
+            self.compute(expr, chain, program, emitted)?
+        };
+        emitted.insert(key, register);
+        Ok(register)
+    }
+
+    /// As `emit`, for a node that is not read from a buffer of its own.
+    fn compute(
+        &mut self,
+        expr: &Expr,
+        chain: &[View],
+        program: &mut Program,
+        emitted: &mut Emitted,
+    ) -> Result<Register, NeedsBuffer> {
+        match &expr.node().kind {
+            Kind::Leaf { tensor, version } => {
+                let source = self.leaf(tensor, *version);
+                self.load(expr, source, tensor.dtype(), tensor.layout(), chain, program)
+            }
+            Kind::Number(number) => Ok(program.push(Instruction::Splat(*number), number.dtype())),
+            Kind::View { operand, view } => {
+                let through = entry(expr, operand, chain);
+                self.emit(operand, &through, program, emitted).map_err(|NeedsBuffer(node)| match view {
+                    // The reshaped value itself must be in memory, whatever below could not be reshaped.
+                    View::Reshape(_) | View::Flatten(..) if !self.buffered.contains(operand) => {
+                        NeedsBuffer(operand.id())
+                    }
+                    _ => NeedsBuffer(node),
+                })
+            }
+            Kind::Cast { operand } => {
+                let through = entry(expr, operand, chain);
+                let dtype = expr.meta().map_or(DType::F32, |meta| meta.dtype());
+                let register = match operand.number() {
+                    Some(number) => program.push(Instruction::Splat(number), dtype),
+                    None => self.emit(operand, &through, program, emitted)?,
+                };
+                Ok(self.converted(register, dtype, program))
+            }
+            Kind::Map { op, operands, compute } => {
+                let mut registers = SmallVec::new();
+                for operand in operands {
+                    let register = match operand.number() {
+                        Some(number) => program.push(Instruction::Splat(number), *compute),
+                        None => self.emit(operand, &entry(expr, operand, chain), program, emitted)?,
+                    };
+                    registers.push(self.converted(register, *compute, program));
+                }
+                let dtype = expr.meta().map_or(*compute, |meta| meta.dtype());
+                Ok(program.push(Instruction::Map { op: *op, compute: *compute, operands: registers }, dtype))
+            }
+            Kind::Reduce { .. } | Kind::Matmul { .. } | Kind::Failed { .. } => {
+                unreachable!("reductions and products have buffers, and failed expressions no plan")
+            }
+        }
+    }
+
+    fn converted(&self, register: Register, dtype: DType, program: &mut Program) -> Register {
+        if program.dtypes[register] == dtype {
+            register
+        } else {
+            program.push(Instruction::Cast(register), dtype)
+        }
+    }
+
+    fn load(
+        &self,
+        expr: &Expr,
+        source: Source,
+        dtype: DType,
+        layout: &Layout,
+        chain: &[View],
+        program: &mut Program,
+    ) -> Result<Register, NeedsBuffer> {
+        let seen = chain.iter().try_fold(layout.clone(), |layout, view| view.apply(&layout));
+        let (_, strides, offset) = seen.map_err(|_| NeedsBuffer(expr.id()))?.into_parts();
+        Ok(program.push_load(Load { source, dtype, strides, offset }))
+    }
+}
+
+/// An element-wise step over a shape into a layout of it, its loops simplified.
+fn map(shape: Shape, mut program: Program, out: &Layout) -> Work {
+    let all = |out: &Strides, program: &Program| -> Vec<Strides> {
+        std::iter::once(out.clone()).chain(program.loads.iter().map(|load| load.strides.clone())).collect()
+    };
+    let simplify =
+        |shape: &Shape, strides: &[Strides], by: fn(&[usize], &[&[isize]]) -> (Shape, Vec<Strides>)| {
+            let strides: Vec<&[isize]> = strides.iter().map(|strides| &**strides).collect();
+            by(shape, &strides)
+        };
+    let (shape, ordered) = simplify(&shape, &all(out.strides(), &program), order_dims);
+    let (shape, mut merged) = simplify(&shape, &ordered, coalesce);
+    for (load, strides) in program.loads.iter_mut().zip(merged.drain(1..)) {
+        load.strides = strides;
+    }
+    let out_strides = merged.pop().unwrap_or_default();
+    Work::Map { shape, program, out: out_strides, out_offset: out.offset() }
+}
+
+/// Strides that are not more than the limit on dimensions, being those of shapes.
+fn strides(strides: &[isize]) -> Strides {
+    Strides::new(strides).unwrap_or_default()
+}

@@ -1,0 +1,83 @@
+//! Owns where results lie: which buffer takes over the block of an operand that dies, and how much memory is held at
+//! once. It does not allocate (`exec`).
+
+use super::program::{Buffer, Source, Step, Work};
+
+/// Lets an element-wise step write over a buffer that it reads for the last time, element for element.
+pub(crate) fn share(steps: &[Step], buffers: &mut [Buffer]) {
+    for (index, step) in steps.iter().enumerate() {
+        if let Some(dying) = dying_operand(steps, index, buffers) {
+            buffers[step.output].slot = buffers[dying].slot;
+        }
+    }
+}
+
+fn dying_operand(steps: &[Step], index: usize, buffers: &[Buffer]) -> Option<usize> {
+    let step = &steps[index];
+    let Work::Map { program, out, .. } = &step.work else { return None };
+    let output = &buffers[step.output];
+    let fits = |candidate: usize| {
+        let buffer = &buffers[candidate];
+        let in_step = |source| program.loads.iter().filter(move |load| load.source == source);
+        buffer.dtype.item_size() == output.dtype.item_size()
+            && buffer.shape.numel() == output.shape.numel()
+            && last_use(steps, candidate) == Some(index)
+            && in_step(Source::Buffer(candidate)).all(|load| load.strides == *out && load.offset == 0)
+            // Another buffer in the same block would be overwritten before it is read.
+            && program.loads.iter().all(|load| match load.source {
+                Source::Buffer(other) => other == candidate || buffers[other].slot != buffer.slot,
+                Source::Leaf(_) => true,
+            })
+    };
+    program.loads.iter().find_map(|load| match load.source {
+        Source::Buffer(candidate) if fits(candidate) => Some(candidate),
+        _ => None,
+    })
+}
+
+/// The last step that reads a buffer.
+fn last_use(steps: &[Step], buffer: usize) -> Option<usize> {
+    steps
+        .iter()
+        .rposition(|step| step.work.reads().iter().any(|(source, ..)| *source == Source::Buffer(buffer)))
+}
+
+/// For each step, the slots that nothing reads or writes after it; the last step's output lives on.
+pub(crate) fn deaths(steps: &[Step], buffers: &[Buffer]) -> Vec<Vec<usize>> {
+    let mut deaths = vec![Vec::new(); steps.len()];
+    let result = steps.last().map(|step| buffers[step.output].slot);
+    for slot in 0..buffers.len() {
+        let touches = |step: &Step| {
+            let reads = step.work.reads();
+            buffers[step.output].slot == slot
+                || reads.iter().any(
+                    |(source, ..)| matches!(source, Source::Buffer(buffer) if buffers[*buffer].slot == slot),
+                )
+        };
+        if let Some(last) = steps.iter().rposition(touches)
+            && result != Some(slot)
+        {
+            deaths[last].push(slot);
+        }
+    }
+    deaths
+}
+
+/// The most bytes of intermediate results that are held at once, without the plan's result.
+pub(crate) fn peak(steps: &[Step], buffers: &[Buffer]) -> usize {
+    let result = steps.last().map(|step| buffers[step.output].slot);
+    let bytes = |slot: usize| {
+        let in_slot = buffers.iter().filter(|buffer| buffer.slot == slot);
+        in_slot.map(|buffer| buffer.shape.numel().saturating_mul(buffer.dtype.item_size())).max().unwrap_or(0)
+    };
+    let (mut held, mut peak): (Vec<usize>, usize) = (Vec::new(), 0);
+    for (step, deaths) in steps.iter().zip(deaths(steps, buffers)) {
+        let slot = buffers[step.output].slot;
+        if result != Some(slot) && !held.contains(&slot) {
+            held.push(slot);
+        }
+        peak = peak.max(held.iter().map(|&slot| bytes(slot)).fold(0, usize::saturating_add));
+        held.retain(|slot| !deaths.contains(slot));
+    }
+    peak
+}

@@ -1,0 +1,194 @@
+//! Owns `Plan`: what evaluation will do, as a value that can be printed, counted and run. It does not touch elements.
+
+mod lower;
+mod memory;
+mod program;
+mod uses;
+
+use std::fmt;
+
+use zerostride_ops::{DType, Op};
+use zerostride_shape::{Layout, Shape};
+
+pub(crate) use lower::Leaf;
+pub(crate) use memory::deaths;
+pub(crate) use program::{Buffer, Factor, Instruction, Load, Program, Register, Source, Step, Work};
+
+use crate::Result;
+use crate::exec;
+use crate::expr::Expr;
+
+/// How an expression will be evaluated: its passes over memory, in order.
+///
+/// A plan tells before anything runs how often each operation will be applied, what is read and written, and what
+/// memory is needed besides operands and result.
+///
+/// ```
+/// use zerostride::{Expr, Op, Tensor};
+/// let a = Tensor::rand(&[100, 1, 8], 1)?;
+/// let b = Tensor::rand(&[1, 100, 8], 2)?;
+/// let plan = (&a - &b).square().sum(-1).plan()?;
+/// assert_eq!(plan.operations(Op::Sub), 100 * 100 * 8);
+/// assert_eq!(plan.output_bytes(), 100 * 100 * 4);
+/// assert!(plan.scratch_bytes() <= 1 << 20);            // the (100, 100, 8) array never exists
+/// println!("{plan}");
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Plan {
+    pub(crate) leaves: Vec<Leaf>,
+    pub(crate) buffers: Vec<Buffer>,
+    pub(crate) steps: Vec<Step>,
+}
+
+impl Plan {
+    pub(crate) fn new(expr: &Expr) -> Result<Plan> {
+        let shape = expr.meta()?.shape.clone();
+        Plan::into_layout(expr, &Layout::contiguous(shape))
+    }
+
+    /// A plan whose result is written to a given layout of its shape.
+    pub(crate) fn into_layout(expr: &Expr, out: &Layout) -> Result<Plan> {
+        expr.meta()?;
+        let mut lowered = lower::lower(expr, out);
+        for buffer in &lowered.buffers {
+            zerostride_shape::checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
+        }
+        memory::share(&lowered.steps, &mut lowered.buffers);
+        Ok(Plan { leaves: lowered.leaves, buffers: lowered.buffers, steps: lowered.steps })
+    }
+
+    /// How often an operation will be applied to an element.
+    pub fn operations(&self, op: Op) -> usize {
+        self.steps
+            .iter()
+            .map(|step| {
+                step.operations().filter(|(own, _)| *own == op).map(|(_, count)| count).sum::<usize>()
+            })
+            .sum()
+    }
+
+    /// Passes over memory.
+    pub fn passes(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Bytes that passes read, each pass counted, stretched elements once.
+    pub fn bytes_read(&self) -> usize {
+        let reads = self.steps.iter().flat_map(|step| step.work.reads());
+        reads.map(|(_, dtype, count)| count.saturating_mul(dtype.item_size())).fold(0, usize::saturating_add)
+    }
+
+    /// Bytes that passes write, each pass counted.
+    pub fn bytes_written(&self) -> usize {
+        self.steps.iter().map(|step| self.bytes_of(step.output)).fold(0, usize::saturating_add)
+    }
+
+    /// Bytes of the result.
+    pub fn output_bytes(&self) -> usize {
+        self.bytes_of(self.result())
+    }
+
+    /// The most bytes held at once besides operands and result: intermediate results, and tiles of all threads.
+    pub fn scratch_bytes(&self) -> usize {
+        let tiles = self.steps.iter().map(exec::tile_bytes).max().unwrap_or(0);
+        memory::peak(&self.steps, &self.buffers).saturating_add(tiles)
+    }
+
+    /// The sub-expressions that are computed once at a smaller shape and stretched where they are used.
+    pub fn hoisted(&self) -> Vec<&str> {
+        self.steps.iter().filter(|step| step.hoisted).map(|step| &step.text[..]).collect()
+    }
+
+    /// The shape of the result.
+    pub fn shape(&self) -> &Shape {
+        &self.buffers[self.result()].shape
+    }
+
+    /// The dtype of the result.
+    pub fn dtype(&self) -> DType {
+        self.buffers[self.result()].dtype
+    }
+
+    pub(crate) fn result(&self) -> usize {
+        self.steps.last().expect("a plan has at least one step").output
+    }
+
+    fn bytes_of(&self, buffer: usize) -> usize {
+        let buffer = &self.buffers[buffer];
+        buffer.shape.numel().saturating_mul(buffer.dtype.item_size())
+    }
+}
+
+impl Step {
+    /// The elements that the step's loop visits.
+    pub(crate) fn visits(&self) -> usize {
+        match &self.work {
+            Work::Map { shape, .. } => shape.numel(),
+            Work::Reduce { kept, reduced, .. } => kept.numel().saturating_mul(reduced.numel()),
+            Work::Matmul { batch, n, m, k, .. } => {
+                [*n, *m, *k].iter().fold(batch.numel(), |count, &size| count.saturating_mul(size))
+            }
+        }
+    }
+
+    /// Operations with the number of elements each is applied to.
+    fn operations(&self) -> impl Iterator<Item = (Op, usize)> + '_ {
+        let (program, reduction) = match &self.work {
+            Work::Map { program, .. } => (Some(program), None),
+            Work::Reduce { program, op, .. } => (Some(program), Some(*op)),
+            Work::Matmul { .. } => (None, None),
+        };
+        let instructions = program.into_iter().flat_map(|program| &program.instructions);
+        let maps = instructions.filter_map(|instruction| match instruction {
+            Instruction::Map { op, .. } => Some(*op),
+            _ => None,
+        });
+        maps.chain(reduction).map(|op| (op, self.visits()))
+    }
+}
+
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Plan")
+            .field("steps", &self.steps)
+            .field("buffers", &self.buffers)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for Plan {
+    /// One line for each pass, then the sums.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, step) in self.steps.iter().enumerate() {
+            let buffer = &self.buffers[step.output];
+            let kind = match &step.work {
+                Work::Map { .. } => "map",
+                Work::Reduce { .. } => "reduce",
+                Work::Matmul { .. } => "matmul",
+            };
+            let hoisted = if step.hoisted { "  hoisted: computed once, then stretched" } else { "" };
+            writeln!(
+                f,
+                "pass {}: {kind:<6} {} {}  {}{hoisted}",
+                index + 1,
+                buffer.dtype,
+                buffer.shape,
+                step.text
+            )?;
+            let counts: Vec<String> =
+                step.operations().map(|(op, count)| format!("{} x{count}", op.name())).collect();
+            if !counts.is_empty() {
+                writeln!(f, "        {}", counts.join(", "))?;
+            }
+        }
+        write!(
+            f,
+            "reads {} bytes, writes {} bytes; result {} bytes, scratch at most {} bytes",
+            self.bytes_read(),
+            self.bytes_written(),
+            self.output_bytes(),
+            self.scratch_bytes()
+        )
+    }
+}

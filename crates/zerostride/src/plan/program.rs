@@ -1,0 +1,158 @@
+//! Owns the parts a plan is made of: steps, their programs and where they read and write. It does not know how a
+//! program comes about (`lower.rs`) or runs (`exec`).
+
+use smallvec::SmallVec;
+use zerostride_ops::{DType, Op, Scalar};
+use zerostride_shape::{Layout, Shape, Strides};
+
+/// Index of a tile in a program, each written once.
+pub(crate) type Register = usize;
+
+/// Where elements come from: an operand of the expression or the result of an earlier step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Source {
+    /// An operand, by its index among the plan's leaves.
+    Leaf(usize),
+    /// The result of a step, by its index among the plan's buffers.
+    Buffer(usize),
+}
+
+/// Elements read in step with a loop: one stride for each of its dimensions, 0 where they are stretched.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Load {
+    pub(crate) source: Source,
+    pub(crate) dtype: DType,
+    pub(crate) strides: Strides,
+    pub(crate) offset: isize,
+}
+
+/// What fills one register.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Instruction {
+    /// Elements of memory, by the index of the load.
+    Load(usize),
+    /// The same number everywhere.
+    Splat(Scalar),
+    /// Another register, converted.
+    Cast(Register),
+    /// An element-wise operation of the table on registers of dtype `compute`.
+    Map { op: Op, compute: DType, operands: SmallVec<[Register; 4]> },
+}
+
+/// A straight-line program over tiles: instruction `i` fills register `i`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Program {
+    pub(crate) loads: Vec<Load>,
+    pub(crate) instructions: Vec<Instruction>,
+    /// The dtype of each register.
+    pub(crate) dtypes: Vec<DType>,
+    /// The register that is the program's value.
+    pub(crate) result: Register,
+}
+
+impl Program {
+    /// The register of an instruction, which is added unless the program has it.
+    pub(crate) fn push(&mut self, instruction: Instruction, dtype: DType) -> Register {
+        let same =
+            |(known, known_dtype): (&Instruction, &DType)| *known == instruction && *known_dtype == dtype;
+        match self.instructions.iter().zip(&self.dtypes).position(same) {
+            Some(register) => register,
+            None => {
+                self.instructions.push(instruction);
+                self.dtypes.push(dtype);
+                self.instructions.len() - 1
+            }
+        }
+    }
+
+    pub(crate) fn push_load(&mut self, load: Load) -> Register {
+        let dtype = load.dtype;
+        let index = self.loads.iter().position(|known| *known == load).unwrap_or_else(|| {
+            self.loads.push(load);
+            self.loads.len() - 1
+        });
+        self.push(Instruction::Load(index), dtype)
+    }
+}
+
+/// One pass over memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    /// The formula it computes, for people.
+    pub(crate) text: String,
+    /// The buffer it writes.
+    pub(crate) output: usize,
+    /// Whether the result is smaller than what it is used for: computed once, stretched later.
+    pub(crate) hoisted: bool,
+    pub(crate) work: Work,
+}
+
+/// What a step does.
+#[derive(Clone, Debug)]
+pub(crate) enum Work {
+    /// One result for each element of `shape`.
+    Map { shape: Shape, program: Program, out: Strides, out_offset: isize },
+    /// One result for each element of `kept`, from the elements of `reduced`, in row-major order. The strides of
+    /// loads are those of `kept` followed by those of `reduced`; the output is contiguous.
+    Reduce { op: Op, compute: DType, correction: f64, kept: Shape, reduced: Shape, program: Program },
+    /// A product of matrices, its batch dimensions in step with `batch`; strides of 0 stretch. The output is contiguous.
+    Matmul { dtype: DType, a: Factor, b: Factor, batch: Shape, n: usize, m: usize, k: usize },
+}
+
+/// A factor of a matrix product: the batch strides, then row and column stride.
+#[derive(Clone, Debug)]
+pub(crate) struct Factor {
+    pub(crate) source: Source,
+    pub(crate) batch: Strides,
+    pub(crate) rows: isize,
+    pub(crate) columns: isize,
+    pub(crate) offset: isize,
+}
+
+impl Work {
+    /// Where the step reads, with the number of distinct elements.
+    pub(crate) fn reads(&self) -> Vec<(Source, DType, usize)> {
+        match self {
+            Work::Map { shape, program, .. } => distinct(program, shape.iter().copied()),
+            Work::Reduce { kept, reduced, program, .. } => {
+                distinct(program, kept.iter().chain(&**reduced).copied())
+            }
+            Work::Matmul { dtype, a, b, batch, n, m, k } => {
+                let count = |factor: &Factor, rows: usize, columns: usize| {
+                    let batches: usize = batch
+                        .iter()
+                        .zip(&*factor.batch)
+                        .map(|(&size, &stride)| if stride == 0 { 1 } else { size })
+                        .product();
+                    (factor.source, *dtype, batches.saturating_mul(rows).saturating_mul(columns))
+                };
+                vec![count(a, *n, *k), count(b, *k, *m)]
+            }
+        }
+    }
+}
+
+fn distinct(program: &Program, sizes: impl Iterator<Item = usize> + Clone) -> Vec<(Source, DType, usize)> {
+    let elements = |load: &Load| {
+        sizes.clone().zip(&*load.strides).fold(1usize, |count, (size, &stride)| match stride {
+            0 if size > 0 => count,
+            _ => count.saturating_mul(size),
+        })
+    };
+    program.loads.iter().map(|load| (load.source, load.dtype, elements(load))).collect()
+}
+
+/// A result of a step.
+#[derive(Clone, Debug)]
+pub(crate) struct Buffer {
+    pub(crate) dtype: DType,
+    pub(crate) shape: Shape,
+    /// The block of memory it lies in; a buffer may take over the block of an operand that dies.
+    pub(crate) slot: usize,
+}
+
+impl Buffer {
+    pub(crate) fn layout(&self) -> Layout {
+        Layout::contiguous(self.shape.clone())
+    }
+}

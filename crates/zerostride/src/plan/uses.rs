@@ -1,0 +1,132 @@
+//! Owns the decision which nodes of an expression are computed into memory of their own and which are fused into the
+//! step that uses them. It does not know programs (`lower.rs`).
+//!
+//! A node is computed once for each element of its own shape. It therefore gets a buffer where it would be stretched
+//! (hoisting), where windows overlap, or where steps or views would compute it again; everything else is fused. The
+//! exception: a shared node that is larger than all it is made from and larger than the result is computed again,
+//! because holding a stretched array is what evaluation must never do.
+
+use std::collections::{HashMap, HashSet};
+
+use zerostride_shape::{InternalOverlap, Layout, Shape};
+
+use crate::expr::{Expr, Kind, View};
+
+/// How a node's value gets into the loop of a step: the views between them, innermost first.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Context {
+    step: usize,
+    pub(crate) chain: Vec<View>,
+}
+
+/// The nodes with buffers of their own.
+#[derive(Debug, Default)]
+pub(crate) struct Buffered {
+    nodes: HashMap<usize, bool>,
+}
+
+impl Buffered {
+    pub(crate) fn contains(&self, expr: &Expr) -> bool {
+        self.nodes.contains_key(&expr.id())
+    }
+
+    /// Whether the node is in a buffer because it is smaller than what it is used for.
+    pub(crate) fn is_hoisted(&self, expr: &Expr) -> bool {
+        self.nodes.get(&expr.id()) == Some(&true)
+    }
+}
+
+/// Nodes after their operands, each once.
+fn operands_first(root: &Expr) -> Vec<Expr> {
+    fn visit(expr: &Expr, seen: &mut HashSet<usize>, order: &mut Vec<Expr>) {
+        if seen.insert(expr.id()) {
+            expr.node().kind.operands().into_iter().for_each(|operand| visit(operand, seen, order));
+            order.push(expr.clone());
+        }
+    }
+    let mut order = Vec::new();
+    visit(root, &mut HashSet::new(), &mut order);
+    order
+}
+
+/// Decides for every node below `root`; `forced` are nodes that a view needs in memory.
+pub(crate) fn analyse(root: &Expr, forced: &HashSet<usize>) -> Buffered {
+    let order = operands_first(root);
+    let largest = largest_operands(&order);
+    let result = shape(root).numel();
+    let mut contexts: HashMap<usize, HashSet<Context>> = HashMap::new();
+    let mut buffered = Buffered::default();
+    for expr in order.iter().rev() {
+        let mut own = contexts.remove(&expr.id()).unwrap_or_default();
+        let numel = shape(expr).numel();
+        let blow_up = numel > largest[&expr.id()] && numel > result;
+        let stretched = own.iter().any(|context| repeats(shape(expr), &context.chain));
+        let buffer = match &expr.node().kind {
+            Kind::Leaf { .. } | Kind::Number(_) | Kind::View { .. } | Kind::Failed { .. } => false,
+            Kind::Reduce { .. } | Kind::Matmul { .. } => true,
+            Kind::Cast { operand } if is_read(operand) => false,
+            Kind::Map { .. } | Kind::Cast { .. } => stretched || (own.len() > 1 && !blow_up),
+        };
+        let root_or_forced = expr.id() == root.id() || forced.contains(&expr.id());
+        if buffer || root_or_forced {
+            buffered.nodes.insert(expr.id(), stretched);
+            own = HashSet::from([Context { step: expr.id(), chain: Vec::new() }]);
+        }
+        for operand in expr.node().kind.operands() {
+            let entering = contexts.entry(operand.id()).or_default();
+            entering.extend(
+                own.iter().map(|context| Context {
+                    step: context.step,
+                    chain: entry(expr, operand, &context.chain),
+                }),
+            );
+        }
+    }
+    buffered
+}
+
+/// The views from an operand into the loop that its user is in, given those of the user.
+pub(crate) fn entry(user: &Expr, operand: &Expr, chain: &[View]) -> Vec<View> {
+    let first = match &user.node().kind {
+        Kind::View { view, .. } => Some(view.clone()),
+        Kind::Map { .. } if shape(operand) != shape(user) => Some(View::BroadcastTo(shape(user)[..].into())),
+        _ => None,
+    };
+    first.into_iter().chain(chain.iter().cloned()).collect()
+}
+
+/// Whether elements of that shape, seen through the views, are seen more than once.
+fn repeats(shape: &Shape, chain: &[View]) -> bool {
+    let layout = Layout::contiguous(shape.clone());
+    let seen = chain.iter().try_fold(layout, |layout, view| view.apply(&layout));
+    seen.is_ok_and(|layout| layout.has_internal_overlap() != InternalOverlap::No)
+}
+
+/// Whether the value is only read, not computed: its conversion happens as it is loaded.
+fn is_read(expr: &Expr) -> bool {
+    match &expr.node().kind {
+        Kind::Leaf { .. } | Kind::Number(_) => true,
+        Kind::View { operand, .. } => is_read(operand),
+        _ => false,
+    }
+}
+
+/// For each node the element count of the largest thing in memory that it is made from.
+fn largest_operands(order: &[Expr]) -> HashMap<usize, usize> {
+    let mut largest = HashMap::new();
+    for expr in order {
+        let kind = &expr.node().kind;
+        let operands = kind.operands();
+        let below = operands.iter().map(|operand| match &operand.node().kind {
+            Kind::Map { .. } | Kind::Cast { .. } | Kind::View { .. } => largest[&operand.id()],
+            _ => shape(operand).numel(),
+        });
+        largest.insert(expr.id(), below.max().unwrap_or(0));
+    }
+    largest
+}
+
+/// The shape of a node of a plan, none of which has failed.
+pub(crate) fn shape(expr: &Expr) -> &Shape {
+    &expr.node().meta.as_ref().expect("a plan is only made of expressions without errors").shape
+}

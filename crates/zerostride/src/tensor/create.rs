@@ -1,0 +1,232 @@
+//! Owns the functions that make tensors. It does not know files (`io`).
+
+use std::sync::Arc;
+
+use bytemuck::cast_slice_mut;
+use zerostride_kernels::store_scalar;
+use zerostride_ops::{DType, Element, Scalar};
+use zerostride_shape::{Layout, Shape, checked_bytes};
+
+use super::{Storage, Tensor};
+use crate::{Error, Result};
+
+impl Tensor {
+    /// A row-major tensor whose bytes, zero at first, `fill` writes in the dtype's stored form.
+    pub(crate) fn build(
+        dtype: DType,
+        shape: Shape,
+        fill: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<Tensor> {
+        let bytes = checked_bytes(&shape, dtype.item_size())?;
+        let out_of_memory = || Error::OutOfMemory { bytes, shape: shape.clone() };
+        let mut storage = Storage::zeroed(bytes).ok_or_else(out_of_memory)?;
+        fill(storage.bytes_mut())?;
+        Ok(Tensor::new(Arc::new(storage), Layout::contiguous(shape), dtype))
+    }
+
+    fn build_from<T: Element>(
+        len: usize,
+        values: impl IntoIterator<Item = T>,
+        shape: &[usize],
+    ) -> Result<Tensor> {
+        let shape = Shape::new(shape)?;
+        if shape.numel() != len {
+            return Err(Error::Length { shape, len });
+        }
+        Tensor::build(T::DTYPE, shape, |bytes| {
+            for (stored, value) in cast_slice_mut::<u8, T::Stored>(bytes).iter_mut().zip(values) {
+                *stored = value.store();
+            }
+            Ok(())
+        })
+    }
+
+    /// A tensor of the slice's elements, in row-major order.
+    ///
+    /// # Errors
+    /// The slice has another length than the shape, or there is no memory for a copy.
+    ///
+    /// ```
+    /// use zerostride::Tensor;
+    /// let x = Tensor::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;
+    /// assert_eq!(x.to_string(), "tensor([[1., 2.],\n        [3., 4.]])");
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn from_slice<T: Element>(values: &[T], shape: &[usize]) -> Result<Tensor> {
+        Tensor::build_from(values.len(), values.iter().copied(), shape)
+    }
+
+    /// A tensor of the vector's elements, in row-major order.
+    ///
+    /// # Errors
+    /// As [`Tensor::from_slice`].
+    ///
+    /// ```
+    /// use zerostride::Tensor;
+    /// assert_eq!(Tensor::from_vec(vec![1u8, 2, 3], &[3])?.numel(), 3);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn from_vec<T: Element>(values: Vec<T>, shape: &[usize]) -> Result<Tensor> {
+        Tensor::from_slice(&values, shape)
+    }
+
+    /// A tensor of no dimensions that holds one number, of the dtype PyTorch would give it.
+    ///
+    /// ```
+    /// use zerostride::{DType, Tensor};
+    /// assert_eq!(Tensor::scalar(0.5)?.dtype(), DType::F32);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn scalar(value: impl Into<Scalar>) -> Result<Tensor> {
+        let value = value.into();
+        Tensor::full(&[], value, value.dtype())
+    }
+
+    /// A tensor with the same number everywhere, converted to the dtype.
+    ///
+    /// # Errors
+    /// The shape is too large, or there is no memory.
+    ///
+    /// ```
+    /// use zerostride::{DType, Tensor};
+    /// assert_eq!(Tensor::full(&[2], 7, DType::U8)?.to_vec::<u8>()?, [7, 7]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn full(shape: &[usize], value: impl Into<Scalar>, dtype: DType) -> Result<Tensor> {
+        let mut element = [0; 16];
+        let element = &mut element[..dtype.item_size()];
+        store_scalar(value.into(), dtype, element);
+        Tensor::build(dtype, Shape::new(shape)?, |bytes| {
+            if element.iter().any(|&byte| byte != 0) {
+                bytes.chunks_exact_mut(element.len()).for_each(|stored| stored.copy_from_slice(element));
+            }
+            Ok(())
+        })
+    }
+
+    /// A tensor of zeros, of the default dtype f32.
+    ///
+    /// # Errors
+    /// As [`Tensor::full`].
+    pub fn zeros(shape: &[usize]) -> Result<Tensor> {
+        Tensor::full(shape, 0.0, DType::DEFAULT_FLOAT)
+    }
+
+    /// A tensor of ones, of the default dtype f32.
+    ///
+    /// # Errors
+    /// As [`Tensor::full`].
+    pub fn ones(shape: &[usize]) -> Result<Tensor> {
+        Tensor::full(shape, 1.0, DType::DEFAULT_FLOAT)
+    }
+
+    /// The numbers from `start` up to but without `end`, `step` apart, as `torch.arange`: i64 if all three are
+    /// integers, else f32.
+    ///
+    /// # Errors
+    /// `step` is zero, or leads away from `end`, or there are too many numbers.
+    ///
+    /// ```
+    /// use zerostride::Tensor;
+    /// assert_eq!(Tensor::arange(1, 8, 3)?.to_vec::<i64>()?, [1, 4, 7]);
+    /// assert_eq!(Tensor::arange(0, 1, 0.5)?.to_vec::<f32>()?, [0.0, 0.5]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn arange(
+        start: impl Into<Scalar>,
+        end: impl Into<Scalar>,
+        step: impl Into<Scalar>,
+    ) -> Result<Tensor> {
+        let (start, end, step) = (start.into(), end.into(), step.into());
+        let away = || Error::runtime("upper bound and lower bound inconsistent with step sign");
+        if step.to_f64() == 0.0 {
+            return Err(Error::runtime("step must be nonzero"));
+        }
+        if let (Scalar::Int(start), Scalar::Int(end), Scalar::Int(step)) = (start, end, step) {
+            let (start, end, step) = (i128::from(start), i128::from(end), i128::from(step));
+            if (end - start).signum() * step.signum() < 0 {
+                return Err(away());
+            }
+            let len = usize::try_from((end - start).unsigned_abs().div_ceil(step.unsigned_abs()))
+                .map_err(|_| away())?;
+            return Tensor::build_from(len, (0..len).map(|i| (start + i as i128 * step) as i64), &[len]);
+        }
+        let (start, end, step) = (start.to_f64(), end.to_f64(), step.to_f64());
+        let len = ((end - start) / step).ceil();
+        if !(start.is_finite() && end.is_finite()) {
+            return Err(Error::runtime(format_args!("unsupported range: {start} -> {end}")));
+        }
+        if !(0.0..9.0e18).contains(&len) {
+            return Err(away());
+        }
+        Tensor::build_from(
+            len as usize,
+            (0..len as usize).map(|i| (start + i as f64 * step) as f32),
+            &[len as usize],
+        )
+    }
+
+    /// `steps` numbers evenly from `start` to `end`, both included, as f32.
+    ///
+    /// Source: PyTorch's `linspace` kernel, which counts from the nearer end.
+    ///
+    /// # Errors
+    /// There is no memory.
+    ///
+    /// ```
+    /// use zerostride::Tensor;
+    /// assert_eq!(Tensor::linspace(0.0, 1.0, 5)?.to_vec::<f32>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn linspace(start: f64, end: f64, steps: usize) -> Result<Tensor> {
+        let (start, end) = (start as f32, end as f32);
+        let step = (end - start) / steps.saturating_sub(1).max(1) as f32;
+        let number = |i: usize| {
+            if i < steps / 2 { start + step * i as f32 } else { end - step * (steps - 1 - i) as f32 }
+        };
+        let one = |i| if steps == 1 { start } else { number(i) };
+        Tensor::build_from(steps, (0..steps).map(one), &[steps])
+    }
+
+    /// The identity matrix of `n` rows, as f32.
+    ///
+    /// # Errors
+    /// The shape is too large, or there is no memory.
+    pub fn eye(n: usize) -> Result<Tensor> {
+        Tensor::build(DType::F32, Shape::new(&[n, n])?, |bytes| {
+            cast_slice_mut::<u8, f32>(bytes).iter_mut().step_by(n + 1).for_each(|one| *one = 1.0);
+            Ok(())
+        })
+    }
+
+    /// Numbers drawn evenly from [0, 1), as f32; the same for the same seed on every machine.
+    ///
+    /// Source: the generator is SplitMix64 (Steele, Lea, Flood, OOPSLA 2014); the numbers are not PyTorch's.
+    ///
+    /// # Errors
+    /// The shape is too large, or there is no memory.
+    ///
+    /// ```
+    /// use zerostride::Tensor;
+    /// assert_eq!(Tensor::rand(&[3], 7)?.to_vec::<f32>()?, Tensor::rand(&[3], 7)?.to_vec::<f32>()?);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn rand(shape: &[usize], seed: u64) -> Result<Tensor> {
+        Tensor::build(DType::F32, Shape::new(shape)?, |bytes| {
+            for (i, number) in (1u64..).zip(cast_slice_mut::<u8, f32>(bytes)) {
+                let mixed = split_mix(seed.wrapping_add(i.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+                *number = (mixed >> 40) as f32 / (1 << 24) as f32;
+            }
+            Ok(())
+        })
+    }
+}
+
+fn split_mix(state: u64) -> u64 {
+    let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
+}

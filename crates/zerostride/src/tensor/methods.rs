@@ -1,0 +1,114 @@
+//! Owns the eager methods: each is the expression of the same name, evaluated at once. Read from the op table.
+
+use zerostride_ops::{Scalar, for_each_op};
+
+use super::Tensor;
+use crate::{Dims, Expr, Result};
+
+macro_rules! define_methods {
+    (
+        unary { $($(#[$udoc:meta])* $uv:ident $un:ident $ui:tt [$($ua:ident)*] $us:tt $ud:ident $ur:ident $uk:literal $($uarg:literal)?;)* }
+        binary { $($(#[$bdoc:meta])* $bv:ident $bn:ident $bi:tt [$($ba:ident)*] $bs:tt $bd:ident $br:ident $bk:literal $($barg:literal)? $([$law:ident])?;)* }
+        nary { $($nary:tt)* }
+        reduce { $($(#[$rdoc:meta])* $rv:ident $rn:ident $rd:ident $rr:ident $rk:literal $rarg:literal;)* }
+        formula { $($formula:tt)* }
+    ) => {
+        /// Eager element-wise operations of one and two operands, and reductions.
+        ///
+        /// Operands broadcast; a number may stand for the second one.
+        ///
+        /// # Errors
+        /// Shapes that do not broadcast, dtypes that the operation refuses, an integer division by zero, no memory.
+        impl Tensor {
+            $($(#[$udoc])*
+            ///
+            /// # Errors
+            /// The operation refuses the dtype, or there is no memory.
+            pub fn $un(&self) -> Result<Tensor> {
+                Expr::from(self).$un().materialise()
+            }
+            )*
+            $($(#[$bdoc])*
+            ///
+            /// # Errors
+            /// The shapes do not broadcast, the operation refuses the dtypes, or there is no memory.
+            pub fn $bn(&self, other: impl Into<Expr>) -> Result<Tensor> {
+                Expr::from(self).$bn(other).materialise()
+            }
+            )*
+            $($(#[$rdoc])*
+            ///
+            /// # Errors
+            /// A dimension does not exist, the operation refuses the dtype, or there is no memory.
+            pub fn $rn(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+                Expr::from(self).$rn(dims).materialise()
+            }
+            )*
+        }
+    };
+}
+
+for_each_op!(define_methods);
+
+/// Methods of `Expr`, evaluated at once.
+macro_rules! eager {
+    ($($name:ident($($arg:ident: $type:ty),*);)*) => {
+        /// Eager operations with further arguments, and formulas. Each is [`Expr`]'s method of the same name.
+        impl Tensor {
+            $(
+            #[doc = concat!("As [`Expr::", stringify!($name), "`], at once.")]
+            ///
+            /// # Errors
+            /// Shapes or dtypes that do not go together, or no memory.
+            pub fn $name(&self, $($arg: $type),*) -> Result<Tensor> {
+                Expr::from(self).$name($($arg),*).materialise()
+            }
+            )*
+        }
+    };
+}
+
+eager! {
+    add_scaled(other: impl Into<Expr>, alpha: impl Into<Scalar>);
+    sub_scaled(other: impl Into<Expr>, alpha: impl Into<Scalar>);
+    round_decimals(decimals: i64);
+    logit_clamped(eps: f64);
+    lerp(end: impl Into<Expr>, weight: impl Into<Expr>);
+    where_(condition: impl Into<Expr>, other: impl Into<Expr>);
+    nan_to_num(nan: f64, posinf: Option<f64>, neginf: Option<f64>);
+    softplus(beta: f64, threshold: f64);
+    clamp(min: Option<Expr>, max: Option<Expr>);
+    addcmul(a: impl Into<Expr>, b: impl Into<Expr>, value: impl Into<Scalar>);
+    addcdiv(a: impl Into<Expr>, b: impl Into<Expr>, value: impl Into<Scalar>);
+    float_power(exponent: impl Into<Expr>);
+    isclose(other: impl Into<Expr>, rtol: f64, atol: f64, equal_nan: bool);
+    ldexp(other: impl Into<Expr>);
+    masked_fill(mask: impl Into<Expr>, value: impl Into<Expr>);
+    mean(dims: impl Into<Dims>);
+    var_corrected(dims: impl Into<Dims>, correction: f64);
+    std(dims: impl Into<Dims>);
+    std_corrected(dims: impl Into<Dims>, correction: f64);
+    logsumexp(dims: impl Into<Dims>);
+    softmax(dim: isize);
+    log_softmax(dim: isize);
+    norm(p: f64, dims: impl Into<Dims>);
+    sum_to_size(shape: &[usize]);
+    matmul(other: impl Into<Expr>);
+}
+
+impl Tensor {
+    /// The mantissa in [0.5, 1) and the power of 2 of each element, as `torch.frexp`.
+    ///
+    /// # Errors
+    /// The dtype is no float, or there is no memory.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let (mantissa, exponent) = tensor![6.0].frexp()?;
+    /// assert_eq!((mantissa.item::<f32>()?, exponent.item::<i32>()?), (0.75, 3));
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn frexp(&self) -> Result<(Tensor, Tensor)> {
+        Ok((self.frexp_mantissa()?, self.frexp_exponent()?))
+    }
+}

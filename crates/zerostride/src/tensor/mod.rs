@@ -1,0 +1,138 @@
+//! Owns `Tensor`: a handle on shared storage, seen through a layout, as elements of one dtype. It does not know how
+//! anything is computed (`expr`, `plan`, `exec`); its methods build one-node expressions.
+
+mod borrow;
+mod create;
+mod display;
+mod in_place;
+mod join;
+mod literal;
+mod methods;
+mod read;
+#[allow(unsafe_code)]
+mod storage;
+mod views;
+
+use std::sync::Arc;
+
+use zerostride_ops::{Bucket, DType, Typed};
+use zerostride_shape::{Layout, Shape};
+
+pub use join::{cat, stack};
+pub use literal::Literal;
+pub use views::broadcast_tensors;
+
+pub(crate) use borrow::{Claim, Section};
+pub(crate) use storage::{Block, Guard, Storage};
+
+/// An n-dimensional array of elements of one dtype, as PyTorch's.
+///
+/// A tensor is a handle: cloning it and taking views costs no bytes, and all of them see the same storage. In-place
+/// methods (those that end in `_`) therefore take `&self`. Reads and writes of one storage by several threads are kept
+/// apart: an operation waits until nobody else writes what it reads, or touches what it writes.
+///
+/// ```
+/// use zerostride::{tensor, Tensor};
+///
+/// let x = tensor![[1, 2, 3]];                     // i64, shape [1, 3]
+/// let y = tensor![[4], [5], [6]];                 // i64, shape [3, 1]
+/// assert_eq!(x.add(&y)?.to_vec::<i64>()?, [5, 6, 7, 6, 7, 8, 7, 8, 9]);
+///
+/// let stretched = x.expand(&[4, 3])?;             // a view: no bytes
+/// assert_eq!(stretched.strides(), [0, 1]);
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Tensor {
+    storage: Arc<Storage>,
+    layout: Layout,
+    dtype: DType,
+}
+
+impl Tensor {
+    pub(crate) fn new(storage: Arc<Storage>, layout: Layout, dtype: DType) -> Tensor {
+        debug_assert!(layout.span().is_none_or(|(low, high)| {
+            low >= 0 && (high as usize + 1) * dtype.item_size() <= storage.len()
+        }));
+        Tensor { storage, layout, dtype }
+    }
+
+    /// The dtype of the elements.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The sizes of the dimensions.
+    pub fn shape(&self) -> &[usize] {
+        self.layout.shape()
+    }
+
+    /// The number of dimensions.
+    pub fn ndim(&self) -> usize {
+        self.layout.ndim()
+    }
+
+    /// The number of elements.
+    pub fn numel(&self) -> usize {
+        self.layout.numel()
+    }
+
+    /// Elements between neighbours along each dimension; 0 where the tensor is stretched.
+    pub fn strides(&self) -> &[isize] {
+        self.layout.strides()
+    }
+
+    /// The element of the storage at which the tensor starts.
+    pub fn storage_offset(&self) -> usize {
+        self.layout.offset() as usize
+    }
+
+    /// Shape, strides and offset in one.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Whether the elements lie next to each other in row-major order.
+    pub fn is_contiguous(&self) -> bool {
+        self.layout.is_contiguous()
+    }
+
+    /// Whether both tensors are views of one storage.
+    pub fn shares_storage(&self, other: &Tensor) -> bool {
+        Arc::ptr_eq(&self.storage, &other.storage)
+    }
+
+    pub(crate) fn storage(&self) -> &Arc<Storage> {
+        &self.storage
+    }
+
+    pub(crate) fn shape_value(&self) -> &Shape {
+        self.layout.shape()
+    }
+
+    /// What promotion needs to know.
+    pub(crate) fn typed(&self) -> Typed {
+        let bucket = if self.ndim() == 0 { Bucket::ZeroDim } else { Bucket::Dimensioned };
+        Typed { dtype: self.dtype, bucket }
+    }
+
+    /// The bytes of the storage that the tensor reaches; empty where it has no elements.
+    pub(crate) fn reach(&self) -> std::ops::Range<usize> {
+        let size = self.dtype.item_size();
+        self.layout.span().map_or(0..0, |(low, high)| low as usize * size..(high as usize + 1) * size)
+    }
+
+    /// The tensor under another layout of the same storage.
+    fn with_layout(&self, layout: Layout) -> Tensor {
+        Tensor::new(Arc::clone(&self.storage), layout, self.dtype)
+    }
+}
+
+impl std::fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tensor")
+            .field("dtype", &self.dtype)
+            .field("layout", &self.layout)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,139 @@
+//! Owns the reading of a tensor's elements into ordinary Rust values.
+
+use bytemuck::cast_slice;
+use zerostride_kernels::load_scalar;
+use zerostride_ops::{DType, Element, Scalar, with_type};
+use zerostride_shape::ErrorClass;
+
+use super::display::{Value, format};
+use super::{Claim, Guard, Tensor};
+use crate::{Error, Result};
+
+impl Tensor {
+    /// Hands the elements to `read`, row-major and in their stored form; a strided view is copied first.
+    pub(crate) fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Result<R> {
+        let tensor = self.contiguous()?;
+        let reach = tensor.reach();
+        let guard = Guard::acquire(tensor.storage(), vec![Claim { bytes: reach.clone(), write: false }])?;
+        Ok(read(guard.bytes(reach)))
+    }
+
+    /// Lets `read` look up the stored bytes of elements by their index, without copying the tensor.
+    fn with_elements<R>(&self, read: impl FnOnce(&dyn Fn(&[usize]) -> Vec<u8>) -> R) -> Result<R> {
+        let reach = self.reach();
+        let guard = Guard::acquire(self.storage(), vec![Claim { bytes: reach.clone(), write: false }])?;
+        let (bytes, size) = (guard.bytes(reach.clone()), self.dtype().item_size());
+        let element = |index: &[usize]| {
+            let steps = index.iter().zip(self.strides()).map(|(&index, &stride)| index as isize * stride);
+            let start = (self.layout().offset() + steps.sum::<isize>()) as usize * size - reach.start;
+            bytes[start..start + size].to_vec()
+        };
+        Ok(read(&element))
+    }
+
+    /// The elements in row-major order.
+    ///
+    /// # Errors
+    /// `T` is not the tensor's type.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// assert_eq!(tensor![[1, 2], [3, 4]].t()?.to_vec::<i64>()?, [1, 3, 2, 4]);
+    /// assert!(tensor![1.5].to_vec::<i64>().is_err());
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        if T::DTYPE != self.dtype() {
+            return Err(Error::WrongType { expected: T::DTYPE, found: self.dtype() });
+        }
+        self.with_bytes(|bytes| {
+            cast_slice::<u8, T::Stored>(bytes).iter().map(|&stored| T::load(stored)).collect()
+        })
+    }
+
+    /// The elements in row-major order, as they are at this moment.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_vec`].
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// assert_eq!(tensor![1, 2, 3].iter::<i64>()?.sum::<i64>(), 6);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn iter<T: Element>(&self) -> Result<std::vec::IntoIter<T>> {
+        Ok(self.to_vec::<T>()?.into_iter())
+    }
+
+    /// The only element of a tensor that has just one.
+    ///
+    /// # Errors
+    /// The tensor has several elements or none, or `T` is not its type.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// assert_eq!(tensor![[2.5]].item::<f32>()?, 2.5);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn item<T: Element>(&self) -> Result<T> {
+        match self.to_vec()?[..] {
+            [item] => Ok(item),
+            _ => Err(Error::runtime(format_args!(
+                "a Tensor with {} elements cannot be converted to Scalar",
+                self.numel()
+            ))),
+        }
+    }
+
+    /// One element, whatever the dtype; a u64 over `i64::MAX` comes as a float.
+    ///
+    /// # Errors
+    /// The index has not one place for each dimension, each below its size.
+    ///
+    /// ```
+    /// use zerostride::{tensor, Scalar};
+    /// assert_eq!(tensor![[1, 2], [3, 4]].scalar_at(&[1, 0])?, Scalar::Int(3));
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn scalar_at(&self, index: &[usize]) -> Result<Scalar> {
+        let inside =
+            index.len() == self.ndim() && index.iter().zip(self.shape()).all(|(index, size)| index < size);
+        if !inside {
+            let message =
+                format!("index {index:?} is out of bounds for a tensor of shape {}", self.shape_value());
+            return Err(Error::Argument { class: ErrorClass::Index, message });
+        }
+        self.with_elements(|element| load_scalar(&element(index), self.dtype()))
+    }
+
+    /// The elements as another dtype, converted as PyTorch converts; the tensor itself where it is of that dtype.
+    ///
+    /// # Errors
+    /// There is no memory.
+    ///
+    /// ```
+    /// use zerostride::{tensor, DType};
+    /// assert_eq!(tensor![1.9, -1.9].to_dtype(DType::I64)?.to_vec::<i64>()?, [1, -1]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn to_dtype(&self, dtype: DType) -> Result<Tensor> {
+        if dtype == self.dtype() { Ok(self.clone()) } else { crate::Expr::from(self).to_dtype(dtype).eval() }
+    }
+}
+
+impl std::fmt::Display for Tensor {
+    /// As PyTorch prints it, summarised beyond 1000 elements.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = self.with_elements(|element| {
+            format(self.dtype(), self.shape(), &mut |index| {
+                let stored = element(index);
+                with_type!(self.dtype(), T => Value::from(T::load(bytemuck::pod_read_unaligned(&stored))))
+            })
+        });
+        match text {
+            Ok(text) => f.write_str(&text),
+            // A tensor that another thread is writing cannot be shown.
+            Err(error) => write!(f, "tensor({error})"),
+        }
+    }
+}

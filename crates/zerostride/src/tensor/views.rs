@@ -1,0 +1,156 @@
+//! Owns the views of a tensor: other layouts of the same storage, without copies. The rules are the floor below's.
+
+use zerostride_shape::{Layout, Shape, infer_size};
+
+use super::Tensor;
+use crate::{Expr, Result};
+
+/// Views: each is a method on `Layout`, lifted to the tensor.
+macro_rules! views {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*);)*) => {
+        impl Tensor {
+            $($(#[$doc])*
+            ///
+            /// # Errors
+            /// PyTorch's, for dimensions and sizes that do not exist or do not fit.
+            pub fn $name(&self, $($arg: $type),*) -> Result<Tensor> {
+                Ok(self.with_layout(self.layout().$name($($arg),*)?))
+            }
+            )*
+        }
+    };
+}
+
+views! {
+    /// Stretches dimensions of size 1, and adds dimensions in front; -1 keeps a size.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let row = tensor![[1, 2, 3]];
+    /// assert_eq!(row.expand(&[4, -1])?.shape(), [4, 3]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    fn expand(sizes: &[isize]);
+    /// `expand` to a shape without -1.
+    fn broadcast_to(shape: &[usize]);
+    /// Adds a dimension of size 1.
+    fn unsqueeze(dim: isize);
+    /// Drops all dimensions of size 1.
+    fn squeeze();
+    /// Drops one dimension, if its size is 1.
+    fn squeeze_dim(dim: isize);
+    /// Reorders the dimensions.
+    fn permute(dims: &[isize]);
+    /// Swaps two dimensions.
+    fn transpose(dim0: isize, dim1: isize);
+    /// Swaps the dimensions of a matrix; fewer dimensions stay.
+    fn t();
+    /// Swaps the last two dimensions: PyTorch's `mT`.
+    fn matrix_transpose();
+    /// Moves dimensions to other places.
+    fn movedim(source: &[isize], destination: &[isize]);
+    /// Gives the same elements other sizes, where that takes no copy; -1 is inferred.
+    fn view(sizes: &[isize]);
+    /// The part of a dimension that starts at `start`.
+    fn narrow(dim: isize, start: isize, length: isize);
+    /// One index of a dimension, which goes away.
+    fn select(dim: isize, index: isize);
+    /// Python's slice of a dimension; steps may be negative, which PyTorch refuses.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// assert_eq!(tensor![1, 2, 3].slice(0, None, None, -1)?.to_vec::<i64>()?, [3, 2, 1]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    fn slice(dim: isize, start: Option<isize>, stop: Option<isize>, step: isize);
+    /// Reverses dimensions, without PyTorch's copy.
+    fn flip(dims: &[isize]);
+    /// The diagonal of two dimensions, as the last dimension.
+    fn diagonal(offset: isize, dim1: isize, dim2: isize);
+    /// All windows of a size along a dimension, as the last dimension.
+    fn unfold(dim: isize, size: isize, step: isize);
+}
+
+impl Tensor {
+    /// `expand` to the shape of another tensor.
+    ///
+    /// # Errors
+    /// As [`Tensor::expand`].
+    pub fn expand_as(&self, other: &Tensor) -> Result<Tensor> {
+        self.broadcast_to(other.shape())
+    }
+
+    /// The same elements under other sizes: a view where that is possible, else a copy; -1 is inferred.
+    ///
+    /// # Errors
+    /// The sizes do not multiply to the number of elements, or there is no memory for a copy.
+    ///
+    /// ```
+    /// use zerostride::Tensor;
+    /// let x = Tensor::arange(0, 6, 1)?;
+    /// assert_eq!(x.reshape(&[2, -1])?.t()?.reshape(&[6])?.to_vec::<i64>()?, [0, 3, 1, 4, 2, 5]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn reshape(&self, sizes: &[isize]) -> Result<Tensor> {
+        let shape = infer_size(sizes, self.numel())?;
+        self.reshape_to(&shape)
+    }
+
+    /// Several dimensions as one: a view where that is possible, else a copy.
+    ///
+    /// # Errors
+    /// A dimension does not exist, `start` is after `end`, or there is no memory for a copy.
+    pub fn flatten(&self, start: isize, end: isize) -> Result<Tensor> {
+        self.reshape_to(&self.layout().flatten_shape(start, end)?)
+    }
+
+    fn reshape_to(&self, shape: &Shape) -> Result<Tensor> {
+        let sizes: Vec<isize> = shape.iter().map(|&size| size as isize).collect();
+        match self.layout().view(&sizes) {
+            Ok(layout) => Ok(self.with_layout(layout)),
+            Err(_) => Ok(self.clone_elements()?.with_layout(Layout::contiguous(shape.clone()))),
+        }
+    }
+
+    /// The tensor itself where its elements lie in row-major order, else a copy that does.
+    ///
+    /// # Errors
+    /// There is no memory for a copy.
+    pub fn contiguous(&self) -> Result<Tensor> {
+        if self.is_contiguous() { Ok(self.clone()) } else { self.clone_elements() }
+    }
+
+    /// A copy with storage of its own: PyTorch's `clone()`, whose name Rust keeps for handles.
+    ///
+    /// # Errors
+    /// There is no memory.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let x = tensor![1, 2];
+    /// let copy = x.clone_elements()?;
+    /// x.add_(1)?;
+    /// assert_eq!(copy.to_vec::<i64>()?, [1, 2]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn clone_elements(&self) -> Result<Tensor> {
+        Expr::from(self).materialise()
+    }
+}
+
+/// Expands all tensors to their common shape, without copies.
+///
+/// # Errors
+/// The shapes do not broadcast.
+///
+/// ```
+/// use zerostride::{broadcast_tensors, tensor};
+/// let views = broadcast_tensors(&[&tensor![[1, 2, 3]], &tensor![[4], [5]]])?;
+/// assert!(views.iter().all(|view| view.shape() == [2, 3]));
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+pub fn broadcast_tensors(tensors: &[&Tensor]) -> Result<Vec<Tensor>> {
+    let shapes: Vec<&[usize]> = tensors.iter().map(|tensor| tensor.shape()).collect();
+    let shape = zerostride_shape::broadcast_shape(&shapes)?;
+    tensors.iter().map(|tensor| tensor.broadcast_to(&shape)).collect()
+}
