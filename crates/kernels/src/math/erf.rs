@@ -10,7 +10,7 @@ use super::{clamp, poly};
 use crate::lane::{Lane, Mask};
 
 /// erf x = x · (FIRST + x² · ERF(x²)) for |x| <= `CENTRE_TO`.
-const FIRST: (f64, f64) = (1.1283791670955126, 1.5201783193494323e-17);
+const FIRST: (f64, f64) = (std::f64::consts::FRAC_2_SQRT_PI, 1.5201783193494323e-17);
 const ERF: [f64; 10] = [
     -0.3761263890318375,
     0.11283791670954556,

@@ -26,6 +26,8 @@ mod log;
 mod logaddexp;
 mod pow;
 mod root;
+#[cfg(test)]
+mod special_ulp;
 mod trig;
 #[cfg(test)]
 mod ulp;

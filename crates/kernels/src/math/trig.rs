@@ -222,8 +222,8 @@ pub(crate) fn tan<V: Lane>(x: V) -> V {
 pub(crate) fn sinc<V: Lane>(x: V) -> V {
     let x = x.widen().abs();
     let quotient = (Angle::of_half_turns(x).sin() * Dw::splat(FRAC_1_PI)).div(x.into());
-    // Near 0 the quotient is 0/0; far out all numbers are integers, and infinity less itself is NaN.
-    let far = Lane::select(x.lt(Lane::num(4_503_599_627_370_496.0)), quotient.hi, x - x);
+    // Near 0 the quotient is 0/0; far out all numbers are integers, and infinity times 0 is NaN.
+    let far = Lane::select(x.lt(Lane::num(4_503_599_627_370_496.0)), quotient.hi, x * Lane::num(0.0));
     V::narrow(Lane::select(x.lt(Lane::num(f64::EPSILON)), Lane::num(1.0), far))
 }
 

@@ -1,0 +1,68 @@
+//! Holds the complex functions to what PyTorch returns where zeros, infinities and NaN meet (`spec/golden/math`, where
+//! `complex_ends.py` says what the files hold).
+
+use std::path::Path;
+
+use num_complex::Complex64;
+
+/// The rows of a file as complex numbers: the arguments, then the result.
+fn rows(name: &str, arguments: usize) -> Vec<Vec<Complex64>> {
+    let file = format!("../../spec/golden/math/{name}.ends.bin");
+    let bytes = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(file))
+        .expect("the golden answers are there");
+    let values: Vec<f64> = bytes
+        .chunks_exact(8)
+        .map(|chunk| f64::from_le_bytes(chunk.try_into().expect("eight bytes")))
+        .collect();
+    let count = values.len() / (2 * arguments + 2);
+    let number = |row, pair: usize| {
+        Complex64::new(values[2 * pair * count + row], values[(2 * pair + 1) * count + row])
+    };
+    (0..count).map(|row| (0..=arguments).map(|pair| number(row, pair)).collect()).collect()
+}
+
+/// NaN for NaN, signs of zeros included, and finite values as far as they are specified elsewhere.
+fn agree(got: f64, want: f64) -> bool {
+    let near = got.is_finite()
+        && want.is_finite()
+        && want != 0.0
+        && (got - want).abs() < 1e-12 * want.abs().max(1.0);
+    (got.is_nan() && want.is_nan())
+        || (got == want && got.is_sign_negative() == want.is_sign_negative())
+        || near
+}
+
+/// Where PyTorch is not followed.
+fn is_exception(name: &str, z: Complex64, got: Complex64) -> bool {
+    match name {
+        // Its complex128 drops the sign of a zero imaginary part; its complex64 and C99 keep it.
+        "acos" => z.im == 0.0 && got.im == 0.0,
+        // It rounds πz first, so that integers are no zeros.
+        "sinc" => z.im == 0.0 && z.re.fract() == 0.0,
+        // The sign of the zero comes from the sign that its division loses.
+        "silu" => z.re == 0.0 && z.im == 0.0,
+        _ => false,
+    }
+}
+
+macro_rules! ends {
+    ($($name:ident($($x:ident),+);)*) => {$(
+        #[test]
+        fn $name() {
+            for row in rows(stringify!($name), [$(stringify!($x)),+].len()) {
+                let [$($x),+, want] = row[..] else { unreachable!("the rows have that many numbers") };
+                let got = super::$name($($x),+);
+                assert!(
+                    (agree(got.re, want.re) && agree(got.im, want.im)) || is_exception(stringify!($name), row[0], got),
+                    "{}: {row:?}, not {got:?}", stringify!($name),
+                );
+            }
+        }
+    )*};
+}
+
+ends! {
+    sgn(z); reciprocal(z); sqrt(z); rsqrt(z); exp(z); exp2(z); expm1(z); log(z); log2(z); log10(z); log1p(z);
+    sigmoid(z); silu(z); sin(z); cos(z); tan(z); sinh(z); cosh(z); tanh(z); sinc(z); asin(z); acos(z); atan(z);
+    asinh(z); acosh(z); atanh(z); mul(a, b); div(a, b); logaddexp(a, b);
+}

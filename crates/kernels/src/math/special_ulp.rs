@@ -1,0 +1,178 @@
+//! Measures the trigonometric, special and complex functions against correctly rounded answers (`spec/golden/math`,
+//! where `special.py` says what the files hold) and asserts how far off each may be.
+//!
+//! A bound covers every value tried, these and denser sweeps. The bounds may only shrink.
+
+use std::path::Path;
+
+use num_complex::Complex;
+
+use super::complex;
+use super::ulp::{Measured, bounds, worst};
+
+// In units in the last place.
+bounds! {
+    // name          f32   f64
+    sin(x)           0.51  0.80;
+    cos(x)           0.51  0.80;
+    tan(x)           0.51  0.80;
+    asin(x)          0.51  0.75;
+    acos(x)          0.51  0.75;
+    atan(x)          0.51  0.65;
+    atan2(y, x)      0.51  0.65;
+    sinc(x)          0.51  0.75;
+    deg2rad(x)       0.51  0.51;
+    rad2deg(x)       0.51  0.51;
+    erf(x)           0.51  0.75;
+    erfc(x)          0.51  0.75;
+    erfinv(x)        0.51  0.95;
+    gelu(x)          0.51  0.75;
+    gelu_tanh(x)     0.51  0.75;
+    i0(x)            0.51  0.55;
+    lgamma(x)        0.51  0.55;
+    digamma(x)       0.51  0.75;
+}
+
+/// The columns of numbers of a golden file, and those of what the last ones miss in units in their last place.
+fn columns<T: Measured + Into<f64>>(
+    file: &str,
+    numbers: usize,
+    results: usize,
+) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/golden/math").join(file);
+    let bytes = std::fs::read(path).expect("the golden answers are there");
+    let rows = bytes.len() / (numbers * T::BYTES + results);
+    assert_eq!(bytes.len(), rows * (numbers * T::BYTES + results));
+    let (values, missing) = bytes.split_at(rows * numbers * T::BYTES);
+    let values: Vec<f64> = values.chunks_exact(T::BYTES).map(|bytes| T::read(bytes).into()).collect();
+    let missing: Vec<f64> = missing.iter().map(|&byte| f64::from(byte as i8) / 254.0).collect();
+    (values.chunks(rows).map(<[f64]>::to_vec).collect(), missing.chunks(rows).map(<[f64]>::to_vec).collect())
+}
+
+/// The last place of a number of the format whose numbers have this many bytes.
+fn last_place(x: f64, bytes: usize) -> f64 {
+    let (digits, least) = if bytes == 4 { (23, -149) } else { (52, -1074) };
+    let exponent = if x == 0.0 { i32::MIN / 2 } else { super::frexp(x).1 - 1 };
+    super::ldexp(1.0, f64::from((exponent - digits).max(least)))
+}
+
+/// How many units `got` is from the true value `want + missing`; an infinity is only reached by itself.
+fn off_by(got: f64, want: f64, missing: f64, unit: f64) -> f64 {
+    let difference = if got == want { 0.0 } else { got - want };
+    difference / unit - missing / unit
+}
+
+/// The largest error at negative arguments in units in the last place of the result, or of 1 if that is larger: near
+/// a zero there, the terms that cancel have that size.
+fn reflected<T: Measured + Into<f64>>(name: &str, function: impl Fn(f64) -> f64) -> f64 {
+    let (values, missing) = columns::<T>(&format!("{name}_reflected.{}.bin", T::NAME), 2, 1);
+    let mut worst = (0.0, 0.0);
+    for (row, (&x, &want)) in values[0].iter().zip(&values[1]).enumerate() {
+        let unit = last_place(want.abs().max(1.0), T::BYTES);
+        let got = function(x);
+        let error = off_by(got, want, missing[0][row] * last_place(want, T::BYTES), unit).abs();
+        assert!(error.is_finite(), "{name} at {x:?}: {got:?}, not {want:?}");
+        if error > worst.0 {
+            worst = (error, x);
+        }
+    }
+    println!("{name:<10} {} {:.3} at {:?}", T::NAME, worst.0, worst.1);
+    worst.0
+}
+
+#[test]
+fn lgamma_of_negative_arguments() {
+    let single = reflected::<f32>("lgamma", |x| super::lgamma(x as f32).into());
+    let double = reflected::<f64>("lgamma", super::lgamma);
+    assert!(single <= 0.51 && double <= 0.55, "{single} and {double} ULP");
+}
+
+#[test]
+fn digamma_of_negative_arguments() {
+    let single = reflected::<f32>("digamma", |x| super::digamma(x as f32).into());
+    let double = reflected::<f64>("digamma", super::digamma);
+    assert!(single <= 0.51 && double <= 0.75, "{single} and {double} ULP");
+}
+
+/// The largest distance in the complex plane, in units in the last place of the larger part of the result.
+fn worst_complex<T: Measured + Into<f64>>(
+    name: &str,
+    dtype: &str,
+    arguments: usize,
+    function: impl Fn(&[Complex<f64>]) -> Complex<f64>,
+) -> f64 {
+    let (values, missing) = columns::<T>(&format!("{name}.{dtype}.bin"), 2 * arguments + 2, 2);
+    let mut worst = (0.0, None);
+    for row in 0..values[0].len() {
+        let at = |pair: usize| Complex::new(values[2 * pair][row], values[2 * pair + 1][row]);
+        let z: Vec<_> = (0..arguments).map(at).collect();
+        let (got, want) = (function(&z), at(arguments));
+        let unit = last_place(want.re.abs().max(want.im.abs()), T::BYTES);
+        let part = |got, want, missing| off_by(got, want, missing * last_place(want, T::BYTES), unit);
+        let error = part(got.re, want.re, missing[0][row]).hypot(part(got.im, want.im, missing[1][row]));
+        assert!(error.is_finite(), "{name} at {z:?}: {got:?}, not {want:?}");
+        if error > worst.0 {
+            worst = (error, Some((z, got, want)));
+        }
+    }
+    println!("{name:<10} {dtype} {:.3} at {:?}", worst.0, worst.1);
+    worst.0
+}
+
+macro_rules! complex_bounds {
+    ($($name:ident($($x:ident),+) $c64:literal $c128:literal;)*) => {
+        mod complex_functions {
+            use super::*;
+
+            $(#[test]
+            fn $name() {
+                let count = [$(stringify!($x)),+].len();
+                let single = worst_complex::<f32>(stringify!($name), "c64", count, |z| {
+                    let [$($x),+] = *z else { unreachable!("the rows have that many arguments") };
+                    $(let $x = Complex::new($x.re as f32, $x.im as f32);)+
+                    let w = complex::$name($($x),+);
+                    Complex::new(w.re.into(), w.im.into())
+                });
+                let double = worst_complex::<f64>(stringify!($name), "c128", count, |z| {
+                    let [$($x),+] = *z else { unreachable!("the rows have that many arguments") };
+                    complex::$name($($x),+)
+                });
+                assert!(single <= $c64 && double <= $c128, "{single} and {double} ULP");
+            })*
+        }
+    };
+}
+
+complex_bounds! {
+    // name          c64   c128
+    sgn(z)           0.75  1.5;
+    reciprocal(z)    0.75  1.0;
+    sqrt(z)          0.75  1.5;
+    rsqrt(z)         0.75  2.0;
+    exp(z)           0.75  2.0;
+    exp2(z)          0.75  2.0;
+    expm1(z)         0.75  3.0;
+    log(z)           0.75  1.0;
+    log2(z)          0.75  1.5;
+    log10(z)         0.75  1.5;
+    log1p(z)         0.75  1.5;
+    sigmoid(z)       0.75  3.5;
+    silu(z)          0.75  3.5;
+    sin(z)           0.75  2.5;
+    cos(z)           0.75  2.5;
+    tan(z)           0.75  4.0;
+    sinh(z)          0.75  2.5;
+    cosh(z)          0.75  2.5;
+    tanh(z)          0.75  4.0;
+    sinc(z)          0.75  3.5;
+    asin(z)          0.75  2.5;
+    acos(z)          0.75  2.0;
+    atan(z)          0.75  2.5;
+    asinh(z)         0.75  2.5;
+    acosh(z)         0.75  2.5;
+    atanh(z)         0.75  2.5;
+    mul(a, b)        0.75  1.5;
+    div(a, b)        0.75  1.0;
+    pow(a, b)        0.75  3.0;
+    logaddexp(a, b)  0.75  3.5;
+}
