@@ -1,2 +1,65 @@
-//! The shell.
-fn main() {}
+//! The repository's own commands. Each module owns one; this file only chooses.
+
+#![forbid(unsafe_code)]
+
+mod generate;
+mod golden;
+mod test;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  test              all checks: format, lints, tests, documentation, repository rules
+  golden [PART...]  rebuild PyTorch's golden answers in spec/golden (installs PyTorch, 5 GB, into .venv)
+  gen               rewrite what is generated from the op table: docs/operations.md
+  tidy              the repository rules alone
+";
+
+/// What a command returns: an error is a message for a person.
+type Outcome = Result<(), String>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words[..] {
+        ["test"] => test::run(),
+        ["golden", ref parts @ ..] => golden::run_parts(parts),
+        ["gen"] => generate::write(),
+        ["tidy"] => tidy::run(),
+        ["help" | "--help" | "-h"] | [] => {
+            print!("{HELP}");
+            Ok(())
+        }
+        _ => Err(format!("unknown command: {}\n\n{HELP}", words.join(" "))),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The repository's root.
+fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().unwrap_or(manifest).to_owned()
+}
+
+/// Runs a program in the repository's root and shows what it is.
+fn run(command: &mut Command) -> Outcome {
+    let words: Vec<_> = std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy())
+        .collect();
+    let shown = words.join(" ");
+    eprintln!("\n$ {shown}");
+    let status =
+        command.current_dir(root()).status().map_err(|error| format!("cannot run `{shown}`: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`{shown}` failed: {status}")) }
+}

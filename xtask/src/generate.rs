@@ -1,0 +1,109 @@
+//! Owns what is written from the op table: `docs/operations.md`. It does not know the operations, only their rows.
+
+use std::fmt::Write;
+
+use zerostride_ops::{Class, Domain, Op, Rule};
+
+use crate::{Outcome, root};
+
+const FILE: &str = "docs/operations.md";
+
+const SECTIONS: [(Class, &str, &str); 5] = [
+    (Class::Unary, "One operand", "Element by element."),
+    (Class::Binary, "Two operands", "Element by element; the operands broadcast."),
+    (Class::Nary, "More operands", "Element by element; all operands broadcast."),
+    (Class::Reduce, "Reductions", "Dimensions are combined; `dim` is one dimension, several, or all."),
+    (Class::Formula, "Formulas", "Written in terms of the operations above, and fused with them."),
+];
+
+/// Rewrites the file.
+pub(crate) fn write() -> Outcome {
+    let path = root().join(FILE);
+    std::fs::create_dir_all(root().join("docs")).map_err(|error| error.to_string())?;
+    std::fs::write(&path, operations()).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// An error if the file is not what the table says.
+pub(crate) fn check() -> Outcome {
+    let path = root().join(FILE);
+    let found =
+        std::fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    if found == operations() {
+        Ok(())
+    } else {
+        Err(format!("{FILE} is not what the op table says; run `cargo xtask gen`"))
+    }
+}
+
+fn operations() -> String {
+    let mut text = String::from(
+        "# Operations\n\n\
+         Generated from the op table by `cargo xtask gen`. Names, arguments and results are PyTorch's. *Computes in* are the\n\
+         categories of dtype after promotion; anything else is refused when the expression is built.\n",
+    );
+    for (class, title, note) in SECTIONS {
+        let _ = write!(
+            text,
+            "\n## {title}\n\n{note}\n\n| call | also | computes in | result | |\n|---|---|---|---|---|\n"
+        );
+        for op in Op::ALL.iter().filter(|op| op.info().class == class) {
+            let _ = writeln!(text, "{}", row(*op));
+        }
+    }
+    text
+}
+
+fn row(op: Op) -> String {
+    let info = op.info();
+    let names = info.symbol.iter().chain(info.aliases).chain(&info.in_place);
+    let also: Vec<String> = names.map(|name| format!("`{}`", name.replace('|', "\\|"))).collect();
+    format!(
+        "| `{}` | {} | {} | {} | {} |",
+        op.usage(),
+        also.join(" "),
+        domain(info.domain),
+        result(info.rule),
+        info.doc.trim().replace('|', "\\|")
+    )
+}
+
+fn domain(domain: Domain) -> &'static str {
+    match domain {
+        Domain::any => "everything",
+        Domain::numeric => "integers, floats, complex",
+        Domain::real => "bool, integers, floats",
+        Domain::ordered => "integers, floats",
+        Domain::integral => "bool, integers",
+        Domain::integer => "integers",
+        Domain::floats => "floats",
+        Domain::inexact => "floats, complex",
+        Domain::complexes => "complex",
+    }
+}
+
+fn result(rule: Rule) -> &'static str {
+    match rule {
+        Rule::common => "the common dtype",
+        Rule::float => "the common dtype; f32 for bool and integers",
+        Rule::float_real => "real; f32 for bool and integers",
+        Rule::real => "the common dtype; real for complex",
+        Rule::bool => "bool",
+        Rule::int => "i32",
+        Rule::bool_to_int => "the common dtype; i64 for bool",
+        Rule::complex => "the complex dtype of the float",
+        Rule::double => "f64 or c128",
+        Rule::sum => "the same dtype; i64 for bool and integers",
+        Rule::index => "i64",
+        Rule::truth => "bool; u8 for u8",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documented_list_is_the_table() {
+        check().unwrap();
+    }
+}

@@ -1,0 +1,33 @@
+//! Owns `cargo xtask test`: every check in one command.
+
+use std::process::Command;
+
+use crate::{Outcome, run as run_command, tidy};
+
+/// Cargo's checks, with the reason to run each.
+const CARGO: [(&str, &str); 5] = [
+    ("format", "fmt --all --check"),
+    ("tests", "test --workspace --no-fail-fast"),
+    ("lean build", "check --package zerostride --no-default-features"),
+    ("lints", "clippy --workspace --all-targets -- -D warnings"),
+    ("documentation", "doc --workspace --no-deps"),
+];
+
+/// Runs every check, so that one failure does not hide another.
+pub(crate) fn run() -> Outcome {
+    let cargo = |arguments: &str| {
+        run_command(Command::new(env!("CARGO")).args(arguments.split(' ')).env("RUSTDOCFLAGS", "-D warnings"))
+    };
+    let mut outcomes = vec![("repository rules", tidy::run())];
+    outcomes.extend(CARGO.map(|(name, arguments)| (name, cargo(arguments))));
+    let failures: Vec<String> = outcomes
+        .into_iter()
+        .filter_map(|(name, outcome)| outcome.err().map(|error| format!("{name}: {error}")))
+        .collect();
+    if failures.is_empty() {
+        eprintln!("\nall checks passed");
+        Ok(())
+    } else {
+        Err(failures.join("\n"))
+    }
+}

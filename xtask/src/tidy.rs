@@ -1,0 +1,130 @@
+//! Owns the rules of the repository that can be checked: arrows between crates, where unsafe code may stand, headers of
+//! files, generated text. A rule that a person has to judge does not belong here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{Outcome, generate, root};
+
+/// For each crate the crates of the house that it may use: arrows point down.
+const ARROWS: [(&str, &[&str]); 7] = [
+    ("crates/shape", &[]),
+    ("crates/ops", &["shape"]),
+    ("crates/kernels", &["ops"]),
+    ("crates/zerostride", &["shape", "ops", "kernels"]),
+    ("crates/explain", &["shape", "ops"]),
+    ("crates/cli", &["shape", "ops", "zerostride", "explain"]),
+    ("xtask", &["ops"]),
+];
+
+/// The only files with unsafe code.
+const UNSAFE: [&str; 3] = [
+    "crates/kernels/src/matmul.rs",
+    "crates/zerostride/src/exec/access.rs",
+    "crates/zerostride/src/tensor/storage.rs",
+];
+
+/// Crates whose root forbids unsafe code altogether.
+const SAFE: [&str; 5] = ["crates/shape", "crates/ops", "crates/explain", "crates/cli", "xtask"];
+
+/// Checks every rule and reports all violations.
+pub(crate) fn run() -> Outcome {
+    let mut problems = Vec::new();
+    for (name, allowed) in ARROWS {
+        arrows(name, allowed, &mut problems);
+    }
+    for path in sources(&root()) {
+        let name = relative(&path);
+        match fs::read_to_string(&path) {
+            Ok(text) => source(&name, &text, &mut problems),
+            Err(error) => problems.push(format!("{name}: {error}")),
+        }
+    }
+    for name in SAFE {
+        forbids_unsafe(name, &mut problems);
+    }
+    problems.extend(generate::check().err());
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+}
+
+fn arrows(name: &str, allowed: &[&str], problems: &mut Vec<String>) {
+    let Ok(manifest) = fs::read_to_string(root().join(name).join("Cargo.toml")) else {
+        return problems.push(format!("{name}: no Cargo.toml"));
+    };
+    let dependencies = manifest.split("[dependencies]").nth(1).unwrap_or("");
+    let own = dependencies.split("\n[").next().unwrap_or("");
+    for line in own.lines().filter(|line| line.starts_with("zerostride")) {
+        let used = line.split(['.', ' ', '=']).next().unwrap_or("");
+        let short = used.strip_prefix("zerostride-").unwrap_or(used);
+        if !allowed.contains(&short) {
+            problems.push(format!("{name} must not use {used}: arrows point down (ARCHITECTURE.md)"));
+        }
+    }
+}
+
+fn source(name: &str, text: &str, problems: &mut Vec<String>) {
+    if !text.starts_with("//!") {
+        problems.push(format!("{name}: a file opens with `//!`: what it owns, what it does not know"));
+    }
+    let is_code = |line: &&str| !line.trim_start().starts_with("//");
+    let is_unsafe =
+        |line: &str| ["{", "fn", "impl"].iter().any(|next| line.contains(&["unsafe", next].join(" ")));
+    if text.lines().filter(is_code).any(is_unsafe) && !UNSAFE.contains(&name) {
+        problems.push(format!("{name}: unsafe code belongs in {}", UNSAFE.join(", ")));
+    }
+    if [["TO", "DO"], ["FIX", "ME"]].iter().any(|marker| text.contains(&marker.concat())) {
+        problems.push(format!("{name}: something is left to do"));
+    }
+}
+
+fn forbids_unsafe(name: &str, problems: &mut Vec<String>) {
+    let roots = ["src/lib.rs", "src/main.rs"].map(|file| root().join(name).join(file));
+    for path in roots.iter().filter(|path| path.exists()) {
+        if !fs::read_to_string(path).is_ok_and(|text| text.contains("#![forbid(unsafe_code)]")) {
+            problems.push(format!("{}: lacks #![forbid(unsafe_code)]", relative(path)));
+        }
+    }
+}
+
+/// Every Rust source of the repository but the expected failures of compile tests.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for path in entries.map(|entry| entry.path()) {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if path.is_dir()
+            && !name.starts_with('.')
+            && !["target", "ui", "corpus", "artifacts"].contains(&&*name)
+        {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn relative(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).to_string_lossy().replace('\\', "/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(name: &str, text: &str) -> usize {
+        let mut problems = Vec::new();
+        source(name, text, &mut problems);
+        problems.len()
+    }
+
+    #[test]
+    fn a_file_without_header_or_with_unsafe_code_elsewhere_is_reported() {
+        assert_eq!(problems("crates/shape/src/shape.rs", "//! Owns shapes.\nfn f() {}"), 0);
+        assert_eq!(problems("crates/shape/src/shape.rs", "fn f() {}"), 1);
+        let code = format!("//! Owns.\nfn f() {{ unsafe {} }}", "{ g() }");
+        assert_eq!(problems("crates/shape/src/shape.rs", &code), 1);
+        assert_eq!(problems(UNSAFE[0], &code), 0);
+    }
+}
