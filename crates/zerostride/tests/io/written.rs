@@ -43,6 +43,29 @@ fn every_dtype_and_shape_comes_back_from_every_format() {
 }
 
 #[test]
+fn views_are_written_as_the_elements_they_show() {
+    let folder = tempfile::tempdir().unwrap();
+    let x = pattern_tensor(DType::I16, &[3, 1, 4]);
+    let views = [
+        x.permute(&[2, 0, 1]),
+        x.slice(2, None, None, -1),
+        x.slice(0, Some(1), None, 2),
+        x.expand(&[2, 3, 5, 4]),
+        x.select(2, 3),
+        x.narrow(0, 3, 0),
+    ];
+    for view in views.map(Result::unwrap) {
+        for format in ["npy", "npz", "safetensors"] {
+            let path = folder.path().join(format!("x.{format}"));
+            io::save(&path, &view).unwrap();
+            let back = io::load(&path).unwrap();
+            assert_eq!(back.shape(), view.shape());
+            assert_eq!(back.to_vec::<i16>().unwrap(), view.to_vec::<i16>().unwrap());
+        }
+    }
+}
+
+#[test]
 fn names_come_back_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let tensor = pattern_tensor(DType::F32, &[2]);
