@@ -1,0 +1,13 @@
+//! Every operation against PyTorch's committed answers, by the corpus' rules of comparison (`spec/README.md`).
+
+#![cfg(feature = "io")]
+
+mod compare;
+mod corpus;
+mod coverage;
+mod exceptions;
+mod findings;
+mod operations;
+mod promotion;
+mod reductions;
+mod values;
