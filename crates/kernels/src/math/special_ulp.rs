@@ -8,6 +8,7 @@ use std::path::Path;
 use num_complex::Complex;
 
 use super::complex;
+use super::exponent::ldexp;
 use super::ulp::{Measured, bounds, worst};
 
 // In units in the last place.
@@ -53,7 +54,7 @@ fn columns<T: Measured + Into<f64>>(
 fn last_place(x: f64, bytes: usize) -> f64 {
     let (digits, least) = if bytes == 4 { (23, -149) } else { (52, -1074) };
     let exponent = if x == 0.0 { i32::MIN / 2 } else { super::frexp(x).1 - 1 };
-    super::ldexp(1.0, f64::from((exponent - digits).max(least)))
+    ldexp(1.0, f64::from((exponent - digits).max(least)))
 }
 
 /// How many units `got` is from the true value `want + missing`; an infinity is only reached by itself.
