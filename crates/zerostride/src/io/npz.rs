@@ -36,6 +36,10 @@ pub(super) fn open<R: Read + Seek>(file: &str, reader: R) -> Result<(Archive<R>,
     if archive.has_duplicate_names() {
         return Err(whole(Problem::Archive { reason: "two members have the same name".into() }));
     }
+    if archive.is_empty() && (archive.offset(), archive.central_directory_start()) != (0, 0) {
+        let reason = "it lists no member, although something comes before the list".into();
+        return Err(whole(Problem::Archive { reason }));
+    }
     // Members that share bytes are how a small archive claims to be an endless one.
     if archive.has_overlapping_entries().map_err(|error| whole(archive_problem(error)))? {
         return Err(whole(Problem::Archive { reason: "members overlap".into() }));

@@ -416,6 +416,16 @@ fn npz_archives_that_are_none() {
         let found = refusal(Format::Npz, file);
         assert!(found.starts_with("damaged or unsupported archive: "), "{found}");
     }
+    let honest = archive(&[("x.npy", &npy_of_shape("(1,)", &[0; 4]))], CompressionMethod::Stored);
+    let mut uncounted = honest.clone();
+    let end = uncounted.len() - 22;
+    uncounted[end + 8..end + 12].copy_from_slice(&[0; 4]);
+    assert_eq!(
+        refusal(Format::Npz, &uncounted),
+        "damaged or unsupported archive: it lists no member, although something comes before the list"
+    );
+    let prefixed = [b"before", &honest[..]].concat();
+    assert!(refusal(Format::Npz, &prefixed).starts_with("damaged or unsupported archive: "));
     let mut method = archive(&[("x.npy", &npy_of_shape("(1,)", &[0; 4]))], CompressionMethod::Stored);
     let at = central(&method) + 10;
     method[at] = 14;
