@@ -1,0 +1,150 @@
+//! Owns the command line: commands, options and their help. It does not know what a command does.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
+
+use crate::bytes;
+
+/// Examples come first: they are what help is mostly read for.
+const TEMPLATE: &str = "{before-help}{about-with-newline}\n{usage-heading} {usage}\n\n{all-args}{after-help}";
+
+const EXAMPLES: &str = "\
+Examples:
+  zs                                                    the tour: what broadcasting does, drawn
+  zs explain 5,1,4,1 3,1,2                              what happens to these shapes
+  zs explain x=32,10 y=32 --op mul                      why they do not go together, and what to do
+  zs eval '[[1, 2, 3]] + [[4], [5], [6]]'               compute
+  zs eval 'x - mean(x, 0)' x=table.npy -o centred.npy   files in, file out
+  zs info model.safetensors                             what is in a file
+";
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  zs explain 5,1,4,1 3,1,2
+  zs explain '(1, 3, 1)' '(3, 1, 7)' --in-place --op add
+  zs explain image=photo.npy mean=3 --op sub
+  zs explain m.safetensors:weight 1024 --format json
+";
+
+const EVAL_EXAMPLES: &str = "\
+Examples:
+  zs eval '[[1, 2, 3]] * 5'
+  zs eval '(x - mean(x, 0, keepdim=True)) / (std(x, 0, keepdim=True) + 1e-5)' x=table.npy
+  zs eval 'where(m, x, 0)' x=a.npz:x m=a.npz:mask -o kept.npy
+  zs eval '((a[:, None] - b) ** 2).sum(-1)' 'a=rand(1000,8)' 'b=rand(1000,8)' --plan
+  zs eval 'x @ w' x=x.npy w=m.safetensors:weight --dry-run
+";
+
+const EVAL_NOTES: &str = "\
+The language is a small part of Python's: + - * / // % ** @ & | ^ << >> ~ and comparisons, calls f(x, 0, keepdim=True), \
+methods x.sum(0), x.T, indices x[:, None] and x[..., ::-1], lists as tensors, the constants inf, nan, pi and e. Functions \
+have PyTorch's names. A bare number stays a number, as in Python, and takes the dtype of the tensor it meets.";
+
+const INFO_EXAMPLES: &str = "\
+Examples:
+  zs info photo.npy
+  zs info weights.npz model.safetensors
+";
+
+/// PyTorch's broadcasting in the shell: explain shapes, compute with arrays in files.
+#[derive(Debug, Parser)]
+#[command(name = "zs", version, before_help = EXAMPLES, help_template = TEMPLATE, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// What to do; without a command, the tour.
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    /// Whether to use colours.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: ColorChoice,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Draw what broadcasting does to shapes, or why it cannot.
+    Explain(ExplainArgs),
+    /// Compute an expression of arrays.
+    Eval(EvalArgs),
+    /// List the arrays in files, from their headers alone.
+    Info(InfoArgs),
+    /// Print a script that completes commands in a shell.
+    Completions(CompletionsArgs),
+    /// Print a manual page.
+    Man(ManArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(before_help = EXPLAIN_EXAMPLES, help_template = TEMPLATE)]
+pub(crate) struct ExplainArgs {
+    /// Sizes (5,1,4,1 or '(5, 1)' or '()'), or a file whose header has them, with NAME= in front if wanted.
+    #[arg(required = true, value_name = "SHAPE")]
+    pub(crate) shapes: Vec<String>,
+    /// The operation, by name or symbol.
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub(crate) op: Option<String>,
+    /// Write the result into the first operand.
+    #[arg(long)]
+    pub(crate) in_place: bool,
+    /// For people or for programs.
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+    /// Write to a file instead of standard output: .txt, or .json with --format json.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A picture in text.
+    Text,
+    /// One line of JSON, stable.
+    Json,
+}
+
+#[derive(Debug, Args)]
+#[command(before_help = EVAL_EXAMPLES, after_help = EVAL_NOTES, help_template = TEMPLATE)]
+pub(crate) struct EvalArgs {
+    /// The expression.
+    #[arg(value_name = "EXPR", allow_hyphen_values = true)]
+    pub(crate) expression: String,
+    /// Values of names: 5, 2.5, '[[1, 2]]', '[[1, 2]]:f32', x.npy, m.safetensors:weight, a.npz:x.
+    #[arg(value_name = "NAME=VALUE")]
+    pub(crate) bindings: Vec<String>,
+    /// Write the result to a file, .npy, .npz or .safetensors, instead of printing it.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Compute with this many threads; by default with one for each core.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Refuse what would take more memory, as in 512MiB, before taking it.
+    #[arg(long, value_name = "SIZE", value_parser = bytes::read)]
+    pub(crate) max_memory: Option<u64>,
+    /// First say on standard error what will run: passes, operations, bytes.
+    #[arg(long)]
+    pub(crate) plan: bool,
+    /// Check everything and say what the result would be, but compute and write nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(before_help = INFO_EXAMPLES, help_template = TEMPLATE)]
+pub(crate) struct InfoArgs {
+    /// Files: .npy, .npz, .safetensors.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The command that the page is about; without one, it is about zs.
+    pub(crate) command: Option<String>,
+}

@@ -1,0 +1,18 @@
+//! `zs completions SHELL`.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+
+use crate::args::{Cli, CompletionsArgs};
+use crate::failure::Result;
+use crate::terminal;
+
+pub(crate) fn completions(args: &CompletionsArgs) -> Result<ExitCode> {
+    // Into memory first: the generator panics where a stream breaks.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "zs", &mut script);
+    terminal::stdout().write_all(&script)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,79 @@
+//! `zs info FILE...`.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use zerostride::io::{self, Entry};
+
+use crate::args::InfoArgs;
+use crate::failure::{Report, Result, Status};
+use crate::{bytes, report, terminal};
+
+pub(crate) fn info(args: &InfoArgs) -> Result<ExitCode> {
+    let mut status = ExitCode::SUCCESS;
+    let mut out = terminal::stdout();
+    for path in &args.files {
+        match describe(path) {
+            Ok(text) => out.write_all(text.as_bytes())?,
+            // The other files may still be of use.
+            Err(error) => {
+                out.flush()?;
+                report::draw(&Report::of_engine(&error), &mut anstream::stderr().lock())?;
+                status = Status::Usage.into();
+            }
+        }
+    }
+    Ok(status)
+}
+
+/// The file and its arrays, in columns.
+fn describe(path: &Path) -> zerostride::Result<String> {
+    let container = io::open(path)?;
+    let entries = container.entries();
+    let total: u64 = entries.iter().map(Entry::bytes).fold(0, u64::saturating_add);
+    let count = if entries.len() == 1 { "1 array".to_owned() } else { format!("{} arrays", entries.len()) };
+    let mut text = format!("{}: {count}, {}\n", escaped(&path.to_string_lossy()), bytes::show(total));
+
+    let rows: Vec<[String; 4]> = entries.iter().map(row).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths = [width(0), width(1), width(2), width(3)];
+    for (row, entry) in rows.iter().zip(entries) {
+        let [name, dtype, shape, size] = row;
+        let [w0, w1, w2, w3] = widths;
+        let line = format!("  {name:<w0$}  {dtype:<w1$}  {shape:<w2$}  {size:>w3$}{}", remarks(entry));
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+fn row(entry: &Entry) -> [String; 4] {
+    [
+        escaped(entry.name().unwrap_or("-")),
+        escaped(entry.dtype_name()),
+        python_tuple(entry.shape()),
+        bytes::show(entry.bytes()),
+    ]
+}
+
+fn remarks(entry: &Entry) -> String {
+    let remarks = [
+        (entry.is_big_endian(), "  big-endian"),
+        (entry.is_fortran(), "  Fortran order"),
+        (entry.dtype().is_none(), "  cannot be read"),
+    ];
+    remarks.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| text).collect()
+}
+
+fn python_tuple(shape: &[usize]) -> String {
+    let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
+    format!("({}{})", sizes.join(", "), if sizes.len() == 1 { "," } else { "" })
+}
+
+/// A name from a file, without characters that would steer the terminal.
+fn escaped(name: &str) -> String {
+    name.chars()
+        .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
+        .collect()
+}

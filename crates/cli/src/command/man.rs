@@ -1,0 +1,30 @@
+//! `zs man [COMMAND]`.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+
+use crate::args::{Cli, ManArgs};
+use crate::failure::{Report, Result};
+use crate::terminal;
+
+pub(crate) fn man(args: &ManArgs) -> Result<ExitCode> {
+    let mut zs = Cli::command();
+    zs.build();
+    let (page, title) = match &args.command {
+        None => (&zs, "zs".to_owned()),
+        Some(name) => match zs.find_subcommand(name) {
+            Some(command) => (command, format!("zs-{name}")),
+            None => {
+                let names: Vec<&str> = zs.get_subcommands().map(clap::Command::get_name).collect();
+                let report = Report::usage(format!("there is no command `{name}`"));
+                return Err(report.help(format!("there are {}", names.join(", "))).into());
+            }
+        },
+    };
+    let mut text = Vec::new();
+    clap_mangen::Man::new(page.clone()).title(title).render(&mut text)?;
+    terminal::stdout().write_all(&text)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,16 @@
+//! The commands, one file each. A command prints its result and answers with the exit status, or fails with a report.
+
+mod completions;
+mod eval;
+mod explain;
+mod info;
+mod man;
+mod output;
+mod tour;
+
+pub(crate) use completions::completions;
+pub(crate) use eval::eval;
+pub(crate) use explain::explain;
+pub(crate) use info::info;
+pub(crate) use man::man;
+pub(crate) use tour::tour;

@@ -1,0 +1,101 @@
+//! Owns what can go wrong while an expression is evaluated, and how it becomes a report about the expression's text.
+
+use zerostride::{Error, ErrorClass, Op, OpError, ShapeError};
+use zerostride_explain::{Explanation, Operand, Options};
+
+use crate::expr::{Problem, Span};
+use crate::failure::{Report, Status};
+
+/// What went wrong, and where.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The text is at fault.
+    Text(Problem),
+    /// The engine refuses.
+    Engine(Box<Refusal>),
+}
+
+/// An error of the engine, and the part of the expression that made it.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    error: Error,
+    span: Span,
+    op: Option<Op>,
+    in_place: bool,
+    /// Shapes of the operands and where they stand.
+    operands: Vec<(Vec<usize>, Span)>,
+}
+
+impl From<Problem> for Fault {
+    fn from(problem: Problem) -> Fault {
+        Fault::Text(problem)
+    }
+}
+
+impl Fault {
+    /// An error of the engine.
+    pub(crate) fn engine(error: Error, span: Span) -> Fault {
+        Fault::Engine(Box::new(Refusal { error, span, op: None, in_place: false, operands: Vec::new() }))
+    }
+
+    /// Adds what is known of the operands, for a diagnosis of shapes that do not go together.
+    #[must_use]
+    pub(super) fn with_operands(self, op: Op, in_place: bool, operands: Vec<(Vec<usize>, Span)>) -> Fault {
+        match self {
+            Fault::Engine(refusal) => {
+                Fault::Engine(Box::new(Refusal { op: Some(op), in_place, operands, ..*refusal }))
+            }
+            text => text,
+        }
+    }
+
+    /// What to tell the user, whose expression is `source`.
+    pub(crate) fn report(self, source: &str) -> Report {
+        match self {
+            Fault::Text(problem) => Report::in_text(problem, source),
+            Fault::Engine(refusal) => {
+                let report = Report::of_engine(&refusal.error).excerpt(source, refusal.span);
+                let misused = matches!(refusal.error.root(), Error::Argument { class: ErrorClass::Type, .. });
+                Report {
+                    status: if misused { Status::Usage } else { report.status },
+                    help: advice(&refusal.error).map(str::to_owned).into_iter().collect(),
+                    explanation: refusal.explanation(source),
+                    ..report
+                }
+            }
+        }
+    }
+}
+
+/// What is worth adding to PyTorch's line.
+fn advice(error: &Error) -> Option<&'static str> {
+    match error.root() {
+        Error::Op(OpError::Promotion { .. } | OpError::Mixed { .. }) => {
+            Some("convert one of them, as in x.to('i64')")
+        }
+        Error::Op(OpError::Unsupported { .. }) => Some("convert the operand, as in x.to('f32')"),
+        Error::Op(OpError::NotBool { .. }) => Some("a comparison such as `x > 0` makes a mask"),
+        _ => None,
+    }
+}
+
+impl Refusal {
+    /// The shapes lined up, if that is what was wrong.
+    fn explanation(&self, source: &str) -> Option<Explanation> {
+        let Error::Shape(error) = self.error.root() else { return None };
+        if !matches!(error, ShapeError::Incompatible { .. } | ShapeError::InPlace { .. }) {
+            return None;
+        }
+        let name = |span: &Span| {
+            let text = &source[span.start..span.end];
+            // An operand is called by what it is in the expression, if that is short enough for a table.
+            (text.len() <= 16 && !text.contains('\n')).then(|| text.to_owned())
+        };
+        let operands =
+            self.operands.iter().map(|(shape, span)| Operand { name: name(span), ..Operand::new(shape) });
+        let options = Options { op: self.op, in_place: self.in_place, ..Options::default() };
+        let explanation = Explanation::new(operands.collect(), options);
+        // A formula may fail on shapes between its own: then the operands alone tell another story, or none.
+        (explanation.error() == Some(error)).then_some(explanation)
+    }
+}

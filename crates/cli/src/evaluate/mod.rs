@@ -1,0 +1,174 @@
+//! Owns the way from a tree to a computation: operators and names become operations of the engine.
+//!
+//! The tree's nodes are visited in their order, operands first, without recursion. Nothing is computed here but
+//! arithmetic between bare numbers: the result is an `Expr`, which the engine runs in one go. After every node its
+//! shape and dtype are asked for, so that a mistake is found at the part of the expression that makes it.
+
+mod arguments;
+mod budget;
+mod fault;
+mod functions;
+mod index;
+mod names;
+mod number;
+mod operation;
+mod value;
+
+use std::collections::HashMap;
+
+use zerostride::{DType, Expr, Op, Scalar};
+
+pub(crate) use budget::Budget;
+pub(crate) use fault::Fault;
+pub(crate) use names::{closest_dtype, closest_operation};
+pub(crate) use value::{Part, Value};
+
+use crate::expr::{Ast, Binary, Call, Item, Kind, Name, Node, NodeId, Problem, Span};
+use arguments::Given;
+use index::Step;
+
+/// The names that have a value unless another is bound to them.
+const CONSTANTS: [(&str, f64); 4] =
+    [("inf", f64::INFINITY), ("nan", f64::NAN), ("pi", std::f64::consts::PI), ("e", std::f64::consts::E)];
+
+/// What names stand for.
+pub(crate) type Bindings = HashMap<String, Value>;
+
+/// Evaluates an expression as far as a computation.
+///
+/// # Errors
+/// A name or argument that is not understood, shapes or dtypes that do not go together.
+pub(crate) fn evaluate(ast: &Ast, bindings: &Bindings, budget: &Budget) -> Result<Part, Fault> {
+    let mut walk = Walk { bindings, budget, values: Vec::with_capacity(ast.nodes().len()) };
+    for node in ast.nodes() {
+        let value = walk.node(node)?;
+        if let Value::Tensor(expr) = &value {
+            expr.shape().map_err(|error| Fault::engine(error, node.span))?;
+        }
+        walk.values.push(Some(Part { value, span: node.span }));
+    }
+    Ok(walk.take(ast.root()))
+}
+
+struct Walk<'a> {
+    bindings: &'a Bindings,
+    budget: &'a Budget,
+    /// Of the nodes so far; each is taken by the one node that uses it.
+    values: Vec<Option<Part>>,
+}
+
+impl Walk<'_> {
+    fn take(&mut self, id: NodeId) -> Part {
+        self.values[id.index()].take().expect("a node comes after its operands, which are used once")
+    }
+
+    fn take_all(&mut self, ids: &[NodeId]) -> Vec<Part> {
+        ids.iter().map(|&id| self.take(id)).collect()
+    }
+
+    fn node(&mut self, node: &Node) -> Result<Value, Fault> {
+        match &node.kind {
+            Kind::Number(number) => Ok(Value::Number(*number)),
+            Kind::None => Ok(Value::None),
+            Kind::Word(word) => Ok(Value::Word(word.to_string())),
+            Kind::Name(name) => self.name(name, node.span),
+            Kind::List(ids) | Kind::Tuple(ids) => Ok(Value::Sequence(self.take_all(ids))),
+            Kind::Unary(op, operand) => {
+                let operand = self.take(*operand);
+                match operand.value {
+                    Value::Number(number) => number::unary(*op, number)
+                        .map(Value::Number)
+                        .map_err(|text| Problem::new(text, node.span).into()),
+                    _ => operation::operator(*op, vec![operand], node.span),
+                }
+            }
+            Kind::Binary(op, left, right) => {
+                let (left, right) = (self.take(*left), self.take(*right));
+                self.binary(*op, left, right, node.span)
+            }
+            Kind::Call(call) => self.call(call, node.span),
+            Kind::Attribute(id, name) => {
+                let part = self.take(*id);
+                attribute(part, name, node.span)
+            }
+            Kind::Index(id, items) => {
+                let tensor = self.take(*id).tensor()?;
+                let steps = items.iter().map(|item| self.step(item)).collect();
+                index::apply(tensor, steps, node.span).map(Value::Tensor)
+            }
+        }
+    }
+
+    fn name(&self, name: &str, span: Span) -> Result<Value, Fault> {
+        if let Some(value) = self.bindings.get(name) {
+            return Ok(value.clone());
+        }
+        if let Some((_, number)) = CONSTANTS.iter().find(|(constant, _)| *constant == name) {
+            return Ok(Value::Number(Scalar::Float(*number)));
+        }
+        match name.parse::<DType>() {
+            Ok(dtype) => Ok(Value::DType(dtype)),
+            Err(_) => Err(names::unknown(name, span, self.bindings.keys().map(String::as_str)).into()),
+        }
+    }
+
+    fn binary(&self, op: Binary, left: Part, right: Part, span: Span) -> Result<Value, Fault> {
+        match (op, &left.value, &right.value) {
+            (Binary::Op(op), &Value::Number(a), &Value::Number(b)) => {
+                number::binary(op, a, b).map(Value::Number).map_err(|text| Problem::new(text, span).into())
+            }
+            (Binary::Op(op), ..) => operation::operator(op, vec![left, right], span),
+            (Binary::Matmul, ..) => operation::matmul(left, right).map(Value::Tensor),
+        }
+    }
+
+    fn call(&mut self, call: &Call, span: Span) -> Result<Value, Fault> {
+        let Call { receiver, function: Name { text: function, span: name_span }, arguments } = call;
+        let mut given = Given { positional: Vec::new(), named: Vec::new(), span, method: receiver.is_some() };
+        given.positional.extend(receiver.map(|id| self.take(id)));
+        for argument in arguments {
+            let part = self.take(argument.value);
+            match &argument.keyword {
+                Some(name) => given.named.push((name.clone(), part)),
+                None => given.positional.push(part),
+            }
+        }
+        if let Some(op) = Op::from_name(function) {
+            return operation::call(op, given);
+        }
+        if let Some(op) = operation::in_place(function) {
+            return operation::write(op, given);
+        }
+        match functions::find(function) {
+            Some(function) => function.call(given, self.budget),
+            None => Err(names::unknown_function(function, *name_span, self.bindings).into()),
+        }
+    }
+
+    fn step(&mut self, item: &Item) -> Step {
+        match item {
+            Item::At(id) => Step::At(self.take(*id)),
+            Item::Slice { parts, .. } => Step::Slice(parts.map(|part| part.map(|id| self.take(id)))),
+            Item::Ellipsis(span) => Step::Ellipsis(*span),
+        }
+    }
+}
+
+/// `x.T` and the like.
+fn attribute(part: Part, name: &Name, span: Span) -> Result<Value, Fault> {
+    let tensor = |part: Part| part.tensor();
+    let view = match &*name.text {
+        "T" => reversed(&tensor(part)?).map_err(|error| Fault::engine(error, span))?,
+        "mT" => tensor(part)?.matrix_transpose(),
+        "real" => tensor(part)?.real(),
+        "imag" => tensor(part)?.imag(),
+        other => return Err(names::unknown_attribute(other, name.span).into()),
+    };
+    Ok(view.into())
+}
+
+/// The dimensions in reverse order, which for a matrix is its transpose.
+fn reversed(tensor: &Expr) -> zerostride::Result<Expr> {
+    let ndim = tensor.shape()?.len() as isize;
+    Ok(tensor.permute(&(0..ndim).rev().collect::<Vec<_>>()))
+}

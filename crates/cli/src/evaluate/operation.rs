@@ -1,0 +1,162 @@
+//! Owns operations of the op table: operators, calls by name, in-place methods. Whether the arguments fit the row is
+//! the engine's to say.
+
+use zerostride::{Argument, Arguments, DType, Expr, Op, Scalar, Tensor};
+use zerostride_ops::{Category, Complex64, Element, Kind, Rule, Signature};
+use zerostride_shape::check_in_place;
+
+use super::Fault;
+use super::arguments::Given;
+use super::value::{Part, Value};
+use crate::expr::{Problem, Span};
+
+/// `op(operands...)` without further arguments.
+pub(super) fn operator(op: Op, operands: Vec<Part>, span: Span) -> Result<Value, Fault> {
+    call(op, Given { positional: operands, named: Vec::new(), span, method: false })
+}
+
+/// `left @ right`.
+pub(super) fn matmul(left: Part, right: Part) -> Result<Expr, Fault> {
+    Ok(left.tensor()?.matmul(right.tensor()?))
+}
+
+/// A call as it is written.
+pub(super) fn call(op: Op, mut given: Given) -> Result<Value, Fault> {
+    // `x.where(condition, other)`: the receiver is the second argument of the function.
+    if op == Op::Where && given.method && given.positional.len() > 1 {
+        given.positional.swap(0, 1);
+    }
+    let signature = op.info().signature();
+    let bare = given.operands(&signature).all(|part| matches!(part.value, Value::Number(_)));
+    if bare && op.info().class.is_elementwise() {
+        return number(op, &signature, given).map(Value::Number);
+    }
+    run(op, &signature, given, Enter::AsWritten).map(|call| call.result.into())
+}
+
+/// The operation whose in-place method has this name.
+pub(super) fn in_place(method: &str) -> Option<Op> {
+    Op::ALL.iter().copied().find(|op| op.info().in_place == Some(method))
+}
+
+/// `x.add_(y)`: the tensor that was written to.
+pub(super) fn write(op: Op, given: Given) -> Result<Value, Fault> {
+    let span = given.span;
+    let target = match given.positional.first() {
+        Some(Part { value: Value::Tensor(expr), .. }) => {
+            expr.eval().map_err(|error| Fault::engine(error, span))?
+        }
+        _ => return Err(Problem::new("only a tensor can be written to", span).into()),
+    };
+    let Call { result, operands } = run(op, &op.info().signature(), given, Enter::AsWritten)?;
+    let fits = result.shape().and_then(|shape| {
+        check_in_place(target.shape(), &zerostride_shape::Shape::new(shape)?)?;
+        result.eval_into(&target)
+    });
+    match fits {
+        Ok(()) => Ok(target.into()),
+        Err(error) => Err(Fault::engine(error, span).with_operands(op, true, operands)),
+    }
+}
+
+/// How bare numbers enter a call.
+#[derive(Clone, Copy, PartialEq)]
+enum Enter {
+    /// As bare numbers.
+    AsWritten,
+    /// As tensors of the widest dtype, so that numbers among themselves lose nothing.
+    Widest,
+}
+
+/// A call that has been made.
+struct Call {
+    result: Expr,
+    /// Shapes of the operands and where they stand.
+    operands: Vec<(Vec<usize>, Span)>,
+}
+
+fn run(op: Op, signature: &Signature, given: Given, enter: Enter) -> Result<Call, Fault> {
+    let span = given.span;
+    let mut operands = Vec::new();
+    let mut convert = |part: Part, position: Option<usize>| {
+        let kind = position.and_then(|at| signature.arguments.get(at)).map(|argument| argument.kind);
+        let part_span = part.span;
+        let argument = argument(op, part, kind, position == Some(0), enter)?;
+        if let (Some(Kind::Operand), Argument::Expr(expr)) = (kind, &argument)
+            && let Ok(shape) = expr.shape()
+        {
+            operands.push((shape.to_vec(), part_span));
+        }
+        Ok(argument)
+    };
+    let positional = given.positional.into_iter().enumerate().map(|(at, part)| convert(part, Some(at)));
+    let positional = positional.collect::<Result<_, Fault>>()?;
+    let named = given.named.into_iter().map(|(name, part)| {
+        let argument = convert(part, signature.position(&name.text))?;
+        Ok((name.text.to_string(), argument))
+    });
+    let named = named.collect::<Result<_, Fault>>()?;
+    let result = zerostride::call(op, Arguments { positional, named });
+    match result.and_then(|result| result.shape().map(|_| ()).map(|()| result)) {
+        Ok(result) => Ok(Call { result, operands }),
+        Err(error) => Err(Fault::engine(error, span).with_operands(op, false, operands)),
+    }
+}
+
+fn argument(op: Op, part: Part, kind: Option<Kind>, first: bool, enter: Enter) -> Result<Argument, Fault> {
+    let reduces = first && !op.info().class.is_elementwise();
+    Ok(match part.value {
+        Value::Number(number) if kind == Some(Kind::Operand) && enter == Enter::Widest => {
+            let wide = widest(number, op.info().rule);
+            Argument::Expr(
+                Tensor::full(&[], number, wide).map_err(|error| Fault::engine(error, part.span))?.into(),
+            )
+        }
+        Value::Number(_) if reduces => Argument::Expr(part.tensor()?),
+        Value::Number(number) => Argument::Expr(number.into()),
+        Value::Tensor(expr) => Argument::Expr(expr),
+        Value::Sequence(_) if kind == Some(Kind::Dims) => Argument::Dims(part.integers()?),
+        Value::Sequence(_) => Argument::Expr(part.tensor()?),
+        Value::Word(word) => Argument::Word(word),
+        Value::None => Argument::None,
+        Value::DType(_) => {
+            let message = format!("{}() takes no dtype", op.name());
+            return Err(Problem::new(message, part.span)
+                .help("convert the result, as in x.to('f64')")
+                .into());
+        }
+    })
+}
+
+/// The dtype in which a bare number loses nothing, and operations on it are not rounded to f32.
+fn widest(number: Scalar, rule: Rule) -> DType {
+    let floats = matches!(rule, Rule::float | Rule::float_real | Rule::double | Rule::complex);
+    match number.category() {
+        Category::Complex => DType::C128,
+        Category::Float => DType::F64,
+        Category::Bool | Category::Int if floats => DType::F64,
+        Category::Int => DType::I64,
+        Category::Bool => DType::Bool,
+    }
+}
+
+/// An element-wise operation of bare numbers, which is a bare number again: `x * sqrt(2)` keeps the dtype of x and
+/// does not round the root to f32 first.
+fn number(op: Op, signature: &Signature, given: Given) -> Result<Scalar, Fault> {
+    let span = given.span;
+    let result = run(op, signature, given, Enter::Widest)?.result;
+    let scalar = || -> zerostride::Result<Scalar> {
+        let value = result.eval()?;
+        Ok(match value.dtype().category() {
+            Category::Bool => Scalar::Bool(value.item()?),
+            Category::Int => Scalar::Int(item::<i64>(&value)?),
+            Category::Float => Scalar::Float(item::<f64>(&value)?),
+            Category::Complex => Scalar::Complex(item::<Complex64>(&value)?),
+        })
+    };
+    scalar().map_err(|error| Fault::engine(error, span))
+}
+
+fn item<T: Element>(tensor: &Tensor) -> zerostride::Result<T> {
+    Expr::from(tensor).to_dtype(T::DTYPE).eval()?.item()
+}

@@ -1,0 +1,194 @@
+//! Owns `Value`, what a part of an expression stands for while it is evaluated, and the way from nested lists to
+//! tensors.
+
+use zerostride::{Category, Complex64, DType, Error, ErrorClass, Expr, Scalar, Tensor};
+
+use super::Fault;
+use crate::expr::{Problem, Span};
+
+/// What a part of an expression stands for.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    /// A bare number, with Python's arithmetic.
+    Number(Scalar),
+    /// A tensor, or the computation of one.
+    Tensor(Expr),
+    /// A list or tuple.
+    Sequence(Vec<Part>),
+    /// A quoted word.
+    Word(String),
+    /// The name of a dtype.
+    DType(DType),
+    /// `None`.
+    None,
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) value: Value,
+    pub(crate) span: Span,
+}
+
+impl From<Expr> for Value {
+    fn from(expr: Expr) -> Value {
+        Value::Tensor(expr)
+    }
+}
+
+impl From<Tensor> for Value {
+    fn from(tensor: Tensor) -> Value {
+        Value::Tensor(tensor.into())
+    }
+}
+
+impl Value {
+    /// What a message calls it.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Value::Number(_) => "a number",
+            Value::Tensor(_) => "a tensor",
+            Value::Sequence(_) => "a list",
+            Value::Word(_) => "a quoted word",
+            Value::DType(_) => "a dtype",
+            Value::None => "None",
+        }
+    }
+}
+
+impl Part {
+    /// The part as an operand: a number, a computation, or a nested list of numbers made a tensor.
+    pub(super) fn operand(self) -> Result<Expr, Fault> {
+        match self.value {
+            Value::Number(number) => Ok(number.into()),
+            Value::Tensor(expr) => Ok(expr),
+            Value::Sequence(items) => Ok(tensor(&items, None, self.span)?.into()),
+            other => Err(Problem::new(format!("{} is not an operand", other.kind()), self.span).into()),
+        }
+    }
+
+    /// The part as a tensor, a bare number being one without dimensions.
+    pub(crate) fn tensor(self) -> Result<Expr, Fault> {
+        let span = self.span;
+        match self.value {
+            Value::Number(number) => {
+                Ok(Tensor::scalar(number).map_err(|error| Fault::engine(error, span))?.into())
+            }
+            _ => self.operand(),
+        }
+    }
+
+    /// The part in a dtype: numbers are written in it directly, so that none is rounded twice.
+    pub(crate) fn to_dtype(self, dtype: DType) -> Result<Expr, Fault> {
+        match &self.value {
+            Value::Number(_) => {
+                Ok(tensor_of(std::slice::from_ref(&self), &[], Some(dtype), self.span)?.into())
+            }
+            Value::Sequence(items) => Ok(tensor(items, Some(dtype), self.span)?.into()),
+            _ => Ok(self.operand()?.to_dtype(dtype)),
+        }
+    }
+}
+
+/// The tensor of a nested list of numbers, as `torch.tensor` makes it.
+fn tensor(items: &[Part], dtype: Option<DType>, span: Span) -> Result<Tensor, Fault> {
+    let mut shape = vec![items.len()];
+    let mut level: Vec<Part> = items.to_vec();
+    while level.iter().any(|part| matches!(part.value, Value::Sequence(_))) {
+        let mut inner = Vec::new();
+        let mut length = None;
+        for part in level {
+            let Value::Sequence(items) = part.value else {
+                let message = format!("expected a list at dim {}, found {}", shape.len(), part.value.kind());
+                return Err(Problem::new(message, part.span).into());
+            };
+            let expected = *length.get_or_insert(items.len());
+            if items.len() != expected {
+                let error = Error::Argument {
+                    class: ErrorClass::Value,
+                    message: format!(
+                        "expected sequence of length {expected} at dim {} (got {})",
+                        shape.len(),
+                        items.len()
+                    ),
+                };
+                return Err(Fault::engine(error, part.span));
+            }
+            inner.extend(items);
+        }
+        shape.push(length.unwrap_or_default());
+        level = inner;
+    }
+    tensor_of(&level, &shape, dtype, span)
+}
+
+fn tensor_of(parts: &[Part], shape: &[usize], dtype: Option<DType>, span: Span) -> Result<Tensor, Fault> {
+    let mut numbers = Vec::with_capacity(parts.len());
+    for part in parts {
+        match &part.value {
+            Value::Number(number) => numbers.push((*number, part.span)),
+            Value::Tensor(_) => {
+                return Err(Problem::new("a list holds numbers, not tensors", part.span)
+                    .help("to put tensors together, write stack([a, b]) or cat([a, b])")
+                    .into());
+            }
+            other => {
+                return Err(
+                    Problem::new(format!("a list holds numbers, not {}", other.kind()), part.span).into()
+                );
+            }
+        }
+    }
+    let category = numbers.iter().map(|(number, _)| number.category()).max().unwrap_or(Category::Float);
+    let natural = match category {
+        Category::Bool => DType::Bool,
+        Category::Int => DType::I64,
+        Category::Float => DType::DEFAULT_FLOAT,
+        Category::Complex => DType::C64,
+    };
+    let dtype = dtype.unwrap_or(natural);
+    numbers.iter().try_for_each(|&(number, span)| check_fits(number, dtype, span))?;
+    // In the widest dtype of the category, so that the engine's conversion is the only rounding.
+    let built = match category {
+        Category::Bool | Category::Int => {
+            Tensor::from_vec(numbers.iter().map(|(number, _)| int(*number)).collect::<Vec<i64>>(), shape)
+        }
+        Category::Float => {
+            Tensor::from_vec(numbers.iter().map(|(number, _)| number.to_f64()).collect::<Vec<f64>>(), shape)
+        }
+        Category::Complex => Tensor::from_vec(
+            numbers.iter().map(|(number, _)| complex(*number)).collect::<Vec<Complex64>>(),
+            shape,
+        ),
+    };
+    built
+        .and_then(|tensor| Expr::from(tensor).to_dtype(dtype).eval())
+        .map_err(|error| Fault::engine(error, span))
+}
+
+fn int(number: Scalar) -> i64 {
+    match number {
+        Scalar::Bool(value) => value.into(),
+        Scalar::Int(value) => value,
+        other => other.to_f64() as i64,
+    }
+}
+
+fn complex(number: Scalar) -> Complex64 {
+    match number {
+        Scalar::Complex(value) => value,
+        real => real.to_f64().into(),
+    }
+}
+
+/// An integer that the dtype asked for cannot hold is a mistake, not something to wrap.
+fn check_fits(number: Scalar, dtype: DType, span: Span) -> Result<(), Fault> {
+    let Scalar::Int(value) = number else { return Ok(()) };
+    let bits = 8 * dtype.item_size() as u32;
+    let fits = match (dtype.category(), dtype.is_signed_int()) {
+        (Category::Int, true) => bits == 64 || (value >= -(1 << (bits - 1)) && value < 1 << (bits - 1)),
+        (Category::Int, false) => value >= 0 && (bits == 64 || value < 1 << bits),
+        _ => true,
+    };
+    if fits { Ok(()) } else { Err(Problem::new(format!("{value} does not fit in {dtype}"), span).into()) }
+}

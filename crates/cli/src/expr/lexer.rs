@@ -1,0 +1,199 @@
+//! Owns the words of the language: numbers, names, quoted words, symbols. It does not know how they combine.
+
+use super::{Problem, Span};
+
+/// A word and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Token<'a> {
+    pub(super) kind: TokenKind<'a>,
+    pub(super) span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum TokenKind<'a> {
+    /// At most 2^63, which only a minus in front makes an `i64`.
+    Int(u64),
+    Float(f64),
+    Imaginary(f64),
+    Name(&'a str),
+    Word(&'a str),
+    Symbol(&'static str),
+    End,
+}
+
+/// The symbols, longer ones first.
+#[rustfmt::skip]
+const SYMBOLS: [&str; 29] = [
+    "...",
+    "**", "//", "<<", ">>", "==", "!=", "<=", ">=",
+    "+", "-", "*", "/", "%", "@", "&", "|", "^", "~", "<", ">", "(", ")", "[", "]", ",", ":", ".", "=",
+];
+
+/// What other languages, or word processors, write for one of the symbols.
+#[rustfmt::skip]
+const FOREIGN: [(&str, &str); 13] = [
+    ("&&", "write `&`, or logical_and(a, b)"), ("||", "write `|`, or logical_or(a, b)"),
+    ("!", "write `~x`, or logical_not(x)"),
+    ("×", "write `*`"), ("·", "write `*`"), ("÷", "write `/`"), ("−", "write `-`"), ("–", "write `-`"),
+    ("≤", "write `<=`"), ("≥", "write `>=`"), ("≠", "write `!=`"),
+    ("‘", "write a straight quote"), ("’", "write a straight quote"),
+];
+
+/// Reads one word after the other; after the last one, [`TokenKind::End`].
+pub(super) struct Lexer<'a> {
+    source: &'a str,
+    at: usize,
+}
+
+impl<'a> Lexer<'a> {
+    pub(super) fn new(source: &'a str) -> Self {
+        Lexer { source, at: 0 }
+    }
+
+    pub(super) fn next(&mut self) -> Result<Token<'a>, Problem> {
+        let rest = &self.source[self.at..];
+        let rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace());
+        self.at = self.source.len() - rest.len();
+        let start = self.at;
+        let kind = match rest.as_bytes() {
+            [] => TokenKind::End,
+            [b'0'..=b'9', ..] | [b'.', b'0'..=b'9', ..] => self.number()?,
+            [b'a'..=b'z' | b'A'..=b'Z' | b'_', ..] => TokenKind::Name(self.name()?),
+            [b'\'' | b'"', ..] => TokenKind::Word(self.word()?),
+            _ => TokenKind::Symbol(self.symbol()?),
+        };
+        Ok(Token { kind, span: (start..self.at).into() })
+    }
+
+    /// Takes what satisfies the condition.
+    fn take(&mut self, condition: impl Fn(char) -> bool) -> &'a str {
+        let rest = &self.source[self.at..];
+        let taken = &rest[..rest.find(|c| !condition(c)).unwrap_or(rest.len())];
+        self.at += taken.len();
+        taken
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let found = self.source.as_bytes().get(self.at) == Some(&byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn name(&mut self) -> Result<&'a str, Problem> {
+        let start = self.at;
+        let name = self.take(|c| c.is_alphanumeric() || c == '_');
+        if name.is_ascii() {
+            return Ok(name);
+        }
+        Err(Problem::new("names are made of ASCII letters, digits and `_`", (start..self.at).into()))
+    }
+
+    fn word(&mut self) -> Result<&'a str, Problem> {
+        let start = self.at;
+        let quote = if self.source.as_bytes()[start] == b'"' { '"' } else { '\'' };
+        self.at += 1;
+        let word = self.take(|c| c != quote && c != '\\' && c != '\n');
+        if self.eat(quote as u8) {
+            return Ok(word);
+        }
+        let span = (start..self.at).into();
+        Err(match self.source[self.at..].starts_with('\\') {
+            true => Problem::new("quoted words have no escapes", span),
+            false => Problem::new("this quote is never closed", span),
+        })
+    }
+
+    fn symbol(&mut self) -> Result<&'static str, Problem> {
+        let rest = &self.source[self.at..];
+        if let Some(symbol) = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
+            // `&&` is two of our symbols, and never what was meant.
+            if !(rest.starts_with("&&") || rest.starts_with("||")) {
+                self.at += symbol.len();
+                return Ok(symbol);
+            }
+        }
+        let start = self.at;
+        if let Some((foreign, advice)) = FOREIGN.iter().find(|(foreign, _)| rest.starts_with(foreign)) {
+            let span = (start..start + foreign.len()).into();
+            return Err(Problem::new(format!("`{foreign}` is not part of the language"), span).help(*advice));
+        }
+        // A letter of another script: the whole name is at fault, not its first letter.
+        if rest.starts_with(char::is_alphanumeric) {
+            self.name()?;
+        }
+        let odd = rest.chars().next().unwrap_or_default();
+        Err(Problem::new(
+            format!("unexpected character `{}`", odd.escape_debug()),
+            (start..start + odd.len_utf8()).into(),
+        ))
+    }
+
+    fn number(&mut self) -> Result<TokenKind<'a>, Problem> {
+        let start = self.at;
+        let digit = |c: char| c.is_ascii_digit() || c == '_';
+        let whole = self.take(digit);
+        let point = self.eat(b'.');
+        self.take(digit);
+        let exponent = self.exponent();
+        let text = &self.source[start..self.at];
+        let imaginary = self.eat(b'j') || self.eat(b'J');
+
+        let tail = self.take(|c| c.is_alphanumeric() || c == '_');
+        let span = (start..self.at).into();
+        if !tail.is_empty() {
+            let advice = format!("to multiply, write `{} * {}`", brief(text), brief(tail));
+            return Err(Problem::new("a number runs into a name", span).help(advice));
+        }
+        let lonely = |(at, byte): (usize, &u8)| {
+            let neighbour =
+                |at: Option<usize>| at.and_then(|at| text.as_bytes().get(at)).is_some_and(u8::is_ascii_digit);
+            *byte == b'_' && !(neighbour(at.checked_sub(1)) && neighbour(Some(at + 1)))
+        };
+        if text.bytes().enumerate().any(|(at, byte)| lonely((at, &byte))) {
+            return Err(Problem::new("in a number, `_` stands between two digits", span));
+        }
+
+        let digits = text.replace('_', "");
+        if point || exponent || imaginary {
+            let value: f64 = digits.parse().map_err(|_| Problem::new("this number cannot be read", span))?;
+            if value.is_infinite() {
+                return Err(Problem::new("this number is too large for a float", span)
+                    .help("for infinity, write `inf`"));
+            }
+            return Ok(if imaginary { TokenKind::Imaginary(value) } else { TokenKind::Float(value) });
+        }
+        if whole.starts_with('0') && whole.bytes().any(|byte| matches!(byte, b'1'..=b'9')) {
+            return Err(Problem::new("an integer does not start with 0", span));
+        }
+        match digits.parse() {
+            Ok(value) if value <= 1 << 63 => Ok(TokenKind::Int(value)),
+            _ => Err(too_large(span)),
+        }
+    }
+
+    /// Takes `e-5`, if that is what follows.
+    fn exponent(&mut self) -> bool {
+        let bytes = &self.source.as_bytes()[self.at..];
+        let sign = usize::from(matches!(bytes.get(1), Some(b'+' | b'-')));
+        let found =
+            matches!(bytes.first(), Some(b'e' | b'E')) && bytes.get(1 + sign).is_some_and(u8::is_ascii_digit);
+        if found {
+            self.at += 1 + sign;
+            self.take(|c| c.is_ascii_digit() || c == '_');
+        }
+        found
+    }
+}
+
+pub(super) fn too_large(span: Span) -> Problem {
+    Problem::new("this integer does not fit in 64 bits", span)
+        .help("for a float, write it with a point: `1e20`, `5.0`")
+}
+
+/// A text short enough to be repeated in a message.
+fn brief(text: &str) -> String {
+    match text.char_indices().nth(20) {
+        Some((cut, _)) => format!("{}...", &text[..cut]),
+        None => text.to_owned(),
+    }
+}

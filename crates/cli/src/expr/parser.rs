@@ -1,0 +1,432 @@
+//! Owns the grammar: Python's precedence of operators, calls, methods, indexing. It does not know what names mean.
+//!
+//! Operators are read by precedence climbing. The recursion is as deep as brackets and prefixes nest, the tree as
+//! deep as operators chain; both are limited, so that no text exhausts the stack of this parser or of the engine.
+
+use zerostride::{Op, Scalar};
+
+use super::ast::{Argument, Ast, Binary, Call, Item, Kind, Name, Node, NodeId};
+use super::lexer::{Lexer, Token, TokenKind, too_large};
+use super::{Problem, Span};
+
+/// How deep brackets, prefixes and exponents may nest.
+pub const MAX_NESTING: usize = 200;
+/// How deep the tree may be: a chain of operators adds one level for each.
+pub const MAX_DEPTH: u16 = 1000;
+/// How many nodes an expression may have.
+pub const MAX_NODES: usize = 1 << 20;
+
+/// How tight a prefix binds: tighter than `*`, less tight than `**`.
+const PREFIX: u8 = 8;
+const COMPARISON: u8 = 1;
+
+/// Reads an expression.
+///
+/// # Errors
+/// The text is not an expression, or exceeds one of the limits.
+///
+/// ```
+/// use zerostride_cli::expr::{Kind, parse};
+///
+/// let ast = parse("-x ** 2")?;
+/// assert!(matches!(ast[ast.root()].kind, Kind::Unary(..)));
+///
+/// let problem = parse("(x + 1").unwrap_err();
+/// assert_eq!((problem.message.as_str(), problem.span), ("this `(` is never closed", (0..1).into()));
+/// # Ok::<(), zerostride_cli::expr::Problem>(())
+/// ```
+pub fn parse(source: &str) -> Result<Ast, Problem> {
+    let mut lexer = Lexer::new(source);
+    let next = lexer.next()?;
+    if next.kind == TokenKind::End {
+        return Err(
+            Problem::new("the expression is empty", (0..0).into()).help("for instance: zs eval 'x + 1' x=5")
+        );
+    }
+    let mut parser = Parser { lexer, next, nesting: 0, nodes: Vec::new(), depths: Vec::new() };
+    parser.expression(0)?;
+    match parser.next.kind {
+        TokenKind::End => Ok(Ast { nodes: parser.nodes }),
+        _ => Err(parser.unexpected("an operator")),
+    }
+}
+
+/// A part that has been read. Its span includes parentheses around it, which its node's does not.
+#[derive(Clone, Copy)]
+struct Part {
+    id: NodeId,
+    span: Span,
+}
+
+struct Parser<'a> {
+    lexer: Lexer<'a>,
+    next: Token<'a>,
+    nesting: usize,
+    nodes: Vec<Node>,
+    depths: Vec<u16>,
+}
+
+/// The operation of a symbol between operands, and how tight it binds.
+fn binary(symbol: &str) -> Option<(Binary, u8)> {
+    let (op, tightness) = match symbol {
+        "==" => (Op::Eq, COMPARISON),
+        "!=" => (Op::Ne, COMPARISON),
+        "<" => (Op::Lt, COMPARISON),
+        "<=" => (Op::Le, COMPARISON),
+        ">" => (Op::Gt, COMPARISON),
+        ">=" => (Op::Ge, COMPARISON),
+        "|" => (Op::BitwiseOr, 2),
+        "^" => (Op::BitwiseXor, 3),
+        "&" => (Op::BitwiseAnd, 4),
+        "<<" => (Op::BitwiseLeftShift, 5),
+        ">>" => (Op::BitwiseRightShift, 5),
+        "+" => (Op::Add, 6),
+        "-" => (Op::Sub, 6),
+        "*" => (Op::Mul, 7),
+        "/" => (Op::Div, 7),
+        "//" => (Op::FloorDivide, 7),
+        "%" => (Op::Remainder, 7),
+        "@" => return Some((Binary::Matmul, 7)),
+        "**" => (Op::Pow, 9),
+        _ => return None,
+    };
+    Some((Binary::Op(op), tightness))
+}
+
+fn prefix(symbol: &str) -> Option<Op> {
+    match symbol {
+        "-" => Some(Op::Neg),
+        "+" => Some(Op::Positive),
+        "~" => Some(Op::BitwiseNot),
+        _ => None,
+    }
+}
+
+/// Python's words that this language does not have, and what to write instead.
+#[rustfmt::skip]
+fn refused(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "and" => "write `a & b` with parentheses around comparisons, or logical_and(a, b)",
+        "or" => "write `a | b` with parentheses around comparisons, or logical_or(a, b)",
+        "not" => "write `~x`, or logical_not(x)",
+        "if" | "else" => "write where(condition, a, b)",
+        "is" => "write `==`",
+        "in" | "for" | "lambda" | "while" | "def" | "import" | "return" | "await" | "yield" => "an expression computes one tensor from others",
+        _ => return None,
+    })
+}
+
+impl<'a> Parser<'a> {
+    fn advance(&mut self) -> Result<Token<'a>, Problem> {
+        let next = self.lexer.next()?;
+        Ok(std::mem::replace(&mut self.next, next))
+    }
+
+    fn at(&self, symbol: &str) -> bool {
+        matches!(self.next.kind, TokenKind::Symbol(found) if found == symbol)
+    }
+
+    fn eat(&mut self, symbol: &str) -> Result<Option<Span>, Problem> {
+        if self.at(symbol) { Ok(Some(self.advance()?.span)) } else { Ok(None) }
+    }
+
+    fn push(&mut self, kind: Kind, span: Span) -> Result<Part, Problem> {
+        let depth_of = |id: &NodeId| self.depths[id.index()];
+        let below = match &kind {
+            Kind::Number(_) | Kind::None | Kind::Word(_) | Kind::Name(_) => 0,
+            Kind::List(ids) | Kind::Tuple(ids) => ids.iter().map(depth_of).max().unwrap_or(0),
+            Kind::Unary(_, id) | Kind::Attribute(id, _) => depth_of(id),
+            Kind::Binary(_, left, right) => depth_of(left).max(depth_of(right)),
+            Kind::Call(call) => {
+                let arguments = call.arguments.iter().map(|argument| depth_of(&argument.value)).max();
+                arguments.max(call.receiver.as_ref().map(depth_of)).unwrap_or(0)
+            }
+            Kind::Index(id, items) => {
+                let ids = items.iter().flat_map(|item| match item {
+                    Item::At(id) => [Some(id), None, None],
+                    Item::Slice { parts, .. } => parts.each_ref().map(Option::as_ref),
+                    Item::Ellipsis(_) => [None; 3],
+                });
+                ids.flatten().map(depth_of).max().max(Some(depth_of(id))).unwrap_or(0)
+            }
+        };
+        if below >= MAX_DEPTH {
+            return Err(Problem::new(
+                format!("more than {MAX_DEPTH} operations depend on each other here"),
+                span,
+            )
+            .help("evaluate a part with -o, and use its result"));
+        }
+        if self.nodes.len() >= MAX_NODES {
+            return Err(Problem::new(format!("the expression has more than {MAX_NODES} parts"), span)
+                .help("put the numbers in a file"));
+        }
+        let id = NodeId(self.nodes.len() as u32);
+        self.nodes.push(Node { kind, span });
+        self.depths.push(below + 1);
+        Ok(Part { id, span })
+    }
+
+    /// What stands here instead of what is expected.
+    fn unexpected(&self, expected: &str) -> Problem {
+        let Token { kind, span } = self.next;
+        match kind {
+            TokenKind::Name(word) if let Some(advice) = refused(word) => {
+                Problem::new(format!("`{word}` is not part of the language"), span).help(advice)
+            }
+            TokenKind::End => {
+                Problem::new(format!("expected {expected}, but the expression ends here"), span)
+            }
+            TokenKind::Symbol(symbol @ (")" | "]")) => {
+                Problem::new(format!("this `{symbol}` closes nothing"), span)
+            }
+            TokenKind::Symbol("...") => {
+                Problem::new("`...` stands only in an index, as in `x[..., 0]`", span)
+            }
+            TokenKind::Symbol("=") => Problem::new(format!("expected {expected}, found `=`"), span).help(
+                "to compare, write `==`; names get their values after the expression: zs eval 'x + 1' x=5",
+            ),
+            TokenKind::Symbol(symbol) => Problem::new(format!("expected {expected}, found `{symbol}`"), span),
+            TokenKind::Name(_) => Problem::new(format!("expected {expected}, found a name"), span),
+            TokenKind::Word(_) => Problem::new(format!("expected {expected}, found a quoted word"), span),
+            TokenKind::Int(_) | TokenKind::Float(_) | TokenKind::Imaginary(_) => {
+                Problem::new(format!("expected {expected}, found a number"), span)
+            }
+        }
+    }
+
+    /// An expression of operators that bind at least as tight as `least`.
+    fn expression(&mut self, least: u8) -> Result<Part, Problem> {
+        self.nesting += 1;
+        if self.nesting > MAX_NESTING {
+            let message = format!("the expression is nested more than {MAX_NESTING} deep");
+            return Err(Problem::new(message, self.next.span));
+        }
+        let mut left = self.operand()?;
+        let mut compared = false;
+        while let TokenKind::Symbol(symbol) = self.next.kind {
+            let Some((op, tightness)) = binary(symbol) else { break };
+            if tightness < least {
+                break;
+            }
+            if tightness == COMPARISON && std::mem::replace(&mut compared, true) {
+                return Err(Problem::new("comparisons do not chain", self.next.span)
+                    .help("write `(a < b) & (b < c)`"));
+            }
+            self.advance()?;
+            // What binds equally tight belongs to the left, but for `**`, whose exponent may also have a prefix.
+            let right = self.expression(if op == Binary::Op(Op::Pow) { PREFIX } else { tightness + 1 })?;
+            left = self.push(Kind::Binary(op, left.id, right.id), left.span.to(right.span))?;
+        }
+        self.nesting -= 1;
+        Ok(left)
+    }
+
+    /// An operand with its prefix, methods and indices.
+    fn operand(&mut self) -> Result<Part, Problem> {
+        if let TokenKind::Symbol(symbol) = self.next.kind
+            && let Some(op) = prefix(symbol)
+        {
+            let start = self.advance()?.span;
+            if let (Op::Neg, TokenKind::Int(least)) = (op, self.next.kind)
+                && least == 1 << 63
+            {
+                let span = start.to(self.advance()?.span);
+                return match self.at("**") {
+                    true => Err(too_large(span)),
+                    false => self.push(Kind::Number(Scalar::Int(i64::MIN)), span),
+                };
+            }
+            let operand = self.expression(PREFIX)?;
+            return self.push(Kind::Unary(op, operand.id), start.to(operand.span));
+        }
+        let mut part = self.primary()?;
+        loop {
+            part = if self.eat(".")?.is_some() {
+                self.member(part)?
+            } else if self.at("[") {
+                self.index(part)?
+            } else if self.at("(") {
+                let span = self.next.span;
+                return Err(Problem::new("only functions and methods can be called", span)
+                    .help("to multiply, write `*`"));
+            } else {
+                return Ok(part);
+            }
+        }
+    }
+
+    fn primary(&mut self) -> Result<Part, Problem> {
+        let Token { kind, span } = self.next;
+        let leaf = match kind {
+            TokenKind::Int(value) => {
+                Kind::Number(Scalar::Int(value.try_into().map_err(|_| too_large(span))?))
+            }
+            TokenKind::Float(value) => Kind::Number(Scalar::Float(value)),
+            TokenKind::Imaginary(value) => {
+                Kind::Number(Scalar::Complex(zerostride::Complex64::new(0.0, value)))
+            }
+            TokenKind::Word(word) => Kind::Word(word.into()),
+            TokenKind::Name("True") => Kind::Number(Scalar::Bool(true)),
+            TokenKind::Name("False") => Kind::Number(Scalar::Bool(false)),
+            TokenKind::Name("None") => Kind::None,
+            TokenKind::Name(word) if refused(word).is_some() => return Err(self.unexpected("an operand")),
+            TokenKind::Name(word) => {
+                self.advance()?;
+                let function = Name { text: word.into(), span };
+                return match self.at("(") {
+                    true => self.call(None, function, span),
+                    false => self.push(Kind::Name(function.text), span),
+                };
+            }
+            TokenKind::Symbol("(") => return self.parentheses(),
+            TokenKind::Symbol("[") => {
+                let (items, _, span) = self.sequence("[", "]")?;
+                return self.push(Kind::List(items), span);
+            }
+            TokenKind::Symbol(_) | TokenKind::End => return Err(self.unexpected("an operand")),
+        };
+        self.advance()?;
+        self.push(leaf, span)
+    }
+
+    /// `(x)`, or a tuple: `()`, `(x,)`, `(x, y)`.
+    fn parentheses(&mut self) -> Result<Part, Problem> {
+        let (items, trailing, span) = self.sequence("(", ")")?;
+        match items[..] {
+            [id] if !trailing => Ok(Part { id, span }),
+            _ => self.push(Kind::Tuple(items), span),
+        }
+    }
+
+    /// Expressions between brackets, and whether a comma follows the last one.
+    fn sequence(&mut self, open: &str, close: &'static str) -> Result<(Vec<NodeId>, bool, Span), Problem> {
+        let start = self.advance()?.span;
+        let mut items = Vec::new();
+        let mut trailing = false;
+        while !self.at(close) {
+            self.check_open(open, start)?;
+            items.push(self.expression(0)?.id);
+            trailing = self.eat(",")?.is_some();
+            if !trailing {
+                break;
+            }
+        }
+        let end = self.close(open, start, close)?;
+        Ok((items, trailing, start.to(end)))
+    }
+
+    /// That the text goes on after an opening bracket: if it ends, the bracket is what to show.
+    fn check_open(&self, open: &str, start: Span) -> Result<(), Problem> {
+        match self.next.kind {
+            TokenKind::End => Err(Problem::new(format!("this `{open}` is never closed"), start)),
+            _ => Ok(()),
+        }
+    }
+
+    fn close(&mut self, open: &str, start: Span, close: &'static str) -> Result<Span, Problem> {
+        self.check_open(open, start)?;
+        match self.next.kind {
+            TokenKind::Symbol(found) if found == close => Ok(self.advance()?.span),
+            TokenKind::Symbol(other @ (")" | "]")) => {
+                Err(Problem::new(format!("this `{other}` does not close the `{open}`"), self.next.span))
+            }
+            _ => Err(self.unexpected(&format!("`,` or `{close}`"))),
+        }
+    }
+
+    /// `.name` or `.name(...)`, after the dot.
+    fn member(&mut self, receiver: Part) -> Result<Part, Problem> {
+        let TokenKind::Name(text) = self.next.kind else {
+            return Err(self.unexpected("the name of a method"));
+        };
+        let name = Name { text: text.into(), span: self.advance()?.span };
+        if self.at("(") {
+            return self.call(Some(receiver.id), name, receiver.span);
+        }
+        let span = receiver.span.to(name.span);
+        self.push(Kind::Attribute(receiver.id, name), span)
+    }
+
+    /// A call whose name has been read, from the parenthesis on. `start` is where it began.
+    fn call(&mut self, receiver: Option<NodeId>, function: Name, start: Span) -> Result<Part, Problem> {
+        let open = self.advance()?.span;
+        let mut arguments: Vec<Argument> = Vec::new();
+        while !self.at(")") {
+            self.check_open("(", open)?;
+            let argument = self.argument()?;
+            if argument.keyword.is_none() && arguments.last().is_some_and(|last| last.keyword.is_some()) {
+                let span = self.nodes[argument.value.index()].span;
+                return Err(Problem::new("an argument without a name follows one with a name", span));
+            }
+            arguments.push(argument);
+            if self.eat(",")?.is_none() {
+                break;
+            }
+        }
+        let end = self.close("(", open, ")")?;
+        self.push(Kind::Call(Box::new(Call { receiver, function, arguments })), start.to(end))
+    }
+
+    fn argument(&mut self) -> Result<Argument, Problem> {
+        let value = self.expression(0)?;
+        if !self.at("=") || self.nodes[value.id.index()].span != value.span {
+            return Ok(Argument { keyword: None, value: value.id });
+        }
+        // A name before `=` was read as an operand, and is the node that came last.
+        match self.nodes.pop() {
+            Some(Node { kind: Kind::Name(text), span }) => {
+                self.depths.pop();
+                self.advance()?;
+                let value = self.expression(0)?;
+                Ok(Argument { keyword: Some(Name { text, span }), value: value.id })
+            }
+            _ => Err(self.unexpected("`,` or `)`")),
+        }
+    }
+
+    fn index(&mut self, receiver: Part) -> Result<Part, Problem> {
+        let open = self.advance()?.span;
+        let mut items = Vec::new();
+        while !self.at("]") {
+            self.check_open("[", open)?;
+            items.push(self.item()?);
+            if self.eat(",")?.is_none() {
+                break;
+            }
+        }
+        let end = self.close("[", open, "]")?;
+        if items.is_empty() {
+            return Err(
+                Problem::new("an index is missing", open.to(end)).help("for all elements, write `x[:]`")
+            );
+        }
+        self.push(Kind::Index(receiver.id, items), receiver.span.to(end))
+    }
+
+    fn item(&mut self) -> Result<Item, Problem> {
+        if let Some(span) = self.eat("...")? {
+            return Ok(Item::Ellipsis(span));
+        }
+        let mut span = self.next.span;
+        let mut parts = [None; 3];
+        for (place, part) in parts.iter_mut().enumerate() {
+            let absent = [":", ",", "]"].iter().any(|symbol| self.at(symbol));
+            if !absent {
+                let found = self.expression(0)?;
+                span = span.to(found.span);
+                *part = Some(found.id);
+            }
+            match self.eat(":")? {
+                Some(_) if place == 2 => return Err(Problem::new("a slice has three parts", span)),
+                Some(colon) => span = span.to(colon),
+                None if place > 0 => break,
+                None => match *part {
+                    Some(id) => return Ok(Item::At(id)),
+                    None => return Err(self.unexpected("an index")),
+                },
+            }
+        }
+        Ok(Item::Slice { parts, span })
+    }
+}

@@ -1,0 +1,115 @@
+//! Owns what a command says when it cannot do what it was asked for, as data, and the exit status that goes with it.
+//! It does not know how a failure is drawn (`report.rs`).
+
+use std::io;
+use std::process::ExitCode;
+
+use zerostride::Error;
+use zerostride_explain::Explanation;
+
+use crate::expr::{Problem, Span};
+
+/// Why a command failed.
+pub(crate) enum Failure {
+    /// Something to tell the user.
+    Report(Box<Report>),
+    /// Nobody reads the output any more: not worth a word.
+    BrokenPipe,
+}
+
+/// What a command returns.
+pub(crate) type Result<T = ()> = std::result::Result<T, Failure>;
+
+/// What there is to tell.
+pub(crate) struct Report {
+    /// The exit status.
+    pub(crate) status: Status,
+    /// The first line; for an error of the engine, PyTorch's.
+    pub(crate) message: String,
+    /// The text in which the mistake is.
+    pub(crate) excerpt: Option<Excerpt>,
+    /// What to do instead.
+    pub(crate) help: Vec<String>,
+    /// The shapes that do not go together.
+    pub(crate) explanation: Option<Explanation>,
+}
+
+/// A part of a text that the user wrote.
+pub(crate) struct Excerpt {
+    pub(crate) text: String,
+    pub(crate) span: Span,
+}
+
+/// The exit statuses other than 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// The shapes, or the dtypes, do not go together.
+    Mismatch = 1,
+    /// The command line is not understood, or a file cannot be read or written.
+    Usage = 2,
+}
+
+impl Report {
+    pub(crate) fn new(status: Status, message: impl Into<String>) -> Report {
+        Report { status, message: message.into(), excerpt: None, help: Vec::new(), explanation: None }
+    }
+
+    /// A command line that is not understood.
+    pub(crate) fn usage(message: impl Into<String>) -> Report {
+        Report::new(Status::Usage, message)
+    }
+
+    /// A mistake in a text.
+    pub(crate) fn in_text(problem: Problem, text: &str) -> Report {
+        let Problem { message, span, help } = problem;
+        Report { help: help.into_iter().collect(), ..Report::usage(message) }.excerpt(text, span)
+    }
+
+    /// An error of the engine.
+    pub(crate) fn of_engine(error: &Error) -> Report {
+        let status = match error.root() {
+            Error::Io(_) | Error::OutOfMemory { .. } | Error::Busy | Error::TooDeep { .. } => Status::Usage,
+            _ => Status::Mismatch,
+        };
+        Report::new(status, error.to_string())
+    }
+
+    #[must_use]
+    pub(crate) fn excerpt(self, text: &str, span: Span) -> Report {
+        Report { excerpt: Some(Excerpt { text: text.to_owned(), span }), ..self }
+    }
+
+    #[must_use]
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Report {
+        self.help.push(help.into());
+        self
+    }
+}
+
+impl From<Report> for Failure {
+    fn from(report: Report) -> Failure {
+        Failure::Report(Box::new(report))
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Report::of_engine(&error).into()
+    }
+}
+
+/// Of an output stream: files have errors of their own.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
+            _ => Report::usage(format!("cannot write the output: {error}")).into(),
+        }
+    }
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> ExitCode {
+        ExitCode::from(status as u8)
+    }
+}

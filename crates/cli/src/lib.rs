@@ -1,0 +1,48 @@
+//! The shell face of zerostride: the command `zs`, and the expression language that it reads.
+//!
+//! [`run`] is the whole program. [`expr`] is the language without its evaluation, for those who test it.
+//! This floor parses, calls and renders; it decides nothing about shapes, dtypes or values.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod bytes;
+mod command;
+mod evaluate;
+pub mod expr;
+mod failure;
+mod file_text;
+mod report;
+mod shape_text;
+mod terminal;
+mod value_text;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use failure::Failure;
+
+/// Runs the program on the process's arguments; the answer is its exit status.
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    terminal::set_color(cli.color);
+    let done = match cli.command {
+        None => command::tour(),
+        Some(Command::Explain(args)) => command::explain(&args),
+        Some(Command::Eval(args)) => command::eval(&args),
+        Some(Command::Info(args)) => command::info(&args),
+        Some(Command::Completions(args)) => command::completions(&args),
+        Some(Command::Man(args)) => command::man(&args),
+    };
+    match done {
+        Ok(status) => status,
+        Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
+        Err(Failure::Report(report)) => {
+            // If even standard error is closed, the exit status has to do.
+            let _ = report::draw(&report, &mut anstream::stderr().lock());
+            report.status.into()
+        }
+    }
+}

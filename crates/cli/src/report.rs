@@ -1,0 +1,74 @@
+//! Owns how a failure is drawn on the terminal: the message, the text with the mistake underlined, the advice, the
+//! explanation of shapes. It decides nothing.
+
+use std::io::{self, Write};
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+use crate::expr::Span;
+use crate::failure::{Excerpt, Report};
+use crate::terminal;
+
+/// Bytes of a text shown before and after a mistake, and of the mistake itself.
+const AROUND: usize = 60;
+
+/// Draws a failure.
+pub(crate) fn draw(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let excerpt = report.excerpt.as_ref().map(clip);
+    let mut primary = Group::with_title(Level::ERROR.primary_title(&report.message));
+    if let Some(Excerpt { text, span }) = &excerpt {
+        let annotation = AnnotationKind::Primary.span(span.start..span.end);
+        primary = primary.element(Snippet::source(text).line_numbering(false).annotation(annotation));
+    }
+    let help = report.help.iter().map(|help| Group::with_title(Level::HELP.secondary_title(help)));
+    let groups: Vec<Group<'_>> = std::iter::once(primary).chain(help).collect();
+    let renderer = Renderer::styled().decor_style(DecorStyle::Ascii).term_width(terminal::width());
+    writeln!(out, "{}", renderer.render(&groups))?;
+    if let Some(explanation) = &report.explanation {
+        // Its first line is the error's, which is said already.
+        let text = explanation.text(&terminal::page());
+        write!(out, "{}", text.split_once('\n').map_or("", |(_, rest)| rest))?;
+    }
+    Ok(())
+}
+
+/// The part of the text around the mistake, if the text is long.
+fn clip(excerpt: &Excerpt) -> Excerpt {
+    let Excerpt { text, span } = excerpt;
+    if text.len() <= 4 * AROUND {
+        return Excerpt { text: text.clone(), span: *span };
+    }
+    let start = boundary(text, span.start.saturating_sub(AROUND));
+    let last = boundary(text, span.end.min(span.start + AROUND));
+    let end = boundary(text, last + AROUND);
+    let (before, after) = (if start > 0 { "..." } else { "" }, if end < text.len() { "..." } else { "" });
+    let moved = |at: usize| at - start + before.len();
+    Excerpt {
+        text: format!("{before}{}{after}", &text[start..end]),
+        span: Span { start: moved(span.start), end: moved(last.max(span.start)) },
+    }
+}
+
+/// The last place at or before `at` where a character begins.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut_around_the_mistake() {
+        let text = "é".repeat(500) + "BAD" + &"x".repeat(500);
+        let at = text.find("BAD").unwrap();
+        let clipped = clip(&Excerpt { text: text.clone(), span: (at..at + 3).into() });
+        assert_eq!(&clipped.text[clipped.span.start..clipped.span.end], "BAD");
+        assert!(clipped.text.len() < 4 * AROUND);
+
+        let all = clip(&Excerpt { text: "9".repeat(10_000_000), span: (0..10_000_000).into() });
+        assert!(all.text.len() < 4 * AROUND);
+        assert_eq!(all.span, (0..AROUND).into());
+    }
+}

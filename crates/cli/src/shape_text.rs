@@ -1,0 +1,162 @@
+//! Owns the SHAPE argument of `zs explain`: `5,1,4,1`, `(5, 1, 4, 1)`, `[5,1,4,1]`, `()`, a file, each with `name=`
+//! in front. It does not know which shapes go together.
+
+use crate::expr::{Problem, Span};
+use crate::file_text::names_file;
+
+/// A SHAPE argument that has been read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ShapeText {
+    /// The name before `=`.
+    pub(crate) name: Option<String>,
+    /// Where the sizes are.
+    pub(crate) sizes: Sizes,
+}
+
+/// Sizes, or the file that has them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Sizes {
+    /// The sizes.
+    Given(Vec<usize>),
+    /// An array in a file, whose header has them.
+    File(String),
+}
+
+/// Splits `NAME=REST` where what stands before the first `=` is a name. The third part is where the rest begins.
+pub(crate) fn split_name(text: &str) -> Option<(&str, &str, usize)> {
+    let (name, rest) = text.split_once('=')?;
+    is_name(name).then_some((name, rest, name.len() + 1))
+}
+
+/// Whether a text is a name: of ASCII letters, digits and `_`, no digit first.
+pub(crate) fn is_name(text: &str) -> bool {
+    let starts = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    starts && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+impl ShapeText {
+    /// Reads a SHAPE argument.
+    pub(crate) fn parse(text: &str) -> Result<ShapeText, Problem> {
+        let (name, rest, start) =
+            split_name(text).map_or((None, text, 0), |(name, rest, start)| (Some(name), rest, start));
+        let sizes = match names_file(rest) {
+            true => Sizes::File(rest.to_owned()),
+            false => Sizes::Given(sizes(rest).map_err(|problem| problem.shifted(start))?),
+        };
+        Ok(ShapeText { name: name.map(str::to_owned), sizes })
+    }
+}
+
+fn sizes(text: &str) -> Result<Vec<usize>, Problem> {
+    let all = Span::from(0..text.len());
+    let help = "a shape is written as 5,1,4,1 or (5, 1, 4, 1); () has no dimensions";
+    let trimmed = text.trim();
+    let brackets = [('(', ')'), ('[', ']')].into_iter().find(|(open, _)| trimmed.starts_with(*open));
+    let inner = match brackets {
+        Some((open, close)) => match trimmed[1..].strip_suffix(close) {
+            Some(inner) => inner,
+            None => {
+                return Err(
+                    Problem::new(format!("this `{open}` is never closed by a `{close}`"), all).help(help)
+                );
+            }
+        },
+        None => trimmed,
+    };
+    if inner.trim().is_empty() {
+        return match brackets {
+            Some(_) => Ok(Vec::new()),
+            None => Err(Problem::new("the shape is empty", all).help(help)),
+        };
+    }
+    let inner = inner.trim_end();
+    // As in Python a comma may follow the last size: `(3,)`.
+    let inner = inner.strip_suffix(',').unwrap_or(inner);
+    let mut start = text.find(inner).unwrap_or_default();
+    let mut sizes = Vec::new();
+    for piece in inner.split(',') {
+        let size = piece.trim();
+        let at = start + (piece.len() - piece.trim_start().len());
+        let span = Span::from(at..at + size.len());
+        sizes.push(self::size(size).map_err(|message| Problem::new(message, span).help(help))?);
+        start += piece.len() + 1;
+    }
+    Ok(sizes)
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match text.parse::<usize>() {
+        Ok(size) if digits => Ok(size),
+        Err(_) if digits => Err("this size is too large for any tensor".to_owned()),
+        _ if text.is_empty() => Err("a size is missing here".to_owned()),
+        _ if text.starts_with('-') => Err("a size cannot be negative".to_owned()),
+        _ if text.starts_with(['[', '(']) || text.ends_with([']', ')']) => {
+            Err("sizes do not nest".to_owned())
+        }
+        _ if text.split_ascii_whitespace().all(|word| word.bytes().all(|byte| byte.is_ascii_digit())) => {
+            Err("sizes are separated by commas".to_owned())
+        }
+        _ => Err("a size is a whole number".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_read_in_every_notation() {
+        for (text, sizes) in [
+            ("5,1,4,1", &[5, 1, 4, 1][..]),
+            ("(5, 1, 4, 1)", &[5, 1, 4, 1]),
+            ("[5,1,4,1]", &[5, 1, 4, 1]),
+            (" ( 5 , 1 ) ", &[5, 1]),
+            ("()", &[]),
+            ("[ ]", &[]),
+            ("7", &[7]),
+            ("(7,)", &[7]),
+            ("7,", &[7]),
+            ("0,3", &[0, 3]),
+        ] {
+            let given = Sizes::Given(sizes.to_vec());
+            assert_eq!(ShapeText::parse(text).unwrap(), ShapeText { name: None, sizes: given.clone() });
+            let named = ShapeText::parse(&format!("x_1={text}")).unwrap();
+            assert_eq!(named, ShapeText { name: Some("x_1".to_owned()), sizes: given });
+        }
+        let file = ShapeText::parse("w=m.safetensors:weight").unwrap();
+        assert_eq!(file.sizes, Sizes::File("m.safetensors:weight".to_owned()));
+    }
+
+    #[test]
+    fn a_mistake_is_underlined_alone() {
+        for (text, underlined, message) in [
+            ("", "", "the shape is empty"),
+            ("x=", "", "the shape is empty"),
+            ("-1,3", "-1", "a size cannot be negative"),
+            ("3, True", "True", "a size is a whole number"),
+            ("(3,4L)", "4L", "a size is a whole number"),
+            ("3,[4]", "[4]", "sizes do not nest"),
+            (
+                "100000000000000000000000000",
+                "100000000000000000000000000",
+                "this size is too large for any tensor",
+            ),
+            ("5,,4", "", "a size is missing here"),
+            (",", "", "a size is missing here"),
+            ("5 1 4", "5 1 4", "sizes are separated by commas"),
+            ("x=2, 5x3", "5x3", "a size is a whole number"),
+            ("+3", "+3", "a size is a whole number"),
+            ("(3,4", "(3,4", "this `(` is never closed by a `)`"),
+            ("3,4)", "4)", "sizes do not nest"),
+            ("größe", "größe", "a size is a whole number"),
+        ] {
+            let problem = ShapeText::parse(text).expect_err(text);
+            assert_eq!(
+                (problem.message.as_str(), &text[problem.span.start..problem.span.end]),
+                (message, underlined),
+                "{text}"
+            );
+        }
+    }
+}

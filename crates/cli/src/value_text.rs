@@ -1,0 +1,88 @@
+//! Owns the `NAME=VALUE` arguments of `zs eval`: which name, and whether its value is a file or written there.
+//! What is written there is an expression without names, with an optional `:dtype` behind.
+
+use zerostride::DType;
+
+use crate::evaluate::{self, Bindings, Budget, Fault, Part, Value};
+use crate::expr::{self, Problem, Span};
+use crate::failure::Report;
+use crate::file_text::names_file;
+use crate::shape_text::split_name;
+
+const ADVICE: &str = "a value is a number, a list such as [[1, 2, 3]], either with a :dtype, \
+                      or a file ending in .npy, .npz or .safetensors, with :NAME for one of its arrays";
+
+/// A `NAME=VALUE` argument that has been read.
+#[derive(Debug)]
+pub(crate) struct Binding<'a> {
+    /// The whole argument.
+    pub(crate) argument: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) source: Source<'a>,
+}
+
+/// Where a value is.
+#[derive(Debug)]
+pub(crate) enum Source<'a> {
+    /// An array in a file.
+    File(&'a str),
+    /// In the argument, from this byte on.
+    Written(usize),
+}
+
+impl<'a> Binding<'a> {
+    /// Splits an argument.
+    pub(crate) fn parse(argument: &'a str) -> Result<Binding<'a>, Report> {
+        let Some((name, value, start)) = split_name(argument) else {
+            let problem =
+                Problem::new("expected NAME=VALUE, as in x=5 or x=image.npy", (0..argument.len()).into());
+            return Err(Report::in_text(problem, argument));
+        };
+        let source = if names_file(value) { Source::File(value) } else { Source::Written(start) };
+        Ok(Binding { argument, name, source })
+    }
+}
+
+/// The value that is written in an argument from byte `start` on.
+pub(crate) fn written(argument: &str, start: usize, budget: &Budget) -> Result<Value, Report> {
+    let report = |fault: Fault| fault.report(argument).help(ADVICE);
+    let (text, dtype) = split_dtype(argument, start).map_err(|problem| report(problem.into()))?;
+    // Blanks instead of the name keep the places of mistakes right.
+    let text = " ".repeat(start) + text;
+    if text.trim().is_empty() {
+        let problem = Problem::new("the value is missing", (argument.len()..argument.len()).into());
+        return Err(report(problem.into()));
+    }
+    let ast = expr::parse(&text).map_err(|problem| Report::in_text(problem, argument).help(ADVICE))?;
+    let part = evaluate::evaluate(&ast, &Bindings::new(), budget).map_err(report)?;
+    value(part, dtype).map_err(report)
+}
+
+fn value(part: Part, dtype: Option<DType>) -> Result<Value, Fault> {
+    match (dtype, &part.value) {
+        (Some(dtype), _) => Ok(Value::Tensor(part.to_dtype(dtype)?)),
+        (None, Value::Number(_)) => Ok(part.value),
+        (None, _) => Ok(Value::Tensor(part.tensor()?)),
+    }
+}
+
+/// Splits `[[1, 2]]:f32`. A colon inside brackets belongs to a slice.
+fn split_dtype(argument: &str, start: usize) -> Result<(&str, Option<DType>), Problem> {
+    let whole = &argument[start..];
+    let Some((value, name)) = whole.rsplit_once(':') else { return Ok((whole, None)) };
+    if name.contains([']', ')']) {
+        return Ok((whole, None));
+    }
+    let at = argument.len() - name.len();
+    let span = Span::from(at..argument.len());
+    match name.trim().parse() {
+        Ok(dtype) => Ok((value, Some(dtype))),
+        Err(_) => {
+            let problem = Problem::new(format!("unknown dtype `{}`", name.trim()), span);
+            Err(match evaluate::closest_dtype(name.trim()) {
+                Some(meant) => problem.help(format!("did you mean `{meant}`?")),
+                None => problem.help(zerostride_ops::UnknownDType(name.trim().to_owned()).to_string()),
+            })
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! What each command does with good and bad command lines: results on standard output, the rest on standard error,
+//! and the exit status.
+
+mod common;
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use common::{Run, zs, zs_in};
+
+/// A folder that the test alone uses.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+/// Runs `zs`, which must succeed silently but for its result.
+fn ok(folder: &Path, args: &[&str]) -> String {
+    let Run { status, stdout, stderr } = zs_in(folder, args);
+    assert_eq!((status, stderr.as_str()), (0, ""), "{args:?}");
+    stdout
+}
+
+/// Runs `zs`, which must fail without a result; the answer is what it says.
+fn fails(folder: &Path, args: &[&str], expected: i32) -> String {
+    let Run { status, stdout, stderr } = zs_in(folder, args);
+    assert_eq!((status, stdout.as_str()), (expected, ""), "{args:?}: {stderr}");
+    stderr
+}
+
+#[test]
+fn eval_prints_what_pytorch_prints() {
+    let folder = folder();
+    for (args, text) in [
+        (&["1 + 2"][..], "tensor(3)"),
+        (&["1 / 3"], "tensor(0.3333)"),
+        (&["-x", "x=3"], "tensor(-3)"),
+        (&["x * 2", "x=[1, 2]:u8"], "tensor([2, 4], dtype=torch.uint8)"),
+        (&["x > 1", "x=[1, 2]"], "tensor([False,  True])"),
+        (&["[1, 2.5] / 2"], "tensor([0.5000, 1.2500])"),
+        (&["x.T @ x", "x=[[1, 2], [3, 4]]"], "tensor([[10, 14],\n        [14, 20]])"),
+        (&["x[:, None] - x[None]", "x=[1, 2]"], "tensor([[ 0, -1],\n        [ 1,  0]])"),
+        (&["x[::-1]", "x=[1, 2, 3]"], "tensor([3, 2, 1])"),
+        (&["x[..., 0]", "x=[[1, 2], [3, 4]]"], "tensor([1, 3])"),
+        (&["x[-1, 1:]", "x=[[1, 2], [3, 4]]"], "tensor([4])"),
+        (&["where(x > 1, x, 0)", "x=[1, 2]"], "tensor([0, 2])"),
+        (&["x.where(x > 1, -1)", "x=[1, 2]"], "tensor([-1,  2])"),
+        (&["std(x, 0, keepdim=True)", "x=[[1.0], [3.0]]"], "tensor([[1.4142]])"),
+        (&["x.sum((0, 1))", "x=[[1, 2], [3, 4]]"], "tensor(10)"),
+        (&["x.sum(axis=0, keepdims=True)", "x=[[1, 2], [3, 4]]"], "tensor([[4, 6]])"),
+        (&["div(7, x, rounding_mode='floor')", "x=[2, -2]"], "tensor([ 3, -4])"),
+        (&["x.to('f64') / 3", "x=[1]"], "tensor([0.3333], dtype=torch.float64)"),
+        (&["x.to(bfloat16)", "x=[1]"], "tensor([1.], dtype=torch.bfloat16)"),
+        (&["clamp(x, max=2)", "x=[1, 2, 3]"], "tensor([1, 2, 2])"),
+        (&["cat([x, y]).reshape(2, -1)", "x=[1, 2]", "y=[3, 4]"], "tensor([[1, 2],\n        [3, 4]])"),
+        (&["stack((x, y), dim=1)", "x=[1, 2]", "y=[3, 4]"], "tensor([[1, 3],\n        [2, 4]])"),
+        (&["arange(2, 8, 3)"], "tensor([2, 5])"),
+        (&["zeros(2, 1, dtype=i32)"], "tensor([[0],\n        [0]], dtype=torch.int32)"),
+        (&["full((2,), 1.5)"], "tensor([1.5000, 1.5000])"),
+        (&["tensor([0.1], dtype='f64') * 3"], "tensor([0.3000], dtype=torch.float64)"),
+        (&["eye(2)"], "tensor([[1., 0.],\n        [0., 1.]])"),
+        (&["expand(x, -1, 2)", "x=[[1], [2]]"], "tensor([[1, 1],\n        [2, 2]])"),
+        (&["~(x == 1) & True", "x=[1, 2]"], "tensor([False,  True])"),
+        (&["x ** 2 + inf", "x=[1.0]"], "tensor([inf])"),
+        (&["e", "e=5"], "tensor(5)"),
+        (&["[1 + 2j]"], "tensor([1.+2.j])"),
+        (&["x + 1", "x=2j"], "tensor(1.+2.j)"),
+        (&["[]"], "tensor([])"),
+        (&["x.add_(1) * 2", "x=[1, 2]"], "tensor([4, 6])"),
+    ] {
+        assert_eq!(ok(folder.path(), &[&["eval"], args].concat()), format!("{text}\n"), "{args:?}");
+    }
+}
+
+#[test]
+fn numbers_among_themselves_keep_their_precision() {
+    let folder = folder();
+    let root = ok(folder.path(), &["eval", "(x * sqrt(2)) ** 2 == x * x * 2", "x=[3.0]:f64"]);
+    // The root of 2 in double precision squares back to within a rounding; in single precision it would not.
+    let distance = ok(folder.path(), &["eval", "abs((x * sqrt(2)) ** 2 - x * x * 2) < 1e-14", "x=[3.0]:f64"]);
+    assert!(root.starts_with("tensor(["));
+    assert_eq!(distance, "tensor([True])\n");
+}
+
+#[test]
+fn files_go_in_and_out() {
+    let folder = folder();
+    let at = folder.path();
+    assert_eq!(ok(at, &["eval", "arange(6).reshape(2, 3)", "-o", "x.npy"]), "");
+    assert_eq!(ok(at, &["eval", "x * 0.5", "x=x.npy", "-o", "half.safetensors"]), "");
+    assert_eq!(ok(at, &["eval", "x + y", "x=half.safetensors:arr_0", "y=x.npy", "-o", "y.npz"]), "");
+    assert_eq!(
+        ok(at, &["eval", "x", "x=y.npz:arr_0"]),
+        "tensor([[0.0000, 1.5000, 3.0000],\n        [4.5000, 6.0000, 7.5000]])\n"
+    );
+    assert_eq!(
+        ok(at, &["info", "x.npy", "half.safetensors"]),
+        "x.npy: 1 array, 48 bytes\n  -  i64  (2, 3)  48 bytes\n\
+         half.safetensors: 1 array, 24 bytes\n  arr_0  f32  (2, 3)  24 bytes\n"
+    );
+    assert!(ok(at, &["explain", "x=x.npy", "row=3"]).contains("(2, 3)"));
+}
+
+#[test]
+fn the_output_may_be_one_of_the_inputs() {
+    let folder = folder();
+    let at = folder.path();
+    let shown = |name: &str| ok(at, &["eval", "x", &format!("x={name}")]);
+    ok(at, &["eval", "arange(3)", "-o", "x.npy"]);
+    // The same path.
+    ok(at, &["eval", "x[::-1] + x", "x=x.npy", "-o", "x.npy"]);
+    assert_eq!(shown("x.npy"), "tensor([2, 2, 2])\n");
+    // A hard link keeps the old content.
+    fs::hard_link(at.join("x.npy"), at.join("hard.npy")).unwrap();
+    ok(at, &["eval", "x + y", "x=x.npy", "y=hard.npy", "-o", "hard.npy"]);
+    assert_eq!(
+        (shown("x.npy").as_str(), shown("hard.npy").as_str()),
+        ("tensor([2, 2, 2])\n", "tensor([4, 4, 4])\n")
+    );
+    // A symbolic link leads to the file.
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("x.npy", at.join("soft.npy")).unwrap();
+        ok(at, &["eval", "x + y", "x=x.npy", "y=soft.npy", "-o", "soft.npy"]);
+        assert_eq!(shown("x.npy"), "tensor([4, 4, 4])\n");
+        assert!(at.join("soft.npy").is_symlink());
+    }
+    // A failure leaves the file as it was.
+    fails(at, &["eval", "x + ones(2)", "x=x.npy", "-o", "x.npy"], 1);
+    fails(at, &["eval", "x // 0", "x=x.npy", "-o", "x.npy"], 1);
+    assert!(shown("x.npy").starts_with("tensor("));
+    let left: Vec<_> = fs::read_dir(at).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().contains("tmp")), "{left:?}");
+}
+
+#[test]
+fn exit_status_1_is_for_shapes_and_dtypes() {
+    let folder = folder();
+    for (args, line) in [(&["explain", "2", "3"][..], ""), (&["explain", "--format", "json", "2", "3"], "")] {
+        let run = zs_in(folder.path(), args);
+        assert_eq!((run.status, run.stderr.as_str()), (1, line), "{args:?}");
+        assert!(run.stdout.contains("The size of tensor a (2)"), "the explanation is the result");
+    }
+    for (args, line) in [
+        (
+            &["eval", "x + y", "x=[1, 2]", "y=[1, 2, 3]"][..],
+            "The size of tensor a (2) must match the size of tensor b (3)",
+        ),
+        (&["eval", "x - y", "x=[True]", "y=[True]"], "Subtraction, the `-` operator, with two bool tensors"),
+        (&["eval", "x // 0", "x=[1]"], "ZeroDivisionError"),
+        (&["eval", "x ** -1", "x=[1]"], "Integers to negative integer powers are not allowed."),
+        (
+            &["eval", "x.add_(0.5)", "x=[1]"],
+            "result type Float can't be cast to the desired output type Long",
+        ),
+        (
+            &["eval", "x + y", "x=[1]:u64", "y=[1]:i8"],
+            "Promotion for uint16, uint32, uint64 types is not supported",
+        ),
+        (&["eval", "x[5]", "x=[1]"], "index 5 is out of bounds for dimension 0 with size 1"),
+        (&["eval", "x[0, 0]", "x=[1]"], "too many indices for tensor of dimension 1"),
+        (
+            &["eval", "x.expand(3)", "x=[1, 2]"],
+            "The expanded size of the tensor (3) must match the existing size (2)",
+        ),
+        (&["eval", "[[1, 2], [3]]"], "expected sequence of length 2 at dim 1 (got 1)"),
+        (&["eval", "mean(x)", "x=[1]"], "mean"),
+        (
+            &["eval", "a + b", "a=zeros(1).expand(1099511627776, 1)", "b=zeros(1).expand(1, 1099511627776)"],
+            "1099511627776",
+        ),
+    ] {
+        let stderr = fails(folder.path(), args, 1);
+        assert!(
+            stderr.starts_with("error: ") && stderr.lines().next().unwrap().contains(line),
+            "{args:?}: {stderr}"
+        );
+    }
+}
+
+#[test]
+fn exit_status_2_is_for_command_lines_and_files() {
+    let folder = folder();
+    fs::write(folder.path().join("broken.npy"), b"\x93NUMPY").unwrap();
+    for args in [
+        &["frobnicate"][..],
+        &["explain"],
+        &["explain", "3", "--format", "svg"],
+        &["explain", "3", "--lang", "it"],
+        &["explain", "-1,3", "3"],
+        &["explain", "3,4L"],
+        &["explain", "3,True"],
+        &["explain", "3,[4]"],
+        &["explain", "100000000000000000000000000"],
+        &["explain", "3", "3", "--op", "sum"],
+        &["explain", "3", "--op", "add"],
+        &["explain", "3", "3", "--op", "ad"],
+        &["explain", "missing.npy"],
+        &["explain", "3", "-o", "picture.svg"],
+        &["explain", "3", "--format", "json", "-o", "x.txt"],
+        &["eval"],
+        &["eval", ""],
+        &["eval", "x +"],
+        &["eval", "x"],
+        &["eval", "x", "x"],
+        &["eval", "x", "x="],
+        &["eval", "x", "1x=3"],
+        &["eval", "x", "x=1", "x=2"],
+        &["eval", "x", "x=[1]:f33"],
+        &["eval", "x", "x=[300]:u8"],
+        &["eval", "x", "x=missing.npy"],
+        &["eval", "x", "x=broken.npy"],
+        &["eval", "x", "x=[1, [2]]"],
+        &["eval", "sqr(x)", "x=1"],
+        &["eval", "sum(x, 0, False, 1)", "x=[1]"],
+        &["eval", "1 / 0"],
+        &["eval", "9223372036854775807 + 1"],
+        &["eval", "1", "-o", "out.txt"],
+        &["eval", "1", "-o", "no/such/folder/out.npy"],
+        &["eval", "1", "--threads", "0"],
+        &["eval", "1", "--max-memory", "much"],
+        &["eval", "1", "--policy", "x"],
+        &["eval", "zeros(1000000)", "--max-memory", "1MB"],
+        &["info"],
+        &["info", "missing.npy"],
+        &["info", "."],
+        &["completions", "tcsh"],
+        &["man", "frobnicate"],
+    ] {
+        let stderr = fails(folder.path(), args, 2);
+        assert!(stderr.starts_with("error: "), "{args:?}: {stderr}");
+    }
+    assert!(!folder.path().join("out.txt").exists());
+}
+
+#[test]
+fn an_unknown_ending_is_refused_before_anything_is_read() {
+    let folder = folder();
+    let stderr = fails(folder.path(), &["eval", "x", "x=missing.npy", "-o", "out.txt"], 2);
+    assert!(stderr.contains("out.txt") && !stderr.contains("missing.npy"), "{stderr}");
+}
+
+#[test]
+fn info_goes_on_after_a_file_that_cannot_be_read() {
+    let folder = folder();
+    ok(folder.path(), &["eval", "eye(2)", "-o", "x.npy"]);
+    let run = zs_in(folder.path(), &["info", "missing.npy", "x.npy"]);
+    assert_eq!(
+        (run.status, run.stdout.as_str()),
+        (2, "x.npy: 1 array, 16 bytes\n  -  f32  (2, 2)  16 bytes\n")
+    );
+    assert!(run.stderr.contains("missing.npy"));
+}
+
+#[test]
+fn a_dry_run_reads_headers_and_writes_nothing() {
+    let folder = folder();
+    let at = folder.path();
+    ok(at, &["eval", "arange(6).reshape(2, 3)", "-o", "x.npy"]);
+    let line = ok(at, &["eval", "(x / 2).sum(0)", "x=x.npy", "--dry-run", "-o", "out.npy"]);
+    assert_eq!(line, "f32 [3], 12 bytes\n");
+    assert!(!at.join("out.npy").exists());
+    fails(at, &["eval", "x + ones(2)", "x=x.npy", "--dry-run"], 1);
+}
+
+#[test]
+fn a_plan_goes_to_standard_error_and_counts_the_hoisted_row() {
+    let folder = folder();
+    let run = zs_in(
+        folder.path(),
+        &["eval", "exp(row) * x", "row=rand(300)", "x=rand(200,300)", "--plan", "--dry-run"],
+    );
+    assert_eq!((run.status, run.stdout.as_str()), (0, "f32 [200, 300], 234.4 KiB\n"));
+    assert!(run.stderr.contains("exp"), "{}", run.stderr);
+}
+
+#[test]
+fn memory_is_limited_before_it_is_taken() {
+    let folder = folder();
+    let limited = |args: &[&str], status| {
+        let run = zs_in(folder.path(), &[&["eval"], args, &["--max-memory", "8MiB"]].concat());
+        assert_eq!(run.status, status, "{args:?}: {}", run.stderr);
+    };
+    limited(&["a + b", "a=zeros(1000,1)", "b=zeros(1,1000)"], 0);
+    limited(&["a + b", "a=zeros(4000,1)", "b=zeros(1,4000)"], 2);
+    limited(&["((a - b) ** 2).sum(-1)", "a=zeros(1000,1,64)", "b=zeros(1,1000,64)"], 0);
+    limited(&["zeros(10000, 10000)"], 2);
+    limited(&["repeat(x, 10000, 1000)", "x=[1]"], 2);
+    limited(&["arange(10 ** 12)"], 2);
+    limited(&["linspace(0, 1, 10 ** 12)"], 2);
+    limited(&["eye(10 ** 6)"], 2);
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let folder = folder();
+    let line = |threads| {
+        let args = ["eval", "exp(x).sum()", "x=rand(1000,1000)", "-o", "s.npy", "--threads", threads];
+        ok(folder.path(), &args);
+        fs::read(folder.path().join("s.npy")).unwrap()
+    };
+    assert_eq!(line("1"), line("2"));
+    assert_eq!(line("1"), line("3"));
+}
+
+#[test]
+fn explanations_go_to_files_too() {
+    let folder = folder();
+    let at = folder.path();
+    assert_eq!(ok(at, &["explain", "3", "3,1", "-o", "x.txt"]), "");
+    assert!(fs::read_to_string(at.join("x.txt")).unwrap().contains("(3, 3)"));
+    assert_eq!(ok(at, &["explain", "3", "3,1", "--format", "json", "-o", "x.json"]), "");
+    assert!(fs::read_to_string(at.join("x.json")).unwrap().starts_with("{\"version\":1,"));
+}
+
+#[test]
+fn rank_64_is_explained_and_more_is_refused() {
+    let folder = folder();
+    let ones = |rank: usize| vec!["1"; rank].join(",");
+    assert!(ok(folder.path(), &["explain", &ones(64), "2"]).contains('2'));
+    for rank in [65, 50_000] {
+        let run = zs_in(folder.path(), &["explain", &ones(rank), "2"]);
+        assert_eq!(run.status, 1, "{}", run.stderr);
+        assert!(run.stdout.len() < 4096, "a shape that is refused is not drawn");
+    }
+}
+
+#[test]
+fn colours_follow_the_option_and_the_environment() {
+    let styled = |args: &[&str], variables: &[(&str, &str)]| {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin("zs"));
+        for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(variable);
+        }
+        let output = command.args(args).envs(variables.iter().copied()).output().unwrap();
+        output.stdout.contains(&0x1b) || output.stderr.contains(&0x1b)
+    };
+    for args in [&["explain", "3", "4"][..], &["eval", "x"], &["explain", "x"]] {
+        assert!(!styled(args, &[]));
+        assert!(styled(&[args, &["--color", "always"]].concat(), &[]));
+        assert!(styled(&[args, &["--color", "always"]].concat(), &[("NO_COLOR", "1")]));
+        assert!(styled(args, &[("CLICOLOR_FORCE", "1")]));
+        assert!(!styled(&[args, &["--color", "never"]].concat(), &[("CLICOLOR_FORCE", "1")]));
+        assert!(!styled(args, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+    }
+}
+
+#[test]
+fn a_reader_that_stops_reading_is_no_error() {
+    for args in [
+        &[][..],
+        &["explain", "5,1,4,1", "3,1,2"],
+        &["completions", "bash"],
+        &["man"],
+        &["eval", "zeros(1000)"],
+    ] {
+        let mut child = Command::new(assert_cmd::cargo::cargo_bin("zs"))
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let mut stderr = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        assert_eq!((child.wait().unwrap().code(), stderr.as_str()), (Some(0), ""), "{args:?}");
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_are_generated() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let run = zs(&["completions", shell]);
+        assert!(run.status == 0 && run.stdout.contains("explain"), "{shell}");
+    }
+    for (args, title) in [(&["man"][..], ".TH zs 1"), (&["man", "eval"], ".TH zs-eval 1")] {
+        let run = zs(args);
+        assert!(run.status == 0 && run.stdout.contains(title), "{args:?}: {}", run.stdout);
+    }
+}
+
+#[test]
+fn monstrous_expressions_are_refused_in_time() {
+    let folder = folder();
+    let nested = "(".repeat(50_000) + "1" + &")".repeat(50_000);
+    let digits = "9".repeat(100_000);
+    let chain = "1+".repeat(50_000) + "1";
+    for text in [nested, digits, chain, "é".repeat(50_000)] {
+        let stderr = fails(folder.path(), &["eval", &text], 2);
+        assert!(stderr.len() < 2000, "a long text is shown in part: {} bytes", stderr.len());
+    }
+}

@@ -1,0 +1,31 @@
+//! Running `zs` as a user does.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+
+/// What a run of `zs` left behind.
+pub struct Run {
+    pub status: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Runs `zs` in a folder, without colours and without what the caller's environment says about them.
+pub fn zs_in(folder: &Path, args: &[&str]) -> Run {
+    let mut command = Command::cargo_bin("zs").expect("the binary is built with its tests");
+    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
+        command.env_remove(variable);
+    }
+    let output = command.current_dir(folder).args(args).output().expect("zs starts");
+    Run {
+        status: output.status.code().expect("zs is not killed by a signal"),
+        stdout: String::from_utf8(output.stdout).expect("zs writes UTF-8"),
+        stderr: String::from_utf8(output.stderr).expect("zs writes UTF-8"),
+    }
+}
+
+/// Runs `zs` where no file matters.
+pub fn zs(args: &[&str]) -> Run {
+    zs_in(Path::new("."), args)
+}
