@@ -73,8 +73,23 @@ macro_rules! integers {
     };
 }
 
-integers!(Unsigned u64: u8 u16 u32 u64);
+integers!(Unsigned u64: u8 u16 u32);
 integers!(Int i64: i8 i16 i64);
+
+impl Convert for u64 {
+    fn to_number(self) -> Number {
+        Number::Unsigned(self)
+    }
+
+    /// The upper half of the range is within reach of floats, but not of `i64`.
+    fn from_number(number: Number) -> Self {
+        match number {
+            Number::Int(_) | Number::Unsigned(_) => number.to_bits(),
+            other if other.to_f64() >= 9_223_372_036_854_775_808.0 => other.to_f64() as u64,
+            other => other.to_bits(),
+        }
+    }
+}
 
 impl Convert for i32 {
     fn to_number(self) -> Number {

@@ -105,11 +105,6 @@ bodies! {
     ge(a, b) -> bool => a >= b;
     gt(a, b) -> bool => a > b;
     le(a, b) -> bool => a <= b;
-    // The division comes first, so that only a result too large wraps.
-    lcm(a, b) -> T => {
-        let divisor = gcd(a, b);
-        if divisor == T::ZERO { T::ZERO } else { a.wrapping_div(divisor).wrapping_mul(b).wrapping_abs() }
-    };
     logical_and(a, b) -> bool => a != T::ZERO && b != T::ZERO;
     logical_or(a, b) -> bool => a != T::ZERO || b != T::ZERO;
     logical_xor(a, b) -> bool => (a != T::ZERO) != (b != T::ZERO);
@@ -153,13 +148,28 @@ pub(crate) fn remainder<T: Integer>(a: T, b: T) -> T {
     if against { remainder.wrapping_add(b) } else { remainder }
 }
 
-/// Euclid's algorithm on magnitudes.
+/// Euclid's algorithm on magnitudes; next to the smallest integer, which has none, the result may be negative.
 pub(crate) fn gcd<T: Integer>(a: T, b: T) -> T {
     let (mut a, mut b) = (a.wrapping_abs(), b.wrapping_abs());
     while a != T::ZERO {
         (a, b) = (b.wrapping_rem(a), a);
     }
-    b.wrapping_abs()
+    b
+}
+
+/// The division comes first, so that only a result too large wraps: after its sign is dropped if C would multiply in
+/// a wider type, before it is dropped otherwise.
+pub(crate) fn lcm<T: Integer>(a: T, b: T) -> T {
+    let divisor = gcd(a, b);
+    if divisor == T::ZERO {
+        return T::ZERO;
+    }
+    let factor = a.wrapping_div(divisor);
+    if T::BITS < 32 {
+        factor.wrapping_abs().wrapping_mul(b.wrapping_abs())
+    } else {
+        factor.wrapping_mul(b).wrapping_abs()
+    }
 }
 
 pub(crate) fn heaviside<T: Integer>(a: T, values: T) -> T {

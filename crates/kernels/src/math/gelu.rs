@@ -17,7 +17,7 @@ const CUBIC: (f64, f64) = (0.07135481627260025, -6.175149918155315e-19);
 #[inline(always)]
 fn with_ends<W: Lane<Elem = f64>>(x: W, y: W) -> W {
     let infinity = W::num(f64::INFINITY);
-    let y = W::select(x.gt(W::num(40.0)), x, y);
+    let y = W::select(x.gt(W::num(39.0)), x, y);
     W::select(x.eq(-infinity), W::num(f64::NAN), y)
 }
 

@@ -36,9 +36,16 @@ fn exp_of(x: Dw<f64>, y: Dw<f64>) -> Complex64 {
             Complex::new(0.0, 0f64.copysign(y.hi))
         };
     }
-    // The low part turns the angle a little further.
+    // The low part turns the angle further: a little, unless the angle is huge.
     let (s, c) = (sin(y.hi), cos(y.hi));
-    let (s, c) = if y.lo == 0.0 { (s, c) } else { (y.lo.mul_add(c, s), y.lo.mul_add(-s, c)) };
+    let (s, c) = if y.lo == 0.0 {
+        (s, c)
+    } else if y.lo.abs() < 2f64.powi(-30) {
+        (y.lo.mul_add(c, s), y.lo.mul_add(-s, c))
+    } else {
+        let (turn_s, turn_c) = (sin(y.lo), cos(y.lo));
+        (s.mul_add(turn_c, c * turn_s), c.mul_add(turn_c, -s * turn_s))
+    };
     Complex::new(times_exp(c, x), times_exp(s, x))
 }
 
