@@ -184,6 +184,21 @@ impl DType {
         }
     }
 
+    /// The smallest and the largest value of an integer dtype; 0 and 1 for every other.
+    pub const fn int_range(self) -> (i128, i128) {
+        match self {
+            DType::U8 => (0, u8::MAX as i128),
+            DType::U16 => (0, u16::MAX as i128),
+            DType::U32 => (0, u32::MAX as i128),
+            DType::U64 => (0, u64::MAX as i128),
+            DType::I8 => (i8::MIN as i128, i8::MAX as i128),
+            DType::I16 => (i16::MIN as i128, i16::MAX as i128),
+            DType::I32 => (i32::MIN as i128, i32::MAX as i128),
+            DType::I64 => (i64::MIN as i128, i64::MAX as i128),
+            _ => (0, 1),
+        }
+    }
+
     /// The dtype in which one operation on this dtype is carried out before it is rounded back.
     pub const fn opmath(self) -> DType {
         if self.is_half() { DType::F32 } else { self }

@@ -48,6 +48,18 @@ pub enum OpError {
         /// The mask's dtype.
         dtype: DType,
     },
+    /// `complex` or `polar` of anything but floats that have a complex dtype.
+    Parts {
+        /// The dtype of the first operand.
+        first: DType,
+        /// The dtype of the second operand.
+        second: DType,
+    },
+    /// A number outside the dtype it would have to take.
+    Overflow {
+        /// The dtype.
+        dtype: DType,
+    },
     /// The result does not fit the category of the tensor that it is written to.
     Cast {
         /// The result's dtype.
@@ -77,7 +89,7 @@ impl OpError {
                 ) => ErrorClass::Type,
                 _ => ErrorClass::NotImplemented,
             },
-            OpError::BoolSubtraction { .. } => ErrorClass::NotImplemented,
+            OpError::BoolSubtraction { .. } | OpError::Parts { .. } => ErrorClass::NotImplemented,
             _ => ErrorClass::Runtime,
         }
     }
@@ -124,6 +136,15 @@ impl fmt::Display for OpError {
             OpError::NotBool { dtype, .. } => {
                 write!(f, "masked_fill_ only supports boolean masks, but got mask with dtype {}", dtype.cpp_name())
             }
+            OpError::Parts { first, second } => write!(
+                f,
+                "Expected both inputs to be Half, Float or Double tensors but got {} and {}",
+                first.scalar_name(),
+                second.scalar_name()
+            ),
+            OpError::Overflow { dtype } => {
+                write!(f, "value cannot be converted to type {} without overflow", fixed_width_name(dtype))
+            }
             OpError::Cast { from, to } => write!(
                 f,
                 "result type {} can't be cast to the desired output type {}",
@@ -131,6 +152,20 @@ impl fmt::Display for OpError {
                 to.scalar_name()
             ),
         }
+    }
+}
+
+/// The C++ type as the conversion of numbers names it.
+fn fixed_width_name(dtype: DType) -> &'static str {
+    match dtype {
+        DType::U8 => "uint8_t",
+        DType::U16 => "uint16_t",
+        DType::U32 => "uint32_t",
+        DType::U64 => "uint64_t",
+        DType::I8 => "int8_t",
+        DType::I16 => "int16_t",
+        DType::I64 => "int64_t",
+        other => other.cpp_name(),
     }
 }
 
@@ -157,9 +192,6 @@ fn refusal(f: &mut fmt::Formatter<'_>, op: Op, dtype: DType) -> fmt::Result {
             write!(f, "{name} not implemented for complex tensors.")
         }
         (Op::Heaviside, Category::Complex) => f.write_str("heaviside is not yet implemented for complex tensors."),
-        (Op::Complex | Op::Polar, _) => {
-            write!(f, "Expected both inputs to be Half, Float or Double tensors but got {scalar} and {scalar}")
-        }
         (Op::FrexpMantissa | Op::FrexpExponent, _) => f.write_str("torch.frexp() only supports floating-point dtypes"),
         (Op::Argmax | Op::Argmin, Category::Bool) => write!(f, "{name}(): does not support bool input"),
         (Op::Argmax | Op::Argmin, Category::Complex) => write!(f, "{name}(): does not support complex input"),

@@ -84,17 +84,23 @@ impl Op {
                 self.check_mask(operands[1])?;
                 &operands[..1]
             }
+            // The other operands are parameters.
+            Op::NanToNum | Op::RoundDecimals | Op::Softplus => &operands[..1],
+            Op::Lerp if operands[2].bucket == Bucket::Number => &operands[..2],
             _ => operands,
         };
         let has_bool = |operand: &Typed| operand.dtype == DType::Bool;
         if self == Op::Sub && promoted.iter().any(has_bool) {
             return Err(OpError::BoolSubtraction { both: promoted.iter().all(has_bool) });
         }
+        self.check_parts(promoted)?;
         let mixed = self.check_same(promoted);
+        if self == Op::Lerp {
+            mixed.clone()?;
+        }
         let common = result_type(promoted)?;
         let compute = self.info().rule.compute(common);
-        let halves_pair = matches!(self, Op::Complex | Op::Polar) && compute == DType::BF16;
-        if !self.info().domain.contains(compute.category()) || halves_pair {
+        if !self.info().domain.contains(compute.category()) {
             return Err(OpError::Unsupported { op: self, dtype: compute });
         }
         mixed?;
@@ -106,6 +112,17 @@ impl Op {
         match (self, mask.dtype) {
             (_, DType::Bool) | (Op::Where, DType::U8) => Ok(()),
             (op, dtype) => Err(OpError::NotBool { op, dtype }),
+        }
+    }
+
+    /// Floats whose pairs PyTorch has a dtype for: bf16 is not among them.
+    fn check_parts(self, operands: &[Typed]) -> Result<(), OpError> {
+        let pairs = |operand: &Typed| matches!(operand.dtype, DType::F16 | DType::F32 | DType::F64);
+        match (self, operands) {
+            (Op::Complex | Op::Polar, [first, second]) if !(pairs(first) && pairs(second)) => {
+                Err(OpError::Parts { first: first.dtype, second: second.dtype })
+            }
+            _ => Ok(()),
         }
     }
 

@@ -46,6 +46,28 @@ impl Scalar {
             Scalar::Complex(value) => value.re,
         }
     }
+
+    /// Whether the number is outside a dtype where PyTorch converts numbers with a check: too large for a float, no
+    /// integer's value, or with an imaginary part that would be lost. A negative integer may wrap around in an unsigned
+    /// dtype.
+    pub fn overflows(self, dtype: DType) -> bool {
+        let too_large = |part: f64| part.is_finite() && part.abs() > dtype.largest();
+        match (self, dtype.category()) {
+            (_, Category::Bool) | (Scalar::Bool(_), _) => false,
+            (Scalar::Complex(value), Category::Complex) => too_large(value.re) || too_large(value.im),
+            (Scalar::Complex(value), _) => value.im != 0.0 || Scalar::Float(value.re).overflows(dtype),
+            (Scalar::Int(value), Category::Int) => {
+                let (least, most) = dtype.int_range();
+                let value = i128::from(value);
+                value > most || value < if least == 0 { -most } else { least }
+            }
+            (Scalar::Float(value), Category::Int) => {
+                let (least, most) = dtype.int_range();
+                !(least as f64..=most as f64).contains(&value)
+            }
+            (number, Category::Float | Category::Complex) => too_large(number.to_f64()),
+        }
+    }
 }
 
 macro_rules! from_number {

@@ -190,6 +190,8 @@ macro_rules! for_each_op {
                 Hypot       hypot        hypot_        []           ""  floats  common     "hypot_cpu" [commutative];
                 /// The least common multiple, not negative; it wraps.
                 Lcm         lcm          lcm_          []           ""  integer common     "lcm_cpu" [commutative];
+                /// `input * 2^other`, rounded once.
+                Ldexp       ldexp        ldexp_       []           ""  any     float      "ldexp";
                 /// Whether `input` is at most `other`.
                 Le          le           le_           [less_equal] "<=" real   bool       "le_cpu";
                 /// `log(exp(input) + exp(other))` without overflow.
@@ -268,8 +270,6 @@ macro_rules! for_each_op {
                 FloatPower  float_power  float_power_ any double "float_power" "input, exponent";
                 /// Whether `|input - other| <= atol + rtol * |other|`.
                 Isclose     isclose      -        any     bool   "isclose"    "input, other, rtol=1e-05, atol=1e-08, equal_nan=False";
-                /// `input * 2^other`.
-                Ldexp       ldexp        ldexp_   any     float  "ldexp"      "input, other";
                 /// `input` with `value` where `mask` holds.
                 MaskedFill  masked_fill  masked_fill_ any common "masked_fill" "input, mask, value";
                 /// The arithmetic mean.

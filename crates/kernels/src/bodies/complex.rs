@@ -96,6 +96,7 @@ bodies! {
 
     add(a, b) -> T => T::from_parts(Pair::new(a.re + b.re, a.im + b.im));
     eq(a, b) -> bool => a == b;
+    ldexp(a, n) -> T => T::from_parts(math::mul(a, math::exp2(n)));
     logical_and(a, b) -> bool => !is_zero(a) && !is_zero(b);
     logical_or(a, b) -> bool => !is_zero(a) || !is_zero(b);
     logical_xor(a, b) -> bool => is_zero(a) != is_zero(b);

@@ -37,8 +37,6 @@ pub(crate) trait Work:
     + Neg<Output = Self>
 {
     const PI: Self;
-    const LOWEST: Self;
-    const HIGHEST: Self;
     fn floor(self) -> Self;
     fn ceil(self) -> Self;
     fn trunc(self) -> Self;
@@ -57,8 +55,6 @@ macro_rules! work {
     ($($type:ident)*) => {
         $(impl Work for $type {
             const PI: Self = std::$type::consts::PI;
-            const LOWEST: Self = $type::MIN;
-            const HIGHEST: Self = $type::MAX;
             fn floor(self) -> Self { $type::floor(self) }
             fn ceil(self) -> Self { $type::ceil(self) }
             fn trunc(self) -> Self { $type::trunc(self) }
@@ -134,7 +130,7 @@ functions! {
         acos acosh asin asinh atan atanh cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1 gelu gelu_tanh i0 lgamma
         log log10 log1p log2 logit rad2deg rsqrt sigmoid silu sin sinc sinh tan tanh
     }
-    binary { atan2 hypot logaddexp logaddexp2 pow xlogy }
+    binary { atan2 hypot ldexp logaddexp logaddexp2 pow xlogy }
 }
 
 /// Operations written out in the working type.
@@ -179,7 +175,8 @@ bodies! {
     add(a, b) => a + b;
     copysign(a, b) => a.with_sign(b);
     div(a, b) => a / b;
-    div_trunc(a, b) => Work::trunc(a / b);
+    // The quotient of halves is rounded before it is truncated, as in PyTorch.
+    div_trunc(a, b) => Work::trunc(T::narrow(a / b).widen());
     floor_divide(a, b) => floored_quotient(a, b);
     fmax(a, b) => if a.nan() || a < b { b } else { a };
     fmin(a, b) => if a.nan() || a > b { b } else { a };

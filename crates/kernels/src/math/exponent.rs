@@ -27,10 +27,6 @@ pub(crate) fn frexp<V: Lane<Wide = f64>>(x: V) -> (V, i32) {
 }
 
 /// x · 2^n, exact but for one rounding if `n` is integral.
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the operation of that name is still a product with a power")
-)]
 #[inline(always)]
 pub(crate) fn ldexp<V: Lane>(x: V, n: V) -> V {
     V::narrow(scaled(x.widen(), n.widen()))

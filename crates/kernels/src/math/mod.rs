@@ -37,7 +37,7 @@ pub(crate) use bessel::i0;
 pub(crate) use erf::{erf, erfc};
 pub(crate) use erfinv::erfinv;
 pub(crate) use exp::{exp, exp2, expm1};
-pub(crate) use exponent::frexp;
+pub(crate) use exponent::{frexp, ldexp};
 pub(crate) use gamma::{digamma, lgamma};
 pub(crate) use gelu::{gelu, gelu_tanh};
 pub(crate) use hyperbolic::{cosh, sigmoid, silu, sinh, tanh};

@@ -102,7 +102,6 @@ pub fn call(op: Op, arguments: Arguments) -> Result<Expr> {
             let (rtol, atol) = (bound.float("rtol")?, bound.float("atol")?);
             input.isclose(bound.expr("other")?, rtol, atol, bound.flag("equal_nan")?)
         }
-        Op::Ldexp => input.ldexp(bound.expr("other")?),
         Op::MaskedFill => input.masked_fill(bound.expr("mask")?, bound.expr("value")?),
         Op::Mean => input.mean(bound.dims()?),
         Op::Var => input.var_corrected(bound.dims()?, bound.float("correction")?),

@@ -3,8 +3,9 @@
 //!
 //! Formulas on f16 and bf16 run in f32 and are rounded once, at the end.
 
-use zerostride_ops::{Category, DType, Inferred, Op, Scalar, Typed};
-use zerostride_shape::{ErrorClass, Shape, sum_to_size_dims};
+use zerostride_kernels::{load_scalar, store_scalar};
+use zerostride_ops::{Category, DType, Inferred, Op, OpError, Scalar, Typed};
+use zerostride_shape::{ErrorClass, Shape, broadcast_shape, sum_to_size_dims};
 
 use super::methods::{Dims, keepdim};
 use super::{Expr, Kind, Meta};
@@ -18,10 +19,15 @@ impl Expr {
     }
 }
 
+/// Dtypes and shapes of the call as a whole, so that a refusal names its operands in their order, whatever order the
+/// formula has.
 fn infer(op: Op, operands: &[&Expr]) -> Result<Inferred> {
-    let typed: Vec<Typed> =
-        operands.iter().map(|operand| Ok(operand.meta()?.typed)).collect::<Result<_>>()?;
-    Ok(op.infer(&typed)?)
+    let metas: Vec<&Meta> = operands.iter().map(|operand| operand.meta()).collect::<Result<_>>()?;
+    let typed: Vec<Typed> = metas.iter().map(|meta| meta.typed).collect();
+    let inferred = op.infer(&typed)?;
+    let shapes: Vec<&[usize]> = metas.iter().map(|meta| &meta.shape[..]).collect();
+    broadcast_shape(&shapes)?;
+    Ok(inferred)
 }
 
 /// A formula over operands that meet in the dtype `op` computes in: checked by the table, computed in its opmath,
@@ -48,7 +54,8 @@ pub(super) fn add_scaled(op: Op, a: &Expr, b: &Expr, alpha: Scalar) -> Expr {
         let Inferred { compute, .. } = infer(op, &[a, b])?;
         check_alpha(compute, alpha)?;
         Ok(formula(op, [a, b], |[a, b]| {
-            let scaled = Expr::map(Op::Mul, [Expr::from(alpha).to_dtype(compute.opmath()), b]);
+            // As an operand would, alpha takes the dtype that the operands meet in.
+            let scaled = Expr::map(Op::Mul, [Expr::from(alpha).to_dtype(compute), b]);
             Ok(Expr::map(op, [a, scaled]))
         }))
     };
@@ -60,11 +67,11 @@ fn check_alpha(compute: DType, alpha: Scalar) -> Result<()> {
     if matches!(alpha, Scalar::Bool(_)) && category != Category::Bool {
         return Err(Error::runtime("Boolean alpha only supported for Boolean results."));
     }
-    match alpha.category() {
-        Category::Float if category < Category::Float => Err(Error::runtime(
+    match (alpha.category(), category) {
+        (Category::Float | Category::Complex, Category::Bool | Category::Int) => Err(Error::runtime(
             "For integral input tensors, argument alpha must not be a floating point number.",
         )),
-        Category::Complex if category < Category::Complex => {
+        (Category::Complex, Category::Float) => {
             Err(Error::runtime("For non-complex input tensors, argument alpha must not be a complex number."))
         }
         _ => Ok(()),
@@ -73,6 +80,11 @@ fn check_alpha(compute: DType, alpha: Scalar) -> Result<()> {
 
 /// `input + value * a * b` and `input + value * a / b`, from the left.
 pub(super) fn add_products(op: Op, input: &Expr, a: &Expr, b: &Expr, value: Scalar) -> Expr {
+    let whole = |operand: &Expr| operand.dtype().is_ok_and(|dtype| dtype.category() <= Category::Int);
+    if op == Op::Addcdiv && whole(a) && whole(b) {
+        let dtype = a.dtype().unwrap_or(DType::I64);
+        return input.failed(op.name(), OpError::Unsupported { op, dtype }.into());
+    }
     formula(op, [input, a, b], |[input, a, b]| {
         let scaled = match value {
             Scalar::Int(1) => a,
@@ -86,19 +98,62 @@ pub(super) fn add_products(op: Op, input: &Expr, a: &Expr, b: &Expr, value: Scal
 }
 
 pub(super) fn clamp(input: &Expr, min: Option<&Expr>, max: Option<&Expr>) -> Expr {
-    match (min, max) {
-        (None, None) => input
-            .failed("clamp", Error::runtime("torch.clamp: At least one of 'min' or 'max' must not be None")),
-        (Some(min), None) => formula(Op::Clamp, [input, min], |[input, min]| Ok(input.maximum(min))),
-        (None, Some(max)) => formula(Op::Clamp, [input, max], |[input, max]| Ok(input.minimum(max))),
-        (Some(min), Some(max)) => {
-            formula(Op::Clamp, [input, min, max], |[input, min, max]| Ok(input.maximum(min).minimum(max)))
+    let attempt = || {
+        if min.is_none() && max.is_none() {
+            return Err(Error::runtime("torch.clamp: At least one of 'min' or 'max' must not be None"));
         }
+        let operands: Vec<&Expr> = [Some(input), min, max].into_iter().flatten().collect();
+        let Inferred { compute, .. } = infer(Op::Clamp, &operands)?;
+        // `maximum` and `minimum` give the second of equal operands: a zero keeps its sign.
+        let mut held = input.to_dtype(compute);
+        if let Some(min) = effective_bound("min", min, compute)? {
+            held = min.to_dtype(compute).maximum(held);
+        }
+        if let Some(max) = effective_bound("max", max, compute)? {
+            held = max.to_dtype(compute).minimum(held);
+        }
+        Ok(held)
+    };
+    attempt().unwrap_or_else(|error| input.failed("clamp", error))
+}
+
+/// A bound, unless it is a number that every integer of the dtype satisfies.
+fn effective_bound<'a>(name: &str, bound: Option<&'a Expr>, compute: DType) -> Result<Option<&'a Expr>> {
+    let Some(Scalar::Int(number)) = bound.and_then(Expr::number) else { return Ok(bound) };
+    let (least, most) = compute.int_range();
+    let number = i128::from(number);
+    if compute.category() != Category::Int || (least..=most).contains(&number) {
+        return Ok(bound);
+    }
+    if (number > most) == (name == "min") {
+        return Err(Error::runtime(format_args!(
+            "Clamp {name} value {number} is outside the representable range of {}",
+            compute.scalar_name()
+        )));
+    }
+    Ok(None)
+}
+
+/// Operations that are others for some of their operands: powers to 1 and 2, which take no logarithm and are exact for
+/// infinite parts too, and `ldexp` with an exponent that is no integer, which is a product with a power.
+pub(super) fn rewritten(op: Op, operands: &[Expr], compute: DType) -> Option<Expr> {
+    match (op, operands) {
+        (Op::Pow, [base, exponent]) => match exponent.number()? {
+            Scalar::Bool(true) | Scalar::Int(1) | Scalar::Float(1.0) => Some(base.to_dtype(compute)),
+            Scalar::Int(2) | Scalar::Float(2.0) => Some(base.to_dtype(compute).square()),
+            _ => None,
+        },
+        (Op::Ldexp, [input, exponent]) if exponent.dtype().ok()?.category() > Category::Int => {
+            Some(input * Expr::from(2.0).pow(exponent))
+        }
+        _ => None,
     }
 }
 
 pub(super) fn float_power(base: &Expr, exponent: &Expr) -> Expr {
-    formula(Op::FloatPower, [base, exponent], |[base, exponent]| Ok(base.pow(exponent)))
+    // A number stays one, for the sake of the powers that are simpler.
+    let number = exponent.number();
+    formula(Op::FloatPower, [base, exponent], |[base, met]| Ok(base.pow(number.map_or(met, Expr::from))))
 }
 
 pub(super) fn isclose(a: &Expr, b: &Expr, rtol: f64, atol: f64, equal_nan: bool) -> Expr {
@@ -125,15 +180,25 @@ pub(super) fn isclose(a: &Expr, b: &Expr, rtol: f64, atol: f64, equal_nan: bool)
     attempt().unwrap_or_else(|error| a.failed("isclose", error))
 }
 
-pub(super) fn ldexp(input: &Expr, exponent: &Expr) -> Expr {
-    match infer(Op::Ldexp, &[input, exponent]) {
-        Ok(_) => input * Expr::from(2.0).pow(exponent),
-        Err(error) => input.failed("ldexp", error),
-    }
+/// The bounds are numbers of the dtype; the lower one is looked at first, should they cross.
+pub(super) fn logit_clamped(input: &Expr, eps: f64) -> Expr {
+    let attempt = || {
+        let Inferred { compute, .. } = infer(Op::Logit, &[input])?;
+        let input = input.to_dtype(compute);
+        let low = rounded(eps, compute);
+        let high = rounded(1.0 - low, compute);
+        let below_high = Expr::from(high).where_(input.gt(high), &input);
+        Ok(Expr::from(low).where_(input.lt(low), below_high).logit())
+    };
+    attempt().unwrap_or_else(|error| input.failed("logit", error))
 }
 
-pub(super) fn logit_clamped(input: &Expr, eps: f64) -> Expr {
-    formula(Op::Logit, [input], |[input]| Ok(input.clamp(Some(eps.into()), Some((1.0 - eps).into())).logit()))
+/// The nearest number of a float dtype.
+fn rounded(number: f64, dtype: DType) -> f64 {
+    let mut bytes = [0; size_of::<f64>()];
+    let bytes = &mut bytes[..dtype.item_size()];
+    store_scalar(number.into(), dtype, bytes);
+    load_scalar(bytes, dtype).to_f64()
 }
 
 /// Numbers enter as the dtype of the input: a fraction is cut off for integers.
@@ -147,8 +212,8 @@ pub(super) fn masked_fill(input: &Expr, mask: &Expr, value: &Expr) -> Expr {
                 value_meta.shape.ndim()
             )));
         }
-        if value_meta.dtype().category() == Category::Complex && compute.category() < Category::Complex {
-            return Err(Error::runtime("value cannot be converted to type double without overflow"));
+        if value.number().is_some_and(|number| number.overflows(compute)) {
+            return Err(OpError::Overflow { dtype: compute }.into());
         }
         Ok(Expr::map(Op::Where, [mask.clone(), value.to_dtype(compute), input.clone()]))
     };
@@ -157,14 +222,8 @@ pub(super) fn masked_fill(input: &Expr, mask: &Expr, value: &Expr) -> Expr {
 
 pub(super) fn nan_to_num(input: &Expr, nan: f64, posinf: Option<f64>, neginf: Option<f64>) -> Expr {
     let largest = input.dtype().map_or(f64::MAX, |dtype| dtype.to_real().largest());
-    let numbers = [nan, posinf.unwrap_or(largest), neginf.unwrap_or(-largest)];
-    // The numbers take the input's dtype, whatever it is: integers have none of what they would replace.
-    let typed = |number: f64| match input.dtype() {
-        Ok(dtype) => Expr::from(number).to_dtype(dtype),
-        Err(_) => Expr::from(number),
-    };
-    let [nan, posinf, neginf] = numbers.map(typed);
-    Expr::map(Op::NanToNum, [input.clone(), nan, posinf, neginf])
+    let [posinf, neginf] = [posinf.unwrap_or(largest), neginf.unwrap_or(-largest)];
+    Expr::map(Op::NanToNum, [input.clone(), nan.into(), posinf.into(), neginf.into()])
 }
 
 /// Elements that each result of a reduction combines.
@@ -179,8 +238,13 @@ pub(super) fn mean(input: &Expr, dims: &Dims) -> Expr {
     })
 }
 
+/// The variance stays in f64, in which it is accumulated, until the root is taken: it may be out of range before.
 pub(super) fn std(input: &Expr, dims: &Dims, correction: f64) -> Expr {
-    formula(Op::Std, [input], |[input]| Ok(input.var_corrected(dims.clone(), correction).sqrt()))
+    formula(Op::Std, [input], |[input]| {
+        let complex = input.dtype()?.category() == Category::Complex;
+        let input = input.to_dtype(if complex { DType::C128 } else { DType::F64 });
+        Ok(input.var_corrected(dims.clone(), correction).sqrt())
+    })
 }
 
 /// The largest elements along `dims`, for the exponentials' sake: 0 where they are infinite.
@@ -204,8 +268,16 @@ pub(super) fn logsumexp(input: &Expr, dims: &Dims) -> Expr {
     })
 }
 
+/// A formula along one dimension, which is looked at before the dtype.
+fn along(op: Op, input: &Expr, dim: isize, body: impl FnOnce(Expr) -> Result<Expr>) -> Expr {
+    match input.meta().and_then(|meta| Dims::from(dim).resolve(meta.shape.ndim())) {
+        Ok(_) => formula(op, [input], |[input]| body(input)),
+        Err(error) => input.failed(op.name(), error),
+    }
+}
+
 pub(super) fn softmax(input: &Expr, dim: isize) -> Expr {
-    formula(Op::Softmax, [input], |[input]| {
+    along(Op::Softmax, input, dim, |input| {
         if input.shape()?.contains(&0) {
             return Ok(input);
         }
@@ -215,7 +287,7 @@ pub(super) fn softmax(input: &Expr, dim: isize) -> Expr {
 }
 
 pub(super) fn log_softmax(input: &Expr, dim: isize) -> Expr {
-    formula(Op::LogSoftmax, [input], |[input]| {
+    along(Op::LogSoftmax, input, dim, |input| {
         if input.shape()?.contains(&0) {
             return Ok(input);
         }

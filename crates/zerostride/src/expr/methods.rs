@@ -38,6 +38,11 @@ impl Dims {
         self.dims.as_ref().is_none_or(|dims| dims.is_empty())
     }
 
+    /// Whether the dimensions are an empty list, which most reductions take to mean all.
+    pub(crate) fn names_none(&self) -> bool {
+        self.dims.as_ref().is_some_and(|dims| dims.is_empty())
+    }
+
     /// The dimensions of a tensor of that rank, in rising order.
     pub(crate) fn resolve(&self, ndim: usize) -> Result<SmallVec<[usize; 4]>> {
         if self.is_all() {
@@ -174,11 +179,6 @@ impl Expr {
     /// Whether `|self - other| <= atol + rtol * |other|`.
     pub fn isclose(&self, other: impl Into<Expr>, rtol: f64, atol: f64, equal_nan: bool) -> Expr {
         formula::isclose(self, &other.into(), rtol, atol, equal_nan)
-    }
-
-    /// `self * 2^other`.
-    pub fn ldexp(&self, other: impl Into<Expr>) -> Expr {
-        formula::ldexp(self, &other.into())
     }
 
     /// `self` with `value` where the bool `mask` holds.

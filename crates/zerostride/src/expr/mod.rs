@@ -10,7 +10,7 @@ mod text;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use zerostride_ops::{Bucket, DType, Op, Scalar, Typed};
+use zerostride_ops::{Bucket, Category, DType, Op, OpError, Scalar, Typed};
 use zerostride_shape::{Layout, Shape, ShapeError, broadcast_shape};
 
 pub use call::{Argument, Arguments, call};
@@ -197,16 +197,17 @@ impl Expr {
         let operands: Operands = operands.into_iter().collect();
         match infer_map(op, &operands) {
             Ok((_, compute, _)) if wide(op, compute, &operands) => Expr::map_wide(op, operands, compute),
-            Ok((shape, compute, result)) => {
+            Ok((shape, compute, result)) => formula::rewritten(op, &operands, compute).unwrap_or_else(|| {
                 Expr::build(Kind::Map { op, operands, compute }, Ok(Meta::new(shape, result)))
-            }
+            }),
             Err(error) => Expr::build(Kind::Map { op, operands, compute: DType::F32 }, Err(error)),
         }
     }
 
-    /// A half-precision operation with numbers in it: they enter in f32, unrounded, as in PyTorch's kernels.
+    /// A half-precision operation in f32, of which only the result is rounded.
     fn map_wide(op: Op, operands: Operands, compute: DType) -> Expr {
-        let single = |operand: Expr| if operand.is_number() { operand } else { operand.to_dtype(DType::F32) };
+        let half = |operand: &Expr| operand.typed().is_some_and(|typed| typed.dtype.is_half());
+        let single = |operand: Expr| if half(&operand) { operand.to_dtype(DType::F32) } else { operand };
         Expr::map(op, operands.into_iter().map(single)).to_dtype(compute)
     }
 
@@ -377,36 +378,64 @@ fn infer_map(op: Op, operands: &[Expr]) -> Result<(Shape, DType, DType)> {
     let metas: SmallVec<[&Meta; 4]> = operands.iter().map(Expr::meta).collect::<Result<_>>()?;
     let typed: SmallVec<[Typed; 4]> = metas.iter().map(|meta| meta.typed).collect();
     let inferred = op.infer(&typed)?;
-    if op == Op::Pow && inferred.compute.category() == zerostride_ops::Category::Int {
-        refuse_negative_power(&operands[1])?;
-    }
+    check_numbers(op, inferred.compute, operands)?;
     let shapes: SmallVec<[&[usize]; 4]> = metas.iter().map(|meta| &meta.shape[..]).collect();
     Ok((broadcast_shape(&shapes)?, inferred.compute, inferred.result))
 }
 
-fn refuse_negative_power(exponent: &Expr) -> Result<()> {
-    match exponent.number() {
-        Some(Scalar::Int(power)) if power < 0 => Err(Error::NegativePower),
-        _ => Ok(()),
+/// The few operations in which a bare number must be one of the dtype; elsewhere it may overflow.
+fn check_numbers(op: Op, compute: DType, operands: &[Expr]) -> Result<()> {
+    let whole = compute.category() == Category::Int;
+    let (checked, dtype) = match op {
+        Op::Pow if whole || compute.is_half() => (&operands[1..], compute),
+        Op::Where if !compute.is_half() => (&operands[1..], compute),
+        Op::Lerp => (&operands[2..], compute.opmath()),
+        _ => return Ok(()),
+    };
+    for number in checked.iter().filter_map(Expr::number) {
+        match number {
+            Scalar::Int(power) if op == Op::Pow && whole && power < 0 => return Err(Error::NegativePower),
+            number if number.overflows(dtype) => return Err(OpError::Overflow { dtype }.into()),
+            _ => {}
+        }
     }
+    Ok(())
 }
 
-/// Whether a half-precision operation takes its numbers unrounded.
+/// Whether a half-precision operation takes some operands unrounded, as PyTorch's kernels do: bare numbers, a second
+/// operand without dimensions, and the exponents of `ldexp`.
 fn wide(op: Op, compute: DType, operands: &[Expr]) -> bool {
-    let takes_numbers = matches!(op, Op::Mul | Op::Div | Op::Softplus | Op::RoundDecimals);
-    compute.is_half() && takes_numbers && operands.iter().any(Expr::is_number)
+    let second = || operands[1].typed().filter(|typed| typed.dtype != compute);
+    compute.is_half()
+        && match op {
+            Op::Mul if operands[0].is_number() => true,
+            Op::Mul | Op::Div | Op::DivTrunc | Op::FloorDivide => {
+                second().is_some_and(|typed| typed.bucket != Bucket::Dimensioned)
+            }
+            Op::Lerp | Op::Softplus | Op::RoundDecimals => operands.iter().any(Expr::is_number),
+            Op::Ldexp => second().is_some_and(|typed| typed.dtype.category() == Category::Int),
+            _ => false,
+        }
 }
 
 type InferredReduction = (SmallVec<[usize; 4]>, Shape, DType, DType);
 
 fn infer_reduce(op: Op, operand: &Expr, dims: &Dims) -> Result<InferredReduction> {
     let meta = operand.meta()?;
-    let inferred = op.infer(&[meta.typed])?;
-    let reduced = dims.resolve(meta.shape.ndim())?;
-    let searches = matches!(op, Op::Amax | Op::Amin | Op::Argmax | Op::Argmin);
-    if searches {
+    // PyTorch looks at the dtype first, but for `amax` and `amin`.
+    let inferred = op.infer(&[meta.typed]);
+    if !matches!(op, Op::Amax | Op::Amin) {
+        inferred.clone()?;
+    }
+    // `all` and `any` alone take an empty list of dimensions to mean none.
+    let reduced = match op {
+        Op::All | Op::Any if dims.names_none() => SmallVec::new(),
+        _ => dims.resolve(meta.shape.ndim())?,
+    };
+    if matches!(op, Op::Amax | Op::Amin | Op::Argmax | Op::Argmin) {
         formula::refuse_empty_search(op, &meta.shape, dims, &reduced)?;
     }
+    let inferred = inferred?;
     let kept = (0..meta.shape.ndim()).filter_map(|dim| match (reduced.contains(&dim), dims.keepdim) {
         (true, false) => None,
         (true, true) => Some(1),

@@ -93,7 +93,6 @@ in_place! {
     clamp_ = clamp(min: Option<Expr>, max: Option<Expr>);
     addcmul_ = addcmul(a: impl Into<Expr>, b: impl Into<Expr>, value: impl Into<Scalar>);
     addcdiv_ = addcdiv(a: impl Into<Expr>, b: impl Into<Expr>, value: impl Into<Scalar>);
-    ldexp_ = ldexp(other: impl Into<Expr>);
     masked_fill_ = masked_fill(mask: impl Into<Expr>, value: impl Into<Expr>);
 }
 

@@ -82,7 +82,6 @@ eager! {
     addcdiv(a: impl Into<Expr>, b: impl Into<Expr>, value: impl Into<Scalar>);
     float_power(exponent: impl Into<Expr>);
     isclose(other: impl Into<Expr>, rtol: f64, atol: f64, equal_nan: bool);
-    ldexp(other: impl Into<Expr>);
     masked_fill(mask: impl Into<Expr>, value: impl Into<Expr>);
     mean(dims: impl Into<Dims>);
     var_corrected(dims: impl Into<Dims>, correction: f64);
