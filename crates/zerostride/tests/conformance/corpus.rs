@@ -11,7 +11,6 @@ use crate::values::Values;
 
 /// The content of `NAME.json`, with the patterns of `NAME.npz`.
 pub(crate) struct Corpus {
-    pub(crate) name: &'static str,
     json: Value,
     pools: HashMap<usize, Vec<u64>>,
 }
@@ -35,7 +34,7 @@ pub(crate) struct Case {
 
 #[derive(Clone)]
 pub(crate) enum Operand {
-    Tensor { name: String, values: Values, shape: Vec<usize> },
+    Tensor { values: Values, shape: Vec<usize> },
     Number(Scalar),
 }
 
@@ -67,7 +66,7 @@ impl Corpus {
     pub(crate) fn open(name: &'static str) -> Corpus {
         let arrays = zerostride::io::load_all(golden(&format!("{name}.npz"))).unwrap();
         let pools = arrays.iter().map(|(_, tensor)| (tensor.dtype().item_size(), Values::of(tensor).bits));
-        Corpus { name, json: json(&format!("{name}.json")), pools: pools.collect() }
+        Corpus { json: json(&format!("{name}.json")), pools: pools.collect() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -127,7 +126,7 @@ impl Corpus {
                     Value::Null => vec![input["n"].as_u64().unwrap() as usize],
                     shape => sizes(shape),
                 };
-                Operand::Tensor { name: name.to_owned(), values, shape }
+                Operand::Tensor { values, shape }
             }
         }
     }

@@ -124,3 +124,8 @@ fn to_bytes(bits: &[u64], size: usize) -> Vec<u8> {
     }
     bytes
 }
+
+/// The smallest positive number of the float dtype.
+pub(crate) fn smallest(dtype: DType) -> f64 {
+    number(dtype, 1)
+}
