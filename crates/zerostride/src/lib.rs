@@ -59,6 +59,8 @@ mod expr;
 #[cfg(feature = "io")]
 pub mod io;
 mod plan;
+#[cfg(doctest)]
+mod spec;
 mod tensor;
 
 pub use zerostride_ops::{

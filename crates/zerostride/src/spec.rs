@@ -1,0 +1,13 @@
+//! Owns nothing but the bridge to the documents: the Rust blocks of `spec/` are doctests of this crate.
+
+#[doc = include_str!("../../../spec/broadcasting.md")]
+mod broadcasting {}
+
+#[doc = include_str!("../../../spec/evaluation.md")]
+mod evaluation {}
+
+#[doc = include_str!("../../../spec/in_place.md")]
+mod in_place {}
+
+#[doc = include_str!("../../../spec/promotion.md")]
+mod promotion {}
