@@ -18,7 +18,7 @@ pub(crate) enum Failure {
 }
 
 /// What a command returns.
-pub(crate) type Result<T = ()> = std::result::Result<T, Failure>;
+pub(crate) type Result<T = (), E = Failure> = std::result::Result<T, E>;
 
 /// What there is to tell.
 pub(crate) struct Report {

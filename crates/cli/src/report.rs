@@ -24,7 +24,11 @@ pub(crate) fn draw(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let help = report.help.iter().map(|help| Group::with_title(Level::HELP.secondary_title(help)));
     let groups: Vec<Group<'_>> = std::iter::once(primary).chain(help).collect();
     let renderer = Renderer::styled().decor_style(DecorStyle::Ascii).term_width(terminal::width());
-    writeln!(out, "{}", renderer.render(&groups))?;
+    // Together they would be tied by a line, which needs an excerpt to hang on.
+    let together = if excerpt.is_some() { groups.len() } else { 1 };
+    for groups in groups.chunks(together) {
+        writeln!(out, "{}", renderer.render(groups))?;
+    }
     if let Some(explanation) = &report.explanation {
         // Its first line is the error's, which is said already.
         let text = explanation.text(&terminal::page());

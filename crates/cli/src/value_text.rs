@@ -4,8 +4,8 @@
 use zerostride::DType;
 
 use crate::evaluate::{self, Bindings, Budget, Fault, Part, Value};
-use crate::expr::{self, Problem, Span};
-use crate::failure::Report;
+use crate::expr::{self, Ast, Kind, Problem, Span};
+use crate::failure::{Failure, Report, Result};
 use crate::file_text::names_file;
 use crate::shape_text::split_name;
 
@@ -32,11 +32,11 @@ pub(crate) enum Source<'a> {
 
 impl<'a> Binding<'a> {
     /// Splits an argument.
-    pub(crate) fn parse(argument: &'a str) -> Result<Binding<'a>, Report> {
+    pub(crate) fn parse(argument: &'a str) -> Result<Binding<'a>> {
         let Some((name, value, start)) = split_name(argument) else {
             let problem =
                 Problem::new("expected NAME=VALUE, as in x=5 or x=image.npy", (0..argument.len()).into());
-            return Err(Report::in_text(problem, argument));
+            return Err(Report::in_text(problem, argument).into());
         };
         let source = if names_file(value) { Source::File(value) } else { Source::Written(start) };
         Ok(Binding { argument, name, source })
@@ -44,8 +44,8 @@ impl<'a> Binding<'a> {
 }
 
 /// The value that is written in an argument from byte `start` on.
-pub(crate) fn written(argument: &str, start: usize, budget: &Budget) -> Result<Value, Report> {
-    let report = |fault: Fault| fault.report(argument).help(ADVICE);
+pub(crate) fn written(argument: &str, start: usize, budget: &Budget) -> Result<Value> {
+    let report = |fault: Fault| Failure::from(fault.report(argument).help(ADVICE));
     let (text, dtype) = split_dtype(argument, start).map_err(|problem| report(problem.into()))?;
     // Blanks instead of the name keep the places of mistakes right.
     let text = " ".repeat(start) + text;
@@ -54,13 +54,26 @@ pub(crate) fn written(argument: &str, start: usize, budget: &Budget) -> Result<V
         return Err(report(problem.into()));
     }
     let ast = expr::parse(&text).map_err(|problem| Report::in_text(problem, argument).help(ADVICE))?;
+    refuse_names(&ast).map_err(|problem| report(problem.into()))?;
     let part = evaluate::evaluate(&ast, &Bindings::new(), budget).map_err(report)?;
     value(part, dtype).map_err(report)
 }
 
+/// A value knows no other values. Its first name is what was probably meant as a file, or as a quoted word.
+fn refuse_names(ast: &Ast) -> Result<(), Problem> {
+    let stranger = ast
+        .nodes()
+        .iter()
+        .find(|node| matches!(&node.kind, Kind::Name(name) if !evaluate::has_meaning(name)));
+    match stranger {
+        Some(node) => Err(Problem::new("this is neither a number nor a file that can be read", node.span)),
+        None => Ok(()),
+    }
+}
+
 fn value(part: Part, dtype: Option<DType>) -> Result<Value, Fault> {
     match (dtype, &part.value) {
-        (Some(dtype), _) => Ok(Value::Tensor(part.to_dtype(dtype)?)),
+        (Some(dtype), _) => Ok(Value::Tensor(part.converted(dtype)?)),
         (None, Value::Number(_)) => Ok(part.value),
         (None, _) => Ok(Value::Tensor(part.tensor()?)),
     }

@@ -381,6 +381,17 @@ fn completions_and_manual_pages_are_generated() {
 }
 
 #[test]
+fn long_chains_are_evaluated_without_exhausting_the_stack() {
+    let folder = folder();
+    for (step, text) in
+        [(" + x", "tensor([991])"), (".T", "tensor([1])"), (".sum(0, keepdim=True)", "tensor([1])")]
+    {
+        let chain = "x".to_owned() + &step.repeat(990);
+        assert_eq!(ok(folder.path(), &["eval", &chain, "x=[1]"]), format!("{text}\n"), "{step}");
+    }
+}
+
+#[test]
 fn monstrous_expressions_are_refused_in_time() {
     let folder = folder();
     let nested = "(".repeat(50_000) + "1" + &")".repeat(50_000);

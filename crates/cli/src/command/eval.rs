@@ -21,7 +21,8 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<ExitCode> {
     if let Some(path) = &args.output {
         check_ending(path)?;
     }
-    let ast = expr::parse(source).map_err(|problem| of_expression(problem, source))?;
+    refuse_option(source)?;
+    let ast = expr::parse(source).map_err(|problem| Report::in_text(problem, source))?;
     let bindings = parse_bindings(&args.bindings)?;
     warn_unused(&ast, &bindings)?;
     if let Some(threads) = args.threads {
@@ -76,20 +77,20 @@ fn check_ending(path: &Path) -> Result {
     }
 }
 
-/// A mistake in the expression; what looks like an option may have been meant as one.
-fn of_expression(problem: Problem, source: &str) -> Failure {
-    let report = Report::in_text(problem, source);
-    match source.starts_with("--") {
-        true => report.help("`zs eval --help` lists the options").into(),
-        false => report.into(),
+/// An expression may begin with a minus, so that a misspelt option looks like one.
+fn refuse_option(source: &str) -> Result {
+    match source.strip_prefix("--") {
+        Some(rest) if rest.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+            Err(Report::usage(format!("unknown option `{source}`"))
+                .help("`zs eval --help` lists the options; of two minus signs, put the second one in parentheses: -(-x)")
+                .into())
+        }
+        _ => Ok(()),
     }
 }
 
 fn parse_bindings(arguments: &[String]) -> Result<Vec<Binding<'_>>> {
-    let bindings = arguments
-        .iter()
-        .map(|argument| Binding::parse(argument))
-        .collect::<std::result::Result<Vec<_>, _>>()?;
+    let bindings = arguments.iter().map(|argument| Binding::parse(argument)).collect::<Result<Vec<_>>>()?;
     let mut names = HashSet::new();
     match bindings.iter().find(|binding| !names.insert(binding.name)) {
         Some(Binding { name, argument, .. }) => {
@@ -124,7 +125,7 @@ fn set_threads(threads: usize) -> Result {
 fn load(binding: &Binding<'_>, budget: &Budget, dry_run: bool) -> Result<Value> {
     let text = match binding.source {
         Source::File(text) => text,
-        Source::Written(start) => return Ok(value_text::written(binding.argument, start, budget)?),
+        Source::Written(start) => return value_text::written(binding.argument, start, budget),
     };
     let entry = file_text::entry(text)?;
     budget.take(entry.bytes()).map_err(|message| Report::usage(format!("{text}: {message}")))?;

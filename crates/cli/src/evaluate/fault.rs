@@ -1,9 +1,10 @@
 //! Owns what can go wrong while an expression is evaluated, and how it becomes a report about the expression's text.
 
-use zerostride::{Error, ErrorClass, Op, OpError, ShapeError};
+use zerostride::{Category, Error, ErrorClass, Op, OpError, ShapeError};
 use zerostride_explain::{Explanation, Operand, Options};
+use zerostride_ops::Domain;
 
-use crate::expr::{Problem, Span};
+use crate::expr::{Kind, Problem, Span, parse};
 use crate::failure::{Report, Status};
 
 /// What went wrong, and where.
@@ -73,10 +74,30 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::Op(OpError::Promotion { .. } | OpError::Mixed { .. }) => {
             Some("convert one of them, as in x.to('i64')")
         }
-        Error::Op(OpError::Unsupported { .. }) => Some("convert the operand, as in x.to('f32')"),
+        Error::Op(OpError::Unsupported { op, dtype }) => match (op.info().domain, dtype.category()) {
+            // These lines say themselves what to write.
+            (Domain::numeric, _) => None,
+            (Domain::integral | Domain::integer, _) => Some("convert the operand, as in x.to('i64')"),
+            (_, Category::Bool | Category::Int) => Some("convert the operand, as in x.to('f32')"),
+            _ => None,
+        },
         Error::Op(OpError::NotBool { .. }) => Some("a comparison such as `x > 0` makes a mask"),
         _ => None,
     }
+}
+
+/// What an operand is called in the explanation: by its text, if that is short enough for a table.
+fn name(source: &str, span: Span) -> Option<String> {
+    let text = &source[span.start..span.end];
+    if text.len() > 16 || text.contains('\n') {
+        return None;
+    }
+    // Parentheses belong to no part, but `(a + b).t()` needs them.
+    let ast = parse(text).ok()?;
+    Some(match ast[ast.root()].kind {
+        Kind::Unary(..) | Kind::Binary(..) => format!("({text})"),
+        _ => text.to_owned(),
+    })
 }
 
 impl Refusal {
@@ -86,13 +107,9 @@ impl Refusal {
         if !matches!(error, ShapeError::Incompatible { .. } | ShapeError::InPlace { .. }) {
             return None;
         }
-        let name = |span: &Span| {
-            let text = &source[span.start..span.end];
-            // An operand is called by what it is in the expression, if that is short enough for a table.
-            (text.len() <= 16 && !text.contains('\n')).then(|| text.to_owned())
-        };
-        let operands =
-            self.operands.iter().map(|(shape, span)| Operand { name: name(span), ..Operand::new(shape) });
+        let operand =
+            |(shape, span): &(Vec<usize>, Span)| Operand { name: name(source, *span), ..Operand::new(shape) };
+        let operands = self.operands.iter().map(operand);
         let options = Options { op: self.op, in_place: self.in_place, ..Options::default() };
         let explanation = Explanation::new(operands.collect(), options);
         // A formula may fail on shapes between its own: then the operands alone tell another story, or none.

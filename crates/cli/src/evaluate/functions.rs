@@ -115,7 +115,7 @@ fn clone(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
 fn tensor(a: &mut Bound<'_>) -> Result<Expr, Fault> {
     let data = a.required("data")?;
     match a.dtype("dtype")? {
-        Some(dtype) => data.to_dtype(dtype),
+        Some(dtype) => data.converted(dtype),
         None => data.tensor(),
     }
 }
@@ -197,7 +197,7 @@ fn squeeze(a: &mut Bound<'_>) -> Result<Expr, Fault> {
 fn to_dtype(a: &mut Bound<'_>) -> Result<Expr, Fault> {
     let input = a.required("input")?;
     let dtype = a.required_dtype("dtype")?;
-    input.to_dtype(dtype)
+    input.converted(dtype)
 }
 
 fn join(

@@ -16,7 +16,7 @@ mod value;
 
 use std::collections::HashMap;
 
-use zerostride::{DType, Expr, Op, Scalar};
+use zerostride::{Expr, Op, Scalar};
 
 pub(crate) use budget::Budget;
 pub(crate) use fault::Fault;
@@ -48,6 +48,18 @@ pub(crate) fn evaluate(ast: &Ast, bindings: &Bindings, budget: &Budget) -> Resul
         walk.values.push(Some(Part { value, span: node.span }));
     }
     Ok(walk.take(ast.root()))
+}
+
+/// What a name stands for to which nothing is bound: a number or a dtype.
+fn constant(name: &str) -> Option<Value> {
+    let number = CONSTANTS.iter().find(|(constant, _)| *constant == name);
+    let number = number.map(|(_, number)| Value::Number(Scalar::Float(*number)));
+    number.or_else(|| name.parse().ok().map(Value::DType))
+}
+
+/// Whether a name stands for something though nothing is bound to it.
+pub(crate) fn has_meaning(name: &str) -> bool {
+    constant(name).is_some()
 }
 
 struct Walk<'a> {
@@ -100,15 +112,9 @@ impl Walk<'_> {
     }
 
     fn name(&self, name: &str, span: Span) -> Result<Value, Fault> {
-        if let Some(value) = self.bindings.get(name) {
-            return Ok(value.clone());
-        }
-        if let Some((_, number)) = CONSTANTS.iter().find(|(constant, _)| *constant == name) {
-            return Ok(Value::Number(Scalar::Float(*number)));
-        }
-        match name.parse::<DType>() {
-            Ok(dtype) => Ok(Value::DType(dtype)),
-            Err(_) => Err(names::unknown(name, span, self.bindings.keys().map(String::as_str)).into()),
+        match self.bindings.get(name).cloned().or_else(|| constant(name)) {
+            Some(value) => Ok(value),
+            None => Err(names::unknown(name, span, self.bindings.keys().map(String::as_str)).into()),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::expr::{Problem, Span};
 
 /// Names from elsewhere, and what they are called here.
 #[rustfmt::skip]
-const ELSEWHERE: [(&str, &str); 16] = [
+const ELSEWHERE: [(&str, &str); 23] = [
     ("max", "write amax(x, dim) over dimensions, maximum(a, b) of two tensors"),
     ("min", "write amin(x, dim) over dimensions, minimum(a, b) of two tensors"),
     ("average", "write mean(x, dim)"),
@@ -23,6 +23,13 @@ const ELSEWHERE: [(&str, &str); 16] = [
     ("einsum", "write products and sums: (a[:, None] * b).sum(-1)"),
     ("expand_dims", "write unsqueeze(x, dim), or x[:, None]"),
     ("swapaxes", "write transpose(x, dim0, dim1)"),
+    ("frexp", "write frexp_mantissa(x) and frexp_exponent(x)"),
+    ("float", "write x.to('f32')"),
+    ("double", "write x.to('f64')"),
+    ("half", "write x.to('f16')"),
+    ("int", "write x.to('i32')"),
+    ("long", "write x.to('i64')"),
+    ("bool", "write x.to('bool')"),
     ("randn", "write rand(3, 4, seed=1)"),
 ];
 

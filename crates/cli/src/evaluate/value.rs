@@ -79,7 +79,7 @@ impl Part {
     }
 
     /// The part in a dtype: numbers are written in it directly, so that none is rounded twice.
-    pub(crate) fn to_dtype(self, dtype: DType) -> Result<Expr, Fault> {
+    pub(crate) fn converted(self, dtype: DType) -> Result<Expr, Fault> {
         match &self.value {
             Value::Number(_) => {
                 Ok(tensor_of(std::slice::from_ref(&self), &[], Some(dtype), self.span)?.into())

@@ -1,18 +1,20 @@
 //! Running `zs` as a user does.
 
+#![allow(dead_code, reason = "each test program uses its own part")]
+
 use std::path::Path;
 
 use assert_cmd::Command;
 
 /// What a run of `zs` left behind.
-pub struct Run {
-    pub status: i32,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Run {
+    pub(crate) status: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 /// Runs `zs` in a folder, without colours and without what the caller's environment says about them.
-pub fn zs_in(folder: &Path, args: &[&str]) -> Run {
+pub(crate) fn zs_in(folder: &Path, args: &[&str]) -> Run {
     let mut command = Command::cargo_bin("zs").expect("the binary is built with its tests");
     for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
         command.env_remove(variable);
@@ -26,6 +28,6 @@ pub fn zs_in(folder: &Path, args: &[&str]) -> Run {
 }
 
 /// Runs `zs` where no file matters.
-pub fn zs(args: &[&str]) -> Run {
+pub(crate) fn zs(args: &[&str]) -> Run {
     zs_in(Path::new("."), args)
 }

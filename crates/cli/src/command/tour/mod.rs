@@ -40,24 +40,22 @@ pub(crate) fn tour() -> Result<ExitCode> {
 impl Example {
     /// What to type to see this example alone.
     fn command(&self) -> String {
+        let all =
+            |arguments: &[&str]| arguments.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(" ");
         match self {
             Example::Shapes { shapes, in_place } => {
-                let in_place = if *in_place { " --in-place" } else { "" };
-                format!("zs explain {} --op add{in_place}", shapes.join(" "))
+                format!("zs explain {} --op add{}", all(shapes), if *in_place { " --in-place" } else { "" })
             }
             Example::Values { expression, bindings, .. } => {
-                let bindings = bindings.iter().map(|binding| {
-                    let (name, value) = binding.split_once('=').unwrap_or((binding, ""));
-                    if value.contains(['[', ' ']) {
-                        format!(" {name}='{value}'")
-                    } else {
-                        format!(" {binding}")
-                    }
-                });
-                format!("zs eval '{expression}'{}", bindings.collect::<String>())
+                format!("zs eval {} {}", quoted(expression), all(bindings))
             }
         }
     }
+}
+
+/// The argument as a shell takes it.
+fn quoted(argument: &str) -> String {
+    if argument.contains(['(', '[', ' ', '*']) { format!("'{argument}'") } else { argument.to_owned() }
 }
 
 /// The drawing, and what to type to get it, or to get the result below it.
