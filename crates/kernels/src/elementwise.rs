@@ -7,6 +7,7 @@ use num_complex::{Complex32, Complex64};
 use zerostride_ops::{DType, Element, Op, for_each_op};
 
 use crate::bodies::{boolean, complex, float, integer};
+use crate::isa;
 
 /// What a kernel can find wrong with values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,9 +25,12 @@ pub type MapKernel = Box<dyn Fn(&[&[u8]], &mut [u8]) -> Result<(), Fault> + Send
 fn unary<A: Element, R: Element>(body: impl Fn(A) -> R + Send + Sync + 'static) -> MapKernel {
     Box::new(move |inputs, out| {
         let a: &[A::Stored] = cast_slice(inputs[0]);
-        for (out, &a) in cast_slice_mut::<u8, R::Stored>(out).iter_mut().zip(a) {
-            *out = body(A::load(a)).store();
-        }
+        let out = cast_slice_mut::<u8, R::Stored>(out);
+        isa::run(|| {
+            for (out, &a) in out.iter_mut().zip(a) {
+                *out = body(A::load(a)).store();
+            }
+        });
         Ok(())
     })
 }
@@ -35,9 +39,12 @@ fn binary<A: Element, R: Element>(body: impl Fn(A, A) -> R + Send + Sync + 'stat
     Box::new(move |inputs, out| {
         let a: &[A::Stored] = cast_slice(inputs[0]);
         let b: &[A::Stored] = cast_slice(inputs[1]);
-        for ((out, &a), &b) in cast_slice_mut::<u8, R::Stored>(out).iter_mut().zip(a).zip(b) {
-            *out = body(A::load(a), A::load(b)).store();
-        }
+        let out = cast_slice_mut::<u8, R::Stored>(out);
+        isa::run(|| {
+            for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+                *out = body(A::load(a), A::load(b)).store();
+            }
+        });
         Ok(())
     })
 }
@@ -45,9 +52,12 @@ fn binary<A: Element, R: Element>(body: impl Fn(A, A) -> R + Send + Sync + 'stat
 fn nary<A: Element, const N: usize>(body: impl Fn([A; N]) -> A + Send + Sync + 'static) -> MapKernel {
     Box::new(move |inputs, out| {
         let operands: [&[A::Stored]; N] = std::array::from_fn(|operand| cast_slice(inputs[operand]));
-        for (i, out) in cast_slice_mut::<u8, A::Stored>(out).iter_mut().enumerate() {
-            *out = body(operands.map(|operand| A::load(operand[i]))).store();
-        }
+        let out = cast_slice_mut::<u8, A::Stored>(out);
+        isa::run(|| {
+            for (i, out) in out.iter_mut().enumerate() {
+                *out = body(operands.map(|operand| A::load(operand[i]))).store();
+            }
+        });
         Ok(())
     })
 }

@@ -10,6 +10,7 @@
 mod bodies;
 mod cast;
 mod elementwise;
+mod isa;
 mod lane;
 mod math;
 mod matmul;
