@@ -12,7 +12,9 @@ fn operands(node: &Node) -> Vec<NodeId> {
         Kind::List(ids) | Kind::Tuple(ids) => ids.clone(),
         Kind::Unary(_, id) | Kind::Attribute(id, _) => vec![*id],
         Kind::Binary(_, left, right) => vec![*left, *right],
-        Kind::Call(call) => call.receiver.into_iter().chain(call.arguments.iter().map(|argument| argument.value)).collect(),
+        Kind::Call(call) => {
+            call.receiver.into_iter().chain(call.arguments.iter().map(|argument| argument.value)).collect()
+        }
         Kind::Index(id, items) => {
             let parts = items.iter().flat_map(|item| match item {
                 Item::At(id) => vec![*id],
@@ -52,7 +54,10 @@ fuzz_target!(|source: &str| {
             for node in ast.nodes() {
                 if matches!(node.kind, Kind::Number(_) | Kind::Name(_) | Kind::Word(_) | Kind::List(_)) {
                     let alone = parse(text(source, node.span)).expect("a leaf or list is an expression");
-                    assert_eq!(std::mem::discriminant(&alone[alone.root()].kind), std::mem::discriminant(&node.kind));
+                    assert_eq!(
+                        std::mem::discriminant(&alone[alone.root()].kind),
+                        std::mem::discriminant(&node.kind)
+                    );
                 }
             }
         }
