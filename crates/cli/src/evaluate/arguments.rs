@@ -33,10 +33,8 @@ impl Given {
 impl Part {
     /// The part as an integer.
     pub(super) fn integer(&self) -> Result<isize, Fault> {
-        match self.value {
-            Value::Number(Scalar::Int(value)) if let Ok(value) = isize::try_from(value) => Ok(value),
-            _ => Err(self.unwanted("an integer")),
-        }
+        let Value::Number(Scalar::Int(value)) = self.value else { return Err(self.unwanted("an integer")) };
+        isize::try_from(value).map_err(|_| self.unwanted("an integer"))
     }
 
     /// The part as integers: one, or a list of them.

@@ -170,10 +170,12 @@ impl<'a> Parser<'a> {
     /// What stands here instead of what is expected.
     fn unexpected(&self, expected: &str) -> Problem {
         let Token { kind, span } = self.next;
+        if let TokenKind::Name(word) = kind
+            && let Some(advice) = refused(word)
+        {
+            return Problem::new(format!("`{word}` is not part of the language"), span).help(advice);
+        }
         match kind {
-            TokenKind::Name(word) if let Some(advice) = refused(word) => {
-                Problem::new(format!("`{word}` is not part of the language"), span).help(advice)
-            }
             TokenKind::End => {
                 Problem::new(format!("expected {expected}, but the expression ends here"), span)
             }
