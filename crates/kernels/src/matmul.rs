@@ -51,7 +51,7 @@ impl Matrix<'_> {
         let low = self.offset + down.min(0) + across.min(0);
         let high = self.offset + down.max(0) + across.max(0);
         assert!(low >= 0 && (high as usize) < elements.len(), "the matrix is not inside its slice");
-        &raw const elements[self.offset as usize]
+        elements.as_ptr().wrapping_offset(self.offset)
     }
 }
 
@@ -152,7 +152,7 @@ fn halves<T: Pod>(
         row_stride: columns as isize,
         column_stride: 1,
     };
-    floats(
+    floats::<f32>(
         sizes,
         matrix(&wide_a, sizes.k),
         matrix(&wide_b, sizes.m),

@@ -3,24 +3,14 @@
 //! parts of an output that have been split off are disjoint. It does not know what is computed from the tiles.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 use zerostride_shape::{InternalOverlap, Layout, Overlap, Shape, Strides};
 
 use crate::tensor::Block;
 
-/// Elements in step with a loop: the kept dimensions outside, the reduced ones (none for a map) inside.
-#[derive(Clone)]
-struct Elements<'a> {
-    block: Block<'a>,
-    item: usize,
-    columns: Grid,
-    rows: Grid,
-    offset: isize,
-}
-
 /// A group of a loop's dimensions.
-#[derive(Clone)]
 struct Grid {
     shape: Shape,
     strides: SmallVec<[isize; 8]>,
@@ -53,7 +43,7 @@ impl Grid {
             // To the end of the row, then into the next one.
             let Some(inner) = index.last_mut() else { break };
             *inner += len;
-            offset += len as isize * self.strides[self.strides.len() - 1];
+            offset += len as isize * self.inner_stride();
             for dim in (1..index.len()).rev() {
                 if index[dim] < self.shape[dim] {
                     break;
@@ -75,36 +65,105 @@ impl Grid {
     }
 }
 
+/// Copies `len` elements of a fixed size from every `from_step` bytes to every `to_step` bytes.
+///
+/// # Safety
+/// All elements lie in memory that is valid, initialised where it is read, and not touched by anyone else if written;
+/// those read and those written do not overlap. No address needs an alignment.
+type Copy = unsafe fn(from: *const u8, from_step: isize, to: *mut u8, to_step: isize, len: usize);
+
+/// The copy of elements of `N` bytes.
+///
+/// # Safety
+/// That of [`Copy`].
+unsafe fn copy<const N: usize>(from: *const u8, from_step: isize, to: *mut u8, to_step: isize, len: usize) {
+    let size = N as isize;
+    if (from_step, to_step) == (size, size) {
+        // SAFETY: the elements are next to each other on both sides; the caller vouches for them.
+        unsafe { from.copy_to_nonoverlapping(to, len * N) };
+        return;
+    }
+    let element = |at: isize| from.wrapping_offset(at * from_step).cast::<[u8; N]>();
+    let place = |at: isize| to.wrapping_offset(at * to_step).cast::<[u8; N]>();
+    if from_step == 0 && len > 0 {
+        // SAFETY: the caller vouches for the one element that is read; arrays of bytes have no alignment.
+        let element = unsafe { *element(0) };
+        for at in 0..len as isize {
+            // SAFETY: the caller vouches for every place that is written.
+            unsafe { *place(at) = element };
+        }
+        return;
+    }
+    for at in 0..len as isize {
+        // SAFETY: the caller vouches for every element and place.
+        unsafe { *place(at) = *element(at) };
+    }
+}
+
+/// The copy of elements of `item` bytes.
+fn copy_of(item: usize) -> Copy {
+    match item {
+        1 => copy::<1>,
+        2 => copy::<2>,
+        4 => copy::<4>,
+        8 => copy::<8>,
+        16 => copy::<16>,
+        other => unreachable!("no dtype has {other} bytes"),
+    }
+}
+
+/// Elements in step with a loop: the kept dimensions outside, the reduced ones (none for a map) inside.
+struct Elements<'a> {
+    block: Block<'a>,
+    item: usize,
+    copy: Copy,
+    columns: Grid,
+    rows: Grid,
+    offset: isize,
+}
+
+/// Elements of memory and their places in a tile, both at even distances.
+struct Line {
+    /// The first element, counted from the start of the storage.
+    element: isize,
+    /// Bytes between elements in memory.
+    step: isize,
+    /// The first byte in the tile.
+    position: usize,
+    /// Bytes between elements in the tile.
+    tile_step: isize,
+    len: usize,
+}
+
 impl<'a> Elements<'a> {
     /// # Panics
     /// If an element lies outside the block.
     fn new(
         block: Block<'a>,
         item: usize,
-        columns: &Shape,
-        rows: &Shape,
-        strides: &[isize],
-        offset: isize,
+        (columns, rows): (&Shape, &Shape),
+        (strides, offset): (&[isize], isize),
     ) -> Self {
+        let sizes = || columns.iter().chain(&**rows).copied();
+        if !sizes().any(|size| size == 0) {
+            let reach = sizes().zip(strides).map(|(size, &stride)| (size as i128 - 1) * stride as i128);
+            let (low, high) = reach.fold((offset as i128, offset as i128), |(low, high), reach| {
+                (low.saturating_add(reach.min(0)), high.saturating_add(reach.max(0)))
+            });
+            let (range, item) = (block.range(), item as i128);
+            let inside = low.saturating_mul(item) >= range.start as i128
+                && high.saturating_add(1).saturating_mul(item) <= range.end as i128;
+            assert!(inside, "elements {low}..={high} of {item} bytes are not all in {range:?}");
+        }
         let (column_strides, row_strides) = strides.split_at(columns.ndim());
-        let elements = Elements {
+        Elements {
             block,
             item,
+            copy: copy_of(item),
             columns: Grid { shape: columns.clone(), strides: column_strides.into() },
             rows: Grid { shape: rows.clone(), strides: row_strides.into() },
             offset,
-        };
-        let (mut low, mut high) = (offset, offset);
-        let empty = columns.contains(&0) || rows.contains(&0);
-        for (&size, &stride) in columns.iter().chain(&**rows).zip(strides).filter(|_| !empty) {
-            let reach = stride * (size as isize - 1);
-            if reach < 0 { low += reach } else { high += reach }
         }
-        let range = elements.block.range();
-        let inside =
-            low >= 0 && low as usize * item >= range.start && (high as usize + 1) * item <= range.end;
-        assert!(empty || inside, "elements {low}..={high} of {item} bytes are not all in {range:?}");
-        elements
     }
 
     fn layout(&self) -> Option<Layout> {
@@ -115,11 +174,43 @@ impl<'a> Elements<'a> {
         Layout::new(Shape::new(&sizes).ok()?, Strides::new(&strides).ok()?, self.offset).ok()
     }
 
-    /// The address of an element that the loop reaches.
+    /// The address of an element that the loop reaches, all of which `new` has seen in the block.
     fn address(&self, element: isize) -> *mut u8 {
-        debug_assert!(self.block.range().contains(&(element as usize * self.item)));
-        // `new` has seen that every element of the loop lies in the block.
         self.block.storage_start().as_ptr().wrapping_add(element as usize * self.item)
+    }
+
+    /// The elements of some columns of some rows and their places in a tile of `len` bytes, in which the columns of a
+    /// row are next to each other.
+    ///
+    /// # Panics
+    /// If a range ends outside the loop, or the tile is too short.
+    fn lines(&self, columns: Range<usize>, rows: Range<usize>, len: usize, mut visit: impl FnMut(Line)) {
+        assert!(columns.end <= self.columns.numel() && rows.end <= self.rows.numel());
+        assert!(columns.len() * rows.len() * self.item <= len);
+        let (item, width) = (self.item, columns.len() * self.item);
+        let column_runs = self.columns.runs(columns);
+        let mut first_row = 0;
+        for row_run in self.rows.runs(rows) {
+            let mut first_column = 0;
+            for column_run in &column_runs {
+                let by_row = (row_run.len, self.rows.inner_stride(), width);
+                let by_column = (column_run.len, self.columns.inner_stride(), item);
+                // The longer side as lines.
+                let (outer, inner) =
+                    if column_run.len < row_run.len { (by_column, by_row) } else { (by_row, by_column) };
+                for at in 0..outer.0 {
+                    visit(Line {
+                        element: self.offset + row_run.offset + column_run.offset + at as isize * outer.1,
+                        step: inner.1 * item as isize,
+                        position: first_row * width + first_column * item + at * outer.2,
+                        tile_step: inner.2 as isize,
+                        len: inner.0,
+                    });
+                }
+                first_column += column_run.len;
+            }
+            first_row += row_run.len;
+        }
     }
 
     /// Copies the elements of some columns of some rows to a tile, the columns of a row next to each other.
@@ -127,68 +218,29 @@ impl<'a> Elements<'a> {
     /// # Safety
     /// Nobody writes these elements meanwhile.
     unsafe fn load(&self, columns: Range<usize>, rows: Range<usize>, tile: &mut [u8]) {
-        match self.item {
-            // SAFETY: passed on.
-            1 => unsafe { self.load_items::<1>(columns, rows, tile) },
-            // SAFETY: passed on.
-            2 => unsafe { self.load_items::<2>(columns, rows, tile) },
-            // SAFETY: passed on.
-            4 => unsafe { self.load_items::<4>(columns, rows, tile) },
-            // SAFETY: passed on.
-            8 => unsafe { self.load_items::<8>(columns, rows, tile) },
-            // SAFETY: passed on.
-            16 => unsafe { self.load_items::<16>(columns, rows, tile) },
-            other => unreachable!("no dtype has {other} bytes"),
-        }
-    }
-
-    /// # Safety
-    /// As [`Elements::load`].
-    unsafe fn load_items<const N: usize>(&self, columns: Range<usize>, rows: Range<usize>, tile: &mut [u8]) {
-        assert!(columns.end <= self.columns.numel() && rows.end <= self.rows.numel());
-        let (tile, _) = tile.as_chunks_mut::<N>();
-        let column_runs = self.columns.runs(columns);
-        let column_stride = self.columns.inner_stride();
-        let row_stride = self.rows.inner_stride();
-        let mut tile = tile.iter_mut();
-        for row_run in self.rows.runs(rows) {
-            for row in 0..row_run.len as isize {
-                let row_offset = self.offset + row_run.offset + row * row_stride;
-                for run in &column_runs {
-                    let first = row_offset + run.offset;
-                    for (column, stored) in (0..run.len as isize).zip(tile.by_ref()) {
-                        let address = self.address(first + column * column_stride).cast::<[u8; N]>();
-                        // SAFETY: the ranges end inside the loop's grids, all of whose elements lie in the block, which
-                        // is initialised and readable; the caller excludes writers. The read has no alignment.
-                        *stored = unsafe { *address };
-                    }
-                }
-            }
-        }
+        self.lines(columns, rows, tile.len(), |line| {
+            let place = tile.as_mut_ptr().wrapping_add(line.position);
+            // SAFETY: `lines` visits elements inside the loop's grids, all of which `new` has seen in the block, which is
+            // initialised and readable, and places inside the tile, which is borrowed mutably and so apart from the
+            // block; the caller excludes writers.
+            unsafe { (self.copy)(self.address(line.element), line.step, place, line.tile_step, line.len) };
+        });
     }
 
     /// Copies a tile to the elements of some columns.
     ///
     /// # Safety
     /// The block is writable, and nobody else touches these elements meanwhile.
-    unsafe fn store_items<const N: usize>(&self, columns: Range<usize>, tile: &[u8]) {
-        assert!(columns.end <= self.columns.numel());
-        let (tile, _) = tile.as_chunks::<N>();
-        let stride = self.columns.inner_stride();
-        let mut tile = tile.iter();
-        for run in self.columns.runs(columns) {
-            for (column, stored) in (0..run.len as isize).zip(tile.by_ref()) {
-                let address = self.address(self.offset + run.offset + column * stride).cast::<[u8; N]>();
-                // SAFETY: the range ends inside the loop's grid, all of whose elements lie in the block; the caller has it
-                // writable and to itself. The write has no alignment.
-                unsafe { *address = *stored };
-            }
-        }
+    unsafe fn store(&self, columns: Range<usize>, tile: &[u8]) {
+        self.lines(columns, 0..1, tile.len(), |line| {
+            let place = tile.as_ptr().wrapping_add(line.position);
+            // SAFETY: as in `load`, the other way round; the caller has these elements writable and to itself.
+            unsafe { (self.copy)(place, line.tile_step, self.address(line.element), line.step, line.len) };
+        });
     }
 }
 
 /// Elements that a step reads and does not write.
-#[derive(Clone)]
 pub(crate) struct Input<'a>(Elements<'a>);
 
 impl<'a> Input<'a> {
@@ -199,15 +251,17 @@ impl<'a> Input<'a> {
     pub(crate) fn new(
         block: Block<'a>,
         item: usize,
-        (columns, rows): (&Shape, &Shape),
-        (strides, offset): (&[isize], isize),
+        grids: (&Shape, &Shape),
+        place: (&[isize], isize),
         output: &Output<'_>,
     ) -> Option<Input<'a>> {
-        let elements = Elements::new(block, item, columns, rows, strides, offset);
-        let apart = elements.block.storage_start() != output.elements.block.storage_start()
-            || matches!((elements.layout(), output.elements.layout()), (Some(own), Some(out))
-                if elements.item == output.elements.item && own.overlap(&out) == Overlap::None)
-            || disjoint_ranges(elements.block.range(), output.elements.block.range());
+        let elements = Elements::new(block, item, grids, place);
+        let written = &output.elements;
+        let disjoint = |a: &Range<usize>, b: &Range<usize>| a.end <= b.start || b.end <= a.start;
+        let apart = elements.block.storage_start() != written.block.storage_start()
+            || disjoint(elements.block.range(), written.block.range())
+            || matches!((elements.layout(), written.layout()), (Some(own), Some(out))
+                if elements.item == written.item && own.overlap(&out) == Overlap::None);
         apart.then_some(Input(elements))
     }
 
@@ -216,19 +270,15 @@ impl<'a> Input<'a> {
     /// # Panics
     /// If a range ends outside the loop.
     pub(crate) fn load(&self, columns: Range<usize>, rows: Range<usize>, tile: &mut [u8]) {
-        // SAFETY: the block keeps other operations from writing, and `new` has seen that this step's output writes
-        // other elements.
+        // SAFETY: the block keeps other operations from writing, and `new` has seen that this step's output, the only
+        // writable block of its range, writes other elements.
         unsafe { self.0.load(columns, rows, tile) }
     }
 }
 
-fn disjoint_ranges(a: &Range<usize>, b: &Range<usize>) -> bool {
-    a.end <= b.start || b.end <= a.start
-}
-
 /// Elements that a step writes: a range of the columns of its loop, which it has to itself.
 pub(crate) struct Output<'a> {
-    elements: Elements<'a>,
+    elements: Arc<Elements<'a>>,
     columns: Range<usize>,
 }
 
@@ -245,10 +295,10 @@ impl<'a> Output<'a> {
         offset: isize,
     ) -> Output<'a> {
         assert!(block.is_writable());
-        let elements = Elements::new(block, item, columns, &Shape::scalar(), strides, offset);
+        let elements = Elements::new(block, item, (columns, &Shape::scalar()), (strides, offset));
         let layout = elements.layout().expect("elements in a block have a layout");
         assert_eq!(layout.has_internal_overlap(), InternalOverlap::No);
-        Output { columns: 0..columns.numel(), elements }
+        Output { columns: 0..columns.numel(), elements: Arc::new(elements) }
     }
 
     /// Whether a load of the step reads exactly what the step writes, element for element.
@@ -269,7 +319,7 @@ impl<'a> Output<'a> {
     /// If `middle` lies outside the part.
     pub(crate) fn split(self, middle: usize) -> (Output<'a>, Output<'a>) {
         assert!(self.columns.start <= middle && middle <= self.columns.end);
-        let left = Output { elements: self.elements.clone(), columns: self.columns.start..middle };
+        let left = Output { elements: Arc::clone(&self.elements), columns: self.columns.start..middle };
         (left, Output { elements: self.elements, columns: middle..self.columns.end })
     }
 
@@ -278,7 +328,7 @@ impl<'a> Output<'a> {
     /// # Panics
     /// If the columns are not all in this part.
     pub(crate) fn load(&mut self, columns: Range<usize>, tile: &mut [u8]) {
-        assert!(self.columns.start <= columns.start && columns.end <= self.columns.end);
+        self.check(&columns);
         // SAFETY: only this part touches its columns, and `&mut self` keeps it to one access at a time.
         unsafe { self.elements.load(columns, 0..1, tile) }
     }
@@ -288,29 +338,21 @@ impl<'a> Output<'a> {
     /// # Panics
     /// If the columns are not all in this part.
     pub(crate) fn store(&mut self, columns: Range<usize>, tile: &[u8]) {
+        self.check(&columns);
+        // SAFETY: `new` has seen that the block is writable and that no two columns share memory; only this part touches
+        // its columns, inputs read other elements, and `&mut self` keeps it to one access at a time.
+        unsafe { self.elements.store(columns, tile) }
+    }
+
+    fn check(&self, columns: &Range<usize>) {
         assert!(self.columns.start <= columns.start && columns.end <= self.columns.end);
-        let elements = &self.elements;
-        // SAFETY (all arms): `new` has seen that the block is writable and that no two columns share memory; only this
-        // part touches its columns.
-        match elements.item {
-            // SAFETY: see above.
-            1 => unsafe { elements.store_items::<1>(columns, tile) },
-            // SAFETY: see above.
-            2 => unsafe { elements.store_items::<2>(columns, tile) },
-            // SAFETY: see above.
-            4 => unsafe { elements.store_items::<4>(columns, tile) },
-            // SAFETY: see above.
-            8 => unsafe { elements.store_items::<8>(columns, tile) },
-            // SAFETY: see above.
-            16 => unsafe { elements.store_items::<16>(columns, tile) },
-            other => unreachable!("no dtype has {other} bytes"),
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::Fresh;
 
     #[test]
     fn runs_walk_a_grid_in_row_major_order() {
@@ -334,5 +376,69 @@ mod tests {
     fn a_scalar_grid_has_one_step() {
         let grid = Grid { shape: Shape::scalar(), strides: SmallVec::new() };
         assert_eq!(grid.runs(0..1).iter().map(|run| (run.offset, run.len)).collect::<Vec<_>>(), [(0, 1)]);
+    }
+
+    /// Every part of a loop over columns and rows, of every item size and kind of stride, against an index by index walk.
+    #[test]
+    fn a_tile_holds_the_elements_of_its_columns_and_rows() {
+        let (columns, rows) = (Shape::new(&[2, 3]).unwrap(), Shape::new(&[5]).unwrap());
+        for item in [1, 2, 4, 8, 16] {
+            let mut fresh = Fresh::zeroed(64 * item).unwrap();
+            for (at, byte) in fresh.bytes_mut().iter_mut().enumerate() {
+                *byte = (at / item) as u8 ^ ((at % item) as u8) << 6;
+            }
+            let mut target = Fresh::zeroed(6 * item).unwrap();
+            let out = Output::new(target.block_mut(), item, &columns, &[3, 1], 0);
+            for strides in [[15, 5, 1], [1, 2, 6], [0, 0, 0], [0, 1, 0], [-15, -5, -1], [3, 0, 7], [20, 1, 4]]
+            {
+                let offset = if strides[0] < 0 { 40 } else { 2 };
+                let place = (&strides[..], offset);
+                let input = Input::new(fresh.block(), item, (&columns, &rows), place, &out).unwrap();
+                for column_range in [0..6, 1..5, 2..3, 4..4] {
+                    for row_range in [0..5, 0..1, 2..5] {
+                        let mut tile = vec![0; column_range.len() * row_range.len() * item];
+                        input.load(column_range.clone(), row_range.clone(), &mut tile);
+                        let indices =
+                            row_range.flat_map(|row| column_range.clone().map(move |column| (row, column)));
+                        for (found, (row, column)) in tile.chunks(item).zip(indices) {
+                            let steps = [column / 3, column % 3, row].into_iter().zip(strides);
+                            let at =
+                                offset + steps.map(|(index, stride)| index as isize * stride).sum::<isize>();
+                            assert_eq!(found, &fresh.bytes()[at as usize * item..][..item], "{strides:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn parts_of_an_output_write_their_own_columns() {
+        let mut target = Fresh::zeroed(16).unwrap();
+        let columns = Shape::new(&[2, 4]).unwrap();
+        let (mut left, mut right) = Output::new(target.block_mut(), 1, &columns, &[1, 4], 0).split(3);
+        right.store(3..8, &[4, 5, 6, 7, 8]);
+        left.store(0..3, &[1, 2, 3]);
+        let mut tile = [0; 2];
+        left.load(1..3, &mut tile);
+        assert_eq!(tile, [2, 3]);
+        drop((left, right));
+        assert_eq!(target.bytes()[..14], [1, 5, 0, 0, 2, 6, 0, 0, 3, 7, 0, 0, 4, 8]);
+    }
+
+    #[test]
+    #[should_panic(expected = "not all in")]
+    fn elements_outside_the_block_are_refused() {
+        let mut target = Fresh::zeroed(16).unwrap();
+        Output::new(target.block_mut(), 4, &Shape::new(&[4]).unwrap(), &[1], 1);
+    }
+
+    #[test]
+    #[should_panic]
+    fn a_part_does_not_write_beyond_itself() {
+        let mut target = Fresh::zeroed(16).unwrap();
+        let (mut left, _right) =
+            Output::new(target.block_mut(), 1, &Shape::new(&[16]).unwrap(), &[1], 0).split(8);
+        left.store(7..9, &[1, 2]);
     }
 }

@@ -7,7 +7,7 @@ use zerostride_shape::{Shape, Strides};
 
 use super::access::{Input, Output};
 use super::program::{Compiled, TILE};
-use super::{GRAIN, in_pool, join};
+use super::{GRAIN, join};
 use crate::Result;
 use crate::plan::{Program, Source};
 use crate::tensor::Block;
@@ -42,11 +42,7 @@ pub(super) fn run<'a>(
     };
     let operands: Vec<Operand<'_>> = program.loads.iter().map(operand).collect();
     let compiled = Compiled::new(program);
-    if shape.numel() < GRAIN {
-        part(&compiled, &operands, out)
-    } else {
-        in_pool(|| divide(&compiled, &operands, out))
-    }
+    divide(&compiled, &operands, out)
 }
 
 fn divide(compiled: &Compiled<'_>, operands: &[Operand<'_>], out: Output<'_>) -> Result<()> {

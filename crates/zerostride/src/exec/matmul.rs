@@ -8,7 +8,7 @@ use zerostride_kernels::{Matrix, ProductSizes, matmul};
 use zerostride_ops::{DType, Typed};
 use zerostride_shape::{ErrorClass, Layout, Shape, Strides, broadcast_shape};
 
-use super::{in_pool, join};
+use super::join;
 use crate::plan::{Factor, Source, Work};
 use crate::{Error, Result};
 
@@ -50,11 +50,11 @@ pub(crate) fn infer(a: Typed, a_shape: &Shape, b: Typed, b_shape: &Shape) -> Res
         )));
     }
     let kind = Case::of(a_shape, b_shape);
-    if a.dtype != b.dtype {
+    if a.dtype != b.dtype && !(matches!(kind, Case::Batches) && !is_multiplied(a.dtype)) {
         return Err(kind.mixed(a.dtype, b.dtype));
     }
-    if a.dtype == DType::Bool {
-        let message = format!("\"{}\" not implemented for 'Bool'", kind.kernel());
+    if a.dtype != b.dtype || a.dtype == DType::Bool {
+        let message = format!("\"{}\" not implemented for '{}'", kind.kernel(), a.dtype.scalar_name());
         return Err(Error::Argument { class: ErrorClass::NotImplemented, message });
     }
     let (left, right) = (Operand::new(a_shape, true), Operand::new(b_shape, false));
@@ -67,6 +67,11 @@ pub(crate) fn infer(a: Typed, a_shape: &Shape, b: Typed, b_shape: &Shape) -> Res
     let columns = (!right.vector).then_some(right.columns);
     let sizes: SmallVec<[usize; 8]> = batch.iter().copied().chain(rows).chain(columns).collect();
     Ok((Shape::new(&sizes)?, a.dtype))
+}
+
+/// Whether PyTorch multiplies matrices of that dtype; its batched product asks before it compares dtypes.
+fn is_multiplied(dtype: DType) -> bool {
+    !matches!(dtype, DType::Bool | DType::U16 | DType::U32 | DType::U64)
 }
 
 /// The routine that PyTorch takes, which words the errors.
@@ -203,11 +208,9 @@ pub(super) fn run(work: &Work, a_elements: Elements<'_>, b_elements: Elements<'_
     };
     let sizes = ProductSizes { n: *n, k: *k, m: *m };
     let product = Product { dtype: *dtype, sizes, batch, a: (a, a_elements), b: (b, b_elements) };
-    let rows = 0..batch.numel() * n;
-    if rows.len().saturating_mul(*m).saturating_mul(*k) < GRAIN {
-        product.divide(rows, out);
-    } else {
-        in_pool(|| product.divide(rows, out));
+    // However many rows there are, nothing is to be done for no columns.
+    if !out.is_empty() {
+        product.divide(0..batch.numel() * n, out);
     }
 }
 

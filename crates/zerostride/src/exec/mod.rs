@@ -15,90 +15,149 @@ use zerostride_shape::{InternalOverlap, Layout, Overlap, check_in_place, checked
 
 use crate::expr::Expr;
 use crate::plan::{Buffer, Leaf, Plan, Source, Step, Work, deaths};
-use crate::tensor::{Block, Claim, Guard, Section, Storage};
+use crate::tensor::{Block, Claim, Fresh, Guard, Section, Storage};
 use crate::{Error, Result, Tensor};
 
 /// Elements below which a loop is not worth dividing among threads.
 const GRAIN: usize = 1 << 16;
 
-/// Runs a plan; its last step writes `target` where one is given.
-pub(crate) fn run(plan: &Plan, target: Option<&Tensor>) -> Result<Tensor> {
-    let memory = Memory::claim(&plan.leaves, target)?;
-    let mut slots: Vec<Option<Storage>> = std::iter::repeat_with(|| None).take(plan.buffers.len()).collect();
-    let deaths = deaths(&plan.steps, &plan.buffers);
-    for (index, (step, dead)) in plan.steps.iter().zip(deaths).enumerate() {
-        let last = index + 1 == plan.steps.len();
-        let buffer = &plan.buffers[step.output];
-        match target.filter(|_| last) {
-            Some(target) => {
-                let out = memory.guard(target).block(target.reach(), true);
-                run_step(step, plan, &memory, &slots, out)?;
-            }
-            None => {
-                let mut storage = match slots[buffer.slot].take() {
-                    Some(storage) => storage,
-                    None => allocate(buffer)?,
-                };
-                if let Work::Matmul { a, b, .. } = &step.work {
-                    let (a, b) =
-                        (factor(a.source, plan, &memory, &slots), factor(b.source, plan, &memory, &slots));
-                    matmul::run(&step.work, a, b, storage.bytes_mut());
-                } else {
-                    run_step(step, plan, &memory, &slots, storage.block_mut())?;
-                }
-                slots[buffer.slot] = Some(storage);
-            }
-        }
-        dead.into_iter().for_each(|slot| slots[slot] = None);
+/// Runs a plan into memory of its own.
+pub(crate) fn run(plan: &Plan) -> Result<Tensor> {
+    in_pool(plan, || {
+        let memory = Memory::claim(&plan.leaves, None)?;
+        let result = run_steps(plan, &memory)?;
+        Ok(share(plan, result))
+    })
+}
+
+/// Evaluates into an existing tensor, whose shape and dtype stay.
+pub(crate) fn run_into(expr: &Expr, out: &Tensor) -> Result<()> {
+    if out.layout().has_internal_overlap() != InternalOverlap::No {
+        return Err(Error::WriteToExpanded);
     }
-    let result = &plan.buffers[plan.result()];
-    match (target, slots[result.slot].take()) {
-        (Some(target), _) => Ok(target.clone()),
-        (None, Some(storage)) => {
-            Ok(Tensor::new(Arc::new(storage), Layout::contiguous(result.shape.clone()), result.dtype))
+    let meta = expr.meta()?;
+    check_in_place(out.shape(), &meta.shape)?;
+    if !can_cast(meta.dtype(), out.dtype()) {
+        return Err(OpError::Cast { from: meta.dtype(), to: out.dtype() }.into());
+    }
+    let expr = expr.to_dtype(out.dtype());
+    let plan = Plan::into_layout(&expr, out.layout())?;
+    if writes_over_what_it_has_read(&plan, out) {
+        return in_pool(&plan, || {
+            let mut memory = Memory::claim(&plan.leaves, Some(out))?;
+            run_steps_into(&plan, &mut memory, out)
+        });
+    }
+    // The result is computed first, then copied. The target is claimed all the while, so that both are one write.
+    let plan = Plan::new(&expr)?;
+    in_pool(&plan, || {
+        let mut memory = Memory::claim(&plan.leaves, Some(out))?;
+        let result = run_steps(&plan, &memory)?;
+        let copy = Plan::into_layout(&Expr::from(&share(&plan, result)), out.layout())?;
+        memory.add(&copy.leaves)?;
+        run_steps_into(&copy, &mut memory, out)
+    })
+}
+
+/// Whether a plan may write straight to its target: each element is read, if at all, for its own result, just before
+/// that is written.
+fn writes_over_what_it_has_read(plan: &Plan, out: &Tensor) -> bool {
+    let shares = |leaf: &Leaf| leaf.tensor.shares_storage(out);
+    match &plan.steps[..] {
+        [Step { work: Work::Map { shape, program, out: strides, out_offset }, .. }] => {
+            let target = Layout::new(shape.clone(), strides.clone(), *out_offset);
+            program.loads.iter().all(|load| match load.source {
+                Source::Leaf(leaf) if shares(&plan.leaves[leaf]) => {
+                    let same =
+                        load.strides == *strides && load.offset == *out_offset && load.dtype == out.dtype();
+                    let read = Layout::new(shape.clone(), load.strides.clone(), load.offset);
+                    same || matches!((&read, &target), (Ok(read), Ok(target))
+                        if read.overlap(target) == Overlap::None)
+                }
+                _ => true,
+            })
         }
-        (None, None) => unreachable!("the last step has written its slot"),
+        // A product is written to memory of its own.
+        [.., Step { work: Work::Matmul { .. }, .. }] => false,
+        _ => !plan.leaves.iter().any(shares),
     }
 }
 
-fn run_step(
-    step: &Step,
-    plan: &Plan,
-    memory: &Memory,
-    slots: &[Option<Storage>],
-    out: Block<'_>,
-) -> Result<()> {
+/// The result of each step of a plan that is still needed, by its slot.
+type Slots = Vec<Option<Fresh>>;
+
+/// Runs all steps of a plan and hands out the result's memory.
+fn run_steps(plan: &Plan, memory: &Memory) -> Result<Fresh> {
+    let mut slots = run_some(plan, plan.steps.len(), memory)?;
+    Ok(slots[plan.buffers[plan.result()].slot].take().expect("the last step has written its slot"))
+}
+
+/// Runs all steps of a plan, the last into its target.
+fn run_steps_into(plan: &Plan, memory: &mut Memory, target: &Tensor) -> Result<()> {
+    let last = plan.steps.len() - 1;
+    let slots = run_some(plan, last, memory)?;
+    memory.start_writing(target);
+    let out = memory.guard(target).block_mut(target.reach());
+    run_step(&plan.steps[last], plan, memory, &slots, out)
+}
+
+/// Runs the first `count` steps.
+fn run_some(plan: &Plan, count: usize, memory: &Memory) -> Result<Slots> {
+    let mut slots: Slots = std::iter::repeat_with(|| None).take(plan.buffers.len()).collect();
+    let deaths = deaths(&plan.steps, &plan.buffers);
+    for (step, dead) in plan.steps.iter().zip(deaths).take(count) {
+        let buffer = &plan.buffers[step.output];
+        // An operand that dies may give the result its memory.
+        let mut fresh = match slots[buffer.slot].take() {
+            Some(fresh) => fresh,
+            None => allocate(buffer)?,
+        };
+        match &step.work {
+            Work::Matmul { a, b, .. } => {
+                let (a, b) = (factor(a.source, plan, memory, &slots), factor(b.source, plan, memory, &slots));
+                matmul::run(&step.work, a, b, fresh.bytes_mut());
+            }
+            _ => run_step(step, plan, memory, &slots, fresh.block_mut())?,
+        }
+        slots[buffer.slot] = Some(fresh);
+        dead.into_iter().for_each(|slot| slots[slot] = None);
+    }
+    Ok(slots)
+}
+
+fn share(plan: &Plan, result: Fresh) -> Tensor {
+    let buffer = &plan.buffers[plan.result()];
+    Tensor::new(result.share(), Layout::contiguous(buffer.shape.clone()), buffer.dtype)
+}
+
+fn run_step(step: &Step, plan: &Plan, memory: &Memory, slots: &Slots, out: Block<'_>) -> Result<()> {
     let buffer = &plan.buffers[step.output];
     // A dying operand lies in the output's own block, which is out of its slot while the step runs.
+    let own = out.reader();
     let read = |source: Source| match source {
         Source::Leaf(leaf) => {
             let tensor = &plan.leaves[leaf].tensor;
-            memory.guard(tensor).block(tensor.reach(), false)
+            memory.guard(tensor).block(tensor.reach())
         }
         Source::Buffer(index) => match &slots[plan.buffers[index].slot] {
-            Some(storage) => storage.block(),
-            None => out.clone(),
+            Some(fresh) => fresh.block(),
+            None => own.reader(),
         },
     };
     match &step.work {
         Work::Map { shape, program, out: strides, out_offset } => {
-            map::run(shape, program, read, (out.clone(), strides, *out_offset), buffer.dtype)
+            map::run(shape, program, read, (out, strides, *out_offset), buffer.dtype)
         }
         Work::Reduce { op, compute, correction, kept, reduced, program } => {
             let reducer = zerostride_kernels::Reducer::new(*op, *compute, reduced.numel(), *correction);
-            reduce::run(&reducer, (kept, reduced), program, read, out.clone(), buffer.dtype)
+            reduce::run(&reducer, (kept, reduced), program, read, out, buffer.dtype)
         }
         Work::Matmul { .. } => unreachable!("a matrix product is written to memory of its own"),
     }
 }
 
 /// The elements of a factor of a matrix product.
-fn factor<'a>(
-    source: Source,
-    plan: &'a Plan,
-    memory: &'a Memory,
-    slots: &'a [Option<Storage>],
-) -> matmul::Elements<'a> {
+fn factor<'a>(source: Source, plan: &'a Plan, memory: &'a Memory, slots: &'a Slots) -> matmul::Elements<'a> {
     match source {
         Source::Leaf(leaf) => {
             let tensor = &plan.leaves[leaf].tensor;
@@ -107,16 +166,16 @@ fn factor<'a>(
             matmul::Elements { bytes: memory.guard(tensor).bytes(reach), first }
         }
         Source::Buffer(index) => {
-            let storage =
+            let fresh =
                 slots[plan.buffers[index].slot].as_ref().expect("a factor is computed before its product");
-            matmul::Elements { bytes: storage.bytes(), first: 0 }
+            matmul::Elements { bytes: fresh.bytes(), first: 0 }
         }
     }
 }
 
-fn allocate(buffer: &Buffer) -> Result<Storage> {
+fn allocate(buffer: &Buffer) -> Result<Fresh> {
     let bytes = checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
-    Storage::zeroed(bytes).ok_or_else(|| Error::OutOfMemory { bytes, shape: buffer.shape.clone() })
+    Fresh::zeroed(bytes).ok_or_else(|| Error::OutOfMemory { bytes, shape: buffer.shape.clone() })
 }
 
 /// Bytes of tiles that a step needs on all threads.
@@ -129,7 +188,7 @@ pub(crate) fn tile_bytes(step: &Step) -> usize {
     program::machine_bytes(program) * threads
 }
 
-/// Permission on all storages that a plan touches.
+/// Permission on all storages that a plan touches, by their addresses.
 struct Memory {
     guards: Vec<(usize, Guard)>,
 }
@@ -138,6 +197,27 @@ impl Memory {
     /// Waits for the operands and the target, in the order of their addresses so that no two evaluations wait for
     /// each other.
     fn claim(leaves: &[Leaf], target: Option<&Tensor>) -> Result<Memory> {
+        let mut memory = Memory { guards: Vec::new() };
+        memory.acquire(leaves, target)?;
+        for leaf in leaves {
+            let found = memory.guard(&leaf.tensor).version();
+            match leaf.version {
+                Some(captured) if captured != found => {
+                    let shape = leaf.tensor.shape_value().clone();
+                    return Err(Error::Modified { shape, captured, found });
+                }
+                _ => {}
+            }
+        }
+        Ok(memory)
+    }
+
+    /// Claims operands that nobody else has.
+    fn add(&mut self, fresh: &[Leaf]) -> Result<()> {
+        self.acquire(fresh, None)
+    }
+
+    fn acquire(&mut self, leaves: &[Leaf], target: Option<&Tensor>) -> Result<()> {
         let mut wanted: Vec<(&Arc<Storage>, Vec<Claim>)> = Vec::new();
         let reads = leaves.iter().map(|leaf| (&leaf.tensor, false));
         for (tensor, write) in reads.chain(target.map(|target| (target, true))) {
@@ -148,19 +228,16 @@ impl Memory {
             }
         }
         wanted.sort_by_key(|(storage, _)| Arc::as_ptr(storage) as usize);
-        let guards: Vec<(usize, Guard)> = wanted
-            .into_iter()
-            .map(|(storage, claims)| Ok((Arc::as_ptr(storage) as usize, Guard::acquire(storage, claims)?)))
-            .collect::<Result<_>>()?;
-        let memory = Memory { guards };
-        for leaf in leaves {
-            let found = memory.guard(&leaf.tensor).version_before();
-            if found != leaf.version {
-                let shape = leaf.tensor.shape_value().clone();
-                return Err(Error::Modified { shape, captured: leaf.version, found });
-            }
+        for (storage, claims) in wanted {
+            self.guards.push((Arc::as_ptr(storage) as usize, Guard::acquire(storage, claims)?));
         }
-        Ok(memory)
+        Ok(())
+    }
+
+    fn start_writing(&mut self, target: &Tensor) {
+        let address = Arc::as_ptr(target.storage()) as usize;
+        let own = self.guards.iter_mut().filter(|(guarded, _)| *guarded == address);
+        own.for_each(|(_, guard)| guard.start_writing());
     }
 
     fn guard(&self, tensor: &Tensor) -> &Guard {
@@ -171,49 +248,27 @@ impl Memory {
     }
 }
 
-/// Evaluates into an existing tensor, whose shape and dtype stay.
-pub(crate) fn run_into(expr: &Expr, out: &Tensor) -> Result<()> {
-    let meta = expr.meta()?;
-    check_in_place(out.shape(), &meta.shape)?;
-    if !can_cast(meta.dtype(), out.dtype()) {
-        return Err(OpError::Cast { from: meta.dtype(), to: out.dtype() }.into());
+/// Runs an evaluation that may divide its work on a thread of the pool.
+///
+/// It claims what it touches only there: a thread outside that held claims and waited for the pool would wait forever if
+/// every thread of the pool waited for those claims. The thread of the pool may itself be inside a parallel section and
+/// must not wait; then the evaluation waits and runs on this one, undivided.
+fn in_pool<R: Send>(plan: &Plan, evaluation: impl Fn() -> Result<R> + Sync) -> Result<R> {
+    let divides = plan.steps.iter().any(|step| step.visits() >= GRAIN);
+    if !divides || rayon::current_thread_index().is_some() {
+        return evaluation();
     }
-    if out.layout().has_internal_overlap() != InternalOverlap::No {
-        return Err(Error::WriteToExpanded);
+    match rayon::scope(|_| evaluation()) {
+        Err(Error::Busy) => evaluation(),
+        done => done,
     }
-    let plan = Plan::into_layout(&expr.to_dtype(out.dtype()), out.layout())?;
-    if reads_elsewhere(&plan, out) {
-        // What it reads may be overwritten before it is read: the result is computed first, then copied.
-        let result = expr.to_dtype(out.dtype()).materialise()?;
-        let copy = Plan::into_layout(&Expr::from(&result), out.layout())?;
-        return run(&copy, Some(out)).map(drop);
-    }
-    run(&plan, Some(out)).map(drop)
 }
 
-/// Whether a plan reads elements of its target at other places than it writes them, or in other passes.
-fn reads_elsewhere(plan: &Plan, out: &Tensor) -> bool {
-    let shares = |leaf: &Leaf| leaf.tensor.shares_storage(out);
-    let [Step { work: Work::Map { program, out: strides, out_offset, .. }, .. }] = &plan.steps[..] else {
-        return plan.leaves.iter().any(shares);
-    };
-    program.loads.iter().any(|load| match load.source {
-        Source::Leaf(leaf) => {
-            let leaf = &plan.leaves[leaf];
-            let same = load.strides == *strides && load.offset == *out_offset && load.dtype == out.dtype();
-            shares(leaf) && !same && leaf.tensor.layout().overlap(out.layout()) != Overlap::None
-        }
-        Source::Buffer(_) => false,
-    })
-}
-
-/// Runs a parallel section on the pool's threads, on which a wait for its parts is a wait inside the section.
-fn in_pool<R: Send>(section: impl FnOnce() -> R + Send) -> R {
-    if rayon::current_thread_index().is_some() { section() } else { rayon::scope(|_| section()) }
-}
-
-/// Both tasks, side by side if a thread is free.
+/// Both tasks, side by side if this is a thread of the pool and another one is free.
 fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
+    if rayon::current_thread_index().is_none() {
+        return (a(), b());
+    }
     let _section = Section::enter();
     rayon::join(a, b)
 }

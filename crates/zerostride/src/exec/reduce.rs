@@ -8,8 +8,8 @@ use zerostride_ops::DType;
 use zerostride_shape::{Shape, contiguous_strides};
 
 use super::access::{Input, Output};
-use super::program::{Compiled, TILE};
-use super::{GRAIN, in_pool, join};
+use super::program::{Compiled, Machine, TILE};
+use super::{GRAIN, join};
 use crate::Result;
 use crate::plan::{Program, Source};
 use crate::tensor::Block;
@@ -48,11 +48,7 @@ pub(super) fn run<'a>(
     let columns = (TILE / reduced.numel().clamp(1, LEAF)).min(kept.numel()).max(1);
     let reduction =
         Reduction { reducer, compiled: Compiled::new(program), inputs, reduced: reduced.numel(), columns };
-    if kept.numel().saturating_mul(reduced.numel()) < GRAIN {
-        reduction.part(out, dtype)
-    } else {
-        in_pool(|| reduction.divide(out, dtype))
-    }
+    reduction.divide(out, dtype)
 }
 
 impl Reduction<'_> {
@@ -70,33 +66,41 @@ impl Reduction<'_> {
     fn part(&self, mut out: Output<'_>, dtype: DType) -> Result<()> {
         let Range { start, end } = out.columns();
         let mut results = vec![0u128; (self.columns * dtype.item_size()).div_ceil(size_of::<u128>())];
+        let mut machine = self.machine(self.columns);
         for first in (start..end).step_by(self.columns) {
             let columns = first..end.min(first + self.columns);
             let results = &mut bytemuck::cast_slice_mut(&mut results)[..columns.len() * dtype.item_size()];
-            self.fold(&columns, 0..self.reduced.div_ceil(GROUP))?.finish(results);
+            let mut fold = match self.reduced.div_ceil(GROUP) {
+                groups @ 0..2 => self.leaves(&mut machine, &columns, 0..groups)?,
+                groups => self.groups(&columns, 0..groups)?,
+            };
+            fold.finish(results);
             out.store(columns, results);
         }
         Ok(())
     }
 
     /// The fold of some groups of leaves: halves of a power of two of them meet, so that the tree is that of one pass.
-    fn fold(&self, columns: &Range<usize>, groups: Range<usize>) -> Result<Box<dyn Fold>> {
+    fn groups(&self, columns: &Range<usize>, groups: Range<usize>) -> Result<Box<dyn Fold>> {
         if groups.len() < 2 {
-            return self.leaves(columns, groups);
+            return self.leaves(&mut self.machine(columns.len()), columns, groups);
         }
         let middle = groups.start + groups.len().next_power_of_two() / 2;
         let (left, right) =
-            join(|| self.fold(columns, groups.start..middle), || self.fold(columns, middle..groups.end));
+            join(|| self.groups(columns, groups.start..middle), || self.groups(columns, middle..groups.end));
         let mut left = left?;
         left.append(right?);
         Ok(left)
     }
 
-    fn leaves(&self, columns: &Range<usize>, groups: Range<usize>) -> Result<Box<dyn Fold>> {
+    fn leaves(
+        &self,
+        machine: &mut Machine<'_>,
+        columns: &Range<usize>,
+        groups: Range<usize>,
+    ) -> Result<Box<dyn Fold>> {
         let mut fold = self.reducer.start(columns.len());
         let end = self.reduced.min(groups.end * GROUP);
-        let leaf = LEAF.min(self.reduced);
-        let mut machine = self.compiled.machine(leaf.max(1) * columns.len());
         for first in (groups.start * GROUP..end).step_by(LEAF) {
             let rows = first..end.min(first + LEAF);
             let tile = machine.run(rows.len() * columns.len(), |load, tile| {
@@ -105,5 +109,10 @@ impl Reduction<'_> {
             fold.leaf(tile, first);
         }
         Ok(fold)
+    }
+
+    /// Tiles for one leaf of that many columns.
+    fn machine(&self, columns: usize) -> Machine<'_> {
+        self.compiled.machine(LEAF.min(self.reduced).max(1) * columns)
     }
 }

@@ -71,8 +71,8 @@ pub(crate) type Operands = SmallVec<[Expr; 3]>;
 
 /// What a node computes. Dtypes are settled here: operands of `Map` are converted to `compute`.
 pub(crate) enum Kind {
-    /// A tensor, and how often it had been written to when it was captured.
-    Leaf { tensor: Tensor, version: u64 },
+    /// A tensor, and how often it had been written to when it was captured; `None` where it is read as it is found.
+    Leaf { tensor: Tensor, version: Option<u64> },
     /// A bare number.
     Number(Scalar),
     /// An element-wise operation of the table.
@@ -161,6 +161,16 @@ impl Expr {
                 Expr(Arc::new(Node { kind: Kind::Failed { text }, meta: Err(error), depth: 1 }))
             }
         }
+    }
+
+    fn leaf(tensor: &Tensor, version: Option<u64>) -> Expr {
+        let meta = Meta { shape: tensor.shape_value().clone(), typed: tensor.typed() };
+        Expr::build(Kind::Leaf { tensor: tensor.clone(), version }, Ok(meta))
+    }
+
+    /// The operand of an operation that runs at once: a tensor as it will be found then, not as it is now.
+    pub(crate) fn current(tensor: &Tensor) -> Expr {
+        Expr::leaf(tensor, None)
     }
 
     pub(crate) fn node(&self) -> &Node {
@@ -279,7 +289,7 @@ impl Expr {
 
     /// Runs the expression into storage of its own, even where it is a tensor already.
     pub(crate) fn materialise(&self) -> Result<Tensor> {
-        exec::run(&self.plan()?, None)
+        exec::run(&self.plan()?)
     }
 
     /// Runs the expression and writes its value to `out`, whose dtype stays; `out` may be an operand.
@@ -348,8 +358,7 @@ impl Kind {
 
 impl From<&Tensor> for Expr {
     fn from(tensor: &Tensor) -> Expr {
-        let meta = Meta { shape: tensor.shape_value().clone(), typed: tensor.typed() };
-        Expr::build(Kind::Leaf { tensor: tensor.clone(), version: tensor.storage().version() }, Ok(meta))
+        Expr::leaf(tensor, Some(tensor.storage().version()))
     }
 }
 

@@ -12,11 +12,11 @@ use super::uses::{Buffered, analyse, entry, shape};
 use crate::Tensor;
 use crate::expr::{Expr, Kind, View};
 
-/// An operand of the plan, with the number of writes it had seen when it was captured.
+/// An operand of the plan, with the number of writes it had seen when it was captured, if it was.
 #[derive(Clone)]
 pub(crate) struct Leaf {
     pub(crate) tensor: Tensor,
-    pub(crate) version: u64,
+    pub(crate) version: Option<u64>,
 }
 
 /// What lowering yields.
@@ -167,7 +167,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn leaf(&mut self, tensor: &Tensor, version: u64) -> Source {
+    fn leaf(&mut self, tensor: &Tensor, version: Option<u64>) -> Source {
         let known = self.lowered.leaves.iter().position(|leaf| {
             leaf.version == version
                 && leaf.tensor.shares_storage(tensor)

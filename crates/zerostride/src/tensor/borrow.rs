@@ -6,6 +6,7 @@
 //! for may be lower on its own stack, because a thread that waits for its part of a section takes up other work.
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -25,11 +26,40 @@ impl Claim {
     }
 }
 
-/// The claims on one storage that are in force.
+/// The claims on one storage.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
-    held: Mutex<Vec<Claim>>,
-    released: Condvar,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Claims in force.
+    held: Vec<Claim>,
+    /// Operations that wait, in the order in which they came.
+    waiting: VecDeque<(u64, Vec<Claim>)>,
+    /// The number that the next one to wait is given.
+    next: u64,
+}
+
+impl State {
+    fn is_held(&self, claims: &[Claim]) -> bool {
+        conflict(&self.held, claims)
+    }
+
+    /// Whether an operation that came earlier waits for some of the same: nobody overtakes it, so that readers who
+    /// relieve each other cannot keep a writer waiting forever.
+    fn is_awaited(&self, claims: &[Claim], before: u64) -> bool {
+        self.waiting
+            .iter()
+            .take_while(|(number, _)| *number < before)
+            .any(|(_, other)| conflict(other, claims))
+    }
+}
+
+fn conflict(some: &[Claim], others: &[Claim]) -> bool {
+    some.iter().any(|one| others.iter().any(|other| one.conflicts(other)))
 }
 
 impl Claims {
@@ -38,37 +68,41 @@ impl Claims {
     /// # Errors
     /// [`Error::Busy`] instead of waiting inside a parallel section.
     pub(crate) fn acquire(&self, claims: &[Claim]) -> Result<()> {
-        let mut held = self.lock();
-        while held.iter().any(|other| claims.iter().any(|claim| claim.conflicts(other))) {
-            if in_section() {
+        let mut state = self.lock();
+        if in_section() {
+            if state.is_held(claims) {
                 return Err(Error::Busy);
             }
-            held = self.released.wait(held).unwrap_or_else(PoisonError::into_inner);
+        } else if state.is_held(claims) || state.is_awaited(claims, state.next) {
+            let number = state.next;
+            state.next += 1;
+            state.waiting.push_back((number, claims.to_vec()));
+            while state.is_held(claims) || state.is_awaited(claims, number) {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            state.waiting.retain(|(other, _)| *other != number);
+            // Those behind may go on together with this one.
+            self.changed.notify_all();
         }
-        held.extend_from_slice(claims);
+        state.held.extend_from_slice(claims);
         Ok(())
     }
 
     /// Lets go of claims that `acquire` was given.
     pub(crate) fn release(&self, claims: &[Claim]) {
-        let mut held = self.lock();
+        let mut state = self.lock();
         for claim in claims {
-            if let Some(index) = held.iter().position(|other| other == claim) {
-                held.swap_remove(index);
+            if let Some(index) = state.held.iter().position(|other| other == claim) {
+                state.held.swap_remove(index);
             }
         }
-        drop(held);
-        self.released.notify_all();
+        drop(state);
+        self.changed.notify_all();
     }
 
-    /// Whether nothing is claimed.
-    pub(crate) fn is_free(&self) -> bool {
-        self.lock().is_empty()
-    }
-
-    /// A panic elsewhere cannot leave the list half changed.
-    fn lock(&self) -> MutexGuard<'_, Vec<Claim>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A panic elsewhere cannot leave the lists half changed.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -126,6 +160,28 @@ mod tests {
             assert!(!writer.is_finished());
             claims.release(&[claim(0..8, false)]);
             writer.join().unwrap().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_reader_does_not_overtake_a_waiting_writer() {
+        let claims = Claims::default();
+        claims.acquire(&[claim(0..8, false)]).unwrap();
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| claims.acquire(&[claim(0..8, true)]));
+            while claims.lock().waiting.is_empty() {
+                std::thread::yield_now();
+            }
+            let reader = scope.spawn(|| claims.acquire(&[claim(0..8, false)]));
+            claims.acquire(&[claim(8..16, false)]).unwrap();
+            while claims.lock().waiting.len() < 2 {
+                std::thread::yield_now();
+            }
+            claims.release(&[claim(0..8, false)]);
+            writer.join().unwrap().unwrap();
+            assert!(!reader.is_finished());
+            claims.release(&[claim(0..8, true)]);
+            reader.join().unwrap().unwrap();
         });
     }
 }

@@ -1,13 +1,11 @@
 //! Owns the functions that make tensors. It does not know files (`io`).
 
-use std::sync::Arc;
-
 use bytemuck::cast_slice_mut;
 use zerostride_kernels::store_scalar;
 use zerostride_ops::{DType, Element, Scalar};
 use zerostride_shape::{Layout, Shape, checked_bytes};
 
-use super::{Storage, Tensor};
+use super::{Fresh, Tensor};
 use crate::{Error, Result};
 
 impl Tensor {
@@ -19,9 +17,9 @@ impl Tensor {
     ) -> Result<Tensor> {
         let bytes = checked_bytes(&shape, dtype.item_size())?;
         let out_of_memory = || Error::OutOfMemory { bytes, shape: shape.clone() };
-        let mut storage = Storage::zeroed(bytes).ok_or_else(out_of_memory)?;
+        let mut storage = Fresh::zeroed(bytes).ok_or_else(out_of_memory)?;
         fill(storage.bytes_mut())?;
-        Ok(Tensor::new(Arc::new(storage), Layout::contiguous(shape), dtype))
+        Ok(Tensor::new(storage.share(), Layout::contiguous(shape), dtype))
     }
 
     fn build_from<T: Element>(

@@ -1,28 +1,38 @@
 //! Owns the in-place methods and `out`: what may be written to and what an operand may share with it, by PyTorch's
 //! rules. It does not know how anything is computed.
 
-use zerostride_ops::{Op, Scalar, for_each_op};
+use zerostride_ops::{Category, Op, OpError, Rule, Scalar, can_cast, for_each_op};
+use zerostride_shape::{InternalOverlap, broadcast_shape, check_in_place};
 
-use super::Tensor;
+use super::{Operand, Tensor};
 use crate::expr::Kind;
 use crate::{Error, Expr, Result};
 
-/// Writes the value of a one-operation expression to `out`, as PyTorch's `out=` and in-place methods do.
+/// An operation on operands, written to `out` as PyTorch's `out=` and in-place methods write it: what memory is shared
+/// is checked before shapes, and those before dtypes.
 ///
 /// Where PyTorch raises because an operand shares memory with `out` in another order, this is an error; where it would
 /// silently read what it has just written, the operand counts as it was before.
-fn write(expr: &Expr, out: &Tensor) -> Result<()> {
-    expr.meta()?;
-    for operand in expr.node().kind.operands() {
-        if let Kind::Leaf { tensor, .. } = &operand.node().kind
-            && tensor.shares_storage(out)
-            && tensor.dtype() == out.dtype()
-            && out.layout().pytorch_refuses(tensor.layout())
+fn write(operands: &[Expr], out: &Tensor, operation: impl FnOnce() -> Expr) -> Result<()> {
+    operands.iter().try_for_each(|operand| out.check_operand(operand))?;
+    let expr = operation();
+    // That the result would not fit counts before that there is none, except where PyTorch looks at the operands first.
+    let looks_first = |op| matches!(op, Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin);
+    match expr.meta().map_err(|error| error.root().clone()) {
+        Err(Error::Op(OpError::Unsupported { op, dtype }))
+            if op.info().rule != Rule::bool && !looks_first(op) && !can_cast(dtype, out.dtype()) =>
         {
-            return Err(Error::PartialOverlap);
+            Err(OpError::Cast { from: dtype, to: out.dtype() }.into())
         }
+        Ok(_) if out.dtype().category() == Category::Complex && is_modulus(&expr) => {
+            Err(Error::runtime("In-place abs is not supported for complex tensors."))
+        }
+        _ => expr.eval_into(out),
     }
-    expr.eval_into(out)
+}
+
+fn is_modulus(expr: &Expr) -> bool {
+    matches!(expr.node().kind, Kind::Map { op: Op::Abs, .. })
 }
 
 /// One in-place method, where the row has one.
@@ -34,7 +44,7 @@ macro_rules! method {
         /// # Errors
         /// The result does not fit the tensor's dtype, or the tensor is stretched.
         pub fn $name(&self) -> Result<()> {
-            write(&Expr::map(Op::$variant, [self.into()]), self)
+            write(&[], self, || Expr::map(Op::$variant, [Expr::current(self)]))
         }
     };
     ($name:ident binary $variant:ident $doc:expr) => {
@@ -43,8 +53,9 @@ macro_rules! method {
         /// # Errors
         /// The result would be of another shape or not fit the tensor's dtype, the tensor is stretched, or the operand
         /// shares memory with it in another order.
-        pub fn $name(&self, other: impl Into<Expr>) -> Result<()> {
-            write(&Expr::map(Op::$variant, [self.into(), other.into()]), self)
+        pub fn $name(&self, other: impl Into<Operand>) -> Result<()> {
+            let other = Operand::expr(other);
+            write(&[other.clone()], self, || Expr::map(Op::$variant, [Expr::current(self), other]))
         }
     };
 }
@@ -67,9 +78,9 @@ macro_rules! define_methods {
 
 for_each_op!(define_methods);
 
-/// In-place forms of operations with further arguments.
+/// In-place forms of operations with further arguments: operands first, then arguments of any type.
 macro_rules! in_place {
-    ($($name:ident = $of:ident($($arg:ident: $type:ty),*);)*) => {
+    ($($name:ident = $of:ident($($operand:ident),*; $($arg:ident: $type:ty),*);)*) => {
         /// In-place operations with further arguments.
         impl Tensor {
             $(
@@ -77,8 +88,10 @@ macro_rules! in_place {
             ///
             /// # Errors
             /// The result would be of another shape or not fit the tensor's dtype, or the tensor is stretched.
-            pub fn $name(&self, $($arg: $type),*) -> Result<()> {
-                write(&Expr::from(self).$of($($arg),*), self)
+            pub fn $name(&self, $($operand: impl Into<Operand>,)* $($arg: $type),*) -> Result<()> {
+                $(let $operand = Operand::expr($operand);)*
+                let operands = [$($operand.clone()),*];
+                write(&operands, self, || Expr::current(self).$of($($operand,)* $($arg),*))
             }
             )*
         }
@@ -86,17 +99,32 @@ macro_rules! in_place {
 }
 
 in_place! {
-    add_scaled_ = add_scaled(other: impl Into<Expr>, alpha: impl Into<Scalar>);
-    sub_scaled_ = sub_scaled(other: impl Into<Expr>, alpha: impl Into<Scalar>);
-    lerp_ = lerp(end: impl Into<Expr>, weight: impl Into<Expr>);
-    nan_to_num_ = nan_to_num(nan: f64, posinf: Option<f64>, neginf: Option<f64>);
-    clamp_ = clamp(min: Option<Expr>, max: Option<Expr>);
-    addcmul_ = addcmul(a: impl Into<Expr>, b: impl Into<Expr>, value: impl Into<Scalar>);
-    addcdiv_ = addcdiv(a: impl Into<Expr>, b: impl Into<Expr>, value: impl Into<Scalar>);
-    masked_fill_ = masked_fill(mask: impl Into<Expr>, value: impl Into<Expr>);
+    add_scaled_ = add_scaled(other; alpha: impl Into<Scalar>);
+    sub_scaled_ = sub_scaled(other; alpha: impl Into<Scalar>);
+    lerp_ = lerp(end, weight;);
+    nan_to_num_ = nan_to_num(; nan: f64, posinf: Option<f64>, neginf: Option<f64>);
+    clamp_ = clamp(; min: Option<Expr>, max: Option<Expr>);
+    addcmul_ = addcmul(a, b; value: impl Into<Scalar>);
+    addcdiv_ = addcdiv(a, b; value: impl Into<Scalar>);
+    masked_fill_ = masked_fill(mask, value;);
 }
 
 impl Tensor {
+    /// Whether the tensor may be written while an operand is read.
+    fn check_operand(&self, operand: &Expr) -> Result<()> {
+        if self.layout().has_internal_overlap() != InternalOverlap::No {
+            return Err(Error::WriteToExpanded);
+        }
+        match &operand.node().kind {
+            Kind::Leaf { tensor, .. }
+                if tensor.shares_storage(self) && self.layout().pytorch_refuses(tensor.layout()) =>
+            {
+                Err(Error::PartialOverlap)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// An element-wise operation of the table written to an existing tensor: PyTorch's `out=`.
     ///
     /// The target keeps its shape and dtype (PyTorch would resize it).
@@ -112,23 +140,58 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn apply_out(op: Op, operands: impl IntoIterator<Item = Expr>, out: &Tensor) -> Result<()> {
-        write(&Expr::map(op, operands), out)
+        let operands: Vec<Expr> = operands.into_iter().collect();
+        write(&operands, out, || Expr::map(op, operands.iter().cloned()))
+    }
+
+    /// [`Tensor::float_power`] in place, of an f64 or c128 tensor: PyTorch casts this result into no other dtype.
+    ///
+    /// # Errors
+    /// The tensor is of another dtype than the result, the result would be of another shape, or the tensor is stretched.
+    pub fn float_power_(&self, exponent: impl Into<Operand>) -> Result<()> {
+        let exponent = Operand::expr(exponent);
+        let power = Expr::current(self).float_power(&exponent);
+        match power.dtype() {
+            Ok(result) if result != self.dtype() => Err(Error::runtime(format_args!(
+                "the base given to float_power_ has dtype {} but the operation's result requires dtype {}",
+                self.dtype().scalar_name(),
+                result.scalar_name()
+            ))),
+            _ => write(&[exponent], self, || power),
+        }
     }
 
     /// Overwrites the elements with those of another tensor, stretched and converted as needed: `torch.Tensor.copy_`.
     ///
     /// # Errors
     /// The other tensor does not broadcast to this one's shape, or this one is stretched.
-    pub fn copy_(&self, other: impl Into<Expr>) -> Result<()> {
+    pub fn copy_(&self, other: impl Into<Operand>) -> Result<()> {
+        let other = Operand::expr(other);
+        if let Kind::Leaf { tensor, version: None } = &other.node().kind
+            && tensor.shares_storage(self)
+            && tensor.layout() == self.layout()
+        {
+            return Ok(());
+        }
+        self.check_operand(&other)?;
+        check_in_place(self.shape(), &broadcast_shape(&[self.shape(), other.shape()?])?)?;
         // Unlike a result, a copy may lose its category: conversion is what was asked for.
-        other.into().to_dtype(self.dtype()).broadcast_to(self.shape()).eval_into(self)
+        other.to_dtype(self.dtype()).broadcast_to(self.shape()).eval_into(self)
     }
 
-    /// Overwrites all elements with one number.
+    /// Overwrites all elements with one number; where the tensor is stretched, each only once.
     ///
     /// # Errors
-    /// The tensor is stretched.
+    /// Elements share memory in another way, or the dtype cannot hold the number.
     pub fn fill_(&self, value: impl Into<Scalar>) -> Result<()> {
-        self.copy_(Expr::from(value.into()))
+        let value = value.into();
+        if value.overflows(self.dtype()) {
+            return Err(OpError::Overflow { dtype: self.dtype() }.into());
+        }
+        let stretched = |dim: &usize| self.strides()[*dim] == 0 && self.shape()[*dim] > 1;
+        let once = (0..self.ndim())
+            .filter(stretched)
+            .try_fold(self.clone(), |view, dim| view.narrow(dim as isize, 0, 1))?;
+        once.copy_(value)
     }
 }

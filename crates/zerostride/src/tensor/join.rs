@@ -4,7 +4,7 @@ use zerostride_ops::{Typed, result_type};
 use zerostride_shape::Shape;
 
 use super::Tensor;
-use crate::{Error, Result};
+use crate::{Error, Expr, Result};
 
 /// Joins tensors along an existing dimension, as `torch.cat`; dtypes are promoted.
 ///
@@ -31,7 +31,7 @@ pub fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
     }
     // PyTorch skips empty vectors, whatever the others' rank.
     let counts = |tensor: &&&Tensor| tensor.shape() != [0];
-    let Some((first_position, first)) = tensors.iter().enumerate().find(|(_, tensor)| counts(tensor)) else {
+    let Some(first) = tensors.iter().find(|tensor| counts(tensor)) else {
         return tensors[0].clone_elements();
     };
     let ndim = first.ndim();
@@ -52,14 +52,13 @@ pub fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
             (0..ndim).find(|&other| other != dim && tensor.shape()[other] != first.shape()[other])
         {
             return Err(Error::runtime(format_args!(
-                "Sizes of tensors must match except in dimension {dim}. Expected {} in dimension {other} but got {} for tensor number {position} in the list",
+                "Sizes of tensors must match except in dimension {dim}. Expected size {} but got size {} for tensor number {position} in the list.",
                 first.shape()[other],
                 tensor.shape()[other]
             )));
         }
         sizes[dim] = sizes[dim].saturating_add(tensor.shape()[dim]);
     }
-    debug_assert!(first_position < tensors.len());
     let typed: Vec<Typed> = tensors.iter().map(|tensor| tensor.typed()).collect();
     let out = Tensor::build(result_type(&typed)?, Shape::new(&sizes)?, |_| Ok(()))?;
     let mut start = 0;
@@ -115,16 +114,19 @@ impl Tensor {
             ));
         };
         let own = std::iter::repeat_n(1, added).chain(self.shape().iter().copied());
-        // Each dimension twice: the copies outside, the elements inside.
-        let (mut view, mut stretched, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
-        for (&count, size) in counts.iter().zip(own) {
-            view.extend([1, size as isize]);
-            stretched.extend([count, size]);
-            sizes.push(count.saturating_mul(size));
-        }
+        let sizes: Vec<usize> =
+            counts.iter().zip(own.clone()).map(|(&count, size)| count.saturating_mul(size)).collect();
         let out = Tensor::build(self.dtype(), Shape::new(&sizes)?, |_| Ok(()))?;
-        let places: Vec<isize> = stretched.iter().map(|&size| size as isize).collect();
-        out.view(&places)?.copy_(crate::Expr::from(self).reshape(&view).broadcast_to(&stretched))?;
+        if out.numel() == 0 {
+            return Ok(out);
+        }
+        // Each dimension twice: the copies outside, the elements inside. Those of size 1 are left out, so that there are
+        // never more than the limit.
+        let pairs = counts.iter().zip(own).flat_map(|(&count, size)| [(1, count), (size, size)]);
+        let (view, places): (Vec<usize>, Vec<usize>) = pairs.filter(|(_, place)| *place != 1).unzip();
+        let signed = |sizes: &[usize]| sizes.iter().map(|&size| size as isize).collect::<Vec<_>>();
+        let elements = Expr::current(self).reshape(&signed(&view)).broadcast_to(&places);
+        out.view(&signed(&places))?.copy_(elements)?;
         Ok(out)
     }
 

@@ -2,7 +2,7 @@
 
 use zerostride_ops::{Scalar, for_each_op};
 
-use super::Tensor;
+use super::{Operand, Tensor};
 use crate::{Dims, Expr, Result};
 
 macro_rules! define_methods {
@@ -25,15 +25,15 @@ macro_rules! define_methods {
             /// # Errors
             /// The operation refuses the dtype, or there is no memory.
             pub fn $un(&self) -> Result<Tensor> {
-                Expr::from(self).$un().materialise()
+                Expr::current(self).$un().materialise()
             }
             )*
             $($(#[$bdoc])*
             ///
             /// # Errors
             /// The shapes do not broadcast, the operation refuses the dtypes, or there is no memory.
-            pub fn $bn(&self, other: impl Into<Expr>) -> Result<Tensor> {
-                Expr::from(self).$bn(other).materialise()
+            pub fn $bn(&self, other: impl Into<Operand>) -> Result<Tensor> {
+                Expr::current(self).$bn(Operand::expr(other)).materialise()
             }
             )*
             $($(#[$rdoc])*
@@ -41,7 +41,7 @@ macro_rules! define_methods {
             /// # Errors
             /// A dimension does not exist, the operation refuses the dtype, or there is no memory.
             pub fn $rn(&self, dims: impl Into<Dims>) -> Result<Tensor> {
-                Expr::from(self).$rn(dims).materialise()
+                Expr::current(self).$rn(dims).materialise()
             }
             )*
         }
@@ -50,9 +50,9 @@ macro_rules! define_methods {
 
 for_each_op!(define_methods);
 
-/// Methods of `Expr`, evaluated at once.
+/// Methods of `Expr`, evaluated at once: operands first, then arguments of any type.
 macro_rules! eager {
-    ($($name:ident($($arg:ident: $type:ty),*);)*) => {
+    ($($name:ident($($operand:ident),*; $($arg:ident: $type:ty),*);)*) => {
         /// Eager operations with further arguments, and formulas. Each is [`Expr`]'s method of the same name.
         impl Tensor {
             $(
@@ -60,8 +60,8 @@ macro_rules! eager {
             ///
             /// # Errors
             /// Shapes or dtypes that do not go together, or no memory.
-            pub fn $name(&self, $($arg: $type),*) -> Result<Tensor> {
-                Expr::from(self).$name($($arg),*).materialise()
+            pub fn $name(&self, $($operand: impl Into<Operand>,)* $($arg: $type),*) -> Result<Tensor> {
+                Expr::current(self).$name($(Operand::expr($operand),)* $($arg),*).materialise()
             }
             )*
         }
@@ -69,30 +69,30 @@ macro_rules! eager {
 }
 
 eager! {
-    add_scaled(other: impl Into<Expr>, alpha: impl Into<Scalar>);
-    sub_scaled(other: impl Into<Expr>, alpha: impl Into<Scalar>);
-    round_decimals(decimals: i64);
-    logit_clamped(eps: f64);
-    lerp(end: impl Into<Expr>, weight: impl Into<Expr>);
-    where_(condition: impl Into<Expr>, other: impl Into<Expr>);
-    nan_to_num(nan: f64, posinf: Option<f64>, neginf: Option<f64>);
-    softplus(beta: f64, threshold: f64);
-    clamp(min: Option<Expr>, max: Option<Expr>);
-    addcmul(a: impl Into<Expr>, b: impl Into<Expr>, value: impl Into<Scalar>);
-    addcdiv(a: impl Into<Expr>, b: impl Into<Expr>, value: impl Into<Scalar>);
-    float_power(exponent: impl Into<Expr>);
-    isclose(other: impl Into<Expr>, rtol: f64, atol: f64, equal_nan: bool);
-    masked_fill(mask: impl Into<Expr>, value: impl Into<Expr>);
-    mean(dims: impl Into<Dims>);
-    var_corrected(dims: impl Into<Dims>, correction: f64);
-    std(dims: impl Into<Dims>);
-    std_corrected(dims: impl Into<Dims>, correction: f64);
-    logsumexp(dims: impl Into<Dims>);
-    softmax(dim: isize);
-    log_softmax(dim: isize);
-    norm(p: f64, dims: impl Into<Dims>);
-    sum_to_size(shape: &[usize]);
-    matmul(other: impl Into<Expr>);
+    add_scaled(other; alpha: impl Into<Scalar>);
+    sub_scaled(other; alpha: impl Into<Scalar>);
+    round_decimals(; decimals: i64);
+    logit_clamped(; eps: f64);
+    lerp(end, weight;);
+    where_(condition, other;);
+    nan_to_num(; nan: f64, posinf: Option<f64>, neginf: Option<f64>);
+    softplus(; beta: f64, threshold: f64);
+    clamp(; min: Option<Expr>, max: Option<Expr>);
+    addcmul(a, b; value: impl Into<Scalar>);
+    addcdiv(a, b; value: impl Into<Scalar>);
+    float_power(exponent;);
+    isclose(other; rtol: f64, atol: f64, equal_nan: bool);
+    masked_fill(mask, value;);
+    mean(; dims: impl Into<Dims>);
+    var_corrected(; dims: impl Into<Dims>, correction: f64);
+    std(; dims: impl Into<Dims>);
+    std_corrected(; dims: impl Into<Dims>, correction: f64);
+    logsumexp(; dims: impl Into<Dims>);
+    softmax(; dim: isize);
+    log_softmax(; dim: isize);
+    norm(; p: f64, dims: impl Into<Dims>);
+    sum_to_size(; shape: &[usize]);
+    matmul(other;);
 }
 
 impl Tensor {

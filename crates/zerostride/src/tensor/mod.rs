@@ -8,6 +8,7 @@ mod in_place;
 mod join;
 mod literal;
 mod methods;
+mod operand;
 mod read;
 #[allow(unsafe_code)]
 mod storage;
@@ -20,10 +21,11 @@ use zerostride_shape::{Layout, Shape};
 
 pub use join::{cat, stack};
 pub use literal::Literal;
+pub use operand::Operand;
 pub use views::broadcast_tensors;
 
 pub(crate) use borrow::{Claim, Section};
-pub(crate) use storage::{Block, Guard, Storage};
+pub(crate) use storage::{Block, Fresh, Guard, Storage};
 
 /// An n-dimensional array of elements of one dtype, as PyTorch's.
 ///

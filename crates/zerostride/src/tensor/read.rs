@@ -117,7 +117,11 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn to_dtype(&self, dtype: DType) -> Result<Tensor> {
-        if dtype == self.dtype() { Ok(self.clone()) } else { crate::Expr::from(self).to_dtype(dtype).eval() }
+        if dtype == self.dtype() {
+            Ok(self.clone())
+        } else {
+            crate::Expr::current(self).to_dtype(dtype).eval()
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! only file of `tensor/` with unsafe code. It does not know dtypes or shapes.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -30,43 +31,6 @@ unsafe impl Send for Storage {}
 unsafe impl Sync for Storage {}
 
 impl Storage {
-    /// A block of zeros; `None` where the system has no memory for it or `len` is over `isize::MAX`.
-    pub(crate) fn zeroed(len: usize) -> Option<Storage> {
-        let layout = block(len)?;
-        let start = if layout.size() == 0 {
-            NonNull::without_provenance(std::num::NonZero::new(ALIGNMENT)?)
-        } else {
-            // SAFETY: the layout's size is not zero.
-            NonNull::new(unsafe { alloc_zeroed(layout) })?
-        };
-        Some(Storage { start, len, claims: Claims::default(), version: AtomicU64::new(0) })
-    }
-
-    /// The bytes of a block that nobody else can have yet.
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: `start` is valid for `len` initialised bytes (they came zeroed), and `&mut self` excludes guards,
-        // which borrow an `Arc` of this storage.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
-    }
-
-    /// The bytes of a block that nobody else can have yet.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        debug_assert!(self.claims.is_free());
-        // SAFETY: `start` is valid for `len` initialised bytes; writers need `&mut self`, or an `Arc` of this storage,
-        // which does not exist while it is evaluation's own.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
-    }
-
-    /// Access to the whole of a storage that nobody else can have yet.
-    pub(crate) fn block(&self) -> Block<'_> {
-        Block { start: self.start, range: 0..self.len, writable: false, alive: PhantomData }
-    }
-
-    /// As `block`, for writing too.
-    pub(crate) fn block_mut(&mut self) -> Block<'_> {
-        Block { start: self.start, range: 0..self.len, writable: true, alive: PhantomData }
-    }
-
     /// Bytes in the block.
     pub(crate) fn len(&self) -> usize {
         self.len
@@ -75,6 +39,52 @@ impl Storage {
     /// How often the block has been written to in place.
     pub(crate) fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
+    }
+}
+
+/// A storage that no tensor has yet: Rust's own borrows guard its bytes.
+#[derive(Debug)]
+pub(crate) struct Fresh(Storage);
+
+impl Fresh {
+    /// A block of zeros; `None` where the system has no memory for it or `len` is over `isize::MAX`.
+    pub(crate) fn zeroed(len: usize) -> Option<Fresh> {
+        let layout = block(len)?;
+        let start = if layout.size() == 0 {
+            NonNull::without_provenance(std::num::NonZero::new(ALIGNMENT)?)
+        } else {
+            // SAFETY: the layout's size is not zero.
+            NonNull::new(unsafe { alloc_zeroed(layout) })?
+        };
+        Some(Fresh(Storage { start, len, claims: Claims::default(), version: AtomicU64::new(0) }))
+    }
+
+    /// The storage for tensors to share, from now on guarded by claims.
+    pub(crate) fn share(self) -> Arc<Storage> {
+        Arc::new(self.0)
+    }
+
+    /// All bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: `start` is valid for `len` initialised bytes (they came zeroed). The storage is not shared, so that
+        // whoever writes borrows this value mutably.
+        unsafe { std::slice::from_raw_parts(self.0.start.as_ptr(), self.0.len) }
+    }
+
+    /// All bytes, for writing.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as for `bytes`, and `&mut self` excludes every other borrow.
+        unsafe { std::slice::from_raw_parts_mut(self.0.start.as_ptr(), self.0.len) }
+    }
+
+    /// Access to all bytes.
+    pub(crate) fn block(&self) -> Block<'_> {
+        Block { start: self.0.start, range: 0..self.0.len, writable: false, alive: PhantomData }
+    }
+
+    /// Access to all bytes, for writing too.
+    pub(crate) fn block_mut(&mut self) -> Block<'_> {
+        Block { writable: true, ..self.block() }
     }
 }
 
@@ -95,9 +105,10 @@ fn block(len: usize) -> Option<Layout> {
 
 /// A range of a storage's bytes that its holder may read, and write if `is_writable`, while `'a` lasts.
 ///
-/// Nobody else writes there meanwhile, nor reads if it is writable; blocks of one holder may overlap, and the holder
-/// keeps its own reads and writes apart (`exec/access.rs`).
-#[derive(Clone, Debug)]
+/// No other operation writes there meanwhile, nor reads if it is writable. There is one writable block of a range at a
+/// time, which is why blocks are not `Clone`; readers of the same bytes may exist beside it, and `exec/access.rs` keeps
+/// their accesses apart.
+#[derive(Debug)]
 pub(crate) struct Block<'a> {
     start: NonNull<u8>,
     range: Range<usize>,
@@ -110,7 +121,7 @@ unsafe impl Send for Block<'_> {}
 // SAFETY: as for `Send`; a shared block gives no access by itself, and `exec/access.rs` keeps accesses apart.
 unsafe impl Sync for Block<'_> {}
 
-impl Block<'_> {
+impl<'a> Block<'a> {
     /// The first byte of the storage that the range is part of.
     pub(crate) fn storage_start(&self) -> NonNull<u8> {
         self.start
@@ -125,60 +136,107 @@ impl Block<'_> {
     pub(crate) fn is_writable(&self) -> bool {
         self.writable
     }
+
+    /// The same bytes, only for reading.
+    pub(crate) fn reader(&self) -> Block<'a> {
+        Block { range: self.range.clone(), writable: false, ..*self }
+    }
 }
 
 /// Permission to touch ranges of one storage, held until it is dropped.
+///
+/// A guard begins by reading, also where it has claimed to write: what is read then is what nobody can change.
 #[derive(Debug)]
 pub(crate) struct Guard {
     storage: Arc<Storage>,
     claims: Vec<Claim>,
+    writing: Writing,
+}
+
+/// How far a guard has come.
+#[derive(Debug, PartialEq, Eq)]
+enum Writing {
+    NotYet,
+    /// From now on there are no slices, only blocks.
+    Begun {
+        /// Whether the one writable block is out.
+        handed_out: Cell<bool>,
+    },
 }
 
 impl Guard {
-    /// Waits for the ranges; a writing claim counts as a write from then on.
+    /// Waits for the ranges.
     ///
     /// # Errors
     /// [`crate::Error::Busy`] where waiting could wait forever.
+    ///
+    /// # Panics
+    /// If a range ends outside the storage.
     pub(crate) fn acquire(storage: &Arc<Storage>, claims: Vec<Claim>) -> Result<Guard> {
-        debug_assert!(claims.iter().all(|claim| claim.bytes.end <= storage.len));
+        assert!(
+            claims.iter().all(|claim| claim.bytes.start <= claim.bytes.end && claim.bytes.end <= storage.len)
+        );
         storage.claims.acquire(&claims)?;
-        if claims.iter().any(|claim| claim.write) {
-            storage.version.fetch_add(1, Ordering::AcqRel);
+        Ok(Guard { storage: Arc::clone(storage), claims, writing: Writing::NotYet })
+    }
+
+    /// How often the storage has been written to, without what this guard will write.
+    pub(crate) fn version(&self) -> u64 {
+        self.storage.version()
+    }
+
+    /// Ends the reading of slices; the first call counts as a write to the storage.
+    pub(crate) fn start_writing(&mut self) {
+        if self.writing == Writing::NotYet {
+            self.writing = Writing::Begun { handed_out: Cell::new(false) };
+            self.storage.version.fetch_add(1, Ordering::AcqRel);
         }
-        Ok(Guard { storage: Arc::clone(storage), claims })
     }
 
-    /// The version of the storage that readers have seen: without the guard's own write.
-    pub(crate) fn version_before(&self) -> u64 {
-        self.storage.version() - u64::from(self.claims.iter().any(|claim| claim.write))
-    }
-
-    /// Access to a range that is claimed, for writing too if that is asked.
+    /// Access to a range that is claimed.
     ///
     /// # Panics
     /// If no claim covers the range.
-    pub(crate) fn block(&self, range: Range<usize>, write: bool) -> Block<'_> {
+    pub(crate) fn block(&self, range: Range<usize>) -> Block<'_> {
+        self.check(&range, false);
+        Block { start: self.storage.start, range, writable: false, alive: PhantomData }
+    }
+
+    /// Access to a range that is claimed for writing.
+    ///
+    /// # Panics
+    /// If no writing claim covers the range, writing has not begun, or such a block has been handed out already.
+    pub(crate) fn block_mut(&self, range: Range<usize>) -> Block<'_> {
+        self.check(&range, true);
+        match &self.writing {
+            Writing::Begun { handed_out } => {
+                assert!(!handed_out.replace(true), "one block is written at a time")
+            }
+            Writing::NotYet => panic!("writing has not begun"),
+        }
+        Block { start: self.storage.start, range, writable: true, alive: PhantomData }
+    }
+
+    /// The bytes of a range that is claimed.
+    ///
+    /// # Panics
+    /// If no claim covers the range, or writing has begun.
+    pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
+        self.check(&range, false);
+        assert_eq!(self.writing, Writing::NotYet, "a guard that writes hands out no slices");
+        // An empty range starts at the block too, so that it is aligned for every type.
+        let range = if range.is_empty() { 0..0 } else { range };
+        // SAFETY: `acquire` has seen that every claim ends in the block, whose bytes are initialised. The claim keeps
+        // other operations from writing while `self` is borrowed; this guard writes only after `start_writing`, which
+        // takes `&mut self`.
+        unsafe { std::slice::from_raw_parts(self.storage.start.as_ptr().add(range.start), range.len()) }
+    }
+
+    fn check(&self, range: &Range<usize>, write: bool) {
         let covers = |claim: &Claim| {
             claim.write >= write && claim.bytes.start <= range.start && range.end <= claim.bytes.end
         };
         assert!(range.is_empty() || self.claims.iter().any(covers), "{range:?} is not claimed");
-        Block { start: self.storage.start, range, writable: write, alive: PhantomData }
-    }
-
-    /// The bytes of a range that is claimed for reading.
-    ///
-    /// # Panics
-    /// If no reading claim covers the range.
-    pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
-        let covers =
-            |claim: &Claim| !claim.write && claim.bytes.start <= range.start && range.end <= claim.bytes.end;
-        assert!(range.is_empty() || self.claims.iter().any(covers), "{range:?} is not claimed for reading");
-        assert!(!self.claims.iter().any(|claim| claim.write), "a writing guard hands out no slices");
-        // An empty range starts at the block too, so that it is aligned for every type.
-        let range = if range.is_empty() { 0..0 } else { range };
-        // SAFETY: the range lies in the block, whose bytes are initialised; the reading claim keeps writers of other
-        // operations away while `self` is borrowed, and this guard has no writing claim of its own.
-        unsafe { std::slice::from_raw_parts(self.storage.start.as_ptr().add(range.start), range.len()) }
     }
 }
 
@@ -192,21 +250,64 @@ impl Drop for Guard {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_block_is_aligned_and_zeroed() {
-        let mut storage = Storage::zeroed(100).unwrap();
-        assert_eq!(storage.start.as_ptr() as usize % ALIGNMENT, 0);
-        assert!(storage.bytes_mut().iter().all(|&byte| byte == 0));
-        assert!(Storage::zeroed(0).unwrap().bytes_mut().is_empty());
-        assert!(Storage::zeroed(usize::MAX).is_none());
+    fn guard(storage: &Arc<Storage>, write: bool) -> Guard {
+        Guard::acquire(storage, vec![Claim { bytes: 0..storage.len(), write }]).unwrap()
     }
 
     #[test]
-    fn a_writing_guard_counts_as_a_write() {
-        let storage = Arc::new(Storage::zeroed(8).unwrap());
-        drop(Guard::acquire(&storage, vec![Claim { bytes: 0..8, write: false }]).unwrap());
+    fn a_block_is_aligned_and_zeroed() {
+        let mut fresh = Fresh::zeroed(100).unwrap();
+        assert_eq!(fresh.0.start.as_ptr() as usize % ALIGNMENT, 0);
+        assert!(fresh.bytes_mut().iter().all(|&byte| byte == 0));
+        assert!(Fresh::zeroed(0).unwrap().bytes().is_empty());
+        assert!(Fresh::zeroed(usize::MAX).is_none());
+    }
+
+    #[test]
+    fn a_write_counts_once_it_begins() {
+        let storage = Fresh::zeroed(8).unwrap().share();
+        drop(guard(&storage, false));
+        drop(guard(&storage, true));
         assert_eq!(storage.version(), 0);
-        drop(Guard::acquire(&storage, vec![Claim { bytes: 0..8, write: true }]).unwrap());
+        let mut writer = guard(&storage, true);
+        writer.start_writing();
+        writer.start_writing();
         assert_eq!(storage.version(), 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "hands out no slices")]
+    fn a_guard_that_writes_hands_out_no_slices() {
+        let storage = Fresh::zeroed(8).unwrap().share();
+        let mut writer = guard(&storage, true);
+        assert_eq!(writer.bytes(0..8), [0; 8]);
+        writer.start_writing();
+        writer.bytes(0..8);
+    }
+
+    #[test]
+    #[should_panic(expected = "one block")]
+    fn a_guard_hands_out_one_block_for_writing() {
+        let storage = Fresh::zeroed(8).unwrap().share();
+        let mut writer = guard(&storage, true);
+        writer.start_writing();
+        let _block = writer.block_mut(0..4);
+        writer.block_mut(4..8);
+    }
+
+    #[test]
+    #[should_panic(expected = "not claimed")]
+    fn a_reader_gets_no_block_for_writing() {
+        let storage = Fresh::zeroed(8).unwrap().share();
+        let mut reader = guard(&storage, false);
+        reader.start_writing();
+        reader.block_mut(0..8);
+    }
+
+    #[test]
+    #[should_panic]
+    fn nothing_is_claimed_outside_the_block() {
+        let storage = Fresh::zeroed(8).unwrap().share();
+        let _guard = Guard::acquire(&storage, vec![Claim { bytes: 0..9, write: false }]);
     }
 }

@@ -39,6 +39,8 @@ views! {
     fn squeeze();
     /// Drops one dimension, if its size is 1.
     fn squeeze_dim(dim: isize);
+    /// Drops those of the dimensions whose size is 1.
+    fn squeeze_dims(dims: &[isize]);
     /// Reorders the dimensions.
     fn permute(dims: &[isize]);
     /// Swaps two dimensions.
@@ -134,7 +136,7 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn clone_elements(&self) -> Result<Tensor> {
-        Expr::from(self).materialise()
+        Expr::current(self).materialise()
     }
 }
 
