@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use smallvec::SmallVec;
-use zerostride_ops::{DType, Op};
+use zerostride_ops::{DType, Op, Scalar};
 use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims};
 
 use super::program::{Buffer, Instruction, Load, Program, Register, Source, Step, Work};
@@ -181,6 +181,9 @@ impl Lowerer<'_> {
     }
 
     /// The register of a node's value in a loop, seen through `chain`.
+    ///
+    /// This recurses as deep as expressions nest: what each kind of node needs lives in a function of its own, so that
+    /// a level takes little of the stack.
     fn emit(
         &mut self,
         expr: &Expr,
@@ -188,20 +191,29 @@ impl Lowerer<'_> {
         program: &mut Program,
         emitted: &mut Emitted,
     ) -> Result<Register, NeedsBuffer> {
-        let key = (expr.id(), chain.to_vec());
-        if let Some(&register) = emitted.get(&key) {
+        if let Some(&register) = emitted.get(&(expr.id(), chain.to_vec())) {
             return Ok(register);
         }
         let register = if self.buffered.contains(expr) {
-            let buffer = self.buffer(expr)?;
-            let Buffer { dtype, .. } = self.lowered.buffers[buffer];
-            let layout = self.lowered.buffers[buffer].layout();
-            self.load(expr, Source::Buffer(buffer), dtype, &layout, chain, program)?
+            self.result_of(expr, chain, program)?
         } else {
             self.compute(expr, chain, program, emitted)?
         };
-        emitted.insert(key, register);
+        emitted.insert((expr.id(), chain.to_vec()), register);
         Ok(register)
+    }
+
+    /// As `emit`, for a node with a buffer of its own.
+    fn result_of(
+        &mut self,
+        expr: &Expr,
+        chain: &[View],
+        program: &mut Program,
+    ) -> Result<Register, NeedsBuffer> {
+        let buffer = self.buffer(expr)?;
+        let Buffer { dtype, .. } = self.lowered.buffers[buffer];
+        let layout = self.lowered.buffers[buffer].layout();
+        self.load(expr, Source::Buffer(buffer), dtype, &layout, chain, program)
     }
 
     /// As `emit`, for a node that is not read from a buffer of its own.
@@ -217,42 +229,66 @@ impl Lowerer<'_> {
                 let source = self.leaf(tensor, *version);
                 self.load(expr, source, tensor.dtype(), tensor.layout(), chain, program)
             }
-            Kind::Number(number) => Ok(program.push(Instruction::Splat(*number), number.dtype())),
-            Kind::View { operand, view } => {
-                let through = entry(expr, operand, chain);
-                self.emit(operand, &through, program, emitted).map_err(|NeedsBuffer(node)| match view {
-                    // The reshaped value itself must be in memory, whatever below could not be reshaped.
-                    View::Reshape(_) | View::Flatten(..) if !self.buffered.contains(operand) => {
-                        NeedsBuffer(operand.id())
-                    }
-                    _ => NeedsBuffer(node),
-                })
-            }
+            Kind::Number(number) => Ok(splat(*number, number.dtype(), program)),
+            Kind::View { operand, view } => self.view((expr, operand, view), chain, program, emitted),
             Kind::Cast { operand } => {
-                let through = entry(expr, operand, chain);
                 let dtype = expr.meta().map_or(DType::F32, |meta| meta.dtype());
-                let register = match operand.number() {
-                    Some(number) => program.push(Instruction::Splat(number), dtype),
-                    None => self.emit(operand, &through, program, emitted)?,
-                };
-                Ok(self.converted(register, dtype, program))
+                self.operand((expr, operand), dtype, chain, program, emitted)
             }
             Kind::Map { op, operands, compute } => {
-                let mut registers = SmallVec::new();
-                for operand in operands {
-                    let register = match operand.number() {
-                        Some(number) => program.push(Instruction::Splat(number), *compute),
-                        None => self.emit(operand, &entry(expr, operand, chain), program, emitted)?,
-                    };
-                    registers.push(self.converted(register, *compute, program));
-                }
-                let dtype = expr.meta().map_or(*compute, |meta| meta.dtype());
-                Ok(program.push(Instruction::Map { op: *op, compute: *compute, operands: registers }, dtype))
+                self.map((expr, *op, operands, *compute), chain, program, emitted)
             }
             Kind::Reduce { .. } | Kind::Matmul { .. } | Kind::Failed { .. } => {
                 unreachable!("reductions and products have buffers, and failed expressions no plan")
             }
         }
+    }
+
+    fn view(
+        &mut self,
+        (expr, operand, view): (&Expr, &Expr, &View),
+        chain: &[View],
+        program: &mut Program,
+        emitted: &mut Emitted,
+    ) -> Result<Register, NeedsBuffer> {
+        let through = entry(expr, operand, chain);
+        self.emit(operand, &through, program, emitted).map_err(|NeedsBuffer(node)| match view {
+            // The reshaped value itself must be in memory, whatever below could not be reshaped.
+            View::Reshape(_) | View::Flatten(..) if !self.buffered.contains(operand) => {
+                NeedsBuffer(operand.id())
+            }
+            _ => NeedsBuffer(node),
+        })
+    }
+
+    fn map(
+        &mut self,
+        (expr, op, operands, compute): (&Expr, Op, &[Expr], DType),
+        chain: &[View],
+        program: &mut Program,
+        emitted: &mut Emitted,
+    ) -> Result<Register, NeedsBuffer> {
+        let mut registers = SmallVec::new();
+        for operand in operands {
+            registers.push(self.operand((expr, operand), compute, chain, program, emitted)?);
+        }
+        Ok(apply(op, compute, registers, expr.meta().map_or(compute, |meta| meta.dtype()), program))
+    }
+
+    /// The register of an operand, converted; a number takes the dtype unrounded by its own.
+    fn operand(
+        &mut self,
+        (user, operand): (&Expr, &Expr),
+        dtype: DType,
+        chain: &[View],
+        program: &mut Program,
+        emitted: &mut Emitted,
+    ) -> Result<Register, NeedsBuffer> {
+        if let Some(number) = operand.number() {
+            return Ok(splat(number, dtype, program));
+        }
+        let register = self.emit(operand, &entry(user, operand, chain), program, emitted)?;
+        Ok(self.converted(register, dtype, program))
     }
 
     fn converted(&self, register: Register, dtype: DType, program: &mut Program) -> Register {
@@ -276,6 +312,22 @@ impl Lowerer<'_> {
         let (_, strides, offset) = seen.map_err(|_| NeedsBuffer(expr.id()))?.into_parts();
         Ok(program.push_load(Load { source, dtype, strides, offset }))
     }
+}
+
+/// The register of a number.
+fn splat(number: Scalar, dtype: DType, program: &mut Program) -> Register {
+    program.push(Instruction::Splat(number), dtype)
+}
+
+/// The register of an operation's result.
+fn apply(
+    op: Op,
+    compute: DType,
+    operands: SmallVec<[Register; 4]>,
+    dtype: DType,
+    program: &mut Program,
+) -> Register {
+    program.push(Instruction::Map { op, compute, operands }, dtype)
 }
 
 /// An element-wise step over a shape into a layout of it, its loops simplified.
