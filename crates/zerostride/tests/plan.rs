@@ -1,0 +1,184 @@
+//! What plans promise: each operation once for each element of its own shape, no stretched arrays, shared parts once,
+//! views that are fused, and depth without stack overflows. Memory is measured, not only planned.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use zerostride::{Error, Expr, Op, Tensor, keepdim};
+
+/// Counts the bytes that are held, and the most there were.
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is handed to the system's allocator unchanged; counting does not touch memory.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        PEAK.fetch_max(HELD.fetch_add(layout.size(), SeqCst) + layout.size(), SeqCst);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), SeqCst);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Memory is counted for the whole process: one test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// The most bytes held beyond those at the start while the expression is planned and evaluated, its result included.
+fn peak(expr: &Expr) -> usize {
+    let start = HELD.load(SeqCst);
+    PEAK.store(start, SeqCst);
+    let result = expr.eval().unwrap();
+    let peak = PEAK.load(SeqCst) - start;
+    drop(result);
+    peak
+}
+
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+const MIB: usize = 1 << 20;
+
+#[test]
+fn a_function_of_a_row_runs_once_for_each_element_of_the_row() {
+    let _alone = alone();
+    let (n, m) = (2000, 300);
+    let (row, x) = (Tensor::rand(&[m], 1).unwrap(), Tensor::rand(&[n, m], 2).unwrap());
+    let expr = Expr::from(&row).exp() * &x;
+    let plan = expr.plan().unwrap();
+    assert_eq!((plan.operations(Op::Exp), plan.operations(Op::Mul)), (m, n * m));
+    assert_eq!(plan.hoisted().len(), 1);
+    assert!(peak(&expr) <= plan.output_bytes() + MIB);
+}
+
+#[test]
+fn a_sum_of_squared_differences_holds_the_output_and_a_mebibyte() {
+    let _alone = alone();
+    let (a, b) = (Tensor::rand(&[600, 1, 64], 1).unwrap(), Tensor::rand(&[1, 500, 64], 2).unwrap());
+    for expr in [(&a - &b).square().sum(-1), (&a - &b).pow(2).sum(-1)] {
+        let plan = expr.plan().unwrap();
+        let output = 600 * 500 * 4;
+        assert_eq!(
+            (plan.output_bytes(), plan.operations(Op::Sub), plan.passes()),
+            (output, 600 * 500 * 64, 1)
+        );
+        assert!(plan.scratch_bytes() <= MIB, "{plan}");
+        let peak = peak(&expr);
+        assert!(peak <= output + MIB, "{peak} bytes for an output of {output}");
+    }
+}
+
+#[test]
+fn nothing_is_copied_to_a_broadcast_shape() {
+    let _alone = alone();
+    let (n, m) = (1500, 400);
+    let (row, column) = (Tensor::rand(&[1, m], 1).unwrap(), Tensor::rand(&[n, 1], 2).unwrap());
+    let whole = n * m * 4;
+    let outer = &row * &column;
+    let normalised = (&outer - outer.amax(keepdim(1))).exp().sum(1);
+    for expr in [outer.sum(0), outer.sum(..), outer.exp().sum(1), normalised, outer.amax(0) + 1] {
+        let plan = expr.plan().unwrap();
+        let peak = peak(&expr);
+        assert!(plan.bytes_written() < whole / 10 && peak < whole / 2, "{peak} of {whole} bytes\n{plan}");
+    }
+}
+
+#[test]
+fn a_softmax_takes_one_exponential_for_each_element_and_holds_one_array() {
+    let _alone = alone();
+    let x = Tensor::rand(&[500, 1000], 3).unwrap();
+    let expr = Expr::from(&x).softmax(-1);
+    let plan = expr.plan().unwrap();
+    assert_eq!(plan.operations(Op::Exp), 500 * 1000, "{plan}");
+    // The exponentials lie where the result will.
+    assert!(peak(&expr) <= plan.output_bytes() + MIB, "{plan}");
+}
+
+#[test]
+fn standardising_reads_in_three_passes_and_writes_in_one() {
+    let _alone = alone();
+    let x = Expr::from(Tensor::rand(&[4000, 100], 3).unwrap());
+    for dim in [0, 1] {
+        let expr = (&x - x.mean(keepdim(dim))) / (x.std(keepdim(dim)) + 1e-5);
+        let plan = expr.plan().unwrap();
+        let columns = plan.output_bytes() / if dim == 0 { 4000 } else { 100 };
+        assert_eq!(plan.operations(Op::Sub), 400_000);
+        assert!(plan.scratch_bytes() <= 8 * columns + MIB, "{plan}");
+        assert!(peak(&expr) <= plan.output_bytes() + 8 * columns + MIB, "{plan}");
+    }
+}
+
+#[test]
+fn views_of_computations_are_fused() {
+    let x = Expr::from(Tensor::rand(&[60, 40], 3).unwrap());
+    let y = x.exp();
+    let views = [
+        y.reshape(&[2400]),
+        y.reshape(&[4, 15, 40]),
+        y.slice(0, Some(3), Some(50), 2),
+        y.slice(1, None, None, -1),
+        y.diagonal(0, 0, 1),
+        y.transpose(0, 1),
+        y.unsqueeze(1),
+        y.select(0, 7),
+        y.flip(&[0, 1]),
+        y.unfold(0, 5, 5),
+    ];
+    for view in views {
+        let expr = &view + 1;
+        let plan = expr.plan().unwrap();
+        let numel: usize = view.shape().unwrap().iter().product();
+        assert_eq!((plan.passes(), plan.operations(Op::Exp)), (1, numel), "{plan}");
+        let step = view.eval().unwrap();
+        assert_eq!(
+            expr.eval().unwrap().to_vec::<f32>().unwrap(),
+            (&step + 1).eval().unwrap().to_vec::<f32>().unwrap()
+        );
+    }
+}
+
+#[test]
+fn overlapping_windows_are_computed_once() {
+    let x = Expr::from(Tensor::rand(&[1000], 3).unwrap());
+    let plan = x.exp().unfold(0, 10, 1).sum(-1).plan().unwrap();
+    assert_eq!((plan.operations(Op::Exp), plan.passes()), (1000, 2), "{plan}");
+}
+
+#[test]
+fn a_shared_expression_is_computed_once() {
+    let mut x = Expr::from(Tensor::ones(&[3]).unwrap());
+    for _ in 0..60 {
+        x = &x + &x;
+    }
+    assert_eq!(x.plan().unwrap().operations(Op::Add), 60 * 3);
+    assert_eq!(x.eval().unwrap().to_vec::<f32>().unwrap(), [2f32.powi(60); 3]);
+}
+
+fn chain(operations: usize) -> Expr {
+    (0..operations).fold(Expr::from(Tensor::ones(&[2]).unwrap()), |x, _| x * 1.0 + 0.0)
+}
+
+#[test]
+fn deep_expressions_need_little_stack_and_too_deep_ones_are_refused() {
+    let deep = || {
+        let expr = chain(499);
+        assert_eq!(expr.eval().unwrap().to_vec::<f32>().unwrap(), [1.0, 1.0]);
+        let _ = expr.to_string();
+        let error = chain(501).eval().unwrap_err();
+        assert!(matches!(error.root(), Error::TooDeep { .. }), "{error}");
+        // What failed lets go of its operands: even this chain is dropped without recursion.
+        drop(chain(100_000));
+    };
+    std::thread::Builder::new().stack_size(2 << 20).spawn(deep).unwrap().join().unwrap();
+}
