@@ -68,6 +68,7 @@ fn eval_prints_what_pytorch_prints() {
         (&["x + 1", "x=2j"], "tensor(1.+2.j)"),
         (&["[]"], "tensor([])"),
         (&["x.add_(1) * 2", "x=[1, 2]"], "tensor([4, 6])"),
+        (&["x.add_(1).mul_(2)", "x=[1, 2]"], "tensor([4, 6])"),
     ] {
         assert_eq!(ok(folder.path(), &[&["eval"], args].concat()), format!("{text}\n"), "{args:?}");
     }
@@ -215,6 +216,9 @@ fn exit_status_2_is_for_command_lines_and_files() {
         &["eval", "sqr(x)", "x=1"],
         &["eval", "sum(x, 0, False, 1)", "x=[1]"],
         &["eval", "1 / 0"],
+        &["eval", "x.expand(2, 2).add_(1)", "x=[[1], [2]]"],
+        &["eval", "x[0].add_(1) + x", "x=[1, 2]"],
+        &["eval", "x.add_(1) + x", "x=[1] + 1"],
         &["eval", "9223372036854775807 + 1"],
         &["eval", "1", "-o", "out.txt"],
         &["eval", "1", "-o", "no/such/folder/out.npy"],

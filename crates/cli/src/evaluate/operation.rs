@@ -42,12 +42,7 @@ pub(super) fn in_place(method: &str) -> Option<Op> {
 /// `x.add_(y)`: the tensor that was written to.
 pub(super) fn write(op: Op, given: Given) -> Result<Value, Fault> {
     let span = given.span;
-    let target = match given.positional.first() {
-        Some(Part { value: Value::Tensor(expr), .. }) => {
-            expr.eval().map_err(|error| Fault::engine(error, span))?
-        }
-        _ => return Err(Problem::new("only a tensor can be written to", span).into()),
-    };
+    let target = target(given.positional.first(), span)?;
     let Call { result, operands } = run(op, &op.info().signature(), given, Enter::AsWritten)?;
     let fits = result.shape().and_then(|shape| {
         check_in_place(target.shape(), &zerostride_shape::Shape::new(shape)?)?;
@@ -57,6 +52,22 @@ pub(super) fn write(op: Op, given: Given) -> Result<Value, Fault> {
         Ok(()) => Ok(target.into()),
         Err(error) => Err(Fault::engine(error, span).with_operands(op, true, operands)),
     }
+}
+
+/// The tensor that an in-place method writes to. Views and computations have no elements of their own here: writing
+/// to them would be lost without a word.
+fn target(part: Option<&Part>, span: Span) -> Result<Tensor, Fault> {
+    if let Some(Part { value: Value::Tensor(expr), .. }) = part {
+        let fault = |error| Fault::engine(error, span);
+        let tensor = expr.eval().map_err(fault)?;
+        // A tensor evaluates to itself, anything else to a new tensor each time.
+        if tensor.shares_storage(&expr.eval().map_err(fault)?) {
+            return Ok(tensor);
+        }
+    }
+    let problem =
+        Problem::new("only a tensor can be written to, not a view, a computation or a number", span);
+    Err(problem.help("x.add_(y) writes to x; in other cases, write x + y").into())
 }
 
 /// How bare numbers enter a call.
