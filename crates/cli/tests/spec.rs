@@ -2,8 +2,8 @@
 //! writes must be what stands there, character for character.
 //!
 //! In a block, a line that starts with `$ zs` is a command (with quotes as in a shell, nothing else of it), and the lines
-//! below it are what a terminal shows; `# exit 1` as the last of them is an exit status other than 0. Commands run in a
-//! copy of `examples/data`, at `examples/data`. After a wanted change, `ZS_SPEC=write cargo test -p zerostride-cli --test
+//! below it are what a terminal shows; `# exit 1` as the last of them is an exit status other than 0. Commands run with
+//! two threads, where a copy of `examples/data` lies at `examples/data`. After a wanted change, `ZS_SPEC=write cargo test -p zerostride-cli --test
 //! spec` writes the new answers into the documents; read the difference before committing it.
 
 use std::fs;
@@ -74,6 +74,8 @@ fn shown(command: &str, folder: &Path) -> String {
     for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
         zs.env_remove(variable);
     }
+    // A plan's scratch memory grows with the threads.
+    zs.env("RAYON_NUM_THREADS", "2");
     zs.args(&words[1..]).current_dir(folder).stdin(Stdio::null());
     let mut child = zs
         .stdout(writer.try_clone().expect("a pipe can be shared"))
