@@ -28,11 +28,8 @@ trait Convert: Element {
 
 /// As x86 converts: what does not fit in 64 bits, NaN included, is the smallest i64.
 fn to_i64(value: f64) -> i64 {
-    if value >= -9_223_372_036_854_775_808.0 && value < 9_223_372_036_854_775_808.0 {
-        value as i64
-    } else {
-        i64::MIN
-    }
+    const BOUND: f64 = 9_223_372_036_854_775_808.0;
+    if (-BOUND..BOUND).contains(&value) { value as i64 } else { i64::MIN }
 }
 
 impl Number {

@@ -18,6 +18,7 @@ pub(crate) trait Complex: Element {
 
 /// `f32` or `f64`, as the bodies need it.
 pub(crate) trait Part: math::Part + Element + PartialOrd {
+    const ZERO: Self;
     const HALF: Self;
     fn nan(self) -> bool;
     fn infinite(self) -> bool;
@@ -27,6 +28,7 @@ pub(crate) trait Part: math::Part + Element + PartialOrd {
 macro_rules! parts {
     ($($part:ident $complex:ident;)*) => {
         $(impl Part for $part {
+            const ZERO: Self = 0.0;
             const HALF: Self = 0.5;
             fn nan(self) -> bool { self.is_nan() }
             fn infinite(self) -> bool { self.is_infinite() }
@@ -105,8 +107,7 @@ bodies! {
 }
 
 fn is_zero<P: Part>(a: Pair<P>) -> bool {
-    let zero = P::HALF - P::HALF;
-    a.re == zero && a.im == zero
+    a.re == P::ZERO && a.im == P::ZERO
 }
 
 /// Exact at both ends, whichever is nearer.

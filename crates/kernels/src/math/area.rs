@@ -65,24 +65,3 @@ pub(crate) fn logit<V: Real>(x: V) -> V {
     let y = V::select(x.eq(zero), -infinity, V::select(x.eq(one), infinity, y));
     V::select(x.ge(zero) & x.le(one), y, V::splat(V::Elem::NAN))
 }
-
-/// [`logit`] of `x` moved into `[eps, 1 - eps]`; the lower bound is looked at first, should they cross.
-#[inline(always)]
-pub(crate) fn logit_clamped<V: Real>(x: V, eps: V) -> V {
-    let top = V::num(1.0) - eps;
-    logit(V::select(x.lt(eps), eps, V::select(x.gt(top), top, x)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{logit, logit_clamped};
-
-    #[test]
-    fn logit_looks_at_the_lower_bound_first_when_bounds_cross() {
-        for (x, moved) in [(-1.0, 0.7), (0.5, 0.7), (0.9, 1.0 - 0.7), (2.0, 1.0 - 0.7)] {
-            assert_eq!(logit_clamped(x, 0.7), logit::<f64>(moved));
-        }
-        assert_eq!(logit_clamped(-1.0, 0.0), f64::NEG_INFINITY);
-        assert!(logit_clamped(f64::NAN, 0.1).is_nan());
-    }
-}

@@ -32,7 +32,7 @@ mod trig;
 #[cfg(test)]
 mod ulp;
 
-pub(crate) use area::{acosh, asinh, atanh, logit, logit_clamped};
+pub(crate) use area::{acosh, asinh, atanh, logit};
 pub(crate) use bessel::i0;
 pub(crate) use erf::{erf, erfc};
 pub(crate) use erfinv::erfinv;
