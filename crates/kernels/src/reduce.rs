@@ -507,6 +507,9 @@ mod tests {
 
     #[test]
     fn a_long_sum_of_equal_numbers_does_not_drift() {
-        assert_eq!(sum(&vec![0.1; 1 << 22], 1), 0.1 * (1 << 22) as f32);
+        // One accumulator would be off by a percent; here only the sixteen steps of a lane and the tree's height round.
+        let exact = 0.1 * (1 << 22) as f32;
+        let found = sum(&vec![0.1; 1 << 22], 1);
+        assert!((found - exact).abs() <= 4.0 * f32::EPSILON * exact, "{found} for {exact}");
     }
 }

@@ -131,7 +131,13 @@ impl Expr {
         Expr::map(Op::RoundDecimals, [self.clone(), decimals.into()])
     }
 
-    /// `logit` of the value clamped to [eps, 1 - eps].
+    /// `logit` of the value clamped to [eps, 1 - eps]; the lower bound is looked at first, should they cross.
+    ///
+    /// ```
+    /// let moved = zerostride::Expr::from(&zerostride::tensor![-1.0, 0.9]).logit_clamped(0.75).sigmoid();
+    /// assert_eq!(moved.eval()?.to_vec::<f32>()?, [0.75, 0.25]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
     pub fn logit_clamped(&self, eps: f64) -> Expr {
         formula::logit_clamped(self, eps)
     }

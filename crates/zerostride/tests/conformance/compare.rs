@@ -78,7 +78,7 @@ pub(crate) fn apart(closeness: &Closeness, element: usize, ours: &Values, wanted
         Closeness::Norm(allowed) => norm(ours, wanted, dtype) > *allowed,
         Closeness::Absolute(allowed) => parts.any(|(&a, &b)| {
             let distance = (number(dtype, a) - number(dtype, b)).abs();
-            !same(dtype, a, b) && !(distance <= allowed[element])
+            !same(dtype, a, b) && (distance.is_nan() || distance > allowed[element])
         }),
     }
 }
