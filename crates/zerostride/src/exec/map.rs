@@ -12,12 +12,8 @@ use crate::Result;
 use crate::plan::{Program, Source};
 use crate::tensor::Block;
 
-/// Where a load of the program comes from.
-enum Operand<'a> {
-    Memory(Input<'a>),
-    /// The very elements that the step overwrites.
-    Output,
-}
+/// Where a load of the program comes from; `None` is the very elements that the step overwrites.
+type Operand<'a> = Option<Input<'a>>;
 
 /// Runs a program for each element of `shape`.
 pub(super) fn run<'a>(
@@ -34,11 +30,11 @@ pub(super) fn run<'a>(
     let operand = |load: &crate::plan::Load| {
         let block = read(load.source);
         if load.dtype.item_size() == dtype.item_size() && out.is_same(&block, &load.strides, load.offset) {
-            return Operand::Output;
+            return None;
         }
         let grids = (shape, &Shape::scalar());
         let input = Input::new(block, load.dtype.item_size(), grids, (&load.strides, load.offset), &out);
-        Operand::Memory(input.expect("what a step overwrites at other places has been copied first"))
+        Some(input.expect("what a step overwrites at other places has been copied first"))
     };
     let operands: Vec<Operand<'_>> = program.loads.iter().map(operand).collect();
     let compiled = Compiled::new(program);
@@ -61,8 +57,8 @@ fn part(compiled: &Compiled<'_>, operands: &[Operand<'_>], mut out: Output<'_>) 
     for first in (start..end).step_by(TILE) {
         let columns = first..end.min(first + TILE);
         let tile = machine.run(columns.len(), |load, tile| match &operands[load] {
-            Operand::Memory(input) => input.load(columns.clone(), 0..1, tile),
-            Operand::Output => out.load(columns.clone(), tile),
+            Some(input) => input.load(columns.clone(), 0..1, tile),
+            None => out.load(columns.clone(), tile),
         })?;
         out.store(columns, tile);
     }

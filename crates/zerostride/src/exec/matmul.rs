@@ -50,7 +50,8 @@ pub(crate) fn infer(a: Typed, a_shape: &Shape, b: Typed, b_shape: &Shape) -> Res
         )));
     }
     let kind = Case::of(a_shape, b_shape);
-    if a.dtype != b.dtype && !(matches!(kind, Case::Batches) && !is_multiplied(a.dtype)) {
+    let names_both = !matches!(kind, Case::Batches) || is_multiplied(a.dtype);
+    if a.dtype != b.dtype && names_both {
         return Err(kind.mixed(a.dtype, b.dtype));
     }
     if a.dtype != b.dtype || a.dtype == DType::Bool {

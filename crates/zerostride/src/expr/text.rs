@@ -14,9 +14,7 @@ pub(super) fn render(kind: &Kind) -> String {
     let mut writer = Writer { text: String::new(), leaves: Vec::new() };
     writer.kind(kind);
     if writer.text.len() > LONGEST {
-        let end = writer.text.floor_char_boundary(LONGEST);
-        writer.text.truncate(end);
-        writer.text.push_str("...");
+        writer.text = writer.text.chars().take(LONGEST).chain("...".chars()).collect();
     }
     writer.text
 }

@@ -335,18 +335,17 @@ fn map(shape: Shape, mut program: Program, out: &Layout) -> Work {
     let all = |out: &Strides, program: &Program| -> Vec<Strides> {
         std::iter::once(out.clone()).chain(program.loads.iter().map(|load| load.strides.clone())).collect()
     };
-    let simplify =
-        |shape: &Shape, strides: &[Strides], by: fn(&[usize], &[&[isize]]) -> (Shape, Vec<Strides>)| {
-            let strides: Vec<&[isize]> = strides.iter().map(|strides| &**strides).collect();
-            by(shape, &strides)
-        };
-    let (shape, ordered) = simplify(&shape, &all(out.strides(), &program), order_dims);
-    let (shape, mut merged) = simplify(&shape, &ordered, coalesce);
+    let (shape, ordered) = order_dims(&shape, &slices(&all(out.strides(), &program)));
+    let (shape, mut merged) = coalesce(&shape, &slices(&ordered));
     for (load, strides) in program.loads.iter_mut().zip(merged.drain(1..)) {
         load.strides = strides;
     }
     let out_strides = merged.pop().unwrap_or_default();
     Work::Map { shape, program, out: out_strides, out_offset: out.offset() }
+}
+
+fn slices(strides: &[Strides]) -> Vec<&[isize]> {
+    strides.iter().map(|strides| &**strides).collect()
 }
 
 /// Strides that are not more than the limit on dimensions, being those of shapes.

@@ -55,7 +55,9 @@ macro_rules! method {
         /// shares memory with it in another order.
         pub fn $name(&self, other: impl Into<Operand>) -> Result<()> {
             let other = Operand::expr(other);
-            write(&[other.clone()], self, || Expr::map(Op::$variant, [Expr::current(self), other]))
+            write(std::slice::from_ref(&other), self, || {
+                Expr::map(Op::$variant, [Expr::current(self), other.clone()])
+            })
         }
     };
 }

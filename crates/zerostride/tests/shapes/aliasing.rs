@@ -177,7 +177,8 @@ fn raises_or_equals_copy_first(
 
 #[test]
 fn every_in_place_operation_raises_or_equals_copy_first() {
-    let mut calls: Vec<(&str, Box<dyn Fn(&Tensor, &Tensor) -> Result<(), Error>>)> = Vec::new();
+    type Call = Box<dyn Fn(&Tensor, &Tensor) -> Result<(), Error>>;
+    let mut calls: Vec<(&str, Call)> = Vec::new();
     calls.extend(
         unary_methods()
             .into_iter()

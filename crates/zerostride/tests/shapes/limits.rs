@@ -166,13 +166,7 @@ fn rank_64_works_and_65_is_refused() {
     assert_eq!(x.matmul(x.transpose(-1, -2).unwrap()).unwrap().ndim(), 64);
     assert_eq!(cat(&[&x, &x], 5).unwrap().shape()[5], 2);
     let doubled = Tensor::ones(&[2; 20]).unwrap().view(&[[2; 20].as_slice(), &[1; 44]].concat()).unwrap();
-    assert_eq!(
-        doubled
-            .add(&doubled.permute(&backwards).unwrap().select(0, 0).unwrap())
-            .map(|sum| sum.ndim())
-            .is_ok(),
-        false
-    );
+    assert!(doubled.add(doubled.permute(&backwards).unwrap().select(0, 0).unwrap()).is_err());
     let limit = "64";
     assert_refused(x.unsqueeze(0), limit);
     assert_refused(Expr::from(&x).unsqueeze(0).eval(), limit);
