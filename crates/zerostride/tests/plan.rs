@@ -121,6 +121,7 @@ fn standardising_reads_in_three_passes_and_writes_in_one() {
 
 #[test]
 fn views_of_computations_are_fused() {
+    let _alone = alone();
     let x = Expr::from(Tensor::rand(&[60, 40], 3).unwrap());
     let y = x.exp();
     let views = [
@@ -150,6 +151,7 @@ fn views_of_computations_are_fused() {
 
 #[test]
 fn overlapping_windows_are_computed_once() {
+    let _alone = alone();
     let x = Expr::from(Tensor::rand(&[1000], 3).unwrap());
     let plan = x.exp().unfold(0, 10, 1).sum(-1).plan().unwrap();
     assert_eq!((plan.operations(Op::Exp), plan.passes()), (1000, 2), "{plan}");
@@ -157,6 +159,7 @@ fn overlapping_windows_are_computed_once() {
 
 #[test]
 fn a_shared_expression_is_computed_once() {
+    let _alone = alone();
     let mut x = Expr::from(Tensor::ones(&[3]).unwrap());
     for _ in 0..60 {
         x = &x + &x;
@@ -171,6 +174,7 @@ fn chain(operations: usize) -> Expr {
 
 #[test]
 fn deep_expressions_need_little_stack_and_too_deep_ones_are_refused() {
+    let _alone = alone();
     let deep = || {
         let expr = chain(499);
         assert_eq!(expr.eval().unwrap().to_vec::<f32>().unwrap(), [1.0, 1.0]);
