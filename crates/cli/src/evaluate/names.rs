@@ -47,7 +47,9 @@ pub(super) fn unknown<'a>(name: &'a str, span: Span, bound: impl Iterator<Item =
         return problem.help("functions stand alone: exp(x), not torch.exp(x)");
     }
     let constants = CONSTANTS.iter().map(|(constant, _)| *constant);
-    match closest(name, bound.chain(constants)) {
+    // Every other letter is as close to a letter as can be; the same one in another case is meant.
+    let likely = |meant: &&str| name.len() > 1 || meant.eq_ignore_ascii_case(name);
+    match closest(name, bound.chain(constants)).filter(likely) {
         Some(meant) => problem.help(format!("did you mean `{meant}`?")),
         None => problem
             .help(format!("names get their values after the expression, as in {name}=5 or {name}=x.npy")),

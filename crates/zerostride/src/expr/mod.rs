@@ -78,7 +78,7 @@ pub(crate) enum Kind {
     /// An element-wise operation of the table.
     Map { op: Op, operands: Operands, compute: DType },
     /// Another dtype for the same values.
-    Cast { operand: Expr },
+    Cast { operand: Expr, dtype: DType },
     /// A reduction of the table over dimensions, in rising order; reduced dimensions keep size 1 under `keepdim`.
     Reduce {
         op: Op,
@@ -258,7 +258,7 @@ impl Expr {
         let meta = self.meta().map(|meta| Meta::new(meta.shape.clone(), dtype));
         match &meta {
             Ok(_) if self.dtype().is_ok_and(|own| own == dtype) && !self.is_number() => self.clone(),
-            _ => Expr::build(Kind::Cast { operand: self.clone() }, meta),
+            _ => Expr::build(Kind::Cast { operand: self.clone(), dtype }, meta),
         }
     }
 
@@ -348,7 +348,7 @@ impl Kind {
         match self {
             Kind::Leaf { .. } | Kind::Number(_) | Kind::Failed { .. } => SmallVec::new(),
             Kind::Map { operands, .. } => operands.iter().collect(),
-            Kind::Cast { operand } | Kind::Reduce { operand, .. } | Kind::View { operand, .. } => {
+            Kind::Cast { operand, .. } | Kind::Reduce { operand, .. } | Kind::View { operand, .. } => {
                 SmallVec::from_slice(&[operand])
             }
             Kind::Matmul { a, b } => SmallVec::from_slice(&[a, b]),

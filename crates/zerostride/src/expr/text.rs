@@ -70,9 +70,9 @@ impl Writer {
             }
             Kind::Number(number) => self.text.push_str(&number.to_string()),
             Kind::Map { op, operands, .. } => self.map(*op, operands),
-            Kind::Cast { operand } => {
+            Kind::Cast { operand, dtype } => {
                 self.operand(operand);
-                self.text.push_str(".to()");
+                self.text.push_str(&format!(".to('{dtype}')"));
             }
             Kind::Reduce { op, operand, dims, keepdim, .. } => {
                 let dims: Vec<String> = dims.iter().map(usize::to_string).collect();

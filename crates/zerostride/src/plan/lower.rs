@@ -231,10 +231,7 @@ impl Lowerer<'_> {
             }
             Kind::Number(number) => Ok(splat(*number, number.dtype(), program)),
             Kind::View { operand, view } => self.view((expr, operand, view), chain, program, emitted),
-            Kind::Cast { operand } => {
-                let dtype = expr.meta().map_or(DType::F32, |meta| meta.dtype());
-                self.operand((expr, operand), dtype, chain, program, emitted)
-            }
+            Kind::Cast { operand, dtype } => self.operand((expr, operand), *dtype, chain, program, emitted),
             Kind::Map { op, operands, compute } => {
                 self.map((expr, *op, operands, *compute), chain, program, emitted)
             }

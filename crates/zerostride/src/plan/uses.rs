@@ -64,7 +64,7 @@ pub(crate) fn analyse(root: &Expr, forced: &HashSet<usize>) -> Buffered {
         let buffer = match &expr.node().kind {
             Kind::Leaf { .. } | Kind::Number(_) | Kind::View { .. } | Kind::Failed { .. } => false,
             Kind::Reduce { .. } | Kind::Matmul { .. } => true,
-            Kind::Cast { operand } if is_read(operand) => false,
+            Kind::Cast { operand, .. } if is_read(operand) => false,
             Kind::Map { .. } | Kind::Cast { .. } => stretched || (own.len() > 1 && !blow_up),
         };
         let root_or_forced = expr.id() == root.id() || forced.contains(&expr.id());
