@@ -38,7 +38,11 @@ pub(super) fn apply(tensor: Expr, steps: Vec<Step>, span: Span) -> Result<Expr, 
             Step::At(part) => view = select(&view, dim, part)?,
             Step::Slice(parts) => {
                 let [start, stop, step] = parts.map(|part| part.map(bound).transpose().map(Option::flatten));
-                view = view.slice(dim, start?, stop?, step?.unwrap_or(1));
+                let (start, stop, step) = (start?, stop?, step?.unwrap_or(1));
+                // A bare `:` leaves the dimension as it is.
+                if (start, stop, step) != (None, None, 1) {
+                    view = view.slice(dim, start, stop, step);
+                }
                 dim += 1;
             }
             Step::Ellipsis(_) if !skipped => {
