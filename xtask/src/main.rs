@@ -14,7 +14,7 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   test              all checks: format, lints, tests, documentation, repository rules
-  golden [PART...]  rebuild PyTorch's golden answers in spec/golden (installs PyTorch, 5 GB, into .venv)
+  golden [PART...]  rebuild the golden answers in spec/golden (installs PyTorch, 5 GB, into .venv)
   gen               rewrite what is generated from the op table: docs/operations.md
   tidy              the repository rules alone
 ";
