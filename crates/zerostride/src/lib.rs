@@ -54,6 +54,7 @@
 #![deny(unsafe_code)]
 
 mod error;
+mod evaluate;
 mod exec;
 mod expr;
 #[cfg(feature = "io")]

@@ -6,10 +6,10 @@ use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides};
 
 use super::access::{Input, Output};
-use super::program::{Compiled, TILE};
-use super::{GRAIN, join};
+use super::join;
+use super::program::Compiled;
 use crate::Result;
-use crate::plan::{Program, Source};
+use crate::plan::{GRAIN, Program, Source, TILE};
 use crate::tensor::Block;
 
 /// Where a load of the program comes from; `None` is the very elements that the step overwrites.

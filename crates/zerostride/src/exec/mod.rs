@@ -4,7 +4,7 @@
 #[allow(unsafe_code)]
 mod access;
 mod map;
-pub(crate) mod matmul;
+mod matmul;
 mod program;
 mod reduce;
 
@@ -14,12 +14,9 @@ use zerostride_ops::{OpError, can_cast};
 use zerostride_shape::{InternalOverlap, Layout, Overlap, check_in_place, checked_bytes};
 
 use crate::expr::Expr;
-use crate::plan::{Buffer, Leaf, Plan, Source, Step, Work, deaths};
+use crate::plan::{Buffer, GRAIN, Leaf, Plan, Source, Step, Work, deaths};
 use crate::tensor::{Block, Claim, Fresh, Guard, Section, Storage};
 use crate::{Error, Result, Tensor};
-
-/// Elements below which a loop is not worth dividing among threads.
-const GRAIN: usize = 1 << 16;
 
 /// Runs a plan into memory of its own.
 pub(crate) fn run(plan: &Plan) -> Result<Tensor> {
@@ -176,16 +173,6 @@ fn factor<'a>(source: Source, plan: &'a Plan, memory: &'a Memory, slots: &'a Slo
 fn allocate(buffer: &Buffer) -> Result<Fresh> {
     let bytes = checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
     Fresh::zeroed(bytes).ok_or_else(|| Error::OutOfMemory { bytes, shape: buffer.shape.clone() })
-}
-
-/// Bytes of tiles that a step needs on all threads.
-pub(crate) fn tile_bytes(step: &Step) -> usize {
-    let program = match &step.work {
-        Work::Map { program, .. } | Work::Reduce { program, .. } => program,
-        Work::Matmul { .. } => return 0,
-    };
-    let threads = if step.visits() < GRAIN { 1 } else { rayon::current_num_threads() };
-    program::machine_bytes(program) * threads
 }
 
 /// Permission on all storages that a plan touches, by their addresses.

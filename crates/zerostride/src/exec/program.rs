@@ -7,9 +7,6 @@ use zerostride_ops::DType;
 use crate::Result;
 use crate::plan::{Instruction, Program, Register};
 
-/// Elements of a tile.
-pub(crate) const TILE: usize = 2048;
-
 /// A program with its kernels looked up; shared by the threads that run it.
 pub(crate) struct Compiled<'a> {
     program: &'a Program,
@@ -50,11 +47,6 @@ impl<'a> Compiled<'a> {
         let tiles = self.program.instructions.iter().zip(&self.program.dtypes).map(tile).collect();
         Machine { compiled: self, tiles }
     }
-}
-
-/// Bytes of the tiles of one thread.
-pub(crate) fn machine_bytes(program: &Program) -> usize {
-    program.dtypes.iter().map(|dtype| TILE * dtype.item_size()).sum()
 }
 
 /// One thread's registers.

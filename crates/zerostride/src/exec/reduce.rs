@@ -8,10 +8,10 @@ use zerostride_ops::DType;
 use zerostride_shape::{Shape, contiguous_strides};
 
 use super::access::{Input, Output};
-use super::program::{Compiled, Machine, TILE};
-use super::{GRAIN, join};
+use super::join;
+use super::program::{Compiled, Machine};
 use crate::Result;
-use crate::plan::{Program, Source};
+use crate::plan::{GRAIN, Program, Source, TILE};
 use crate::tensor::Block;
 
 /// Reduced elements that one task takes at least: a power of two of leaves.

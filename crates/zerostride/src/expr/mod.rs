@@ -5,6 +5,7 @@ mod call;
 mod formula;
 mod methods;
 mod operators;
+mod product;
 mod text;
 
 use std::sync::Arc;
@@ -15,9 +16,9 @@ use zerostride_shape::{Layout, Shape, ShapeError, broadcast_shape};
 
 pub use call::{Argument, Arguments, call};
 pub use methods::{Dims, keepdim};
+pub(crate) use product::Operand;
 
-use crate::plan::Plan;
-use crate::{Error, Result, Tensor, exec};
+use crate::{Error, Result, Tensor};
 
 /// Levels of operations that one expression may have: evaluation recurses over them.
 const MAX_DEPTH: usize = 1000;
@@ -269,61 +270,9 @@ impl Expr {
         let other = other.into();
         let meta = self.meta().and_then(|a| {
             let b = other.meta()?;
-            exec::matmul::infer(a.typed, &a.shape, b.typed, &b.shape)
-                .map(|(shape, dtype)| Meta::new(shape, dtype))
+            product::infer(a.typed, &a.shape, b.typed, &b.shape).map(|(shape, dtype)| Meta::new(shape, dtype))
         });
         Expr::build(Kind::Matmul { a: self.clone(), b: other }, meta)
-    }
-
-    /// Runs the expression.
-    ///
-    /// # Errors
-    /// Shapes or dtypes that do not go together, an operand written to in the meantime, an integer division by zero, or
-    /// no memory; [`Error::expression`] names the sub-expression.
-    pub fn eval(&self) -> Result<Tensor> {
-        if let Kind::Leaf { tensor, .. } = &self.0.kind {
-            return Ok(tensor.clone());
-        }
-        self.materialise()
-    }
-
-    /// Runs the expression into storage of its own, even where it is a tensor already.
-    pub(crate) fn materialise(&self) -> Result<Tensor> {
-        exec::run(&self.plan()?)
-    }
-
-    /// Runs the expression and writes its value to `out`, whose dtype stays; `out` may be an operand.
-    ///
-    /// # Errors
-    /// As [`Expr::eval`], and if `out` is of another shape, of a lower category of dtype, or shares elements with itself.
-    ///
-    /// ```
-    /// use zerostride::{tensor, Tensor};
-    /// let x = tensor![1.0, 2.0, 3.0];
-    /// let out = Tensor::zeros(&[3])?;
-    /// (&x * &x + 1).eval_into(&out)?;
-    /// assert_eq!(out.to_vec::<f32>()?, [2.0, 5.0, 10.0]);
-    /// # Ok::<(), zerostride::Error>(())
-    /// ```
-    pub fn eval_into(&self, out: &Tensor) -> Result<()> {
-        exec::run_into(self, out)
-    }
-
-    /// What evaluation will do: passes, operations, bytes, scratch memory, hoisted sub-expressions. Printable.
-    ///
-    /// # Errors
-    /// As [`Expr::eval`], where the error does not depend on values.
-    ///
-    /// ```
-    /// use zerostride::{Op, Tensor};
-    /// let row = Tensor::zeros(&[300])?;
-    /// let x = Tensor::zeros(&[200, 300])?;
-    /// let plan = (zerostride::Expr::from(&row).exp() * &x).plan()?;
-    /// assert_eq!(plan.operations(Op::Exp), 300);      // once per element of the row, not of the result
-    /// # Ok::<(), zerostride::Error>(())
-    /// ```
-    pub fn plan(&self) -> Result<Plan> {
-        Plan::new(self)
     }
 
     pub(crate) fn is_number(&self) -> bool {

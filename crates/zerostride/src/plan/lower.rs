@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use zerostride_ops::{DType, Op, Scalar};
 use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims};
 
+use super::product;
 use super::program::{Buffer, Instruction, Load, Program, Register, Source, Step, Work};
 use super::uses::{Buffered, analyse, entry, shape};
 use crate::Tensor;
@@ -149,7 +150,7 @@ impl Lowerer<'_> {
         let (a_source, a_layout) = self.in_memory(a)?;
         let (b_source, b_layout) = self.in_memory(b)?;
         let dtype = product.node().meta.as_ref().map_or(DType::F32, |meta| meta.dtype());
-        Ok(crate::exec::matmul::plan(dtype, (a_source, &a_layout), (b_source, &b_layout)))
+        Ok(product::plan(dtype, (a_source, &a_layout), (b_source, &b_layout)))
     }
 
     /// Where a value lies, without computing it into a new place where a view of an old one will do.

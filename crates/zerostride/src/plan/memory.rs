@@ -1,7 +1,7 @@
 //! Owns where results lie: which buffer takes over the block of an operand that dies, and how much memory is held at
 //! once. It does not allocate (`exec`).
 
-use super::program::{Buffer, Source, Step, Work};
+use super::program::{Buffer, GRAIN, Source, Step, TILE, Work};
 
 /// Lets an element-wise step write over a buffer that it reads for the last time, element for element.
 pub(crate) fn share(steps: &[Step], buffers: &mut [Buffer]) {
@@ -80,4 +80,15 @@ pub(crate) fn peak(steps: &[Step], buffers: &[Buffer]) -> usize {
         held.retain(|slot| !deaths.contains(slot));
     }
     peak
+}
+
+/// Bytes of tiles that a step needs on all threads.
+pub(crate) fn tile_bytes(step: &Step) -> usize {
+    let program = match &step.work {
+        Work::Map { program, .. } | Work::Reduce { program, .. } => program,
+        Work::Matmul { .. } => return 0,
+    };
+    let threads = if step.visits() < GRAIN { 1 } else { rayon::current_num_threads() };
+    let tiles: usize = program.dtypes.iter().map(|dtype| TILE * dtype.item_size()).sum();
+    tiles * threads
 }

@@ -2,6 +2,7 @@
 
 mod lower;
 mod memory;
+mod product;
 mod program;
 mod uses;
 
@@ -12,10 +13,11 @@ use zerostride_shape::{Layout, Shape};
 
 pub(crate) use lower::Leaf;
 pub(crate) use memory::deaths;
-pub(crate) use program::{Buffer, Factor, Instruction, Load, Program, Register, Source, Step, Work};
+pub(crate) use program::{
+    Buffer, Factor, GRAIN, Instruction, Load, Program, Register, Source, Step, TILE, Work,
+};
 
 use crate::Result;
-use crate::exec;
 use crate::expr::Expr;
 
 /// How an expression will be evaluated: its passes over memory, in order.
@@ -91,7 +93,7 @@ impl Plan {
 
     /// The most bytes held at once besides operands and result: intermediate results, and tiles of all threads.
     pub fn scratch_bytes(&self) -> usize {
-        let tiles = self.steps.iter().map(exec::tile_bytes).max().unwrap_or(0);
+        let tiles = self.steps.iter().map(memory::tile_bytes).max().unwrap_or(0);
         memory::peak(&self.steps, &self.buffers).saturating_add(tiles)
     }
 

@@ -5,6 +5,12 @@ use smallvec::SmallVec;
 use zerostride_ops::{DType, Op, Scalar};
 use zerostride_shape::{Layout, Shape, Strides};
 
+/// Elements of a tile: the program runs on that many at a time.
+pub(crate) const TILE: usize = 2048;
+
+/// Elements below which a loop is not worth dividing among threads.
+pub(crate) const GRAIN: usize = 1 << 16;
+
 /// Index of a tile in a program, each written once.
 pub(crate) type Register = usize;
 

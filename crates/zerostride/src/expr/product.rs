@@ -1,0 +1,161 @@
+//! Owns the inference of matrix products: PyTorch's rank cases, and the words in which each of them refuses. It does not
+//! know how products are planned or run.
+
+use smallvec::SmallVec;
+use zerostride_ops::{DType, Typed};
+use zerostride_shape::{ErrorClass, Shape, broadcast_shape};
+
+use crate::{Error, Result};
+
+/// A factor as matrices, and whether it was a vector.
+pub(crate) struct Operand<'a> {
+    pub(crate) batch: &'a [usize],
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    vector: bool,
+}
+
+impl<'a> Operand<'a> {
+    /// A vector is a row on the left and a column on the right.
+    pub(crate) fn new(shape: &'a [usize], left: bool) -> Operand<'a> {
+        match *shape {
+            [size] => {
+                let (rows, columns) = if left { (1, size) } else { (size, 1) };
+                Operand { batch: &[], rows, columns, vector: true }
+            }
+            [ref batch @ .., rows, columns] => Operand { batch, rows, columns, vector: false },
+            [] => unreachable!("scalars have been refused"),
+        }
+    }
+}
+
+/// Shape and dtype of a product.
+pub(super) fn infer(a: Typed, a_shape: &Shape, b: Typed, b_shape: &Shape) -> Result<(Shape, DType)> {
+    if a_shape.ndim() == 0 || b_shape.ndim() == 0 {
+        return Err(Error::runtime(format_args!(
+            "both arguments to matmul need to be at least 1D, but they are {}D and {}D",
+            a_shape.ndim(),
+            b_shape.ndim()
+        )));
+    }
+    let kind = Case::of(a_shape, b_shape);
+    let names_both = !matches!(kind, Case::Batches) || is_multiplied(a.dtype);
+    if a.dtype != b.dtype && names_both {
+        return Err(kind.mixed(a.dtype, b.dtype));
+    }
+    if a.dtype != b.dtype || a.dtype == DType::Bool {
+        let message = format!("\"{}\" not implemented for '{}'", kind.kernel(), a.dtype.scalar_name());
+        return Err(Error::Argument { class: ErrorClass::NotImplemented, message });
+    }
+    let (left, right) = (Operand::new(a_shape, true), Operand::new(b_shape, false));
+    // Folded cases check the inner sizes at once; batches are broadcast before.
+    let batch = broadcast_shape(&[left.batch, right.batch])?;
+    if left.columns != right.rows {
+        return Err(kind.mismatch(&left, &right, &batch));
+    }
+    let rows = (!left.vector).then_some(left.rows);
+    let columns = (!right.vector).then_some(right.columns);
+    let sizes: SmallVec<[usize; 8]> = batch.iter().copied().chain(rows).chain(columns).collect();
+    Ok((Shape::new(&sizes)?, a.dtype))
+}
+
+/// Whether PyTorch multiplies matrices of that dtype; its batched product asks before it compares dtypes.
+fn is_multiplied(dtype: DType) -> bool {
+    !matches!(dtype, DType::Bool | DType::U16 | DType::U32 | DType::U64)
+}
+
+/// The routine that PyTorch takes, which words the errors.
+#[derive(Clone, Copy)]
+enum Case {
+    Dot,
+    MatrixVector,
+    VectorMatrix,
+    Matrices,
+    Batches,
+}
+
+impl Case {
+    fn of(a: &Shape, b: &Shape) -> Case {
+        match (a.ndim(), b.ndim()) {
+            (1, 1) => Case::Dot,
+            (_, 1) => Case::MatrixVector,
+            (1, 2) | (2.., 2) => Case::Matrices,
+            // One batch, or none: folded into a matrix that is multiplied by the vector.
+            (1, _) if b.numel() == 0 || b[..b.ndim() - 2].iter().product::<usize>() == 1 => {
+                Case::VectorMatrix
+            }
+            _ => Case::Batches,
+        }
+    }
+
+    fn kernel(self) -> &'static str {
+        match self {
+            Case::Dot => "dot",
+            Case::MatrixVector | Case::VectorMatrix => "addmv_impl_cpu",
+            Case::Matrices => "addmm_impl_cpu_",
+            Case::Batches => "bmm",
+        }
+    }
+
+    fn mismatch(self, a: &Operand<'_>, b: &Operand<'_>, batch: &Shape) -> Error {
+        let folded = |operand: &Operand<'_>, rows: usize| operand.batch.iter().product::<usize>() * rows;
+        match self {
+            Case::Dot => Error::runtime(format_args!(
+                "inconsistent tensor size, expected tensor [{0}] and src [{1}] to have the same number of elements, but got {0} and {1} elements respectively",
+                a.columns, b.rows
+            )),
+            Case::MatrixVector => {
+                let rows = folded(a, a.rows);
+                Error::runtime(format_args!(
+                    "size mismatch, got input ({rows}), mat ({rows}x{}), vec ({})",
+                    a.columns, b.rows
+                ))
+            }
+            Case::VectorMatrix => {
+                let rows = folded(b, b.columns);
+                Error::runtime(format_args!(
+                    "size mismatch, got input ({rows}), mat ({rows}x{}), vec ({})",
+                    b.rows, a.columns
+                ))
+            }
+            Case::Matrices => Error::runtime(format_args!(
+                "mm: mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})",
+                folded(a, a.rows),
+                a.columns,
+                b.rows,
+                b.columns
+            )),
+            Case::Batches => Error::runtime(format_args!(
+                "Expected size for first two dimensions of batch2 tensor to be: [{batches}, {}] but got: [{batches}, {}].",
+                a.columns,
+                b.rows,
+                batches = batch.numel()
+            )),
+        }
+    }
+
+    fn mixed(self, a: DType, b: DType) -> Error {
+        match self {
+            Case::Dot => Error::runtime(format_args!(
+                "dot : expected both vectors to have same dtype, but found {} and {}",
+                a.scalar_name(),
+                b.scalar_name()
+            )),
+            Case::MatrixVector | Case::VectorMatrix => Error::runtime(format_args!(
+                "addmv input tensors must have the same dtype, but got {b}, {a}, and {b}",
+                a = a.scalar_name(),
+                b = b.scalar_name()
+            )),
+            Case::Matrices => Error::runtime(format_args!(
+                "expected m1 and m2 to have the same dtype, but got: {} != {}",
+                a.cpp_name(),
+                b.cpp_name()
+            )),
+            Case::Batches => Error::runtime(format_args!(
+                "expected scalar type {} but found {}",
+                a.scalar_name(),
+                b.scalar_name()
+            )),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Owns the step of a matrix product: which strides lead through the batches of each factor. It does not multiply.
+
+use smallvec::SmallVec;
+use zerostride_kernels::ProductSizes;
+use zerostride_ops::DType;
+use zerostride_shape::{Layout, Strides, broadcast_shape};
+
+use super::program::{Factor, Source, Work};
+use crate::expr::Operand;
+
+/// The step of a product of two values in memory, which `infer` has accepted.
+pub(super) fn plan(dtype: DType, (a_source, a): (Source, &Layout), (b_source, b): (Source, &Layout)) -> Work {
+    let (left, right) = (Operand::new(a.shape(), true), Operand::new(b.shape(), false));
+    let batch = broadcast_shape(&[left.batch, right.batch]).unwrap_or_default();
+    let sizes = ProductSizes { n: left.rows, k: left.columns, m: right.columns };
+    let factor = |source, layout: &Layout, left: bool| {
+        let strides = layout.strides();
+        let (outer, rows, columns) = match (strides.len(), left) {
+            (1, true) => (&strides[..0], 0, strides[0]),
+            (1, false) => (&strides[..0], strides[0], 0),
+            (ndim, _) => (&strides[..ndim - 2], strides[ndim - 2], strides[ndim - 1]),
+        };
+        let missing = batch.ndim() - outer.len();
+        let own = &layout.shape()[..outer.len()];
+        let stretched = (0..batch.ndim()).map(|dim| match dim.checked_sub(missing) {
+            Some(dim) if own[dim] > 1 => outer[dim],
+            _ => 0,
+        });
+        let batch = Strides::new(&stretched.collect::<SmallVec<[isize; 8]>>()).unwrap_or_default();
+        Factor { source, batch, rows, columns, offset: layout.offset() }
+    };
+    let (a, b) = (factor(a_source, a, true), factor(b_source, b, false));
+    Work::Matmul { dtype, a, b, batch, n: sizes.n, m: sizes.m, k: sizes.k }
+}
