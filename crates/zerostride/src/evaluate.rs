@@ -10,7 +10,7 @@ impl Expr {
     ///
     /// # Errors
     /// Shapes or dtypes that do not go together, an operand written to in the meantime, an integer division by zero, or
-    /// no memory; [`Error::expression`] names the sub-expression.
+    /// no memory; [`Error::expression`](crate::Error::expression) names the sub-expression.
     pub fn eval(&self) -> Result<Tensor> {
         if let Kind::Leaf { tensor, .. } = &self.node().kind {
             return Ok(tensor.clone());
