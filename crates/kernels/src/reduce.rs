@@ -186,69 +186,37 @@ macro_rules! extremes {
 
 extremes!(ints: bool u8 u16 u32 u64 i8 i16 i32 i64; floats: f16 bf16 f32 f64);
 
-/// The extreme element and where it stands first; `LARGEST` says which extreme.
-struct Search<T, const LARGEST: bool>(std::marker::PhantomData<T>);
+/// The search for an extreme, the largest or the smallest, and for where it stands first; `answer` is what of the two
+/// is asked for.
+struct Search<T, O, const LARGEST: bool> {
+    answer: fn(T, usize) -> O,
+}
 
-impl<T: Extreme, const LARGEST: bool> Search<T, LARGEST> {
-    /// Whether `b`, which stands behind, beats `a`.
-    fn beats(b: T, a: T) -> bool {
-        let further = if LARGEST { b.above(a) } else { a.above(b) };
-        !a.is_nan() && (b.is_nan() || further)
+impl<T: Extreme, O: Element, const LARGEST: bool> Accumulate for Search<T, O, LARGEST> {
+    type In = T;
+    type Acc = Option<(T, usize)>;
+    type Out = O;
+
+    fn empty(&self) -> Self::Acc {
+        None
     }
 
-    fn step(acc: Option<(T, usize)>, value: T, index: usize) -> Option<(T, usize)> {
+    fn step(acc: Self::Acc, value: T, index: usize) -> Self::Acc {
         Self::merge(acc, Some((value, index)))
     }
 
-    /// The lanes of a leaf interleave, so that either side may hold the earlier index.
-    fn merge(a: Option<(T, usize)>, b: Option<(T, usize)>) -> Option<(T, usize)> {
-        let (Some((a_value, a_index)), Some((b_value, b_index))) = (a, b) else { return a.or(b) };
-        let (first, second) = if a_index < b_index { (a, b) } else { (b, a) };
-        let (first_value, second_value) =
-            if a_index < b_index { (a_value, b_value) } else { (b_value, a_value) };
-        if Self::beats(second_value, first_value) { second } else { first }
-    }
-}
-
-/// `amax` and `amin`.
-struct Value<T, const LARGEST: bool>(Search<T, LARGEST>);
-
-impl<T: Extreme, const LARGEST: bool> Accumulate for Value<T, LARGEST> {
-    type In = T;
-    type Acc = Option<(T, usize)>;
-    type Out = T;
-    fn empty(&self) -> Self::Acc {
-        None
-    }
-    fn step(acc: Self::Acc, value: T, index: usize) -> Self::Acc {
-        Search::<T, LARGEST>::step(acc, value, index)
-    }
     fn merge(a: Self::Acc, b: Self::Acc) -> Self::Acc {
-        Search::<T, LARGEST>::merge(a, b)
+        let (Some(a), Some(b)) = (a, b) else { return a.or(b) };
+        // The lanes of a leaf interleave, so that either side may hold the earlier index.
+        let (first, second) = if a.1 < b.1 { (a, b) } else { (b, a) };
+        let further = if LARGEST { second.0.above(first.0) } else { first.0.above(second.0) };
+        let beaten = !first.0.is_nan() && (second.0.is_nan() || further);
+        Some(if beaten { second } else { first })
     }
-    fn result(&self, acc: Self::Acc) -> T {
-        acc.expect("a search over nothing is refused before it starts").0
-    }
-}
 
-/// `argmax` and `argmin`.
-struct Index<T, const LARGEST: bool>(Search<T, LARGEST>);
-
-impl<T: Extreme, const LARGEST: bool> Accumulate for Index<T, LARGEST> {
-    type In = T;
-    type Acc = Option<(T, usize)>;
-    type Out = i64;
-    fn empty(&self) -> Self::Acc {
-        None
-    }
-    fn step(acc: Self::Acc, value: T, index: usize) -> Self::Acc {
-        Search::<T, LARGEST>::step(acc, value, index)
-    }
-    fn merge(a: Self::Acc, b: Self::Acc) -> Self::Acc {
-        Search::<T, LARGEST>::merge(a, b)
-    }
-    fn result(&self, acc: Self::Acc) -> i64 {
-        acc.expect("a search over nothing is refused before it starts").1 as i64
+    fn result(&self, acc: Self::Acc) -> O {
+        let (value, index) = acc.expect("a search over nothing is refused before it starts");
+        (self.answer)(value, index)
     }
 }
 
@@ -440,10 +408,10 @@ impl Reducer {
 
     fn extreme<T: Extreme>(&self, columns: usize) -> Option<Box<dyn Fold>> {
         match self.op {
-            Op::Amax => self.tree(Value::<T, true>(Search(Default::default())), columns),
-            Op::Amin => self.tree(Value::<T, false>(Search(Default::default())), columns),
-            Op::Argmax => self.tree(Index::<T, true>(Search(Default::default())), columns),
-            Op::Argmin => self.tree(Index::<T, false>(Search(Default::default())), columns),
+            Op::Amax => self.tree(Search::<T, T, true> { answer: |value, _| value }, columns),
+            Op::Amin => self.tree(Search::<T, T, false> { answer: |value, _| value }, columns),
+            Op::Argmax => self.tree(Search::<T, i64, true> { answer: |_, index| index as i64 }, columns),
+            Op::Argmin => self.tree(Search::<T, i64, false> { answer: |_, index| index as i64 }, columns),
             _ => None,
         }
     }
