@@ -268,19 +268,18 @@ pub(super) fn logsumexp(input: &Expr, dims: &Dims) -> Expr {
     })
 }
 
-/// A formula along one dimension, which is looked at before the dtype.
+/// A formula along one dimension, which is looked at before the dtype; of no elements it gives none.
 fn along(op: Op, input: &Expr, dim: isize, body: impl FnOnce(Expr) -> Result<Expr>) -> Expr {
     match input.meta().and_then(|meta| Dims::from(dim).resolve(meta.shape.ndim())) {
-        Ok(_) => formula(op, [input], |[input]| body(input)),
+        Ok(_) => {
+            formula(op, [input], |[input]| if input.shape()?.contains(&0) { Ok(input) } else { body(input) })
+        }
         Err(error) => input.failed(op.name(), error),
     }
 }
 
 pub(super) fn softmax(input: &Expr, dim: isize) -> Expr {
     along(Op::Softmax, input, dim, |input| {
-        if input.shape()?.contains(&0) {
-            return Ok(input);
-        }
         let exponentials = (&input - input.amax(keepdim(dim))).exp();
         Ok(&exponentials / exponentials.sum(keepdim(dim)))
     })
@@ -288,9 +287,6 @@ pub(super) fn softmax(input: &Expr, dim: isize) -> Expr {
 
 pub(super) fn log_softmax(input: &Expr, dim: isize) -> Expr {
     along(Op::LogSoftmax, input, dim, |input| {
-        if input.shape()?.contains(&0) {
-            return Ok(input);
-        }
         let shifted = &input - input.amax(keepdim(dim));
         Ok(&shifted - shifted.exp().sum(keepdim(dim)).log())
     })
