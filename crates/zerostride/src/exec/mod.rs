@@ -245,7 +245,12 @@ fn in_pool<R: Send>(plan: &Plan, evaluation: impl Fn() -> Result<R> + Sync) -> R
     if !divides || rayon::current_thread_index().is_some() {
         return evaluation();
     }
-    match rayon::scope(|_| evaluation()) {
+    // Nor does the thread of the pool wait: with few of them, others' parts would wait for it.
+    let without_waiting = |_: &rayon::Scope<'_>| {
+        let _section = Section::enter();
+        evaluation()
+    };
+    match rayon::scope(without_waiting) {
         Err(Error::Busy) => evaluation(),
         done => done,
     }
