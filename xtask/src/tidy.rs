@@ -18,8 +18,9 @@ const ARROWS: [(&str, &[&str]); 7] = [
 ];
 
 /// The only files with unsafe code.
-const UNSAFE: [&str; 5] = [
+const UNSAFE: [&str; 6] = [
     "crates/kernels/src/isa.rs",
+    "crates/kernels/src/lane/instructions.rs",
     "crates/kernels/src/matmul.rs",
     "crates/zerostride/src/exec/access.rs",
     "crates/zerostride/src/tensor/storage.rs",

@@ -1,16 +1,120 @@
-//! Owns the choice of instruction set for the portable loops: the same loop, compiled once more with AVX2 and FMA, where
-//! the processor has them. The bits are the same, because the loops only use correctly rounded operations and are never
-//! contracted; without FMA each fused multiply-add is a call into the C library. It does not know what a loop does.
+//! Owns the choice of instruction set: once for a process, by what the processor has or by the environment variable
+//! `ZEROSTRIDE_ISA`. The bits of a result do not depend on it, because every kernel uses only correctly rounded
+//! operations, and none are contracted. It does not know what is computed.
 
-/// Runs a loop with the best instructions there are.
+use std::fmt;
+use std::sync::OnceLock;
+
+/// An instruction set that kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isa {
+    /// What every processor of the target has.
+    Portable,
+    /// x86-64 with AVX2, FMA and F16C: registers of 32 bytes.
+    Avx2,
+    /// x86-64 with the parts F, BW, DQ and VL of AVX-512, and everything of [`Isa::Avx2`]: registers of 64 bytes.
+    Avx512,
+    /// aarch64: registers of 16 bytes.
+    Neon,
+}
+
+impl Isa {
+    /// From the plainest to the widest.
+    pub const ALL: [Isa; 4] = [Isa::Portable, Isa::Neon, Isa::Avx2, Isa::Avx512];
+
+    /// The name that `ZEROSTRIDE_ISA` knows it by.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Isa::Portable => "portable",
+            Isa::Avx2 => "avx2",
+            Isa::Avx512 => "avx512",
+            Isa::Neon => "neon",
+        }
+    }
+
+    /// Whether this processor has it.
+    pub fn is_supported(self) -> bool {
+        match self {
+            Isa::Portable => true,
+            Isa::Avx2 => has_avx2(),
+            Isa::Avx512 => has_avx2() && has_avx512(),
+            Isa::Neon => cfg!(target_arch = "aarch64"),
+        }
+    }
+
+    /// The instruction set in use: the one that `ZEROSTRIDE_ISA` names, else the widest that the processor has.
+    ///
+    /// # Panics
+    /// At its first use, if the variable names none, or one that the processor lacks: a forced instruction set that
+    /// silently was another would make a measurement or a test worthless.
+    ///
+    /// ```
+    /// assert!(zerostride_kernels::Isa::active().is_supported());
+    /// ```
+    pub fn active() -> Isa {
+        static ACTIVE: OnceLock<Isa> = OnceLock::new();
+        *ACTIVE.get_or_init(|| match std::env::var_os("ZEROSTRIDE_ISA") {
+            None => widest(),
+            Some(name) => named(&name.to_string_lossy()).unwrap_or_else(|problem| panic!("{problem}")),
+        })
+    }
+}
+
+impl fmt::Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+fn widest() -> Isa {
+    Isa::ALL.into_iter().rev().find(|isa| isa.is_supported()).unwrap_or(Isa::Portable)
+}
+
+fn named(name: &str) -> Result<Isa, String> {
+    let Some(isa) = Isa::ALL.into_iter().find(|isa| isa.name() == name) else {
+        let known = Isa::ALL.map(Isa::name).join(", ");
+        return Err(format!("ZEROSTRIDE_ISA={name}: not an instruction set; there are {known}"));
+    };
+    if isa.is_supported() {
+        Ok(isa)
+    } else {
+        Err(format!("ZEROSTRIDE_ISA={name}: this processor does not have it; {} is its widest", widest()))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c")
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_avx2() -> bool {
+    false
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_avx512() -> bool {
+    false
+}
+
+/// Runs a portable loop with better instructions, where there are any: without FMA each fused multiply-add is a call
+/// into the C library.
 #[inline(always)]
 pub(crate) fn run<R>(task: impl FnOnce() -> R) -> R {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
-        // SAFETY: the processor has the features that the function is compiled for.
-        return unsafe { with_fma(task) };
+    match Isa::active() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the instruction sets in use are ones that the processor has, and AVX-512 includes AVX2 and FMA.
+        Isa::Avx2 | Isa::Avx512 => unsafe { with_fma(task) },
+        _ => task(),
     }
-    task()
 }
 
 /// The task, inlined into a function that may use AVX2 and FMA.
@@ -18,4 +122,43 @@ pub(crate) fn run<R>(task: impl FnOnce() -> R) -> R {
 #[target_feature(enable = "avx2,fma")]
 fn with_fma<R>(task: impl FnOnce() -> R) -> R {
     task()
+}
+
+/// The task, inlined into a function that may use AVX-512 as [`Isa::Avx512`] has it.
+#[cfg(all(target_arch = "x86_64", test))]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
+fn with_avx512(task: impl FnOnce()) {
+    task();
+}
+
+/// Runs a task on registers of an instruction set; not at all where the processor lacks it.
+#[cfg(test)]
+pub(crate) fn run_on(isa: Isa, task: impl FnOnce()) {
+    match isa {
+        _ if !isa.is_supported() => {}
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the processor has the instruction set.
+        Isa::Avx512 => unsafe { with_avx512(task) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the processor has the instruction set.
+        Isa::Avx2 => unsafe { with_fma(task) },
+        _ => task(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_its_instruction_set_or_an_error_that_says_why() {
+        assert_eq!(named("portable"), Ok(Isa::Portable));
+        assert_eq!(named(widest().name()), Ok(widest()));
+        let unknown = "ZEROSTRIDE_ISA=sse9: not an instruction set; there are portable, neon, avx2, avx512";
+        assert_eq!(named("sse9"), Err(unknown.into()));
+        for isa in Isa::ALL.into_iter().filter(|isa| !isa.is_supported()) {
+            let problem = named(isa.name()).unwrap_err();
+            assert!(problem.contains("this processor does not have it"), "{problem}");
+        }
+    }
 }

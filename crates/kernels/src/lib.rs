@@ -18,5 +18,6 @@ mod reduce;
 
 pub use cast::{CastKernel, cast_kernel, load_scalar, store_scalar};
 pub use elementwise::{Fault, MapKernel, map_kernel};
+pub use isa::Isa;
 pub use matmul::{Matrix, ProductSizes, matmul};
 pub use reduce::{Fold, LEAF, Reducer, lanes};

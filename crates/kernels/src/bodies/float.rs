@@ -247,7 +247,7 @@ fn floored_quotient<W: Work>(a: W, b: W) -> W {
     if quotient == zero() {
         return zero::<W>().with_sign(a / b);
     }
-    let floor = quotient.floor();
+    let floor = Work::floor(quotient);
     select(quotient - floor > W::from(0.5), floor + one(), floor)
 }
 

@@ -22,6 +22,8 @@ mod gelu;
 mod horner;
 mod hyperbolic;
 mod inverse_trig;
+#[cfg(test)]
+mod lanes;
 mod log;
 mod logaddexp;
 mod pow;

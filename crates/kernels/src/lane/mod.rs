@@ -1,5 +1,6 @@
 //! Owns the lane: the few operations on "one register of floats" that the mathematical functions are written
-//! in, and the one-element lane, `f32` and `f64` themselves.
+//! in. The one-element lane is `f32` and `f64` themselves (`scalar`); there is one module for the registers of each
+//! instruction set, and a lane of two registers (`pair`).
 //!
 //! Every operation here is exact or correctly rounded, so a function written in them gives the same bits on
 //! every lane: adding a lane (16 `f32` of AVX-512, 4 of NEON) is a matter of speed alone. There are no table
@@ -8,7 +9,17 @@
 //!
 //! Deliberately unknown here: memory, tiles, tails, and which functions exist.
 
-use std::num::Wrapping;
+#[macro_use]
+mod instructions;
+#[cfg(target_arch = "x86_64")]
+#[allow(dead_code, reason = "the kernels that run on registers arrive next; tests compare them already")]
+pub(crate) mod avx512;
+#[allow(dead_code, reason = "as above")]
+mod pair;
+mod scalar;
+
+pub(crate) use pair::Pair;
+
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
 /// What a number format looks like: the type of one element of a lane.
@@ -77,7 +88,13 @@ pub(crate) trait Lane:
     /// As many elements in `f64`, for bodies that compute `f32` there and round once; `f64` lanes are their
     /// own.
     type Wide: Lane<Elem = f64, Wide = Self::Wide>;
+    /// The number of elements.
+    const LEN: usize;
 
+    /// The lane whose element `i` is `element(i)`.
+    fn from_fn(element: impl FnMut(usize) -> Self::Elem) -> Self;
+    /// One element. `index < LEN`.
+    fn element(self, index: usize) -> Self::Elem;
     fn splat(x: Self::Elem) -> Self;
     /// Exact for `f32`.
     fn widen(self) -> Self::Wide;
@@ -90,8 +107,12 @@ pub(crate) trait Lane:
     fn mul_add(self, a: Self, b: Self) -> Self;
     /// Correctly rounded; NaN below zero, `-0` for `-0`.
     fn sqrt(self) -> Self;
-    /// The nearest integer, ties to even; keeps the sign of zero.
+    /// The nearest integer, ties to even; keeps the sign of zero, as do the three others.
     fn round_ties_even(self) -> Self;
+    fn floor(self) -> Self;
+    fn ceil(self) -> Self;
+    /// Towards zero.
+    fn trunc(self) -> Self;
     /// Clears the sign bit, also of NaN.
     fn abs(self) -> Self;
     /// `if self < other { self } else { other }`, hence `other` when either is NaN and when both are zeros.
@@ -110,6 +131,20 @@ pub(crate) trait Lane:
     #[inline(always)]
     fn num(x: f64) -> Self {
         Self::splat(Self::Elem::from_f64(x))
+    }
+
+    #[allow(dead_code, reason = "for the bodies that become generic over lanes next")]
+    /// Applies a function of one element to each: for what no instruction does.
+    #[inline(always)]
+    fn map(self, f: impl Fn(Self::Elem) -> Self::Elem) -> Self {
+        Self::from_fn(|i| f(self.element(i)))
+    }
+
+    #[allow(dead_code, reason = "as above")]
+    /// Applies a function of two elements to each pair: for what no instruction does.
+    #[inline(always)]
+    fn zip(self, other: Self, f: impl Fn(Self::Elem, Self::Elem) -> Self::Elem) -> Self {
+        Self::from_fn(|i| f(self.element(i), other.element(i)))
     }
 
     #[inline(always)]
@@ -198,138 +233,3 @@ pub(crate) trait Lane:
         self * Self::exp2_int(half) * Self::exp2_int(n - half)
     }
 }
-
-impl Mask for bool {
-    #[inline(always)]
-    fn any(self) -> bool {
-        self
-    }
-}
-
-macro_rules! one_element {
-    ($float:ident, $bits:ident, $int:ident, rounder: $rounder:expr) => {
-        impl Element for $float {
-            const SIGNIFICAND: usize = $float::MANTISSA_DIGITS as usize - 1;
-            const BIAS: u64 = $float::MAX_EXP as u64 - 1;
-            const ROUNDER: Self = $rounder;
-            const INFINITY: Self = $float::INFINITY;
-            const NAN: Self = $float::NAN;
-            const MIN_POSITIVE: Self = $float::MIN_POSITIVE;
-            const EPSILON: Self = $float::EPSILON;
-
-            #[inline(always)]
-            fn from_f64(x: f64) -> Self {
-                x as $float
-            }
-        }
-
-        impl Bits for Wrapping<$bits> {
-            type Mask = bool;
-
-            #[inline(always)]
-            fn splat(x: u64) -> Self {
-                Wrapping(x as $bits)
-            }
-
-            #[inline(always)]
-            fn eq(self, other: Self) -> bool {
-                self.0 == other.0
-            }
-
-            #[inline(always)]
-            fn signed_lt(self, other: Self) -> bool {
-                (self.0 as $int) < (other.0 as $int)
-            }
-
-            #[inline(always)]
-            fn select(mask: bool, yes: Self, no: Self) -> Self {
-                if mask { yes } else { no }
-            }
-        }
-
-        impl Lane for $float {
-            type Elem = $float;
-            type Mask = bool;
-            type Bits = Wrapping<$bits>;
-            type Wide = f64;
-
-            #[inline(always)]
-            fn splat(x: $float) -> Self {
-                x
-            }
-
-            #[inline(always)]
-            fn widen(self) -> f64 {
-                self as f64
-            }
-
-            #[inline(always)]
-            fn narrow(x: f64) -> Self {
-                x as $float
-            }
-
-            #[inline(always)]
-            fn to_bits(self) -> Self::Bits {
-                Wrapping($float::to_bits(self))
-            }
-
-            #[inline(always)]
-            fn from_bits(bits: Self::Bits) -> Self {
-                $float::from_bits(bits.0)
-            }
-
-            #[inline(always)]
-            fn mul_add(self, a: Self, b: Self) -> Self {
-                $float::mul_add(self, a, b)
-            }
-
-            #[inline(always)]
-            fn sqrt(self) -> Self {
-                $float::sqrt(self)
-            }
-
-            #[inline(always)]
-            fn round_ties_even(self) -> Self {
-                $float::round_ties_even(self)
-            }
-
-            #[inline(always)]
-            fn abs(self) -> Self {
-                $float::abs(self)
-            }
-
-            #[inline(always)]
-            fn min(self, other: Self) -> Self {
-                if self < other { self } else { other }
-            }
-
-            #[inline(always)]
-            fn max(self, other: Self) -> Self {
-                if self > other { self } else { other }
-            }
-
-            #[inline(always)]
-            fn lt(self, other: Self) -> bool {
-                self < other
-            }
-
-            #[inline(always)]
-            fn le(self, other: Self) -> bool {
-                self <= other
-            }
-
-            #[inline(always)]
-            fn eq(self, other: Self) -> bool {
-                self == other
-            }
-
-            #[inline(always)]
-            fn select(mask: bool, yes: Self, no: Self) -> Self {
-                if mask { yes } else { no }
-            }
-        }
-    };
-}
-
-one_element!(f32, u32, i32, rounder: 12_582_912.0);
-one_element!(f64, u64, i64, rounder: 6_755_399_441_055_744.0);

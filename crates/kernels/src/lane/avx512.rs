@@ -1,0 +1,238 @@
+//! Owns the lanes of AVX-512: 16 `f32` or 8 `f64`. Truth values are the bits of a mask register.
+
+use std::arch::x86_64::*;
+use std::mem::transmute;
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
+
+use super::{Bits, Lane, Mask, Pair};
+
+const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+const UP: i32 = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
+const TO_ZERO: i32 = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
+
+impl Mask for __mmask16 {
+    #[inline(always)]
+    fn any(self) -> bool {
+        self != 0
+    }
+}
+
+impl Mask for __mmask8 {
+    #[inline(always)]
+    fn any(self) -> bool {
+        self != 0
+    }
+}
+
+/// 16 `f32`.
+#[derive(Clone, Copy)]
+pub(crate) struct F32x16(pub(crate) __m512);
+
+operators!(F32x16: Add add _mm512_add_ps, Sub sub _mm512_sub_ps, Mul mul _mm512_mul_ps, Div div _mm512_div_ps);
+
+impl Neg for F32x16 {
+    type Output = Self;
+
+    instructions! {
+        fn neg(self) -> Self { F32x16(_mm512_xor_ps(self.0, _mm512_set1_ps(-0.0))) }
+    }
+}
+
+impl Lane for F32x16 {
+    type Elem = f32;
+    type Mask = __mmask16;
+    type Bits = U32x16;
+    type Wide = Pair<F64x8>;
+    const LEN: usize = 16;
+
+    instructions! {
+        fn from_fn(element: impl FnMut(usize) -> f32) -> Self {
+            F32x16(transmute::<[f32; 16], __m512>(std::array::from_fn(element)))
+        }
+        fn element(self, index: usize) -> f32 { transmute::<__m512, [f32; 16]>(self.0)[index] }
+        fn splat(x: f32) -> Self { F32x16(_mm512_set1_ps(x)) }
+        fn widen(self) -> Pair<F64x8> {
+            let (low, high) = (_mm512_castps512_ps256(self.0), _mm512_extractf32x8_ps::<1>(self.0));
+            Pair(F64x8(_mm512_cvtps_pd(low)), F64x8(_mm512_cvtps_pd(high)))
+        }
+        fn narrow(x: Pair<F64x8>) -> Self {
+            let (low, high) = (_mm512_cvtpd_ps(x.0.0), _mm512_cvtpd_ps(x.1.0));
+            F32x16(_mm512_insertf32x8::<1>(_mm512_castps256_ps512(low), high))
+        }
+        fn to_bits(self) -> U32x16 { U32x16(_mm512_castps_si512(self.0)) }
+        fn from_bits(bits: U32x16) -> Self { F32x16(_mm512_castsi512_ps(bits.0)) }
+        fn mul_add(self, a: Self, b: Self) -> Self { F32x16(_mm512_fmadd_ps(self.0, a.0, b.0)) }
+        fn sqrt(self) -> Self { F32x16(_mm512_sqrt_ps(self.0)) }
+        fn round_ties_even(self) -> Self { F32x16(_mm512_roundscale_ps::<NEAREST>(self.0)) }
+        fn floor(self) -> Self { F32x16(_mm512_roundscale_ps::<DOWN>(self.0)) }
+        fn ceil(self) -> Self { F32x16(_mm512_roundscale_ps::<UP>(self.0)) }
+        fn trunc(self) -> Self { F32x16(_mm512_roundscale_ps::<TO_ZERO>(self.0)) }
+        fn abs(self) -> Self { F32x16(_mm512_abs_ps(self.0)) }
+        fn min(self, other: Self) -> Self { F32x16(_mm512_min_ps(self.0, other.0)) }
+        fn max(self, other: Self) -> Self { F32x16(_mm512_max_ps(self.0, other.0)) }
+        fn lt(self, other: Self) -> __mmask16 { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, other.0) }
+        fn le(self, other: Self) -> __mmask16 { _mm512_cmp_ps_mask::<_CMP_LE_OQ>(self.0, other.0) }
+        fn eq(self, other: Self) -> __mmask16 { _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(self.0, other.0) }
+        fn select(mask: __mmask16, yes: Self, no: Self) -> Self { F32x16(_mm512_mask_blend_ps(mask, no.0, yes.0)) }
+        fn exp2_int(n: Self) -> Self { F32x16(_mm512_scalef_ps(_mm512_set1_ps(1.0), n.0)) }
+        fn split_exponent(self) -> (Self, Self) {
+            let m = _mm512_getmant_ps::<_MM_MANT_NORM_P75_1P5, _MM_MANT_SIGN_SRC>(self.0);
+            // The exponent belongs to a significand from 1 to 2: what is below 1 here was halved.
+            let one = _mm512_set1_ps(1.0);
+            let e = _mm512_getexp_ps(self.0);
+            let halved = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(m, one);
+            (F32x16(_mm512_mask_add_ps(e, halved, e, one)), F32x16(m))
+        }
+        fn ldexp(self, n: Self) -> Self { F32x16(_mm512_scalef_ps(self.0, n.0)) }
+    }
+}
+
+/// 16 `u32`.
+#[derive(Clone, Copy)]
+pub(crate) struct U32x16(pub(crate) __m512i);
+
+operators!(U32x16: Add add _mm512_add_epi32, Sub sub _mm512_sub_epi32,
+    BitAnd bitand _mm512_and_si512, BitOr bitor _mm512_or_si512, BitXor bitxor _mm512_xor_si512);
+
+impl Not for U32x16 {
+    type Output = Self;
+
+    instructions! {
+        fn not(self) -> Self { U32x16(_mm512_xor_si512(self.0, _mm512_set1_epi32(-1))) }
+    }
+}
+
+impl Shl<usize> for U32x16 {
+    type Output = Self;
+
+    instructions! {
+        fn shl(self, count: usize) -> Self { U32x16(_mm512_sll_epi32(self.0, _mm_cvtsi64_si128(count as i64))) }
+    }
+}
+
+impl Shr<usize> for U32x16 {
+    type Output = Self;
+
+    instructions! {
+        fn shr(self, count: usize) -> Self { U32x16(_mm512_srl_epi32(self.0, _mm_cvtsi64_si128(count as i64))) }
+    }
+}
+
+impl Bits for U32x16 {
+    type Mask = __mmask16;
+
+    instructions! {
+        fn splat(x: u64) -> Self { U32x16(_mm512_set1_epi32(x as i32)) }
+        fn eq(self, other: Self) -> __mmask16 { _mm512_cmpeq_epi32_mask(self.0, other.0) }
+        fn signed_lt(self, other: Self) -> __mmask16 { _mm512_cmplt_epi32_mask(self.0, other.0) }
+        fn select(mask: __mmask16, yes: Self, no: Self) -> Self { U32x16(_mm512_mask_blend_epi32(mask, no.0, yes.0)) }
+    }
+}
+
+/// 8 `f64`.
+#[derive(Clone, Copy)]
+pub(crate) struct F64x8(pub(crate) __m512d);
+
+operators!(F64x8: Add add _mm512_add_pd, Sub sub _mm512_sub_pd, Mul mul _mm512_mul_pd, Div div _mm512_div_pd);
+
+impl Neg for F64x8 {
+    type Output = Self;
+
+    instructions! {
+        fn neg(self) -> Self { F64x8(_mm512_xor_pd(self.0, _mm512_set1_pd(-0.0))) }
+    }
+}
+
+impl Lane for F64x8 {
+    type Elem = f64;
+    type Mask = __mmask8;
+    type Bits = U64x8;
+    type Wide = Self;
+    const LEN: usize = 8;
+
+    #[inline(always)]
+    fn widen(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn narrow(x: Self) -> Self {
+        x
+    }
+
+    instructions! {
+        fn from_fn(element: impl FnMut(usize) -> f64) -> Self {
+            F64x8(transmute::<[f64; 8], __m512d>(std::array::from_fn(element)))
+        }
+        fn element(self, index: usize) -> f64 { transmute::<__m512d, [f64; 8]>(self.0)[index] }
+        fn splat(x: f64) -> Self { F64x8(_mm512_set1_pd(x)) }
+        fn to_bits(self) -> U64x8 { U64x8(_mm512_castpd_si512(self.0)) }
+        fn from_bits(bits: U64x8) -> Self { F64x8(_mm512_castsi512_pd(bits.0)) }
+        fn mul_add(self, a: Self, b: Self) -> Self { F64x8(_mm512_fmadd_pd(self.0, a.0, b.0)) }
+        fn sqrt(self) -> Self { F64x8(_mm512_sqrt_pd(self.0)) }
+        fn round_ties_even(self) -> Self { F64x8(_mm512_roundscale_pd::<NEAREST>(self.0)) }
+        fn floor(self) -> Self { F64x8(_mm512_roundscale_pd::<DOWN>(self.0)) }
+        fn ceil(self) -> Self { F64x8(_mm512_roundscale_pd::<UP>(self.0)) }
+        fn trunc(self) -> Self { F64x8(_mm512_roundscale_pd::<TO_ZERO>(self.0)) }
+        fn abs(self) -> Self { F64x8(_mm512_abs_pd(self.0)) }
+        fn min(self, other: Self) -> Self { F64x8(_mm512_min_pd(self.0, other.0)) }
+        fn max(self, other: Self) -> Self { F64x8(_mm512_max_pd(self.0, other.0)) }
+        fn lt(self, other: Self) -> __mmask8 { _mm512_cmp_pd_mask::<_CMP_LT_OQ>(self.0, other.0) }
+        fn le(self, other: Self) -> __mmask8 { _mm512_cmp_pd_mask::<_CMP_LE_OQ>(self.0, other.0) }
+        fn eq(self, other: Self) -> __mmask8 { _mm512_cmp_pd_mask::<_CMP_EQ_OQ>(self.0, other.0) }
+        fn select(mask: __mmask8, yes: Self, no: Self) -> Self { F64x8(_mm512_mask_blend_pd(mask, no.0, yes.0)) }
+        fn exp2_int(n: Self) -> Self { F64x8(_mm512_scalef_pd(_mm512_set1_pd(1.0), n.0)) }
+        fn split_exponent(self) -> (Self, Self) {
+            let m = _mm512_getmant_pd::<_MM_MANT_NORM_P75_1P5, _MM_MANT_SIGN_SRC>(self.0);
+            // The exponent belongs to a significand from 1 to 2: what is below 1 here was halved.
+            let one = _mm512_set1_pd(1.0);
+            let e = _mm512_getexp_pd(self.0);
+            let halved = _mm512_cmp_pd_mask::<_CMP_LT_OQ>(m, one);
+            (F64x8(_mm512_mask_add_pd(e, halved, e, one)), F64x8(m))
+        }
+        fn ldexp(self, n: Self) -> Self { F64x8(_mm512_scalef_pd(self.0, n.0)) }
+    }
+}
+
+/// 8 `u64`.
+#[derive(Clone, Copy)]
+pub(crate) struct U64x8(pub(crate) __m512i);
+
+operators!(U64x8: Add add _mm512_add_epi64, Sub sub _mm512_sub_epi64,
+    BitAnd bitand _mm512_and_si512, BitOr bitor _mm512_or_si512, BitXor bitxor _mm512_xor_si512);
+
+impl Not for U64x8 {
+    type Output = Self;
+
+    instructions! {
+        fn not(self) -> Self { U64x8(_mm512_xor_si512(self.0, _mm512_set1_epi32(-1))) }
+    }
+}
+
+impl Shl<usize> for U64x8 {
+    type Output = Self;
+
+    instructions! {
+        fn shl(self, count: usize) -> Self { U64x8(_mm512_sll_epi64(self.0, _mm_cvtsi64_si128(count as i64))) }
+    }
+}
+
+impl Shr<usize> for U64x8 {
+    type Output = Self;
+
+    instructions! {
+        fn shr(self, count: usize) -> Self { U64x8(_mm512_srl_epi64(self.0, _mm_cvtsi64_si128(count as i64))) }
+    }
+}
+
+impl Bits for U64x8 {
+    type Mask = __mmask8;
+
+    instructions! {
+        fn splat(x: u64) -> Self { U64x8(_mm512_set1_epi64(x as i64)) }
+        fn eq(self, other: Self) -> __mmask8 { _mm512_cmpeq_epi64_mask(self.0, other.0) }
+        fn signed_lt(self, other: Self) -> __mmask8 { _mm512_cmplt_epi64_mask(self.0, other.0) }
+        fn select(mask: __mmask8, yes: Self, no: Self) -> Self { U64x8(_mm512_mask_blend_epi64(mask, no.0, yes.0)) }
+    }
+}

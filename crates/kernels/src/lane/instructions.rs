@@ -1,0 +1,29 @@
+//! Owns the notation of the registers' lanes: methods that are a few instructions, and operators that are one. It is
+//! where their unsafe blocks are; it does not know an instruction.
+
+/// Methods whose bodies are instructions, inlined always.
+macro_rules! instructions {
+    ($($(#[$meta:meta])* fn $name:ident($($arguments:tt)*) $(-> $result:ty)? { $($body:tt)* })*) => {$(
+        $(#[$meta])*
+        #[inline(always)]
+        fn $name($($arguments)*) $(-> $result)? {
+            // SAFETY: The instructions work on registers alone, so all they ask for is a processor that has them.
+            // The types of an instruction set's registers are only named by functions that are compiled for it
+            // and reached after `Isa` has found it on the processor, and by methods like this one.
+            unsafe { $($body)* }
+        }
+    )*};
+}
+
+/// Operators on a register type that are one instruction each: `Trait method instruction`.
+macro_rules! operators {
+    ($type:ident: $($trait:ident $method:ident $instruction:ident),+) => {$(
+        impl $trait for $type {
+            type Output = Self;
+
+            instructions! {
+                fn $method(self, other: Self) -> Self { Self($instruction(self.0, other.0)) }
+            }
+        }
+    )+};
+}

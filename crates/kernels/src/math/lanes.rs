@@ -1,0 +1,160 @@
+//! Runs every function on every kind of register that the processor has, and compares the bits with one element's.
+
+use super::Real;
+use crate::isa::{self, Isa};
+#[cfg(target_arch = "x86_64")]
+use crate::lane::{Pair, avx512};
+
+/// An element type whose numbers can be drawn.
+trait Sample: Real<Elem = Self> + std::fmt::Debug {
+    /// Where functions change their minds: ends of domains, of ranges and of polynomials, and their neighbours.
+    fn special() -> Vec<Self>;
+    /// From all bit patterns, or of ordinary size.
+    fn random(bits: u64) -> Self;
+    /// NaN is NaN, everything else its bits.
+    fn is_same(self, other: Self) -> bool;
+}
+
+/// Numbers of the borders in the functions' bodies.
+const BORDERS: [f64; 46] = [
+    0.0,
+    1e-300,
+    1e-150,
+    1e-45,
+    1e-38,
+    1e-30,
+    1e-20,
+    1e-17,
+    1e-8,
+    0.1,
+    0.25,
+    0.41421356237309503,
+    0.46875,
+    0.5,
+    0.6875,
+    0.75,
+    0.9,
+    1.0,
+    1.25,
+    1.5,
+    2.0,
+    2.414213562373095,
+    3.0,
+    4.0,
+    5.5,
+    6.0,
+    7.5,
+    8.0,
+    9.0,
+    10.0,
+    12.0,
+    22.0,
+    28.0,
+    39.0,
+    64.0,
+    88.5,
+    104.0,
+    151.0,
+    710.0,
+    746.0,
+    1076.0,
+    1e9,
+    1e20,
+    1e38,
+    1e200,
+    1e308,
+];
+
+macro_rules! sample {
+    ($float:ident, $bits:ident) => {
+        impl Sample for $float {
+            fn special() -> Vec<Self> {
+                let borders = BORDERS.iter().flat_map(|&x| {
+                    let x = x as $float;
+                    [x.next_down(), x, x.next_up()]
+                });
+                let ends = [$float::MIN_POSITIVE, $float::MAX, $float::INFINITY, $float::NAN];
+                let ends = ends.into_iter().flat_map(|x| [x.next_down(), x]);
+                borders.chain(ends).flat_map(|x| [x, -x]).collect()
+            }
+
+            fn random(bits: u64) -> Self {
+                let any = $float::from_bits((bits >> 8) as $bits);
+                // A significand from 1 to 2, a sign, and an exponent that most functions bend at.
+                let one = (1 as $float).to_bits();
+                let ordinary = $float::from_bits((any.to_bits() & !one) | one);
+                let ordinary = ordinary * (2 as $float).powi((bits & 31) as i32 - 20);
+                if bits & 0x80 == 0 { any } else { ordinary }
+            }
+
+            fn is_same(self, other: Self) -> bool {
+                self.to_bits() == other.to_bits() || (self.is_nan() && other.is_nan())
+            }
+        }
+    };
+}
+
+sample!(f32, u32);
+sample!(f64, u64);
+
+/// The next of a sequence that looks random (splitmix64).
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// All tuples of special values and many of random ones.
+fn arguments<T: Sample, const N: usize>() -> Vec<[T; N]> {
+    let special = T::special();
+    let tuples = (0..special.len().pow(N.min(2) as u32))
+        .map(|i| std::array::from_fn(|place| special[i / special.len().pow(place as u32) % special.len()]));
+    let mut state = 1;
+    let random = (0..40_000).map(|_| std::array::from_fn(|_| T::random(next(&mut state))));
+    tuples.chain(random).collect()
+}
+
+/// Compares a function of registers with the same function of elements.
+#[inline(always)]
+fn same<V: Real<Elem: Sample>, const N: usize>(
+    name: &str,
+    on_register: impl Fn([V; N]) -> V,
+    on_element: impl Fn([V::Elem; N]) -> V::Elem,
+) {
+    for rows in arguments::<V::Elem, N>().chunks(V::LEN) {
+        let row = |i: usize| rows[i.min(rows.len() - 1)];
+        let got = on_register(std::array::from_fn(|place| V::from_fn(|i| row(i)[place])));
+        for (i, &arguments) in rows.iter().enumerate() {
+            let (got, want) = (got.element(i), on_element(arguments));
+            assert!(
+                got.is_same(want),
+                "{name}{arguments:?} is {got:?} in {}, {want:?} alone",
+                std::any::type_name::<V>()
+            );
+        }
+    }
+}
+
+macro_rules! compare {
+    ($($name:ident($($x:ident),+);)*) => {$(
+        #[test]
+        fn $name() {
+            const COUNT: usize = [$(stringify!($x)),+].len();
+            #[cfg(target_arch = "x86_64")]
+            isa::run_on(Isa::Avx512, || {
+                same::<avx512::F32x16, COUNT>(stringify!($name), |[$($x),+]| super::$name($($x),+), |[$($x),+]| super::$name($($x),+));
+                same::<avx512::F64x8, COUNT>(stringify!($name), |[$($x),+]| super::$name($($x),+), |[$($x),+]| super::$name($($x),+));
+                same::<Pair<avx512::F64x8>, COUNT>(stringify!($name), |[$($x),+]| super::$name($($x),+), |[$($x),+]| super::$name($($x),+));
+            });
+        }
+    )*};
+}
+
+compare! {
+    acos(x); acosh(x); asin(x); asinh(x); atan(x); atanh(x); cos(x); cosh(x); deg2rad(x); digamma(x); erf(x); erfc(x);
+    erfinv(x); exp(x); exp2(x); expm1(x); gelu(x); gelu_tanh(x); i0(x); lgamma(x); log(x); log10(x); log1p(x); log2(x);
+    logit(x); rad2deg(x); rsqrt(x); sigmoid(x); silu(x); sin(x); sinc(x); sinh(x); tan(x); tanh(x);
+    atan2(y, x); hypot(x, y); ldexp(x, n); logaddexp(x, y); logaddexp2(x, y); pow(x, y); xlogy(x, y);
+    softplus(x, beta, threshold);
+}
