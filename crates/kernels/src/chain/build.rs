@@ -1,0 +1,103 @@
+//! Owns the making of a chain's code: which lane width it has, which functions it consists of and where each finds its
+//! operands. It does not know what a function does.
+
+use smallvec::SmallVec;
+use zerostride_ops::{DType, Op};
+
+use super::code::{Code, Set};
+use super::{Chain, Feed, Link, Part, Place, table};
+
+/// The bytes of the lanes that a dtype computes in; bool computes in any, complex numbers in none.
+fn lane(dtype: DType) -> Option<usize> {
+    match dtype {
+        DType::F16 | DType::BF16 => Some(DType::F32.item_size()),
+        DType::C64 | DType::C128 => None,
+        dtype => Some(dtype.item_size()),
+    }
+}
+
+/// The lane width of a chain: that of its widest dtype, if all operations compute in it.
+fn width(first: DType, links: &[Link], stored: DType) -> Option<usize> {
+    let named = links.iter().map(|link| match link {
+        Link::Cast(to) => *to,
+        Link::Map { compute, .. } => *compute,
+    });
+    let width = named.chain([first, stored]).map(lane).try_fold(1, |width, lane| Some(width.max(lane?)))?;
+    let fits = |link: &Link| match link {
+        Link::Cast(_) | Link::Map { compute: DType::Bool, .. } => true,
+        Link::Map { compute, .. } => lane(*compute) == Some(width),
+    };
+    links.iter().all(fits).then_some(width)
+}
+
+pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType) -> Option<Chain> {
+    let width = width(first.1, links, stored)?;
+    let mut code = Builder { width, parts: SmallVec::new() };
+    code.push(table::load::<S>(first.1, width)?, Place::Feed(first.0, first.1.item_size()));
+    let mut value = first.1;
+    for link in links {
+        value = match link {
+            Link::Cast(to) => code.cast::<S>(value, *to)?,
+            Link::Map { op, compute, place, others } => code.map::<S>(value, *op, *compute, *place, others)?,
+        };
+    }
+    code.cast::<S>(value, stored)?;
+    let (store, streaming) = table::store::<S>(stored, width)?;
+    code.push(store, Place::Out);
+    Some(Chain {
+        code: code.parts,
+        streaming,
+        enter: S::ENTER,
+        register: size_of::<S::Register>(),
+        width,
+        stored: stored.item_size(),
+    })
+}
+
+struct Builder {
+    width: usize,
+    parts: SmallVec<[Part; 8]>,
+}
+
+impl Builder {
+    fn push(&mut self, code: Code, place: Place) {
+        self.parts.push(Part { code, place });
+    }
+
+    fn cast<S: Set>(&mut self, from: DType, to: DType) -> Option<DType> {
+        if from != to {
+            self.push(table::cast::<S>(from, to, self.width)?, Place::Registers);
+        }
+        Some(to)
+    }
+
+    fn map<S: Set>(&mut self, value: DType, op: Op, compute: DType, place: usize, others: &[Feed]) -> Option<DType> {
+        let dtype = |operand: usize| if op == Op::Where && operand == 0 { DType::Bool } else { compute };
+        if value != dtype(place) {
+            return None;
+        }
+        let function = table::map::<S>(op, compute, place, self.width)?;
+        let mut operands: SmallVec<[Place; 3]> = SmallVec::new();
+        for (i, &feed) in others.iter().enumerate() {
+            let dtype = dtype(if i < place { i } else { i + 1 });
+            operands.push(match table::stage::<S>(dtype, self.width) {
+                Some(stage) => {
+                    self.push(stage, Place::Feed(feed, dtype.item_size()));
+                    self.push(stage, Place::Stage(i));
+                    Place::Stage(i)
+                }
+                None => Place::Feed(feed, dtype.item_size()),
+            });
+        }
+        if operands.is_empty() {
+            operands.push(Place::Registers);
+        }
+        for place in operands {
+            self.push(function.code, place);
+        }
+        if let Some(round) = function.round {
+            self.push(round, Place::Registers);
+        }
+        Some(function.result)
+    }
+}

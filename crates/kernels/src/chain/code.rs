@@ -1,0 +1,90 @@
+//! Owns the form of threaded code: what a word of it is, what an instruction set must bring along, and what a function
+//! of it does between the registers it receives and those it passes on. It does not know any operation.
+
+use std::fmt::Debug;
+
+use crate::math::Real;
+
+/// Registers that hold the running value: as many as the calling conventions pass.
+pub(super) const REGISTERS: usize = 8;
+
+/// The running value.
+pub(super) type Run<S> = [<S as Set>::Register; REGISTERS];
+
+/// A function of threaded code, of the type that its instruction set says.
+pub(super) type Code = unsafe extern "C" fn();
+
+/// Runs code from one offset to another in elements, so many at a time.
+pub(super) type Enter = unsafe fn(*const Word, from: usize, to: usize, by: usize);
+
+/// One word of code. A function with several operands in memory is followed by words whose functions are not called.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Word {
+    pub(super) code: Code,
+    /// Where the operand's first element is.
+    pub(super) address: *mut u8,
+    /// All ones if the operand advances with the offset, else 0.
+    pub(super) mask: usize,
+    /// Bytes from the elements of one register to those of the next.
+    pub(super) step: usize,
+}
+
+impl Word {
+    /// The addresses of the elements of each register, `size` bytes an element.
+    ///
+    /// # Safety
+    /// The word's operand has elements of that size for all of the run at `offset`.
+    #[inline(always)]
+    pub(super) unsafe fn registers(&self, offset: usize, size: usize) -> [*mut u8; REGISTERS] {
+        let mut addresses = [self.address; REGISTERS];
+        for (register, address) in addresses.iter_mut().enumerate() {
+            // SAFETY: the elements are there, the caller says.
+            *address = unsafe { self.address.add((offset & self.mask) * size).add(register * self.step) };
+        }
+        addresses
+    }
+
+    /// An operand whose elements are as wide as the lanes.
+    ///
+    /// # Safety
+    /// As for [`registers`](Word::registers).
+    #[inline(always)]
+    pub(super) unsafe fn load<S: Set>(&self, offset: usize, size: usize) -> Run<S> {
+        // SAFETY: the elements are there, the caller says; any bits are a register.
+        unsafe { self.registers(offset, size).map(|address| address.cast::<S::Register>().read_unaligned()) }
+    }
+}
+
+/// An instruction set: its registers, and the way to its functions of threaded code.
+pub(super) trait Set: Sized + 'static {
+    /// Any bits, passed in a register by the calling convention.
+    type Register: Copy + Debug;
+    const ENTER: Enter;
+    /// The function that does what the body says and goes on with the next.
+    fn step<B: Body<Self>>() -> Code;
+    /// The function that stores what the body says, and returns.
+    fn store<B: Sink<Self>>() -> Code;
+    /// The same, past the caches, to addresses aligned to registers.
+    fn stream<B: Sink<Self>>() -> Code;
+}
+
+/// What a function does to the running value. Everything is inlined into a function with the features of the set.
+pub(super) trait Body<S: Set> {
+    /// Words that belong to the function.
+    const WORDS: usize;
+
+    /// # Safety
+    /// `words` are the function's, and their operands have elements for all of the run at `offset`.
+    unsafe fn apply(value: Run<S>, words: *const Word, offset: usize) -> Run<S>;
+}
+
+/// What the last function does to the running value before it is stored.
+pub(super) trait Sink<S: Set> {
+    /// Bytes of an element.
+    const SIZE: usize;
+    /// Registers that remain.
+    const REGISTERS: usize;
+
+    /// The elements side by side in the first registers.
+    fn pack(value: Run<S>) -> Run<S>;
+}

@@ -1,0 +1,115 @@
+//! Owns how elements get from memory into lanes and back: as they are, or converted from and to a narrower dtype. It
+//! does not know dtypes, only the scalar types that they are made of.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+use super::code::{Body, REGISTERS, Run, Set, Sink, Word};
+
+/// A load of elements as wide as the lanes.
+pub(super) struct Load<T>(PhantomData<T>);
+
+impl<S: Set, T> Body<S> for Load<T> {
+    const WORDS: usize = 1;
+
+    #[inline(always)]
+    unsafe fn apply(_: Run<S>, words: *const Word, offset: usize) -> Run<S> {
+        // SAFETY: as the caller says.
+        unsafe { (*words).load::<S>(offset, size_of::<T>()) }
+    }
+}
+
+/// A conversion between a type in memory and the type that stands for it in lanes.
+pub(super) trait Convert<A, R> {
+    fn convert(from: A) -> R;
+}
+
+/// The converted operand of a word.
+///
+/// # Safety
+/// The word's operand has elements of type `A` for all of the run at `offset`.
+#[inline(always)]
+unsafe fn widened<S: Set, A: Copy, R, C: Convert<A, R>>(word: &Word, offset: usize) -> Run<S> {
+    let bytes = size_of::<S::Register>() / size_of::<R>() * size_of::<A>();
+    let mut elements = MaybeUninit::<Run<S>>::uninit();
+    let narrow = elements.as_mut_ptr().cast::<u8>();
+    let mut result = MaybeUninit::<Run<S>>::uninit();
+    // SAFETY: narrower elements fit into the space of a run; each is written before it is read, and so is the result.
+    unsafe {
+        for (register, from) in word.registers(offset, size_of::<A>()).into_iter().enumerate() {
+            narrow.add(register * bytes).copy_from_nonoverlapping(from, bytes);
+        }
+        let to = result.as_mut_ptr().cast::<R>();
+        for i in 0..size_of::<Run<S>>() / size_of::<R>() {
+            to.add(i).write(C::convert(narrow.cast::<A>().add(i).read()));
+        }
+        result.assume_init()
+    }
+}
+
+/// A load of narrower elements.
+pub(super) struct Widen<A, R, C>(PhantomData<(A, R, C)>);
+
+impl<S: Set, A: Copy, R, C: Convert<A, R>> Body<S> for Widen<A, R, C> {
+    const WORDS: usize = 1;
+
+    #[inline(always)]
+    unsafe fn apply(_: Run<S>, words: *const Word, offset: usize) -> Run<S> {
+        // SAFETY: as the caller says.
+        unsafe { widened::<S, A, R, C>(&*words, offset) }
+    }
+}
+
+/// The conversion of an operand that is not the running value: it goes into memory of a run, where the next function
+/// finds it.
+pub(super) struct Stage<A, R, C>(PhantomData<(A, R, C)>);
+
+impl<S: Set, A: Copy, R, C: Convert<A, R>> Body<S> for Stage<A, R, C> {
+    const WORDS: usize = 2;
+
+    #[inline(always)]
+    unsafe fn apply(value: Run<S>, words: *const Word, offset: usize) -> Run<S> {
+        // SAFETY: as the caller says; the second word has room for a run of lanes.
+        unsafe {
+            let converted = widened::<S, A, R, C>(&*words, offset);
+            let to = (*words.add(1)).address.cast::<S::Register>();
+            for (register, converted) in converted.into_iter().enumerate() {
+                to.add(register).write(converted);
+            }
+        }
+        value
+    }
+}
+
+/// A store of elements as wide as the lanes.
+pub(super) struct Store<T>(PhantomData<T>);
+
+impl<S: Set, T> Sink<S> for Store<T> {
+    const SIZE: usize = size_of::<T>();
+    const REGISTERS: usize = REGISTERS;
+
+    #[inline(always)]
+    fn pack(value: Run<S>) -> Run<S> {
+        value
+    }
+}
+
+/// A store of narrower elements.
+pub(super) struct Narrow<A, R, C>(PhantomData<(A, R, C)>);
+
+impl<S: Set, A, R, C: Convert<A, R>> Sink<S> for Narrow<A, R, C> {
+    const SIZE: usize = size_of::<R>();
+    const REGISTERS: usize = REGISTERS * size_of::<R>() / size_of::<A>();
+
+    #[inline(always)]
+    fn pack(value: Run<S>) -> Run<S> {
+        let from = value.as_ptr().cast::<A>();
+        let mut packed = value;
+        let to = packed.as_mut_ptr().cast::<R>();
+        for i in 0..size_of::<Run<S>>() / size_of::<A>() {
+            // SAFETY: a run is that many elements of type A, and has room for as many narrower ones.
+            unsafe { to.add(i).write(C::convert(from.add(i).read())) };
+        }
+        packed
+    }
+}

@@ -1,0 +1,148 @@
+//! Owns chains: runs of instructions whose running value stays in eight SIMD registers from the first load to the
+//! store, as threaded code. This file is what callers see; it does not know an instruction set (`set.rs`), how a
+//! chain becomes code (`build.rs`) or how code meets memory (`run.rs`).
+//!
+//! There is one function for each instruction, compiled for each instruction set. It receives the running value in
+//! registers, takes its other operands from memory, and tail-calls the next function through the code; the last one
+//! stores. A chain has one lane width of 1, 2, 4 or 8 bytes, and a run of it handles as many elements as eight
+//! registers hold. Values of a narrower dtype live in wider lanes without loss: integers and bools as integers, halves
+//! as `f32`, rounded after each operation.
+//!
+//! The bits are those of [`map_kernel`](crate::map_kernel) and [`cast_kernel`](crate::cast_kernel), whatever the
+//! instruction set.
+
+mod array;
+mod build;
+mod code;
+mod memory;
+mod run;
+mod set;
+mod table;
+
+use smallvec::SmallVec;
+use zerostride_ops::{DType, Op};
+
+use crate::Isa;
+use code::{Code, Enter};
+
+/// Where an operand of a chain comes from: a slot of the addresses that [`Chain::run`] is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feed {
+    /// One element for each element of the result, side by side.
+    Vector(usize),
+    /// One element for all.
+    Splat(usize),
+}
+
+/// An instruction of a chain after the first load.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Link {
+    /// The running value converted.
+    Cast(DType),
+    /// An element-wise operation of the table.
+    Map {
+        /// The operation.
+        op: Op,
+        /// The dtype it computes in: that of the running value and of the operands in memory, but for the condition of
+        /// `where`, which is bool.
+        compute: DType,
+        /// Which operand the running value is.
+        place: usize,
+        /// The remaining operands, in order.
+        others: SmallVec<[Feed; 3]>,
+    },
+}
+
+/// How results are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stores {
+    /// Through the caches.
+    Cached,
+    /// Past the caches, for results that will have left them before they are read. A [`fence`] must follow before
+    /// another thread may read them.
+    Streaming,
+}
+
+/// Waits until streaming stores are visible to other threads.
+pub fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    core::arch::x86_64::_mm_sfence();
+}
+
+/// A load, instructions on the loaded value, and a store.
+#[derive(Debug)]
+pub struct Chain {
+    /// The threaded code before its addresses are known.
+    code: SmallVec<[Part; 8]>,
+    /// The function that stores past the caches.
+    streaming: Code,
+    enter: Enter,
+    /// Bytes of a register.
+    register: usize,
+    /// Bytes of a lane.
+    width: usize,
+    /// Bytes of an element of the result.
+    stored: usize,
+}
+
+/// One word of code: a function, and what it or the function before it reads or writes.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    code: Code,
+    place: Place,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// Registers alone.
+    Registers,
+    /// An operand in memory, with the bytes of its elements.
+    Feed(Feed, usize),
+    /// A run of converted elements, by its index among the operands of one instruction.
+    Stage(usize),
+    /// The result.
+    Out,
+}
+
+impl Chain {
+    /// The most instructions after the load. Without optimisation each is a stack frame.
+    pub const MAX_LINKS: usize = 48;
+
+    /// The chain of these instructions. `None` where the instruction set has no such chain; then block kernels
+    /// ([`map_kernel`](crate::map_kernel), [`cast_kernel`](crate::cast_kernel)) do the work, or several chains do.
+    ///
+    /// There is a chain if all operations compute in dtypes of one lane width (the dtype's size; 4 bytes for halves;
+    /// bool has any), no other dtype in it is wider, and no operation is without a function: those on complex numbers,
+    /// which have two parts; integer division and remainders, which can fail; `complex` and `polar`; and `nextafter`
+    /// of halves, which is no function of their values as `f32`. Longer prefixes of a program are chains only if
+    /// shorter ones are, so that one may be grown until there is none.
+    ///
+    /// ```
+    /// use zerostride_kernels::{Chain, Feed, Isa, Link, Stores};
+    /// use zerostride_ops::{DType, Op};
+    ///
+    /// let add = Link::Map { op: Op::Add, compute: DType::F32, place: 0, others: [Feed::Splat(1)].into_iter().collect() };
+    /// if let Some(chain) = Chain::new(Isa::active(), (Feed::Vector(0), DType::F32), &[add], DType::F32) {
+    ///     let (x, one, mut sum) = ([1.0f32, 2.0, 3.0], 1.0f32, [0.0f32; 3]);
+    ///     let slots = [x.as_ptr().cast(), (&raw const one).cast()];
+    ///     // SAFETY: slot 0 holds three numbers, slot 1 one, and there is room for three in `sum`.
+    ///     unsafe { chain.run(3, &slots, sum.as_mut_ptr().cast(), Stores::Cached) };
+    ///     assert_eq!(sum, [2.0, 3.0, 4.0]);
+    /// }
+    /// ```
+    pub fn new(isa: Isa, first: (Feed, DType), links: &[Link], stored: DType) -> Option<Chain> {
+        if !isa.is_supported() || links.len() > Chain::MAX_LINKS {
+            return None;
+        }
+        match isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => build::chain::<set::Avx512>(first, links, stored),
+            _ => None,
+        }
+    }
+
+    /// The elements that one pass over the code handles; any number may be run.
+    pub fn run_len(&self) -> usize {
+        code::REGISTERS * self.register / self.width
+    }
+}

@@ -1,0 +1,92 @@
+//! Owns the instruction sets as chains see them: the three functions that must be compiled for each of them, because
+//! a function's features and calling convention cannot be parameters. What they do is in the bodies.
+
+use std::mem::transmute;
+
+use super::code::{Body, Code, Enter, Run, Set, Sink, Word};
+
+/// An instruction set: name, register, features, calling convention, streaming store.
+macro_rules! set {
+    ($(#[$doc:meta])* $set:ident $module:ident $register:ident $features:literal $abi:literal $stream:path) => {
+        $(#[$doc])*
+        pub(super) struct $set;
+
+        mod $module {
+            use super::*;
+
+            type R = $register;
+            type Step = unsafe extern $abi fn(*const Word, usize, R, R, R, R, R, R, R, R);
+
+            #[target_feature(enable = $features)]
+            unsafe fn enter(words: *const Word, from: usize, to: usize, by: usize) {
+                // SAFETY: the caller hands over code of this instruction set that is right for these offsets; any bits
+                // are a register.
+                unsafe {
+                    let step = transmute::<Code, Step>((*words).code);
+                    let r: R = std::mem::zeroed();
+                    let mut at = from;
+                    while at < to {
+                        step(words, at, r, r, r, r, r, r, r, r);
+                        at += by;
+                    }
+                }
+            }
+
+            #[target_feature(enable = $features)]
+            unsafe extern $abi fn step<B: Body<$set>>(
+                words: *const Word, at: usize, r0: R, r1: R, r2: R, r3: R, r4: R, r5: R, r6: R, r7: R,
+            ) {
+                // SAFETY: the words are this function's, followed by those of a function of this instruction set.
+                unsafe {
+                    let [r0, r1, r2, r3, r4, r5, r6, r7] = B::apply([r0, r1, r2, r3, r4, r5, r6, r7], words, at);
+                    let words = words.add(B::WORDS);
+                    let step = transmute::<Code, Step>((*words).code);
+                    step(words, at, r0, r1, r2, r3, r4, r5, r6, r7)
+                }
+            }
+
+            #[target_feature(enable = $features)]
+            unsafe extern $abi fn store<B: Sink<$set>, const STREAM: bool>(
+                words: *const Word, at: usize, r0: R, r1: R, r2: R, r3: R, r4: R, r5: R, r6: R, r7: R,
+            ) {
+                let packed = B::pack([r0, r1, r2, r3, r4, r5, r6, r7]);
+                for (i, register) in packed.into_iter().enumerate().take(B::REGISTERS) {
+                    // SAFETY: there is room for the elements of the run, aligned if this streams.
+                    unsafe {
+                        let to: *mut R = (*words).address.add(at * B::SIZE).cast::<R>().add(i);
+                        if STREAM { $stream(to.cast(), register) } else { to.write_unaligned(register) }
+                    }
+                }
+            }
+
+            impl Set for $set {
+                type Register = R;
+                const ENTER: Enter = enter;
+
+                fn step<B: Body<Self>>() -> Code {
+                    // SAFETY: `Code` stands for functions of this type.
+                    unsafe { transmute::<Step, Code>(step::<B>) }
+                }
+
+                fn store<B: Sink<Self>>() -> Code {
+                    // SAFETY: as above.
+                    unsafe { transmute::<Step, Code>(store::<B, false>) }
+                }
+
+                fn stream<B: Sink<Self>>() -> Code {
+                    // SAFETY: as above.
+                    unsafe { transmute::<Step, Code>(store::<B, true>) }
+                }
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+
+#[cfg(target_arch = "x86_64")]
+set! {
+    /// AVX-512 with its parts F, BW, DQ and VL.
+    Avx512 avx512 __m512i "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c" "sysv64" _mm512_stream_si512
+}
