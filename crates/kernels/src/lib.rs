@@ -1,6 +1,7 @@
 //! Floor 2 of zerostride: the code that touches elements.
 //!
 //! - [`map_kernel`]: an element-wise operation over tiles, one body for each row of the op table and kind of dtype;
+//! - [`Chain`]: instructions on values that stay in registers from the load to the store;
 //! - [`Reducer`]: a reduction, whose tree depends on its length alone;
 //! - [`cast_kernel`]: conversion between dtypes;
 //! - `math`: the mathematical functions, written once over a private lane trait.
@@ -9,6 +10,7 @@
 
 mod bodies;
 mod cast;
+mod chain;
 mod elementwise;
 mod isa;
 mod lane;
@@ -17,6 +19,7 @@ mod matmul;
 mod reduce;
 
 pub use cast::{CastKernel, cast_kernel, load_scalar, store_scalar};
+pub use chain::{Chain, Feed, Link, Stores, fence};
 pub use elementwise::{Fault, MapKernel, map_kernel};
 pub use isa::Isa;
 pub use matmul::{Matrix, ProductSizes, matmul};

@@ -38,7 +38,9 @@ pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType)
     for link in links {
         value = match link {
             Link::Cast(to) => code.cast::<S>(value, *to)?,
-            Link::Map { op, compute, place, others } => code.map::<S>(value, *op, *compute, *place, others)?,
+            Link::Map { op, compute, place, others } => {
+                code.map::<S>(value, *op, *compute, *place, others)?
+            }
         };
     }
     code.cast::<S>(value, stored)?;
@@ -71,7 +73,14 @@ impl Builder {
         Some(to)
     }
 
-    fn map<S: Set>(&mut self, value: DType, op: Op, compute: DType, place: usize, others: &[Feed]) -> Option<DType> {
+    fn map<S: Set>(
+        &mut self,
+        value: DType,
+        op: Op,
+        compute: DType,
+        place: usize,
+        others: &[Feed],
+    ) -> Option<DType> {
         let dtype = |operand: usize| if op == Op::Where && operand == 0 { DType::Bool } else { compute };
         if value != dtype(place) {
             return None;

@@ -3,8 +3,6 @@
 
 use std::fmt::Debug;
 
-use crate::math::Real;
-
 /// Registers that hold the running value: as many as the calling conventions pass.
 pub(super) const REGISTERS: usize = 8;
 

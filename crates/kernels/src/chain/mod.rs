@@ -65,8 +65,11 @@ pub enum Stores {
 
 /// Waits until streaming stores are visible to other threads.
 pub fn fence() {
+    // SAFETY: every x86-64 has the instruction.
     #[cfg(target_arch = "x86_64")]
-    core::arch::x86_64::_mm_sfence();
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
 }
 
 /// A load, instructions on the loaded value, and a store.
@@ -144,5 +147,51 @@ impl Chain {
     /// The elements that one pass over the code handles; any number may be run.
     pub fn run_len(&self) -> usize {
         code::REGISTERS * self.register / self.width
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_of_any_number_go_through_a_chain() {
+        let map = |op, place, feed| Link::Map {
+            op,
+            compute: DType::F32,
+            place,
+            others: [feed].into_iter().collect(),
+        };
+        let links = [
+            map(Op::Add, 0, Feed::Vector(1)),
+            map(Op::Sub, 1, Feed::Splat(2)),
+            map(Op::Mul, 0, Feed::Vector(0)),
+            map(Op::Div, 1, Feed::Vector(1)),
+        ];
+        for isa in Isa::ALL {
+            let Some(chain) = Chain::new(isa, (Feed::Vector(0), DType::F32), &links, DType::F32) else {
+                continue;
+            };
+            for len in [0, 1, 7, 127, 128, 129, 300, 1000, 1024] {
+                for (shift, stores) in [(0, Stores::Cached), (1, Stores::Streaming), (0, Stores::Streaming)] {
+                    let x: Vec<f32> = (0..len).map(|i| i as f32).collect();
+                    let y: Vec<f32> = (0..len).map(|i| 3.0 * i as f32 + 1.0).collect();
+                    let mut out = vec![7.0f32; len + 2 + shift];
+                    let splat = 2.5f32;
+                    let slots = [x.as_ptr().cast(), y.as_ptr().cast(), (&raw const splat).cast()];
+                    // SAFETY: the slots hold what the chain reads.
+                    unsafe { chain.run(len, &slots, out.as_mut_ptr().add(1 + shift).cast(), stores) };
+                    fence();
+                    for i in 0..len {
+                        assert_eq!(
+                            out[i + 1 + shift],
+                            y[i] / ((2.5 - (x[i] + y[i])) * x[i]),
+                            "{isa} {len} {i}"
+                        );
+                    }
+                    assert_eq!((out[shift], out[len + 1 + shift]), (7.0, 7.0));
+                }
+            }
+        }
     }
 }

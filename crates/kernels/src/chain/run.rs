@@ -81,7 +81,11 @@ impl<'a> Execution<'a> {
     }
 
     /// The code with its addresses: `vector` gives those of the operands that advance.
-    fn words(&mut self, out: *mut u8, mut vector: impl FnMut(usize, usize) -> *const u8) -> SmallVec<[Word; 16]> {
+    fn words(
+        &mut self,
+        out: *mut u8,
+        mut vector: impl FnMut(usize, usize) -> *const u8,
+    ) -> SmallVec<[Word; 16]> {
         let chain = self.chain;
         let mut splats = self.splats.iter();
         let word = |part: &super::Part| {
@@ -138,7 +142,7 @@ impl<'a> Execution<'a> {
     /// The elements before the first that a streaming store may begin with, if a run fits after them.
     fn unaligned(&self, len: usize) -> Option<usize> {
         let (size, register) = (self.chain.stored, self.chain.register);
-        let head = self.out.align_offset(register) ;
+        let head = self.out.align_offset(register);
         (head.is_multiple_of(size) && head / size + self.chain.run_len() <= len).then(|| head / size)
     }
 
@@ -146,7 +150,12 @@ impl<'a> Execution<'a> {
     fn run_apart(&mut self, from: usize, len: usize) {
         let (slots, out, size) = (self.slots, self.out, self.chain.stored);
         let empty = Scratch([0; REGISTERS * REGISTER]);
-        let vectors = self.chain.code.iter().filter(|part| matches!(part.place, Place::Feed(Feed::Vector(_), _))).count();
+        let vectors = self
+            .chain
+            .code
+            .iter()
+            .filter(|part| matches!(part.place, Place::Feed(Feed::Vector(_), _)))
+            .count();
         let mut copies: SmallVec<[Scratch; 2]> = SmallVec::from_elem(empty, vectors);
         let mut free = copies.iter_mut();
         let mut result = empty;

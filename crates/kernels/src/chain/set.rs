@@ -3,7 +3,7 @@
 
 use std::mem::transmute;
 
-use super::code::{Body, Code, Enter, Run, Set, Sink, Word};
+use super::code::{Body, Code, Enter, Set, Sink, Word};
 
 /// An instruction set: name, register, features, calling convention, streaming store.
 macro_rules! set {
@@ -11,6 +11,7 @@ macro_rules! set {
         $(#[$doc])*
         pub(super) struct $set;
 
+        #[expect(improper_ctypes_definitions, reason = "no C is called: the convention is chosen because it passes registers")]
         mod $module {
             use super::*;
 

@@ -29,7 +29,9 @@ pub(super) fn stage<S: Set>(_: DType, _: usize) -> Option<Code> {
 /// The functions that store elements of a dtype from lanes of a width, through the caches and past them.
 pub(super) fn store<S: Set>(dtype: DType, width: usize) -> Option<(Code, Code)> {
     match (dtype, width) {
-        (DType::F32 | DType::I32 | DType::U32, 4) => Some((S::store::<Store<u32>>(), S::stream::<Store<u32>>())),
+        (DType::F32 | DType::I32 | DType::U32, 4) => {
+            Some((S::store::<Store<u32>>(), S::stream::<Store<u32>>()))
+        }
         _ => None,
     }
 }
