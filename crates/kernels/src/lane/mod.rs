@@ -12,8 +12,14 @@
 #[macro_use]
 mod instructions;
 #[cfg(target_arch = "x86_64")]
+#[allow(dead_code, reason = "as above")]
+pub(crate) mod avx2;
+#[cfg(target_arch = "x86_64")]
 #[allow(dead_code, reason = "the kernels that run on registers arrive next; tests compare them already")]
 pub(crate) mod avx512;
+#[cfg(target_arch = "aarch64")]
+#[allow(dead_code, reason = "as above")]
+pub(crate) mod neon;
 #[allow(dead_code, reason = "as above")]
 mod pair;
 mod scalar;

@@ -2,8 +2,10 @@
 
 use super::Real;
 use crate::isa::{self, Isa};
+#[cfg(target_arch = "aarch64")]
+use crate::lane::neon;
 #[cfg(target_arch = "x86_64")]
-use crate::lane::{Pair, avx512};
+use crate::lane::{avx2, avx512};
 
 /// An element type whose numbers can be drawn.
 trait Sample: Real<Elem = Self> + std::fmt::Debug {
@@ -115,43 +117,71 @@ fn arguments<T: Sample, const N: usize>() -> Vec<[T; N]> {
     tuples.chain(random).collect()
 }
 
+/// One of the functions, on whatever lane.
+trait Function<const N: usize> {
+    const NAME: &str;
+    fn at<V: Real>(arguments: [V; N]) -> V;
+}
+
+/// The answer, compiled once for all the lanes that are compared with it.
+#[inline(never)]
+fn alone<T: Sample, F: Function<N>, const N: usize>(arguments: [T; N]) -> T {
+    F::at(arguments)
+}
+
 /// Compares a function of registers with the same function of elements.
 #[inline(always)]
-fn same<V: Real<Elem: Sample>, const N: usize>(
-    name: &str,
-    on_register: impl Fn([V; N]) -> V,
-    on_element: impl Fn([V::Elem; N]) -> V::Elem,
-) {
+fn compare<V: Real<Elem: Sample>, F: Function<N>, const N: usize>() {
     for rows in arguments::<V::Elem, N>().chunks(V::LEN) {
         let row = |i: usize| rows[i.min(rows.len() - 1)];
-        let got = on_register(std::array::from_fn(|place| V::from_fn(|i| row(i)[place])));
+        let got = F::at::<V>(std::array::from_fn(|place| V::from_fn(|i| row(i)[place])));
         for (i, &arguments) in rows.iter().enumerate() {
-            let (got, want) = (got.element(i), on_element(arguments));
-            assert!(
-                got.is_same(want),
-                "{name}{arguments:?} is {got:?} in {}, {want:?} alone",
-                std::any::type_name::<V>()
-            );
+            let (got, want) = (got.element(i), alone::<_, F, N>(arguments));
+            let lane = std::any::type_name::<V>();
+            assert!(got.is_same(want), "{}{arguments:?} is {got:?} in {lane}, {want:?} alone", F::NAME);
         }
     }
 }
 
-macro_rules! compare {
+/// Compares on every lane that the processor has.
+fn compare_lanes<F: Function<N>, const N: usize>() {
+    #[cfg(target_arch = "x86_64")]
+    isa::run_on(Isa::Avx512, || {
+        compare::<avx512::F32x16, F, N>();
+        compare::<avx512::F64x8, F, N>();
+    });
+    #[cfg(target_arch = "x86_64")]
+    isa::run_on(Isa::Avx2, || {
+        compare::<avx2::F32x8, F, N>();
+        compare::<avx2::F64x4, F, N>();
+    });
+    #[cfg(target_arch = "aarch64")]
+    isa::run_on(Isa::Neon, || {
+        compare::<neon::F32x4, F, N>();
+        compare::<neon::F64x2, F, N>();
+    });
+}
+
+macro_rules! functions {
     ($($name:ident($($x:ident),+);)*) => {$(
         #[test]
         fn $name() {
             const COUNT: usize = [$(stringify!($x)),+].len();
-            #[cfg(target_arch = "x86_64")]
-            isa::run_on(Isa::Avx512, || {
-                same::<avx512::F32x16, COUNT>(stringify!($name), |[$($x),+]| super::$name($($x),+), |[$($x),+]| super::$name($($x),+));
-                same::<avx512::F64x8, COUNT>(stringify!($name), |[$($x),+]| super::$name($($x),+), |[$($x),+]| super::$name($($x),+));
-                same::<Pair<avx512::F64x8>, COUNT>(stringify!($name), |[$($x),+]| super::$name($($x),+), |[$($x),+]| super::$name($($x),+));
-            });
+            struct Case;
+            impl Function<COUNT> for Case {
+                const NAME: &str = stringify!($name);
+
+                #[inline(always)]
+                fn at<V: Real>([$($x),+]: [V; COUNT]) -> V {
+                    super::$name($($x),+)
+                }
+            }
+            compare_lanes::<Case, COUNT>();
         }
     )*};
 }
 
-compare! {
+functions! {
     acos(x); acosh(x); asin(x); asinh(x); atan(x); atanh(x); cos(x); cosh(x); deg2rad(x); digamma(x); erf(x); erfc(x);
     erfinv(x); exp(x); exp2(x); expm1(x); gelu(x); gelu_tanh(x); i0(x); lgamma(x); log(x); log10(x); log1p(x); log2(x);
     logit(x); rad2deg(x); rsqrt(x); sigmoid(x); silu(x); sin(x); sinc(x); sinh(x); tan(x); tanh(x);
