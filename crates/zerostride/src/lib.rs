@@ -76,4 +76,4 @@ pub use zerostride_shape::{
 pub use error::{Error, Result};
 pub use expr::{Argument, Arguments, Dims, Expr, call, keepdim};
 pub use plan::Plan;
-pub use tensor::{Literal, Operand, Tensor, broadcast_tensors, cat, stack};
+pub use tensor::{Literal, Operand, Tensor, broadcast_tensors, cat, pool, stack};

@@ -8,14 +8,12 @@ mod matmul;
 mod program;
 mod reduce;
 
-use std::sync::Arc;
-
 use zerostride_ops::{OpError, can_cast};
 use zerostride_shape::{InternalOverlap, Layout, Overlap, check_in_place, checked_bytes};
 
 use crate::expr::Expr;
 use crate::plan::{Buffer, GRAIN, Leaf, Plan, Source, Step, Work, deaths};
-use crate::tensor::{Block, Claim, Fresh, Guard, Section, Storage};
+use crate::tensor::{Block, Claim, Fresh, Guard, Section, Shared};
 use crate::{Error, Result, Tensor};
 
 /// Runs a plan into memory of its own.
@@ -172,7 +170,7 @@ fn factor<'a>(source: Source, plan: &'a Plan, memory: &'a Memory, slots: &'a Slo
 
 fn allocate(buffer: &Buffer) -> Result<Fresh> {
     let bytes = checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
-    Fresh::zeroed(bytes).ok_or_else(|| Error::OutOfMemory { bytes, shape: buffer.shape.clone() })
+    Fresh::arbitrary(bytes).ok_or_else(|| Error::OutOfMemory { bytes, shape: buffer.shape.clone() })
 }
 
 /// Permission on all storages that a plan touches, by their addresses.
@@ -205,30 +203,30 @@ impl Memory {
     }
 
     fn acquire(&mut self, leaves: &[Leaf], target: Option<&Tensor>) -> Result<()> {
-        let mut wanted: Vec<(&Arc<Storage>, Vec<Claim>)> = Vec::new();
+        let mut wanted: Vec<(&Shared, Vec<Claim>)> = Vec::new();
         let reads = leaves.iter().map(|leaf| (&leaf.tensor, false));
         for (tensor, write) in reads.chain(target.map(|target| (target, true))) {
             let claim = Claim { bytes: tensor.reach(), write };
-            match wanted.iter_mut().find(|(storage, _)| Arc::ptr_eq(storage, tensor.storage())) {
+            match wanted.iter_mut().find(|(storage, _)| storage.is(tensor.storage())) {
                 Some((_, claims)) => claims.push(claim),
                 None => wanted.push((tensor.storage(), vec![claim])),
             }
         }
-        wanted.sort_by_key(|(storage, _)| Arc::as_ptr(storage) as usize);
+        wanted.sort_by_key(|(storage, _)| storage.address());
         for (storage, claims) in wanted {
-            self.guards.push((Arc::as_ptr(storage) as usize, Guard::acquire(storage, claims)?));
+            self.guards.push((storage.address(), Guard::acquire(storage, claims)?));
         }
         Ok(())
     }
 
     fn start_writing(&mut self, target: &Tensor) {
-        let address = Arc::as_ptr(target.storage()) as usize;
+        let address = target.storage().address();
         let own = self.guards.iter_mut().filter(|(guarded, _)| *guarded == address);
         own.for_each(|(_, guard)| guard.start_writing());
     }
 
     fn guard(&self, tensor: &Tensor) -> &Guard {
-        let address = Arc::as_ptr(tensor.storage()) as usize;
+        let address = tensor.storage().address();
         let (_, guard) =
             self.guards.iter().find(|(own, _)| *own == address).expect("every tensor of a plan is claimed");
         guard

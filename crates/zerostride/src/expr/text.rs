@@ -61,7 +61,7 @@ impl Writer {
     fn kind(&mut self, kind: &Kind) {
         match kind {
             Kind::Leaf { tensor, .. } => {
-                let identity = (std::sync::Arc::as_ptr(tensor.storage()) as usize, tensor.layout().clone());
+                let identity = (tensor.storage().address(), tensor.layout().clone());
                 let index = self.leaves.iter().position(|leaf| *leaf == identity).unwrap_or_else(|| {
                     self.leaves.push(identity);
                     self.leaves.len() - 1

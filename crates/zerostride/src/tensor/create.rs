@@ -9,15 +9,33 @@ use super::{Fresh, Tensor};
 use crate::{Error, Result};
 
 impl Tensor {
-    /// A row-major tensor whose bytes, zero at first, `fill` writes in the dtype's stored form.
+    /// A row-major tensor whose bytes, of any values at first, `fill` writes in the dtype's stored form.
     pub(crate) fn build(
         dtype: DType,
         shape: Shape,
         fill: impl FnOnce(&mut [u8]) -> Result<()>,
     ) -> Result<Tensor> {
+        Tensor::build_in(Fresh::arbitrary, dtype, shape, fill)
+    }
+
+    /// As `build`, from bytes that are zero at first.
+    fn build_zeroed(
+        dtype: DType,
+        shape: Shape,
+        fill: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<Tensor> {
+        Tensor::build_in(Fresh::zeroed, dtype, shape, fill)
+    }
+
+    fn build_in(
+        allocate: fn(usize) -> Option<Fresh>,
+        dtype: DType,
+        shape: Shape,
+        fill: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<Tensor> {
         let bytes = checked_bytes(&shape, dtype.item_size())?;
-        let out_of_memory = || Error::OutOfMemory { bytes, shape: shape.clone() };
-        let mut storage = Fresh::zeroed(bytes).ok_or_else(out_of_memory)?;
+        let mut storage =
+            allocate(bytes).ok_or_else(|| Error::OutOfMemory { bytes, shape: shape.clone() })?;
         fill(storage.bytes_mut())?;
         Ok(Tensor::new(storage.share(), Layout::contiguous(shape), dtype))
     }
@@ -97,10 +115,12 @@ impl Tensor {
         let mut element = [0; 16];
         let element = &mut element[..dtype.item_size()];
         store_scalar(value.into(), dtype, element);
-        Tensor::build(dtype, Shape::new(shape)?, |bytes| {
-            if element.iter().any(|&byte| byte != 0) {
-                bytes.chunks_exact_mut(element.len()).for_each(|stored| stored.copy_from_slice(element));
-            }
+        let shape = Shape::new(shape)?;
+        if element.iter().all(|&byte| byte == 0) {
+            return Tensor::build_zeroed(dtype, shape, |_| Ok(()));
+        }
+        Tensor::build(dtype, shape, |bytes| {
+            bytes.chunks_exact_mut(element.len()).for_each(|stored| stored.copy_from_slice(element));
             Ok(())
         })
     }
@@ -194,7 +214,7 @@ impl Tensor {
     /// # Errors
     /// The shape is too large, or there is no memory.
     pub fn eye(n: usize) -> Result<Tensor> {
-        Tensor::build(DType::F32, Shape::new(&[n, n])?, |bytes| {
+        Tensor::build_zeroed(DType::F32, Shape::new(&[n, n])?, |bytes| {
             cast_slice_mut::<u8, f32>(bytes).iter_mut().step_by(n + 1).for_each(|one| *one = 1.0);
             Ok(())
         })

@@ -9,12 +9,13 @@ mod join;
 mod literal;
 mod methods;
 mod operand;
+pub mod pool;
 mod read;
+#[allow(unsafe_code)]
+mod region;
 #[allow(unsafe_code)]
 mod storage;
 mod views;
-
-use std::sync::Arc;
 
 use zerostride_ops::{Bucket, DType, Typed};
 use zerostride_shape::{Layout, Shape};
@@ -25,7 +26,8 @@ pub use operand::Operand;
 pub use views::broadcast_tensors;
 
 pub(crate) use borrow::{Claim, Section};
-pub(crate) use storage::{Block, Fresh, Guard, Storage};
+pub(crate) use pool::Shared;
+pub(crate) use storage::{Block, Fresh, Guard};
 
 /// An n-dimensional array of elements of one dtype, as PyTorch's.
 ///
@@ -46,13 +48,13 @@ pub(crate) use storage::{Block, Fresh, Guard, Storage};
 /// ```
 #[derive(Clone)]
 pub struct Tensor {
-    storage: Arc<Storage>,
+    storage: Shared,
     layout: Layout,
     dtype: DType,
 }
 
 impl Tensor {
-    pub(crate) fn new(storage: Arc<Storage>, layout: Layout, dtype: DType) -> Tensor {
+    pub(crate) fn new(storage: Shared, layout: Layout, dtype: DType) -> Tensor {
         debug_assert!(layout.span().is_none_or(|(low, high)| {
             low >= 0 && (high as usize + 1) * dtype.item_size() <= storage.len()
         }));
@@ -101,10 +103,10 @@ impl Tensor {
 
     /// Whether both tensors are views of one storage.
     pub fn shares_storage(&self, other: &Tensor) -> bool {
-        Arc::ptr_eq(&self.storage, &other.storage)
+        self.storage.is(&other.storage)
     }
 
-    pub(crate) fn storage(&self) -> &Arc<Storage> {
+    pub(crate) fn storage(&self) -> &Shared {
         &self.storage
     }
 
@@ -126,7 +128,7 @@ impl Tensor {
 
     /// The tensor under another layout of the same storage.
     fn with_layout(&self, layout: Layout) -> Tensor {
-        Tensor::new(Arc::clone(&self.storage), layout, self.dtype)
+        Tensor::new(self.storage.clone(), layout, self.dtype)
     }
 }
 

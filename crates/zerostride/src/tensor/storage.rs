@@ -1,36 +1,53 @@
-//! Owns the memory of tensors: one aligned, initialised block of bytes, shared by views and guarded by claims. The
-//! only file of `tensor/` with unsafe code. It does not know dtypes or shapes.
+//! Owns access to the memory of tensors: one aligned, initialised block of bytes, shared by views and guarded by claims.
+//! It does not know dtypes or shapes, nor where memory comes from (`region.rs`) and goes (`pool.rs`).
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::borrow::{Claim, Claims};
+use super::pool::{self, Shared};
+use super::region::Region;
 use crate::Result;
 
-/// Bytes that a block is aligned to: a cache line, and every vector register.
-const ALIGNMENT: usize = 64;
-
 /// A block of memory that views of a tensor share.
+///
+/// Sharing one gives no access to its bytes: that takes a [`Guard`], whose claims admit either readers or one writer on a
+/// range.
 #[derive(Debug)]
 pub(crate) struct Storage {
-    start: NonNull<u8>,
+    region: Region,
     len: usize,
     claims: Claims,
     version: AtomicU64,
 }
 
-// SAFETY: the block is owned by this value alone and freed once, in `drop`, whichever thread that happens on.
-unsafe impl Send for Storage {}
-// SAFETY: a shared `Storage` gives access to its bytes only through `Guard`, whose claims admit either readers or one
-// writer on a range; every other field is synchronised by itself.
-unsafe impl Sync for Storage {}
-
 impl Storage {
+    /// The first `len` bytes of a region, which has as many.
+    pub(super) fn new(region: Region, len: usize) -> Storage {
+        assert!(len <= region.capacity());
+        Storage { region, len, claims: Claims::default(), version: AtomicU64::new(0) }
+    }
+
+    /// Makes the storage one of `len` bytes that nobody has written to.
+    pub(super) fn recycle(&mut self, len: usize) {
+        assert!(len <= self.capacity());
+        self.len = len;
+        *self.version.get_mut() = 0;
+    }
+
+    /// The first byte.
+    pub(super) fn start(&self) -> NonNull<u8> {
+        self.region.start()
+    }
+
+    /// The most bytes that the storage could have.
+    pub(super) fn capacity(&self) -> usize {
+        self.region.capacity()
+    }
+
     /// Bytes in the block.
     pub(crate) fn len(&self) -> usize {
         self.len
@@ -44,63 +61,51 @@ impl Storage {
 
 /// A storage that no tensor has yet: Rust's own borrows guard its bytes.
 #[derive(Debug)]
-pub(crate) struct Fresh(Storage);
+pub(crate) struct Fresh(Shared);
 
 impl Fresh {
     /// A block of zeros; `None` where the system has no memory for it or `len` is over `isize::MAX`.
     pub(crate) fn zeroed(len: usize) -> Option<Fresh> {
-        let layout = block(len)?;
-        let start = if layout.size() == 0 {
-            NonNull::without_provenance(std::num::NonZero::new(ALIGNMENT)?)
-        } else {
-            // SAFETY: the layout's size is not zero.
-            NonNull::new(unsafe { alloc_zeroed(layout) })?
-        };
-        Some(Fresh(Storage { start, len, claims: Claims::default(), version: AtomicU64::new(0) }))
+        let (storage, zeroed) = pool::take(len)?;
+        let mut fresh = Fresh(storage);
+        if !zeroed {
+            fresh.bytes_mut().fill(0);
+        }
+        Some(fresh)
+    }
+
+    /// As [`Fresh::zeroed`], but of any values: for who overwrites all of them.
+    pub(crate) fn arbitrary(len: usize) -> Option<Fresh> {
+        pool::take(len).map(|(storage, _)| Fresh(storage))
     }
 
     /// The storage for tensors to share, from now on guarded by claims.
-    pub(crate) fn share(self) -> Arc<Storage> {
-        Arc::new(self.0)
+    pub(crate) fn share(self) -> Shared {
+        self.0
     }
 
     /// All bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: `start` is valid for `len` initialised bytes (they came zeroed). The storage is not shared, so that
-        // whoever writes borrows this value mutably.
-        unsafe { std::slice::from_raw_parts(self.0.start.as_ptr(), self.0.len) }
+        // SAFETY: the region is valid for its capacity, which `len` is within, and its bytes are initialised: they came
+        // zeroed. The storage is not shared, so that whoever writes borrows this value mutably.
+        unsafe { std::slice::from_raw_parts(self.0.start().as_ptr(), self.0.len) }
     }
 
     /// All bytes, for writing.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as for `bytes`, and `&mut self` excludes every other borrow.
-        unsafe { std::slice::from_raw_parts_mut(self.0.start.as_ptr(), self.0.len) }
+        unsafe { std::slice::from_raw_parts_mut(self.0.start().as_ptr(), self.0.len) }
     }
 
     /// Access to all bytes.
     pub(crate) fn block(&self) -> Block<'_> {
-        Block { start: self.0.start, range: 0..self.0.len, writable: false, alive: PhantomData }
+        Block { start: self.0.start(), range: 0..self.0.len, writable: false, alive: PhantomData }
     }
 
     /// Access to all bytes, for writing too.
     pub(crate) fn block_mut(&mut self) -> Block<'_> {
         Block { writable: true, ..self.block() }
     }
-}
-
-impl Drop for Storage {
-    fn drop(&mut self) {
-        if let Some(layout) = block(self.len)
-            && layout.size() > 0
-        {
-            // SAFETY: `start` came from `alloc_zeroed` with this layout, which depends on `len` alone.
-            unsafe { dealloc(self.start.as_ptr(), layout) }
-        }
-    }
-}
-
-fn block(len: usize) -> Option<Layout> {
-    Layout::from_size_align(len, ALIGNMENT).ok()
 }
 
 /// A range of a storage's bytes that its holder may read, and write if `is_writable`, while `'a` lasts.
@@ -148,7 +153,7 @@ impl<'a> Block<'a> {
 /// A guard begins by reading, also where it has claimed to write: what is read then is what nobody can change.
 #[derive(Debug)]
 pub(crate) struct Guard {
-    storage: Arc<Storage>,
+    storage: Shared,
     claims: Vec<Claim>,
     writing: Writing,
 }
@@ -172,12 +177,12 @@ impl Guard {
     ///
     /// # Panics
     /// If a range ends outside the storage.
-    pub(crate) fn acquire(storage: &Arc<Storage>, claims: Vec<Claim>) -> Result<Guard> {
+    pub(crate) fn acquire(storage: &Shared, claims: Vec<Claim>) -> Result<Guard> {
         assert!(
             claims.iter().all(|claim| claim.bytes.start <= claim.bytes.end && claim.bytes.end <= storage.len)
         );
         storage.claims.acquire(&claims)?;
-        Ok(Guard { storage: Arc::clone(storage), claims, writing: Writing::NotYet })
+        Ok(Guard { storage: storage.clone(), claims, writing: Writing::NotYet })
     }
 
     /// How often the storage has been written to, without what this guard will write.
@@ -199,7 +204,7 @@ impl Guard {
     /// If no claim covers the range.
     pub(crate) fn block(&self, range: Range<usize>) -> Block<'_> {
         self.check(&range, false);
-        Block { start: self.storage.start, range, writable: false, alive: PhantomData }
+        Block { start: self.storage.start(), range, writable: false, alive: PhantomData }
     }
 
     /// Access to a range that is claimed for writing.
@@ -214,7 +219,7 @@ impl Guard {
             }
             Writing::NotYet => panic!("writing has not begun"),
         }
-        Block { start: self.storage.start, range, writable: true, alive: PhantomData }
+        Block { start: self.storage.start(), range, writable: true, alive: PhantomData }
     }
 
     /// The bytes of a range that is claimed.
@@ -229,7 +234,7 @@ impl Guard {
         // SAFETY: `acquire` has seen that every claim ends in the block, whose bytes are initialised. The claim keeps
         // other operations from writing while `self` is borrowed; this guard writes only after `start_writing`, which
         // takes `&mut self`.
-        unsafe { std::slice::from_raw_parts(self.storage.start.as_ptr().add(range.start), range.len()) }
+        unsafe { std::slice::from_raw_parts(self.storage.start().as_ptr().add(range.start), range.len()) }
     }
 
     fn check(&self, range: &Range<usize>, write: bool) {
@@ -248,19 +253,31 @@ impl Drop for Guard {
 
 #[cfg(test)]
 mod tests {
+    use super::super::region::ALIGNMENT;
     use super::*;
 
-    fn guard(storage: &Arc<Storage>, write: bool) -> Guard {
+    fn guard(storage: &Shared, write: bool) -> Guard {
         Guard::acquire(storage, vec![Claim { bytes: 0..storage.len(), write }]).unwrap()
     }
 
     #[test]
     fn a_block_is_aligned_and_zeroed() {
         let mut fresh = Fresh::zeroed(100).unwrap();
-        assert_eq!(fresh.0.start.as_ptr() as usize % ALIGNMENT, 0);
+        assert_eq!(fresh.0.start().as_ptr() as usize % ALIGNMENT, 0);
         assert!(fresh.bytes_mut().iter().all(|&byte| byte == 0));
         assert!(Fresh::zeroed(0).unwrap().bytes().is_empty());
         assert!(Fresh::zeroed(usize::MAX).is_none());
+    }
+
+    #[test]
+    fn a_block_from_the_pool_is_zeroed_where_that_is_asked_for() {
+        let mut first = Fresh::arbitrary(1000).unwrap();
+        first.bytes_mut().fill(7);
+        drop(first);
+        let again = Fresh::arbitrary(1000).unwrap();
+        assert!(again.bytes().iter().all(|&byte| byte == 7));
+        drop(again);
+        assert!(Fresh::zeroed(1000).unwrap().bytes().iter().all(|&byte| byte == 0));
     }
 
     #[test]

@@ -1,0 +1,183 @@
+//! Owns single runs of memory as the system gives them: aligned, initialised, and laid on huge pages where they are
+//! large. It does not know who uses them, or again (`pool.rs`).
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes that every region is aligned to: a cache line, and every vector register.
+pub(super) const ALIGNMENT: usize = 64;
+
+/// Regions of more bytes are mapped pages of their own; others come from the allocator.
+const LARGEST_ALLOCATED: usize = 1 << 20;
+
+/// Mapped regions are multiples of this, which is a multiple of any system's page.
+const STEP: usize = 1 << 16;
+
+/// Bytes of all mapped regions.
+static MAPPED: AtomicUsize = AtomicUsize::new(0);
+
+/// A run of initialised bytes that nobody else has.
+#[derive(Debug)]
+pub(super) struct Region {
+    start: NonNull<u8>,
+    capacity: usize,
+}
+
+// SAFETY: a region owns its memory; nothing about it belongs to a thread.
+unsafe impl Send for Region {}
+// SAFETY: a shared region gives out an address, never access.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// The bytes that a region for `len` bytes has; `None` if no memory can have so many.
+    ///
+    /// Up to 1 MiB a power of two, so that a region serves many lengths.
+    pub(super) fn capacity_for(len: usize) -> Option<usize> {
+        let capacity = if len <= LARGEST_ALLOCATED {
+            len.max(ALIGNMENT).next_power_of_two()
+        } else {
+            len.checked_next_multiple_of(STEP)?
+        };
+        (capacity <= isize::MAX as usize - HUGE_PAGE).then_some(capacity)
+    }
+
+    /// A region of zeros; `None` where the system has none. `capacity` is of [`Region::capacity_for`].
+    pub(super) fn zeroed(capacity: usize) -> Option<Region> {
+        let start = if is_mapped(capacity) { map(capacity)? } else { allocate(capacity)? };
+        Some(Region { start, capacity })
+    }
+
+    pub(super) fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+
+    pub(super) fn capacity(&self) -> usize {
+        self.capacity
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        if is_mapped(self.capacity) {
+            // SAFETY: `start` came from `map` with this capacity, and whoever has used it borrowed this value.
+            unsafe { unmap(self.start, self.capacity) }
+        } else {
+            // SAFETY: `start` came from `allocate` with this capacity.
+            unsafe { std::alloc::dealloc(self.start.as_ptr(), layout(self.capacity)) }
+        }
+    }
+}
+
+/// Bytes of all mapped regions of the process.
+pub(super) fn mapped_bytes() -> usize {
+    MAPPED.load(Ordering::Relaxed)
+}
+
+fn is_mapped(capacity: usize) -> bool {
+    capacity > LARGEST_ALLOCATED
+}
+
+fn layout(capacity: usize) -> std::alloc::Layout {
+    std::alloc::Layout::from_size_align(capacity, ALIGNMENT)
+        .expect("capacities are checked where they are made")
+}
+
+fn allocate(capacity: usize) -> Option<NonNull<u8>> {
+    // SAFETY: a capacity is never zero.
+    NonNull::new(unsafe { std::alloc::alloc_zeroed(layout(capacity)) })
+}
+
+/// What a large region is aligned to, so that the system can lay it on huge pages: a page of 4 KiB costs half a
+/// microsecond when it is first touched, one of 2 MiB little more than its zeros.
+const HUGE_PAGE: usize = 1 << 21;
+
+/// Fresh pages, which the system fills with zeros when they are touched.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn map(capacity: usize) -> Option<NonNull<u8>> {
+    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    let reserved = capacity + HUGE_PAGE;
+    // SAFETY: new pages at a place of the system's choice touch nothing that exists.
+    let base = unsafe { libc::mmap(std::ptr::null_mut(), reserved, protection, flags, -1, 0) };
+    if base == libc::MAP_FAILED {
+        return None;
+    }
+    let before = (base as usize).wrapping_neg() % HUGE_PAGE;
+    let start = base.wrapping_byte_add(before);
+    // SAFETY: both ranges are whole pages of the mapping made above, on either side of the region, and nobody has them;
+    // advice about the region changes no byte of it. Failure leaves pages that are never touched, or small ones.
+    unsafe {
+        if before > 0 {
+            libc::munmap(base, before);
+        }
+        if before < HUGE_PAGE {
+            libc::munmap(start.wrapping_byte_add(capacity), HUGE_PAGE - before);
+        }
+        libc::madvise(start, capacity, libc::MADV_HUGEPAGE);
+    }
+    MAPPED.fetch_add(capacity, Ordering::Relaxed);
+    NonNull::new(start.cast())
+}
+
+/// # Safety
+/// The region came from `map` with this capacity and is not used any more.
+#[cfg(all(target_os = "linux", not(miri)))]
+unsafe fn unmap(start: NonNull<u8>, capacity: usize) {
+    // SAFETY: the caller gives up the pages that `map` left of its mapping.
+    unsafe { libc::munmap(start.as_ptr().cast(), capacity) };
+    MAPPED.fetch_sub(capacity, Ordering::Relaxed);
+}
+
+/// As the allocator maps large blocks itself elsewhere, without promise of huge pages.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+fn map(capacity: usize) -> Option<NonNull<u8>> {
+    let start = allocate(capacity)?;
+    MAPPED.fetch_add(capacity, Ordering::Relaxed);
+    Some(start)
+}
+
+/// # Safety
+/// The region came from `map` with this capacity and is not used any more.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+unsafe fn unmap(start: NonNull<u8>, capacity: usize) {
+    // SAFETY: `map` has allocated it with this layout.
+    unsafe { std::alloc::dealloc(start.as_ptr(), layout(capacity)) };
+    MAPPED.fetch_sub(capacity, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capacity_holds_the_length_and_little_more() {
+        for (len, capacity) in
+            [(0, 64), (64, 64), (65, 128), (1 << 20, 1 << 20), ((1 << 20) + 1, (1 << 20) + STEP)]
+        {
+            assert_eq!(Region::capacity_for(len), Some(capacity));
+        }
+        for len in [usize::MAX, isize::MAX as usize, isize::MAX as usize - STEP] {
+            assert_eq!(Region::capacity_for(len), None);
+        }
+    }
+
+    #[test]
+    fn regions_are_aligned_and_zero() {
+        for len in [1, 5000, 1 << 20, (1 << 20) + 1, 3 << 20] {
+            let region = Region::zeroed(Region::capacity_for(len).unwrap()).unwrap();
+            let alignment = if len > LARGEST_ALLOCATED && cfg!(all(target_os = "linux", not(miri))) {
+                HUGE_PAGE
+            } else {
+                ALIGNMENT
+            };
+            assert_eq!(region.start().as_ptr() as usize % alignment, 0);
+            // SAFETY: a region is valid and initialised for its capacity, and this one is used nowhere else.
+            let bytes = unsafe { std::slice::from_raw_parts(region.start().as_ptr(), region.capacity()) };
+            assert!(bytes.iter().all(|&byte| byte == 0));
+        }
+    }
+
+    #[test]
+    fn memory_that_does_not_exist_is_refused() {
+        assert!(Region::zeroed(Region::capacity_for(1 << 60).unwrap()).is_none());
+    }
+}
