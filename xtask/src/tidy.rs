@@ -18,7 +18,7 @@ const ARROWS: [(&str, &[&str]); 7] = [
 ];
 
 /// The only files with unsafe code.
-const UNSAFE: [&str; 12] = [
+const UNSAFE: &[&str] = &[
     "crates/kernels/src/chain/array.rs",
     "crates/kernels/src/chain/code.rs",
     "crates/kernels/src/chain/memory.rs",
