@@ -29,6 +29,7 @@ const UNSAFE: &[&str] = &[
     "crates/kernels/src/lane/instructions.rs",
     "crates/kernels/src/matmul.rs",
     "crates/zerostride/src/exec/access.rs",
+    "crates/zerostride/src/exec/crew.rs",
     "crates/zerostride/src/tensor/region.rs",
     "crates/zerostride/src/tensor/storage.rs",
     // An allocator that counts, for the tests of what evaluation holds in memory.

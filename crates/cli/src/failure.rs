@@ -68,7 +68,7 @@ impl Report {
     /// An error of the engine.
     pub(crate) fn of_engine(error: &Error) -> Report {
         let status = match error.root() {
-            Error::Io(_) | Error::OutOfMemory { .. } | Error::Busy | Error::TooDeep { .. } => Status::Usage,
+            Error::Io(_) | Error::OutOfMemory { .. } | Error::TooDeep { .. } => Status::Usage,
             _ => Status::Mismatch,
         };
         Report::new(status, error.to_string())

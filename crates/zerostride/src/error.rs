@@ -50,11 +50,6 @@ pub enum Error {
         /// Writes there were.
         found: u64,
     },
-    /// A tensor is in use, and waiting for it could wait forever.
-    #[error(
-        "a tensor is being written by another thread, and this thread must not wait for it because it runs inside another evaluation's parallel section; keep concurrent reads and writes of one tensor out of nested parallel tasks"
-    )]
-    Busy,
     /// The system has no memory left.
     #[error("cannot allocate {bytes} bytes for a tensor of shape {shape}")]
     OutOfMemory {

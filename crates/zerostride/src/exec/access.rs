@@ -323,6 +323,19 @@ impl<'a> Output<'a> {
         (left, Output { elements: self.elements, columns: middle..self.columns.end })
     }
 
+    /// Parts of `columns` columns each, the last of what is left.
+    pub(crate) fn parts(self, columns: usize) -> impl ExactSizeIterator<Item = Output<'a>> {
+        let Range { start, end } = self.columns();
+        let mut rest = Some(self);
+        (0..(end - start).div_ceil(columns)).map(move |index| {
+            let whole = rest.take().expect("every part but the last leaves a rest");
+            let middle = end.min(start + (index + 1) * columns);
+            let (part, others) = whole.split(middle);
+            rest = Some(others);
+            part
+        })
+    }
+
     /// Copies elements of this part to a tile.
     ///
     /// # Panics

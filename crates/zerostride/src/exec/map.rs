@@ -6,8 +6,8 @@ use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides};
 
 use super::access::{Input, Output};
-use super::join;
-use super::program::Compiled;
+use super::crew;
+use super::program::{Compiled, Machine};
 use crate::Result;
 use crate::plan::{GRAIN, Program, Source, TILE};
 use crate::tensor::Block;
@@ -38,22 +38,12 @@ pub(super) fn run<'a>(
     };
     let operands: Vec<Operand<'_>> = program.loads.iter().map(operand).collect();
     let compiled = Compiled::new(program);
-    divide(&compiled, &operands, out)
+    let tile = TILE.min(shape.numel());
+    crew::for_each(out.parts(GRAIN), || compiled.machine(tile), |machine, out| part(machine, &operands, out))
 }
 
-fn divide(compiled: &Compiled<'_>, operands: &[Operand<'_>], out: Output<'_>) -> Result<()> {
+fn part(machine: &mut Machine<'_>, operands: &[Operand<'_>], mut out: Output<'_>) -> Result<()> {
     let Range { start, end } = out.columns();
-    if end - start < 2 * GRAIN {
-        return part(compiled, operands, out);
-    }
-    let (left, right) = out.split(start + (end - start) / 2);
-    let (left, right) = join(|| divide(compiled, operands, left), || divide(compiled, operands, right));
-    left.and(right)
-}
-
-fn part(compiled: &Compiled<'_>, operands: &[Operand<'_>], mut out: Output<'_>) -> Result<()> {
-    let Range { start, end } = out.columns();
-    let mut machine = compiled.machine(TILE.min(end - start));
     for first in (start..end).step_by(TILE) {
         let columns = first..end.min(first + TILE);
         let tile = machine.run(columns.len(), |load, tile| match &operands[load] {

@@ -1,13 +1,14 @@
 //! Owns the running of matrix products: batches in step with strides of 0 where they are stretched, threads. It does not
 //! know the rank cases (`expr/product.rs`), nor how two matrices are multiplied (`kernels`).
 
+use std::convert::Infallible;
 use std::ops::Range;
 
 use zerostride_kernels::{Matrix, ProductSizes, matmul};
 use zerostride_ops::DType;
 use zerostride_shape::Shape;
 
-use super::join;
+use super::crew;
 use crate::plan::{Factor, Work};
 
 /// Rows that are multiplied at a time: fixed, so that threads cannot change the bits.
@@ -31,7 +32,7 @@ pub(super) fn run(work: &Work, a_elements: Elements<'_>, b_elements: Elements<'_
     let product = Product { dtype: *dtype, sizes, batch, a: (a, a_elements), b: (b, b_elements) };
     // However many rows there are, nothing is to be done for no columns.
     if !out.is_empty() {
-        product.divide(0..batch.numel() * n, out);
+        product.divide(out);
     }
 }
 
@@ -44,29 +45,35 @@ struct Product<'a> {
 }
 
 impl Product<'_> {
-    /// Rows of all batches, divided at the borders of blocks.
-    fn divide(&self, rows: Range<usize>, out: &mut [u8]) {
-        let first_end = self.block_end(rows.start);
-        if first_end >= rows.end {
-            return self.block(rows, out);
-        }
-        let middle = Some(self.block_end(rows.start + rows.len() / 2))
-            .filter(|&end| end < rows.end)
-            .unwrap_or(first_end);
-        let (left, right) = out.split_at_mut((middle - rows.start) * self.sizes.m * self.dtype.item_size());
-        let work = rows.len().saturating_mul(self.sizes.m).saturating_mul(self.sizes.k);
-        if work < GRAIN {
-            self.divide(rows.start..middle, left);
-            self.divide(middle..rows.end, right);
-        } else {
-            join(|| self.divide(rows.start..middle, left), || self.divide(middle..rows.end, right));
-        }
-    }
-
-    /// The end of the block of rows that a row is in.
-    fn block_end(&self, row: usize) -> usize {
-        let in_batch = row % self.sizes.n.max(1);
-        row - in_batch + (in_batch / ROWS * ROWS + ROWS).min(self.sizes.n)
+    /// Blocks of rows of all batches, as many at a time as are worth a thread.
+    fn divide(&self, out: &mut [u8]) {
+        let ProductSizes { n, m, k } = self.sizes;
+        let in_batch = n.div_ceil(ROWS);
+        let blocks = self.batch.numel() * in_batch;
+        let first_row = |block: usize| block / in_batch * n + block % in_batch * ROWS;
+        let step = GRAIN.div_ceil(n.min(ROWS).saturating_mul(m).saturating_mul(k).max(1));
+        let mut rest = out;
+        let parts = (0..blocks.div_ceil(step)).map(|part| {
+            let part = part * step..blocks.min((part + 1) * step);
+            let rows = first_row(part.end) - first_row(part.start);
+            let (own, others) = std::mem::take(&mut rest).split_at_mut(rows * m * self.dtype.item_size());
+            rest = others;
+            (part, own)
+        });
+        let Ok(()) = crew::for_each(
+            parts,
+            || (),
+            |(), (part, mut own)| {
+                for block in part {
+                    let rows = first_row(block)..first_row(block + 1);
+                    let (own_rows, others) =
+                        std::mem::take(&mut own).split_at_mut(rows.len() * m * self.dtype.item_size());
+                    own = others;
+                    self.block(rows, own_rows);
+                }
+                Ok::<_, Infallible>(())
+            },
+        );
     }
 
     /// Some rows of one batch.

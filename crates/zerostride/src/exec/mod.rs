@@ -3,6 +3,8 @@
 
 #[allow(unsafe_code)]
 mod access;
+#[allow(unsafe_code)]
+mod crew;
 mod map;
 mod matmul;
 mod program;
@@ -12,17 +14,15 @@ use zerostride_ops::{OpError, can_cast};
 use zerostride_shape::{InternalOverlap, Layout, Overlap, check_in_place, checked_bytes};
 
 use crate::expr::Expr;
-use crate::plan::{Buffer, GRAIN, Leaf, Plan, Source, Step, Work, deaths};
-use crate::tensor::{Block, Claim, Fresh, Guard, Section, Shared};
+use crate::plan::{Buffer, Leaf, Plan, Source, Step, Work, deaths};
+use crate::tensor::{Block, Claim, Fresh, Guard, Shared};
 use crate::{Error, Result, Tensor};
 
 /// Runs a plan into memory of its own.
 pub(crate) fn run(plan: &Plan) -> Result<Tensor> {
-    in_pool(plan, || {
-        let memory = Memory::claim(&plan.leaves, None)?;
-        let result = run_steps(plan, &memory)?;
-        Ok(share(plan, result))
-    })
+    let memory = Memory::claim(&plan.leaves, None)?;
+    let result = run_steps(plan, &memory)?;
+    Ok(share(plan, result))
 }
 
 /// Evaluates into an existing tensor, whose shape and dtype stay.
@@ -38,20 +38,16 @@ pub(crate) fn run_into(expr: &Expr, out: &Tensor) -> Result<()> {
     let expr = expr.to_dtype(out.dtype());
     let plan = Plan::into_layout(&expr, out.layout())?;
     if writes_over_what_it_has_read(&plan, out) {
-        return in_pool(&plan, || {
-            let mut memory = Memory::claim(&plan.leaves, Some(out))?;
-            run_steps_into(&plan, &mut memory, out)
-        });
+        let mut memory = Memory::claim(&plan.leaves, Some(out))?;
+        return run_steps_into(&plan, &mut memory, out);
     }
     // The result is computed first, then copied. The target is claimed all the while, so that both are one write.
     let plan = Plan::new(&expr)?;
-    in_pool(&plan, || {
-        let mut memory = Memory::claim(&plan.leaves, Some(out))?;
-        let result = run_steps(&plan, &memory)?;
-        let copy = Plan::into_layout(&Expr::from(&share(&plan, result)), out.layout())?;
-        memory.add(&copy.leaves)?;
-        run_steps_into(&copy, &mut memory, out)
-    })
+    let mut memory = Memory::claim(&plan.leaves, Some(out))?;
+    let result = run_steps(&plan, &memory)?;
+    let copy = Plan::into_layout(&Expr::from(&share(&plan, result)), out.layout())?;
+    memory.add(&copy.leaves);
+    run_steps_into(&copy, &mut memory, out)
 }
 
 /// Whether a plan may write straight to its target: each element is read, if at all, for its own result, just before
@@ -183,7 +179,7 @@ impl Memory {
     /// each other.
     fn claim(leaves: &[Leaf], target: Option<&Tensor>) -> Result<Memory> {
         let mut memory = Memory { guards: Vec::new() };
-        memory.acquire(leaves, target)?;
+        memory.acquire(leaves, target);
         for leaf in leaves {
             let found = memory.guard(&leaf.tensor).version();
             match leaf.version {
@@ -198,11 +194,11 @@ impl Memory {
     }
 
     /// Claims operands that nobody else has.
-    fn add(&mut self, fresh: &[Leaf]) -> Result<()> {
-        self.acquire(fresh, None)
+    fn add(&mut self, fresh: &[Leaf]) {
+        self.acquire(fresh, None);
     }
 
-    fn acquire(&mut self, leaves: &[Leaf], target: Option<&Tensor>) -> Result<()> {
+    fn acquire(&mut self, leaves: &[Leaf], target: Option<&Tensor>) {
         let mut wanted: Vec<(&Shared, Vec<Claim>)> = Vec::new();
         let reads = leaves.iter().map(|leaf| (&leaf.tensor, false));
         for (tensor, write) in reads.chain(target.map(|target| (target, true))) {
@@ -214,9 +210,8 @@ impl Memory {
         }
         wanted.sort_by_key(|(storage, _)| storage.address());
         for (storage, claims) in wanted {
-            self.guards.push((storage.address(), Guard::acquire(storage, claims)?));
+            self.guards.push((storage.address(), Guard::acquire(storage, claims)));
         }
-        Ok(())
     }
 
     fn start_writing(&mut self, target: &Tensor) {
@@ -231,34 +226,4 @@ impl Memory {
             self.guards.iter().find(|(own, _)| *own == address).expect("every tensor of a plan is claimed");
         guard
     }
-}
-
-/// Runs an evaluation that may divide its work on a thread of the pool.
-///
-/// It claims what it touches only there: a thread outside that held claims and waited for the pool would wait forever if
-/// every thread of the pool waited for those claims. The thread of the pool may itself be inside a parallel section and
-/// must not wait; then the evaluation waits and runs on this one, undivided.
-fn in_pool<R: Send>(plan: &Plan, evaluation: impl Fn() -> Result<R> + Sync) -> Result<R> {
-    let divides = plan.steps.iter().any(|step| step.visits() >= GRAIN);
-    if !divides || rayon::current_thread_index().is_some() {
-        return evaluation();
-    }
-    // Nor does the thread of the pool wait: with few of them, others' parts would wait for it.
-    let without_waiting = |_: &rayon::Scope<'_>| {
-        let _section = Section::enter();
-        evaluation()
-    };
-    match rayon::scope(without_waiting) {
-        Err(Error::Busy) => evaluation(),
-        done => done,
-    }
-}
-
-/// Both tasks, side by side if this is a thread of the pool and another one is free.
-fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
-    if rayon::current_thread_index().is_none() {
-        return (a(), b());
-    }
-    let _section = Section::enter();
-    rayon::join(a, b)
 }

@@ -8,7 +8,7 @@ use zerostride_ops::DType;
 use zerostride_shape::{Shape, contiguous_strides};
 
 use super::access::{Input, Output};
-use super::join;
+use super::crew;
 use super::program::{Compiled, Machine};
 use crate::Result;
 use crate::plan::{GRAIN, Program, Source, TILE};
@@ -16,6 +16,9 @@ use crate::tensor::Block;
 
 /// Reduced elements that one task takes at least: a power of two of leaves.
 const GROUP: usize = 64 * LEAF;
+
+/// Parts that the groups of one block are divided into, at most twice as many.
+const PARTS: usize = 64;
 
 struct Reduction<'a> {
     reducer: &'a Reducer,
@@ -48,31 +51,22 @@ pub(super) fn run<'a>(
     let columns = (TILE / reduced.numel().clamp(1, LEAF)).min(kept.numel()).max(1);
     let reduction =
         Reduction { reducer, compiled: Compiled::new(program), inputs, reduced: reduced.numel(), columns };
-    reduction.divide(out, dtype)
+    // Whole blocks of results, as many as are worth a thread.
+    let blocks = GRAIN.div_ceil(columns.saturating_mul(reduced.numel()).max(1));
+    let parts = out.parts(columns.saturating_mul(blocks));
+    crew::for_each(parts, || reduction.machine(columns), |machine, out| reduction.part(machine, out, dtype))
 }
 
 impl Reduction<'_> {
-    fn divide(&self, out: Output<'_>, dtype: DType) -> Result<()> {
-        let Range { start, end } = out.columns();
-        let blocks = (end - start).div_ceil(self.columns);
-        if blocks < 2 || (end - start).saturating_mul(self.reduced) < 2 * GRAIN {
-            return self.part(out, dtype);
-        }
-        let (left, right) = out.split(start + blocks / 2 * self.columns);
-        let (left, right) = join(|| self.divide(left, dtype), || self.divide(right, dtype));
-        left.and(right)
-    }
-
-    fn part(&self, mut out: Output<'_>, dtype: DType) -> Result<()> {
+    fn part(&self, machine: &mut Machine<'_>, mut out: Output<'_>, dtype: DType) -> Result<()> {
         let Range { start, end } = out.columns();
         let mut results = vec![0u128; (self.columns * dtype.item_size()).div_ceil(size_of::<u128>())];
-        let mut machine = self.machine(self.columns);
         for first in (start..end).step_by(self.columns) {
             let columns = first..end.min(first + self.columns);
             let results = &mut bytemuck::cast_slice_mut(&mut results)[..columns.len() * dtype.item_size()];
             let mut fold = match self.reduced.div_ceil(GROUP) {
-                groups @ 0..2 => self.leaves(&mut machine, &columns, 0..groups)?,
-                groups => self.groups(&columns, 0..groups)?,
+                groups @ 0..2 => self.leaves(machine, &columns, 0..groups)?,
+                groups => self.groups(&columns, groups)?,
             };
             fold.finish(results);
             out.store(columns, results);
@@ -80,17 +74,22 @@ impl Reduction<'_> {
         Ok(())
     }
 
-    /// The fold of some groups of leaves: halves of a power of two of them meet, so that the tree is that of one pass.
-    fn groups(&self, columns: &Range<usize>, groups: Range<usize>) -> Result<Box<dyn Fold>> {
-        if groups.len() < 2 {
-            return self.leaves(&mut self.machine(columns.len()), columns, groups);
-        }
-        let middle = groups.start + groups.len().next_power_of_two() / 2;
-        let (left, right) =
-            join(|| self.groups(columns, groups.start..middle), || self.groups(columns, middle..groups.end));
-        let mut left = left?;
-        left.append(right?);
-        Ok(left)
+    /// The fold of all groups of leaves. Threads take a power of two of them at a time, so that the tree is that of one
+    /// pass.
+    fn groups(&self, columns: &Range<usize>, groups: usize) -> Result<Box<dyn Fold>> {
+        let step = (groups / PARTS).max(1).next_power_of_two();
+        let mut folds: Vec<Option<Box<dyn Fold>>> = Vec::new();
+        folds.resize_with(groups.div_ceil(step), || None);
+        let machine = || self.machine(columns.len());
+        let part = |machine: &mut Machine<'_>, (index, fold): (usize, &mut Option<Box<dyn Fold>>)| {
+            self.leaves(machine, columns, index * step..groups.min((index + 1) * step))
+                .map(|folded| *fold = Some(folded))
+        };
+        crew::for_each(folds.iter_mut().enumerate(), machine, part)?;
+        let mut folds = folds.into_iter().flatten();
+        let mut all = folds.next().expect("there are groups");
+        folds.for_each(|fold| all.append(fold));
+        Ok(all)
     }
 
     fn leaves(

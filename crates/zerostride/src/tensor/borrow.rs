@@ -2,15 +2,12 @@
 //! in-place operations through shared handles sound under threads. It does not know what the bytes are.
 //!
 //! An operation asks once for all ranges of a storage and waits until none conflicts, so that parallel writes to
-//! disjoint parts go on side by side. A thread inside a parallel section must not wait: the operation it would wait
-//! for may be lower on its own stack, because a thread that waits for its part of a section takes up other work.
+//! disjoint parts go on side by side. Any thread may wait: whoever holds a claim finishes without taking up other work
+//! (`exec/crew.rs` says why), so that what a thread waits for is never lower on its own stack.
 
-use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-
-use crate::{Error, Result};
 
 /// A range of bytes in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,16 +61,9 @@ fn conflict(some: &[Claim], others: &[Claim]) -> bool {
 
 impl Claims {
     /// Waits until none of the claims conflicts with another operation's, then holds them.
-    ///
-    /// # Errors
-    /// [`Error::Busy`] instead of waiting inside a parallel section.
-    pub(crate) fn acquire(&self, claims: &[Claim]) -> Result<()> {
+    pub(crate) fn acquire(&self, claims: &[Claim]) {
         let mut state = self.lock();
-        if in_section() {
-            if state.is_held(claims) {
-                return Err(Error::Busy);
-            }
-        } else if state.is_held(claims) || state.is_awaited(claims, state.next) {
+        if state.is_held(claims) || state.is_awaited(claims, state.next) {
             let number = state.next;
             state.next += 1;
             state.waiting.push_back((number, claims.to_vec()));
@@ -85,7 +75,6 @@ impl Claims {
             self.changed.notify_all();
         }
         state.held.extend_from_slice(claims);
-        Ok(())
     }
 
     /// Lets go of claims that `acquire` was given.
@@ -106,30 +95,6 @@ impl Claims {
     }
 }
 
-thread_local! {
-    static SECTIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-fn in_section() -> bool {
-    SECTIONS.get() > 0
-}
-
-/// Marks the thread as being inside a parallel section while it lives.
-pub(crate) struct Section(());
-
-impl Section {
-    pub(crate) fn enter() -> Section {
-        SECTIONS.set(SECTIONS.get() + 1);
-        Section(())
-    }
-}
-
-impl Drop for Section {
-    fn drop(&mut self) {
-        SECTIONS.set(SECTIONS.get() - 1);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,47 +106,45 @@ mod tests {
     #[test]
     fn readers_share_and_disjoint_writers_go_on() {
         let claims = Claims::default();
-        claims.acquire(&[claim(0..8, false)]).unwrap();
-        claims.acquire(&[claim(0..8, false), claim(8..16, true)]).unwrap();
-        let _section = Section::enter();
-        assert!(matches!(claims.acquire(&[claim(4..6, true)]), Err(Error::Busy)));
+        claims.acquire(&[claim(0..8, false)]);
+        claims.acquire(&[claim(0..8, false), claim(8..16, true)]);
         claims.release(&[claim(0..8, false)]);
         claims.release(&[claim(0..8, false), claim(8..16, true)]);
-        claims.acquire(&[claim(4..6, true)]).unwrap();
+        claims.acquire(&[claim(4..6, true)]);
     }
 
     #[test]
     fn a_writer_waits_for_a_reader() {
         let claims = Claims::default();
-        claims.acquire(&[claim(0..8, false)]).unwrap();
+        claims.acquire(&[claim(0..8, false)]);
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| claims.acquire(&[claim(0..8, true)]));
             std::thread::sleep(std::time::Duration::from_millis(20));
             assert!(!writer.is_finished());
             claims.release(&[claim(0..8, false)]);
-            writer.join().unwrap().unwrap();
+            writer.join().unwrap();
         });
     }
 
     #[test]
     fn a_reader_does_not_overtake_a_waiting_writer() {
         let claims = Claims::default();
-        claims.acquire(&[claim(0..8, false)]).unwrap();
+        claims.acquire(&[claim(0..8, false)]);
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| claims.acquire(&[claim(0..8, true)]));
             while claims.lock().waiting.is_empty() {
                 std::thread::yield_now();
             }
             let reader = scope.spawn(|| claims.acquire(&[claim(0..8, false)]));
-            claims.acquire(&[claim(8..16, false)]).unwrap();
+            claims.acquire(&[claim(8..16, false)]);
             while claims.lock().waiting.len() < 2 {
                 std::thread::yield_now();
             }
             claims.release(&[claim(0..8, false)]);
-            writer.join().unwrap().unwrap();
+            writer.join().unwrap();
             assert!(!reader.is_finished());
             claims.release(&[claim(0..8, true)]);
-            reader.join().unwrap().unwrap();
+            reader.join().unwrap();
         });
     }
 }

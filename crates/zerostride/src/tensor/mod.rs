@@ -25,7 +25,7 @@ pub use literal::Literal;
 pub use operand::Operand;
 pub use views::broadcast_tensors;
 
-pub(crate) use borrow::{Claim, Section};
+pub(crate) use borrow::Claim;
 pub(crate) use pool::Shared;
 pub(crate) use storage::{Block, Fresh, Guard};
 
