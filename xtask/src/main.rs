@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bench;
 mod generate;
 mod golden;
 mod test;
@@ -13,6 +14,7 @@ use std::process::{Command, ExitCode};
 const HELP: &str = "\
 cargo xtask COMMAND
 
+  bench             measure side by side with the peers; `cargo xtask bench --help`
   test              all checks: format, lints, tests, documentation, repository rules
   golden [PART...]  rebuild the golden answers in spec/golden (installs PyTorch, 5 GB, into .venv)
   gen               rewrite what is generated from the op table: docs/operations.md
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
     let outcome = match words[..] {
         ["test"] => test::run(),
         ["golden", ref parts @ ..] => golden::run_parts(parts),
+        ["bench", ref words @ ..] => bench::bench(words),
         ["gen"] => generate::write(),
         ["tidy"] => tidy::run(),
         ["help" | "--help" | "-h"] | [] => {

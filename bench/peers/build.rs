@@ -1,0 +1,18 @@
+//! Reads the peers' versions from the lock file, so that a record states those that were measured.
+
+use std::{env, fs, path::Path};
+
+fn main() {
+    let root = env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
+    let lock =
+        fs::read_to_string(Path::new(&root).join("Cargo.lock")).expect("cargo has locked the versions");
+    for name in ["ndarray", "candle-core", "burn-flex"] {
+        let version = lock
+            .split("[[package]]")
+            .find(|package| package.contains(&format!("name = \"{name}\"\n")))
+            .and_then(|package| package.split("version = \"").nth(1)?.split('"').next());
+        let variable = name.to_uppercase().replace('-', "_");
+        println!("cargo::rustc-env=VERSION_{variable}={}", version.unwrap_or("unknown"));
+    }
+    println!("cargo::rerun-if-changed=Cargo.lock");
+}

@@ -1,0 +1,56 @@
+//! Owns the measurement of peak memory: a process of its own for each workload and peer, so that no pool that an earlier
+//! workload has filled hides what an evaluation takes.
+
+use std::collections::BTreeMap;
+
+use zerostride_bench::{Reply, Request};
+
+use crate::measure::prepare;
+use crate::process::{Launch, Process, reason};
+use crate::record::{Memory, STREAM};
+use crate::workload::{Cell, Group};
+
+/// Where libraries differ: results of one pass, of several, and of stretched arrays that need not exist.
+const WORKLOADS: [&str; 9] =
+    ["add", "normalise", "gelu", "image", "pairs_16", "pairs_3", "outer_exp", "softmax", "layer_norm"];
+
+/// Measures some workloads at their largest size.
+pub(crate) fn measure(cells: &[Cell], launches: &[Launch], threads: usize) -> Vec<Memory> {
+    let wanted =
+        |cell: &&Cell| cell.group == Group::Main && cell.size == "RAM" && WORKLOADS.contains(&cell.workload);
+    let measured = |cell: &Cell| {
+        // Memory does not depend on who else is running: two peers at a time.
+        let peers: Vec<&Launch> = launches.iter().filter(|launch| launch.name != STREAM).collect();
+        let mut peaks = BTreeMap::new();
+        for pair in peers.chunks(2) {
+            std::thread::scope(|scope| {
+                let running: Vec<_> = pair
+                    .iter()
+                    .map(|launch| (&launch.name, scope.spawn(|| peak(cell, launch, threads))))
+                    .collect();
+                for (name, thread) in running {
+                    let outcome = thread.join().unwrap_or_else(|_| Err("the driver failed".into()));
+                    peaks.insert(name.clone(), outcome);
+                }
+            });
+        }
+        println!("peak memory of {}", cell.title);
+        Memory {
+            workload: cell.workload.into(),
+            title: cell.title.into(),
+            size: cell.size.clone(),
+            result: cell.task.result_bytes(),
+            peaks,
+        }
+    };
+    cells.iter().filter(wanted).map(measured).collect()
+}
+
+fn peak(cell: &Cell, launch: &Launch, threads: usize) -> Result<u64, String> {
+    let mut process = Process::start(launch, threads)?;
+    prepare(&mut process, &cell.task)?;
+    match process.ask(&Request::Memory)? {
+        Reply::Bytes(bytes) => Ok(bytes),
+        other => Err(reason(other)),
+    }
+}

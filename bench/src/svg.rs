@@ -1,0 +1,119 @@
+//! Owns the writing of SVG: elements, escaped text, and the colours of light and dark. It does not know what is drawn.
+
+use std::fmt::Write;
+
+/// A picture that grows element by element.
+pub(crate) struct Svg {
+    width: f64,
+    height: f64,
+    body: String,
+}
+
+/// Classes for text and lines; the colours follow the reader's setting.
+const STYLE: &str = "\
+text{font:12px system-ui,sans-serif;fill:var(--ink)}\
+.title{font-size:17px;font-weight:600}.head{font-size:13px;font-weight:600}.small{font-size:11px;fill:var(--soft)}\
+.axis{stroke:var(--soft);stroke-width:1}.grid{stroke:var(--grid);stroke-width:1}.one{stroke:var(--ink);stroke-width:1.5}\
+.better{fill:var(--better)}.worse{fill:var(--worse)}.ours{fill:var(--better);stroke:var(--paper)}\
+.limit{stroke:var(--limit);stroke-width:2;fill:none}.link{stroke:var(--soft);stroke-width:1;stroke-dasharray:2 3}\
+.paper{fill:var(--paper)}\
+svg{--paper:#fff;--ink:#1d2129;--soft:#606872;--grid:#e3e6ea;--better:#1f883d;--worse:#d1242f;--limit:#8250df}\
+@media(prefers-color-scheme:dark){svg{--paper:#0d1117;--ink:#e6edf3;--soft:#9aa4af;--grid:#262c34;--better:#3fb950;--worse:#ff7b72;--limit:#bc8cff}}";
+
+impl Svg {
+    /// An empty picture with the paper's colour behind it. Units are pixels.
+    pub(crate) fn new(width: f64, height: f64) -> Svg {
+        Svg { width, height, body: String::new() }
+    }
+
+    /// A line of text; `anchor` is `start`, `middle` or `end`.
+    pub(crate) fn text(&mut self, x: f64, y: f64, class: &str, anchor: &str, text: &str) {
+        let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        self.element(format_args!(
+            r#"<text x="{x:.1}" y="{y:.1}" class="{class}" text-anchor="{anchor}">{text}</text>"#
+        ));
+    }
+
+    pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), class: &str) {
+        let ((x1, y1), (x2, y2)) = (from, to);
+        self.element(format_args!(
+            r#"<line x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}" class="{class}"/>"#
+        ));
+    }
+
+    pub(crate) fn rect(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), class: &str) {
+        self.element(format_args!(
+            r#"<rect x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}" class="{class}"/>"#
+        ));
+    }
+
+    /// One of the marks that tell series apart by form as well as by colour.
+    pub(crate) fn mark(&mut self, (x, y): (f64, f64), mark: Mark, title: &str) {
+        let title = title.replace('&', "&amp;").replace('<', "&lt;");
+        let Mark { form, colour } = mark;
+        let r = 4.0;
+        let path = match form {
+            Form::Circle => {
+                format!("M{:.1} {y:.1}a{r} {r} 0 1 0 {} 0a{r} {r} 0 1 0 -{} 0z", x - r, 2.0 * r, 2.0 * r)
+            }
+            Form::Square => format!("M{:.1} {:.1}h7v7h-7z", x - 3.5, y - 3.5),
+            Form::Diamond => format!("M{x:.1} {:.1}l5 5l-5 5l-5 -5z", y - 5.0),
+            Form::Triangle => format!("M{x:.1} {:.1}l4.5 8h-9z", y - 4.5),
+        };
+        self.element(format_args!(
+            r#"<path d="{path}" fill="{colour}" stroke="var(--paper)" stroke-width=".8"><title>{title}</title></path>"#
+        ));
+    }
+
+    fn element(&mut self, element: std::fmt::Arguments<'_>) {
+        let _ = writeln!(self.body, "{element}");
+    }
+
+    /// The finished document; `label` tells a reader who cannot see it what it shows.
+    pub(crate) fn finish(self, label: &str) -> String {
+        let Svg { width, height, body } = self;
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
+             height=\"{height:.0}\" role=\"img\" aria-label=\"{label}\">\n<style>{STYLE}</style>\n\
+             <rect width=\"100%\" height=\"100%\" class=\"paper\"/>\n{body}</svg>\n"
+        )
+    }
+}
+
+/// The look of a series.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    pub(crate) form: Form,
+    pub(crate) colour: &'static str,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Form {
+    Circle,
+    Square,
+    Diamond,
+    Triangle,
+}
+
+/// A logarithmic axis from pixels to pixels.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Axis {
+    pub(crate) values: (f64, f64),
+    pub(crate) pixels: (f64, f64),
+}
+
+impl Axis {
+    /// Where a value lies; values outside lie at the ends.
+    pub(crate) fn at(self, value: f64) -> f64 {
+        let (low, high) = self.values;
+        let part = (value.clamp(low, high) / low).ln() / (high / low).ln();
+        self.pixels.0 + part * (self.pixels.1 - self.pixels.0)
+    }
+
+    /// The powers of ten times 1, 2 and 5 inside.
+    pub(crate) fn ticks(self, steps: &[f64]) -> Vec<f64> {
+        let decades = -6..9;
+        let all = decades.flat_map(|decade| steps.iter().map(move |step| step * 10f64.powi(decade)));
+        all.filter(|tick| (self.values.0 * 0.999..=self.values.1 * 1.001).contains(tick)).collect()
+    }
+}

@@ -1,0 +1,161 @@
+//! Owns `cargo xtask bench`: builds the driver and the peers, makes the Python peers' environment, starts the driver.
+//! What is measured and how stands in `bench/`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::available_parallelism;
+
+use crate::{Outcome, root, run};
+
+pub(crate) const HELP: &str = "\
+cargo xtask bench [OPTION]... [FILTER]
+
+Measures zerostride side by side with its peers: in one run, in turn, with the same threads and the same rules for
+results. Prints a line for each workload, and writes bench/records/MACHINE/DATE.json, .md and .svg. A run with a filter
+and a quick run write DATE-part instead.
+
+  FILTER          only workloads whose name contains it, or those of a group: main, chain, scaling, dtype;
+                  several with commas: add,softmax
+  --peers WHICH   all (the default), rust, python, none, or a list such as numpy,jax; the peers are
+                  numpy numexpr jax torch compile ndarray candle burn
+  --threads LIST  numbers of threads, such as 1,2; by default 1 and as many as there are processors
+  --quick         about 3 minutes instead of 20: fewer rounds and sizes, no memory, all processors
+  --render JSON   write the report and the pictures of a record again
+
+The first run builds the Rust peers (several minutes) and installs the Python ones (5 GB), both under target/bench.
+Close other programs: whatever runs beside it is measured with it. The figures that count are ratios within one run.
+";
+
+/// The Python peers and the packages that they need. PyTorch is the version whose rules are ours.
+const PYTHON: [(&str, &str); 5] = [
+    ("numpy", "numpy==2.4.6"),
+    ("numexpr", "numexpr==2.14.2"),
+    ("jax", "jax==0.10.2"),
+    ("torch", "torch==2.15.0"),
+    ("compile", "torch==2.15.0"),
+];
+
+const RUST: [&str; 3] = ["ndarray", "candle", "burn"];
+
+/// Builds, installs and runs.
+pub(crate) fn bench(words: &[&str]) -> Outcome {
+    if words.iter().any(|word| matches!(*word, "--help" | "-h")) {
+        print!("{HELP}");
+        return Ok(());
+    }
+    let options = Options::read(words)?;
+    let target = target();
+    run(Command::new(env!("CARGO")).args(["build", "--release", "--package", "zerostride-bench"]))?;
+    let mut driver = Command::new(target.join("release").join(program("zerostride-bench")));
+    driver.arg("--bench").arg(root().join("bench"));
+    if let Some(record) = options.render {
+        return run(driver.args(["--render", record]));
+    }
+    let of = |known: &[&str]| -> Vec<&str> {
+        options.peers.iter().copied().filter(|peer| known.contains(peer)).collect()
+    };
+    let rust = of(&RUST);
+    if !rust.is_empty() {
+        build(&rust, &target)?;
+        driver.arg("--programs").arg(target.join("bench/release"));
+    }
+    let python = of(&PYTHON.map(|(peer, _)| peer));
+    if !python.is_empty() {
+        driver.arg("--python").arg(environment(&python, &target)?);
+        // What torch.compile has compiled, later runs need not compile again.
+        driver.env("TORCHINDUCTOR_CACHE_DIR", target.join("bench/inductor"));
+    }
+    driver.args(["--peers", &options.peers.join(","), "--threads", &options.threads]);
+    if options.quick {
+        driver.arg("--quick");
+    }
+    run(driver.args(options.filter))
+}
+
+struct Options<'a> {
+    peers: Vec<&'a str>,
+    threads: String,
+    quick: bool,
+    render: Option<&'a str>,
+    filter: Option<&'a str>,
+}
+
+impl<'a> Options<'a> {
+    fn read(words: &[&'a str]) -> Result<Options<'a>, String> {
+        let cores = available_parallelism().map_or(1, usize::from);
+        let (mut peers, mut threads) = ("all", None);
+        let mut options =
+            Options { peers: Vec::new(), threads: String::new(), quick: false, render: None, filter: None };
+        let mut words = words.iter().copied();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or_else(|| format!("{word} takes a value\n\n{HELP}"));
+            match word {
+                "--quick" => options.quick = true,
+                "--peers" => peers = value()?,
+                "--threads" => threads = Some(value()?.to_owned()),
+                "--render" => options.render = Some(value()?),
+                _ if word.starts_with('-') => return Err(format!("unknown option {word}\n\n{HELP}")),
+                _ => options.filter = Some(word),
+            }
+        }
+        let all = if options.quick || cores == 1 { cores.to_string() } else { format!("1,{cores}") };
+        options.threads = threads.unwrap_or(all);
+        let python = PYTHON.map(|(peer, _)| peer);
+        options.peers = match peers {
+            "all" => python.into_iter().chain(RUST).collect(),
+            "rust" => RUST.into(),
+            "python" => python.into(),
+            "none" => Vec::new(),
+            list => list.split(',').collect(),
+        };
+        match options.peers.iter().find(|peer| !python.contains(peer) && !RUST.contains(peer)) {
+            Some(unknown) => Err(format!("no peer is called {unknown}\n\n{HELP}")),
+            None => Ok(options),
+        }
+    }
+}
+
+/// Builds Rust peers as a user who cares about speed builds them: for this processor.
+fn build(peers: &[&str], target: &Path) -> Outcome {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args([
+        "build",
+        "--release",
+        "--locked",
+        "--manifest-path",
+        "bench/peers/Cargo.toml",
+        "--target-dir",
+    ]);
+    cargo.arg(target.join("bench")).env("RUSTFLAGS", "-C target-cpu=native");
+    run(cargo.args(peers.iter().map(|peer| format!("--bin=peer-{peer}"))))
+}
+
+/// Makes the environment of the Python peers. What cannot be installed is missing in the record, which says so.
+fn environment(peers: &[&str], target: &Path) -> Result<PathBuf, String> {
+    let folder = target.join("bench/venv");
+    let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    if !python.exists() {
+        run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+    }
+    // NumPy makes every peer's operands.
+    let mut packages = vec![PYTHON[0].1];
+    packages.extend(PYTHON.iter().filter(|(peer, _)| peers.contains(peer)).map(|(_, package)| *package));
+    packages.dedup();
+    for package in packages {
+        let mut pip = Command::new(&python);
+        if let Err(reason) = run(pip.args(["-m", "pip", "install", "--quiet", package])) {
+            eprintln!("{package} will be missing: {reason}");
+        }
+    }
+    Ok(python)
+}
+
+/// Cargo's target folder, in which this program lies.
+fn target() -> PathBuf {
+    let program = std::env::current_exe().unwrap_or_default();
+    program.ancestors().nth(2).map_or_else(|| root().join("target"), Path::to_owned)
+}
+
+fn program(name: &str) -> String {
+    format!("{name}{}", std::env::consts::EXE_SUFFIX)
+}
