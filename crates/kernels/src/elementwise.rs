@@ -1,12 +1,17 @@
-//! Owns the element-wise kernels: one loop over tiles for each arity, and the dispatch from the op table to a body.
-//! It does not know what an operation computes (`bodies/`), nor where a tile comes from.
+//! Owns the element-wise kernels over tiles of memory: one loop around every body. It does not know what an operation
+//! computes (`bodies/`), nor where a tile comes from.
+
+use std::marker::PhantomData;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use half::{bf16, f16};
 use num_complex::{Complex32, Complex64};
-use zerostride_ops::{DType, Element, Op, for_each_op};
+use zerostride_ops::{DType, Element, Op};
 
-use crate::bodies::{boolean, complex, float, integer};
+use crate::bodies::complex::Complex;
+use crate::bodies::dispatch::{self, Body, VisitBoolean, VisitComplex, VisitFloat, VisitInteger};
+use crate::bodies::half::{Float, Half};
+use crate::bodies::integer::{self, Integer};
 use crate::isa;
 
 /// What a kernel can find wrong with values.
@@ -22,37 +27,14 @@ pub enum Fault {
 /// that [`Op::infer`] computes in, the output of the dtype that it returns.
 pub type MapKernel = Box<dyn Fn(&[&[u8]], &mut [u8]) -> Result<(), Fault> + Send + Sync>;
 
-fn unary<A: Element, R: Element>(body: impl Fn(A) -> R + Send + Sync + 'static) -> MapKernel {
+/// The kernel that loads each element, calls the body on it and stores the result.
+fn kernel<A: Element, R: Element, const N: usize>(
+    body: impl Fn([A; N]) -> R + Send + Sync + 'static,
+) -> MapKernel {
     Box::new(move |inputs, out| {
-        let a: &[A::Stored] = cast_slice(inputs[0]);
         let out = cast_slice_mut::<u8, R::Stored>(out);
-        isa::run(|| {
-            for (out, &a) in out.iter_mut().zip(a) {
-                *out = body(A::load(a)).store();
-            }
-        });
-        Ok(())
-    })
-}
-
-fn binary<A: Element, R: Element>(body: impl Fn(A, A) -> R + Send + Sync + 'static) -> MapKernel {
-    Box::new(move |inputs, out| {
-        let a: &[A::Stored] = cast_slice(inputs[0]);
-        let b: &[A::Stored] = cast_slice(inputs[1]);
-        let out = cast_slice_mut::<u8, R::Stored>(out);
-        isa::run(|| {
-            for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
-                *out = body(A::load(a), A::load(b)).store();
-            }
-        });
-        Ok(())
-    })
-}
-
-fn nary<A: Element, const N: usize>(body: impl Fn([A; N]) -> A + Send + Sync + 'static) -> MapKernel {
-    Box::new(move |inputs, out| {
-        let operands: [&[A::Stored]; N] = std::array::from_fn(|operand| cast_slice(inputs[operand]));
-        let out = cast_slice_mut::<u8, A::Stored>(out);
+        let operands: [&[A::Stored]; N] =
+            std::array::from_fn(|operand| &cast_slice(inputs[operand])[..out.len()]);
         isa::run(|| {
             for (i, out) in out.iter_mut().enumerate() {
                 *out = body(operands.map(|operand| A::load(operand[i]))).store();
@@ -62,8 +44,84 @@ fn nary<A: Element, const N: usize>(body: impl Fn([A; N]) -> A + Send + Sync + '
     })
 }
 
+/// Makes kernels of bodies on elements of a dtype.
+struct Loops<T>(PhantomData<T>);
+
+impl VisitBoolean for Loops<bool> {
+    type Output = MapKernel;
+
+    fn value<B: Body<N, bool, Result = bool>, const N: usize>(self) -> MapKernel {
+        kernel(B::call)
+    }
+}
+
+impl<T: Integer> VisitInteger<T> for Loops<T> {
+    type Output = MapKernel;
+
+    fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> MapKernel {
+        kernel(B::call)
+    }
+
+    fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> MapKernel {
+        kernel(B::call)
+    }
+}
+
+impl<T: Float> VisitFloat<T::Work> for Loops<T> {
+    type Output = MapKernel;
+
+    fn value<B: Body<N, T::Work, Result = T::Work>, const N: usize>(self) -> MapKernel {
+        kernel(|operands: [T; N]| T::narrow(B::call(operands.map(T::widen))))
+    }
+
+    fn test<B: Body<N, T::Work, Result = bool>, const N: usize>(self) -> MapKernel {
+        kernel(|operands: [T; N]| B::call(operands.map(T::widen)))
+    }
+
+    fn integer<B: Body<N, T::Work, Result = T::Work>, const N: usize>(self) -> MapKernel {
+        kernel(|operands: [T; N]| T::integer(B::call(operands.map(T::widen))))
+    }
+
+    fn pair<B: Body<N, T::Work, Result = [T::Work; 2]>, const N: usize>(self) -> MapKernel {
+        kernel(|operands: [T; N]| T::pair(B::call(operands.map(T::widen))))
+    }
+}
+
+impl<T: Complex> VisitComplex<T> for Loops<T> {
+    type Output = MapKernel;
+
+    fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> MapKernel {
+        kernel(B::call)
+    }
+
+    fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> MapKernel {
+        kernel(B::call)
+    }
+
+    fn part<B: Body<N, T, Result = T::Part>, const N: usize>(self) -> MapKernel {
+        kernel(B::call)
+    }
+}
+
+fn float_kernel<T: Float>(op: Op) -> Option<MapKernel> {
+    dispatch::float(op, Loops::<T>(PhantomData))
+}
+
+/// Two operations are more than their body on `f32` for halves.
+fn half_kernel<T: Half>(op: Op) -> Option<MapKernel> {
+    match op {
+        Op::DivTrunc => Some(kernel(|[a, b]: [T; 2]| a.div_trunc(b))),
+        Op::Nextafter => Some(kernel(|[a, towards]: [T; 2]| a.next_after(towards))),
+        _ => float_kernel::<T>(op),
+    }
+}
+
+fn complex_kernel<T: Complex>(op: Op) -> Option<MapKernel> {
+    dispatch::complex(op, Loops::<T>(PhantomData))
+}
+
 /// An integer division that looks for a zero among the divisors before it writes anything.
-fn guarded<A: integer::Integer>(divide: MapKernel) -> MapKernel {
+fn guarded<A: Integer>(divide: MapKernel) -> MapKernel {
     Box::new(move |inputs, out| {
         if cast_slice::<u8, A::Stored>(inputs[1]).iter().any(|&divisor| A::load(divisor) == A::ZERO) {
             return Err(Fault::ZeroDivision);
@@ -71,63 +129,6 @@ fn guarded<A: integer::Integer>(divide: MapKernel) -> MapKernel {
         divide(inputs, out)
     })
 }
-
-/// The kernel, where the row's domain and rule let it compute in that kind of dtype.
-///
-/// A float-valued operation computes in floats even on integers, so bool and integers have no body there.
-#[rustfmt::skip]
-macro_rules! body {
-    (boolean $domain:ident float      $kernel:expr) => { None };
-    (boolean $domain:ident float_real $kernel:expr) => { None };
-    (boolean $domain:ident double     $kernel:expr) => { None };
-    (boolean any           $rule:ident $kernel:expr) => { Some($kernel) };
-    (boolean real          $rule:ident $kernel:expr) => { Some($kernel) };
-    (boolean integral      $rule:ident $kernel:expr) => { Some($kernel) };
-    (boolean $domain:ident $rule:ident $kernel:expr) => { None };
-    (integer $domain:ident float      $kernel:expr) => { None };
-    (integer $domain:ident float_real $kernel:expr) => { None };
-    (integer floats        $rule:ident $kernel:expr) => { None };
-    (integer inexact       $rule:ident $kernel:expr) => { None };
-    (integer complexes     $rule:ident $kernel:expr) => { None };
-    (integer $domain:ident $rule:ident $kernel:expr) => { Some($kernel) };
-    (float   integral      $rule:ident $kernel:expr) => { None };
-    (float   integer       $rule:ident $kernel:expr) => { None };
-    (float   complexes     $rule:ident $kernel:expr) => { None };
-    (float   $domain:ident $rule:ident $kernel:expr) => { Some($kernel) };
-    (complex any           $rule:ident $kernel:expr) => { Some($kernel) };
-    (complex numeric       $rule:ident $kernel:expr) => { Some($kernel) };
-    (complex inexact       $rule:ident $kernel:expr) => { Some($kernel) };
-    (complex complexes     $rule:ident $kernel:expr) => { Some($kernel) };
-    (complex $domain:ident $rule:ident $kernel:expr) => { None };
-}
-
-/// One function for a kind of dtype: every row of the table whose domain holds the kind names a body in that kind's
-/// module, so that a missing one does not compile.
-macro_rules! define_kind {
-    (
-        $kind:ident $function:ident [$($generics:tt)*] [$($alias:item)?]
-        unary { $($(#[$udoc:meta])* $uv:ident $un:ident $ui:tt [$($ua:ident)*] $us:tt $ud:ident $ur:ident $uk:literal $($uarg:literal)?;)* }
-        binary { $($(#[$bdoc:meta])* $bv:ident $bn:ident $bi:tt [$($ba:ident)*] $bs:tt $bd:ident $br:ident $bk:literal $($barg:literal)? $([$law:ident])?;)* }
-        nary { $($(#[$ndoc:meta])* $nv:ident $nn:ident $ni:tt [$($na:ident)*] $ns:tt $nd:ident $nr:ident $nk:literal $narg:literal;)* }
-        reduce { $($reduce:tt)* }
-        formula { $($formula:tt)* }
-    ) => {
-        fn $function $($generics)* (op: Op) -> Option<MapKernel> {
-            $($alias)?
-            match op {
-                $(Op::$uv => body!($kind $ud $ur unary::<T, _>($kind::$un)),)*
-                $(Op::$bv => body!($kind $bd $br binary::<T, _>($kind::$bn)),)*
-                $(Op::$nv => body!($kind $nd $nr nary::<T, _>($kind::$nn)),)*
-                _ => None,
-            }
-        }
-    };
-}
-
-for_each_op!(define_kind, boolean boolean_kernel [] [type T = bool;]);
-for_each_op!(define_kind, integer integer_kernel [<T: integer::Integer>] []);
-for_each_op!(define_kind, float float_kernel [<T: float::Float>] []);
-for_each_op!(define_kind, complex complex_kernel [<T: complex::Complex>] []);
 
 /// The kernel of an element-wise operation that computes in `compute`; `None` outside the operation's domain.
 ///
@@ -143,17 +144,17 @@ for_each_op!(define_kind, complex complex_kernel [<T: complex::Complex>] []);
 /// ```
 pub fn map_kernel(op: Op, compute: DType) -> Option<MapKernel> {
     match compute {
-        DType::Bool => boolean_kernel(op),
-        DType::U8 => guarded_kernel::<u8>(op),
-        DType::U16 => guarded_kernel::<u16>(op),
-        DType::U32 => guarded_kernel::<u32>(op),
-        DType::U64 => guarded_kernel::<u64>(op),
-        DType::I8 => guarded_kernel::<i8>(op),
-        DType::I16 => guarded_kernel::<i16>(op),
-        DType::I32 => guarded_kernel::<i32>(op),
-        DType::I64 => guarded_kernel::<i64>(op),
-        DType::F16 => float_kernel::<f16>(op),
-        DType::BF16 => float_kernel::<bf16>(op),
+        DType::Bool => dispatch::boolean(op, Loops::<bool>(PhantomData)),
+        DType::U8 => integer_kernel::<u8>(op),
+        DType::U16 => integer_kernel::<u16>(op),
+        DType::U32 => integer_kernel::<u32>(op),
+        DType::U64 => integer_kernel::<u64>(op),
+        DType::I8 => integer_kernel::<i8>(op),
+        DType::I16 => integer_kernel::<i16>(op),
+        DType::I32 => integer_kernel::<i32>(op),
+        DType::I64 => integer_kernel::<i64>(op),
+        DType::F16 => half_kernel::<f16>(op),
+        DType::BF16 => half_kernel::<bf16>(op),
         DType::F32 => float_kernel::<f32>(op),
         DType::F64 => float_kernel::<f64>(op),
         DType::C64 => complex_kernel::<Complex32>(op),
@@ -161,10 +162,9 @@ pub fn map_kernel(op: Op, compute: DType) -> Option<MapKernel> {
     }
 }
 
-fn guarded_kernel<T: integer::Integer>(op: Op) -> Option<MapKernel> {
-    let kernel = integer_kernel::<T>(op)?;
-    let divides = matches!(op, Op::FloorDivide | Op::DivTrunc | Op::Remainder | Op::Fmod);
-    Some(if divides { guarded::<T>(kernel) } else { kernel })
+fn integer_kernel<T: Integer>(op: Op) -> Option<MapKernel> {
+    let kernel = dispatch::integer(op, Loops::<T>(PhantomData))?;
+    Some(if integer::divides(op) { guarded::<T>(kernel) } else { kernel })
 }
 
 #[cfg(test)]

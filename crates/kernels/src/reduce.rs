@@ -12,7 +12,8 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use num_complex::{Complex32, Complex64};
 use zerostride_ops::{DType, Element, Op, bf16, f16};
 
-use crate::bodies::{complex::Complex, float::Float, integer::Integer};
+use crate::bodies::{complex::Complex, half::Float, integer::Integer};
+use crate::lane::Lane;
 
 /// Reduced elements that one leaf of the tree holds.
 pub const LEAF: usize = 1024;
@@ -150,9 +151,9 @@ macro_rules! monoids {
 monoids! {
     /// Halves add up in f32 and are rounded once, at the end.
     FloatSum<T: Float> { T => T::Work => T }
-        empty T::Work::from(0.0); step |acc, value| acc + value.widen(); merge |a, b| a + b; result |acc| T::narrow(acc);
+        empty Lane::num(0.0); step |acc, value| acc + value.widen(); merge |a, b| a + b; result |acc| T::narrow(acc);
     FloatProd<T: Float> { T => T::Work => T }
-        empty T::Work::from(1.0); step |acc, value| acc * value.widen(); merge |a, b| a * b; result |acc| T::narrow(acc);
+        empty Lane::num(1.0); step |acc, value| acc * value.widen(); merge |a, b| a * b; result |acc| T::narrow(acc);
     IntegerSum<T: Integer> { T => T => T }
         empty T::ZERO; step |acc, value| acc.wrapping_add(value); merge |a, b| a.wrapping_add(b); result |acc| acc;
     IntegerProd<T: Integer> { T => T => T }

@@ -1,126 +1,42 @@
-//! Owns the bodies on floats. f16 and bf16 compute in f32 and round once after each operation, as PyTorch does.
+//! Owns the bodies on floats, each written once over lanes: for one element and for whole registers. f16 and bf16
+//! compute in f32 and round once after each operation, as PyTorch does; what is different for them is in `half.rs`.
 
-use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
+use std::ops::Rem;
 
-use half::{bf16, f16};
-use num_complex::{Complex32, Complex64};
-use zerostride_ops::Element;
-
+use crate::lane::{self, Bits};
 use crate::math::{self, Real};
 
-/// A float dtype, seen as the type that its arithmetic runs in.
-pub(crate) trait Float: Element + PartialOrd {
-    /// `f32` for the halves, else the type itself.
-    type Work: Work;
-    /// The complex type of two such floats; the halves have none of their own.
-    type Pair: Element;
-    /// Exact.
-    fn widen(self) -> Self::Work;
-    /// Rounds to nearest even.
-    fn narrow(value: Self::Work) -> Self;
-    fn pair(re: Self::Work, im: Self::Work) -> Self::Pair;
-    /// The next number of this type after `self` towards `other`.
-    fn next_after(self, other: Self) -> Self;
-}
+/// A lane of `f32` or `f64`.
+pub(crate) trait Floats: Real<Elem: Number> {}
 
-/// `f32` or `f64`: what the bodies need besides the mathematical functions.
-pub(crate) trait Work:
-    Real<Wide = f64>
-    + PartialOrd
-    + Send
-    + From<f32>
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + Rem<Output = Self>
-    + Neg<Output = Self>
-{
-    const PI: Self;
-    fn floor(self) -> Self;
-    fn ceil(self) -> Self;
-    fn trunc(self) -> Self;
-    fn nearest(self) -> Self;
-    fn magnitude(self) -> Self;
-    fn with_sign(self, sign: Self) -> Self;
-    fn root(self) -> Self;
-    fn nan(self) -> bool;
-    fn infinite(self) -> bool;
-    fn negative(self) -> bool;
+impl<V: Real<Elem: Number>> Floats for V {}
+
+/// What no register can do, and one element at a time must.
+pub(crate) trait Number: lane::Element + Rem<Output = Self> {
     /// 10 to an integral power, correctly rounded for the powers that fit.
     fn power_of_ten(self) -> Self;
 }
 
-macro_rules! work {
+macro_rules! numbers {
     ($($type:ident)*) => {
-        $(impl Work for $type {
-            const PI: Self = std::$type::consts::PI;
-            fn floor(self) -> Self { $type::floor(self) }
-            fn ceil(self) -> Self { $type::ceil(self) }
-            fn trunc(self) -> Self { $type::trunc(self) }
-            fn nearest(self) -> Self { $type::round_ties_even(self) }
-            fn magnitude(self) -> Self { $type::abs(self) }
-            fn with_sign(self, sign: Self) -> Self { $type::copysign(self, sign) }
-            fn root(self) -> Self { $type::sqrt(self) }
-            fn nan(self) -> bool { $type::is_nan(self) }
-            fn infinite(self) -> bool { $type::is_infinite(self) }
-            fn negative(self) -> bool { $type::is_sign_negative(self) }
+        $(impl Number for $type {
             fn power_of_ten(self) -> Self { (10 as $type).powi(self as i32) }
         })*
     };
 }
 
-work!(f32 f64);
+numbers!(f32 f64);
 
-/// The step between neighbours is a step between bit patterns, away from zero or towards it.
-macro_rules! next_after {
-    ($type:ident) => {
-        fn next_after(self, other: Self) -> Self {
-            if self.is_nan() || other.is_nan() {
-                return <$type>::NAN;
-            }
-            if self == other {
-                return other;
-            }
-            let bits = self.to_bits();
-            let sign_only = !(!0 >> 1);
-            if bits & !sign_only == 0 {
-                return <$type>::from_bits((other.to_bits() & sign_only) | 1);
-            }
-            let away = (self < other) == (bits & sign_only == 0);
-            <$type>::from_bits(if away { bits + 1 } else { bits - 1 })
-        }
-    };
-}
-
-macro_rules! floats {
-    ($($type:ident: $work:ident, $pair:ident, $widen:expr, $narrow:expr;)*) => {
-        $(impl Float for $type {
-            type Work = $work;
-            type Pair = $pair;
-            fn widen(self) -> $work { $widen(self) }
-            fn narrow(value: $work) -> Self { $narrow(value) }
-            fn pair(re: $work, im: $work) -> $pair { $pair::new(re, im) }
-            next_after!($type);
-        })*
-    };
-}
-
-floats! {
-    f16: f32, Complex32, f16::to_f32, f16::from_f32;
-    bf16: f32, Complex32, bf16::to_f32, bf16::from_f32;
-    f32: f32, Complex32, std::convert::identity, std::convert::identity;
-    f64: f64, Complex64, std::convert::identity, std::convert::identity;
-}
-
-/// Operations that are one function of the working type: `name => function`.
+/// Operations that are one function of `math`.
 macro_rules! functions {
     (unary { $($unary:ident)* } binary { $($binary:ident)* }) => {
-        $(pub(crate) fn $unary<T: Float>(a: T) -> T {
-            T::narrow(math::$unary(a.widen()))
+        $(#[inline(always)]
+        pub(crate) fn $unary<V: Floats>(a: V) -> V {
+            math::$unary(a)
         })*
-        $(pub(crate) fn $binary<T: Float>(a: T, b: T) -> T {
-            T::narrow(math::$binary(a.widen(), b.widen()))
+        $(#[inline(always)]
+        pub(crate) fn $binary<V: Floats>(a: V, b: V) -> V {
+            math::$binary(a, b)
         })*
     };
 }
@@ -133,185 +49,181 @@ functions! {
     binary { atan2 hypot ldexp logaddexp logaddexp2 pow xlogy }
 }
 
-/// Operations written out in the working type.
+/// Operations written out.
 macro_rules! bodies {
     ($($name:ident($($arg:ident),+) => $body:expr;)*) => {
-        $(pub(crate) fn $name<T: Float>($($arg: T),+) -> T {
-            $(let $arg = $arg.widen();)+
-            T::narrow($body)
+        $(#[inline(always)]
+        pub(crate) fn $name<V: Floats>($($arg: V),+) -> V {
+            $body
         })*
     };
 }
 
-/// Operations whose result is a bool.
+/// Operations whose result is a truth value.
 macro_rules! tests {
     ($($name:ident($($arg:ident),+) => $body:expr;)*) => {
-        $(pub(crate) fn $name<T: Float>($($arg: T),+) -> bool {
-            $(let $arg = $arg.widen();)+
+        $(#[inline(always)]
+        pub(crate) fn $name<V: Floats>($($arg: V),+) -> V::Mask {
             $body
         })*
     };
 }
 
 bodies! {
-    abs(a) => a.magnitude();
-    angle(a) => if a < zero() { T::Work::PI } else { select(a.nan(), a, zero()) };
-    ceil(a) => Work::ceil(a);
+    abs(a) => a.abs();
+    angle(a) => V::select(a.lt(zero()), V::num(std::f64::consts::PI), V::select(a.is_nan(), a, zero()));
+    ceil(a) => a.ceil();
     conj_physical(a) => a;
-    floor(a) => Work::floor(a);
-    frac(a) => a - Work::trunc(a);
+    floor(a) => a.floor();
+    frac(a) => a - a.trunc();
+    // In [0.5, 1) but for zeros, infinities and NaN, which stay.
+    frexp_mantissa(a) => math::frexp(a).0;
+    // 0 for zeros, infinities and NaN.
+    frexp_exponent(a) => math::frexp(a).1;
     neg(a) => -a;
     positive(a) => a;
     real(a) => a;
-    reciprocal(a) => one::<T::Work>() / a;
-    relu(a) => if a < zero() { zero() } else { a };
-    round(a) => a.nearest();
-    sgn(a) => signum(a);
-    sign(a) => signum(a);
-    sqrt(a) => a.root();
+    reciprocal(a) => one::<V>() / a;
+    relu(a) => V::select(a.lt(zero()), zero(), a);
+    round(a) => a.round_ties_even();
+    sgn(a) => sign(a);
+    sign(a) => V::select(a.gt(zero()), one(), V::select(a.lt(zero()), -one::<V>(), zero()));
+    sqrt(a) => a.sqrt();
     square(a) => a * a;
-    trunc(a) => Work::trunc(a);
+    trunc(a) => a.trunc();
 
     add(a, b) => a + b;
-    copysign(a, b) => a.with_sign(b);
+    copysign(a, b) => with_sign(a, b);
     div(a, b) => a / b;
-    // The quotient of halves is rounded before it is truncated, as in PyTorch.
-    div_trunc(a, b) => Work::trunc(T::narrow(a / b).widen());
+    div_trunc(a, b) => (a / b).trunc();
     floor_divide(a, b) => floored_quotient(a, b);
-    fmax(a, b) => if a.nan() || a < b { b } else { a };
-    fmin(a, b) => if a.nan() || a > b { b } else { a };
-    fmod(a, b) => a % b;
-    heaviside(a, values) => if a == zero() { values } else if a > zero() { one() } else { zero() };
-    maximum(a, b) => if a.nan() || a > b { a } else { b };
-    minimum(a, b) => if a.nan() || a < b { a } else { b };
+    fmax(a, b) => V::select(a.is_nan() | a.lt(b), b, a);
+    fmin(a, b) => V::select(a.is_nan() | a.gt(b), b, a);
+    fmod(a, b) => a.zip(b, |a, b| a % b);
+    heaviside(a, values) => V::select(a.eq(zero()), values, V::select(a.gt(zero()), one(), zero()));
+    maximum(a, b) => V::select(a.is_nan() | a.gt(b), a, b);
+    minimum(a, b) => V::select(a.is_nan() | a.lt(b), a, b);
     mul(a, b) => a * b;
     remainder(a, b) => floored_remainder(a, b);
     sub(a, b) => a - b;
 }
 
 tests! {
-    isfinite(a) => !a.nan() && !a.infinite();
-    isinf(a) => a.infinite();
-    isnan(a) => a.nan();
-    isneginf(a) => a.infinite() && a.negative();
-    isposinf(a) => a.infinite() && !a.negative();
-    logical_not(a) => a == zero();
-    signbit(a) => a.negative();
+    isfinite(a) => a.is_finite();
+    isinf(a) => a.abs().eq(infinity());
+    isnan(a) => a.is_nan();
+    isneginf(a) => a.eq(-infinity::<V>());
+    isposinf(a) => a.eq(infinity());
+    logical_not(a) => a.eq(zero());
+    signbit(a) => a.is_negative();
 
-    eq(a, b) => a == b;
-    ge(a, b) => a >= b;
-    gt(a, b) => a > b;
-    le(a, b) => a <= b;
-    logical_and(a, b) => a != zero() && b != zero();
-    logical_or(a, b) => a != zero() || b != zero();
-    logical_xor(a, b) => (a != zero()) != (b != zero());
-    lt(a, b) => a < b;
-    ne(a, b) => a != b;
+    eq(a, b) => a.eq(b);
+    ge(a, b) => a.ge(b);
+    gt(a, b) => a.gt(b);
+    le(a, b) => a.le(b);
+    logical_and(a, b) => !(a.eq(zero()) | b.eq(zero()));
+    logical_or(a, b) => !(a.eq(zero()) & b.eq(zero()));
+    logical_xor(a, b) => a.eq(zero()) ^ b.eq(zero());
+    lt(a, b) => a.lt(b);
+    ne(a, b) => !a.eq(b);
 }
 
-fn zero<W: Work>() -> W {
-    W::from(0.0)
+#[inline(always)]
+fn zero<V: Floats>() -> V {
+    V::num(0.0)
 }
 
-fn one<W: Work>() -> W {
-    W::from(1.0)
+#[inline(always)]
+fn one<V: Floats>() -> V {
+    V::num(1.0)
 }
 
-fn select<W: Work>(condition: bool, yes: W, no: W) -> W {
-    if condition { yes } else { no }
+#[inline(always)]
+fn infinity<V: Floats>() -> V {
+    V::num(f64::INFINITY)
 }
 
-/// -1, 0 or 1; 0 for NaN.
-fn signum<W: Work>(a: W) -> W {
-    if a > zero() {
-        one()
-    } else if a < zero() {
-        -one::<W>()
-    } else {
-        zero()
-    }
+#[inline(always)]
+fn with_sign<V: Floats>(a: V, sign: V) -> V {
+    V::from_bits(a.abs().to_bits() | sign.sign_bit())
+}
+
+/// Whether a remainder other than 0 has the sign against the divisor.
+#[inline(always)]
+fn against<V: Floats>(remainder: V, divisor: V) -> V::Mask {
+    !remainder.eq(zero()) & (divisor.lt(zero()) ^ remainder.lt(zero()))
 }
 
 /// Python's floor division: exact where the quotient rounded up to an integer that it does not reach.
 ///
 /// Source: `div_floor_floating` in PyTorch's `c10/util/generic_math.h`.
-fn floored_quotient<W: Work>(a: W, b: W) -> W {
-    if b == zero() {
-        return a / b;
-    }
-    let remainder = a % b;
-    let mut quotient = (a - remainder) / b;
-    if remainder != zero() && (b < zero()) != (remainder < zero()) {
-        quotient = quotient - one();
-    }
-    if quotient == zero() {
-        return zero::<W>().with_sign(a / b);
-    }
-    let floor = Work::floor(quotient);
-    select(quotient - floor > W::from(0.5), floor + one(), floor)
+#[inline(always)]
+fn floored_quotient<V: Floats>(a: V, b: V) -> V {
+    let remainder = fmod(a, b);
+    let quotient = (a - remainder) / b;
+    let quotient = V::select(against(remainder, b), quotient - one(), quotient);
+    let floor = quotient.floor();
+    let floor = V::select((quotient - floor).gt(V::num(0.5)), floor + one(), floor);
+    let floor = V::select(quotient.eq(zero()), with_sign(zero(), a / b), floor);
+    V::select(b.eq(zero()), a / b, floor)
 }
 
 /// The remainder of floor division: it has the sign of `b`.
-fn floored_remainder<W: Work>(a: W, b: W) -> W {
-    let remainder = a % b;
-    let against = remainder != zero() && (b < zero()) != (remainder < zero());
-    select(against, remainder + b, remainder)
+#[inline(always)]
+fn floored_remainder<V: Floats>(a: V, b: V) -> V {
+    let remainder = fmod(a, b);
+    V::select(against(remainder, b), remainder + b, remainder)
 }
 
-/// The mantissa of [`math::frexp`]: in [0.5, 1) but for zeros, infinities and NaN, which stay.
-pub(crate) fn frexp_mantissa<T: Float>(a: T) -> T {
-    T::narrow(math::frexp(a.widen()).0)
+#[inline(always)]
+pub(crate) fn complex<V: Floats>(re: V, im: V) -> [V; 2] {
+    [re, im]
 }
 
-/// The exponent of [`math::frexp`]: 0 for zeros, infinities and NaN.
-pub(crate) fn frexp_exponent<T: Float>(a: T) -> i32 {
-    math::frexp(a.widen()).1
+#[inline(always)]
+pub(crate) fn polar<V: Floats>(modulus: V, angle: V) -> [V; 2] {
+    [modulus * math::cos(angle), modulus * math::sin(angle)]
 }
 
-pub(crate) fn complex<T: Float>(re: T, im: T) -> T::Pair {
-    T::pair(re.widen(), im.widen())
-}
-
-pub(crate) fn polar<T: Float>(modulus: T, angle: T) -> T::Pair {
-    let (modulus, angle) = (modulus.widen(), angle.widen());
-    T::pair(modulus * math::cos(angle), modulus * math::sin(angle))
-}
-
-pub(crate) fn nextafter<T: Float>(a: T, towards: T) -> T {
-    a.next_after(towards)
+/// The next number after `a`: a step between neighbours is one between bit patterns, away from zero or towards it.
+#[inline(always)]
+pub(crate) fn nextafter<V: Floats>(a: V, towards: V) -> V {
+    let (bits, step) = (a.to_bits(), V::Bits::splat(1));
+    let away = a.lt(towards) ^ a.is_negative();
+    let moved = V::from_bits(V::Bits::select(away, bits + step, bits - step));
+    let least = V::from_bits(towards.sign_bit() | step);
+    let next = V::select(a.eq(towards), towards, V::select(a.eq(zero()), least, moved));
+    V::select(a.is_nan() | towards.is_nan(), V::num(f64::NAN), next)
 }
 
 /// Exact at both ends, whichever is nearer.
-pub(crate) fn lerp<T: Float>([start, end, weight]: [T; 3]) -> T {
-    let (start, end, weight) = (start.widen(), end.widen(), weight.widen());
-    T::narrow(if weight.magnitude() < T::Work::from(0.5) {
-        start + weight * (end - start)
-    } else {
-        end - (end - start) * (one::<T::Work>() - weight)
-    })
+#[inline(always)]
+pub(crate) fn lerp<V: Floats>([start, end, weight]: [V; 3]) -> V {
+    let distance = end - start;
+    let near = weight.abs().lt(V::num(0.5));
+    V::select(near, start + weight * distance, end - distance * (one::<V>() - weight))
 }
 
-pub(crate) fn nan_to_num<T: Float>([a, nan, posinf, neginf]: [T; 4]) -> T {
-    let wide = a.widen();
-    match (wide.nan(), wide.infinite(), wide.negative()) {
-        (true, _, _) => nan,
-        (_, true, false) => posinf,
-        (_, true, true) => neginf,
-        _ => a,
-    }
+#[inline(always)]
+pub(crate) fn nan_to_num<V: Floats>([a, nan, posinf, neginf]: [V; 4]) -> V {
+    let infinite = V::select(a.is_negative(), neginf, posinf);
+    V::select(a.is_nan(), nan, V::select(isinf(a), infinite, a))
 }
 
 /// Scaled by a power of ten, rounded half to even and scaled back.
-pub(crate) fn round_decimals<T: Float>([a, decimals]: [T; 2]) -> T {
-    let (a, decimals) = (a.widen(), decimals.widen());
-    let scale = decimals.magnitude().power_of_ten();
-    T::narrow(if decimals < zero() { (a / scale).nearest() * scale } else { (a * scale).nearest() / scale })
+#[inline(always)]
+pub(crate) fn round_decimals<V: Floats>([a, decimals]: [V; 2]) -> V {
+    let scale = decimals.abs().map(Number::power_of_ten);
+    let (left, right) = ((a / scale).round_ties_even() * scale, (a * scale).round_ties_even() / scale);
+    V::select(decimals.lt(zero()), left, right)
 }
 
-pub(crate) fn softplus<T: Float>([a, beta, threshold]: [T; 3]) -> T {
-    T::narrow(math::softplus(a.widen(), beta.widen(), threshold.widen()))
+#[inline(always)]
+pub(crate) fn softplus<V: Floats>([a, beta, threshold]: [V; 3]) -> V {
+    math::softplus(a, beta, threshold)
 }
 
-pub(crate) fn where_<T: Float>([condition, a, b]: [T; 3]) -> T {
-    if condition.widen() != zero() { a } else { b }
+#[inline(always)]
+pub(crate) fn where_<V: Floats>([condition, a, b]: [V; 3]) -> V {
+    V::select(condition.eq(zero()), b, a)
 }

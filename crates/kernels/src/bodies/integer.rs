@@ -1,6 +1,6 @@
 //! Owns the bodies on integers: arithmetic wraps, division by zero has been ruled out before.
 
-use zerostride_ops::Element;
+use zerostride_ops::{Element, Op};
 
 /// What the bodies need of an integer type.
 pub(crate) trait Integer: Element + Ord {
@@ -62,6 +62,11 @@ macro_rules! integers {
 integers! {
     u8: unsigned; u16: unsigned; u32: unsigned; u64: unsigned;
     i8: signed; i16: signed; i32: signed; i64: signed;
+}
+
+/// Whether the operation fails where its second operand is zero.
+pub(crate) fn divides(op: Op) -> bool {
+    matches!(op, Op::FloorDivide | Op::DivTrunc | Op::Remainder | Op::Fmod)
 }
 
 macro_rules! bodies {

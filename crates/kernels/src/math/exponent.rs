@@ -21,9 +21,9 @@ fn split<W: Lane<Elem = f64>>(x: W) -> (W, W) {
 
 /// The significand in [½, 1) with its sign, and the exponent; zeros, infinities and NaN with exponent 0.
 #[inline(always)]
-pub(crate) fn frexp<V: Lane<Wide = f64>>(x: V) -> (V, i32) {
+pub(crate) fn frexp<V: Lane>(x: V) -> (V, V) {
     let (significand, exponent) = split(x.widen());
-    (V::narrow(significand), exponent as i32)
+    (V::narrow(significand), V::narrow(exponent))
 }
 
 /// x · 2^n, exact but for one rounding if `n` is integral.
@@ -55,10 +55,10 @@ mod tests {
         for x in [1.0, -3.0, 0.1, f64::MAX, f64::MIN_POSITIVE, 5e-324, -1e-310] {
             let (significand, exponent) = frexp(x);
             assert!((0.5..1.0).contains(&significand.abs()), "{x:?}");
-            assert_eq!(ldexp(significand, f64::from(exponent)), x);
+            assert_eq!(ldexp(significand, exponent), x);
         }
         for x in [0.0, -0.0, f64::INFINITY] {
-            assert_eq!(frexp(x), (x, 0));
+            assert_eq!(frexp(x), (x, 0.0));
         }
     }
 

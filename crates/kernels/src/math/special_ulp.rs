@@ -53,7 +53,7 @@ fn columns<T: Measured + Into<f64>>(
 /// The last place of a number of the format whose numbers have this many bytes.
 fn last_place(x: f64, bytes: usize) -> f64 {
     let (digits, least) = if bytes == 4 { (23, -149) } else { (52, -1074) };
-    let exponent = if x == 0.0 { i32::MIN / 2 } else { super::frexp(x).1 - 1 };
+    let exponent = if x == 0.0 { i32::MIN / 2 } else { super::frexp(x).1 as i32 - 1 };
     ldexp(1.0, f64::from((exponent - digits).max(least)))
 }
 

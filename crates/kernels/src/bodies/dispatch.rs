@@ -1,0 +1,165 @@
+//! Owns the way from an operation to its body, read from the op table: whoever compiles bodies into kernels visits them
+//! here. Every row whose domain holds a kind of dtype names a body in that kind's module, so that a missing one does
+//! not compile. It does not know what is made of a body.
+
+use zerostride_ops::{Op, for_each_op};
+
+use super::boolean;
+use super::complex::{self, Complex};
+use super::float::{self, Floats};
+use super::integer::{self, Integer};
+
+/// A body of `N` operands, known by its type: inlined wherever it is called, so that it has the caller's instruction
+/// set, and needing no value, so that a plain function can be made of it.
+pub(crate) trait Body<const N: usize, A>: 'static {
+    type Result;
+    fn call(operands: [A; N]) -> Self::Result;
+}
+
+/// Makes something of bodies on bool.
+pub(crate) trait VisitBoolean: Sized {
+    type Output;
+    fn value<B: Body<N, bool, Result = bool>, const N: usize>(self) -> Self::Output;
+}
+
+/// Makes something of bodies on an integer type.
+pub(crate) trait VisitInteger<T: Integer>: Sized {
+    type Output;
+    fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Self::Output;
+    fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> Self::Output;
+}
+
+/// Makes something of bodies on a lane of floats.
+pub(crate) trait VisitFloat<V: Floats>: Sized {
+    type Output;
+    fn value<B: Body<N, V, Result = V>, const N: usize>(self) -> Self::Output;
+    fn test<B: Body<N, V, Result = V::Mask>, const N: usize>(self) -> Self::Output;
+    /// The result is an integer, though its type is not.
+    fn integer<B: Body<N, V, Result = V>, const N: usize>(self) -> Self::Output;
+    /// The result is complex.
+    fn pair<B: Body<N, V, Result = [V; 2]>, const N: usize>(self) -> Self::Output;
+}
+
+/// Makes something of bodies on a complex type.
+pub(crate) trait VisitComplex<T: Complex>: Sized {
+    type Output;
+    fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Self::Output;
+    fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> Self::Output;
+    /// The result is real.
+    fn part<B: Body<N, T, Result = T::Part>, const N: usize>(self) -> Self::Output;
+}
+
+/// The operands of a body that takes an array of them.
+const fn arity<A, R, const N: usize>(_: fn([A; N]) -> R) -> usize {
+    N
+}
+
+/// Hands a body to the visitor's method for the kind of its result: `kind, domain, rule` of the row come first.
+///
+/// A float-valued operation computes in floats even on integers, so bool and integers have no body there.
+#[rustfmt::skip]
+macro_rules! row {
+    (boolean $domain:ident float      $($rest:tt)*) => { None };
+    (boolean $domain:ident float_real $($rest:tt)*) => { None };
+    (boolean $domain:ident double     $($rest:tt)*) => { None };
+    (boolean any           $rule:ident $($rest:tt)*) => { row!(@body value    [bool] [] bool; boolean $($rest)*) };
+    (boolean real          $rule:ident $($rest:tt)*) => { row!(@body value    [bool] [] bool; boolean $($rest)*) };
+    (boolean integral      $rule:ident $($rest:tt)*) => { row!(@body value    [bool] [] bool; boolean $($rest)*) };
+    (boolean $domain:ident $rule:ident $($rest:tt)*) => { None };
+    (integer $domain:ident float      $($rest:tt)*) => { None };
+    (integer $domain:ident float_real $($rest:tt)*) => { None };
+    (integer floats        $rule:ident $($rest:tt)*) => { None };
+    (integer inexact       $rule:ident $($rest:tt)*) => { None };
+    (integer complexes     $rule:ident $($rest:tt)*) => { None };
+    (integer $domain:ident bool       $($rest:tt)*) => { row!(@body test      [T] [T: Integer] bool; integer $($rest)*) };
+    (integer $domain:ident $rule:ident $($rest:tt)*) => { row!(@body value    [T] [T: Integer] T; integer $($rest)*) };
+    (float   integral      $rule:ident $($rest:tt)*) => { None };
+    (float   integer       $rule:ident $($rest:tt)*) => { None };
+    (float   complexes     $rule:ident $($rest:tt)*) => { None };
+    (float   $domain:ident bool       $($rest:tt)*) => { row!(@body test      [T] [T: Floats] T::Mask; float $($rest)*) };
+    (float   $domain:ident int        $($rest:tt)*) => { row!(@body integer   [T] [T: Floats] T; float $($rest)*) };
+    (float   $domain:ident complex    $($rest:tt)*) => { row!(@body pair      [T] [T: Floats] [T; 2]; float $($rest)*) };
+    (float   $domain:ident $rule:ident $($rest:tt)*) => { row!(@body value    [T] [T: Floats] T; float $($rest)*) };
+    (complex integral      $rule:ident $($rest:tt)*) => { None };
+    (complex integer       $rule:ident $($rest:tt)*) => { None };
+    (complex floats        $rule:ident $($rest:tt)*) => { None };
+    (complex real          $rule:ident $($rest:tt)*) => { None };
+    (complex ordered       $rule:ident $($rest:tt)*) => { None };
+    (complex $domain:ident bool       $($rest:tt)*) => { row!(@body test      [T] [T: Complex] bool; complex $($rest)*) };
+    (complex $domain:ident real       $($rest:tt)*) => { row!(@body part      [T] [T: Complex] T::Part; complex $($rest)*) };
+    (complex $domain:ident float_real $($rest:tt)*) => { row!(@body part      [T] [T: Complex] T::Part; complex $($rest)*) };
+    (complex $domain:ident $rule:ident $($rest:tt)*) => { row!(@body value    [T] [T: Complex] T; complex $($rest)*) };
+
+    (@body $method:ident [$a:ty] [$($bound:tt)*] $result:ty; $kind:ident $visitor:ident unary $body:ident) => {
+        row!(@impl $method [$a] [$($bound)*] $result; $visitor 1, [a] $kind::$body(a))
+    };
+    (@body $method:ident [$a:ty] [$($bound:tt)*] $result:ty; $kind:ident $visitor:ident binary $body:ident) => {
+        row!(@impl $method [$a] [$($bound)*] $result; $visitor 2, [a, b] $kind::$body(a, b))
+    };
+    (@body $method:ident [bool] [] $result:ty; $kind:ident $visitor:ident nary $body:ident) => {
+        row!(@impl $method [bool] [] $result; $visitor { arity($kind::$body) }, operands $kind::$body(operands))
+    };
+    (@body $method:ident [$a:ty] [T: Integer] $result:ty; $kind:ident $visitor:ident nary $body:ident) => {
+        row!(@impl $method [$a] [T: Integer] $result; $visitor { arity($kind::$body::<u8>) }, operands $kind::$body(operands))
+    };
+    (@body $method:ident [$a:ty] [T: Floats] $result:ty; $kind:ident $visitor:ident nary $body:ident) => {
+        row!(@impl $method [$a] [T: Floats] $result; $visitor { arity($kind::$body::<f32>) }, operands $kind::$body(operands))
+    };
+    (@body $method:ident [$a:ty] [T: Complex] $result:ty; $kind:ident $visitor:ident nary $body:ident) => {
+        row!(@impl $method [$a] [T: Complex] $result; $visitor { arity($kind::$body::<num_complex::Complex32>) }, operands $kind::$body(operands))
+    };
+    (@impl $method:ident [$a:ty] [$($bound:tt)*] $result:ty; $visitor:ident $n:expr, $operands:tt $call:expr) => {{
+        struct Row;
+        impl<$($bound)*> Body<{ $n }, $a> for Row {
+            type Result = $result;
+            #[inline(always)]
+            fn call($operands: [$a; $n]) -> $result {
+                $call
+            }
+        }
+        Some($visitor.$method::<Row, { $n }>())
+    }};
+}
+
+/// One function for a kind of dtype.
+macro_rules! define_kind {
+    (
+        $(#[$doc:meta])* $kind:ident [$($generics:tt)*] [$($visit:tt)*]
+        unary { $($(#[$udoc:meta])* $uv:ident $un:ident $ui:tt [$($ua:ident)*] $us:tt $ud:ident $ur:ident $uk:literal $($uarg:literal)?;)* }
+        binary { $($(#[$bdoc:meta])* $bv:ident $bn:ident $bi:tt [$($ba:ident)*] $bs:tt $bd:ident $br:ident $bk:literal $($barg:literal)? $([$law:ident])?;)* }
+        nary { $($(#[$ndoc:meta])* $nv:ident $nn:ident $ni:tt [$($na:ident)*] $ns:tt $nd:ident $nr:ident $nk:literal $narg:literal;)* }
+        reduce { $($reduce:tt)* }
+        formula { $($formula:tt)* }
+    ) => {
+        $(#[$doc])*
+        pub(crate) fn $kind<$($generics)* K: $($visit)*>(op: Op, visitor: K) -> Option<K::Output> {
+            match op {
+                $(Op::$uv => row!($kind $ud $ur visitor unary $un),)*
+                $(Op::$bv => row!($kind $bd $br visitor binary $bn),)*
+                $(Op::$nv => row!($kind $nd $nr visitor nary $nn),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+for_each_op!(
+    define_kind,
+    /// What the visitor makes of the operation's body on bool; `None` outside the operation's domain, as for the others.
+    boolean [] [VisitBoolean]
+);
+for_each_op!(
+    define_kind,
+    /// What the visitor makes of the operation's body on integers.
+    integer [T: Integer,] [VisitInteger<T>]
+);
+for_each_op!(
+    define_kind,
+    /// What the visitor makes of the operation's body on floats.
+    float [T: Floats,] [VisitFloat<T>]
+);
+for_each_op!(
+    define_kind,
+    /// What the visitor makes of the operation's body on complex numbers.
+    complex [T: Complex,] [VisitComplex<T>]
+);
