@@ -67,23 +67,28 @@ impl<T: Integer> VisitInteger<T> for Loops<T> {
     }
 }
 
+/// The body as a function that the loops of `f32` and the halves share, unless it is small.
+fn call<B: Body<N, A>, A, const N: usize>(operands: [A; N]) -> B::Result {
+    B::call(operands)
+}
+
 impl<T: Float> VisitFloat<T::Work> for Loops<T> {
     type Output = MapKernel;
 
     fn value<B: Body<N, T::Work, Result = T::Work>, const N: usize>(self) -> MapKernel {
-        kernel(|operands: [T; N]| T::narrow(B::call(operands.map(T::widen))))
+        kernel(|operands: [T; N]| T::narrow(call::<B, _, N>(operands.map(T::widen))))
     }
 
     fn test<B: Body<N, T::Work, Result = bool>, const N: usize>(self) -> MapKernel {
-        kernel(|operands: [T; N]| B::call(operands.map(T::widen)))
+        kernel(|operands: [T; N]| call::<B, _, N>(operands.map(T::widen)))
     }
 
     fn integer<B: Body<N, T::Work, Result = T::Work>, const N: usize>(self) -> MapKernel {
-        kernel(|operands: [T; N]| T::integer(B::call(operands.map(T::widen))))
+        kernel(|operands: [T; N]| T::integer(call::<B, _, N>(operands.map(T::widen))))
     }
 
     fn pair<B: Body<N, T::Work, Result = [T::Work; 2]>, const N: usize>(self) -> MapKernel {
-        kernel(|operands: [T; N]| T::pair(B::call(operands.map(T::widen))))
+        kernel(|operands: [T; N]| T::pair(call::<B, _, N>(operands.map(T::widen))))
     }
 }
 

@@ -3,37 +3,61 @@
 
 use std::marker::PhantomData;
 
-use super::code::{Body, Run, Set, Word};
+use super::code::{self, Run, Set, Word};
+use crate::bodies::dispatch::Body;
+use crate::bodies::integer::Integer;
 
-/// A function of `N` elements, known by its type, because threaded code has no place for a value.
-pub(super) trait Function<T, const N: usize, R = T> {
-    fn call(operands: [T; N]) -> R;
-}
+/// The body applied to the running value, operand `PLACE`, and to the others from memory; `T` is the type of a lane
+/// before, `R` after.
+pub(super) struct Elements<T, R, B, const N: usize, const PLACE: usize>(PhantomData<(T, R, B)>);
 
-/// The function applied to the running value, operand `PLACE`, and to the others from memory.
-pub(super) struct Array<T, R, F, const N: usize, const PLACE: usize>(PhantomData<(T, R, F)>);
-
-impl<S: Set, T: Copy, R: Copy, F: Function<T, N, R>, const N: usize, const PLACE: usize> Body<S>
-    for Array<T, R, F, N, PLACE>
+impl<S: Set, T: Copy, R, B: Body<N, T, Result = R>, const N: usize, const PLACE: usize> code::Body<S>
+    for Elements<T, R, B, N, PLACE>
 {
     const WORDS: usize = if N == 1 { 1 } else { N - 1 };
 
     #[inline(always)]
     unsafe fn apply(value: Run<S>, words: *const Word, offset: usize) -> Run<S> {
-        const { assert!(size_of::<T>() == size_of::<R>() && PLACE < N) };
+        const { assert!(size_of::<T>() == size_of::<R>()) };
         let mut operands = [value; N];
-        for place in (0..N).filter(|&place| place != PLACE) {
-            let other = if place < PLACE { place } else { place - 1 };
-            // SAFETY: as the caller says, the word has an operand for all of the run.
-            operands[place] = unsafe { (*words.add(other)).load::<S>(offset, size_of::<T>()) };
+        for place in 0..N {
+            if place != PLACE {
+                let other = if place < PLACE { place } else { place - 1 };
+                // SAFETY: as the caller says, the word has an operand for all of the run.
+                operands[place] = unsafe { (*words.add(other)).load::<S>(offset, size_of::<T>()) };
+            }
         }
         let mut result = value;
         let to = result.as_mut_ptr().cast::<R>();
         let from = operands.each_ref().map(|run| run.as_ptr().cast::<T>());
         for i in 0..size_of::<Run<S>>() / size_of::<T>() {
             // SAFETY: a run is that many elements; any bits are a number, and registers are aligned to their lanes.
-            unsafe { to.add(i).write(F::call(from.map(|from| from.add(i).read()))) };
+            unsafe { to.add(i).write(B::call(from.map(|from| from.add(i).read()))) };
         }
         result
+    }
+}
+
+/// The body on integers whose truth values are the integers 0 and 1.
+pub(super) struct Truth<B>(PhantomData<B>);
+
+impl<T: Integer, B: Body<N, T, Result = bool>, const N: usize> Body<N, T> for Truth<B> {
+    type Result = T;
+
+    #[inline(always)]
+    fn call(operands: [T; N]) -> T {
+        if B::call(operands) { T::ONE } else { T::ZERO }
+    }
+}
+
+/// The body on bools that lie in wider lanes, as 0 or anything else.
+pub(super) struct Bools<B>(PhantomData<B>);
+
+impl<T: Integer, B: Body<N, bool, Result = bool>, const N: usize> Body<N, T> for Bools<B> {
+    type Result = T;
+
+    #[inline(always)]
+    fn call(operands: [T; N]) -> T {
+        if B::call(operands.map(|operand| operand != T::ZERO)) { T::ONE } else { T::ZERO }
     }
 }

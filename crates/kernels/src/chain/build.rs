@@ -33,7 +33,7 @@ fn width(first: DType, links: &[Link], stored: DType) -> Option<usize> {
 pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType) -> Option<Chain> {
     let width = width(first.1, links, stored)?;
     let mut code = Builder { width, parts: SmallVec::new() };
-    code.push(table::load::<S>(first.1, width)?, Place::Feed(first.0, first.1.item_size()));
+    code.push(table::form::<S>(first.1, width)?.load, Place::Feed(first.0, first.1.item_size()));
     let mut value = first.1;
     for link in links {
         value = match link {
@@ -44,11 +44,11 @@ pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType)
         };
     }
     code.cast::<S>(value, stored)?;
-    let (store, streaming) = table::store::<S>(stored, width)?;
-    code.push(store, Place::Out);
+    let form = table::form::<S>(stored, width)?;
+    code.push(form.store, Place::Out);
     Some(Chain {
         code: code.parts,
-        streaming,
+        streaming: form.stream,
         enter: S::ENTER,
         register: size_of::<S::Register>(),
         width,
@@ -82,14 +82,16 @@ impl Builder {
         others: &[Feed],
     ) -> Option<DType> {
         let dtype = |operand: usize| if op == Op::Where && operand == 0 { DType::Bool } else { compute };
-        if value != dtype(place) {
+        if op == Op::Where && place == 0 {
+            self.cast::<S>(value, DType::Bool)?;
+        } else if value != compute {
             return None;
         }
         let function = table::map::<S>(op, compute, place, self.width)?;
         let mut operands: SmallVec<[Place; 3]> = SmallVec::new();
         for (i, &feed) in others.iter().enumerate() {
             let dtype = dtype(if i < place { i } else { i + 1 });
-            operands.push(match table::stage::<S>(dtype, self.width) {
+            operands.push(match table::form::<S>(dtype, self.width)?.stage {
                 Some(stage) => {
                     self.push(stage, Place::Feed(feed, dtype.item_size()));
                     self.push(stage, Place::Stage(i));
@@ -104,8 +106,8 @@ impl Builder {
         for place in operands {
             self.push(function.code, place);
         }
-        if let Some(round) = function.round {
-            self.push(round, Place::Registers);
+        for code in function.after.into_iter().flatten() {
+            self.push(code, Place::Registers);
         }
         Some(function.result)
     }

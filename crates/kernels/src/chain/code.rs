@@ -3,6 +3,8 @@
 
 use std::fmt::Debug;
 
+use crate::bodies::float::Floats;
+
 /// Registers that hold the running value: as many as the calling conventions pass.
 pub(super) const REGISTERS: usize = 8;
 
@@ -57,6 +59,9 @@ impl Word {
 pub(super) trait Set: Sized + 'static {
     /// Any bits, passed in a register by the calling convention.
     type Register: Copy + Debug;
+    /// The same register as floats.
+    type F32: Floats;
+    type F64: Floats;
     const ENTER: Enter;
     /// The function that does what the body says and goes on with the next.
     fn step<B: Body<Self>>() -> Code;

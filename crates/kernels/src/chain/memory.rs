@@ -4,6 +4,7 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
+use super::cast::{Source, Target};
 use super::code::{Body, REGISTERS, Run, Set, Sink, Word};
 
 /// A load of elements as wide as the lanes.
@@ -19,17 +20,12 @@ impl<S: Set, T> Body<S> for Load<T> {
     }
 }
 
-/// A conversion between a type in memory and the type that stands for it in lanes.
-pub(super) trait Convert<A, R> {
-    fn convert(from: A) -> R;
-}
-
 /// The converted operand of a word.
 ///
 /// # Safety
 /// The word's operand has elements of type `A` for all of the run at `offset`.
 #[inline(always)]
-unsafe fn widened<S: Set, A: Copy, R, C: Convert<A, R>>(word: &Word, offset: usize) -> Run<S> {
+unsafe fn widened<S: Set, A: Source, R, T: Target<R>>(word: &Word, offset: usize) -> Run<S> {
     let bytes = size_of::<S::Register>() / size_of::<R>() * size_of::<A>();
     let mut elements = MaybeUninit::<Run<S>>::uninit();
     let narrow = elements.as_mut_ptr().cast::<u8>();
@@ -41,37 +37,37 @@ unsafe fn widened<S: Set, A: Copy, R, C: Convert<A, R>>(word: &Word, offset: usi
         }
         let to = result.as_mut_ptr().cast::<R>();
         for i in 0..size_of::<Run<S>>() / size_of::<R>() {
-            to.add(i).write(C::convert(narrow.cast::<A>().add(i).read()));
+            to.add(i).write(T::of(narrow.cast::<A>().add(i).read()));
         }
         result.assume_init()
     }
 }
 
 /// A load of narrower elements.
-pub(super) struct Widen<A, R, C>(PhantomData<(A, R, C)>);
+pub(super) struct Widen<A, R, T>(PhantomData<(A, R, T)>);
 
-impl<S: Set, A: Copy, R, C: Convert<A, R>> Body<S> for Widen<A, R, C> {
+impl<S: Set, A: Source, R, T: Target<R>> Body<S> for Widen<A, R, T> {
     const WORDS: usize = 1;
 
     #[inline(always)]
     unsafe fn apply(_: Run<S>, words: *const Word, offset: usize) -> Run<S> {
         // SAFETY: as the caller says.
-        unsafe { widened::<S, A, R, C>(&*words, offset) }
+        unsafe { widened::<S, A, R, T>(&*words, offset) }
     }
 }
 
 /// The conversion of an operand that is not the running value: it goes into memory of a run, where the next function
 /// finds it.
-pub(super) struct Stage<A, R, C>(PhantomData<(A, R, C)>);
+pub(super) struct Stage<A, R, T>(PhantomData<(A, R, T)>);
 
-impl<S: Set, A: Copy, R, C: Convert<A, R>> Body<S> for Stage<A, R, C> {
+impl<S: Set, A: Source, R, T: Target<R>> Body<S> for Stage<A, R, T> {
     const WORDS: usize = 2;
 
     #[inline(always)]
     unsafe fn apply(value: Run<S>, words: *const Word, offset: usize) -> Run<S> {
         // SAFETY: as the caller says; the second word has room for a run of lanes.
         unsafe {
-            let converted = widened::<S, A, R, C>(&*words, offset);
+            let converted = widened::<S, A, R, T>(&*words, offset);
             let to = (*words.add(1)).address.cast::<S::Register>();
             for (register, converted) in converted.into_iter().enumerate() {
                 to.add(register).write(converted);
@@ -95,9 +91,9 @@ impl<S: Set, T> Sink<S> for Store<T> {
 }
 
 /// A store of narrower elements.
-pub(super) struct Narrow<A, R, C>(PhantomData<(A, R, C)>);
+pub(super) struct Narrow<A, R, T>(PhantomData<(A, R, T)>);
 
-impl<S: Set, A, R, C: Convert<A, R>> Sink<S> for Narrow<A, R, C> {
+impl<S: Set, A: Source, R, T: Target<R>> Sink<S> for Narrow<A, R, T> {
     const SIZE: usize = size_of::<R>();
     const REGISTERS: usize = REGISTERS * size_of::<R>() / size_of::<A>();
 
@@ -108,7 +104,7 @@ impl<S: Set, A, R, C: Convert<A, R>> Sink<S> for Narrow<A, R, C> {
         let to = packed.as_mut_ptr().cast::<R>();
         for i in 0..size_of::<Run<S>>() / size_of::<A>() {
             // SAFETY: a run is that many elements of type A, and has room for as many narrower ones.
-            unsafe { to.add(i).write(C::convert(from.add(i).read())) };
+            unsafe { to.add(i).write(T::of(from.add(i).read())) };
         }
         packed
     }

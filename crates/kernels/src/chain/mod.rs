@@ -13,7 +13,9 @@
 
 mod array;
 mod build;
+mod cast;
 mod code;
+mod float;
 mod memory;
 mod run;
 mod set;

@@ -4,10 +4,12 @@
 use std::mem::transmute;
 
 use super::code::{Body, Code, Enter, Set, Sink, Word};
+#[cfg(target_arch = "x86_64")]
+use crate::lane::avx512::{F32x16, F64x8};
 
 /// An instruction set: name, register, features, calling convention, streaming store.
 macro_rules! set {
-    ($(#[$doc:meta])* $set:ident $module:ident $register:ident $features:literal $abi:literal $stream:path) => {
+    ($(#[$doc:meta])* $set:ident $module:ident $register:ident $f32:ident $f64:ident $features:literal $abi:literal $stream:path) => {
         $(#[$doc])*
         pub(super) struct $set;
 
@@ -62,6 +64,8 @@ macro_rules! set {
 
             impl Set for $set {
                 type Register = R;
+                type F32 = $f32;
+                type F64 = $f64;
                 const ENTER: Enter = enter;
 
                 fn step<B: Body<Self>>() -> Code {
@@ -89,5 +93,5 @@ use std::arch::x86_64::*;
 #[cfg(target_arch = "x86_64")]
 set! {
     /// AVX-512 with its parts F, BW, DQ and VL.
-    Avx512 avx512 __m512i "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c" "sysv64" _mm512_stream_si512
+    Avx512 avx512 __m512i F32x16 F64x8 "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c" "sysv64" _mm512_stream_si512
 }

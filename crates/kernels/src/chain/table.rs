@@ -1,91 +1,269 @@
-//! Owns the look-up of functions.
-use zerostride_ops::{DType, Op};
+//! Owns the look-up of functions: which function an instruction is, given dtypes, lane width and the running value's
+//! place. It does not know what functions do, nor how they are put together.
 
-use super::array::{Array, Function};
+use std::marker::PhantomData;
+
+use half::{bf16, f16};
+use zerostride_ops::{Category, DType, Op, Rule};
+
+use super::array::{self, Bools, Elements};
+use super::cast::{Cast, Source, Target};
 use super::code::{Code, Set};
-use super::memory::{Load, Store};
+use super::float::{self, Registers, Whole};
+use super::memory::{Load, Narrow, Stage, Store, Widen};
+use crate::bodies::dispatch::{self, Body, VisitBoolean, VisitFloat, VisitInteger};
+use crate::bodies::float::Floats;
+use crate::bodies::integer::{self, Integer};
 
-/// The function of an operation, and what comes after it.
+/// How a dtype gets into lanes of a width and out of them.
+pub(super) struct Form {
+    pub(super) load: Code,
+    /// Converts an operand that is not the running value, where it needs that.
+    pub(super) stage: Option<Code>,
+    pub(super) store: Code,
+    /// The store past the caches.
+    pub(super) stream: Code,
+}
+
+/// Elements as wide as the lanes.
+fn native<S: Set, M>() -> Form {
+    Form {
+        load: S::step::<Load<M>>(),
+        stage: None,
+        store: S::store::<Store<M>>(),
+        stream: S::stream::<Store<M>>(),
+    }
+}
+
+/// Elements of type `M` that are values of `L` in lanes of type `R`, and of `T` when they are stored.
+fn converted<S: Set, M: Source, R: Source, L: Target<R>, T: Target<M>>() -> Form {
+    Form {
+        load: S::step::<Widen<M, R, L>>(),
+        stage: Some(S::step::<Stage<M, R, L>>()),
+        store: S::store::<Narrow<R, M, T>>(),
+        stream: S::stream::<Narrow<R, M, T>>(),
+    }
+}
+
+/// The form of a dtype in lanes of that many bytes, if they are wide enough. Halves are `f32` or `f64` there, other
+/// narrow dtypes signed integers.
+#[rustfmt::skip]
+pub(super) fn form<S: Set>(dtype: DType, width: usize) -> Option<Form> {
+    use DType::*;
+    Some(match (width, dtype) {
+        (1, Bool) => Form { load: S::step::<Widen<u8, u8, bool>>(), ..native::<S, u8>() },
+        (1, U8 | I8) => native::<S, u8>(),
+
+        (2, Bool) => converted::<S, u8, i16, bool, bool>(),
+        (2, U8) => converted::<S, u8, i16, u8, u8>(),
+        (2, I8) => converted::<S, i8, i16, i8, i8>(),
+        (2, U16 | I16) => native::<S, u16>(),
+
+        (4, Bool) => converted::<S, u8, i32, bool, bool>(),
+        (4, U8) => converted::<S, u8, i32, u8, u8>(),
+        (4, I8) => converted::<S, i8, i32, i8, i8>(),
+        (4, U16) => converted::<S, u16, i32, u16, u16>(),
+        (4, I16) => converted::<S, i16, i32, i16, i16>(),
+        (4, F16) => converted::<S, f16, f32, f32, f16>(),
+        (4, BF16) => converted::<S, bf16, f32, f32, bf16>(),
+        (4, U32 | I32 | F32) => native::<S, u32>(),
+
+        (8, Bool) => converted::<S, u8, i64, bool, bool>(),
+        (8, U8) => converted::<S, u8, i64, u8, u8>(),
+        (8, I8) => converted::<S, i8, i64, i8, i8>(),
+        (8, U16) => converted::<S, u16, i64, u16, u16>(),
+        (8, I16) => converted::<S, i16, i64, i16, i16>(),
+        (8, U32) => converted::<S, u32, i64, u32, u32>(),
+        (8, I32) => converted::<S, i32, i64, i32, i32>(),
+        (8, F16) => converted::<S, f16, f64, f64, f16>(),
+        (8, BF16) => converted::<S, bf16, f64, f64, bf16>(),
+        (8, F32) => converted::<S, f32, f64, f64, f32>(),
+        (8, U64 | I64 | F64) => native::<S, u64>(),
+        _ => return None,
+    })
+}
+
+/// The function that converts lanes of one dtype to another.
+pub(super) fn cast<S: Set>(from: DType, to: DType, width: usize) -> Option<Code> {
+    use DType::*;
+    match (width, from) {
+        (1, U8) => cast_1::<S, u8>(to),
+        (1, _) => cast_1::<S, i8>(to),
+        (2, U16) => cast_2::<S, u16>(to),
+        (2, _) => cast_2::<S, i16>(to),
+        (4, F32 | F16 | BF16) => cast_4::<S, f32>(to),
+        (4, U32) => cast_4::<S, u32>(to),
+        (4, _) => cast_4::<S, i32>(to),
+        (_, F64 | F32 | F16 | BF16) => cast_8::<S, f64>(to),
+        (_, U64) => cast_8::<S, u64>(to),
+        _ => cast_8::<S, i64>(to),
+    }
+}
+
+/// The function that converts lanes of type `A` to values of `T` in lanes of type `R`.
+fn converts<S: Set, A: Source, T: Target<R>, R: 'static>() -> Code {
+    S::step::<Elements<A, R, Cast<T, R>, 1, 0>>()
+}
+
+/// The casts to the dtypes that fit into lanes of a width: `dtype value lane`.
+macro_rules! casts {
+    ($($name:ident { $($dtype:ident $value:ident $lane:ident),* })*) => {
+        $(fn $name<S: Set, A: Source>(to: DType) -> Option<Code> {
+            match to {
+                $(DType::$dtype => Some(converts::<S, A, $value, $lane>()),)*
+                _ => None,
+            }
+        })*
+    };
+}
+
+casts! {
+    cast_1 { Bool bool i8, U8 u8 u8, I8 i8 i8 }
+    cast_2 { Bool bool i16, U8 u8 i16, I8 i8 i16, U16 u16 u16, I16 i16 i16 }
+    cast_4 {
+        Bool bool i32, U8 u8 i32, I8 i8 i32, U16 u16 i32, I16 i16 i32, U32 u32 u32, I32 i32 i32,
+        F16 f16 f32, BF16 bf16 f32, F32 f32 f32
+    }
+    cast_8 {
+        Bool bool i64, U8 u8 i64, I8 i8 i64, U16 u16 i64, I16 i16 i64, U32 u32 i64, I32 i32 i64, U64 u64 u64, I64 i64 i64,
+        F16 f16 f64, BF16 bf16 f64, F32 f32 f64, F64 f64 f64
+    }
+}
+
+/// The functions of an operation on the running value, one after the other, and the dtype of the result.
 pub(super) struct Mapped {
     pub(super) code: Code,
-    /// Rounds to the halves' precision.
-    pub(super) round: Option<Code>,
+    /// What comes after the function that has the other operands.
+    pub(super) after: [Option<Code>; 2],
     pub(super) result: DType,
 }
 
-/// The function that loads elements of a dtype into lanes of a width.
-pub(super) fn load<S: Set>(dtype: DType, width: usize) -> Option<Code> {
-    match (dtype, width) {
-        (DType::F32 | DType::I32 | DType::U32, 4) => Some(S::step::<Load<u32>>()),
-        _ => None,
-    }
-}
-
-/// The function that converts an operand before the one that uses it, where it is not as wide as the lanes.
-pub(super) fn stage<S: Set>(_: DType, _: usize) -> Option<Code> {
-    None
-}
-
-/// The functions that store elements of a dtype from lanes of a width, through the caches and past them.
-pub(super) fn store<S: Set>(dtype: DType, width: usize) -> Option<(Code, Code)> {
-    match (dtype, width) {
-        (DType::F32 | DType::I32 | DType::U32, 4) => {
-            Some((S::store::<Store<u32>>(), S::stream::<Store<u32>>()))
-        }
-        _ => None,
-    }
-}
-
-/// The function that converts lanes from one dtype to another.
-pub(super) fn cast<S: Set>(_from: DType, _to: DType, _width: usize) -> Option<Code> {
-    None
-}
-
-struct Add;
-impl Function<f32, 2> for Add {
-    #[inline(always)]
-    fn call([a, b]: [f32; 2]) -> f32 {
-        a + b
-    }
-}
-struct Sub;
-impl Function<f32, 2> for Sub {
-    #[inline(always)]
-    fn call([a, b]: [f32; 2]) -> f32 {
-        a - b
-    }
-}
-struct Mul;
-impl Function<f32, 2> for Mul {
-    #[inline(always)]
-    fn call([a, b]: [f32; 2]) -> f32 {
-        a * b
-    }
-}
-struct Div;
-impl Function<f32, 2> for Div {
-    #[inline(always)]
-    fn call([a, b]: [f32; 2]) -> f32 {
-        a / b
-    }
-}
-
-fn binary<S: Set, F: Function<f32, 2>>(place: usize) -> Option<Mapped> {
-    let code = match place {
-        0 => S::step::<Array<f32, f32, F, 2, 0>>(),
-        1 => S::step::<Array<f32, f32, F, 2, 1>>(),
-        _ => return None,
+/// The functions of an operation with the running value at one of its operands' places.
+pub(super) fn map<S: Set>(op: Op, compute: DType, place: usize, width: usize) -> Option<Mapped> {
+    let result = match op.info().rule {
+        Rule::bool => DType::Bool,
+        Rule::int => DType::I32,
+        Rule::complex => return None,
+        _ => compute,
     };
-    Some(Mapped { code, round: None, result: DType::F32 })
+    let round =
+        if compute.is_half() && result == compute { cast::<S>(DType::F32, compute, width) } else { None };
+    let steps = || Steps::<S> { place, set: PhantomData };
+    let code = |op: Op| match compute {
+        _ if op == Op::Where => select::<S>(place, width),
+        DType::Bool => bools::<S>(op, place, width),
+        _ if compute.category() == Category::Int && integer::divides(op) => None,
+        DType::U8 => dispatch::integer::<u8, _>(op, steps())?,
+        DType::U16 => dispatch::integer::<u16, _>(op, steps())?,
+        DType::U32 => dispatch::integer::<u32, _>(op, steps())?,
+        DType::U64 => dispatch::integer::<u64, _>(op, steps())?,
+        DType::I8 => dispatch::integer::<i8, _>(op, steps())?,
+        DType::I16 => dispatch::integer::<i16, _>(op, steps())?,
+        DType::I32 => dispatch::integer::<i32, _>(op, steps())?,
+        DType::I64 => dispatch::integer::<i64, _>(op, steps())?,
+        DType::F32 | DType::F16 | DType::BF16 => dispatch::float::<S::F32, _>(op, steps())?,
+        DType::F64 => dispatch::float::<S::F64, _>(op, steps())?,
+        DType::C64 | DType::C128 => None,
+    };
+    Some(match op {
+        // Halves round the quotient before they truncate it, and their neighbours are not those of f32.
+        Op::DivTrunc if round.is_some() => {
+            Mapped { code: code(Op::Div)?, after: [round, code(Op::Trunc)], result }
+        }
+        Op::Nextafter if round.is_some() => return None,
+        _ => Mapped { code: code(op)?, after: [round, None], result },
+    })
 }
 
-/// The function of an operation with the running value at one of its operands' places.
-pub(super) fn map<S: Set>(op: Op, compute: DType, place: usize, _width: usize) -> Option<Mapped> {
-    match (op, compute) {
-        (Op::Add, DType::F32) => binary::<S, Add>(place),
-        (Op::Sub, DType::F32) => binary::<S, Sub>(place),
-        (Op::Mul, DType::F32) => binary::<S, Mul>(place),
-        (Op::Div, DType::F32) => binary::<S, Div>(place),
+/// The choice between two lanes, whatever they hold.
+fn select<S: Set>(place: usize, width: usize) -> Option<Code> {
+    let steps = Steps::<S> { place, set: PhantomData };
+    match width {
+        1 => dispatch::integer::<u8, _>(Op::Where, steps)?,
+        2 => dispatch::integer::<u16, _>(Op::Where, steps)?,
+        4 => dispatch::integer::<u32, _>(Op::Where, steps)?,
+        _ => dispatch::integer::<u64, _>(Op::Where, steps)?,
+    }
+}
+
+fn bools<S: Set>(op: Op, place: usize, width: usize) -> Option<Code> {
+    match width {
+        1 => dispatch::boolean(op, BoolSteps::<S, u8> { place, lane: PhantomData })?,
+        2 => dispatch::boolean(op, BoolSteps::<S, u16> { place, lane: PhantomData })?,
+        4 => dispatch::boolean(op, BoolSteps::<S, u32> { place, lane: PhantomData })?,
+        _ => dispatch::boolean(op, BoolSteps::<S, u64> { place, lane: PhantomData })?,
+    }
+}
+
+/// Makes functions of bodies on floats and integers.
+struct Steps<S> {
+    place: usize,
+    set: PhantomData<S>,
+}
+
+impl<S: Set, V: Floats> VisitFloat<V> for Steps<S> {
+    type Output = Option<Code>;
+
+    fn value<B: Body<N, V, Result = V>, const N: usize>(self) -> Option<Code> {
+        registers::<S, V, B, N>(self.place)
+    }
+
+    fn test<B: Body<N, V, Result = V::Mask>, const N: usize>(self) -> Option<Code> {
+        registers::<S, V, float::Truth<B>, N>(self.place)
+    }
+
+    fn integer<B: Body<N, V, Result = V>, const N: usize>(self) -> Option<Code> {
+        registers::<S, V, Whole<B>, N>(self.place)
+    }
+
+    fn pair<B: Body<N, V, Result = [V; 2]>, const N: usize>(self) -> Option<Code> {
+        None
+    }
+}
+
+impl<S: Set, T: Integer> VisitInteger<T> for Steps<S> {
+    type Output = Option<Code>;
+
+    fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Option<Code> {
+        elements::<S, T, B, N>(self.place)
+    }
+
+    fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> Option<Code> {
+        elements::<S, T, array::Truth<B>, N>(self.place)
+    }
+}
+
+/// Makes functions of bodies on bool, on lanes of an integer type.
+struct BoolSteps<S, T> {
+    place: usize,
+    lane: PhantomData<(S, T)>,
+}
+
+impl<S: Set, T: Integer> VisitBoolean for BoolSteps<S, T> {
+    type Output = Option<Code>;
+
+    fn value<B: Body<N, bool, Result = bool>, const N: usize>(self) -> Option<Code> {
+        elements::<S, T, Bools<B>, N>(self.place)
+    }
+}
+
+/// The function for a place; for places that the body has not, none is compiled.
+fn registers<S: Set, V: Floats, B: Body<N, V, Result = V>, const N: usize>(place: usize) -> Option<Code> {
+    match place {
+        0 => Some(S::step::<Registers<V, B, N, 0>>()),
+        1 if const { N > 1 } => Some(S::step::<Registers<V, B, N, 1>>()),
+        2 if const { N > 2 } => Some(S::step::<Registers<V, B, N, 2>>()),
+        3 if const { N > 3 } => Some(S::step::<Registers<V, B, N, 3>>()),
+        _ => None,
+    }
+}
+
+fn elements<S: Set, T: Integer, B: Body<N, T, Result = T>, const N: usize>(place: usize) -> Option<Code> {
+    match place {
+        0 => Some(S::step::<Elements<T, T, B, N, 0>>()),
+        1 if const { N > 1 } => Some(S::step::<Elements<T, T, B, N, 1>>()),
+        2 if const { N > 2 } => Some(S::step::<Elements<T, T, B, N, 2>>()),
+        3 if const { N > 3 } => Some(S::step::<Elements<T, T, B, N, 3>>()),
         _ => None,
     }
 }

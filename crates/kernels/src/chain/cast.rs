@@ -1,0 +1,250 @@
+//! Owns the conversion of one element as chains do it: the answers of [`cast_kernel`](crate::cast_kernel), written so
+//! that loops of them become vector instructions. It does not know where elements come from or go to.
+
+use half::{bf16, f16};
+use zerostride_ops::Element;
+
+use crate::bodies::dispatch::Body;
+
+/// A number on its way to another type.
+pub(super) trait Source: Copy + 'static {
+    fn truth(self) -> bool;
+    /// The low bits of the integer part as an i64; what does not fit in one is the smallest.
+    fn bits(self) -> u64;
+    /// The lowest of these bits.
+    fn byte(self) -> u8;
+    /// The integer part; what does not fit is the smallest i32.
+    fn i32(self) -> i32;
+    /// The integer part, with the upper half of the range of u64.
+    fn u64(self) -> u64;
+    /// Rounded once.
+    fn f32(self) -> f32;
+    fn f64(self) -> f64;
+}
+
+macro_rules! integers {
+    ($($type:ty)*) => {
+        $(impl Source for $type {
+            #[inline(always)]
+            fn truth(self) -> bool { self != 0 }
+            #[inline(always)]
+            fn bits(self) -> u64 { self as u64 }
+            #[inline(always)]
+            fn byte(self) -> u8 { self as u8 }
+            #[inline(always)]
+            fn i32(self) -> i32 { self as i32 }
+            #[inline(always)]
+            fn u64(self) -> u64 { self as u64 }
+            #[inline(always)]
+            fn f32(self) -> f32 { self as f32 }
+            #[inline(always)]
+            fn f64(self) -> f64 { self as f64 }
+        })*
+    };
+}
+
+integers!(u8 u16 u32 u64 i8 i16 i32 i64);
+
+/// The integer part of a float if it is in the range, else another integer: no saturation, which vectors have not.
+macro_rules! truncated {
+    ($value:expr, $range:expr, $integer:ty, $other:expr) => {
+        if $range.contains(&$value) {
+            // SAFETY: the integer part is in the range of the integer type.
+            unsafe { $value.to_int_unchecked::<$integer>() }
+        } else {
+            $other
+        }
+    };
+}
+
+impl Source for f32 {
+    #[inline(always)]
+    fn truth(self) -> bool {
+        self != 0.0
+    }
+
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        truncated!(self, (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0), i64, i64::MIN) as u64
+    }
+
+    /// Numbers beyond i32 are multiples of 256.
+    #[inline(always)]
+    fn byte(self) -> u8 {
+        self.i32() as u8
+    }
+
+    #[inline(always)]
+    fn i32(self) -> i32 {
+        truncated!(self, (-2_147_483_648.0..2_147_483_648.0), i32, i32::MIN)
+    }
+
+    #[inline(always)]
+    fn u64(self) -> u64 {
+        f64::from(self).u64()
+    }
+
+    #[inline(always)]
+    fn f32(self) -> f32 {
+        self
+    }
+
+    #[inline(always)]
+    fn f64(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl Source for f64 {
+    #[inline(always)]
+    fn truth(self) -> bool {
+        self != 0.0
+    }
+
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        truncated!(self, (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0), i64, i64::MIN) as u64
+    }
+
+    #[inline(always)]
+    fn byte(self) -> u8 {
+        self.bits() as u8
+    }
+
+    #[inline(always)]
+    fn i32(self) -> i32 {
+        let whole = self.trunc();
+        truncated!(whole, (-2_147_483_648.0..2_147_483_648.0), i32, i32::MIN)
+    }
+
+    #[inline(always)]
+    fn u64(self) -> u64 {
+        const HALF: f64 = 9_223_372_036_854_775_808.0;
+        let upper = truncated!(self - HALF, (0.0..HALF), i64, i64::MAX) as u64 + (1 << 63);
+        if self >= HALF { upper } else { self.bits() }
+    }
+
+    #[inline(always)]
+    fn f32(self) -> f32 {
+        self as f32
+    }
+
+    #[inline(always)]
+    fn f64(self) -> f64 {
+        self
+    }
+}
+
+macro_rules! halves {
+    ($($type:ident $widen:ident)*) => {
+        $(impl Source for $type {
+            #[inline(always)]
+            fn truth(self) -> bool { self.f32().truth() }
+            #[inline(always)]
+            fn bits(self) -> u64 { self.f32().bits() }
+            #[inline(always)]
+            fn byte(self) -> u8 { self.f32().byte() }
+            #[inline(always)]
+            fn i32(self) -> i32 { self.f32().i32() }
+            #[inline(always)]
+            fn u64(self) -> u64 { self.f32().u64() }
+            #[inline(always)]
+            fn f32(self) -> f32 { $widen(self) }
+            #[inline(always)]
+            fn f64(self) -> f64 { self.f32().f64() }
+        })*
+    };
+}
+
+halves!(f16 widen_f16 bf16 widen_bf16);
+
+#[inline(always)]
+fn widen_bf16(value: bf16) -> f32 {
+    f32::from_bits(u32::from(value.to_bits()) << 16)
+}
+
+#[inline(always)]
+fn narrow_bf16(value: f32) -> bf16 {
+    let bits = value.to_bits();
+    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
+    bf16::from_bits(if value.is_nan() { bits >> 16 | 0x40 } else { rounded } as u16)
+}
+
+/// Moves the exponent by a multiplication, which also makes subnormal numbers normal.
+#[inline(always)]
+fn widen_f16(value: f16) -> f32 {
+    const UP: f32 = f32::from_bits((127 + 112) << 23);
+    let (bits, infinity) = (u32::from(value.to_bits()), 0x7c00);
+    let magnitude = bits & 0x7fff;
+    let moved = (f32::from_bits(magnitude << 13) * UP).to_bits();
+    let special = if magnitude >= infinity { 0x7f80_0000 } else { 0 };
+    f32::from_bits(moved | special | (bits & 0x8000) << 16)
+}
+
+#[inline(always)]
+fn narrow_f16(value: f32) -> f16 {
+    let (sign, bits) = (value.to_bits() >> 16 & 0x8000, value.to_bits() & 0x7fff_ffff);
+    // Of numbers that will be subnormal, the addition leaves the integer multiple of the least one in the low bits.
+    let subnormal = (f32::from_bits(bits) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
+    let normal = bits.wrapping_sub(112 << 23).wrapping_add(0xfff + (bits >> 13 & 1)) >> 13;
+    let rounded = if bits < 0x3880_0000 { subnormal } else { normal };
+    let rounded = if bits >= 0x4780_0000 { 0x7c00 } else { rounded };
+    let rounded = if bits > 0x7f80_0000 { 0x7e00 } else { rounded };
+    f16::from_bits((rounded | sign) as u16)
+}
+
+/// A dtype's values, as elements of type `R`: the dtype's own in memory, the one that stands for it in lanes.
+pub(super) trait Target<R>: Element {
+    fn of(source: impl Source) -> R;
+}
+
+macro_rules! targets {
+    ($($type:ty: |$source:ident| $value:expr => $($lane:ty)*;)*) => {
+        $($(impl Target<$lane> for $type {
+            #[inline(always)]
+            fn of($source: impl Source) -> $lane { $value as $lane }
+        })*)*
+    };
+}
+
+targets! {
+    bool: |source| source.truth() => u8 i8 i16 i32 i64;
+    u8: |source| source.byte() => u8 i16 i32 i64;
+    i8: |source| source.byte() as i8 => i8 i16 i32 i64;
+    u16: |source| source.bits() as u16 => u16 i32 i64;
+    i16: |source| source.bits() as i16 => i16 i32 i64;
+    u32: |source| source.bits() as u32 => u32 i64;
+    i32: |source| source.i32() => i32 i64;
+    u64: |source| source.u64() => u64;
+    i64: |source| source.bits() as i64 => i64;
+    f32: |source| source.f32() => f32 f64;
+    f64: |source| source.f64() => f64;
+    f16: |source| widen_f16(narrow_f16(source.f32())) => f32 f64;
+    bf16: |source| widen_bf16(narrow_bf16(source.f32())) => f32 f64;
+}
+
+impl Target<f16> for f16 {
+    #[inline(always)]
+    fn of(source: impl Source) -> f16 {
+        narrow_f16(source.f32())
+    }
+}
+
+impl Target<bf16> for bf16 {
+    #[inline(always)]
+    fn of(source: impl Source) -> bf16 {
+        narrow_bf16(source.f32())
+    }
+}
+
+/// The conversion to a dtype as a body.
+pub(super) struct Cast<T, R>(std::marker::PhantomData<(T, R)>);
+
+impl<A: Source, T: Target<R>, R: 'static> Body<1, A> for Cast<T, R> {
+    type Result = R;
+
+    #[inline(always)]
+    fn call([source]: [A; 1]) -> R {
+        T::of(source)
+    }
+}

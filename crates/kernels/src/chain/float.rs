@@ -1,0 +1,68 @@
+//! Owns the functions whose body works on a register of floats at a time. It does not know an operation.
+
+use std::marker::PhantomData;
+use std::mem::transmute_copy;
+
+use super::code::{self, Run, Set, Word};
+use crate::bodies::dispatch::Body;
+use crate::lane::{Bits, Lane};
+
+/// The body applied to the running value, operand `PLACE`, and to the others from memory.
+pub(super) struct Registers<V, B, const N: usize, const PLACE: usize>(PhantomData<(V, B)>);
+
+impl<S: Set, V: Lane, B: Body<N, V, Result = V>, const N: usize, const PLACE: usize> code::Body<S>
+    for Registers<V, B, N, PLACE>
+{
+    const WORDS: usize = if N == 1 { 1 } else { N - 1 };
+
+    #[inline(always)]
+    unsafe fn apply(value: Run<S>, words: *const Word, offset: usize) -> Run<S> {
+        const { assert!(size_of::<V>() == size_of::<S::Register>()) };
+        let size = size_of::<V::Elem>();
+        let mut runs = [value; N];
+        for place in 0..N {
+            if place != PLACE {
+                let other = if place < PLACE { place } else { place - 1 };
+                // SAFETY: as the caller says, the word has an operand for all of the run.
+                runs[place] = unsafe { (*words.add(other)).load::<S>(offset, size) };
+            }
+        }
+        let mut result = value;
+        for (i, register) in result.iter_mut().enumerate() {
+            // SAFETY: a lane is a register by another name.
+            let lane = |register: &S::Register| unsafe { transmute_copy::<S::Register, V>(register) };
+            let mut operands = [lane(register); N];
+            for (operand, run) in operands.iter_mut().zip(&runs) {
+                *operand = lane(&run[i]);
+            }
+            let lane = B::call(operands);
+            // SAFETY: as above.
+            *register = unsafe { transmute_copy::<V, S::Register>(&lane) };
+        }
+        result
+    }
+}
+
+/// The body whose truth values are the integers 0 and 1.
+pub(super) struct Truth<B>(PhantomData<B>);
+
+impl<V: Lane, B: Body<N, V, Result = V::Mask>, const N: usize> Body<N, V> for Truth<B> {
+    type Result = V;
+
+    #[inline(always)]
+    fn call(operands: [V; N]) -> V {
+        V::from_bits(V::Bits::select(B::call(operands), V::Bits::splat(1), V::Bits::splat(0)))
+    }
+}
+
+/// The body whose integral values are integers.
+pub(super) struct Whole<B>(PhantomData<B>);
+
+impl<V: Lane, B: Body<N, V, Result = V>, const N: usize> Body<N, V> for Whole<B> {
+    type Result = V;
+
+    #[inline(always)]
+    fn call(operands: [V; N]) -> V {
+        V::from_bits(B::call(operands).to_int())
+    }
+}
