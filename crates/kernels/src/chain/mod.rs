@@ -142,6 +142,10 @@ impl Chain {
         match isa {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => build::chain::<set::Avx512>(first, links, stored),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => build::chain::<set::Avx2>(first, links, stored),
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => build::chain::<set::Neon>(first, links, stored),
             _ => None,
         }
     }

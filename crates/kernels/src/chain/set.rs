@@ -1,11 +1,20 @@
 //! Owns the instruction sets as chains see them: the three functions that must be compiled for each of them, because
 //! a function's features and calling convention cannot be parameters. What they do is in the bodies.
 
+#[cfg(target_arch = "aarch64")]
+use std::arch::aarch64::uint8x16_t;
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{__m256i, __m512i, _mm256_stream_si256, _mm512_stream_si512};
 use std::mem::transmute;
 
 use super::code::{Body, Code, Enter, Set, Sink, Word};
+#[cfg(target_arch = "aarch64")]
+use crate::lane::neon::{F32x4, F64x2};
 #[cfg(target_arch = "x86_64")]
-use crate::lane::avx512::{F32x16, F64x8};
+use crate::lane::{
+    avx2::{F32x8, F64x4},
+    avx512::{F32x16, F64x8},
+};
 
 /// An instruction set: name, register, features, calling convention, streaming store.
 macro_rules! set {
@@ -88,10 +97,26 @@ macro_rules! set {
 }
 
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::*;
-
-#[cfg(target_arch = "x86_64")]
 set! {
     /// AVX-512 with its parts F, BW, DQ and VL.
     Avx512 avx512 __m512i F32x16 F64x8 "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c" "sysv64" _mm512_stream_si512
+}
+
+#[cfg(target_arch = "x86_64")]
+set! {
+    /// AVX2 with FMA and F16C.
+    Avx2 avx2 __m256i F32x8 F64x4 "avx2,fma,f16c" "sysv64" _mm256_stream_si256
+}
+
+#[cfg(target_arch = "aarch64")]
+set! {
+    /// NEON, which every aarch64 has.
+    Neon neon uint8x16_t F32x4 F64x2 "neon" "C" write
+}
+
+/// There is no instruction for it: the processor decides how to store.
+#[cfg(target_arch = "aarch64")]
+unsafe fn write(to: *mut uint8x16_t, register: uint8x16_t) {
+    // SAFETY: there is room, the caller says.
+    unsafe { to.write(register) }
 }

@@ -148,36 +148,35 @@ pub(super) fn map<S: Set>(op: Op, compute: DType, place: usize, width: usize) ->
     };
     let round =
         if compute.is_half() && result == compute { cast::<S>(DType::F32, compute, width) } else { None };
-    let steps = || Steps::<S> { place, set: PhantomData };
-    let code = |op: Op| match compute {
+    let code = |op: Op, place: usize| match compute {
         _ if op == Op::Where => select::<S>(place, width),
         DType::Bool => bools::<S>(op, place, width),
         _ if compute.category() == Category::Int && integer::divides(op) => None,
-        DType::U8 => dispatch::integer::<u8, _>(op, steps())?,
-        DType::U16 => dispatch::integer::<u16, _>(op, steps())?,
-        DType::U32 => dispatch::integer::<u32, _>(op, steps())?,
-        DType::U64 => dispatch::integer::<u64, _>(op, steps())?,
-        DType::I8 => dispatch::integer::<i8, _>(op, steps())?,
-        DType::I16 => dispatch::integer::<i16, _>(op, steps())?,
-        DType::I32 => dispatch::integer::<i32, _>(op, steps())?,
-        DType::I64 => dispatch::integer::<i64, _>(op, steps())?,
-        DType::F32 | DType::F16 | DType::BF16 => dispatch::float::<S::F32, _>(op, steps())?,
-        DType::F64 => dispatch::float::<S::F64, _>(op, steps())?,
+        DType::U8 => dispatch::integer::<u8, _>(op, Steps::<S>::at(place))?,
+        DType::U16 => dispatch::integer::<u16, _>(op, Steps::<S>::at(place))?,
+        DType::U32 => dispatch::integer::<u32, _>(op, Steps::<S>::at(place))?,
+        DType::U64 => dispatch::integer::<u64, _>(op, Steps::<S>::at(place))?,
+        DType::I8 => dispatch::integer::<i8, _>(op, Steps::<S>::at(place))?,
+        DType::I16 => dispatch::integer::<i16, _>(op, Steps::<S>::at(place))?,
+        DType::I32 => dispatch::integer::<i32, _>(op, Steps::<S>::at(place))?,
+        DType::I64 => dispatch::integer::<i64, _>(op, Steps::<S>::at(place))?,
+        DType::F32 | DType::F16 | DType::BF16 => dispatch::float::<S::F32, _>(op, Steps::<S>::at(place))?,
+        DType::F64 => dispatch::float::<S::F64, _>(op, Steps::<S>::at(place))?,
         DType::C64 | DType::C128 => None,
     };
     Some(match op {
         // Halves round the quotient before they truncate it, and their neighbours are not those of f32.
         Op::DivTrunc if round.is_some() => {
-            Mapped { code: code(Op::Div)?, after: [round, code(Op::Trunc)], result }
+            Mapped { code: code(Op::Div, place)?, after: [round, code(Op::Trunc, 0)], result }
         }
         Op::Nextafter if round.is_some() => return None,
-        _ => Mapped { code: code(op)?, after: [round, None], result },
+        _ => Mapped { code: code(op, place)?, after: [round, None], result },
     })
 }
 
 /// The choice between two lanes, whatever they hold.
 fn select<S: Set>(place: usize, width: usize) -> Option<Code> {
-    let steps = Steps::<S> { place, set: PhantomData };
+    let steps = Steps::<S>::at(place);
     match width {
         1 => dispatch::integer::<u8, _>(Op::Where, steps)?,
         2 => dispatch::integer::<u16, _>(Op::Where, steps)?,
@@ -199,6 +198,12 @@ fn bools<S: Set>(op: Op, place: usize, width: usize) -> Option<Code> {
 struct Steps<S> {
     place: usize,
     set: PhantomData<S>,
+}
+
+impl<S> Steps<S> {
+    fn at(place: usize) -> Self {
+        Steps { place, set: PhantomData }
+    }
 }
 
 impl<S: Set, V: Floats> VisitFloat<V> for Steps<S> {
