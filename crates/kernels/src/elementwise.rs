@@ -25,23 +25,26 @@ pub enum Fault {
 ///
 /// All tiles hold the same number of elements, in their stored form, aligned to their type; operands are of the dtype
 /// that [`Op::infer`] computes in, the output of the dtype that it returns.
-pub type MapKernel = Box<dyn Fn(&[&[u8]], &mut [u8]) -> Result<(), Fault> + Send + Sync>;
+pub type MapKernel = fn(&[&[u8]], &mut [u8]) -> Result<(), Fault>;
 
-/// The kernel that loads each element, calls the body on it and stores the result.
-fn kernel<A: Element, R: Element, const N: usize>(
-    body: impl Fn([A; N]) -> R + Send + Sync + 'static,
-) -> MapKernel {
-    Box::new(move |inputs, out| {
-        let out = cast_slice_mut::<u8, R::Stored>(out);
-        let operands: [&[A::Stored]; N] =
-            std::array::from_fn(|operand| &cast_slice(inputs[operand])[..out.len()]);
-        isa::run(|| {
-            for (i, out) in out.iter_mut().enumerate() {
-                *out = body(operands.map(|operand| A::load(operand[i]))).store();
-            }
-        });
-        Ok(())
-    })
+/// The operands' elements, as many as there are results.
+#[inline(always)]
+fn tiles<'a, A: Element, const N: usize>(inputs: &[&'a [u8]], len: usize) -> [&'a [A::Stored]; N] {
+    std::array::from_fn(|operand| &cast_slice(inputs[operand])[..len])
+}
+
+/// Loads each element, calls the body on it and stores the result.
+#[inline(always)]
+fn run<A: Element, R: Element, const N: usize>(inputs: &[&[u8]], out: &mut [u8], body: impl Fn([A; N]) -> R) {
+    let out = cast_slice_mut::<u8, R::Stored>(out);
+    let operands = tiles::<A, N>(inputs, out.len());
+    for (i, out) in out.iter_mut().enumerate() {
+        let mut elements = [A::load(operands[0][i]); N];
+        for place in 1..N {
+            elements[place] = A::load(operands[place][i]);
+        }
+        *out = body(elements).store();
+    }
 }
 
 /// Makes kernels of bodies on elements of a dtype.
@@ -51,60 +54,104 @@ impl VisitBoolean for Loops<bool> {
     type Output = MapKernel;
 
     fn value<B: Body<N, bool, Result = bool>, const N: usize>(self) -> MapKernel {
-        kernel(B::call)
+        |inputs, out| {
+            run(inputs, out, B::call);
+            Ok(())
+        }
     }
 }
 
 impl<T: Integer> VisitInteger<T> for Loops<T> {
     type Output = MapKernel;
 
+    /// A division looks for a zero among the divisors before it writes anything.
     fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> MapKernel {
-        kernel(B::call)
+        |inputs, out| {
+            if const { integer::divides(B::OP) }
+                && cast_slice::<u8, T::Stored>(inputs[1]).iter().any(|&divisor| T::load(divisor) == T::ZERO)
+            {
+                return Err(Fault::ZeroDivision);
+            }
+            run(inputs, out, B::call);
+            Ok(())
+        }
     }
 
     fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> MapKernel {
-        kernel(B::call)
+        |inputs, out| {
+            run(inputs, out, B::call);
+            Ok(())
+        }
     }
 }
 
-/// The body as a function that the loops of `f32` and the halves share, unless it is small.
-fn call<B: Body<N, A>, A, const N: usize>(operands: [A; N]) -> B::Result {
-    B::call(operands)
+/// A body on floats as a function that the loops of `f32` and the halves share, unless it is small.
+fn on_floats<T: Float, B: Body<N, T::Work>, const N: usize>(operands: [T; N]) -> B::Result {
+    fn call<B: Body<N, A>, A, const N: usize>(operands: [A; N]) -> B::Result {
+        B::call(operands)
+    }
+    let mut wide = [operands[0].widen(); N];
+    for place in 1..N {
+        wide[place] = operands[place].widen();
+    }
+    call::<B, _, N>(wide)
 }
 
 impl<T: Float> VisitFloat<T::Work> for Loops<T> {
     type Output = MapKernel;
 
     fn value<B: Body<N, T::Work, Result = T::Work>, const N: usize>(self) -> MapKernel {
-        kernel(|operands: [T; N]| T::narrow(call::<B, _, N>(operands.map(T::widen))))
+        |inputs, out| {
+            run(inputs, out, |operands: [T; N]| T::narrow(on_floats::<T, B, N>(operands)));
+            Ok(())
+        }
     }
 
     fn test<B: Body<N, T::Work, Result = bool>, const N: usize>(self) -> MapKernel {
-        kernel(|operands: [T; N]| call::<B, _, N>(operands.map(T::widen)))
+        |inputs, out| {
+            run(inputs, out, on_floats::<T, B, N>);
+            Ok(())
+        }
     }
 
     fn integer<B: Body<N, T::Work, Result = T::Work>, const N: usize>(self) -> MapKernel {
-        kernel(|operands: [T; N]| T::integer(call::<B, _, N>(operands.map(T::widen))))
+        |inputs, out| {
+            run(inputs, out, |operands: [T; N]| T::integer(on_floats::<T, B, N>(operands)));
+            Ok(())
+        }
     }
 
     fn pair<B: Body<N, T::Work, Result = [T::Work; 2]>, const N: usize>(self) -> MapKernel {
-        kernel(|operands: [T; N]| T::pair(call::<B, _, N>(operands.map(T::widen))))
+        |inputs, out| {
+            run(inputs, out, |operands: [T; N]| T::pair(on_floats::<T, B, N>(operands)));
+            Ok(())
+        }
     }
 }
 
+/// Complex numbers have no chains, so that their loops are compiled for better instructions, too.
 impl<T: Complex> VisitComplex<T> for Loops<T> {
     type Output = MapKernel;
 
     fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> MapKernel {
-        kernel(B::call)
+        |inputs, out| {
+            isa::run(|| run(inputs, out, B::call));
+            Ok(())
+        }
     }
 
     fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> MapKernel {
-        kernel(B::call)
+        |inputs, out| {
+            isa::run(|| run(inputs, out, B::call));
+            Ok(())
+        }
     }
 
     fn part<B: Body<N, T, Result = T::Part>, const N: usize>(self) -> MapKernel {
-        kernel(B::call)
+        |inputs, out| {
+            isa::run(|| run(inputs, out, B::call));
+            Ok(())
+        }
     }
 }
 
@@ -115,8 +162,14 @@ fn float_kernel<T: Float>(op: Op) -> Option<MapKernel> {
 /// Two operations are more than their body on `f32` for halves.
 fn half_kernel<T: Half>(op: Op) -> Option<MapKernel> {
     match op {
-        Op::DivTrunc => Some(kernel(|[a, b]: [T; 2]| a.div_trunc(b))),
-        Op::Nextafter => Some(kernel(|[a, towards]: [T; 2]| a.next_after(towards))),
+        Op::DivTrunc => Some(|inputs, out| {
+            run(inputs, out, |[a, b]: [T; 2]| a.div_trunc(b));
+            Ok(())
+        }),
+        Op::Nextafter => Some(|inputs, out| {
+            run(inputs, out, |[a, towards]: [T; 2]| a.next_after(towards));
+            Ok(())
+        }),
         _ => float_kernel::<T>(op),
     }
 }
@@ -125,14 +178,8 @@ fn complex_kernel<T: Complex>(op: Op) -> Option<MapKernel> {
     dispatch::complex(op, Loops::<T>(PhantomData))
 }
 
-/// An integer division that looks for a zero among the divisors before it writes anything.
-fn guarded<A: Integer>(divide: MapKernel) -> MapKernel {
-    Box::new(move |inputs, out| {
-        if cast_slice::<u8, A::Stored>(inputs[1]).iter().any(|&divisor| A::load(divisor) == A::ZERO) {
-            return Err(Fault::ZeroDivision);
-        }
-        divide(inputs, out)
-    })
+fn integer_kernel<T: Integer>(op: Op) -> Option<MapKernel> {
+    dispatch::integer(op, Loops::<T>(PhantomData))
 }
 
 /// The kernel of an element-wise operation that computes in `compute`; `None` outside the operation's domain.
@@ -165,11 +212,6 @@ pub fn map_kernel(op: Op, compute: DType) -> Option<MapKernel> {
         DType::C64 => complex_kernel::<Complex32>(op),
         DType::C128 => complex_kernel::<Complex64>(op),
     }
-}
-
-fn integer_kernel<T: Integer>(op: Op) -> Option<MapKernel> {
-    let kernel = dispatch::integer(op, Loops::<T>(PhantomData))?;
-    Some(if integer::divides(op) { guarded::<T>(kernel) } else { kernel })
 }
 
 #[cfg(test)]

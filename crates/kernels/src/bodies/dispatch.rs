@@ -12,6 +12,8 @@ use super::integer::{self, Integer};
 /// A body of `N` operands, known by its type: inlined wherever it is called, so that it has the caller's instruction
 /// set, and needing no value, so that a plain function can be made of it.
 pub(crate) trait Body<const N: usize, A>: 'static {
+    /// The operation, for decisions at compile time.
+    const OP: Op;
     type Result;
     fn call(operands: [A; N]) -> Self::Result;
 }
@@ -90,27 +92,28 @@ macro_rules! row {
     (complex $domain:ident float_real $($rest:tt)*) => { row!(@body part      [T] [T: Complex] T::Part; complex $($rest)*) };
     (complex $domain:ident $rule:ident $($rest:tt)*) => { row!(@body value    [T] [T: Complex] T; complex $($rest)*) };
 
-    (@body $method:ident [$a:ty] [$($bound:tt)*] $result:ty; $kind:ident $visitor:ident unary $body:ident) => {
-        row!(@impl $method [$a] [$($bound)*] $result; $visitor 1, [a] $kind::$body(a))
+    (@body $method:ident [$a:ty] [$($bound:tt)*] $result:ty; $kind:ident $visitor:ident unary $body:ident $op:ident) => {
+        row!(@impl $method [$a] [$($bound)*] $result; $visitor $op 1, [a] $kind::$body(a))
     };
-    (@body $method:ident [$a:ty] [$($bound:tt)*] $result:ty; $kind:ident $visitor:ident binary $body:ident) => {
-        row!(@impl $method [$a] [$($bound)*] $result; $visitor 2, [a, b] $kind::$body(a, b))
+    (@body $method:ident [$a:ty] [$($bound:tt)*] $result:ty; $kind:ident $visitor:ident binary $body:ident $op:ident) => {
+        row!(@impl $method [$a] [$($bound)*] $result; $visitor $op 2, [a, b] $kind::$body(a, b))
     };
-    (@body $method:ident [bool] [] $result:ty; $kind:ident $visitor:ident nary $body:ident) => {
-        row!(@impl $method [bool] [] $result; $visitor { arity($kind::$body) }, operands $kind::$body(operands))
+    (@body $method:ident [bool] [] $result:ty; $kind:ident $visitor:ident nary $body:ident $op:ident) => {
+        row!(@impl $method [bool] [] $result; $visitor $op { arity($kind::$body) }, operands $kind::$body(operands))
     };
-    (@body $method:ident [$a:ty] [T: Integer] $result:ty; $kind:ident $visitor:ident nary $body:ident) => {
-        row!(@impl $method [$a] [T: Integer] $result; $visitor { arity($kind::$body::<u8>) }, operands $kind::$body(operands))
+    (@body $method:ident [$a:ty] [T: Integer] $result:ty; $kind:ident $visitor:ident nary $body:ident $op:ident) => {
+        row!(@impl $method [$a] [T: Integer] $result; $visitor $op { arity($kind::$body::<u8>) }, operands $kind::$body(operands))
     };
-    (@body $method:ident [$a:ty] [T: Floats] $result:ty; $kind:ident $visitor:ident nary $body:ident) => {
-        row!(@impl $method [$a] [T: Floats] $result; $visitor { arity($kind::$body::<f32>) }, operands $kind::$body(operands))
+    (@body $method:ident [$a:ty] [T: Floats] $result:ty; $kind:ident $visitor:ident nary $body:ident $op:ident) => {
+        row!(@impl $method [$a] [T: Floats] $result; $visitor $op { arity($kind::$body::<f32>) }, operands $kind::$body(operands))
     };
-    (@body $method:ident [$a:ty] [T: Complex] $result:ty; $kind:ident $visitor:ident nary $body:ident) => {
-        row!(@impl $method [$a] [T: Complex] $result; $visitor { arity($kind::$body::<num_complex::Complex32>) }, operands $kind::$body(operands))
+    (@body $method:ident [$a:ty] [T: Complex] $result:ty; $kind:ident $visitor:ident nary $body:ident $op:ident) => {
+        row!(@impl $method [$a] [T: Complex] $result; $visitor $op { arity($kind::$body::<num_complex::Complex32>) }, operands $kind::$body(operands))
     };
-    (@impl $method:ident [$a:ty] [$($bound:tt)*] $result:ty; $visitor:ident $n:expr, $operands:tt $call:expr) => {{
+    (@impl $method:ident [$a:ty] [$($bound:tt)*] $result:ty; $visitor:ident $op:ident $n:expr, $operands:tt $call:expr) => {{
         struct Row;
         impl<$($bound)*> Body<{ $n }, $a> for Row {
+            const OP: Op = Op::$op;
             type Result = $result;
             #[inline(always)]
             fn call($operands: [$a; $n]) -> $result {
@@ -134,9 +137,9 @@ macro_rules! define_kind {
         $(#[$doc])*
         pub(crate) fn $kind<$($generics)* K: $($visit)*>(op: Op, visitor: K) -> Option<K::Output> {
             match op {
-                $(Op::$uv => row!($kind $ud $ur visitor unary $un),)*
-                $(Op::$bv => row!($kind $bd $br visitor binary $bn),)*
-                $(Op::$nv => row!($kind $nd $nr visitor nary $nn),)*
+                $(Op::$uv => row!($kind $ud $ur visitor unary $un $uv),)*
+                $(Op::$bv => row!($kind $bd $br visitor binary $bn $bv),)*
+                $(Op::$nv => row!($kind $nd $nr visitor nary $nn $nv),)*
                 _ => None,
             }
         }

@@ -65,7 +65,7 @@ integers! {
 }
 
 /// Whether the operation fails where its second operand is zero.
-pub(crate) fn divides(op: Op) -> bool {
+pub(crate) const fn divides(op: Op) -> bool {
     matches!(op, Op::FloorDivide | Op::DivTrunc | Op::Remainder | Op::Fmod)
 }
 

@@ -3,6 +3,8 @@
 
 use std::marker::PhantomData;
 
+use zerostride_ops::Op;
+
 use super::code::{self, Run, Set, Word};
 use crate::bodies::dispatch::Body;
 use crate::bodies::integer::Integer;
@@ -29,10 +31,17 @@ impl<S: Set, T: Copy, R, B: Body<N, T, Result = R>, const N: usize, const PLACE:
         }
         let mut result = value;
         let to = result.as_mut_ptr().cast::<R>();
-        let from = operands.each_ref().map(|run| run.as_ptr().cast::<T>());
-        for i in 0..size_of::<Run<S>>() / size_of::<T>() {
+        let from = operands.as_ptr().cast::<T>();
+        let len = size_of::<Run<S>>() / size_of::<T>();
+        for i in 0..len {
             // SAFETY: a run is that many elements; any bits are a number, and registers are aligned to their lanes.
-            unsafe { to.add(i).write(B::call(from.map(|from| from.add(i).read()))) };
+            unsafe {
+                let mut elements = [from.add(i).read(); N];
+                for (place, element) in elements.iter_mut().enumerate().skip(1) {
+                    *element = from.add(place * len + i).read();
+                }
+                to.add(i).write(B::call(elements));
+            }
         }
         result
     }
@@ -42,6 +51,7 @@ impl<S: Set, T: Copy, R, B: Body<N, T, Result = R>, const N: usize, const PLACE:
 pub(super) struct Truth<B>(PhantomData<B>);
 
 impl<T: Integer, B: Body<N, T, Result = bool>, const N: usize> Body<N, T> for Truth<B> {
+    const OP: Op = B::OP;
     type Result = T;
 
     #[inline(always)]
@@ -54,10 +64,15 @@ impl<T: Integer, B: Body<N, T, Result = bool>, const N: usize> Body<N, T> for Tr
 pub(super) struct Bools<B>(PhantomData<B>);
 
 impl<T: Integer, B: Body<N, bool, Result = bool>, const N: usize> Body<N, T> for Bools<B> {
+    const OP: Op = B::OP;
     type Result = T;
 
     #[inline(always)]
     fn call(operands: [T; N]) -> T {
-        if B::call(operands.map(|operand| operand != T::ZERO)) { T::ONE } else { T::ZERO }
+        let mut bools = [false; N];
+        for (bool, operand) in bools.iter_mut().zip(operands) {
+            *bool = operand != T::ZERO;
+        }
+        if B::call(bools) { T::ONE } else { T::ZERO }
     }
 }

@@ -88,17 +88,27 @@ impl Builder {
             return None;
         }
         let function = table::map::<S>(op, compute, place, self.width)?;
+        if others.len() + 1 != function.arity || place >= function.arity {
+            return None;
+        }
         let mut operands: SmallVec<[Place; 3]> = SmallVec::new();
         for (i, &feed) in others.iter().enumerate() {
             let dtype = dtype(if i < place { i } else { i + 1 });
+            let memory = Place::Feed(feed, dtype.item_size());
             operands.push(match table::form::<S>(dtype, self.width)?.stage {
                 Some(stage) => {
-                    self.push(stage, Place::Feed(feed, dtype.item_size()));
+                    self.push(stage, memory);
                     self.push(stage, Place::Stage(i));
                     Place::Stage(i)
                 }
-                None => Place::Feed(feed, dtype.item_size()),
+                None => memory,
             });
+        }
+        if let Some(exchange) = function.exchange {
+            let kept = Place::Stage(others.len());
+            self.push(exchange, operands.remove(0));
+            self.push(exchange, kept);
+            operands.insert(place - 1, kept);
         }
         if operands.is_empty() {
             operands.push(Place::Registers);

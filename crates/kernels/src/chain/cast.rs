@@ -2,7 +2,7 @@
 //! that loops of them become vector instructions. It does not know where elements come from or go to.
 
 use half::{bf16, f16};
-use zerostride_ops::Element;
+use zerostride_ops::{Element, Op};
 
 use crate::bodies::dispatch::Body;
 
@@ -241,6 +241,8 @@ impl Target<bf16> for bf16 {
 pub(super) struct Cast<T, R>(std::marker::PhantomData<(T, R)>);
 
 impl<A: Source, T: Target<R>, R: 'static> Body<1, A> for Cast<T, R> {
+    /// The value stays.
+    const OP: Op = Op::Positive;
     type Result = R;
 
     #[inline(always)]

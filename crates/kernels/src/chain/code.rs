@@ -51,7 +51,26 @@ impl Word {
     #[inline(always)]
     pub(super) unsafe fn load<S: Set>(&self, offset: usize, size: usize) -> Run<S> {
         // SAFETY: the elements are there, the caller says; any bits are a register.
-        unsafe { self.registers(offset, size).map(|address| address.cast::<S::Register>().read_unaligned()) }
+        unsafe {
+            let addresses = self.registers(offset, size);
+            let mut value = [addresses[0].cast::<S::Register>().read_unaligned(); REGISTERS];
+            for (register, address) in value.iter_mut().zip(addresses).skip(1) {
+                *register = address.cast::<S::Register>().read_unaligned();
+            }
+            value
+        }
+    }
+
+    /// Puts a run of lanes into the word's memory.
+    ///
+    /// # Safety
+    /// There is room, aligned to registers.
+    #[inline(always)]
+    pub(super) unsafe fn keep<S: Set>(&self, value: Run<S>) {
+        for (i, register) in value.iter().enumerate() {
+            // SAFETY: there is room, the caller says.
+            unsafe { self.address.cast::<S::Register>().add(i).write(*register) };
+        }
     }
 }
 

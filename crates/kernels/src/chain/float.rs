@@ -3,6 +3,8 @@
 use std::marker::PhantomData;
 use std::mem::transmute_copy;
 
+use zerostride_ops::Op;
+
 use super::code::{self, Run, Set, Word};
 use crate::bodies::dispatch::Body;
 use crate::lane::{Bits, Lane};
@@ -29,24 +31,29 @@ impl<S: Set, V: Lane, B: Body<N, V, Result = V>, const N: usize, const PLACE: us
         }
         let mut result = value;
         for (i, register) in result.iter_mut().enumerate() {
-            // SAFETY: a lane is a register by another name.
-            let lane = |register: &S::Register| unsafe { transmute_copy::<S::Register, V>(register) };
-            let mut operands = [lane(register); N];
+            let mut operands = [lane::<S, V>(*register); N];
             for (operand, run) in operands.iter_mut().zip(&runs) {
-                *operand = lane(&run[i]);
+                *operand = lane::<S, V>(run[i]);
             }
             let lane = B::call(operands);
-            // SAFETY: as above.
+            // SAFETY: a lane is a register by another name.
             *register = unsafe { transmute_copy::<V, S::Register>(&lane) };
         }
         result
     }
 }
 
+#[inline(always)]
+fn lane<S: Set, V: Lane>(register: S::Register) -> V {
+    // SAFETY: a lane is a register by another name, of the same size.
+    unsafe { transmute_copy::<S::Register, V>(&register) }
+}
+
 /// The body whose truth values are the integers 0 and 1.
 pub(super) struct Truth<B>(PhantomData<B>);
 
 impl<V: Lane, B: Body<N, V, Result = V::Mask>, const N: usize> Body<N, V> for Truth<B> {
+    const OP: Op = B::OP;
     type Result = V;
 
     #[inline(always)]
@@ -59,6 +66,7 @@ impl<V: Lane, B: Body<N, V, Result = V::Mask>, const N: usize> Body<N, V> for Tr
 pub(super) struct Whole<B>(PhantomData<B>);
 
 impl<V: Lane, B: Body<N, V, Result = V>, const N: usize> Body<N, V> for Whole<B> {
+    const OP: Op = B::OP;
     type Result = V;
 
     #[inline(always)]

@@ -68,12 +68,26 @@ impl<S: Set, A: Source, R, T: Target<R>> Body<S> for Stage<A, R, T> {
         // SAFETY: as the caller says; the second word has room for a run of lanes.
         unsafe {
             let converted = widened::<S, A, R, T>(&*words, offset);
-            let to = (*words.add(1)).address.cast::<S::Register>();
-            for (register, converted) in converted.into_iter().enumerate() {
-                to.add(register).write(converted);
-            }
+            (*words.add(1)).keep::<S>(converted);
         }
         value
+    }
+}
+
+/// An operand becomes the running value, which goes into memory of a run.
+pub(super) struct Exchange<T>(PhantomData<T>);
+
+impl<S: Set, T> Body<S> for Exchange<T> {
+    const WORDS: usize = 2;
+
+    #[inline(always)]
+    unsafe fn apply(value: Run<S>, words: *const Word, offset: usize) -> Run<S> {
+        // SAFETY: as the caller says; the second word has room for a run of lanes.
+        unsafe {
+            let operand = (*words).load::<S>(offset, size_of::<T>());
+            (*words.add(1)).keep::<S>(value);
+            operand
+        }
     }
 }
 

@@ -77,16 +77,19 @@ macro_rules! set {
                 type F64 = $f64;
                 const ENTER: Enter = enter;
 
+                #[inline(always)]
                 fn step<B: Body<Self>>() -> Code {
                     // SAFETY: `Code` stands for functions of this type.
                     unsafe { transmute::<Step, Code>(step::<B>) }
                 }
 
+                #[inline(always)]
                 fn store<B: Sink<Self>>() -> Code {
                     // SAFETY: as above.
                     unsafe { transmute::<Step, Code>(store::<B, false>) }
                 }
 
+                #[inline(always)]
                 fn stream<B: Sink<Self>>() -> Code {
                     // SAFETY: as above.
                     unsafe { transmute::<Step, Code>(store::<B, true>) }

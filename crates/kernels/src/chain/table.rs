@@ -4,13 +4,13 @@
 use std::marker::PhantomData;
 
 use half::{bf16, f16};
-use zerostride_ops::{Category, DType, Op, Rule};
+use zerostride_ops::{DType, Op, Rule};
 
 use super::array::{self, Bools, Elements};
 use super::cast::{Cast, Source, Target};
 use super::code::{Code, Set};
 use super::float::{self, Registers, Whole};
-use super::memory::{Load, Narrow, Stage, Store, Widen};
+use super::memory::{Exchange, Load, Narrow, Stage, Store, Widen};
 use crate::bodies::dispatch::{self, Body, VisitBoolean, VisitFloat, VisitInteger};
 use crate::bodies::float::Floats;
 use crate::bodies::integer::{self, Integer};
@@ -132,9 +132,12 @@ casts! {
 
 /// The functions of an operation on the running value, one after the other, and the dtype of the result.
 pub(super) struct Mapped {
+    /// Makes the first operand the running value, and what was it an operand in memory.
+    pub(super) exchange: Option<Code>,
     pub(super) code: Code,
     /// What comes after the function that has the other operands.
     pub(super) after: [Option<Code>; 2],
+    pub(super) arity: usize,
     pub(super) result: DType,
 }
 
@@ -148,35 +151,51 @@ pub(super) fn map<S: Set>(op: Op, compute: DType, place: usize, width: usize) ->
     };
     let round =
         if compute.is_half() && result == compute { cast::<S>(DType::F32, compute, width) } else { None };
-    let code = |op: Op, place: usize| match compute {
-        _ if op == Op::Where => select::<S>(place, width),
-        DType::Bool => bools::<S>(op, place, width),
-        _ if compute.category() == Category::Int && integer::divides(op) => None,
-        DType::U8 => dispatch::integer::<u8, _>(op, Steps::<S>::at(place))?,
-        DType::U16 => dispatch::integer::<u16, _>(op, Steps::<S>::at(place))?,
-        DType::U32 => dispatch::integer::<u32, _>(op, Steps::<S>::at(place))?,
-        DType::U64 => dispatch::integer::<u64, _>(op, Steps::<S>::at(place))?,
-        DType::I8 => dispatch::integer::<i8, _>(op, Steps::<S>::at(place))?,
-        DType::I16 => dispatch::integer::<i16, _>(op, Steps::<S>::at(place))?,
-        DType::I32 => dispatch::integer::<i32, _>(op, Steps::<S>::at(place))?,
-        DType::I64 => dispatch::integer::<i64, _>(op, Steps::<S>::at(place))?,
-        DType::F32 | DType::F16 | DType::BF16 => dispatch::float::<S::F32, _>(op, Steps::<S>::at(place))?,
-        DType::F64 => dispatch::float::<S::F64, _>(op, Steps::<S>::at(place))?,
-        DType::C64 | DType::C128 => None,
-    };
-    Some(match op {
+    let (first, then) = match op {
         // Halves round the quotient before they truncate it, and their neighbours are not those of f32.
-        Op::DivTrunc if round.is_some() => {
-            Mapped { code: code(Op::Div, place)?, after: [round, code(Op::Trunc, 0)], result }
-        }
+        Op::DivTrunc if round.is_some() => (Op::Div, Some(function::<S>(Op::Trunc, compute, 0, width)?.code)),
         Op::Nextafter if round.is_some() => return None,
-        _ => Mapped { code: code(op, place)?, after: [round, None], result },
-    })
+        _ => (op, None),
+    };
+    let (function, exchange) = match function::<S>(first, compute, place, width) {
+        Some(function) => (function, None),
+        None => (function::<S>(first, compute, 0, width)?, Some(exchange::<S>(width))),
+    };
+    Some(Mapped { exchange, code: function.code, after: [round, then], arity: function.arity, result })
+}
+
+/// The function of an operation in lanes of a width, which its dtype computes in.
+fn function<S: Set>(op: Op, compute: DType, place: usize, width: usize) -> Option<Function> {
+    let steps = Steps::<S> { place, set: PhantomData };
+    match if ignores_sign(op) { unsigned(compute) } else { compute } {
+        DType::Bool => bools::<S>(op, place, width),
+        _ if op == Op::Where => select::<S>(place, width),
+        DType::U8 => dispatch::integer::<u8, _>(op, steps)?,
+        DType::U16 => dispatch::integer::<u16, _>(op, steps)?,
+        DType::U32 => dispatch::integer::<u32, _>(op, steps)?,
+        DType::U64 => dispatch::integer::<u64, _>(op, steps)?,
+        DType::I8 => dispatch::integer::<i8, _>(op, steps)?,
+        DType::I16 => dispatch::integer::<i16, _>(op, steps)?,
+        DType::I32 => dispatch::integer::<i32, _>(op, steps)?,
+        DType::I64 => dispatch::integer::<i64, _>(op, steps)?,
+        DType::F32 | DType::F16 | DType::BF16 => dispatch::float::<S::F32, _>(op, steps)?,
+        DType::F64 => dispatch::float::<S::F64, _>(op, steps)?,
+        DType::C64 | DType::C128 => None,
+    }
+}
+
+fn exchange<S: Set>(width: usize) -> Code {
+    match width {
+        1 => S::step::<Exchange<u8>>(),
+        2 => S::step::<Exchange<u16>>(),
+        4 => S::step::<Exchange<u32>>(),
+        _ => S::step::<Exchange<u64>>(),
+    }
 }
 
 /// The choice between two lanes, whatever they hold.
-fn select<S: Set>(place: usize, width: usize) -> Option<Code> {
-    let steps = Steps::<S>::at(place);
+fn select<S: Set>(place: usize, width: usize) -> Option<Function> {
+    let steps = Steps::<S> { place, set: PhantomData };
     match width {
         1 => dispatch::integer::<u8, _>(Op::Where, steps)?,
         2 => dispatch::integer::<u16, _>(Op::Where, steps)?,
@@ -185,7 +204,7 @@ fn select<S: Set>(place: usize, width: usize) -> Option<Code> {
     }
 }
 
-fn bools<S: Set>(op: Op, place: usize, width: usize) -> Option<Code> {
+fn bools<S: Set>(op: Op, place: usize, width: usize) -> Option<Function> {
     match width {
         1 => dispatch::boolean(op, BoolSteps::<S, u8> { place, lane: PhantomData })?,
         2 => dispatch::boolean(op, BoolSteps::<S, u16> { place, lane: PhantomData })?,
@@ -200,40 +219,34 @@ struct Steps<S> {
     set: PhantomData<S>,
 }
 
-impl<S> Steps<S> {
-    fn at(place: usize) -> Self {
-        Steps { place, set: PhantomData }
-    }
-}
-
 impl<S: Set, V: Floats> VisitFloat<V> for Steps<S> {
-    type Output = Option<Code>;
+    type Output = Option<Function>;
 
-    fn value<B: Body<N, V, Result = V>, const N: usize>(self) -> Option<Code> {
+    fn value<B: Body<N, V, Result = V>, const N: usize>(self) -> Option<Function> {
         registers::<S, V, B, N>(self.place)
     }
 
-    fn test<B: Body<N, V, Result = V::Mask>, const N: usize>(self) -> Option<Code> {
+    fn test<B: Body<N, V, Result = V::Mask>, const N: usize>(self) -> Option<Function> {
         registers::<S, V, float::Truth<B>, N>(self.place)
     }
 
-    fn integer<B: Body<N, V, Result = V>, const N: usize>(self) -> Option<Code> {
+    fn integer<B: Body<N, V, Result = V>, const N: usize>(self) -> Option<Function> {
         registers::<S, V, Whole<B>, N>(self.place)
     }
 
-    fn pair<B: Body<N, V, Result = [V; 2]>, const N: usize>(self) -> Option<Code> {
+    fn pair<B: Body<N, V, Result = [V; 2]>, const N: usize>(self) -> Option<Function> {
         None
     }
 }
 
 impl<S: Set, T: Integer> VisitInteger<T> for Steps<S> {
-    type Output = Option<Code>;
+    type Output = Option<Function>;
 
-    fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Option<Code> {
+    fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Option<Function> {
         elements::<S, T, B, N>(self.place)
     }
 
-    fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> Option<Code> {
+    fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> Option<Function> {
         elements::<S, T, array::Truth<B>, N>(self.place)
     }
 }
@@ -245,30 +258,112 @@ struct BoolSteps<S, T> {
 }
 
 impl<S: Set, T: Integer> VisitBoolean for BoolSteps<S, T> {
-    type Output = Option<Code>;
+    type Output = Option<Function>;
 
-    fn value<B: Body<N, bool, Result = bool>, const N: usize>(self) -> Option<Code> {
+    fn value<B: Body<N, bool, Result = bool>, const N: usize>(self) -> Option<Function> {
         elements::<S, T, Bools<B>, N>(self.place)
     }
 }
 
-/// The function for a place; for places that the body has not, none is compiled.
-fn registers<S: Set, V: Floats, B: Body<N, V, Result = V>, const N: usize>(place: usize) -> Option<Code> {
-    match place {
-        0 => Some(S::step::<Registers<V, B, N, 0>>()),
-        1 if const { N > 1 } => Some(S::step::<Registers<V, B, N, 1>>()),
-        2 if const { N > 2 } => Some(S::step::<Registers<V, B, N, 2>>()),
-        3 if const { N > 3 } => Some(S::step::<Registers<V, B, N, 3>>()),
-        _ => None,
+/// A function of an operation, with the number of the operation's operands.
+#[derive(Clone, Copy)]
+struct Function {
+    code: Code,
+    arity: usize,
+}
+
+/// Whether a function is compiled for every place that the running value may have. Others are so long that an exchange
+/// of operands before them costs nothing beside them.
+const fn is_short(op: Op) -> bool {
+    use Op::*;
+    !matches!(
+        op,
+        Atan2
+            | FloorDivide
+            | Fmod
+            | Gcd
+            | Hypot
+            | Lcm
+            | Ldexp
+            | Logaddexp
+            | Logaddexp2
+            | Nextafter
+            | Pow
+            | Remainder
+            | RoundDecimals
+            | Softplus
+            | Xlogy
+            | NanToNum
+    )
+}
+
+/// Whether an operation does the same to signed and unsigned integers, so that functions for these do.
+const fn ignores_sign(op: Op) -> bool {
+    use Op::*;
+    matches!(
+        op,
+        Add | BitwiseAnd
+            | BitwiseLeftShift
+            | BitwiseNot
+            | BitwiseOr
+            | BitwiseXor
+            | Ceil
+            | ConjPhysical
+            | Eq
+            | Floor
+            | Isfinite
+            | Isinf
+            | Isnan
+            | Isneginf
+            | Isposinf
+            | LogicalAnd
+            | LogicalNot
+            | LogicalOr
+            | LogicalXor
+            | Mul
+            | NanToNum
+            | Ne
+            | Neg
+            | Positive
+            | Real
+            | Round
+            | Square
+            | Sub
+            | Trunc
+            | Where
+    )
+}
+
+fn unsigned(dtype: DType) -> DType {
+    match dtype {
+        DType::I8 => DType::U8,
+        DType::I16 => DType::U16,
+        DType::I32 => DType::U32,
+        DType::I64 => DType::U64,
+        dtype => dtype,
     }
 }
 
-fn elements<S: Set, T: Integer, B: Body<N, T, Result = T>, const N: usize>(place: usize) -> Option<Code> {
-    match place {
-        0 => Some(S::step::<Elements<T, T, B, N, 0>>()),
-        1 if const { N > 1 } => Some(S::step::<Elements<T, T, B, N, 1>>()),
-        2 if const { N > 2 } => Some(S::step::<Elements<T, T, B, N, 2>>()),
-        3 if const { N > 3 } => Some(S::step::<Elements<T, T, B, N, 3>>()),
-        _ => None,
+fn registers<S: Set, V: Floats, B: Body<N, V, Result = V>, const N: usize>(place: usize) -> Option<Function> {
+    let code = match place {
+        0 => S::step::<Registers<V, B, N, 0>>(),
+        1 if const { N > 1 && is_short(B::OP) } => S::step::<Registers<V, B, N, 1>>(),
+        2 if const { N > 2 && is_short(B::OP) } => S::step::<Registers<V, B, N, 2>>(),
+        _ => return None,
+    };
+    Some(Function { code, arity: N })
+}
+
+fn elements<S: Set, T: Integer, B: Body<N, T, Result = T>, const N: usize>(place: usize) -> Option<Function> {
+    // Divisions have no function, because they can fail.
+    if const { integer::divides(B::OP) || T::DTYPE.is_signed_int() && ignores_sign(B::OP) } {
+        return None;
     }
+    let code = match place {
+        0 => S::step::<Elements<T, T, B, N, 0>>(),
+        1 if const { N > 1 && is_short(B::OP) } => S::step::<Elements<T, T, B, N, 1>>(),
+        2 if const { N > 2 && is_short(B::OP) } => S::step::<Elements<T, T, B, N, 2>>(),
+        _ => return None,
+    };
+    Some(Function { code, arity: N })
 }
