@@ -32,8 +32,13 @@ const UNSAFE: &[&str] = &[
     "crates/kernels/src/lane/instructions.rs",
     "crates/kernels/src/matmul.rs",
     "crates/kernels/tests/chains.rs",
+    "crates/kernels/src/pack/lines.rs",
+    "crates/kernels/src/pack/mod.rs",
+    "crates/kernels/src/pack/transpose.rs",
     "crates/zerostride/src/exec/access.rs",
     "crates/zerostride/src/exec/crew.rs",
+    "crates/zerostride/src/exec/machine.rs",
+    "crates/zerostride/src/exec/operand.rs",
     "crates/zerostride/src/tensor/region.rs",
     "crates/zerostride/src/tensor/storage.rs",
     // Loops with non-temporal stores: the limit that the benchmark measures.

@@ -4,6 +4,7 @@
 //! - [`Chain`]: instructions on values that stay in registers from the load to the store;
 //! - [`Reducer`]: a reduction, whose tree depends on its length alone;
 //! - [`cast_kernel`]: conversion between dtypes;
+//! - [`pack`]: copies between layouts, transposed ones in blocks;
 //! - `math`: the mathematical functions, written once over a private lane trait.
 //!
 //! Kernels see slices and element counts. They do not know tensors, shapes, threads or plans.
@@ -16,6 +17,7 @@ mod isa;
 mod lane;
 mod math;
 mod matmul;
+mod pack;
 mod reduce;
 
 pub use cast::{CastKernel, cast_kernel, load_scalar, store_scalar};
@@ -23,4 +25,5 @@ pub use chain::{Chain, Feed, Link, Stores, fence};
 pub use elementwise::{Fault, MapKernel, map_kernel};
 pub use isa::Isa;
 pub use matmul::{Matrix, ProductSizes, matmul};
+pub use pack::{PACK_DIMS, PackDim, pack};
 pub use reduce::{Fold, LEAF, Reducer, lanes};

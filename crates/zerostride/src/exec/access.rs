@@ -1,5 +1,5 @@
-//! Owns every access to tensors' elements: copying them between memory and tiles, in step with a loop. The only file of
-//! `exec/` with unsafe code. What it hands out is safe: an [`Input`] never overlaps the [`Output`] of its step, and
+//! Owns the elements of a step: that they lie in memory, and the copying of them between memory and tiles, in step with
+//! a loop. What it hands out is safe: an [`Input`] never overlaps the [`Output`] of its step, and
 //! parts of an output that have been split off are disjoint. It does not know what is computed from the tiles.
 
 use std::ops::Range;
@@ -113,7 +113,7 @@ fn copy_of(item: usize) -> Copy {
 }
 
 /// Elements in step with a loop: the kept dimensions outside, the reduced ones (none for a map) inside.
-struct Elements<'a> {
+pub(super) struct Elements<'a> {
     block: Block<'a>,
     item: usize,
     copy: Copy,
@@ -166,6 +166,22 @@ impl<'a> Elements<'a> {
         }
     }
 
+    /// Bytes of an element.
+    pub(super) fn item(&self) -> usize {
+        self.item
+    }
+
+    /// The strides of the columns.
+    pub(super) fn strides(&self) -> &[isize] {
+        &self.columns.strides
+    }
+
+    /// The number of the element at an index of the columns, counted from the start of the storage.
+    pub(super) fn element(&self, index: &[usize]) -> isize {
+        let steps = index.iter().zip(&self.columns.strides).map(|(&index, &stride)| index as isize * stride);
+        self.offset + steps.sum::<isize>()
+    }
+
     fn layout(&self) -> Option<Layout> {
         let sizes: SmallVec<[usize; 8]> =
             self.columns.shape.iter().chain(&*self.rows.shape).copied().collect();
@@ -175,7 +191,7 @@ impl<'a> Elements<'a> {
     }
 
     /// The address of an element that the loop reaches, all of which `new` has seen in the block.
-    fn address(&self, element: isize) -> *mut u8 {
+    pub(super) fn address(&self, element: isize) -> *mut u8 {
         self.block.storage_start().as_ptr().wrapping_add(element as usize * self.item)
     }
 
@@ -265,6 +281,10 @@ impl<'a> Input<'a> {
         apart.then_some(Input(elements))
     }
 
+    pub(super) fn elements(&self) -> &Elements<'a> {
+        &self.0
+    }
+
     /// Copies the elements of some columns of some rows to a tile, the columns of a row next to each other.
     ///
     /// # Panics
@@ -308,6 +328,10 @@ impl<'a> Output<'a> {
             && offset == self.elements.offset
     }
 
+    pub(super) fn elements(&self) -> &Elements<'a> {
+        &self.elements
+    }
+
     /// The columns that this part covers.
     pub(crate) fn columns(&self) -> Range<usize> {
         self.columns.clone()
@@ -334,16 +358,6 @@ impl<'a> Output<'a> {
             rest = Some(others);
             part
         })
-    }
-
-    /// Copies elements of this part to a tile.
-    ///
-    /// # Panics
-    /// If the columns are not all in this part.
-    pub(crate) fn load(&mut self, columns: Range<usize>, tile: &mut [u8]) {
-        self.check(&columns);
-        // SAFETY: only this part touches its columns, and `&mut self` keeps it to one access at a time.
-        unsafe { self.elements.load(columns, 0..1, tile) }
     }
 
     /// Copies a tile to elements of this part.
@@ -432,9 +446,6 @@ mod tests {
         let (mut left, mut right) = Output::new(target.block_mut(), 1, &columns, &[1, 4], 0).split(3);
         right.store(3..8, &[4, 5, 6, 7, 8]);
         left.store(0..3, &[1, 2, 3]);
-        let mut tile = [0; 2];
-        left.load(1..3, &mut tile);
-        assert_eq!(tile, [2, 3]);
         drop((left, right));
         assert_eq!(target.bytes()[..14], [1, 5, 0, 0, 2, 6, 0, 0, 3, 7, 0, 0, 4, 8]);
     }

@@ -1,19 +1,25 @@
-//! Owns element-wise steps: the loop over tiles, divided among threads. It does not know kernels or memory.
+//! Owns element-wise steps: the walk over panels, divided among threads. It does not know kernels or memory.
 
-use std::ops::Range;
-
+use zerostride_kernels::{Stores, fence};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides};
 
 use super::access::{Input, Output};
+use super::cache;
 use super::crew;
-use super::program::{Compiled, Machine};
+use super::machine::Machine;
+use super::operand::{Operand, Target};
+use super::panel::{Form, Walk};
+use super::program::{Compiled, Kind};
 use crate::Result;
-use crate::plan::{GRAIN, Program, Source, TILE};
+use crate::plan::{GRAIN, Load, Program, Source};
 use crate::tensor::Block;
 
-/// Where a load of the program comes from; `None` is the very elements that the step overwrites.
-type Operand<'a> = Option<Input<'a>>;
+/// The most parts that a large loop is divided into, up to twice as many.
+const PARTS: usize = 64;
+
+/// Bytes of a row that are worth writing past the caches: less would leave many lines written in part.
+const STREAM: usize = 1 << 10;
 
 /// Runs a program for each element of `shape`.
 pub(super) fn run<'a>(
@@ -26,31 +32,70 @@ pub(super) fn run<'a>(
     if shape.numel() == 0 {
         return Ok(());
     }
-    let out = Output::new(block, dtype.item_size(), shape, strides, offset);
-    let operand = |load: &crate::plan::Load| {
+    // A loop has at least one dimension.
+    let single = [1];
+    let (shape, scalar) = match shape.ndim() {
+        0 => (&Shape::new(&[1])?, true),
+        _ => (shape, false),
+    };
+    let steps = |strides: &'_ Strides| {
+        if scalar { Strides::new(&single).unwrap_or_default() } else { strides.clone() }
+    };
+    let out_strides = steps(strides);
+    let mut out = Output::new(block, dtype.item_size(), shape, &out_strides, offset);
+    // `None` is the very elements that the step overwrites.
+    let input = |load: &Load| {
         let block = read(load.source);
-        if load.dtype.item_size() == dtype.item_size() && out.is_same(&block, &load.strides, load.offset) {
+        let strides = steps(&load.strides);
+        if load.dtype.item_size() == dtype.item_size() && out.is_same(&block, &strides, load.offset) {
             return None;
         }
         let grids = (shape, &Shape::scalar());
-        let input = Input::new(block, load.dtype.item_size(), grids, (&load.strides, load.offset), &out);
+        let input = Input::new(block, load.dtype.item_size(), grids, (&strides, load.offset), &out);
         Some(input.expect("what a step overwrites at other places has been copied first"))
     };
-    let operands: Vec<Operand<'_>> = program.loads.iter().map(operand).collect();
-    let compiled = Compiled::new(program);
-    let tile = TILE.min(shape.numel());
-    crew::for_each(out.parts(GRAIN), || compiled.machine(tile), |machine, out| part(machine, &operands, out))
+    let inputs: Vec<Option<Input<'_>>> = program.loads.iter().map(input).collect();
+    let in_place = inputs.iter().any(Option::is_none);
+    let loads: Vec<Strides> = program.loads.iter().map(|load| steps(&load.strides)).collect();
+    let all: Vec<&[isize]> =
+        std::iter::once(&*out_strides).chain(loads.iter().map(|strides| &**strides)).collect();
+    let walk = Walk::new(shape, &all);
+    let kind = |strides: &Strides| if walk.form(strides) == Form::Splat { Kind::Splat } else { Kind::Vector };
+    let kinds: Vec<Kind> = loads.iter().map(kind).collect();
+    let compiled = Compiled::new(program, &kinds, in_place);
+    let walk = if compiled.is_direct() { walk } else { walk.tiled() };
+    let written = shape.numel().saturating_mul(dtype.item_size());
+    let long = walk.form(&out_strides) == Form::Dense && walk.row() * dtype.item_size() >= STREAM;
+    let streams = long && !in_place && written > cache::last_level() / 2;
+    let stores = if streams { Stores::Streaming } else { Stores::Cached };
+    let target = Target::new(&mut out, &walk);
+    let own = target.elements();
+    let worker = || {
+        let elements = inputs.iter().map(|input| input.as_ref().map_or(own, Input::elements));
+        let operands = elements.map(|elements| Operand::new(elements, &walk)).collect();
+        Worker { machine: Machine::new(&compiled, walk.row()), operands }
+    };
+    let parts = target.parts(GRAIN.max(shape.numel() / PARTS));
+    crew::for_each(parts.into_iter(), worker, |worker, part| worker.run(part, &walk, stores))
 }
 
-fn part(machine: &mut Machine<'_>, operands: &[Operand<'_>], mut out: Output<'_>) -> Result<()> {
-    let Range { start, end } = out.columns();
-    for first in (start..end).step_by(TILE) {
-        let columns = first..end.min(first + TILE);
-        let tile = machine.run(columns.len(), |load, tile| match &operands[load] {
-            Some(input) => input.load(columns.clone(), 0..1, tile),
-            None => out.load(columns.clone(), tile),
-        })?;
-        out.store(columns, tile);
+/// What one thread works with.
+struct Worker<'a> {
+    machine: Machine<'a>,
+    operands: Vec<Operand<'a>>,
+}
+
+impl Worker<'_> {
+    fn run(&mut self, mut target: Target<'_>, walk: &Walk, stores: Stores) -> Result<()> {
+        let Worker { machine, operands } = self;
+        let part = target.part().clone();
+        let done = walk.panels(&part, |panel| {
+            target
+                .panel(panel, operands, |rows, len, feeds, sink| machine.run(rows, len, feeds, sink, stores))
+        });
+        if stores == Stores::Streaming {
+            fence();
+        }
+        done
     }
-    Ok(())
 }

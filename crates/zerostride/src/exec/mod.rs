@@ -3,10 +3,16 @@
 
 #[allow(unsafe_code)]
 mod access;
+mod cache;
 #[allow(unsafe_code)]
 mod crew;
+#[allow(unsafe_code)]
+mod machine;
 mod map;
 mod matmul;
+#[allow(unsafe_code)]
+mod operand;
+mod panel;
 mod program;
 mod reduce;
 

@@ -1,101 +1,340 @@
-//! Owns the running of a program over tiles. It does not know where tiles come from or go to.
+//! Owns the way from a program to stages: chains, whose running values stay in registers, and block kernels for the
+//! instructions that no chain has. It does not know where elements lie, nor how many there are.
 
-use bytemuck::cast_slice_mut;
-use zerostride_kernels::{CastKernel, MapKernel, cast_kernel, map_kernel, store_scalar};
+use smallvec::SmallVec;
+use zerostride_kernels::{
+    CastKernel, Chain, Feed, Isa, Link, MapKernel, cast_kernel, map_kernel, store_scalar,
+};
 use zerostride_ops::DType;
 
-use crate::Result;
 use crate::plan::{Instruction, Program, Register};
 
-/// A program with its kernels looked up; shared by the threads that run it.
-pub(crate) struct Compiled<'a> {
-    program: &'a Program,
-    kernels: Vec<Kernel>,
+/// How a program reads a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// One element for each result.
+    Vector,
+    /// One element for all results.
+    Splat,
 }
 
-enum Kernel {
-    /// The tile is filled by the caller, or was once and for all.
-    None,
+/// Where a stage reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Load(usize),
+    Number(usize),
+    Tile(usize),
+}
+
+/// What a stage does with the elements of its inputs.
+pub(super) enum Work {
+    Chain(Chain),
     Cast(CastKernel),
     Map(MapKernel),
+    Copy,
+    /// The first element of the only input, again and again.
+    Repeat,
 }
 
-impl<'a> Compiled<'a> {
-    pub(crate) fn new(program: &'a Program) -> Compiled<'a> {
-        let kernel = |(instruction, &dtype): (&Instruction, &DType)| match instruction {
-            Instruction::Load(_) | Instruction::Splat(_) => Kernel::None,
-            Instruction::Cast(from) => Kernel::Cast(cast_kernel(program.dtypes[*from], dtype)),
-            Instruction::Map { op, compute, .. } => {
-                Kernel::Map(map_kernel(*op, *compute).expect("inference keeps operations to their domain"))
-            }
-        };
-        let kernels = program.instructions.iter().zip(&program.dtypes).map(kernel).collect();
-        Compiled { program, kernels }
-    }
+/// What a stage reads, with the bytes of an element.
+pub(super) type Inputs = SmallVec<[(Place, usize); 4]>;
 
-    /// The tiles that one thread needs, for at most `len` elements at a time.
-    pub(crate) fn machine(&self, len: usize) -> Machine<'_> {
-        let tile = |(instruction, &dtype): (&Instruction, &DType)| {
-            let mut tile = Tile::new(len, dtype);
-            if let Instruction::Splat(number) = instruction {
-                let (first, rest) = tile.bytes_mut(len).split_at_mut(dtype.item_size());
-                store_scalar(*number, dtype, first);
-                rest.chunks_exact_mut(first.len()).for_each(|element| element.copy_from_slice(first));
-            }
-            tile
-        };
-        let tiles = self.program.instructions.iter().zip(&self.program.dtypes).map(tile).collect();
-        Machine { compiled: self, tiles }
-    }
+/// A pass over the elements of a row.
+pub(super) struct Stage {
+    pub(super) work: Work,
+    pub(super) inputs: Inputs,
+    /// A tile, or the result's own place.
+    pub(super) out: Option<usize>,
+    /// Bytes of an element of the result.
+    pub(super) item: usize,
 }
 
-/// One thread's registers.
-pub(crate) struct Machine<'a> {
-    compiled: &'a Compiled<'a>,
-    tiles: Vec<Tile>,
+/// A number of the program.
+pub(super) struct Number {
+    pub(super) bytes: [u8; 16],
+    pub(super) item: usize,
+    /// Whether a stage wants it for every element.
+    pub(super) everywhere: bool,
 }
 
-impl Machine<'_> {
-    /// Runs the program on `len` elements: `load` fills the tile of each load. Returns the result's tile.
-    pub(crate) fn run(&mut self, len: usize, mut load: impl FnMut(usize, &mut [u8])) -> Result<&[u8]> {
-        let program = self.compiled.program;
-        for (register, (instruction, kernel)) in
-            program.instructions.iter().zip(&self.compiled.kernels).enumerate()
-        {
-            let (done, rest) = self.tiles.split_at_mut(register);
-            let out = rest[0].bytes_mut(len);
-            let input = |register: &Register| done[*register].bytes(len);
-            match (instruction, kernel) {
-                (Instruction::Load(index), _) => load(*index, out),
-                (Instruction::Cast(from), Kernel::Cast(cast)) => cast(input(from), out),
-                (Instruction::Map { operands, .. }, Kernel::Map(map)) => {
-                    let inputs: smallvec::SmallVec<[&[u8]; 4]> = operands.iter().map(input).collect();
-                    map(&inputs, out)?;
-                }
-                _ => {}
+/// A program as stages; shared by the threads that run it.
+pub(crate) struct Compiled {
+    pub(super) stages: Vec<Stage>,
+    pub(super) numbers: Vec<Number>,
+    /// Bytes of an element of each tile.
+    pub(super) tiles: Vec<usize>,
+    /// How each load is read, and the bytes of its elements.
+    pub(super) loads: Vec<(Kind, usize)>,
+    /// Bytes of an element of the result.
+    pub(super) item: usize,
+}
+
+impl Compiled {
+    /// A program whose loads are read in the given ways; `in_place` if the result may be written over a load.
+    pub(crate) fn new(program: &Program, kinds: &[Kind], in_place: bool) -> Compiled {
+        let loads =
+            program.loads.iter().zip(kinds).map(|(load, &kind)| (kind, load.dtype.item_size())).collect();
+        let mut builder = Builder::new(program, kinds, in_place);
+        let paths = builder.paths();
+        for (register, path) in paths.iter().enumerate() {
+            if let Some(path) = path
+                && builder.wanted[register]
+            {
+                builder.stage(register, path);
             }
         }
-        Ok(self.tiles[program.result].bytes(len))
+        builder.finish();
+        let tiles = share_tiles(&mut builder.stages, &builder.tiles);
+        let item = program.dtypes[program.result].item_size();
+        Compiled { stages: builder.stages, numbers: builder.numbers, tiles, loads, item }
+    }
+
+    /// Whether elements go from the loads straight to the result.
+    pub(crate) fn is_direct(&self) -> bool {
+        self.tiles.is_empty()
     }
 }
 
-/// Memory for the elements of one register, aligned for every dtype.
-struct Tile {
-    words: Vec<u128>,
-    item: usize,
+/// How the value of an instruction comes about.
+enum Path {
+    /// A chain that starts with a register in memory; with the last link this instruction.
+    Chain { first: Register, links: Vec<(Register, usize)> },
+    /// A block kernel.
+    Kernel,
 }
 
-impl Tile {
-    fn new(len: usize, dtype: DType) -> Tile {
-        let item = dtype.item_size();
-        Tile { words: vec![0; (len * item).div_ceil(size_of::<u128>())], item }
+struct Builder<'a> {
+    program: &'a Program,
+    kinds: &'a [Kind],
+    in_place: bool,
+    /// How often each register is an operand.
+    uses: Vec<usize>,
+    /// Whether each register must be in memory.
+    wanted: Vec<bool>,
+    /// Where registers are that are in memory already.
+    places: Vec<Option<Place>>,
+    numbers: Vec<Number>,
+    stages: Vec<Stage>,
+    tiles: Vec<usize>,
+}
+
+/// The registers that an instruction reads.
+fn operands(instruction: &Instruction) -> &[Register] {
+    match instruction {
+        Instruction::Load(_) | Instruction::Splat(_) => &[],
+        Instruction::Cast(from) => std::slice::from_ref(from),
+        Instruction::Map { operands, .. } => operands,
+    }
+}
+
+impl<'a> Builder<'a> {
+    fn new(program: &'a Program, kinds: &'a [Kind], in_place: bool) -> Builder<'a> {
+        let count = program.instructions.len();
+        let (mut uses, mut numbers) = (vec![0; count], Vec::new());
+        for &operand in program.instructions.iter().flat_map(operands) {
+            uses[operand] += 1;
+        }
+        let place = |(instruction, &dtype): (&Instruction, &DType)| match instruction {
+            Instruction::Load(load) => Some(Place::Load(*load)),
+            Instruction::Splat(number) => {
+                let (mut bytes, item) = ([0; 16], dtype.item_size());
+                store_scalar(*number, dtype, &mut bytes[..item]);
+                numbers.push(Number { bytes, item, everywhere: false });
+                Some(Place::Number(numbers.len() - 1))
+            }
+            _ => None,
+        };
+        let places = program.instructions.iter().zip(&program.dtypes).map(place).collect();
+        let wanted = (0..count).map(|register| register == program.result).collect();
+        Builder {
+            program,
+            kinds,
+            in_place,
+            uses,
+            wanted,
+            places,
+            numbers,
+            stages: Vec::new(),
+            tiles: Vec::new(),
+        }
     }
 
-    fn bytes(&self, len: usize) -> &[u8] {
-        &bytemuck::cast_slice(&self.words)[..len * self.item]
+    /// Chooses for each instruction whether it goes on with the chain of one of its operands, the longest one, and
+    /// marks what must be in memory for that.
+    fn paths(&mut self) -> Vec<Option<Path>> {
+        let mut paths: Vec<Option<Path>> = Vec::new();
+        for (register, instruction) in self.program.instructions.iter().enumerate() {
+            let reads = operands(instruction);
+            if reads.is_empty() {
+                paths.push(None);
+                continue;
+            }
+            let mut best: Option<(Register, Vec<(Register, usize)>)> = None;
+            for (place, &operand) in reads.iter().enumerate() {
+                let longer = match &paths[operand] {
+                    Some(Path::Chain { first, links })
+                        if self.uses[operand] == 1 && operand != self.program.result =>
+                    {
+                        Some((*first, &links[..]))
+                    }
+                    _ => None,
+                };
+                let alone = (operand, &[][..]);
+                let extended = longer.into_iter().chain([alone]).find_map(|(first, links)| {
+                    let links: Vec<_> = links.iter().copied().chain([(register, place)]).collect();
+                    self.chain(first, &links).map(|_| (first, links))
+                });
+                let len =
+                    |path: &Option<(Register, Vec<_>)>| path.as_ref().map_or(0, |(_, links)| links.len());
+                if len(&extended) > len(&best) {
+                    best = extended;
+                }
+            }
+            let running = best.as_ref().and_then(|(first, links)| match links.len() {
+                1 => Some(*first),
+                _ => None,
+            });
+            let place = best.as_ref().and_then(|(_, links)| links.last()).map(|&(_, place)| place);
+            for (at, &operand) in reads.iter().enumerate() {
+                self.wanted[operand] |= Some(at) != place || running == Some(operand);
+            }
+            paths.push(Some(match best {
+                Some((first, links)) => Path::Chain { first, links },
+                None => Path::Kernel,
+            }));
+        }
+        paths
     }
 
-    fn bytes_mut(&mut self, len: usize) -> &mut [u8] {
-        &mut cast_slice_mut(&mut self.words)[..len * self.item]
+    /// The chain of instructions, each with the place of the running value among its operands, and what it reads.
+    fn chain(&self, first: Register, links: &[(Register, usize)]) -> Option<(Chain, Inputs)> {
+        let program = self.program;
+        let mut inputs = Inputs::new();
+        let mut feed = |register: Register| {
+            let slot = inputs.len();
+            let place = self.places[register].unwrap_or(Place::Tile(usize::MAX));
+            inputs.push((place, program.dtypes[register].item_size()));
+            match place {
+                Place::Load(load) if self.kinds[load] == Kind::Splat => Feed::Splat(slot),
+                Place::Number(_) => Feed::Splat(slot),
+                _ => Feed::Vector(slot),
+            }
+        };
+        let start = (feed(first), program.dtypes[first]);
+        let link = |&(register, place): &(Register, usize)| match &program.instructions[register] {
+            Instruction::Map { op, compute, operands } => {
+                let others = operands.iter().enumerate().filter(|&(at, _)| at != place);
+                let others = others.map(|(_, &operand)| feed(operand)).collect();
+                Link::Map { op: *op, compute: *compute, place, others }
+            }
+            _ => Link::Cast(program.dtypes[register]),
+        };
+        let chain: Vec<Link> = links.iter().map(link).collect();
+        let last = links.last().map_or(first, |&(register, _)| register);
+        Chain::new(Isa::active(), start, &chain, program.dtypes[last]).map(|chain| (chain, inputs))
     }
+
+    /// Adds the stage whose result is a register.
+    fn stage(&mut self, register: Register, path: &Path) {
+        let (work, inputs) = match path {
+            Path::Chain { first, links } => {
+                let (chain, inputs) =
+                    self.chain(*first, links).expect("the path was found with the same chain");
+                (Work::Chain(chain), inputs)
+            }
+            Path::Kernel => {
+                let instruction = &self.program.instructions[register];
+                let inputs = operands(instruction).iter().map(|&operand| self.everywhere(operand)).collect();
+                (self.kernel(register), inputs)
+            }
+        };
+        // A block kernel does not write over what it reads.
+        let direct = register == self.program.result && (matches!(work, Work::Chain(_)) || !self.in_place);
+        let item = self.program.dtypes[register].item_size();
+        let out = (!direct).then(|| self.tile(item));
+        self.stages.push(Stage { work, inputs, out, item });
+        self.places[register] = out.map(Place::Tile);
+    }
+
+    fn kernel(&self, register: Register) -> Work {
+        let dtype = self.program.dtypes[register];
+        match &self.program.instructions[register] {
+            Instruction::Map { op, compute, .. } => {
+                Work::Map(map_kernel(*op, *compute).expect("inference keeps operations to their domain"))
+            }
+            Instruction::Cast(from) => Work::Cast(cast_kernel(self.program.dtypes[*from], dtype)),
+            Instruction::Load(_) | Instruction::Splat(_) => Work::Copy,
+        }
+    }
+
+    fn tile(&mut self, item: usize) -> usize {
+        self.tiles.push(item);
+        self.tiles.len() - 1
+    }
+
+    /// Where a register has one element for each result.
+    fn everywhere(&mut self, register: Register) -> (Place, usize) {
+        let item = self.program.dtypes[register].item_size();
+        let place = self.places[register].expect("what an instruction reads is computed before it");
+        let place = match place {
+            Place::Load(load) if self.kinds[load] == Kind::Splat => {
+                let tile = self.tile(item);
+                let inputs = [(place, item)].into_iter().collect();
+                self.stages.push(Stage { work: Work::Repeat, inputs, out: Some(tile), item });
+                Place::Tile(tile)
+            }
+            Place::Number(number) => {
+                self.numbers[number].everywhere = true;
+                place
+            }
+            _ => place,
+        };
+        (place, item)
+    }
+
+    /// Moves the result to its own place if no stage has computed it there.
+    fn finish(&mut self) {
+        let result = self.program.result;
+        let Some(place) = self.places[result] else { return };
+        let item = self.program.dtypes[result].item_size();
+        let (work, input) = match self.chain(result, &[]) {
+            Some((chain, _)) => (Work::Chain(chain), (place, item)),
+            None => (Work::Copy, self.everywhere(result)),
+        };
+        self.stages.push(Stage { work, inputs: [input].into_iter().collect(), out: None, item });
+    }
+}
+
+/// Lets tiles take over the memory of those that are not read any more; the bytes of an element of each that is left.
+fn share_tiles(stages: &mut [Stage], tiles: &[usize]) -> Vec<usize> {
+    let mut last = vec![0; tiles.len()];
+    for (index, stage) in stages.iter().enumerate() {
+        for (place, _) in &stage.inputs {
+            if let Place::Tile(tile) = place {
+                last[*tile] = index;
+            }
+        }
+    }
+    let (mut shared, mut home): (Vec<usize>, Vec<usize>) = (Vec::new(), vec![0; tiles.len()]);
+    let mut free: Vec<usize> = Vec::new();
+    for (index, stage) in stages.iter_mut().enumerate() {
+        if let Some(tile) = stage.out {
+            let own =
+                free.iter().position(|&slot| shared[slot] == tiles[tile]).map(|at| free.swap_remove(at));
+            home[tile] = own.unwrap_or_else(|| {
+                shared.push(tiles[tile]);
+                shared.len() - 1
+            });
+            stage.out = Some(home[tile]);
+        }
+        for (place, _) in &mut stage.inputs {
+            if let Place::Tile(tile) = place {
+                if last[*tile] == index && !free.contains(&home[*tile]) {
+                    free.push(home[*tile]);
+                }
+                *tile = home[*tile];
+            }
+        }
+    }
+    shared
 }

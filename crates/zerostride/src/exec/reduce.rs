@@ -9,7 +9,8 @@ use zerostride_shape::{Shape, contiguous_strides};
 
 use super::access::{Input, Output};
 use super::crew;
-use super::program::{Compiled, Machine};
+use super::machine::Tiles;
+use super::program::{Compiled, Kind};
 use crate::Result;
 use crate::plan::{GRAIN, Program, Source, TILE};
 use crate::tensor::Block;
@@ -22,7 +23,7 @@ const PARTS: usize = 64;
 
 struct Reduction<'a> {
     reducer: &'a Reducer,
-    compiled: Compiled<'a>,
+    compiled: Compiled,
     inputs: Vec<Input<'a>>,
     reduced: usize,
     /// Results that share a tile.
@@ -49,8 +50,13 @@ pub(super) fn run<'a>(
     };
     let inputs = program.loads.iter().map(input).collect();
     let columns = (TILE / reduced.numel().clamp(1, LEAF)).min(kept.numel()).max(1);
-    let reduction =
-        Reduction { reducer, compiled: Compiled::new(program), inputs, reduced: reduced.numel(), columns };
+    let reduction = Reduction {
+        reducer,
+        compiled: Compiled::new(program, &vec![Kind::Vector; program.loads.len()], false),
+        inputs,
+        reduced: reduced.numel(),
+        columns,
+    };
     // Whole blocks of results, as many as are worth a thread.
     let blocks = GRAIN.div_ceil(columns.saturating_mul(reduced.numel()).max(1));
     let parts = out.parts(columns.saturating_mul(blocks));
@@ -58,7 +64,7 @@ pub(super) fn run<'a>(
 }
 
 impl Reduction<'_> {
-    fn part(&self, machine: &mut Machine<'_>, mut out: Output<'_>, dtype: DType) -> Result<()> {
+    fn part(&self, machine: &mut Tiles<'_>, mut out: Output<'_>, dtype: DType) -> Result<()> {
         let Range { start, end } = out.columns();
         let mut results = vec![0u128; (self.columns * dtype.item_size()).div_ceil(size_of::<u128>())];
         for first in (start..end).step_by(self.columns) {
@@ -81,7 +87,7 @@ impl Reduction<'_> {
         let mut folds: Vec<Option<Box<dyn Fold>>> = Vec::new();
         folds.resize_with(groups.div_ceil(step), || None);
         let machine = || self.machine(columns.len());
-        let part = |machine: &mut Machine<'_>, (index, fold): (usize, &mut Option<Box<dyn Fold>>)| {
+        let part = |machine: &mut Tiles<'_>, (index, fold): (usize, &mut Option<Box<dyn Fold>>)| {
             self.leaves(machine, columns, index * step..groups.min((index + 1) * step))
                 .map(|folded| *fold = Some(folded))
         };
@@ -94,7 +100,7 @@ impl Reduction<'_> {
 
     fn leaves(
         &self,
-        machine: &mut Machine<'_>,
+        machine: &mut Tiles<'_>,
         columns: &Range<usize>,
         groups: Range<usize>,
     ) -> Result<Box<dyn Fold>> {
@@ -111,7 +117,7 @@ impl Reduction<'_> {
     }
 
     /// Tiles for one leaf of that many columns.
-    fn machine(&self, columns: usize) -> Machine<'_> {
-        self.compiled.machine(LEAF.min(self.reduced).max(1) * columns)
+    fn machine(&self, columns: usize) -> Tiles<'_> {
+        Tiles::new(&self.compiled, LEAF.min(self.reduced).max(1) * columns)
     }
 }

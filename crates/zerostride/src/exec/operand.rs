@@ -1,0 +1,214 @@
+//! Owns what an element-wise step reads and writes, panel by panel: where a row lies, what must be packed first and
+//! scattered afterwards. It makes the feeds and sinks that machines run on, and so vouches for their addresses, with
+//! what `access.rs` has proved of the whole loop. It does not know what is computed.
+
+use smallvec::SmallVec;
+use zerostride_kernels::{PackDim, pack};
+
+use super::access::{Elements, Output};
+use super::machine::{Feed, Line, Rows, Sink};
+use super::panel::{Form, Part, Walk};
+
+/// Elements in step with a walk, and a tile for those of a panel that cannot be used where they lie.
+struct Panels<'a> {
+    elements: &'a Elements<'a>,
+    walk: &'a Walk,
+    form: Form,
+    tile: Vec<Line>,
+}
+
+/// Elements that one thread reads.
+pub(super) struct Operand<'a> {
+    panels: Panels<'a>,
+    /// The panel whose elements are in the tile: its first element, rows and elements of a row.
+    packed: Option<(isize, usize, usize)>,
+}
+
+/// Elements that one thread writes: a part of the loop, which it has to itself.
+pub(super) struct Target<'a> {
+    panels: Panels<'a>,
+    part: Part,
+}
+
+impl<'a> Panels<'a> {
+    fn new(elements: &'a Elements<'a>, walk: &'a Walk) -> Panels<'a> {
+        Panels { elements, walk, form: walk.form(elements.strides()), tile: Vec::new() }
+    }
+
+    fn item(&self) -> usize {
+        self.elements.item()
+    }
+
+    /// Bytes from one row to the next in the tile.
+    fn pitch(&self) -> usize {
+        self.walk.row() * self.item()
+    }
+
+    /// The number of the panel's first element.
+    ///
+    /// # Panics
+    /// If the panel is not inside the loop.
+    fn first(&self, panel: &Part) -> isize {
+        assert!(self.walk.all().contains(panel));
+        self.elements.element(&panel.start)
+    }
+
+    /// The rows of a panel where they lie.
+    fn rows(&self, panel: &Part) -> Rows {
+        let (count, step) = match self.walk.across() {
+            Some(across) => (panel.len[across], self.elements.strides()[across] * self.item() as isize),
+            None => (1, 0),
+        };
+        let len = match self.form {
+            Form::Splat => 1,
+            _ => panel.row_len(self.walk),
+        };
+        Rows { step, count, bytes: len * self.item() }
+    }
+
+    /// The rows of a panel in the tile. Rows that are all the same are one.
+    fn tile_rows(&self, panel: &Part) -> Rows {
+        let rows = self.rows(panel);
+        Rows { step: if rows.step == 0 { 0 } else { self.pitch() as isize }, ..rows }
+    }
+
+    /// The distances of a panel's elements, where they lie and in the tile.
+    fn dims(&self, panel: &Part) -> SmallVec<[PackDim; 8]> {
+        let (item, strides) = (self.item() as isize, self.elements.strides());
+        let mut dims = SmallVec::new();
+        if let Some(across) = self.walk.across().filter(|&across| strides[across] != 0) {
+            let from = strides[across] * item;
+            dims.push(PackDim { len: panel.len[across], from, to: self.pitch() as isize });
+        }
+        let mut width = panel.row_len(self.walk) as isize * item;
+        for dim in self.walk.row_dims() {
+            width /= panel.len[dim] as isize;
+            dims.push(PackDim { len: panel.len[dim], from: strides[dim] * item, to: width });
+        }
+        dims
+    }
+
+    fn tile(&mut self) -> *mut u8 {
+        let bytes = self.walk.rows() * self.pitch();
+        if self.tile.is_empty() {
+            self.tile = Line::zeroed(bytes);
+        }
+        self.tile.as_mut_ptr().cast()
+    }
+}
+
+impl<'a> Operand<'a> {
+    /// Elements that the step reads in step with a walk.
+    pub(super) fn new(elements: &'a Elements<'a>, walk: &'a Walk) -> Operand<'a> {
+        Operand { panels: Panels::new(elements, walk), packed: None }
+    }
+
+    /// The rows of a panel.
+    ///
+    /// # Safety
+    /// While the feed lives, nobody writes these elements, but for a machine that has it with a sink of the same rows.
+    ///
+    /// # Panics
+    /// If the panel is not inside the loop.
+    unsafe fn feed(&mut self, panel: &Part) -> Feed<'_> {
+        let panels = &mut self.panels;
+        let first = panels.first(panel);
+        let at = panels.elements.address(first);
+        if panels.form != Form::Scattered {
+            // SAFETY: the rows' elements are elements of the panel, which lies inside the loop, all of whose elements
+            // are in a block that is readable and initialised; the caller excludes writers.
+            return unsafe { Feed::new(at, panels.rows(panel)) };
+        }
+        let rows = panels.tile_rows(panel);
+        let columns = panel.row_len(panels.walk);
+        let tile = panels.tile();
+        let holds = |&(packed, count, row): &(isize, usize, usize)| {
+            packed == first && rows.count <= count && columns <= row
+        };
+        if !self.packed.as_ref().is_some_and(holds) {
+            // SAFETY: the dimensions lead to the panel's elements, as above, and to places in the tile, which has room
+            // for the largest panel of the walk.
+            unsafe { pack(panels.item(), &panels.dims(panel), at, tile) };
+            self.packed = Some((first, rows.count, columns));
+        }
+        // SAFETY: the rows are in the tile, which is borrowed as long as the feed lives.
+        unsafe { Feed::new(tile, rows) }
+    }
+}
+
+impl<'a> Target<'a> {
+    /// The whole loop.
+    pub(super) fn new(output: &'a mut Output<'_>, walk: &'a Walk) -> Target<'a> {
+        Target { panels: Panels::new(output.elements(), walk), part: walk.all() }
+    }
+
+    /// The elements of the whole loop.
+    pub(super) fn elements(&self) -> &'a Elements<'a> {
+        self.panels.elements
+    }
+
+    pub(super) fn part(&self) -> &Part {
+        &self.part
+    }
+
+    /// Parts of as many elements as are worth a thread, without dividing panels.
+    pub(super) fn parts(self, grain: usize) -> Vec<Target<'a>> {
+        let (mut parts, mut rest) = (Vec::new(), vec![self]);
+        while let Some(target) = rest.pop() {
+            match target.panels.walk.middle(&target.part).filter(|_| target.part.numel() >= 2 * grain) {
+                Some((dim, middle)) => {
+                    let (left, right) = target.split(dim, middle);
+                    rest.extend([right, left]);
+                }
+                None => parts.push(target),
+            }
+        }
+        parts
+    }
+
+    /// Two parts, the second from an index of a dimension on.
+    ///
+    /// # Panics
+    /// If the index lies outside the part.
+    fn split(self, dim: usize, middle: usize) -> (Target<'a>, Target<'a>) {
+        let Panels { elements, walk, .. } = self.panels;
+        let (left, right) = self.part.split(dim, middle);
+        let target = |part| Target { panels: Panels::new(elements, walk), part };
+        (target(left), target(right))
+    }
+
+    /// Hands out the rows of a panel: what operands have there, and where results go.
+    ///
+    /// # Panics
+    /// If the panel is not inside this part.
+    pub(super) fn panel<E>(
+        &mut self,
+        panel: &Part,
+        operands: &mut [Operand<'_>],
+        compute: impl FnOnce(usize, usize, &[Feed<'_>], &mut Sink<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        assert!(self.part.contains(panel));
+        // SAFETY: inputs read other elements than their step writes; what is the target's own is of the same panel of
+        // a part that only this thread touches, and `operands` is borrowed until the machine is done.
+        let feeds: SmallVec<[Feed<'_>; 8]> =
+            operands.iter_mut().map(|operand| unsafe { operand.feed(panel) }).collect();
+        let panels = &mut self.panels;
+        let at = panels.elements.address(panels.first(panel));
+        let (rows, columns) = (panels.rows(panel), panel.row_len(panels.walk));
+        if panels.form != Form::Scattered {
+            // SAFETY: the rows' elements are the panel's, in a block that is writable; no two of them share memory, and
+            // only this part touches its own.
+            let mut sink = unsafe { Sink::new(at, rows) };
+            return compute(rows.count, columns, &feeds, &mut sink);
+        }
+        let (tile_rows, tile) = (panels.tile_rows(panel), panels.tile());
+        // SAFETY: the tile has room for the largest panel of the walk.
+        let mut sink = unsafe { Sink::new(tile, tile_rows) };
+        compute(rows.count, columns, &feeds, &mut sink)?;
+        let back: SmallVec<[PackDim; 8]> =
+            panels.dims(panel).into_iter().map(|dim| PackDim { from: dim.to, to: dim.from, ..dim }).collect();
+        // SAFETY: the dimensions lead to the rows in the tile and to the panel's elements, which are this part's to write.
+        unsafe { pack(panels.item(), &back, tile, at) };
+        Ok(())
+    }
+}
