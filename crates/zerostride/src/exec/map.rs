@@ -21,6 +21,9 @@ const PARTS: usize = 64;
 /// Bytes of a row that are worth writing past the caches: less would leave many lines written in part.
 const STREAM: usize = 1 << 10;
 
+/// Bytes of a row that are worth writing past the caches: less would leave many lines written in part.
+const STREAM: usize = 1 << 10;
+
 /// Runs a program for each element of `shape`.
 pub(super) fn run<'a>(
     shape: &Shape,
