@@ -21,9 +21,6 @@ const PARTS: usize = 64;
 /// Bytes of a row that are worth writing past the caches: less would leave many lines written in part.
 const STREAM: usize = 1 << 10;
 
-/// Bytes of a row that are worth writing past the caches: less would leave many lines written in part.
-const STREAM: usize = 1 << 10;
-
 /// Runs a program for each element of `shape`.
 pub(super) fn run<'a>(
     shape: &Shape,
@@ -60,8 +57,10 @@ pub(super) fn run<'a>(
     let inputs: Vec<Option<Input<'_>>> = program.loads.iter().map(input).collect();
     let in_place = inputs.iter().any(Option::is_none);
     let loads: Vec<Strides> = program.loads.iter().map(|load| steps(&load.strides)).collect();
-    let all: Vec<&[isize]> =
-        std::iter::once(&*out_strides).chain(loads.iter().map(|strides| &**strides)).collect();
+    let items = program.loads.iter().map(|load| load.dtype.item_size());
+    let operands = loads.iter().map(|strides| &**strides).zip(items);
+    let all: Vec<(&[isize], usize)> =
+        std::iter::once((&*out_strides, dtype.item_size())).chain(operands).collect();
     let walk = Walk::new(shape, &all);
     let kind = |strides: &Strides| if walk.form(strides) == Form::Splat { Kind::Splat } else { Kind::Vector };
     let kinds: Vec<Kind> = loads.iter().map(kind).collect();

@@ -14,14 +14,17 @@ use crate::plan::{GRAIN, TILE};
 pub(super) type Index = SmallVec<[usize; 6]>;
 
 /// Elements that make a row worth a pass of its own; shorter rows are joined.
-const ROW: usize = 256;
+const ROW: usize = 1024;
 
 /// Elements of a panel where something is packed.
 const PANEL: usize = 4 * TILE;
 
+/// Bytes of all packed rows of a panel: less than the first level of cache, for there is also what is not packed.
+const PACKED: usize = 16 << 10;
+
 /// Rows and columns of a panel where an operand's neighbours lie across the rows: the rows fill the cache lines that the
 /// columns touch, and the columns are few enough for these lines to stay in the cache.
-const ACROSS: (usize, usize) = (64, 128);
+const ACROSS: (usize, usize) = (32, 512);
 
 /// Rows are of a multiple of this many elements if they may be, so that registers are full.
 const EVEN: usize = 128;
@@ -91,11 +94,11 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// A walk in step with the strides of all operands.
+    /// A walk in step with all operands, of which it gets the strides and the bytes of an element.
     ///
     /// # Panics
     /// If the loop has no dimensions.
-    pub(super) fn new(shape: &Shape, operands: &[&[isize]]) -> Walk {
+    pub(super) fn new(shape: &Shape, operands: &[(&[isize], usize)]) -> Walk {
         let ndim = shape.ndim();
         let (mut along, mut inner) = (ndim - 1, 1);
         while along > 0 && inner * shape[along] < ROW {
@@ -104,13 +107,13 @@ impl Walk {
         }
         let mut walk =
             Walk { shape: shape.clone(), along, across: along.checked_sub(1), units: shape.as_ref().into() };
-        let scattered: SmallVec<[&[isize]; 8]> =
-            operands.iter().copied().filter(|strides| walk.form(strides) == Form::Scattered).collect();
-        let packs = !scattered.is_empty();
-        let neighbours = scattered.iter().find_map(|strides| walk.neighbours_across(strides));
+        let scattered: SmallVec<[(&[isize], usize); 8]> =
+            operands.iter().copied().filter(|(strides, _)| walk.form(strides) == Form::Scattered).collect();
+        let neighbours = scattered.iter().find_map(|(strides, _)| walk.neighbours_across(strides));
+        let packed: usize = scattered.iter().map(|(_, item)| item).sum();
         let row = match neighbours {
             Some(_) => ACROSS.1,
-            None if packs => TILE,
+            None if packed > 0 => (PACKED / packed).clamp(ROW / 4, TILE),
             None => GRAIN,
         };
         walk.units[along] = even_chunk(shape[along], inner, row);
@@ -119,7 +122,7 @@ impl Walk {
         if let Some(across) = walk.across {
             let rows = match neighbours {
                 Some(_) => ACROSS.0,
-                None => (if packs { PANEL } else { GRAIN }) / walk.row(),
+                None => (if packed > 0 { PANEL } else { GRAIN }) / walk.row(),
             };
             walk.units[across] = rows.clamp(1, shape[across]);
         }
