@@ -119,13 +119,11 @@ impl<W: Lane<Elem = f64>> Moved<W> {
         Moved { floor, fraction: x - floor }
     }
 
-    /// Folds over the factors x - 1, x - 2, ..., 1 + fraction of Γ(x) / Γ(1 + fraction).
+    /// The factor x - i of Γ(x) / Γ(1 + fraction), which is (x - 1) (x - 2) ... (1 + fraction), and whether it is one.
     #[inline(always)]
-    fn fold<S>(self, x: W, start: S, mut step: impl FnMut(S, W, W::Mask) -> S) -> S {
-        (1..SERIES_FROM as u32).fold(start, |state, i| {
-            let i = W::num(f64::from(i));
-            step(state, x - i, i.lt(self.floor))
-        })
+    fn factor(self, x: W, i: u32) -> (W, W::Mask) {
+        let i = W::num(f64::from(i));
+        (x - i, i.lt(self.floor))
     }
 
     /// Whether the argument is below 1, and the factor is 1 / x.
@@ -155,8 +153,11 @@ fn log_gamma<W: Lane<Elem = f64>>(x: W) -> W {
     let below_1 = moved.is_below_1();
     let series = size.ge(W::num(SERIES_FROM));
 
-    let product =
-        moved.fold(size, Dw::from(one), |product, factor, used| product * W::select(used, factor, one));
+    let mut product = Dw::from(one);
+    for i in 1..SERIES_FROM as u32 {
+        let (factor, used) = moved.factor(size, i);
+        product = product * W::select(used, factor, one);
+    }
     let u = moved.fraction;
     let centre = LGAMMA.at(two_sum(u, W::num(-0.5))) * (two_sum(u, -one) * u);
     let l = log(Dw::select(series | below_1, size.into(), product));
@@ -202,11 +203,12 @@ fn psi<W: Lane<Elem = f64>>(x: W) -> W {
     let series = size.ge(W::num(SERIES_FROM));
 
     // The sum of the reciprocals of the factors, as one fraction.
-    let start = (Dw::from(zero), Dw::from(one));
-    let (numerator, denominator) = moved.fold(size, start, |(numerator, denominator), factor, used| {
-        let sum = numerator * factor + denominator;
-        (Dw::select(used, sum, numerator), Dw::select(used, denominator * factor, denominator))
-    });
+    let (mut numerator, mut denominator) = (Dw::from(zero), Dw::from(one));
+    for i in 1..SERIES_FROM as u32 {
+        let (factor, used) = moved.factor(size, i);
+        numerator = Dw::select(used, numerator * factor + denominator, numerator);
+        denominator = Dw::select(used, denominator * factor, denominator);
+    }
     let u = moved.fraction;
     let centre = DIGAMMA.at(two_sum(u, W::num(-0.5))) * (two_sum(u, one) - Dw::splat(ROOT));
     let numerator = Dw::select(below_1, (-one).into(), numerator);

@@ -14,7 +14,10 @@ impl<const LEADING: usize, const REST: usize> Polynomial<LEADING, REST> {
     /// The value at `x`, to about 2^-58 if the rest contributes little.
     #[inline(always)]
     pub(super) fn at<W: Lane<Elem = f64>>(&self, x: Dw<W>) -> Dw<W> {
-        let rest: Dw<W> = poly(x.hi, &self.rest).into();
-        self.leading.iter().rev().fold(rest, |sum, &c| Dw::<W>::splat(c) + sum * x)
+        let mut sum: Dw<W> = poly(x.hi, &self.rest).into();
+        for &c in self.leading.iter().rev() {
+            sum = Dw::<W>::splat(c) + sum * x;
+        }
+        sum
     }
 }

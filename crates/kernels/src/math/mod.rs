@@ -1,7 +1,8 @@
 //! Owns the mathematical functions: each is written once, over the [`Lane`](crate::lane::Lane) trait, so that
 //! one element and a whole register get the same bits.
 //!
-//! A function is branch-free: both sides of a case distinction are computed and one is selected. What differs
+//! A function is branch-free: both sides of a case distinction are computed and one is selected. Loops are written out
+//! as `for`: a closure that holds instructions is a function of its own, which lacks its caller's instruction set. What differs
 //! between `f32` and `f64` is data (polynomials, split constants) behind a trait of the element type, such as
 //! [`ExpConstants`](exp::ExpConstants); bodies are shared wherever the double-word arithmetic of [`dw`] makes
 //! both accurate.
@@ -64,7 +65,11 @@ impl<V: Lane<Elem: ExpConstants + LogConstants + Tanh>> Real for V {}
 #[inline(always)]
 fn poly<V: Lane>(x: V, coefficients: &[V::Elem]) -> V {
     let (&last, rest) = coefficients.split_last().expect("a polynomial has a coefficient");
-    rest.iter().rev().fold(V::splat(last), |sum, &c| sum.mul_add(x, V::splat(c)))
+    let mut sum = V::splat(last);
+    for &c in rest.iter().rev() {
+        sum = sum.mul_add(x, V::splat(c));
+    }
+    sum
 }
 
 /// `x` moved into `[lo, hi]`; NaN stays.
