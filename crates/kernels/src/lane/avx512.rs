@@ -85,6 +85,7 @@ impl Lane for F32x16 {
             (F32x16(_mm512_mask_add_ps(e, halved, e, one)), F32x16(m))
         }
         fn ldexp(self, n: Self) -> Self { F32x16(_mm512_scalef_ps(self.0, n.0)) }
+        fn scale(self, n: Self) -> Self { F32x16(_mm512_scalef_ps(self.0, n.0)) }
     }
 }
 
@@ -192,6 +193,7 @@ impl Lane for F64x8 {
             (F64x8(_mm512_mask_add_pd(e, halved, e, one)), F64x8(m))
         }
         fn ldexp(self, n: Self) -> Self { F64x8(_mm512_scalef_pd(self.0, n.0)) }
+        fn scale(self, n: Self) -> Self { F64x8(_mm512_scalef_pd(self.0, n.0)) }
     }
 }
 

@@ -213,6 +213,12 @@ pub(crate) trait Lane:
         Self::from_bits(biased << Self::Elem::SIGNIFICAND)
     }
 
+    /// `self · 2^n` for an integral `n` from `1 - BIAS` to `BIAS`, rounded once.
+    #[inline(always)]
+    fn scale(self, n: Self) -> Self {
+        self * Self::exp2_int(n)
+    }
+
     /// `(e, m)` with `self = 2^e · m` and `0.75 <= m < 1.5`, also for subnormal numbers. Anything for what is not
     /// positive and finite.
     #[inline(always)]

@@ -203,6 +203,11 @@ impl<T: Lane<Elem = f64, Wide = T>> Lane for Pair<T> {
     }
 
     #[inline(always)]
+    fn scale(self, n: Self) -> Self {
+        Pair(self.0.scale(n.0), self.1.scale(n.1))
+    }
+
+    #[inline(always)]
     fn split_exponent(self) -> (Self, Self) {
         let ((e0, m0), (e1, m1)) = (self.0.split_exponent(), self.1.split_exponent());
         (Pair(e0, e1), Pair(m0, m1))

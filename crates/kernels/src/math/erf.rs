@@ -6,7 +6,7 @@
 use super::dw::{Dw, fast_two_sum, two_prod};
 use super::exp::Exponential;
 use super::horner::Polynomial;
-use super::{clamp, poly};
+use super::{clamp, is_short, poly, short};
 use crate::lane::{Lane, Mask};
 
 /// erf x = x · (FIRST + x² · ERF(x²)) for |x| <= `CENTRE_TO`.
@@ -104,24 +104,31 @@ pub(super) fn complement<W: Lane<Elem = f64>>(x: Dw<W>, square: Dw<W>) -> (Dw<W>
 /// The error function.
 #[inline(always)]
 pub(crate) fn erf<V: Lane>(x: V) -> V {
-    let x = x.widen();
+    V::narrow(if is_short::<V>() { short::erf(x.widen()) } else { long_erf(x.widen()) })
+}
+
+#[inline(always)]
+fn long_erf<W: Lane<Elem = f64>>(x: W) -> W {
     let size = x.abs();
     let near = centre(size.into()).hi;
-    let is_far = size.gt(Lane::num(CENTRE_TO));
+    let is_far = size.gt(W::num(CENTRE_TO));
     let result = if is_far.any() {
         // Beyond 6 the complement is lost in the rounding.
         let size = clamp(size, CENTRE_TO, 6.0);
         let (t, n) = tail(size.into(), two_prod(size, size));
-        Lane::select(is_far, subtract_from(1.0, t, n).hi, near)
+        W::select(is_far, subtract_from(1.0, t, n).hi, near)
     } else {
         near
     };
-    V::narrow(result.mul_sign(x))
+    result.mul_sign(x)
 }
 
 /// The complementary error function, 1 - erf x without the cancellation.
 #[inline(always)]
 pub(crate) fn erfc<V: Lane>(x: V) -> V {
+    if is_short::<V>() {
+        return V::narrow(short::erfc(x.widen()));
+    }
     let x = clamp(x.widen(), -TAIL_TO, TAIL_TO);
     let (y, n) = complement(x.into(), two_prod(x, x));
     V::narrow(y.hi.ldexp(n))

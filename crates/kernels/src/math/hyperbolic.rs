@@ -6,7 +6,7 @@
 
 use super::dw::{Dw, fast_two_sum, two_sum};
 use super::exp::{ExpConstants, Exponential, exp};
-use super::{Real, clamp, poly};
+use super::{Real, clamp, is_short, poly, short};
 use crate::lane::Element;
 
 /// The one function here whose body depends on the element type.
@@ -64,6 +64,9 @@ fn logistic<V: Real>(x: V) -> (Dw<V>, Dw<V>, V) {
 /// 1 / (1 + e^-x).
 #[inline(always)]
 pub(crate) fn sigmoid<V: Real>(x: V) -> V {
+    if is_short::<V>() {
+        return V::narrow(short::sigmoid(x.widen()));
+    }
     let (bottom, _) = V::Elem::EXP_RANGE;
     let (numerator, denominator, n) = logistic(clamp(x, bottom, -bottom));
     numerator.quotient(denominator).ldexp(n)
@@ -72,13 +75,19 @@ pub(crate) fn sigmoid<V: Real>(x: V) -> V {
 /// x / (1 + e^-x); NaN at minus infinity, as the formula says.
 #[inline(always)]
 pub(crate) fn silu<V: Real>(x: V) -> V {
+    let y = if is_short::<V>() { V::narrow(short::silu(x.widen())) } else { logistic_product(x) };
+    V::select(x.eq(-V::splat(V::Elem::INFINITY)), V::splat(V::Elem::NAN), y)
+}
+
+/// x / (1 + e^-x), 0 far down.
+#[inline(always)]
+fn logistic_product<V: Real>(x: V) -> V {
     // A tenth more than e^x needs, because x multiplies it.
     let (bottom, _) = V::Elem::EXP_RANGE;
     let inside = clamp(x, 1.1 * bottom, -bottom);
     let (numerator, denominator, n) = logistic(inside);
     let y = (numerator * inside.abs()).quotient(denominator).ldexp(n).mul_sign(x);
-    let y = V::select(x.gt(-V::num(bottom)), x, y);
-    V::select(x.eq(-V::splat(V::Elem::INFINITY)), V::splat(V::Elem::NAN), y)
+    V::select(x.gt(-V::num(bottom)), x, y)
 }
 
 impl Tanh for f32 {

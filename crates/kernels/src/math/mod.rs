@@ -29,6 +29,7 @@ mod log;
 mod logaddexp;
 mod pow;
 mod root;
+mod short;
 #[cfg(test)]
 mod special_ulp;
 mod trig;
@@ -51,7 +52,7 @@ pub(crate) use pow::{pow, xlogy};
 pub(crate) use root::{hypot, rsqrt};
 pub(crate) use trig::{cos, sin, sinc, tan};
 
-use crate::lane::Lane;
+use crate::lane::{Element, Lane};
 use exp::ExpConstants;
 use hyperbolic::Tanh;
 use log::LogConstants;
@@ -60,6 +61,12 @@ use log::LogConstants;
 pub(crate) trait Real: Lane<Elem: ExpConstants + LogConstants + Tanh> {}
 
 impl<V: Lane<Elem: ExpConstants + LogConstants + Tanh>> Real for V {}
+
+/// Whether the elements are `f32`, for which the short polynomials suffice.
+#[inline(always)]
+fn is_short<V: Lane>() -> bool {
+    V::Elem::SIGNIFICAND < f64::SIGNIFICAND
+}
 
 /// `c[0] + c[1]·x + c[2]·x² + ...` by Horner's rule with fused multiply-adds.
 #[inline(always)]

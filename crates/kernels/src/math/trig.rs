@@ -4,8 +4,8 @@
 //! `coefficients/trig_special.py`.
 
 use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
-use super::poly;
-use crate::lane::{Bits, Element, Lane, Mask};
+use super::{is_short, poly};
+use crate::lane::{Bits, Lane, Mask};
 
 /// π/2 as three words.
 const HALF_PI: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123233995736766e-17, -1.4973849048591698e-33];
@@ -184,12 +184,6 @@ fn sine<W: Lane<Elem = f64>>(angle: Angle<W>, short: bool) -> W {
         (sin, c.hi + (c.lo + (z * z).mul_add(poly(z, &COS), -(r * lo))))
     };
     W::select(angle.is_odd(), cos, sin).mul_sign(Angle::<W>::sign(angle.quarters))
-}
-
-/// Whether the short polynomials suffice.
-#[inline(always)]
-fn is_short<V: Lane>() -> bool {
-    V::Elem::SIGNIFICAND < f64::SIGNIFICAND
 }
 
 /// sin x.
