@@ -102,6 +102,16 @@ pub(crate) fn expm1<V: Real>(x: V) -> V {
     V::select(tiny, x, y + y)
 }
 
+/// e^x as a significand and the power of two that it lacks, for `x` in the exponent range.
+#[inline(always)]
+pub(super) fn exp_parts<V: Lane<Elem = f32>>(x: V) -> (V, V) {
+    let n = (x * V::splat(f32::LOG2_E)).round_ties_even();
+    let (ln2_hi, ln2_lo) = f32::LN2_SPLIT;
+    let r = n.mul_add(-V::splat(ln2_lo), n.mul_add(-V::splat(ln2_hi), x));
+    // e^r itself: a double word would cost twice as much and gain 0.4 ULP.
+    (poly(r, &[1.0, 1.0, 0.49999994, 0.1666652, 0.041668274, 0.008368876, 0.0013820427]), n)
+}
+
 impl ExpConstants for f32 {
     const LOG2_E: f32 = std::f32::consts::LOG2_E;
     const LN2_SPLIT: (f32, f32) = (0.69314575, 1.4286068e-6);
@@ -114,11 +124,8 @@ impl ExpConstants for f32 {
     fn exp<V: Lane<Elem = f32>>(x: V) -> V {
         let (bottom, top) = Self::EXP_RANGE;
         let x = clamp(x, bottom, top);
-        let n = (x * V::splat(Self::LOG2_E)).round_ties_even();
-        let (ln2_hi, ln2_lo) = Self::LN2_SPLIT;
-        let r = n.mul_add(-V::splat(ln2_lo), n.mul_add(-V::splat(ln2_hi), x));
-        // e^r itself: a double word would cost twice as much and gain 0.4 ULP.
-        poly(r, &[1.0, 1.0, 0.49999994, 0.1666652, 0.041668274, 0.008368876, 0.0013820427]).ldexp(n)
+        let (significand, n) = exp_parts(x);
+        significand.ldexp(n)
     }
 
     #[inline(always)]

@@ -5,7 +5,7 @@
 //! for speed; its polynomial comes from `coefficients/tanh.py`.
 
 use super::dw::{Dw, fast_two_sum, two_sum};
-use super::exp::{ExpConstants, Exponential, exp};
+use super::exp::{ExpConstants, Exponential, exp_parts};
 use super::{Real, clamp, is_short, poly, short};
 use crate::lane::Element;
 
@@ -93,10 +93,11 @@ fn logistic_product<V: Real>(x: V) -> V {
 impl Tanh for f32 {
     #[inline(always)]
     fn tanh<V: Real<Elem = f32>>(x: V) -> V {
-        let (one, two) = (V::num(1.0), V::num(2.0));
         let a = x.abs();
         // 1 - 2 / (e^2a + 1): the subtrahend is at most a quarter, so its errors hardly count.
-        let far = one - two / (exp(V::num(10.0).min(a) * two) + one);
+        let (one, two) = (V::num(1.0), V::num(2.0));
+        let (significand, n) = exp_parts(V::num(10.0).min(a) * two);
+        let far = one - two / significand.mul_add(V::exp2_int(n), one);
         let square = x * x;
         let near = (square * a).mul_add(poly(square, &TANH_NEAR_0), a);
         V::select(a.lt(V::num(1.0)), near, far).mul_sign(x)

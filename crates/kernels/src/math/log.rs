@@ -147,8 +147,8 @@ impl LogConstants for f32 {
     #[inline(always)]
     fn log<V: Real<Elem = f32>>(x: V) -> V {
         let (e, m) = x.split_exponent();
-        // Adding -0 changes nothing, and costs nothing.
-        log_of_parts(e, m - V::num(1.0), V::num(-0.0))
+        let f = m - V::num(1.0);
+        e.mul_add(V::splat(std::f32::consts::LN_2), (f * f).mul_add(curvature(f), f))
     }
 
     #[inline(always)]
@@ -185,8 +185,13 @@ fn log_of_parts<V: Real<Elem = f32>>(e: V, f: V, small: V) -> V {
     // The product is exact, so this is its sum with f, and what that rounded away.
     let sum = e.mul_add(V::splat(ln2_hi), f);
     let rest = f - e.mul_add(-V::splat(ln2_hi), sum);
-    let curvature = poly(f, &LOG_NEAR_1).mul_add(f, V::num(-0.5));
-    sum + (f * f).mul_add(curvature, e.mul_add(V::splat(ln2_lo), rest) + small)
+    sum + (f * f).mul_add(curvature(f), e.mul_add(V::splat(ln2_lo), rest) + small)
+}
+
+/// (log(1 + f) - f) / f² for 1 + f from ¾ to 1½.
+#[inline(always)]
+fn curvature<V: Real<Elem = f32>>(f: V) -> V {
+    poly(f, &LOG_NEAR_1).mul_add(f, V::num(-0.5))
 }
 
 /// (log(1 + f) - f + f²/2) / f³ for 1 + f from ¾ to 1½.

@@ -76,16 +76,21 @@ struct Angle<W: Lane> {
 }
 
 impl<W: Lane<Elem = f64>> Angle<W> {
-    /// The angle `x >= 0` in radians.
+    /// The angle `x >= 0` in radians; if it is `short`, an `f32`, a rest without a low part will do.
     #[inline(always)]
-    fn of(x: W) -> Self {
+    fn of(x: W, short: bool) -> Self {
         let k = (x * W::num(std::f64::consts::FRAC_2_PI)).round_ties_even();
         // Exact: the difference is a multiple of 2^-52, or of the last place of x, and smaller than 1.
         let difference = k.mul_add(-W::splat(HALF_PI[0]), x);
-        let product = two_prod(k, W::splat(HALF_PI[1]));
-        let s = two_sum(difference, -product.hi);
-        let low = k.mul_add(-W::splat(HALF_PI[2]), s.lo - product.lo);
-        let near = Angle { quarters: k.to_int(), rest: fast_two_sum(s.hi, low) };
+        let rest = if short {
+            // The nearest that an f32 below HUGE comes to a multiple of π/2 is 2^-35, and the third word 2^-80.
+            k.mul_add(-W::splat(HALF_PI[1]), difference).into()
+        } else {
+            let product = two_prod(k, W::splat(HALF_PI[1]));
+            let s = two_sum(difference, -product.hi);
+            fast_two_sum(s.hi, k.mul_add(-W::splat(HALF_PI[2]), s.lo - product.lo))
+        };
+        let near = Angle { quarters: k.to_int(), rest };
         let huge = x.ge(W::splat(HUGE));
         if huge.any() { Self::select(huge, Self::of_huge(x), near) } else { near }
     }
@@ -168,17 +173,24 @@ impl<W: Lane<Elem = f64>> Angle<W> {
     }
 }
 
+/// The sine and the cosine of a rest, as precise as `f32` needs.
+#[inline(always)]
+fn short_sin_cos<W: Lane<Elem = f64>>(rest: W) -> (W, W) {
+    let z = rest * rest;
+    let sin = (rest * z).mul_add(poly(z, &SIN_SHORT), rest);
+    (sin, (z * z).mul_add(poly(z, &COS_SHORT), z.mul_add(W::num(-0.5), W::num(1.0))))
+}
+
 /// The sine of the angle, as precise as `f64` can hold or, if `short`, as `f32` needs.
 #[inline(always)]
 fn sine<W: Lane<Elem = f64>>(angle: Angle<W>, short: bool) -> W {
     let Dw { hi: r, lo } = angle.rest;
-    let z = r * r;
-    let half_z = z * W::num(0.5);
-    let one = W::num(1.0);
     let (sin, cos) = if short {
-        let sin = (r * z).mul_add(poly(z, &SIN_SHORT), r);
-        (sin, (z * z).mul_add(poly(z, &COS_SHORT), one - half_z))
+        short_sin_cos(r)
     } else {
+        let z = r * r;
+        let half_z = z * W::num(0.5);
+        let one = W::num(1.0);
         let sin = r + lo.mul_add(one - half_z, r * z * poly(z, &SIN));
         let c = fast_two_sum(one, -half_z);
         (sin, c.hi + (c.lo + (z * z).mul_add(poly(z, &COS), -(r * lo))))
@@ -190,25 +202,32 @@ fn sine<W: Lane<Elem = f64>>(angle: Angle<W>, short: bool) -> W {
 #[inline(always)]
 pub(crate) fn sin<V: Lane>(x: V) -> V {
     let wide = x.widen();
-    V::narrow(sine(Angle::of(wide.abs()), is_short::<V>()).mul_sign(wide))
+    let short = is_short::<V>();
+    V::narrow(sine(Angle::of(wide.abs(), short), short).mul_sign(wide))
 }
 
 /// cos x.
 #[inline(always)]
 pub(crate) fn cos<V: Lane>(x: V) -> V {
-    let Angle { quarters, rest } = Angle::of(x.widen().abs());
-    V::narrow(sine(Angle { quarters: quarters + Bits::splat(1), rest }, is_short::<V>()))
+    let short = is_short::<V>();
+    let Angle { quarters, rest } = Angle::of(x.widen().abs(), short);
+    V::narrow(sine(Angle { quarters: quarters + Bits::splat(1), rest }, short))
 }
 
 /// tan x.
 #[inline(always)]
 pub(crate) fn tan<V: Lane>(x: V) -> V {
     let wide = x.widen();
-    let angle = Angle::of(wide.abs());
-    let (sin, cos) = angle.sin_cos_of_rest();
+    let angle = Angle::of(wide.abs(), is_short::<V>());
     let odd = angle.is_odd();
-    let quotient = Dw::select(odd, -cos, sin).div(Dw::select(odd, sin, cos));
-    V::narrow(quotient.hi.mul_sign(wide))
+    let quotient = if is_short::<V>() {
+        let (sin, cos) = short_sin_cos(angle.rest.hi);
+        Lane::select(odd, -cos, sin) / Lane::select(odd, sin, cos)
+    } else {
+        let (sin, cos) = angle.sin_cos_of_rest();
+        Dw::select(odd, -cos, sin).div(Dw::select(odd, sin, cos)).hi
+    };
+    V::narrow(quotient.mul_sign(wide))
 }
 
 /// sin πx / πx, 1 at 0 and 0 at the other integers.
