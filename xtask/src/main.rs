@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod aarch64;
 mod bench;
 mod generate;
 mod golden;
@@ -16,6 +17,7 @@ cargo xtask COMMAND
 
   bench             measure side by side with the peers; `cargo xtask bench --help`
   test              all checks: format, lints, tests, documentation, repository rules
+  test --aarch64    the tests of the kernels and the engine on aarch64, under an emulator elsewhere
   golden [PART...]  rebuild the golden answers in spec/golden (installs PyTorch, 5 GB, into .venv)
   gen               rewrite what is generated from the op table: docs/operations.md
   tidy              the repository rules alone
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words[..] {
         ["test"] => test::run(),
+        ["test", "--aarch64"] => aarch64::run(),
         ["golden", ref parts @ ..] => golden::run_parts(parts),
         ["bench", ref words @ ..] => bench::bench(words),
         ["gen"] => generate::write(),

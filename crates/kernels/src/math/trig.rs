@@ -83,7 +83,7 @@ impl<W: Lane<Elem = f64>> Angle<W> {
         // Exact: the difference is a multiple of 2^-52, or of the last place of x, and smaller than 1.
         let difference = k.mul_add(-W::splat(HALF_PI[0]), x);
         let rest = if short {
-            // The nearest that an f32 below HUGE comes to a multiple of π/2 is 2^-35, and the third word 2^-80.
+            // No f32 below HUGE comes nearer to a multiple of π/2 than 2^-28; the third word would add 2^-79.
             k.mul_add(-W::splat(HALF_PI[1]), difference).into()
         } else {
             let product = two_prod(k, W::splat(HALF_PI[1]));
