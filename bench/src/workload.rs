@@ -204,7 +204,8 @@ mod tests {
 
     #[test]
     fn every_size_stands_for_where_its_bytes_fit() {
-        for cell in cells() {
+        // Operands and result of `rbf` are small at any size; what grows is the array of pairs, which need not exist.
+        for cell in cells().into_iter().filter(|cell| cell.workload != "rbf") {
             let traffic = cell.task.traffic() as f64 / f64::from(1 << 20);
             // 16-bit and smaller variants keep the shapes of f32.
             let narrow = cell.kind.bytes() < 4;
