@@ -1,0 +1,56 @@
+"""Owns NumPy's side of the search for cliffs: makes the operands that a line of JSON describes, computes, tells the time.
+
+The result is asked for in row-major order, as ours is: NumPy would otherwise keep the operands' order and compute less.
+"""
+
+import json
+import sys
+import time
+
+import numpy as np
+
+
+def view(operand, dtype):
+    memory = operand["memory"]
+    values = (np.arange(int(np.prod(memory))) % 7).astype(dtype).reshape(memory)
+    values = values[tuple(slice(None, None, step) for step in operand["steps"])]
+    return np.broadcast_to(values.transpose(operand["order"]), operand["shape"])
+
+
+def formula(case, operands):
+    x, *others = operands
+    match case["formula"]:
+        case "copy":
+            return lambda: np.array(x, order="C")
+        case "add":
+            return lambda: np.add(x, *others, order="C")
+        case "less":
+            return lambda: np.less(x, *others, order="C")
+        case "sqrt":
+            return lambda: np.sqrt(x, order="C")
+        case "normalise":
+            y, z = others
+            return lambda: np.multiply(np.subtract(x, y, order="C"), z, order="C")
+        case "sum":
+            return lambda: np.sum(x, axis=case["dim"])
+        case "amax":
+            return lambda: np.amax(x, axis=case["dim"])
+    raise ValueError(case["formula"])
+
+
+def main():
+    compute = None
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "formula" in request:
+            compute = formula(request, [view(operand, request["dtype"]) for operand in request["operands"]])
+            reply = float(np.sum(compute(), dtype=np.float64))
+        else:
+            start = time.perf_counter()
+            for _ in range(request["repeats"]):
+                compute()
+            reply = time.perf_counter() - start
+        print(json.dumps(reply), flush=True)
+
+
+main()
