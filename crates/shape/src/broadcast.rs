@@ -85,6 +85,25 @@ pub fn broadcast_shape(shapes: &[&[usize]]) -> Result<Shape, ShapeError> {
     Shape::from_dims(common)
 }
 
+/// Folds one more operand into the sizes that the operands so far have in common, from the right; `false` where they do
+/// not broadcast. [`broadcast_shape`] is this, operand by operand, with a reason and a check of the element count.
+///
+/// # Panics
+/// If `common` has fewer dimensions than the operand; it begins as ones.
+///
+/// ```
+/// use zerostride_shape::broadcast_onto;
+///
+/// let mut common = [1, 1];
+/// assert!(broadcast_onto(&mut common, &[1, 3]) && broadcast_onto(&mut common, &[2, 1]));
+/// assert_eq!(common, [2, 3]);
+/// assert!(!broadcast_onto(&mut common, &[4]));
+/// ```
+#[inline]
+pub fn broadcast_onto(common: &mut [usize], operand: &[usize]) -> bool {
+    fold(common, operand).is_ok()
+}
+
 /// `torch.broadcast_shapes`: the rule of [`broadcast_shape`], with the error text of this function.
 ///
 /// # Errors

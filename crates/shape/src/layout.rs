@@ -29,6 +29,7 @@ pub struct Layout {
 
 impl Layout {
     /// Row-major from the start of the storage.
+    #[inline]
     pub fn contiguous(shape: Shape) -> Layout {
         let strides = contiguous_strides(&shape);
         Layout { shape, strides, offset: 0 }

@@ -50,8 +50,8 @@ mod shape;
 mod views;
 
 pub use broadcast::{
-    Broadcast, Role, Roles, broadcast_shape, broadcast_shapes, broadcast_size, check_in_place,
-    sum_to_size_dims,
+    Broadcast, Role, Roles, broadcast_onto, broadcast_shape, broadcast_shapes, broadcast_size,
+    check_in_place, sum_to_size_dims,
 };
 pub use coalesce::{coalesce, order_dims};
 pub use constant::{broadcast_const, broadcast_rank};

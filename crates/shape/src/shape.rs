@@ -45,6 +45,7 @@ impl Shape {
     /// assert_eq!(Shape::new(&[0, 1 << 40])?.numel(), 0);
     /// # Ok::<(), zerostride_shape::ShapeError>(())
     /// ```
+    #[inline]
     pub fn new(sizes: &[usize]) -> Result<Shape, ShapeError> {
         check_rank(sizes.len())?;
         Shape::from_dims(Dims::from_slice(sizes))
@@ -141,6 +142,7 @@ impl fmt::Display for Strides {
 /// assert_eq!(contiguous_strides(&[2, 3, 4]), [12, 4, 1]);
 /// assert_eq!(contiguous_strides(&[2, 0, 4]), [4, 4, 1]);
 /// ```
+#[inline]
 pub fn contiguous_strides(sizes: &[usize]) -> Strides {
     let mut strides = Dims::filled(sizes.len(), 1isize);
     let mut stride = 1isize;

@@ -1,8 +1,28 @@
 //! Owns the evaluation of expressions: where `expr`, `plan` and `exec` meet. It does not know how any of them works.
 
+use zerostride_ops::Op;
+
+use crate::exec::tiny;
 use crate::expr::Kind;
 use crate::plan::Plan;
-use crate::{Expr, Result, Tensor, exec};
+use crate::{Expr, Operand, Result, Tensor, exec};
+
+/// One row of the table, at once.
+pub(crate) fn at_once<const N: usize>(op: Op, operands: [Operand<'_>; N]) -> Result<Tensor> {
+    match tiny::apply(op, &operands.each_ref().map(Operand::value)) {
+        Some(result) => Ok(result),
+        None => Expr::map(op, operands.map(Operand::expr)).materialise(),
+    }
+}
+
+/// One row of the table written over its first operand, the target; `None` leaves it to [`Expr::eval_into`].
+pub(crate) fn in_place_at_once<const N: usize>(
+    op: Op,
+    target: &Tensor,
+    operands: &[Operand<'_>; N],
+) -> Option<()> {
+    tiny::apply_in_place(op, target, &operands.each_ref().map(Operand::value))
+}
 
 /// Evaluation.
 impl Expr {
@@ -20,7 +40,10 @@ impl Expr {
 
     /// Runs the expression into storage of its own, even where it is a tensor already.
     pub(crate) fn materialise(&self) -> Result<Tensor> {
-        exec::run(&self.plan()?)
+        match tiny::evaluate(self) {
+            Some(result) => Ok(result),
+            None => exec::run(&self.plan()?),
+        }
     }
 
     /// Runs the expression and writes its value to `out`, whose dtype stays; `out` may be an operand.

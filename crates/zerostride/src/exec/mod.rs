@@ -15,6 +15,7 @@ mod operand;
 mod panel;
 mod program;
 mod reduce;
+pub(crate) mod tiny;
 
 use zerostride_ops::{OpError, can_cast};
 use zerostride_shape::{InternalOverlap, Layout, Overlap, check_in_place, checked_bytes};
@@ -23,6 +24,8 @@ use crate::expr::Expr;
 use crate::plan::{Buffer, Leaf, Plan, Source, Step, Work, deaths};
 use crate::tensor::{Block, Claim, Fresh, Guard, Shared};
 use crate::{Error, Result, Tensor};
+
+pub(crate) use tiny::Value;
 
 /// Runs a plan into memory of its own.
 pub(crate) fn run(plan: &Plan) -> Result<Tensor> {

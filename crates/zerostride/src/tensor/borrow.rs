@@ -4,9 +4,12 @@
 //! An operation asks once for all ranges of a storage and waits until none conflicts, so that parallel writes to
 //! disjoint parts go on side by side. Any thread may wait: whoever holds a claim finishes without taking up other work
 //! (`exec/crew.rs` says why), so that what a thread waits for is never lower on its own stack.
+//!
+//! Small operations do not ask: they use a whole storage for a moment if nobody else does, which costs an atomic each.
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A range of bytes in use.
@@ -26,9 +29,16 @@ impl Claim {
 /// The claims on one storage.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
+    /// What uses the whole storage for a moment: `READER` for each that reads, or `WRITER`; and `LISTED`.
+    brief: AtomicUsize,
     state: Mutex<State>,
     changed: Condvar,
 }
+
+/// The lists of `State` are in use: nothing brief begins until they are empty.
+const LISTED: usize = 1;
+const WRITER: usize = 2;
+const READER: usize = 4;
 
 #[derive(Debug, Default)]
 struct State {
@@ -41,10 +51,6 @@ struct State {
 }
 
 impl State {
-    fn is_held(&self, claims: &[Claim]) -> bool {
-        conflict(&self.held, claims)
-    }
-
     /// Whether an operation that came earlier waits for some of the same: nobody overtakes it, so that readers who
     /// relieve each other cannot keep a writer waiting forever.
     fn is_awaited(&self, claims: &[Claim], before: u64) -> bool {
@@ -63,11 +69,12 @@ impl Claims {
     /// Waits until none of the claims conflicts with another operation's, then holds them.
     pub(crate) fn acquire(&self, claims: &[Claim]) {
         let mut state = self.lock();
-        if state.is_held(claims) || state.is_awaited(claims, state.next) {
+        self.brief.fetch_or(LISTED, Ordering::Relaxed);
+        if self.is_held(&state, claims) || state.is_awaited(claims, state.next) {
             let number = state.next;
             state.next += 1;
             state.waiting.push_back((number, claims.to_vec()));
-            while state.is_held(claims) || state.is_awaited(claims, number) {
+            while self.is_held(&state, claims) || state.is_awaited(claims, number) {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
             state.waiting.retain(|(other, _)| *other != number);
@@ -85,8 +92,53 @@ impl Claims {
                 state.held.swap_remove(index);
             }
         }
-        drop(state);
-        self.changed.notify_all();
+        if !state.waiting.is_empty() {
+            self.changed.notify_all();
+        } else if state.held.is_empty() {
+            self.brief.fetch_and(!LISTED, Ordering::Release);
+        }
+    }
+
+    /// Claims the whole storage for reading for a moment, in which the holder waits for nothing; `false` where that
+    /// would mean to wait, or to overtake.
+    #[inline]
+    pub(crate) fn try_read(&self) -> bool {
+        let free = |now: usize| (now & (LISTED | WRITER) == 0).then_some(now + READER);
+        self.brief.fetch_update(Ordering::Acquire, Ordering::Relaxed, free).is_ok()
+    }
+
+    /// As `try_read`, for writing.
+    #[inline]
+    pub(crate) fn try_write(&self) -> bool {
+        self.brief.compare_exchange(0, WRITER, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Lets go of what `try_read` has claimed.
+    #[inline]
+    pub(crate) fn end_read(&self) {
+        self.end(READER);
+    }
+
+    /// Lets go of what `try_write` has claimed.
+    #[inline]
+    pub(crate) fn end_write(&self) {
+        self.end(WRITER);
+    }
+
+    #[inline]
+    fn end(&self, brief: usize) {
+        if self.brief.fetch_sub(brief, Ordering::Release) & LISTED != 0 {
+            // Whoever waits has either seen this, or sleeps once the lock can be had.
+            drop(self.lock());
+            self.changed.notify_all();
+        }
+    }
+
+    /// Whether others hold what conflicts.
+    fn is_held(&self, state: &State, claims: &[Claim]) -> bool {
+        let brief = self.brief.load(Ordering::Acquire);
+        let conflicts = brief & WRITER != 0 || brief >= READER && claims.iter().any(|claim| claim.write);
+        conflicts || conflict(&state.held, claims)
     }
 
     /// A panic elsewhere cannot leave the lists half changed.
@@ -111,6 +163,49 @@ mod tests {
         claims.release(&[claim(0..8, false)]);
         claims.release(&[claim(0..8, false), claim(8..16, true)]);
         claims.acquire(&[claim(4..6, true)]);
+    }
+
+    #[test]
+    fn brief_readers_share_with_each_other_only() {
+        let claims = Claims::default();
+        assert!(claims.try_read() && claims.try_read());
+        assert!(!claims.try_write());
+        claims.end_read();
+        claims.end_read();
+        assert!(claims.try_write());
+        assert!(!claims.try_read() && !claims.try_write());
+        claims.end_write();
+        assert!(claims.try_read());
+    }
+
+    #[test]
+    fn nothing_brief_begins_beside_claims() {
+        let claims = Claims::default();
+        claims.acquire(&[claim(0..8, false)]);
+        assert!(!claims.try_read() && !claims.try_write());
+        claims.release(&[claim(0..8, false)]);
+        assert!(claims.try_write());
+    }
+
+    #[test]
+    fn claims_wait_for_what_is_brief() {
+        for write in [false, true] {
+            let claims = Claims::default();
+            assert!(if write { claims.try_read() } else { claims.try_write() });
+            std::thread::scope(|scope| {
+                let other = scope.spawn(|| claims.acquire(&[claim(0..8, write)]));
+                while claims.lock().waiting.is_empty() {
+                    std::thread::yield_now();
+                }
+                assert!(!claims.try_read(), "it would overtake");
+                if write {
+                    claims.end_read()
+                } else {
+                    claims.end_write()
+                }
+                other.join().unwrap();
+            });
+        }
     }
 
     #[test]

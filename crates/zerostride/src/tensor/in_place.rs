@@ -6,7 +6,7 @@ use zerostride_shape::{InternalOverlap, broadcast_shape, check_in_place};
 
 use super::{Operand, Tensor};
 use crate::expr::Kind;
-use crate::{Error, Expr, Result};
+use crate::{Error, Expr, Result, evaluate};
 
 /// An operation on operands, written to `out` as PyTorch's `out=` and in-place methods write it: what memory is shared
 /// is checked before shapes, and those before dtypes.
@@ -35,6 +35,15 @@ fn is_modulus(expr: &Expr) -> bool {
     matches!(expr.node().kind, Kind::Map { op: Op::Abs, .. })
 }
 
+/// An operation of the table written over its first operand, the target.
+fn write_at_once<const N: usize>(op: Op, target: &Tensor, operands: [Operand<'_>; N]) -> Result<()> {
+    if evaluate::in_place_at_once(op, target, &operands).is_some() {
+        return Ok(());
+    }
+    let operands = operands.map(Operand::expr);
+    write(&operands[1..], target, || Expr::map(op, operands.iter().cloned()))
+}
+
 /// One in-place method, where the row has one.
 macro_rules! method {
     (- $($rest:tt)*) => {};
@@ -44,7 +53,7 @@ macro_rules! method {
         /// # Errors
         /// The result does not fit the tensor's dtype, or the tensor is stretched.
         pub fn $name(&self) -> Result<()> {
-            write(&[], self, || Expr::map(Op::$variant, [Expr::current(self)]))
+            write_at_once(Op::$variant, self, [self.into()])
         }
     };
     ($name:ident binary $variant:ident $doc:expr) => {
@@ -53,11 +62,8 @@ macro_rules! method {
         /// # Errors
         /// The result would be of another shape or not fit the tensor's dtype, the tensor is stretched, or the operand
         /// shares memory with it in another order.
-        pub fn $name(&self, other: impl Into<Operand>) -> Result<()> {
-            let other = Operand::expr(other);
-            write(std::slice::from_ref(&other), self, || {
-                Expr::map(Op::$variant, [Expr::current(self), other.clone()])
-            })
+        pub fn $name<'a>(&self, other: impl Into<Operand<'a>>) -> Result<()> {
+            write_at_once(Op::$variant, self, [self.into(), other.into()])
         }
     };
 }
@@ -90,7 +96,7 @@ macro_rules! in_place {
             ///
             /// # Errors
             /// The result would be of another shape or not fit the tensor's dtype, or the tensor is stretched.
-            pub fn $name(&self, $($operand: impl Into<Operand>,)* $($arg: $type),*) -> Result<()> {
+            pub fn $name<'a>(&self, $($operand: impl Into<Operand<'a>>,)* $($arg: $type),*) -> Result<()> {
                 $(let $operand = Operand::expr($operand);)*
                 let operands = [$($operand.clone()),*];
                 write(&operands, self, || Expr::current(self).$of($($operand,)* $($arg),*))
@@ -150,7 +156,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The tensor is of another dtype than the result, the result would be of another shape, or the tensor is stretched.
-    pub fn float_power_(&self, exponent: impl Into<Operand>) -> Result<()> {
+    pub fn float_power_<'a>(&self, exponent: impl Into<Operand<'a>>) -> Result<()> {
         let exponent = Operand::expr(exponent);
         let power = Expr::current(self).float_power(&exponent);
         match power.dtype() {
@@ -167,7 +173,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The other tensor does not broadcast to this one's shape, or this one is stretched.
-    pub fn copy_(&self, other: impl Into<Operand>) -> Result<()> {
+    pub fn copy_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<()> {
         let other = Operand::expr(other);
         if let Kind::Leaf { tensor, version: None } = &other.node().kind
             && tensor.shares_storage(self)

@@ -1,8 +1,9 @@
 //! Owns the eager methods: each is the expression of the same name, evaluated at once. Read from the op table.
 
-use zerostride_ops::{Scalar, for_each_op};
+use zerostride_ops::{Op, Scalar, for_each_op};
 
 use super::{Operand, Tensor};
+use crate::evaluate::at_once;
 use crate::{Dims, Expr, Result};
 
 macro_rules! define_methods {
@@ -25,15 +26,15 @@ macro_rules! define_methods {
             /// # Errors
             /// The operation refuses the dtype, or there is no memory.
             pub fn $un(&self) -> Result<Tensor> {
-                Expr::current(self).$un().materialise()
+                at_once(Op::$uv, [self.into()])
             }
             )*
             $($(#[$bdoc])*
             ///
             /// # Errors
             /// The shapes do not broadcast, the operation refuses the dtypes, or there is no memory.
-            pub fn $bn(&self, other: impl Into<Operand>) -> Result<Tensor> {
-                Expr::current(self).$bn(Operand::expr(other)).materialise()
+            pub fn $bn<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+                at_once(Op::$bv, [self.into(), other.into()])
             }
             )*
             $($(#[$rdoc])*
@@ -60,7 +61,7 @@ macro_rules! eager {
             ///
             /// # Errors
             /// Shapes or dtypes that do not go together, or no memory.
-            pub fn $name(&self, $($operand: impl Into<Operand>,)* $($arg: $type),*) -> Result<Tensor> {
+            pub fn $name<'a>(&self, $($operand: impl Into<Operand<'a>>,)* $($arg: $type),*) -> Result<Tensor> {
                 Expr::current(self).$name($(Operand::expr($operand),)* $($arg),*).materialise()
             }
             )*

@@ -4,6 +4,7 @@ use zerostride_ops::Scalar;
 
 use super::Tensor;
 use crate::Expr;
+use crate::exec::Value;
 
 /// An operand of an eager method: a tensor, a number or an expression; made with `into()`.
 ///
@@ -19,40 +20,65 @@ use crate::Expr;
 /// # Ok::<(), zerostride::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Operand(Expr);
+pub struct Operand<'a>(Given<'a>);
 
-impl Operand {
-    pub(crate) fn expr(operand: impl Into<Operand>) -> Expr {
-        operand.into().0
+/// What a caller has given; it becomes an expression only where one is needed.
+#[derive(Clone, Debug)]
+enum Given<'a> {
+    Borrowed(&'a Tensor),
+    Owned(Tensor),
+    Number(Scalar),
+    Expr(Expr),
+}
+
+impl<'a> Operand<'a> {
+    pub(crate) fn expr(operand: impl Into<Operand<'a>>) -> Expr {
+        match operand.into().0 {
+            Given::Borrowed(tensor) => Expr::current(tensor),
+            Given::Owned(tensor) => Expr::current(&tensor),
+            Given::Number(number) => Expr::from(number),
+            Given::Expr(expr) => expr,
+        }
+    }
+
+    /// What the short cut of small operations can read.
+    #[inline]
+    pub(crate) fn value(&self) -> Value<'_> {
+        match &self.0 {
+            Given::Borrowed(tensor) => Value::Tensor(tensor, None),
+            Given::Owned(tensor) => Value::Tensor(tensor, None),
+            Given::Number(number) => Value::Number(*number),
+            Given::Expr(_) => Value::Other,
+        }
     }
 }
 
-impl From<&Tensor> for Operand {
-    fn from(tensor: &Tensor) -> Operand {
-        Operand(Expr::current(tensor))
+impl<'a> From<&'a Tensor> for Operand<'a> {
+    fn from(tensor: &'a Tensor) -> Operand<'a> {
+        Operand(Given::Borrowed(tensor))
     }
 }
 
-impl From<Tensor> for Operand {
-    fn from(tensor: Tensor) -> Operand {
-        Operand::from(&tensor)
+impl From<Tensor> for Operand<'_> {
+    fn from(tensor: Tensor) -> Self {
+        Operand(Given::Owned(tensor))
     }
 }
 
-impl From<&Expr> for Operand {
-    fn from(expr: &Expr) -> Operand {
-        Operand(expr.clone())
+impl From<&Expr> for Operand<'_> {
+    fn from(expr: &Expr) -> Self {
+        Operand(Given::Expr(expr.clone()))
     }
 }
 
-impl From<Expr> for Operand {
-    fn from(expr: Expr) -> Operand {
-        Operand(expr)
+impl From<Expr> for Operand<'_> {
+    fn from(expr: Expr) -> Self {
+        Operand(Given::Expr(expr))
     }
 }
 
-impl<N: Into<Scalar>> From<N> for Operand {
-    fn from(number: N) -> Operand {
-        Operand(Expr::from(number))
+impl<N: Into<Scalar>> From<N> for Operand<'_> {
+    fn from(number: N) -> Self {
+        Operand(Given::Number(number.into()))
     }
 }

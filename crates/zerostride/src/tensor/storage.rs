@@ -58,6 +58,67 @@ impl Storage {
     }
 }
 
+impl Storage {
+    /// Permission to read the whole storage for a moment, unless somebody may be writing: nothing waits for it, and its
+    /// holder waits for nothing.
+    #[inline]
+    pub(crate) fn try_read(&self) -> Option<Reading<'_>> {
+        self.claims.try_read().then(|| Reading(self))
+    }
+
+    /// Permission to write the whole storage for a moment, unless somebody may be using it; else as `try_read`.
+    #[inline]
+    pub(crate) fn try_write(&self) -> Option<Rewriting<'_>> {
+        self.claims.try_write().then(|| Rewriting(self))
+    }
+}
+
+/// Permission to read a storage for a moment.
+#[derive(Debug)]
+pub(crate) struct Reading<'a>(&'a Storage);
+
+impl Reading<'_> {
+    /// All bytes.
+    #[inline]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: the region is valid for its capacity, which `len` is within, and its bytes are initialised. The claim
+        // keeps everybody from writing while `self` lives.
+        unsafe { std::slice::from_raw_parts(self.0.start().as_ptr(), self.0.len) }
+    }
+}
+
+impl Drop for Reading<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.claims.end_read();
+    }
+}
+
+/// Permission to write a storage for a moment.
+#[derive(Debug)]
+pub(crate) struct Rewriting<'a>(&'a Storage);
+
+impl Rewriting<'_> {
+    /// All bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: as for `Reading::bytes`; this is the only permission, and to write with it takes `&mut self`.
+        unsafe { std::slice::from_raw_parts(self.0.start().as_ptr(), self.0.len) }
+    }
+
+    /// All bytes, for writing; it counts as a write.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.0.version.fetch_add(1, Ordering::AcqRel);
+        // SAFETY: the claim keeps everybody else from reading and writing while `self` lives, which is borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.0.start().as_ptr(), self.0.len) }
+    }
+}
+
+impl Drop for Rewriting<'_> {
+    fn drop(&mut self) {
+        self.0.claims.end_write();
+    }
+}
+
 /// A storage that no tensor has yet: Rust's own borrows guard its bytes.
 #[derive(Debug)]
 pub(crate) struct Fresh(Shared);
