@@ -121,6 +121,60 @@ fn standardising_reads_in_three_passes_and_writes_in_one() {
     }
 }
 
+/// The workloads that are measured against other libraries, at smaller sizes: none holds more than its result, a mebibyte,
+/// and what it needs of each row.
+#[test]
+fn no_workload_holds_more_than_its_result_and_a_mebibyte() {
+    let _alone = alone();
+    let n = 1024;
+    let rand = |shape: &[usize]| Tensor::rand(shape, shape.len() as u64).unwrap();
+    let (x, y, row, column) = (rand(&[n, n]), rand(&[n, n]), rand(&[n]), rand(&[n, 1]));
+    let (tall, mean, scale) = (rand(&[8192, 256]), rand(&[8192, 1]), rand(&[256]));
+    let image = (&rand(&[8, 224, 224, 3]) * 255).eval().unwrap().to_dtype(zerostride::DType::U8).unwrap();
+    let channel = rand(&[3]);
+    let distances = |count: usize, features: usize| {
+        let (a, b) = (rand(&[count, 1, features]), rand(&[1, count, features]));
+        (&a - &b).square().sum(-1)
+    };
+    let rows = Expr::from(&tall);
+    let centred = &rows - rows.mean(keepdim(1));
+    let gelu = &rows * 0.5 * (((&rows + rows.pow(3) * 0.044715) * 0.797_884_6).tanh() + 1.0);
+    let workloads = [
+        ("whole", &x + &y, 0),
+        ("number", &x + 2.5, 0),
+        ("row", &x + &row, 0),
+        ("column", &x + &column, 0),
+        ("outer", &column + &row, 0),
+        ("both stretched", &rand(&[16, 1, 128, 1]) + &rand(&[32, 1, 64]), 0),
+        ("channels first", &rand(&[4, 64, 56, 56]) + &rand(&[64, 1, 1]), 0),
+        ("transposed", &x + y.t().unwrap(), 0),
+        ("normalise", (&tall - &mean) / &mean * &scale + &scale, 0),
+        ("gelu", gelu, 0),
+        ("image", (&image / 255.0 - &channel) / &channel, 0),
+        ("where", Expr::from(&x).where_(Expr::from(&column).gt(0.5), &row), n),
+        ("distances of 16", distances(512, 16), 0),
+        ("distances of 3", distances(n, 3), 0),
+        ("separable", Expr::from(&column).exp() * Expr::from(&row).exp(), 8 * n),
+        ("sum of columns", Expr::from(&x).sum(0), 0),
+        ("sum of rows", Expr::from(&x).sum(1), 0),
+        ("in cache", &rand(&[256, n]) + &row, 0),
+        ("tiny", &rand(&[1, 3]) + &rand(&[3, 1]), 0),
+        ("layer norm", &centred / (rows.var_corrected(keepdim(1), 0.0) + 1e-5).sqrt(), 3 * 4 * 8192),
+        ("softmax", rows.softmax(-1), 2 * 4 * 8192),
+    ];
+    for (name, expr, hoisted) in workloads {
+        let limit = expr.plan().unwrap().output_bytes() + hoisted + MIB;
+        let peak = peak(&expr);
+        assert!(peak <= limit, "{name}: {peak} bytes of at most {limit}\n{}", expr.plan().unwrap());
+    }
+    pool::trim();
+    let (start, mapped) = (HELD.load(SeqCst), pool::statistics().mapped);
+    PEAK.store(start, SeqCst);
+    x.add_(&row).unwrap();
+    let peak = PEAK.load(SeqCst) - start + (pool::statistics().mapped - mapped);
+    assert!(peak <= MIB, "in place: {peak} bytes");
+}
+
 #[test]
 fn views_of_computations_are_fused() {
     let _alone = alone();

@@ -20,6 +20,16 @@ pub(crate) struct Leaf {
     pub(crate) version: Option<u64>,
 }
 
+impl Leaf {
+    /// Whether two operands, with the versions they were captured at, are the same.
+    pub(super) fn is_same(one: (&Tensor, Option<u64>), other: (&Tensor, Option<u64>)) -> bool {
+        one.1 == other.1
+            && one.0.shares_storage(other.0)
+            && one.0.layout() == other.0.layout()
+            && one.0.dtype() == other.0.dtype()
+    }
+}
+
 /// What lowering yields.
 #[derive(Default)]
 pub(crate) struct Lowered {
@@ -169,12 +179,8 @@ impl Lowerer<'_> {
     }
 
     fn leaf(&mut self, tensor: &Tensor, version: Option<u64>) -> Source {
-        let known = self.lowered.leaves.iter().position(|leaf| {
-            leaf.version == version
-                && leaf.tensor.shares_storage(tensor)
-                && leaf.tensor.layout() == tensor.layout()
-                && leaf.tensor.dtype() == tensor.dtype()
-        });
+        let same = |leaf: &Leaf| Leaf::is_same((&leaf.tensor, leaf.version), (tensor, version));
+        let known = self.lowered.leaves.iter().position(same);
         Source::Leaf(known.unwrap_or_else(|| {
             self.lowered.leaves.push(Leaf { tensor: tensor.clone(), version });
             self.lowered.leaves.len() - 1

@@ -1,5 +1,6 @@
 //! Owns `Plan`: what evaluation will do, as a value that can be printed, counted and run. It does not touch elements.
 
+mod cache;
 mod lower;
 mod memory;
 mod product;
@@ -7,6 +8,7 @@ mod program;
 mod uses;
 
 use std::fmt;
+use std::sync::Arc;
 
 use zerostride_ops::{DType, Op};
 use zerostride_shape::{Layout, Shape};
@@ -39,8 +41,8 @@ use crate::expr::Expr;
 #[derive(Clone)]
 pub struct Plan {
     pub(crate) leaves: Vec<Leaf>,
-    pub(crate) buffers: Vec<Buffer>,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) buffers: Arc<[Buffer]>,
+    pub(crate) steps: Arc<[Step]>,
 }
 
 impl Plan {
@@ -52,12 +54,16 @@ impl Plan {
     /// A plan whose result is written to a given layout of its shape.
     pub(crate) fn into_layout(expr: &Expr, out: &Layout) -> Result<Plan> {
         expr.meta()?;
+        cache::plan(expr, out, || Plan::make(expr, out))
+    }
+
+    fn make(expr: &Expr, out: &Layout) -> Result<Plan> {
         let mut lowered = lower::lower(expr, out);
         for buffer in &lowered.buffers {
             zerostride_shape::checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
         }
         memory::share(&lowered.steps, &mut lowered.buffers);
-        Ok(Plan { leaves: lowered.leaves, buffers: lowered.buffers, steps: lowered.steps })
+        Ok(Plan { leaves: lowered.leaves, buffers: lowered.buffers.into(), steps: lowered.steps.into() })
     }
 
     /// How often an operation will be applied to an element.
