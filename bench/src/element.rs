@@ -77,7 +77,7 @@ elements! {
     i32: |x: f64| x.floor() as i32, f64::from;
     f32: |x: f64| x as f32, f64::from;
     f64: |x: f64| x, |x: f64| x;
-    zerostride::bf16: |x: f64| zerostride::bf16::from_f32(x as f32), f64::from;
+    half::bf16: |x: f64| half::bf16::from_f32(x as f32), f64::from;
 }
 
 /// Operands repeat after a prime number of elements: rows of any length differ, and large operands are made at the

@@ -20,7 +20,8 @@ const MARKS: [(&str, Form, &str); 8] = [
 
 fn mark(peer: &str) -> Mark {
     let found = MARKS.iter().find(|(name, _, _)| *name == peer);
-    found.map_or(Mark { form: Form::Circle, colour: "#888888" }, |&(_, form, colour)| Mark { form, colour })
+    let (form, colour) = found.map_or((Form::Circle, "#888888"), |&(_, form, colour)| (form, colour));
+    Mark { form, colour, class: "" }
 }
 
 /// The panels: a size of the table and its heading.
@@ -35,7 +36,7 @@ pub(crate) fn ratios(record: &Record) -> String {
             titles.push(row);
         }
     }
-    let (left, top, step, gap) = (210.0, 112.0, 19.0, 22.0);
+    let (left, top, step, gap) = (210.0, 112.0, 19.0, 40.0);
     let panels: Vec<_> = PANELS
         .into_iter()
         .filter(|(size, _)| titles.iter().any(|(workload, _)| record.find(workload, size).is_some()))
@@ -158,7 +159,7 @@ pub(crate) fn roofline(record: &Record) -> String {
             y.at(median) - 7.0,
             "small",
             "end",
-            &format!("NT-STREAM {median:.0} GB/s ({low:.0} for fills to {high:.0})"),
+            &format!("NT-STREAM {median:.0} GB/s ({low:.0} to {high:.0})"),
         );
     }
     svg.text(right + 24.0, top - 12.0, "head", "start", "GB/s, part of NT-STREAM");
@@ -171,7 +172,7 @@ pub(crate) fn roofline(record: &Record) -> String {
             svg.line(place, theirs, "link");
             svg.mark(theirs, mark(&peer.peer), &format!("{}: {}", measurement.title, peer.peer));
         }
-        svg.mark(place, Mark { form: Form::Circle, colour: "var(--better)" }, &measurement.title);
+        svg.mark(place, Mark { form: Form::Circle, colour: "#1f883d", class: "better" }, &measurement.title);
         // Workloads of equal intensity lie on one line: their numbers alternate sides.
         let side = if index % 2 == 0 { (9.0, "start") } else { (-9.0, "end") };
         svg.text(place.0 + side.0, place.1 + 4.0, "small", side.1, &number);

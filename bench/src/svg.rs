@@ -9,16 +9,15 @@ pub(crate) struct Svg {
     body: String,
 }
 
-/// Classes for text and lines; the colours follow the reader's setting.
+/// Classes for text, lines and areas, in light; then what is otherwise in dark. Plain rules only: many renderers know no
+/// variables.
 const STYLE: &str = "\
-text{font:12px system-ui,sans-serif;fill:var(--ink)}\
-.title{font-size:17px;font-weight:600}.head{font-size:13px;font-weight:600}.small{font-size:11px;fill:var(--soft)}\
-.axis{stroke:var(--soft);stroke-width:1}.grid{stroke:var(--grid);stroke-width:1}.one{stroke:var(--ink);stroke-width:1.5}\
-.better{fill:var(--better)}.worse{fill:var(--worse)}.ours{fill:var(--better);stroke:var(--paper)}\
-.limit{stroke:var(--limit);stroke-width:2;fill:none}.link{stroke:var(--soft);stroke-width:1;stroke-dasharray:2 3}\
-.paper{fill:var(--paper)}\
-svg{--paper:#fff;--ink:#1d2129;--soft:#606872;--grid:#e3e6ea;--better:#1f883d;--worse:#d1242f;--limit:#8250df}\
-@media(prefers-color-scheme:dark){svg{--paper:#0d1117;--ink:#e6edf3;--soft:#9aa4af;--grid:#262c34;--better:#3fb950;--worse:#ff7b72;--limit:#bc8cff}}";
+text{font:12px system-ui,sans-serif;fill:#1d2129}.title{font-size:17px;font-weight:600}.head{font-size:13px;font-weight:600}\
+.small{font-size:11px;fill:#606872}.grid{stroke:#e3e6ea;stroke-width:1}.one{stroke:#1d2129;stroke-width:1.5}\
+.link{stroke:#606872;stroke-width:1;stroke-dasharray:2 3}.limit{stroke:#8250df;stroke-width:2}\
+.better{fill:#1f883d}.worse{fill:#d1242f}.mark{stroke:#fff;stroke-width:.8}.paper{fill:#fff}\
+@media(prefers-color-scheme:dark){text{fill:#e6edf3}.small{fill:#9aa4af}.grid{stroke:#262c34}.one{stroke:#e6edf3}\
+.link{stroke:#9aa4af}.limit{stroke:#bc8cff}.better{fill:#3fb950}.worse{fill:#ff7b72}.mark{stroke:#0d1117}.paper{fill:#0d1117}}";
 
 impl Svg {
     /// An empty picture with the paper's colour behind it. Units are pixels.
@@ -50,7 +49,7 @@ impl Svg {
     /// One of the marks that tell series apart by form as well as by colour.
     pub(crate) fn mark(&mut self, (x, y): (f64, f64), mark: Mark, title: &str) {
         let title = title.replace('&', "&amp;").replace('<', "&lt;");
-        let Mark { form, colour } = mark;
+        let Mark { form, colour, class } = mark;
         let r = 4.0;
         let path = match form {
             Form::Circle => {
@@ -61,7 +60,7 @@ impl Svg {
             Form::Triangle => format!("M{x:.1} {:.1}l4.5 8h-9z", y - 4.5),
         };
         self.element(format_args!(
-            r#"<path d="{path}" fill="{colour}" stroke="var(--paper)" stroke-width=".8"><title>{title}</title></path>"#
+            r#"<path d="{path}" class="mark {class}" fill="{colour}"><title>{title}</title></path>"#
         ));
     }
 
@@ -85,6 +84,8 @@ impl Svg {
 pub(crate) struct Mark {
     pub(crate) form: Form,
     pub(crate) colour: &'static str,
+    /// A class whose colour wins, or nothing.
+    pub(crate) class: &'static str,
 }
 
 #[derive(Debug, Clone, Copy)]
