@@ -27,3 +27,4 @@ pub use isa::Isa;
 pub use matmul::{Matrix, ProductSizes, matmul};
 pub use pack::{PACK_DIMS, PackDim, pack};
 pub use reduce::{Fold, LEAF, Reducer, lanes};
+pub use reduce::{Fold, LEAF, Panel, Reducer, lanes};

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use zerostride_kernels::{Fold, LEAF, Reducer};
+use zerostride_kernels::{Fold, LEAF, Panel, Reducer};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, contiguous_strides};
 
@@ -111,7 +111,8 @@ impl Reduction<'_> {
             let tile = machine.run(rows.len() * columns.len(), |load, tile| {
                 self.inputs[load].load(columns.clone(), rows.clone(), tile);
             })?;
-            fold.leaf(tile, first);
+            let panel = Panel { rows: rows.len(), row_step: columns.len(), columns: columns.len(), column_step: 1 };
+            fold.take(tile, &panel, first);
         }
         Ok(fold)
     }
