@@ -16,19 +16,17 @@ mod search;
 mod tree;
 mod variance;
 
-use std::any::Any;
+use std::any;
 use std::marker::PhantomData;
 
 use num_complex::{Complex32, Complex64};
-use zerostride_ops::{DType, Element, Op, bf16, f16};
+use zerostride_ops::{Category, DType, Op};
 
 use crate::bodies::complex::Complex;
-use monoid::{
-    Accumulated, ComplexProd, ComplexSum, Largest, Monoid, NONZERO, Number, Prod, Smallest, Sum, Truthful,
-    Truths, ZERO,
-};
+use crate::cast_kernel;
+use monoid::{Accumulated, Any, ComplexProd, ComplexSum, Largest, Number, Prod, Smallest, Sum};
 use rule::Rule;
-use search::{Counted, Search};
+use search::Search;
 use tree::Tree;
 use variance::{Sample, Variance};
 
@@ -72,7 +70,7 @@ pub trait Fold: Send {
     /// Writes the results of the block's columns and starts anew.
     fn finish(&mut self, out: &mut [u8]);
     /// For [`Fold::append`].
-    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+    fn into_any(self: Box<Self>) -> Box<dyn any::Any>;
 }
 
 /// A reduction of one operation, dtype and length, ready to be started any number of times.
@@ -85,7 +83,8 @@ pub struct Reducer {
 }
 
 impl Reducer {
-    /// The reduction `op` of `reduced` elements that are of dtype `compute`; `correction` is that of `var`.
+    /// The reduction `op` of `reduced` elements, given that the operation computes in `compute`; `correction` is that of
+    /// `var`.
     ///
     /// # Panics
     /// If `op` is no reduction of the op table, or `compute` is outside its domain.
@@ -93,6 +92,19 @@ impl Reducer {
         let reducer = Reducer { op, compute, reduced, correction };
         assert!(reducer.fold(1).is_some(), "{op:?} has no reduction for {compute}");
         reducer
+    }
+
+    /// The dtype of the elements that [`Fold::take`] is given: one that holds every value of the dtype that the
+    /// operation computes in. There are fewer of these, so that each can be fast.
+    pub fn takes(op: Op, compute: DType) -> DType {
+        match (op, compute) {
+            (Op::All | Op::Any, _) => DType::Bool,
+            (_, DType::F16 | DType::BF16) => DType::F32,
+            (Op::Sum | Op::Prod, dtype) if dtype.category() <= Category::Int => DType::I64,
+            (_, DType::Bool | DType::U8 | DType::I8 | DType::U16 | DType::I16) => DType::I32,
+            (_, DType::U32) => DType::I64,
+            (_, dtype) => dtype,
+        }
     }
 
     /// Starts the reduction of a block of neighbouring results.
@@ -104,80 +116,65 @@ impl Reducer {
     }
 
     fn fold(&self, columns: usize) -> Option<Box<dyn Fold>> {
-        match self.compute {
-            DType::Bool => self.truth::<bool, bool>(columns).or_else(|| self.ordered::<bool>(columns)),
-            DType::U8 => self.truth::<u8, u8>(columns).or_else(|| self.ordered::<u8>(columns)),
-            DType::U16 => self.integer::<u16>(columns),
-            DType::U32 => self.integer::<u32>(columns),
-            DType::U64 => self.integer::<u64>(columns),
-            DType::I8 => self.integer::<i8>(columns),
-            DType::I16 => self.integer::<i16>(columns),
-            DType::I32 => self.integer::<i32>(columns),
-            DType::I64 => self.sums::<i64>(columns).or_else(|| self.integer::<i64>(columns)),
-            DType::F16 => self.float::<f16>(columns),
-            DType::BF16 => self.float::<bf16>(columns),
-            DType::F32 => self.float::<f32>(columns),
-            DType::F64 => self.float::<f64>(columns),
-            DType::C64 => self.complex::<Complex32>(columns),
-            DType::C128 => self.complex::<Complex64>(columns),
-        }
-    }
-
-    fn tree<R: Rule>(&self, rule: R, columns: usize) -> Option<Box<dyn Fold>> {
-        Some(Box::new(Tree::new(rule, columns, lanes(self.reduced))))
-    }
-
-    fn accumulated<M: Monoid, O: Element>(
-        &self,
-        columns: usize,
-        result: fn(M::Acc) -> O,
-    ) -> Option<Box<dyn Fold>> {
-        self.tree(Accumulated::<M, O> { result }, columns)
-    }
-
-    /// Sums and products; integers are given as i64.
-    fn sums<T: Number>(&self, columns: usize) -> Option<Box<dyn Fold>> {
-        match self.op {
-            Op::Sum => self.accumulated::<Sum<T>, T>(columns, T::round),
-            Op::Prod => self.accumulated::<Prod<T>, T>(columns, T::round),
+        match (self.op, Self::takes(self.op, self.compute)) {
+            (Op::All, _) => self.tree(Accumulated::<Any<false>>::new(), columns),
+            (Op::Any, _) => self.tree(Accumulated::<Any<true>>::new(), columns),
+            (_, DType::F32) => self
+                .sums::<f32>(columns)
+                .or_else(|| self.extremes::<f32>(columns))
+                .or_else(|| self.variance::<f32>(columns)),
+            (_, DType::F64) => self
+                .sums::<f64>(columns)
+                .or_else(|| self.extremes::<f64>(columns))
+                .or_else(|| self.variance::<f64>(columns)),
+            (_, DType::I32) => self.extremes::<i32>(columns),
+            (_, DType::I64) => self.sums::<i64>(columns).or_else(|| self.extremes::<i64>(columns)),
+            (_, DType::U64) => self.extremes::<u64>(columns),
+            (_, DType::C64) => self.complex::<Complex32>(columns),
+            (_, DType::C128) => self.complex::<Complex64>(columns),
             _ => None,
         }
     }
 
-    fn ordered<T: Number<Work: Counted>>(&self, columns: usize) -> Option<Box<dyn Fold>> {
+    /// The dtype of the results.
+    fn result(&self) -> DType {
         match self.op {
-            Op::Amax => self.accumulated::<Largest<T>, T>(columns, T::round),
-            Op::Amin => self.accumulated::<Smallest<T>, T>(columns, T::round),
+            Op::All | Op::Any if self.compute != DType::U8 => DType::Bool,
+            Op::Argmax | Op::Argmin => DType::I64,
+            Op::Var => self.compute.to_real(),
+            _ => self.compute,
+        }
+    }
+
+    fn tree<R: Rule>(&self, rule: R, columns: usize) -> Option<Box<dyn Fold>> {
+        let (found, wanted) = (R::RESULT, self.result());
+        let cast = (found != wanted).then(|| cast_kernel(found, wanted));
+        Some(Box::new(Tree::new(rule, columns, lanes(self.reduced), cast)))
+    }
+
+    fn sums<T: Number>(&self, columns: usize) -> Option<Box<dyn Fold>> {
+        match self.op {
+            Op::Sum => self.tree(Accumulated::<Sum<T>>::new(), columns),
+            Op::Prod => self.tree(Accumulated::<Prod<T>>::new(), columns),
+            _ => None,
+        }
+    }
+
+    fn extremes<T: Number>(&self, columns: usize) -> Option<Box<dyn Fold>> {
+        match self.op {
+            Op::Amax => self.tree(Accumulated::<Largest<T>>::new(), columns),
+            Op::Amin => self.tree(Accumulated::<Smallest<T>>::new(), columns),
             Op::Argmax => self.tree(Search::<T, true>(PhantomData), columns),
             Op::Argmin => self.tree(Search::<T, false>(PhantomData), columns),
             _ => None,
         }
     }
 
-    fn truth<T: Truthful, O: Element + From<bool>>(&self, columns: usize) -> Option<Box<dyn Fold>> {
+    fn complex<T: Complex + Sample>(&self, columns: usize) -> Option<Box<dyn Fold>> {
         match self.op {
-            Op::All => self.accumulated::<Truths<T>, O>(columns, |seen| (seen & ZERO == 0).into()),
-            Op::Any => self.accumulated::<Truths<T>, O>(columns, |seen| (seen & NONZERO != 0).into()),
-            _ => None,
-        }
-    }
-
-    fn integer<T: Number<Work: Counted> + Truthful>(&self, columns: usize) -> Option<Box<dyn Fold>> {
-        self.ordered::<T>(columns).or_else(|| self.truth::<T, bool>(columns))
-    }
-
-    fn float<T: Number<Work: Counted> + Truthful + Sample>(&self, columns: usize) -> Option<Box<dyn Fold>> {
-        self.sums::<T>(columns)
-            .or_else(|| self.ordered::<T>(columns))
-            .or_else(|| self.truth::<T, bool>(columns))
-            .or_else(|| self.variance::<T>(columns))
-    }
-
-    fn complex<T: Complex + Truthful + Sample>(&self, columns: usize) -> Option<Box<dyn Fold>> {
-        match self.op {
-            Op::Sum => self.accumulated::<ComplexSum<T>, T>(columns, |sum| sum),
-            Op::Prod => self.accumulated::<ComplexProd<T>, T>(columns, |product| product),
-            _ => self.truth::<T, bool>(columns).or_else(|| self.variance::<T>(columns)),
+            Op::Sum => self.tree(Accumulated::<ComplexSum<T>>::new(), columns),
+            Op::Prod => self.tree(Accumulated::<ComplexProd<T>>::new(), columns),
+            _ => self.variance::<T>(columns),
         }
     }
 

@@ -2,39 +2,47 @@
 
 use std::marker::PhantomData;
 
-use zerostride_ops::{Element, bf16, f16};
+use zerostride_ops::Element;
 
 use super::rule::{Rule, Steps};
-use crate::bodies::complex::Complex as Pair;
+use crate::bodies::complex::Complex;
 
 /// A neutral element and an operation on plain values.
 pub(super) trait Monoid: Copy + Send + Sync + 'static {
     type In: Element;
-    type Acc: Copy + Send + 'static;
+    type Acc: Element;
     const EMPTY: Self::Acc;
     fn step(acc: Self::Acc, value: <Self::In as Element>::Stored) -> Self::Acc;
     fn merge(a: Self::Acc, b: Self::Acc) -> Self::Acc;
+    #[inline(always)]
+    fn result(acc: Self::Acc) -> Self::Acc {
+        acc
+    }
 }
 
-/// A monoid, and how what it has accumulated becomes the result.
-pub(super) struct Accumulated<M: Monoid, O> {
-    pub(super) result: fn(M::Acc) -> O,
+/// The reduction by a monoid.
+pub(super) struct Accumulated<M>(PhantomData<M>);
+
+impl<M> Accumulated<M> {
+    pub(super) fn new() -> Self {
+        Accumulated(PhantomData)
+    }
 }
 
-impl<M: Monoid, O> Clone for Accumulated<M, O> {
+impl<M> Clone for Accumulated<M> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<M: Monoid, O> Copy for Accumulated<M, O> {}
+impl<M> Copy for Accumulated<M> {}
 
-impl<M: Monoid, O: Element> Rule for Accumulated<M, O> {
+impl<M: Monoid> Rule for Accumulated<M> {
     type In = M::In;
-    type Out = O;
+    type Out = M::Acc;
     type One = M::Acc;
     type Side<const W: usize> = [M::Acc; W];
-    const STEPS: usize = 8;
+    const STEPS: usize = 4;
 
     #[inline(always)]
     fn empty() -> M::Acc {
@@ -80,70 +88,51 @@ impl<M: Monoid, O: Element> Rule for Accumulated<M, O> {
     }
 
     #[inline(always)]
-    fn result(&self, one: M::Acc) -> O {
-        (self.result)(one)
+    fn result(&self, one: M::Acc) -> M::Acc {
+        M::result(one)
     }
 }
 
-/// A dtype as the type that sums, products and comparisons run in.
-pub(super) trait Number: Element {
-    type Work: Copy + PartialOrd + Send + 'static;
-    const ZERO: Self::Work;
-    const ONE: Self::Work;
-    const LOWEST: Self::Work;
-    const HIGHEST: Self::Work;
-    /// Exact, without branches.
-    fn work(stored: Self::Stored) -> Self::Work;
-    /// Rounds to nearest even.
-    fn round(work: Self::Work) -> Self;
-    fn plus(a: Self::Work, b: Self::Work) -> Self::Work;
-    fn times(a: Self::Work, b: Self::Work) -> Self::Work;
+/// A dtype that sums, products and comparisons run in.
+pub(super) trait Number: Element<Stored = Self> + PartialOrd {
+    const ZERO: Self;
+    const ONE: Self;
+    const LOWEST: Self;
+    const HIGHEST: Self;
+    /// A count of steps as wide as the values that it is selected with.
+    type Count: Copy + PartialEq + Send + 'static;
+    fn count(steps: usize) -> Self::Count;
+    fn steps(count: Self::Count) -> usize;
+    fn plus(self, other: Self) -> Self;
+    fn times(self, other: Self) -> Self;
 }
 
 macro_rules! numbers {
-    ($($type:ty as $work:ty: $zero:expr, $one:expr, $lowest:expr, $highest:expr, $plus:expr, $times:expr, $load:expr, $round:expr;)*) => {
+    ($($type:ty, $count:ty: $zero:expr, $one:expr, $lowest:expr, $highest:expr, $plus:expr, $times:expr;)*) => {
         $(impl Number for $type {
-            type Work = $work;
-            const ZERO: $work = $zero;
-            const ONE: $work = $one;
-            const LOWEST: $work = $lowest;
-            const HIGHEST: $work = $highest;
+            const ZERO: Self = $zero;
+            const ONE: Self = $one;
+            const LOWEST: Self = $lowest;
+            const HIGHEST: Self = $highest;
+            type Count = $count;
             #[inline(always)]
-            fn work(stored: Self::Stored) -> $work { $load(stored) }
+            fn count(steps: usize) -> $count { steps as $count }
             #[inline(always)]
-            fn round(work: $work) -> Self { $round(work) }
+            fn steps(count: $count) -> usize { count as usize }
             #[inline(always)]
-            fn plus(a: $work, b: $work) -> $work { $plus(a, b) }
+            fn plus(self, other: Self) -> Self { $plus(self, other) }
             #[inline(always)]
-            fn times(a: $work, b: $work) -> $work { $times(a, b) }
+            fn times(self, other: Self) -> Self { $times(self, other) }
         })*
-    };
-    (integers $($type:ty)*) => {
-        numbers! { $($type as $type: 0, 1, <$type>::MIN, <$type>::MAX, <$type>::wrapping_add, <$type>::wrapping_mul, |v| v, |v| v;)* }
-    };
-    (floats $($type:ty as $work:ty: $load:expr, $round:expr;)*) => {
-        numbers! { $($type as $work: 0.0, 1.0, <$work>::NEG_INFINITY, <$work>::INFINITY, |a, b| a + b, |a, b| a * b, $load, $round;)* }
     };
 }
 
-numbers!(integers u8 u16 u32 u64 i8 i16 i32 i64);
-numbers!(floats
-    f16 as f32: half_to_f32, f16::from_f32;
-    bf16 as f32: |v: bf16| f32::from_bits(u32::from(v.to_bits()) << 16), bf16::from_f32;
-    f32 as f32: |v| v, |v| v;
-    f64 as f64: |v| v, |v| v;
-);
-numbers! { bool as u8: 0, 1, 0, 1, |a, b| a | b, |a, b| a & b, |v| u8::from(v != 0), |v| v != 0; }
-
-/// As the hardware converts, but in operations that every instruction set has on vectors.
-#[inline(always)]
-fn half_to_f32(half: f16) -> f32 {
-    let bits = u32::from(half.to_bits());
-    let magnitude = bits & 0x7fff;
-    // The exponent's bias grows by 112; the product makes subnormals normal.
-    let scaled = (f32::from_bits(magnitude << 13) * f32::from_bits((112 + 127) << 23)).to_bits();
-    let special = if magnitude >= 0x7c00 { 0x7f80_0000 } else { 0 };
-    f32::from_bits(scaled | special | (bits & 0x8000) << 16)
+numbers! {
+    i32, u32: 0, 1, i32::MIN, i32::MAX, i32::wrapping_add, i32::wrapping_mul;
+    i64, u64: 0, 1, i64::MIN, i64::MAX, i64::wrapping_add, i64::wrapping_mul;
+    u64, u64: 0, 1, u64::MIN, u64::MAX, u64::wrapping_add, u64::wrapping_mul;
+    f32, u32: 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY, |a: f32, b| a + b, |a: f32, b| a * b;
+    f64, u64: 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY, |a: f64, b| a + b, |a: f64, b| a * b;
 }
 
 /// Declares monoids.
@@ -166,27 +155,37 @@ macro_rules! monoids {
 }
 
 monoids! {
-    /// Halves add up in f32 and are rounded once, at the end.
-    Sum<T: Number>(T::Work) T::ZERO; |acc, value| T::plus(acc, T::work(value)); |a, b| T::plus(a, b);
-    Prod<T: Number>(T::Work) T::ONE; |acc, value| T::times(acc, T::work(value)); |a, b| T::times(a, b);
+    Sum<T: Number>(T) T::ZERO; |acc, value| acc.plus(value); |a, b| a.plus(b);
+    Prod<T: Number>(T) T::ONE; |acc, value| acc.times(value); |a, b| a.times(b);
     /// The largest, NaN if there is one.
-    Largest<T: Number>(T::Work) T::LOWEST; |acc, value| larger(acc, T::work(value)); |a, b| larger(a, b);
+    Largest<T: Number>(T) T::LOWEST; |acc, value| larger(acc, value); |a, b| larger(a, b);
     /// The smallest, NaN if there is one.
-    Smallest<T: Number>(T::Work) T::HIGHEST; |acc, value| smaller(acc, T::work(value)); |a, b| smaller(a, b);
-    ComplexSum<T: Pair>(T) T::ZERO; |acc, value| acc.plus(T::load(value)); |a, b| a.plus(b);
-    ComplexProd<T: Pair>(T) T::ONE; |acc, value| acc.times(T::load(value)); |a, b| a.times(b);
-    /// Which truths were seen: [`NONZERO`], [`ZERO`].
-    Truths<T: Truthful>(u8) 0; |acc, value| acc | if T::load(value) == T::default() { ZERO } else { NONZERO }; |a, b| a | b;
+    Smallest<T: Number>(T) T::HIGHEST; |acc, value| smaller(acc, value); |a, b| smaller(a, b);
+    ComplexSum<T: Complex>(T) T::ZERO; |acc, value| acc.plus(T::load(value)); |a, b| a.plus(b);
+    ComplexProd<T: Complex>(T) T::ONE; |acc, value| acc.times(T::load(value)); |a, b| a.times(b);
 }
 
-/// What [`Truths`] saw: an element that counts as true, one that counts as false.
-pub(super) const NONZERO: u8 = 1;
-pub(super) const ZERO: u8 = 2;
+/// Whether some element is `SEEN`: `any` of true; of false, the opposite of `all`.
+#[derive(Clone, Copy)]
+pub(super) struct Any<const SEEN: bool>;
 
-/// A dtype whose zero counts as false, and everything else as true.
-pub(super) trait Truthful: Element + Default {}
-
-impl<T: Element + Default> Truthful for T {}
+impl<const SEEN: bool> Monoid for Any<SEEN> {
+    type In = bool;
+    type Acc = bool;
+    const EMPTY: bool = false;
+    #[inline(always)]
+    fn step(acc: bool, value: u8) -> bool {
+        acc | (bool::load(value) == SEEN)
+    }
+    #[inline(always)]
+    fn merge(a: bool, b: bool) -> bool {
+        a | b
+    }
+    #[inline(always)]
+    fn result(seen: bool) -> bool {
+        seen == SEEN
+    }
+}
 
 #[inline(always)]
 #[allow(clippy::eq_op)]

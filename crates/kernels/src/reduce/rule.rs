@@ -1,7 +1,7 @@
 //! Owns what a reduction needs to say about itself: how the elements of lanes enter accumulators, and how accumulators
 //! meet. It does not know the tree that decides which of them do (`tree.rs`), nor memory beyond one leaf.
 
-use zerostride_ops::Element;
+use zerostride_ops::{DType, Element};
 
 /// Accumulators side by side: a register or more of each dtype.
 pub(super) const SIDE: usize = 16;
@@ -13,6 +13,7 @@ pub(super) const SIDE: usize = 16;
 pub(super) trait Rule: Copy + Send + Sync + 'static {
     type In: Element;
     type Out: Element;
+    const RESULT: DType = <Self::Out as Element>::DTYPE;
     /// One accumulator.
     type One: Copy + Send + 'static;
     /// `W` accumulators, each of their parts next to its like.

@@ -19,40 +19,6 @@ pub(super) struct Found<K, const W: usize> {
 /// The index of an element that every other comes before.
 const NOWHERE: i64 = i64::MAX;
 
-/// A count of steps as wide as the values that it is selected with.
-pub(super) trait Count: Copy + PartialEq + Send + 'static {
-    fn new(step: usize) -> Self;
-    fn get(self) -> usize;
-}
-
-macro_rules! counts {
-    ($($value:ty => $count:ty),*) => {
-        $(impl Counted for $value {
-            type Count = $count;
-        })*
-    };
-}
-
-/// A type of values, with its [`Count`].
-pub(super) trait Counted: Copy + PartialOrd + Send + 'static {
-    type Count: Count;
-}
-
-counts!(u8 => u8, i8 => u8, u16 => u16, i16 => u16, u32 => u32, i32 => u32, f32 => u32, u64 => u64, i64 => u64, f64 => u64);
-
-macro_rules! count {
-    ($($type:ty)*) => {
-        $(impl Count for $type {
-            #[inline(always)]
-            fn new(step: usize) -> Self { step as $type }
-            #[inline(always)]
-            fn get(self) -> usize { self as usize }
-        })*
-    };
-}
-
-count!(u8 u16 u32 u64);
-
 /// Whether `value` takes the place of `held`, which comes before it.
 #[inline(always)]
 #[allow(clippy::eq_op)]
@@ -62,11 +28,11 @@ fn beats<K: Copy + PartialOrd, const LARGEST: bool>(value: K, held: K) -> bool {
     further | ((value != value) & (held == held))
 }
 
-impl<T: Number<Work: Counted>, const LARGEST: bool> Rule for Search<T, LARGEST> {
+impl<T: Number, const LARGEST: bool> Rule for Search<T, LARGEST> {
     type In = T;
     type Out = i64;
-    type One = Found<T::Work, 1>;
-    type Side<const W: usize> = Found<T::Work, W>;
+    type One = Found<T, 1>;
+    type Side<const W: usize> = Found<T, W>;
     const STEPS: usize = 16;
 
     #[inline(always)]
@@ -76,22 +42,22 @@ impl<T: Number<Work: Counted>, const LARGEST: bool> Rule for Search<T, LARGEST> 
 
     #[inline(always)]
     fn lane<const W: usize>(acc: Self::Side<W>, steps: &Steps<'_, T, W>) -> Self::Side<W> {
-        let none = <T::Work as Counted>::Count::new(Self::STEPS);
+        let none = T::count(Self::STEPS);
         let (mut value, mut at) = (acc.value, [none; W]);
         for step in 0..steps.count {
             let row = steps.row(step);
             for lane in 0..W {
-                let element = T::work(row[lane]);
+                let element = row[lane];
                 let beats = beats::<_, LARGEST>(element, value[lane]);
                 value[lane] = if beats { element } else { value[lane] };
-                at[lane] = if beats { Count::new(step) } else { at[lane] };
+                at[lane] = if beats { T::count(step) } else { at[lane] };
             }
         }
         let mut index = acc.index;
         for lane in 0..W {
             // The neutral value is the element itself where that is no more extreme.
-            let found = if index[lane] == NOWHERE && steps.count > 0 && at[lane] == none { Count::new(0) } else { at[lane] };
-            index[lane] = if found == none { index[lane] } else { steps.index(found.get(), lane) };
+            let found = if index[lane] == NOWHERE && steps.count > 0 && at[lane] == none { T::count(0) } else { at[lane] };
+            index[lane] = if found == none { index[lane] } else { steps.index(T::steps(found), lane) };
         }
         let whole = Found { value, index };
         if steps.tail == 0 {
@@ -100,7 +66,6 @@ impl<T: Number<Work: Counted>, const LARGEST: bool> Rule for Search<T, LARGEST> 
         // A copy, so that what the loop above holds stays in registers: lanes are counted only here.
         let mut all = whole;
         for (lane, &element) in steps.tail().iter().enumerate() {
-            let element = T::work(element);
             if all.index[lane] == NOWHERE || beats::<_, LARGEST>(element, all.value[lane]) {
                 (all.value[lane], all.index[lane]) = (element, steps.index(steps.count, lane));
             }

@@ -8,7 +8,8 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::Element;
 
 use super::rule::{Rule, SIDE, Steps, merge_slices};
-use super::{Fold, LEAF, Panel, lanes};
+use super::{Fold, LEAF, Panel};
+use crate::cast::CastKernel;
 use crate::isa;
 
 type Stored<R> = <<R as Rule>::In as Element>::Stored;
@@ -16,6 +17,8 @@ type Stored<R> = <<R as Rule>::In as Element>::Stored;
 /// The tree over leaves: a stack of complete subtrees, one for each digit 1 of the number of leaves taken.
 pub(super) struct Tree<R: Rule> {
     rule: R,
+    /// From the rule's results to those that are wanted.
+    cast: Option<CastKernel>,
     columns: usize,
     lanes: usize,
     leaves: usize,
@@ -39,9 +42,9 @@ struct Walk {
 }
 
 impl<R: Rule> Tree<R> {
-    pub(super) fn new(rule: R, columns: usize, lanes: usize) -> Self {
+    pub(super) fn new(rule: R, columns: usize, lanes: usize, cast: Option<CastKernel>) -> Self {
         let results = vec![R::empty(); columns];
-        Tree { rule, columns, lanes, leaves: 0, results, partial: Vec::new(), subtrees: Vec::new() }
+        Tree { rule, cast, columns, lanes, leaves: 0, results, partial: Vec::new(), subtrees: Vec::new() }
     }
 
     /// Takes a subtree of `2^height` leaves from `results`.
@@ -103,15 +106,8 @@ impl<R: Rule> Tree<R> {
     /// The accumulators of all places.
     #[inline(always)]
     fn walk(&self, elements: &[Stored<R>], rows: usize, walk: &Walk, first: usize, out: &mut [R::One]) {
-        // A row of all lanes at once, so that memory is read in order; of separate rows, less at a time will do.
-        let wide = if walk.turns == 1 { walk.places / LANES * LANES } else { 0 };
         let sides = walk.places / SIDE * SIDE;
-        if wide > 0 {
-            self.chunks::<LANES>(elements, rows, walk, first, 0..wide, out);
-        }
-        if wide < sides {
-            self.chunks::<SIDE>(elements, rows, walk, first, wide..sides, out);
-        }
+        self.chunks::<SIDE>(elements, rows, walk, first, 0..sides, out);
         if sides < walk.places {
             self.single(elements, rows, walk, first, sides..walk.places, out);
         }
@@ -146,7 +142,6 @@ impl<R: Rule> Tree<R> {
         let count = places.len() / W;
         let levels = walk.turns.ilog2() as usize;
         let mut waiting = vec![R::gather(&[R::empty(); W]); if count > 0 { levels * count } else { 0 }];
-        let lanes_of_turn = self.lanes / walk.turns;
         for turn in 0..walk.turns {
             let lane = turn.reverse_bits() >> 1 >> (usize::BITS as usize - 1 - levels);
             // Rows from the lane's first on, in steps that take a row for each lane.
@@ -194,9 +189,6 @@ impl<R: Rule> Tree<R> {
     }
 }
 
-/// The lanes of a long reduction.
-const LANES: usize = lanes(usize::MAX);
-
 /// Columns below which rows are taken several at a time.
 const NARROW: usize = 64;
 
@@ -231,7 +223,6 @@ impl<R: Rule> Fold for Tree<R> {
     }
 
     fn finish(&mut self, out: &mut [u8]) {
-        let out: &mut [<R::Out as Element>::Stored] = cast_slice_mut(out);
         let mut heights = (0..self.subtrees.len()).filter(|height| self.leaves >> height & 1 == 1);
         match heights.next() {
             Some(lowest) => std::mem::swap(&mut self.results, &mut self.subtrees[lowest]),
@@ -240,8 +231,13 @@ impl<R: Rule> Fold for Tree<R> {
         for height in heights {
             merge_slices::<R>(&self.subtrees[height], &mut self.results);
         }
-        for (out, &one) in out.iter_mut().zip(&self.results) {
-            *out = self.rule.result(one).store();
+        let results = self.results.iter().map(|&one| self.rule.result(one).store());
+        match self.cast {
+            Some(cast) => cast(cast_slice(&results.collect::<Vec<_>>()), out),
+            None => {
+                let out: &mut [<R::Out as Element>::Stored] = cast_slice_mut(out);
+                out.iter_mut().zip(results).for_each(|(out, result)| *out = result);
+            }
         }
         self.leaves = 0;
     }

@@ -6,9 +6,8 @@ use std::marker::PhantomData;
 use std::ops::{Add, Mul, Sub};
 
 use num_complex::{Complex32, Complex64};
-use zerostride_ops::{Element, bf16, f16};
+use zerostride_ops::Element;
 
-use super::monoid::Number;
 use super::rule::{Rule, Steps};
 
 /// `var`, with `count - correction` degrees of freedom.
@@ -26,13 +25,11 @@ pub(super) struct Moments<M, const W: usize> {
     squares: [f64; W],
 }
 
-/// A dtype whose elements are samples, and the real dtype of their variance.
+/// A dtype whose elements are samples.
 pub(super) trait Sample: Element {
-    type Real: Element;
     /// f64, or a pair of them.
     type Mean: Mean;
     fn sample(stored: Self::Stored) -> Self::Mean;
-    fn real(value: f64) -> Self::Real;
 }
 
 /// What means are computed in.
@@ -60,24 +57,20 @@ impl Mean for Complex64 {
 }
 
 macro_rules! samples {
-    ($($type:ty => $mean:ty => $real:ty: $sample:expr, $round:expr;)*) => {
+    ($($type:ty => $mean:ty: $sample:expr;)*) => {
         $(impl Sample for $type {
-            type Real = $real;
             type Mean = $mean;
             #[inline(always)]
             fn sample(stored: Self) -> $mean { $sample(stored) }
-            fn real(value: f64) -> $real { $round(value) }
         })*
     };
 }
 
 samples! {
-    f16 => f64 => f16: |v| f64::from(f16::work(v)), f16::from_f64;
-    bf16 => f64 => bf16: |v| f64::from(bf16::work(v)), bf16::from_f64;
-    f32 => f64 => f32: f64::from, |r| r as f32;
-    f64 => f64 => f64: |v| v, |r| r;
-    Complex32 => Complex64 => f32: |v: Complex32| Complex64::new(v.re.into(), v.im.into()), |r| r as f32;
-    Complex64 => Complex64 => f64: |v| v, |r| r;
+    f32 => f64: f64::from;
+    f64 => f64: |v| v;
+    Complex32 => Complex64: |v: Complex32| Complex64::new(v.re.into(), v.im.into());
+    Complex64 => Complex64: |v| v;
 }
 
 /// The sums over lanes of a term of each element.
@@ -107,7 +100,7 @@ fn sums<T: Sample, M: Copy + Add<Output = M>, const W: usize>(
 
 impl<T: Sample> Rule for Variance<T> {
     type In = T;
-    type Out = T::Real;
+    type Out = f64;
     type One = Moments<T::Mean, 1>;
     type Side<const W: usize> = Moments<T::Mean, W>;
     const STEPS: usize = 16;
@@ -170,7 +163,7 @@ impl<T: Sample> Rule for Variance<T> {
     }
 
     #[inline(always)]
-    fn result(&self, one: Self::One) -> T::Real {
-        T::real(one.squares[0] / (one.count[0] - self.correction).max(0.0))
+    fn result(&self, one: Self::One) -> f64 {
+        one.squares[0] / (one.count[0] - self.correction).max(0.0)
     }
 }
