@@ -11,6 +11,7 @@
 //! result, across them one lane of many results, lane after lane. Shapes are not known here: a caller hands in panels.
 
 mod monoid;
+mod pairwise;
 mod rule;
 mod search;
 mod tree;
@@ -21,6 +22,8 @@ use std::marker::PhantomData;
 
 use num_complex::{Complex32, Complex64};
 use zerostride_ops::{Category, DType, Op};
+
+pub use pairwise::{Pairwise, Term};
 
 use crate::bodies::complex::Complex;
 use crate::cast_kernel;
@@ -105,6 +108,11 @@ impl Reducer {
             (_, DType::U32) => DType::I64,
             (_, dtype) => dtype,
         }
+    }
+
+    /// The operation.
+    pub fn op(&self) -> Op {
+        self.op
     }
 
     /// Starts the reduction of a block of neighbouring results.

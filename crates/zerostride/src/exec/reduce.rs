@@ -11,6 +11,7 @@ use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims}
 use super::access::{Input, Output};
 use super::crew;
 use super::machine::Tiles;
+use super::pairwise::Pairs;
 use super::program::{Compiled, Kind};
 use crate::Result;
 use crate::plan::{GRAIN, Instruction, Load, Program, Source, TILE};
@@ -45,7 +46,7 @@ pub(super) fn run<'a>(
     (kept, reduced): (&Shape, &Shape),
     program: &Program,
     read: impl Fn(Source) -> Block<'a>,
-    block: Block<'a>,
+    (block, offset): (Block<'a>, isize),
     dtype: DType,
 ) -> Result<()> {
     if kept.numel() == 0 {
@@ -58,7 +59,7 @@ pub(super) fn run<'a>(
     let (ordered, strides) = order_dims(kept, &strides);
     let (ordered, strides) = coalesce(&ordered, &strides.iter().map(|strides| &strides[..]).collect::<Vec<_>>());
     let (out_strides, strides) = strides.split_last().expect("the output has strides");
-    let out = Output::new(block, dtype.item_size(), &ordered, out_strides, 0);
+    let out = Output::new(block, dtype.item_size(), &ordered, out_strides, offset);
     let input = |(load, strides): (&Load, &Strides)| {
         let strides: SmallVec<[isize; 8]> =
             strides.iter().chain(&load.strides[kept.ndim()..]).copied().collect();
@@ -67,6 +68,9 @@ pub(super) fn run<'a>(
         input.expect("a reduction writes into memory of its own")
     };
     let inputs: Vec<Input<'_>> = program.loads.iter().zip(strides).map(input).collect();
+    if let Some(pairs) = Pairs::find(reducer.op(), program, &ordered, reduced, strides) {
+        return pairs.run(&inputs, out);
+    }
     let (columns, direct) = blocks(&ordered, reduced, program, strides, kept.ndim());
     let aligned = || inputs.first().is_some_and(|input| input.panel(0..1, 0..1, &out).is_some());
     let direct = direct.filter(|_| reduced.numel() > 0 && aligned());

@@ -4,6 +4,7 @@ mod lower;
 mod memory;
 mod product;
 mod program;
+mod rows;
 mod uses;
 
 use std::fmt;
@@ -13,6 +14,7 @@ use zerostride_shape::{Layout, Shape};
 
 pub(crate) use lower::Leaf;
 pub(crate) use memory::deaths;
+pub(crate) use rows::{Group, part};
 pub(crate) use program::{
     Buffer, Factor, GRAIN, Instruction, Load, Program, Register, Source, Step, TILE, Work,
 };
@@ -41,6 +43,8 @@ pub struct Plan {
     pub(crate) leaves: Vec<Leaf>,
     pub(crate) buffers: Vec<Buffer>,
     pub(crate) steps: Vec<Step>,
+    /// Steps that run together.
+    pub(crate) groups: Vec<Group>,
 }
 
 impl Plan {
@@ -57,7 +61,8 @@ impl Plan {
             zerostride_shape::checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
         }
         memory::share(&lowered.steps, &mut lowered.buffers);
-        Ok(Plan { leaves: lowered.leaves, buffers: lowered.buffers, steps: lowered.steps })
+        let groups = rows::groups(&lowered.steps, &lowered.buffers);
+        Ok(Plan { leaves: lowered.leaves, buffers: lowered.buffers, steps: lowered.steps, groups })
     }
 
     /// How often an operation will be applied to an element.
@@ -183,6 +188,10 @@ impl fmt::Display for Plan {
             if !counts.is_empty() {
                 writeln!(f, "        {}", counts.join(", "))?;
             }
+        }
+        for Group { steps, rows, block } in &self.groups {
+            let (first, last) = (steps.start + 1, steps.end);
+            writeln!(f, "passes {first} to {last} run together, {block} of {rows} rows at a time")?;
         }
         write!(
             f,
