@@ -1,5 +1,5 @@
 //! Owns reductions: which rule each operation and dtype accumulates by (`monoid.rs`, `search.rs`, `variance.rs`), and the
-//! tree in which partial results meet (`tree.rs`).
+//! tree in which partial results meet (`tree.rs`); `pairwise.rs` reduces over pairs without one.
 //!
 //! The tree depends on the number of reduced elements alone, never on threads, tiles or memory layout, so the bits of
 //! a result do not either: elements are numbered in row-major order of the reduced dimensions; each leaf of

@@ -141,8 +141,14 @@ fn kernel<T: Real>(op: Op, term: Term) -> Option<fn(&Sizes, &[u8], &[u8], &mut [
     })
 }
 
-fn run<T: Real, M: Monoid<In = T, Acc = T>, P: Pair<T>>(sizes: &Sizes, rows: &[u8], columns: &[u8], out: &mut [u8]) {
-    let (rows, columns, out) = (cast_slice::<u8, T>(rows), cast_slice::<u8, T>(columns), cast_slice_mut::<u8, T>(out));
+fn run<T: Real, M: Monoid<In = T, Acc = T>, P: Pair<T>>(
+    sizes: &Sizes,
+    rows: &[u8],
+    columns: &[u8],
+    out: &mut [u8],
+) {
+    let (rows, columns, out) =
+        (cast_slice::<u8, T>(rows), cast_slice::<u8, T>(columns), cast_slice_mut::<u8, T>(out));
     let count = rows.len() / sizes.depth;
     assert!(rows.len() == count * sizes.depth && columns.len() == sizes.depth * sizes.width);
     assert_eq!(out.len(), count * sizes.width);
@@ -171,7 +177,8 @@ impl<T: Real, M: Monoid<In = T, Acc = T>, P: Pair<T>> isa::Task for Block<'_, T,
                     std::array::from_fn(|row| &rows[row.min(count - 1) * depth..][..depth]);
                 let mut acc = [[M::EMPTY; SIDE]; ROWS];
                 for (at, columns) in self.columns.chunks_exact(width).enumerate() {
-                    let elements: &[T; SIDE] = columns[column..].first_chunk().expect("a width of whole sides");
+                    let elements: &[T; SIDE] =
+                        columns[column..].first_chunk().expect("a width of whole sides");
                     for (acc, row) in acc.iter_mut().zip(row) {
                         let element = row[at];
                         for (acc, &column) in acc.iter_mut().zip(elements) {
@@ -201,7 +208,8 @@ mod tests {
             let pairwise = Pairwise::new(Op::Sum, DType::F32, Term::SquaredDifference, depth, width).unwrap();
             pairwise.run(cast_slice(&rows), cast_slice(&columns), cast_slice_mut(&mut out));
             for (at, &found) in out.iter().enumerate() {
-                let terms = (0..depth).map(|k| rows[at / width * depth + k] - columns[k * width + at % width]);
+                let terms =
+                    (0..depth).map(|k| rows[at / width * depth + k] - columns[k * width + at % width]);
                 assert_eq!(found, terms.fold(0.0, |sum, d| sum + d * d), "{count} rows, pair {at}");
             }
         }

@@ -56,7 +56,11 @@ impl<T: Number, const LARGEST: bool> Rule for Search<T, LARGEST> {
         let mut index = acc.index;
         for lane in 0..W {
             // The neutral value is the element itself where that is no more extreme.
-            let found = if index[lane] == NOWHERE && steps.count > 0 && at[lane] == none { T::count(0) } else { at[lane] };
+            let found = if index[lane] == NOWHERE && steps.count > 0 && at[lane] == none {
+                T::count(0)
+            } else {
+                at[lane]
+            };
             index[lane] = if found == none { index[lane] } else { steps.index(T::steps(found), lane) };
         }
         let whole = Found { value, index };

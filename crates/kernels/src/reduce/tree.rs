@@ -153,21 +153,25 @@ impl<R: Rule> Tree<R> {
             // Few rows at a time: memory likes to be read in order.
             let mut step = 0;
             loop {
-                let last = steps - step <= R::STEPS;
+                let last = steps + usize::from(tail > 0) - step <= R::STEPS;
                 for chunk in 0..count {
                     let place = places.start + chunk * W;
                     let start = (lane * walk.turn_stride + step * walk.stride + place).min(elements.len());
-                    let out: &mut [R::One; W] = out[place..].first_chunk_mut().expect("every place has its result");
+                    let out: &mut [R::One; W] =
+                        out[place..].first_chunk_mut().expect("every place has its result");
                     let mut acc = if step == 0 { R::gather(&[R::empty(); W]) } else { R::gather(out) };
-                    acc = R::lane(acc, &Steps {
-                        elements: &elements[start..],
-                        stride: walk.stride,
-                        count: R::STEPS.min(steps - step),
-                        tail: if last { tail.saturating_sub(place).min(W) } else { 0 },
-                        first: first + lane + step * self.lanes,
-                        advance: self.lanes,
-                        places: std::array::from_fn(|at| ((place + at) / walk.columns) as u32),
-                    });
+                    acc = R::lane(
+                        acc,
+                        &Steps {
+                            elements: &elements[start..],
+                            stride: walk.stride,
+                            count: R::STEPS.min(steps - step),
+                            tail: if last { tail.saturating_sub(place).min(W) } else { 0 },
+                            first: first + lane + step * self.lanes,
+                            advance: self.lanes,
+                            places: std::array::from_fn(|at| ((place + at) / walk.columns) as u32),
+                        },
+                    );
                     if last {
                         let mut level = 0;
                         while turn >> level & 1 == 1 {

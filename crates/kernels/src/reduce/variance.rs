@@ -135,8 +135,7 @@ impl<T: Sample> Rule for Variance<T> {
             // Samples that are not there must not bring their difference in.
             let between = if a == 0.0 || b == 0.0 { 0.0 } else { delta.square() * (a * share) };
             merged.count[lane] = a + b;
-            merged.mean[lane] =
-                if a == 0.0 { right.mean[lane] } else { left.mean[lane] + delta * share };
+            merged.mean[lane] = if a == 0.0 { right.mean[lane] } else { left.mean[lane] + delta * share };
             merged.squares[lane] = left.squares[lane] + right.squares[lane] + between;
         }
         merged
@@ -154,11 +153,8 @@ impl<T: Sample> Rule for Variance<T> {
     #[inline(always)]
     fn scatter<const W: usize>(side: &Self::Side<W>, ones: &mut [Self::One; W]) {
         for (lane, one) in ones.iter_mut().enumerate() {
-            *one = Moments {
-                count: [side.count[lane]],
-                mean: [side.mean[lane]],
-                squares: [side.squares[lane]],
-            };
+            *one =
+                Moments { count: [side.count[lane]], mean: [side.mean[lane]], squares: [side.squares[lane]] };
         }
     }
 

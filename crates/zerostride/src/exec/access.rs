@@ -317,7 +317,8 @@ impl<'a> Input<'a> {
             || written.range().end <= block.range().start;
         let (column_runs, row_runs) = (self.0.columns.runs(columns), self.0.rows.runs(rows));
         let ([columns], [rows]) = (&column_runs[..], &row_runs[..]) else { return None };
-        let step = |grid: &Grid, run: &Run| usize::try_from(if run.len > 1 { grid.inner_stride() } else { 1 });
+        let step =
+            |grid: &Grid, run: &Run| usize::try_from(if run.len > 1 { grid.inner_stride() } else { 1 });
         let column_step = step(&self.0.columns, columns).ok()?;
         let row_step = step(&self.0.rows, rows).ok()?;
         let first = self.0.address(self.0.offset + columns.offset + rows.offset);

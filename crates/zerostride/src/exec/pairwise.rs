@@ -58,8 +58,10 @@ impl Pairs {
             Instruction::Map { op, operands, .. } => Some((*op, &operands[..])),
             _ => None,
         };
-        let difference = |register: usize| matches!(map(register), Some((Op::Sub, &[a, b]))
-            if load(a).is_some() && load(b).is_some() && load(a) != load(b));
+        let difference = |register: usize| {
+            matches!(map(register), Some((Op::Sub, &[a, b]))
+            if load(a).is_some() && load(b).is_some() && load(a) != load(b))
+        };
         let (last, operands) = map(program.result)?;
         let term = match (last, operands) {
             (Op::Square, &[a]) if difference(a) => Term::SquaredDifference,
@@ -117,7 +119,9 @@ impl Pairs {
             let columns = &mut loaded.bytes()[..depth * count * item];
             inputs[self.column].load(start..start + count, 0..depth, columns);
             let packed = &mut packed.bytes()[..depth * width * item];
-            for (row, columns) in packed.chunks_exact_mut(width * item).zip(columns.chunks_exact(count * item)) {
+            for (row, columns) in
+                packed.chunks_exact_mut(width * item).zip(columns.chunks_exact(count * item))
+            {
                 row[..columns.len()].copy_from_slice(columns);
             }
             let bytes = packed_rows.bytes();

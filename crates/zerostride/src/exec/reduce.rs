@@ -24,7 +24,7 @@ const GROUP: usize = 64 * LEAF;
 const PARTS: usize = 64;
 
 /// Elements of all rows and columns of a tile.
-const AREA: usize = 4 * TILE;
+const AREA: usize = TILE;
 
 /// Results that are read across memory at once.
 const ACROSS: usize = 2048;
@@ -57,7 +57,8 @@ pub(super) fn run<'a>(
     let of_kept = program.loads.iter().map(|load| &load.strides[..kept.ndim()]);
     let strides: Vec<&[isize]> = of_kept.chain([&contiguous[..]]).collect();
     let (ordered, strides) = order_dims(kept, &strides);
-    let (ordered, strides) = coalesce(&ordered, &strides.iter().map(|strides| &strides[..]).collect::<Vec<_>>());
+    let (ordered, strides) =
+        coalesce(&ordered, &strides.iter().map(|strides| &strides[..]).collect::<Vec<_>>());
     let (out_strides, strides) = strides.split_last().expect("the output has strides");
     let out = Output::new(block, dtype.item_size(), &ordered, out_strides, offset);
     let input = |(load, strides): (&Load, &Strides)| {
@@ -74,7 +75,8 @@ pub(super) fn run<'a>(
     let (columns, direct) = blocks(&ordered, reduced, program, strides, kept.ndim());
     let aligned = || inputs.first().is_some_and(|input| input.panel(0..1, 0..1, &out).is_some());
     let direct = direct.filter(|_| reduced.numel() > 0 && aligned());
-    let columns = if direct.is_some() { columns } else { columns.min((AREA / reduced.numel().clamp(1, LEAF)).max(1)) };
+    let columns =
+        if direct.is_some() { columns } else { columns.min((AREA / reduced.numel().clamp(1, LEAF)).max(1)) };
     let reduction = Reduction {
         reducer,
         compiled: Compiled::new(program, &vec![Kind::Vector; program.loads.len()], false),
@@ -181,12 +183,8 @@ impl Reduction<'_> {
             let tile = machine.run(rows.len() * columns.len(), |load, tile| {
                 self.inputs[load].load(columns.clone(), rows.clone(), tile);
             })?;
-            let panel = Panel {
-                rows: rows.len(),
-                row_step: columns.len(),
-                columns: columns.len(),
-                column_step: 1,
-            };
+            let panel =
+                Panel { rows: rows.len(), row_step: columns.len(), columns: columns.len(), column_step: 1 };
             fold.take(tile, &panel, first);
         }
         Ok(fold)

@@ -14,10 +14,10 @@ use zerostride_shape::{Layout, Shape};
 
 pub(crate) use lower::Leaf;
 pub(crate) use memory::deaths;
-pub(crate) use rows::{Group, part};
 pub(crate) use program::{
     Buffer, Factor, GRAIN, Instruction, Load, Program, Register, Source, Step, TILE, Work,
 };
+pub(crate) use rows::{Group, part};
 
 use crate::Result;
 use crate::expr::Expr;

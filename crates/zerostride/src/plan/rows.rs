@@ -126,7 +126,8 @@ fn by_row(shape: &Shape, strides: &Strides, rows: usize, buffer: &Buffer) -> boo
 pub(crate) fn part(work: &Work, rows: usize, part: &Range<usize>) -> Work {
     let narrow = |shape: &mut Shape| {
         let steps = shape[0] / rows;
-        let sizes: Vec<usize> = std::iter::once(steps * part.len()).chain(shape[1..].iter().copied()).collect();
+        let sizes: Vec<usize> =
+            std::iter::once(steps * part.len()).chain(shape[1..].iter().copied()).collect();
         *shape = Shape::new(&sizes).unwrap_or_default();
         (steps * part.start) as isize
     };
