@@ -124,6 +124,38 @@ fn with_fma<R>(task: impl FnOnce() -> R) -> R {
     task()
 }
 
+/// A loop to be compiled for each instruction set. Unlike a closure, its body can be inlined however large it is; it must
+/// be, and what it calls too.
+pub(crate) trait Task {
+    fn run(self);
+}
+
+/// Runs a loop with the widest registers there are.
+#[inline(always)]
+pub(crate) fn run_widest(task: impl Task) {
+    match Isa::active() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the instruction sets in use are ones that the processor has.
+        Isa::Avx512 => unsafe { task_with_avx512(task) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Isa::Avx2 => unsafe { task_with_avx2(task) },
+        _ => task.run(),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn task_with_avx2(task: impl Task) {
+    task.run();
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
+fn task_with_avx512(task: impl Task) {
+    task.run();
+}
+
 /// The task, inlined into a function that may use AVX-512 as [`Isa::Avx512`] has it.
 #[cfg(all(target_arch = "x86_64", test))]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]

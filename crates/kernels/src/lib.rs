@@ -26,4 +26,4 @@ pub use elementwise::{Fault, MapKernel, map_kernel};
 pub use isa::Isa;
 pub use matmul::{Matrix, ProductSizes, matmul};
 pub use pack::{PACK_DIMS, PackDim, pack};
-pub use reduce::{Fold, LEAF, Reducer, lanes};
+pub use reduce::{Fold, LEAF, Pairwise, Panel, Reducer, Term, lanes};

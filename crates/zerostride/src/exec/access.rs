@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use zerostride_kernels::Panel;
 use zerostride_shape::{InternalOverlap, Layout, Overlap, Shape, Strides};
 
 use crate::tensor::Block;
@@ -293,6 +294,44 @@ impl<'a> Input<'a> {
         // SAFETY: the block keeps other operations from writing, and `new` has seen that this step's output, the only
         // writable block of its range, writes other elements.
         unsafe { self.0.load(columns, rows, tile) }
+    }
+}
+
+impl<'a> Input<'a> {
+    /// The elements of some columns of some rows where they lie, if both are at even distances forwards, and the memory
+    /// between them is not the output's either.
+    ///
+    /// # Panics
+    /// If a range ends outside the loop.
+    pub(crate) fn panel(
+        &self,
+        columns: Range<usize>,
+        rows: Range<usize>,
+        output: &Output<'_>,
+    ) -> Option<(&[u8], Panel)> {
+        let Elements { block, item, .. } = &self.0;
+        assert!(columns.end <= self.0.columns.numel() && rows.end <= self.0.rows.numel());
+        let written = &output.elements.block;
+        let apart = block.storage_start() != written.storage_start()
+            || block.range().end <= written.range().start
+            || written.range().end <= block.range().start;
+        let (column_runs, row_runs) = (self.0.columns.runs(columns), self.0.rows.runs(rows));
+        let ([columns], [rows]) = (&column_runs[..], &row_runs[..]) else { return None };
+        let step =
+            |grid: &Grid, run: &Run| usize::try_from(if run.len > 1 { grid.inner_stride() } else { 1 });
+        let column_step = step(&self.0.columns, columns).ok()?;
+        let row_step = step(&self.0.rows, rows).ok()?;
+        let first = self.0.address(self.0.offset + columns.offset + rows.offset);
+        // No element needs more than the alignment of f64.
+        if !apart || first.addr() % (*item).min(align_of::<f64>()) != 0 {
+            return None;
+        }
+        let len = ((columns.len - 1) * column_step + (rows.len - 1) * row_step + 1) * item;
+        let panel = Panel { rows: rows.len, row_step, columns: columns.len, column_step };
+        // SAFETY: the first and the last element are in the block, which `Elements::new` has seen, and so is what lies
+        // between them: initialised, readable, kept from other operations' writes by the block, and not written by this
+        // step, whose output is in another range.
+        Some((unsafe { std::slice::from_raw_parts(first, len) }, panel))
     }
 }
 

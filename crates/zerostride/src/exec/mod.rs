@@ -12,12 +12,14 @@ mod map;
 mod matmul;
 #[allow(unsafe_code)]
 mod operand;
+mod pairwise;
 mod panel;
 mod program;
 mod reduce;
+mod rows;
 pub(crate) mod tiny;
 
-use zerostride_ops::{OpError, can_cast};
+use zerostride_ops::{DType, OpError, can_cast};
 use zerostride_shape::{InternalOverlap, Layout, Overlap, check_in_place, checked_bytes};
 
 use crate::expr::Expr;
@@ -105,7 +107,22 @@ fn run_steps_into(plan: &Plan, memory: &mut Memory, target: &Tensor) -> Result<(
 fn run_some(plan: &Plan, count: usize, memory: &Memory) -> Result<Slots> {
     let mut slots: Slots = std::iter::repeat_with(|| None).take(plan.buffers.len()).collect();
     let deaths = deaths(&plan.steps, &plan.buffers);
-    for (step, dead) in plan.steps.iter().zip(deaths).take(count) {
+    let (mut together, mut dying) = (0..0, Vec::new());
+    for (index, (step, dead)) in plan.steps.iter().zip(deaths).take(count).enumerate() {
+        if let Some(group) = plan.groups.iter().find(|group| group.steps.start == index)
+            && group.steps.end <= count
+        {
+            rows::run(plan, group, memory, &mut slots)?;
+            together = group.steps.clone();
+        }
+        if together.contains(&index) {
+            // Steps that run together let go of their operands together.
+            dying.extend(dead);
+            if together.end == index + 1 {
+                dying.drain(..).for_each(|slot| slots[slot] = None);
+            }
+            continue;
+        }
         let buffer = &plan.buffers[step.output];
         // An operand that dies may give the result its memory.
         let mut fresh = match slots[buffer.slot].take() {
@@ -144,13 +161,25 @@ fn run_step(step: &Step, plan: &Plan, memory: &Memory, slots: &Slots, out: Block
             None => own.reader(),
         },
     };
-    match &step.work {
+    run_work(&step.work, read, out, buffer.dtype, 0)
+}
+
+/// Runs a step's work; `first` is the byte of a reduction's output where the results begin.
+fn run_work<'a>(
+    work: &Work,
+    read: impl Fn(Source) -> Block<'a>,
+    out: Block<'a>,
+    dtype: DType,
+    first: usize,
+) -> Result<()> {
+    match work {
         Work::Map { shape, program, out: strides, out_offset } => {
-            map::run(shape, program, read, (out, strides, *out_offset), buffer.dtype)
+            map::run(shape, program, read, (out, strides, *out_offset), dtype)
         }
         Work::Reduce { op, compute, correction, kept, reduced, program } => {
             let reducer = zerostride_kernels::Reducer::new(*op, *compute, reduced.numel(), *correction);
-            reduce::run(&reducer, (kept, reduced), program, read, out, buffer.dtype)
+            let first = (first / dtype.item_size()) as isize;
+            reduce::run(&reducer, (kept, reduced), program, read, (out, first), dtype)
         }
         Work::Matmul { .. } => unreachable!("a matrix product is written to memory of its own"),
     }

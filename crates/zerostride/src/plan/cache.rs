@@ -11,7 +11,7 @@ use zerostride_ops::Scalar;
 use zerostride_shape::Layout;
 
 use super::program::{Buffer, Step};
-use super::{Leaf, Plan};
+use super::{Group, Leaf, Plan};
 use crate::expr::{Expr, Kind};
 use crate::{Result, Tensor};
 
@@ -32,6 +32,7 @@ struct Entry {
     leaves: Order,
     steps: Arc<[Step]>,
     buffers: Arc<[Buffer]>,
+    groups: Arc<[Group]>,
 }
 
 type Order = SmallVec<[usize; 8]>;
@@ -127,9 +128,9 @@ impl<'a> Structure<'a> {
         let plan = make()?;
         let place = |leaf: &Leaf| self.place(&leaf.tensor, leaf.version);
         if let Some(leaves) = plan.leaves.iter().map(place).collect::<Option<Order>>() {
-            let (steps, buffers) = (Arc::clone(&plan.steps), Arc::clone(&plan.buffers));
+            let Plan { steps, buffers, groups, .. } = plan.clone();
             let structure = self.words.clone().into_boxed_slice();
-            let entry = Entry { hash: self.finish(), structure, leaves, steps, buffers };
+            let entry = Entry { hash: self.finish(), structure, leaves, steps, buffers, groups };
             let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
             plans.insert(0, entry);
             plans.truncate(MOST_PLANS);
@@ -142,7 +143,7 @@ impl<'a> Structure<'a> {
         let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
         let found = plans.iter().position(|entry| entry.hash == hash && *entry.structure == *self.words)?;
         plans[..=found].rotate_right(1);
-        let Entry { leaves, steps, buffers, .. } = &plans[0];
+        let Entry { leaves, steps, buffers, groups, .. } = &plans[0];
         let leaf = |&place: &usize| {
             let (tensor, version) = self.leaves[place];
             Leaf { tensor: tensor.clone(), version }
@@ -151,6 +152,7 @@ impl<'a> Structure<'a> {
             leaves: leaves.iter().map(leaf).collect(),
             steps: Arc::clone(steps),
             buffers: Arc::clone(buffers),
+            groups: Arc::clone(groups),
         })
     }
 }

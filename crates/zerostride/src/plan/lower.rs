@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use smallvec::SmallVec;
+use zerostride_kernels::Reducer;
 use zerostride_ops::{DType, Op, Scalar};
 use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims};
 
@@ -134,7 +135,7 @@ impl Lowerer<'_> {
     ) -> Result<Work, NeedsBuffer> {
         let mut program = Program::default();
         let register = self.emit(operand, &[], &mut program, &mut Emitted::new())?;
-        program.result = self.converted(register, compute, &mut program);
+        program.result = self.converted(register, Reducer::takes(op, compute), &mut program);
         let sizes = shape(operand);
         let (inner, outer): (Vec<usize>, Vec<usize>) = (0..sizes.ndim()).partition(|dim| dims.contains(dim));
         let split = |program: &Program, dims: &[usize]| {

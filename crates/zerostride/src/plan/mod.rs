@@ -5,6 +5,7 @@ mod lower;
 mod memory;
 mod product;
 mod program;
+mod rows;
 mod uses;
 
 use std::fmt;
@@ -18,6 +19,7 @@ pub(crate) use memory::deaths;
 pub(crate) use program::{
     Buffer, Factor, GRAIN, Instruction, Load, Program, Register, Source, Step, TILE, Work,
 };
+pub(crate) use rows::{Group, part};
 
 use crate::Result;
 use crate::expr::Expr;
@@ -43,6 +45,8 @@ pub struct Plan {
     pub(crate) leaves: Vec<Leaf>,
     pub(crate) buffers: Arc<[Buffer]>,
     pub(crate) steps: Arc<[Step]>,
+    /// Steps that run together.
+    pub(crate) groups: Arc<[Group]>,
 }
 
 impl Plan {
@@ -63,7 +67,9 @@ impl Plan {
             zerostride_shape::checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
         }
         memory::share(&lowered.steps, &mut lowered.buffers);
-        Ok(Plan { leaves: lowered.leaves, buffers: lowered.buffers.into(), steps: lowered.steps.into() })
+        let groups = rows::groups(&lowered.steps, &lowered.buffers).into();
+        let lower::Lowered { leaves, buffers, steps } = lowered;
+        Ok(Plan { leaves, buffers: buffers.into(), steps: steps.into(), groups })
     }
 
     /// How often an operation will be applied to an element.
@@ -189,6 +195,10 @@ impl fmt::Display for Plan {
             if !counts.is_empty() {
                 writeln!(f, "        {}", counts.join(", "))?;
             }
+        }
+        for Group { steps, rows, block } in self.groups.iter() {
+            let (first, last) = (steps.start + 1, steps.end);
+            writeln!(f, "passes {first} to {last} run together, {block} of {rows} rows at a time")?;
         }
         write!(
             f,

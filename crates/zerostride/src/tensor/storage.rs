@@ -202,6 +202,22 @@ impl<'a> Block<'a> {
         self.writable
     }
 
+    /// Two blocks, the second from the byte `middle` of this one on.
+    ///
+    /// # Panics
+    /// If the block ends before that.
+    pub(crate) fn split(self, middle: usize) -> (Block<'a>, Block<'a>) {
+        let middle = self.range.start + middle;
+        assert!(middle <= self.range.end);
+        let (left, right) = (self.range.start..middle, middle..self.range.end);
+        (Block { range: left, ..self }, Block { range: right, ..self })
+    }
+
+    /// The same block, lent.
+    pub(crate) fn again(&mut self) -> Block<'_> {
+        Block { range: self.range.clone(), ..*self }
+    }
+
     /// The same bytes, only for reading.
     pub(crate) fn reader(&self) -> Block<'a> {
         Block { range: self.range.clone(), writable: false, ..*self }

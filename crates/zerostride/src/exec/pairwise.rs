@@ -1,0 +1,152 @@
+//! Owns reductions over pairs of rows and columns, as of squared distances: which programs are some, and the loop over
+//! blocks of them. It does not know how a block is reduced (`kernels`).
+
+use std::ops::Range;
+
+use zerostride_kernels::{Pairwise, Term};
+use zerostride_ops::{DType, Op};
+use zerostride_shape::{Shape, Strides};
+
+use super::access::{Input, Output};
+use super::crew;
+use crate::Result;
+use crate::plan::{Instruction, Program, TILE};
+
+/// Rows that meet the same packed columns.
+const ROWS: usize = 256;
+
+/// Rows whose results share a tile.
+const TOGETHER: usize = 4;
+
+/// A reduction over pairs, found in a program.
+pub(super) struct Pairs {
+    op: Op,
+    dtype: DType,
+    term: Term,
+    /// The loads of rows and columns.
+    row: usize,
+    column: usize,
+    depth: usize,
+    /// The size of the innermost kept dimensions.
+    rows: usize,
+    columns: usize,
+}
+
+impl Pairs {
+    /// The reduction over pairs that a program is, if it is one: of its two loads, one is the same along the innermost
+    /// kept dimension, the other along the one before.
+    pub(super) fn find(
+        op: Op,
+        program: &Program,
+        kept: &Shape,
+        reduced: &Shape,
+        strides: &[Strides],
+    ) -> Option<Pairs> {
+        let [.., rows, columns] = kept[..] else { return None };
+        let [depth] = reduced[..] else { return None };
+        let repeats = |load: usize, dim: usize| strides[load][kept.ndim() - dim] == 0;
+        let (row, column) = match &program.loads[..] {
+            [_, _] if repeats(0, 1) && repeats(1, 2) => (0, 1),
+            [_, _] if repeats(1, 1) && repeats(0, 2) => (1, 0),
+            _ => return None,
+        };
+        let load = |register: usize| match program.instructions[register] {
+            Instruction::Load(load) => Some(load),
+            _ => None,
+        };
+        let map = |register: usize| match &program.instructions[register] {
+            Instruction::Map { op, operands, .. } => Some((*op, &operands[..])),
+            _ => None,
+        };
+        let difference = |register: usize| {
+            matches!(map(register), Some((Op::Sub, &[a, b]))
+            if load(a).is_some() && load(b).is_some() && load(a) != load(b))
+        };
+        let (last, operands) = map(program.result)?;
+        let term = match (last, operands) {
+            (Op::Square, &[a]) if difference(a) => Term::SquaredDifference,
+            (Op::Mul, &[a, b]) if a == b && difference(a) => Term::SquaredDifference,
+            (Op::Abs, &[a]) if difference(a) => Term::AbsoluteDifference,
+            (Op::Mul, &[a, b]) if load(a)? != load(b)? => Term::Product,
+            (Op::Add, &[a, b]) if load(a)? != load(b)? => Term::Sum,
+            (Op::Sub, &[a, b]) if load(a)? == row && load(b)? == column => Term::Difference,
+            (Op::Sub, &[a, b]) if load(a)? == column && load(b)? == row => Term::Reversed,
+            _ => return None,
+        };
+        let dtype = program.dtypes[program.result];
+        let found = Pairs { op, dtype, term, row, column, depth, rows, columns };
+        // Converted loads are tiles.
+        let plain = program.dtypes.iter().all(|&other| other == dtype);
+        (plain && rows >= TOGETHER && columns >= 16 && found.kernel(16).is_some()).then_some(found)
+    }
+
+    fn kernel(&self, width: usize) -> Option<Pairwise> {
+        Pairwise::new(self.op, self.dtype, self.term, self.depth, width)
+    }
+
+    /// Reduces all pairs, by parts of rows.
+    pub(super) fn run(&self, inputs: &[Input<'_>], out: Output<'_>) -> Result<()> {
+        let part = |_: &mut (), mut out: Output<'_>| {
+            let Range { start, end } = out.columns();
+            let (mut row, end) = (start / self.columns, end / self.columns);
+            while row < end {
+                // Rows of one matrix meet the columns of one matrix.
+                let last = end.min((row / self.rows + 1) * self.rows);
+                self.block(inputs, row..last, &mut out);
+                row = last;
+            }
+            Ok(())
+        };
+        crew::for_each(out.parts(ROWS * self.columns), || (), part)
+    }
+
+    fn block(&self, inputs: &[Input<'_>], rows: Range<usize>, out: &mut Output<'_>) {
+        let (depth, item) = (self.depth, self.dtype.item_size());
+        let most = (4 * TILE / depth).clamp(64, 1024).min(self.columns.next_multiple_of(16)) / 16 * 16;
+        let mut packed_rows = Tile::new(rows.len() * depth * item);
+        for (at, row) in rows.clone().enumerate() {
+            let first = row * self.columns;
+            let place = &mut packed_rows.bytes()[at * depth * item..][..depth * item];
+            inputs[self.row].load(first..first + 1, 0..depth, place);
+        }
+        let (mut loaded, mut packed) = (Tile::new(depth * most * item), Tile::new(depth * most * item));
+        let mut results = Tile::new(TOGETHER * most * item);
+        for first in (0..self.columns).step_by(most) {
+            let count = most.min(self.columns - first);
+            let width = count.next_multiple_of(16);
+            let kernel = self.kernel(width).expect("there is a kernel for every width");
+            let start = rows.start * self.columns + first;
+            let columns = &mut loaded.bytes()[..depth * count * item];
+            inputs[self.column].load(start..start + count, 0..depth, columns);
+            let packed = &mut packed.bytes()[..depth * width * item];
+            for (row, columns) in
+                packed.chunks_exact_mut(width * item).zip(columns.chunks_exact(count * item))
+            {
+                row[..columns.len()].copy_from_slice(columns);
+            }
+            let bytes = packed_rows.bytes();
+            for (at, rows_together) in bytes.chunks(TOGETHER * depth * item).enumerate() {
+                let together = rows_together.len() / (depth * item);
+                let results = &mut results.bytes()[..together * width * item];
+                kernel.run(rows_together, packed, results);
+                for (row, results) in results.chunks_exact(width * item).enumerate() {
+                    let start = (rows.start + at * TOGETHER + row) * self.columns + first;
+                    out.store(start..start + count, &results[..count * item]);
+                }
+            }
+        }
+    }
+}
+
+/// Zeroed memory, aligned for every dtype.
+struct Tile(Vec<u128>);
+
+impl Tile {
+    fn new(bytes: usize) -> Tile {
+        Tile(vec![0; bytes.div_ceil(size_of::<u128>())])
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        bytemuck::cast_slice_mut(&mut self.0)
+    }
+}
