@@ -82,6 +82,16 @@ pub(super) trait Set: Sized + 'static {
     type F32: Floats;
     type F64: Floats;
     const ENTER: Enter;
+    /// A register of `f32` from as many f16.
+    ///
+    /// # Safety
+    /// The processor has the set, and `from` half a register to read.
+    unsafe fn widen_f16(from: *const u8) -> Self::Register;
+    /// As many f16 from a register of `f32`, rounded to nearest even.
+    ///
+    /// # Safety
+    /// The processor has the set, and `to` room for half a register.
+    unsafe fn narrow_f16(register: Self::Register, to: *mut u8);
     /// The function that does what the body says and goes on with the next.
     fn step<B: Body<Self>>() -> Code;
     /// The function that stores what the body says, and returns.

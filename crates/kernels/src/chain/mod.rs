@@ -16,6 +16,7 @@ mod build;
 mod cast;
 mod code;
 mod float;
+mod half;
 mod memory;
 mod run;
 mod set;
