@@ -74,6 +74,32 @@ impl Word {
     }
 }
 
+/// The operands of a function: the running value at its place, the others, as wide as the lanes, from the words.
+///
+/// # Safety
+/// There is a word for each other operand, which has elements of `size` bytes for all of the run at `offset`.
+#[inline(always)]
+pub(super) unsafe fn operands<S: Set, const N: usize>(
+    value: Run<S>,
+    place: usize,
+    words: *const Word,
+    offset: usize,
+    size: usize,
+) -> [Run<S>; N] {
+    let mut operands = [value; N];
+    let mut word = words;
+    for (i, operand) in operands.iter_mut().enumerate() {
+        if i != place {
+            // SAFETY: as the caller says.
+            unsafe {
+                *operand = (*word).load::<S>(offset, size);
+                word = word.add(1);
+            }
+        }
+    }
+    operands
+}
+
 /// An instruction set: its registers, and the way to its functions of threaded code.
 pub(super) trait Set: Sized + 'static {
     /// Any bits, passed in a register by the calling convention.
