@@ -1,7 +1,7 @@
 //! Owns the functions on f16 that instruction sets have instructions for: its loads, stores and rounding. They compute
 //! what [`cast`](super::cast) says, where the loops of conversions are long.
 
-use super::code::{Body, REGISTERS, Run, Set, Sink, Word};
+use super::code::{Body, REGISTERS, Run, Set, Sink, Word, each};
 
 /// Bytes of an f16.
 const SIZE: usize = 2;
@@ -13,14 +13,7 @@ const SIZE: usize = 2;
 #[inline(always)]
 unsafe fn widened<S: Set>(word: &Word, offset: usize) -> Run<S> {
     // SAFETY: the elements are there, the caller says.
-    unsafe {
-        let addresses = word.registers(offset, SIZE);
-        let mut value = [S::widen_f16(addresses[0]); REGISTERS];
-        for (register, address) in value.iter_mut().zip(addresses).skip(1) {
-            *register = S::widen_f16(address);
-        }
-        value
-    }
+    each::<S>(|i| unsafe { S::widen_f16(word.register(offset, SIZE, i)) })
 }
 
 /// A load of f16.
@@ -58,17 +51,15 @@ impl<S: Set> Body<S> for RoundF16 {
 
     #[inline(always)]
     unsafe fn apply(value: Run<S>, _: *const Word, _: usize) -> Run<S> {
-        let mut rounded = value;
-        for register in &mut rounded {
-            let mut halves = *register;
+        each::<S>(|i| {
+            let mut halves = value[i];
             let memory = (&raw mut halves).cast::<u8>();
             // SAFETY: half a register is written and read; the set is the one that this is compiled for.
-            *register = unsafe {
-                S::narrow_f16(*register, memory);
+            unsafe {
+                S::narrow_f16(value[i], memory);
                 S::widen_f16(memory)
-            };
-        }
-        rounded
+            }
+        })
     }
 }
 
@@ -83,7 +74,7 @@ impl<S: Set> Sink<S> for StoreF16 {
     fn pack(value: Run<S>) -> Run<S> {
         let mut packed = value;
         let to = packed.as_mut_ptr().cast::<u8>();
-        for (i, register) in value.into_iter().enumerate() {
+        for (i, &register) in value.iter().enumerate() {
             // SAFETY: eight halves of registers fit into four; the set is the one that this is compiled for.
             unsafe { S::narrow_f16(register, to.add(i * size_of::<S::Register>() / 2)) };
         }

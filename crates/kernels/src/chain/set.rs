@@ -71,10 +71,12 @@ macro_rules! set {
                 words: *const Word, at: usize, r0: R, r1: R, r2: R, r3: R, r4: R, r5: R, r6: R, r7: R,
             ) {
                 let packed = B::pack([r0, r1, r2, r3, r4, r5, r6, r7]);
-                for (i, register) in packed.into_iter().enumerate().take(B::REGISTERS) {
-                    // SAFETY: there is room for the elements of the run, aligned if this streams.
+                for i in 0..B::REGISTERS {
+                    // SAFETY: there is room for the elements of the run, aligned if this streams; a run is eight
+                    // registers.
                     unsafe {
                         let to: *mut R = (*words).address.add(at * B::SIZE).cast::<R>().add(i);
+                        let register = packed.as_ptr().add(i).read();
                         if STREAM { $stream(to.cast(), register) } else { to.write_unaligned(register) }
                     }
                 }
