@@ -176,7 +176,6 @@ fn function<S: Set>(op: Op, compute: DType, place: usize, width: usize) -> Optio
     let steps = Steps::<S> { place, set: PhantomData };
     match if ignores_sign(op) { unsigned(compute) } else { compute } {
         DType::Bool => bools::<S>(op, place, width),
-        _ if op == Op::Where => select::<S>(place, width),
         DType::U8 => dispatch::integer::<u8, _>(op, steps)?,
         DType::U16 => dispatch::integer::<u16, _>(op, steps)?,
         DType::U32 => dispatch::integer::<u32, _>(op, steps)?,
@@ -197,17 +196,6 @@ fn exchange<S: Set>(width: usize) -> Code {
         2 => S::step::<Exchange<u16>>(),
         4 => S::step::<Exchange<u32>>(),
         _ => S::step::<Exchange<u64>>(),
-    }
-}
-
-/// The choice between two lanes, whatever they hold.
-fn select<S: Set>(place: usize, width: usize) -> Option<Function> {
-    let steps = Steps::<S> { place, set: PhantomData };
-    match width {
-        1 => dispatch::integer::<u8, _>(Op::Where, steps)?,
-        2 => dispatch::integer::<u16, _>(Op::Where, steps)?,
-        4 => dispatch::integer::<u32, _>(Op::Where, steps)?,
-        _ => dispatch::integer::<u64, _>(Op::Where, steps)?,
     }
 }
 
