@@ -24,6 +24,7 @@ const UNSAFE: &[&str] = &[
     "crates/kernels/src/chain/cast.rs",
     "crates/kernels/src/chain/code.rs",
     "crates/kernels/src/chain/float.rs",
+    "crates/kernels/src/chain/half.rs",
     "crates/kernels/src/chain/memory.rs",
     "crates/kernels/src/chain/mod.rs",
     "crates/kernels/src/chain/run.rs",

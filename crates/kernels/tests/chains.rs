@@ -207,7 +207,7 @@ fn signature(op: Op, compute: DType) -> Option<(Vec<DType>, DType)> {
     }
     let typed: Vec<Typed> = operands.iter().map(|dtype| Typed::dimensioned(*dtype)).collect();
     let inferred = op.infer(&typed).ok()?;
-    (inferred.compute == compute).then_some((operands, inferred.result))
+    (inferred.compute == compute).then_some((vec![compute; arity], inferred.result))
 }
 
 /// The operations and dtypes that are documented to have no chain.

@@ -21,14 +21,9 @@ impl<S: Set, T: Copy, R, B: Body<N, T, Result = R>, const N: usize, const PLACE:
     #[inline(always)]
     unsafe fn apply(value: Run<S>, words: *const Word, offset: usize) -> Run<S> {
         const { assert!(size_of::<T>() == size_of::<R>()) };
-        let mut operands = [value; N];
-        for place in 0..N {
-            if place != PLACE {
-                let other = if place < PLACE { place } else { place - 1 };
-                // SAFETY: as the caller says, the word has an operand for all of the run.
-                operands[place] = unsafe { (*words.add(other)).load::<S>(offset, size_of::<T>()) };
-            }
-        }
+        // SAFETY: as the caller says.
+        let operands: [Run<S>; N] =
+            unsafe { code::operands::<S, N>(value, PLACE, words, offset, size_of::<T>()) };
         let mut result = value;
         let to = result.as_mut_ptr().cast::<R>();
         let from = operands.as_ptr().cast::<T>();

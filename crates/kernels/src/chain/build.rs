@@ -81,9 +81,9 @@ impl Builder {
         place: usize,
         others: &[Feed],
     ) -> Option<DType> {
-        let dtype = |operand: usize| if op == Op::Where && operand == 0 { DType::Bool } else { compute };
-        if op == Op::Where && place == 0 {
-            self.cast::<S>(value, DType::Bool)?;
+        // A condition that the chain has computed is a bool; from memory it comes as the other operands.
+        if op == Op::Where && place == 0 && value == DType::Bool {
+            self.cast::<S>(value, compute)?;
         } else if value != compute {
             return None;
         }
@@ -93,9 +93,8 @@ impl Builder {
         }
         let mut operands: SmallVec<[Place; 3]> = SmallVec::new();
         for (i, &feed) in others.iter().enumerate() {
-            let dtype = dtype(if i < place { i } else { i + 1 });
-            let memory = Place::Feed(feed, dtype.item_size());
-            operands.push(match table::form::<S>(dtype, self.width)?.stage {
+            let memory = Place::Feed(feed, compute.item_size());
+            operands.push(match table::form::<S>(compute, self.width)?.stage {
                 Some(stage) => {
                     self.push(stage, memory);
                     self.push(stage, Place::Stage(i));

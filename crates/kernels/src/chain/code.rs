@@ -11,6 +11,12 @@ pub(super) const REGISTERS: usize = 8;
 /// The running value.
 pub(super) type Run<S> = [<S as Set>::Register; REGISTERS];
 
+/// A run, register by register: without a loop, so that it stays in registers.
+#[inline(always)]
+pub(super) fn each<S: Set>(register: impl Fn(usize) -> S::Register) -> Run<S> {
+    [register(0), register(1), register(2), register(3), register(4), register(5), register(6), register(7)]
+}
+
 /// A function of threaded code, of the type that its instruction set says.
 pub(super) type Code = unsafe extern "C" fn();
 
@@ -30,35 +36,24 @@ pub(super) struct Word {
 }
 
 impl Word {
-    /// The addresses of the elements of each register, `size` bytes an element.
+    /// The address of the elements of one register, `size` bytes an element.
     ///
     /// # Safety
     /// The word's operand has elements of that size for all of the run at `offset`.
     #[inline(always)]
-    pub(super) unsafe fn registers(&self, offset: usize, size: usize) -> [*mut u8; REGISTERS] {
-        let mut addresses = [self.address; REGISTERS];
-        for (register, address) in addresses.iter_mut().enumerate() {
-            // SAFETY: the elements are there, the caller says.
-            *address = unsafe { self.address.add((offset & self.mask) * size).add(register * self.step) };
-        }
-        addresses
+    pub(super) unsafe fn register(&self, offset: usize, size: usize, register: usize) -> *mut u8 {
+        // SAFETY: the elements are there, the caller says.
+        unsafe { self.address.add((offset & self.mask) * size).add(register * self.step) }
     }
 
     /// An operand whose elements are as wide as the lanes.
     ///
     /// # Safety
-    /// As for [`registers`](Word::registers).
+    /// As for [`register`](Word::register).
     #[inline(always)]
     pub(super) unsafe fn load<S: Set>(&self, offset: usize, size: usize) -> Run<S> {
         // SAFETY: the elements are there, the caller says; any bits are a register.
-        unsafe {
-            let addresses = self.registers(offset, size);
-            let mut value = [addresses[0].cast::<S::Register>().read_unaligned(); REGISTERS];
-            for (register, address) in value.iter_mut().zip(addresses).skip(1) {
-                *register = address.cast::<S::Register>().read_unaligned();
-            }
-            value
-        }
+        each::<S>(|i| unsafe { self.register(offset, size, i).cast::<S::Register>().read_unaligned() })
     }
 
     /// Puts a run of lanes into the word's memory.
@@ -74,6 +69,32 @@ impl Word {
     }
 }
 
+/// The operands of a function: the running value at its place, the others, as wide as the lanes, from the words.
+///
+/// # Safety
+/// There is a word for each other operand, which has elements of `size` bytes for all of the run at `offset`.
+#[inline(always)]
+pub(super) unsafe fn operands<S: Set, const N: usize>(
+    value: Run<S>,
+    place: usize,
+    words: *const Word,
+    offset: usize,
+    size: usize,
+) -> [Run<S>; N] {
+    let mut operands = [value; N];
+    let mut word = words;
+    for (i, operand) in operands.iter_mut().enumerate() {
+        if i != place {
+            // SAFETY: as the caller says.
+            unsafe {
+                *operand = (*word).load::<S>(offset, size);
+                word = word.add(1);
+            }
+        }
+    }
+    operands
+}
+
 /// An instruction set: its registers, and the way to its functions of threaded code.
 pub(super) trait Set: Sized + 'static {
     /// Any bits, passed in a register by the calling convention.
@@ -82,6 +103,16 @@ pub(super) trait Set: Sized + 'static {
     type F32: Floats;
     type F64: Floats;
     const ENTER: Enter;
+    /// A register of `f32` from as many f16.
+    ///
+    /// # Safety
+    /// The processor has the set, and `from` half a register to read.
+    unsafe fn widen_f16(from: *const u8) -> Self::Register;
+    /// As many f16 from a register of `f32`, rounded to nearest even.
+    ///
+    /// # Safety
+    /// The processor has the set, and `to` room for half a register.
+    unsafe fn narrow_f16(register: Self::Register, to: *mut u8);
     /// The function that does what the body says and goes on with the next.
     fn step<B: Body<Self>>() -> Code;
     /// The function that stores what the body says, and returns.

@@ -20,15 +20,9 @@ impl<S: Set, V: Lane, B: Body<N, V, Result = V>, const N: usize, const PLACE: us
     #[inline(always)]
     unsafe fn apply(value: Run<S>, words: *const Word, offset: usize) -> Run<S> {
         const { assert!(size_of::<V>() == size_of::<S::Register>()) };
-        let size = size_of::<V::Elem>();
-        let mut runs = [value; N];
-        for place in 0..N {
-            if place != PLACE {
-                let other = if place < PLACE { place } else { place - 1 };
-                // SAFETY: as the caller says, the word has an operand for all of the run.
-                runs[place] = unsafe { (*words.add(other)).load::<S>(offset, size) };
-            }
-        }
+        // SAFETY: as the caller says.
+        let runs: [Run<S>; N] =
+            unsafe { code::operands::<S, N>(value, PLACE, words, offset, size_of::<V::Elem>()) };
         let mut result = value;
         for (i, register) in result.iter_mut().enumerate() {
             let mut operands = [lane::<S, V>(*register); N];

@@ -32,8 +32,9 @@ unsafe fn widened<S: Set, A: Source, R, T: Target<R>>(word: &Word, offset: usize
     let mut result = MaybeUninit::<Run<S>>::uninit();
     // SAFETY: narrower elements fit into the space of a run; each is written before it is read, and so is the result.
     unsafe {
-        for (register, from) in word.registers(offset, size_of::<A>()).into_iter().enumerate() {
-            narrow.add(register * bytes).copy_from_nonoverlapping(from, bytes);
+        for i in 0..REGISTERS {
+            let from = word.register(offset, size_of::<A>(), i);
+            narrow.add(i * bytes).copy_from_nonoverlapping(from, bytes);
         }
         let to = result.as_mut_ptr().cast::<R>();
         for i in 0..size_of::<Run<S>>() / size_of::<R>() {

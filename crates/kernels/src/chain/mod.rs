@@ -16,6 +16,7 @@ mod build;
 mod cast;
 mod code;
 mod float;
+mod half;
 mod memory;
 mod run;
 mod set;
@@ -45,8 +46,8 @@ pub enum Link {
     Map {
         /// The operation.
         op: Op,
-        /// The dtype it computes in: that of the running value and of the operands in memory, but for the condition of
-        /// `where`, which is bool.
+        /// The dtype it computes in: that of the running value and of the operands in memory. Only the condition of
+        /// `where` may also be bool, if it is the running value.
         compute: DType,
         /// Which operand the running value is.
         place: usize,

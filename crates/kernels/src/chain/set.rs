@@ -4,9 +4,14 @@
 #[cfg(target_arch = "aarch64")]
 use std::arch::aarch64::uint8x16_t;
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{__m256i, __m512i, _mm256_stream_si256, _mm512_stream_si512};
+use std::arch::x86_64::*;
 use std::mem::transmute;
 
+#[cfg(target_arch = "aarch64")]
+use ::half::f16;
+
+#[cfg(target_arch = "aarch64")]
+use super::cast::{Source, Target};
 use super::code::{Body, Code, Enter, Set, Sink, Word};
 #[cfg(target_arch = "aarch64")]
 use crate::lane::neon::{F32x4, F64x2};
@@ -16,9 +21,13 @@ use crate::lane::{
     avx512::{F32x16, F64x8},
 };
 
-/// An instruction set: name, register, features, calling convention, streaming store.
+/// An instruction set: name, register, lanes, features, calling convention, instructions.
 macro_rules! set {
-    ($(#[$doc:meta])* $set:ident $module:ident $register:ident $f32:ident $f64:ident $features:literal $abi:literal $stream:path) => {
+    ($(#[$doc:meta])* $set:ident $module:ident $register:ident $f32:ident $f64:ident $features:literal $abi:literal {
+        stream: $stream:path,
+        widen_f16: |$from:ident| $widen:expr,
+        narrow_f16: |$narrow_from:ident, $narrow_to:ident| $narrow:expr,
+    }) => {
         $(#[$doc])*
         pub(super) struct $set;
 
@@ -62,10 +71,12 @@ macro_rules! set {
                 words: *const Word, at: usize, r0: R, r1: R, r2: R, r3: R, r4: R, r5: R, r6: R, r7: R,
             ) {
                 let packed = B::pack([r0, r1, r2, r3, r4, r5, r6, r7]);
-                for (i, register) in packed.into_iter().enumerate().take(B::REGISTERS) {
-                    // SAFETY: there is room for the elements of the run, aligned if this streams.
+                for i in 0..B::REGISTERS {
+                    // SAFETY: there is room for the elements of the run, aligned if this streams; a run is eight
+                    // registers.
                     unsafe {
                         let to: *mut R = (*words).address.add(at * B::SIZE).cast::<R>().add(i);
+                        let register = packed.as_ptr().add(i).read();
                         if STREAM { $stream(to.cast(), register) } else { to.write_unaligned(register) }
                     }
                 }
@@ -76,6 +87,18 @@ macro_rules! set {
                 type F32 = $f32;
                 type F64 = $f64;
                 const ENTER: Enter = enter;
+
+                #[inline(always)]
+                unsafe fn widen_f16($from: *const u8) -> R {
+                    // SAFETY: the caller says that the processor has the instructions and that the elements are there.
+                    unsafe { $widen }
+                }
+
+                #[inline(always)]
+                unsafe fn narrow_f16($narrow_from: R, $narrow_to: *mut u8) {
+                    // SAFETY: as above.
+                    unsafe { $narrow }
+                }
 
                 #[inline(always)]
                 fn step<B: Body<Self>>() -> Code {
@@ -102,19 +125,37 @@ macro_rules! set {
 #[cfg(target_arch = "x86_64")]
 set! {
     /// AVX-512 with its parts F, BW, DQ and VL.
-    Avx512 avx512 __m512i F32x16 F64x8 "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c" "sysv64" _mm512_stream_si512
+    Avx512 avx512 __m512i F32x16 F64x8 "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c" "sysv64" {
+        stream: _mm512_stream_si512,
+        widen_f16: |from| _mm512_castps_si512(_mm512_cvtph_ps(_mm256_loadu_si256(from.cast()))),
+        narrow_f16: |register, to| {
+            _mm256_storeu_si256(to.cast(), _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm512_castsi512_ps(register)))
+        },
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 set! {
     /// AVX2 with FMA and F16C.
-    Avx2 avx2 __m256i F32x8 F64x4 "avx2,fma,f16c" "sysv64" _mm256_stream_si256
+    Avx2 avx2 __m256i F32x8 F64x4 "avx2,fma,f16c" "sysv64" {
+        stream: _mm256_stream_si256,
+        widen_f16: |from| _mm256_castps_si256(_mm256_cvtph_ps(_mm_loadu_si128(from.cast()))),
+        narrow_f16: |register, to| {
+            _mm_storeu_si128(to.cast(), _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm256_castsi256_ps(register)))
+        },
+    }
 }
 
 #[cfg(target_arch = "aarch64")]
 set! {
     /// NEON, which every aarch64 has.
-    Neon neon uint8x16_t F32x4 F64x2 "neon" "C" write
+    Neon neon uint8x16_t F32x4 F64x2 "neon" "C" {
+        stream: write,
+        widen_f16: |from| transmute::<[f32; 4], uint8x16_t>(from.cast::<[f16; 4]>().read_unaligned().map(Source::f32)),
+        narrow_f16: |register, to| {
+            to.cast::<[f16; 4]>().write_unaligned(transmute::<uint8x16_t, [f32; 4]>(register).map(<f16 as Target<f16>>::of))
+        },
+    }
 }
 
 /// There is no instruction for it: the processor decides how to store.

@@ -3,13 +3,14 @@
 
 use std::marker::PhantomData;
 
-use half::{bf16, f16};
+use ::half::{bf16, f16};
 use zerostride_ops::{DType, Op, Rule};
 
 use super::array::{self, Bools, Elements};
 use super::cast::{Cast, Source, Target};
 use super::code::{Code, Set};
 use super::float::{self, Registers, Whole};
+use super::half::{LoadF16, RoundF16, StageF16, StoreF16};
 use super::memory::{Exchange, Load, Narrow, Stage, Store, Widen};
 use crate::bodies::dispatch::{self, Body, VisitBoolean, VisitFloat, VisitInteger};
 use crate::bodies::float::Floats;
@@ -64,7 +65,12 @@ pub(super) fn form<S: Set>(dtype: DType, width: usize) -> Option<Form> {
         (4, I8) => converted::<S, i8, i32, i8, i8>(),
         (4, U16) => converted::<S, u16, i32, u16, u16>(),
         (4, I16) => converted::<S, i16, i32, i16, i16>(),
-        (4, F16) => converted::<S, f16, f32, f32, f16>(),
+        (4, F16) => Form {
+            load: S::step::<LoadF16>(),
+            stage: Some(S::step::<StageF16>()),
+            store: S::store::<StoreF16>(),
+            stream: S::stream::<StoreF16>(),
+        },
         (4, BF16) => converted::<S, bf16, f32, f32, bf16>(),
         (4, U32 | I32 | F32) => native::<S, u32>(),
 
@@ -91,6 +97,7 @@ pub(super) fn cast<S: Set>(from: DType, to: DType, width: usize) -> Option<Code>
         (1, _) => cast_1::<S, i8>(to),
         (2, U16) => cast_2::<S, u16>(to),
         (2, _) => cast_2::<S, i16>(to),
+        (4, F32 | BF16) if to == F16 => Some(S::step::<RoundF16>()),
         (4, F32 | F16 | BF16) => cast_4::<S, f32>(to),
         (4, U32) => cast_4::<S, u32>(to),
         (4, _) => cast_4::<S, i32>(to),
@@ -169,7 +176,6 @@ fn function<S: Set>(op: Op, compute: DType, place: usize, width: usize) -> Optio
     let steps = Steps::<S> { place, set: PhantomData };
     match if ignores_sign(op) { unsigned(compute) } else { compute } {
         DType::Bool => bools::<S>(op, place, width),
-        _ if op == Op::Where => select::<S>(place, width),
         DType::U8 => dispatch::integer::<u8, _>(op, steps)?,
         DType::U16 => dispatch::integer::<u16, _>(op, steps)?,
         DType::U32 => dispatch::integer::<u32, _>(op, steps)?,
@@ -190,17 +196,6 @@ fn exchange<S: Set>(width: usize) -> Code {
         2 => S::step::<Exchange<u16>>(),
         4 => S::step::<Exchange<u32>>(),
         _ => S::step::<Exchange<u64>>(),
-    }
-}
-
-/// The choice between two lanes, whatever they hold.
-fn select<S: Set>(place: usize, width: usize) -> Option<Function> {
-    let steps = Steps::<S> { place, set: PhantomData };
-    match width {
-        1 => dispatch::integer::<u8, _>(Op::Where, steps)?,
-        2 => dispatch::integer::<u16, _>(Op::Where, steps)?,
-        4 => dispatch::integer::<u32, _>(Op::Where, steps)?,
-        _ => dispatch::integer::<u64, _>(Op::Where, steps)?,
     }
 }
 
