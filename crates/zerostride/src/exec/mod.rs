@@ -13,7 +13,6 @@ mod matmul;
 #[allow(unsafe_code)]
 mod operand;
 mod pairwise;
-mod panel;
 mod program;
 mod reduce;
 mod rows;
