@@ -24,7 +24,7 @@ fn layouts(shape: &[usize]) -> Vec<Tensor> {
     let dims: Vec<isize> = (0..shape.len() as isize).rev().collect();
     let transposed = x.permute(&dims).unwrap().contiguous().unwrap().permute(&dims).unwrap();
     let doubled = zerostride::cat(&[&x, &x], -1).unwrap();
-    let narrowed = doubled.narrow(-1, 0, *shape.last().unwrap()).unwrap();
+    let narrowed = doubled.narrow(-1, 0, *shape.last().unwrap() as isize).unwrap();
     vec![x, transposed, narrowed]
 }
 
