@@ -124,25 +124,37 @@ fn with_fma<R>(task: impl FnOnce() -> R) -> R {
     task()
 }
 
-/// The task, inlined into a function that may use AVX-512 as [`Isa::Avx512`] has it.
+/// Something to run in a function that is compiled for an instruction set. Implementations are marked
+/// `#[inline(always)]`, as a closure cannot be: on its own it would not have the instruction set.
+#[cfg(test)]
+pub(crate) trait Task {
+    fn run(self);
+}
+
 #[cfg(all(target_arch = "x86_64", test))]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
-fn with_avx512(task: impl FnOnce()) {
-    task();
+fn on_avx512(task: impl Task) {
+    task.run();
+}
+
+#[cfg(all(target_arch = "x86_64", test))]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn on_avx2(task: impl Task) {
+    task.run();
 }
 
 /// Runs a task on registers of an instruction set; not at all where the processor lacks it.
 #[cfg(test)]
-pub(crate) fn run_on(isa: Isa, task: impl FnOnce()) {
+pub(crate) fn run_on(isa: Isa, task: impl Task) {
     match isa {
         _ if !isa.is_supported() => {}
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the processor has the instruction set.
-        Isa::Avx512 => unsafe { with_avx512(task) },
+        Isa::Avx512 => unsafe { on_avx512(task) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the processor has the instruction set.
-        Isa::Avx2 => unsafe { with_fma(task) },
-        _ => task(),
+        Isa::Avx2 => unsafe { on_avx2(task) },
+        _ => task.run(),
     }
 }
 
