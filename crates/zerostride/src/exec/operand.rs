@@ -55,15 +55,10 @@ impl<'a> Panels<'a> {
 
     /// The rows of a panel where they lie.
     fn rows(&self, panel: &Part) -> Rows {
-        let (count, step) = match self.walk.across() {
-            Some(across) => (panel.len[across], self.elements.strides()[across] * self.item() as isize),
-            None => (1, 0),
-        };
-        let len = match self.form {
-            Form::Splat => 1,
-            _ => panel.row_len(self.walk),
-        };
-        Rows { step, count, bytes: len * self.item() }
+        let (across, steps) = self.walk.across();
+        let len = if self.form == Form::Splat { 1 } else { self.walk.row_of(panel) };
+        let step = self.elements.strides()[across] * (steps * self.item()) as isize;
+        Rows { step, count: self.walk.rows_of(panel), bytes: len * self.item() }
     }
 
     /// The rows of a panel in the tile. Rows that are all the same are one.
@@ -73,25 +68,28 @@ impl<'a> Panels<'a> {
     }
 
     /// The distances of a panel's elements, where they lie and in the tile.
-    fn dims(&self, panel: &Part) -> SmallVec<[PackDim; 8]> {
-        let (item, strides) = (self.item() as isize, self.elements.strides());
+    fn dims(&self, panel: &Part) -> SmallVec<[PackDim; 12]> {
+        let (item, strides) = (self.item(), self.elements.strides());
+        let rows = self.rows(panel);
         let mut dims = SmallVec::new();
-        if let Some(across) = self.walk.across().filter(|&across| strides[across] != 0) {
-            let from = strides[across] * item;
-            dims.push(PackDim { len: panel.len[across], from, to: self.pitch() as isize });
+        if rows.step != 0 {
+            dims.push(PackDim { len: rows.count, from: rows.step, to: self.pitch() as isize });
         }
-        let mut width = panel.row_len(self.walk) as isize * item;
-        for dim in self.walk.row_dims() {
-            width /= panel.len[dim] as isize;
-            dims.push(PackDim { len: panel.len[dim], from: strides[dim] * item, to: width });
+        let mut width = self.walk.row_of(panel) * item;
+        for (at, dim) in self.walk.row_dims().enumerate() {
+            // The first dimension may go on beyond the row.
+            let len = if at == 0 { self.walk.row_of(panel) / self.walk.inner() } else { panel.len[dim] };
+            width /= len;
+            dims.push(PackDim { len, from: strides[dim] * item as isize, to: width as isize });
         }
         dims
     }
 
+    /// Room for the largest panel of the walk.
     fn tile(&mut self) -> *mut u8 {
-        let bytes = self.walk.rows() * self.pitch();
         if self.tile.is_empty() {
-            self.tile = Line::zeroed(bytes);
+            let rows = if self.elements.strides()[self.walk.across().0] == 0 { 1 } else { self.walk.rows() };
+            self.tile = Line::zeroed(rows * self.pitch());
         }
         self.tile.as_mut_ptr().cast()
     }
@@ -120,7 +118,7 @@ impl<'a> Operand<'a> {
             return unsafe { Feed::new(at, panels.rows(panel)) };
         }
         let rows = panels.tile_rows(panel);
-        let columns = panel.row_len(panels.walk);
+        let columns = panels.walk.row_of(panel);
         let tile = panels.tile();
         let holds = |&(packed, count, row): &(isize, usize, usize)| {
             packed == first && rows.count <= count && columns <= row
@@ -194,7 +192,7 @@ impl<'a> Target<'a> {
             operands.iter_mut().map(|operand| unsafe { operand.feed(panel) }).collect();
         let panels = &mut self.panels;
         let at = panels.elements.address(panels.first(panel));
-        let (rows, columns) = (panels.rows(panel), panel.row_len(panels.walk));
+        let (rows, columns) = (panels.rows(panel), panels.walk.row_of(panel));
         if panels.form != Form::Scattered {
             // SAFETY: the rows' elements are the panel's, in a block that is writable; no two of them share memory, and
             // only this part touches its own.
@@ -205,7 +203,7 @@ impl<'a> Target<'a> {
         // SAFETY: the tile has room for the largest panel of the walk.
         let mut sink = unsafe { Sink::new(tile, tile_rows) };
         compute(rows.count, columns, &feeds, &mut sink)?;
-        let back: SmallVec<[PackDim; 8]> =
+        let back: SmallVec<[PackDim; 12]> =
             panels.dims(panel).into_iter().map(|dim| PackDim { from: dim.to, to: dim.from, ..dim }).collect();
         // SAFETY: the dimensions lead to the rows in the tile and to the panel's elements, which are this part's to write.
         unsafe { pack(panels.item(), &back, tile, at) };

@@ -2,8 +2,10 @@
 //! where the loop may be divided. It does not touch elements, and does not know what is computed.
 //!
 //! A panel is some rows of neighbouring elements. A row runs along one dimension, with everything inside it; the rows
-//! are steps of a dimension further out. Operands are read where they lie if a row of them is dense or a single
-//! element, and packed into a tile otherwise.
+//! follow each other there, or are steps of a dimension further out. Operands are read where they lie if a row of them
+//! is dense or a single element, and packed into a tile otherwise.
+
+use std::ops::Range;
 
 use smallvec::SmallVec;
 use zerostride_shape::Shape;
@@ -16,15 +18,15 @@ pub(super) type Index = SmallVec<[usize; 6]>;
 /// Elements that make a row worth a pass of its own; shorter rows are joined.
 const ROW: usize = 1024;
 
-/// Elements of a panel where something is packed.
-const PANEL: usize = 4 * TILE;
+/// Elements of a panel whose rows are packed one by one.
+const PANEL: usize = 2 * TILE;
 
 /// Bytes of all packed rows of a panel: less than the first level of cache, for there is also what is not packed.
 const PACKED: usize = 16 << 10;
 
 /// Rows and columns of a panel where an operand's neighbours lie across the rows: the rows fill the cache lines that the
-/// columns touch, and the columns are few enough for these lines to stay in the cache.
-const ACROSS: (usize, usize) = (32, 512);
+/// columns touch.
+const ACROSS: (usize, usize) = (64, 256);
 
 /// Rows are of a multiple of this many elements if they may be, so that registers are full.
 const EVEN: usize = 128;
@@ -52,16 +54,11 @@ impl Part {
         self.len.iter().product()
     }
 
-    /// Elements of a row, for a part that is a panel.
-    pub(super) fn row_len(&self, walk: &Walk) -> usize {
-        self.len[walk.row_dims()].iter().product()
-    }
-
     /// Whether another part lies inside this one.
     pub(super) fn contains(&self, other: &Part) -> bool {
-        let same_rank = self.start.len() == other.start.len();
+        let ranks = [&self.start, &self.len, &other.start, &other.len].map(|index| index.len());
         let own = self.start.iter().zip(&self.len);
-        same_rank
+        ranks == [ranks[0]; 4]
             && own.zip(other.start.iter().zip(&other.len)).all(|((&start, &len), (&first, &count))| {
                 start <= first && count <= len && first - start <= len - count
             })
@@ -85,10 +82,11 @@ impl Part {
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     shape: Shape,
-    /// The dimension that a row runs along.
+    /// The dimension that a row runs along, and how many steps of it.
     along: usize,
-    /// The dimension whose steps are the rows; without any, there is one row.
-    across: Option<usize>,
+    chunk: usize,
+    /// The dimension that leads from one row to the next.
+    across: usize,
     /// Steps of each dimension in one panel.
     units: Index,
 }
@@ -99,41 +97,42 @@ impl Walk {
     /// # Panics
     /// If the loop has no dimensions.
     pub(super) fn new(shape: &Shape, operands: &[(&[isize], usize)]) -> Walk {
-        let ndim = shape.ndim();
-        let (mut along, mut inner) = (ndim - 1, 1);
+        let (mut along, mut inner) = (shape.ndim() - 1, 1);
         while along > 0 && inner * shape[along] < ROW {
             inner *= shape[along];
             along -= 1;
         }
-        let mut walk =
-            Walk { shape: shape.clone(), along, across: along.checked_sub(1), units: shape.as_ref().into() };
+        let (chunk, units) = (shape[along], shape.as_ref().into());
+        let mut walk = Walk { shape: shape.clone(), along, chunk, across: along, units };
         let scattered: SmallVec<[(&[isize], usize); 8]> =
             operands.iter().copied().filter(|(strides, _)| walk.form(strides) == Form::Scattered).collect();
-        let neighbours = scattered.iter().find_map(|(strides, _)| walk.neighbours_across(strides));
-        let packed: usize = scattered.iter().map(|(_, item)| item).sum();
-        let row = match neighbours {
-            Some(_) => ACROSS.1,
-            None if packed > 0 => (PACKED / packed).clamp(ROW / 4, TILE),
-            None => GRAIN,
-        };
-        walk.units[along] = even_chunk(shape[along], inner, row);
-        walk.across = neighbours.or(walk.across);
-        walk.units[..along].fill(1);
-        if let Some(across) = walk.across {
-            let rows = match neighbours {
-                Some(_) => ACROSS.0,
-                None => (if packed > 0 { PANEL } else { GRAIN }) / walk.row(),
-            };
-            walk.units[across] = rows.clamp(1, shape[across]);
+        if let Some(across) = scattered.iter().find_map(|(strides, _)| walk.neighbours_across(strides)) {
+            walk.cut(ACROSS.1, across, ACROSS.0);
+            return walk;
         }
+        let packed: usize = scattered.iter().map(|(_, item)| item).sum();
+        let row = if packed > 0 { (PACKED / packed).clamp(ROW / 4, TILE) } else { GRAIN };
+        walk.cut(row, along, 1);
+        // A row that ends before its dimension does is followed by the next one there.
+        let across = if walk.chunk < shape[along] { along } else { along.saturating_sub(1) };
+        let packed_once = scattered.iter().all(|(strides, _)| strides[across] == 0);
+        walk.cut(row, across, if packed_once { GRAIN } else { PANEL } / walk.row());
         walk
+    }
+
+    /// Cuts the loop into panels of rows of at most that many elements, and that many rows.
+    fn cut(&mut self, row: usize, across: usize, rows: usize) {
+        self.chunk = even_chunk(self.shape[self.along], self.inner(), row);
+        self.across = across;
+        self.units[..self.along].fill(1);
+        self.units[self.along] = self.chunk;
+        self.units[across] *= rows.clamp(1, self.shape[across] / self.units[across]);
     }
 
     /// The same walk for rows that pass through tiles.
     pub(super) fn tiled(mut self) -> Walk {
         if self.row() > TILE {
-            let inner = self.units[self.along + 1..].iter().product();
-            self.units[self.along] = even_chunk(self.shape[self.along], inner, TILE);
+            self.cut(TILE, self.along, GRAIN / TILE);
         }
         self
     }
@@ -142,38 +141,54 @@ impl Walk {
     fn neighbours_across(&self, strides: &[isize]) -> Option<usize> {
         let steps = (0..strides.len()).filter(|&dim| strides[dim] != 0 && self.shape[dim] > 1);
         let nearest = steps.min_by_key(|&dim| strides[dim].unsigned_abs())?;
-        (nearest < self.along && self.shape[nearest] > 1).then_some(nearest)
+        (nearest < self.along).then_some(nearest)
+    }
+
+    /// Elements of one step of a row.
+    pub(super) fn inner(&self) -> usize {
+        self.shape[self.along + 1..].iter().product()
     }
 
     /// The most elements of a row.
     pub(super) fn row(&self) -> usize {
-        self.units[self.along..].iter().product()
+        self.chunk * self.inner()
     }
 
     /// The most rows of a panel.
     pub(super) fn rows(&self) -> usize {
-        self.across.map_or(1, |across| self.units[across])
+        self.units[self.across].div_ceil(self.across().1)
     }
 
-    /// The dimension whose steps are the rows of a panel.
-    pub(super) fn across(&self) -> Option<usize> {
-        self.across
+    /// Elements of a row of a panel.
+    pub(super) fn row_of(&self, panel: &Part) -> usize {
+        panel.len[self.along].min(self.chunk) * self.inner()
+    }
+
+    /// Rows of a panel.
+    pub(super) fn rows_of(&self, panel: &Part) -> usize {
+        panel.len[self.across].div_ceil(self.across().1)
+    }
+
+    /// The dimension that leads from one row to the next, and the steps of it that this takes.
+    pub(super) fn across(&self) -> (usize, usize) {
+        (self.across, if self.across == self.along { self.chunk } else { 1 })
     }
 
     /// The dimensions of a row, outermost first.
-    pub(super) fn row_dims(&self) -> std::ops::Range<usize> {
+    pub(super) fn row_dims(&self) -> Range<usize> {
         self.along..self.shape.ndim()
     }
 
     /// How a row of an operand lies in memory.
     pub(super) fn form(&self, strides: &[isize]) -> Form {
-        let steps = || self.row_dims().filter(|&dim| self.units[dim] > 1);
+        let size = |dim: usize| if dim == self.along { self.chunk } else { self.shape[dim] };
+        let steps = || self.row_dims().filter(|&dim| size(dim) > 1);
         if steps().all(|dim| strides[dim] == 0) {
             return Form::Splat;
         }
-        let end = steps().rev().try_fold(1, |expected, dim| {
-            (strides[dim] == expected).then(|| expected * self.shape[dim] as isize)
-        });
+        let end = steps()
+            .rev()
+            .try_fold(1, |next, dim| (strides[dim] == next).then(|| next * self.shape[dim] as isize));
         if end.is_some() { Form::Dense } else { Form::Scattered }
     }
 
@@ -195,16 +210,20 @@ impl Walk {
         part: &Part,
         mut visit: impl FnMut(&Part) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut order: SmallVec<[usize; 6]> =
-            (0..self.along).filter(|&dim| Some(dim) != self.across).chain(self.across).collect();
-        order.push(self.along);
-        let mut panel = part.clone();
-        let end = |dim: usize| part.start[dim] + part.len[dim];
-        for &dim in &order {
-            panel.len[dim] = self.units[dim].min(part.len[dim]);
-        }
         if part.numel() == 0 {
             return Ok(());
+        }
+        let outer = (0..self.along).filter(|&dim| dim != self.across);
+        let rows = Some(self.across).filter(|&across| across != self.along);
+        let order: SmallVec<[usize; 6]> = outer.chain(rows).chain([self.along]).collect();
+        // Rows that follow each other are whole ones, but for the last, which is a panel of its own.
+        let steps = |dim: usize, left: usize| match self.units[dim].min(left) {
+            steps if dim == self.along && steps > self.chunk => steps / self.chunk * self.chunk,
+            steps => steps,
+        };
+        let mut panel = part.clone();
+        for &dim in &order {
+            panel.len[dim] = steps(dim, part.len[dim]);
         }
         loop {
             visit(&panel)?;
@@ -212,12 +231,13 @@ impl Walk {
             loop {
                 let Some(&dim) = dims.next() else { return Ok(()) };
                 panel.start[dim] += panel.len[dim];
-                if panel.start[dim] < end(dim) {
-                    panel.len[dim] = self.units[dim].min(end(dim) - panel.start[dim]);
+                let left = part.start[dim] + part.len[dim] - panel.start[dim];
+                if left > 0 {
+                    panel.len[dim] = steps(dim, left);
                     break;
                 }
                 panel.start[dim] = part.start[dim];
-                panel.len[dim] = self.units[dim].min(part.len[dim]);
+                panel.len[dim] = steps(dim, part.len[dim]);
             }
         }
     }
@@ -234,5 +254,69 @@ fn even_chunk(size: usize, inner: usize, limit: usize) -> usize {
         even if even <= most => even,
         _ if most >= step => most / step * step,
         _ => most,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Loops of all kinds: rows that are joined, cut, followed by others, crossed by an operand's neighbours.
+    #[test]
+    fn panels_cover_a_part_once_and_stay_within_their_limits() {
+        let cases: [(&[usize], &[&[isize]]); 7] = [
+            (&[7], &[&[1]]),
+            (&[1000, 3], &[&[3, 1], &[0, 1]]),
+            (&[300, 257], &[&[257, 1], &[1, 300]]),
+            (&[9, 2, 5, 3], &[&[30, 15, 3, 1], &[0, 3, 0, 1], &[1, 9, 0, 18]]),
+            (&[3, 70000], &[&[70000, 1], &[1, 3]]),
+            (&[5, 3000], &[&[4000, 1], &[1, 0]]),
+            (&[2500, 4], &[&[4, 1], &[1, 0]]),
+        ];
+        for (sizes, strides) in cases {
+            let shape = Shape::new(sizes).unwrap();
+            let operands: Vec<(&[isize], usize)> = strides.iter().map(|&strides| (strides, 4)).collect();
+            for walk in [Walk::new(&shape, &operands), Walk::new(&shape, &operands).tiled()] {
+                let (mut parts, mut rest) = (Vec::new(), vec![walk.all()]);
+                while let Some(part) = rest.pop() {
+                    match walk.middle(&part) {
+                        Some((dim, middle)) => rest.extend(<[Part; 2]>::from(part.split(dim, middle))),
+                        None => parts.push(part),
+                    }
+                }
+                for parts in [vec![walk.all()], parts] {
+                    let mut seen = vec![0u8; shape.numel()];
+                    for part in &parts {
+                        let Ok(()) = walk.panels(part, |panel| {
+                            assert!(part.contains(panel) && walk.all().contains(panel));
+                            assert!(walk.row_of(panel) <= walk.row() && walk.rows_of(panel) <= walk.rows());
+                            assert_eq!(walk.row_of(panel) * walk.rows_of(panel), panel.numel(), "{walk:?}");
+                            for at in 0..panel.numel() {
+                                let (mut rest, mut linear, mut width) = (at, 0, 1);
+                                for dim in (0..sizes.len()).rev() {
+                                    linear += (panel.start[dim] + rest % panel.len[dim]) * width;
+                                    rest /= panel.len[dim];
+                                    width *= sizes[dim];
+                                }
+                                seen[linear] += 1;
+                            }
+                            Ok::<_, std::convert::Infallible>(())
+                        });
+                    }
+                    assert!(seen.iter().all(|&times| times == 1), "{walk:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_part_contains_what_lies_inside_it() {
+        let part = |start: [usize; 2], len: [usize; 2]| Part {
+            start: start.into_iter().collect(),
+            len: len.into_iter().collect(),
+        };
+        let (own, other) = part([2, 0], [3, 4]).split(0, 4);
+        assert!(own.contains(&part([3, 1], [1, 3])) && !own.contains(&part([3, 1], [2, 3])));
+        assert!(other.contains(&part([4, 0], [1, 4])) && !other.contains(&part([3, 0], [1, 1])));
     }
 }
