@@ -119,14 +119,13 @@ impl<'a> Execution<'a> {
         let enter = |words: &[Word], from, to| unsafe { (self.chain.enter)(words.as_ptr(), from, to, run) };
         let mut done = 0;
         if let (Stores::Streaming, false, Some(head)) = (stores, in_place, self.unaligned(len)) {
-            if head > 0 {
-                enter(&words, 0, run);
-            }
             let last = words.len() - 1;
-            let cached = std::mem::replace(&mut words[last].code, self.chain.streaming);
+            words[last].code = self.chain.streaming;
             done = head + (len - head) / run * run;
             enter(&words, head, done);
-            words[last].code = cached;
+            // A whole run over either end would fetch the lines that have just gone past the caches.
+            self.run_apart(0, head);
+            return self.run_apart(done, len - done);
         } else {
             done += len / run * run;
             enter(&words, 0, done);
@@ -148,6 +147,9 @@ impl<'a> Execution<'a> {
 
     /// Less than a run of elements from `from` on, through memory that has room for a whole run.
     fn run_apart(&mut self, from: usize, len: usize) {
+        if len == 0 {
+            return;
+        }
         let (slots, out, size) = (self.slots, self.out, self.chain.stored);
         let empty = Scratch([0; REGISTERS * REGISTER]);
         let vectors = self

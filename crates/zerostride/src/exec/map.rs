@@ -9,10 +9,9 @@ use super::cache;
 use super::crew;
 use super::machine::Machine;
 use super::operand::{Operand, Target};
-use super::panel::{Form, Walk};
 use super::program::{Compiled, Kind};
 use crate::Result;
-use crate::plan::{GRAIN, Load, Program, Source};
+use crate::plan::{Form, GRAIN, Load, Program, Source, Walk};
 use crate::tensor::Block;
 
 /// The most parts that a large loop is divided into, up to twice as many.

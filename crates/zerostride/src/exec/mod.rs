@@ -12,7 +12,6 @@ mod map;
 mod matmul;
 #[allow(unsafe_code)]
 mod operand;
-mod panel;
 mod program;
 mod reduce;
 pub(crate) mod tiny;

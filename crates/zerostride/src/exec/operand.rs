@@ -7,7 +7,7 @@ use zerostride_kernels::{PackDim, pack};
 
 use super::access::{Elements, Output};
 use super::machine::{Feed, Line, Rows, Sink};
-use super::panel::{Form, Part, Walk};
+use crate::plan::{Form, Part, Walk};
 
 /// Elements in step with a walk, and a tile for those of a panel that cannot be used where they lie.
 struct Panels<'a> {
@@ -88,8 +88,7 @@ impl<'a> Panels<'a> {
     /// Room for the largest panel of the walk.
     fn tile(&mut self) -> *mut u8 {
         if self.tile.is_empty() {
-            let rows = if self.elements.strides()[self.walk.across().0] == 0 { 1 } else { self.walk.rows() };
-            self.tile = Line::zeroed(rows * self.pitch());
+            self.tile = Line::zeroed(self.walk.tile(self.elements.strides()) * self.item());
         }
         self.tile.as_mut_ptr().cast()
     }

@@ -1,6 +1,7 @@
 //! Owns where results lie: which buffer takes over the block of an operand that dies, and how much memory is held at
 //! once. It does not allocate (`exec`).
 
+use super::panel::Walk;
 use super::program::{Buffer, GRAIN, Source, Step, TILE, Work};
 
 /// Lets an element-wise step write over a buffer that it reads for the last time, element for element.
@@ -90,5 +91,18 @@ pub(crate) fn tile_bytes(step: &Step) -> usize {
     };
     let threads = if step.visits() < GRAIN { 1 } else { rayon::current_num_threads() };
     let tiles: usize = program.dtypes.iter().map(|dtype| TILE * dtype.item_size()).sum();
-    tiles * threads
+    (tiles + packed_bytes(&step.work)) * threads
+}
+
+/// Bytes of tiles for what an element-wise step does not read or write where it lies.
+fn packed_bytes(work: &Work) -> usize {
+    let Work::Map { shape, program, out, .. } = work else { return 0 };
+    if shape.ndim() == 0 || shape.numel() == 0 {
+        return 0;
+    }
+    let item = program.dtypes[program.result].item_size();
+    let loads = program.loads.iter().map(|load| (&*load.strides, load.dtype.item_size()));
+    let operands: Vec<(&[isize], usize)> = std::iter::once((&**out, item)).chain(loads).collect();
+    let walk = Walk::new(shape, &operands);
+    operands.iter().map(|(strides, item)| walk.tile(strides) * item).sum()
 }

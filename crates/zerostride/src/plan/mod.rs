@@ -3,6 +3,7 @@
 mod cache;
 mod lower;
 mod memory;
+mod panel;
 mod product;
 mod program;
 mod uses;
@@ -15,6 +16,7 @@ use zerostride_shape::{Layout, Shape};
 
 pub(crate) use lower::Leaf;
 pub(crate) use memory::deaths;
+pub(crate) use panel::{Form, Part, Walk};
 pub(crate) use program::{
     Buffer, Factor, GRAIN, Instruction, Load, Program, Register, Source, Step, TILE, Work,
 };

@@ -10,10 +10,10 @@ use std::ops::Range;
 use smallvec::SmallVec;
 use zerostride_shape::Shape;
 
-use crate::plan::{GRAIN, TILE};
+use super::program::{GRAIN, TILE};
 
 /// One number for each dimension of a loop.
-pub(super) type Index = SmallVec<[usize; 6]>;
+pub(crate) type Index = SmallVec<[usize; 6]>;
 
 /// Elements that make a row worth a pass of its own; shorter rows are joined.
 const ROW: usize = 1024;
@@ -33,7 +33,7 @@ const EVEN: usize = 128;
 
 /// How a row of a panel lies in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// One element after the other.
     Dense,
     /// One element for all.
@@ -44,18 +44,18 @@ pub(super) enum Form {
 
 /// A part of a loop: in each dimension, the first index and the number of steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
-    pub(super) start: Index,
-    pub(super) len: Index,
+pub(crate) struct Part {
+    pub(crate) start: Index,
+    pub(crate) len: Index,
 }
 
 impl Part {
-    pub(super) fn numel(&self) -> usize {
+    pub(crate) fn numel(&self) -> usize {
         self.len.iter().product()
     }
 
     /// Whether another part lies inside this one.
-    pub(super) fn contains(&self, other: &Part) -> bool {
+    pub(crate) fn contains(&self, other: &Part) -> bool {
         let ranks = [&self.start, &self.len, &other.start, &other.len].map(|index| index.len());
         let own = self.start.iter().zip(&self.len);
         ranks == [ranks[0]; 4]
@@ -68,7 +68,7 @@ impl Part {
     ///
     /// # Panics
     /// If the index lies outside the part.
-    pub(super) fn split(mut self, dim: usize, middle: usize) -> (Part, Part) {
+    pub(crate) fn split(mut self, dim: usize, middle: usize) -> (Part, Part) {
         let left = middle - self.start[dim];
         assert!(left <= self.len[dim]);
         let mut right = self.clone();
@@ -80,7 +80,7 @@ impl Part {
 
 /// How a loop of at least one dimension is walked.
 #[derive(Clone, Debug)]
-pub(super) struct Walk {
+pub(crate) struct Walk {
     shape: Shape,
     /// The dimension that a row runs along, and how many steps of it.
     along: usize,
@@ -96,7 +96,7 @@ impl Walk {
     ///
     /// # Panics
     /// If the loop has no dimensions.
-    pub(super) fn new(shape: &Shape, operands: &[(&[isize], usize)]) -> Walk {
+    pub(crate) fn new(shape: &Shape, operands: &[(&[isize], usize)]) -> Walk {
         let (mut along, mut inner) = (shape.ndim() - 1, 1);
         while along > 0 && inner * shape[along] < ROW {
             inner *= shape[along];
@@ -130,7 +130,7 @@ impl Walk {
     }
 
     /// The same walk for rows that pass through tiles.
-    pub(super) fn tiled(mut self) -> Walk {
+    pub(crate) fn tiled(mut self) -> Walk {
         if self.row() > TILE {
             self.cut(TILE, self.along, GRAIN / TILE);
         }
@@ -145,42 +145,51 @@ impl Walk {
     }
 
     /// Elements of one step of a row.
-    pub(super) fn inner(&self) -> usize {
+    pub(crate) fn inner(&self) -> usize {
         self.shape[self.along + 1..].iter().product()
     }
 
     /// The most elements of a row.
-    pub(super) fn row(&self) -> usize {
+    pub(crate) fn row(&self) -> usize {
         self.chunk * self.inner()
     }
 
     /// The most rows of a panel.
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.units[self.across].div_ceil(self.across().1)
     }
 
+    /// The elements that a tile for an operand has room for; none where it is read or written where it lies.
+    pub(crate) fn tile(&self, strides: &[isize]) -> usize {
+        match self.form(strides) {
+            Form::Scattered if strides[self.across] == 0 => self.row(),
+            Form::Scattered => self.rows() * self.row(),
+            _ => 0,
+        }
+    }
+
     /// Elements of a row of a panel.
-    pub(super) fn row_of(&self, panel: &Part) -> usize {
+    pub(crate) fn row_of(&self, panel: &Part) -> usize {
         panel.len[self.along].min(self.chunk) * self.inner()
     }
 
     /// Rows of a panel.
-    pub(super) fn rows_of(&self, panel: &Part) -> usize {
+    pub(crate) fn rows_of(&self, panel: &Part) -> usize {
         panel.len[self.across].div_ceil(self.across().1)
     }
 
     /// The dimension that leads from one row to the next, and the steps of it that this takes.
-    pub(super) fn across(&self) -> (usize, usize) {
+    pub(crate) fn across(&self) -> (usize, usize) {
         (self.across, if self.across == self.along { self.chunk } else { 1 })
     }
 
     /// The dimensions of a row, outermost first.
-    pub(super) fn row_dims(&self) -> Range<usize> {
+    pub(crate) fn row_dims(&self) -> Range<usize> {
         self.along..self.shape.ndim()
     }
 
     /// How a row of an operand lies in memory.
-    pub(super) fn form(&self, strides: &[isize]) -> Form {
+    pub(crate) fn form(&self, strides: &[isize]) -> Form {
         let size = |dim: usize| if dim == self.along { self.chunk } else { self.shape[dim] };
         let steps = || self.row_dims().filter(|&dim| size(dim) > 1);
         if steps().all(|dim| strides[dim] == 0) {
@@ -193,19 +202,19 @@ impl Walk {
     }
 
     /// The whole loop.
-    pub(super) fn all(&self) -> Part {
+    pub(crate) fn all(&self) -> Part {
         Part { start: Index::from_elem(0, self.shape.ndim()), len: self.shape.as_ref().into() }
     }
 
     /// Where a part may be divided into about equal ones without dividing panels.
-    pub(super) fn middle(&self, part: &Part) -> Option<(usize, usize)> {
+    pub(crate) fn middle(&self, part: &Part) -> Option<(usize, usize)> {
         let dim = (0..=self.along).find(|&dim| part.len[dim] > self.units[dim])?;
         let panels = part.len[dim].div_ceil(self.units[dim]);
         Some((dim, part.start[dim] + panels / 2 * self.units[dim]))
     }
 
     /// Visits the panels of a part: rows are continued first, then come the next rows.
-    pub(super) fn panels<E>(
+    pub(crate) fn panels<E>(
         &self,
         part: &Part,
         mut visit: impl FnMut(&Part) -> Result<(), E>,
