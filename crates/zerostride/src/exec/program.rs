@@ -28,7 +28,7 @@ pub(super) enum Place {
 
 /// What a stage does with the elements of its inputs.
 pub(super) enum Work {
-    Chain(Chain),
+    Chain(Box<Chain>),
     Cast(CastKernel),
     Map(MapKernel),
     Copy,
@@ -240,7 +240,7 @@ impl<'a> Builder<'a> {
             Path::Chain { first, links } => {
                 let (chain, inputs) =
                     self.chain(*first, links).expect("the path was found with the same chain");
-                (Work::Chain(chain), inputs)
+                (Work::Chain(Box::new(chain)), inputs)
             }
             Path::Kernel => {
                 let instruction = &self.program.instructions[register];
@@ -298,7 +298,7 @@ impl<'a> Builder<'a> {
         let Some(place) = self.places[result] else { return };
         let item = self.program.dtypes[result].item_size();
         let (work, input) = match self.chain(result, &[]) {
-            Some((chain, _)) => (Work::Chain(chain), (place, item)),
+            Some((chain, _)) => (Work::Chain(Box::new(chain)), (place, item)),
             None => (Work::Copy, self.everywhere(result)),
         };
         self.stages.push(Stage { work, inputs: [input].into_iter().collect(), out: None, item });

@@ -111,7 +111,7 @@ impl Walk {
             return walk;
         }
         let packed: usize = scattered.iter().map(|(_, item)| item).sum();
-        let row = if packed > 0 { (PACKED / packed).clamp(ROW / 4, TILE) } else { GRAIN };
+        let row = PACKED.checked_div(packed).map_or(GRAIN, |row| row.clamp(ROW / 4, TILE));
         walk.cut(row, along, 1);
         // A row that ends before its dimension does is followed by the next one there.
         let across = if walk.chunk < shape[along] { along } else { along.saturating_sub(1) };
