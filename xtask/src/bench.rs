@@ -127,7 +127,7 @@ fn build(peers: &[&str], target: &Path) -> Outcome {
         "--target-dir",
     ]);
     cargo.arg(target.join("bench")).env("RUSTFLAGS", "-C target-cpu=native");
-    run(cargo.args(peers.iter().map(|peer| format!("--bin=peer-{peer}"))))
+    run(cargo.args(["--bins", "--features", &peers.join(",")]))
 }
 
 /// Makes the environment of the Python peers. What cannot be installed is missing in the record, which says so.

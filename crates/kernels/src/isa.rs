@@ -124,8 +124,8 @@ fn with_fma<R>(task: impl FnOnce() -> R) -> R {
     task()
 }
 
-/// A loop to be compiled for each instruction set. Unlike a closure, its body can be inlined however large it is; it must
-/// be, and what it calls too.
+/// A loop to be compiled for each instruction set. Implementations are marked `#[inline(always)]`, as a closure cannot
+/// be, and so is what they call: on its own it would not have the instruction set.
 pub(crate) trait Task {
     fn run(self);
 }
@@ -156,25 +156,18 @@ fn task_with_avx512(task: impl Task) {
     task.run();
 }
 
-/// The task, inlined into a function that may use AVX-512 as [`Isa::Avx512`] has it.
-#[cfg(all(target_arch = "x86_64", test))]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
-fn with_avx512(task: impl FnOnce()) {
-    task();
-}
-
 /// Runs a task on registers of an instruction set; not at all where the processor lacks it.
 #[cfg(test)]
-pub(crate) fn run_on(isa: Isa, task: impl FnOnce()) {
+pub(crate) fn run_on(isa: Isa, task: impl Task) {
     match isa {
         _ if !isa.is_supported() => {}
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the processor has the instruction set.
-        Isa::Avx512 => unsafe { with_avx512(task) },
+        Isa::Avx512 => unsafe { task_with_avx512(task) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the processor has the instruction set.
-        Isa::Avx2 => unsafe { with_fma(task) },
-        _ => task(),
+        Isa::Avx2 => unsafe { task_with_avx2(task) },
+        _ => task.run(),
     }
 }
 

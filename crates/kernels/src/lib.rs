@@ -4,7 +4,7 @@
 //! - [`Chain`]: instructions on values that stay in registers from the load to the store;
 //! - [`Reducer`]: a reduction, whose tree depends on its length alone;
 //! - [`cast_kernel`]: conversion between dtypes;
-//! - [`pack`]: copies between layouts, transposed ones in blocks;
+//! - [`pack()`]: copies between layouts, transposed ones in blocks;
 //! - `math`: the mathematical functions, written once over a private lane trait.
 //!
 //! Kernels see slices and element counts. They do not know tensors, shapes, threads or plans.

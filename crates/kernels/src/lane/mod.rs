@@ -12,15 +12,11 @@
 #[macro_use]
 mod instructions;
 #[cfg(target_arch = "x86_64")]
-#[allow(dead_code, reason = "as above")]
 pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]
-#[allow(dead_code, reason = "the kernels that run on registers arrive next; tests compare them already")]
 pub(crate) mod avx512;
 #[cfg(target_arch = "aarch64")]
-#[allow(dead_code, reason = "as above")]
 pub(crate) mod neon;
-#[allow(dead_code, reason = "as above")]
 mod pair;
 mod scalar;
 
@@ -139,14 +135,12 @@ pub(crate) trait Lane:
         Self::splat(Self::Elem::from_f64(x))
     }
 
-    #[allow(dead_code, reason = "for the bodies that become generic over lanes next")]
     /// Applies a function of one element to each: for what no instruction does.
     #[inline(always)]
     fn map(self, f: impl Fn(Self::Elem) -> Self::Elem) -> Self {
         Self::from_fn(|i| f(self.element(i)))
     }
 
-    #[allow(dead_code, reason = "as above")]
     /// Applies a function of two elements to each pair: for what no instruction does.
     #[inline(always)]
     fn zip(self, other: Self, f: impl Fn(Self::Elem, Self::Elem) -> Self::Elem) -> Self {

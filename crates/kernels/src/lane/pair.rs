@@ -62,7 +62,8 @@ impl<T: Shr<usize, Output = T>> Shr<usize> for Pair<T> {
 impl<T: Mask> Mask for Pair<T> {
     #[inline(always)]
     fn any(self) -> bool {
-        (self.0 | self.1).any()
+        // Each on its own: of two comparisons joined by `|`, LLVM makes one of a minimum, which is NaN for NaN that signal.
+        self.0.any() || self.1.any()
     }
 }
 

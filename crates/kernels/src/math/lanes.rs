@@ -1,7 +1,9 @@
 //! Runs every function on every kind of register that the processor has, and compares the bits with one element's.
 
+use std::marker::PhantomData;
+
 use super::Real;
-use crate::isa::{self, Isa};
+use crate::isa::{self, Isa, Task};
 #[cfg(target_arch = "aarch64")]
 use crate::lane::neon;
 #[cfg(target_arch = "x86_64")]
@@ -118,7 +120,7 @@ fn arguments<T: Sample, const N: usize>() -> Vec<[T; N]> {
 }
 
 /// One of the functions, on whatever lane.
-trait Function<const N: usize> {
+pub(super) trait Function<const N: usize> {
     const NAME: &str;
     fn at<V: Real>(arguments: [V; N]) -> V;
 }
@@ -130,36 +132,41 @@ fn alone<T: Sample, F: Function<N>, const N: usize>(arguments: [T; N]) -> T {
 }
 
 /// Compares a function of registers with the same function of elements.
-#[inline(always)]
-fn compare<V: Real<Elem: Sample>, F: Function<N>, const N: usize>() {
-    for rows in arguments::<V::Elem, N>().chunks(V::LEN) {
-        let row = |i: usize| rows[i.min(rows.len() - 1)];
-        let got = F::at::<V>(std::array::from_fn(|place| V::from_fn(|i| row(i)[place])));
-        for (i, &arguments) in rows.iter().enumerate() {
-            let (got, want) = (got.element(i), alone::<_, F, N>(arguments));
-            let lane = std::any::type_name::<V>();
-            assert!(got.is_same(want), "{}{arguments:?} is {got:?} in {lane}, {want:?} alone", F::NAME);
+struct Comparison<V, F, const N: usize>(PhantomData<(V, F)>);
+
+impl<V: Real<Elem: Sample>, F: Function<N>, const N: usize> Task for Comparison<V, F, N> {
+    #[inline(always)]
+    fn run(self) {
+        for rows in arguments::<V::Elem, N>().chunks(V::LEN) {
+            let row = |i: usize| rows[i.min(rows.len() - 1)];
+            let got = F::at::<V>(std::array::from_fn(|place| V::from_fn(|i| row(i)[place])));
+            for (i, &arguments) in rows.iter().enumerate() {
+                let (got, want) = (got.element(i), alone::<_, F, N>(arguments));
+                let lane = std::any::type_name::<V>();
+                assert!(got.is_same(want), "{}{arguments:?} is {got:?} in {lane}, {want:?} alone", F::NAME);
+            }
         }
     }
+}
+
+fn compare<V: Real<Elem: Sample>, F: Function<N>, const N: usize>(isa: Isa) {
+    isa::run_on(isa, Comparison::<V, F, N>(PhantomData));
 }
 
 /// Compares on every lane that the processor has.
 fn compare_lanes<F: Function<N>, const N: usize>() {
     #[cfg(target_arch = "x86_64")]
-    isa::run_on(Isa::Avx512, || {
-        compare::<avx512::F32x16, F, N>();
-        compare::<avx512::F64x8, F, N>();
-    });
-    #[cfg(target_arch = "x86_64")]
-    isa::run_on(Isa::Avx2, || {
-        compare::<avx2::F32x8, F, N>();
-        compare::<avx2::F64x4, F, N>();
-    });
+    {
+        compare::<avx512::F32x16, F, N>(Isa::Avx512);
+        compare::<avx512::F64x8, F, N>(Isa::Avx512);
+        compare::<avx2::F32x8, F, N>(Isa::Avx2);
+        compare::<avx2::F64x4, F, N>(Isa::Avx2);
+    }
     #[cfg(target_arch = "aarch64")]
-    isa::run_on(Isa::Neon, || {
-        compare::<neon::F32x4, F, N>();
-        compare::<neon::F64x2, F, N>();
-    });
+    {
+        compare::<neon::F32x4, F, N>(Isa::Neon);
+        compare::<neon::F64x2, F, N>(Isa::Neon);
+    }
 }
 
 macro_rules! functions {

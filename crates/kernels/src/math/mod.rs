@@ -10,6 +10,8 @@
 //! Deliberately unknown here: tensors, integer and half types (their callers convert), and which operation
 //! uses what.
 
+#[cfg(test)]
+mod accuracy;
 mod area;
 mod bessel;
 pub(crate) mod complex;

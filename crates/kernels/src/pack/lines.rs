@@ -140,16 +140,37 @@ fn splat<const N: usize>(element: [u8; N]) -> [u64; SPLAT / 8] {
     .map(u64::to_le)
 }
 
+/// Elements below which a line is hardly a loop.
+const SHORT: usize = 8;
+
 /// # Safety
 /// As [`Lines::copy`].
 unsafe fn strided<const N: usize>(rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
-    let (outer, inner) = if rows.len > columns.len { (columns, rows) } else { (rows, columns) };
+    // Along the smaller distances, so that a cache line is used up while it is at hand.
+    let far = |dim: &PackDim| (dim.len < SHORT, dim.from.unsigned_abs() + dim.to.unsigned_abs());
+    let (outer, inner) = if far(rows) < far(columns) { (columns, rows) } else { (rows, columns) };
+    let item = N as isize;
     for at in 0..outer.len as isize {
         let (from, to) = (from.wrapping_offset(at * outer.from), to.wrapping_offset(at * outer.to));
-        for at in 0..inner.len as isize {
-            let element = from.wrapping_offset(at * inner.from).cast::<[u8; N]>();
-            // SAFETY: the caller vouches for every element and its place; arrays of bytes have no alignment.
-            unsafe { to.wrapping_offset(at * inner.to).cast::<[u8; N]>().write(element.read()) };
+        // SAFETY: the lines are of the elements that the caller vouches for. Of distances that are constants the compiler
+        // makes instructions on registers.
+        unsafe {
+            if (inner.from, inner.to) == (-item, item) {
+                line::<N>(inner.len, (-item, item), from, to);
+            } else {
+                line::<N>(inner.len, (inner.from, inner.to), from, to);
+            }
         }
+    }
+}
+
+/// # Safety
+/// `len` elements at the first distance are readable, and writable at the second, apart from each other.
+#[inline(always)]
+unsafe fn line<const N: usize>(len: usize, steps: (isize, isize), from: *const u8, to: *mut u8) {
+    for at in 0..len as isize {
+        let element = from.wrapping_offset(at * steps.0).cast::<[u8; N]>();
+        // SAFETY: the caller vouches for every element and its place; arrays of bytes have no alignment.
+        unsafe { to.wrapping_offset(at * steps.1).cast::<[u8; N]>().write(element.read()) };
     }
 }

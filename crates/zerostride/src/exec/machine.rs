@@ -135,7 +135,7 @@ impl<'a> Machine<'a> {
         stores: Stores,
     ) -> Result<()> {
         let compiled = self.compiled;
-        assert!(compiled.is_direct() || len <= self.row);
+        assert!(len <= self.row);
         assert!(rows <= sink.rows.count && len * compiled.item <= sink.rows.bytes);
         assert_eq!(feeds.len(), compiled.loads.len());
         for (feed, (kind, item)) in feeds.iter().zip(&compiled.loads) {

@@ -1,0 +1,211 @@
+//! Measures the functions of one argument on every number of `f16` and `bf16` and on a sample of `f32`, and holds the
+//! results to what `docs/accuracy.md` says; an ignored test measures every `f32`. Reads that document for the tests
+//! against MPFR, too (`ulp`, `special_ulp`).
+//!
+//! The measure here is the same function in `f64`, which those tests hold below one unit in the last place: 2^-29 of one
+//! in `f32`, so that four decimals are certain.
+
+use half::{bf16, f16};
+
+use super::ulp::Measured;
+#[cfg(not(debug_assertions))]
+use {
+    super::{Real, lanes},
+    crate::isa::{self, Isa, Task},
+    crate::lane::{Bits, Lane, Mask},
+    std::marker::PhantomData,
+};
+
+const DOCUMENT: &str = include_str!("../../../../docs/accuracy.md");
+
+/// The numbers of a function's row in the document, in the table whose heading starts with `heading`.
+pub(super) fn documented<const N: usize>(heading: &str, name: &str) -> [f64; N] {
+    let table =
+        DOCUMENT.split("\n\n").find(|table| table.starts_with(heading)).expect("the document has the table");
+    let row = format!("| `{name}` |");
+    let row =
+        table.lines().find_map(|line| line.strip_prefix(&row)).expect("the table has a row for the function");
+    let mut cells = row.split('|').map(|cell| cell.trim().parse().expect("a cell is a number"));
+    std::array::from_fn(|_| cells.next().expect("the row has a number in each column"))
+}
+
+/// The headings of the document's tables: of functions of one real argument, of several, and of complex ones.
+pub(super) const UNARY: &str = "| function | `f32` |";
+pub(super) const BINARY: &str = "| function of several arguments |";
+pub(super) const COMPLEX: &str = "| complex function |";
+
+/// A function of one argument in the types that it is measured in.
+struct Unary {
+    name: &'static str,
+    single: fn(f32) -> f32,
+    double: fn(f64) -> f64,
+}
+
+macro_rules! functions {
+    ($($name:ident)*) => {
+        const FUNCTIONS: &[Unary] = &[$(Unary {
+            name: stringify!($name),
+            single: super::$name,
+            double: super::$name,
+        }),*];
+
+        /// Each takes a minute, and is only built with optimisation:
+        /// `cargo test --release -p zerostride-kernels --lib every_f32 -- --ignored --nocapture --test-threads 1`.
+        #[cfg(not(debug_assertions))]
+        mod every_f32_is_within_the_documented_error {
+            use super::super as math;
+            use super::*;
+
+            $(#[test]
+            #[ignore = "looks at 2^32 numbers"]
+            fn $name() {
+                struct Case;
+                impl lanes::Function<1> for Case {
+                    const NAME: &str = stringify!($name);
+
+                    #[inline(always)]
+                    fn at<V: Real>([x]: [V; 1]) -> V {
+                        math::$name(x)
+                    }
+                }
+                check::<Case>();
+            })*
+        }
+    };
+}
+
+functions! {
+    acos acosh asin asinh atan atanh cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1 gelu gelu_tanh i0 lgamma log
+    log10 log1p log2 logit rad2deg rsqrt sigmoid silu sin sinc sinh tan tanh
+}
+
+/// The true value as the nearest number of a format and what that misses in units in the last place.
+fn error(function: &Unary, x: f32) -> f64 {
+    let want = (function.double)(x.into());
+    let nearest = want as f32;
+    let missing = if nearest.is_finite() && want.is_finite() {
+        (want - f64::from(nearest)) / last_place(nearest)
+    } else {
+        0.0
+    };
+    f32::ulps((function.single)(x), nearest, missing)
+}
+
+/// The distance to the next number from zero.
+fn last_place(x: f32) -> f64 {
+    f64::from(f32::from_bits(x.abs().to_bits() + 1)) - f64::from(x.abs())
+}
+
+/// Whether a result of a half type is the nearest number of its format, which has `digits` significant bits and whose
+/// last place is 2^`least` at the smallest; `largest` is its largest number.
+fn is_nearest(got: f64, want: f64, digits: i32, least: i32, largest: f64) -> bool {
+    if want.is_nan() || got.is_nan() {
+        return want.is_nan() && got.is_nan();
+    }
+    let exponent = super::frexp(want).1 as i32;
+    let unit = 2f64.powi((exponent - digits).max(least));
+    let nearest = (want / unit).round_ties_even() * unit;
+    let nearest = if nearest.abs() > largest { f64::INFINITY.copysign(want) } else { nearest };
+    got == nearest && got.is_sign_negative() == want.is_sign_negative()
+}
+
+/// How many numbers of a half type have a result other than the nearest one.
+fn misrounded(function: &Unary) -> [f64; 2] {
+    let mut counts = [0.0; 2];
+    for bits in 0..=u16::MAX {
+        let x = f16::from_bits(bits).to_f32();
+        let (got, want) = (f16::from_f32((function.single)(x)), (function.double)(x.into()));
+        if !is_nearest(got.into(), want, 11, -24, f16::MAX.into()) {
+            counts[0] += 1.0;
+        }
+        let x = bf16::from_bits(bits).to_f32();
+        let (got, want) = (bf16::from_f32((function.single)(x)), (function.double)(x.into()));
+        if !is_nearest(got.into(), want, 8, -133, bf16::MAX.into()) {
+            counts[1] += 1.0;
+        }
+    }
+    counts
+}
+
+#[test]
+fn results_in_f16_and_bf16_are_the_nearest_but_for_the_documented_count() {
+    let mut wrong = Vec::new();
+    for function in FUNCTIONS {
+        let [_, _, f16, bf16] = documented(UNARY, function.name);
+        let counts = misrounded(function);
+        if counts != [f16, bf16] {
+            wrong.push((function.name, counts));
+        }
+    }
+    assert!(wrong.is_empty(), "the document says otherwise of {wrong:?}");
+}
+
+#[test]
+fn a_sample_of_all_f32_is_within_the_documented_error() {
+    for function in FUNCTIONS {
+        let [bound, ..] = documented::<4>(UNARY, function.name);
+        for bits in (0..=u32::MAX).step_by(65_537) {
+            let x = f32::from_bits(bits);
+            let error = error(function, x);
+            assert!(error <= bound, "{}({x:?}) is off by {error} ULP", function.name);
+        }
+    }
+}
+
+/// Holds the largest error over all bit patterns against the document.
+#[cfg(not(debug_assertions))]
+fn check<F: lanes::Function<1>>() {
+    let function =
+        FUNCTIONS.iter().find(|function| function.name == F::NAME).expect("the function is listed");
+    let mut worst = (0.0, f32::NAN);
+    #[cfg(target_arch = "x86_64")]
+    isa::run_on(
+        Isa::Avx512,
+        Search::<crate::lane::avx512::F32x16, F> { function, worst: &mut worst, lane: PhantomData },
+    );
+    if worst.0 == 0.0 {
+        Search::<f32, F> { function, worst: &mut worst, lane: PhantomData }.run();
+    }
+    println!("{}: {} at {:?}", F::NAME, worst.0, worst.1);
+    let [documented, ..] = documented::<4>(UNARY, F::NAME);
+    assert!(worst.0 <= documented, "{} at {:?}", F::NAME, worst.1);
+}
+
+/// Finds the largest error over all bit patterns and where it is. It is at least a half: results that are the nearest
+/// numbers are not looked at more closely.
+#[cfg(not(debug_assertions))]
+struct Search<'a, V, F> {
+    function: &'a Unary,
+    worst: &'a mut (f64, f32),
+    lane: PhantomData<(V, F)>,
+}
+
+#[cfg(not(debug_assertions))]
+impl<V: Real<Elem = f32>, F: lanes::Function<1>> Task for Search<'_, V, F> {
+    #[inline(always)]
+    fn run(self) {
+        let mut worst = (0.5, f32::NAN);
+        let count = V::from_fn(|i| f32::from_bits(i as u32)).to_bits();
+        for first in (0..1 << 32).step_by(V::LEN) {
+            let x = V::from_bits(count + V::Bits::splat(first));
+            let (got, want) = (F::at([x]), F::at([x.widen()]));
+            let nearest = V::narrow(want);
+            let differs = !(got.to_bits().eq(nearest.to_bits()) | (got.is_nan() & nearest.is_nan()));
+            if !differs.any() {
+                continue;
+            }
+            // In units of the last place of the true value, which is that of its nearest number or half of it: too large
+            // at times, never too small. What is no number here is a special value missed, and is looked at too.
+            let exponent = want.to_bits() & (<V::Wide as Lane>::Bits::splat(0x7ff) << 52);
+            let unit = <V::Wide as Lane>::num(2f64.powi(-126)).max(Lane::from_bits(exponent));
+            let about = V::narrow((got.widen() - want).abs() / (unit * Lane::num(2f64.powi(-23))));
+            if (differs & !about.le(V::num(worst.0 * 0.999_999))).any() {
+                for x in (first..first + V::LEN as u64).map(|bits| f32::from_bits(bits as u32)) {
+                    let error = error(self.function, x);
+                    worst = if error > worst.0 { (error, x) } else { worst };
+                }
+            }
+        }
+        *self.worst = worst;
+    }
+}
