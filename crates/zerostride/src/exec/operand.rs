@@ -47,9 +47,11 @@ impl<'a> Panels<'a> {
     /// The number of the panel's first element.
     ///
     /// # Panics
-    /// If the panel is not inside the loop.
+    /// If the panel is not inside the loop, or is more or less than its rows.
     fn first(&self, panel: &Part) -> isize {
         assert!(self.walk.all().contains(panel));
+        // Rows that follow each other along a dimension end where the panel does.
+        assert_eq!(self.walk.row_of(panel) * self.walk.rows_of(panel), panel.numel());
         self.elements.element(&panel.start)
     }
 
