@@ -90,6 +90,7 @@ for_each_op!(define_methods);
 macro_rules! in_place {
     ($($name:ident = $of:ident($($operand:ident),*; $($arg:ident: $type:ty),*);)*) => {
         /// In-place operations with further arguments.
+        #[allow(clippy::extra_unused_lifetimes, reason = "not every row has an operand")]
         impl Tensor {
             $(
             #[doc = concat!("[`Tensor::", stringify!($of), "`] in place.")]

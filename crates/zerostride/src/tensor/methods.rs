@@ -55,6 +55,7 @@ for_each_op!(define_methods);
 macro_rules! eager {
     ($($name:ident($($operand:ident),*; $($arg:ident: $type:ty),*);)*) => {
         /// Eager operations with further arguments, and formulas. Each is [`Expr`]'s method of the same name.
+        #[allow(clippy::extra_unused_lifetimes, reason = "not every row has an operand")]
         impl Tensor {
             $(
             #[doc = concat!("As [`Expr::", stringify!($name), "`], at once.")]
