@@ -7,9 +7,11 @@ fn main() {
     let lock =
         fs::read_to_string(Path::new(&root).join("Cargo.lock")).expect("cargo has locked the versions");
     for name in ["ndarray", "candle-core", "burn-flex"] {
+        // Where others bring an older one along, ours comes last.
         let version = lock
             .split("[[package]]")
-            .find(|package| package.contains(&format!("name = \"{name}\"\n")))
+            .filter(|package| package.contains(&format!("name = \"{name}\"\n")))
+            .last()
             .and_then(|package| package.split("version = \"").nth(1)?.split('"').next());
         let variable = name.to_uppercase().replace('-', "_");
         println!("cargo::rustc-env=VERSION_{variable}={}", version.unwrap_or("unknown"));
