@@ -124,7 +124,7 @@ impl Pairs {
             {
                 row[..columns.len()].copy_from_slice(columns);
             }
-            let bytes = packed_rows.bytes();
+            let bytes = &packed_rows.bytes()[..rows.len() * depth * item];
             for (at, rows_together) in bytes.chunks(TOGETHER * depth * item).enumerate() {
                 let together = rows_together.len() / (depth * item);
                 let results = &mut results.bytes()[..together * width * item];
