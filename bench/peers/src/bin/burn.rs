@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use burn_tensor::activation::{gelu_approximate, softmax};
 use burn_tensor::{DType, Device, Tensor, TensorData};
-use zerostride_bench::{Case, Element, Kind, Peer, Task, Values, serve, values};
+use zerostride_bench::{Case, Kind, Peer, Task, Values, serve, values};
 
 struct Burn;
 
@@ -54,7 +54,7 @@ fn operands<const D: usize>(task: &Task) -> Rc<[Tensor<D>]> {
 }
 
 fn read<const D: usize>(tensor: &Tensor<D>) -> Values {
-    let elements = tensor.to_data().convert::<f64>().to_vec().expect("numbers");
+    let elements = tensor.to_data().convert::<f64>().try_to_vec().expect("numbers");
     (tensor.dims().to_vec(), elements)
 }
 
