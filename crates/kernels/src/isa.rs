@@ -3,7 +3,10 @@
 //! operations, and none are contracted. It does not know what is computed.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::OnceLock;
+
+use crate::lane::{self, Lane};
 
 /// An instruction set that kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,6 +157,53 @@ fn task_with_avx2(task: impl Task) {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
 fn task_with_avx512(task: impl Task) {
     task.run();
+}
+
+/// A loop over registers of floats, whichever they are; inlined as [`Task`] is.
+pub(crate) trait LaneTask<E> {
+    fn run<L: Lane<Elem = E>>(self);
+}
+
+/// A loop on one type of register.
+struct On<L, T>(T, PhantomData<L>);
+
+impl<L: Lane, T: LaneTask<L::Elem>> Task for On<L, T> {
+    #[inline(always)]
+    fn run(self) {
+        self.0.run::<L>();
+    }
+}
+
+/// A float that instruction sets have registers of.
+pub(crate) trait Registers: lane::Element {
+    /// Runs a loop on the widest registers there are.
+    fn run_widest(task: impl LaneTask<Self>);
+}
+
+macro_rules! registers {
+    ($($float:ident: $avx512:ident, $avx2:ident, $neon:ident;)*) => {
+        $(impl Registers for $float {
+            #[inline(always)]
+            fn run_widest(task: impl LaneTask<$float>) {
+                match Isa::active() {
+                    #[cfg(target_arch = "x86_64")]
+                    // SAFETY: the instruction sets in use are ones that the processor has.
+                    Isa::Avx512 => unsafe { task_with_avx512(On::<lane::avx512::$avx512, _>(task, PhantomData)) },
+                    #[cfg(target_arch = "x86_64")]
+                    // SAFETY: as above.
+                    Isa::Avx2 => unsafe { task_with_avx2(On::<lane::avx2::$avx2, _>(task, PhantomData)) },
+                    #[cfg(target_arch = "aarch64")]
+                    Isa::Neon => task.run::<lane::neon::$neon>(),
+                    _ => task.run::<$float>(),
+                }
+            }
+        })*
+    };
+}
+
+registers! {
+    f32: F32x16, F32x8, F32x4;
+    f64: F64x8, F64x4, F64x2;
 }
 
 /// Runs a task on registers of an instruction set; not at all where the processor lacks it.

@@ -34,6 +34,12 @@ impl Lane for F32x8 {
         fn from_fn(element: impl FnMut(usize) -> f32) -> Self {
             F32x8(transmute::<[f32; 8], __m256>(std::array::from_fn(element)))
         }
+        fn load(from: &[f32]) -> Self {
+            F32x8(transmute::<[f32; 8], __m256>(*from.first_chunk().expect("8 elements to load")))
+        }
+        fn store(self, to: &mut [f32]) {
+            *to.first_chunk_mut().expect("room for 8 elements") = transmute::<__m256, [f32; 8]>(self.0);
+        }
         fn element(self, index: usize) -> f32 { transmute::<__m256, [f32; 8]>(self.0)[index] }
         fn splat(x: f32) -> Self { F32x8(_mm256_set1_ps(x)) }
         fn widen(self) -> Pair<F64x4> {
@@ -163,6 +169,12 @@ impl Lane for F64x4 {
     instructions! {
         fn from_fn(element: impl FnMut(usize) -> f64) -> Self {
             F64x4(transmute::<[f64; 4], __m256d>(std::array::from_fn(element)))
+        }
+        fn load(from: &[f64]) -> Self {
+            F64x4(transmute::<[f64; 4], __m256d>(*from.first_chunk().expect("4 elements to load")))
+        }
+        fn store(self, to: &mut [f64]) {
+            *to.first_chunk_mut().expect("room for 4 elements") = transmute::<__m256d, [f64; 4]>(self.0);
         }
         fn element(self, index: usize) -> f64 { transmute::<__m256d, [f64; 4]>(self.0)[index] }
         fn splat(x: f64) -> Self { F64x4(_mm256_set1_pd(x)) }

@@ -50,6 +50,12 @@ impl Lane for F32x16 {
         fn from_fn(element: impl FnMut(usize) -> f32) -> Self {
             F32x16(transmute::<[f32; 16], __m512>(std::array::from_fn(element)))
         }
+        fn load(from: &[f32]) -> Self {
+            F32x16(transmute::<[f32; 16], __m512>(*from.first_chunk().expect("16 elements to load")))
+        }
+        fn store(self, to: &mut [f32]) {
+            *to.first_chunk_mut().expect("room for 16 elements") = transmute::<__m512, [f32; 16]>(self.0);
+        }
         fn element(self, index: usize) -> f32 { transmute::<__m512, [f32; 16]>(self.0)[index] }
         fn splat(x: f32) -> Self { F32x16(_mm512_set1_ps(x)) }
         fn widen(self) -> Pair<F64x8> {
@@ -165,6 +171,12 @@ impl Lane for F64x8 {
     instructions! {
         fn from_fn(element: impl FnMut(usize) -> f64) -> Self {
             F64x8(transmute::<[f64; 8], __m512d>(std::array::from_fn(element)))
+        }
+        fn load(from: &[f64]) -> Self {
+            F64x8(transmute::<[f64; 8], __m512d>(*from.first_chunk().expect("8 elements to load")))
+        }
+        fn store(self, to: &mut [f64]) {
+            *to.first_chunk_mut().expect("room for 8 elements") = transmute::<__m512d, [f64; 8]>(self.0);
         }
         fn element(self, index: usize) -> f64 { transmute::<__m512d, [f64; 8]>(self.0)[index] }
         fn splat(x: f64) -> Self { F64x8(_mm512_set1_pd(x)) }

@@ -95,6 +95,16 @@ pub(crate) trait Lane:
 
     /// The lane whose element `i` is `element(i)`.
     fn from_fn(element: impl FnMut(usize) -> Self::Elem) -> Self;
+    /// The first `LEN` elements.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    fn load(from: &[Self::Elem]) -> Self;
+    /// Writes to the first `LEN` elements.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    fn store(self, to: &mut [Self::Elem]);
     /// One element. `index < LEN`.
     fn element(self, index: usize) -> Self::Elem;
     fn splat(x: Self::Elem) -> Self;

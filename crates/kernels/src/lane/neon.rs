@@ -42,6 +42,12 @@ impl Lane for F32x4 {
         fn from_fn(element: impl FnMut(usize) -> f32) -> Self {
             F32x4(transmute::<[f32; 4], float32x4_t>(std::array::from_fn(element)))
         }
+        fn load(from: &[f32]) -> Self {
+            F32x4(transmute::<[f32; 4], float32x4_t>(*from.first_chunk().expect("4 elements to load")))
+        }
+        fn store(self, to: &mut [f32]) {
+            *to.first_chunk_mut().expect("room for 4 elements") = transmute::<float32x4_t, [f32; 4]>(self.0);
+        }
         fn element(self, index: usize) -> f32 { transmute::<float32x4_t, [f32; 4]>(self.0)[index] }
         fn splat(x: f32) -> Self { F32x4(vdupq_n_f32(x)) }
         fn widen(self) -> Pair<F64x2> {
@@ -173,6 +179,12 @@ impl Lane for F64x2 {
     instructions! {
         fn from_fn(element: impl FnMut(usize) -> f64) -> Self {
             F64x2(transmute::<[f64; 2], float64x2_t>(std::array::from_fn(element)))
+        }
+        fn load(from: &[f64]) -> Self {
+            F64x2(transmute::<[f64; 2], float64x2_t>(*from.first_chunk().expect("2 elements to load")))
+        }
+        fn store(self, to: &mut [f64]) {
+            *to.first_chunk_mut().expect("room for 2 elements") = transmute::<float64x2_t, [f64; 2]>(self.0);
         }
         fn element(self, index: usize) -> f64 { transmute::<float64x2_t, [f64; 2]>(self.0)[index] }
         fn splat(x: f64) -> Self { F64x2(vdupq_n_f64(x)) }

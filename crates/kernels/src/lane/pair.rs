@@ -104,6 +104,17 @@ impl<T: Lane<Elem = f64, Wide = T>> Lane for Pair<T> {
     }
 
     #[inline(always)]
+    fn load(from: &[f64]) -> Self {
+        Pair(T::load(from), T::load(&from[T::LEN..]))
+    }
+
+    #[inline(always)]
+    fn store(self, to: &mut [f64]) {
+        self.0.store(to);
+        self.1.store(&mut to[T::LEN..]);
+    }
+
+    #[inline(always)]
     fn element(self, index: usize) -> f64 {
         if index < T::LEN { self.0.element(index) } else { self.1.element(index - T::LEN) }
     }

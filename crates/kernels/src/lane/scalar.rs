@@ -65,6 +65,16 @@ macro_rules! one_element {
             }
 
             #[inline(always)]
+            fn load(from: &[$float]) -> Self {
+                from[0]
+            }
+
+            #[inline(always)]
+            fn store(self, to: &mut [$float]) {
+                to[0] = self;
+            }
+
+            #[inline(always)]
             fn element(self, _: usize) -> $float {
                 self
             }

@@ -9,8 +9,8 @@ use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use zerostride_ops::{DType, Op};
 
 use super::lanes;
-use super::monoid::{Largest, Monoid, Number, Smallest, Sum};
-use crate::isa;
+use crate::isa::{LaneTask, Registers};
+use crate::lane::Lane;
 
 /// What a pair of elements contributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,9 +32,12 @@ pub enum Term {
 /// A reduction over pairs of rows and columns.
 #[derive(Clone, Copy, Debug)]
 pub struct Pairwise {
-    kernel: fn(&Sizes, &[u8], &[u8], &mut [u8]),
+    kernel: Kernel,
     sizes: Sizes,
 }
+
+/// Reduces the pairs of rows and columns into results.
+type Kernel = fn(&Sizes, &[u8], &[u8], &mut [u8]);
 
 /// Reduced elements, and columns side by side.
 #[derive(Clone, Copy, Debug)]
@@ -43,11 +46,12 @@ struct Sizes {
     width: usize,
 }
 
-/// Columns in registers.
+/// What the number of columns is a multiple of: the elements of the longest register.
 const SIDE: usize = 16;
 
-/// Rows that share the loads of columns.
+/// Rows that share the loads of columns, and registers of columns that share those of rows: sixteen accumulators.
 const ROWS: usize = 4;
+const REGISTERS: usize = 4;
 
 impl Pairwise {
     /// The reduction `op` over `depth` terms for pairs with `width` columns, if there is one; the width must be a multiple
@@ -58,7 +62,7 @@ impl Pairwise {
             DType::F64 => kernel::<f64>(op, term),
             _ => None,
         }?;
-        let in_order = lanes(depth) == 1 && depth > 0 && width % SIDE == 0;
+        let in_order = lanes(depth) == 1 && depth > 0 && width.is_multiple_of(SIDE);
         in_order.then_some(Pairwise { kernel, sizes: Sizes { depth, width } })
     }
 
@@ -73,121 +77,131 @@ impl Pairwise {
     }
 }
 
-/// A dtype that pairs are reduced in.
-trait Real: Number + Pod {
-    fn minus(self, other: Self) -> Self;
-    fn magnitude(self) -> Self;
-}
-
-impl Real for f32 {
-    #[inline(always)]
-    fn minus(self, other: f32) -> f32 {
-        self - other
-    }
-    #[inline(always)]
-    fn magnitude(self) -> f32 {
-        self.abs()
-    }
-}
-
-impl Real for f64 {
-    #[inline(always)]
-    fn minus(self, other: f64) -> f64 {
-        self - other
-    }
-    #[inline(always)]
-    fn magnitude(self) -> f64 {
-        self.abs()
-    }
-}
-
 /// A term as a type.
-trait Pair<T> {
-    fn term(row: T, column: T) -> T;
+trait Pair {
+    fn term<L: Lane>(row: L, column: L) -> L;
+}
+
+/// How a term enters what there is so far.
+trait Fold {
+    fn empty<L: Lane>() -> L;
+    fn step<L: Lane>(acc: L, term: L) -> L;
 }
 
 macro_rules! pairs {
     ($($name:ident |$row:ident, $column:ident| $term:expr;)*) => {
         $(struct $name;
 
-        impl<T: Real> Pair<T> for $name {
+        impl Pair for $name {
             #[inline(always)]
-            fn term($row: T, $column: T) -> T { $term }
+            fn term<L: Lane>($row: L, $column: L) -> L { $term }
+        })*
+    };
+}
+
+macro_rules! folds {
+    ($($name:ident $empty:expr, |$acc:ident, $term:ident| $step:expr;)*) => {
+        $(struct $name;
+
+        impl Fold for $name {
+            #[inline(always)]
+            fn empty<L: Lane>() -> L { L::num($empty) }
+            #[inline(always)]
+            fn step<L: Lane>($acc: L, $term: L) -> L { $step }
         })*
     };
 }
 
 pairs! {
-    SquaredDifference |row, column| row.minus(column).times(row.minus(column));
-    AbsoluteDifference |row, column| row.minus(column).magnitude();
-    Product |row, column| row.times(column);
-    Total |row, column| row.plus(column);
-    Difference |row, column| row.minus(column);
-    Reversed |row, column| column.minus(row);
+    SquaredDifference |row, column| (row - column) * (row - column);
+    AbsoluteDifference |row, column| (row - column).abs();
+    Product |row, column| row * column;
+    Total |row, column| row + column;
+    Difference |row, column| row - column;
+    Reversed |row, column| column - row;
 }
 
-fn kernel<T: Real>(op: Op, term: Term) -> Option<fn(&Sizes, &[u8], &[u8], &mut [u8])> {
+// An extreme stays where it is NaN or not beaten, and NaN beats all.
+folds! {
+    Sum 0.0, |acc, term| acc + term;
+    Largest f64::NEG_INFINITY, |acc, term| L::select(acc.is_nan() | term.le(acc), acc, term);
+    Smallest f64::INFINITY, |acc, term| L::select(acc.is_nan() | acc.le(term), acc, term);
+}
+
+fn kernel<T: Registers + Pod>(op: Op, term: Term) -> Option<Kernel> {
     Some(match (op, term) {
-        (Op::Sum, Term::SquaredDifference) => run::<T, Sum<T>, SquaredDifference>,
-        (Op::Sum, Term::AbsoluteDifference) => run::<T, Sum<T>, AbsoluteDifference>,
-        (Op::Sum, Term::Product) => run::<T, Sum<T>, Product>,
-        (Op::Amax, Term::Sum) => run::<T, Largest<T>, Total>,
-        (Op::Amax, Term::Difference) => run::<T, Largest<T>, Difference>,
-        (Op::Amax, Term::Reversed) => run::<T, Largest<T>, Reversed>,
-        (Op::Amin, Term::Sum) => run::<T, Smallest<T>, Total>,
-        (Op::Amin, Term::Difference) => run::<T, Smallest<T>, Difference>,
-        (Op::Amin, Term::Reversed) => run::<T, Smallest<T>, Reversed>,
+        (Op::Sum, Term::SquaredDifference) => run::<T, Sum, SquaredDifference>,
+        (Op::Sum, Term::AbsoluteDifference) => run::<T, Sum, AbsoluteDifference>,
+        (Op::Sum, Term::Product) => run::<T, Sum, Product>,
+        (Op::Amax, Term::Sum) => run::<T, Largest, Total>,
+        (Op::Amax, Term::Difference) => run::<T, Largest, Difference>,
+        (Op::Amax, Term::Reversed) => run::<T, Largest, Reversed>,
+        (Op::Amin, Term::Sum) => run::<T, Smallest, Total>,
+        (Op::Amin, Term::Difference) => run::<T, Smallest, Difference>,
+        (Op::Amin, Term::Reversed) => run::<T, Smallest, Reversed>,
         _ => return None,
     })
 }
 
-fn run<T: Real, M: Monoid<In = T, Acc = T>, P: Pair<T>>(
-    sizes: &Sizes,
-    rows: &[u8],
-    columns: &[u8],
-    out: &mut [u8],
-) {
+fn run<T: Registers + Pod, F: Fold, P: Pair>(sizes: &Sizes, rows: &[u8], columns: &[u8], out: &mut [u8]) {
     let (rows, columns, out) =
         (cast_slice::<u8, T>(rows), cast_slice::<u8, T>(columns), cast_slice_mut::<u8, T>(out));
     let count = rows.len() / sizes.depth;
     assert!(rows.len() == count * sizes.depth && columns.len() == sizes.depth * sizes.width);
     assert_eq!(out.len(), count * sizes.width);
-    isa::run_widest(Block::<T, M, P> { sizes: *sizes, rows, columns, out, kind: PhantomData });
+    T::run_widest(Block::<T, F, P> { sizes: *sizes, rows, columns, out, kind: PhantomData });
 }
 
 /// All pairs, to be compiled for each instruction set.
-struct Block<'a, T, M, P> {
+struct Block<'a, T, F, P> {
     sizes: Sizes,
     rows: &'a [T],
     columns: &'a [T],
     out: &'a mut [T],
-    kind: PhantomData<(M, P)>,
+    kind: PhantomData<(F, P)>,
 }
 
-impl<T: Real, M: Monoid<In = T, Acc = T>, P: Pair<T>> isa::Task for Block<'_, T, M, P> {
+impl<T: Registers, F: Fold, P: Pair> LaneTask<T> for Block<'_, T, F, P> {
     #[inline(always)]
-    fn run(self) {
+    fn run<L: Lane<Elem = T>>(mut self) {
+        let wide = REGISTERS * L::LEN;
+        let even = self.sizes.width / wide * wide;
+        for column in (0..even).step_by(wide) {
+            self.side::<L, REGISTERS>(column);
+        }
+        for column in (even..self.sizes.width).step_by(L::LEN) {
+            self.side::<L, 1>(column);
+        }
+    }
+}
+
+impl<T: Registers, F: Fold, P: Pair> Block<'_, T, F, P> {
+    /// All rows against the columns of `R` registers.
+    #[inline(always)]
+    fn side<L: Lane<Elem = T>, const R: usize>(&mut self, column: usize) {
         let Sizes { depth, width } = self.sizes;
-        let rows = self.rows.chunks(ROWS * depth);
-        for (rows, out) in rows.zip(self.out.chunks_mut(ROWS * width)) {
-            let count = rows.len() / depth;
-            for column in (0..width).step_by(SIDE) {
-                // Rows that are missing are the last one again; only its first result is kept.
-                let row: [&[T]; ROWS] =
-                    std::array::from_fn(|row| &rows[row.min(count - 1) * depth..][..depth]);
-                let mut acc = [[M::EMPTY; SIDE]; ROWS];
-                for (at, columns) in self.columns.chunks_exact(width).enumerate() {
-                    let elements: &[T; SIDE] =
-                        columns[column..].first_chunk().expect("a width of whole sides");
-                    for (acc, row) in acc.iter_mut().zip(row) {
-                        let element = row[at];
-                        for (acc, &column) in acc.iter_mut().zip(elements) {
-                            *acc = M::step(*acc, P::term(element, column));
-                        }
+        let side = column..column + R * L::LEN;
+        for (rows, out) in self.rows.chunks(ROWS * depth).zip(self.out.chunks_mut(ROWS * width)) {
+            let last = rows.len() / depth - 1;
+            // Rows that are missing are the last one again; only its first result is kept.
+            let row: [&[T]; ROWS] = std::array::from_fn(|row| &rows[row.min(last) * depth..][..depth]);
+            let mut acc = [[F::empty::<L>(); R]; ROWS];
+            for (at, columns) in self.columns.chunks_exact(width).enumerate() {
+                let columns = &columns[side.clone()];
+                let mut elements = [F::empty::<L>(); R];
+                for (register, element) in elements.iter_mut().enumerate() {
+                    *element = L::load(&columns[register * L::LEN..]);
+                }
+                for (acc, row) in acc.iter_mut().zip(&row) {
+                    let element = L::splat(row[at]);
+                    for (acc, &column) in acc.iter_mut().zip(&elements) {
+                        *acc = F::step(*acc, P::term(element, column));
                     }
                 }
-                for (acc, out) in acc.iter().zip(out.chunks_exact_mut(width)) {
-                    out[column..column + SIDE].copy_from_slice(acc);
+            }
+            for (acc, out) in acc.iter().zip(out.chunks_exact_mut(width)) {
+                for (register, acc) in acc.iter().enumerate() {
+                    acc.store(&mut out[column + register * L::LEN..]);
                 }
             }
         }

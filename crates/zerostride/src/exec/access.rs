@@ -323,7 +323,7 @@ impl<'a> Input<'a> {
         let row_step = step(&self.0.rows, rows).ok()?;
         let first = self.0.address(self.0.offset + columns.offset + rows.offset);
         // No element needs more than the alignment of f64.
-        if !apart || first.addr() % (*item).min(align_of::<f64>()) != 0 {
+        if !apart || !first.addr().is_multiple_of((*item).min(align_of::<f64>())) {
             return None;
         }
         let len = ((columns.len - 1) * column_step + (rows.len - 1) * row_step + 1) * item;

@@ -86,7 +86,7 @@ fn fits(steps: &[Step], rows: usize, buffers: &[Buffer]) -> bool {
         };
         let whole = whole(&step.work);
         shape.first().is_some_and(|outer| outer % rows == 0 && *outer > 0)
-            && own.shape.numel() % rows == 0
+            && own.shape.numel().is_multiple_of(rows)
             && program.loads.iter().all(|load| match load.source {
                 Source::Buffer(buffer) if written(buffer) => {
                     load.offset == 0 && by_row(&whole, &load.strides, rows, &buffers[buffer])
@@ -111,7 +111,7 @@ fn whole(work: &Work) -> Shape {
 /// Whether a loop of that shape, while it is at a row, touches the same row of a buffer and no other.
 fn by_row(shape: &Shape, strides: &Strides, rows: usize, buffer: &Buffer) -> bool {
     let (Some(outer), Some(&stride)) = (shape.first(), strides.first()) else { return false };
-    if outer % rows != 0 || *outer == 0 || buffer.shape.numel() % rows != 0 {
+    if outer % rows != 0 || *outer == 0 || !buffer.shape.numel().is_multiple_of(rows) {
         return false;
     }
     let (steps, row) = (outer / rows, (buffer.shape.numel() / rows) as i128);
