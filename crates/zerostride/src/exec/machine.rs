@@ -82,7 +82,7 @@ impl Line {
         vec![Line([0; 64]); bytes.div_ceil(size_of::<Line>())]
     }
 
-    fn bytes_mut(lines: &mut [Line]) -> &mut [u8] {
+    pub(super) fn bytes_mut(lines: &mut [Line]) -> &mut [u8] {
         bytemuck::cast_slice_mut(lines)
     }
 }

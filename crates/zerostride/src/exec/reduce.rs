@@ -10,7 +10,7 @@ use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims}
 
 use super::access::{Input, Output};
 use super::crew;
-use super::machine::Tiles;
+use super::machine::{Line, Tiles};
 use super::pairwise::Pairs;
 use super::program::{Compiled, Kind};
 use crate::Result;
@@ -126,12 +126,12 @@ const ALONG: usize = 128;
 impl Reduction<'_> {
     fn part(&self, machine: &mut Option<Tiles<'_>>, mut out: Output<'_>, dtype: DType) -> Result<()> {
         let Range { start, end } = out.columns();
-        let mut results = vec![0u128; (self.columns * dtype.item_size()).div_ceil(size_of::<u128>())];
+        let mut results = Line::zeroed(self.columns * dtype.item_size());
         let mut first = start;
         while first < end {
             let even = self.direct.map_or(end, |inner| (first / inner + 1) * inner);
             let columns = first..end.min(first + self.columns).min(even);
-            let results = &mut bytemuck::cast_slice_mut(&mut results)[..columns.len() * dtype.item_size()];
+            let results = &mut Line::bytes_mut(&mut results)[..columns.len() * dtype.item_size()];
             let mut fold = match self.reduced.div_ceil(GROUP) {
                 groups @ 0..2 => self.leaves(machine, &columns, 0..groups, &out)?,
                 groups => self.groups(&columns, groups, &out)?,
