@@ -2,9 +2,8 @@
 //! It does not know how anything is printed (`text.rs`, `json.rs`), nor how repairs are found (`repair.rs`).
 
 use zerostride_ops::{Bucket, Class as OpClass, DType, Op, Typed, result_type};
-use zerostride_shape::{Broadcast, Shape, ShapeError, check_in_place};
+use zerostride_shape::{Broadcast, Class, Classes, Shape, ShapeError, check_in_place};
 
-use crate::class::{Class, Facts};
 use crate::operand::{Operand, names};
 use crate::reading::Reading;
 use crate::repair::{Problem, Repair};
@@ -162,13 +161,10 @@ fn examine(operands: &[Operand], shapes: &[&[usize]], options: &Options) -> Resu
     let readings = operands.iter().enumerate().map(reading).collect::<Result<_, _>>()?;
     let result_dtype = result_dtype(operands, options);
     let result_bytes = broadcast.shape().numel() as u128 * result_dtype.item_size() as u128;
-    let classes = Class::of(&Facts {
-        result: broadcast.shape(),
-        operands: shapes,
-        roles: broadcast.operands(),
-        result_bytes,
-        max_bytes: options.max_bytes,
-    });
+    let classes = Classes::of(broadcast.shape(), shapes)
+        .with(Class::BlowUp, result_bytes > options.max_bytes)
+        .iter()
+        .collect();
     Ok(Success { readings, classes, result_dtype, result_bytes, alternatives: Vec::new(), broadcast })
 }
 

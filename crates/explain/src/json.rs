@@ -2,9 +2,8 @@
 //! It does not know what the values mean; `Explanation` has them.
 
 use serde::ser::{Serialize, Serializer};
-use zerostride_shape::Role;
+use zerostride_shape::{Class, Role};
 
-use crate::class::Class;
 use crate::explanation::Explanation;
 use crate::{operand, repair};
 
@@ -15,7 +14,7 @@ struct Document<'a> {
     shape: Option<&'a [usize]>,
     numel: Option<usize>,
     operands: Vec<Operand<'a>>,
-    classes: &'a [Class],
+    classes: Vec<&'static str>,
     error: Option<Error>,
     repairs: Vec<Repair<'a>>,
 }
@@ -75,7 +74,7 @@ impl<'a> Document<'a> {
                 .enumerate()
                 .map(operand)
                 .collect(),
-            classes: explanation.classes(),
+            classes: explanation.classes().iter().copied().map(Class::name).collect(),
             error: explanation
                 .error()
                 .map(|error| Error { message: error.to_string(), dim: error.diagnostic().dim }),

@@ -31,7 +31,6 @@
 #![forbid(unsafe_code)]
 
 mod alignment;
-mod class;
 mod explanation;
 mod json;
 mod operand;
@@ -39,9 +38,9 @@ mod reading;
 mod repair;
 mod text;
 
-pub use class::Class;
 pub use explanation::{Explanation, Options};
 pub use operand::Operand;
 pub use reading::Reading;
 pub use repair::{Hint, Repair};
 pub use text::Page;
+pub use zerostride_shape::Class;

@@ -22,6 +22,7 @@
 //! - [`Layout`] is shape, strides and storage offset; every view of PyTorch is a method that returns another
 //!   `Layout` ([`Layout::expand`], [`Layout::permute`], [`Layout::view`], [`Layout::slice`], ...).
 //! - [`Broadcast`] is what a broadcast does to each operand; [`broadcast_shape`] only its result.
+//! - [`Classes`] says what a broadcast does that its reader may not expect.
 //! - [`Layout::overlap`] and [`Layout::has_internal_overlap`] decide whether elements share memory.
 //! - [`coalesce`] and [`order_dims`] simplify the loops over several operands.
 //! - [`assert_broadcast!`] checks constant shapes while compiling.
@@ -37,6 +38,7 @@ extern crate alloc;
 
 mod broadcast;
 mod choose;
+mod class;
 mod coalesce;
 mod constant;
 mod dims;
@@ -53,6 +55,7 @@ pub use broadcast::{
     Broadcast, Role, Roles, broadcast_onto, broadcast_shape, broadcast_shapes, broadcast_size,
     check_in_place, sum_to_size_dims,
 };
+pub use class::{Class, Classes, UnknownClass, is_mutual_stretch};
 pub use coalesce::{coalesce, order_dims};
 pub use constant::{broadcast_const, broadcast_rank};
 pub use error::{Diagnostic, ErrorClass, ShapeError};

@@ -8,9 +8,8 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use zerostride_ops::Op;
-use zerostride_shape::{Broadcast, Layout, Shape, broadcast_shape, check_in_place};
+use zerostride_shape::{Broadcast, Layout, Shape, broadcast_shape, check_in_place, is_mutual_stretch};
 
-use crate::class::is_mutual;
 use change::Change;
 
 /// Repairs beyond this number help nobody.
@@ -204,7 +203,7 @@ impl Problem<'_> {
         if numel == 0 && self.shapes.iter().any(|shape| !shape.contains(&0)) {
             return None;
         }
-        let is_mutual = is_mutual(&shape, self.shapes);
+        let is_mutual = is_mutual_stretch(&shape, self.shapes);
         // Dimensions are moved to meet their equals; moving them to avoid each other would be a guess.
         if is_mutual && matches!(change, Change::Permute(_)) {
             return None;

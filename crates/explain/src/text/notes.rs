@@ -1,10 +1,11 @@
 //! Owns what is said about a broadcast that works but may not be meant: one note for each class that deserves one.
-//! It does not decide the classes (`class.rs`).
+//! It does not decide the classes (`zerostride-shape`).
+
+use zerostride_shape::Class;
 
 use super::repairs::write_list;
 use super::sheet::{Ink, Line, Sheet};
 use super::words::{bytes, counted, listed};
-use crate::class::Class;
 use crate::explanation::Explanation;
 
 pub(super) fn write(explanation: &Explanation, sheet: &mut Sheet) {
