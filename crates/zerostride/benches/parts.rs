@@ -4,6 +4,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use zerostride::policy::{Action, Class, Policy};
 use zerostride::{DType, Expr, Result, Tensor, keepdim};
 
 fn uniform(shape: &[usize], seed: u64) -> Tensor {
@@ -25,6 +26,10 @@ fn planning(criterion: &mut Criterion) {
 fn tiny(criterion: &mut Criterion) {
     let (x, y) = (uniform(&[1, 3], 1), uniform(&[3, 1], 2));
     criterion.bench_function("tiny: (1, 3) + (3, 1)", |bencher| bencher.iter(|| black_box(&x).add(&y)));
+    let scope = Policy::new().with(Class::MutualStretch, Action::Allow).enter();
+    criterion
+        .bench_function("tiny: the same under a policy", |bencher| bencher.iter(|| black_box(&x).add(&y)));
+    drop(scope);
     let out = Tensor::zeros(&[3, 3]).expect("enough memory");
     let sum = &x + &y;
     criterion.bench_function("tiny: the same into memory", |bencher| bencher.iter(|| sum.eval_into(&out)));

@@ -5,6 +5,8 @@ use std::fmt;
 use zerostride_ops::{DType, OpError};
 use zerostride_shape::{Diagnostic, ErrorClass, Shape, ShapeError};
 
+use crate::policy::Objection;
+
 /// What `zerostride` functions return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -82,6 +84,9 @@ pub enum Error {
         /// The tensor's dtype.
         found: DType,
     },
+    /// A broadcast that the policy in force refuses; nothing was computed.
+    #[error("the policy refuses {0}")]
+    Policy(Box<Objection>),
     /// An expression of more levels than can be evaluated.
     #[error("the expression nests more than {limit} operations deep; eval() a part of it first")]
     TooDeep {
@@ -133,6 +138,7 @@ impl Error {
     pub fn diagnostic(&self) -> Option<Diagnostic> {
         match self.root() {
             Error::Shape(error) => Some(error.diagnostic()),
+            Error::Policy(objection) => Some(objection.diagnostic()),
             _ => None,
         }
     }

@@ -5,14 +5,24 @@ use zerostride_ops::Op;
 use crate::exec::tiny;
 use crate::expr::Kind;
 use crate::plan::Plan;
+use crate::policy::{self, Target};
 use crate::{Expr, Operand, Result, Tensor, exec};
 
 /// One row of the table, at once.
+#[track_caller]
 pub(crate) fn at_once<const N: usize>(op: Op, operands: [Operand<'_>; N]) -> Result<Tensor> {
-    match tiny::apply(op, &operands.each_ref().map(Operand::value)) {
-        Some(result) => Ok(result),
-        None => Expr::map(op, operands.map(Operand::expr)).materialise(),
+    if !is_watched::<N>()
+        && let Some(result) = tiny::apply(op, &operands.each_ref().map(Operand::value))
+    {
+        return Ok(result);
     }
+    Expr::map(op, operands.map(Operand::expr)).materialise()
+}
+
+/// Whether somebody wants to look at operations of so many operands, if they broadcast: then they take the long way.
+#[inline]
+fn is_watched<const N: usize>() -> bool {
+    N > 1 && policy::is_on()
 }
 
 /// One row of the table written over its first operand, the target; `None` leaves it to [`Expr::eval_into`].
@@ -21,6 +31,9 @@ pub(crate) fn in_place_at_once<const N: usize>(
     target: &Tensor,
     operands: &[Operand<'_>; N],
 ) -> Option<()> {
+    if is_watched::<N>() {
+        return None;
+    }
     tiny::apply_in_place(op, target, &operands.each_ref().map(Operand::value))
 }
 
@@ -31,6 +44,7 @@ impl Expr {
     /// # Errors
     /// Shapes or dtypes that do not go together, an operand written to in the meantime, an integer division by zero, or
     /// no memory; [`Error::expression`](crate::Error::expression) names the sub-expression.
+    #[track_caller]
     pub fn eval(&self) -> Result<Tensor> {
         if let Kind::Leaf { tensor, .. } = &self.node().kind {
             return Ok(tensor.clone());
@@ -39,7 +53,11 @@ impl Expr {
     }
 
     /// Runs the expression into storage of its own, even where it is a tensor already.
+    #[track_caller]
     pub(crate) fn materialise(&self) -> Result<Tensor> {
+        if policy::is_on() {
+            policy::check(self, Target::New)?;
+        }
         match tiny::evaluate(self) {
             Some(result) => Ok(result),
             None => exec::run(&self.plan()?),
@@ -59,7 +77,12 @@ impl Expr {
     /// assert_eq!(out.to_vec::<f32>()?, [2.0, 5.0, 10.0]);
     /// # Ok::<(), zerostride::Error>(())
     /// ```
+    #[track_caller]
     pub fn eval_into(&self, out: &Tensor) -> Result<()> {
+        // A policy judges what works: a target that does not fit is an error already.
+        if policy::is_on() && self.shape().is_ok_and(|shape| shape == out.shape()) {
+            policy::check(self, Target::Existing)?;
+        }
         exec::run_into(self, out)
     }
 

@@ -33,6 +33,7 @@
 //! - [`Expr`] is a computation that has not run yet. Operators on tensors, expressions and numbers build one and never
 //!   fail; [`Expr::eval`] runs it, or reports the first error with the sub-expression it came from.
 //! - [`Plan`] tells before anything runs what will happen: [`Expr::plan`].
+//! - [`policy`] allows, warns about or refuses broadcasts that nobody wrote down, and records them.
 //! - [`Op`] is a row of the one table of operations; [`call`] calls a row by name, position and keyword.
 #![cfg_attr(feature = "io", doc = "- [`io`] reads and writes npy, npz and safetensors files.")]
 //!
@@ -60,6 +61,7 @@ mod expr;
 #[cfg(feature = "io")]
 pub mod io;
 mod plan;
+pub mod policy;
 #[cfg(doctest)]
 mod spec;
 mod tensor;

@@ -45,6 +45,7 @@ pub struct Arguments {
 /// assert_eq!(call(Op::Sum, arguments)?.eval()?.to_vec::<f32>()?, [4.0, 6.0]);
 /// # Ok::<(), zerostride::Error>(())
 /// ```
+#[track_caller]
 pub fn call(op: Op, arguments: Arguments) -> Result<Expr> {
     let mut bound = Bound::new(op, arguments)?;
     let input = match op {

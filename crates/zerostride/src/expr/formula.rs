@@ -264,7 +264,8 @@ pub(super) fn logsumexp(input: &Expr, dims: &Dims) -> Expr {
         let shift = shift(&input, dims)?;
         let dropped: Vec<isize> = reduced.iter().map(|&dim| dim as isize).collect();
         let added = if dims.keepdim { shift.clone() } else { shift.squeeze_dims(&dropped) };
-        Ok((input - shift).exp().sum(dims.clone()).log() + added)
+        let shifted = Expr::map_within(Op::Sub, [input, shift]);
+        Ok(shifted.exp().sum(dims.clone()).log() + added)
     })
 }
 
@@ -280,15 +281,19 @@ fn along(op: Op, input: &Expr, dim: isize, body: impl FnOnce(Expr) -> Result<Exp
 
 pub(super) fn softmax(input: &Expr, dim: isize) -> Expr {
     along(Op::Softmax, input, dim, |input| {
-        let exponentials = (&input - input.amax(keepdim(dim))).exp();
-        Ok(&exponentials / exponentials.sum(keepdim(dim)))
+        let largest = input.amax(keepdim(dim));
+        let exponentials = Expr::map_within(Op::Sub, [input, largest]).exp();
+        let sum = exponentials.sum(keepdim(dim));
+        Ok(Expr::map_within(Op::Div, [exponentials, sum]))
     })
 }
 
 pub(super) fn log_softmax(input: &Expr, dim: isize) -> Expr {
     along(Op::LogSoftmax, input, dim, |input| {
-        let shifted = &input - input.amax(keepdim(dim));
-        Ok(&shifted - shifted.exp().sum(keepdim(dim)).log())
+        let largest = input.amax(keepdim(dim));
+        let shifted = Expr::map_within(Op::Sub, [input, largest]);
+        let logarithm = shifted.exp().sum(keepdim(dim)).log();
+        Ok(Expr::map_within(Op::Sub, [shifted, logarithm]))
     })
 }
 

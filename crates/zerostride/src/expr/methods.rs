@@ -99,6 +99,7 @@ macro_rules! define_methods {
             }
             )*
             $($(#[$bdoc])*
+            #[track_caller]
             pub fn $bn(&self, other: impl Into<Expr>) -> Expr {
                 Expr::map(Op::$bv, [self.clone(), other.into()])
             }
@@ -143,11 +144,13 @@ impl Expr {
     }
 
     /// `self + weight * (end - self)`, exact at both ends.
+    #[track_caller]
     pub fn lerp(&self, end: impl Into<Expr>, weight: impl Into<Expr>) -> Expr {
         Expr::map(Op::Lerp, [self.clone(), end.into(), weight.into()])
     }
 
     /// `self` where the bool `condition` holds, else `other`; `torch.where(condition, self, other)`.
+    #[track_caller]
     pub fn where_(&self, condition: impl Into<Expr>, other: impl Into<Expr>) -> Expr {
         Expr::map(Op::Where, [condition.into(), self.clone(), other.into()])
     }

@@ -18,6 +18,7 @@ pub use call::{Argument, Arguments, call};
 pub use methods::{Dims, keepdim};
 pub(crate) use product::Operand;
 
+use crate::policy::Caller;
 use crate::{Error, Result, Tensor};
 
 /// Levels of operations that one expression may have: evaluation recurses over them.
@@ -46,6 +47,8 @@ pub struct Expr(Arc<Node>);
 pub(crate) struct Node {
     pub(crate) kind: Kind,
     pub(crate) meta: Result<Meta>,
+    /// Who wrote down an operation that may broadcast; `None` where a formula stretches what it has made itself.
+    pub(crate) caller: Option<Caller>,
     depth: usize,
 }
 
@@ -151,15 +154,19 @@ impl View {
 
 impl Expr {
     fn build(kind: Kind, meta: Result<Meta>) -> Expr {
+        Expr::written(kind, meta, None)
+    }
+
+    fn written(kind: Kind, meta: Result<Meta>, caller: Option<Caller>) -> Expr {
         let depth = 1 + kind.operands().iter().map(|operand| operand.0.depth).max().unwrap_or(0);
         let meta = if depth > MAX_DEPTH { Err(Error::TooDeep { limit: MAX_DEPTH }) } else { meta };
         // A failed node lets go of its operands: it will never run, and its depth must not grow on.
         match meta {
-            Ok(meta) => Expr(Arc::new(Node { kind, meta: Ok(meta), depth })),
+            Ok(meta) => Expr(Arc::new(Node { kind, meta: Ok(meta), caller, depth })),
             Err(error) => {
                 let text = text::render(&kind);
                 let error = error.within(|| text.clone());
-                Expr(Arc::new(Node { kind: Kind::Failed { text }, meta: Err(error), depth: 1 }))
+                Expr(Arc::new(Node { kind: Kind::Failed { text }, meta: Err(error), caller: None, depth: 1 }))
             }
         }
     }
@@ -204,22 +211,34 @@ impl Expr {
     }
 
     /// An element-wise operation of the table on operands that broadcast, in the table's order.
+    #[track_caller]
     pub(crate) fn map(op: Op, operands: impl IntoIterator<Item = Expr>) -> Expr {
+        Expr::map_by(Some(Caller::here()), op, operands)
+    }
+
+    /// [`Expr::map`] by a formula that stretches what it has made itself: nobody wrote that broadcast down.
+    fn map_within(op: Op, operands: impl IntoIterator<Item = Expr>) -> Expr {
+        Expr::map_by(None, op, operands)
+    }
+
+    fn map_by(caller: Option<Caller>, op: Op, operands: impl IntoIterator<Item = Expr>) -> Expr {
         let operands: Operands = operands.into_iter().collect();
         match infer_map(op, &operands) {
-            Ok((_, compute, _)) if wide(op, compute, &operands) => Expr::map_wide(op, operands, compute),
+            Ok((_, compute, _)) if wide(op, compute, &operands) => {
+                Expr::map_wide(caller, op, operands, compute)
+            }
             Ok((shape, compute, result)) => formula::rewritten(op, &operands, compute).unwrap_or_else(|| {
-                Expr::build(Kind::Map { op, operands, compute }, Ok(Meta::new(shape, result)))
+                Expr::written(Kind::Map { op, operands, compute }, Ok(Meta::new(shape, result)), caller)
             }),
             Err(error) => Expr::build(Kind::Map { op, operands, compute: DType::F32 }, Err(error)),
         }
     }
 
     /// A half-precision operation in f32, of which only the result is rounded.
-    fn map_wide(op: Op, operands: Operands, compute: DType) -> Expr {
+    fn map_wide(caller: Option<Caller>, op: Op, operands: Operands, compute: DType) -> Expr {
         let half = |operand: &Expr| operand.typed().is_some_and(|typed| typed.dtype.is_half());
         let single = |operand: Expr| if half(&operand) { operand.to_dtype(DType::F32) } else { operand };
-        Expr::map(op, operands.into_iter().map(single)).to_dtype(compute)
+        Expr::map_by(caller, op, operands.into_iter().map(single)).to_dtype(compute)
     }
 
     /// A reduction of the table. `dims` may be negative and in any order; empty means all.
@@ -266,13 +285,14 @@ impl Expr {
     /// The matrix product, as `torch.matmul`: all its rank cases, batch dimensions broadcast without copies.
     ///
     /// Shapes: `(…, n, k), (…, k, m) -> (…, n, m)`; `(k), (k) -> ()`; `(…, n, k), (k) -> (…, n)`.
+    #[track_caller]
     pub fn matmul(&self, other: impl Into<Expr>) -> Expr {
         let other = other.into();
         let meta = self.meta().and_then(|a| {
             let b = other.meta()?;
             product::infer(a.typed, &a.shape, b.typed, &b.shape).map(|(shape, dtype)| Meta::new(shape, dtype))
         });
-        Expr::build(Kind::Matmul { a: self.clone(), b: other }, meta)
+        Expr::written(Kind::Matmul { a: self.clone(), b: other }, meta, Some(Caller::here()))
     }
 
     pub(crate) fn is_number(&self) -> bool {

@@ -20,6 +20,7 @@ macro_rules! operands {
     ($trait_:ident $method:ident $op:ident; $($left:ty),*) => {
         $(impl<R: Into<Expr>> std::ops::$trait_<R> for $left {
             type Output = Expr;
+            #[track_caller]
             fn $method(self, right: R) -> Expr {
                 Expr::map(Op::$op, [self.into(), right.into()])
             }
@@ -40,6 +41,7 @@ macro_rules! numbers {
     (@pair $trait_:ident $method:ident $op:ident $left:ty, $right:ty) => {
         impl std::ops::$trait_<$right> for $left {
             type Output = Expr;
+            #[track_caller]
             fn $method(self, right: $right) -> Expr {
                 Expr::map(Op::$op, [self.into(), right.into()])
             }

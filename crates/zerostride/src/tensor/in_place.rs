@@ -6,13 +6,14 @@ use zerostride_shape::{InternalOverlap, broadcast_shape, check_in_place};
 
 use super::{Operand, Tensor};
 use crate::expr::Kind;
-use crate::{Error, Expr, Result, evaluate};
+use crate::{Error, Expr, Result, evaluate, policy};
 
 /// An operation on operands, written to `out` as PyTorch's `out=` and in-place methods write it: what memory is shared
 /// is checked before shapes, and those before dtypes.
 ///
 /// Where PyTorch raises because an operand shares memory with `out` in another order, this is an error; where it would
 /// silently read what it has just written, the operand counts as it was before.
+#[track_caller]
 fn write(operands: &[Expr], out: &Tensor, operation: impl FnOnce() -> Expr) -> Result<()> {
     operands.iter().try_for_each(|operand| out.check_operand(operand))?;
     let expr = operation();
@@ -36,6 +37,7 @@ fn is_modulus(expr: &Expr) -> bool {
 }
 
 /// An operation of the table written over its first operand, the target.
+#[track_caller]
 fn write_at_once<const N: usize>(op: Op, target: &Tensor, operands: [Operand<'_>; N]) -> Result<()> {
     if evaluate::in_place_at_once(op, target, &operands).is_some() {
         return Ok(());
@@ -52,6 +54,7 @@ macro_rules! method {
         ///
         /// # Errors
         /// The result does not fit the tensor's dtype, or the tensor is stretched.
+        #[track_caller]
         pub fn $name(&self) -> Result<()> {
             write_at_once(Op::$variant, self, [self.into()])
         }
@@ -62,6 +65,7 @@ macro_rules! method {
         /// # Errors
         /// The result would be of another shape or not fit the tensor's dtype, the tensor is stretched, or the operand
         /// shares memory with it in another order.
+        #[track_caller]
         pub fn $name<'a>(&self, other: impl Into<Operand<'a>>) -> Result<()> {
             write_at_once(Op::$variant, self, [self.into(), other.into()])
         }
@@ -97,6 +101,7 @@ macro_rules! in_place {
             ///
             /// # Errors
             /// The result would be of another shape or not fit the tensor's dtype, or the tensor is stretched.
+            #[track_caller]
             pub fn $name<'a>(&self, $($operand: impl Into<Operand<'a>>,)* $($arg: $type),*) -> Result<()> {
                 $(let $operand = Operand::expr($operand);)*
                 let operands = [$($operand.clone()),*];
@@ -148,6 +153,7 @@ impl Tensor {
     /// assert_eq!(out.to_vec::<f32>()?, [11.0, 21.0, 12.0, 22.0]);
     /// # Ok::<(), zerostride::Error>(())
     /// ```
+    #[track_caller]
     pub fn apply_out(op: Op, operands: impl IntoIterator<Item = Expr>, out: &Tensor) -> Result<()> {
         let operands: Vec<Expr> = operands.into_iter().collect();
         write(&operands, out, || Expr::map(op, operands.iter().cloned()))
@@ -157,6 +163,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The tensor is of another dtype than the result, the result would be of another shape, or the tensor is stretched.
+    #[track_caller]
     pub fn float_power_<'a>(&self, exponent: impl Into<Operand<'a>>) -> Result<()> {
         let exponent = Operand::expr(exponent);
         let power = Expr::current(self).float_power(&exponent);
@@ -174,6 +181,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The other tensor does not broadcast to this one's shape, or this one is stretched.
+    #[track_caller]
     pub fn copy_<'a>(&self, other: impl Into<Operand<'a>>) -> Result<()> {
         let other = Operand::expr(other);
         if let Kind::Leaf { tensor, version: None } = &other.node().kind
@@ -184,6 +192,9 @@ impl Tensor {
         }
         self.check_operand(&other)?;
         check_in_place(self.shape(), &broadcast_shape(&[self.shape(), other.shape()?])?)?;
+        if !other.is_number() {
+            policy::report("copy_", &[self.shape(), other.shape()?], self.dtype().item_size())?;
+        }
         // Unlike a result, a copy may lose its category: conversion is what was asked for.
         other.to_dtype(self.dtype()).broadcast_to(self.shape()).eval_into(self)
     }

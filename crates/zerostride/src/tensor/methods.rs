@@ -25,6 +25,7 @@ macro_rules! define_methods {
             ///
             /// # Errors
             /// The operation refuses the dtype, or there is no memory.
+            #[track_caller]
             pub fn $un(&self) -> Result<Tensor> {
                 at_once(Op::$uv, [self.into()])
             }
@@ -33,6 +34,7 @@ macro_rules! define_methods {
             ///
             /// # Errors
             /// The shapes do not broadcast, the operation refuses the dtypes, or there is no memory.
+            #[track_caller]
             pub fn $bn<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
                 at_once(Op::$bv, [self.into(), other.into()])
             }
@@ -41,6 +43,7 @@ macro_rules! define_methods {
             ///
             /// # Errors
             /// A dimension does not exist, the operation refuses the dtype, or there is no memory.
+            #[track_caller]
             pub fn $rn(&self, dims: impl Into<Dims>) -> Result<Tensor> {
                 Expr::current(self).$rn(dims).materialise()
             }
@@ -62,6 +65,7 @@ macro_rules! eager {
             ///
             /// # Errors
             /// Shapes or dtypes that do not go together, or no memory.
+            #[track_caller]
             pub fn $name<'a>(&self, $($operand: impl Into<Operand<'a>>,)* $($arg: $type),*) -> Result<Tensor> {
                 Expr::current(self).$name($(Operand::expr($operand),)* $($arg),*).materialise()
             }

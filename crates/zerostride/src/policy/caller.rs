@@ -1,0 +1,80 @@
+//! Owns `Caller`: the place in a program that an operation was called from, in Rust or in another language. It does
+//! not know what is done with it.
+
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+
+use super::scope;
+
+/// The line of a program that made a broadcast.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Caller(Place);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    Rust(&'static Location<'static>),
+    Given(Arc<(String, u32)>),
+}
+
+impl Caller {
+    /// A place that another language knows: a file, or what stands for it, and a line.
+    pub fn new(file: impl Into<String>, line: u32) -> Caller {
+        Caller(Place::Given(Arc::new((file.into(), line))))
+    }
+
+    /// The file.
+    pub fn file(&self) -> &str {
+        match &self.0 {
+            Place::Rust(location) => location.file(),
+            Place::Given(given) => &given.0,
+        }
+    }
+
+    /// The line, from 1.
+    pub fn line(&self) -> u32 {
+        match &self.0 {
+            Place::Rust(location) => location.line(),
+            Place::Given(given) => given.1,
+        }
+    }
+
+    /// Whoever called the function that asks, or who was named in his place; the name is sought only under a policy.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn here() -> Caller {
+        let here = Caller(Place::Rust(Location::caller()));
+        if scope::is_on() { scope::given_caller().unwrap_or(here) } else { here }
+    }
+
+    /// Whether the place is in this engine: then whoever evaluates is the one to name.
+    pub(super) fn is_engine(&self) -> bool {
+        let sources = file!().trim_end_matches("caller.rs").trim_end_matches(['/', '\\']);
+        let sources = sources.trim_end_matches("policy");
+        matches!(&self.0, Place::Rust(location) if location.file().starts_with(sources))
+    }
+}
+
+impl fmt::Display for Caller {
+    /// `file:line`, and the column where it is known.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Place::Rust(location) => location.fmt(f),
+            Place::Given(given) => write!(f, "{}:{}", given.0, given.1),
+        }
+    }
+}
+
+/// Names the caller of everything that `work` does on this thread: for languages whose lines Rust does not see.
+///
+/// ```
+/// use zerostride::{tensor, policy::{self, Audit, Caller}};
+/// let audit = Audit::start();
+/// policy::at(Caller::new("train.py", 12), || tensor![[1, 2]].add(&tensor![[1], [2]]))?;
+/// assert_eq!(audit.log().records()[0].caller.to_string(), "train.py:12");
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+pub fn at<R>(caller: Caller, work: impl FnOnce() -> R) -> R {
+    let _entry = scope::name_caller(caller);
+    work()
+}

@@ -1,0 +1,133 @@
+//! Owns what watches a thread's broadcasts, and the process-wide policy: which are in force now. It does not know how
+//! broadcasts are found (`watch.rs`).
+
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock};
+
+use super::{Caller, Log, Policy};
+
+/// Scopes and audits of all threads, and the process-wide policy. While there are none, this is all that is read.
+static WATCHERS: AtomicUsize = AtomicUsize::new(0);
+
+static PROCESS: RwLock<Policy> = RwLock::new(Policy::new());
+
+thread_local! {
+    static THREAD: RefCell<Thread> = const { RefCell::new(Thread { watchers: Vec::new(), next: 0 }) };
+}
+
+/// What is in force on one thread, by the order of its beginning.
+struct Thread {
+    watchers: Vec<(u64, Watcher)>,
+    next: u64,
+}
+
+pub(super) enum Watcher {
+    Policy(Policy),
+    Audit(Rc<RefCell<Log>>),
+    Caller(Caller),
+}
+
+impl Watcher {
+    /// Whether it looks at broadcasts; a name for the caller does not.
+    fn looks(&self) -> bool {
+        !matches!(self, Watcher::Caller(_))
+    }
+}
+
+/// Whether any policy or audit is in force, on whichever thread: until then, nobody need name callers.
+// Relaxed is enough: a thread sees what it has put in force itself, and another one's process-wide policy soon.
+#[inline]
+pub fn is_on() -> bool {
+    WATCHERS.load(Ordering::Relaxed) != 0
+}
+
+/// A watcher's place on its thread, which it leaves when this is dropped. They may be dropped in any order.
+#[derive(Debug)]
+pub(super) struct Entry {
+    id: u64,
+    /// Bound to its thread.
+    _thread: PhantomData<*const ()>,
+}
+
+pub(super) fn add(watcher: Watcher) -> Entry {
+    WATCHERS.fetch_add(usize::from(watcher.looks()), Ordering::Relaxed);
+    let id = THREAD.with_borrow_mut(|thread| {
+        thread.next += 1;
+        thread.watchers.push((thread.next, watcher));
+        thread.next
+    });
+    Entry { id, _thread: PhantomData }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        // A thread that is ending watches nothing any more.
+        let removed = THREAD.try_with(|thread| {
+            let watchers = &mut thread.borrow_mut().watchers;
+            watchers.iter().position(|(id, _)| *id == self.id).map(|place| watchers.remove(place).1)
+        });
+        let looks = removed.ok().flatten().is_none_or(|watcher| watcher.looks());
+        WATCHERS.fetch_sub(usize::from(looks), Ordering::Relaxed);
+    }
+}
+
+/// A policy in force on the thread that entered it; it ends when this is dropped.
+#[derive(Debug)]
+#[must_use = "a scope that is dropped is over"]
+pub struct Scope {
+    _entry: Entry,
+}
+
+impl Scope {
+    pub(super) fn enter(policy: Policy) -> Scope {
+        Scope { _entry: add(Watcher::Policy(policy)) }
+    }
+}
+
+pub(super) fn install(policy: Policy) {
+    let mut process = PROCESS.write().unwrap_or_else(PoisonError::into_inner);
+    let speaks = |policy: Policy| usize::from(policy != Policy::new());
+    WATCHERS.fetch_add(speaks(policy), Ordering::Relaxed);
+    WATCHERS.fetch_sub(speaks(*process), Ordering::Relaxed);
+    *process = policy;
+}
+
+pub(super) fn name_caller(caller: Caller) -> Entry {
+    add(Watcher::Caller(caller))
+}
+
+/// The caller named last.
+pub(super) fn given_caller() -> Option<Caller> {
+    THREAD.with_borrow(|thread| {
+        thread.watchers.iter().rev().find_map(|(_, watcher)| match watcher {
+            Watcher::Caller(caller) => Some(caller.clone()),
+            _ => None,
+        })
+    })
+}
+
+/// The policy in force here: the innermost scope that speaks of something decides it.
+pub(super) fn policy() -> Policy {
+    let scoped = THREAD.with_borrow(|thread| {
+        let policies = thread.watchers.iter().filter_map(|(_, watcher)| match watcher {
+            Watcher::Policy(policy) => Some(*policy),
+            _ => None,
+        });
+        policies.fold(Policy::new(), |outer, inner| inner.or(outer))
+    });
+    scoped.or(*PROCESS.read().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The logs of all audits that run here.
+pub(super) fn logs() -> Vec<Rc<RefCell<Log>>> {
+    THREAD.with_borrow(|thread| {
+        let audits = thread.watchers.iter().filter_map(|(_, watcher)| match watcher {
+            Watcher::Audit(log) => Some(Rc::clone(log)),
+            _ => None,
+        });
+        audits.collect()
+    })
+}

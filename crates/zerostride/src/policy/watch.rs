@@ -1,0 +1,178 @@
+//! Owns the look at an expression before it is evaluated: which of its operations broadcast, and what the policy says.
+//! It does not know how expressions are planned, but asks a plan which arrays it will hold.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use zerostride_shape::{Class, Classes, Shape, broadcast_shape};
+
+use super::{Action, Caller, Objection, Record, scope, warn};
+use crate::expr::Kind;
+use crate::plan::Plan;
+use crate::{Error, Expr, Result};
+
+/// Where the value of an expression goes.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Target {
+    /// Memory of its own.
+    New,
+    /// A tensor that exists.
+    Existing,
+}
+
+/// Looks at every broadcast of an expression, operands first.
+#[cold]
+#[track_caller]
+pub(crate) fn check(expr: &Expr, target: Target) -> Result<()> {
+    // An expression without a value says why when it is evaluated.
+    if expr.meta().is_err() {
+        return Ok(());
+    }
+    let evaluator = Caller::here();
+    Walk { root: expr, target, evaluator, plan: OnceCell::new(), seen: HashSet::new() }.visit(expr)
+}
+
+struct Walk<'a> {
+    root: &'a Expr,
+    target: Target,
+    evaluator: Caller,
+    plan: OnceCell<Option<Plan>>,
+    seen: HashSet<usize>,
+}
+
+impl Walk<'_> {
+    fn visit(&mut self, expr: &Expr) -> Result<()> {
+        if !self.seen.insert(expr.id()) {
+            return Ok(());
+        }
+        let kind = &expr.node().kind;
+        kind.operands().into_iter().try_for_each(|operand| self.visit(operand))?;
+        let Some(written) = &expr.node().caller else { return Ok(()) };
+        let meta = expr.meta()?;
+        let broadcast = match kind {
+            Kind::Map { op, operands, .. } => {
+                let tensors = operands.iter().filter(|operand| !is_bare_number(operand));
+                let shapes = tensors.map(|operand| operand.meta().map(|meta| meta.shape.clone()));
+                Some((op.name(), shapes.collect::<Result<Vec<Shape>>>()?, meta.shape.clone()))
+            }
+            Kind::Matmul { a, b } => batches(&a.meta()?.shape, &b.meta()?.shape, &meta.shape)?,
+            _ => None,
+        };
+        let Some((op, shapes, result)) = broadcast else { return Ok(()) };
+        if shapes.iter().all(|shape| *shape == result) {
+            return Ok(());
+        }
+        let stored = self.is_stored(expr, &result);
+        let caller = if written.is_engine() { self.evaluator.clone() } else { written.clone() };
+        let bytes = result.numel() as u128 * meta.dtype().item_size() as u128;
+        judge(op.into(), shapes, result, bytes, stored, caller)
+            .map_err(|error| error.within(|| expr.to_string()))
+    }
+
+    /// Whether an array of the broadcast's shape will be allocated: as the result, or by a pass of the plan.
+    fn is_stored(&self, expr: &Expr, shape: &Shape) -> bool {
+        if expr.id() == self.root.id() {
+            return self.target == Target::New;
+        }
+        let plan = self.plan.get_or_init(|| self.root.plan().ok());
+        let Some(plan) = plan else { return true };
+        let held = plan.buffers.iter().enumerate();
+        let is_target = |index: usize| self.target == Target::Existing && index == plan.result();
+        held.into_iter().any(|(index, buffer)| buffer.shape == *shape && !is_target(index))
+    }
+}
+
+/// Whether an operand is a number, in whatever dtype.
+fn is_bare_number(operand: &Expr) -> bool {
+    match &operand.node().kind {
+        Kind::Number(_) => true,
+        Kind::Cast { operand, .. } => is_bare_number(operand),
+        _ => false,
+    }
+}
+
+/// The batches of a matrix product, where both factors have some: a matrix for a whole batch is what `@` is for.
+fn batches(a: &Shape, b: &Shape, result: &Shape) -> Result<Option<(&'static str, Vec<Shape>, Shape)>> {
+    if a.ndim() < 3 || b.ndim() < 3 {
+        return Ok(None);
+    }
+    let batch = |shape: &Shape| Shape::new(&shape[..shape.ndim() - 2]);
+    Ok(Some(("matmul", vec![batch(a)?, batch(b)?], batch(result)?)))
+}
+
+/// Looks at a broadcast that another library is about to make: the policy in force here holds for it, and audits
+/// record it.
+///
+/// Shapes that do not broadcast are left to that library.
+///
+/// # Errors
+/// The policy refuses it.
+///
+/// ```
+/// use zerostride::policy::{self, Action, Class, Policy};
+/// let _strict = Policy::new().with(Class::MutualStretch, Action::Error).enter();
+/// assert!(policy::report("torch.sub", &[&[32, 1], &[32]], 4).is_err());
+/// assert!(policy::report("torch.sub", &[&[32], &[32]], 4).is_ok());
+/// ```
+#[track_caller]
+pub fn report(op: impl Into<Cow<'static, str>>, shapes: &[&[usize]], item_size: usize) -> Result<()> {
+    if !scope::is_on() {
+        return Ok(());
+    }
+    let Ok(result) = broadcast_shape(shapes) else { return Ok(()) };
+    if shapes.iter().all(|shape| result == **shape) {
+        return Ok(());
+    }
+    let shapes = shapes.iter().map(|shape| Shape::new(shape)).collect::<Result<_, _>>()?;
+    let bytes = result.numel() as u128 * item_size as u128;
+    judge(op.into(), shapes, result, bytes, true, Caller::here())
+}
+
+/// The classes by how probable a mistake is.
+const GRAVEST_FIRST: [Class; 5] =
+    [Class::BlowUp, Class::MutualStretch, Class::SameNumel, Class::Stretched, Class::RankAdded];
+
+/// Records a broadcast, and does about it what the policy says.
+fn judge(
+    op: Cow<'static, str>,
+    shapes: Vec<Shape>,
+    result: Shape,
+    bytes: u128,
+    stored: bool,
+    caller: Caller,
+) -> Result<()> {
+    let policy = scope::policy();
+    let max_bytes = policy.limit();
+    let slices: Vec<&[usize]> = shapes.iter().map(|shape| &**shape).collect();
+    let classes = Classes::of(&result, &slices).with(Class::BlowUp, stored && bytes > max_bytes);
+    let record = Record { op, shapes, result, bytes, stored, classes, caller };
+    scope::logs().iter().for_each(|log| log.borrow_mut().add(&record));
+    let gravest = |action: Action| {
+        GRAVEST_FIRST.into_iter().find(|&class| classes.contains(class) && policy.action(class) == action)
+    };
+    if let Some(class) = gravest(Action::Error) {
+        return Err(Error::Policy(Box::new(Objection { class, record, max_bytes })));
+    }
+    if let Some(class) = gravest(Action::Warn)
+        && is_first(&record)
+    {
+        warn(&Objection { class, record, max_bytes });
+    }
+    Ok(())
+}
+
+/// Call sites remembered; a program that makes up more of them hears of some again.
+const MOST_SITES: usize = 1 << 16;
+
+/// Whether an operation is warned about at its call site for the first time.
+fn is_first(record: &Record) -> bool {
+    type Site = (Caller, Cow<'static, str>);
+    static WARNED: LazyLock<Mutex<HashSet<Site>>> = LazyLock::new(Mutex::default);
+    let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
+    if warned.len() >= MOST_SITES {
+        warned.clear();
+    }
+    warned.insert((record.caller.clone(), record.op.clone()))
+}
