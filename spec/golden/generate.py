@@ -19,6 +19,7 @@ PARTS = [
     "casts",
     "in_place",
     "views",
+    "arrange",
     "matmul",
     "printing",
 ]

@@ -54,6 +54,7 @@
 
 #![deny(unsafe_code)]
 
+mod arrange;
 mod error;
 mod evaluate;
 mod exec;
@@ -75,6 +76,7 @@ pub use zerostride_shape::{
     broadcast_shapes,
 };
 
+pub use arrange::{Index, Unique, meshgrid};
 pub use error::{Error, Result};
 pub use expr::{Argument, Arguments, Dims, Expr, call, keepdim};
 pub use plan::Plan;

@@ -38,7 +38,7 @@ const LOOKS: usize = 64;
 ///
 /// # Errors
 /// The error of the first part that has one; parts behind it may not have run.
-pub(super) fn for_each<P: Send, S, E: Send>(
+pub(crate) fn for_each<P: Send, S, E: Send>(
     parts: impl ExactSizeIterator<Item = P> + Send,
     state: impl Fn() -> S + Sync,
     part: impl Fn(&mut S, P) -> Result<(), E> + Sync,

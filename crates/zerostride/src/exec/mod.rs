@@ -5,7 +5,7 @@
 mod access;
 mod cache;
 #[allow(unsafe_code)]
-mod crew;
+pub(crate) mod crew;
 #[allow(unsafe_code)]
 mod machine;
 mod map;
@@ -206,15 +206,15 @@ fn allocate(buffer: &Buffer) -> Result<Fresh> {
     Fresh::arbitrary(bytes).ok_or_else(|| Error::OutOfMemory { bytes, shape: buffer.shape.clone() })
 }
 
-/// Permission on all storages that a plan touches, by their addresses.
-struct Memory {
+/// Permission on all storages that an evaluation touches, by their addresses.
+pub(crate) struct Memory {
     guards: Vec<(usize, Guard)>,
 }
 
 impl Memory {
     /// Waits for the operands and the target, in the order of their addresses so that no two evaluations wait for
     /// each other.
-    fn claim(leaves: &[Leaf], target: Option<&Tensor>) -> Result<Memory> {
+    pub(crate) fn claim(leaves: &[Leaf], target: Option<&Tensor>) -> Result<Memory> {
         let mut memory = Memory { guards: Vec::new() };
         memory.acquire(leaves, target);
         for leaf in leaves {
@@ -257,10 +257,17 @@ impl Memory {
         own.for_each(|(_, guard)| guard.start_writing());
     }
 
-    fn guard(&self, tensor: &Tensor) -> &Guard {
+    pub(crate) fn guard(&self, tensor: &Tensor) -> &Guard {
+        &self.guards[self.position(tensor)].1
+    }
+
+    /// The guard of a target apart from those of the operands, which lie in other storages.
+    pub(crate) fn split_off(&mut self, target: &Tensor) -> Guard {
+        self.guards.swap_remove(self.position(target)).1
+    }
+
+    fn position(&self, tensor: &Tensor) -> usize {
         let address = tensor.storage().address();
-        let (_, guard) =
-            self.guards.iter().find(|(own, _)| *own == address).expect("every tensor of a plan is claimed");
-        guard
+        self.guards.iter().position(|(own, _)| *own == address).expect("every tensor of a plan is claimed")
     }
 }

@@ -310,6 +310,20 @@ impl Guard {
         unsafe { std::slice::from_raw_parts(self.storage.start().as_ptr().add(range.start), range.len()) }
     }
 
+    /// The bytes of a range that is claimed for writing, which has begun from now on.
+    ///
+    /// # Panics
+    /// If no writing claim covers the range.
+    pub(crate) fn bytes_mut(&mut self, range: Range<usize>) -> &mut [u8] {
+        self.start_writing();
+        self.check(&range, true);
+        // An empty range starts at the block too, so that it is aligned for every type.
+        let range = if range.is_empty() { 0..0 } else { range };
+        // SAFETY: `acquire` has seen that every claim ends in the block, whose bytes are initialised. The claim keeps
+        // other operations from the range, and `&mut self` excludes every slice and block that this guard hands out.
+        unsafe { std::slice::from_raw_parts_mut(self.storage.start().as_ptr().add(range.start), range.len()) }
+    }
+
     fn check(&self, range: &Range<usize>, write: bool) {
         let covers = |claim: &Claim| {
             claim.write >= write && claim.bytes.start <= range.start && range.end <= claim.bytes.end
@@ -373,6 +387,17 @@ mod tests {
         assert_eq!(writer.bytes(0..8), [0; 8]);
         writer.start_writing();
         writer.bytes(0..8);
+    }
+
+    #[test]
+    fn a_guard_writes_slices_one_after_the_other() {
+        let storage = Fresh::zeroed(8).unwrap().share();
+        let mut writer = guard(&storage, true);
+        writer.bytes_mut(0..4).fill(1);
+        writer.bytes_mut(2..8).fill(2);
+        drop(writer);
+        assert_eq!(guard(&storage, false).bytes(0..8), [1, 1, 2, 2, 2, 2, 2, 2]);
+        assert_eq!(storage.version(), 1);
     }
 
     #[test]

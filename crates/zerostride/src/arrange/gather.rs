@@ -1,0 +1,173 @@
+//! Owns gathering: an index tensor that says for each element of the result where along a dimension it comes from. It does
+//! not know copying (`places.rs`).
+
+use bytemuck::cast_slice;
+use smallvec::SmallVec;
+use zerostride_ops::DType;
+use zerostride_shape::broadcast_shape;
+
+use super::places::{Places, Walk};
+use super::{access, list, named_dim};
+use crate::{Error, Result, Tensor};
+
+/// The places along a dimension of a tensor that an i64 tensor of no larger sizes names.
+///
+/// # Errors
+/// An integer is out of bounds, or there is no memory.
+pub(super) fn along(tensor: &Tensor, dim: usize, index: &Tensor) -> Result<Places> {
+    let (size, stride) = (tensor.shape()[dim], tensor.strides()[dim]);
+    let mut strides: SmallVec<[isize; 8]> = SmallVec::from_slice(tensor.strides());
+    strides[dim] = 0;
+    let walk = Walk::new(index.shape(), &strides);
+    let index = index.contiguous()?;
+    let mut offsets = list(index.numel(), index.shape_value())?;
+    access::read([&index], |[bytes]| {
+        for (step, &at) in walk.from(0).zip(cast_slice::<u8, i64>(bytes)) {
+            if at < 0 || at >= size as i64 {
+                return Err(Error::runtime(format_args!(
+                    "index {at} is out of bounds for dimension {dim} with size {size}"
+                )));
+            }
+            offsets.push(step + at as isize * stride);
+        }
+        Ok(())
+    })?;
+    let start = tensor.layout().offset() - (tensor.reach().start / tensor.dtype().item_size()) as isize;
+    Ok(Places::new(start, Walk::new(&[], &[]), offsets, Walk::new(&[], &[])))
+}
+
+/// A tensor with a dimension in any case.
+pub(super) fn lifted(tensor: &Tensor) -> Result<Tensor> {
+    if tensor.ndim() == 0 { tensor.unsqueeze(0) } else { Ok(tensor.clone()) }
+}
+
+impl Tensor {
+    /// For each element of an index tensor the element that stands there along a dimension, as `torch.gather`.
+    ///
+    /// Shapes: `(…, n, …)` and an index of the same rank, nowhere larger but along `dim`, `->` the index's shape.
+    /// `result[i, j] = self[index[i, j], j]` for `dim` 0.
+    ///
+    /// # Errors
+    /// The dimension does not exist, the index is not i32 or i64 or has other sizes, an integer is out of bounds, or
+    /// there is no memory.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let x = tensor![[1, 2], [3, 4]];
+    /// assert_eq!(x.gather(1, &tensor![[0, 0], [1, 0]])?.to_vec::<i64>()?, [1, 1, 4, 3]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn gather(&self, dim: isize, index: &Tensor) -> Result<Tensor> {
+        named_dim(dim, self.ndim())?;
+        let index = index.as_index(|| Error::runtime("gather(): Expected dtype int32/int64 for index"))?;
+        let shape = index.shape_value().clone();
+        if shape.numel() == 0 {
+            return Tensor::build(self.dtype(), shape, |_| Ok(()));
+        }
+        let (own, index) = (lifted(self)?, lifted(&index)?);
+        if own.ndim() != index.ndim() {
+            return Err(Error::runtime(
+                "Index tensor must have the same number of dimensions as input tensor",
+            ));
+        }
+        let dim = named_dim(dim, own.ndim())?.unwrap_or(0);
+        if let Some(larger) =
+            (0..own.ndim()).find(|&other| other != dim && index.shape()[other] > own.shape()[other])
+        {
+            return Err(Error::runtime(format_args!(
+                "Size does not match at dimension {larger} expected index {} to be no larger than self {} apart from dimension {dim}",
+                index.shape_value(),
+                own.shape_value()
+            )));
+        }
+        let places = along(&own, dim, &index)?;
+        Tensor::build(self.dtype(), shape, |to| {
+            access::read([&own], |[from]| places.load(own.dtype().item_size(), from, to))
+        })
+    }
+
+    /// [`Tensor::gather`] with an index that broadcasts with the tensor everywhere but along `dim`, and whose negative
+    /// integers count from the end; without `dim`, of the flattened tensor. `torch.take_along_dim`, NumPy's
+    /// `take_along_axis`.
+    ///
+    /// # Errors
+    /// Other ranks, an index that does not broadcast or is not i32 or i64, an integer that is out of bounds (which
+    /// PyTorch lets wrap around), or no memory.
+    ///
+    /// ```
+    /// use zerostride::{keepdim, tensor};
+    /// let x = tensor![[3, 1, 2], [4, 6, 5]];
+    /// let smallest = x.take_along_dim(&x.argmin(keepdim(1))?, Some(1))?;
+    /// assert_eq!(smallest.to_vec::<i64>()?, [1, 4]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn take_along_dim(&self, index: &Tensor, dim: Option<isize>) -> Result<Tensor> {
+        let index =
+            index.as_index(|| Error::runtime("torch.take_along_dim(): dtype of indices should be Long"))?;
+        let Some(dim) = dim else {
+            return self.reshape(&[-1])?.take_along_dim(&index.reshape(&[-1])?, Some(0));
+        };
+        if self.ndim() != index.ndim() {
+            return Err(Error::runtime(format_args!(
+                "torch.take_along_dim(): input and indices should have the same number of dimensions, but got {} dimensions for input, and {} dimensions for indices",
+                self.ndim(),
+                index.ndim()
+            )));
+        }
+        let Some(dim) = named_dim(dim, self.ndim())? else { return self.gather(0, &index) };
+        let apart = |tensor: &Tensor| {
+            let mut sizes = tensor.shape().to_vec();
+            sizes[dim] = 1;
+            sizes
+        };
+        let mut shape = broadcast_shape(&[&apart(self)[..], &apart(&index)[..]])?.to_vec();
+        let size = self.shape()[dim];
+        shape[dim] = size;
+        let own = self.broadcast_to(&shape)?;
+        shape[dim] = index.shape()[dim];
+        let negative = index.lt(0)?;
+        let index = index.add(size as i64)?.where_(&negative, &index)?;
+        own.gather(dim as isize, &index.broadcast_to(&shape)?)
+    }
+
+    /// The elements that integers name, counted row-major through all dimensions, as `torch.take`; negative ones count
+    /// from the end.
+    ///
+    /// Shapes: `(…), (i) -> (i)`.
+    ///
+    /// # Errors
+    /// The index is not i64, an integer is out of range, or there is no memory.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// assert_eq!(tensor![[1, 2], [3, 4]].take(&tensor![0, -1])?.to_vec::<i64>()?, [1, 4]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn take(&self, index: &Tensor) -> Result<Tensor> {
+        if index.dtype() != DType::I64 {
+            return Err(Error::runtime(format_args!(
+                "take(): Expected a long tensor for index, but got {}",
+                index.dtype().scalar_name()
+            )));
+        }
+        let own = self.contiguous()?;
+        let (count, item) = (own.numel(), own.dtype().item_size());
+        let shape = index.shape_value().clone();
+        let index = index.contiguous()?;
+        let mut offsets = list(index.numel(), &shape)?;
+        access::read([&index], |[bytes]| {
+            for &at in cast_slice::<u8, i64>(bytes) {
+                let wrapped = if at < 0 { at.saturating_add_unsigned(count as u64) } else { at };
+                if wrapped < 0 || wrapped >= count as i64 {
+                    return Err(Error::index(format_args!(
+                        "out of range: tried to access index {at} on a tensor of {count} elements."
+                    )));
+                }
+                offsets.push(wrapped as isize);
+            }
+            Ok(())
+        })?;
+        let places = Places::new(0, Walk::new(&[], &[]), offsets, Walk::new(&[], &[]));
+        Tensor::build(own.dtype(), shape, |to| access::read([&own], |[from]| places.load(item, from, to)))
+    }
+}

@@ -1,0 +1,359 @@
+//! Owns indexing: `x[1, ::2, None, mask]` as a view, and as a copy or an assignment where index tensors take part. It does
+//! not know which elements an index tensor picks (`picks.rs`).
+//!
+//! Source: NumPy's advanced indexing with PyTorch's choices (`aten/src/ATen/TensorIndexing.h`): an integer is a view and
+//! no index tensor, and a bool adds a dimension.
+
+use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
+
+use zerostride_ops::{Category, DType, OpError};
+use zerostride_shape::InternalOverlap;
+
+use super::access;
+use super::picks::{Pick, Picked};
+use crate::{Error, Expr, Operand, Result, Tensor};
+
+/// One item of an index.
+///
+/// Made with `into()` from an integer, a range, a bool or a tensor.
+///
+/// ```
+/// use zerostride::{tensor, Index};
+/// let x = tensor![[1, 2, 3], [4, 5, 6]];
+/// let column = x.index(&[(..).into(), (-1).into()])?;              // x[:, -1], a view
+/// assert_eq!(column.to_vec::<i64>()?, [3, 6]);
+/// let rows = x.index(&[(&tensor![1, 0, 1]).into()])?;              // x[[1, 0, 1]], a copy
+/// assert_eq!(rows.shape(), [3, 3]);
+/// let large = x.index(&[x.gt(3)?.into()])?;                        // x[x > 3]
+/// assert_eq!(large.to_vec::<i64>()?, [4, 5, 6]);
+/// assert_eq!(x.index(&[Index::Ellipsis, Index::NewDim])?.shape(), [2, 3, 1]);
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub enum Index {
+    /// One place of a dimension, which goes away; negative ones count from the end.
+    At(isize),
+    /// Python's `start:stop:step` of a dimension; steps may be negative.
+    Slice {
+        /// The first place.
+        start: Option<isize>,
+        /// The place before which to stop.
+        stop: Option<isize>,
+        /// From one place to the next.
+        step: isize,
+    },
+    /// All dimensions that no other item stands for.
+    Ellipsis,
+    /// A new dimension of size 1: Python's `None`.
+    NewDim,
+    /// Integers that pick along one dimension, or a mask over as many dimensions as it has.
+    Tensor(Tensor),
+}
+
+impl From<bool> for Index {
+    /// A new dimension, of size 1 for `true` and 0 for `false`.
+    fn from(flag: bool) -> Index {
+        let mask = Tensor::full(&[], flag, DType::Bool);
+        Index::Tensor(mask.expect("one byte is always there"))
+    }
+}
+
+impl From<&Tensor> for Index {
+    fn from(tensor: &Tensor) -> Index {
+        Index::Tensor(tensor.clone())
+    }
+}
+
+impl From<Tensor> for Index {
+    fn from(tensor: Tensor) -> Index {
+        Index::Tensor(tensor)
+    }
+}
+
+impl From<RangeFull> for Index {
+    fn from(_: RangeFull) -> Index {
+        Index::Slice { start: None, stop: None, step: 1 }
+    }
+}
+
+macro_rules! index_from {
+    ($($int:ty)*) => {
+        $(impl From<$int> for Index {
+            fn from(at: $int) -> Index {
+                Index::At(at as isize)
+            }
+        }
+
+        impl From<Range<$int>> for Index {
+            fn from(range: Range<$int>) -> Index {
+                Index::Slice { start: Some(range.start as isize), stop: Some(range.end as isize), step: 1 }
+            }
+        }
+
+        impl From<RangeFrom<$int>> for Index {
+            fn from(range: RangeFrom<$int>) -> Index {
+                Index::Slice { start: Some(range.start as isize), stop: None, step: 1 }
+            }
+        }
+
+        impl From<RangeTo<$int>> for Index {
+            fn from(range: RangeTo<$int>) -> Index {
+                Index::Slice { start: None, stop: Some(range.end as isize), step: 1 }
+            }
+        })*
+    };
+}
+
+index_from!(i32 isize);
+
+/// Whether a tensor of this dtype is a mask; u8 is PyTorch's older spelling of bool.
+fn is_mask(dtype: DType) -> bool {
+    matches!(dtype, DType::Bool | DType::U8)
+}
+
+/// An integer without dimensions, which indexes like a bare one.
+fn is_place(tensor: &Tensor) -> bool {
+    tensor.ndim() == 0 && tensor.dtype().category() == Category::Int && !is_mask(tensor.dtype())
+}
+
+impl Index {
+    /// The dimensions of the tensor that the item stands for; those of an ellipsis follow from the others.
+    fn taken(&self) -> usize {
+        match self {
+            Index::At(_) | Index::Slice { .. } => 1,
+            Index::Ellipsis | Index::NewDim => 0,
+            Index::Tensor(tensor) if is_mask(tensor.dtype()) => tensor.ndim(),
+            Index::Tensor(_) => 1,
+        }
+    }
+}
+
+/// The part of an index that is a view, and what is picked from that.
+fn resolve(tensor: &Tensor, items: &[Index]) -> Result<(Tensor, Vec<Pick>)> {
+    let ndim = tensor.ndim();
+    let taken: usize = items.iter().map(Index::taken).sum();
+    if taken > ndim {
+        return Err(Error::index(format_args!("too many indices for tensor of dimension {ndim}")));
+    }
+    let (mut view, mut dim, mut selected) = (tensor.clone(), 0, 0);
+    let (mut picks, mut skipped) = (Vec::new(), false);
+    for item in items {
+        match item {
+            Index::At(at) => {
+                view = place(&view, dim, *at, dim + selected)?;
+                selected += 1;
+            }
+            Index::Tensor(at) if is_place(at) => {
+                let at = at.to_dtype(DType::I64)?.item::<i64>()?;
+                view = place(&view, dim, at as isize, dim + selected)?;
+                selected += 1;
+            }
+            Index::Slice { start, stop, step } => {
+                view = view.slice(dim as isize, *start, *stop, *step)?;
+                dim += 1;
+            }
+            Index::NewDim => {
+                view = view.unsqueeze(dim as isize)?;
+                dim += 1;
+            }
+            Index::Ellipsis if skipped => {
+                return Err(Error::index("an index can only have a single ellipsis ('...')"));
+            }
+            Index::Ellipsis => {
+                dim += ndim - taken;
+                skipped = true;
+            }
+            Index::Tensor(mask) if is_mask(mask.dtype()) && mask.ndim() == 0 => {
+                view = view.unsqueeze(dim as isize)?;
+                picks.push((dim, mask.unsqueeze(0)?));
+                dim += 1;
+            }
+            Index::Tensor(index) => {
+                picks.push((dim, index.clone()));
+                dim += item.taken();
+            }
+        }
+    }
+    let picks = picks.into_iter().map(|(dim, index)| pick(&view, dim, index)).collect::<Result<_>>()?;
+    Ok((view, picks))
+}
+
+/// One place of a dimension; `named` is the dimension in PyTorch's words.
+fn place(view: &Tensor, dim: usize, at: isize, named: usize) -> Result<Tensor> {
+    let size = view.shape()[dim];
+    let inside = if at < 0 { at.unsigned_abs() <= size } else { at.unsigned_abs() < size };
+    if !inside {
+        return Err(Error::index(format_args!(
+            "index {at} is out of bounds for dimension {named} with size {size}"
+        )));
+    }
+    view.select(dim as isize, at)
+}
+
+fn pick(view: &Tensor, dim: usize, index: Tensor) -> Result<Pick> {
+    match index.dtype() {
+        dtype if is_mask(dtype) => {
+            if let Some(at) = (0..index.ndim()).find(|&at| index.shape()[at] != view.shape()[dim + at]) {
+                return Err(Error::index(format_args!(
+                    "The shape of the mask {} at index {at} does not match the shape of the indexed tensor {} at index {}",
+                    index.shape_value(),
+                    view.shape_value(),
+                    dim + at
+                )));
+            }
+            Pick::mask(dim, index)
+        }
+        DType::I32 | DType::I64 => Ok(Pick::Integers { dim, index }),
+        _ => Err(Error::index("tensors used as indices must be long, int, byte or bool tensors")),
+    }
+}
+
+impl Tensor {
+    /// The elements that an index picks, as `x[...]` in Python: a view where no index tensor takes part, else a copy.
+    ///
+    /// Shapes: `(n, m)` with integers `(k)` for the first dimension `-> (k, m)`; with a mask `(n, m) -> (count of true)`.
+    /// Index tensors broadcast with each other. The dimensions that they give stand where theirs were if these are next
+    /// to each other, otherwise first.
+    ///
+    /// # Errors
+    /// More items than dimensions, places out of bounds, a mask of other sizes, index tensors that do not broadcast, or
+    /// no memory.
+    ///
+    /// Source: PyTorch `aten/src/ATen/TensorIndexing.h` and `native/TensorAdvancedIndexing.cpp`.
+    ///
+    /// ```
+    /// use zerostride::{tensor, Index};
+    /// let x = tensor![[0, 1, 2], [3, 4, 5], [6, 7, 8]];
+    /// let corners = x.index(&[tensor![[0], [2]].into(), tensor![0, 2].into()])?;    // x[[[0], [2]], [0, 2]]
+    /// assert_eq!(corners.to_string(), "tensor([[0, 2],\n        [6, 8]])");
+    /// let error = x.index(&[tensor![0, 3].into()]).unwrap_err();
+    /// assert_eq!(error.to_string(), "index 3 is out of bounds for dimension 0 with size 3");
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn index(&self, items: &[Index]) -> Result<Tensor> {
+        let (view, picks) = resolve(self, items)?;
+        if picks.is_empty() { Ok(view) } else { view.pick(&picks) }
+    }
+
+    /// A copy of the picked elements.
+    pub(super) fn pick(&self, picks: &[Pick]) -> Result<Tensor> {
+        let Picked { shape, places } = Picked::new(self, picks)?;
+        let item = self.dtype().item_size();
+        Tensor::build(self.dtype(), shape, |to| match places {
+            Some(places) => access::read([self], |[from]| places.load(item, from, to)),
+            None => Ok(()),
+        })
+    }
+
+    /// Writes to the elements that an index picks, as `x[...] = value` in Python; the value broadcasts. Where the same
+    /// element is picked several times, the last one stays.
+    ///
+    /// # Errors
+    /// As [`Tensor::index`]; a value that does not broadcast or, next to index tensors, a tensor of another dtype; a
+    /// tensor whose elements share memory.
+    ///
+    /// ```
+    /// use zerostride::{tensor, Index};
+    /// let x = tensor![[1, 2, 3], [4, 5, 6]];
+    /// x.assign_(&[x.gt(4)?.into()], 0)?;                               // x[x > 4] = 0
+    /// x.assign_(&[(..).into(), tensor![0, 2].into()], tensor![7, 9])?; // x[:, [0, 2]] = [7, 9]
+    /// assert_eq!(x.to_vec::<i64>()?, [7, 2, 9, 7, 0, 9]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn assign_<'a>(&self, items: &[Index], value: impl Into<Operand<'a>>) -> Result<()> {
+        let (view, picks) = resolve(self, items)?;
+        let value = Operand::expr(value);
+        // Dimensions of size 1 in front are PyTorch's to drop.
+        let extra = value.shape()?.len().saturating_sub(view.ndim());
+        let ones = value.shape()?.iter().take_while(|size| **size == 1).count();
+        let value = (0..extra.min(ones)).fold(value, |value, _| value.select(0, 0));
+        if picks.is_empty() {
+            return view.copy_(value.broadcast_to(view.shape()));
+        }
+        match &picks[..] {
+            // PyTorch converts a value without dimensions for a mask alone.
+            [Pick::Mask { dims, mask, .. }] if value.shape()?.is_empty() => {
+                let value = match value.number() {
+                    Some(_) => converted(&view, value)?,
+                    None => value.to_dtype(view.dtype()).eval()?,
+                };
+                let trailing = view.ndim() - dims.end;
+                let mask = (0..trailing).try_fold(mask.clone(), |mask, _| mask.unsqueeze(-1))?;
+                view.masked_fill_(mask.ne(0)?, value)
+            }
+            _ => view.put(&picks, value, false),
+        }
+    }
+
+    /// Writes values to the elements that index tensors pick, or adds them, as `torch.Tensor.index_put_`.
+    ///
+    /// With `accumulate` an element that is picked several times takes part in as many additions, in row-major order.
+    ///
+    /// # Errors
+    /// As [`Tensor::assign_`].
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let counts = tensor![0, 0, 0];
+    /// counts.index_put_(&[tensor![2, 0, 2].into()], 1, true)?;
+    /// assert_eq!(counts.to_vec::<i64>()?, [1, 0, 2]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn index_put_<'a>(
+        &self,
+        items: &[Index],
+        values: impl Into<Operand<'a>>,
+        accumulate: bool,
+    ) -> Result<()> {
+        let (view, picks) = resolve(self, items)?;
+        let values = Operand::expr(values);
+        match (picks.is_empty(), accumulate) {
+            (true, false) => view.copy_(values.broadcast_to(view.shape())),
+            (true, true) => view.add_(values.broadcast_to(view.shape())),
+            (false, _) => view.put(&picks, values, accumulate),
+        }
+    }
+
+    /// Writes values to the picked elements, or adds them.
+    pub(super) fn put(&self, picks: &[Pick], values: Expr, accumulate: bool) -> Result<()> {
+        if self.layout().has_internal_overlap() != InternalOverlap::No {
+            return Err(Error::WriteToExpanded);
+        }
+        let values = converted(self, values)?;
+        let Picked { shape, places } = Picked::new(self, picks)?;
+        let stretched = values.broadcast_to(&shape).map_err(|_| {
+            Error::runtime(format_args!(
+                "shape mismatch: value tensor of shape {} cannot be broadcast to indexing result of shape {shape}",
+                values.shape_value()
+            ))
+        })?;
+        let Some(places) = places else { return Ok(()) };
+        // One element stands for all; others are copied out, also because they may lie among those written to.
+        let one = values.numel() == 1 && !accumulate;
+        let source = if one { values.clone_elements()? } else { stretched.clone_elements()? };
+        let dtype = self.dtype();
+        access::write(self, [&source], |to, [from]| {
+            if accumulate {
+                super::scatter::add(dtype, &places, from, to);
+            } else {
+                places.store(dtype.item_size(), from, to);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// A value of the target's dtype: numbers are converted, tensors must be of it.
+fn converted(target: &Tensor, value: Expr) -> Result<Tensor> {
+    let dtype = target.dtype();
+    match value.number() {
+        Some(number) if number.overflows(dtype) => Err(OpError::Overflow { dtype }.into()),
+        Some(number) => Tensor::full(&[], number, dtype),
+        None if value.dtype()? != dtype => Err(Error::runtime(format_args!(
+            "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.",
+            dtype.scalar_name(),
+            value.dtype()?.scalar_name()
+        ))),
+        None => value.eval(),
+    }
+}

@@ -1,0 +1,68 @@
+//! Owns what depends on where elements stand: indexing, gathering and scattering, splitting, sorting, searching and
+//! running totals. All of it is eager: it cannot be fused, and some of it has a shape that only values tell.
+//!
+//! Nothing here computes with shapes that the floor below knows, or element by element (`expr`): a function is written in
+//! terms of views and expressions wherever these say it.
+
+mod access;
+mod gather;
+mod index;
+mod picks;
+mod places;
+mod repeat;
+mod scan;
+mod scatter;
+mod search;
+mod select;
+mod sort;
+mod split;
+mod unique;
+
+use zerostride_ops::DType;
+use zerostride_shape::{Shape, reduced_dims};
+
+use crate::tensor::Fresh;
+use crate::{Error, Result, Tensor};
+
+pub use index::Index;
+pub use repeat::meshgrid;
+pub use unique::Unique;
+
+/// The dimension that `dim` names; `None` for the one that PyTorch lets a tensor without dimensions have.
+fn named_dim(dim: isize, ndim: usize) -> Result<Option<usize>> {
+    Ok(reduced_dims(&[dim], ndim)?.first().copied())
+}
+
+/// An empty list with room for `len` items; `shape` is that of the tensor it is for.
+///
+/// # Errors
+/// There is no memory.
+fn list<T>(len: usize, shape: &Shape) -> Result<Vec<T>> {
+    let mut list = Vec::new();
+    match list.try_reserve_exact(len) {
+        Ok(()) => Ok(list),
+        Err(_) => Err(Error::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()), shape: shape.clone() }),
+    }
+}
+
+/// Memory for `len` values of any bits, gone when it is dropped.
+///
+/// # Errors
+/// There is no memory.
+fn scratch<T>(len: usize, shape: &Shape) -> Result<Fresh> {
+    let bytes = len.saturating_mul(size_of::<T>());
+    Fresh::arbitrary(bytes).ok_or_else(|| Error::OutOfMemory { bytes, shape: shape.clone() })
+}
+
+impl Tensor {
+    /// An index tensor as i64, for an operation that takes it as i32 or i64.
+    ///
+    /// # Errors
+    /// The tensor is of another dtype: what `refusal` says.
+    fn as_index(&self, refusal: impl FnOnce() -> Error) -> Result<Tensor> {
+        match self.dtype() {
+            DType::I32 | DType::I64 => self.to_dtype(DType::I64),
+            _ => Err(refusal()),
+        }
+    }
+}

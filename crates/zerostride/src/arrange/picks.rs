@@ -1,0 +1,192 @@
+//! Owns the meaning of index tensors: which elements integers and masks pick along the dimensions that they stand for.
+//! It does not know how an index is written (`index.rs`), nor copying (`places.rs`).
+
+use std::ops::Range;
+
+use bytemuck::cast_slice;
+use smallvec::SmallVec;
+use zerostride_ops::DType;
+use zerostride_shape::{ErrorClass, Layout, Shape, broadcast_shape};
+
+use super::places::{Places, Walk};
+use super::{access, list};
+use crate::{Error, Result, Tensor};
+
+/// One index tensor and the dimensions of the indexed tensor that it stands for.
+#[derive(Debug)]
+pub(super) enum Pick {
+    /// Integers along one dimension.
+    Integers { dim: usize, index: Tensor },
+    /// A mask over neighbouring dimensions, and how many of its elements are true.
+    Mask { dims: Range<usize>, mask: Tensor, count: usize },
+}
+
+impl Pick {
+    /// A mask over the dimensions from `dim` on, which has their sizes.
+    pub(super) fn mask(dim: usize, mask: Tensor) -> Result<Pick> {
+        let mask = mask.contiguous()?;
+        let count = access::read([&mask], |[mask]| Ok(mask.iter().filter(|truth| **truth != 0).count()))?;
+        Ok(Pick::Mask { dims: dim..dim + mask.ndim(), mask, count })
+    }
+
+    /// Elements that are picked.
+    pub(super) fn count(&self) -> usize {
+        match self {
+            Pick::Integers { index, .. } => index.numel(),
+            Pick::Mask { count, .. } => *count,
+        }
+    }
+
+    /// Where the picked elements of a vector are.
+    pub(super) fn places(&self, vector: &Tensor) -> Result<Vec<isize>> {
+        self.offsets(vector.layout(), 0)
+    }
+
+    fn dims(&self) -> Range<usize> {
+        match self {
+            Pick::Integers { dim, .. } => *dim..dim + 1,
+            Pick::Mask { dims, .. } => dims.clone(),
+        }
+    }
+
+    fn shape(&self) -> Result<Shape> {
+        Ok(match self {
+            Pick::Integers { index, .. } => index.shape_value().clone(),
+            Pick::Mask { count, .. } => Shape::new(&[*count])?,
+        })
+    }
+
+    /// The distance of each picked element from the first one, in row-major order of `shape`. `ordinal` counts the index
+    /// tensors before this one, as PyTorch counts.
+    fn offsets(&self, of: &Layout, ordinal: usize) -> Result<Vec<isize>> {
+        match self {
+            Pick::Integers { dim, index } => {
+                let (size, stride) = (of.shape()[*dim], of.strides()[*dim]);
+                let index = index.to_dtype(DType::I64)?.contiguous()?;
+                let mut offsets = list(index.numel(), index.shape_value())?;
+                access::read([&index], |[bytes]| {
+                    for &at in cast_slice::<u8, i64>(bytes) {
+                        offsets.push(wrapped(at, size, ordinal)? as isize * stride);
+                    }
+                    Ok(offsets)
+                })
+            }
+            Pick::Mask { dims, mask, count } => {
+                let mut walk = Walk::new(mask.shape(), &of.strides()[dims.clone()]);
+                let (len, stride) = walk.pop();
+                // Every candidate is written and only those that are true are kept: a branch would be guessed wrong.
+                let mut offsets: Vec<isize> = list(count + 1, mask.shape_value())?;
+                offsets.resize(count + 1, 0);
+                access::read([mask], |[truths]| {
+                    let mut found = 0;
+                    for (row, truths) in walk.from(0).zip(truths.chunks(len.max(1))) {
+                        let mut offset = row;
+                        for &truth in truths {
+                            offsets[found] = offset;
+                            // Another thread may have changed the mask since it was counted.
+                            found = (found + usize::from(truth != 0)).min(*count);
+                            offset += stride;
+                        }
+                    }
+                    Ok(())
+                })?;
+                offsets.truncate(*count);
+                Ok(offsets)
+            }
+        }
+    }
+}
+
+/// An index along a dimension, negative ones counted from its end.
+fn wrapped(at: i64, size: usize, ordinal: usize) -> Result<usize> {
+    let wrapped = if at < 0 { at.saturating_add_unsigned(size as u64) } else { at };
+    match usize::try_from(wrapped) {
+        Ok(wrapped) if wrapped < size => Ok(wrapped),
+        _ if size == 0 => Err(Error::index("index is out of bounds for dimension with size 0")),
+        _ => Err(Error::index(format_args!(
+            "index {at} is out of bounds for dimension {ordinal} with size {size}"
+        ))),
+    }
+}
+
+/// What index tensors pick from a tensor: the shape of it all, and where its elements are.
+#[derive(Debug)]
+pub(super) struct Picked {
+    pub(super) shape: Shape,
+    /// `None` where there are no elements.
+    pub(super) places: Option<Places>,
+}
+
+impl Picked {
+    /// `picks` are in the order of their dimensions, at least one.
+    ///
+    /// # Errors
+    /// The index tensors do not broadcast, an integer is out of bounds, or there is no memory.
+    pub(super) fn new(tensor: &Tensor, picks: &[Pick]) -> Result<Picked> {
+        let of = tensor.layout();
+        let shapes: Vec<Shape> = picks.iter().map(Pick::shape).collect::<Result<_>>()?;
+        let common = broadcast_shape(&shapes.iter().map(|shape| &shape[..]).collect::<Vec<_>>())
+            .map_err(|_| mismatch(picks, &shapes))?;
+        let is_picked = |dim: &usize| picks.iter().any(|pick| pick.dims().contains(dim));
+        // Index tensors that stand next to each other leave their dimensions in place; others come first.
+        let first = picks.iter().map(|pick| pick.dims().start).min().unwrap_or(0);
+        let last = picks.iter().map(|pick| pick.dims().end).max().unwrap_or(0);
+        let together = (first..last).all(|dim| is_picked(&dim));
+        let before: SmallVec<[usize; 8]> = if together { (0..first).collect() } else { SmallVec::new() };
+        let after: SmallVec<[usize; 8]> = (before.len()..of.ndim()).filter(|dim| !is_picked(dim)).collect();
+        let sizes =
+            |dims: &[usize]| dims.iter().map(|&dim| of.shape()[dim]).collect::<SmallVec<[usize; 8]>>();
+        let shape = Shape::new(&[&sizes(&before)[..], &common[..], &sizes(&after)[..]].concat())?;
+        if shape.numel() == 0 {
+            return Ok(Picked { shape, places: None });
+        }
+        let walk = |dims: &[usize]| {
+            let strides: SmallVec<[isize; 8]> = dims.iter().map(|&dim| of.strides()[dim]).collect();
+            Walk::new(&sizes(dims), &strides)
+        };
+        let start = of.offset() - (tensor.reach().start / tensor.dtype().item_size()) as isize;
+        let offsets = combined(picks, &shapes, &common, of)?;
+        Ok(Picked { shape, places: Some(Places::new(start, walk(&before), offsets, walk(&after))) })
+    }
+}
+
+/// PyTorch's words, in which a mask counts once for each of its dimensions.
+fn mismatch(picks: &[Pick], shapes: &[Shape]) -> Error {
+    let listed =
+        picks.iter().zip(shapes).flat_map(|(pick, shape)| pick.dims().map(move |_| shape.to_string()));
+    let listed = listed.collect::<Vec<_>>().join(", ");
+    Error::index(format_args!(
+        "shape mismatch: indexing tensors could not be broadcast together with shapes {listed}"
+    ))
+}
+
+/// The offsets of all picks added up, broadcast to their common shape.
+fn combined(picks: &[Pick], shapes: &[Shape], common: &Shape, of: &Layout) -> Result<Vec<isize>> {
+    let mut ordinal = 0;
+    let mut each = picks.iter().zip(shapes).map(|(pick, shape)| {
+        let offsets = pick.offsets(of, ordinal)?;
+        ordinal += pick.dims().len();
+        Ok((offsets, shape))
+    });
+    if picks.len() == 1 {
+        return each.next().map_or(Ok(Vec::new()), |alone: Result<_>| Ok(alone?.0));
+    }
+    let mut sum: Vec<isize> = list(common.numel(), common)?;
+    sum.resize(common.numel(), 0);
+    for next in each {
+        let (offsets, shape) = next?;
+        let stretched = Layout::contiguous(shape.clone()).broadcast_to(common)?;
+        let steps = Walk::new(common, stretched.strides());
+        for (sum, step) in sum.iter_mut().zip(steps.from(0)) {
+            *sum += offsets[step as usize];
+        }
+    }
+    Ok(sum)
+}
+
+impl Error {
+    /// An argument error of PyTorch's `IndexError` class.
+    pub(super) fn index(message: impl std::fmt::Display) -> Error {
+        Error::Argument { class: ErrorClass::Index, message: message.to_string() }
+    }
+}

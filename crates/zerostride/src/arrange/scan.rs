@@ -1,0 +1,213 @@
+//! Owns running totals along a dimension, and the differences that undo them.
+
+use bytemuck::{cast_slice, cast_slice_mut};
+use zerostride_ops::{Category, Complex32, Complex64, DType, Element, bf16, f16};
+
+use super::{access, named_dim};
+use crate::exec::crew;
+use crate::{Error, Result, Tensor, cat};
+
+/// A dtype whose running totals are kept in a wider one, as in PyTorch.
+trait Total: Element {
+    type Wide: Copy + Send;
+    const ZERO: Self::Wide;
+    const ONE: Self::Wide;
+    fn plus(total: Self::Wide, value: Self::Stored) -> Self::Wide;
+    fn times(total: Self::Wide, value: Self::Stored) -> Self::Wide;
+    fn narrow(total: Self::Wide) -> Self::Stored;
+}
+
+macro_rules! totals {
+    ($($type:ty as $wide:ty: $zero:expr, $one:expr, |$value:ident| $widen:expr, |$total:ident| $narrow:expr;)*) => {
+        $(impl Total for $type {
+            type Wide = $wide;
+            const ZERO: $wide = $zero;
+            const ONE: $wide = $one;
+            #[inline(always)]
+            fn plus(total: $wide, $value: $type) -> $wide { total + $widen }
+            #[inline(always)]
+            fn times(total: $wide, $value: $type) -> $wide { total * $widen }
+            #[inline(always)]
+            fn narrow($total: $wide) -> $type { $narrow }
+        })*
+    };
+}
+
+totals! {
+    f16 as f32: 0.0, 1.0, |value| value.to_f32(), |total| f16::from_f32(total);
+    bf16 as f32: 0.0, 1.0, |value| value.to_f32(), |total| bf16::from_f32(total);
+    f32 as f64: 0.0, 1.0, |value| f64::from(value), |total| total as f32;
+    f64 as f64: 0.0, 1.0, |value| value, |total| total;
+    Complex32 as Complex64: Complex64::new(0.0, 0.0), Complex64::new(1.0, 0.0),
+        |value| Complex64::new(value.re.into(), value.im.into()), |total| Complex32::new(total.re as f32, total.im as f32);
+    Complex64 as Complex64: Complex64::new(0.0, 0.0), Complex64::new(1.0, 0.0), |value| value, |total| total;
+}
+
+impl Total for i64 {
+    type Wide = i64;
+    const ZERO: i64 = 0;
+    const ONE: i64 = 1;
+    #[inline(always)]
+    fn plus(total: i64, value: i64) -> i64 {
+        total.wrapping_add(value)
+    }
+    #[inline(always)]
+    fn times(total: i64, value: i64) -> i64 {
+        total.wrapping_mul(value)
+    }
+    #[inline(always)]
+    fn narrow(total: i64) -> i64 {
+        total
+    }
+}
+
+/// Running totals down the rows of a block of `inner` columns.
+fn scan_block<T: Total>(
+    (from, to): (&[T::Stored], &mut [T::Stored]),
+    inner: usize,
+    (start, step): (T::Wide, impl Fn(T::Wide, T::Stored) -> T::Wide),
+) {
+    if inner == 1 {
+        let mut total = start;
+        for (to, &value) in to.iter_mut().zip(from) {
+            total = step(total, value);
+            *to = T::narrow(total);
+        }
+        return;
+    }
+    let mut totals = vec![start; inner];
+    for (to, from) in to.chunks_mut(inner).zip(from.chunks(inner)) {
+        for ((to, &value), total) in to.iter_mut().zip(from).zip(&mut totals) {
+            *total = step(*total, value);
+            *to = T::narrow(*total);
+        }
+    }
+}
+
+fn scan<T: Total>(from: &[u8], to: &mut [u8], (n, inner): (usize, usize), product: bool) -> Result<()> {
+    let block = n * inner;
+    let (from, to): (&[T::Stored], &mut [T::Stored]) = (cast_slice(from), cast_slice_mut(to));
+    let parts: Vec<_> = from.chunks(block).zip(to.chunks_mut(block)).collect();
+    crew::for_each(
+        parts.into_iter(),
+        || (),
+        |(), part| {
+            if product {
+                scan_block::<T>(part, inner, (T::ONE, T::times));
+            } else {
+                scan_block::<T>(part, inner, (T::ZERO, T::plus));
+            }
+            Ok(())
+        },
+    )
+}
+
+impl Tensor {
+    /// The sums of the elements up to each one along a dimension, as `torch.cumsum`; integers and bools add up as i64.
+    ///
+    /// # Errors
+    /// The dimension does not exist, or there is no memory.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// assert_eq!(tensor![[1, 2, 3], [4, 5, 6]].cumsum(1)?.to_vec::<i64>()?, [1, 3, 6, 4, 9, 15]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn cumsum(&self, dim: isize) -> Result<Tensor> {
+        self.running(dim, false)
+    }
+
+    /// The products of the elements up to each one along a dimension, as `torch.cumprod`; integers and bools multiply as
+    /// i64.
+    ///
+    /// # Errors
+    /// As [`Tensor::cumsum`].
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// assert_eq!(tensor![1, 2, 3, 4].cumprod(0)?.to_vec::<i64>()?, [1, 2, 6, 24]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn cumprod(&self, dim: isize) -> Result<Tensor> {
+        self.running(dim, true)
+    }
+
+    fn running(&self, dim: isize, product: bool) -> Result<Tensor> {
+        let dim = named_dim(dim, self.ndim())?;
+        let dtype = match self.dtype().category() {
+            Category::Bool | Category::Int => DType::I64,
+            _ => self.dtype(),
+        };
+        let from = self.to_dtype(dtype)?.contiguous()?;
+        let sizes = dim.map_or((1, 1), |dim| (self.shape()[dim], self.shape()[dim + 1..].iter().product()));
+        Tensor::build(dtype, self.shape_value().clone(), |to| {
+            if to.is_empty() {
+                return Ok(());
+            }
+            access::read([&from], |[from]| match dtype {
+                DType::F16 => scan::<f16>(from, to, sizes, product),
+                DType::BF16 => scan::<bf16>(from, to, sizes, product),
+                DType::F32 => scan::<f32>(from, to, sizes, product),
+                DType::F64 => scan::<f64>(from, to, sizes, product),
+                DType::C64 => scan::<Complex32>(from, to, sizes, product),
+                DType::C128 => scan::<Complex64>(from, to, sizes, product),
+                _ => scan::<i64>(from, to, sizes, product),
+            })
+        })
+    }
+
+    /// The `n`-th differences of neighbours along a dimension, as `torch.diff`; of bools, whether they differ. `before`
+    /// and `after` are joined to the tensor first.
+    ///
+    /// # Errors
+    /// A tensor without dimensions, a dimension that does not exist, parts of other sizes, or no memory.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// assert_eq!(tensor![1, 4, 9, 16].diff(1, 0, None, None)?.to_vec::<i64>()?, [3, 5, 7]);
+    /// assert_eq!(tensor![1, 4, 9].diff(1, 0, Some(&tensor![0]), None)?.to_vec::<i64>()?, [1, 3, 5]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn diff(
+        &self,
+        n: usize,
+        dim: isize,
+        before: Option<&Tensor>,
+        after: Option<&Tensor>,
+    ) -> Result<Tensor> {
+        if self.ndim() == 0 {
+            return Err(Error::runtime("diff expects input to be at least one-dimensional"));
+        }
+        let dim = named_dim(dim, self.ndim())?.unwrap_or(0);
+        for part in before.iter().chain(&after) {
+            self.check_part(part, dim)?;
+        }
+        let parts: Vec<&Tensor> = before.into_iter().chain([self]).chain(after).collect();
+        let mut all = if parts.len() == 1 { self.clone() } else { cat(&parts, dim as isize)? };
+        let axis = dim as isize;
+        for _ in 0..n.min(all.shape()[dim]) {
+            let rest = all.shape()[dim] as isize - 1;
+            let (later, earlier) = (all.narrow(axis, 1, rest)?, all.narrow(axis, 0, rest)?);
+            all = match all.dtype() {
+                DType::Bool => later.ne(&earlier)?,
+                _ => later.sub(&earlier)?,
+            };
+        }
+        if n == 0 { all.clone_elements() } else { Ok(all) }
+    }
+
+    fn check_part(&self, part: &Tensor, dim: usize) -> Result<()> {
+        if part.ndim() != self.ndim() {
+            return Err(Error::runtime("diff expects prepend or append to be the same dimension as input"));
+        }
+        let differs = |other: &usize| *other != dim && part.shape()[*other] != self.shape()[*other];
+        match (0..self.ndim()).find(differs) {
+            Some(other) => Err(Error::runtime(format_args!(
+                "diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; input.size({other}) = {}, but got tensor.size({other}) = {}",
+                self.shape()[other],
+                part.shape()[other]
+            ))),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Owns the search for places: of nonzero elements, and of values among sorted ones.
+
+use bytemuck::{cast_slice, cast_slice_mut};
+use zerostride_ops::{Category, DType, Element, result_type};
+use zerostride_shape::{ErrorClass, Shape, contiguous_strides};
+
+use super::access;
+use super::picks::Pick;
+use super::sort::with_ordered;
+use crate::exec::crew;
+use crate::{Dims, Error, Expr, Result, Tensor};
+
+/// Values that a thread searches for at least.
+const GRAIN: usize = 1 << 12;
+
+impl Tensor {
+    /// The index of every nonzero element, in row-major order: `torch.nonzero`.
+    ///
+    /// Shapes: rank `d` with `k` such elements `-> (k, d)`.
+    ///
+    /// # Errors
+    /// There is no memory.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// assert_eq!(tensor![[0, 5], [7, 0]].nonzero()?.to_vec::<i64>()?, [0, 1, 1, 0]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn nonzero(&self) -> Result<Tensor> {
+        let (shape, ndim) = (self.shape_value().clone(), self.ndim());
+        let flat = self.ne(0)?.reshape(&[-1])?;
+        let places = Pick::mask(0, flat.clone())?.places(&flat)?;
+        let strides = contiguous_strides(&shape);
+        Tensor::build(DType::I64, Shape::new(&[places.len(), ndim])?, |bytes| {
+            let rows = cast_slice_mut::<u8, i64>(bytes).chunks_mut(ndim.max(1));
+            for (row, mut place) in rows.zip(places) {
+                for (index, &stride) in row.iter_mut().zip(strides.iter()) {
+                    (*index, place) = ((place / stride) as i64, place % stride);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// How many elements are not zero, over some dimensions: `torch.count_nonzero`.
+    ///
+    /// # Errors
+    /// A dimension does not exist, or there is no memory.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// assert_eq!(tensor![[0, 5], [7, 0]].count_nonzero(..)?.item::<i64>()?, 2);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn count_nonzero(&self, dims: impl Into<Dims>) -> Result<Tensor> {
+        Expr::current(self).ne(0).sum(dims).eval()
+    }
+
+    /// Where values would be inserted into sorted ones so that these stay sorted, before equal ones or, with `right`,
+    /// behind them: `torch.searchsorted`.
+    ///
+    /// Shapes: sorted `(n)` and values of any shape, or `(…, n)` and `(…, m)`; the result has the values' shape. NaN
+    /// belongs at the end.
+    ///
+    /// # Errors
+    /// Shapes that do not go together, bool or complex values, or no memory.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let edges = tensor![10, 20, 20, 30];
+    /// assert_eq!(edges.searchsorted(&tensor![20, 35], false)?.to_vec::<i64>()?, [1, 4]);
+    /// assert_eq!(edges.searchsorted(&tensor![20, 35], true)?.to_vec::<i64>()?, [3, 4]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn searchsorted(&self, values: &Tensor, right: bool) -> Result<Tensor> {
+        let Some((&n, outer)) = self.shape().split_last() else {
+            return Err(Error::runtime(
+                "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension",
+            ));
+        };
+        if values.ndim() == 0 && !outer.is_empty() {
+            return Err(Error::runtime(format_args!(
+                "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim({}) and input value's dim(0) numel(1)",
+                self.ndim()
+            )));
+        }
+        let leading = values.shape().split_last().map(|(_, leading)| leading);
+        if !outer.is_empty() && leading != Some(outer) {
+            return Err(Error::runtime(format_args!(
+                "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, but we got boundaries tensor {} and input value tensor {}",
+                self.shape_value(),
+                values.shape_value()
+            )));
+        }
+        let dtype = result_type(&[self.typed(), values.typed()])?;
+        if matches!(dtype.category(), Category::Bool | Category::Complex) {
+            return Err(Error::Argument {
+                class: ErrorClass::NotImplemented,
+                message: format!("\"searchsorted_out_cpu\" not implemented for '{}'", dtype.scalar_name()),
+            });
+        }
+        let rows = self.to_dtype(dtype)?.contiguous()?;
+        let wanted = values.to_dtype(dtype)?.contiguous()?;
+        // Values of one row of sorted elements.
+        let each = if outer.is_empty() { wanted.numel() } else { wanted.shape()[outer.len()] };
+        Tensor::build(DType::I64, values.shape_value().clone(), |bytes| {
+            let places: &mut [i64] = cast_slice_mut(bytes);
+            access::read([&rows, &wanted], |[rows, wanted]| {
+                with_ordered!(dtype, T => {
+                    let rows: &[<T as Element>::Stored] = cast_slice(rows);
+                    let wanted: &[<T as Element>::Stored] = cast_slice(wanted);
+                    let parts: Vec<_> = wanted.chunks(GRAIN).zip(places.chunks_mut(GRAIN)).enumerate().collect();
+                    crew::for_each(parts.into_iter(), || (), |(), (part, (wanted, places))| {
+                        for (at, (&value, place)) in wanted.iter().zip(places).enumerate() {
+                            let row = (part * GRAIN + at) / each.max(1) * n;
+                            // NaN is behind everything, and everything behind it.
+                            let before = |other: &<T as Element>::Stored| {
+                                other.partial_cmp(&value).is_none_or(|order| order.is_lt() || right && order.is_eq())
+                            };
+                            *place = rows[row..row + n].partition_point(before) as i64;
+                        }
+                        Ok(())
+                    })
+                }, unreachable!("complex numbers are refused"))
+            })
+        })
+    }
+}

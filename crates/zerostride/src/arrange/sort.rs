@@ -1,0 +1,410 @@
+//! Owns the order of elements: sorting, and what is found by it. It does not know threads beyond handing out parts.
+//!
+//! Every dtype is sorted by a key: an unsigned integer in the order of the values, in which all NaN are one, the largest,
+//! and -0 is 0. Keys of up to 32 bits and the places of their elements are sorted as one number, which makes the order
+//! stable at no cost.
+
+use bytemuck::{cast_slice, cast_slice_mut};
+use zerostride_ops::{Category, DType, Element, bf16, f16};
+use zerostride_shape::{ErrorClass, Shape};
+
+use super::{access, named_dim, scratch};
+use crate::exec::crew;
+use crate::{Error, Result, Tensor};
+
+/// Elements that a thread sorts at least.
+const GRAIN: usize = 1 << 14;
+
+/// A dtype whose elements have an order, NaN last.
+pub(super) trait Ordered: Element {
+    /// The bits that a key has.
+    const KEY_BITS: u32;
+    /// An integer in the order of the elements.
+    fn key(stored: Self::Stored) -> u64;
+}
+
+macro_rules! ordered {
+    ($($type:ty: $bits:literal, |$value:ident| $key:expr;)*) => {
+        $(impl Ordered for $type {
+            const KEY_BITS: u32 = $bits;
+            #[inline(always)]
+            fn key($value: Self::Stored) -> u64 { $key }
+        })*
+    };
+}
+
+ordered! {
+    bool: 8, |value| u64::from(value != 0);
+    u8: 8, |value| value.into();
+    u16: 16, |value| value.into();
+    u32: 32, |value| value.into();
+    u64: 64, |value| value;
+    i8: 8, |value| (value as u8 ^ 1 << 7).into();
+    i16: 16, |value| (value as u16 ^ 1 << 15).into();
+    i32: 32, |value| (value as u32 ^ 1 << 31).into();
+    i64: 64, |value| value as u64 ^ 1 << 63;
+    f16: 16, |value| if value.is_nan() { u16::MAX.into() } else { of_bits::<16>(value.to_bits().into()) };
+    bf16: 16, |value| if value.is_nan() { u16::MAX.into() } else { of_bits::<16>(value.to_bits().into()) };
+    f32: 32, |value| if value.is_nan() { u32::MAX.into() } else { of_bits::<32>(value.to_bits().into()) };
+    f64: 64, |value| if value.is_nan() { u64::MAX } else { of_bits::<64>(value.to_bits()) };
+}
+
+/// The key of a float's bits: numbers with a sign are turned around, and -0 is 0.
+#[inline(always)]
+fn of_bits<const BITS: u32>(bits: u64) -> u64 {
+    let sign = 1 << (BITS - 1);
+    let unsigned = bits & (sign - 1);
+    if bits & sign != 0 { sign - unsigned } else { sign + unsigned }
+}
+
+/// Evaluates `$body` with `$type` standing for the Rust type of a dtype that has an order, or `$otherwise`.
+macro_rules! with_ordered {
+    ($dtype:expr, $type:ident => $body:expr, $otherwise:expr) => {
+        match $dtype {
+            DType::Bool => {
+                type $type = bool;
+                $body
+            }
+            DType::U8 => {
+                type $type = u8;
+                $body
+            }
+            DType::U16 => {
+                type $type = u16;
+                $body
+            }
+            DType::U32 => {
+                type $type = u32;
+                $body
+            }
+            DType::U64 => {
+                type $type = u64;
+                $body
+            }
+            DType::I8 => {
+                type $type = i8;
+                $body
+            }
+            DType::I16 => {
+                type $type = i16;
+                $body
+            }
+            DType::I32 => {
+                type $type = i32;
+                $body
+            }
+            DType::I64 => {
+                type $type = i64;
+                $body
+            }
+            DType::F16 => {
+                type $type = zerostride_ops::f16;
+                $body
+            }
+            DType::BF16 => {
+                type $type = zerostride_ops::bf16;
+                $body
+            }
+            DType::F32 => {
+                type $type = f32;
+                $body
+            }
+            DType::F64 => {
+                type $type = f64;
+                $body
+            }
+            DType::C64 | DType::C128 => $otherwise,
+        }
+    };
+}
+
+pub(super) use with_ordered;
+
+/// A key and the place of its element, in one comparison.
+trait Entry: Copy + Ord + Send + Sync + bytemuck::Pod {
+    fn new(key: u64, place: usize) -> Self;
+    fn place(self) -> usize;
+}
+
+impl Entry for u64 {
+    #[inline(always)]
+    fn new(key: u64, place: usize) -> u64 {
+        key << 32 | place as u64
+    }
+    #[inline(always)]
+    fn place(self) -> usize {
+        self as u32 as usize
+    }
+}
+
+impl Entry for u128 {
+    #[inline(always)]
+    fn new(key: u64, place: usize) -> u128 {
+        u128::from(key) << 64 | place as u128
+    }
+    #[inline(always)]
+    fn place(self) -> usize {
+        self as u64 as usize
+    }
+}
+
+/// Sorts entries; `other` is as long, for threads to merge into and back.
+fn sort_entries<E: Entry>(entries: &mut [E], other: &mut [E]) -> Result<()> {
+    let len = entries.len();
+    let parts = rayon::current_num_threads().next_power_of_two().min((len / GRAIN).next_power_of_two());
+    if parts < 2 {
+        entries.sort_unstable();
+        return Ok(());
+    }
+    let mut run = len.div_ceil(parts);
+    crew::for_each(
+        entries.chunks_mut(run),
+        || (),
+        |(), part| {
+            part.sort_unstable();
+            Ok::<_, Error>(())
+        },
+    )?;
+    let (mut from, mut to) = (entries, other);
+    let mut rounds = 0;
+    while run < len {
+        merge_runs(from, to, run, len.div_ceil(parts))?;
+        (from, to) = (to, from);
+        run *= 2;
+        rounds += 1;
+    }
+    if rounds % 2 == 1 {
+        to.copy_from_slice(from);
+    }
+    Ok(())
+}
+
+/// Merges neighbouring sorted runs, in parts of `grain` results that each thread finds the beginnings of.
+fn merge_runs<E: Entry>(from: &[E], to: &mut [E], run: usize, grain: usize) -> Result<()> {
+    let parts = to.chunks_mut(grain).enumerate();
+    crew::for_each(
+        parts,
+        || (),
+        |(), (part, to)| {
+            // A part may lie in several pairs of runs.
+            let (mut start, end) = (part * grain, part * grain + to.len());
+            let mut to = to;
+            while start < end {
+                let pair = start / (2 * run) * 2 * run;
+                let stop = (pair + 2 * run).min(from.len());
+                let (left, right) = from[pair..stop].split_at(run.min(stop - pair));
+                let (own, rest) = to.split_at_mut((stop.min(end) - start).min(to.len()));
+                merge(left, right, start - pair, own);
+                (start, to) = (start + own.len(), rest);
+            }
+            Ok(())
+        },
+    )
+}
+
+/// The results from `first` on of the merging of two sorted runs.
+fn merge<E: Entry>(left: &[E], right: &[E], first: usize, to: &mut [E]) {
+    // How many of the first results come from the left: the least number that leaves nothing smaller on the right.
+    let (mut low, mut high) = (first.saturating_sub(right.len()), first.min(left.len()));
+    while low < high {
+        let middle = (low + high) / 2;
+        if left[middle] < right[first - middle - 1] { low = middle + 1 } else { high = middle }
+    }
+    let (mut at_left, mut at_right) = (low, first - low);
+    for to in to {
+        let take_left = match (left.get(at_left), right.get(at_right)) {
+            (Some(left), Some(right)) => left < right,
+            (left, _) => left.is_some(),
+        };
+        *to = if take_left { left[at_left] } else { right[at_right] };
+        at_left += usize::from(take_left);
+        at_right += usize::from(!take_left);
+    }
+}
+
+/// Writes the places of a row's elements in their order: NaN last, or first where it is descending, and equal ones always
+/// as they stand. Where only some places are wanted, only those are sorted.
+fn order_row<T: Ordered, E: Entry>(
+    row: &[T::Stored],
+    descending: bool,
+    (entries, other): (&mut [E], &mut [E]),
+    places: &mut [i64],
+) -> Result<()> {
+    let flip = if descending { u64::MAX >> (64 - T::KEY_BITS) } else { 0 };
+    for (at, (entry, &stored)) in entries.iter_mut().zip(row).enumerate() {
+        *entry = E::new(T::key(stored) ^ flip, at);
+    }
+    let k = places.len();
+    if 4 * k < entries.len() {
+        entries.select_nth_unstable(k);
+        entries[..k].sort_unstable();
+    } else {
+        sort_entries(entries, other)?;
+    }
+    places.iter_mut().zip(entries).for_each(|(place, entry)| *place = entry.place() as i64);
+    Ok(())
+}
+
+/// Orders each row of `n` elements, and writes the first `k` places of each; neither is 0.
+fn order_rows<T: Ordered, E: Entry>(
+    rows: &[T::Stored],
+    (n, k): (usize, usize),
+    descending: bool,
+    places: &mut [i64],
+    shape: &Shape,
+) -> Result<()> {
+    let room = || -> Result<_> { Ok((scratch::<E>(n, shape)?, scratch::<E>(n, shape)?)) };
+    // Many rows are sorted side by side, one row by all threads.
+    let many = GRAIN.div_ceil(n);
+    let parts: Vec<_> = rows.chunks(many * n).zip(places.chunks_mut(many * k)).collect();
+    crew::for_each(parts.into_iter(), room, |room, (rows, places)| {
+        let (entries, other) = room.as_mut().map_err(|error| error.clone())?;
+        let (entries, other) = (cast_slice_mut(entries.bytes_mut()), cast_slice_mut(other.bytes_mut()));
+        rows.chunks(n).zip(places.chunks_mut(k)).try_for_each(|(row, places)| {
+            order_row::<T, E>(row, descending, (&mut *entries, &mut *other), places)
+        })
+    })
+}
+
+/// A refusal of complex numbers, which have no order, in PyTorch's words with their leading space.
+fn unordered(what: &str) -> Error {
+    let message = format!(" {what} does not support complex dtypes on CPU");
+    Error::Argument { class: ErrorClass::Type, message }
+}
+
+impl Tensor {
+    /// The tensor in rows along its last dimension, and the first `k` places of each in their order.
+    pub(super) fn ordered(&self, k: usize, descending: bool) -> Result<(Tensor, Tensor)> {
+        let rows = self.contiguous()?;
+        let n = *rows.shape().last().expect("rows have a dimension");
+        let mut sizes = rows.shape().to_vec();
+        *sizes.last_mut().expect("rows have a dimension") = k;
+        let shape = rows.shape_value();
+        let places = Tensor::build(DType::I64, Shape::new(&sizes)?, |bytes| {
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            let places = cast_slice_mut(bytes);
+            access::read([&rows], |[elements]| {
+                with_ordered!(rows.dtype(), T => {
+                    let elements = cast_slice(elements);
+                    if T::KEY_BITS <= 32 && u32::try_from(n).is_ok() {
+                        order_rows::<T, u64>(elements, (n, k), descending, places, shape)
+                    } else {
+                        order_rows::<T, u128>(elements, (n, k), descending, places, shape)
+                    }
+                }, Err(unordered("Sort")))
+            })
+        })?;
+        Ok((rows, places))
+    }
+
+    /// The first `k` elements along a dimension in their order, and where they stood.
+    fn first_ordered(&self, k: usize, dim: Option<usize>, descending: bool) -> Result<(Tensor, Tensor)> {
+        let Some(dim) = dim.map(|dim| dim as isize) else {
+            let places = Tensor::full(&[], 0, DType::I64)?;
+            return Ok((self.clone_elements()?, places));
+        };
+        let (rows, places) = self.movedim(&[dim], &[-1])?.ordered(k, descending)?;
+        let back = |tensor: Tensor| tensor.movedim(&[-1], &[dim])?.contiguous();
+        Ok((back(rows.gather(-1, &places)?)?, back(places)?))
+    }
+
+    /// The elements along a dimension in rising or falling order, and where each of them stood: `torch.sort`. Equal
+    /// elements keep their order; NaN counts as the largest.
+    ///
+    /// # Errors
+    /// The dimension does not exist, the dtype is complex, or there is no memory.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let (sorted, places) = tensor![[3, 1, 2], [5, 4, 5]].sort(-1, false)?;
+    /// assert_eq!(sorted.to_vec::<i64>()?, [1, 2, 3, 4, 5, 5]);
+    /// assert_eq!(places.to_vec::<i64>()?, [1, 2, 0, 1, 0, 2]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn sort(&self, dim: isize, descending: bool) -> Result<(Tensor, Tensor)> {
+        if self.dtype().category() == Category::Complex {
+            return Err(unordered("Sort"));
+        }
+        let dim = named_dim(dim, self.ndim())?;
+        self.first_ordered(dim.map_or(1, |dim| self.shape()[dim]), dim, descending)
+    }
+
+    /// Where the elements along a dimension stand in their order: the second part of [`Tensor::sort`].
+    ///
+    /// # Errors
+    /// As [`Tensor::sort`].
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// assert_eq!(tensor![3, 1, 2].argsort(0, true)?.to_vec::<i64>()?, [0, 2, 1]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn argsort(&self, dim: isize, descending: bool) -> Result<Tensor> {
+        Ok(self.sort(dim, descending)?.1)
+    }
+
+    /// The `k` largest or smallest elements along a dimension, the most extreme first, and where they stood:
+    /// `torch.topk`. Of equal elements the first ones count.
+    ///
+    /// # Errors
+    /// The dimension does not exist or has fewer than `k` elements, the dtype is bool or complex, or there is no memory.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let (largest, places) = tensor![3, 9, 4, 7].topk(2, 0, true)?;
+    /// assert_eq!((largest.to_vec::<i64>()?, places.to_vec::<i64>()?), (vec![9, 7], vec![1, 3]));
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn topk(&self, k: usize, dim: isize, largest: bool) -> Result<(Tensor, Tensor)> {
+        let dim = named_dim(dim, self.ndim())?;
+        if k > dim.map_or(1, |dim| self.shape()[dim]) {
+            return Err(Error::runtime("selected index k out of range"));
+        }
+        match self.dtype().category() {
+            Category::Complex => Err(unordered("topk")),
+            Category::Bool => Err(Error::Argument {
+                class: ErrorClass::NotImplemented,
+                message: "topk does not support bool dtypes on CPU".to_owned(),
+            }),
+            _ => self.first_ordered(k, dim, largest),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_in_the_order_of_the_values() {
+        let order = [f32::NEG_INFINITY, -3.0, -1e-40, 0.0, 1e-40, 2.0, f32::INFINITY, f32::NAN];
+        assert!(order.map(<f32 as Ordered>::key).is_sorted_by(|a, b| a < b));
+        assert_eq!(<f32 as Ordered>::key(-0.0), <f32 as Ordered>::key(0.0));
+        assert_eq!(<f64 as Ordered>::key(-f64::NAN), <f64 as Ordered>::key(f64::NAN));
+        assert!([i64::MIN, -1, 0, i64::MAX].map(<i64 as Ordered>::key).is_sorted_by(|a, b| a < b));
+        assert!(<f64 as Ordered>::key(f64::INFINITY) < <f64 as Ordered>::key(f64::NAN));
+        assert!((0..=u16::MAX).all(|bits| <f16 as Ordered>::key(f16::from_bits(bits)) <= 0xffff));
+    }
+
+    #[test]
+    fn threads_merge_what_they_have_sorted() {
+        for len in [0, 1, 5, 8 * GRAIN - 3, 5 * GRAIN + 1] {
+            let mut state = 7u64;
+            let mut draw = || {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                state >> 40
+            };
+            let entries: Vec<u64> = (0..len).map(|at| u64::new(draw() % 1000, at)).collect();
+            let mut sorted = entries.clone();
+            sorted.sort_unstable();
+            for threads in [1, 2, 3, 16] {
+                let mut own = entries.clone();
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| sort_entries(&mut own, &mut vec![0; len])).unwrap();
+                assert_eq!(own, sorted, "{len} entries, {threads} threads");
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Owns the parts of a tensor along a dimension: views, all of them.
+
+use super::named_dim;
+use crate::{Error, Result, Tensor};
+
+/// The dimensions that a tensor is split along, in the words of `what`.
+fn split_dim(what: &str, tensor: &Tensor, dim: isize) -> Result<usize> {
+    if tensor.ndim() == 0 {
+        return Err(Error::runtime(format_args!("{what} expects at least a 1-dimensional tensor")));
+    }
+    Ok(named_dim(dim, tensor.ndim())?.unwrap_or(0))
+}
+
+impl Tensor {
+    /// Parts of `size` along a dimension, the last one of what is left: `torch.split`.
+    ///
+    /// # Errors
+    /// A tensor without dimensions, a dimension that does not exist, or a size of 0 for one that is not.
+    ///
+    /// ```
+    /// use zerostride::Tensor;
+    /// let parts = Tensor::arange(0, 5, 1)?.split(2, 0)?;
+    /// assert_eq!(parts.iter().map(Tensor::numel).collect::<Vec<_>>(), [2, 2, 1]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn split(&self, size: usize, dim: isize) -> Result<Vec<Tensor>> {
+        let dim = split_dim("split", self, dim)?;
+        let whole = self.shape()[dim];
+        if size == 0 && whole > 0 {
+            return Err(Error::runtime(format_args!(
+                "split_size can only be 0 if dimension size is 0, but got dimension size of {whole}"
+            )));
+        }
+        let count = if size == 0 { 1 } else { whole.div_ceil(size).max(1) };
+        let sizes: Vec<usize> = (0..count).map(|part| size.min(whole - part * size)).collect();
+        self.split_sizes(&sizes, dim as isize)
+    }
+
+    /// Parts of these sizes along a dimension: `torch.split` with a list.
+    ///
+    /// # Errors
+    /// A dimension that does not exist, or sizes that do not add up to its.
+    ///
+    /// ```
+    /// use zerostride::Tensor;
+    /// let parts = Tensor::arange(0, 5, 1)?.split_sizes(&[1, 4], 0)?;
+    /// assert_eq!(parts[1].to_vec::<i64>()?, [1, 2, 3, 4]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn split_sizes(&self, sizes: &[usize], dim: isize) -> Result<Vec<Tensor>> {
+        let dim = split_dim("split", self, dim)?;
+        let whole = self.shape()[dim];
+        if sizes.iter().try_fold(0usize, |sum, &size| sum.checked_add(size)) != Some(whole) {
+            return Err(Error::runtime(format_args!(
+                "split_with_sizes expects split_sizes to sum exactly to {whole} (input tensor's size at dimension {dim}), but got split_sizes={sizes:?}"
+            )));
+        }
+        let mut start = 0;
+        let part = |&size: &usize| {
+            let part = self.narrow(dim as isize, start as isize, size as isize);
+            start += size;
+            part
+        };
+        sizes.iter().map(part).collect()
+    }
+
+    /// At most `count` parts of equal size along a dimension, the last one of what is left: `torch.chunk`.
+    ///
+    /// # Errors
+    /// A tensor without dimensions, a dimension that does not exist, or a count of 0.
+    ///
+    /// ```
+    /// use zerostride::Tensor;
+    /// let parts = Tensor::arange(0, 6, 1)?.chunk(4, 0)?;
+    /// assert_eq!(parts.iter().map(Tensor::numel).collect::<Vec<_>>(), [2, 2, 2]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn chunk(&self, count: usize, dim: isize) -> Result<Vec<Tensor>> {
+        let dim = split_dim("chunk", self, dim)?;
+        if count == 0 {
+            return Err(Error::runtime("chunk expects `chunks` to be greater than 0, got: 0"));
+        }
+        match self.shape()[dim] {
+            // As many empty parts as asked for.
+            0 => (0..count).map(|_| Ok(self.clone())).collect(),
+            whole => self.split(whole.div_ceil(count), dim as isize),
+        }
+    }
+
+    /// The slices of a dimension, which goes away: `torch.unbind`, the array API's `unstack`.
+    ///
+    /// # Errors
+    /// A dimension that does not exist.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let columns = tensor![[1, 2], [3, 4]].unbind(1)?;
+    /// assert_eq!(columns[1].to_vec::<i64>()?, [2, 4]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn unbind(&self, dim: isize) -> Result<Vec<Tensor>> {
+        let Some(dim) = named_dim(dim, self.ndim())? else {
+            return Err(Error::index("Dimension specified as 0 but tensor has no dimensions"));
+        };
+        (0..self.shape()[dim]).map(|at| self.select(dim as isize, at as isize)).collect()
+    }
+}

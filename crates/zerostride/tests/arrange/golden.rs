@@ -1,0 +1,115 @@
+//! Owns the calls of `arrange.json` and their comparison with PyTorch's answers.
+
+use serde_json::Value;
+use zerostride::{Operand, Result, Tensor, meshgrid};
+
+use crate::corpus::{
+    cases, difference, int, ints, is_tensor, items, layouts, number, refusal, sizes, tensor, values,
+};
+
+/// A value to write: a tensor or a number.
+fn value(value: &Value) -> Operand<'static> {
+    if is_tensor(value) { tensor(value).into() } else { number(value).into() }
+}
+
+fn optional(dim: &Value) -> Option<isize> {
+    (!dim.is_null()).then(|| int(dim))
+}
+
+fn pair((first, second): (Tensor, Tensor)) -> Vec<Tensor> {
+    vec![first, second]
+}
+
+/// The call on a tensor; an in-place function hands the tensor out.
+fn call(name: &str, x: &Tensor, args: &[Value]) -> Result<Vec<Tensor>> {
+    let written = |done: Result<()>| done.map(|()| vec![x.clone()]);
+    let dim = || int(&args[0]);
+    Ok(match name {
+        "index" => vec![x.index(&items(args))?],
+        "assign_" => written(x.assign_(&items(args[0].as_array().unwrap()), value(&args[1])))?,
+        "index_put_" => {
+            let items = items(args[0].as_array().unwrap());
+            written(x.index_put_(&items, value(&args[1]), args[2].as_bool().unwrap()))?
+        }
+        "masked_select" => vec![x.masked_select(&tensor(&args[0]))?],
+        "masked_scatter_" => written(x.masked_scatter_(&tensor(&args[0]), &tensor(&args[1])))?,
+        "take" => vec![x.take(&tensor(&args[0]))?],
+        "take_along_dim" => vec![x.take_along_dim(&tensor(&args[0]), optional(&args[1]))?],
+        "gather" => vec![x.gather(dim(), &tensor(&args[1]))?],
+        "scatter_" => written(x.scatter_(dim(), &tensor(&args[1]), &tensor(&args[2])))?,
+        "scatter_add_" => written(x.scatter_add_(dim(), &tensor(&args[1]), &tensor(&args[2])))?,
+        "index_select" => vec![x.index_select(dim(), &tensor(&args[1]))?],
+        "index_add_" => {
+            written(x.index_add_(dim(), &tensor(&args[1]), &tensor(&args[2]), int(&args[3]) as i64))?
+        }
+        "sort" => pair(x.sort(dim(), args[1].as_bool().unwrap())?),
+        "topk" => pair(x.topk(int(&args[0]) as usize, int(&args[1]), args[2].as_bool().unwrap())?),
+        "nonzero" => vec![x.nonzero()?],
+        "count_nonzero" if args[0].is_null() => vec![x.count_nonzero(..)?],
+        "count_nonzero" => vec![x.count_nonzero(&ints(&args[0])[..])?],
+        "searchsorted" => vec![x.searchsorted(&tensor(&args[0]), args[1].as_bool().unwrap())?],
+        "unique" => {
+            let found = x.unique()?;
+            assert_eq!(
+                format!("{:?}", values(&x.take(&found.indices)?)),
+                format!("{:?}", values(&found.values))
+            );
+            vec![found.values, found.inverse, found.counts]
+        }
+        "cumsum" => vec![x.cumsum(dim())?],
+        "cumprod" => vec![x.cumprod(dim())?],
+        "diff" => {
+            let part = |at: usize| is_tensor(&args[at]).then(|| tensor(&args[at]));
+            vec![x.diff(int(&args[0]) as usize, int(&args[1]), part(2).as_ref(), part(3).as_ref())?]
+        }
+        "roll" => vec![x.roll(&ints(&args[0]), &ints(&args[1]))?],
+        "repeat_interleave" => vec![x.repeat_interleave(int(&args[0]) as usize, optional(&args[1]))?],
+        "repeat_each" => vec![x.repeat_each(&tensor(&args[0]), optional(&args[1]))?],
+        "split" => x.split(int(&args[0]) as usize, int(&args[1]))?,
+        "split_sizes" => x.split_sizes(&sizes(&args[0]), int(&args[1]))?,
+        "chunk" => x.chunk(int(&args[0]) as usize, int(&args[1]))?,
+        "unbind" => x.unbind(dim())?,
+        "tril" => vec![x.tril(int(&args[0]) as i64)?],
+        "triu" => vec![x.triu(int(&args[0]) as i64)?],
+        other => panic!("no such function: {other}"),
+    })
+}
+
+/// What differs between our answer and PyTorch's.
+fn wrong(found: &Result<Vec<Tensor>>, case: &Value) -> Option<String> {
+    // The wider unsigned integers, which PyTorch mostly refuses to compute with.
+    let beyond =
+        || case["error"]["text"].as_str().is_some_and(|text| text.contains("not implemented for 'UInt"));
+    match (found, &case["result"]) {
+        (Ok(_), Value::Null) if beyond() => None,
+        (Ok(found), Value::Null) => Some(format!("accepted: {} results", found.len())),
+        (Ok(found), Value::Array(wanted)) if found.len() == wanted.len() => {
+            found.iter().zip(wanted).find_map(|(found, wanted)| difference(found, wanted))
+        }
+        (Ok(found), wanted) if found.len() == 1 => difference(&found[0], wanted),
+        (Ok(found), _) => Some(format!("{} results", found.len())),
+        (Err(error), _) => (refusal(error) != case["error"]).then(|| refusal(error).to_string()),
+    }
+}
+
+#[test]
+fn every_answer_is_pytorchs_in_every_layout() {
+    let cases = cases();
+    let mut lines = Vec::new();
+    for case in &cases {
+        let name = case["fn"].as_str().unwrap();
+        if let Value::Array(parts) = &case["on"] {
+            let parts: Vec<Tensor> = parts.iter().map(tensor).collect();
+            let found = meshgrid(&parts.iter().collect::<Vec<_>>(), case["args"][0] == "xy");
+            lines.extend(wrong(&found, case).map(|wrong| format!("{case}\n    {wrong}")));
+            continue;
+        }
+        let differs = layouts(&tensor(&case["on"])).into_iter().find_map(|(layout, x)| {
+            let found = call(name, &x, case["args"].as_array().unwrap());
+            wrong(&found, case).map(|wrong| format!("{layout}: {case}\n    {wrong}"))
+        });
+        lines.extend(differs);
+    }
+    assert!(lines.is_empty(), "{} differ:\n{}", lines.len(), lines[..lines.len().min(40)].join("\n"));
+    assert!(cases.len() >= 500, "only {} cases were seen", cases.len());
+}
