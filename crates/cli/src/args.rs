@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
+use zerostride_explain::Lang;
+
 use crate::bytes;
 
 /// Examples come first: they are what help is mostly read for.
@@ -26,6 +28,9 @@ Examples:
   zs explain '(1, 3, 1)' '(3, 1, 7)' --in-place --op add
   zs explain image=photo.npy mean=3 --op sub
   zs explain m.safetensors:weight 1024 --format json
+  zs explain 'row=[[1, 2, 3]]' 'column=[[4], [5], [6]]' --op add
+  zs explain pred=32,1 target=32 --op sub -o loss.svg
+  zs explain 5,2,4,1 3,1,1 --lang it
 ";
 
 const EVAL_EXAMPLES: &str = "\
@@ -77,7 +82,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(before_help = EXPLAIN_EXAMPLES, help_template = TEMPLATE)]
 pub(crate) struct ExplainArgs {
-    /// Sizes (5,1,4,1 or '(5, 1)' or '()'), or a file whose header has them, with NAME= in front if wanted.
+    /// Sizes (5,1,4,1 or '(5, 1)' or '()'), a file that has them, or values ('[[1, 2]]', 5:i64); NAME= in front if wanted.
     #[arg(required = true, value_name = "SHAPE")]
     pub(crate) shapes: Vec<String>,
     /// The operation, by name or symbol.
@@ -86,20 +91,27 @@ pub(crate) struct ExplainArgs {
     /// Write the result into the first operand.
     #[arg(long)]
     pub(crate) in_place: bool,
-    /// For people or for programs.
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: Format,
-    /// Write to a file instead of standard output: .txt, or .json with --format json.
+    /// For people or for programs; by default as the ending of FILE says, or else text.
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
+    /// The language, en or it; by default that of the locale (LC_ALL, LC_MESSAGES, LANG), or else English.
+    #[arg(long, value_name = "LANG")]
+    pub(crate) lang: Option<Lang>,
+    /// Write to a file instead of standard output: .txt, .json, .svg or .html.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// A picture in text.
+    /// The shapes lined up, the steps, the repairs, for a terminal.
     Text,
     /// One line of JSON, stable.
     Json,
+    /// The picture: cubes, and arrows where they are stretched.
+    Svg,
+    /// A page with the picture and the text, which needs no other file.
+    Html,
 }
 
 #[derive(Debug, Args)]

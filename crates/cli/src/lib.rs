@@ -8,6 +8,7 @@
 mod args;
 mod bytes;
 mod command;
+mod elements;
 mod evaluate;
 pub mod expr;
 mod failure;

@@ -1,5 +1,5 @@
-//! Owns the SHAPE argument of `zs explain`: `5,1,4,1`, `(5, 1, 4, 1)`, `[5,1,4,1]`, `()`, a file, each with `name=`
-//! in front. It does not know which shapes go together.
+//! Owns the SHAPE argument of `zs explain`: `5,1,4,1`, `(5, 1, 4, 1)`, `[5,1,4,1]`, `()`, a file, values, each with `name=`
+//! in front. It does not know which shapes go together, nor how values are written (`value_text.rs`).
 
 use crate::expr::{Problem, Span};
 use crate::file_text::names_file;
@@ -13,13 +13,15 @@ pub(crate) struct ShapeText {
     pub(crate) sizes: Sizes,
 }
 
-/// Sizes, or the file that has them.
+/// Sizes, or what has them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Sizes {
     /// The sizes.
     Given(Vec<usize>),
     /// An array in a file, whose header has them.
     File(String),
+    /// Values, which are written in the argument from this byte on.
+    Values(usize),
 }
 
 /// Splits `NAME=REST` where what stands before the first `=` is a name. The third part is where the rest begins.
@@ -39,12 +41,19 @@ impl ShapeText {
     pub(crate) fn parse(text: &str) -> Result<ShapeText, Problem> {
         let (name, rest, start) =
             split_name(text).map_or((None, text, 0), |(name, rest, start)| (Some(name), rest, start));
-        let sizes = match names_file(rest) {
-            true => Sizes::File(rest.to_owned()),
-            false => Sizes::Given(sizes(rest).map_err(|problem| problem.shifted(start))?),
+        let sizes = match rest {
+            file if names_file(file) => Sizes::File(file.to_owned()),
+            values if is_values(values) => Sizes::Values(start),
+            rest => Sizes::Given(sizes(rest).map_err(|problem| problem.shifted(start))?),
         };
         Ok(ShapeText { name: name.map(str::to_owned), sizes })
     }
+}
+
+/// Whether a text is values rather than sizes, which do not nest and have no dtype: `[[1, 2]]`, `[1, 2]:i64`, `5:i64`.
+fn is_values(text: &str) -> bool {
+    let nested = text.trim_start().strip_prefix('[').is_some_and(|inner| inner.trim_start().starts_with('['));
+    nested || text.contains(':')
 }
 
 fn sizes(text: &str) -> Result<Vec<usize>, Problem> {
@@ -126,6 +135,9 @@ mod tests {
         }
         let file = ShapeText::parse("w=m.safetensors:weight").unwrap();
         assert_eq!(file.sizes, Sizes::File("m.safetensors:weight".to_owned()));
+        for (text, start) in [("[[1, 2]]", 0), ("x= [ [1], [2]]:f32", 2), ("n=5:i64", 2), ("[1, 2]:i64", 0)] {
+            assert_eq!(ShapeText::parse(text).unwrap().sizes, Sizes::Values(start), "{text}");
+        }
     }
 
     #[test]

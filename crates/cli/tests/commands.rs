@@ -187,8 +187,8 @@ fn exit_status_2_is_for_command_lines_and_files() {
     for args in [
         &["frobnicate"][..],
         &["explain"],
-        &["explain", "3", "--format", "svg"],
-        &["explain", "3", "--lang", "it"],
+        &["explain", "3", "--format", "png"],
+        &["explain", "3", "--lang", "fr"],
         &["explain", "-1,3", "3"],
         &["explain", "3,4L"],
         &["explain", "3,True"],
@@ -198,7 +198,8 @@ fn exit_status_2_is_for_command_lines_and_files() {
         &["explain", "3", "--op", "add"],
         &["explain", "3", "3", "--op", "ad"],
         &["explain", "missing.npy"],
-        &["explain", "3", "-o", "picture.svg"],
+        &["explain", "3", "-o", "picture.png"],
+        &["explain", "[1, 2]:f33"],
         &["explain", "3", "--format", "json", "-o", "x.txt"],
         &["eval"],
         &["eval", ""],
@@ -314,8 +315,72 @@ fn explanations_go_to_files_too() {
     let at = folder.path();
     assert_eq!(ok(at, &["explain", "3", "3,1", "-o", "x.txt"]), "");
     assert!(fs::read_to_string(at.join("x.txt")).unwrap().contains("(3, 3)"));
-    assert_eq!(ok(at, &["explain", "3", "3,1", "--format", "json", "-o", "x.json"]), "");
-    assert!(fs::read_to_string(at.join("x.json")).unwrap().starts_with("{\"version\":1,"));
+    for (file, format, start) in [
+        ("x.json", "json", "{\"version\":1,"),
+        ("x.svg", "svg", "<svg "),
+        ("x.html", "html", "<!doctype html>\n<html lang=\"en\">"),
+    ] {
+        assert_eq!(ok(at, &["explain", "3", "3,1", "--format", format, "-o", file]), "");
+        let written = fs::read_to_string(at.join(file)).unwrap();
+        assert!(written.starts_with(start), "{written}");
+        // Without a format the ending decides.
+        assert_eq!(ok(at, &["explain", "3", "3,1", "-o", file]), "");
+        assert_eq!(fs::read_to_string(at.join(file)).unwrap(), written);
+        assert_eq!(ok(at, &["explain", "3", "3,1", "--format", format]), written);
+    }
+}
+
+#[test]
+fn values_are_drawn_where_they_are_given() {
+    let folder = folder();
+    let at = folder.path();
+    ok(at, &["eval", "x", "x=[[4], [5], [6]]:i16", "-o", "column.npy"]);
+    let text = ok(at, &["explain", "row=[[1, 2, 3]]", "column.npy", "--op", "add"]);
+    for part in ["[[5, 6, 7],", "row before and after", "9 elements, 72 B as i64"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    for (args, part) in [
+        (&["[1, 2]:i64", "5:i64", "--op", "mul"][..], "[ 5, 10]"),
+        (&["[[0.5], [2.0]]", "[True, False]:bool", "--op", "mul"], "[[0.5,  0.],"),
+        (&["x=[[1.5, 2.5]]:f16", "--op", "neg"], "[[-1.5, -2.5]]"),
+    ] {
+        let text = ok(at, &[&["explain"], args].concat());
+        assert!(text.contains(part), "{args:?}: {text}");
+    }
+    // Nothing is computed for operands that are large or do not go together.
+    ok(at, &["eval", "zeros(300, 300)", "-o", "large.npy"]);
+    assert!(ok(at, &["explain", "large.npy", "5:f32", "--op", "add"]).contains("(300, 300)"));
+    let run = zs_in(at, &["explain", "[[1, 2, 3]]", "[1, 2]:i64", "--op", "add", "--format", "html"]);
+    assert_eq!((run.status, run.stderr.as_str()), (1, ""));
+}
+
+#[test]
+fn the_language_and_the_characters_are_those_of_the_locale() {
+    let explain = |variables: &[(&str, &str)], args: &[&str]| {
+        let mut zs = assert_cmd::Command::cargo_bin("zs").unwrap();
+        for variable in ["LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LANG"] {
+            zs.env_remove(variable);
+        }
+        let output = zs.envs(variables.iter().copied()).arg("explain").args(args).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let (english, italian) = ("broadcast to", "il broadcasting di");
+    for (variables, args, part) in [
+        (&[][..], &["2", "1"][..], english),
+        (&[("LANG", "it_IT.UTF-8")], &["2", "1"], italian),
+        (&[("LANG", "it_IT.UTF-8"), ("LC_MESSAGES", "en_GB.UTF-8")], &["2", "1"], english),
+        (&[("LANG", "en_GB.UTF-8"), ("LC_ALL", "it")], &["2", "1"], italian),
+        (&[("LANG", "de_DE.UTF-8")], &["2", "1"], english),
+        (&[("LANG", "it_IT.UTF-8")], &["2", "1", "--lang", "en"], english),
+        (&[], &["2", "1", "--lang", "it"], italian),
+        (&[("LC_ALL", "it_IT.UTF-8")], &["2", "1", "--format", "svg"], italian),
+    ] {
+        assert!(explain(variables, args).contains(part), "{variables:?} {args:?}");
+    }
+    assert!(explain(&[("LC_ALL", "C")], &["5,1", "3"]).is_ascii());
+    assert!(explain(&[], &["5,1", "3"]).contains("1→3"));
+    // An error's line is PyTorch's in every language.
+    assert!(explain(&[("LANG", "it")], &["2", "3"]).starts_with("The size of tensor a (2) must match"));
 }
 
 #[test]

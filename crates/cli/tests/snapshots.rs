@@ -90,7 +90,7 @@ fn errors_of_arguments() {
         session(&["explain", "3", "4x5"]),
         session(&["explain", "3", "3", "--op", "ad"]),
         session(&["explain", "3", "3", "--op", "where"]),
-        session(&["explain", "3", "-o", "picture.svg"]),
+        session(&["explain", "3", "-o", "picture.png"]),
         session(&["eval", "x", "x"]),
         session(&["eval", "x", "x=[1]:f33"]),
         session(&["eval", "x", "x=[1, 300]:u8"]),

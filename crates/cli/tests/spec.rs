@@ -73,7 +73,9 @@ fn shown(command: &str, folder: &Path) -> String {
     );
     let (mut reader, writer) = std::io::pipe().expect("there is a pipe");
     let mut zs = Command::new(env!("CARGO_BIN_EXE_zs"));
-    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
+    for variable in
+        ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LANG"]
+    {
         zs.env_remove(variable);
     }
     // A plan's scratch memory grows with the threads.
@@ -116,14 +118,30 @@ fn rerun(document: &str, folder: &Path) -> String {
     written
 }
 
+/// The picture is the one in `docs/`, or becomes it.
+fn check_picture(picture: &Path, is_writing: bool) {
+    let name = picture.file_name().expect("a picture has a name");
+    let stands = root().join("docs").join(name);
+    if is_writing {
+        fs::copy(picture, &stands).expect("a picture can be written");
+    }
+    let [stands, now] = [&stands, picture].map(|path| fs::read_to_string(path).unwrap_or_default());
+    assert!(stands == now, "docs/{}: drawn otherwise now", name.display());
+}
+
 #[test]
 fn every_document_shows_what_zs_shows() {
     let front_page = root().join("README.md");
     let documents = [files(&root().join("spec"), "md"), files(&root().join("examples"), "md")].concat();
     for path in documents.into_iter().chain(front_page.exists().then_some(front_page)) {
         let document = fs::read_to_string(&path).expect("a document is UTF-8");
-        let now = rerun(&document, workplace().path());
-        if std::env::var_os("ZS_SPEC").is_some_and(|mode| mode == "write") {
+        let workplace = workplace();
+        let now = rerun(&document, workplace.path());
+        let is_writing = std::env::var_os("ZS_SPEC").is_some_and(|mode| mode == "write");
+        for picture in files(workplace.path(), "svg") {
+            check_picture(&picture, is_writing);
+        }
+        if is_writing {
             fs::write(&path, now).expect("a document can be written");
             continue;
         }

@@ -1,7 +1,9 @@
 //! Owns `Column`: the shapes lined up at the right, one column for each dimension of the result.
 //! It does not know how a column is printed, and asks `zerostride-shape` how sizes meet.
 
-use zerostride_shape::{Broadcast, Role, broadcast_size};
+use zerostride_shape::{Broadcast, Role, ShapeError, broadcast_size};
+
+use crate::explanation::Explanation;
 
 /// One dimension of all operands.
 pub(crate) struct Column {
@@ -13,6 +15,16 @@ pub(crate) struct Column {
     pub(crate) roles: Vec<Role>,
     /// The size of the result; `None` where the sizes do not go together.
     pub(crate) result: Option<usize>,
+}
+
+impl Column {
+    /// Whether operand `i` is at fault in a column that is a misfit: its size differs, or it is a target that would grow.
+    pub(crate) fn is_wrong(&self, i: usize) -> bool {
+        match self.result {
+            None => self.sizes[i].is_some_and(|size| size != 1),
+            Some(_) => i == 0 && self.roles[i] != Role::Kept,
+        }
+    }
 }
 
 /// The columns from left to right.
@@ -43,4 +55,15 @@ pub(crate) fn columns(shapes: &[&[usize]], broadcast: Option<&Broadcast>) -> Vec
         }
     };
     (0..ndim).map(column).collect()
+}
+
+/// Whether a column is why there is no broadcast: its sizes differ, or the target in place would have to grow.
+pub(crate) fn is_misfit(explanation: &Explanation, columns: &[Column], column: &Column) -> bool {
+    match explanation.error() {
+        Some(ShapeError::InPlace { output, .. }) => {
+            let own = (column.dim + output.len()).checked_sub(columns.len()).map(|own| output[own]);
+            own != column.result
+        }
+        _ => column.result.is_none(),
+    }
 }

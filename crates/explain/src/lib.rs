@@ -32,15 +32,23 @@
 
 mod alignment;
 mod explanation;
+mod html;
 mod json;
+mod lang;
+mod markup;
 mod operand;
 mod reading;
 mod repair;
+mod story;
+mod svg;
 mod text;
+mod theme;
 
 pub use explanation::{Explanation, Options};
+pub use lang::{Lang, UnknownLang};
 pub use operand::Operand;
 pub use reading::Reading;
 pub use repair::{Hint, Repair};
+pub use story::DRAWN_ELEMENTS;
 pub use text::Page;
 pub use zerostride_shape::Class;

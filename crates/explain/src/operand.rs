@@ -51,6 +51,12 @@ impl Operand {
         Operand { values: Some(values.into_iter().map(|value| value.to_string()).collect()), ..self }
     }
 
+    /// The elements, if they are as many as the shape says.
+    pub(crate) fn known_values(&self) -> Option<&[String]> {
+        let numel = self.shape.iter().try_fold(1usize, |numel, &size| numel.checked_mul(size));
+        self.values.as_deref().filter(|values| Some(values.len()) == numel)
+    }
+
     /// The dtype that bytes are counted for.
     pub(crate) fn counted_dtype(&self) -> DType {
         self.dtype.unwrap_or(DType::DEFAULT_FLOAT)

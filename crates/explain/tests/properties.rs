@@ -81,7 +81,7 @@ proptest! {
     ) {
         let operands: Vec<Operand> = shapes.iter().map(|shape| Operand::new(shape)).collect();
         let explanation = Explanation::new(operands, Options::default());
-        let text = explanation.text(&Page { width, unicode, colour: false });
+        let text = explanation.text(&Page { width, unicode, ..Page::default() });
         // The error's line is PyTorch's, whatever its length.
         for line in text.lines().skip(usize::from(explanation.error().is_some())) {
             prop_assert!(line.chars().count() <= width, "{line}");

@@ -1,6 +1,9 @@
-//! What a reader sees: the source documents' examples S1 to S16, errors and extremes, as text and as JSON.
+//! What a reader sees: the source documents' examples S1 to S16, errors and extremes, as text in each language and as JSON,
+//! and the examples as pictures.
 
-use zerostride_explain::{Explanation, Operand, Options, Page};
+mod pictures;
+
+use zerostride_explain::{Explanation, Lang, Operand, Options, Page};
 use zerostride_ops::{DType, Op};
 
 fn shapes(shapes: &[&[usize]]) -> Vec<Operand> {
@@ -24,27 +27,42 @@ fn values(shape: &[usize], values: &[i64]) -> Operand {
     Operand::new(shape).dtype(DType::I64).values(values)
 }
 
-/// The text, a rule, and the JSON.
-fn both(operands: Vec<Operand>, options: Options) -> String {
-    let explanation = Explanation::new(operands, options);
-    let text = explanation.text(&Page::default());
-    for line in text.lines().skip(1) {
-        assert!(line.chars().count() <= 80, "wider than the page: {line}");
-        assert_eq!(line, line.trim_end(), "blanks at the end of a line");
-    }
-    format!("{text}\n=====\n{}\n", explanation.json())
+/// The text in English and in Italian, and the JSON.
+fn written(explanation: &Explanation) -> String {
+    let text = |lang: Lang| {
+        let text = explanation.text(&Page { lang, ..Page::default() });
+        for line in text.lines().skip(1) {
+            assert!(line.chars().count() <= 80, "wider than the page: {line}");
+            assert_eq!(line, line.trim_end(), "blanks at the end of a line");
+        }
+        text
+    };
+    let [english, italian] = Lang::ALL.map(text);
+    format!("{english}\n=====\n{italian}\n=====\n{}\n", explanation.json())
+}
+
+/// The examples of the source documents, which are looked at as pictures too: `tests/pictures` has them.
+macro_rules! drawn {
+    ($($name:ident: $operands:expr, $options:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            let explanation = Explanation::new($operands, $options);
+            insta::assert_snapshot!(written(&explanation));
+            pictures::assert_stands(stringify!($name), &explanation);
+        })*
+    };
 }
 
 macro_rules! looks {
     ($($name:ident: $operands:expr, $options:expr;)*) => {
         $(#[test]
         fn $name() {
-            insta::assert_snapshot!(both($operands, $options));
+            insta::assert_snapshot!(written(&Explanation::new($operands, $options)));
         })*
     };
 }
 
-looks! {
+drawn! {
     s01_the_single_row_is_stretched_not_copied: shapes(&[&[4, 3], &[1, 3]]), adding();
     s02_an_empty_tensor_does_not_meet_four_columns: shapes(&[&[0], &[3, 4]]), adding();
     s03_trailing_ones: shapes(&[&[5, 3, 4, 1], &[3, 1, 1]]), Options::default();
@@ -72,7 +90,9 @@ looks! {
         with_result(Op::Add, &[11, 21, 12, 22, 13, 23]);
     s16_not_an_error: vec![values(&[1, 3], &[1, 2, 3]), values(&[2, 1], &[10, 20])],
         with_result(Op::Add, &[11, 12, 13, 21, 22, 23]);
+}
 
+looks! {
     zero_dimensional_operands: shapes(&[&[], &[]]), adding();
     a_one_takes_the_other_size_even_zero: shapes(&[&[2, 1], &[1, 0]]), adding();
     the_silent_loss: vec![Operand::new(&[32, 1]).named("pred"), Operand::new(&[32]).named("target")],
@@ -103,7 +123,7 @@ looks! {
 #[test]
 fn plain_pages_are_ascii_and_as_narrow_as_asked() {
     let operands = vec![Operand::new(&[5, 1, 4, 1]), Operand::new(&[3, 1, 2])];
-    let page = Page { width: 40, unicode: false, colour: false };
+    let page = Page { width: 40, unicode: false, ..Page::default() };
     let text = Explanation::new(operands, adding()).text(&page);
     assert!(text.is_ascii());
     insta::assert_snapshot!(text);

@@ -4,32 +4,41 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use zerostride::Op;
-use zerostride_explain::{Explanation, Operand, Options, Page};
+use zerostride::{Argument, Arguments, Op, Tensor, call};
+use zerostride_explain::{DRAWN_ELEMENTS, Explanation, Operand, Options, Page};
 use zerostride_ops::{Class, Default, Kind};
+use zerostride_shape::broadcast_shape;
 
 use super::output;
 use crate::args::{ExplainArgs, Format};
+use crate::elements::elements;
+use crate::evaluate::{Budget, Value};
 use crate::failure::{Report, Result, Status};
 use crate::shape_text::{ShapeText, Sizes};
-use crate::{file_text, terminal};
+use crate::{file_text, terminal, value_text};
 
 pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode> {
-    if let Some(path) = &args.output {
-        check_ending(path, args.format)?;
-    }
+    let format = match &args.output {
+        Some(path) => format_of(path, args.format)?,
+        None => args.format.unwrap_or(Format::Text),
+    };
+    let lang = args.lang.unwrap_or_else(terminal::lang);
     let op = args.op.as_deref().map(|name| operation(name, args.shapes.len())).transpose()?;
-    let operands = args.shapes.iter().map(|text| operand(text)).collect::<Result<Vec<_>>>()?;
-    let options = Options { op, in_place: args.in_place, ..Options::default() };
-    let explanation = Explanation::new(operands, options);
-    let render = |page: &Page| match args.format {
-        Format::Text => explanation.text(page),
+    let given = args.shapes.iter().map(|text| Given::read(text)).collect::<Result<Vec<_>>>()?;
+    let result = op.and_then(|op| result(op, args.in_place, &given));
+    let operands = given.into_iter().map(|given| given.operand).collect();
+    let explanation =
+        Explanation::new(operands, Options { op, in_place: args.in_place, result, ..Options::default() });
+    let render = |page: Page| match format {
+        Format::Text => explanation.text(&Page { lang, ..page }),
         Format::Json => explanation.json() + "\n",
+        Format::Svg => explanation.svg(lang),
+        Format::Html => explanation.html(lang),
     };
     match &args.output {
-        Some(path) => output::write_text(path, &render(&Page::default()))
+        Some(path) => output::write_text(path, &render(Page::default()))
             .map_err(|error| Report::usage(format!("{}: cannot write it: {error}", path.display())))?,
-        None => terminal::stdout().write_all(render(&terminal::page()).as_bytes())?,
+        None => terminal::stdout().write_all(render(terminal::page()).as_bytes())?,
     }
     Ok(match explanation.error() {
         Some(_) => Status::Mismatch.into(),
@@ -37,31 +46,70 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode> {
     })
 }
 
+const ENDINGS: [(&str, Format); 4] =
+    [("txt", Format::Text), ("json", Format::Json), ("svg", Format::Svg), ("html", Format::Html)];
+
 /// The ending says what the file holds; a format that says otherwise is a mistake.
-fn check_ending(path: &Path, format: Format) -> Result {
-    let (ending, name) = match format {
-        Format::Text => ("txt", "text"),
-        Format::Json => ("json", "JSON"),
-    };
-    match path.extension() {
-        Some(found) if found.eq_ignore_ascii_case(ending) => Ok(()),
-        _ => Err(Report::usage(format!("{}: a file of {name} ends in .{ending}", path.display()))
-            .help("--format text goes to .txt, --format json to .json")
+fn format_of(path: &Path, wanted: Option<Format>) -> Result<Format> {
+    let ending = path.extension().unwrap_or_default();
+    let found = ENDINGS.into_iter().find(|(name, _)| ending.eq_ignore_ascii_case(name));
+    match (found, wanted) {
+        (Some((_, format)), wanted) if wanted.is_none_or(|wanted| wanted == format) => Ok(format),
+        (_, Some(wanted)) => {
+            let name = ENDINGS.iter().find(|(_, format)| *format == wanted).map_or("", |(name, _)| name);
+            Err(Report::usage(format!("{}: a file of this format ends in .{name}", path.display()))
+                .help("without --format, the ending of the file decides")
+                .into())
+        }
+        (_, None) => Err(Report::usage(format!("{}: unknown ending", path.display()))
+            .help("an explanation goes to .txt, .json, .svg or .html")
             .into()),
     }
 }
 
-fn operand(text: &str) -> Result<Operand> {
-    let ShapeText { name, sizes } =
-        ShapeText::parse(text).map_err(|problem| Report::in_text(problem, text))?;
-    let operand = match sizes {
-        Sizes::Given(sizes) => Operand::new(&sizes),
-        Sizes::File(file) => {
-            let entry = file_text::entry(&file)?;
-            Operand { dtype: entry.dtype(), ..Operand::new(entry.shape()) }
-        }
-    };
-    Ok(Operand { name, ..operand })
+/// A SHAPE argument: the operand, and its values where they are known and few.
+struct Given {
+    operand: Operand,
+    tensor: Option<Tensor>,
+}
+
+impl Given {
+    fn read(text: &str) -> Result<Given> {
+        let ShapeText { name, sizes } =
+            ShapeText::parse(text).map_err(|problem| Report::in_text(problem, text))?;
+        let (operand, tensor) = match sizes {
+            Sizes::Given(sizes) => (Operand::new(&sizes), None),
+            Sizes::File(file) => {
+                let entry = file_text::entry(&file)?;
+                let is_small = entry.shape().iter().product::<usize>() <= DRAWN_ELEMENTS;
+                let tensor = is_small.then(|| file_text::load(&file)).transpose()?;
+                (Operand { dtype: entry.dtype(), ..Operand::new(entry.shape()) }, tensor)
+            }
+            Sizes::Values(start) => {
+                let tensor = match value_text::written(text, start, &Budget::default())? {
+                    Value::Number(number) => Tensor::scalar(number)?,
+                    Value::Tensor(tensor) => tensor.eval()?,
+                    _ => unreachable!("a value is a number or a tensor"),
+                };
+                (Operand::new(tensor.shape()).dtype(tensor.dtype()), Some(tensor))
+            }
+        };
+        let values = tensor.as_ref().map(elements).transpose()?.flatten();
+        Ok(Given { operand: Operand { name, values, ..operand }, tensor })
+    }
+}
+
+/// The elements of the result, where those of all operands are known and there are few of them.
+///
+/// Shapes or dtypes that do not go together have no result, and the explanation says why.
+fn result(op: Op, in_place: bool, given: &[Given]) -> Option<Vec<String>> {
+    let tensors: Vec<&Tensor> = given.iter().map(|given| given.tensor.as_ref()).collect::<Option<_>>()?;
+    let shapes: Vec<&[usize]> = tensors.iter().map(|tensor| tensor.shape()).collect();
+    broadcast_shape(&shapes).ok().filter(|shape| shape.numel() <= DRAWN_ELEMENTS)?;
+    let positional = tensors.iter().map(|tensor| Argument::Expr((*tensor).into())).collect();
+    let result = call(op, Arguments { positional, named: Vec::new() }).ok()?.eval().ok()?;
+    let result = if in_place { result.to_dtype(tensors[0].dtype()).ok()? } else { result };
+    elements(&result).ok()?
 }
 
 /// The operation of that name or symbol, if it takes so many operands.

@@ -16,7 +16,9 @@ pub(crate) struct Run {
 /// Runs `zs` in a folder, without colours and without what the caller's environment says about them.
 pub(crate) fn zs_in(folder: &Path, args: &[&str]) -> Run {
     let mut command = Command::cargo_bin("zs").expect("the binary is built with its tests");
-    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
+    for variable in
+        ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LANG"]
+    {
         command.env_remove(variable);
     }
     let output = command.current_dir(folder).args(args).output().expect("zs starts");

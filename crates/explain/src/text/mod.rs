@@ -1,23 +1,18 @@
-//! Owns the text of an explanation: which sections it has and in which order, and the page they are laid out for.
-//! It does not know what a section says (one file for each), nor whether anybody's terminal shows colours.
+//! Owns the text of an explanation: the page it is laid out for, and how each block of its story stands on it.
+//! It does not know what is said (`story/`), nor whether anybody's terminal shows colours.
 
-mod cost;
-mod headline;
+mod account;
 mod matrix;
-mod notes;
+mod offers;
 mod picture;
-mod repairs;
 mod sheet;
-mod steps;
-mod words;
 
 use std::fmt;
 
-use zerostride_shape::ShapeError;
-
-use crate::alignment::columns;
 use crate::explanation::Explanation;
-use sheet::Sheet;
+use crate::lang::Lang;
+use crate::story::{Block, Headline, Row, Story};
+use sheet::{Ink, Line, Sheet, width};
 
 /// What a text is laid out for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +23,14 @@ pub struct Page {
     pub unicode: bool,
     /// Whether to write ANSI styles.
     pub colour: bool,
+    /// The language; an error's line is PyTorch's in all of them.
+    pub lang: Lang,
 }
 
 impl Default for Page {
-    /// 80 columns, Unicode, no colour.
+    /// 80 columns, Unicode, no colour, English.
     fn default() -> Page {
-        Page { width: 80, unicode: true, colour: false }
+        Page { width: 80, unicode: true, colour: false, lang: Lang::En }
     }
 }
 
@@ -54,23 +51,69 @@ impl Explanation {
     /// ));
     /// ```
     pub fn text(&self, page: &Page) -> String {
+        let story = Story::new(self, page.lang);
         let mut sheet = Sheet::new(page);
-        let shapes: Vec<&[usize]> = self.operands().iter().map(|operand| &*operand.shape).collect();
-        headline::write(self, &mut sheet);
-        // Shapes of too many dimensions are refused before anything is lined up.
-        if !matches!(self.error(), Some(ShapeError::RankTooHigh { .. })) {
-            let columns = columns(&shapes, self.broadcast());
-            picture::write(self, &columns, &mut sheet);
-            steps::write(self, &columns, &mut sheet);
+        write_headline(&story.headline, &mut sheet);
+        if let Some(columns) = &story.columns {
+            picture::write(self, columns, page.lang, &mut sheet);
         }
-        if self.broadcast().is_some() {
-            cost::write(self, &mut sheet);
-            matrix::write(self, &mut sheet);
-            notes::write(self, &mut sheet);
-        } else {
-            repairs::write(self, &mut sheet);
+        for block in &story.blocks {
+            write(block, &mut sheet);
         }
         sheet.finish()
+    }
+}
+
+fn write_headline(headline: &Headline, sheet: &mut Sheet) {
+    match headline {
+        Headline::Error { line, who } => {
+            sheet.line(&Line::new().with(Ink::Wrong, line));
+            if let Some(who) = who {
+                sheet.paragraph(&Line::new(), Ink::Faint, who);
+            }
+        }
+        Headline::Broadcast(forms) => {
+            let [full, shorter, shortest] = forms;
+            let fitting = [full, shorter].into_iter().find(|text| width(text) <= sheet.width());
+            sheet.title(fitting.unwrap_or(shortest));
+        }
+    }
+}
+
+fn write(block: &Block, sheet: &mut Sheet) {
+    match block {
+        Block::Title(title) => sheet.title(title),
+        Block::Says(text) => sheet.paragraph(&Line::indent(2), Ink::Plain, text),
+        Block::Warns(text) => sheet.paragraph(&Line::indent(2), Ink::Wrong, text),
+        Block::Alone(text) => {
+            sheet.blank();
+            sheet.paragraph(&Line::new(), Ink::Plain, text);
+        }
+        Block::Rows(rows) => write_rows(rows, sheet),
+        Block::Account(account) => account::write(account, sheet),
+        Block::Stretch(stretch) => matrix::write_stretch(stretch, sheet),
+        Block::Equation(equation) => matrix::write_equation(equation, sheet),
+        Block::Offers(offers) => offers::write(offers, "  - ", sheet),
+        Block::Note { label, text, instead } => {
+            let lead = Line::new().with(Ink::Title, format!("{label} "));
+            let margin = lead.width();
+            sheet.blank();
+            sheet.paragraph(&lead, Ink::Plain, text);
+            if let Some((title, offers)) = instead {
+                sheet.paragraph(&Line::indent(margin), Ink::Plain, title);
+                offers::write(offers, &format!("{}- ", " ".repeat(margin)), sheet);
+            }
+        }
+    }
+}
+
+/// The dimensions to the left, what is said of them to the right.
+fn write_rows(rows: &[Row], sheet: &mut Sheet) {
+    let margin = rows.iter().map(|row| width(&row.label)).max().unwrap_or(0);
+    for Row { label, text, fits, .. } in rows {
+        let ink = if *fits { Ink::Plain } else { Ink::Wrong };
+        let lead = Line::indent(2).with(Ink::Faint, format!("{label:margin$}   "));
+        sheet.paragraph(&lead, ink, text);
     }
 }
 

@@ -1,12 +1,13 @@
 //! Owns the picture: the shapes lined up at the right, one column for each dimension, in as many blocks as the page needs.
 //! It does not know why a column fails (`steps.rs`).
 
-use zerostride_shape::{Role, ShapeError};
+use zerostride_shape::Role;
 
 use super::sheet::{Ink, Line, Sheet, Signs, width};
-use super::words::label;
-use crate::alignment::Column;
+use crate::alignment::{Column, is_misfit};
 use crate::explanation::Explanation;
+use crate::lang::{Lang, say};
+use crate::story::words::label;
 
 const INDENT: usize = 2;
 const GAP: usize = 3;
@@ -18,28 +19,23 @@ struct Printed {
     marked: bool,
 }
 
-pub(super) fn write(explanation: &Explanation, columns: &[Column], sheet: &mut Sheet) {
-    let marked = |column: &Column| match explanation.error() {
-        Some(ShapeError::InPlace { output, .. }) => {
-            let own = (column.dim + output.len()).checked_sub(columns.len()).map(|own| output[own]);
-            own != column.result
-        }
-        _ => column.result.is_none(),
-    };
-    let mut labels = vec!["dim".to_owned()];
+pub(super) fn write(explanation: &Explanation, columns: &[Column], lang: Lang, sheet: &mut Sheet) {
+    let mut labels = vec![say!(lang, "dim")];
     labels.extend(explanation.names().iter().map(|name| label(name, sheet.signs.cut)));
-    labels.push("result".to_owned());
+    labels.push(say!(lang, "result"));
     let margin = INDENT + labels.iter().map(|label| width(label)).max().unwrap_or(0);
-    let printed: Vec<Printed> =
-        columns.iter().map(|column| print(column, marked(column), sheet.signs)).collect();
+    let printed: Vec<Printed> = columns
+        .iter()
+        .map(|column| print(column, is_misfit(explanation, columns, column), sheet.signs))
+        .collect();
     sheet.blank();
     if printed.is_empty() {
-        sheet.paragraph(&Line::indent(INDENT), Ink::Plain, "The result is 0-d: one element, no dimension.");
+        sheet.paragraph(&Line::indent(INDENT), Ink::Plain, &say!(lang, "no-dimension"));
     }
     for block in blocks(&printed, sheet.width().saturating_sub(margin)) {
         write_block(block, &labels, margin, sheet);
     }
-    write_legend(columns, sheet);
+    write_legend(columns, lang, sheet);
 }
 
 fn print(column: &Column, marked: bool, signs: Signs) -> Printed {
@@ -113,7 +109,7 @@ fn write_block(block: &[Printed], labels: &[String], margin: usize, sheet: &mut 
 }
 
 /// Says what the arrows mean, as far as there are any.
-fn write_legend(columns: &[Column], sheet: &mut Sheet) {
+fn write_legend(columns: &[Column], lang: Lang, sheet: &mut Sheet) {
     let signs = sheet.signs;
     let has = |wanted: Role| {
         let drawn = columns.iter().filter(|column| column.result.is_some() || wanted == Role::Added);
@@ -121,14 +117,14 @@ fn write_legend(columns: &[Column], sheet: &mut Sheet) {
     };
     let mut items = Vec::new();
     if has(Role::Stretched) {
-        items.push((Ink::Stretched, format!("1{}n", signs.arrow), " a size of 1 is stretched"));
+        items.push((Ink::Stretched, format!("1{}n", signs.arrow), say!(lang, "legend-stretched")));
     }
     if has(Role::Added) {
-        items.push((Ink::Added, signs.missing.to_owned(), " no such dimension: it is added as 1"));
+        items.push((Ink::Added, signs.missing.to_owned(), say!(lang, "legend-added")));
     }
     let mut line = Line::indent(INDENT);
     for (ink, sign, meaning) in &items {
-        let item = Line::new().with(*ink, sign).with(Ink::Faint, *meaning);
+        let item = Line::new().with(*ink, sign).with(Ink::Faint, format!(" {meaning}"));
         if line.width() > INDENT && line.width() + GAP + item.width() > sheet.width() {
             sheet.line(&std::mem::replace(&mut line, Line::indent(INDENT)));
         }

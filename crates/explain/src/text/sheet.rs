@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 
 use super::Page;
+use crate::story::words::harmless;
 
 /// No page is laid out narrower than this.
 const MIN_WIDTH: usize = 40;
@@ -120,14 +121,13 @@ impl Sheet {
         }
     }
 
-    /// A line as it stands, without the blanks at its end. Control characters, which only a name can bring in, are
-    /// replaced: nobody's terminal obeys a file name.
+    /// A line as it stands, without the blanks at its end. What is no text, which only a name can bring in, is replaced.
     pub(super) fn line(&mut self, line: &Line) {
         let inked = line.0.iter().rposition(|(_, text)| !text.trim_end().is_empty());
         let pieces = inked.map_or(0, |last| last + 1);
         for (i, (ink, text)) in line.0[..pieces].iter().enumerate() {
             let text = if i + 1 == pieces { text.trim_end() } else { text };
-            let harmless = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
+            let harmless = text.chars().map(harmless);
             if self.colour && *ink != Ink::Plain {
                 let style = ink.style();
                 let text: String = harmless.collect();
@@ -139,8 +139,9 @@ impl Sheet {
         self.text.push('\n');
     }
 
-    /// A title.
+    /// A title, below a free line.
     pub(super) fn title(&mut self, text: &str) {
+        self.blank();
         self.paragraph(&Line::new(), Ink::Title, text);
     }
 

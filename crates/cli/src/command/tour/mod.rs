@@ -10,6 +10,7 @@ use anstyle::{AnsiColor, Style};
 use zerostride::{Expr, Op, Tensor};
 use zerostride_explain::{Explanation, Operand, Options};
 
+use crate::elements::elements;
 use crate::evaluate::{self, Bindings, Budget, Value};
 use crate::expr;
 use crate::failure::{Report, Result};
@@ -86,7 +87,7 @@ fn shapes_only(shapes: &[&str], in_place: bool) -> Result<Explanation> {
             ShapeText::parse(text).map_err(|problem| Report::in_text(problem, text))?;
         match sizes {
             Sizes::Given(sizes) => Ok(Operand { name, ..Operand::new(&sizes) }),
-            Sizes::File(_) => unreachable!("the tour reads no files"),
+            Sizes::File(_) | Sizes::Values(_) => unreachable!("the tour gives sizes"),
         }
     };
     let operands = shapes.iter().map(operand).collect::<Result<Vec<_>>>()?;
@@ -108,19 +109,20 @@ fn with_values(op: Op, expression: &str, bindings: &[&str]) -> Result<(Explanati
             _ => unreachable!("a value is a number or a tensor"),
         };
         operands.push(
-            Operand::new(tensor.shape()).named(binding.name).dtype(tensor.dtype()).values(elements(&tensor)?),
+            Operand::new(tensor.shape())
+                .named(binding.name)
+                .dtype(tensor.dtype())
+                .values(elements(&tensor)?.unwrap_or_default()),
         );
         values.insert(binding.name.to_owned(), value);
     }
     let ast = expr::parse(expression).map_err(|problem| Report::in_text(problem, expression))?;
     let result = evaluate::evaluate(&ast, &values, &budget).and_then(|part| part.tensor());
     let result: Option<Tensor> = result.ok().map(|expr: Expr| expr.eval()).transpose()?;
-    let options =
-        Options { op: Some(op), result: result.as_ref().map(elements).transpose()?, ..Options::default() };
+    let options = Options {
+        op: Some(op),
+        result: result.as_ref().map(elements).transpose()?.flatten(),
+        ..Options::default()
+    };
     Ok((Explanation::new(operands, options), result.map(|result| result.to_string())))
-}
-
-/// The elements of a small tensor of integers.
-fn elements(tensor: &Tensor) -> Result<Vec<String>> {
-    Ok(tensor.to_vec::<i64>()?.iter().map(i64::to_string).collect())
 }

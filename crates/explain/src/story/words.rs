@@ -1,6 +1,6 @@
 //! Owns how single things are put into words: lists of names, shapes, counts, bytes. It does not know any section.
 
-use super::sheet::width;
+use crate::lang::{Lang, count, say};
 
 /// Names beyond this number are counted.
 const NAMED: usize = 6;
@@ -8,18 +8,23 @@ const NAMED: usize = 6;
 const LABEL: usize = 20;
 
 /// `a`, `a and b`, `a, b and c`, and for many `a, b, c, d and 12 more`.
-pub(super) fn listed<S: AsRef<str>>(names: &[S]) -> String {
-    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    match names[..] {
-        [] => "no operand".to_owned(),
-        [name] => name.to_owned(),
-        [ref first @ .., last] if names.len() <= NAMED => format!("{} and {last}", first.join(", ")),
-        _ => format!("{} and {} more", names[..NAMED - 2].join(", "), names.len() + 2 - NAMED),
+pub(crate) fn listed<S: AsRef<str>>(names: &[S], lang: Lang) -> String {
+    let joined = |names: &[S]| names.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
+    match names {
+        [] => say!(lang, "list-none"),
+        [name] => name.as_ref().to_owned(),
+        [first @ .., last] if names.len() <= NAMED => {
+            say!(lang, "list-last", first = joined(first), last = last.as_ref())
+        }
+        _ => {
+            let more = (names.len() + 2 - NAMED).to_string();
+            say!(lang, "list-more", first = joined(&names[..NAMED - 2]), count = more)
+        }
     }
 }
 
 /// A shape as Python writes it: `(5, 3)`, `(3,)`, `()`.
-pub(super) fn tuple<T: ToString>(sizes: &[T]) -> String {
+pub(crate) fn tuple<T: ToString>(sizes: &[T]) -> String {
     let sizes: Vec<String> = sizes.iter().map(T::to_string).collect();
     match &sizes[..] {
         [size] => format!("({size},)"),
@@ -28,22 +33,17 @@ pub(super) fn tuple<T: ToString>(sizes: &[T]) -> String {
 }
 
 /// `1 element`, `2 elements`.
-pub(super) fn counted(count: u128, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+pub(crate) fn elements(numel: u128, lang: Lang) -> String {
+    say!(lang, "elements", count = count(numel))
 }
 
 /// `once`, `twice`, `6 times`.
-pub(super) fn times(count: u128) -> String {
-    match count {
-        0 => "never".to_owned(),
-        1 => "once".to_owned(),
-        2 => "twice".to_owned(),
-        count => format!("{count} times"),
-    }
+pub(crate) fn times(repeats: u128, lang: Lang) -> String {
+    say!(lang, "times", count = count(repeats))
 }
 
 /// Bytes in binary units, three digits: `480 B`, `1.50 KiB`, `18.6 GiB`.
-pub(super) fn bytes(count: u128) -> String {
+pub(crate) fn bytes(count: u128, lang: Lang) -> String {
     const UNITS: [&str; 7] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB"];
     if count < 1024 {
         return format!("{count} B");
@@ -57,11 +57,21 @@ pub(super) fn bytes(count: u128) -> String {
     }
     let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
     let exact = value.fract() == 0.0;
-    format!("{value:.*} {}", if exact { 0 } else { decimals }, UNITS[unit])
+    let value = format!("{value:.*}", if exact { 0 } else { decimals });
+    format!("{} {}", value.replace('.', &say!(lang, "decimal-sign")), UNITS[unit])
+}
+
+/// What is no text in a name is replaced, so that no terminal obeys a file name and no reader is misled: control
+/// characters, and those that turn the direction of reading.
+pub(crate) fn harmless(character: char) -> char {
+    let turns =
+        matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if character.is_control() || turns { '\u{fffd}' } else { character }
 }
 
 /// A name as a label: cut in its middle if it is long.
-pub(super) fn label(name: &str, cut: &str) -> String {
+pub(crate) fn label(name: &str, cut: &str) -> String {
+    let width = |text: &str| text.chars().count();
     if width(name) <= LABEL {
         return name.to_owned();
     }
@@ -89,16 +99,17 @@ mod tests {
             (u128::from(u64::MAX) * 16, "256 EiB"),
         ];
         for (count, text) in table {
-            assert_eq!(bytes(count), text);
+            assert_eq!(bytes(count, Lang::En), text);
         }
+        assert_eq!(bytes(1536, Lang::It), "1,50 KiB");
     }
 
     #[test]
     fn names_are_listed_and_many_are_counted() {
-        assert_eq!(listed::<&str>(&[]), "no operand");
-        assert_eq!(listed(&["a"]), "a");
-        assert_eq!(listed(&["a", "b", "c"]), "a, b and c");
-        assert_eq!(listed(&["a", "b", "c", "d", "e", "f", "g"]), "a, b, c, d and 3 more");
+        assert_eq!(listed::<&str>(&[], Lang::En), "no operand");
+        assert_eq!(listed(&["a"], Lang::En), "a");
+        assert_eq!(listed(&["a", "b", "c"], Lang::En), "a, b and c");
+        assert_eq!(listed(&["a", "b", "c", "d", "e", "f", "g"], Lang::En), "a, b, c, d and 3 more");
         assert_eq!(label("model.layers.11.attention.weight", "…"), "model.lay…ion.weight");
     }
 }

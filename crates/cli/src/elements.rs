@@ -1,0 +1,58 @@
+//! Owns the elements of small tensors as text, for drawings: a bool as Python writes it, a float short.
+//! It does not know where they are drawn.
+
+use zerostride::{DType, Result, Tensor};
+use zerostride_ops::Category;
+
+/// Every element in row-major order, each as short as it can be understood; `None` where there is no short form.
+pub(crate) fn elements(tensor: &Tensor) -> Result<Option<Vec<String>>> {
+    let words = match tensor.dtype().category() {
+        Category::Bool => tensor.to_vec::<bool>()?.iter().map(|element| python(*element)).collect(),
+        Category::Int if tensor.dtype() == DType::U64 => texts(&tensor.to_vec::<u64>()?),
+        Category::Int => texts(&tensor.to_dtype(DType::I64)?.to_vec::<i64>()?),
+        Category::Float => {
+            tensor.to_dtype(DType::F64)?.to_vec::<f64>()?.iter().map(|element| short(*element)).collect()
+        }
+        Category::Complex => return Ok(None),
+    };
+    Ok(Some(words))
+}
+
+fn texts<T: ToString>(elements: &[T]) -> Vec<String> {
+    elements.iter().map(T::to_string).collect()
+}
+
+fn python(element: bool) -> String {
+    if element { "True" } else { "False" }.to_owned()
+}
+
+/// A float with four digits behind the point at most, and always with one, so that it is seen to be a float.
+fn short(element: f64) -> String {
+    let magnitude = element.abs();
+    if !element.is_finite() {
+        return element.to_string().to_lowercase();
+    }
+    if magnitude != 0.0 && !(1e-3..1e6).contains(&magnitude) {
+        return format!("{element:.3e}");
+    }
+    format!("{element:.4}").trim_end_matches('0').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_are_short() {
+        for (element, text) in [
+            (1.0, "1."),
+            (0.25, "0.25"),
+            (1.0 / 3.0, "0.3333"),
+            (-0.0, "-0."),
+            (1e-7, "1.000e-7"),
+            (f64::NAN, "nan"),
+        ] {
+            assert_eq!(short(element), text);
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Owns the picture of a broadcast as an SVG document: what was said first, the shapes lined up, the cubes, the legend,
+//! from top to bottom. It does not know what any of these look like (one file for each).
+
+mod canvas;
+mod cubes;
+mod row;
+mod style;
+mod table;
+mod view;
+
+use crate::alignment::Column;
+use crate::explanation::Explanation;
+use crate::lang::{Lang, count, say};
+use crate::markup::Escaped;
+use crate::story::{Block, Headline, Story};
+use crate::theme::HUES;
+use canvas::{Anchor, Canvas, number};
+use zerostride_shape::Role;
+
+/// The width of a picture: a notebook's.
+const WIDTH: f64 = 720.0;
+const PADDING: f64 = 18.0;
+const LINE: f64 = 20.0;
+/// Characters of the first lines that fit beside each other.
+const TITLE: usize = 74;
+
+impl Explanation {
+    /// The explanation as a picture: an SVG document, as wide as a notebook, which stands alone or inside a page.
+    ///
+    /// The shapes are lined up, the failing dimension marked. Below, each operand is drawn as cubes: its own elements are
+    /// solid, what it lends by being stretched is outlined, and an arrow runs along each stretched dimension. Of more than
+    /// three dimensions in which there is anything to see, slices are indicated.
+    ///
+    /// The picture follows the reader's light or dark setting, or `data-theme` of an element around it. It has a title and
+    /// a description for those who do not see it. Whatever belongs to one dimension of one operand says so in
+    /// `data-operand` and `data-dims`; what is stretched is of the class `zs-stretched`, `zs-added` or `zs-ghost`.
+    ///
+    /// ```
+    /// use zerostride_explain::{Explanation, Lang, Operand, Options};
+    ///
+    /// let operands = vec![Operand::new(&[4, 3]), Operand::new(&[1, 3]).named("<row>")];
+    /// let svg = Explanation::new(operands, Options::default()).svg(Lang::En);
+    /// assert!(svg.starts_with("<svg ") && svg.contains("&lt;row&gt;") && !svg.contains("<row>"));
+    /// ```
+    pub fn svg(&self, lang: Lang) -> String {
+        picture(self, &Story::new(self, lang), lang, true)
+    }
+}
+
+/// The picture, with or without the first lines, which a page may have said already.
+pub(crate) fn picture(explanation: &Explanation, story: &Story, lang: Lang, with_headline: bool) -> String {
+    let mut canvas = Canvas::default();
+    let mut bottom = PADDING - 4.0;
+    if with_headline {
+        for (class, line) in first_lines(&story.headline) {
+            bottom += LINE;
+            canvas.text(class, (PADDING, bottom - 4.0), Anchor::Start, &line);
+        }
+        bottom += 12.0;
+    }
+    if let Some(columns) = &story.columns {
+        bottom = draw(explanation, columns, lang, &mut canvas, bottom);
+    }
+    let (width, height) = (number(WIDTH), number(bottom + PADDING));
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"zs-picture\" role=\"img\" lang=\"{lang}\" \
+         width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n<title>{}</title>\n\
+         <desc>{}</desc>\n<style>\n{}</style>\n\
+         <rect class=\"zs-ground\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>\n{}</svg>\n",
+        Escaped(story.headline.line()),
+        Escaped(description(story)),
+        style::sheet(),
+        canvas.finish(),
+    )
+}
+
+/// The colour of an operand.
+fn hue(operand: usize) -> usize {
+    1 + operand % HUES
+}
+
+/// The table, the legend beside or below it, the cubes: from `y` on, down to what is returned.
+fn draw(explanation: &Explanation, columns: &[Column], lang: Lang, canvas: &mut Canvas, y: f64) -> f64 {
+    let room = WIDTH - 2.0 * PADDING;
+    let mut bottom = y;
+    let legend = legend(columns, lang);
+    if !columns.is_empty() {
+        let (wide, high) = table::draw(explanation, columns, lang, canvas, (PADDING, y), room);
+        let beside = (PADDING + wide + 40.0, y + 19.0 + 16.0);
+        let widest =
+            legend.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0) as f64 * 6.6 + 58.0;
+        let (place, step) = match beside.0 + widest <= WIDTH {
+            true => (beside, (0.0, 24.0)),
+            false => ((PADDING, y + high + 22.0), (0.0, 22.0)),
+        };
+        for (i, (kind, text)) in legend.iter().enumerate() {
+            draw_legend(canvas, *kind, text, (place.0 + step.0 * i as f64, place.1 + step.1 * i as f64));
+        }
+        let legend_bottom = place.1 + step.1 * legend.len() as f64 - 12.0;
+        bottom = if legend.is_empty() { y + high } else { legend_bottom.max(y + high) } + 26.0;
+    }
+    if explanation.operands().is_empty() {
+        return bottom;
+    }
+    bottom += row::draw(explanation, columns, lang, canvas, (PADDING, bottom), room);
+    if let more @ 1.. = explanation.operands().len().saturating_sub(row::DRAWN) {
+        bottom += 24.0;
+        let text = say!(lang, "operands-not-drawn", count = count(more as u128));
+        canvas.text("zs-faint", (PADDING, bottom), Anchor::Start, &text);
+    }
+    bottom
+}
+
+/// What a sign of the legend is: cells of an operand, cells seen again, a stretched size, an added one.
+#[derive(Clone, Copy)]
+enum Sign {
+    Own,
+    Ghost,
+    Stretched,
+    Added,
+}
+
+/// What the picture's signs mean, as far as there are any.
+fn legend(columns: &[Column], lang: Lang) -> Vec<(Sign, String)> {
+    let fitting = || columns.iter().filter(|column| column.result.is_some());
+    let has = |wanted: Role| fitting().any(|column| column.roles.contains(&wanted));
+    let (stretched, added) = (has(Role::Stretched), has(Role::Added));
+    let mut legend = Vec::new();
+    if stretched || added {
+        legend.push((Sign::Own, say!(lang, "own-elements")));
+        legend.push((Sign::Ghost, say!(lang, "seen-again")));
+    }
+    if stretched {
+        legend.push((Sign::Stretched, say!(lang, "legend-stretched")));
+    }
+    if added {
+        legend.push((Sign::Added, say!(lang, "legend-added")));
+    }
+    legend
+}
+
+fn draw_legend(canvas: &mut Canvas, sign: Sign, text: &str, (x, y): (f64, f64)) {
+    canvas.open("zs-legend zs-hue-0", &[]);
+    match sign {
+        Sign::Own => canvas.rect("zs-hue zs-front", [x + 8.0, y - 11.0, 14.0, 14.0]),
+        Sign::Ghost => {
+            canvas.open("zs-ghost", &[]);
+            canvas.rect("zs-hue zs-front zs-shared", [x + 8.0, y - 11.0, 14.0, 14.0]);
+            canvas.close();
+        }
+        Sign::Stretched => canvas.text("zs-code", (x + 15.0, y), Anchor::Middle, "1→n"),
+        Sign::Added => canvas.text("zs-code", (x + 15.0, y), Anchor::Middle, "·→n"),
+    }
+    canvas.text("zs-faint", (x + 38.0, y), Anchor::Start, text);
+    canvas.close();
+}
+
+/// The first lines, broken where they are too long, each with its class.
+fn first_lines(headline: &Headline) -> Vec<(&'static str, String)> {
+    let broken = |class: &'static str, text: &str, width: usize| {
+        wrap(text, width).into_iter().map(move |line| (class, line)).collect::<Vec<_>>()
+    };
+    match headline {
+        Headline::Broadcast([full, ..]) if full.chars().count() <= 2 * TITLE => {
+            broken("zs-title", full, TITLE)
+        }
+        Headline::Broadcast([_, shorter, _]) if shorter.chars().count() <= 2 * TITLE => {
+            broken("zs-title", shorter, TITLE)
+        }
+        Headline::Broadcast([.., shortest]) => broken("zs-title", shortest, TITLE),
+        Headline::Error { line, who } => {
+            let mut lines = broken("zs-title zs-wrong zs-hue-text", line, TITLE);
+            lines.extend(who.iter().flat_map(|who| broken("zs-faint", who, TITLE + 10)));
+            lines
+        }
+    }
+}
+
+/// Breaks a text at its blanks, and within words that are longer than a line.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in text.split(' ') {
+        let characters: Vec<char> = word.chars().collect();
+        for (i, part) in characters.chunks(width).enumerate() {
+            if used > 0 && used + 1 + part.len() > width {
+                lines.push(String::new());
+                used = 0;
+            }
+            if let Some(line) = lines.last_mut() {
+                if used > 0 && i == 0 {
+                    line.push(' ');
+                    used += 1;
+                }
+                line.extend(part);
+                used += part.len();
+            }
+        }
+    }
+    lines
+}
+
+/// The picture in words: the steps.
+fn description(story: &Story) -> String {
+    let mut sentences = Vec::new();
+    for block in &story.blocks {
+        match block {
+            Block::Rows(rows) => {
+                sentences.extend(rows.iter().map(|row| format!("{}: {}", row.label, row.text)))
+            }
+            Block::Says(text) | Block::Warns(text) => sentences.push(text.clone()),
+            Block::Account(_) => break,
+            _ => {}
+        }
+    }
+    sentences.join(" ")
+}
