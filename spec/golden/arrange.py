@@ -139,6 +139,21 @@ CALLS = {
     "tril": [(X, [(0,), (-1,), (2,), (9,), (-9,)]), (CUBE, [(1,)]), (tensor([1, 2]), [(0,)]), (tensor(1), [(0,)]), (torch.zeros(2, 0, 3), [(0,)]), (MASK, [(0,)])],
     "triu": [(X, [(0,), (-1,), (2,), (9,), (-9,)]), (CUBE, [(1,)]), (tensor([1, 2]), [(0,)]), (MASK, [(1,)])],
     "meshgrid": [([tensor([1, 2]), tensor([3, 4, 5])], [("ij",), ("xy",)]), ([tensor([1, 2]), tensor([3.0], "float32")], [("ij",)]), ([tensor(1), tensor([3, 4]), tensor([5, 6])], [("ij",), ("xy",)]), ([], [("ij",)]), ([tensor([1, 2])], [("xy",)])],
+    "hstack": [([tensor(1.0, "float32"), tensor(2.0, "float32")], [()]), ([X, VALUE], [()]), ([], [()]), ([tensor([1]), tensor([2.5], "float32")], [()]), ([CUBE, CUBE[:, :1]], [()]), ([tensor(1.0, "float32"), X], [()])],
+    "vstack": [([tensor(1), tensor(2)], [()]), ([tensor([1, 2]), tensor([3, 4])], [()]), ([X, VALUE], [()]), ([], [()]), ([X, X[:, :3]], [()])],
+    "dstack": [([tensor(1), tensor(2)], [()]), ([tensor([1, 2]), tensor([3, 4])], [()]), ([X, VALUE], [()]), ([], [()]), ([CUBE, CUBE[:, :, :1]], [()])],
+    "outer": [(tensor([1, 2]), [(tensor([3.0, 4.0], "float32"),), (tensor([[3]]),), (tensor([], "int64"),)]), (tensor(1), [(tensor([3]),)])],
+    "vecdot": [
+        (VALUE, [(X, -1), (X, 0), (X[0], -1), (X[:, :1], 0), (X[:, :2], -1), (X.double(), -1), (X, 5)]), (tensor(3.0, "float32"), [(tensor(2.0, "float32"), -1)]),
+        (numbers("complex64"), [(numbers("complex64").flip(0), 1)]), (MASK, [(MASK, -1)]),
+    ],
+    "tensordot": [
+        (X, [(VALUE, [0, 1], [0, 1]), (VALUE, [1], [1]), (VALUE, [0], [1]), (VALUE, [], []), (VALUE, [1], [0, 1]), (VALUE[:, :1], [1], [1]), (X.double(), [1], [1]), (VALUE, [5], [0]), (VALUE, [0], [-5]), (VALUE, [-1], [-1])]),
+        (CUBE, [(ramp(4, 3, 5), [1, 2], [1, 0]), (ramp(4, 3, 5), [1, 1], [1, 0]), (ramp(4, 3, 5), [2, 1], [0, 1]), (ramp(2, 3, 4), [0, 1, 2], [0, 1, 2])]),
+        (X.long(), [(X.long(), [0, 1], [0, 1])]), (tensor(3.0, "float32"), [(tensor(4.0, "float32"), [], [])]), (torch.zeros(3, 0), [(torch.zeros(0, 2), [1], [0])]),
+    ],
+    "arange": [([], [(0, 5, 1, "float64"), (0, 5, 1, "uint8"), (0.5, 5, 1, "int32"), (-2.5, 3, 1, "int64"), (0, 1, 0.25, "float16"), (1, 2, 0.3, "float16"), (0, 3, 0.3, "float64"), (0, 3, 0.3, "float32"), (1, 10, 2.7, "int32"), (10, 1, -3, "int8"), (True, 5, 1, "int64"), (0, 5, 1, "complex64"), (0, 5, 1, "bool"), (0, 5, -1, "int64"), (0, 5, 0, "int64"), (5, 5, 1, "int64"), (2**62, 2**62 + 5, 2, "int64")])],
+    "linspace": [([], [(0, 10, 5, "int32"), (0, 1, 4, "float64"), (0, 1, 4, "complex64"), (0, 1 + 1j, 4, "complex64"), (3 + 1j, 1, 3, "complex128"), (0, 1, 0, "float32"), (0, 1, 1, "float64"), (0, 1, 7, "float16"), (-3.5, 9, 6, "int64"), (0, 300, 4, "uint8"), (1, 2, 3, "bool"), (1, 2, 11, "float32"), (5, -5, 6, "bfloat16")])],
 }  # fmt: skip
 DTYPE_CALLS = [
     ("index", tensor([[3, 0], [-1, 1]]), slice(1, None)),
@@ -179,6 +194,14 @@ def call(name, operand, arguments):
         return torch.repeat_interleave(operand, *arguments)
     if name == "split_sizes":
         return torch.split(operand, *arguments)
+    if name in ("arange", "linspace"):
+        return getattr(torch, name)(*arguments[:3], dtype=DTYPES[arguments[3]])
+    if name in ("hstack", "vstack", "dstack"):
+        return getattr(torch, name)(operand)
+    if name == "vecdot":
+        return torch.linalg.vecdot(operand, arguments[0], dim=arguments[1])
+    if name == "tensordot":
+        return torch.tensordot(operand, arguments[0], dims=arguments[1:])
     if name == "meshgrid":
         return torch.meshgrid(*operand, indexing=arguments[0])
     if hasattr(operand, name):

@@ -76,8 +76,8 @@ pub use zerostride_shape::{
     broadcast_shapes,
 };
 
-pub use arrange::{Index, Unique, meshgrid};
+pub use arrange::{Index, Unique, cat, dstack, hstack, meshgrid, stack, vstack};
 pub use error::{Error, Result};
 pub use expr::{Argument, Arguments, Dims, Expr, call, keepdim};
 pub use plan::Plan;
-pub use tensor::{Literal, Operand, Tensor, broadcast_tensors, cat, pool, stack};
+pub use tensor::{Literal, Operand, Tensor, broadcast_tensors, pool};

@@ -1,5 +1,5 @@
-//! Owns what depends on where elements stand: indexing, gathering and scattering, splitting, sorting, searching and
-//! running totals. All of it is eager: it cannot be fused, and some of it has a shape that only values tell.
+//! Owns what depends on where elements stand: indexing, gathering and scattering, joining and splitting, sorting, searching
+//! and running totals. All of it is eager: it cannot be fused, and some of it has a shape that only values tell.
 //!
 //! Nothing here computes with shapes that the floor below knows, or element by element (`expr`): a function is written in
 //! terms of views and expressions wherever these say it.
@@ -7,6 +7,7 @@
 mod access;
 mod gather;
 mod index;
+mod join;
 mod picks;
 mod places;
 mod repeat;
@@ -25,6 +26,7 @@ use crate::tensor::Fresh;
 use crate::{Error, Result, Tensor};
 
 pub use index::Index;
+pub use join::{cat, dstack, hstack, stack, vstack};
 pub use repeat::meshgrid;
 pub use unique::Unique;
 

@@ -2,6 +2,7 @@
 //! they have none. It does not know in which order or passes it will run (`plan`).
 
 mod call;
+mod contract;
 mod formula;
 mod methods;
 mod operators;

@@ -2,8 +2,8 @@
 
 use bytemuck::cast_slice_mut;
 use zerostride_kernels::store_scalar;
-use zerostride_ops::{DType, Element, Scalar};
-use zerostride_shape::{Layout, Shape, checked_bytes};
+use zerostride_ops::{Category, Complex32, Complex64, DType, Element, OpError, Scalar};
+use zerostride_shape::{ErrorClass, Layout, Shape, checked_bytes};
 
 use super::{Fresh, Tensor};
 use crate::{Error, Result};
@@ -159,32 +159,42 @@ impl Tensor {
         step: impl Into<Scalar>,
     ) -> Result<Tensor> {
         let (start, end, step) = (start.into(), end.into(), step.into());
-        let away = || Error::runtime("upper bound and lower bound inconsistent with step sign");
-        if step.to_f64() == 0.0 {
-            return Err(Error::runtime("step must be nonzero"));
+        let whole = [start, end, step].iter().all(|number| number.category() <= Category::Int);
+        Tensor::arange_as(start, end, step, if whole { DType::I64 } else { DType::DEFAULT_FLOAT })
+    }
+
+    /// [`Tensor::arange`] in a dtype: integers step by the whole part of `step`, halves are rounded once.
+    ///
+    /// # Errors
+    /// As [`Tensor::arange`], and for bool and complex dtypes.
+    ///
+    /// ```
+    /// use zerostride::{DType, Tensor};
+    /// assert_eq!(Tensor::arange_as(0, 1, 0.25, DType::F64)?.to_vec::<f64>()?, [0.0, 0.25, 0.5, 0.75]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn arange_as(
+        start: impl Into<Scalar>,
+        end: impl Into<Scalar>,
+        step: impl Into<Scalar>,
+        dtype: DType,
+    ) -> Result<Tensor> {
+        let (start, end, step) = (start.into(), end.into(), step.into());
+        if !matches!(dtype.category(), Category::Int | Category::Float) {
+            return Err(not_made("arange_cpu", dtype));
         }
-        if let (Scalar::Int(start), Scalar::Int(end), Scalar::Int(step)) = (start, end, step) {
-            let (start, end, step) = (i128::from(start), i128::from(end), i128::from(step));
-            if (end - start).signum() * step.signum() < 0 {
-                return Err(away());
-            }
-            let len = usize::try_from((end - start).unsigned_abs().div_ceil(step.unsigned_abs()))
-                .map_err(|_| away())?;
-            return Tensor::build_from(len, (0..len).map(|i| (start + i as i128 * step) as i64), &[len]);
+        let len = count_steps(start, end, step)?;
+        if dtype.category() == Category::Int {
+            let (start, step) = (whole(start), whole(step));
+            let number = |i: usize| (start + i as i128 * step) as i64;
+            return Tensor::build_from(len, (0..len).map(number), &[len])?.to_dtype(dtype);
         }
-        let (start, end, step) = (start.to_f64(), end.to_f64(), step.to_f64());
-        let len = ((end - start) / step).ceil();
-        if !(start.is_finite() && end.is_finite()) {
-            return Err(Error::runtime(format_args!("unsupported range: {start} -> {end}")));
+        let (start, step) = (start.to_f64(), step.to_f64());
+        let number = |i: usize| start + i as f64 * step;
+        match dtype {
+            DType::F32 => Tensor::build_from(len, (0..len).map(|i| number(i) as f32), &[len]),
+            _ => Tensor::build_from(len, (0..len).map(number), &[len])?.to_dtype(dtype),
         }
-        if !(0.0..9.0e18).contains(&len) {
-            return Err(away());
-        }
-        Tensor::build_from(
-            len as usize,
-            (0..len as usize).map(|i| (start + i as f64 * step) as f32),
-            &[len as usize],
-        )
     }
 
     /// `steps` numbers evenly from `start` to `end`, both included, as f32.
@@ -200,13 +210,50 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn linspace(start: f64, end: f64, steps: usize) -> Result<Tensor> {
-        let (start, end) = (start as f32, end as f32);
-        let step = (end - start) / steps.saturating_sub(1).max(1) as f32;
-        let number = |i: usize| {
-            if i < steps / 2 { start + step * i as f32 } else { end - step * (steps - 1 - i) as f32 }
-        };
-        let one = |i| if steps == 1 { start } else { number(i) };
-        Tensor::build_from(steps, (0..steps).map(one), &[steps])
+        Tensor::linspace_as(start, end, steps, DType::F32)
+    }
+
+    /// [`Tensor::linspace`] in a dtype: of integers the whole parts, halves rounded once, complex numbers part by part.
+    ///
+    /// # Errors
+    /// The dtype is bool, an integer dtype does not hold an end, or there is no memory.
+    ///
+    /// ```
+    /// use zerostride::{DType, Tensor};
+    /// assert_eq!(Tensor::linspace_as(0, 10, 5, DType::I64)?.to_vec::<i64>()?, [0, 2, 5, 7, 10]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn linspace_as(
+        start: impl Into<Scalar>,
+        end: impl Into<Scalar>,
+        steps: usize,
+        dtype: DType,
+    ) -> Result<Tensor> {
+        let ends = [start.into(), end.into()];
+        if dtype.category() == Category::Bool {
+            return Err(not_made("linspace_cpu", dtype));
+        }
+        if dtype.category() == Category::Int && ends.iter().any(|end| end.overflows(dtype)) {
+            return Err(OpError::Overflow { dtype }.into());
+        }
+        let [start, end] = ends.map(complex);
+        let (re, im) = ((start.re, end.re), (start.im, end.im));
+        match dtype {
+            DType::F32 => Tensor::build_from(steps, (0..steps).map(evenly32(re, steps)), &[steps]),
+            DType::C64 => {
+                let (re, im) = (evenly32(re, steps), evenly32(im, steps));
+                Tensor::build_from(steps, (0..steps).map(|i| Complex32::new(re(i), im(i))), &[steps])
+            }
+            DType::C128 => {
+                let (re, im) = (evenly64(re, steps), evenly64(im, steps));
+                Tensor::build_from(steps, (0..steps).map(|i| Complex64::new(re(i), im(i))), &[steps])
+            }
+            _ => {
+                let whole = dtype.category() == Category::Int;
+                let ends = if whole { (re.0.trunc(), re.1.trunc()) } else { re };
+                Tensor::build_from(steps, (0..steps).map(evenly64(ends, steps)), &[steps])?.to_dtype(dtype)
+            }
+        }
     }
 
     /// The identity matrix of `n` rows, as f32.
@@ -242,6 +289,67 @@ impl Tensor {
         })
     }
 }
+
+fn not_made(kernel: &str, dtype: DType) -> Error {
+    let message = format!("\"{kernel}\" not implemented for '{}'", dtype.scalar_name());
+    Error::Argument { class: ErrorClass::NotImplemented, message }
+}
+
+/// How many numbers there are from `start` up to `end`.
+fn count_steps(start: Scalar, end: Scalar, step: Scalar) -> Result<usize> {
+    let away = || Error::runtime("upper bound and lower bound inconsistent with step sign");
+    if step.to_f64() == 0.0 {
+        return Err(Error::runtime("step must be nonzero"));
+    }
+    if [start, end, step].iter().all(|number| number.category() <= Category::Int) {
+        let (start, end, step) = (whole(start), whole(end), whole(step));
+        if (end - start).signum() * step.signum() < 0 {
+            return Err(away());
+        }
+        return usize::try_from((end - start).unsigned_abs().div_ceil(step.unsigned_abs()))
+            .map_err(|_| away());
+    }
+    let (start, end) = (start.to_f64(), end.to_f64());
+    let len = ((end - start) / step.to_f64()).ceil();
+    if !(start.is_finite() && end.is_finite()) {
+        return Err(Error::runtime(format_args!("unsupported range: {start} -> {end}")));
+    }
+    if (0.0..9.0e18).contains(&len) { Ok(len as usize) } else { Err(away()) }
+}
+
+/// The whole part of a number.
+fn whole(number: Scalar) -> i128 {
+    match number {
+        Scalar::Bool(value) => value.into(),
+        Scalar::Int(value) => value.into(),
+        other => other.to_f64() as i128,
+    }
+}
+
+fn complex(number: Scalar) -> Complex64 {
+    match number {
+        Scalar::Complex(value) => value,
+        other => other.to_f64().into(),
+    }
+}
+
+/// The `i`-th of `steps` numbers from one to the other, counted from the nearer end.
+macro_rules! evenly {
+    ($name:ident $float:ty) => {
+        fn $name((start, end): (f64, f64), steps: usize) -> impl Fn(usize) -> $float {
+            let (start, end) = (start as $float, end as $float);
+            let step = (end - start) / steps.saturating_sub(1).max(1) as $float;
+            move |i| match steps {
+                1 => start,
+                _ if i < steps / 2 => start + step * i as $float,
+                _ => end - step * (steps - 1 - i) as $float,
+            }
+        }
+    };
+}
+
+evenly!(evenly32 f32);
+evenly!(evenly64 f64);
 
 fn split_mix(state: u64) -> u64 {
     let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

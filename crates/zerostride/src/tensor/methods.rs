@@ -99,6 +99,9 @@ eager! {
     norm(; p: f64, dims: impl Into<Dims>);
     sum_to_size(; shape: &[usize]);
     matmul(other;);
+    outer(other;);
+    vecdot(other; dim: isize);
+    tensordot(other; own: &[isize], theirs: &[isize]);
 }
 
 impl Tensor {

@@ -5,7 +5,6 @@ mod borrow;
 mod create;
 mod display;
 mod in_place;
-mod join;
 mod literal;
 mod methods;
 mod operand;
@@ -20,7 +19,6 @@ mod views;
 use zerostride_ops::{Bucket, DType, Typed};
 use zerostride_shape::{Layout, Shape};
 
-pub use join::{cat, stack};
 pub use literal::Literal;
 pub use operand::Operand;
 pub use views::broadcast_tensors;

@@ -1,7 +1,7 @@
 //! Owns the calls of `arrange.json` and their comparison with PyTorch's answers.
 
 use serde_json::Value;
-use zerostride::{Operand, Result, Tensor, meshgrid};
+use zerostride::{DType, Operand, Result, Tensor, dstack, hstack, meshgrid, vstack};
 
 use crate::corpus::{
     cases, difference, int, ints, is_tensor, items, layouts, number, refusal, sizes, tensor, values,
@@ -18,6 +18,25 @@ fn optional(dim: &Value) -> Option<isize> {
 
 fn pair((first, second): (Tensor, Tensor)) -> Vec<Tensor> {
     vec![first, second]
+}
+
+/// The call on several tensors, or on none.
+fn on_list(name: &str, tensors: &[&Tensor], args: &[Value]) -> Result<Vec<Tensor>> {
+    let dtype = || args[3].as_str().unwrap().parse::<DType>().unwrap();
+    Ok(match name {
+        "meshgrid" => meshgrid(tensors, args[0] == "xy")?,
+        "hstack" => vec![hstack(tensors)?],
+        "vstack" => vec![vstack(tensors)?],
+        "dstack" => vec![dstack(tensors)?],
+        "arange" => {
+            vec![Tensor::arange_as(number(&args[0]), number(&args[1]), number(&args[2]), dtype())?]
+        }
+        "linspace" => {
+            let steps = int(&args[2]) as usize;
+            vec![Tensor::linspace_as(number(&args[0]), number(&args[1]), steps, dtype())?]
+        }
+        other => panic!("no such function: {other}"),
+    })
 }
 
 /// The call on a tensor; an in-place function hands the tensor out.
@@ -69,6 +88,9 @@ fn call(name: &str, x: &Tensor, args: &[Value]) -> Result<Vec<Tensor>> {
         "split_sizes" => x.split_sizes(&sizes(&args[0]), int(&args[1]))?,
         "chunk" => x.chunk(int(&args[0]) as usize, int(&args[1]))?,
         "unbind" => x.unbind(dim())?,
+        "outer" => vec![x.outer(tensor(&args[0]))?],
+        "vecdot" => vec![x.vecdot(tensor(&args[0]), int(&args[1]))?],
+        "tensordot" => vec![x.tensordot(tensor(&args[0]), &ints(&args[1]), &ints(&args[2]))?],
         "tril" => vec![x.tril(int(&args[0]) as i64)?],
         "triu" => vec![x.triu(int(&args[0]) as i64)?],
         other => panic!("no such function: {other}"),
@@ -100,7 +122,7 @@ fn every_answer_is_pytorchs_in_every_layout() {
         let name = case["fn"].as_str().unwrap();
         if let Value::Array(parts) = &case["on"] {
             let parts: Vec<Tensor> = parts.iter().map(tensor).collect();
-            let found = meshgrid(&parts.iter().collect::<Vec<_>>(), case["args"][0] == "xy");
+            let found = on_list(name, &parts.iter().collect::<Vec<_>>(), case["args"].as_array().unwrap());
             lines.extend(wrong(&found, case).map(|wrong| format!("{case}\n    {wrong}")));
             continue;
         }

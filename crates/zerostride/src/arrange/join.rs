@@ -3,8 +3,7 @@
 use zerostride_ops::{Typed, result_type};
 use zerostride_shape::Shape;
 
-use super::Tensor;
-use crate::{Error, Expr, Result};
+use crate::{Error, Expr, Result, Tensor};
 
 /// Joins tensors along an existing dimension, as `torch.cat`; dtypes are promoted.
 ///
@@ -94,6 +93,71 @@ pub fn stack(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
     }
     let ndim = expanded[0].ndim() as isize;
     cat(&expanded.iter().collect::<Vec<_>>(), if dim < 0 { dim + ndim } else { dim })
+}
+
+/// Tensors with as many dimensions as `lift` gives them, joined along a dimension.
+fn joined(
+    name: &str,
+    tensors: &[&Tensor],
+    lift: impl Fn(&Tensor) -> Result<Tensor>,
+    dim: impl FnOnce(usize) -> isize,
+) -> Result<Tensor> {
+    let lifted: Vec<Tensor> = tensors.iter().map(|tensor| lift(tensor)).collect::<Result<_>>()?;
+    match lifted.first() {
+        Some(first) => cat(&lifted.iter().collect::<Vec<_>>(), dim(first.ndim())),
+        None => Err(Error::runtime(format_args!("{name} expects a non-empty TensorList"))),
+    }
+}
+
+/// The tensor with at least `ndim` dimensions, new ones in front.
+fn at_least(tensor: &Tensor, ndim: usize) -> Result<Tensor> {
+    (tensor.ndim()..ndim).try_fold(tensor.clone(), |tensor, _| tensor.unsqueeze(0))
+}
+
+/// Joins tensors side by side: vectors along their only dimension, others along the second, as `torch.hstack`.
+///
+/// # Errors
+/// As [`cat`].
+///
+/// ```
+/// use zerostride::{hstack, tensor};
+/// assert_eq!(hstack(&[&tensor![[1], [2]], &tensor![[3], [4]]])?.to_vec::<i64>()?, [1, 3, 2, 4]);
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+pub fn hstack(tensors: &[&Tensor]) -> Result<Tensor> {
+    joined("hstack", tensors, |tensor| at_least(tensor, 1), |ndim| isize::from(ndim > 1))
+}
+
+/// Joins tensors one below the other, vectors as rows, as `torch.vstack`.
+///
+/// # Errors
+/// As [`cat`].
+///
+/// ```
+/// use zerostride::{tensor, vstack};
+/// assert_eq!(vstack(&[&tensor![1, 2], &tensor![3, 4]])?.shape(), [2, 2]);
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+pub fn vstack(tensors: &[&Tensor]) -> Result<Tensor> {
+    joined("vstack", tensors, |tensor| at_least(tensor, 2), |_| 0)
+}
+
+/// Joins tensors along the third dimension, matrices behind each other, as `torch.dstack`.
+///
+/// # Errors
+/// As [`cat`].
+///
+/// ```
+/// use zerostride::{dstack, tensor};
+/// assert_eq!(dstack(&[&tensor![1, 2], &tensor![3, 4]])?.shape(), [1, 2, 2]);
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+pub fn dstack(tensors: &[&Tensor]) -> Result<Tensor> {
+    let lift = |tensor: &Tensor| match tensor.ndim() {
+        0..=2 => at_least(tensor, 2)?.unsqueeze(-1),
+        _ => Ok(tensor.clone()),
+    };
+    joined("dstack", tensors, lift, |_| 2)
 }
 
 impl Tensor {
