@@ -6,6 +6,7 @@ mod aarch64;
 mod bench;
 mod generate;
 mod golden;
+mod python;
 mod sanitize;
 mod test;
 mod tidy;
@@ -18,6 +19,7 @@ cargo xtask COMMAND
 
   bench             measure side by side with the peers; `cargo xtask bench --help`
   test              all checks: format, lints, tests, documentation, repository rules
+  test --python     the tests of the Python package alone, in a virtual environment of their own
   test --aarch64    the tests of the kernels and the engine on aarch64, under an emulator elsewhere
   sanitize [FILTER] the tests of the crates with unsafe code, under AddressSanitizer
   golden [PART...]  rebuild the golden answers in spec/golden (installs PyTorch, 5 GB, into .venv)
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words[..] {
         ["test"] => test::run(),
+        ["test", "--python"] => python::test(),
         ["test", "--aarch64"] => aarch64::run(),
         ["sanitize", ref filter @ ..] => sanitize::address(filter),
         ["golden", ref parts @ ..] => golden::run_parts(parts),

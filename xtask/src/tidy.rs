@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use crate::{Outcome, generate, root};
 
 /// For each crate the crates of the house that it may use: arrows point down.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("crates/shape", &[]),
     ("crates/ops", &["shape"]),
     ("crates/kernels", &["ops"]),
     ("crates/zerostride", &["shape", "ops", "kernels"]),
     ("crates/explain", &["shape", "ops"]),
     ("crates/cli", &["shape", "ops", "zerostride", "explain"]),
+    ("crates/python", &["shape", "ops", "zerostride", "explain"]),
     ("bench", &["zerostride"]),
     ("xtask", &["ops"]),
 ];
@@ -36,10 +37,15 @@ const UNSAFE: &[&str] = &[
     "crates/kernels/src/pack/lines.rs",
     "crates/kernels/src/pack/mod.rs",
     "crates/kernels/src/pack/transpose.rs",
+    // Python's own protocols, which are C: how it calls, and how memory is shared.
+    "crates/python/src/entry.rs",
+    "crates/python/src/memory/buffer.rs",
+    "crates/python/src/memory/dlpack.rs",
     "crates/zerostride/src/exec/access.rs",
     "crates/zerostride/src/exec/crew.rs",
     "crates/zerostride/src/exec/machine.rs",
     "crates/zerostride/src/exec/operand.rs",
+    "crates/zerostride/src/tensor/lent.rs",
     "crates/zerostride/src/tensor/region.rs",
     "crates/zerostride/src/tensor/storage.rs",
     // Loops with non-temporal stores: the limit that the benchmark measures.

@@ -40,6 +40,11 @@ pub enum Error {
         "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() the tensor before performing the operation."
     )]
     PartialOverlap,
+    /// A tensor is written to whose memory was lent for reading.
+    #[error(
+        "the tensor is read-only: its memory was lent for reading. Please clone() the tensor before writing to it."
+    )]
+    ReadOnly,
     /// An operand was written to in place between its capture in an expression and the evaluation.
     #[error(
         "an operand of shape {shape} was modified in place after the expression captured it (it is at version {found}; the expression expects version {captured}). Evaluate before writing, or clone() the tensor first."
@@ -150,6 +155,7 @@ impl Error {
             Error::Op(error) => error.class(),
             Error::Argument { class, .. } => *class,
             Error::WrongType { .. } => ErrorClass::Type,
+            Error::ReadOnly => ErrorClass::Value,
             _ => ErrorClass::Runtime,
         }
     }

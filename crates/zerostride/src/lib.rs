@@ -78,6 +78,7 @@ pub use zerostride_shape::{
 
 pub use arrange::{Index, Unique, cat, dstack, hstack, meshgrid, stack, vstack};
 pub use error::{Error, Result};
-pub use expr::{Argument, Arguments, Dims, Expr, call, keepdim};
-pub use plan::Plan;
-pub use tensor::{Literal, Operand, Tensor, broadcast_tensors, pool};
+pub use exec::{num_threads, set_num_threads};
+pub use expr::{Argument, Arguments, Dims, Expr, call, call_into, keepdim};
+pub use plan::{Plan, Template};
+pub use tensor::{Lent, Literal, Operand, Tensor, broadcast_tensors, pool};

@@ -34,6 +34,30 @@ const MOST_UNHEARD: usize = 1024;
 /// How often the caller looks whether its helpers are done before it sleeps.
 const LOOKS: usize = 64;
 
+/// The most threads that work on one evaluation.
+static MOST_THREADS: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+/// How many threads work on one evaluation: as many as the processor runs, unless [`set_num_threads`] says otherwise.
+pub fn num_threads() -> usize {
+    rayon::current_num_threads().min(MOST_THREADS.load(Ordering::Relaxed))
+}
+
+/// Sets how many threads work on one evaluation; at least one does.
+///
+/// The pool of threads does not grow once it runs, which the first evaluation that divides its work starts: more threads
+/// than the processor runs must be asked for before.
+///
+/// ```standalone_crate
+/// zerostride::set_num_threads(1);
+/// assert_eq!(zerostride::num_threads(), 1);
+/// ```
+pub fn set_num_threads(threads: usize) {
+    let started = threads.max(thread::available_parallelism().map_or(1, Into::into));
+    // An error says that the pool runs already.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(started).build_global();
+    MOST_THREADS.store(threads.max(1), Ordering::Relaxed);
+}
+
 /// Runs `part` on every item of `parts`, on this thread and on free ones of the pool; each begins with a state of its own.
 ///
 /// # Errors
@@ -45,7 +69,7 @@ pub(crate) fn for_each<P: Send, S, E: Send>(
 ) -> Result<(), E> {
     let count = parts.len();
     // Asking how many threads there are starts the pool.
-    let threads = if count < 2 { 1 } else { count.min(rayon::current_num_threads()) };
+    let threads = if count < 2 { 1 } else { count.min(num_threads()) };
     let queue = Mutex::new(Queue { parts: parts.enumerate(), failed: None });
     let lock = || queue.lock().unwrap_or_else(PoisonError::into_inner);
     together(threads, &|| {

@@ -26,6 +26,7 @@ use crate::plan::{Buffer, Leaf, Plan, Source, Step, Work, deaths};
 use crate::tensor::{Block, Claim, Fresh, Guard, Shared};
 use crate::{Error, Result, Tensor};
 
+pub use crew::{num_threads, set_num_threads};
 pub(crate) use tiny::Value;
 
 /// Runs a plan into memory of its own.
@@ -64,6 +65,9 @@ pub(crate) fn run_into(expr: &Expr, out: &Tensor) -> Result<()> {
 /// that is written.
 fn writes_over_what_it_has_read(plan: &Plan, out: &Tensor) -> bool {
     let shares = |leaf: &Leaf| leaf.tensor.shares_storage(out);
+    if plan.leaves.iter().any(|leaf| leaf.tensor.meets_elsewhere(out)) {
+        return false;
+    }
     match &plan.steps[..] {
         [Step { work: Work::Map { shape, program, out: strides, out_offset }, .. }] => {
             let target = Layout::new(shape.clone(), strides.clone(), *out_offset);
@@ -215,6 +219,9 @@ impl Memory {
     /// Waits for the operands and the target, in the order of their addresses so that no two evaluations wait for
     /// each other.
     pub(crate) fn claim(leaves: &[Leaf], target: Option<&Tensor>) -> Result<Memory> {
+        if target.is_some_and(|target| !target.is_writable()) {
+            return Err(Error::ReadOnly);
+        }
         let mut memory = Memory { guards: Vec::new() };
         memory.acquire(leaves, target);
         for leaf in leaves {

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use zerostride_ops::{Bucket, Category, DType, Op, OpError, Scalar, Typed};
 use zerostride_shape::{Layout, Shape, ShapeError, broadcast_shape};
 
-pub use call::{Argument, Arguments, call};
+pub use call::{Argument, Arguments, call, call_into};
 pub use methods::{Dims, keepdim};
 pub(crate) use product::Operand;
 

@@ -15,7 +15,7 @@ use crate::Tensor;
 use crate::expr::{Expr, Kind, View};
 
 /// An operand of the plan, with the number of writes it had seen when it was captured, if it was.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Leaf {
     pub(crate) tensor: Tensor,
     pub(crate) version: Option<u64>,

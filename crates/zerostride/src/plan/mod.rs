@@ -7,6 +7,7 @@ mod panel;
 mod product;
 mod program;
 mod rows;
+mod template;
 mod uses;
 
 use std::fmt;
@@ -22,6 +23,7 @@ pub(crate) use program::{
     Buffer, Factor, GRAIN, Instruction, Load, Program, Register, Source, Step, TILE, Work,
 };
 pub(crate) use rows::{Group, part};
+pub use template::Template;
 
 use crate::Result;
 use crate::expr::Expr;

@@ -4,6 +4,7 @@
 use zerostride_ops::{Category, Op, OpError, Rule, Scalar, can_cast, for_each_op};
 use zerostride_shape::{InternalOverlap, broadcast_shape, check_in_place};
 
+use super::methods::check_count;
 use super::{Operand, Tensor};
 use crate::expr::Kind;
 use crate::{Error, Expr, Result, evaluate, policy};
@@ -14,7 +15,7 @@ use crate::{Error, Expr, Result, evaluate, policy};
 /// Where PyTorch raises because an operand shares memory with `out` in another order, this is an error; where it would
 /// silently read what it has just written, the operand counts as it was before.
 #[track_caller]
-fn write(operands: &[Expr], out: &Tensor, operation: impl FnOnce() -> Expr) -> Result<()> {
+pub(crate) fn write(operands: &[Expr], out: &Tensor, operation: impl FnOnce() -> Expr) -> Result<()> {
     operands.iter().try_for_each(|operand| out.check_operand(operand))?;
     let expr = operation();
     // That the result would not fit counts before that there is none, except where PyTorch looks at the operands first.
@@ -157,6 +158,18 @@ impl Tensor {
     pub fn apply_out(op: Op, operands: impl IntoIterator<Item = Expr>, out: &Tensor) -> Result<()> {
         let operands: Vec<Expr> = operands.into_iter().collect();
         write(&operands, out, || Expr::map(op, operands.iter().cloned()))
+    }
+
+    /// A row of the table of one operand, this tensor, or two, written over this tensor: as [`Tensor::apply`], in place.
+    ///
+    /// # Errors
+    /// As the in-place method of that name; or the row takes another number of operands.
+    pub fn apply_<'a>(&'a self, op: Op, other: Option<Operand<'a>>) -> Result<()> {
+        check_count(op, 1 + usize::from(other.is_some()))?;
+        match other {
+            None => write_at_once(op, self, [self.into()]),
+            Some(other) => write_at_once(op, self, [self.into(), other]),
+        }
     }
 
     /// [`Tensor::float_power`] in place, of an f64 or c128 tensor: PyTorch casts this result into no other dtype.

@@ -1,10 +1,10 @@
 //! Owns the eager methods: each is the expression of the same name, evaluated at once. Read from the op table.
 
-use zerostride_ops::{Op, Scalar, for_each_op};
+use zerostride_ops::{Class, Op, Scalar, for_each_op};
 
 use super::{Operand, Tensor};
 use crate::evaluate::at_once;
-use crate::{Dims, Expr, Result};
+use crate::{Dims, Error, Expr, Result};
 
 macro_rules! define_methods {
     (
@@ -105,6 +105,22 @@ eager! {
 }
 
 impl Tensor {
+    /// A row of the table of one or two operands, at once, for those who have the row and not its name.
+    ///
+    /// # Errors
+    /// As the method of that name; or the row takes another number of operands.
+    ///
+    /// ```
+    /// use zerostride::{tensor, Op, Tensor};
+    /// let sum = Tensor::apply(Op::Add, [(&tensor![[1], [2]]).into(), (&tensor![10, 20]).into()])?;
+    /// assert_eq!(sum.to_vec::<i64>()?, [11, 21, 12, 22]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn apply<const N: usize>(op: Op, operands: [Operand<'_>; N]) -> Result<Tensor> {
+        check_count(op, N)?;
+        at_once(op, operands)
+    }
+
     /// The mantissa in [0.5, 1) and the power of 2 of each element, as `torch.frexp`.
     ///
     /// # Errors
@@ -118,5 +134,13 @@ impl Tensor {
     /// ```
     pub fn frexp(&self) -> Result<(Tensor, Tensor)> {
         Ok((self.frexp_mantissa()?, self.frexp_exponent()?))
+    }
+}
+
+/// Whether a row of the table takes so many operands and nothing else.
+pub(super) fn check_count(op: Op, count: usize) -> Result<()> {
+    match (op.info().class, count) {
+        (Class::Unary, 1) | (Class::Binary, 2) => Ok(()),
+        _ => Err(Error::runtime(format_args!("{} does not take {count} operands alone", op.usage()))),
     }
 }

@@ -5,6 +5,8 @@ mod borrow;
 mod create;
 mod display;
 mod in_place;
+#[allow(unsafe_code)]
+mod lent;
 mod literal;
 mod methods;
 mod operand;
@@ -19,11 +21,13 @@ mod views;
 use zerostride_ops::{Bucket, DType, Typed};
 use zerostride_shape::{Layout, Shape};
 
+pub use lent::Lent;
 pub use literal::Literal;
 pub use operand::Operand;
 pub use views::broadcast_tensors;
 
 pub(crate) use borrow::Claim;
+pub(crate) use in_place::write;
 pub(crate) use pool::Shared;
 pub(crate) use storage::{Block, Fresh, Guard, Reading};
 

@@ -53,6 +53,13 @@ impl<'a> Operand<'a> {
     }
 }
 
+impl From<Operand<'_>> for Expr {
+    /// A tensor is read when the expression runs, whatever has been written to it by then.
+    fn from(operand: Operand<'_>) -> Expr {
+        Operand::expr(operand)
+    }
+}
+
 impl<'a> From<&'a Tensor> for Operand<'a> {
     fn from(tensor: &'a Tensor) -> Operand<'a> {
         Operand(Given::Borrowed(tensor))

@@ -119,6 +119,11 @@ fn default_limit() -> usize {
 pub(crate) struct Shared(Option<Arc<Storage>>);
 
 impl Shared {
+    /// Memory of somebody else's, which never goes to the pool.
+    pub(super) fn lent(storage: Storage) -> Shared {
+        Shared(Some(Arc::new(storage)))
+    }
+
     /// Whether both are the same storage.
     pub(crate) fn is(&self, other: &Shared) -> bool {
         self.address() == other.address()
@@ -152,6 +157,7 @@ impl Drop for Shared {
         // find each other: then the memory goes back to the system.
         if let Some(storage) = self.0.take()
             && Arc::strong_count(&storage) == 1
+            && !storage.is_lent()
         {
             put(storage);
         }

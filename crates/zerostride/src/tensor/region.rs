@@ -1,6 +1,7 @@
-//! Owns single runs of memory as the system gives them: aligned, initialised, and laid on huge pages where they are
-//! large. It does not know who uses them, or again (`pool.rs`).
+//! Owns single runs of memory: as the system gives them, aligned, initialised, and laid on huge pages where they are
+//! large; or as somebody else lends them. It does not know who uses them, or again (`pool.rs`).
 
+use std::any::Any;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,14 +17,16 @@ const STEP: usize = 1 << 16;
 /// Bytes of all mapped regions.
 static MAPPED: AtomicUsize = AtomicUsize::new(0);
 
-/// A run of initialised bytes that nobody else has.
+/// A run of initialised bytes.
 #[derive(Debug)]
 pub(super) struct Region {
     start: NonNull<u8>,
     capacity: usize,
+    /// Whoever lends the memory, and keeps it until this is dropped; `None` where nobody else has it.
+    lender: Option<Box<dyn Any + Send + Sync>>,
 }
 
-// SAFETY: a region owns its memory; nothing about it belongs to a thread.
+// SAFETY: a region owns its memory, or has a lender that may be dropped on any thread.
 unsafe impl Send for Region {}
 // SAFETY: a shared region gives out an address, never access.
 unsafe impl Sync for Region {}
@@ -44,7 +47,20 @@ impl Region {
     /// A region of zeros; `None` where the system has none. `capacity` is of [`Region::capacity_for`].
     pub(super) fn zeroed(capacity: usize) -> Option<Region> {
         let start = if is_mapped(capacity) { map(capacity)? } else { allocate(capacity)? };
-        Some(Region { start, capacity })
+        Some(Region { start, capacity, lender: None })
+    }
+
+    /// Memory of somebody else's.
+    ///
+    /// # Safety
+    /// From `start` on, `len` bytes are initialised and stay valid until the lender is dropped.
+    pub(super) unsafe fn lent(start: NonNull<u8>, len: usize, lender: Box<dyn Any + Send + Sync>) -> Region {
+        Region { start, capacity: len, lender: Some(lender) }
+    }
+
+    /// Whether the memory is somebody else's.
+    pub(super) fn is_lent(&self) -> bool {
+        self.lender.is_some()
     }
 
     pub(super) fn start(&self) -> NonNull<u8> {
@@ -58,7 +74,9 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        if is_mapped(self.capacity) {
+        if self.is_lent() {
+            // The lender is told by being dropped.
+        } else if is_mapped(self.capacity) {
             // SAFETY: `start` came from `map` with this capacity, and whoever has used it borrowed this value.
             unsafe { unmap(self.start, self.capacity) }
         } else {

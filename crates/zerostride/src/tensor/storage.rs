@@ -21,13 +21,29 @@ pub(crate) struct Storage {
     len: usize,
     claims: Claims,
     version: AtomicU64,
+    writable: bool,
 }
 
 impl Storage {
     /// The first `len` bytes of a region, which has as many.
     pub(super) fn new(region: Region, len: usize) -> Storage {
         assert!(len <= region.capacity());
-        Storage { region, len, claims: Claims::default(), version: AtomicU64::new(0) }
+        Storage { region, len, claims: Claims::default(), version: AtomicU64::new(0), writable: true }
+    }
+
+    /// Memory that somebody else lends, perhaps only for reading.
+    pub(super) fn lent(region: Region, writable: bool) -> Storage {
+        Storage { writable, len: region.capacity(), ..Storage::new(region, 0) }
+    }
+
+    /// Whether the memory is somebody else's, and no use for other tensors.
+    pub(super) fn is_lent(&self) -> bool {
+        self.region.is_lent()
+    }
+
+    /// Whether the bytes may be written at all.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.writable
     }
 
     /// Makes the storage one of `len` bytes that nobody has written to.
@@ -69,7 +85,7 @@ impl Storage {
     /// Permission to write the whole storage for a moment, unless somebody may be using it; else as `try_read`.
     #[inline]
     pub(crate) fn try_write(&self) -> Option<Rewriting<'_>> {
-        self.claims.try_write().then(|| Rewriting(self))
+        (self.writable && self.claims.try_write()).then(|| Rewriting(self))
     }
 }
 
@@ -249,11 +265,12 @@ impl Guard {
     /// Waits for the ranges.
     ///
     /// # Panics
-    /// If a range ends outside the storage.
+    /// If a range ends outside the storage, or is to be written and may not be.
     pub(crate) fn acquire(storage: &Shared, claims: Vec<Claim>) -> Guard {
         assert!(
             claims.iter().all(|claim| claim.bytes.start <= claim.bytes.end && claim.bytes.end <= storage.len)
         );
+        assert!(storage.writable || !claims.iter().any(|claim| claim.write));
         storage.claims.acquire(&claims);
         Guard { storage: storage.clone(), claims, writing: Writing::NotYet }
     }

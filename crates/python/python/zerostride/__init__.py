@@ -1,0 +1,22 @@
+"""PyTorch's broadcasting as a Rust engine: fused, exact, explained.
+
+>>> import zerostride as zs
+>>> zs.tensor([[1, 2, 3]]) + zs.tensor([[4], [5], [6]])
+tensor([[5, 6, 7],
+        [6, 7, 8],
+        [7, 8, 9]])
+
+Names, results and errors are PyTorch's; ``axis`` and ``keepdims`` are understood too. NumPy arrays, torch tensors on the
+CPU, JAX arrays and numbers may stand for every operand, and nothing is copied on the way in or out.
+"""
+
+from . import _interop, _zerostride
+from ._evaluate import evaluate
+from ._fuse import Fused, fuse
+from ._limits import finfo, iinfo
+from ._zerostride import *  # noqa: F403
+
+__all__ = [*_zerostride.__all__, "Fused", "evaluate", "finfo", "fuse", "iinfo"]
+__version__ = _zerostride.__version__
+
+_interop.install()

@@ -1,0 +1,42 @@
+"""Owns ``fuse``: the decorator, and how a fused function is pickled. Tracing and calls are native."""
+
+import functools
+import sys
+
+from . import _zerostride
+
+
+class Fused(_zerostride.Fused):
+    """A function that runs in one pass over its operands; made by ``fuse``."""
+
+    def __reduce__(self):
+        # By name where the name leads here, as functions are pickled; else by the function itself, as cloudpickle can.
+        found = sys.modules.get(self.__module__)
+        for name in self.__qualname__.split("."):
+            found = getattr(found, name, None)
+        if found is self and self.__module__ != "__main__":
+            return self.__qualname__
+        return fuse, (self.__wrapped__,)
+
+
+def fuse(function):
+    """Makes a function of arrays run in one pass, without intermediate arrays.
+
+    The function is traced once for each signature of dtypes, shapes and memory layouts: it is called with placeholders
+    that know their shape and dtype, and what it does with them becomes a plan. Numbers and other arguments are part of
+    the signature. Tensors that it takes from outside are read anew in each call, whatever else it takes from outside is
+    what it was when it was traced.
+
+    Results come back as arrays of the library that the arguments are from: torch's if one of them is, else JAX's, else
+    zerostride's, else NumPy's.
+
+    >>> import zerostride as zs
+    >>> @zs.fuse
+    ... def distances(a, b):
+    ...     return ((a[:, None] - b) ** 2).sum(-1)
+    >>> distances(zs.ones(3, 2), zs.zeros(2, 2))
+    tensor([[2., 2.],
+            [2., 2.],
+            [2., 2.]])
+    """
+    return functools.update_wrapper(Fused(function), function)

@@ -1,0 +1,84 @@
+"""Owns what NumPy's and torch's own functions do with tensors and traced arrays: the protocols by which they ask.
+
+NumPy is not imported: its functions come by name.
+"""
+
+from . import _zerostride as zs
+
+# NumPy's ufuncs whose names are not those of the op table.
+_UFUNCS = {
+    "power": "pow", "invert": "bitwise_not", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
+    "conjugate": "conj_physical", "rint": "round", "radians": "deg2rad", "degrees": "rad2deg", "fabs": "abs",
+    "spacing": None, "modf": None, "frexp": "frexp", "divmod": None,
+}  # fmt: skip
+_REDUCTIONS = {
+    "add": "sum", "multiply": "prod", "maximum": "amax", "minimum": "amin", "logical_and": "all", "logical_or": "any",
+}  # fmt: skip
+# NumPy's functions that mean the same here, by the name they have here.
+_FUNCTIONS = {
+    "sum": "sum", "prod": "prod", "mean": "mean", "max": "amax", "amax": "amax", "min": "amin", "amin": "amin",
+    "argmax": "argmax", "argmin": "argmin", "all": "all", "any": "any", "where": "where", "isclose": "isclose",
+    "nan_to_num": "nan_to_num", "concatenate": "cat", "concat": "cat", "stack": "stack", "broadcast_to": "broadcast_to",
+    "broadcast_arrays": "broadcast_tensors", "expand_dims": "expand_dims", "squeeze": "squeeze", "reshape": "reshape",
+    "ravel": "ravel", "moveaxis": "moveaxis", "swapaxes": "swapaxes", "matrix_transpose": "matrix_transpose",
+    "permute_dims": "permute_dims", "tile": "tile", "zeros_like": "zeros_like", "ones_like": "ones_like",
+    "empty_like": "empty_like", "full_like": "full_like", "real": "real", "imag": "imag", "angle": "angle", "sinc": "sinc",
+    "i0": "i0", "round": "round", "around": "round", "result_type": "result_type",
+}  # fmt: skip
+
+
+def _std(x, axis=None, *, ddof=0, keepdims=False):
+    return zs.std(x, axis, correction=ddof, keepdim=keepdims)
+
+
+def _var(x, axis=None, *, ddof=0, keepdims=False):
+    return zs.var(x, axis, correction=ddof, keepdim=keepdims)
+
+
+def _clip(x, a_min=None, a_max=None, *, min=None, max=None, out=None):
+    return zs.clamp(x, a_min if min is None else min, a_max if max is None else max, out=out)
+
+
+def _transpose(x, axes=None):
+    return x.T if axes is None else x.permute(axes)
+
+
+_OWN = {"std": _std, "var": _var, "clip": _clip, "transpose": _transpose}
+
+
+def _array_ufunc(self, ufunc, method, *inputs, out=None, where=True, **keywords):
+    """NumPy's ufuncs on tensors are the operations of the table."""
+    if out is not None:
+        if len(out) != 1:
+            return NotImplemented
+        keywords["out"] = out[0]
+    if where is not True:
+        return NotImplemented
+    if method == "reduce" and ufunc.__name__ in _REDUCTIONS:
+        keywords = {name: value for name, value in keywords.items() if value is not None}
+        return getattr(zs, _REDUCTIONS[ufunc.__name__])(inputs[0], keywords.pop("axis", 0), **keywords)
+    name = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
+    function = getattr(zs, name, None) if name else None
+    return function(*inputs, **keywords) if method == "__call__" and function else NotImplemented
+
+
+def _array_function(self, function, types, arguments, keywords):
+    """NumPy's functions on tensors, those that mean the same here."""
+    name = function.__name__
+    own = _OWN.get(name) or getattr(zs, _FUNCTIONS.get(name, ""), None)
+    return own(*arguments, **keywords) if own else NotImplemented
+
+
+def _torch_function(cls, function, types, arguments=(), keywords=None):
+    """torch's functions on traced arrays are those of the same name here."""
+    own = getattr(zs, getattr(function, "__name__", ""), None)
+    return own(*arguments, **(keywords or {})) if own else NotImplemented
+
+
+def install():
+    """Gives the classes the protocols."""
+    for cls in (zs.Tensor, zs.Expr):
+        cls.__array_ufunc__ = _array_ufunc
+        cls.__array_function__ = _array_function
+        cls.__array_priority__ = 1000
+    zs.Expr.__torch_function__ = classmethod(_torch_function)

@@ -1,0 +1,231 @@
+//! Owns the arguments of the package's own functions: how parameters take them by position and name, and what they are
+//! read as. It does not know what a function does with them.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use smallvec::SmallVec;
+use zerostride::{DType, Expr, Scalar, Tensor};
+
+use crate::entry::Call;
+use crate::error::{TraceError, raise};
+use crate::operand::Given;
+use crate::row::type_name;
+use crate::{dtype, expr, number, tensor};
+
+/// A tensor, or the computation of one that is being traced.
+pub(crate) enum Value {
+    Tensor(Tensor),
+    Traced(Expr),
+}
+
+impl Value {
+    pub(crate) fn object<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Value::Tensor(value) => tensor::object(py, value),
+            Value::Traced(value) => expr::object(py, value),
+        }
+    }
+}
+
+/// An argument, borrowed from Python.
+type Object<'a, 'py> = &'a Bound<'py, PyAny>;
+
+/// The arguments of a function, by the names of its parameters, which are written as `input, dim=None, *size`.
+pub(crate) struct Arguments<'a, 'py> {
+    pub(crate) py: Python<'py>,
+    function: &'static str,
+    parameters: &'static str,
+    values: SmallVec<[(&'static str, Option<Object<'a, 'py>>); 6]>,
+    /// What `*size` has collected.
+    rest: SmallVec<[Object<'a, 'py>; 6]>,
+}
+
+impl<'a, 'py> Arguments<'a, 'py> {
+    pub(crate) fn new(
+        function: &'static str,
+        parameters: &'static str,
+        call: &Call<'a, 'py>,
+    ) -> PyResult<Arguments<'a, 'py>> {
+        let mut arguments =
+            Arguments { py: call.py, function, parameters, values: SmallVec::new(), rest: SmallVec::new() };
+        // What follows `*` or `*size` is given by name alone.
+        let (mut by_position, mut collector) = (None, None);
+        for parameter in parameters.split(", ").filter(|parameter| !parameter.is_empty()) {
+            match parameter.strip_prefix('*') {
+                Some(name) => {
+                    by_position = Some(arguments.values.len());
+                    collector = Some(name).filter(|name| !name.is_empty());
+                }
+                None => {
+                    let name = parameter.split_once('=').map_or(parameter, |(name, _)| name);
+                    arguments.values.push((name, None));
+                }
+            }
+        }
+        let by_position = by_position.unwrap_or(arguments.values.len());
+        for (place, object) in call.positional.iter().enumerate() {
+            if place < by_position {
+                arguments.values[place].1 = Some(object);
+            } else if collector.is_some() {
+                arguments.rest.push(object);
+            } else {
+                return Err(arguments.misused("too many arguments"));
+            }
+        }
+        for (name, object) in &call.named {
+            let known = match &**name {
+                "axis" => "dim",
+                "keepdims" => "keepdim",
+                other => other,
+            };
+            let wanted = |(own, _): &&mut (&str, _)| *own == known || *own == name;
+            match arguments.values.iter_mut().find(wanted) {
+                Some((_, value @ None)) => *value = Some(object),
+                Some(_) => return Err(arguments.misused(&format!("`{name}` is given twice"))),
+                None if collector == Some(known) && arguments.rest.is_empty() => arguments.rest.push(object),
+                None => return Err(arguments.misused(&format!("there is no argument `{name}`"))),
+            }
+        }
+        Ok(arguments)
+    }
+
+    pub(crate) fn misused(&self, what: &str) -> PyErr {
+        PyTypeError::new_err(format!(
+            "{0}(): {what}; it is called as {0}({1})",
+            self.function, self.parameters
+        ))
+    }
+
+    fn unwanted(&self, name: &str, wanted: &str, found: &Bound<'_, PyAny>) -> PyErr {
+        self.misused(&format!("`{name}` must be {wanted}, not {}", type_name(found)))
+    }
+
+    /// An argument that may be missing, or be `None`.
+    pub(crate) fn optional(&self, name: &str) -> Option<Object<'a, 'py>> {
+        let found = self.values.iter().find(|(known, _)| *known == name);
+        found.and_then(|(_, value)| *value).filter(|value| !value.is_none())
+    }
+
+    /// An argument that must be given.
+    pub(crate) fn required(&self, name: &str) -> PyResult<Object<'a, 'py>> {
+        self.optional(name).ok_or_else(|| self.misused(&format!("`{name}` is missing")))
+    }
+
+    /// What `*size` has collected.
+    pub(crate) fn rest(&self) -> &[Object<'a, 'py>] {
+        &self.rest
+    }
+
+    /// A tensor, an array of another library's, or a traced computation.
+    pub(crate) fn value(&self, name: &str) -> PyResult<Value> {
+        let object = self.required(name)?;
+        match Given::new(object)? {
+            Some(Given::Tensor(tensor)) => Ok(Value::Tensor(tensor.clone())),
+            Some(Given::Foreign(tensor)) => Ok(Value::Tensor(tensor)),
+            Some(Given::Number(number)) => Tensor::scalar(number).map(Value::Tensor).map_err(raise),
+            Some(Given::Traced(expr)) => Ok(Value::Traced(expr.clone())),
+            None => Err(self.unwanted(name, "a tensor or an array", object)),
+        }
+    }
+
+    /// A tensor or an array, whose elements are known.
+    pub(crate) fn tensor(&self, name: &str) -> PyResult<Tensor> {
+        match self.value(name)? {
+            Value::Tensor(tensor) => Ok(tensor),
+            Value::Traced(_) => Err(self.untraceable()),
+        }
+    }
+
+    /// A list or tuple of tensors and arrays.
+    pub(crate) fn tensors(&self, name: &str) -> PyResult<Vec<Tensor>> {
+        let objects = self.required(name)?;
+        self.tensors_of(&objects.try_iter()?.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// Each of some objects as a tensor.
+    pub(crate) fn tensors_of(&self, objects: &[Bound<'py, PyAny>]) -> PyResult<Vec<Tensor>> {
+        let tensor = |object: &Bound<'py, PyAny>| match Given::new(object)? {
+            Some(Given::Tensor(tensor)) => Ok(tensor.clone()),
+            Some(Given::Foreign(tensor)) => Ok(tensor),
+            Some(Given::Traced(_)) => Err(self.untraceable()),
+            _ => Err(self.misused(&format!("expected tensors and arrays, not {}", type_name(object)))),
+        };
+        objects.iter().map(tensor).collect()
+    }
+
+    fn untraceable(&self) -> PyErr {
+        TraceError::new_err(format!(
+            "{}() needs the elements of its operands, which a traced function does not know yet",
+            self.function
+        ))
+    }
+
+    pub(crate) fn number(&self, name: &str) -> PyResult<Scalar> {
+        let object = self.required(name)?;
+        number::extract(object)?.ok_or_else(|| self.unwanted(name, "a number", object))
+    }
+
+    pub(crate) fn number_or(&self, name: &str, default: Scalar) -> PyResult<Scalar> {
+        if self.optional(name).is_some() { self.number(name) } else { Ok(default) }
+    }
+
+    pub(crate) fn integer(&self, name: &str) -> PyResult<isize> {
+        let object = self.required(name)?;
+        object.extract().map_err(|_| self.unwanted(name, "an integer", object))
+    }
+
+    pub(crate) fn integer_or(&self, name: &str, default: isize) -> PyResult<isize> {
+        if self.optional(name).is_some() { self.integer(name) } else { Ok(default) }
+    }
+
+    pub(crate) fn count(&self, name: &str) -> PyResult<usize> {
+        let object = self.required(name)?;
+        object.extract().map_err(|_| self.unwanted(name, "an integer that is not negative", object))
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> PyResult<bool> {
+        match self.optional(name) {
+            Some(object) => object.extract().map_err(|_| self.unwanted(name, "True or False", object)),
+            None => Ok(false),
+        }
+    }
+
+    /// Integers: one, or a list or tuple of them.
+    pub(crate) fn integers(&self, name: &str) -> PyResult<Vec<isize>> {
+        let object = self.required(name)?;
+        let one = object.extract().map(|integer| vec![integer]);
+        one.or_else(|_| object.extract()).map_err(|_| self.unwanted(name, "an integer or several", object))
+    }
+
+    /// Sizes, none of them negative.
+    pub(crate) fn shape(&self, name: &str) -> PyResult<Vec<usize>> {
+        self.integers(name)?.into_iter().map(|size| self.size(size)).collect()
+    }
+
+    fn size(&self, size: isize) -> PyResult<usize> {
+        usize::try_from(size).map_err(|_| self.misused(&format!("a size is negative: {size}")))
+    }
+
+    /// `*size`: integers one by one, or as one list or tuple.
+    pub(crate) fn sizes(&self) -> PyResult<Vec<isize>> {
+        let wrong = |object: &Bound<'_, PyAny>| {
+            self.misused(&format!("expected integers, not {}", type_name(object)))
+        };
+        if let [one] = self.rest[..]
+            && (one.is_instance_of::<PyTuple>() || one.is_instance_of::<PyList>())
+        {
+            return one.extract().map_err(|_| wrong(one));
+        }
+        self.rest.iter().map(|size| size.extract().map_err(|_| wrong(size))).collect()
+    }
+
+    /// `*size`, none of them negative.
+    pub(crate) fn counts(&self) -> PyResult<Vec<usize>> {
+        self.sizes()?.into_iter().map(|size| self.size(size)).collect()
+    }
+
+    pub(crate) fn dtype(&self, name: &str) -> PyResult<Option<DType>> {
+        self.optional(name).map(dtype::extract).transpose()
+    }
+}

@@ -1,0 +1,254 @@
+//! Owns the entry points from Python: one C function for each row of the tables as a function of the module, and one as a
+//! method. It does not know what a row does.
+//!
+//! PyO3 makes such entry points from functions that are written down one by one. Rows are data: their names, signatures
+//! and documentation are made from the tables when the module is loaded, and all share the code below. Python calls them
+//! by its fastest protocol, without a tuple or a dict of the arguments.
+
+use std::ffi::CString;
+use std::os::raw::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::panic::PanicException;
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple, PyType};
+use pyo3::{PyTypeInfo, ffi};
+use smallvec::SmallVec;
+use zerostride_ops::Op;
+
+use crate::expr::PyExpr;
+use crate::functions::{self, Function, Shown};
+use crate::row;
+use crate::tensor::PyTensor;
+
+/// The arguments of one call, borrowed from Python while it lasts.
+pub(crate) struct Call<'a, 'py> {
+    pub(crate) py: Python<'py>,
+    /// By position; the receiver of a method comes first.
+    pub(crate) positional: SmallVec<[&'a Bound<'py, PyAny>; 6]>,
+    pub(crate) named: SmallVec<[(String, &'a Bound<'py, PyAny>); 2]>,
+    /// Whether there is a receiver.
+    pub(crate) method: bool,
+}
+
+/// One row as Python sees it.
+struct Entry {
+    name: &'static str,
+    /// In Python's notation, as of a function: `(input, other)`.
+    signature: String,
+    doc: &'static str,
+    shown: Shown,
+    body: Body,
+}
+
+#[derive(Clone, Copy)]
+enum Body {
+    Row(Op),
+    InPlace(Op),
+    Function(&'static Function),
+}
+
+impl Body {
+    fn call<'py>(self, call: &mut Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Body::Row(op) => row::function(op, call),
+            Body::InPlace(op) => row::in_place(op, call),
+            Body::Function(function) => function.call(call),
+        }
+    }
+}
+
+/// Everything that is shown, in the order of the entry points.
+fn entries() -> &'static [Entry] {
+    static ENTRIES: OnceLock<Vec<Entry>> = OnceLock::new();
+    ENTRIES.get_or_init(|| {
+        let mut entries = Vec::new();
+        for &op in Op::ALL {
+            let info = op.info();
+            for name in std::iter::once(&info.name).chain(info.aliases) {
+                let signature = row::signature(op);
+                entries.push(Entry {
+                    name,
+                    signature,
+                    doc: info.doc,
+                    shown: Shown::Both,
+                    body: Body::Row(op),
+                });
+            }
+            if let Some(name) = info.in_place {
+                let (signature, body) = (format!("({})", info.arguments), Body::InPlace(op));
+                entries.push(Entry { name, signature, doc: info.doc, shown: Shown::Method, body });
+            }
+        }
+        entries.extend(functions::all().map(|function| Entry {
+            name: function.name,
+            signature: format!("({})", function.parameters),
+            doc: function.doc,
+            shown: function.shown,
+            body: Body::Function(function),
+        }));
+        assert!(entries.len() <= MOST, "there are more rows than entry points");
+        entries
+    })
+}
+
+/// Adds every row to the module and to the classes whose methods it is.
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    let classes = [PyTensor::type_object(py), PyExpr::type_object(py)];
+    for (index, entry) in entries().iter().enumerate() {
+        if entry.shown != Shown::Method {
+            let definition = define(entry, &entry.signature, FUNCTIONS.as_flattened()[index])?;
+            let name = module.name()?;
+            // SAFETY: the definition is never freed; module and name are objects, which the function keeps itself.
+            let function = unsafe {
+                let function = ffi::PyCFunction_NewEx(definition, module.as_ptr(), name.as_ptr());
+                Bound::from_owned_ptr_or_err(py, function)?
+            };
+            module.add(entry.name, function)?;
+        }
+        if entry.shown != Shown::Function {
+            let signature = of_method(&entry.signature);
+            for class in &classes {
+                let definition = define(entry, &signature, METHODS.as_flattened()[index])?;
+                class.setattr(entry.name, method(class, definition)?)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The signature without the argument that the receiver is.
+fn of_method(signature: &str) -> String {
+    let pieces: Vec<&str> = signature.trim_matches(['(', ')']).split(", ").collect();
+    let receiver = pieces.iter().position(|piece| *piece == "input").unwrap_or(0);
+    let others = pieces.iter().enumerate().filter(|(place, _)| *place != receiver);
+    let others = std::iter::once("$self").chain(others.map(|(_, piece)| *piece));
+    format!("({})", others.collect::<Vec<_>>().join(", "))
+}
+
+/// What Python keeps of a function for as long as it runs.
+fn define(entry: &Entry, signature: &str, call: Raw) -> PyResult<*mut ffi::PyMethodDef> {
+    let name = CString::new(entry.name)?;
+    let doc = CString::new(format!("{}{signature}\n--\n\n{}", entry.name, entry.doc.trim()))?;
+    let definition = ffi::PyMethodDef {
+        ml_name: name.into_raw(),
+        ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: call },
+        ml_flags: ffi::METH_FASTCALL as c_int | ffi::METH_KEYWORDS as c_int,
+        ml_doc: doc.into_raw(),
+    };
+    Ok(Box::into_raw(Box::new(definition)))
+}
+
+fn method<'py>(class: &Bound<'py, PyType>, definition: *mut ffi::PyMethodDef) -> PyResult<Bound<'py, PyAny>> {
+    // SAFETY: the class is a type, the definition is never freed, and its function takes the receiver of a method.
+    unsafe {
+        let descriptor = ffi::PyDescr_NewMethod(class.as_ptr().cast(), definition);
+        Bound::from_owned_ptr_or_err(class.py(), descriptor)
+    }
+}
+
+/// How Python calls: the receiver or module, the arguments, how many are by position, the names of the others.
+type Raw = unsafe extern "C" fn(
+    *mut ffi::PyObject,
+    *const *mut ffi::PyObject,
+    ffi::Py_ssize_t,
+    *mut ffi::PyObject,
+) -> *mut ffi::PyObject;
+
+/// # Safety
+/// Only Python calls this, as it calls a function of `METH_FASTCALL | METH_KEYWORDS`.
+unsafe extern "C" fn function<const INDEX: usize>(
+    _module: *mut ffi::PyObject,
+    arguments: *const *mut ffi::PyObject,
+    count: ffi::Py_ssize_t,
+    names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: as this function's.
+    unsafe { enter(INDEX, None, arguments, count, names) }
+}
+
+/// # Safety
+/// As `function`.
+unsafe extern "C" fn method_of<const INDEX: usize>(
+    receiver: *mut ffi::PyObject,
+    arguments: *const *mut ffi::PyObject,
+    count: ffi::Py_ssize_t,
+    names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: as this function's; a method has a receiver.
+    unsafe { enter(INDEX, Some(&receiver), arguments, count, names) }
+}
+
+/// # Safety
+/// The arguments are those of a call by Python; `receiver` is an object.
+unsafe fn enter(
+    index: usize,
+    receiver: Option<&*mut ffi::PyObject>,
+    arguments: *const *mut ffi::PyObject,
+    count: ffi::Py_ssize_t,
+    names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    Python::attach(|py| {
+        let answer = catch_unwind(AssertUnwindSafe(|| {
+            // SAFETY: Python keeps the arguments and the names until the call returns; there are as many values as
+            // positional arguments and names together, and no name is anything but a string.
+            let (given, names) = unsafe {
+                let names = Bound::from_borrowed_ptr_or_opt(py, names);
+                let names = names.map(|names| names.cast_into_unchecked::<PyTuple>());
+                let total = count as usize + names.as_ref().map_or(0, |names| names.len());
+                let given: &[*mut ffi::PyObject] =
+                    if total == 0 { &[] } else { std::slice::from_raw_parts(arguments, total) };
+                (given, names)
+            };
+            let object = |pointer| {
+                // SAFETY: as above, every value is an object that lives until the call returns.
+                unsafe { Bound::ref_from_ptr(py, pointer) }
+            };
+            let (positional, values) = given.split_at(count as usize);
+            let mut call = Call {
+                py,
+                positional: receiver.into_iter().chain(positional).map(object).collect(),
+                named: SmallVec::new(),
+                method: receiver.is_some(),
+            };
+            for (name, value) in names.iter().flatten().zip(values) {
+                let name =
+                    name.cast::<PyString>().map_err(|_| PyRuntimeError::new_err("a name is no string"))?;
+                call.named.push((name.to_string(), object(value)));
+            }
+            entries()[index].body.call(&mut call)
+        }));
+        let error = match answer {
+            Ok(Ok(object)) => return object.into_ptr(),
+            Ok(Err(error)) => error,
+            Err(panic) => {
+                let message = panic.downcast_ref::<&str>().map(ToString::to_string);
+                let message = message.or_else(|| panic.downcast_ref::<String>().cloned());
+                PanicException::new_err((message.unwrap_or_else(|| "panic from Rust code".to_owned()),))
+            }
+        };
+        error.restore(py);
+        std::ptr::null_mut()
+    })
+}
+
+/// Entry points, 16 to a row.
+macro_rules! points {
+    ($point:ident; $($row:literal)*) => {
+        [$(points!(@row $point 16 * $row; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)),*]
+    };
+    (@row $point:ident $first:expr; $($place:literal)*) => {
+        [$($point::<{ $first + $place }>),*]
+    };
+}
+
+const ROWS: usize = 24;
+const MOST: usize = 16 * ROWS;
+
+static FUNCTIONS: [[Raw; 16]; ROWS] =
+    points!(function; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23);
+static METHODS: [[Raw; 16]; ROWS] =
+    points!(method_of; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23);

@@ -1,0 +1,76 @@
+//! Owns the way of errors to Python: PyTorch's classes and lines, and what else is known about a broadcast that failed.
+
+use pyo3::exceptions::{PyIndexError, PyNotImplementedError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use zerostride::{Error, ErrorClass, Op, ShapeError};
+use zerostride_explain::{Explanation, Operand, Options, Page};
+
+use crate::explain;
+
+pyo3::create_exception!(
+    zerostride,
+    BroadcastError,
+    PyRuntimeError,
+    "Shapes that do not broadcast.\n\n\
+     ``str()`` is PyTorch's line. ``shapes`` are those of the operands, ``dim`` is the dimension of the result that fails\n\
+     (or None), ``repairs`` are changes of one operand under which the shapes go together, each a dict of ``operand``,\n\
+     ``call`` and the ``shape`` of the result. The diagnosis is a note (PEP 678), which tracebacks show."
+);
+pyo3::create_exception!(
+    zerostride,
+    TraceError,
+    PyTypeError,
+    "A function does something with an array that cannot be traced, as it needs the values of elements."
+);
+
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("BroadcastError", module.py().get_type::<BroadcastError>())?;
+    module.add("TraceError", module.py().get_type::<TraceError>())
+}
+
+/// The exception for an error of the engine.
+pub(crate) fn raise(error: Error) -> PyErr {
+    raise_in(error, None)
+}
+
+/// The exception for an error of the engine in an operation.
+pub(crate) fn raise_in(error: Error, op: Option<Op>) -> PyErr {
+    if let Error::Shape(shape) = error.root()
+        && matches!(
+            shape,
+            ShapeError::Incompatible { .. }
+                | ShapeError::NotBroadcastable { .. }
+                | ShapeError::InPlace { .. }
+        )
+    {
+        return Python::attach(|py| broadcast(py, &error, shape, op).unwrap_or_else(|error| error));
+    }
+    let message = error.to_string();
+    match error.class() {
+        ErrorClass::Runtime => PyRuntimeError::new_err(message),
+        ErrorClass::Index => PyIndexError::new_err(message),
+        ErrorClass::Value => PyValueError::new_err(message),
+        ErrorClass::Type => PyTypeError::new_err(message),
+        ErrorClass::NotImplemented => PyNotImplementedError::new_err(message),
+    }
+}
+
+fn broadcast(py: Python<'_>, error: &Error, shape: &ShapeError, op: Option<Op>) -> PyResult<PyErr> {
+    let raised = BroadcastError::new_err(error.to_string());
+    let diagnostic = shape.diagnostic();
+    let operands = diagnostic.shapes.iter().map(|shape| Operand::new(shape)).collect();
+    let in_place = matches!(shape, ShapeError::InPlace { .. });
+    let explanation = Explanation::new(operands, Options { op, in_place, ..Options::default() });
+    let value = raised.value(py);
+    let shapes = diagnostic.shapes.iter().map(|shape| PyTuple::new(py, shape.iter()));
+    value.setattr("shapes", PyTuple::new(py, shapes.collect::<PyResult<Vec<_>>>()?)?)?;
+    value.setattr("dim", diagnostic.dim)?;
+    value.setattr("repairs", explain::dict(py, &explanation)?.get_item("repairs")?)?;
+    // The first line is the error itself, in the words of operations.
+    let text = explanation.text(&Page::default());
+    if let Some((_, diagnosis)) = text.split_once('\n') {
+        value.call_method1("add_note", (diagnosis.trim_matches('\n'),))?;
+    }
+    Ok(raised)
+}

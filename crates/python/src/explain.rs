@@ -1,0 +1,77 @@
+//! Owns `zs.explain`: an explanation as Python sees it. What is explained, and how, is the floor below's.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use zerostride::Op;
+use zerostride_explain::{Explanation, Operand, Options, Page};
+
+use crate::tensor::PyTensor;
+use crate::{memory, row};
+
+/// A broadcast explained: what is stretched, what results, what it costs; or why shapes do not go together, and what
+/// would repair that.
+#[pyclass(name = "Explanation", module = "zerostride", frozen)]
+pub(crate) struct PyExplanation(Explanation);
+
+/// Explains the broadcast of shapes or arrays: how they line up, what is stretched, what that costs, what is suspicious;
+/// or what would make them go together.
+///
+/// A keyword names its operand. ``op`` is an operation, ``in_place`` says that the first operand is written to.
+#[pyfunction]
+#[pyo3(signature = (*operands, op=None, in_place=false, **named))]
+pub(crate) fn explain(
+    operands: &Bound<'_, PyTuple>,
+    op: Option<&str>,
+    in_place: bool,
+    named: Option<&Bound<'_, PyDict>>,
+) -> PyResult<PyExplanation> {
+    let unknown = |name: &str| PyValueError::new_err(format!("there is no operation {name}"));
+    let op = op.map(|name| Op::from_name(name).ok_or_else(|| unknown(name))).transpose()?;
+    let mut known = operands.iter().map(|object| operand(&object)).collect::<PyResult<Vec<_>>>()?;
+    for (name, object) in named.into_iter().flatten() {
+        known.push(operand(&object)?.named(name.to_string()));
+    }
+    if known.is_empty() {
+        return Err(PyTypeError::new_err("explain() needs at least one shape or array"));
+    }
+    Ok(PyExplanation(Explanation::new(known, Options { op, in_place, ..Options::default() })))
+}
+
+fn operand(object: &Bound<'_, PyAny>) -> PyResult<Operand> {
+    if let Ok(shape) = object.extract::<Vec<usize>>() {
+        return Ok(Operand::new(&shape));
+    }
+    let tensor = match object.cast::<PyTensor>() {
+        Ok(tensor) => Some(tensor.get().0.clone()),
+        Err(_) => memory::array(object)?,
+    };
+    match tensor {
+        Some(tensor) => Ok(Operand::new(tensor.shape()).dtype(tensor.dtype())),
+        None => Err(PyTypeError::new_err(format!(
+            "explain() takes shapes, as (5, 1, 4), and arrays, not {}",
+            row::type_name(object)
+        ))),
+    }
+}
+
+/// The stable JSON of an explanation as a dict.
+pub(crate) fn dict<'py>(py: Python<'py>, explanation: &Explanation) -> PyResult<Bound<'py, PyAny>> {
+    py.import("json")?.call_method1("loads", (explanation.json(),))
+}
+
+#[pymethods]
+impl PyExplanation {
+    /// What ``zs explain --format json`` prints.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        dict(py, &self.0)
+    }
+
+    fn __str__(&self) -> String {
+        self.0.text(&Page::default())
+    }
+
+    fn __repr__(&self) -> String {
+        self.0.text(&Page::default())
+    }
+}

@@ -1,0 +1,121 @@
+//! Owns conversions between dtypes, copies, writes from one tensor to another, and questions about dtypes.
+
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use zerostride::{DType, Typed};
+
+use super::rows;
+use crate::arguments::{Arguments, Value};
+use crate::error::{TraceError, raise};
+use crate::operand::Given;
+use crate::row::type_name;
+use crate::tensor::PyTensor;
+use crate::threads::compute;
+use crate::{dtype, number};
+
+rows! {
+    /// The elements as another dtype; the tensor itself where it is of that dtype.
+    Method "to" "input, dtype" |a| cast(a, dtype::extract(a.required("dtype")?)?)?;
+    /// The elements as another dtype; with `copy=False` the tensor itself where it is of that dtype.
+    Both "astype" "input, dtype, *, copy=True" |a| {
+        let dtype = dtype::extract(a.required("dtype")?)?;
+        match a.value("input")? {
+            Value::Tensor(x) if x.dtype() == dtype && (a.optional("copy").is_none() || a.flag("copy")?) => {
+                Value::Tensor(x.clone_elements().map_err(raise)?)
+            }
+            _ => cast(a, dtype)?,
+        }
+    };
+    /// The elements as float32.
+    Method "float" "input" |a| cast(a, DType::F32)?;
+    /// The elements as float64.
+    Method "double" "input" |a| cast(a, DType::F64)?;
+    /// The elements as float16.
+    Method "half" "input" |a| cast(a, DType::F16)?;
+    /// The elements as bfloat16.
+    Method "bfloat16" "input" |a| cast(a, DType::BF16)?;
+    /// The elements as int32.
+    Method "int" "input" |a| cast(a, DType::I32)?;
+    /// The elements as int64.
+    Method "long" "input" |a| cast(a, DType::I64)?;
+    /// The elements as bool.
+    Method "bool" "input" |a| cast(a, DType::Bool)?;
+    /// The elements in row-major order in memory: the tensor itself where they are, else a copy.
+    Method "contiguous" "input" |a| match a.value("input")? {
+        Value::Tensor(x) => Value::Tensor(compute(a.py, [x.numel()], || x.contiguous()).map_err(raise)?),
+        traced => traced,
+    };
+    /// A copy.
+    Both "clone" "input" |a| match a.value("input")? {
+        Value::Tensor(x) => Value::Tensor(compute(a.py, [x.numel()], || x.clone_elements()).map_err(raise)?),
+        traced => traced,
+    };
+    /// Overwrites the elements with those of another tensor, stretched and converted as needed.
+    Method "copy_" "input, src" |a| {
+        let (target, source) = (target(a)?, a.required("src")?);
+        let wrong = || a.misused(&format!("`src` must be a tensor, an array or a number, not {}", type_name(source)));
+        let given = Given::new(source)?.ok_or_else(wrong)?;
+        let target = &target.get().0;
+        compute(a.py, [target.numel()], || target.copy_(given.operand())).map_err(raise)?;
+        a.required("input")?.clone()
+    };
+    /// Overwrites all elements with one number.
+    Method "fill_" "input, value" |a| {
+        let (target, value) = (target(a)?, a.number("value")?);
+        let target = &target.get().0;
+        compute(a.py, [target.numel()], || target.fill_(value)).map_err(raise)?;
+        a.required("input")?.clone()
+    };
+    /// Overwrites all elements with 0.
+    Method "zero_" "input" |a| {
+        let target = &target(a)?.get().0;
+        compute(a.py, [target.numel()], || target.fill_(0)).map_err(raise)?;
+        a.required("input")?.clone()
+    };
+    /// The dtype of the result of an operation on these operands: tensors, arrays, numbers or dtypes.
+    Function "result_type" "*operands" |a| {
+        let typed = a.rest().iter().map(|object| typed(object)).collect::<PyResult<Vec<_>>>()?;
+        let result = zerostride::result_type(&typed).map_err(|error| raise(error.into()))?;
+        dtype::object(a.py, result).clone().into_any()
+    };
+    /// The smallest dtype that both can be converted to, as PyTorch's table says.
+    Function "promote_types" "type1, type2" |a| {
+        let types = [dtype::extract(a.required("type1")?)?, dtype::extract(a.required("type2")?)?];
+        let result = zerostride::promote_types(types[0], types[1]).map_err(|error| raise(error.into()))?;
+        dtype::object(a.py, result).clone().into_any()
+    };
+    /// Whether an in-place operation may write one dtype into another.
+    Function "can_cast" "from_, to" |a| {
+        let from = typed(a.required("from_")?)?.dtype;
+        zerostride::can_cast(from, dtype::extract(a.required("to")?)?).into_bound_py_any(a.py)?
+    };
+}
+
+fn cast(a: &Arguments<'_, '_>, dtype: DType) -> PyResult<Value> {
+    Ok(match a.value("input")? {
+        Value::Tensor(x) => Value::Tensor(compute(a.py, [x.numel()], || x.to_dtype(dtype)).map_err(raise)?),
+        Value::Traced(x) => Value::Traced(x.to_dtype(dtype)),
+    })
+}
+
+/// The tensor that a method writes to.
+fn target<'a, 'py>(a: &Arguments<'a, 'py>) -> PyResult<&'a Bound<'py, PyTensor>> {
+    a.required("input")?.cast::<PyTensor>().map_err(|_| {
+        TraceError::new_err("a traced function cannot write to an array: return the result instead")
+    })
+}
+
+/// What promotion needs to know of an operand or a dtype.
+fn typed(object: &Bound<'_, PyAny>) -> PyResult<Typed> {
+    if let Some(number) = number::extract(object)? {
+        return Ok(Typed { dtype: number.dtype(), bucket: zerostride::Bucket::Number });
+    }
+    let tensor = match Given::new(object)? {
+        Some(Given::Tensor(tensor)) => (tensor.dtype(), tensor.ndim()),
+        Some(Given::Foreign(tensor)) => (tensor.dtype(), tensor.ndim()),
+        Some(Given::Traced(expr)) => (expr.dtype().map_err(raise)?, expr.shape().map_err(raise)?.len()),
+        _ => (dtype::extract(object)?, 1),
+    };
+    let bucket = if tensor.1 == 0 { zerostride::Bucket::ZeroDim } else { zerostride::Bucket::Dimensioned };
+    Ok(Typed { dtype: tensor.0, bucket })
+}

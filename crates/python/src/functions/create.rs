@@ -1,0 +1,147 @@
+//! Owns the functions that make tensors: from data, from other libraries' arrays, from nothing.
+
+use std::hash::{BuildHasher, RandomState};
+
+use pyo3::prelude::*;
+use zerostride::{Category, DType, Scalar, Tensor};
+
+use super::rows;
+use crate::arguments::{Arguments, Value};
+use crate::error::raise;
+use crate::tensor::PyTensor;
+use crate::{memory, nested};
+
+rows! {
+    /// A tensor of a copy of the data: numbers, lists of them, tensors, arrays.
+    Function "tensor" "data, dtype=None" |a| nested::tensor(a.required("data")?, a.dtype("dtype")?)?;
+    /// The data as a tensor, without a copy where it is an array in memory (NumPy, the buffer protocol, DLPack).
+    Function "asarray" "obj, dtype=None, *, copy=None" |a| asarray(a)?;
+    /// The data as a tensor, without a copy where it is an array in memory.
+    Function "as_tensor" "obj, dtype=None" |a| asarray(a)?;
+    /// A tensor on the memory of an array that speaks DLPack.
+    Function "from_dlpack" "x, *, copy=None" |a| {
+        let tensor = memory::from_dlpack(a.required("x")?)?;
+        if a.flag("copy")? { tensor.clone_elements().map_err(raise)? } else { tensor }
+    };
+    /// A tensor on the memory of a NumPy array.
+    Function "from_numpy" "array" |a| a.tensor("array")?;
+    /// A tensor of zeros.
+    Function "zeros" "*size, dtype=None" |a| full(a, a.counts()?, Scalar::Int(0), DType::DEFAULT_FLOAT)?;
+    /// A tensor of ones.
+    Function "ones" "*size, dtype=None" |a| full(a, a.counts()?, Scalar::Int(1), DType::DEFAULT_FLOAT)?;
+    /// A tensor whose elements are yet to be written: zeros.
+    Function "empty" "*size, dtype=None" |a| full(a, a.counts()?, Scalar::Int(0), DType::DEFAULT_FLOAT)?;
+    /// A tensor with the same number everywhere.
+    Function "full" "size, fill_value, dtype=None" |a| {
+        let number = a.number("fill_value")?;
+        full(a, a.shape("size")?, number, number.dtype())?
+    };
+    /// Zeros of the shape and dtype of another tensor.
+    Function "zeros_like" "input, dtype=None" |a| like(a, Scalar::Int(0))?;
+    /// Ones of the shape and dtype of another tensor.
+    Function "ones_like" "input, dtype=None" |a| like(a, Scalar::Int(1))?;
+    /// A tensor of the shape and dtype of another one, to be written: zeros.
+    Function "empty_like" "input, dtype=None" |a| like(a, Scalar::Int(0))?;
+    /// The same number everywhere, in the shape and dtype of another tensor.
+    Function "full_like" "input, fill_value, dtype=None" |a| like(a, a.number("fill_value")?)?;
+    /// The numbers from `start` up to but without `end`, `step` apart.
+    Function "arange" "start, end=None, step=1, *, dtype=None" |a| arange(a)?;
+    /// `steps` numbers evenly from `start` to `end`, both included.
+    Function "linspace" "start, end, steps, *, dtype=None" |a| linspace(a)?;
+    /// The identity matrix of `n` rows.
+    Function "eye" "n, m=None, *, dtype=None" |a| eye(a)?;
+    /// Numbers drawn evenly from [0, 1), as float32; the same for the same seed.
+    Function "rand" "*size, seed=None" |a| {
+        let seed = match a.optional("seed") {
+            Some(seed) => seed.extract()?,
+            None => RandomState::new().hash_one(0),
+        };
+        Tensor::rand(&a.counts()?, seed).map_err(raise)?
+    };
+}
+
+fn asarray<'py>(a: &Arguments<'_, 'py>) -> PyResult<super::Answer<'py>> {
+    let (object, dtype) = (a.required("obj")?, a.dtype("dtype")?);
+    let copies = if a.optional("copy").is_some() { Some(a.flag("copy")?) } else { None };
+    let found = match object.cast::<PyTensor>() {
+        Ok(tensor) if dtype.is_none_or(|dtype| dtype == tensor.get().0.dtype()) && copies != Some(true) => {
+            return Ok(object.clone().into());
+        }
+        Ok(tensor) => Some(tensor.get().0.clone()),
+        Err(_) => memory::array(object)?,
+    };
+    let needed = found.as_ref().is_none_or(|found| dtype.is_some_and(|dtype| dtype != found.dtype()));
+    if needed && copies == Some(false) {
+        return Err(pyo3::exceptions::PyValueError::new_err(
+            "asarray(copy=False): the data cannot be had without a copy",
+        ));
+    }
+    let tensor = match found {
+        Some(tensor) => converted(tensor, dtype)?,
+        None => nested::tensor(object, dtype)?,
+    };
+    Ok(if copies == Some(true) && !needed { tensor.clone_elements().map_err(raise)? } else { tensor }.into())
+}
+
+fn converted(tensor: Tensor, dtype: Option<DType>) -> PyResult<Tensor> {
+    dtype.map_or(Ok(tensor.clone()), |dtype| tensor.to_dtype(dtype)).map_err(raise)
+}
+
+fn full(a: &Arguments<'_, '_>, shape: Vec<usize>, number: Scalar, natural: DType) -> PyResult<Tensor> {
+    Tensor::full(&shape, number, a.dtype("dtype")?.unwrap_or(natural)).map_err(raise)
+}
+
+fn like(a: &Arguments<'_, '_>, number: Scalar) -> PyResult<Tensor> {
+    let (shape, dtype) = match a.value("input")? {
+        Value::Tensor(x) => (x.shape().to_vec(), x.dtype()),
+        Value::Traced(x) => (x.shape().map_err(raise)?.to_vec(), x.dtype().map_err(raise)?),
+    };
+    full(a, shape, number, dtype)
+}
+
+/// `arange(end)`, `arange(start, end)`, `arange(start, end, step)`.
+fn arange(a: &Arguments<'_, '_>) -> PyResult<Tensor> {
+    let (first, step) = (a.number("start")?, a.number_or("step", Scalar::Int(1))?);
+    let (start, end) =
+        if a.optional("end").is_some() { (first, a.number("end")?) } else { (Scalar::Int(0), first) };
+    let natural = Tensor::arange(start, end, step).map_err(raise)?;
+    match a.dtype("dtype")? {
+        Some(DType::F64) => {
+            // Not by way of the default dtype, which would round.
+            let steps = 0..natural.numel();
+            let values = steps.map(|i| start.to_f64() + i as f64 * step.to_f64()).collect();
+            Tensor::from_vec::<f64>(values, natural.shape()).map_err(raise)
+        }
+        dtype => converted(natural, dtype),
+    }
+}
+
+fn linspace(a: &Arguments<'_, '_>) -> PyResult<Tensor> {
+    let (start, end) = (a.number("start")?.to_f64(), a.number("end")?.to_f64());
+    let steps = a.count("steps")?;
+    match a.dtype("dtype")? {
+        Some(DType::F64) => {
+            let step = (end - start) / steps.saturating_sub(1).max(1) as f64;
+            let number = |i: usize| {
+                if i < steps.div_ceil(2) {
+                    start + step * i as f64
+                } else {
+                    end - step * (steps - 1 - i) as f64
+                }
+            };
+            Tensor::from_vec::<f64>((0..steps).map(number).collect(), &[steps]).map_err(raise)
+        }
+        dtype => converted(Tensor::linspace(start, end, steps).map_err(raise)?, dtype),
+    }
+}
+
+fn eye(a: &Arguments<'_, '_>) -> PyResult<Tensor> {
+    let n = a.count("n")?;
+    let m = if a.optional("m").is_some() { a.count("m")? } else { n };
+    let dtype = a.dtype("dtype")?.unwrap_or(DType::DEFAULT_FLOAT);
+    let zeros = Tensor::full(&[n, m], 0, dtype).map_err(raise)?;
+    let diagonal = zeros.diagonal(0, 0, 1).map_err(raise)?;
+    let one = if dtype.category() == Category::Bool { Scalar::Bool(true) } else { Scalar::Int(1) };
+    diagonal.fill_(one).map_err(raise)?;
+    Ok(zeros)
+}

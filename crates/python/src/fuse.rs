@@ -1,0 +1,302 @@
+//! Owns the calls of fused functions: which of them mean the same computation, and in which library's arrays a result
+//! goes back. A function is traced once for each signature; what it then computes is a plan, kept without its operands.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use smallvec::SmallVec;
+use zerostride::{DType, Expr, Layout, Operand, Plan, Template, Tensor};
+
+use crate::error::{TraceError, raise};
+use crate::expr::PyExpr;
+use crate::memory;
+use crate::operand::Given;
+use crate::row::type_name;
+use crate::tensor::PyTensor;
+use crate::threads::compute;
+
+/// Signatures that are kept for one function; the one that has not been used for longest goes.
+const MOST_TRACED: usize = 64;
+
+/// A function that runs in one pass over its operands; made by ``fuse``.
+#[pyclass(name = "Fused", module = "zerostride", frozen, dict, subclass)]
+pub(crate) struct Fused {
+    function: Py<PyAny>,
+    /// The latest used first.
+    traced: Mutex<Vec<(Signature, Arc<Traced>)>>,
+}
+
+/// What a call's arguments are, apart from elements.
+#[derive(Clone, Debug, PartialEq)]
+enum Part {
+    /// An array, and which of the arrays before it is the same.
+    Array(DType, Layout, Option<usize>),
+    /// An integer, a flag or the like, by its name among keyword arguments and what Python writes for it.
+    Other(String),
+}
+
+type Signature = SmallVec<[Part; 4]>;
+
+/// A function for one signature.
+struct Traced {
+    templates: Vec<Template>,
+    plans: Vec<String>,
+    output: Output,
+}
+
+/// What a function returns, with results in their places.
+enum Output {
+    Result(usize),
+    Tuple(Vec<Output>),
+    List(Vec<Output>),
+    Dict(Vec<(String, Output)>),
+}
+
+/// The library whose arrays a function got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Library {
+    Numpy,
+    Own,
+    Jax,
+    Torch,
+}
+
+/// The arguments of a call.
+struct Arguments<'py> {
+    signature: Signature,
+    tensors: SmallVec<[Tensor; 4]>,
+    library: Library,
+    /// What the function gets, arrays replaced by computations.
+    positional: Vec<Result<usize, Bound<'py, PyAny>>>,
+    named: Vec<(String, Result<usize, Bound<'py, PyAny>>)>,
+}
+
+impl<'py> Arguments<'py> {
+    fn new(positional: &Bound<'py, PyTuple>, named: Option<&Bound<'py, PyDict>>) -> PyResult<Arguments<'py>> {
+        let mut arguments = Arguments {
+            signature: Signature::new(),
+            tensors: SmallVec::new(),
+            library: Library::Numpy,
+            positional: Vec::with_capacity(positional.len()),
+            named: Vec::new(),
+        };
+        for object in positional.iter_borrowed() {
+            let argument = arguments.take(&object)?;
+            arguments.positional.push(argument);
+        }
+        for (name, object) in named.into_iter().flatten() {
+            let name = name.to_string();
+            arguments.signature.push(Part::Other(name.clone()));
+            let argument = arguments.take(&object)?;
+            arguments.named.push((name, argument));
+        }
+        Ok(arguments)
+    }
+
+    fn take(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Result<usize, Bound<'py, PyAny>>> {
+        let (tensor, library) = match Given::new(object)? {
+            Some(Given::Tensor(tensor)) => (tensor.clone(), Library::Own),
+            Some(Given::Foreign(tensor)) => (tensor, Library::of(object)?),
+            Some(Given::Traced(_)) => {
+                return Err(TraceError::new_err(
+                    "a fused function is called inside another: call what it wraps",
+                ));
+            }
+            Some(Given::Number(_)) | None => {
+                if object.is_instance_of::<PyList>() || object.is_instance_of::<PyDict>() {
+                    let name = type_name(object);
+                    let message =
+                        format!("a fused function takes arrays and numbers one by one, not in a {name}");
+                    return Err(PyTypeError::new_err(message));
+                }
+                let written = format!("{} {}", type_name(object), object.repr()?);
+                self.signature.push(Part::Other(written));
+                return Ok(Err(object.clone()));
+            }
+        };
+        let same = |other: &Tensor| {
+            other.data_ptr() == tensor.data_ptr()
+                && (other.dtype(), other.layout()) == (tensor.dtype(), tensor.layout())
+        };
+        let place = self.tensors.len();
+        let twin = self.tensors.iter().position(same);
+        self.signature.push(Part::Array(tensor.dtype(), tensor.layout().clone(), twin));
+        self.library = self.library.max(library);
+        self.tensors.push(tensor);
+        Ok(Ok(place))
+    }
+
+    /// Runs the function on computations instead of arrays.
+    fn trace(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<Traced> {
+        let traced = |tensor: &Tensor| Bound::new(py, PyExpr(Expr::from(Operand::from(tensor))));
+        let exprs = self.tensors.iter().map(traced).collect::<PyResult<Vec<_>>>()?;
+        let object = |argument: &Result<usize, Bound<'py, PyAny>>| match argument {
+            Ok(place) => exprs[*place].clone().into_any(),
+            Err(object) => object.clone(),
+        };
+        let positional = PyTuple::new(py, self.positional.iter().map(object))?;
+        let named = PyDict::new(py);
+        for (name, argument) in &self.named {
+            named.set_item(name, object(argument))?;
+        }
+        let returned = function.bind(py).call(positional, Some(&named))?;
+        let mut results = Vec::new();
+        let output = Output::new(&returned, &mut results)?;
+        let plans =
+            results.iter().map(Expr::plan).collect::<zerostride::Result<Vec<Plan>>>().map_err(raise)?;
+        let tensors: Vec<&Tensor> = self.tensors.iter().collect();
+        Ok(Traced {
+            plans: plans.iter().map(ToString::to_string).collect(),
+            templates: plans.into_iter().map(|plan| plan.template(&tensors)).collect(),
+            output,
+        })
+    }
+}
+
+impl Library {
+    /// By the module that the object's class is from.
+    fn of(object: &Bound<'_, PyAny>) -> PyResult<Library> {
+        let module = object.get_type().getattr("__module__")?;
+        let module = module.cast::<PyString>().map(|module| module.to_string()).unwrap_or_default();
+        Ok(match module.split('.').next() {
+            Some("torch") => Library::Torch,
+            Some("jax" | "jaxlib") => Library::Jax,
+            _ => Library::Numpy,
+        })
+    }
+
+    /// A tensor as an array of the library, on the same memory.
+    fn array<'py>(self, py: Python<'py>, tensor: Tensor) -> PyResult<Bound<'py, PyAny>> {
+        static TORCH: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        static JAX: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let object = Bound::new(py, PyTensor(tensor))?;
+        match self {
+            Library::Own => Ok(object.into_any()),
+            Library::Numpy => memory::numpy(&object),
+            Library::Torch => TORCH.import(py, "torch.utils.dlpack", "from_dlpack")?.call1((object,)),
+            Library::Jax => JAX.import(py, "jax.dlpack", "from_dlpack")?.call1((object,)),
+        }
+    }
+}
+
+impl Output {
+    fn new(object: &Bound<'_, PyAny>, results: &mut Vec<Expr>) -> PyResult<Output> {
+        let mut all = |objects: Vec<Bound<'_, PyAny>>| {
+            objects.iter().map(|object| Output::new(object, results)).collect::<PyResult<Vec<_>>>()
+        };
+        if let Ok(tuple) = object.cast::<PyTuple>() {
+            return all(tuple.iter().collect()).map(Output::Tuple);
+        }
+        if let Ok(list) = object.cast::<PyList>() {
+            return all(list.iter().collect()).map(Output::List);
+        }
+        if let Ok(dict) = object.cast::<PyDict>() {
+            let outputs = all(dict.values().iter().collect())?;
+            let names = dict.keys().iter().map(|key| key.to_string()).collect::<Vec<_>>();
+            return Ok(Output::Dict(names.into_iter().zip(outputs).collect()));
+        }
+        match Given::new(object)? {
+            Some(given) => {
+                results.push(given.expr());
+                Ok(Output::Result(results.len() - 1))
+            }
+            None => Err(TraceError::new_err(format!(
+                "a fused function returns arrays, or tuples, lists and dicts of them, not {}",
+                type_name(object)
+            ))),
+        }
+    }
+
+    fn object<'py>(&self, py: Python<'py>, results: &[Bound<'py, PyAny>]) -> PyResult<Bound<'py, PyAny>> {
+        let all = |outputs: &[Output]| {
+            outputs.iter().map(|output| output.object(py, results)).collect::<PyResult<Vec<_>>>()
+        };
+        Ok(match self {
+            Output::Result(place) => results[*place].clone(),
+            Output::Tuple(outputs) => PyTuple::new(py, all(outputs)?)?.into_any(),
+            Output::List(outputs) => PyList::new(py, all(outputs)?)?.into_any(),
+            Output::Dict(outputs) => {
+                let dict = PyDict::new(py);
+                for (name, output) in outputs {
+                    dict.set_item(name, output.object(py, results)?)?;
+                }
+                dict.into_any()
+            }
+        })
+    }
+}
+
+impl Fused {
+    fn traced<'py>(&self, py: Python<'py>, arguments: &Arguments<'py>) -> PyResult<Arc<Traced>> {
+        let known = || {
+            let mut traced = self.traced.lock().unwrap_or_else(PoisonError::into_inner);
+            let place = traced.iter().position(|(signature, _)| *signature == arguments.signature)?;
+            traced[..=place].rotate_right(1);
+            Some(Arc::clone(&traced[0].1))
+        };
+        if let Some(known) = known() {
+            return Ok(known);
+        }
+        // Without the lock: the function is the user's.
+        let new = Arc::new(arguments.trace(py, &self.function)?);
+        let signature = arguments.signature.clone();
+        let mut traced = self.traced.lock().unwrap_or_else(PoisonError::into_inner);
+        traced.insert(0, (signature, Arc::clone(&new)));
+        traced.truncate(MOST_TRACED);
+        Ok(new)
+    }
+}
+
+#[pymethods]
+impl Fused {
+    #[new]
+    fn new(function: Py<PyAny>) -> Fused {
+        Fused { function, traced: Mutex::default() }
+    }
+
+    #[pyo3(signature = (*positional, **named))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        positional: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = Arguments::new(positional, named)?;
+        let traced = self.traced(py, &arguments)?;
+        let operands: SmallVec<[&Tensor; 4]> = arguments.tensors.iter().collect();
+        let numels = operands.iter().map(|operand| operand.numel());
+        let run = || traced.templates.iter().map(|template| template.run(&operands)).collect();
+        let results: zerostride::Result<SmallVec<[Tensor; 1]>> = compute(py, numels, run);
+        let results = results.map_err(raise)?.into_iter().map(|result| arguments.library.array(py, result));
+        let results = results.collect::<PyResult<SmallVec<[_; 1]>>>()?;
+        traced.output.object(py, &results)
+    }
+
+    /// What a call with these arguments will do: passes over memory, operations, bytes, scratch memory.
+    #[pyo3(signature = (*positional, **named))]
+    fn plan<'py>(
+        &self,
+        py: Python<'py>,
+        positional: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<String> {
+        let arguments = Arguments::new(positional, named)?;
+        Ok(self.traced(py, &arguments)?.plans.join("\n\n"))
+    }
+
+    /// A method of a class is bound to its object.
+    fn __get__<'py>(
+        slf: &Bound<'py, Self>,
+        object: &Bound<'py, PyAny>,
+        _class: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if object.is_none() {
+            return Ok(slf.clone().into_any());
+        }
+        let bound = slf.py().import("types")?.getattr("MethodType")?;
+        bound.call1((slf, object))
+    }
+}

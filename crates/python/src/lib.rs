@@ -1,0 +1,45 @@
+//! The Python face of zerostride: the native half of the package, `zerostride._zerostride`.
+//!
+//! Functions and methods are rows of tables: those of the op table (`row.rs`) and the package's own (`functions/`).
+//! `entry.rs` shows both to Python; everything else here is what a tensor is to Python. This crate computes nothing.
+
+#![deny(unsafe_code)]
+
+mod arguments;
+mod dtype;
+#[allow(unsafe_code)]
+mod entry;
+mod error;
+mod explain;
+mod expr;
+mod functions;
+mod fuse;
+mod index;
+mod memory;
+mod nested;
+mod number;
+mod operand;
+#[allow(unsafe_op_in_unsafe_fn, reason = "PyO3 writes it into what the macros here expand to")]
+mod operators;
+mod row;
+mod tensor;
+mod threads;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = true)]
+fn _zerostride(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<tensor::PyTensor>()?;
+    module.add_class::<expr::PyExpr>()?;
+    module.add_class::<fuse::Fused>()?;
+    module.add_class::<explain::PyExplanation>()?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    dtype::add(module)?;
+    error::add(module)?;
+    entry::add(module)?;
+    module.add_function(wrap_pyfunction!(explain::explain, module)?)?;
+    module.add_function(wrap_pyfunction!(memory::rebuild, module)?)?;
+    module.add_function(wrap_pyfunction!(threads::set_num_threads, module)?)?;
+    module.add_function(wrap_pyfunction!(threads::get_num_threads, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,247 @@
+//! Owns Python's buffer protocol, both ways, and pickling, which hands buffers on.
+
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::ptr::NonNull;
+
+use pyo3::buffer::PyUntypedBuffer;
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyMemoryView, PyTuple};
+use zerostride::{Category, DType, Lent, Tensor};
+
+use crate::dtype;
+use crate::error::raise;
+use crate::tensor::PyTensor;
+
+/// The tensor on a buffer; `None` if the object has none.
+pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
+    let Ok(view) = PyMemoryView::from(object) else { return Ok(None) };
+    if view.getattr("ndim")?.eq(0)? {
+        // PyO3 knows no buffers without dimensions: the element is seen as a row of one.
+        let row = super::as_array(object.py())?.call1((object,))?.call_method1("reshape", (1,))?;
+        return import(&row)?.map(|row| row.select(0, 0).map_err(raise)).transpose();
+    }
+    let buffer = PyUntypedBuffer::get(&view)?;
+    match dtype_of(buffer.format(), buffer.item_size()) {
+        Some(dtype) if is_direct(&buffer, dtype) => lend(&view, &buffer, dtype).map(Some),
+        // Of other bytes or alignment than the processor's, as NumPy's arrays may be.
+        Some(_) => {
+            let array = object.py().import("numpy")?.call_method1("array", (object,))?;
+            let native = array.getattr("dtype")?.call_method1("newbyteorder", ("=",))?;
+            import(&array.call_method1("astype", (native,))?)
+        }
+        None => Err(PyTypeError::new_err(format!(
+            "no dtype has elements of the buffer format '{}' of {} bytes",
+            buffer.format().to_string_lossy(),
+            buffer.item_size()
+        ))),
+    }
+}
+
+/// The tensor on a buffer whose elements are of a dtype that buffers have no name for.
+pub(super) fn import_as(object: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Tensor>> {
+    let view = PyMemoryView::from(object)?;
+    let buffer = PyUntypedBuffer::get(&view)?;
+    lend(&view, &buffer, dtype).map(Some)
+}
+
+/// The dtype of a format of the struct module, whatever its order of bytes.
+fn dtype_of(format: &CStr, size: usize) -> Option<DType> {
+    let format = format.to_str().ok()?.trim_start_matches(['@', '=', '<', '>', '!']);
+    let sized = |dtypes: [DType; 4]| dtypes.into_iter().find(|dtype| dtype.item_size() == size);
+    match format {
+        "?" => Some(DType::Bool),
+        "b" | "h" | "i" | "l" | "q" | "n" => sized([DType::I8, DType::I16, DType::I32, DType::I64]),
+        "B" | "H" | "I" | "L" | "Q" | "N" => sized([DType::U8, DType::U16, DType::U32, DType::U64]),
+        "e" => Some(DType::F16),
+        "f" => Some(DType::F32),
+        "d" => Some(DType::F64),
+        "Zf" => Some(DType::C64),
+        "Zd" => Some(DType::C128),
+        _ => None,
+    }
+}
+
+/// Whether the elements can be read as they lie.
+fn is_direct(buffer: &PyUntypedBuffer, dtype: DType) -> bool {
+    let foreign = if cfg!(target_endian = "little") { &[b'>', b'!'][..] } else { b"<" };
+    let swapped =
+        buffer.item_size() > 1 && foreign.contains(&buffer.format().to_bytes().first().copied().unwrap_or(0));
+    let alignment =
+        if dtype.category() == Category::Complex { dtype.item_size() / 2 } else { dtype.item_size() };
+    let whole = buffer.strides().iter().all(|stride| stride % dtype.item_size() as isize == 0);
+    !swapped && whole && (buffer.buf_ptr() as usize).is_multiple_of(alignment)
+}
+
+fn lend(view: &Bound<'_, PyMemoryView>, buffer: &PyUntypedBuffer, dtype: DType) -> PyResult<Tensor> {
+    let item = dtype.item_size() as isize;
+    let strides: Vec<isize> = buffer.strides().iter().map(|stride| stride / item).collect();
+    let lent = Lent {
+        data: NonNull::new(buffer.buf_ptr().cast()).unwrap_or(NonNull::dangling()),
+        dtype,
+        shape: buffer.shape(),
+        strides: &strides,
+        writable: !buffer.readonly(),
+    };
+    // SAFETY: the view keeps the exporter, which keeps the elements at these strides valid while the view lives. What
+    // other libraries do with them meanwhile is up to the program, as with every buffer. Letting the view go waits for
+    // nobody.
+    unsafe { Tensor::from_lent(&lent, view.clone().unbind()) }.map_err(raise)
+}
+
+/// What the buffer protocol calls a dtype.
+fn format_of(dtype: DType) -> Option<&'static CStr> {
+    Some(match dtype {
+        DType::Bool => c"?",
+        DType::U8 => c"B",
+        DType::U16 => c"H",
+        DType::U32 => c"I",
+        DType::U64 if size_of::<std::ffi::c_long>() == 8 => c"L",
+        DType::U64 => c"Q",
+        DType::I8 => c"b",
+        DType::I16 => c"h",
+        DType::I32 => c"i",
+        DType::I64 if size_of::<std::ffi::c_long>() == 8 => c"l",
+        DType::I64 => c"q",
+        DType::F16 => c"e",
+        DType::BF16 => return None,
+        DType::F32 => c"f",
+        DType::F64 => c"d",
+        DType::C64 => c"Zf",
+        DType::C128 => c"Zd",
+    })
+}
+
+/// Shape and strides of a buffer that is out, in bytes.
+struct Exported {
+    shape: Vec<ffi::Py_ssize_t>,
+    strides: Vec<ffi::Py_ssize_t>,
+    format: CString,
+}
+
+#[pymethods]
+impl PyTensor {
+    /// # Safety
+    /// Only Python calls this, with a buffer to fill.
+    unsafe fn __getbuffer__(slf: Bound<'_, Self>, buffer: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        let tensor = &slf.get().0;
+        let (dtype, refused) = (tensor.dtype(), |message: &str| PyBufferError::new_err(message.to_owned()));
+        let format = format_of(dtype).ok_or_else(|| refused("bfloat16 has no buffer format"))?;
+        if flags & ffi::PyBUF_WRITABLE != 0 && !tensor.is_writable() {
+            return Err(refused("the tensor is read-only"));
+        }
+        let asks = |flag: c_int| flags & flag == flag;
+        if !asks(ffi::PyBUF_STRIDES) && !tensor.is_contiguous() {
+            return Err(refused("the tensor is not contiguous"));
+        }
+        if asks(ffi::PyBUF_F_CONTIGUOUS) && !asks(ffi::PyBUF_C_CONTIGUOUS) && tensor.ndim() > 1 {
+            return Err(refused("the tensor is not contiguous in column-major order"));
+        }
+        if (asks(ffi::PyBUF_C_CONTIGUOUS) || asks(ffi::PyBUF_ANY_CONTIGUOUS)) && !tensor.is_contiguous() {
+            return Err(refused("the tensor is not contiguous"));
+        }
+        let item = dtype.item_size() as isize;
+        let mut exported = Box::new(Exported {
+            shape: tensor.shape().iter().map(|&size| size as isize).collect(),
+            strides: tensor.strides().iter().map(|stride| stride * item).collect(),
+            format: format.to_owned(),
+        });
+        let has = |flag: c_int, list: &mut Vec<isize>| {
+            if asks(flag) { list.as_mut_ptr() } else { std::ptr::null_mut() }
+        };
+        // SAFETY: the buffer is Python's, to be filled; what it points to is in `exported`, which `__releasebuffer__` takes
+        // back, and in the tensor, which the buffer's reference keeps.
+        unsafe {
+            (*buffer).buf = tensor.data_ptr().cast::<c_void>();
+            (*buffer).obj = slf.clone().into_any().into_ptr();
+            (*buffer).len = tensor.numel() as isize * item;
+            (*buffer).itemsize = item;
+            (*buffer).readonly = c_int::from(!tensor.is_writable());
+            (*buffer).ndim = tensor.ndim() as c_int;
+            (*buffer).shape = has(ffi::PyBUF_ND, &mut exported.shape);
+            (*buffer).strides = has(ffi::PyBUF_STRIDES, &mut exported.strides);
+            (*buffer).suboffsets = std::ptr::null_mut();
+            (*buffer).format = if asks(ffi::PyBUF_FORMAT) {
+                exported.format.as_ptr().cast_mut()
+            } else {
+                std::ptr::null_mut()
+            };
+            (*buffer).internal = Box::into_raw(exported).cast();
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// Only Python calls this, with a buffer that `__getbuffer__` has filled.
+    unsafe fn __releasebuffer__(&self, buffer: *mut ffi::Py_buffer) {
+        // SAFETY: `__getbuffer__` has put the box there, and each buffer is released once.
+        drop(unsafe { Box::from_raw((*buffer).internal.cast::<Exported>()) });
+    }
+
+    /// Pickled by its bytes; from protocol 5 on they can be handed on without a copy.
+    fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, protocol: u32) -> PyResult<Bound<'py, PyTuple>> {
+        let (py, tensor) = (slf.py(), &slf.get().0);
+        let bytes = Bound::new(py, PyTensor(bytes_of(&tensor.contiguous().map_err(raise)?)?))?;
+        let data = if protocol >= 5 {
+            py.import("pickle")?.getattr("PickleBuffer")?.call1((bytes,))?
+        } else {
+            PyBytes::new(py, &bytes.get().0.to_vec::<u8>().map_err(raise)?).into_any()
+        };
+        let rebuild = py.import("zerostride._zerostride")?.getattr("_rebuild")?;
+        let shape = PyTuple::new(py, tensor.shape())?;
+        let arguments = (data, dtype::object(py, tensor.dtype()), shape).into_pyobject(py)?;
+        PyTuple::new(py, [rebuild, arguments.into_any()])
+    }
+}
+
+/// The bytes of a contiguous tensor, on the same memory.
+fn bytes_of(tensor: &Tensor) -> PyResult<Tensor> {
+    let len = tensor.numel() * tensor.dtype().item_size();
+    let lent = Lent {
+        data: NonNull::new(tensor.data_ptr()).unwrap_or(NonNull::dangling()),
+        dtype: DType::U8,
+        shape: &[len],
+        strides: &[1],
+        writable: tensor.is_writable(),
+    };
+    // SAFETY: a contiguous tensor has that many initialised bytes from its first element on, and is kept.
+    unsafe { Tensor::from_lent(&lent, tensor.clone()) }.map_err(raise)
+}
+
+/// A pickled tensor made again: on the buffer itself where it may be written, else of a copy.
+#[pyfunction(name = "_rebuild")]
+pub(crate) fn rebuild<'py>(
+    data: &Bound<'py, PyAny>,
+    dtype: &Bound<'py, PyAny>,
+    shape: Vec<usize>,
+) -> PyResult<Bound<'py, PyTensor>> {
+    let (py, dtype) = (data.py(), dtype::extract(dtype)?);
+    let view = PyMemoryView::from(data)?;
+    let buffer = PyUntypedBuffer::get(&view)?;
+    let numel = shape.iter().try_fold(dtype.item_size(), |bytes, &size| bytes.checked_mul(size));
+    if numel != Some(buffer.len_bytes()) || !buffer.is_c_contiguous() {
+        return Err(PyValueError::new_err("the pickled bytes are not those of the tensor"));
+    }
+    let mut strides = vec![1; shape.len()];
+    for dim in (1..shape.len()).rev() {
+        strides[dim - 1] = strides[dim] * shape[dim] as isize;
+    }
+    let lent = Lent {
+        data: NonNull::new(buffer.buf_ptr().cast()).unwrap_or(NonNull::dangling()),
+        dtype,
+        shape: &shape,
+        strides: &strides,
+        writable: !buffer.readonly(),
+    };
+    let aligned = (buffer.buf_ptr() as usize).is_multiple_of(dtype.item_size());
+    if !aligned {
+        let copy = py.import("numpy")?.call_method1("array", (view, "uint8"))?;
+        return rebuild(&copy, dtype::object(py, dtype), shape);
+    }
+    // SAFETY: the view has exactly the bytes of the shape, aligned, and keeps them.
+    let tensor = unsafe { Tensor::from_lent(&lent, view.clone().unbind()) }.map_err(raise)?;
+    let tensor =
+        if data.is_instance_of::<PyBytes>() { tensor.clone_elements().map_err(raise)? } else { tensor };
+    Bound::new(py, PyTensor(tensor))
+}

@@ -1,0 +1,352 @@
+//! Owns DLPack, both ways and in both versions: the protocol by which torch, JAX and others share arrays.
+//!
+//! Source: <https://dmlc.github.io/dlpack/latest/c_api.html>, version 1.0, and the array API's `__dlpack__`.
+
+use std::ffi::{CStr, c_void};
+use std::ptr::NonNull;
+
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+use zerostride::{Category, DType, Lent, Tensor};
+
+use crate::error::raise;
+use crate::tensor::PyTensor;
+
+const CPU: i32 = 1;
+/// Memory of the processor that a graphics card can reach.
+const CPU_PINNED: i32 = 3;
+
+const READ_ONLY: u64 = 1;
+const COPIED: u64 = 2;
+
+#[repr(C)]
+struct Version {
+    major: u32,
+    minor: u32,
+}
+
+#[repr(C)]
+struct Device {
+    kind: i32,
+    id: i32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct DataType {
+    code: u8,
+    bits: u8,
+    lanes: u16,
+}
+
+#[repr(C)]
+struct Array {
+    data: *mut c_void,
+    device: Device,
+    ndim: i32,
+    dtype: DataType,
+    shape: *mut i64,
+    /// Null for row-major order.
+    strides: *mut i64,
+    byte_offset: u64,
+}
+
+/// `DLManagedTensor`.
+#[repr(C)]
+struct Legacy {
+    array: Array,
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Legacy)>,
+}
+
+/// `DLManagedTensorVersioned`.
+#[repr(C)]
+struct Versioned {
+    version: Version,
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Versioned)>,
+    flags: u64,
+    array: Array,
+}
+
+/// What both versions have in common.
+trait Managed: Sized {
+    /// What a capsule with one is called.
+    const NAME: &'static CStr;
+    /// What it is called once somebody has taken it.
+    const USED: &'static CStr;
+    fn new(array: Array, context: *mut c_void, flags: u64) -> Self;
+    fn array(&self) -> &Array;
+    fn is_writable(&self) -> bool;
+    fn context(&self) -> *mut c_void;
+    fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)>;
+    /// Whether this version of the protocol is one that is understood here.
+    fn is_known(&self) -> bool;
+}
+
+impl Managed for Legacy {
+    const NAME: &'static CStr = c"dltensor";
+    const USED: &'static CStr = c"used_dltensor";
+
+    fn new(array: Array, context: *mut c_void, _flags: u64) -> Legacy {
+        Legacy { array, context, deleter: Some(give_back::<Legacy>) }
+    }
+
+    fn array(&self) -> &Array {
+        &self.array
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+
+    fn context(&self) -> *mut c_void {
+        self.context
+    }
+
+    fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Legacy)> {
+        self.deleter
+    }
+
+    fn is_known(&self) -> bool {
+        true
+    }
+}
+
+impl Managed for Versioned {
+    const NAME: &'static CStr = c"dltensor_versioned";
+    const USED: &'static CStr = c"used_dltensor_versioned";
+
+    fn new(array: Array, context: *mut c_void, flags: u64) -> Versioned {
+        let version = Version { major: 1, minor: 0 };
+        Versioned { version, context, deleter: Some(give_back::<Versioned>), flags, array }
+    }
+
+    fn array(&self) -> &Array {
+        &self.array
+    }
+
+    fn is_writable(&self) -> bool {
+        self.flags & READ_ONLY == 0
+    }
+
+    fn context(&self) -> *mut c_void {
+        self.context
+    }
+
+    fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Versioned)> {
+        self.deleter
+    }
+
+    fn is_known(&self) -> bool {
+        self.version.major == 1
+    }
+}
+
+fn data_type(dtype: DType) -> DataType {
+    let code = match (dtype.category(), dtype) {
+        (_, DType::BF16) => 4,
+        (Category::Bool, _) => 6,
+        (Category::Int, _) if dtype.is_signed_int() => 0,
+        (Category::Int, _) => 1,
+        (Category::Float, _) => 2,
+        (Category::Complex, _) => 5,
+    };
+    DataType { code, bits: 8 * dtype.item_size() as u8, lanes: 1 }
+}
+
+/// What a tensor keeps of itself while somebody else reads it.
+struct Shown {
+    _tensor: Tensor,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+}
+
+/// # Safety
+/// `managed` was made by `show`, and this is called once.
+unsafe extern "C" fn give_back<M: Managed>(managed: *mut M) {
+    // SAFETY: `show` has made both boxes, and the caller gives them up.
+    unsafe {
+        let managed = Box::from_raw(managed);
+        drop(Box::from_raw(managed.context().cast::<Shown>()));
+    }
+}
+
+/// A capsule that lets others read a tensor where it lies.
+fn show<M: Managed>(py: Python<'_>, tensor: Tensor, flags: u64) -> PyResult<Bound<'_, PyCapsule>> {
+    let mut shown = Box::new(Shown {
+        shape: tensor.shape().iter().map(|&size| size as i64).collect(),
+        strides: tensor.strides().iter().map(|&stride| stride as i64).collect(),
+        _tensor: tensor.clone(),
+    });
+    let array = Array {
+        data: tensor.data_ptr().cast(),
+        device: Device { kind: CPU, id: 0 },
+        ndim: tensor.ndim() as i32,
+        dtype: data_type(tensor.dtype()),
+        shape: shown.shape.as_mut_ptr(),
+        strides: shown.strides.as_mut_ptr(),
+        byte_offset: 0,
+    };
+    let managed = Box::new(M::new(array, Box::into_raw(shown).cast(), flags));
+    // SAFETY: the box is not null, and the name lives forever; whoever takes the array calls its deleter, else the
+    // destructor does.
+    unsafe {
+        let pointer = NonNull::new_unchecked(Box::into_raw(managed).cast());
+        PyCapsule::new_with_pointer_and_destructor(py, pointer, M::NAME, Some(forgotten::<M>))
+    }
+}
+
+/// Gives an array back that nobody has taken.
+///
+/// # Safety
+/// Only Python calls this, with a capsule that `show` has made.
+unsafe extern "C" fn forgotten<M: Managed>(capsule: *mut ffi::PyObject) {
+    // SAFETY: a capsule that still has its first name has what `show` has put in.
+    unsafe {
+        if ffi::PyCapsule_IsValid(capsule, M::NAME.as_ptr()) == 1 {
+            give_back(ffi::PyCapsule_GetPointer(capsule, M::NAME.as_ptr()).cast::<M>());
+        }
+    }
+}
+
+#[pymethods]
+impl PyTensor {
+    /// For other libraries: a DLPack capsule with the tensor's memory.
+    #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
+    fn __dlpack__<'py>(
+        &self,
+        py: Python<'py>,
+        stream: Option<&Bound<'py, PyAny>>,
+        max_version: Option<(u32, u32)>,
+        dl_device: Option<(i32, i32)>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        if stream.is_some() {
+            return Err(PyValueError::new_err("a tensor on the CPU has no stream"));
+        }
+        if dl_device.is_some_and(|device| device != (CPU, 0)) {
+            return Err(PyBufferError::new_err("tensors are on the CPU, and are shown nowhere else"));
+        }
+        let copied = if copy == Some(true) { COPIED } else { 0 };
+        let tensor = if copied > 0 { self.0.clone_elements().map_err(raise)? } else { self.0.clone() };
+        let read_only = if tensor.is_writable() { 0 } else { READ_ONLY };
+        if max_version.is_some_and(|(major, _)| major >= 1) {
+            return show::<Versioned>(py, tensor, copied | read_only);
+        }
+        if read_only > 0 {
+            return Err(PyBufferError::new_err(
+                "the tensor is read-only, which DLPack before version 1.0 cannot say: clone() it first",
+            ));
+        }
+        show::<Legacy>(py, tensor, 0)
+    }
+
+    /// For other libraries: on the CPU.
+    fn __dlpack_device__(&self) -> (i32, i32) {
+        (CPU, 0)
+    }
+}
+
+/// An array that another library has lent; a Python object, so that it goes when somebody has Python's lock.
+#[pyclass(frozen)]
+struct Borrowed(Box<dyn Fn() + Send + Sync>);
+
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// A tensor on the memory of an array that speaks DLPack.
+pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    let py = object.py();
+    if let Ok(device) = object.getattr("__dlpack_device__") {
+        let (kind, id): (i32, i32) = device.call0()?.extract()?;
+        if kind != CPU && kind != CPU_PINNED {
+            return Err(PyBufferError::new_err(format!(
+                "the array is on the DLPack device ({kind}, {id}), and tensors are on the CPU: copy it there first"
+            )));
+        }
+    }
+    let named = PyDict::new(py);
+    named.set_item("max_version", (1, 0))?;
+    let capsule = match object.call_method("__dlpack__", (), Some(&named)) {
+        // An object that knows no versions has no such argument.
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => object.call_method0("__dlpack__")?,
+        capsule => capsule?,
+    };
+    let capsule = capsule.cast_into::<PyCapsule>()?;
+    if capsule.is_valid_checked(Some(Versioned::NAME)) {
+        take::<Versioned>(&capsule)
+    } else {
+        take::<Legacy>(&capsule)
+    }
+}
+
+fn take<M: Managed + 'static>(capsule: &Bound<'_, PyCapsule>) -> PyResult<Tensor> {
+    let py = capsule.py();
+    let managed = capsule.pointer_checked(Some(M::NAME))?.cast::<M>();
+    // SAFETY: the capsule is valid under the protocol's name, so that it has such an array, which is ours once the capsule
+    // has its second name.
+    let managed = unsafe {
+        if ffi::PyCapsule_SetName(capsule.as_ptr(), M::USED.as_ptr()) != 0 {
+            return Err(PyErr::fetch(py));
+        }
+        managed.as_ref()
+    };
+    let address = std::ptr::from_ref(managed) as usize;
+    let deleter = managed.deleter();
+    let lender = Bound::new(
+        py,
+        Borrowed(Box::new(move || {
+            if let Some(deleter) = deleter {
+                // SAFETY: the array is ours, and this is called once, when the last tensor on it is gone.
+                unsafe { deleter(address as *mut M) }
+            }
+        })),
+    )?;
+    if !managed.is_known() {
+        return Err(PyBufferError::new_err("the array speaks a version of DLPack that is not 1.x"));
+    }
+    let Array { data, device: _, ndim, dtype, shape, strides, byte_offset } = managed.array();
+    let ndim = usize::try_from(*ndim).unwrap_or(0);
+    let list = |pointer: *const i64| -> Vec<isize> {
+        if ndim == 0 || pointer.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: the array has a size and, unless that is null, a stride for each dimension.
+        unsafe { std::slice::from_raw_parts(pointer, ndim) }.iter().map(|&number| number as isize).collect()
+    };
+    let shape: Vec<usize> = list(*shape).into_iter().map(|size| size as usize).collect();
+    let mut steps = list(*strides);
+    if strides.is_null() {
+        steps = vec![1; ndim];
+        for dim in (1..ndim).rev() {
+            steps[dim - 1] = steps[dim].saturating_mul(shape[dim] as isize);
+        }
+    }
+    let is = |known: &DType| {
+        let known = data_type(*known);
+        (known.code, known.bits, known.lanes) == (dtype.code, dtype.bits, dtype.lanes)
+    };
+    let found = DType::ALL.into_iter().find(is).ok_or_else(|| {
+        let DataType { code, bits, lanes } = *dtype;
+        PyBufferError::new_err(format!(
+            "no dtype has DLPack's code {code} with {bits} bits and {lanes} lanes"
+        ))
+    })?;
+    let lent = Lent {
+        data: NonNull::new(data.cast::<u8>().wrapping_add(*byte_offset as usize))
+            .unwrap_or(NonNull::dangling()),
+        dtype: found,
+        shape: &shape,
+        strides: &steps,
+        writable: managed.is_writable(),
+    };
+    // SAFETY: the producer keeps the elements at these strides valid until its deleter is called, which the lender does.
+    // What others do with them meanwhile is up to the program. Letting the lender go waits for nobody.
+    unsafe { Tensor::from_lent(&lent, lender.unbind()) }.map_err(raise)
+}

@@ -1,0 +1,33 @@
+//! Owns the way of bare numbers between Python and the engine.
+
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
+use zerostride::{Complex64, Scalar};
+
+/// The number that an object is; `None` if it is none.
+pub(crate) fn extract(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+    Ok(if let Ok(value) = object.cast::<PyFloat>() {
+        Some(Scalar::Float(value.value()))
+    } else if let Ok(value) = object.cast::<PyBool>() {
+        Some(Scalar::Bool(value.is_true()))
+    } else if let Ok(value) = object.cast::<PyInt>() {
+        let value = value.extract().map_err(|_| PyRuntimeError::new_err("Overflow when unpacking long"))?;
+        Some(Scalar::Int(value))
+    } else if let Ok(value) = object.cast::<PyComplex>() {
+        Some(Scalar::Complex(Complex64::new(value.real(), value.imag())))
+    } else {
+        None
+    })
+}
+
+/// The number as Python's own.
+pub(crate) fn object(py: Python<'_>, number: Scalar) -> PyResult<Bound<'_, PyAny>> {
+    match number {
+        Scalar::Bool(value) => value.into_bound_py_any(py),
+        Scalar::Int(value) => value.into_bound_py_any(py),
+        Scalar::Float(value) => value.into_bound_py_any(py),
+        Scalar::Complex(value) => PyComplex::from_doubles(py, value.re, value.im).into_bound_py_any(py),
+    }
+}

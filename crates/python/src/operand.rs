@@ -1,0 +1,65 @@
+//! Owns what may stand as an operand: tensors, numbers, traced computations, and the arrays of other libraries, which are
+//! read where they lie.
+
+use pyo3::prelude::*;
+use zerostride::{Expr, Operand, Scalar, Tensor};
+
+use crate::expr::PyExpr;
+use crate::tensor::PyTensor;
+use crate::{memory, number};
+
+/// An operand as it was given.
+pub(crate) enum Given<'a> {
+    /// One of our tensors.
+    Tensor(&'a Tensor),
+    /// An array of another library's, in place.
+    Foreign(Tensor),
+    /// A bare number.
+    Number(Scalar),
+    /// A computation that is being traced.
+    Traced(&'a Expr),
+}
+
+impl<'a> Given<'a> {
+    /// The operand that an object is; `None` if it is none.
+    #[inline]
+    pub(crate) fn new(object: &'a Bound<'_, PyAny>) -> PyResult<Option<Given<'a>>> {
+        if let Ok(tensor) = object.cast::<PyTensor>() {
+            return Ok(Some(Given::Tensor(&tensor.get().0)));
+        }
+        if let Some(number) = number::extract(object)? {
+            return Ok(Some(Given::Number(number)));
+        }
+        if let Ok(expr) = object.cast::<PyExpr>() {
+            return Ok(Some(Given::Traced(&expr.get().0)));
+        }
+        Ok(memory::array(object)?.map(Given::Foreign))
+    }
+
+    /// What an eager operation takes.
+    pub(crate) fn operand(&'a self) -> Operand<'a> {
+        match self {
+            Given::Tensor(tensor) => (*tensor).into(),
+            Given::Foreign(tensor) => tensor.into(),
+            Given::Number(number) => (*number).into(),
+            Given::Traced(expr) => (*expr).into(),
+        }
+    }
+
+    pub(crate) fn expr(&self) -> Expr {
+        self.operand().into()
+    }
+
+    pub(crate) fn is_traced(&self) -> bool {
+        matches!(self, Given::Traced(_))
+    }
+
+    /// The elements, where they are known.
+    pub(crate) fn numel(&self) -> usize {
+        match self {
+            Given::Tensor(tensor) => tensor.numel(),
+            Given::Foreign(tensor) => tensor.numel(),
+            Given::Number(_) | Given::Traced(_) => 1,
+        }
+    }
+}

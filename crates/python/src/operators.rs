@@ -1,0 +1,158 @@
+//! Owns Python's operators on tensors and traced computations: each is a row of the op table.
+
+use pyo3::basic::CompareOp;
+use pyo3::prelude::*;
+use zerostride::Op;
+
+use crate::entry::Call;
+use crate::expr::PyExpr;
+use crate::functions;
+use crate::row;
+use crate::tensor::PyTensor;
+
+fn call<'a, 'py>(operands: &[&'a Bound<'py, PyAny>]) -> Call<'a, 'py> {
+    let positional = operands.iter().copied().collect();
+    Call { py: operands[0].py(), positional, named: Default::default(), method: true }
+}
+
+/// Of an operand of no use Python asks the other one, where it is told that this one does not know it.
+fn answer<'py>(py: Python<'py>, answer: Option<Bound<'py, PyAny>>) -> Bound<'py, PyAny> {
+    answer.unwrap_or_else(|| py.NotImplemented().into_bound(py))
+}
+
+fn binary<'py>(op: Op, a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    Ok(answer(a.py(), row::operator(op, a, b)?))
+}
+
+fn matmul<'py>(a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let product = functions::matmul(a, b)?.map(|product| product.object(a.py())).transpose()?;
+    Ok(answer(a.py(), product))
+}
+
+fn compared(comparison: CompareOp) -> Op {
+    match comparison {
+        CompareOp::Lt => Op::Lt,
+        CompareOp::Le => Op::Le,
+        CompareOp::Eq => Op::Eq,
+        CompareOp::Ne => Op::Ne,
+        CompareOp::Gt => Op::Gt,
+        CompareOp::Ge => Op::Ge,
+    }
+}
+
+/// The operators of one class.
+macro_rules! operators {
+    ($class:ident; $($unary:ident $of:ident;)* - $($binary:ident $reflected:ident $op:ident;)*) => {
+        #[pymethods]
+        impl $class {
+            $(fn $unary<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+                row::function(Op::$of, &mut call(&[slf.as_any()]))
+            })*
+
+            $(fn $binary<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+                binary(Op::$op, slf, other)
+            }
+
+            fn $reflected<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+                binary(Op::$op, other, slf)
+            })*
+
+            fn __pow__<'py>(
+                slf: &Bound<'py, Self>,
+                other: &Bound<'py, PyAny>,
+                _modulo: Option<&Bound<'py, PyAny>>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                binary(Op::Pow, slf, other)
+            }
+
+            fn __rpow__<'py>(
+                slf: &Bound<'py, Self>,
+                other: &Bound<'py, PyAny>,
+                _modulo: Option<&Bound<'py, PyAny>>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                binary(Op::Pow, other, slf)
+            }
+
+            fn __matmul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+                matmul(slf, other)
+            }
+
+            fn __rmatmul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+                matmul(other, slf)
+            }
+
+            fn __richcmp__<'py>(
+                slf: &Bound<'py, Self>,
+                other: &Bound<'py, PyAny>,
+                comparison: CompareOp,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                binary(compared(comparison), slf, other)
+            }
+
+            /// By identity: elements are compared by `==`.
+            fn __hash__(slf: &Bound<'_, Self>) -> isize {
+                slf.as_ptr() as isize >> 4
+            }
+        }
+    };
+}
+
+/// The operators of both classes.
+macro_rules! both {
+    ($($rows:tt)*) => {
+        operators!(PyTensor; $($rows)*);
+        operators!(PyExpr; $($rows)*);
+    };
+}
+
+both! {
+    __neg__ Neg;
+    __pos__ Positive;
+    __invert__ BitwiseNot;
+    __abs__ Abs;
+    -
+    __add__ __radd__ Add;
+    __sub__ __rsub__ Sub;
+    __mul__ __rmul__ Mul;
+    __truediv__ __rtruediv__ Div;
+    __floordiv__ __rfloordiv__ FloorDivide;
+    __mod__ __rmod__ Remainder;
+    __and__ __rand__ BitwiseAnd;
+    __or__ __ror__ BitwiseOr;
+    __xor__ __rxor__ BitwiseXor;
+    __lshift__ __rlshift__ BitwiseLeftShift;
+    __rshift__ __rrshift__ BitwiseRightShift;
+}
+
+macro_rules! in_place {
+    ($($name:ident $op:ident;)*) => {
+        #[pymethods]
+        impl PyTensor {
+            $(fn $name(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+                row::in_place(Op::$op, &mut call(&[slf.as_any(), other])).map(drop)
+            })*
+
+            fn __ipow__(
+                slf: &Bound<'_, Self>,
+                other: &Bound<'_, PyAny>,
+                _modulo: Option<&Bound<'_, PyAny>>,
+            ) -> PyResult<()> {
+                row::in_place(Op::Pow, &mut call(&[slf.as_any(), other])).map(drop)
+            }
+        }
+    };
+}
+
+in_place! {
+    __iadd__ Add;
+    __isub__ Sub;
+    __imul__ Mul;
+    __itruediv__ Div;
+    __ifloordiv__ FloorDivide;
+    __imod__ Remainder;
+    __iand__ BitwiseAnd;
+    __ior__ BitwiseOr;
+    __ixor__ BitwiseXor;
+    __ilshift__ BitwiseLeftShift;
+    __irshift__ BitwiseRightShift;
+}

@@ -1,0 +1,222 @@
+//! Owns the call of a row of the op table from Python: what the arguments mean, and whether the row runs at once, is
+//! written somewhere, or becomes part of a traced computation. It does not know how Python calls (`entry.rs`).
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyString, PyTuple};
+use smallvec::SmallVec;
+use zerostride::{Argument, Arguments, Op, Tensor};
+use zerostride_ops::{Class, Kind};
+
+use crate::entry::Call;
+use crate::error::{TraceError, raise_in};
+use crate::operand::Given;
+use crate::tensor::PyTensor;
+use crate::threads::compute;
+use crate::{dtype, expr, memory, tensor};
+
+/// The reductions that take `dtype`, the dtype to compute in.
+const WITH_DTYPE: [Op; 6] = [Op::Sum, Op::Prod, Op::Mean, Op::Softmax, Op::LogSoftmax, Op::Norm];
+
+/// The signature of a row's function, as Python writes it.
+pub(crate) fn signature(op: Op) -> String {
+    let arguments = op.info().arguments;
+    let star = if arguments.contains("*, ") { "" } else { ", *" };
+    let dtype = if WITH_DTYPE.contains(&op) { ", dtype=None" } else { "" };
+    format!("({arguments}{star}{dtype}, out=None)")
+}
+
+/// What a message calls the class of an object.
+pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
+    object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
+}
+
+/// Calls a row: as a function, or as a method with its receiver.
+pub(crate) fn function<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+    if call.named.is_empty() {
+        let info = op.info();
+        match (info.class, &call.positional[..]) {
+            (Class::Unary, [x]) => {
+                let x = operand(op, x)?;
+                if !x.is_traced() {
+                    return eager(call.py, op, [x]);
+                }
+            }
+            (Class::Binary, [a, b]) => {
+                let (a, b) = (operand(op, a)?, operand(op, b)?);
+                if !a.is_traced() && !b.is_traced() {
+                    return eager(call.py, op, [a, b]);
+                }
+            }
+            _ => {}
+        }
+    }
+    general(op, call)
+}
+
+/// Calls the in-place method of a row.
+pub(crate) fn in_place<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+    let receiver = call.positional[0];
+    let Ok(target) = receiver.cast::<PyTensor>() else {
+        return Err(TraceError::new_err(format!(
+            "{0}_() writes to an array, which a traced function cannot do: use {0}()",
+            op.name()
+        )));
+    };
+    let target = &target.get().0;
+    let raise = |error| raise_in(error, Some(op));
+    match (op, op.info().class, &call.positional[1..]) {
+        (_, Class::Unary, []) if call.named.is_empty() => {
+            compute(call.py, [target.numel()], || target.apply_(op, None)).map_err(raise)?;
+        }
+        (_, Class::Binary, [other]) if call.named.is_empty() => {
+            let other = operand(op, other)?;
+            let numels = [target.numel(), other.numel()];
+            compute(call.py, numels, || target.apply_(op, Some(other.operand()))).map_err(raise)?;
+        }
+        (Op::FloatPower, _, [exponent]) => {
+            let exponent = operand(op, exponent)?;
+            compute(call.py, [target.numel()], || target.float_power_(exponent.operand())).map_err(raise)?;
+        }
+        _ => {
+            let gathered = Gathered::new(op, call)?;
+            gathered.write(call.py, op, target)?;
+        }
+    }
+    Ok(receiver.clone())
+}
+
+/// An operator: `None` where an operand is of no use.
+pub(crate) fn operator<'py>(
+    op: Op,
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let (Some(x), Some(y)) = (Given::new(a)?, Given::new(b)?) else { return Ok(None) };
+    if x.is_traced() || y.is_traced() {
+        let positional = vec![Argument::Expr(x.expr()), Argument::Expr(y.expr())];
+        let arguments = Arguments { positional, named: Vec::new() };
+        let traced = zerostride::call(op, arguments).map_err(|error| raise_in(error, Some(op)))?;
+        return expr::object(a.py(), traced).map(Some);
+    }
+    eager(a.py(), op, [x, y]).map(Some)
+}
+
+fn eager<'py, const N: usize>(
+    py: Python<'py>,
+    op: Op,
+    operands: [Given<'_>; N],
+) -> PyResult<Bound<'py, PyAny>> {
+    let numels = operands.each_ref().map(Given::numel);
+    let result = compute(py, numels, || Tensor::apply(op, operands.each_ref().map(Given::operand)));
+    tensor::object(py, result.map_err(|error| raise_in(error, Some(op)))?)
+}
+
+fn operand<'a>(op: Op, object: &'a Bound<'_, PyAny>) -> PyResult<Given<'a>> {
+    Given::new(object)?.ok_or_else(|| {
+        PyTypeError::new_err(format!(
+            "{}(): an operand must be a tensor, an array or a number, not {}; it is called as {}",
+            op.name(),
+            type_name(object),
+            op.usage()
+        ))
+    })
+}
+
+fn general<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+    let gathered = Gathered::new(op, call)?;
+    let raise = |error| raise_in(error, Some(op));
+    match gathered.out {
+        Some(out) if gathered.traced => Err(TraceError::new_err(format!(
+            "{}() with out={} writes to an array, which a traced function cannot do: return the result",
+            op.name(),
+            type_name(out)
+        ))),
+        Some(out) => {
+            let target = match out.cast::<PyTensor>() {
+                Ok(tensor) => tensor.get().0.clone(),
+                Err(_) => memory::array(out)?.ok_or_else(|| {
+                    PyTypeError::new_err(format!("out must be a tensor or an array, not {}", type_name(out)))
+                })?,
+            };
+            gathered.write(call.py, op, &target)?;
+            Ok(out.clone())
+        }
+        None if gathered.traced => {
+            expr::object(call.py, zerostride::call(op, gathered.arguments).map_err(raise)?)
+        }
+        None => {
+            let Gathered { arguments, numels, .. } = gathered;
+            let result = compute(call.py, numels, || zerostride::call(op, arguments)?.eval());
+            tensor::object(call.py, result.map_err(raise)?)
+        }
+    }
+}
+
+/// The arguments of a call as the engine takes them.
+struct Gathered<'a, 'py> {
+    arguments: Arguments,
+    out: Option<&'a Bound<'py, PyAny>>,
+    /// Whether an operand is being traced.
+    traced: bool,
+    numels: SmallVec<[usize; 4]>,
+}
+
+impl<'a, 'py> Gathered<'a, 'py> {
+    fn new(op: Op, call: &mut Call<'a, 'py>) -> PyResult<Gathered<'a, 'py>> {
+        let signature = op.info().signature();
+        let receiver = signature.position("input").unwrap_or(0);
+        if call.method && receiver < call.positional.len() {
+            call.positional[..=receiver].rotate_left(1);
+        }
+        let mut gathered =
+            Gathered { arguments: Arguments::default(), out: None, traced: false, numels: SmallVec::new() };
+        let kind = |place: usize| signature.arguments.get(place).map(|argument| argument.kind);
+        for (place, object) in call.positional.iter().enumerate() {
+            let argument = gathered.argument(op, kind(place), object)?;
+            gathered.arguments.positional.push(argument);
+        }
+        for (name, object) in &call.named {
+            match &**name {
+                "out" => gathered.out = Some(*object).filter(|out| !out.is_none()),
+                "dtype" if WITH_DTYPE.contains(&op) => {
+                    if let (false, Some(Argument::Expr(input))) =
+                        (object.is_none(), gathered.arguments.positional.first_mut())
+                    {
+                        *input = input.to_dtype(dtype::extract(object)?);
+                    }
+                }
+                _ => {
+                    let argument = gathered.argument(op, signature.position(name).and_then(kind), object)?;
+                    gathered.arguments.named.push((name.clone(), argument));
+                }
+            }
+        }
+        Ok(gathered)
+    }
+
+    fn argument(&mut self, op: Op, kind: Option<Kind>, object: &Bound<'_, PyAny>) -> PyResult<Argument> {
+        if object.is_none() {
+            return Ok(Argument::None);
+        }
+        if let Ok(word) = object.cast::<PyString>() {
+            return Ok(Argument::Word(word.to_string()));
+        }
+        if kind == Some(Kind::Dims)
+            && (object.is_instance_of::<PyTuple>() || object.is_instance_of::<PyList>())
+        {
+            return Ok(Argument::Dims(object.extract()?));
+        }
+        let given = operand(op, object)?;
+        self.traced |= given.is_traced();
+        self.numels.push(given.numel());
+        Ok(Argument::Expr(given.expr()))
+    }
+
+    fn write(self, py: Python<'_>, op: Op, target: &Tensor) -> PyResult<()> {
+        let Gathered { arguments, mut numels, .. } = self;
+        numels.push(target.numel());
+        compute(py, numels, || zerostride::call_into(op, arguments, target))
+            .map_err(|error| raise_in(error, Some(op)))
+    }
+}

@@ -1,0 +1,223 @@
+"""Memory: what is shared is shared, what is read-only stays so, and owners may go first."""
+
+import array
+import copy
+import gc
+import pickle
+import sys
+import threading
+import weakref
+
+import numpy as np
+import pytest
+import zerostride as zs
+
+DTYPES = ["bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128"]
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_numpy_arrays_are_seen_where_they_lie_and_back(name):
+    source = np.ones((2, 3, 4), name)
+    for view in (source, source[:, ::-2], source.T, source[1:, :, ::3], source[0, 0, 0], source[:0], np.broadcast_to(source[0], (5, 3, 4))):
+        tensor = zs.asarray(view)
+        assert tensor.dtype is getattr(zs, name)
+        assert tensor.shape == view.shape
+        back = tensor.numpy()
+        assert back.dtype == view.dtype
+        np.testing.assert_array_equal(back, view)
+        if view.size:
+            assert tensor.data_ptr() == view.ctypes.data == back.ctypes.data
+            assert back.strides == view.strides
+        assert back.flags.writeable == view.flags.writeable
+
+
+def test_writes_are_seen_on_both_sides():
+    source = np.zeros((2, 3), "f4")
+    tensor = zs.asarray(source)
+    tensor[:, ::2] = 5
+    assert source.tolist() == [[5, 0, 5], [5, 0, 5]]
+    source += 1
+    assert tensor.tolist() == [[6, 1, 6], [6, 1, 6]]
+    tensor.numpy()[0] = 9
+    assert source[0].tolist() == [9, 9, 9]
+    np.asarray(tensor)[1] = 8
+    assert source[1].tolist() == [8, 8, 8]
+
+
+def test_tensor_copies_and_asarray_of_lists_makes():
+    source = np.zeros(3)
+    assert zs.tensor(source).data_ptr() != source.ctypes.data
+    assert zs.asarray([1, 2.5]).tolist() == [1, 2.5]
+    with pytest.raises(ValueError, match="without a copy"):
+        zs.asarray([1], copy=False)
+    assert zs.asarray(source, copy=True).data_ptr() != source.ctypes.data
+
+
+def test_read_only_memory_is_not_written():
+    source = np.arange(3.0)
+    source.flags.writeable = False
+    tensor = zs.asarray(source)
+    assert not tensor.writable
+    for write in (lambda: tensor.add_(1), lambda: tensor.zero_(), lambda: tensor.__setitem__(0, 1), lambda: zs.exp(tensor, out=tensor)):
+        with pytest.raises(ValueError, match="read-only"):
+            write()
+    assert not tensor.numpy().flags.writeable
+    with pytest.raises(BufferError, match="read-only"):
+        tensor.__dlpack__()
+    assert source.tolist() == [0, 1, 2]
+    assert zs.asarray(memoryview(b"abc")).tolist() == [97, 98, 99]
+
+
+def test_what_cannot_be_read_in_place_is_copied():
+    swapped = np.arange(3, dtype=">i4")
+    assert zs.asarray(swapped).tolist() == [0, 1, 2]
+    unaligned = np.frombuffer(b"\0" + np.arange(3.0).tobytes(), "f8", offset=1)
+    assert zs.asarray(unaligned).tolist() == [0, 1, 2]
+    records = np.zeros(3, [("a", "i1"), ("b", "f8")])
+    records["b"] = [1, 2, 3]
+    assert zs.asarray(records["b"]).tolist() == [1, 2, 3]
+    with pytest.raises(TypeError, match="no dtype has elements"):
+        zs.asarray(np.zeros(2, "f16"))
+    with pytest.raises(TypeError):
+        zs.asarray(np.array(["text"]))
+
+
+def test_owners_may_go_first():
+    source = np.arange(100000.0)
+    gone = weakref.ref(source)
+    view = zs.asarray(source)[::2][1:]
+    del source
+    gc.collect()
+    assert gone() is not None
+    assert view[0].item() == 2
+    array_ = view.numpy()
+    del view
+    gc.collect()
+    assert array_[1] == 4
+    del array_
+    gc.collect()
+    assert gone() is None
+
+
+def test_an_array_that_is_lent_is_let_go_at_once():
+    source = np.arange(4.0)
+    result = zs.add(source, 1) + source
+    assert sys.getrefcount(source) == 2
+    source.resize(8)
+    assert result.tolist() == [1, 3, 5, 7]
+
+
+def test_other_buffers():
+    numbers = array.array("d", [1, 2, 3])
+    zs.asarray(numbers).mul_(2)
+    assert list(numbers) == [2, 4, 6]
+    raw = bytearray(8)
+    zs.asarray(raw).fill_(7)
+    assert raw == b"\7" * 8
+    view = memoryview(zs.tensor([[1, 2], [3, 4]]))
+    assert (view.format, view.shape, view.tolist()) == ("l", (2, 2), [[1, 2], [3, 4]])
+
+
+def test_dlpack_both_ways_and_in_both_versions():
+    tensor = zs.arange(6, dtype=zs.float32).reshape(2, 3)
+    for version in (None, (1, 0)):
+        capsule = tensor.T.__dlpack__(max_version=version)
+
+        class Holder:
+            def __dlpack__(self, **keywords):
+                return capsule
+
+        back = zs.from_dlpack(Holder())
+        assert back.data_ptr() == tensor.data_ptr()
+        assert back.stride() == (1, 3)
+        with pytest.raises(ValueError):
+            zs.from_dlpack(Holder())
+    unused = tensor.__dlpack__()
+    del unused
+    assert np.from_dlpack(tensor).ctypes.data == tensor.data_ptr()
+    assert zs.from_dlpack(np.arange(3)).tolist() == [0, 1, 2]
+    assert tensor.__dlpack_device__() == (1, 0)
+
+
+def test_torch_shares_memory(torch):
+    tensor = zs.arange(6, dtype=zs.float32).reshape(2, 3)
+    other = torch.from_dlpack(tensor)
+    other[0, 0] = 9
+    assert tensor[0, 0].item() == 9
+    assert zs.from_dlpack(other).data_ptr() == tensor.data_ptr()
+    half = torch.ones(2, 2, dtype=torch.bfloat16)
+    assert zs.asarray(half).dtype is zs.bfloat16
+    assert zs.asarray(half).data_ptr() == half.data_ptr()
+    view = zs.asarray(torch.arange(10.0)[3:])
+    gc.collect()
+    assert view.sum().item() == 42
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("name", [*DTYPES, "bfloat16"])
+def test_pickles(protocol, name):
+    for tensor in (zs.ones(2, 3).to(name).T, zs.ones(()).to(name), zs.ones(0, 2).to(name)):
+        back = pickle.loads(pickle.dumps(tensor, protocol))
+        assert (back.dtype, back.shape) == (tensor.dtype, tensor.shape)
+        assert back.tolist() == tensor.tolist()
+        back.zero_()
+
+
+def test_pickles_out_of_band_without_a_copy():
+    tensor = zs.ones(1000)
+    buffers = []
+    data = pickle.dumps(tensor, 5, buffer_callback=buffers.append)
+    assert len(data) < 300
+    back = pickle.loads(data, buffers=buffers)
+    assert back.data_ptr() == tensor.data_ptr()
+    with pytest.raises(ValueError, match="bytes"):
+        pickle.loads(data, buffers=[b"too short"])
+
+
+def test_copies_are_copies():
+    tensor = zs.ones(3)
+    for other in (copy.copy(tensor), copy.deepcopy(tensor), tensor.clone(), zs.tensor(tensor)):
+        other.zero_()
+    assert tensor.tolist() == [1, 1, 1]
+
+
+def test_views_share_memory():
+    tensor = zs.zeros(2, 3)
+    tensor.T[0].add_(1)
+    tensor.expand(4, 2, 3)
+    tensor.reshape(6)[5] = 7
+    assert tensor.tolist() == [[1, 0, 0], [1, 0, 7]]
+    assert tensor.expand(4, 2, 3).stride() == (0, 3, 1)
+
+
+def test_conversions_do_not_leak():
+    resource = pytest.importorskip("resource")
+    source = np.zeros(1000)
+
+    def rounds(count):
+        for _ in range(count):
+            zs.asarray(source).numpy()
+            zs.from_dlpack(zs.asarray(source))
+            memoryview(zs.asarray(source))
+
+    rounds(2000)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    rounds(50000)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4096
+    assert sys.getrefcount(source) == 2
+
+
+def test_threads_share_tensors():
+    total = zs.zeros(1 << 18)
+    one = zs.ones(1 << 18)
+
+    def work():
+        for _ in range(20):
+            total.add_(one)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (total.amin().item(), total.amax().item()) == (80, 80)

@@ -1,0 +1,74 @@
+//! Owns `Template`: a plan that waits for operands. It does not know how a plan is made or run.
+
+use zerostride_ops::DType;
+use zerostride_shape::{ErrorClass, Layout};
+
+use super::{Leaf, Plan};
+use crate::{Error, Result, Tensor, exec};
+
+/// A plan without its operands, to be run on others of the same dtypes and layouts.
+///
+/// ```
+/// use zerostride::{Expr, tensor};
+/// let (a, b) = (tensor![1.0, 2.0], tensor![[10.0], [20.0]]);
+/// let template = (Expr::from(&a) * &b).plan()?.template(&[&a, &b]);
+/// let (c, d) = (tensor![3.0, 4.0], tensor![[1.0], [2.0]]);
+/// assert_eq!(template.run(&[&c, &d])?.to_vec::<f32>()?, [3.0, 4.0, 6.0, 8.0]);
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Template {
+    /// The plan, whose operands are only those that stay.
+    plan: Plan,
+    /// For each operand of the plan, where it comes from.
+    operands: Vec<Origin>,
+    /// What operands have to be.
+    expected: Vec<(DType, Layout)>,
+}
+
+#[derive(Clone, Debug)]
+enum Origin {
+    /// The operand that is given in this place.
+    Given(usize),
+    /// The one that the plan was made with.
+    Kept(Leaf),
+}
+
+impl Plan {
+    /// The plan with these of its operands taken out; others stay part of it, and are read as they are when it runs.
+    pub fn template(mut self, operands: &[&Tensor]) -> Template {
+        let is = |leaf: &Leaf, tensor: &Tensor| Leaf::is_same((&leaf.tensor, None), (tensor, None));
+        let origin = |leaf: Leaf| match operands.iter().position(|operand| is(&leaf, operand)) {
+            Some(place) => Origin::Given(place),
+            None => Origin::Kept(Leaf { version: None, ..leaf }),
+        };
+        let origins = std::mem::take(&mut self.leaves).into_iter().map(origin).collect();
+        let expected = operands.iter().map(|operand| (operand.dtype(), operand.layout().clone())).collect();
+        Template { plan: self, operands: origins, expected }
+    }
+}
+
+impl Template {
+    /// Runs the plan on operands, each of the dtype and layout of the one whose place it takes.
+    ///
+    /// # Errors
+    /// An operand is of another dtype or layout; or as [`Expr::eval`](crate::Expr::eval).
+    pub fn run(&self, operands: &[&Tensor]) -> Result<Tensor> {
+        exec::run(&self.plan_on(operands)?)
+    }
+
+    fn plan_on(&self, operands: &[&Tensor]) -> Result<Plan> {
+        let fits = |(operand, (dtype, layout)): (&&Tensor, &(DType, Layout))| {
+            operand.dtype() == *dtype && operand.layout() == layout
+        };
+        if operands.len() != self.expected.len() || !operands.iter().zip(&self.expected).all(fits) {
+            let message = "the operands are not those that the plan is for".to_owned();
+            return Err(Error::Argument { class: ErrorClass::Type, message });
+        }
+        let leaf = |origin: &Origin| match origin {
+            Origin::Given(place) => Leaf { tensor: operands[*place].clone(), version: None },
+            Origin::Kept(leaf) => leaf.clone(),
+        };
+        Ok(Plan { leaves: self.operands.iter().map(leaf).collect(), ..self.plan.clone() })
+    }
+}

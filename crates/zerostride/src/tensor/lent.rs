@@ -1,0 +1,154 @@
+//! Owns tensors on memory that somebody else has: how they are made of it, and how a tensor's own memory is shown to
+//! others. It does not know who that is.
+
+use std::any::Any;
+use std::ptr::NonNull;
+
+use zerostride_ops::{Category, DType};
+use zerostride_shape::{Layout, Shape, Strides};
+
+use super::region::Region;
+use super::storage::Storage;
+use super::{Shared, Tensor};
+use crate::{Error, Result};
+
+/// Memory of elements that somebody else has.
+#[derive(Debug)]
+pub struct Lent<'a> {
+    /// The element at index zero.
+    pub data: NonNull<u8>,
+    /// The dtype of the elements.
+    pub dtype: DType,
+    /// Sizes.
+    pub shape: &'a [usize],
+    /// Elements between neighbours along each dimension; may be negative or zero.
+    pub strides: &'a [isize],
+    /// Whether the elements may be written.
+    pub writable: bool,
+}
+
+impl Tensor {
+    /// A tensor on memory that somebody else has, without a copy; `lender` is dropped once no tensor needs it.
+    ///
+    /// # Errors
+    /// The data is not aligned to the dtype, or no layout reaches so far.
+    ///
+    /// # Safety
+    /// Until the lender is dropped, the elements at all indices of the shape are initialised and valid for reads, and for
+    /// writes if `writable`; nobody else writes them while an operation on the tensor runs, nor reads what it writes.
+    /// Dropping the lender waits for nobody who may wait for a tensor.
+    pub unsafe fn from_lent(lent: &Lent<'_>, lender: impl Any + Send + Sync) -> Result<Tensor> {
+        let Lent { data, dtype, shape, strides, writable } = *lent;
+        let item = dtype.item_size();
+        let alignment = if dtype.category() == Category::Complex { item / 2 } else { item };
+        if data.as_ptr().align_offset(alignment) != 0 {
+            return Err(Error::runtime(format_args!("the memory is not aligned to elements of {dtype}")));
+        }
+        let shape = Shape::new(shape)?;
+        // Strides of a tensor without elements say nothing, and may say too much.
+        let strides = if shape.numel() == 0 { vec![0; shape.ndim()] } else { strides.to_vec() };
+        let steps = shape.iter().zip(&strides);
+        let below = steps.filter(|(_, stride)| **stride < 0).try_fold(0usize, |below, (&size, stride)| {
+            stride.unsigned_abs().checked_mul(size - 1)?.checked_add(below)
+        });
+        let offset = below.and_then(|below| isize::try_from(below).ok()).unwrap_or(isize::MAX);
+        let layout = Layout::new(shape, Strides::new(&strides)?, offset)?;
+        let len = layout.span().map_or(0, |(_, high)| (high as usize + 1) * item);
+        let start = NonNull::new(data.as_ptr().wrapping_sub(offset as usize * item)).unwrap_or(data);
+        // SAFETY: the layout reaches exactly from the lowest to the highest element, all of which the caller vouches for.
+        let region = unsafe { Region::lent(start, len, Box::new(lender)) };
+        Ok(Tensor::new(Shared::lent(Storage::lent(region, writable)), layout, dtype))
+    }
+
+    /// The address of the element at index zero, for those who read a tensor's memory themselves. Nothing keeps others
+    /// from writing there meanwhile.
+    pub fn data_ptr(&self) -> *mut u8 {
+        self.storage().start().as_ptr().wrapping_add(self.storage_offset() * self.dtype().item_size())
+    }
+
+    /// Whether the tensor may be written; not so on memory that was lent for reading.
+    pub fn is_writable(&self) -> bool {
+        self.storage().is_writable()
+    }
+
+    /// Whether the tensors reach for the same memory through different storages, as two that were lent it apart.
+    pub(crate) fn meets_elsewhere(&self, other: &Tensor) -> bool {
+        let addresses = |tensor: &Tensor| {
+            let (start, reach) = (tensor.storage().start().as_ptr() as usize, tensor.reach());
+            start + reach.start..start + reach.end
+        };
+        let (own, others) = (addresses(self), addresses(other));
+        !self.shares_storage(other) && own.start < others.end && others.start < own.end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lend(values: &mut [i32], strides: &[isize], first: usize, writable: bool) -> Tensor {
+        let shape = vec![2; strides.len()];
+        let data = NonNull::from(&mut values[first]).cast();
+        let lent = Lent { data, dtype: DType::I32, shape: &shape, strides, writable };
+        // SAFETY: the tests keep the values until the tensor is gone, and touch them only through it.
+        unsafe { Tensor::from_lent(&lent, ()) }.unwrap()
+    }
+
+    #[test]
+    fn elements_are_where_the_strides_say() {
+        let mut values = [0, 1, 2, 3];
+        assert_eq!(lend(&mut values, &[2, 1], 0, true).to_vec::<i32>().unwrap(), [0, 1, 2, 3]);
+        assert_eq!(lend(&mut values, &[-2, -1], 3, true).to_vec::<i32>().unwrap(), [3, 2, 1, 0]);
+        assert_eq!(lend(&mut values, &[0, 2], 1, true).to_vec::<i32>().unwrap(), [1, 3, 1, 3]);
+    }
+
+    #[test]
+    fn what_is_written_is_seen_by_the_lender() {
+        let mut values = [0, 1, 2, 3];
+        lend(&mut values, &[2], 1, true).add_(10).unwrap();
+        assert_eq!(values, [0, 11, 2, 13]);
+    }
+
+    #[test]
+    fn memory_lent_for_reading_is_not_written() {
+        let mut values = [1, 2];
+        let tensor = lend(&mut values, &[1], 0, false);
+        let other = Tensor::from_slice(&[1i32, 1], &[2]).unwrap();
+        for refused in [tensor.add_(1), tensor.neg_(), tensor.fill_(0), tensor.copy_(&other)] {
+            assert!(matches!(refused.unwrap_err().root(), Error::ReadOnly));
+        }
+        assert_eq!(tensor.to_vec::<i32>().unwrap(), [1, 2]);
+    }
+
+    #[test]
+    fn the_same_memory_lent_twice_is_read_before_it_is_written() {
+        let mut values: Vec<i32> = (0..2000).collect();
+        let data = NonNull::from(&mut values[..]).cast::<u8>();
+        let lend = |first: usize| {
+            let data = NonNull::new(data.as_ptr().wrapping_add(4 * first)).unwrap();
+            let lent = Lent { data, dtype: DType::I32, shape: &[1999], strides: &[1], writable: true };
+            // SAFETY: as above.
+            unsafe { Tensor::from_lent(&lent, ()) }.unwrap()
+        };
+        let (target, operand) = (lend(1), lend(0));
+        target.copy_(&operand).unwrap();
+        assert_eq!(target.to_vec::<i32>().unwrap(), (0..1999).collect::<Vec<_>>());
+        target.add_(&operand).unwrap();
+        assert_eq!(target.to_vec::<i32>().unwrap()[1998], 1998 + 1997);
+    }
+
+    #[test]
+    fn the_lender_is_dropped_with_the_last_view() {
+        let values = std::sync::Arc::new([1i32, 2]);
+        let data = NonNull::from(&values[..]).cast();
+        let lent = Lent { data, dtype: DType::I32, shape: &[2], strides: &[1], writable: false };
+        // SAFETY: the lender owns the values, which are only read.
+        let tensor = unsafe { Tensor::from_lent(&lent, values.clone()) }.unwrap();
+        let view = tensor.select(0, 1).unwrap();
+        drop(tensor);
+        assert_eq!(view.item::<i32>().unwrap(), 2);
+        assert_eq!(std::sync::Arc::strong_count(&values), 2);
+        drop(view);
+        assert_eq!(std::sync::Arc::strong_count(&values), 1);
+    }
+}

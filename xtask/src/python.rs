@@ -1,0 +1,47 @@
+//! Owns the tests of the Python package: they run in a virtual environment that is made for them, as users install it.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::{Outcome, root, run};
+
+/// The oldest Python that the package supports.
+const OLDEST: (u32, u32) = (3, 11);
+
+const PACKAGE: &str = "crates/python[test]";
+
+/// Installs the package and runs its tests; where no Python is new enough, says so and checks nothing.
+pub(crate) fn test() -> Outcome {
+    let Some(python) = python() else {
+        eprintln!(
+            "\nleft out: the tests of the Python package, which need python3 of {}.{} or later",
+            OLDEST.0, OLDEST.1
+        );
+        return Ok(());
+    };
+    let environment = target().join("python-tests");
+    let own = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    if !own.exists() {
+        run(Command::new(python).args(["-m", "venv"]).arg(&environment))?;
+    }
+    // The tests' own build keeps what it has compiled between runs, apart from builds with other flags.
+    let built = target().join("python-build");
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall"];
+    run(Command::new(&own).args(&install[..5]).args(["numpy", "pytest", "hypothesis"]))?;
+    run(Command::new(&own).args(install).args(["--no-deps", PACKAGE]).env("CARGO_TARGET_DIR", built))?;
+    run(Command::new(&own).args(["-m", "pytest", "--quiet", "crates/python"]))
+}
+
+/// A Python that is new enough.
+fn python() -> Option<&'static str> {
+    let check =
+        format!("import sys, venv, ensurepip; sys.exit(sys.version_info < ({}, {}))", OLDEST.0, OLDEST.1);
+    let is_new =
+        |name: &&str| Command::new(name).args(["-c", &check]).output().is_ok_and(|out| out.status.success());
+    ["python3", "python", "python3.13", "python3.12", "python3.11"].into_iter().find(is_new)
+}
+
+/// Where Cargo builds.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
