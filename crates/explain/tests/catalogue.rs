@@ -141,7 +141,7 @@ fn no_sentence_stands_outside_the_catalogue() {
         for literal in literals(&code.join("\n")) {
             let is_markup = ["<", ">", "=", "zs-"].iter().any(|sign| literal.contains(sign));
             let word = |word: &&str| word.len() > 1 && word.chars().all(|c| c.is_ascii_alphabetic());
-            let words = literal.split(|c: char| c == ' ' || c == ',' || c == '.').filter(word).count();
+            let words = literal.split([' ', ',', '.']).filter(word).count();
             assert!(is_markup || words < 2, "{name}: {literal:?} belongs into the catalogue");
         }
     }

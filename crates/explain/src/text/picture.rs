@@ -115,26 +115,32 @@ fn write_legend(columns: &[Column], lang: Lang, sheet: &mut Sheet) {
         let drawn = columns.iter().filter(|column| column.result.is_some() || wanted == Role::Added);
         drawn.flat_map(|column| &column.roles).any(|role| *role == wanted)
     };
+    let sign = |ink: Ink, sign: &str| Line::new().with(ink, format!("{sign} "));
     let mut items = Vec::new();
     if has(Role::Stretched) {
-        items.push((Ink::Stretched, format!("1{}n", signs.arrow), say!(lang, "legend-stretched")));
+        let arrow = format!("1{}n", signs.arrow);
+        items.push((sign(Ink::Stretched, &arrow), say!(lang, "legend-stretched")));
     }
     if has(Role::Added) {
-        items.push((Ink::Added, signs.missing.to_owned(), say!(lang, "legend-added")));
+        items.push((sign(Ink::Added, signs.missing), say!(lang, "legend-added")));
     }
-    let mut line = Line::indent(INDENT);
-    for (ink, sign, meaning) in &items {
-        let item = Line::new().with(*ink, sign).with(Ink::Faint, format!(" {meaning}"));
-        if line.width() > INDENT && line.width() + GAP + item.width() > sheet.width() {
-            sheet.line(&std::mem::replace(&mut line, Line::indent(INDENT)));
-        }
-        if line.width() > INDENT {
-            line.push(Ink::Plain, " ".repeat(GAP));
-        }
-        line.append(item);
+    if items.is_empty() {
+        return;
     }
-    if !items.is_empty() {
+    let wide: usize = items.iter().map(|(sign, meaning)| GAP + sign.width() + width(meaning)).sum();
+    if INDENT + wide - GAP <= sheet.width() {
+        let mut line = Line::new();
+        for (sign, meaning) in items {
+            line.push(Ink::Plain, " ".repeat(if line.width() == 0 { INDENT } else { GAP }));
+            line.append(sign.with(Ink::Faint, meaning));
+        }
         sheet.line(&line);
-        sheet.blank();
+    } else {
+        for (sign, meaning) in items {
+            let mut lead = Line::indent(INDENT);
+            lead.append(sign);
+            sheet.paragraph(&lead, Ink::Faint, &meaning);
+        }
     }
+    sheet.blank();
 }
