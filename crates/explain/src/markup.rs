@@ -1,7 +1,7 @@
 //! Owns what SVG and HTML have in common: text that may come from anybody, made harmless between tags and in attributes.
 //! It does not know what is written.
 
-use std::fmt::{self, Display, Write as _};
+use std::fmt;
 
 use crate::story::words::harmless;
 
@@ -9,20 +9,26 @@ use crate::story::words::harmless;
 /// that XML forbids, are replaced.
 pub(crate) struct Escaped<T>(pub(crate) T);
 
-impl<T: Display> Display for Escaped<T> {
+impl<T: AsRef<str>> fmt::Display for Escaped<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for character in self.0.to_string().chars() {
-            match harmless(character) {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                '\'' => f.write_str("&#39;")?,
-                '\u{fffe}' | '\u{ffff}' => f.write_char('\u{fffd}')?,
-                other => f.write_char(other)?,
-            }
+        let text = self.0.as_ref();
+        let mut written = 0;
+        for (at, character) in text.char_indices() {
+            let instead = match character {
+                '&' => "&amp;",
+                '<' => "&lt;",
+                '>' => "&gt;",
+                '"' => "&quot;",
+                '\'' => "&#39;",
+                '\u{fffe}' | '\u{ffff}' => "\u{fffd}",
+                other if harmless(other) != other => "\u{fffd}",
+                _ => continue,
+            };
+            f.write_str(&text[written..at])?;
+            f.write_str(instead)?;
+            written = at + character.len_utf8();
         }
-        Ok(())
+        f.write_str(&text[written..])
     }
 }
 

@@ -1,5 +1,7 @@
 //! Owns how single things are put into words: lists of names, shapes, counts, bytes. It does not know any section.
 
+use std::fmt::{Display, Write as _};
+
 use crate::lang::{Lang, count, say};
 
 /// Names beyond this number are counted.
@@ -24,12 +26,13 @@ pub(crate) fn listed<S: AsRef<str>>(names: &[S], lang: Lang) -> String {
 }
 
 /// A shape as Python writes it: `(5, 3)`, `(3,)`, `()`.
-pub(crate) fn tuple<T: ToString>(sizes: &[T]) -> String {
-    let sizes: Vec<String> = sizes.iter().map(T::to_string).collect();
-    match &sizes[..] {
-        [size] => format!("({size},)"),
-        sizes => format!("({})", sizes.join(", ")),
+pub(crate) fn tuple<T: Display>(sizes: &[T]) -> String {
+    let mut text = "(".to_owned();
+    for (i, size) in sizes.iter().enumerate() {
+        let comma = if i > 0 { ", " } else { "" };
+        write!(text, "{comma}{size}").expect("a String takes all text");
     }
+    text + if sizes.len() == 1 { ",)" } else { ")" }
 }
 
 /// `1 element`, `2 elements`.

@@ -14,7 +14,7 @@ use crate::lang::{Lang, count, say};
 use crate::markup::Escaped;
 use crate::story::{Block, Headline, Story};
 use crate::theme::HUES;
-use canvas::{Anchor, Canvas, number};
+use canvas::{Anchor, Canvas, Number};
 use zerostride_shape::Role;
 
 /// The width of a picture: a notebook's.
@@ -61,7 +61,7 @@ pub(crate) fn picture(explanation: &Explanation, story: &Story, lang: Lang, with
     if let Some(columns) = &story.columns {
         bottom = draw(explanation, columns, lang, &mut canvas, bottom);
     }
-    let (width, height) = (number(WIDTH), number(bottom + PADDING));
+    let (width, height) = (Number(WIDTH), Number(bottom + PADDING));
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"zs-picture\" role=\"img\" lang=\"{lang}\" \
          width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n<title>{}</title>\n\

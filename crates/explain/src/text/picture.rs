@@ -3,7 +3,7 @@
 
 use zerostride_shape::Role;
 
-use super::sheet::{Ink, Line, Sheet, Signs, width};
+use super::sheet::{Ink, Line, Sheet, Signs, blanks, width};
 use crate::alignment::{Column, is_misfit};
 use crate::explanation::Explanation;
 use crate::lang::{Lang, say};
@@ -75,30 +75,31 @@ fn blocks(columns: &[Printed], room: usize) -> Vec<&[Printed]> {
     blocks
 }
 
+fn begin(label: &str, margin: usize) -> Line<'_> {
+    let mut line = Line::indent(INDENT).with(Ink::Plain, label);
+    line.pad_to(margin);
+    line
+}
+
 fn write_block(block: &[Printed], labels: &[String], margin: usize, sheet: &mut Sheet) {
-    let begin = |label: &str| {
-        let mut line = Line::indent(INDENT).with(Ink::Plain, label);
-        line.pad_to(margin);
-        line
-    };
-    let cell = |line: &mut Line, column: &Printed, ink: Ink, text: &str| {
-        line.push(Ink::Plain, " ".repeat(GAP + column.width - width(text)));
+    fn cell<'a>(line: &mut Line<'a>, column: &Printed, ink: Ink, text: &'a str) {
+        line.push(Ink::Plain, blanks(GAP + column.width - width(text)));
         line.push(ink, text);
-    };
+    }
     for (row, label) in labels.iter().enumerate() {
         if row + 1 == labels.len() {
             let ruled: usize = block.iter().map(|column| GAP + column.width).sum();
             let rule = sheet.signs.rule.repeat(ruled - GAP);
-            sheet.line(&begin("").with(Ink::Plain, " ".repeat(GAP)).with(Ink::Faint, rule));
+            sheet.line(&begin("", margin).with(Ink::Plain, blanks(GAP)).with(Ink::Faint, rule));
         }
-        let mut line = begin(label);
+        let mut line = begin(label, margin);
         for column in block {
             let (ink, text) = &column.cells[row];
             cell(&mut line, column, *ink, text);
         }
         sheet.line(&line);
     }
-    let mut marks = begin("");
+    let mut marks = begin("", margin);
     for column in block {
         cell(&mut marks, column, Ink::Wrong, if column.marked { "^" } else { "" });
     }
@@ -131,7 +132,7 @@ fn write_legend(columns: &[Column], lang: Lang, sheet: &mut Sheet) {
     if INDENT + wide - GAP <= sheet.width() {
         let mut line = Line::new();
         for (sign, meaning) in items {
-            line.push(Ink::Plain, " ".repeat(if line.width() == 0 { INDENT } else { GAP }));
+            line.push(Ink::Plain, blanks(if line.width() == 0 { INDENT } else { GAP }));
             line.append(sign.with(Ink::Faint, meaning));
         }
         sheet.line(&line);

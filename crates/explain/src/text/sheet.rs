@@ -1,6 +1,7 @@
 //! Owns `Sheet`, the page being written: styled spans, wrapping, and the few signs that have an ASCII form.
 //! It does not know what is written.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
@@ -53,42 +54,47 @@ const ASCII: Signs = Signs { arrow: "->", missing: ".", rule: "-", wrong: "x", c
 
 /// One line, piece by piece.
 #[derive(Clone, Default)]
-pub(super) struct Line(Vec<(Ink, String)>);
+pub(super) struct Line<'a>(Vec<(Ink, Cow<'a, str>)>);
 
-impl Line {
-    pub(super) fn new() -> Line {
+impl<'a> Line<'a> {
+    pub(super) fn new() -> Line<'a> {
         Line::default()
     }
 
     /// A line that begins with blanks.
-    pub(super) fn indent(blanks: usize) -> Line {
-        Line::new().with(Ink::Plain, " ".repeat(blanks))
+    pub(super) fn indent(number: usize) -> Line<'a> {
+        Line::new().with(Ink::Plain, blanks(number))
     }
 
-    pub(super) fn push(&mut self, ink: Ink, text: impl Into<String>) {
+    pub(super) fn push(&mut self, ink: Ink, text: impl Into<Cow<'a, str>>) {
         self.0.push((ink, text.into()));
     }
 
     /// The line with another piece.
-    pub(super) fn with(mut self, ink: Ink, text: impl Into<String>) -> Line {
+    pub(super) fn with(mut self, ink: Ink, text: impl Into<Cow<'a, str>>) -> Line<'a> {
         self.push(ink, text);
         self
     }
 
     /// Continues with another line's pieces.
-    pub(super) fn append(&mut self, other: Line) {
+    pub(super) fn append(&mut self, other: Line<'a>) {
         self.0.extend(other.0);
     }
 
     /// Fills up with blanks to a width.
     pub(super) fn pad_to(&mut self, width: usize) {
-        let missing = width.saturating_sub(self.width());
-        self.push(Ink::Plain, " ".repeat(missing));
+        self.push(Ink::Plain, blanks(width.saturating_sub(self.width())));
     }
 
     pub(super) fn width(&self) -> usize {
         self.0.iter().map(|(_, text)| width(text)).sum()
     }
+}
+
+/// So many blanks.
+pub(super) fn blanks(number: usize) -> Cow<'static, str> {
+    const SOME: &str = "                                                                ";
+    SOME.get(..number).map_or_else(|| " ".repeat(number).into(), Cow::Borrowed)
 }
 
 /// The columns that a text takes: one for each character.
@@ -122,11 +128,11 @@ impl Sheet {
     }
 
     /// A line as it stands, without the blanks at its end. What is no text, which only a name can bring in, is replaced.
-    pub(super) fn line(&mut self, line: &Line) {
+    pub(super) fn line(&mut self, line: &Line<'_>) {
         let inked = line.0.iter().rposition(|(_, text)| !text.trim_end().is_empty());
         let pieces = inked.map_or(0, |last| last + 1);
         for (i, (ink, text)) in line.0[..pieces].iter().enumerate() {
-            let text = if i + 1 == pieces { text.trim_end() } else { text };
+            let text = if i + 1 == pieces { text.trim_end() } else { &**text };
             let harmless = text.chars().map(harmless);
             if self.colour && *ink != Ink::Plain {
                 let style = ink.style();
@@ -146,7 +152,7 @@ impl Sheet {
     }
 
     /// Words in as many lines as they need: the first begins with `lead`, the others with as many blanks.
-    pub(super) fn paragraph(&mut self, lead: &Line, ink: Ink, text: &str) {
+    pub(super) fn paragraph(&mut self, lead: &Line<'_>, ink: Ink, text: &str) {
         let start = lead.width();
         let room = self.width.saturating_sub(start).max(MIN_WIDTH / 2);
         for (i, words) in wrap(text, room).into_iter().enumerate() {
