@@ -11,6 +11,7 @@ use zerostride_shape::InternalOverlap;
 
 use super::access;
 use super::picks::{Pick, Picked};
+use crate::expr::View;
 use crate::{Error, Expr, Operand, Result, Tensor};
 
 /// One item of an index.
@@ -128,15 +129,43 @@ impl Index {
     }
 }
 
-/// The part of an index that is a view, and what is picked from that.
-fn resolve(tensor: &Tensor, items: &[Index]) -> Result<(Tensor, Vec<Pick>)> {
-    let ndim = tensor.ndim();
+/// What an index takes views of.
+trait Viewed: Clone {
+    fn sizes(&self) -> Result<&[usize]>;
+    fn seen(&self, view: View) -> Result<Self>;
+}
+
+impl Viewed for Tensor {
+    fn sizes(&self) -> Result<&[usize]> {
+        Ok(self.shape())
+    }
+
+    fn seen(&self, view: View) -> Result<Tensor> {
+        Ok(Tensor::new(self.storage().clone(), view.apply(self.layout())?, self.dtype()))
+    }
+}
+
+impl Viewed for Expr {
+    fn sizes(&self) -> Result<&[usize]> {
+        self.shape()
+    }
+
+    fn seen(&self, view: View) -> Result<Expr> {
+        let seen = self.view(view);
+        seen.shape()?;
+        Ok(seen)
+    }
+}
+
+/// The part of an index that is a view, and the index tensors with the dimensions of that view from which on they stand.
+fn resolve<V: Viewed>(of: &V, items: &[Index]) -> Result<(V, Vec<(usize, Tensor)>)> {
+    let ndim = of.sizes()?.len();
     let taken: usize = items.iter().map(Index::taken).sum();
     if taken > ndim {
         return Err(Error::index(format_args!("too many indices for tensor of dimension {ndim}")));
     }
-    let (mut view, mut dim, mut selected) = (tensor.clone(), 0, 0);
-    let (mut picks, mut skipped) = (Vec::new(), false);
+    let (mut view, mut dim, mut selected) = (of.clone(), 0, 0);
+    let (mut tensors, mut skipped) = (Vec::new(), false);
     for item in items {
         match item {
             Index::At(at) => {
@@ -149,11 +178,15 @@ fn resolve(tensor: &Tensor, items: &[Index]) -> Result<(Tensor, Vec<Pick>)> {
                 selected += 1;
             }
             Index::Slice { start, stop, step } => {
-                view = view.slice(dim as isize, *start, *stop, *step)?;
+                // A bare `:` leaves the dimension as it is.
+                if (*start, *stop, *step) != (None, None, 1) {
+                    let (start, stop, step) = (*start, *stop, *step);
+                    view = view.seen(View::Slice { dim: dim as isize, start, stop, step })?;
+                }
                 dim += 1;
             }
             Index::NewDim => {
-                view = view.unsqueeze(dim as isize)?;
+                view = view.seen(View::Unsqueeze(dim as isize))?;
                 dim += 1;
             }
             Index::Ellipsis if skipped => {
@@ -164,30 +197,36 @@ fn resolve(tensor: &Tensor, items: &[Index]) -> Result<(Tensor, Vec<Pick>)> {
                 skipped = true;
             }
             Index::Tensor(mask) if is_mask(mask.dtype()) && mask.ndim() == 0 => {
-                view = view.unsqueeze(dim as isize)?;
-                picks.push((dim, mask.unsqueeze(0)?));
+                view = view.seen(View::Unsqueeze(dim as isize))?;
+                tensors.push((dim, mask.unsqueeze(0)?));
                 dim += 1;
             }
             Index::Tensor(index) => {
-                picks.push((dim, index.clone()));
+                tensors.push((dim, index.clone()));
                 dim += item.taken();
             }
         }
     }
-    let picks = picks.into_iter().map(|(dim, index)| pick(&view, dim, index)).collect::<Result<_>>()?;
-    Ok((view, picks))
+    Ok((view, tensors))
 }
 
 /// One place of a dimension; `named` is the dimension in PyTorch's words.
-fn place(view: &Tensor, dim: usize, at: isize, named: usize) -> Result<Tensor> {
-    let size = view.shape()[dim];
+fn place<V: Viewed>(view: &V, dim: usize, at: isize, named: usize) -> Result<V> {
+    let size = view.sizes()?[dim];
     let inside = if at < 0 { at.unsigned_abs() <= size } else { at.unsigned_abs() < size };
     if !inside {
         return Err(Error::index(format_args!(
             "index {at} is out of bounds for dimension {named} with size {size}"
         )));
     }
-    view.select(dim as isize, at)
+    view.seen(View::Select { dim: dim as isize, index: at })
+}
+
+/// The view of a tensor that an index stands for, and what is picked from that.
+fn picked(tensor: &Tensor, items: &[Index]) -> Result<(Tensor, Vec<Pick>)> {
+    let (view, tensors) = resolve(tensor, items)?;
+    let picks = tensors.into_iter().map(|(dim, index)| pick(&view, dim, index)).collect::<Result<_>>()?;
+    Ok((view, picks))
 }
 
 fn pick(view: &Tensor, dim: usize, index: Tensor) -> Result<Pick> {
@@ -231,7 +270,7 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn index(&self, items: &[Index]) -> Result<Tensor> {
-        let (view, picks) = resolve(self, items)?;
+        let (view, picks) = picked(self, items)?;
         if picks.is_empty() { Ok(view) } else { view.pick(&picks) }
     }
 
@@ -261,7 +300,7 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn assign_<'a>(&self, items: &[Index], value: impl Into<Operand<'a>>) -> Result<()> {
-        let (view, picks) = resolve(self, items)?;
+        let (view, picks) = picked(self, items)?;
         let value = Operand::expr(value);
         // Dimensions of size 1 in front are PyTorch's to drop.
         let extra = value.shape()?.len().saturating_sub(view.ndim());
@@ -305,7 +344,7 @@ impl Tensor {
         values: impl Into<Operand<'a>>,
         accumulate: bool,
     ) -> Result<()> {
-        let (view, picks) = resolve(self, items)?;
+        let (view, picks) = picked(self, items)?;
         let values = Operand::expr(values);
         match (picks.is_empty(), accumulate) {
             (true, false) => view.copy_(values.broadcast_to(view.shape())),
@@ -340,6 +379,27 @@ impl Tensor {
             }
             Ok(())
         })
+    }
+}
+
+impl Expr {
+    /// The view of a value that an index stands for; see [`Tensor::index`].
+    ///
+    /// # Errors
+    /// As [`Tensor::index`], and for index tensors: what they pick must be in memory.
+    ///
+    /// ```
+    /// use zerostride::{tensor, Expr};
+    /// let column = (Expr::from(&tensor![[1, 2], [3, 4]]) * 10).index(&[(..).into(), 1.into()])?;
+    /// assert_eq!(column.eval()?.to_vec::<i64>()?, [20, 40]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn index(&self, items: &[Index]) -> Result<Expr> {
+        let (view, tensors) = resolve(self, items)?;
+        if tensors.is_empty() {
+            return Ok(view);
+        }
+        Err(Error::index("an index tensor picks elements, which an expression does not have yet: eval() it first"))
     }
 }
 
