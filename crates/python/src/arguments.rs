@@ -179,6 +179,10 @@ impl<'a, 'py> Arguments<'a, 'py> {
         if self.optional(name).is_some() { self.integer(name) } else { Ok(default) }
     }
 
+    pub(crate) fn integer_or_none(&self, name: &str) -> PyResult<Option<isize>> {
+        self.optional(name).map(|_| self.integer(name)).transpose()
+    }
+
     pub(crate) fn count(&self, name: &str) -> PyResult<usize> {
         let object = self.required(name)?;
         object.extract().map_err(|_| self.unwanted(name, "an integer that is not negative", object))

@@ -75,10 +75,28 @@ def _torch_function(cls, function, types, arguments=(), keywords=None):
     return own(*arguments, **(keywords or {})) if own else NotImplemented
 
 
+def _array_namespace(self, *, api_version=None):
+    """The array API standard as functions on tensors."""
+    from . import array_api
+
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f"the array API is that of 2024.12, not of {api_version!r}")
+    return array_api
+
+
+def _to_device(self, device, /, *, stream=None):
+    """The tensor itself: there is one device."""
+    if device != "cpu" or stream is not None:
+        raise ValueError(f"arrays are on the device 'cpu', not on {device!r}")
+    return self
+
+
 def install():
     """Gives the classes the protocols."""
     for cls in (zs.Tensor, zs.Expr):
         cls.__array_ufunc__ = _array_ufunc
         cls.__array_function__ = _array_function
         cls.__array_priority__ = 1000
+    zs.Tensor.__array_namespace__ = _array_namespace
+    zs.Tensor.to_device = _to_device
     zs.Expr.__torch_function__ = classmethod(_torch_function)

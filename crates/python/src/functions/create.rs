@@ -104,35 +104,16 @@ fn arange(a: &Arguments<'_, '_>) -> PyResult<Tensor> {
     let (first, step) = (a.number("start")?, a.number_or("step", Scalar::Int(1))?);
     let (start, end) =
         if a.optional("end").is_some() { (first, a.number("end")?) } else { (Scalar::Int(0), first) };
-    let natural = Tensor::arange(start, end, step).map_err(raise)?;
     match a.dtype("dtype")? {
-        Some(DType::F64) => {
-            // Not by way of the default dtype, which would round.
-            let steps = 0..natural.numel();
-            let values = steps.map(|i| start.to_f64() + i as f64 * step.to_f64()).collect();
-            Tensor::from_vec::<f64>(values, natural.shape()).map_err(raise)
-        }
-        dtype => converted(natural, dtype),
+        Some(dtype) => Tensor::arange_as(start, end, step, dtype),
+        None => Tensor::arange(start, end, step),
     }
+    .map_err(raise)
 }
 
 fn linspace(a: &Arguments<'_, '_>) -> PyResult<Tensor> {
-    let (start, end) = (a.number("start")?.to_f64(), a.number("end")?.to_f64());
-    let steps = a.count("steps")?;
-    match a.dtype("dtype")? {
-        Some(DType::F64) => {
-            let step = (end - start) / steps.saturating_sub(1).max(1) as f64;
-            let number = |i: usize| {
-                if i < steps.div_ceil(2) {
-                    start + step * i as f64
-                } else {
-                    end - step * (steps - 1 - i) as f64
-                }
-            };
-            Tensor::from_vec::<f64>((0..steps).map(number).collect(), &[steps]).map_err(raise)
-        }
-        dtype => converted(Tensor::linspace(start, end, steps).map_err(raise)?, dtype),
-    }
+    let dtype = a.dtype("dtype")?.unwrap_or(DType::DEFAULT_FLOAT);
+    Tensor::linspace_as(a.number("start")?, a.number("end")?, a.count("steps")?, dtype).map_err(raise)
 }
 
 fn eye(a: &Arguments<'_, '_>) -> PyResult<Tensor> {

@@ -16,6 +16,12 @@ rows! {
     Function "concat" "tensors, dim=0" |a| join(a, zerostride::cat)?;
     /// Tensors side by side along a new dimension.
     Function "stack" "tensors, dim=0" |a| join(a, zerostride::stack)?;
+    /// Tensors side by side: vectors along their only dimension, others along the second.
+    Function "hstack" "tensors" |a| joined(a, zerostride::hstack)?;
+    /// Tensors one below the other, vectors as rows.
+    Function "vstack" "tensors" |a| joined(a, zerostride::vstack)?;
+    /// Tensors along the third dimension, matrices behind each other.
+    Function "dstack" "tensors" |a| joined(a, zerostride::dstack)?;
     /// The tensor repeated along each dimension.
     Method "repeat" "input, *repeats" |a| a.tensor("input")?.repeat(&a.counts()?).map_err(raise)?;
     /// The tensor repeated along each dimension, the last ones where fewer counts are given.
@@ -48,4 +54,10 @@ fn join(
     let tensors: Vec<&Tensor> = tensors.iter().collect();
     let dim = a.integer_or("dim", 0)?;
     a.py.detach(|| join(&tensors, dim)).map_err(raise)
+}
+
+fn joined(a: &Arguments<'_, '_>, join: fn(&[&Tensor]) -> zerostride::Result<Tensor>) -> PyResult<Tensor> {
+    let tensors = a.tensors("tensors")?;
+    let tensors: Vec<&Tensor> = tensors.iter().collect();
+    a.py.detach(|| join(&tensors)).map_err(raise)
 }

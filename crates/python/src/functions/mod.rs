@@ -1,10 +1,13 @@
 //! Owns the package's own functions and methods, those that are no rows of the op table: each is one row here, of a name,
 //! parameters, a sentence, and what it does. It does not know how Python calls them (`entry.rs`).
 
+mod choose;
 mod convert;
 mod create;
 mod join;
+mod order;
 mod product;
+mod split;
 mod view;
 
 use pyo3::prelude::*;
@@ -71,7 +74,17 @@ impl<'py> From<Bound<'py, PyAny>> for Answer<'py> {
 
 /// Every row.
 pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
-    [create::ROWS, view::ROWS, convert::ROWS, join::ROWS, product::ROWS].into_iter().flatten()
+    let tables = [
+        create::ROWS,
+        view::ROWS,
+        convert::ROWS,
+        join::ROWS,
+        split::ROWS,
+        choose::ROWS,
+        order::ROWS,
+        product::ROWS,
+    ];
+    tables.into_iter().flatten()
 }
 
 /// A table of rows: where it is shown, name, parameters, what it does.

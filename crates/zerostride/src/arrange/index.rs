@@ -399,7 +399,9 @@ impl Expr {
         if tensors.is_empty() {
             return Ok(view);
         }
-        Err(Error::index("an index tensor picks elements, which an expression does not have yet: eval() it first"))
+        Err(Error::index(
+            "an index tensor picks elements, which an expression does not have yet: eval() it first",
+        ))
     }
 }
 

@@ -1,0 +1,423 @@
+"""The Python array API standard 2024.12 as a namespace: ``x.__array_namespace__()``.
+
+Where a function of the standard is one of the package, it is that. What stands here are the functions whose signature or
+result the standard wants otherwise than PyTorch: ``sort`` returns one array, ``std`` divides by ``n``, ``sum`` of unsigned
+integers is unsigned. Promotion is PyTorch's: an array without dimensions counts less than one that has some.
+"""
+
+import builtins
+from math import e, inf, nan, pi
+
+from . import _results
+from . import _zerostride as zs
+from ._limits import finfo, iinfo
+from ._zerostride import (
+    abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_left_shift, bitwise_or,
+    bitwise_right_shift, bitwise_xor, bool, broadcast_to, ceil, complex64, complex128, conj, copysign, cos, cosh, divide, exp,
+    expm1, float32, float64, floor, floor_divide, greater, greater_equal, hypot, imag, int8, int16, int32, int64, isfinite,
+    isinf, isnan, less, less_equal, log, log1p, log2, log10, logaddexp, logical_and, logical_not, logical_or, logical_xor,
+    matmul, matrix_transpose, maximum, minimum, multiply, negative, nextafter, not_equal, positive, pow, real, reciprocal,
+    remainder, signbit, sin, sinh, sqrt, square, stack, subtract, tan, tanh, trunc, uint8, uint16, uint32, uint64, where,
+)  # fmt: skip
+
+__array_api_version__ = "2024.12"
+newaxis = None
+bitwise_invert = zs.bitwise_not
+equal = zs.eq
+
+_SIGNED = (int8, int16, int32, int64)
+_UNSIGNED = (uint8, uint16, uint32, uint64)
+_KINDS = {
+    "bool": (bool,),
+    "signed integer": _SIGNED,
+    "unsigned integer": _UNSIGNED,
+    "integral": _SIGNED + _UNSIGNED,
+    "real floating": (float32, float64),
+    "complex floating": (complex64, complex128),
+    "numeric": (*_SIGNED, *_UNSIGNED, float32, float64, complex64, complex128),
+}
+
+
+# Inspection.
+
+
+class _Info:
+    """What this implementation of the standard offers."""
+
+    def capabilities(self):
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+
+    def default_device(self):
+        return "cpu"
+
+    def devices(self):
+        return ["cpu"]
+
+    def default_dtypes(self, *, device=None):
+        _check_device(device)
+        return {"real floating": float32, "complex floating": complex64, "integral": int64, "indexing": int64}
+
+    def dtypes(self, *, device=None, kind=None):
+        _check_device(device)
+        kinds = _KINDS if kind is None else (kind,) if isinstance(kind, str) else kind
+        return {dtype.name: dtype for kind in kinds for dtype in _KINDS[kind]}
+
+
+def __array_namespace_info__():
+    return _Info()
+
+
+def _check_device(device):
+    if device not in (None, "cpu"):
+        raise ValueError(f"arrays are on the device 'cpu', not on {device!r}")
+
+
+# Creation.
+
+
+def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
+    _check_device(device)
+    start, stop = (0, start) if stop is None else (start, stop)
+    # The standard has an empty array where PyTorch finds an error.
+    if (stop - start) * step < 0:
+        start = stop
+    return zs.arange(start, stop, step, dtype=dtype)
+
+
+def asarray(obj, /, *, dtype=None, device=None, copy=None):
+    _check_device(device)
+    return zs.asarray(obj, dtype=dtype, copy=copy)
+
+
+def empty(shape, *, dtype=None, device=None):
+    return zeros(shape, dtype=dtype, device=device)
+
+
+def empty_like(x, /, *, dtype=None, device=None):
+    return zeros_like(x, dtype=dtype, device=device)
+
+
+def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
+    result = zeros((n_rows, n_rows if n_cols is None else n_cols), dtype=dtype, device=device)
+    if -result.shape[0] < k < result.shape[1]:
+        result.diagonal(k).fill_(1)
+    return result
+
+
+def from_dlpack(x, /, *, device=None, copy=None):
+    _check_device(device)
+    return zs.from_dlpack(x, copy=copy)
+
+
+def full(shape, fill_value, *, dtype=None, device=None):
+    _check_device(device)
+    return zs.full(shape, fill_value, dtype=dtype)
+
+
+def full_like(x, /, fill_value, *, dtype=None, device=None):
+    _check_device(device)
+    return zs.full_like(x, fill_value, dtype=dtype)
+
+
+def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
+    _check_device(device)
+    if dtype is None and (isinstance(start, complex) or isinstance(stop, complex)):
+        dtype = complex64
+    if endpoint:
+        return zs.linspace(start, stop, num, dtype=dtype)
+    return zs.linspace(start, stop, num + 1, dtype=dtype)[:num]
+
+
+def meshgrid(*arrays, indexing="xy"):
+    return list(zs.meshgrid(*arrays, indexing=indexing)) if arrays else []
+
+
+def ones(shape, *, dtype=None, device=None):
+    _check_device(device)
+    return zs.ones(shape, dtype=dtype)
+
+
+def ones_like(x, /, *, dtype=None, device=None):
+    _check_device(device)
+    return zs.ones_like(x, dtype=dtype)
+
+
+def tril(x, /, *, k=0):
+    return zs.tril(x, k)
+
+
+def triu(x, /, *, k=0):
+    return zs.triu(x, k)
+
+
+def zeros(shape, *, dtype=None, device=None):
+    _check_device(device)
+    return zs.zeros(shape, dtype=dtype)
+
+
+def zeros_like(x, /, *, dtype=None, device=None):
+    _check_device(device)
+    return zs.zeros_like(x, dtype=dtype)
+
+
+# Data types.
+
+
+def astype(x, dtype, /, *, copy=True, device=None):
+    _check_device(device)
+    return zs.astype(x, dtype, copy=copy)
+
+
+def can_cast(from_, to, /):
+    """Whether promotion leads from one dtype to the other; ``zs.can_cast`` asks what PyTorch's in-place operations allow."""
+    from_ = from_ if isinstance(from_, zs.dtype) else from_.dtype
+    try:
+        return zs.promote_types(from_, to) is to
+    except RuntimeError:
+        return False
+
+
+def isdtype(dtype, kind):
+    if isinstance(kind, tuple):
+        return builtins.any(isdtype(dtype, one) for one in kind)
+    if isinstance(kind, str):
+        if kind not in _KINDS:
+            raise ValueError(f"{kind!r} is no kind of dtype; the kinds are {', '.join(map(repr, _KINDS))}")
+        return dtype in _KINDS[kind]
+    return dtype is kind
+
+
+def result_type(*arrays_and_dtypes):
+    return zs.result_type(*arrays_and_dtypes)
+
+
+# Element by element.
+
+
+def clip(x, /, min=None, max=None):
+    return positive(x) if min is None and max is None else astype(zs.clamp(x, min, max), x.dtype, copy=False)
+
+
+def round(x, /):
+    return zs.complex(zs.round(x.real), zs.round(x.imag)) if x.dtype.is_complex else zs.round(x)
+
+
+def sign(x, /):
+    return zs.sgn(x)
+
+
+# Linear algebra.
+
+
+def tensordot(x1, x2, /, *, axes=2):
+    return zs.tensordot(x1, x2, axes)
+
+
+def vecdot(x1, x2, /, *, axis=-1):
+    return zs.vecdot(x1, x2, dim=axis)
+
+
+# Shapes.
+
+
+def broadcast_arrays(*arrays):
+    return list(zs.broadcast_tensors(*arrays))
+
+
+def concat(arrays, /, *, axis=0):
+    return zs.cat([x.reshape(-1) for x in arrays] if axis is None else arrays, axis or 0)
+
+
+def expand_dims(x, /, *, axis=0):
+    return zs.unsqueeze(x, axis)
+
+
+def flip(x, /, *, axis=None):
+    return zs.flip(x, tuple(range(x.ndim)) if axis is None else axis)
+
+
+def moveaxis(x, source, destination, /):
+    return zs.movedim(x, source, destination)
+
+
+def permute_dims(x, /, axes):
+    return zs.permute(x, axes)
+
+
+def repeat(x, repeats, /, *, axis=None):
+    return zs.repeat_interleave(x, repeats, axis)
+
+
+def reshape(x, /, shape, *, copy=None):
+    if copy is False:
+        return x.view(shape)
+    result = zs.reshape(x, shape)
+    return zs.clone(result) if copy and result.data_ptr() == x.data_ptr() else result
+
+
+def roll(x, /, shift, *, axis=None):
+    if isinstance(shift, int) and isinstance(axis, tuple):
+        shift = (shift,) * len(axis)
+    return zs.roll(x, shift, axis)
+
+
+def squeeze(x, /, axis):
+    for dim in axis if isinstance(axis, tuple) else (axis,):
+        if -x.ndim <= dim < x.ndim and x.shape[dim] != 1:
+            raise ValueError(f"dimension {dim} of an array of shape {x.shape} is not 1: it cannot be squeezed")
+    return zs.squeeze(x, axis)
+
+
+def tile(x, repetitions, /):
+    return zs.tile(x, repetitions)
+
+
+def unstack(x, /, *, axis=0):
+    return zs.unbind(x, axis)
+
+
+# Searching and counting.
+
+
+def argmax(x, /, *, axis=None, keepdims=False):
+    return zs.argmax(x, axis, keepdim=keepdims)
+
+
+def argmin(x, /, *, axis=None, keepdims=False):
+    return zs.argmin(x, axis, keepdim=keepdims)
+
+
+def count_nonzero(x, /, *, axis=None, keepdims=False):
+    return sum(zs.ne(x, 0), axis=axis, keepdims=keepdims)
+
+
+def nonzero(x, /):
+    if x.ndim == 0:
+        raise ValueError("nonzero() of an array without dimensions")
+    return zs.nonzero(x, as_tuple=True)
+
+
+def searchsorted(x1, x2, /, *, side="left", sorter=None):
+    return zs.searchsorted(x1, x2, side=side, sorter=sorter)
+
+
+def take(x, indices, /, *, axis=None):
+    if axis is None and x.ndim != 1:
+        raise ValueError("take() needs an axis of an array that is no vector")
+    axis = (axis or 0) % x.ndim
+    return x[(slice(None),) * axis + (indices,)]
+
+
+def take_along_axis(x, indices, /, *, axis=-1):
+    return zs.take_along_dim(x, indices, axis)
+
+
+# Sets.
+
+
+def unique_all(x, /):
+    return zs.unique_all(x)
+
+
+def unique_counts(x, /):
+    return _results.unique_counts(*zs.unique(x, return_counts=True))
+
+
+def unique_inverse(x, /):
+    return _results.unique_inverse(*zs.unique(x, return_inverse=True))
+
+
+def unique_values(x, /):
+    return zs.unique(x)
+
+
+# Sorting.
+
+
+def argsort(x, /, *, axis=-1, descending=False, stable=True):
+    return zs.argsort(x, axis, descending=descending)
+
+
+def sort(x, /, *, axis=-1, descending=False, stable=True):
+    return zs.sort(x, axis, descending=descending).values
+
+
+# Statistics.
+
+
+def _total_dtype(x, dtype):
+    """The dtype of sums and products: integers as wide as the default one, unsigned ones unsigned."""
+    if dtype is not None or x.dtype.is_floating_point or x.dtype.is_complex:
+        return x.dtype if dtype is None else dtype
+    return uint64 if x.dtype in _UNSIGNED else int64
+
+
+def _total(function, x, axis, dtype, keepdims):
+    dtype = _total_dtype(x, dtype)
+    if axis == ():
+        return astype(x, dtype)
+    return astype(function(astype(x, dtype, copy=False), axis, keepdim=keepdims), dtype, copy=False)
+
+
+def sum(x, /, *, axis=None, dtype=None, keepdims=False):
+    return _total(zs.sum, x, axis, dtype, keepdims)
+
+
+def prod(x, /, *, axis=None, dtype=None, keepdims=False):
+    return _total(zs.prod, x, axis, dtype, keepdims)
+
+
+def _running(function, x, axis, dtype, include_initial, initial):
+    if axis is None:
+        if x.ndim > 1:
+            raise ValueError("a running total of an array of several dimensions needs an axis")
+        axis = 0
+    dtype = _total_dtype(x, dtype)
+    x = astype(x, dtype, copy=False)
+    if include_initial:
+        shape = [1 if dim == axis % x.ndim else size for dim, size in enumerate(x.shape)]
+        x = zs.cat([zs.full(shape, initial, dtype=dtype), x], axis)
+    return astype(function(x, axis), dtype, copy=False)
+
+
+def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
+    return _running(zs.cumprod, x, axis, dtype, include_initial, 1)
+
+
+def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
+    return _running(zs.cumsum, x, axis, dtype, include_initial, 0)
+
+
+def max(x, /, *, axis=None, keepdims=False):
+    return zs.amax(x, axis, keepdim=keepdims)
+
+
+def mean(x, /, *, axis=None, keepdims=False):
+    return zs.mean(x, axis, keepdim=keepdims)
+
+
+def min(x, /, *, axis=None, keepdims=False):
+    return zs.amin(x, axis, keepdim=keepdims)
+
+
+def std(x, /, *, axis=None, correction=0.0, keepdims=False):
+    return zs.std(x, axis, correction=correction, keepdim=keepdims)
+
+
+def var(x, /, *, axis=None, correction=0.0, keepdims=False):
+    return zs.var(x, axis, correction=correction, keepdim=keepdims)
+
+
+# Utilities.
+
+
+def all(x, /, *, axis=None, keepdims=False):
+    return zs.all(astype(x, bool, copy=False), axis, keepdim=keepdims)
+
+
+def any(x, /, *, axis=None, keepdims=False):
+    return zs.any(astype(x, bool, copy=False), axis, keepdim=keepdims)
+
+
+def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
+    return zs.diff(x, n, axis, prepend, append)

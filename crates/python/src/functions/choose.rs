@@ -1,0 +1,121 @@
+//! Owns the functions that pick elements by index tensors and masks, and write to what they pick.
+
+use pyo3::prelude::*;
+use zerostride::{Index, Scalar, Tensor};
+
+use super::rows;
+use crate::arguments::Arguments;
+use crate::error::raise;
+use crate::operand::Given;
+use crate::threads::compute;
+
+rows! {
+    /// The elements that integers name, counted row-major through all dimensions.
+    Both "take" "input, index" |a| with_index(a, |x, index| x.take(index))?;
+    /// For each element of an index the element that stands there along a dimension; the others broadcast.
+    Both "take_along_dim" "input, indices, dim=None" |a| {
+        let (x, index) = (a.tensor("input")?, a.tensor("indices")?);
+        let dim = a.integer_or_none("dim")?;
+        run(a, &x, || x.take_along_dim(&index, dim))?
+    };
+    /// For each element of an index the element that stands there along a dimension.
+    Both "gather" "input, dim, index" |a| {
+        let dim = a.integer("dim")?;
+        with_index(a, |x, index| x.gather(dim, index))?
+    };
+    /// The slices of a dimension that integers name.
+    Both "index_select" "input, dim, index" |a| {
+        let dim = a.integer("dim")?;
+        with_index(a, |x, index| x.index_select(dim, index))?
+    };
+    /// The elements where a mask is true, in one dimension.
+    Both "masked_select" "input, mask" |a| {
+        let (x, mask) = (a.tensor("input")?, a.tensor("mask")?);
+        run(a, &x, || x.masked_select(&mask))?
+    };
+    /// Writes each element of `src` to the place along a dimension that an index names.
+    Method "scatter_" "input, dim, index, src" |a| scatter(a, Tensor::scatter_, true)?;
+    /// A copy to which each element of `src` is written at the place along a dimension that an index names.
+    Both "scatter" "input, dim, index, src" |a| scatter(a, Tensor::scatter_, false)?;
+    /// Adds each element of `src` at the place along a dimension that an index names.
+    Method "scatter_add_" "input, dim, index, src" |a| scatter(a, Tensor::scatter_add_, true)?;
+    /// A copy to which each element of `src` is added at the place along a dimension that an index names.
+    Both "scatter_add" "input, dim, index, src" |a| scatter(a, Tensor::scatter_add_, false)?;
+    /// Adds slices of `source`, `alpha` times, to the slices of a dimension that integers name.
+    Method "index_add_" "input, dim, index, source, *, alpha=1" |a| index_add(a, true)?;
+    /// A copy with slices of `source` added, `alpha` times, to the slices of a dimension that integers name.
+    Both "index_add" "input, dim, index, source, *, alpha=1" |a| index_add(a, false)?;
+    /// Writes values to the elements that a tuple of index tensors picks, or adds them.
+    Method "index_put_" "input, indices, values, accumulate=False" |a| index_put(a, true)?;
+    /// A copy with values written to the elements that a tuple of index tensors picks, or added to them.
+    Both "index_put" "input, indices, values, accumulate=False" |a| index_put(a, false)?;
+    /// Overwrites the elements where a mask is true with those of `source`, in order.
+    Method "masked_scatter_" "input, mask, source" |a| masked_scatter(a, true)?;
+    /// A copy in which the elements where a mask is true are those of `source`, in order.
+    Both "masked_scatter" "input, mask, source" |a| masked_scatter(a, false)?;
+}
+
+fn run(
+    a: &Arguments<'_, '_>,
+    x: &Tensor,
+    work: impl FnOnce() -> zerostride::Result<Tensor> + Send,
+) -> PyResult<Tensor> {
+    compute(a.py, [x.numel()], work).map_err(raise)
+}
+
+fn with_index(
+    a: &Arguments<'_, '_>,
+    pick: impl FnOnce(&Tensor, &Tensor) -> zerostride::Result<Tensor> + Send,
+) -> PyResult<Tensor> {
+    let (x, index) = (a.tensor("input")?, a.tensor("index")?);
+    compute(a.py, [x.numel().max(index.numel())], || pick(&x, &index)).map_err(raise)
+}
+
+/// Writes to the tensor itself, which is handed out, or to a copy.
+fn written<'py>(
+    a: &Arguments<'_, 'py>,
+    in_place: bool,
+    write: impl FnOnce(&Tensor) -> zerostride::Result<()> + Send,
+) -> PyResult<Bound<'py, PyAny>> {
+    let x = a.tensor("input")?;
+    if in_place {
+        compute(a.py, [x.numel()], || write(&x)).map_err(raise)?;
+        return Ok(a.required("input")?.clone());
+    }
+    let copy = compute(a.py, [x.numel()], || {
+        let copy = x.clone_elements()?;
+        write(&copy).map(|()| copy)
+    });
+    crate::tensor::object(a.py, copy.map_err(raise)?)
+}
+
+type Scatter = fn(&Tensor, isize, &Tensor, &Tensor) -> zerostride::Result<()>;
+
+fn scatter<'py>(a: &Arguments<'_, 'py>, scatter: Scatter, in_place: bool) -> PyResult<Bound<'py, PyAny>> {
+    let (dim, index) = (a.integer("dim")?, a.tensor("index")?);
+    let source = match Given::new(a.required("src")?)? {
+        // A number is written everywhere.
+        Some(Given::Number(number)) => Tensor::full(&[], number, a.tensor("input")?.dtype())
+            .and_then(|one| one.expand_as(&index))
+            .map_err(raise)?,
+        _ => a.tensor("src")?,
+    };
+    written(a, in_place, |x| scatter(x, dim, &index, &source))
+}
+
+fn index_add<'py>(a: &Arguments<'_, 'py>, in_place: bool) -> PyResult<Bound<'py, PyAny>> {
+    let (dim, index, source) = (a.integer("dim")?, a.tensor("index")?, a.tensor("source")?);
+    let alpha = a.number_or("alpha", Scalar::Int(1))?;
+    written(a, in_place, |x| x.index_add_(dim, &index, &source, alpha))
+}
+
+fn index_put<'py>(a: &Arguments<'_, 'py>, in_place: bool) -> PyResult<Bound<'py, PyAny>> {
+    let items: Vec<Index> = a.tensors("indices")?.into_iter().map(Index::from).collect();
+    let (values, accumulate) = (a.tensor("values")?, a.flag("accumulate")?);
+    written(a, in_place, |x| x.index_put_(&items, &values, accumulate))
+}
+
+fn masked_scatter<'py>(a: &Arguments<'_, 'py>, in_place: bool) -> PyResult<Bound<'py, PyAny>> {
+    let (mask, source) = (a.tensor("mask")?, a.tensor("source")?);
+    written(a, in_place, |x| x.masked_scatter_(&mask, &source))
+}

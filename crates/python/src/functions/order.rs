@@ -1,0 +1,168 @@
+//! Owns the functions that order, search and count elements, and their running totals.
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use zerostride::{DType, Dims, Tensor};
+
+use super::rows;
+use crate::arguments::Arguments;
+use crate::error::raise;
+use crate::tensor;
+use crate::threads::compute;
+
+rows! {
+    /// The elements along a dimension in their order, and where each of them stood; equal ones always keep their order.
+    Both "sort" "input, dim=-1, descending=False, stable=False" |a| {
+        let (x, dim, descending) = (a.tensor("input")?, a.integer_or("dim", -1)?, a.flag("descending")?);
+        let (values, indices) = compute(a.py, [x.numel()], || x.sort(dim, descending)).map_err(raise)?;
+        named(a.py, "sort", [values, indices])?
+    };
+    /// Where the elements along a dimension stand in their order.
+    Both "argsort" "input, dim=-1, descending=False, stable=False" |a| {
+        let (x, dim, descending) = (a.tensor("input")?, a.integer_or("dim", -1)?, a.flag("descending")?);
+        compute(a.py, [x.numel()], || x.argsort(dim, descending)).map_err(raise)?
+    };
+    /// The `k` largest or smallest elements along a dimension, the most extreme first, and where they stood.
+    Both "topk" "input, k, dim=-1, largest=True, sorted=True" |a| {
+        let (x, k, dim) = (a.tensor("input")?, a.integer("k")?, a.integer_or("dim", -1)?);
+        let largest = a.optional("largest").is_none() || a.flag("largest")?;
+        let k = usize::try_from(k).map_err(|_| PyRuntimeError::new_err("selected index k out of range"))?;
+        let (values, indices) = compute(a.py, [x.numel()], || x.topk(k, dim, largest)).map_err(raise)?;
+        named(a.py, "topk", [values, indices])?
+    };
+    /// The index of every nonzero element, one row each; with `as_tuple` one vector for each dimension.
+    Both "nonzero" "input, *, as_tuple=False" |a| {
+        let x = a.tensor("input")?;
+        let scalar_row = a.flag("as_tuple")? && x.ndim() == 0;
+        let x = if scalar_row { x.unsqueeze(0).map_err(raise)? } else { x };
+        let places = compute(a.py, [x.numel()], || x.nonzero()).map_err(raise)?;
+        if !a.flag("as_tuple")? {
+            return Ok(places.into());
+        }
+        tuple(a.py, places.unbind(1).map_err(raise)?)?
+    };
+    /// The index of every nonzero element, one row each.
+    Both "argwhere" "input" |a| {
+        let x = a.tensor("input")?;
+        compute(a.py, [x.numel()], || x.nonzero()).map_err(raise)?
+    };
+    /// How many elements are not zero.
+    Both "count_nonzero" "input, dim=None" |a| {
+        let (x, dims) = (a.tensor("input")?, dims(a)?);
+        compute(a.py, [x.numel()], || x.count_nonzero(dims)).map_err(raise)?
+    };
+    /// Where values would be inserted into sorted ones so that these stay sorted.
+    Function "searchsorted" "sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None" |a| {
+        search(a, a.tensor("sorted_sequence")?, a.tensor("input")?)?
+    };
+    /// In which of the buckets between sorted boundaries values fall.
+    Function "bucketize" "input, boundaries, *, out_int32=False, right=False" |a| {
+        search(a, a.tensor("boundaries")?, a.tensor("input")?)?
+    };
+    /// Every value once, in rising order; on demand for each element the place of its value, and the counts.
+    Both "unique" "input, sorted=True, return_inverse=False, return_counts=False" |a| {
+        let x = a.tensor("input")?;
+        let found = compute(a.py, [x.numel()], || x.unique()).map_err(raise)?;
+        let (inverse, counts) = (a.flag("return_inverse")?, a.flag("return_counts")?);
+        if !inverse && !counts {
+            return Ok(found.values.into());
+        }
+        let parts = [(true, found.values), (inverse, found.inverse), (counts, found.counts)];
+        tuple(a.py, parts.into_iter().filter(|(wanted, _)| *wanted).map(|(_, part)| part))?
+    };
+    /// Every value once, in rising order, where it stands first, for each element the place of its value, and the counts.
+    Function "unique_all" "x" |a| {
+        let x = a.tensor("x")?;
+        let found = compute(a.py, [x.numel()], || x.unique()).map_err(raise)?;
+        named(a.py, "unique_all", [found.values, found.indices, found.inverse, found.counts])?
+    };
+    /// The sums of the elements up to each one along a dimension.
+    Both "cumsum" "input, dim, *, dtype=None" |a| running(a, Tensor::cumsum)?;
+    /// The products of the elements up to each one along a dimension.
+    Both "cumprod" "input, dim, *, dtype=None" |a| running(a, Tensor::cumprod)?;
+    /// The `n`-th differences of neighbours along a dimension.
+    Both "diff" "input, n=1, dim=-1, prepend=None, append=None" |a| {
+        let (x, n, dim) = (a.tensor("input")?, a.integer_or("n", 1)?, a.integer_or("dim", -1)?);
+        let n = usize::try_from(n)
+            .map_err(|_| PyRuntimeError::new_err(format!("order must be non-negative but got {n}")))?;
+        let part = |name| a.optional(name).map(|_| a.tensor(name)).transpose();
+        let (before, after) = (part("prepend")?, part("append")?);
+        compute(a.py, [x.numel()], || x.diff(n, dim, before.as_ref(), after.as_ref())).map_err(raise)?
+    };
+}
+
+fn dims(a: &Arguments<'_, '_>) -> PyResult<Dims> {
+    match a.optional("dim") {
+        Some(_) => Ok(Dims::from(&a.integers("dim")?[..])),
+        None => Ok(Dims::from(..)),
+    }
+}
+
+fn running(
+    a: &Arguments<'_, '_>,
+    total: fn(&Tensor, isize) -> zerostride::Result<Tensor>,
+) -> PyResult<Tensor> {
+    let (x, dim, dtype) = (a.tensor("input")?, a.integer("dim")?, a.dtype("dtype")?);
+    let work = || match dtype {
+        Some(dtype) => total(&x.to_dtype(dtype)?, dim)?.to_dtype(dtype),
+        None => total(&x, dim),
+    };
+    compute(a.py, [x.numel()], work).map_err(raise)
+}
+
+fn search(a: &Arguments<'_, '_>, sorted: Tensor, values: Tensor) -> PyResult<Tensor> {
+    let side = a.optional("side").map(|side| side.extract::<String>()).transpose()?;
+    let right = match side.as_deref() {
+        None => a.flag("right")?,
+        Some("right") => true,
+        Some("left") if a.flag("right")? => {
+            return Err(PyRuntimeError::new_err(
+                "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True",
+            ));
+        }
+        Some("left") => false,
+        Some(other) => {
+            return Err(PyRuntimeError::new_err(format!(
+                "torch.searchsorted(): side can only be 'left' or 'right' but got {other}"
+            )));
+        }
+    };
+    let sorted = match a.optional("sorter") {
+        Some(_) => sorted_by(&sorted, &a.tensor("sorter")?)?,
+        None => sorted,
+    };
+    let places = compute(a.py, [values.numel()], || sorted.searchsorted(&values, right)).map_err(raise)?;
+    if a.flag("out_int32")? { places.to_dtype(DType::I32).map_err(raise) } else { Ok(places) }
+}
+
+/// Elements in the order that their places say.
+fn sorted_by(elements: &Tensor, sorter: &Tensor) -> PyResult<Tensor> {
+    if elements.shape() != sorter.shape() {
+        return Err(PyRuntimeError::new_err(format!(
+            "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {:?}and got sorter tensor {:?}",
+            elements.shape(),
+            sorter.shape()
+        )));
+    }
+    elements
+        .gather(-1, sorter)
+        .map_err(|_| PyRuntimeError::new_err("torch.searchsorted(): sorter index out of range"))
+}
+
+pub(super) fn tuple<'py>(
+    py: Python<'py>,
+    tensors: impl IntoIterator<Item = Tensor>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let objects = tensors.into_iter().map(|tensor| tensor::object(py, tensor));
+    Ok(PyTuple::new(py, objects.collect::<PyResult<Vec<_>>>()?)?.into_any())
+}
+
+/// A tuple whose items have names, of a class in `zerostride._results`.
+fn named<'py, const N: usize>(
+    py: Python<'py>,
+    class: &str,
+    tensors: [Tensor; N],
+) -> PyResult<Bound<'py, PyAny>> {
+    py.import("zerostride._results")?.getattr(class)?.call_method1("_make", (tuple(py, tensors)?,))
+}
