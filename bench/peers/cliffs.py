@@ -44,7 +44,7 @@ def main():
         request = json.loads(line)
         if "formula" in request:
             compute = formula(request, [view(operand, request["dtype"]) for operand in request["operands"]])
-            reply = float(np.sum(compute(), dtype=np.float64))
+            reply = float(np.sum(np.real(compute()), dtype=np.float64))
         else:
             start = time.perf_counter()
             for _ in range(request["repeats"]):

@@ -199,18 +199,27 @@ fn memory(text: &mut String, record: &Record) {
     line!(text, "");
 }
 
-/// Whatever the search has found, as it is: an array of objects is a table.
+/// Whatever the search has found, as it is: each array of objects is a table, everything else a line.
 fn cliffs(text: &mut String, record: &Record) {
-    let Some(cliffs) = &record.cliffs else { return };
-    line!(text, "## Cliffs\n\nThe worst cases that the search over shapes, strides and dtypes has found.\n");
-    let rows: Vec<_> =
-        cliffs.as_array().into_iter().flatten().filter_map(serde_json::Value::as_object).collect();
-    let Some(first) = rows.first() else {
-        line!(text, "```json\n{cliffs:#}\n```\n");
-        return;
-    };
+    let Some(serde_json::Value::Object(cliffs)) = &record.cliffs else { return };
+    line!(text, "## Cliffs\n\nWhat the search over shapes, strides and dtypes has found.\n");
+    for (name, value) in cliffs {
+        let name = name.replace('_', " ");
+        match value.as_array() {
+            Some(rows) => table(text, &name, rows),
+            None => {
+                line!(text, "- {name}: {value}");
+            }
+        }
+    }
+}
+
+/// Objects of the same keys.
+fn table(text: &mut String, title: &str, rows: &[serde_json::Value]) {
+    let rows: Vec<_> = rows.iter().filter_map(serde_json::Value::as_object).collect();
+    let Some(first) = rows.first() else { return };
     let names: Vec<&str> = first.keys().map(String::as_str).collect();
-    line!(text, "| {} |\n|{}", names.join(" | "), "---|".repeat(names.len()));
+    line!(text, "\n### {title}\n\n| {} |\n|{}", names.join(" | "), "---|".repeat(names.len()));
     for row in rows {
         let cells: Vec<String> = names
             .iter()

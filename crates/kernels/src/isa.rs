@@ -136,9 +136,19 @@ pub(crate) trait Task {
 /// Runs a loop with the widest registers there are.
 #[inline(always)]
 pub(crate) fn run_widest(task: impl Task) {
-    match Isa::active() {
+    // SAFETY: the instruction set in use is one that the processor has.
+    unsafe { run_with(Isa::active(), task) }
+}
+
+/// Runs a loop with an instruction set.
+///
+/// # Safety
+/// The processor has it.
+#[inline(always)]
+pub(crate) unsafe fn run_with(isa: Isa, task: impl Task) {
+    match isa {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the instruction sets in use are ones that the processor has.
+        // SAFETY: the caller says so.
         Isa::Avx512 => unsafe { task_with_avx512(task) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
@@ -206,18 +216,12 @@ registers! {
     f64: F64x8, F64x4, F64x2;
 }
 
-/// Runs a task on registers of an instruction set; not at all where the processor lacks it.
+/// Runs a task with an instruction set; not at all where the processor lacks it.
 #[cfg(test)]
 pub(crate) fn run_on(isa: Isa, task: impl Task) {
-    match isa {
-        _ if !isa.is_supported() => {}
-        #[cfg(target_arch = "x86_64")]
+    if isa.is_supported() {
         // SAFETY: the processor has the instruction set.
-        Isa::Avx512 => unsafe { task_with_avx512(task) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the processor has the instruction set.
-        Isa::Avx2 => unsafe { task_with_avx2(task) },
-        _ => task.run(),
+        unsafe { run_with(isa, task) }
     }
 }
 

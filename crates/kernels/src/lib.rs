@@ -25,5 +25,5 @@ pub use chain::{Chain, Feed, Link, Stores, fence};
 pub use elementwise::{Fault, MapKernel, map_kernel};
 pub use isa::Isa;
 pub use matmul::{Matrix, ProductSizes, matmul};
-pub use pack::{PACK_DIMS, PackDim, pack};
+pub use pack::{Pack, PackDim, pack};
 pub use reduce::{Fold, LEAF, Pairwise, Panel, Reducer, Term, lanes};

@@ -1,69 +1,86 @@
-//! Owns copies of two dimensions: which of the ways to copy fits the distances, and all ways but the transposing one.
+//! Owns copies of two dimensions: which of the ways to copy is the cheapest, and the ways that need no shuffles.
 
-use super::PackDim;
-use super::transpose;
+use std::mem::transmute_copy;
 
-/// Rows of columns, elements of `N` bytes.
-pub(super) struct Lines<const N: usize> {
-    rows: PackDim,
-    columns: PackDim,
-    way: Way,
+use super::{PackDim, fixed, transpose};
+use crate::isa::Isa;
+
+/// A copy of rows of columns: from the first element where it is read to the first where it is written.
+///
+/// # Safety
+/// All elements of the rows are readable and initialised, and the caller's to write where they are written; the latter
+/// overlap none of the former. The distances are those that the way is for, and the processor has the instruction set.
+pub(super) type Way = unsafe fn(Isa, &PackDim, &PackDim, *const u8, *mut u8);
+
+/// Rows of columns and a way to copy them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lines {
+    pub(super) rows: PackDim,
+    pub(super) columns: PackDim,
+    pub(super) way: Way,
+    /// About how many cycles an element takes.
+    pub(super) cost: f64,
 }
 
-enum Way {
-    /// Columns next to each other on both sides.
-    Whole,
-    /// One element to all columns of a row, which are next to each other.
-    Repeat,
-    /// Rows next to each other where they are read, columns where they are written.
-    Transpose,
-    Strided,
-}
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
-/// Bytes that are written at once where one element is repeated.
-const SPLAT: usize = 32;
+/// Lines that are likely to be in the first level of cache still when they are needed again.
+const HELD: usize = 128;
 
-impl<const N: usize> Lines<N> {
-    pub(super) fn new(rows: PackDim, columns: PackDim) -> Lines<N> {
-        let item = N as isize;
-        // Columns are what is next to each other where it is written, or else the longer side.
-        let swaps = match (rows.to == item && rows.len > 1, columns.to == item) {
-            (true, false) => true,
-            (false, true) => false,
-            _ => rows.len > columns.len,
+impl Lines {
+    /// The cheapest way to copy columns row by row.
+    pub(super) fn new<T: Copy + 'static>(rows: PackDim, columns: PackDim) -> Lines {
+        let size = size_of::<T>();
+        let (item, len) = (size as isize, columns.len as f64);
+        // A line that has left the cache before the next row wants its other elements is fetched again.
+        let fetches = |near: isize, far: isize| {
+            rows.len > 1 && columns.len > HELD && near.unsigned_abs() < LINE && far.unsigned_abs() >= LINE
         };
-        let (rows, columns) = if swaps { (columns, rows) } else { (rows, columns) };
-        let way = match columns.from {
-            _ if columns.to != item => Way::Strided,
-            from if from == item => Way::Whole,
-            0 => Way::Repeat,
-            _ if rows.from == item && rows.len > 1 => Way::Transpose,
-            _ => Way::Strided,
+        let again = fetches(rows.from, columns.from) || fetches(rows.to, columns.to);
+        let again = if again { 4.0 } else { 0.0 };
+        // Cycles for each element, about as they were measured in the first level of cache.
+        let bytes = size as f64 / 32.0;
+        let mut best = match fixed::few::<T>(columns.len) {
+            Some(few) => Lines { rows, columns, way: few, cost: 1.1 + 1.5 / len },
+            None => Lines { rows, columns, way: strided::<T>, cost: 1.1 + 5.0 / len + again },
         };
-        Lines { rows, columns, way }
-    }
-
-    /// # Safety
-    /// All elements of the rows are readable and initialised from `from`, and the caller's to write from `to`; the
-    /// latter overlap none of the former.
-    pub(super) unsafe fn copy(&self, from: *const u8, to: *mut u8) {
-        let Lines { rows, columns, way } = self;
-        // SAFETY: each way reads and writes the elements of `rows` and `columns` and no others.
-        unsafe {
-            match way {
-                Way::Whole => whole::<N>(rows, columns.len, from, to),
-                Way::Repeat => repeat::<N>(rows, columns.len, from, to),
-                Way::Transpose => transpose::copy::<N>(rows, columns, from, to),
-                Way::Strided => strided::<N>(rows, columns, from, to),
+        let mut offer = |way: Way, cost: f64| {
+            if cost < best.cost {
+                best = Lines { way, cost, ..best };
+            }
+        };
+        if columns.to != item {
+            return best;
+        }
+        match columns.from {
+            0 => offer(splat::<T>, bytes + 3.0 / len),
+            from if from == item && columns.len * size >= 4 => offer(whole::<T>, bytes + 3.0 / len),
+            from if from % item == 0 => {
+                if let Some(stepped) = fixed::stepped::<T>(from / item) {
+                    offer(stepped, 0.15 + 2.0 * bytes + 10.0 / len + again);
+                }
+            }
+            _ => {}
+        }
+        let all = len * rows.len as f64;
+        if rows.from == item && rows.to == (columns.len * size) as isize {
+            let of_few = if columns.from == 0 { fixed::repeated::<T> } else { fixed::interleaved::<T> };
+            if let Some(few) = of_few(columns.len) {
+                offer(few, 0.15 + 2.0 * bytes + 10.0 / all);
             }
         }
+        if rows.from == item && transpose::fits::<T>(rows.len, columns.len) {
+            offer(transpose::copy::<T>, 0.1 + 2.0 * bytes + 10.0 / all);
+        }
+        best
     }
 }
 
 /// # Safety
-/// As [`Lines::copy`], columns next to each other on both sides.
-unsafe fn whole<const N: usize>(rows: &PackDim, columns: usize, from: *const u8, to: *mut u8) {
-    let width = columns * N;
+/// As [`Way`], columns next to each other on both sides.
+unsafe fn whole<T>(_: Isa, rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
+    let width = columns.len * size_of::<T>();
     for row in 0..rows.len as isize {
         let (from, to) = (from.wrapping_offset(row * rows.from), to.wrapping_offset(row * rows.to));
         // SAFETY: a row's columns fill `width` bytes on both sides, apart from each other.
@@ -95,19 +112,23 @@ unsafe fn ends<const P: usize>(from: *const u8, to: *mut u8, width: usize) {
     piece(width - P);
 }
 
+/// Bytes that are written at once where one element is repeated.
+const SPLAT: usize = 32;
+
 /// # Safety
-/// As [`Lines::copy`], one element for each row, columns next to each other where they are written.
-unsafe fn repeat<const N: usize>(rows: &PackDim, columns: usize, from: *const u8, to: *mut u8) {
-    let width = columns * N;
+/// As [`Way`], one element for each row, columns next to each other where they are written.
+unsafe fn splat<T: Copy>(_: Isa, rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
+    let width = columns.len * size_of::<T>();
     let dense = rows.to == width as isize;
     for row in 0..rows.len {
         let place = to.wrapping_offset(row as isize * rows.to);
         // SAFETY: the caller vouches for the element.
-        let element = unsafe { from.wrapping_offset(row as isize * rows.from).cast::<[u8; N]>().read() };
-        let splat = splat(element);
+        let element = unsafe { from.wrapping_offset(row as isize * rows.from).cast::<T>().read_unaligned() };
+        // SAFETY: the elements have more bytes, all of them initialised as they are in memory.
+        let piece: [u8; SPLAT] = unsafe { transmute_copy(&[element; SPLAT]) };
         let write = |at: usize| {
-            // SAFETY: called where the whole splat lies in this row, or in this and rows that are written after it.
-            unsafe { place.add(at).cast::<[u64; SPLAT / 8]>().write_unaligned(splat) }
+            // SAFETY: called where the whole piece lies in this row, or in this and rows that are written after it.
+            unsafe { place.add(at).cast::<[u8; SPLAT]>().write(piece) }
         };
         if width >= SPLAT {
             (0..width - SPLAT).step_by(SPLAT).for_each(write);
@@ -115,62 +136,25 @@ unsafe fn repeat<const N: usize>(rows: &PackDim, columns: usize, from: *const u8
         } else if dense && (rows.len - row) * width >= SPLAT {
             write(0);
         } else {
-            for column in 0..columns {
+            for column in 0..columns.len {
                 // SAFETY: the column is in this row.
-                unsafe { place.add(column * N).cast::<[u8; N]>().write(element) }
-            }
-        }
-    }
-}
-
-/// An element again and again.
-#[inline(always)]
-fn splat<const N: usize>(element: [u8; N]) -> [u64; SPLAT / 8] {
-    let mut bytes = [0; 16];
-    bytes[..N].copy_from_slice(&element);
-    // The small elements are the low end of a word, whose multiples hold it at every place.
-    let [low, high] = [0, 8].map(|at| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte])));
-    match N {
-        16 => [low, high, low, high],
-        8 => [low; 4],
-        4 => [low * 0x1_0000_0001; 4],
-        2 => [low * 0x1_0001_0001_0001; 4],
-        _ => [low * 0x101_0101_0101_0101; 4],
-    }
-    .map(u64::to_le)
-}
-
-/// Elements below which a line is hardly a loop.
-const SHORT: usize = 8;
-
-/// # Safety
-/// As [`Lines::copy`].
-unsafe fn strided<const N: usize>(rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
-    // Along the smaller distances, so that a cache line is used up while it is at hand.
-    let far = |dim: &PackDim| (dim.len < SHORT, dim.from.unsigned_abs() + dim.to.unsigned_abs());
-    let (outer, inner) = if far(rows) < far(columns) { (columns, rows) } else { (rows, columns) };
-    let item = N as isize;
-    for at in 0..outer.len as isize {
-        let (from, to) = (from.wrapping_offset(at * outer.from), to.wrapping_offset(at * outer.to));
-        // SAFETY: the lines are of the elements that the caller vouches for. Of distances that are constants the compiler
-        // makes instructions on registers.
-        unsafe {
-            if (inner.from, inner.to) == (-item, item) {
-                line::<N>(inner.len, (-item, item), from, to);
-            } else {
-                line::<N>(inner.len, (inner.from, inner.to), from, to);
+                unsafe { place.cast::<T>().add(column).write_unaligned(element) }
             }
         }
     }
 }
 
 /// # Safety
-/// `len` elements at the first distance are readable, and writable at the second, apart from each other.
-#[inline(always)]
-unsafe fn line<const N: usize>(len: usize, steps: (isize, isize), from: *const u8, to: *mut u8) {
-    for at in 0..len as isize {
-        let element = from.wrapping_offset(at * steps.0).cast::<[u8; N]>();
-        // SAFETY: the caller vouches for every element and its place; arrays of bytes have no alignment.
-        unsafe { to.wrapping_offset(at * steps.1).cast::<[u8; N]>().write(element.read()) };
+/// As [`Way`].
+unsafe fn strided<T>(_: Isa, rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
+    for row in 0..rows.len as isize {
+        let (from, to) = (from.wrapping_offset(row * rows.from), to.wrapping_offset(row * rows.to));
+        for at in 0..columns.len as isize {
+            let element = from.wrapping_offset(at * columns.from).cast::<T>();
+            // SAFETY: the caller vouches for every element and its place.
+            unsafe {
+                to.wrapping_offset(at * columns.to).cast::<T>().write_unaligned(element.read_unaligned())
+            };
+        }
     }
 }

@@ -1,10 +1,15 @@
 //! Owns copies between places in memory that are laid out differently: an operand into a tile, a tile into a result.
-//! It knows bytes and distances, not dtypes or tensors. `lines.rs` copies two dimensions, `transpose.rs` the blocks of
-//! those whose neighbours on one side are far apart on the other.
+//! It knows bytes and distances, not dtypes or tensors. `lines.rs` copies two dimensions in the way that fits them: loops
+//! of constant distances (`fixed.rs`), or blocks of those whose neighbours on one side are far apart on the other
+//! (`transpose.rs`).
 
+mod fixed;
 mod lines;
 mod transpose;
 
+use smallvec::SmallVec;
+
+use crate::isa::Isa;
 use lines::Lines;
 
 /// Elements at even distances on both sides of a copy.
@@ -22,103 +27,140 @@ impl PackDim {
     const ONE: PackDim = PackDim { len: 1, from: 0, to: 0 };
 }
 
-/// The most dimensions of one [`pack`].
-pub const PACK_DIMS: usize = 12;
+/// A copy of elements from one layout to another that has been prepared for any addresses.
+#[derive(Clone, Debug)]
+pub struct Pack {
+    isa: Isa,
+    /// What is copied at once; nothing where there are no elements.
+    lines: Option<Lines>,
+    /// The dimensions that lead from one such copy to the next, outermost first.
+    outer: SmallVec<[PackDim; 4]>,
+    /// Bytes that are written, and those that they are repeated to then.
+    again: Option<(usize, usize)>,
+}
 
-/// Copies elements of `item` bytes (1, 2, 4, 8 or 16) from one layout to another, row by row.
-///
-/// Dimensions are outermost first. No address needs an alignment.
-///
-/// # Safety
-/// Every element that the dimensions lead to from `from` is readable and initialised, every one that they lead to from
-/// `to` is writable and nobody else's; none of the former overlaps one of the latter.
-///
-/// # Panics
-/// If there are more than [`PACK_DIMS`] dimensions, or `item` is no size of an element.
-pub unsafe fn pack(item: usize, dims: &[PackDim], from: *const u8, to: *mut u8) {
-    let (mut merged, mut count) = ([PackDim::ONE; PACK_DIMS], 0);
-    for &dim in dims.iter().filter(|dim| dim.len != 1) {
-        if dim.len == 0 {
-            return;
-        }
-        let steps_evenly = |outer: &PackDim| {
-            outer.from == dim.len as isize * dim.from && outer.to == dim.len as isize * dim.to
-        };
-        match merged[..count].last_mut() {
-            Some(outer) if steps_evenly(outer) => *outer = PackDim { len: outer.len * dim.len, ..dim },
-            _ => {
-                merged[count] = dim;
-                count += 1;
-            }
+impl Pack {
+    /// A copy of elements of `item` bytes (1, 2, 4, 8 or 16). Dimensions are outermost first.
+    ///
+    /// # Panics
+    /// If `item` is no size of an element.
+    pub fn new(item: usize, dims: &[PackDim]) -> Pack {
+        Pack::on(Isa::active(), item, dims)
+    }
+
+    fn on(isa: Isa, item: usize, dims: &[PackDim]) -> Pack {
+        match item {
+            1 => Pack::of::<u8>(isa, dims),
+            2 => Pack::of::<u16>(isa, dims),
+            4 => Pack::of::<u32>(isa, dims),
+            8 => Pack::of::<u64>(isa, dims),
+            16 => Pack::of::<u128>(isa, dims),
+            other => panic!("no element has {other} bytes"),
         }
     }
-    let dims = &mut merged[..count];
-    // SAFETY: the merged dimensions lead to the same elements, which the caller vouches for.
-    unsafe {
-        match item {
-            1 => block::<1>(dims, from, to),
-            2 => block::<2>(dims, from, to),
-            4 => block::<4>(dims, from, to),
-            8 => block::<8>(dims, from, to),
-            16 => block::<16>(dims, from, to),
-            other => panic!("no element has {other} bytes"),
+
+    /// As [`new`](Pack::new), for elements of the size of `T`.
+    fn of<T: Copy + 'static>(isa: Isa, dims: &[PackDim]) -> Pack {
+        let mut outer = merged(dims);
+        let mut again = None;
+        if let [first, inner @ ..] = &outer[..]
+            && first.from == 0
+            && !inner.is_empty()
+            && let Some(width) = dense(inner, size_of::<T>())
+            && first.to == width as isize
+        {
+            // The same elements again and again: what has been written is read.
+            again = Some((width, width * first.len));
+            outer.remove(0);
+        }
+        // The two dimensions that are cheapest to copy together.
+        let (mut best, mut pair) =
+            (Lines::new::<T>(PackDim::ONE, outer.last().copied().unwrap_or(PackDim::ONE)), None);
+        for (rows, columns) in
+            (0..outer.len()).flat_map(|rows| (0..outer.len()).map(move |columns| (rows, columns)))
+        {
+            if rows != columns {
+                let lines = Lines::new::<T>(outer[rows], outer[columns]);
+                if pair.is_none() || lines.cost < best.cost {
+                    (best, pair) = (lines, Some((rows, columns)));
+                }
+            }
+        }
+        match pair {
+            Some((rows, columns)) => {
+                outer.remove(rows.max(columns));
+                outer.remove(rows.min(columns));
+            }
+            None => outer.clear(),
+        }
+        let lines = Some(best).filter(|_| dims.iter().all(|dim| dim.len > 0));
+        Pack { isa, lines, outer, again }
+    }
+
+    /// Copies all elements. No address needs an alignment.
+    ///
+    /// # Safety
+    /// Every element that the dimensions lead to from `from` is readable and initialised, every one that they lead to
+    /// from `to` is writable and nobody else's; none of the former overlaps one of the latter. The elements of a side lie
+    /// in one allocation.
+    pub unsafe fn run(&self, from: *const u8, to: *mut u8) {
+        let Some(Lines { rows, columns, way, .. }) = &self.lines else { return };
+        let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.outer.len());
+        let (mut source, mut target) = (from, to);
+        'copies: loop {
+            // SAFETY: an index of the outer dimensions leads to the two addresses; the lines are all of the other two
+            // dimensions, and were made for their distances and for an instruction set that the processor has.
+            unsafe { way(self.isa, rows, columns, source, target) };
+            // To the next index, the last dimension first.
+            for (dim, index) in self.outer.iter().zip(&mut index).rev() {
+                *index += 1;
+                (source, target) = (source.wrapping_offset(dim.from), target.wrapping_offset(dim.to));
+                if *index < dim.len {
+                    continue 'copies;
+                }
+                let back = -(*index as isize);
+                *index = 0;
+                (source, target) =
+                    (source.wrapping_offset(back * dim.from), target.wrapping_offset(back * dim.to));
+            }
+            break;
+        }
+        let Some((mut done, all)) = self.again else { return };
+        while done < all {
+            let len = done.min(all - done);
+            // SAFETY: the elements fill `all` bytes at `to` without gaps, which are the caller's to write and of which the
+            // first `done` are written.
+            unsafe { to.copy_to_nonoverlapping(to.add(done), len) };
+            done += len;
         }
     }
 }
 
+/// Copies elements of `item` bytes (1, 2, 4, 8 or 16) from one layout to another, once.
+///
 /// # Safety
-/// As [`pack`], for elements of `N` bytes.
-unsafe fn block<const N: usize>(dims: &mut [PackDim], from: *const u8, to: *mut u8) {
-    let item = N as isize;
-    if let [first, inner @ ..] = dims
-        && first.from == 0
-        && !inner.is_empty()
-        && let Some(width) = dense(inner, N)
-        && first.to == width as isize
-    {
-        // SAFETY: the first step of a dimension is among its steps.
-        unsafe { block::<N>(inner, from, to) };
-        // The same elements again and again: what has been written is read, doubling each time.
-        let (mut done, all) = (width, width * first.len);
-        while done < all {
-            let len = done.min(all - done);
-            // SAFETY: the elements of a step of `first` lie without gaps at `to`, so that all steps fill `all` bytes,
-            // which are the caller's to write and of which the first `done` are written.
-            unsafe { to.copy_to_nonoverlapping(to.add(done), len) };
-            done += len;
-        }
-        return;
-    }
-    let Some((&mut columns, outer)) = dims.split_last_mut() else {
-        // SAFETY: without dimensions there is one element, which the caller vouches for.
-        unsafe { to.cast::<[u8; N]>().write_unaligned(from.cast::<[u8; N]>().read_unaligned()) };
-        return;
-    };
-    // What is next to the columns: the dimension that is dense where the columns are not, or the longest one.
-    let far =
-        |dim: &PackDim| (columns.from != item && dim.from == item) || (columns.to != item && dim.to == item);
-    let next = outer.iter().position(far).or_else(|| (0..outer.len()).max_by_key(|&at| outer[at].len));
-    let rows = next.map_or(PackDim::ONE, |next| std::mem::replace(&mut outer[next], PackDim::ONE));
-    let lines = Lines::<N>::new(rows, columns);
-    let mut index = [0; PACK_DIMS];
-    let (mut from, mut to) = (from, to);
-    loop {
-        // SAFETY: `from` and `to` are led to by an index of the outer dimensions; the lines are all of the other two.
-        unsafe { lines.copy(from, to) };
-        // To the next index, the last dimension first.
-        let mut dims = outer.iter().zip(&mut index).rev();
-        loop {
-            let Some((dim, index)) = dims.next() else { return };
-            *index += 1;
-            (from, to) = (from.wrapping_offset(dim.from), to.wrapping_offset(dim.to));
-            if *index < dim.len {
-                break;
+/// As [`Pack::run`].
+///
+/// # Panics
+/// If `item` is no size of an element.
+pub unsafe fn pack(item: usize, dims: &[PackDim], from: *const u8, to: *mut u8) {
+    // SAFETY: as the caller says.
+    unsafe { Pack::new(item, dims).run(from, to) }
+}
+
+/// The same dimensions without those of one step, and with those that step evenly into each other as one.
+fn merged(dims: &[PackDim]) -> SmallVec<[PackDim; 4]> {
+    let mut merged: SmallVec<[PackDim; 4]> = SmallVec::new();
+    for &dim in dims.iter().filter(|dim| dim.len != 1) {
+        let (from, to) = (dim.len as isize * dim.from, dim.len as isize * dim.to);
+        match merged.last_mut() {
+            Some(outer) if (outer.from, outer.to) == (from, to) => {
+                *outer = PackDim { len: outer.len * dim.len, ..dim }
             }
-            let back = *index as isize;
-            *index = 0;
-            (from, to) = (from.wrapping_offset(-back * dim.from), to.wrapping_offset(-back * dim.to));
+            _ => merged.push(dim),
         }
     }
+    merged
 }
 
 /// The bytes that dimensions write, if they leave no gaps.
@@ -158,42 +200,91 @@ mod tests {
         dims
     }
 
+    /// Copies to and fro, on every instruction set, with guard bytes about what is written.
+    fn check(item: usize, dims: &[PackDim]) {
+        const GUARD: usize = 64;
+        let reach = |dim: &PackDim| (dim.len as isize - 1).max(0) * dim.from;
+        let low: isize = dims.iter().map(|dim| reach(dim).min(0)).sum();
+        let high: isize = dims.iter().map(|dim| reach(dim).max(0)).sum();
+        let memory: Vec<u8> = (0..(high - low) as usize + item).map(|at| (at * 31 % 251) as u8).collect();
+        let len = dims.iter().map(|dim| dim.len).product::<usize>() * item;
+        let mut expected = vec![0xee; len + 2 * GUARD];
+        naive(item, dims, &memory, -low, &mut expected, GUARD as isize);
+        let back: Vec<PackDim> =
+            dims.iter().map(|dim| PackDim { from: dim.to, to: dim.from, ..*dim }).collect();
+        let mut returned = vec![0xee; memory.len() + 2 * GUARD];
+        naive(item, &back, &expected, GUARD as isize, &mut returned, GUARD as isize - low);
+        // What has one place for several elements cannot be written back in any order.
+        let apart = dims.iter().all(|dim| dim.from != 0);
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_supported()) {
+            let (mut found, mut scattered) = (vec![0xee; expected.len()], vec![0xee; returned.len()]);
+            // SAFETY: the dimensions reach from `low` to `high` about the first element in `memory`, and fill `len`
+            // bytes; the processor has the instruction set.
+            unsafe {
+                let first = memory.as_ptr().offset(-low);
+                Pack::on(isa, item, dims).run(first, found.as_mut_ptr().add(GUARD));
+                if apart {
+                    let place = scattered.as_mut_ptr().add(GUARD).offset(-low);
+                    Pack::on(isa, item, &back).run(found.as_ptr().add(GUARD), place);
+                }
+            }
+            assert_eq!(found, expected, "{dims:?} of {item} bytes on {isa}");
+            assert!(!apart || scattered == returned, "{back:?} of {item} bytes on {isa}");
+        }
+    }
+
     #[test]
     fn every_layout_is_copied_as_element_by_element() {
         let orders: [[usize; 3]; 6] = [[2, 1, 0], [2, 0, 1], [1, 2, 0], [1, 0, 2], [0, 1, 2], [0, 2, 1]];
         let sizes =
             [[1, 1, 1], [2, 3, 5], [1, 17, 33], [3, 40, 7], [2, 16, 64], [5, 1, 50], [3, 0, 2], [37, 2, 9]];
+        let kinds =
+            [[1, 1, 1], [0, 1, 1], [1, 0, 1], [2, 1, 0], [-1, 1, -1], [0, 0, 0], [3, 1, 1], [-2, 4, 1]];
         for item in [1, 2, 4, 8, 16] {
             for lens in sizes {
-                for (order, kinds) in orders.iter().flat_map(|order| {
-                    [[1, 1, 1], [0, 1, 1], [1, 0, 1], [2, 1, 0], [-1, 1, -1], [0, 0, 0]]
-                        .map(|kinds| (order, kinds))
-                }) {
-                    let dims = dims(item, &lens, order, &kinds);
-                    let reach = |dim: &PackDim| (dim.len as isize - 1).max(0) * dim.from;
-                    let low: isize = dims.iter().map(|dim| reach(dim).min(0)).sum();
-                    let high: isize = dims.iter().map(|dim| reach(dim).max(0)).sum();
-                    let memory: Vec<u8> =
-                        (0..(high - low) as usize + item).map(|at| (at * 31 % 251) as u8).collect();
-                    let mut expected = vec![0; lens.iter().product::<usize>() * item];
-                    naive(item, &dims, &memory, -low, &mut expected, 0);
-                    let mut found = vec![0; expected.len()];
-                    // SAFETY: `memory` spans what the dimensions reach from `-low`, `found` their dense product.
-                    unsafe { pack(item, &dims, memory.as_ptr().add(-low as usize), found.as_mut_ptr()) };
-                    assert_eq!(found, expected, "{dims:?}");
-                    // And back, where each element is read once.
-                    if dims.iter().all(|dim| dim.from != 0 || dim.len <= 1) {
-                        let back: Vec<PackDim> =
-                            dims.iter().map(|dim| PackDim { from: dim.to, to: dim.from, ..*dim }).collect();
-                        let (mut expected, mut scattered) = (vec![0; memory.len()], vec![0; memory.len()]);
-                        naive(item, &back, &found, 0, &mut expected, -low);
-                        // SAFETY: as before, the other way round.
-                        unsafe {
-                            pack(item, &back, found.as_ptr(), scattered.as_mut_ptr().add(-low as usize))
-                        };
-                        assert_eq!(scattered, expected, "{back:?}");
-                    }
+                for (order, kinds) in orders.iter().flat_map(|order| kinds.map(|kinds| (order, kinds))) {
+                    check(item, &dims(item, &lens, order, &kinds));
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn distances_that_have_a_loop_are_copied_as_all_others() {
+        for item in [1, 2, 4, 8, 16] {
+            let of = |len: usize, from: usize, to: usize| PackDim {
+                len,
+                from: (from * item) as isize,
+                to: (to * item) as isize,
+            };
+            for small in 1..=9 {
+                for len in [1, 7, 64, 100, 333] {
+                    // Every so manyth element, each element so many times, so many lines in turn, so many apart.
+                    check(item, &[of(3, small * len, len), of(len, small, 1)]);
+                    check(item, &[of(len, 1, small), of(small, 0, 1)]);
+                    check(item, &[of(len, 1, small), of(small, len + 3, 1)]);
+                    check(item, &[of(small, 1, len), of(len, small, 1)]);
+                    // Rows with gaps, and both sides far apart.
+                    check(item, &[of(len, small + 2, small), of(small, 1, 1)]);
+                    check(item, &[of(small, 1, 1), of(len, small, small)]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_of_all_sizes_cross_over() {
+        for item in [1, 2, 4, 8, 16] {
+            for (rows, columns) in
+                [(1, 70), (15, 16), (16, 16), (17, 33), (63, 20), (64, 64), (65, 67), (130, 31)]
+            {
+                let step = item as isize;
+                let (tall, wide) = (rows as isize + 3, columns as isize);
+                let dims = [
+                    PackDim { len: rows, from: step, to: wide * step },
+                    PackDim { len: columns, from: tall * step, to: step },
+                ];
+                check(item, &dims);
             }
         }
     }

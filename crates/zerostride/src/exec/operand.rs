@@ -3,7 +3,7 @@
 //! what `access.rs` has proved of the whole loop. It does not know what is computed.
 
 use smallvec::SmallVec;
-use zerostride_kernels::{PackDim, pack};
+use zerostride_kernels::{Pack, PackDim};
 
 use super::access::{Elements, Output};
 use super::machine::{Feed, Line, Rows, Sink};
@@ -15,6 +15,8 @@ struct Panels<'a> {
     walk: &'a Walk,
     form: Form,
     tile: Vec<Line>,
+    /// The copy between the tile and where the elements lie, of so many rows of so many elements.
+    copy: Option<(usize, usize, Pack)>,
 }
 
 /// Elements that one thread reads.
@@ -32,16 +34,11 @@ pub(super) struct Target<'a> {
 
 impl<'a> Panels<'a> {
     fn new(elements: &'a Elements<'a>, walk: &'a Walk) -> Panels<'a> {
-        Panels { elements, walk, form: walk.form(elements.strides()), tile: Vec::new() }
+        Panels { elements, walk, form: walk.form(elements.strides()), tile: Vec::new(), copy: None }
     }
 
     fn item(&self) -> usize {
         self.elements.item()
-    }
-
-    /// Bytes from one row to the next in the tile.
-    fn pitch(&self) -> usize {
-        self.walk.row() * self.item()
     }
 
     /// The number of the panel's first element.
@@ -66,7 +63,19 @@ impl<'a> Panels<'a> {
     /// The rows of a panel in the tile. Rows that are all the same are one.
     fn tile_rows(&self, panel: &Part) -> Rows {
         let rows = self.rows(panel);
-        Rows { step: if rows.step == 0 { 0 } else { self.pitch() as isize }, ..rows }
+        Rows { step: if rows.step == 0 { 0 } else { self.walk.pitch(self.item()) as isize }, ..rows }
+    }
+
+    /// The copy of a panel, made of the distances of its elements where they lie and in the tile. Panels that have as many
+    /// rows and elements of a row have the same.
+    fn copy(&mut self, panel: &Part, make: impl FnOnce(&[PackDim]) -> Pack) -> &Pack {
+        let (rows, columns) = (self.walk.rows_of(panel), self.walk.row_of(panel));
+        let copy = self
+            .copy
+            .take()
+            .filter(|(own_rows, own_columns, _)| (*own_rows, *own_columns) == (rows, columns));
+        let (_, _, pack) = self.copy.insert(copy.unwrap_or_else(|| (rows, columns, make(&self.dims(panel)))));
+        pack
     }
 
     /// The distances of a panel's elements, where they lie and in the tile.
@@ -75,7 +84,7 @@ impl<'a> Panels<'a> {
         let rows = self.rows(panel);
         let mut dims = SmallVec::new();
         if rows.step != 0 {
-            dims.push(PackDim { len: rows.count, from: rows.step, to: self.pitch() as isize });
+            dims.push(PackDim { len: rows.count, from: rows.step, to: self.walk.pitch(item) as isize });
         }
         let mut width = self.walk.row_of(panel) * item;
         for (at, dim) in self.walk.row_dims().enumerate() {
@@ -90,7 +99,7 @@ impl<'a> Panels<'a> {
     /// Room for the largest panel of the walk.
     fn tile(&mut self) -> *mut u8 {
         if self.tile.is_empty() {
-            self.tile = Line::zeroed(self.walk.tile(self.elements.strides()) * self.item());
+            self.tile = Line::zeroed(self.walk.tile(self.elements.strides(), self.item()));
         }
         self.tile.as_mut_ptr().cast()
     }
@@ -125,9 +134,11 @@ impl<'a> Operand<'a> {
             packed == first && rows.count <= count && columns <= row
         };
         if !self.packed.as_ref().is_some_and(holds) {
+            let item = panels.item();
+            let copy = panels.copy(panel, |dims| Pack::new(item, dims));
             // SAFETY: the dimensions lead to the panel's elements, as above, and to places in the tile, which has room
             // for the largest panel of the walk.
-            unsafe { pack(panels.item(), &panels.dims(panel), at, tile) };
+            unsafe { copy.run(at, tile) };
             self.packed = Some((first, rows.count, columns));
         }
         // SAFETY: the rows are in the tile, which is borrowed as long as the feed lives.
@@ -204,10 +215,14 @@ impl<'a> Target<'a> {
         // SAFETY: the tile has room for the largest panel of the walk.
         let mut sink = unsafe { Sink::new(tile, tile_rows) };
         compute(rows.count, columns, &feeds, &mut sink)?;
-        let back: SmallVec<[PackDim; 12]> =
-            panels.dims(panel).into_iter().map(|dim| PackDim { from: dim.to, to: dim.from, ..dim }).collect();
+        let item = panels.item();
+        let back = panels.copy(panel, |dims| {
+            let dims: SmallVec<[PackDim; 12]> =
+                dims.iter().map(|dim| PackDim { from: dim.to, to: dim.from, ..*dim }).collect();
+            Pack::new(item, &dims)
+        });
         // SAFETY: the dimensions lead to the rows in the tile and to the panel's elements, which are this part's to write.
-        unsafe { pack(panels.item(), &back, tile, at) };
+        unsafe { back.run(tile, at) };
         Ok(())
     }
 }

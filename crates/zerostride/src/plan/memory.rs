@@ -104,5 +104,5 @@ fn packed_bytes(work: &Work) -> usize {
     let loads = program.loads.iter().map(|load| (&*load.strides, load.dtype.item_size()));
     let operands: Vec<(&[isize], usize)> = std::iter::once((&**out, item)).chain(loads).collect();
     let walk = Walk::new(shape, &operands);
-    operands.iter().map(|(strides, item)| walk.tile(strides) * item).sum()
+    operands.iter().map(|(strides, item)| walk.tile(strides, *item)).sum()
 }

@@ -24,12 +24,18 @@ const PANEL: usize = 2 * TILE;
 /// Bytes of all packed rows of a panel: less than the first level of cache, for there is also what is not packed.
 const PACKED: usize = 16 << 10;
 
-/// Rows and columns of a panel where an operand's neighbours lie across the rows: the rows fill the cache lines that the
-/// columns touch.
-const ACROSS: (usize, usize) = (64, 256);
+/// Rows of a panel where an operand's neighbours lie across the rows: they fill the cache lines that the columns touch.
+const ACROSS: usize = 64;
+
+/// Bytes of all packed rows of such a panel, and the least columns: its rows must be worth a pass each.
+const ACROSS_PACKED: usize = 64 << 10;
+const ACROSS_ROW: usize = 128;
 
 /// Rows are of a multiple of this many elements if they may be, so that registers are full.
 const EVEN: usize = 128;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 /// How a row of a panel lies in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,11 +112,12 @@ impl Walk {
         let mut walk = Walk { shape: shape.clone(), along, chunk, across: along, units };
         let scattered: SmallVec<[(&[isize], usize); 8]> =
             operands.iter().copied().filter(|(strides, _)| walk.form(strides) == Form::Scattered).collect();
+        let packed: usize = scattered.iter().map(|(_, item)| item).sum();
         if let Some(across) = scattered.iter().find_map(|(strides, _)| walk.neighbours_across(strides)) {
-            walk.cut(ACROSS.1, across, ACROSS.0);
+            let rows = ACROSS.min(shape[across]);
+            walk.cut((ACROSS_PACKED / (rows * packed)).max(ACROSS_ROW), across, rows);
             return walk;
         }
-        let packed: usize = scattered.iter().map(|(_, item)| item).sum();
         let row = PACKED.checked_div(packed).map_or(GRAIN, |row| row.clamp(ROW / 4, TILE));
         walk.cut(row, along, 1);
         // A row that ends before its dimension does is followed by the next one there.
@@ -159,11 +166,17 @@ impl Walk {
         self.units[self.across].div_ceil(self.across().1)
     }
 
-    /// The elements that a tile for an operand has room for; none where it is read or written where it lies.
-    pub(crate) fn tile(&self, strides: &[isize]) -> usize {
+    /// Bytes from one row to the next in the tile for elements of `item` bytes.
+    pub(crate) fn pitch(&self, item: usize) -> usize {
+        // Rows an even number of cache lines apart would share few places in the cache.
+        ((self.row() * item).div_ceil(LINE) | 1) * LINE
+    }
+
+    /// Bytes of the tile for an operand with elements of `item` bytes; none where it is read or written where it lies.
+    pub(crate) fn tile(&self, strides: &[isize], item: usize) -> usize {
         match self.form(strides) {
-            Form::Scattered if strides[self.across] == 0 => self.row(),
-            Form::Scattered => self.rows() * self.row(),
+            Form::Scattered if strides[self.across] == 0 => self.pitch(item),
+            Form::Scattered => self.rows() * self.pitch(item),
             _ => 0,
         }
     }
