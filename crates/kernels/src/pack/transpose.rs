@@ -3,17 +3,15 @@
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
+#[cfg(target_arch = "x86_64")]
+use std::mem::transmute;
 
 use super::PackDim;
 use crate::isa::Isa;
 
-/// Bytes of a lane, whose elements cross over among themselves: all that instructions move elements within.
-const LANE: usize = 16;
-
 /// Whether so many rows and columns have a block between them.
 pub(super) fn fits<T>(rows: usize, columns: usize) -> bool {
-    let side = LANE / size_of::<T>();
-    side > 1 && rows >= side && columns >= side
+    Lane::side::<T>() > 1 && Lane::fits::<T>(rows, columns)
 }
 
 /// Copies rows that are next to each other where they are read to columns that are where they are written.
@@ -25,57 +23,53 @@ pub(super) unsafe fn copy<T>(isa: Isa, rows: &PackDim, columns: &PackDim, from: 
     unsafe {
         match isa {
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 | Isa::Avx512 => with_avx2::<T>(rows, columns, from, to),
-            _ => blocks::<T, Lane, Lane>(rows, columns, from, to),
+            Isa::Avx512 if size_of::<T>() >= 4 && Wide::fits::<T>(rows.len, columns.len) => {
+                with_avx512::<T>(rows, columns, from, to);
+            }
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 | Isa::Avx512 if __m256i::fits::<T>(rows.len, columns.len) => {
+                with_avx2::<T>(rows, columns, from, to);
+            }
+            _ => blocks::<T, Lane>(rows, columns, from, to),
         }
     }
 }
 
 /// # Safety
-/// As [`copy`].
+/// As [`copy`], of sizes that the registers allow.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
+unsafe fn with_avx512<T>(rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
+    // SAFETY: as the caller says.
+    unsafe { blocks::<T, Wide>(rows, columns, from, to) }
+}
+
+/// # Safety
+/// As [`copy`], of sizes that the registers allow.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn with_avx2<T>(rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
     // SAFETY: as the caller says.
-    unsafe { blocks::<T, __m256i, Lane>(rows, columns, from, to) }
+    unsafe { blocks::<T, __m256i>(rows, columns, from, to) }
 }
 
-/// Copies in blocks of registers of type `R`, and what is left of the rows in blocks of the narrower type `S`. The last
-/// blocks end with the rows and columns: what they have in common with others is copied twice.
+/// Copies in blocks, the last of which end with the rows and columns: what they have in common with others is copied
+/// twice.
 ///
 /// # Safety
-/// As [`copy`]; the processor has the instructions of both registers.
+/// As [`copy`], of sizes that the registers allow; the processor has their instructions.
 #[inline(always)]
-unsafe fn blocks<T, R: Register, S: Register>(
-    rows: &PackDim,
-    columns: &PackDim,
-    from: *const u8,
-    to: *mut u8,
-) {
-    let side = LANE / size_of::<T>();
-    let (wide, narrow) = (side * R::LANES, side * S::LANES);
-    let mut column = 0;
-    while column < columns.len {
-        column = column.min(columns.len - side);
-        let place = |row: usize| {
-            let from = from.wrapping_offset(row as isize * rows.from + column as isize * columns.from);
-            (from, to.wrapping_offset(row as isize * rows.to + column as isize * columns.to))
-        };
-        let mut row = 0;
-        while row + wide <= rows.len {
-            let (from, to) = place(row);
+unsafe fn blocks<T, R: Register>(rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
+    let side = R::side::<T>();
+    for column in (0..columns.len).step_by(side) {
+        let column = column.min(columns.len - side) as isize;
+        for row in (0..rows.len).step_by(side * R::LANES) {
+            let row = row.min(rows.len - side * R::LANES) as isize;
+            let from = from.wrapping_offset(row * rows.from + column * columns.from);
+            let to = to.wrapping_offset(row * rows.to + column * columns.to);
             // SAFETY: as many rows and columns from here are among those that the caller vouches for.
             unsafe { block::<T, R>(from, columns.from, to, rows.to) };
-            row += wide;
         }
-        while row < rows.len {
-            row = row.min(rows.len - narrow);
-            let (from, to) = place(row);
-            // SAFETY: as above.
-            unsafe { block::<T, S>(from, columns.from, to, rows.to) };
-            row += narrow;
-        }
-        column += side;
     }
 }
 
@@ -86,16 +80,16 @@ unsafe fn blocks<T, R: Register, S: Register>(
 /// has binary digits, every element has crossed over.
 ///
 /// # Safety
-/// As many registers as a lane has elements are readable, and all their lanes writable, at those distances;
-/// the processor has the instructions.
+/// As many registers as a lane has elements are readable, and all their lanes writable, at those distances; the processor
+/// has the instructions.
 #[inline(always)]
 unsafe fn block<T, R: Register>(from: *const u8, from_step: isize, to: *mut u8, to_step: isize) {
-    let side = LANE / size_of::<T>();
+    let side = R::side::<T>();
     let register = |at: usize| {
         // SAFETY: the caller vouches for this register's bytes, of which every pattern is a register.
         unsafe { from.wrapping_offset(at as isize * from_step).cast::<R>().read_unaligned() }
     };
-    let mut registers = [register(0); LANE];
+    let mut registers = [register(0); MOST];
     for (at, own) in registers[..side].iter_mut().enumerate() {
         *own = register(at);
     }
@@ -110,29 +104,39 @@ unsafe fn block<T, R: Register>(from: *const u8, from_step: isize, to: *mut u8, 
     for (at, register) in registers[..side].iter().enumerate() {
         for lane in 0..R::LANES {
             let to = to.wrapping_offset((lane * side + at) as isize * to_step);
-            // SAFETY: the register has the lane, any bytes of it are arrays of bytes, and the caller vouches for the place.
-            unsafe { to.cast::<[u8; LANE]>().write(register.lane(lane)) };
+            // SAFETY: the lane lies inside the register, and the caller vouches for its place.
+            unsafe {
+                to.cast::<R::Lane>().write_unaligned(
+                    std::ptr::from_ref(register).cast::<R::Lane>().add(lane).read_unaligned(),
+                )
+            };
         }
     }
 }
 
-/// Some lanes of bytes.
+/// The longest side of a block.
+const MOST: usize = 16;
+
+/// Lanes of bytes, of which every pattern is a register.
 trait Register: Copy {
-    const LANES: usize = size_of::<Self>() / LANE;
+    /// All that instructions move elements within.
+    type Lane: Copy;
+    const LANES: usize = size_of::<Self>() / size_of::<Self::Lane>();
+
+    /// Elements of a lane, and so registers of a block.
+    fn side<T>() -> usize {
+        size_of::<Self::Lane>() / size_of::<T>()
+    }
+
+    fn fits<T>(rows: usize, columns: usize) -> bool {
+        rows >= Self::side::<T>() * Self::LANES && columns >= Self::side::<T>()
+    }
 
     /// Elements in turn from this register and the other, lane by lane: the lower half, then the upper one.
     ///
     /// # Safety
     /// The processor has the instructions.
     unsafe fn interleave<T>(self, other: Self) -> (Self, Self);
-
-    /// The bytes of a lane.
-    #[inline(always)]
-    fn lane(&self, lane: usize) -> [u8; LANE] {
-        assert!(lane < Self::LANES);
-        // SAFETY: the lane lies inside the register, whose bytes are initialised.
-        unsafe { std::ptr::from_ref(self).cast::<[u8; LANE]>().add(lane).read() }
-    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -142,6 +146,8 @@ type Lane = __m128i;
 macro_rules! registers {
     ($($register:ty: $low8:ident $high8:ident $low16:ident $high16:ident $low32:ident $high32:ident $low64:ident $high64:ident;)*) => {
         $(impl Register for $register {
+            type Lane = Lane;
+
             #[inline(always)]
             unsafe fn interleave<T>(self, other: Self) -> (Self, Self) {
                 // SAFETY: the caller vouches for the instructions.
@@ -166,18 +172,50 @@ registers! {
         _mm256_unpacklo_epi32 _mm256_unpackhi_epi32 _mm256_unpacklo_epi64 _mm256_unpackhi_epi64;
 }
 
+/// A register of AVX-512 as one lane of elements of 4 or 8 bytes, so that whole cache lines are read and written.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+struct Wide(__m512i);
+
+#[cfg(target_arch = "x86_64")]
+impl Register for Wide {
+    type Lane = Wide;
+
+    #[inline(always)]
+    unsafe fn interleave<T>(self, other: Self) -> (Self, Self) {
+        // Of the two registers' elements, the other's are numbered after this one's.
+        const EIGHTS: [[u64; 8]; 2] = [[0, 8, 1, 9, 2, 10, 3, 11], [4, 12, 5, 13, 6, 14, 7, 15]];
+        const FOURTHS: [[u32; 16]; 2] = [
+            [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23],
+            [8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31],
+        ];
+        // SAFETY: the caller vouches for the instructions; any bits are a register.
+        let half = |half: usize| unsafe {
+            Wide(match size_of::<T>() {
+                4 => {
+                    _mm512_permutex2var_epi32(self.0, transmute::<[u32; 16], __m512i>(FOURTHS[half]), other.0)
+                }
+                _ => _mm512_permutex2var_epi64(self.0, transmute::<[u64; 8], __m512i>(EIGHTS[half]), other.0),
+            })
+        };
+        (half(0), half(1))
+    }
+}
+
 /// The compiler makes instructions of it.
 #[cfg(not(target_arch = "x86_64"))]
-type Lane = [u8; LANE];
+type Lane = [u8; 16];
 
 #[cfg(not(target_arch = "x86_64"))]
 impl Register for Lane {
+    type Lane = Lane;
+
     #[inline(always)]
     unsafe fn interleave<T>(self, other: Self) -> (Self, Self) {
         let size = size_of::<T>();
         let byte = |half: usize| {
             move |at: usize| {
-                let own = half * LANE / 2 + at / size / 2 * size + at % size;
+                let own = half * size_of::<Lane>() / 2 + at / size / 2 * size + at % size;
                 if at / size % 2 == 0 { self[own] } else { other[own] }
             }
         };

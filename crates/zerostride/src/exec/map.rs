@@ -11,7 +11,7 @@ use super::machine::Machine;
 use super::operand::{Operand, Target};
 use super::program::{Compiled, Kind};
 use crate::Result;
-use crate::plan::{Form, GRAIN, Load, Program, Source, Walk};
+use crate::plan::{Form, GRAIN, Instruction, Load, Program, Source, Walk};
 use crate::tensor::Block;
 
 /// The most parts that a large loop is divided into, up to twice as many.
@@ -69,12 +69,13 @@ pub(super) fn run<'a>(
     let long = walk.form(&out_strides) == Form::Dense && walk.row() * dtype.item_size() >= STREAM;
     let streams = long && !in_place && written > cache::last_level() / 2;
     let stores = if streams { Stores::Streaming } else { Stores::Cached };
+    let copies = !streams && !in_place && matches!(program.instructions[..], [Instruction::Load(_)]);
     let target = Target::new(&mut out, &walk);
     let own = target.elements();
     let worker = || {
         let elements = inputs.iter().map(|input| input.as_ref().map_or(own, Input::elements));
         let operands = elements.map(|elements| Operand::new(elements, &walk)).collect();
-        Worker { machine: Machine::new(&compiled, walk.row()), operands }
+        Worker { machine: Machine::new(&compiled, walk.row()), operands, copies }
     };
     let parts = target.parts(GRAIN.max(shape.numel() / PARTS));
     crew::for_each(parts.into_iter(), worker, |worker, part| worker.run(part, &walk, stores))
@@ -84,12 +85,20 @@ pub(super) fn run<'a>(
 struct Worker<'a> {
     machine: Machine<'a>,
     operands: Vec<Operand<'a>>,
+    /// Whether the program computes nothing.
+    copies: bool,
 }
 
 impl Worker<'_> {
     fn run(&mut self, mut target: Target<'_>, walk: &Walk, stores: Stores) -> Result<()> {
-        let Worker { machine, operands } = self;
+        let Worker { machine, operands, copies } = self;
         let part = target.part().clone();
+        if *copies && target.is_copy_of(&operands[0]) {
+            return walk.panels(&part, |panel| {
+                target.copy(panel, &operands[0]);
+                Ok(())
+            });
+        }
         let done = walk.panels(&part, |panel| {
             target
                 .panel(panel, operands, |rows, len, feeds, sink| machine.run(rows, len, feeds, sink, stores))

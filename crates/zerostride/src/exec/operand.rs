@@ -9,14 +9,17 @@ use super::access::{Elements, Output};
 use super::machine::{Feed, Line, Rows, Sink};
 use crate::plan::{Form, Part, Walk};
 
+/// The sizes of a panel's dimensions, with the bytes from one element to the next.
+type Distances = SmallVec<[PackDim; 12]>;
+
 /// Elements in step with a walk, and a tile for those of a panel that cannot be used where they lie.
 struct Panels<'a> {
     elements: &'a Elements<'a>,
     walk: &'a Walk,
     form: Form,
     tile: Vec<Line>,
-    /// The copy between the tile and where the elements lie, of so many rows of so many elements.
-    copy: Option<(usize, usize, Pack)>,
+    /// The copy of panels of so many rows of so many elements.
+    copy: Option<((usize, usize), Pack)>,
 }
 
 /// Elements that one thread reads.
@@ -66,26 +69,21 @@ impl<'a> Panels<'a> {
         Rows { step: if rows.step == 0 { 0 } else { self.walk.pitch(self.item()) as isize }, ..rows }
     }
 
-    /// The copy of a panel, made of the distances of its elements where they lie and in the tile. Panels that have as many
-    /// rows and elements of a row have the same.
-    fn copy(&mut self, panel: &Part, make: impl FnOnce(&[PackDim]) -> Pack) -> &Pack {
-        let (rows, columns) = (self.walk.rows_of(panel), self.walk.row_of(panel));
-        let copy = self
-            .copy
-            .take()
-            .filter(|(own_rows, own_columns, _)| (*own_rows, *own_columns) == (rows, columns));
-        let (_, _, pack) = self.copy.insert(copy.unwrap_or_else(|| (rows, columns, make(&self.dims(panel)))));
+    /// The copy of a panel, made of the distances of its elements. Panels that have as many rows and elements of a row
+    /// have the same.
+    fn copy(&mut self, panel: &Part, make: impl FnOnce(&Distances) -> Pack) -> &Pack {
+        let own = (self.walk.rows_of(panel), self.walk.row_of(panel));
+        let copy = self.copy.take().filter(|(panel, _)| *panel == own);
+        let (_, pack) = self.copy.insert(copy.unwrap_or_else(|| (own, make(&self.distances(panel)))));
         pack
     }
 
-    /// The distances of a panel's elements, where they lie and in the tile.
-    fn dims(&self, panel: &Part) -> SmallVec<[PackDim; 12]> {
+    /// The distances of a panel's elements, where they lie and in the tile: from row to row, then inside a row.
+    fn distances(&self, panel: &Part) -> Distances {
         let (item, strides) = (self.item(), self.elements.strides());
-        let rows = self.rows(panel);
-        let mut dims = SmallVec::new();
-        if rows.step != 0 {
-            dims.push(PackDim { len: rows.count, from: rows.step, to: self.walk.pitch(item) as isize });
-        }
+        let (rows, tile_rows) = (self.rows(panel), self.tile_rows(panel));
+        let mut dims = Distances::new();
+        dims.push(PackDim { len: rows.count, from: rows.step, to: tile_rows.step });
         let mut width = self.walk.row_of(panel) * item;
         for (at, dim) in self.walk.row_dims().enumerate() {
             // The first dimension may go on beyond the row.
@@ -135,7 +133,11 @@ impl<'a> Operand<'a> {
         };
         if !self.packed.as_ref().is_some_and(holds) {
             let item = panels.item();
-            let copy = panels.copy(panel, |dims| Pack::new(item, dims));
+            let copy = panels.copy(panel, |dims| {
+                // Rows that are all the same are one.
+                let same = dims[0].from == 0;
+                Pack::new(item, &dims[usize::from(same)..])
+            });
             // SAFETY: the dimensions lead to the panel's elements, as above, and to places in the tile, which has room
             // for the largest panel of the walk.
             unsafe { copy.run(at, tile) };
@@ -217,12 +219,40 @@ impl<'a> Target<'a> {
         compute(rows.count, columns, &feeds, &mut sink)?;
         let item = panels.item();
         let back = panels.copy(panel, |dims| {
-            let dims: SmallVec<[PackDim; 12]> =
+            let back: Distances =
                 dims.iter().map(|dim| PackDim { from: dim.to, to: dim.from, ..*dim }).collect();
-            Pack::new(item, &dims)
+            Pack::new(item, &back)
         });
         // SAFETY: the dimensions lead to the rows in the tile and to the panel's elements, which are this part's to write.
         unsafe { back.run(tile, at) };
         Ok(())
+    }
+
+    /// Whether the elements of a panel are best copied from an operand as they are, without a tile.
+    pub(super) fn is_copy_of(&self, operand: &Operand<'_>) -> bool {
+        let forms = [self.panels.form, operand.panels.form];
+        self.panels.item() == operand.panels.item() && forms.contains(&Form::Scattered)
+    }
+
+    /// Copies a panel straight from where an operand's elements lie.
+    ///
+    /// # Panics
+    /// If the panel is not inside this part, or the elements are of another size.
+    pub(super) fn copy(&mut self, panel: &Part, operand: &Operand<'_>) {
+        let (own, other) = (&mut self.panels, &operand.panels);
+        let item = own.item();
+        assert!(self.part.contains(panel) && item == other.item());
+        let (from, to) = (other.first(panel), own.first(panel));
+        let (from, to) = (other.elements.address(from), own.elements.address(to));
+        let copy = own.copy(panel, |dims| {
+            let read = other.distances(panel);
+            let both: Distances =
+                dims.iter().zip(&read).map(|(to, from)| PackDim { to: to.from, ..*from }).collect();
+            Pack::new(item, &both)
+        });
+        // SAFETY: the dimensions lead to the panel's elements on both sides, which lie inside the loop, all of whose
+        // elements are in blocks that are readable and initialised, and writable. Inputs read other elements than their
+        // step writes, and this part's own are only touched here.
+        unsafe { copy.run(from, to) };
     }
 }

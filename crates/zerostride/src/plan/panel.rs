@@ -24,12 +24,13 @@ const PANEL: usize = 2 * TILE;
 /// Bytes of all packed rows of a panel: less than the first level of cache, for there is also what is not packed.
 const PACKED: usize = 16 << 10;
 
-/// Rows of a panel where an operand's neighbours lie across the rows: they fill the cache lines that the columns touch.
-const ACROSS: usize = 64;
+/// Rows of a panel where an operand's neighbours lie across the rows: as many as make it worth to go from one column, often
+/// a page of its own, to the next.
+const ACROSS: usize = 256;
 
-/// Bytes of all packed rows of such a panel, and the least columns: its rows must be worth a pass each.
-const ACROSS_PACKED: usize = 64 << 10;
-const ACROSS_ROW: usize = 128;
+/// Bytes of a row of such a panel, which must be worth a pass of its own, and of all packed rows, if these are few.
+const ACROSS_ROW: usize = 512;
+const ACROSS_PACKED: usize = 32 << 10;
 
 /// Rows are of a multiple of this many elements if they may be, so that registers are full.
 const EVEN: usize = 128;
@@ -115,7 +116,8 @@ impl Walk {
         let packed: usize = scattered.iter().map(|(_, item)| item).sum();
         if let Some(across) = scattered.iter().find_map(|(strides, _)| walk.neighbours_across(strides)) {
             let rows = ACROSS.min(shape[across]);
-            walk.cut((ACROSS_PACKED / (rows * packed)).max(ACROSS_ROW), across, rows);
+            let narrowest = scattered.iter().map(|(_, item)| *item).min().unwrap_or(1);
+            walk.cut((ACROSS_PACKED / (rows * packed)).max(ACROSS_ROW / narrowest), across, rows);
             return walk;
         }
         let row = PACKED.checked_div(packed).map_or(GRAIN, |row| row.clamp(ROW / 4, TILE));
@@ -175,7 +177,7 @@ impl Walk {
     /// Bytes of the tile for an operand with elements of `item` bytes; none where it is read or written where it lies.
     pub(crate) fn tile(&self, strides: &[isize], item: usize) -> usize {
         match self.form(strides) {
-            Form::Scattered if strides[self.across] == 0 => self.pitch(item),
+            Form::Scattered if strides[self.across] == 0 => self.row() * item,
             Form::Scattered => self.rows() * self.pitch(item),
             _ => 0,
         }
