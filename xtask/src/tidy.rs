@@ -34,6 +34,7 @@ const UNSAFE: &[&str] = &[
     "crates/kernels/src/lane/instructions.rs",
     "crates/kernels/src/matmul.rs",
     "crates/kernels/tests/chains.rs",
+    "crates/kernels/src/pack/fixed.rs",
     "crates/kernels/src/pack/lines.rs",
     "crates/kernels/src/pack/mod.rs",
     "crates/kernels/src/pack/transpose.rs",
