@@ -110,6 +110,7 @@ repairs-larger = What would work, with a result larger than every operand:
 repairs-only-all-pairs = No change of one operand makes them meet element by element. These broadcast, but to all pairs, larger than every operand:
 repair-gives = gives { $shape }, { $elements }
 repair-becomes = { $name } becomes { $view }; gives { $shape }, { $elements }
+after-the-first-repair = After the first repair
 hint-keepdim = If { $name } is a mean or another reduction of { $of } over dim { $dims }, pass keepdim=True there.
 hint-element-order = Both have equally many elements; right only if they are stored in the same order.
 hint-new-tensor = A new tensor; { $name } stays as it is.

@@ -110,6 +110,7 @@ repairs-larger = Che cosa funzionerebbe, con un risultato più grande di ogni op
 repairs-only-all-pairs = Nessuna modifica di un solo operando li fa incontrare elemento per elemento. Queste modifiche permettono il broadcasting, ma su tutte le coppie, con un risultato più grande di ogni operando:
 repair-gives = dà { $shape }, { $elements }
 repair-becomes = { $name } diventa { $view }; dà { $shape }, { $elements }
+after-the-first-repair = Dopo il primo rimedio
 hint-keepdim = Se { $name } è una media o un'altra riduzione di { $of } lungo la dim { $dims }, lì si può passare keepdim=True.
 hint-element-order = Hanno lo stesso numero di elementi; è giusto solo se sono memorizzati nello stesso ordine.
 hint-new-tensor = Un tensore nuovo; { $name } resta com'è.

@@ -89,6 +89,30 @@ impl Explanation {
         Explanation { names, outcome, operands, options }
     }
 
+    /// Explains an error: its operands under made-up names, what does not fit, what would repair it. `None` of an error
+    /// that is not about shapes meeting.
+    ///
+    /// The program that failed knows more, names for instance: where it can, it had better give the operands itself.
+    ///
+    /// ```
+    /// use zerostride_explain::{Explanation, Options};
+    /// use zerostride_shape::broadcast_shape;
+    ///
+    /// let error = broadcast_shape(&[&[32, 10], &[32]]).unwrap_err();
+    /// let explanation = Explanation::of_error(&error, Options::default()).unwrap();
+    /// assert_eq!(explanation.error(), Some(&error));
+    /// assert_eq!(explanation.repairs()[0].call, "b.unsqueeze(-1)");
+    /// ```
+    pub fn of_error(error: &ShapeError, options: Options) -> Option<Explanation> {
+        let in_place = match error {
+            ShapeError::Incompatible { .. } | ShapeError::NotBroadcastable { .. } => options.in_place,
+            ShapeError::InPlace { .. } => true,
+            _ => return None,
+        };
+        let operands = error.diagnostic().shapes.iter().map(|shape| Operand::new(shape)).collect();
+        Some(Explanation::new(operands, Options { in_place, ..options }))
+    }
+
     /// The operands, as given.
     pub fn operands(&self) -> &[Operand] {
         &self.operands
@@ -143,6 +167,35 @@ impl Explanation {
     /// What would make the operands broadcast, the best first; empty where they do, or nothing is known to help.
     pub fn repairs(&self) -> &[Repair] {
         self.outcome.as_ref().err().map_or(&[], |failure| &failure.repairs)
+    }
+
+    /// The explanation after one of its repairs or alternatives: the operand is called as the repair is written.
+    ///
+    /// Elements are not carried over, since a repair may move them.
+    ///
+    /// ```
+    /// use zerostride_explain::{Explanation, Operand, Options};
+    ///
+    /// let refused = Explanation::new(vec![Operand::new(&[32, 10]), Operand::new(&[32])], Options::default());
+    /// let repaired = refused.repaired(&refused.repairs()[0]);
+    /// assert_eq!(repaired.names(), ["a", "b.unsqueeze(-1)"]);
+    /// assert_eq!(*repaired.shape().unwrap(), [32, 10]);
+    /// ```
+    #[must_use]
+    pub fn repaired(&self, repair: &Repair) -> Explanation {
+        let mut operands: Vec<Operand> =
+            self.operands.iter().map(|operand| operand.clone().without_values()).collect();
+        for (operand, name) in operands.iter_mut().zip(&self.names) {
+            operand.name = Some(name.clone());
+        }
+        // A repair that changes no shape is another operation instead, with a result of its own.
+        let is_other_operation = operands[repair.operand].shape == *repair.view;
+        if !is_other_operation {
+            operands[repair.operand].name = Some(repair.call.clone());
+            operands[repair.operand].shape = repair.view.to_vec();
+        }
+        let in_place = self.options.in_place && !is_other_operation;
+        Explanation::new(operands, Options { in_place, result: None, ..self.options.clone() })
     }
 
     /// Of a [`Class::MutualStretch`], what would make the operands meet element by element instead; sought for at most

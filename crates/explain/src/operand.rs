@@ -51,6 +51,11 @@ impl Operand {
         Operand { values: Some(values.into_iter().map(|value| value.to_string()).collect()), ..self }
     }
 
+    /// The operand without its elements.
+    pub(crate) fn without_values(self) -> Operand {
+        Operand { values: None, ..self }
+    }
+
     /// The elements, if they are as many as the shape says.
     pub(crate) fn known_values(&self) -> Option<&[String]> {
         let numel = self.shape.iter().try_fold(1usize, |numel, &size| numel.checked_mul(size));

@@ -51,6 +51,7 @@ fn check(shapes: &[&[usize]], in_place: bool) -> bool {
     let explanation = explained(shapes, in_place);
     for repair in explanation.repairs().iter().chain(explanation.alternatives()) {
         let said = format!("{shapes:?}, in place: {in_place}: {repair:?}");
+        assert_eq!(explanation.repaired(repair).shape(), Some(&repair.shape), "{said}");
         let name = &explanation.names()[repair.operand];
         let reached = apply(&repair.call, name, shapes, repair.operand);
         if repair.call.contains(".add") {

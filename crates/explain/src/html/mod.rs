@@ -6,7 +6,7 @@ mod style;
 use std::fmt::{Display, Write as _};
 
 use crate::explanation::Explanation;
-use crate::lang::Lang;
+use crate::lang::{Lang, say};
 use crate::markup::Escaped;
 use crate::story::{Account, Block, Equation, Headline, Matrix, Offer, Row, Story, Stretch};
 use crate::svg::picture;
@@ -29,8 +29,9 @@ impl Explanation {
             "<!doctype html>\n<html lang=\"{lang}\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n\
-             <style>body{{margin:0;display:flex;justify-content:center}}</style>\n</head>\n<body>\n",
-            Escaped(story.headline.line())
+             <style>\n{}</style>\n</head>\n<body>\n",
+            Escaped(story.headline.line()),
+            style::page()
         ));
         page.article(self, &story, lang);
         page.write("</body>\n</html>\n");
@@ -75,6 +76,12 @@ impl Markup {
         self.write(format_args!("<figure>\n{}</figure>\n", picture(explanation, story, lang, false)));
         for block in &story.blocks {
             self.block(block);
+        }
+        if let Some(repair) = explanation.repairs().first().filter(|repair| !repair.mutual_stretch) {
+            let repaired = explanation.repaired(repair);
+            let picture = picture(&repaired, &Story::new(&repaired, lang), lang, true);
+            self.element("h2", "", &say!(lang, "after-the-first-repair"));
+            self.write(format_args!("<figure>\n{picture}</figure>\n"));
         }
         self.write("</article>\n");
     }

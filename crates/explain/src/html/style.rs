@@ -50,3 +50,11 @@ fn colours(css: &mut String, scope: &str, palette: &Palette) {
 pub(super) fn sheet() -> String {
     theme::sheet(colours) + FORM
 }
+
+/// The style sheet of a page that holds nothing but a report.
+pub(super) fn page() -> String {
+    let ground = |css: &mut String, scope: &str, palette: &Palette| {
+        writeln!(css, "{scope}body{{background:{}}}", palette.ground).expect("a String takes all text");
+    };
+    theme::sheet(ground) + "body{margin:0;display:flex;justify-content:center}\n"
+}

@@ -7,7 +7,7 @@ use crate::alignment::{Column, is_misfit};
 use crate::explanation::Explanation;
 
 /// Sizes up to which every cell of a dimension is drawn: of depth, rows and columns.
-const DRAWN: [usize; 3] = [4, 6, 6];
+const DRAWN: [usize; 3] = [5, 6, 6];
 /// Of a larger size, the cells before the gap.
 const BEFORE_GAP: usize = 3;
 

@@ -40,14 +40,14 @@ pub(super) fn write(explanation: &Explanation, columns: &[Column], lang: Lang, s
 
 fn print(column: &Column, marked: bool, signs: Signs) -> Printed {
     let mut cells = vec![(Ink::Faint, column.dim.to_string())];
-    for (size, role) in column.sizes.iter().zip(&column.roles) {
+    for (i, (size, role)) in column.sizes.iter().zip(&column.roles).enumerate() {
         let arrow = |from: &str, to: usize| format!("{from}{}{to}", signs.arrow);
         cells.push(match (size, column.result, role) {
             (Some(size), Some(result), Role::Stretched) => (Ink::Stretched, arrow(&size.to_string(), result)),
             (None, Some(result), _) => (Ink::Added, arrow(signs.missing, result)),
             (None, None, _) => (Ink::Added, signs.missing.to_owned()),
-            (Some(size), None, _) => (Ink::Wrong, size.to_string()),
-            (Some(size), Some(_), _) => (Ink::Plain, size.to_string()),
+            (Some(size), None, _) if column.is_wrong(i) => (Ink::Wrong, size.to_string()),
+            (Some(size), ..) => (Ink::Plain, size.to_string()),
         });
     }
     cells.push(match column.result {
