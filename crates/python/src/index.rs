@@ -4,7 +4,7 @@
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
-use zerostride::{DType, Index, Tensor};
+use zerostride::{Category, DType, Index, Tensor};
 
 use crate::arguments::Value;
 use crate::error::raise;
@@ -33,6 +33,10 @@ fn item(object: &Bound<'_, PyAny>) -> PyResult<Index> {
     }
     match Given::new(object) {
         Ok(Some(Given::Tensor(tensor))) => return Ok(tensor.into()),
+        // Integers of NumPy's are places, of whatever dtype; of tensors u8 is PyTorch's older spelling of a mask.
+        Ok(Some(Given::Foreign(tensor))) if tensor.dtype().category() == Category::Int => {
+            return tensor.to_dtype(DType::I64).map(Index::Tensor).map_err(raise);
+        }
         Ok(Some(Given::Foreign(tensor))) => return Ok(tensor.into()),
         _ => {}
     }

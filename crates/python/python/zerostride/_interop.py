@@ -21,9 +21,9 @@ _FUNCTIONS = {
     "nan_to_num": "nan_to_num", "concatenate": "cat", "concat": "cat", "stack": "stack", "broadcast_to": "broadcast_to",
     "broadcast_arrays": "broadcast_tensors", "expand_dims": "expand_dims", "squeeze": "squeeze", "reshape": "reshape",
     "ravel": "ravel", "moveaxis": "moveaxis", "swapaxes": "swapaxes", "matrix_transpose": "matrix_transpose",
-    "permute_dims": "permute_dims", "tile": "tile", "zeros_like": "zeros_like", "ones_like": "ones_like",
-    "empty_like": "empty_like", "full_like": "full_like", "real": "real", "imag": "imag", "angle": "angle", "sinc": "sinc",
-    "i0": "i0", "round": "round", "around": "round", "result_type": "result_type",
+    "permute_dims": "permute_dims", "tile": "tile", "real": "real", "imag": "imag", "angle": "angle", "sinc": "sinc",
+    "argwhere": "argwhere", "count_nonzero": "count_nonzero", "diff": "diff", "hstack": "hstack", "vstack": "vstack",
+    "dstack": "dstack", "outer": "outer", "i0": "i0", "round": "round", "around": "round", "result_type": "result_type",
 }  # fmt: skip
 
 
@@ -43,7 +43,73 @@ def _transpose(x, axes=None):
     return x.T if axes is None else x.permute(axes)
 
 
-_OWN = {"std": _std, "var": _var, "clip": _clip, "transpose": _transpose}
+def _along(function, default):
+    """A function along an axis, as NumPy calls it: without one, of the flattened array."""
+
+    def along(x, axis=default, *arguments, **keywords):
+        x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
+        return function(x, axis, *arguments, **keywords)
+
+    return along
+
+
+def _sort(x, axis, kind=None, *, stable=True):
+    return zs.sort(x, axis).values
+
+
+def _argsort(x, axis, kind=None, *, stable=True):
+    return zs.argsort(x, axis)
+
+
+def _take(x, axis, indices):
+    return x[(slice(None),) * (axis % x.ndim) + (zs.asarray(indices),)]
+
+
+def _unique(x, return_index=False, return_inverse=False, return_counts=False, *, equal_nan=False):
+    values, *others = zs.unique_all(x)
+    wanted = [part for part, asked in zip(others, (return_index, return_inverse, return_counts), strict=True) if asked]
+    return (values, *wanted) if wanted else values
+
+
+def _without_nan(function, neutral):
+    """A reduction that takes NaN for its neutral element."""
+
+    def reduce(x, axis=None, dtype=None, *, keepdims=False):
+        x = x if dtype is None else x.to(dtype)
+        return function(zs.where(zs.isnan(x), neutral, x), axis, keepdim=keepdims)
+
+    return reduce
+
+
+def _nanmean(x, axis=None, dtype=None, *, keepdims=False):
+    counted = zs.sum(~zs.isnan(x), axis, keepdim=keepdims)
+    return _OWN["nansum"](x, axis, dtype, keepdims=keepdims) / counted
+
+
+def _like(x, value, dtype, shape):
+    dtype = x.dtype if dtype is None else dtype
+    return zs.full(x.shape if shape is None else shape, value, dtype=dtype)
+
+
+_OWN = {
+    "zeros_like": lambda x, dtype=None, order=None, subok=None, shape=None: _like(x, 0, dtype, shape),
+    "empty_like": lambda x, dtype=None, order=None, subok=None, shape=None: _like(x, 0, dtype, shape),
+    "ones_like": lambda x, dtype=None, order=None, subok=None, shape=None: _like(x, 1, dtype, shape),
+    "full_like": lambda x, value, dtype=None, order=None, subok=None, shape=None: _like(x, value, dtype, shape),
+    "sort": _along(_sort, -1), "argsort": _along(_argsort, -1), "cumsum": _along(zs.cumsum, None),
+    "cumprod": _along(zs.cumprod, None), "unique": _unique,
+    "take": lambda x, indices, axis=None: _along(_take, None)(x, axis, indices=indices),
+    "take_along_axis": lambda x, indices, axis=-1: zs.take_along_dim(x, indices, axis),
+    "roll": lambda x, shift, axis=None: zs.roll(x, shift, axis),
+    "repeat": lambda x, repeats, axis=None: zs.repeat_interleave(x, repeats, axis),
+    "flip": lambda x, axis=None: zs.flip(x, tuple(range(x.ndim)) if axis is None else axis),
+    "tril": lambda x, k=0: zs.tril(x, k), "triu": lambda x, k=0: zs.triu(x, k), "copy": lambda x: zs.clone(x),
+    "nonzero": lambda x: zs.nonzero(x, as_tuple=True), "tensordot": lambda a, b, axes=2: zs.tensordot(a, b, axes),
+    "searchsorted": lambda x, v, side="left", sorter=None: zs.searchsorted(x, v, side=side, sorter=sorter),
+    "nansum": _without_nan(zs.sum, 0), "nanprod": _without_nan(zs.prod, 1), "nanmax": _without_nan(zs.amax, float("-inf")),
+    "nanmin": _without_nan(zs.amin, float("inf")), "nanmean": _nanmean,
+}  # fmt: skip
+_OWN |= {"std": _std, "var": _var, "clip": _clip, "transpose": _transpose}
 
 
 def _array_ufunc(self, ufunc, method, *inputs, out=None, where=True, **keywords):
@@ -91,12 +157,26 @@ def _to_device(self, device, /, *, stream=None):
     return self
 
 
+def _numpy_dtype(self):
+    """NumPy's dtype of the same name, by which ``numpy.dtype`` understands this one."""
+    import numpy
+
+    return numpy.dtype(self.name)
+
+
+def _kind(self):
+    """The letter of NumPy's kind of dtype."""
+    return "f" if self.is_floating_point else "c" if self.is_complex else self.name[0]
+
+
 def install():
     """Gives the classes the protocols."""
     for cls in (zs.Tensor, zs.Expr):
         cls.__array_ufunc__ = _array_ufunc
         cls.__array_function__ = _array_function
         cls.__array_priority__ = 1000
+    zs.dtype.dtype = property(_numpy_dtype)
+    zs.dtype.kind = property(_kind)
     zs.Tensor.__array_namespace__ = _array_namespace
     zs.Tensor.to_device = _to_device
     zs.Expr.__torch_function__ = classmethod(_torch_function)

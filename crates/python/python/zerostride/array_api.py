@@ -13,11 +13,11 @@ from . import _zerostride as zs
 from ._limits import finfo, iinfo
 from ._zerostride import (
     abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_left_shift, bitwise_or,
-    bitwise_right_shift, bitwise_xor, bool, broadcast_to, ceil, complex64, complex128, conj, copysign, cos, cosh, divide, exp,
+    bitwise_right_shift, bitwise_xor, bool, ceil, complex64, complex128, conj, copysign, cos, cosh, divide, exp,
     expm1, float32, float64, floor, floor_divide, greater, greater_equal, hypot, imag, int8, int16, int32, int64, isfinite,
     isinf, isnan, less, less_equal, log, log1p, log2, log10, logaddexp, logical_and, logical_not, logical_or, logical_xor,
     matmul, matrix_transpose, maximum, minimum, multiply, negative, nextafter, not_equal, positive, pow, real, reciprocal,
-    remainder, signbit, sin, sinh, sqrt, square, stack, subtract, tan, tanh, trunc, uint8, uint16, uint32, uint64, where,
+    remainder, signbit, sin, sinh, sqrt, square, subtract, tan, tanh, trunc, uint8, uint16, uint32, uint64, where,
 )  # fmt: skip
 
 __array_api_version__ = "2024.12"
@@ -199,7 +199,7 @@ def clip(x, /, min=None, max=None):
 
 
 def round(x, /):
-    return zs.complex(zs.round(x.real), zs.round(x.imag)) if x.dtype.is_complex else zs.round(x)
+    return zs.complex(zs.round(real(x)), zs.round(imag(x))) if x.dtype.is_complex else zs.round(x)
 
 
 def sign(x, /):
@@ -222,6 +222,10 @@ def vecdot(x1, x2, /, *, axis=-1):
 
 def broadcast_arrays(*arrays):
     return list(zs.broadcast_tensors(*arrays))
+
+
+def broadcast_to(x, /, shape):
+    return zs.broadcast_to(x, shape)
 
 
 def concat(arrays, /, *, axis=0):
@@ -266,6 +270,10 @@ def squeeze(x, /, axis):
         if -x.ndim <= dim < x.ndim and x.shape[dim] != 1:
             raise ValueError(f"dimension {dim} of an array of shape {x.shape} is not 1: it cannot be squeezed")
     return zs.squeeze(x, axis)
+
+
+def stack(arrays, /, *, axis=0):
+    return zs.stack(arrays, axis)
 
 
 def tile(x, repetitions, /):

@@ -1,0 +1,91 @@
+"""Dask and xarray: tensors as chunks, fused functions over chunks, data larger than a worker's memory."""
+
+import numpy as np
+import pytest
+import zerostride as zs
+
+da = pytest.importorskip("dask.array", reason="dask is not installed")
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+X = np.arange(60.0).reshape(6, 10)
+
+
+@zs.fuse
+def standardised(x):
+    return (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True)
+
+
+def chunked():
+    return da.from_array(zs.asarray(X), chunks=(2, 5))
+
+
+def same(found, wanted):
+    np.testing.assert_allclose(np.asarray(found), wanted)
+
+
+def test_tensors_are_chunks():
+    x = chunked()
+    assert isinstance(x._meta, zs.Tensor)
+    assert isinstance(x.compute(), zs.Tensor)
+    same(x.compute(), X)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda x: x + 1, lambda x: x * x[0], lambda x: (x - x.sum(0)) / 2, lambda x: x.T, lambda x: x[1:4, ::2],
+        lambda x: x.max(1), lambda x: x.sum(), lambda x: x.reshape(-1),
+        lambda x: np.exp(x / 60), lambda x: np.concatenate([x, x]), lambda x: x[[0, 3, 5]], lambda x: x.cumsum(0),
+        lambda x: abs(-x), lambda x: x > 30,
+    ],
+)  # fmt: skip
+def test_arrays_of_tensors_compute_as_numpys(run):
+    same(run(chunked()).compute(), run(X))
+
+
+def test_chunks_are_cut_anew():
+    same(chunked().rechunk((3, 10)).sum(1).compute(), X.sum(1))
+
+
+def test_fused_functions_run_over_chunks():
+    rows = da.from_array(X, chunks=(2, 10))
+    wanted = (X - X.mean(-1, keepdims=True)) / X.std(-1, keepdims=True, ddof=1)
+    same(rows.map_blocks(standardised).compute(), wanted)
+    same(da.blockwise(standardised, "ij", rows, "ij", dtype=rows.dtype).compute(), wanted)
+    same(da.apply_gufunc(standardised, "(i)->(i)", rows, output_dtypes=float).compute(), wanted)
+
+
+def test_dask_knows_the_bytes():
+    sizeof = pytest.importorskip("dask.sizeof").sizeof
+    from zerostride._dask import register
+
+    register(sizeof)
+    assert sizeof(zs.zeros(1000, 1000)) - 4_000_000 < 1000
+
+
+def test_a_cluster_computes_more_than_a_worker_holds():
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    limit, rows = 500_000_000, 40
+    with (
+        distributed.LocalCluster(2, threads_per_worker=1, memory_limit=limit, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+    ):
+        x = da.ones((rows * 1_000_000, 4), chunks=(1_000_000, 4), dtype="f4").map_blocks(zs.asarray)
+        assert x.nbytes > limit
+        total = x.map_blocks(lambda part: (part * 2 + 1).sum(0, keepdim=True), chunks=((1,) * rows, (4,))).sum(0)
+        same(total.compute(), [3.0 * rows * 1_000_000] * 4)
+
+
+def test_xarray_takes_tensors():
+    xr = pytest.importorskip("xarray", reason="xarray is not installed")
+    array = xr.DataArray(zs.asarray(X), dims=("time", "place"))
+    assert isinstance((array + 1).data, zs.Tensor)
+    same((array - array.mean("time")).data, X - X.mean(0))
+    same(array.isel(place=slice(2, 5)).sum("place").data, X[:, 2:5].sum(1))
+    wanted = (X - X.mean(-1, keepdims=True)) / X.std(-1, keepdims=True, ddof=1)
+    core = {"input_core_dims": [["place"]], "output_core_dims": [["place"]]}
+    same(xr.apply_ufunc(standardised, array, **core).data, wanted)
+    lazy = xr.DataArray(da.from_array(X, chunks=(2, 10)), dims=("time", "place"))
+    result = xr.apply_ufunc(standardised, lazy, **core, dask="parallelized", output_dtypes=[float])
+    same(result.compute().data, wanted)
