@@ -1,0 +1,58 @@
+"""The guides in docs/python: both sides of every row of their tables agree, and their sessions run as shown."""
+
+import doctest
+import pathlib
+import re
+
+import numpy as np
+import pytest
+
+GUIDES = pathlib.Path(__file__).resolve().parents[3] / "docs" / "python"
+# What a guide is about must be installed.
+NEEDS = {"numpy": [], "pytorch": ["torch"], "numexpr": ["numexpr"], "dask": ["dask.array"]}
+
+
+def blocks(text):
+    """The code of a guide: what is typed at a prompt, and what is not."""
+    code = re.findall(r"```python\n(.*?)```", text, re.S)
+    return [block for block in code if ">>>" in block], [block for block in code if ">>>" not in block]
+
+
+def namespace(name, text):
+    for module in NEEDS[name]:
+        pytest.importorskip(module, reason=f"{module} is not installed")
+    names = {}
+    if name != "dask":
+        exec(blocks(text)[1][0], names)
+    return names
+
+
+def rows():
+    """Each row of each table: the guide and the two sides."""
+    for name in NEEDS:
+        for line in (GUIDES / f"{name}.md").read_text().splitlines():
+            if cells := re.match(r"\| `(.*?)` \| `(.*?)` \|", line):
+                yield pytest.param(name, *cells.groups(), id=f"{name}: {cells[1]}")
+
+
+@pytest.mark.parametrize("name, theirs, ours", list(rows()))
+def test_both_sides_agree(name, theirs, ours):
+    names = namespace(name, (GUIDES / f"{name}.md").read_text())
+    wanted, found = eval(theirs, names), eval(ours, names)
+    if not hasattr(wanted, "shape"):
+        assert found == wanted
+        return
+    np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", list(NEEDS))
+def test_sessions_run_as_shown(name):
+    text = (GUIDES / f"{name}.md").read_text()
+    names = namespace(name, text)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    for number, session in enumerate(blocks(text)[0]):
+        test = doctest.DocTestParser().get_doctest(session, names, f"{name} {number}", None, 0)
+        runner.run(test, clear_globs=False)
+        names.update(test.globs)
+    assert runner.summarize(verbose=False).failed == 0
