@@ -58,7 +58,8 @@ fn is_values(text: &str) -> bool {
 
 fn sizes(text: &str) -> Result<Vec<usize>, Problem> {
     let all = Span::from(0..text.len());
-    let help = "a shape is written as 5,1,4,1 or (5, 1, 4, 1); () has no dimensions";
+    let help = "a shape is written as 5,1,4,1 or (5, 1, 4, 1), and () has no dimensions; values nest or have a dtype, \
+                as [[1, 2]] and 5:i64";
     let trimmed = text.trim();
     let brackets = [('(', ')'), ('[', ']')].into_iter().find(|(open, _)| trimmed.starts_with(*open));
     let inner = match brackets {

@@ -24,7 +24,8 @@
 //! assert_eq!(refused.repairs()[0].shape, [32, 10]);
 //! ```
 //!
-//! [`Explanation`] is the value; [`Explanation::text`] and [`Explanation::json`] render it.
+//! [`Explanation`] is the value. [`Explanation::text`], [`Explanation::svg`], [`Explanation::html`] and
+//! [`Explanation::json`] render it, the first three in each [`Lang`].
 //! This floor decides nothing about broadcasting: it asks `zerostride-shape`. It knows no tensors, computes no
 //! elements, and writes to no terminal.
 

@@ -74,7 +74,7 @@ impl Story {
 }
 
 /// The shapes lined up; shapes of too many dimensions are refused before anything is.
-pub(crate) fn lined_up(explanation: &Explanation) -> Option<Vec<Column>> {
+fn lined_up(explanation: &Explanation) -> Option<Vec<Column>> {
     let shapes: Vec<&[usize]> = explanation.operands().iter().map(|operand| &*operand.shape).collect();
     let refused = matches!(explanation.error(), Some(ShapeError::RankTooHigh { .. }));
     (!refused).then(|| columns(&shapes, explanation.broadcast()))

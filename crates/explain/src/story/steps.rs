@@ -56,7 +56,7 @@ fn tell_first(explanation: &Explanation, columns: &[Column], lang: Lang, blocks:
 }
 
 /// What is said of each column, from the right; neighbours of which the same is said share a row.
-pub(crate) fn compared(columns: &[Column], names: &[String], lang: Lang) -> Vec<Row> {
+fn compared(columns: &[Column], names: &[String], lang: Lang) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut previous: Option<&Column> = None;
     for column in columns.iter().rev() {

@@ -3,6 +3,7 @@
 
 mod canvas;
 mod cubes;
+mod legend;
 mod row;
 mod style;
 mod table;
@@ -15,7 +16,7 @@ use crate::markup::Escaped;
 use crate::story::{Block, Headline, Story};
 use crate::theme::HUES;
 use canvas::{Anchor, Canvas, Number};
-use zerostride_shape::Role;
+use legend::Legend;
 
 /// The width of a picture: a notebook's.
 const WIDTH: f64 = 720.0;
@@ -83,21 +84,15 @@ fn hue(operand: usize) -> usize {
 fn draw(explanation: &Explanation, columns: &[Column], lang: Lang, canvas: &mut Canvas, y: f64) -> f64 {
     let room = WIDTH - 2.0 * PADDING;
     let mut bottom = y;
-    let legend = legend(columns, lang);
     if !columns.is_empty() {
         let (wide, high) = table::draw(explanation, columns, lang, canvas, (PADDING, y), room);
-        let beside = (PADDING + wide + 40.0, y + 19.0 + 16.0);
-        let widest =
-            legend.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0) as f64 * 6.6 + 58.0;
-        let (place, step) = match beside.0 + widest <= WIDTH {
-            true => (beside, (0.0, 24.0)),
-            false => ((PADDING, y + high + 22.0), (0.0, 22.0)),
+        let legend = Legend::new(columns, lang);
+        let beside = PADDING + wide + 40.0;
+        let legend_bottom = match beside + legend.width() <= WIDTH {
+            true => legend.draw(canvas, (beside, y + table::HEAD)),
+            false => legend.draw(canvas, (PADDING, y + high + 6.0)),
         };
-        for (i, (kind, text)) in legend.iter().enumerate() {
-            draw_legend(canvas, *kind, text, (place.0 + step.0 * i as f64, place.1 + step.1 * i as f64));
-        }
-        let legend_bottom = place.1 + step.1 * legend.len() as f64 - 12.0;
-        bottom = if legend.is_empty() { y + high } else { legend_bottom.max(y + high) } + 26.0;
+        bottom = legend_bottom.max(y + high) + 26.0;
     }
     if explanation.operands().is_empty() {
         return bottom;
@@ -109,50 +104,6 @@ fn draw(explanation: &Explanation, columns: &[Column], lang: Lang, canvas: &mut 
         canvas.text("zs-faint", (PADDING, bottom), Anchor::Start, &text);
     }
     bottom
-}
-
-/// What a sign of the legend is: cells of an operand, cells seen again, a stretched size, an added one.
-#[derive(Clone, Copy)]
-enum Sign {
-    Own,
-    Ghost,
-    Stretched,
-    Added,
-}
-
-/// What the picture's signs mean, as far as there are any.
-fn legend(columns: &[Column], lang: Lang) -> Vec<(Sign, String)> {
-    let fitting = || columns.iter().filter(|column| column.result.is_some());
-    let has = |wanted: Role| fitting().any(|column| column.roles.contains(&wanted));
-    let (stretched, added) = (has(Role::Stretched), has(Role::Added));
-    let mut legend = Vec::new();
-    if stretched || added {
-        legend.push((Sign::Own, say!(lang, "own-elements")));
-        legend.push((Sign::Ghost, say!(lang, "seen-again")));
-    }
-    if stretched {
-        legend.push((Sign::Stretched, say!(lang, "legend-stretched")));
-    }
-    if added {
-        legend.push((Sign::Added, say!(lang, "legend-added")));
-    }
-    legend
-}
-
-fn draw_legend(canvas: &mut Canvas, sign: Sign, text: &str, (x, y): (f64, f64)) {
-    canvas.open("zs-legend zs-hue-0", &[]);
-    match sign {
-        Sign::Own => canvas.rect("zs-hue zs-front", [x + 8.0, y - 11.0, 14.0, 14.0]),
-        Sign::Ghost => {
-            canvas.open("zs-ghost", &[]);
-            canvas.rect("zs-hue zs-front zs-shared", [x + 8.0, y - 11.0, 14.0, 14.0]);
-            canvas.close();
-        }
-        Sign::Stretched => canvas.text("zs-code", (x + 15.0, y), Anchor::Middle, "1→n"),
-        Sign::Added => canvas.text("zs-code", (x + 15.0, y), Anchor::Middle, "·→n"),
-    }
-    canvas.text("zs-faint", (x + 38.0, y), Anchor::Start, text);
-    canvas.close();
 }
 
 /// The first lines, broken where they are too long, each with its class.

@@ -11,6 +11,8 @@ use crate::explanation::Explanation;
 use crate::lang::{Lang, say};
 use crate::story::words::label;
 
+/// The height of the line that numbers the dimensions.
+pub(super) const HEAD: f64 = 19.0;
 const ROW: f64 = 29.0;
 const BOX: f64 = 24.0;
 const GAP: f64 = 6.0;
@@ -42,13 +44,13 @@ pub(super) fn draw(
             canvas.text("zs-small zs-faint", (middle, bottom + 12.0), Anchor::Middle, &head);
             let misfit = is_misfit(explanation, columns, &columns[at]);
             for row in 0..labels.len() {
-                let place = [left, bottom + 19.0 + row_offset(row, labels.len()), widths[at], BOX];
+                let place = [left, bottom + HEAD + row_offset(row, labels.len()), widths[at], BOX];
                 draw_box(&columns[at], row, misfit, canvas, place);
             }
             left += widths[at] + GAP;
         }
         for (row, label) in labels.iter().enumerate() {
-            let middle = bottom + 19.0 + row_offset(row, labels.len()) + BOX / 2.0;
+            let middle = bottom + HEAD + row_offset(row, labels.len()) + BOX / 2.0;
             let (class, hue) = match row + 1 == labels.len() {
                 true => ("zs-strong", 0),
                 false => ("zs-code zs-strong zs-hue-text", hue(row)),
@@ -59,7 +61,7 @@ pub(super) fn draw(
             canvas.close();
         }
         right = right.max(left - GAP);
-        bottom += 19.0 + row_offset(labels.len() - 1, labels.len()) + ROW + 12.0;
+        bottom += HEAD + row_offset(labels.len() - 1, labels.len()) + ROW + 12.0;
     }
     (right - x, bottom - 12.0 - y)
 }

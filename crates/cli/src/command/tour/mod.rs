@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use zerostride::{Expr, Op, Tensor};
-use zerostride_explain::{Explanation, Operand, Options};
+use zerostride_explain::{Explanation, Lang, Operand, Options, Page};
 
 use crate::elements::elements;
 use crate::evaluate::{self, Bindings, Budget, Value};
@@ -65,7 +65,8 @@ fn run(stop: &Stop) -> Result<String> {
         Example::Shapes { shapes, in_place } => (shapes_only(shapes, in_place)?, None),
         Example::Values { op, expression, bindings } => with_values(op, expression, bindings)?,
     };
-    let text = explanation.text(&terminal::page());
+    // The tour speaks English, and its pictures with it.
+    let text = explanation.text(&Page { lang: Lang::En, ..terminal::page() });
     let drawn = match stop.show {
         Show::Whole => text,
         // The first paragraph says what happens, the second one is the picture.
