@@ -3,10 +3,10 @@
 use pyo3::exceptions::{PyIndexError, PyNotImplementedError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use zerostride::{Error, ErrorClass, Op, ShapeError};
+use zerostride::{Error, ErrorClass, Op, Shape, ShapeError};
 use zerostride_explain::{Explanation, Operand, Options, Page};
 
-use crate::explain;
+use crate::{explain, threads};
 
 pyo3::create_exception!(
     zerostride,
@@ -36,6 +36,13 @@ pub(crate) fn raise(error: Error) -> PyErr {
 
 /// The exception for an error of the engine in an operation.
 pub(crate) fn raise_in(error: Error, op: Option<Op>) -> PyErr {
+    if matches!(error.root(), Error::Interrupted) {
+        return threads::raised();
+    }
+    if let Error::Policy(objection) = error.root() {
+        let (shapes, op) = (&objection.record.shapes, Op::from_name(&objection.record.op));
+        return Python::attach(|py| broadcast(py, &error, shapes, None, op).unwrap_or_else(|error| error));
+    }
     if let Error::Shape(shape) = error.root()
         && matches!(
             shape,
@@ -44,7 +51,10 @@ pub(crate) fn raise_in(error: Error, op: Option<Op>) -> PyErr {
                 | ShapeError::InPlace { .. }
         )
     {
-        return Python::attach(|py| broadcast(py, &error, shape, op).unwrap_or_else(|error| error));
+        let diagnostic = shape.diagnostic();
+        return Python::attach(|py| {
+            broadcast(py, &error, &diagnostic.shapes, diagnostic.dim, op).unwrap_or_else(|error| error)
+        });
     }
     let message = error.to_string();
     match error.class() {
@@ -56,17 +66,25 @@ pub(crate) fn raise_in(error: Error, op: Option<Op>) -> PyErr {
     }
 }
 
-fn broadcast(py: Python<'_>, error: &Error, shape: &ShapeError, op: Option<Op>) -> PyResult<PyErr> {
+fn broadcast(
+    py: Python<'_>,
+    error: &Error,
+    shapes: &[Shape],
+    dim: Option<usize>,
+    op: Option<Op>,
+) -> PyResult<PyErr> {
     let raised = BroadcastError::new_err(error.to_string());
-    let diagnostic = shape.diagnostic();
-    let operands = diagnostic.shapes.iter().map(|shape| Operand::new(shape)).collect();
-    let in_place = matches!(shape, ShapeError::InPlace { .. });
+    let operands = shapes.iter().map(|shape| Operand::new(shape)).collect();
+    let in_place = matches!(error.root(), Error::Shape(ShapeError::InPlace { .. }));
     let explanation = Explanation::new(operands, Options { op, in_place, ..Options::default() });
     let value = raised.value(py);
-    let shapes = diagnostic.shapes.iter().map(|shape| PyTuple::new(py, shape.iter()));
+    let shapes = shapes.iter().map(|shape| PyTuple::new(py, shape.iter()));
     value.setattr("shapes", PyTuple::new(py, shapes.collect::<PyResult<Vec<_>>>()?)?)?;
-    value.setattr("dim", diagnostic.dim)?;
-    value.setattr("repairs", explain::dict(py, &explanation)?.get_item("repairs")?)?;
+    value.setattr("dim", dim)?;
+    // Of shapes that go together, against a policy, the ways around a mutual stretch.
+    let repairs = explanation.repairs().iter().chain(explanation.alternatives());
+    let repairs = repairs.map(|repair| explain::repair(py, &explanation, repair));
+    value.setattr("repairs", repairs.collect::<PyResult<Vec<_>>>()?)?;
     // The first line is the error itself, in the words of operations.
     let text = explanation.text(&Page::default());
     if let Some((_, diagnosis)) = text.split_once('\n') {

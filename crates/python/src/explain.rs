@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use zerostride::Op;
-use zerostride_explain::{Explanation, Operand, Options, Page};
+use zerostride_explain::{Explanation, Lang, Operand, Options, Page, Repair};
 
 use crate::tensor::PyTensor;
 use crate::{memory, row};
@@ -12,20 +12,26 @@ use crate::{memory, row};
 /// A broadcast explained: what is stretched, what results, what it costs; or why shapes do not go together, and what
 /// would repair that.
 #[pyclass(name = "Explanation", module = "zerostride", frozen)]
-pub(crate) struct PyExplanation(Explanation);
+pub(crate) struct PyExplanation {
+    explanation: Explanation,
+    lang: Lang,
+}
 
 /// Explains the broadcast of shapes or arrays: how they line up, what is stretched, what that costs, what is suspicious;
 /// or what would make them go together.
 ///
-/// A keyword names its operand. ``op`` is an operation, ``in_place`` says that the first operand is written to.
+/// A keyword names its operand. ``lang`` is "en" or "it", ``op`` is an operation, ``in_place`` says that the first operand is
+/// written to. The result prints as text, and as pictures in notebooks.
 #[pyfunction]
-#[pyo3(signature = (*operands, op=None, in_place=false, **named))]
+#[pyo3(signature = (*operands, lang="en", op=None, in_place=false, **named))]
 pub(crate) fn explain(
     operands: &Bound<'_, PyTuple>,
+    lang: &str,
     op: Option<&str>,
     in_place: bool,
     named: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<PyExplanation> {
+    let lang = lang.parse::<Lang>().map_err(|error| PyValueError::new_err(error.to_string()))?;
     let unknown = |name: &str| PyValueError::new_err(format!("there is no operation {name}"));
     let op = op.map(|name| Op::from_name(name).ok_or_else(|| unknown(name))).transpose()?;
     let mut known = operands.iter().map(|object| operand(&object)).collect::<PyResult<Vec<_>>>()?;
@@ -35,7 +41,8 @@ pub(crate) fn explain(
     if known.is_empty() {
         return Err(PyTypeError::new_err("explain() needs at least one shape or array"));
     }
-    Ok(PyExplanation(Explanation::new(known, Options { op, in_place, ..Options::default() })))
+    let explanation = Explanation::new(known, Options { op, in_place, ..Options::default() });
+    Ok(PyExplanation { explanation, lang })
 }
 
 fn operand(object: &Bound<'_, PyAny>) -> PyResult<Operand> {
@@ -55,23 +62,46 @@ fn operand(object: &Bound<'_, PyAny>) -> PyResult<Operand> {
     }
 }
 
-/// The stable JSON of an explanation as a dict.
-pub(crate) fn dict<'py>(py: Python<'py>, explanation: &Explanation) -> PyResult<Bound<'py, PyAny>> {
-    py.import("json")?.call_method1("loads", (explanation.json(),))
+/// One repair, as in the JSON.
+pub(crate) fn repair<'py>(
+    py: Python<'py>,
+    explanation: &Explanation,
+    repair: &Repair,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("operand", &explanation.names()[repair.operand])?;
+    dict.set_item("call", &repair.call)?;
+    dict.set_item("shape", PyTuple::new(py, repair.shape.iter())?)?;
+    Ok(dict)
 }
 
 #[pymethods]
 impl PyExplanation {
     /// What ``zs explain --format json`` prints.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        dict(py, &self.0)
+        py.import("json")?.call_method1("loads", (self.explanation.json(),))
+    }
+
+    /// The picture as SVG.
+    #[getter]
+    fn svg(&self) -> String {
+        self.explanation.svg(self.lang)
+    }
+
+    /// A page of its own, with text and picture.
+    fn html(&self) -> String {
+        self.explanation.html(self.lang)
+    }
+
+    fn _repr_html_(&self) -> String {
+        self.explanation.html_fragment(self.lang)
     }
 
     fn __str__(&self) -> String {
-        self.0.text(&Page::default())
+        self.explanation.text(&Page { lang: self.lang, ..Page::default() })
     }
 
     fn __repr__(&self) -> String {
-        self.0.text(&Page::default())
+        self.__str__()
     }
 }

@@ -130,7 +130,7 @@ impl<'py> Arguments<'py> {
     }
 
     /// Runs the function on computations instead of arrays.
-    fn trace(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<Traced> {
+    fn call(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<(Output, Vec<Expr>)> {
         let traced = |tensor: &Tensor| Bound::new(py, PyExpr(Expr::from(Operand::from(tensor))));
         let exprs = self.tensors.iter().map(traced).collect::<PyResult<Vec<_>>>()?;
         let object = |argument: &Result<usize, Bound<'py, PyAny>>| match argument {
@@ -145,6 +145,12 @@ impl<'py> Arguments<'py> {
         let returned = function.bind(py).call(positional, Some(&named))?;
         let mut results = Vec::new();
         let output = Output::new(&returned, &mut results)?;
+        Ok((output, results))
+    }
+
+    /// What the function does for this signature.
+    fn trace(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<Traced> {
+        let (output, results) = self.call(py, function)?;
         let plans =
             results.iter().map(Expr::plan).collect::<zerostride::Result<Vec<Plan>>>().map_err(raise)?;
         let tensors: Vec<&Tensor> = self.tensors.iter().collect();
@@ -153,6 +159,25 @@ impl<'py> Arguments<'py> {
             templates: plans.into_iter().map(|plan| plan.template(&tensors)).collect(),
             output,
         })
+    }
+
+    /// Runs the function where a policy or an audit looks at each of its operations, anew each time.
+    fn judged(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (output, exprs) = self.call(py, function)?;
+        let run = || exprs.iter().map(Expr::eval).collect();
+        let results: zerostride::Result<SmallVec<[Tensor; 1]>> = compute(py, [usize::MAX], run);
+        self.returned(py, &output, results.map_err(raise)?)
+    }
+
+    /// What the function returns, in the arrays of the library that it was called with.
+    fn returned(
+        &self,
+        py: Python<'py>,
+        output: &Output,
+        results: SmallVec<[Tensor; 1]>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let results = results.into_iter().map(|result| self.library.array(py, result));
+        output.object(py, &results.collect::<PyResult<SmallVec<[_; 1]>>>()?)
     }
 }
 
@@ -265,14 +290,15 @@ impl Fused {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let arguments = Arguments::new(positional, named)?;
+        if zerostride::policy::is_on() {
+            return arguments.judged(py, &self.function);
+        }
         let traced = self.traced(py, &arguments)?;
         let operands: SmallVec<[&Tensor; 4]> = arguments.tensors.iter().collect();
         let numels = operands.iter().map(|operand| operand.numel());
         let run = || traced.templates.iter().map(|template| template.run(&operands)).collect();
         let results: zerostride::Result<SmallVec<[Tensor; 1]>> = compute(py, numels, run);
-        let results = results.map_err(raise)?.into_iter().map(|result| arguments.library.array(py, result));
-        let results = results.collect::<PyResult<SmallVec<[_; 1]>>>()?;
-        traced.output.object(py, &results)
+        arguments.returned(py, &traced.output, results.map_err(raise)?)
     }
 
     /// What a call with these arguments will do: passes over memory, operations, bytes, scratch memory.

@@ -21,6 +21,7 @@ mod number;
 mod operand;
 #[allow(unsafe_op_in_unsafe_fn, reason = "PyO3 writes it into what the macros here expand to")]
 mod operators;
+mod policy;
 mod row;
 mod tensor;
 mod threads;
@@ -36,6 +37,7 @@ fn _zerostride(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     dtype::add(module)?;
     error::add(module)?;
+    policy::add(module)?;
     entry::add(module)?;
     module.add_function(wrap_pyfunction!(explain::explain, module)?)?;
     module.add_function(wrap_pyfunction!(memory::rebuild, module)?)?;

@@ -12,7 +12,7 @@ use crate::entry::Call;
 use crate::error::{TraceError, raise_in};
 use crate::operand::Given;
 use crate::tensor::PyTensor;
-use crate::threads::compute;
+use crate::threads::{built, compute};
 use crate::{dtype, expr, memory, tensor};
 
 /// The reductions that take `dtype`, the dtype to compute in.
@@ -96,7 +96,8 @@ pub(crate) fn operator<'py>(
     if x.is_traced() || y.is_traced() {
         let positional = vec![Argument::Expr(x.expr()), Argument::Expr(y.expr())];
         let arguments = Arguments { positional, named: Vec::new() };
-        let traced = zerostride::call(op, arguments).map_err(|error| raise_in(error, Some(op)))?;
+        let traced =
+            built(a.py(), || zerostride::call(op, arguments)).map_err(|error| raise_in(error, Some(op)))?;
         return expr::object(a.py(), traced).map(Some);
     }
     eager(a.py(), op, [x, y]).map(Some)
@@ -143,7 +144,8 @@ fn general<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>>
             Ok(out.clone())
         }
         None if gathered.traced => {
-            expr::object(call.py, zerostride::call(op, gathered.arguments).map_err(raise)?)
+            let traced = built(call.py, || zerostride::call(op, gathered.arguments));
+            expr::object(call.py, traced.map_err(raise)?)
         }
         None => {
             let Gathered { arguments, numels, .. } = gathered;

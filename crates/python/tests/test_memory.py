@@ -18,7 +18,7 @@ DTYPES = ["bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32
 @pytest.mark.parametrize("name", DTYPES)
 def test_numpy_arrays_are_seen_where_they_lie_and_back(name):
     source = np.ones((2, 3, 4), name)
-    for view in (source, source[:, ::-2], source.T, source[1:, :, ::3], source[0, 0, 0], source[:0], np.broadcast_to(source[0], (5, 3, 4))):
+    for view in (source, source[:, ::-2], source.T, source[1:, :, ::3], source[0, 0, 0, ...], source[:0], np.broadcast_to(source[0], (5, 3, 4))):
         tensor = zs.asarray(view)
         assert tensor.dtype is getattr(zs, name)
         assert tensor.shape == view.shape

@@ -57,6 +57,9 @@ pub enum Error {
         /// Writes there were.
         found: u64,
     },
+    /// The evaluation was stopped: [`interruptible`](crate::interruptible).
+    #[error("the evaluation was interrupted")]
+    Interrupted,
     /// The system has no memory left.
     #[error("cannot allocate {bytes} bytes for a tensor of shape {shape}")]
     OutOfMemory {

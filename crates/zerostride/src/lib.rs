@@ -59,6 +59,7 @@ mod error;
 mod evaluate;
 mod exec;
 mod expr;
+mod interrupt;
 #[cfg(feature = "io")]
 pub mod io;
 mod plan;
@@ -80,5 +81,6 @@ pub use arrange::{Index, Unique, cat, dstack, hstack, meshgrid, stack, vstack};
 pub use error::{Error, Result};
 pub use exec::{num_threads, set_num_threads};
 pub use expr::{Argument, Arguments, Dims, Expr, call, call_into, keepdim};
+pub use interrupt::interruptible;
 pub use plan::{Plan, Template};
 pub use tensor::{Lent, Literal, Operand, Tensor, broadcast_tensors, pool};

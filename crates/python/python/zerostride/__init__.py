@@ -14,9 +14,10 @@ from . import _interop, _zerostride
 from ._evaluate import evaluate
 from ._fuse import Fused, fuse
 from ._limits import finfo, iinfo
+from ._policy import Record, audit, policy
 from ._zerostride import *  # noqa: F403
 
-__all__ = [*_zerostride.__all__, "Fused", "evaluate", "finfo", "fuse", "iinfo"]
+__all__ = [*_zerostride.__all__, "Fused", "Record", "audit", "evaluate", "finfo", "fuse", "iinfo", "policy"]
 __version__ = _zerostride.__version__
 
 _interop.install()

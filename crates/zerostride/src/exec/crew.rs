@@ -24,6 +24,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use crate::interrupt;
+
 /// Calls for help that no thread of the pool has heard yet. A pool that is busy for long leaves them in its queue, where
 /// they must not pile up.
 static UNHEARD: AtomicUsize = AtomicUsize::new(0);
@@ -70,11 +72,16 @@ pub(crate) fn for_each<P: Send, S, E: Send>(
     let count = parts.len();
     // Asking how many threads there are starts the pool.
     let threads = if count < 2 { 1 } else { count.min(num_threads()) };
-    let queue = Mutex::new(Queue { parts: parts.enumerate(), failed: None });
+    let queue = Mutex::new(Queue { parts: parts.enumerate(), failed: None, stopped: false });
     let lock = || queue.lock().unwrap_or_else(PoisonError::into_inner);
     together(threads, &|| {
         let mut own = None;
         loop {
+            if interrupt::is_asked_for() {
+                // Helpers leave after the parts that they are at.
+                lock().stopped = true;
+                interrupt::stop();
+            }
             let next = lock().next();
             let Some((index, item)) = next else { break };
             if let Err(error) = part(own.get_or_insert_with(&state), item) {
@@ -92,11 +99,13 @@ pub(crate) fn for_each<P: Send, S, E: Send>(
 struct Queue<I, E> {
     parts: I,
     failed: Option<(usize, E)>,
+    /// Nobody wants the rest.
+    stopped: bool,
 }
 
 impl<P, I: Iterator<Item = (usize, P)>, E> Queue<I, E> {
     fn next(&mut self) -> Option<(usize, P)> {
-        if self.failed.is_none() { self.parts.next() } else { None }
+        if self.failed.is_none() && !self.stopped { self.parts.next() } else { None }
     }
 
     /// Parts are taken in order and always finished, so that the first error is the same however many threads there are.

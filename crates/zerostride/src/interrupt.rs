@@ -1,0 +1,97 @@
+//! Owns the interruption of evaluations: who is asked whether to go on, and how an evaluation ends that is not to. It
+//! does not know why anybody would stop one.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::{Duration, Instant};
+
+use crate::{Error, Result};
+
+/// Time between two questions: short for a person, long beside what asking costs.
+const PERIOD: Duration = Duration::from_millis(20);
+
+#[derive(Clone, Copy)]
+struct Watch {
+    stop: fn() -> bool,
+    asked: Instant,
+}
+
+thread_local! {
+    static WATCH: Cell<Option<Watch>> = const { Cell::new(None) };
+}
+
+/// What an evaluation that is stopped unwinds with.
+struct Stopped;
+
+/// Evaluates while `stop`, which is asked every few milliseconds on this thread, does not return true.
+///
+/// What an in-place operation has written by then stays written.
+///
+/// # Errors
+/// [`Error::Interrupted`] if it was stopped; else as `work`.
+///
+/// ```
+/// use zerostride::{Error, Tensor, interruptible};
+/// let x = Tensor::ones(&[3])?;
+/// assert!(interruptible(|| false, || x.exp()).is_ok());
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+pub fn interruptible<T>(stop: fn() -> bool, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let outer = WATCH.replace(Some(Watch { stop, asked: Instant::now() }));
+    // An evaluation holds nothing across its end that an early one would leave half changed: claims and memory are let go
+    // of as it unwinds, and helpers leave first.
+    let outcome = catch_unwind(AssertUnwindSafe(work));
+    WATCH.set(outer);
+    match outcome {
+        Ok(result) => result,
+        Err(panic) if panic.is::<Stopped>() => Err(Error::Interrupted),
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// Whether the evaluation that runs on this thread is to be stopped.
+#[inline]
+pub(crate) fn is_asked_for() -> bool {
+    WATCH.get().is_some_and(ask)
+}
+
+#[cold]
+fn ask(watch: Watch) -> bool {
+    let now = Instant::now();
+    if now - watch.asked < PERIOD {
+        return false;
+    }
+    WATCH.set(Some(Watch { asked: now, ..watch }));
+    (watch.stop)()
+}
+
+/// Ends the evaluation that runs on this thread. Unlike a panic, this is no mistake: no hook hears of it.
+pub(crate) fn stop() -> ! {
+    resume_unwind(Box::new(Stopped))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tensor;
+
+    #[test]
+    fn an_evaluation_is_stopped_and_lets_go_of_its_operands() {
+        let x = Tensor::ones(&[1 << 22]).unwrap();
+        let long = || {
+            loop {
+                x.sin_()?;
+            }
+        };
+        let stopped: Result<()> = interruptible(|| true, long);
+        assert!(matches!(stopped, Err(Error::Interrupted)));
+        x.fill_(1.0).unwrap();
+        assert_eq!(x.sum(..).unwrap().item::<f32>().unwrap(), (1 << 22) as f32);
+    }
+
+    #[test]
+    fn nobody_is_asked_outside() {
+        assert!(interruptible(|| false, || Tensor::ones(&[2])).is_ok());
+        assert!(WATCH.get().is_none());
+    }
+}
