@@ -1,10 +1,11 @@
-//! Owns what is written from the op table: `docs/operations.md`. It does not know the operations, only their rows.
+//! Owns what is written from the op table: `docs/operations.md`, and where the stubs of the Python package (`stubs.rs`) go.
+//! It does not know the operations, only their rows.
 
 use std::fmt::Write;
 
 use zerostride_ops::{Class, Domain, Op, Rule};
 
-use crate::{Outcome, root};
+use crate::{Outcome, root, stubs};
 
 const FILE: &str = "docs/operations.md";
 
@@ -16,23 +17,27 @@ const SECTIONS: [(Class, &str, &str); 5] = [
     (Class::Formula, "Formulas", "Written in terms of the operations above, and fused with them."),
 ];
 
-/// Rewrites the file.
-pub(crate) fn write() -> Outcome {
-    let path = root().join(FILE);
-    std::fs::create_dir_all(root().join("docs")).map_err(|error| error.to_string())?;
-    std::fs::write(&path, operations()).map_err(|error| format!("cannot write {}: {error}", path.display()))
+/// Everything that is generated, by its path.
+fn generated() -> Result<[(&'static str, String); 2], String> {
+    Ok([(FILE, operations()), (stubs::FILE, stubs::text()?)])
 }
 
-/// An error if the file is not what the table says.
+/// Rewrites the files.
+pub(crate) fn write() -> Outcome {
+    generated()?.into_iter().try_for_each(|(name, text)| {
+        std::fs::write(root().join(name), text).map_err(|error| format!("cannot write {name}: {error}"))
+    })
+}
+
+/// An error if a file is not what the table says.
 pub(crate) fn check() -> Outcome {
-    let path = root().join(FILE);
-    let found =
-        std::fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    if found == operations() {
-        Ok(())
-    } else {
-        Err(format!("{FILE} is not what the op table says; run `cargo xtask gen`"))
-    }
+    generated()?.into_iter().try_for_each(|(name, text)| {
+        let found = std::fs::read_to_string(root().join(name));
+        match found.map_err(|error| format!("cannot read {name}: {error}"))? == text {
+            true => Ok(()),
+            false => Err(format!("{name} is not what the tables say; run `cargo xtask gen`")),
+        }
+    })
 }
 
 fn operations() -> String {
@@ -103,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_documented_list_is_the_table() {
+    fn what_is_generated_is_what_the_tables_say() {
         check().unwrap();
     }
 }

@@ -8,6 +8,7 @@ mod generate;
 mod golden;
 mod python;
 mod sanitize;
+mod stubs;
 mod test;
 mod tidy;
 
@@ -23,7 +24,7 @@ cargo xtask COMMAND
   test --aarch64    the tests of the kernels and the engine on aarch64, under an emulator elsewhere
   sanitize [FILTER] the tests of the crates with unsafe code, under AddressSanitizer
   golden [PART...]  rebuild the golden answers in spec/golden (installs PyTorch, 5 GB, into .venv)
-  gen               rewrite what is generated from the op table: docs/operations.md
+  gen               rewrite what is generated from the op table: docs/operations.md, the stubs of the Python package
   tidy              the repository rules alone
 ";
 

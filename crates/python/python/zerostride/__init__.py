@@ -17,7 +17,8 @@ from ._limits import finfo, iinfo
 from ._policy import Record, audit, policy
 from ._zerostride import *  # noqa: F403
 
-__all__ = [*_zerostride.__all__, "Fused", "Record", "audit", "evaluate", "finfo", "fuse", "iinfo", "policy"]
+__all__ = [name for name in _zerostride.__all__ if not name.startswith("_")]
+__all__ += ["Fused", "Record", "audit", "evaluate", "finfo", "fuse", "iinfo", "policy"]
 __version__ = _zerostride.__version__
 
 _interop.install()

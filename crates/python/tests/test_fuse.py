@@ -1,0 +1,165 @@
+"""fuse and evaluate: one pass, the same bits, the arrays of whoever calls."""
+
+import pickle
+
+import numpy as np
+import pytest
+import zerostride as zs
+
+
+@zs.fuse
+def standardised(x, eps=1e-5):
+    """(x - mean) / std"""
+    return (x - x.mean(0, keepdim=True)) / (x.std(0, keepdim=True) + eps)
+
+
+def test_fused_is_eager_bit_for_bit_in_every_layout():
+    x = np.random.default_rng(0).normal(size=(40, 30))
+    for view in (x, x.T, x[::-1, ::2], x[:1], x[:0]):
+        if view.shape[0] > 1:
+            fused = standardised(zs.asarray(view))
+            eager = standardised.__wrapped__(zs.asarray(view))
+            assert fused.tolist() == eager.tolist()
+    assert standardised(x).flags.c_contiguous
+
+
+def test_results_are_arrays_of_the_caller_s_library():
+    f = zs.fuse(lambda a, b: a * b + 1)
+    x = np.ones((2, 3), "f4")
+    assert type(f(x, 2)) is np.ndarray
+    assert type(f(zs.asarray(x), x)) is zs.Tensor
+    assert f(x, 2).dtype == np.float32
+
+
+def test_torch_in_torch_out(torch):
+    f = zs.fuse(lambda a, b: (a - b).square().mean())
+    result = f(torch.ones(3), np.zeros(3, "f4"))
+    assert isinstance(result, torch.Tensor)
+    assert result.item() == 1
+    g = zs.fuse(lambda a: torch.exp(a) + np.sin(a))
+    x = torch.linspace(0, 1, 5)
+    torch.testing.assert_close(g(x), torch.exp(x) + torch.sin(x))
+
+
+def test_it_is_traced_once_for_each_signature():
+    calls = []
+
+    @zs.fuse
+    def f(a, b, scale=1):
+        calls.append((a.shape, scale))
+        return a + b * scale
+
+    x, y = np.ones((2, 1)), np.ones(3)
+    for _ in range(3):
+        f(x, y)
+        f(x, y, scale=2)
+        f(y, y)
+        f(y.copy(), y)
+    assert calls == [((2, 1), 1), ((2, 1), 2), ((3,), 1), ((3,), 1)]
+    assert (f(y, y) == 2).all()
+    assert (f(y, 2 * y) == 3).all()
+
+
+def test_several_outputs_keep_their_form():
+    @zs.fuse
+    def f(a):
+        return {"sum": a.sum(), "parts": (a + 1, [a * 2])}
+
+    result = f(np.arange(3))
+    assert result["sum"] == 3
+    assert result["parts"][0].tolist() == [1, 2, 3]
+    assert result["parts"][1][0].tolist() == [0, 2, 4]
+
+
+def test_what_is_taken_from_outside_is_read_anew():
+    weight = zs.ones(3)
+    f = zs.fuse(lambda x: x * weight)
+    assert f(zs.ones(3)).tolist() == [1, 1, 1]
+    weight.fill_(5)
+    assert f(zs.ones(3)).tolist() == [5, 5, 5]
+
+
+def test_the_stretched_array_never_exists():
+    f = zs.fuse(lambda a, b: ((a[:, None] - b) ** 2).sum(-1))
+    a = np.ones((3000, 8), "f4")
+    plan = f.plan(a, a)
+    assert "3000, 3000]" in plan
+    assert int(plan.rsplit("scratch at most ", 1)[1].split()[0]) < 1 << 22
+
+
+@pytest.mark.parametrize(
+    "function, text",
+    [
+        (lambda a: a if a.sum() > 0 else -a, "where"),
+        (lambda a: float(a.sum()) * a, "0-d array"),
+        (lambda a: np.asarray(a), "functions of zerostride"),
+        (lambda a: a.add_(1), "use add()"),
+        (lambda a: a.__setitem__(0, 1), "use where"),
+        (lambda a: "text", "returns arrays"),
+        (lambda a: [1, 2][a], "as an integer"),
+        (lambda a: zs.cat([a, a]), "does not know yet"),
+    ],
+)
+def test_what_cannot_be_traced_is_said(function, text):
+    with pytest.raises(zs.TraceError, match=text.replace("(", r"\(").replace(")", r"\)")):
+        zs.fuse(function)(np.ones(3))
+
+
+def test_errors_come_from_the_line_that_makes_them():
+    @zs.fuse
+    def f(a, b):
+        c = a * 2
+        return c + b
+
+    with pytest.raises(zs.BroadcastError) as caught:
+        f(np.ones(3), np.ones(2))
+    assert str(caught.traceback[-1].statement).strip() == "return c + b"
+
+
+def test_a_method_of_a_class_may_be_fused():
+    class Model:
+        scale = 3
+
+        @zs.fuse
+        def run(self, x):
+            return x * self.scale
+
+    assert Model().run(np.ones(2)).tolist() == [3, 3]
+
+
+def test_fused_functions_pickle_by_name():
+    assert pickle.loads(pickle.dumps(standardised)) is standardised
+    assert standardised.__doc__ == "(x - mean) / std"
+
+
+def test_evaluate():
+    x = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(zs.evaluate("a*x + b", a=2, x=x, b=np.ones(3)), 2 * x + 1)
+    np.testing.assert_array_equal(zs.evaluate("where(x > 2, x, 0).sum(-1)", x=x), [0, 12])
+    np.testing.assert_array_equal(zs.evaluate("x[:, None, ::-1].T @ x[0]", x=x[:2, :2]), (x[:2, :2][:, None, ::-1].T @ x[0, :2]))
+    out = np.zeros((2, 3), "f4")
+    assert zs.evaluate("sin(pi * x)", out=out, x=x) is out
+    np.testing.assert_allclose(out, np.sin(np.pi * x), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "expression, text",
+    [
+        ("__import__('os')", "__import__"),
+        ("x.__class__", "__class__"),
+        ("x.numpy()", "numpy"),
+        ("x if x else 0", "IfExp"),
+        ("[y for y in x]", "ListComp"),
+        ("(lambda: x)()", "Lambda"),
+        ("0 < x < 1", "chain"),
+        ("x and x", "BoolOp"),
+        ("not x", "Not"),
+        ("y + 1", "`y` has no value"),
+        ("x.add_(1)", "add_"),
+        ("f'{x}'", "JoinedStr"),
+        ("x +", "invalid syntax"),
+    ],
+)
+def test_nothing_else_runs(expression, text):
+    with pytest.raises((SyntaxError, zs.TraceError), match=text):
+        zs.evaluate(expression, x=np.ones(2))

@@ -1,0 +1,26 @@
+"""What the documents show is what happens."""
+
+import doctest
+import pathlib
+
+import pytest
+import zerostride as zs
+
+HERE = pathlib.Path(__file__).parent
+
+
+def check(test):
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL)
+    runner.run(test)
+    assert runner.summarize(verbose=False).failed == 0
+
+
+@pytest.mark.parametrize("path", [HERE.parent / "README.md"], ids=lambda path: path.name)
+def test_documents(path):
+    text = path.read_text().replace("```", "")
+    check(doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0))
+
+
+@pytest.mark.parametrize("documented", [zs, zs.fuse, zs.evaluate, zs.policy, zs.audit], ids=lambda value: value.__name__)
+def test_docstrings(documented):
+    check(doctest.DocTestParser().get_doctest(documented.__doc__, {}, documented.__name__, None, 0))
