@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import zerostride as zs
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -92,6 +92,8 @@ def test_one_operand_as_numpy(name, data):
     dtype = data.draw(st.sampled_from(["float32", "float64"]))
     shape = data.draw(hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5))
     a = data.draw(layouts(shape, dtype, elements(dtype)))
+    # PyTorch's sign of NaN is 0.
+    assume(name != "sign" or not np.isnan(a).any())
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = getattr(np, UNARY[name])(a)
@@ -177,10 +179,14 @@ def test_two_operands_as_torch(name, data):
             return error
 
     expected, found = outcome(torch, theirs), outcome(zs, ours)
+    # Numbers are operands of every operation here; and there is no complex32.
+    assume("must be Tensor, not" not in str(expected))
+    assume({array.dtype.name for array in pair} & {"complex64", "complex128"} == set() or "float16" not in {array.dtype.name for array in pair})
     if isinstance(expected, Exception) or isinstance(found, Exception):
-        assert type(found).__mro__[-4:-1] == type(expected).__mro__[-4:-1] or isinstance(found, type(expected)), (found, expected)
-        if isinstance(expected, (RuntimeError, NotImplementedError)):
-            assert str(found) == str(expected).splitlines()[0]
+        assert isinstance(found, type(expected)) or isinstance(expected, type(found)), (found, expected)
+        # Of a wrong shape and a wrong dtype together, either may be named.
+        both = "output with shape" in str(expected) and ("not implemented" in str(found) or "can't be cast" in str(found))
+        assert both or str(found) == str(expected).splitlines()[0]
         return
     assert found.shape == tuple(expected.shape)
     assert found.dtype.name == str(expected.dtype).removeprefix("torch.")

@@ -595,6 +595,36 @@ class _Operations:
         """The logarithm of `softmax`, without its cancellation."""
     def norm(self, p: _Number = 2, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
         """The vector norm of order `p`."""
+    def take(self, index: _Operand) -> Tensor:
+        """The elements that integers name, counted row-major through all dimensions."""
+    def take_along_dim(self, indices: Any, dim: builtins.int | None = None) -> Tensor:
+        """For each element of an index the element that stands there along a dimension; the others broadcast."""
+    def gather(self, dim: builtins.int, index: _Operand) -> Tensor:
+        """For each element of an index the element that stands there along a dimension."""
+    def index_select(self, dim: builtins.int, index: _Operand) -> Tensor:
+        """The slices of a dimension that integers name."""
+    def masked_select(self, mask: _Operand) -> Tensor:
+        """The elements where a mask is true, in one dimension."""
+    def scatter_(self, dim: builtins.int, index: _Operand, src: _Operand) -> Tensor:
+        """Writes each element of `src` to the place along a dimension that an index names."""
+    def scatter(self, dim: builtins.int, index: _Operand, src: _Operand) -> Tensor:
+        """A copy to which each element of `src` is written at the place along a dimension that an index names."""
+    def scatter_add_(self, dim: builtins.int, index: _Operand, src: _Operand) -> Tensor:
+        """Adds each element of `src` at the place along a dimension that an index names."""
+    def scatter_add(self, dim: builtins.int, index: _Operand, src: _Operand) -> Tensor:
+        """A copy to which each element of `src` is added at the place along a dimension that an index names."""
+    def index_add_(self, dim: builtins.int, index: _Operand, source: _Sizes, *, alpha: Any = 1) -> Tensor:
+        """Adds slices of `source`, `alpha` times, to the slices of a dimension that integers name."""
+    def index_add(self, dim: builtins.int, index: _Operand, source: _Sizes, *, alpha: Any = 1) -> Tensor:
+        """A copy with slices of `source` added, `alpha` times, to the slices of a dimension that integers name."""
+    def index_put_(self, indices: Any, values: _Operand, accumulate: builtins.bool = False) -> Tensor:
+        """Writes values to the elements that a tuple of index tensors picks, or adds them."""
+    def index_put(self, indices: Any, values: _Operand, accumulate: builtins.bool = False) -> Tensor:
+        """A copy with values written to the elements that a tuple of index tensors picks, or added to them."""
+    def masked_scatter_(self, mask: _Operand, source: _Sizes) -> Tensor:
+        """Overwrites the elements where a mask is true with those of `source`, in order."""
+    def masked_scatter(self, mask: _Operand, source: _Sizes) -> Tensor:
+        """A copy in which the elements where a mask is true are those of `source`, in order."""
     def to(self, dtype: _DType) -> Tensor:
         """The elements as another dtype; the tensor itself where it is of that dtype."""
     def astype(self, dtype: _DType, *, copy: builtins.bool = True) -> Tensor:
@@ -627,12 +657,48 @@ class _Operations:
         """The tensor repeated along each dimension."""
     def tile(self, *dims: _Sizes) -> Tensor:
         """The tensor repeated along each dimension, the last ones where fewer counts are given."""
+    def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False) -> tuple[Tensor, Tensor]:
+        """The elements along a dimension in their order, and where each of them stood; equal ones always keep their order."""
+    def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False) -> Tensor:
+        """Where the elements along a dimension stand in their order."""
+    def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> tuple[Tensor, Tensor]:
+        """The `k` largest or smallest elements along a dimension, the most extreme first, and where they stood."""
+    def nonzero(self, *, as_tuple: builtins.bool = False) -> Any:
+        """The index of every nonzero element, one row each; with `as_tuple` one vector for each dimension."""
+    def argwhere(self) -> Tensor:
+        """The index of every nonzero element, one row each."""
+    def count_nonzero(self, dim: builtins.int | None = None) -> Tensor:
+        """How many elements are not zero."""
+    def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False) -> Any:
+        """Every value once, in rising order; on demand for each element the place of its value, and the counts."""
+    def cumsum(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+        """The sums of the elements up to each one along a dimension."""
+    def cumprod(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+        """The products of the elements up to each one along a dimension."""
+    def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Any | None = None, append: Any | None = None) -> Tensor:
+        """The `n`-th differences of neighbours along a dimension."""
     def matmul(self, other: _Operand) -> Tensor:
         """The matrix product; batch dimensions broadcast without copies."""
+    def outer(self, vec2: _Operand) -> Tensor:
+        """All products of an element of one vector and one of another."""
     def sum_to_size(self, *size: _Sizes) -> Tensor:
         """Sums what a broadcast from that shape has stretched: the transpose of `expand`."""
     def frexp(self) -> tuple[Tensor, Tensor]:
         """The mantissa in [0.5, 1) and the power of 2 of each element."""
+    def split(self, split_size_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """Parts of one size, or of several, along a dimension."""
+    def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """At most so many parts of equal size along a dimension."""
+    def unbind(self, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """The slices of a dimension, which goes away."""
+    def roll(self, shifts: _Sizes, dims: _Sizes | None = None) -> Tensor:
+        """The elements moved along dimensions, those that leave coming in at the other end."""
+    def repeat_interleave(self, repeats: _Sizes, dim: builtins.int | None = None) -> Tensor:
+        """Every element, or slice of a dimension, so many times in a row."""
+    def tril(self, diagonal: builtins.int = 0) -> Tensor:
+        """The elements on and below a diagonal of the last two dimensions, zero elsewhere."""
+    def triu(self, diagonal: builtins.int = 0) -> Tensor:
+        """The elements on and above a diagonal of the last two dimensions, zero elsewhere."""
     def expand(self, *size: _Sizes) -> Tensor:
         """Stretches dimensions of size 1 without copying, and adds dimensions in front; -1 keeps a size."""
     def expand_as(self, other: _Operand) -> Tensor:
@@ -1077,6 +1143,26 @@ def log_softmax(input: _Operand, dim: _Dims, *, dtype: _DType | None = None, out
     """The logarithm of `softmax`, without its cancellation."""
 def norm(input: _Operand, p: _Number = 2, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
     """The vector norm of order `p`."""
+def take(input: _Operand, index: _Operand) -> Tensor:
+    """The elements that integers name, counted row-major through all dimensions."""
+def take_along_dim(input: _Operand, indices: Any, dim: builtins.int | None = None) -> Tensor:
+    """For each element of an index the element that stands there along a dimension; the others broadcast."""
+def gather(input: _Operand, dim: builtins.int, index: _Operand) -> Tensor:
+    """For each element of an index the element that stands there along a dimension."""
+def index_select(input: _Operand, dim: builtins.int, index: _Operand) -> Tensor:
+    """The slices of a dimension that integers name."""
+def masked_select(input: _Operand, mask: _Operand) -> Tensor:
+    """The elements where a mask is true, in one dimension."""
+def scatter(input: _Operand, dim: builtins.int, index: _Operand, src: _Operand) -> Tensor:
+    """A copy to which each element of `src` is written at the place along a dimension that an index names."""
+def scatter_add(input: _Operand, dim: builtins.int, index: _Operand, src: _Operand) -> Tensor:
+    """A copy to which each element of `src` is added at the place along a dimension that an index names."""
+def index_add(input: _Operand, dim: builtins.int, index: _Operand, source: _Sizes, *, alpha: Any = 1) -> Tensor:
+    """A copy with slices of `source` added, `alpha` times, to the slices of a dimension that integers name."""
+def index_put(input: _Operand, indices: Any, values: _Operand, accumulate: builtins.bool = False) -> Tensor:
+    """A copy with values written to the elements that a tuple of index tensors picks, or added to them."""
+def masked_scatter(input: _Operand, mask: _Operand, source: _Sizes) -> Tensor:
+    """A copy in which the elements where a mask is true are those of `source`, in order."""
 def astype(input: _Operand, dtype: _DType, *, copy: builtins.bool = True) -> Tensor:
     """The elements as another dtype; with `copy=False` the tensor itself where it is of that dtype."""
 def clone(input: _Operand) -> Tensor:
@@ -1127,16 +1213,70 @@ def concat(tensors: Any, dim: builtins.int = 0) -> Tensor:
     """Tensors one behind the other along a dimension."""
 def stack(tensors: Any, dim: builtins.int = 0) -> Tensor:
     """Tensors side by side along a new dimension."""
+def hstack(tensors: Any) -> Tensor:
+    """Tensors side by side: vectors along their only dimension, others along the second."""
+def vstack(tensors: Any) -> Tensor:
+    """Tensors one below the other, vectors as rows."""
+def dstack(tensors: Any) -> Tensor:
+    """Tensors along the third dimension, matrices behind each other."""
 def tile(input: _Operand, *dims: _Sizes) -> Tensor:
     """The tensor repeated along each dimension, the last ones where fewer counts are given."""
 def broadcast_shapes(*shapes: Any) -> tuple[builtins.int, ...]:
     """The shape to which shapes broadcast."""
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors, each stretched to the shape of all, without copies."""
+def sort(input: _Operand, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False) -> tuple[Tensor, Tensor]:
+    """The elements along a dimension in their order, and where each of them stood; equal ones always keep their order."""
+def argsort(input: _Operand, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False) -> Tensor:
+    """Where the elements along a dimension stand in their order."""
+def topk(input: _Operand, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> tuple[Tensor, Tensor]:
+    """The `k` largest or smallest elements along a dimension, the most extreme first, and where they stood."""
+def nonzero(input: _Operand, *, as_tuple: builtins.bool = False) -> Any:
+    """The index of every nonzero element, one row each; with `as_tuple` one vector for each dimension."""
+def argwhere(input: _Operand) -> Tensor:
+    """The index of every nonzero element, one row each."""
+def count_nonzero(input: _Operand, dim: builtins.int | None = None) -> Tensor:
+    """How many elements are not zero."""
+def searchsorted(sorted_sequence: Any, input: _Operand, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: Any | None = None, sorter: Any | None = None) -> Tensor:
+    """Where values would be inserted into sorted ones so that these stay sorted."""
+def bucketize(input: _Operand, boundaries: Any, *, out_int32: builtins.bool = False, right: builtins.bool = False) -> Tensor:
+    """In which of the buckets between sorted boundaries values fall."""
+def unique(input: _Operand, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False) -> Any:
+    """Every value once, in rising order; on demand for each element the place of its value, and the counts."""
+def unique_all(x: _Operand) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Every value once, in rising order, where it stands first, for each element the place of its value, and the counts."""
+def cumsum(input: _Operand, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+    """The sums of the elements up to each one along a dimension."""
+def cumprod(input: _Operand, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+    """The products of the elements up to each one along a dimension."""
+def diff(input: _Operand, n: builtins.int = 1, dim: builtins.int = -1, prepend: Any | None = None, append: Any | None = None) -> Tensor:
+    """The `n`-th differences of neighbours along a dimension."""
 def matmul(input: _Operand, other: _Operand) -> Tensor:
     """The matrix product; batch dimensions broadcast without copies."""
+def outer(input: _Operand, vec2: _Operand) -> Tensor:
+    """All products of an element of one vector and one of another."""
+def vecdot(x: _Operand, y: _Operand, *, dim: builtins.int = -1) -> Tensor:
+    """The sum of products along a dimension, the first factor conjugated."""
+def tensordot(a: _Operand, b: _Operand, dims: _Sizes = 2) -> Tensor:
+    """The sum of products over the last dimensions of `a` and the first of `b`, or over two lists of dimensions."""
 def frexp(input: _Operand) -> tuple[Tensor, Tensor]:
     """The mantissa in [0.5, 1) and the power of 2 of each element."""
+def split(tensor: Any, split_size_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+    """Parts of one size, or of several, along a dimension."""
+def chunk(input: _Operand, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+    """At most so many parts of equal size along a dimension."""
+def unbind(input: _Operand, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+    """The slices of a dimension, which goes away."""
+def roll(input: _Operand, shifts: _Sizes, dims: _Sizes | None = None) -> Tensor:
+    """The elements moved along dimensions, those that leave coming in at the other end."""
+def repeat_interleave(input: _Operand, repeats: _Sizes, dim: builtins.int | None = None) -> Tensor:
+    """Every element, or slice of a dimension, so many times in a row."""
+def meshgrid(*tensors: Any, indexing: Any = 'ij') -> tuple[Tensor, ...]:
+    """Vectors stretched to the grid that they span, without copies."""
+def tril(input: _Operand, diagonal: builtins.int = 0) -> Tensor:
+    """The elements on and below a diagonal of the last two dimensions, zero elsewhere."""
+def triu(input: _Operand, diagonal: builtins.int = 0) -> Tensor:
+    """The elements on and above a diagonal of the last two dimensions, zero elsewhere."""
 def expand(input: _Operand, *size: _Sizes) -> Tensor:
     """Stretches dimensions of size 1 without copying, and adds dimensions in front; -1 keeps a size."""
 def expand_as(input: _Operand, other: _Operand) -> Tensor:
