@@ -63,7 +63,8 @@ impl Markup {
 
     fn article(&mut self, explanation: &Explanation, story: &Story, lang: Lang) {
         self.write(format_args!("<article class=\"zs-report\" lang=\"{lang}\">\n"));
-        self.write(format_args!("<style>\n{}</style>\n", style::sheet()));
+        let ndim = story.columns.as_ref().map_or(0, Vec::len);
+        self.write(format_args!("<style>\n{}{}</style>\n", style::sheet(), style::highlights(ndim)));
         match &story.headline {
             Headline::Broadcast([full, ..]) => self.element("h1", "", full),
             Headline::Error { line, who } => {

@@ -51,6 +51,20 @@ pub(super) fn sheet() -> String {
     theme::sheet(colours) + FORM
 }
 
+/// The rules under which a step and what it speaks of in the picture stand out while a pointer rests on either: for each
+/// dimension, all that belongs to another one fades.
+pub(super) fn highlights(ndim: usize) -> String {
+    let mut css = String::new();
+    for dim in 0..ndim {
+        let pointed = format!(".zs-report:has([data-dims=\"{dim}\"]:hover)");
+        writeln!(css, "{pointed} .zs-picture [data-dims]:not([data-dims~=\"{dim}\"]){{opacity:.2}}")
+            .expect("a String takes all text");
+        writeln!(css, "{pointed} tr[data-dims~=\"{dim}\"]{{background:var(--zs-card)}}")
+            .expect("a String takes all text");
+    }
+    css
+}
+
 /// The style sheet of a page that holds nothing but a report.
 pub(super) fn page() -> String {
     let ground = |css: &mut String, scope: &str, palette: &Palette| {

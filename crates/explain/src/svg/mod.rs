@@ -108,8 +108,10 @@ fn draw(explanation: &Explanation, columns: &[Column], lang: Lang, canvas: &mut 
 
 /// The first lines, broken where they are too long, each with its class.
 fn first_lines(headline: &Headline) -> Vec<(&'static str, String)> {
+    // Shapes are not broken: their blanks count as letters meanwhile.
     let broken = |class: &'static str, text: &str, width: usize| {
-        wrap(text, width).into_iter().map(move |line| (class, line)).collect::<Vec<_>>()
+        let lines = wrap(&text.replace(", ", ",\u{a0}"), width).into_iter();
+        lines.map(move |line| (class, line.replace('\u{a0}', " "))).collect::<Vec<_>>()
     };
     match headline {
         Headline::Broadcast([full, ..]) if full.chars().count() <= 2 * TITLE => {
