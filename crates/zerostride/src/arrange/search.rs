@@ -2,7 +2,7 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, DType, Element, result_type};
-use zerostride_shape::{ErrorClass, Shape, contiguous_strides};
+use zerostride_shape::{ErrorClass, Shape};
 
 use super::access;
 use super::picks::Pick;
@@ -30,12 +30,15 @@ impl Tensor {
         let (shape, ndim) = (self.shape_value().clone(), self.ndim());
         let flat = self.ne(0)?.reshape(&[-1])?;
         let places = Pick::mask(0, flat.clone())?.places(&flat)?;
-        let strides = contiguous_strides(&shape);
         Tensor::build(DType::I64, Shape::new(&[places.len(), ndim])?, |bytes| {
             let rows = cast_slice_mut::<u8, i64>(bytes).chunks_mut(ndim.max(1));
             for (row, mut place) in rows.zip(places) {
-                for (index, &stride) in row.iter_mut().zip(strides.iter()) {
-                    (*index, place) = ((place / stride) as i64, place % stride);
+                // The outermost index is what the others leave.
+                if let Some((outermost, others)) = row.split_first_mut() {
+                    for (index, &size) in others.iter_mut().zip(&shape[1..]).rev() {
+                        (*index, place) = ((place as usize % size) as i64, (place as usize / size) as isize);
+                    }
+                    *outermost = place as i64;
                 }
             }
             Ok(())

@@ -1,16 +1,15 @@
-//! Owns the reading of `arrange.json`: tensors, indexes and answers. It does not know the functions.
+//! Owns the reading of the corpus: tensors, indexes and answers. It does not know the functions.
 
 use std::path::PathBuf;
 
 use serde_json::Value;
 use zerostride::{Complex64, DType, Error, ErrorClass, Index, Scalar, Tensor, stack};
 
-/// The cases of the file.
-pub(crate) fn cases() -> Vec<Value> {
-    let path: PathBuf =
-        [env!("CARGO_MANIFEST_DIR"), "..", "..", "spec", "golden", "arrange.json"].iter().collect();
+/// A list of cases of a file.
+pub(crate) fn cases(name: &str, list: &str) -> Vec<Value> {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "spec", "golden", name].iter().collect();
     let file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-    file["cases"].as_array().unwrap().clone()
+    file[list].as_array().unwrap().clone()
 }
 
 pub(crate) fn sizes(value: &Value) -> Vec<usize> {
@@ -101,10 +100,24 @@ fn item(value: &Value) -> Index {
         Value::String(_) => Index::Ellipsis,
         Value::Number(at) => Index::At(at.as_i64().unwrap() as isize),
         value if is_tensor(value) => tensor(value).into(),
+        value if value.get("index").is_some() => nested(&value["index"]).to_dtype(DType::I64).unwrap().into(),
+        value if value.get("mask").is_some() => nested(&value["mask"]).to_dtype(DType::Bool).unwrap().into(),
         value => {
             let bound = |at: usize| value["slice"][at].as_i64().map(|bound| bound as isize);
             Index::Slice { start: bound(0), stop: bound(1), step: bound(2).unwrap_or(1) }
         }
+    }
+}
+
+/// A tensor of nested lists of integers or truths.
+fn nested(value: &Value) -> Tensor {
+    match value {
+        Value::Array(rows) if rows.is_empty() => Tensor::zeros(&[0]).unwrap(),
+        Value::Array(rows) => {
+            let rows: Vec<Tensor> = rows.iter().map(nested).collect();
+            stack(&rows.iter().collect::<Vec<_>>(), 0).unwrap()
+        }
+        number => Tensor::scalar(parts(number)[0]).unwrap(),
     }
 }
 

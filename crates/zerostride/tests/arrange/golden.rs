@@ -116,7 +116,7 @@ fn wrong(found: &Result<Vec<Tensor>>, case: &Value) -> Option<String> {
 
 #[test]
 fn every_answer_is_pytorchs_in_every_layout() {
-    let cases = cases();
+    let cases = cases("arrange.json", "cases");
     let mut lines = Vec::new();
     for case in &cases {
         let name = case["fn"].as_str().unwrap();
@@ -134,4 +134,44 @@ fn every_answer_is_pytorchs_in_every_layout() {
     }
     assert!(lines.is_empty(), "{} differ:\n{}", lines.len(), lines[..lines.len().min(40)].join("\n"));
     assert!(cases.len() >= 500, "only {} cases were seen", cases.len());
+}
+
+#[test]
+fn every_index_of_the_views_is_pytorchs() {
+    let mut seen = 0;
+    for case in cases("errors.json", "indexes") {
+        let given = case["index"].as_array().unwrap();
+        // What Rust's types keep out, and what PyTorch has no views for.
+        let beyond = |item: &Value| {
+            item.is_f64()
+                || item.is_u64() && item.as_i64().is_none()
+                || item.is_string() && item != "..."
+                || item.get("float_index").is_some()
+                || item["slice"][2].as_i64().is_some_and(|step| step < 0)
+        };
+        // PyTorch takes a second ellipsis for nothing; here, as in NumPy, there is one at most.
+        let ellipses = given.iter().filter(|item| **item == "...").count();
+        if given.iter().any(beyond) || ellipses > 1 {
+            continue;
+        }
+        seen += 1;
+        let shape = sizes(&case["shape"]);
+        let count: usize = shape.iter().product();
+        let x = Tensor::arange(0, count as i64, 1).unwrap().to_dtype(DType::F32).unwrap();
+        let signed: Vec<isize> = shape.iter().map(|&size| size as isize).collect();
+        let x = x.view(&signed).unwrap();
+        match (x.index(&items(given)), &case["result"]) {
+            (Ok(found), wanted) if !wanted.is_null() => {
+                assert_eq!(found.shape(), sizes(&wanted["shape"]), "{case}");
+                assert_eq!(found.shares_storage(&x), wanted["view"] == true, "{case}");
+                if let Some(wanted) = wanted["values"].as_array() {
+                    let found = values(&found).into_iter().map(|[value, _]| value);
+                    assert!(found.eq(wanted.iter().map(|value| value.as_f64().unwrap())), "{case}");
+                }
+            }
+            (Err(error), _) => assert_eq!(refusal(&error), case["error"], "{case}"),
+            (Ok(_), _) => panic!("accepted: {case}"),
+        }
+    }
+    assert!(seen >= 60, "only {seen} cases were seen");
 }

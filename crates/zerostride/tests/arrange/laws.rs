@@ -1,0 +1,122 @@
+//! Owns what holds for all inputs: what is written while it is read, what is refused, what threads may not change.
+
+use proptest::prelude::*;
+use zerostride::{DType, Error, Index, Tensor};
+
+fn ramp(shape: &[isize]) -> Tensor {
+    Tensor::arange(0, shape.iter().product::<isize>() as i64, 1).unwrap().view(shape).unwrap()
+}
+
+fn ints(tensor: &Tensor) -> Vec<i64> {
+    tensor.to_vec().unwrap()
+}
+
+#[test]
+fn a_value_is_read_before_the_tensor_it_shares_is_written() {
+    let x = ramp(&[6]);
+    let order = x.flip(&[0]).unwrap().clone_elements().unwrap();
+    x.assign_(&[(&order).into()], &x).unwrap();
+    assert_eq!(ints(&x), [5, 4, 3, 2, 1, 0]);
+    let x = ramp(&[6]);
+    // The index is the tensor itself.
+    x.assign_(&[(&x).into()], x.flip(&[0]).unwrap()).unwrap();
+    assert_eq!(ints(&x), [5, 4, 3, 2, 1, 0]);
+    let x = ramp(&[4]);
+    x.scatter_(0, &x, &x.flip(&[0]).unwrap()).unwrap();
+    assert_eq!(ints(&x), [3, 2, 1, 0]);
+}
+
+#[test]
+fn a_write_through_a_view_is_seen_and_counted() {
+    let x = ramp(&[3, 4]);
+    let expr = zerostride::Expr::from(&x) + 1;
+    x.t().unwrap().assign_(&[Index::from(&zerostride::tensor![0, 3])], -1).unwrap();
+    assert_eq!(ints(&x), [-1, 1, 2, -1, -1, 5, 6, -1, -1, 9, 10, -1]);
+    assert!(matches!(expr.eval().unwrap_err().root(), Error::Modified { .. }));
+}
+
+#[test]
+fn a_stretched_tensor_is_not_written() {
+    let row = Tensor::zeros(&[1, 3]).unwrap().expand(&[2, 3]).unwrap();
+    let index = zerostride::tensor![[0, 1]];
+    let source = Tensor::zeros(&[1, 2]).unwrap();
+    let refused = [
+        row.assign_(&[zerostride::tensor![0].into()], 1.0),
+        row.index_put_(&[zerostride::tensor![0].into()], 1.0, true),
+        row.scatter_(1, &index, &source),
+        row.scatter_add_(1, &index, &source),
+        row.index_add_(0, &zerostride::tensor![0], &Tensor::zeros(&[1, 3]).unwrap(), 1),
+        row.masked_scatter_(&row.eq(0).unwrap(), &Tensor::zeros(&[6]).unwrap()),
+    ];
+    for refused in refused {
+        assert!(matches!(refused.unwrap_err().root(), Error::WriteToExpanded));
+    }
+}
+
+#[test]
+fn results_that_no_memory_holds_are_refused() {
+    let huge = Tensor::zeros(&[1]).unwrap().expand(&[1 << 62]).unwrap();
+    let index = zerostride::tensor![0].expand(&[1 << 62]).unwrap();
+    assert!(Tensor::zeros(&[3]).unwrap().take(&index).is_err());
+    assert!(huge.sort(0, false).is_err());
+    assert!(huge.cumsum(0).is_err());
+    assert!(huge.repeat_interleave(1 << 62, Some(0)).is_err());
+    assert!(zerostride::tensor![1].repeat_each(&zerostride::tensor![i64::MAX], Some(0)).is_err());
+    assert!(huge.roll(&[1], &[0]).is_err());
+    assert!(Tensor::arange_as(0, i64::MAX, 1, DType::U8).is_err());
+    assert!(Tensor::linspace_as(0, 1, usize::MAX, DType::F64).is_err());
+}
+
+#[test]
+fn threads_do_not_change_results() {
+    let x = Tensor::rand(&[300, 700], 1).unwrap();
+    let index = x.mul(300).unwrap().to_dtype(DType::I64).unwrap();
+    let run = || {
+        let (sorted, places) = x.sort(0, true).unwrap();
+        let flat = x.reshape(&[-1]).unwrap().sort(0, false).unwrap();
+        let rows = x.index(&[(&index.select(1, 0).unwrap()).into()]).unwrap();
+        let found = x.unique().unwrap();
+        [sorted, x.cumsum(1).unwrap(), rows, flat.0, found.values]
+            .map(|tensor| tensor.to_vec::<f32>().unwrap())
+            .into_iter()
+            .chain(
+                [ints(&places), ints(&flat.1), ints(&found.inverse)]
+                    .map(|ints| ints.iter().map(|&at| at as f32).collect()),
+            )
+            .collect::<Vec<Vec<f32>>>()
+    };
+    let on = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(run);
+    let alone = on(1);
+    assert_eq!(alone, on(3));
+    assert_eq!(alone, on(16));
+}
+
+proptest! {
+    #[test]
+    fn what_is_scattered_is_gathered(keys in prop::collection::vec(any::<u32>(), 1..300)) {
+        let keys: Vec<i64> = keys.into_iter().map(i64::from).collect();
+        let x = Tensor::from_slice(&keys, &[keys.len()]).unwrap();
+        let (sorted, places) = x.sort(0, false).unwrap();
+        let mut wanted = keys.clone();
+        wanted.sort_unstable();
+        prop_assert_eq!(ints(&sorted), wanted);
+        let back = Tensor::full(&[keys.len()], 0, DType::I64).unwrap();
+        back.scatter_(0, &places, &sorted).unwrap();
+        prop_assert_eq!(ints(&back), keys.clone());
+        let found = x.unique().unwrap();
+        prop_assert_eq!(ints(&found.values.take(&found.inverse).unwrap()), keys);
+        prop_assert_eq!(ints(&found.counts).iter().sum::<i64>() as usize, x.numel());
+    }
+
+    #[test]
+    fn the_first_places_of_an_order_are_the_extremes(
+        values in prop::collection::vec(-50i64..50, 1..200), k in 0usize..200, largest: bool,
+    ) {
+        let x = Tensor::from_slice(&values, &[values.len()]).unwrap();
+        let k = k.min(values.len());
+        let (found, places) = x.topk(k, 0, largest).unwrap();
+        let (sorted, order) = x.sort(0, largest).unwrap();
+        prop_assert_eq!(ints(&found), ints(&sorted)[..k].to_vec());
+        prop_assert_eq!(ints(&places), ints(&order)[..k].to_vec());
+    }
+}
