@@ -7,7 +7,7 @@ use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
 use zerostride_explain::Lang;
 
-use crate::bytes;
+use crate::{bytes, policy};
 
 /// Examples come first: they are what help is mostly read for.
 const TEMPLATE: &str = "{before-help}{about-with-newline}\n{usage-heading} {usage}\n\n{all-args}{after-help}";
@@ -40,6 +40,7 @@ Examples:
   zs eval 'where(m, x, 0)' x=a.npz:x m=a.npz:mask -o kept.npy
   zs eval '((a[:, None] - b) ** 2).sum(-1)' 'a=rand(1000,8)' 'b=rand(1000,8)' --plan
   zs eval 'x @ w' x=x.npy w=m.safetensors:weight --dry-run
+  zs eval '((y - t) ** 2).mean()' y=y.npy t=t.npy --policy mutual_stretch=error
 ";
 
 const EVAL_NOTES: &str = "\
@@ -132,6 +133,10 @@ pub(crate) struct EvalArgs {
     /// Refuse what would take more memory, as in 512MiB, before taking it.
     #[arg(long, value_name = "SIZE", value_parser = bytes::read)]
     pub(crate) max_memory: Option<u64>,
+    /// What to do about implicit broadcasts: CLASS=allow|warn|error or max_bytes=SIZE; may be repeated. The classes are
+    /// rank_added, stretched, mutual_stretch, same_numel and blow_up.
+    #[arg(long, value_name = "RULE", value_parser = policy::read)]
+    pub(crate) policy: Vec<policy::Rule>,
     /// First say on standard error what will run: passes, operations, bytes.
     #[arg(long)]
     pub(crate) plan: bool,

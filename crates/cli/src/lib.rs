@@ -13,6 +13,7 @@ mod evaluate;
 pub mod expr;
 mod failure;
 mod file_text;
+mod policy;
 mod report;
 mod shape_text;
 mod terminal;

@@ -15,8 +15,17 @@ const AROUND: usize = 60;
 
 /// Draws a failure.
 pub(crate) fn draw(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    draw_as(&Level::ERROR, report, out)
+}
+
+/// Draws what does not stop the program.
+pub(crate) fn draw_warning(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    draw_as(&Level::WARNING, report, out)
+}
+
+fn draw_as(level: &Level<'_>, report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let excerpt = report.excerpt.as_ref().map(clip);
-    let mut primary = Group::with_title(Level::ERROR.primary_title(&report.message));
+    let mut primary = Group::with_title(level.clone().primary_title(&report.message));
     if let Some(Excerpt { text, span }) = &excerpt {
         let annotation = AnnotationKind::Primary.span(span.start..span.end);
         primary = primary.element(Snippet::source(text).line_numbering(false).annotation(annotation));

@@ -40,6 +40,27 @@ fn explanations() {
 }
 
 #[test]
+fn policies() {
+    let loss = |expression: &str, rules: &[&str]| {
+        let line = ["eval", expression, "output=[[0.5], [1], [2]]", "target=[1.0, 2, 3]"];
+        session(&[&line[..], rules].concat())
+    };
+    let sessions = [
+        loss("((output - target) ** 2).mean()", &["--policy", "mutual_stretch=error"]),
+        loss(
+            "((output - target) ** 2).mean()",
+            &["--policy", "mutual_stretch=warn", "--policy", "same_numel=warn"],
+        ),
+        loss("((output.squeeze() - target) ** 2).mean()", &["--policy", "mutual_stretch=error"]),
+        loss("output * target", &["--policy", "max_bytes=16"]),
+        loss("output.sub(2).maximum(target)", &["--policy", "rank_added=error", "--dry-run"]),
+        loss("output", &["--policy", "mutual=error"]),
+        loss("output", &["--policy", "stretched=forbid"]),
+    ];
+    insta::assert_snapshot!(sessions.join("\n"));
+}
+
+#[test]
 fn errors_of_the_language() {
     let of = |expression: &str| session(&["eval", expression]);
     let sessions = [

@@ -56,7 +56,7 @@ impl Expr {
     #[track_caller]
     pub(crate) fn materialise(&self) -> Result<Tensor> {
         if policy::is_on() {
-            policy::check(self, Target::New)?;
+            policy::look(self, Target::New)?;
         }
         match tiny::evaluate(self) {
             Some(result) => Ok(result),
@@ -81,7 +81,7 @@ impl Expr {
     pub fn eval_into(&self, out: &Tensor) -> Result<()> {
         // A policy judges what works: a target that does not fit is an error already.
         if policy::is_on() && self.shape().is_ok_and(|shape| shape == out.shape()) {
-            policy::check(self, Target::Existing)?;
+            policy::look(self, Target::Existing)?;
         }
         exec::run_into(self, out)
     }

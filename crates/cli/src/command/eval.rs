@@ -13,7 +13,7 @@ use crate::evaluate::{self, Bindings, Budget, Fault, Value};
 use crate::expr::{self, Ast, Kind, Problem};
 use crate::failure::{Failure, Report, Result};
 use crate::value_text::{self, Binding, Source};
-use crate::{bytes, file_text, terminal};
+use crate::{bytes, file_text, policy, terminal};
 
 pub(crate) fn eval(args: &EvalArgs) -> Result<ExitCode> {
     let source = &args.expression;
@@ -29,6 +29,8 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<ExitCode> {
         set_threads(threads.get())?;
     }
 
+    policy::draw_warnings(source);
+    let _policy = policy::of_rules(&args.policy).enter();
     let budget = Budget::new(args.max_memory);
     let mut values = Bindings::new();
     for binding in &bindings {
@@ -56,6 +58,7 @@ fn compute(
         writeln!(anstream::stderr().lock(), "{plan}")?;
     }
     if args.dry_run {
+        zerostride::policy::check(expression).map_err(refused)?;
         let (dtype, shape) = (expression.dtype().map_err(refused)?, expression.shape().map_err(refused)?);
         writeln!(terminal::stdout(), "{dtype} {shape:?}, {}", bytes::show(plan.output_bytes() as u64))?;
         return Ok(ExitCode::SUCCESS);

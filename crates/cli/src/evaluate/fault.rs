@@ -6,6 +6,7 @@ use zerostride_ops::Domain;
 
 use crate::expr::{Kind, Problem, Span, parse};
 use crate::failure::{Report, Status};
+use crate::policy;
 
 /// What went wrong, and where.
 #[derive(Debug)]
@@ -55,6 +56,9 @@ impl Fault {
         match self {
             Fault::Text(problem) => Report::in_text(problem, source),
             Fault::Engine(refusal) => {
+                if let Error::Policy(objection) = refusal.error.root() {
+                    return policy::report(objection, source);
+                }
                 let report = Report::of_engine(&refusal.error).excerpt(source, refusal.span);
                 let misused = matches!(refusal.error.root(), Error::Argument { class: ErrorClass::Type, .. });
                 Report {
@@ -87,7 +91,7 @@ fn advice(error: &Error) -> Option<&'static str> {
 }
 
 /// What an operand is called in the explanation: by its text, if that is short enough for a table.
-fn name(source: &str, span: Span) -> Option<String> {
+pub(crate) fn operand_name(source: &str, span: Span) -> Option<String> {
     let text = &source[span.start..span.end];
     if text.len() > 16 || text.contains('\n') {
         return None;
@@ -107,8 +111,10 @@ impl Refusal {
         if !matches!(error, ShapeError::Incompatible { .. } | ShapeError::InPlace { .. }) {
             return None;
         }
-        let operand =
-            |(shape, span): &(Vec<usize>, Span)| Operand { name: name(source, *span), ..Operand::new(shape) };
+        let operand = |(shape, span): &(Vec<usize>, Span)| Operand {
+            name: operand_name(source, *span),
+            ..Operand::new(shape)
+        };
         let operands = self.operands.iter().map(operand);
         let options = Options { op: self.op, in_place: self.in_place, ..Options::default() };
         let explanation = Explanation::new(operands.collect(), options);

@@ -19,11 +19,12 @@ use std::collections::HashMap;
 use zerostride::{Expr, Op, Scalar};
 
 pub(crate) use budget::Budget;
-pub(crate) use fault::Fault;
+pub(crate) use fault::{Fault, operand_name};
 pub(crate) use names::{closest_dtype, closest_operation};
 pub(crate) use value::{Part, Value};
 
 use crate::expr::{Ast, Binary, Call, Item, Kind, Name, Node, NodeId, Problem, Span};
+use crate::policy;
 use arguments::Given;
 use index::Step;
 
@@ -40,8 +41,8 @@ pub(crate) type Bindings = HashMap<String, Value>;
 /// A name or argument that is not understood, shapes or dtypes that do not go together.
 pub(crate) fn evaluate(ast: &Ast, bindings: &Bindings, budget: &Budget) -> Result<Part, Fault> {
     let mut walk = Walk { bindings, budget, values: Vec::with_capacity(ast.nodes().len()) };
-    for node in ast.nodes() {
-        let value = walk.node(node)?;
+    for (place, node) in ast.nodes().iter().enumerate() {
+        let value = policy::in_name_of(place, || walk.node(node))?;
         if let Value::Tensor(expr) = &value {
             expr.shape().map_err(|error| Fault::engine(error, node.span))?;
         }

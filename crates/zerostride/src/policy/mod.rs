@@ -46,10 +46,10 @@ pub use audit::{Audit, Log};
 pub use caller::{Caller, at};
 pub use record::{Objection, Record};
 pub use scope::{Scope, is_on};
-pub use watch::report;
+pub use watch::{check, report};
 pub use zerostride_shape::{Class, Classes, UnknownClass};
 
-pub(crate) use watch::{Target, check};
+pub(crate) use watch::{Target, look};
 
 /// What happens when an implicit broadcast of a class is met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -22,10 +22,26 @@ pub(crate) enum Target {
     Existing,
 }
 
+/// Looks at the broadcasts of an expression as [`Expr::eval`] would, and computes nothing.
+///
+/// # Errors
+/// The policy in force refuses one of them.
+///
+/// ```
+/// use zerostride::{tensor, policy::{self, Action, Class, Policy}};
+/// let sum = tensor![[1, 2]] + tensor![[1], [2]];
+/// let _strict = Policy::new().with(Class::MutualStretch, Action::Error).enter();
+/// assert!(policy::check(&sum).is_err());
+/// ```
+#[track_caller]
+pub fn check(expr: &Expr) -> Result<()> {
+    if scope::is_on() { look(expr, Target::New) } else { Ok(()) }
+}
+
 /// Looks at every broadcast of an expression, operands first.
 #[cold]
 #[track_caller]
-pub(crate) fn check(expr: &Expr, target: Target) -> Result<()> {
+pub(crate) fn look(expr: &Expr, target: Target) -> Result<()> {
     // An expression without a value says why when it is evaluated.
     if expr.meta().is_err() {
         return Ok(());

@@ -1,0 +1,100 @@
+//! Owns `--policy` of `zs eval`: its rules, and how the engine's objections become reports about the expression's text.
+//! It does not know what a broadcast is; the engine judges.
+
+use zerostride::Op;
+use zerostride::policy::{self, Action, Class, Objection, Policy};
+use zerostride_explain::{Explanation, Operand, Options};
+
+use crate::bytes;
+use crate::evaluate::operand_name;
+use crate::expr::{Ast, Kind, Node, NodeId, Span, parse};
+use crate::failure::{Report, Status};
+use crate::report;
+
+/// What a node of the expression is called where the engine wants to know the caller's file; its place is the line.
+const NODE: &str = "expression";
+
+/// One `--policy RULE=ACTION`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Rule {
+    /// What to do about a class.
+    Class(Class, Action),
+    /// `max_bytes=SIZE`, the limit of `blow_up`.
+    MaxBytes(u64),
+}
+
+/// Reads `mutual_stretch=error` or `max_bytes=2GiB`.
+pub(crate) fn read(text: &str) -> Result<Rule, String> {
+    let (rule, action) =
+        text.split_once('=').ok_or("a rule is written as in mutual_stretch=error or max_bytes=2GiB")?;
+    match rule {
+        "max_bytes" => bytes::read(action).map(Rule::MaxBytes),
+        _ => {
+            let class = rule.parse().map_err(|error| format!("{error}; and there is max_bytes"))?;
+            let action = action.parse().map_err(|error: policy::UnknownAction| error.to_string())?;
+            Ok(Rule::Class(class, action))
+        }
+    }
+}
+
+/// The policy of all rules; the last one about a class holds.
+pub(crate) fn of_rules(rules: &[Rule]) -> Policy {
+    let sorted = rules.iter().filter(|rule| matches!(rule, Rule::Class(..)));
+    let limits = rules.iter().filter(|rule| matches!(rule, Rule::MaxBytes(_)));
+    sorted.chain(limits).fold(Policy::new(), |policy, rule| match *rule {
+        Rule::Class(class, action) => policy.with(class, action),
+        Rule::MaxBytes(bytes) => policy.max_bytes(bytes.into()),
+    })
+}
+
+/// Does the work of a node in the node's name.
+pub(crate) fn in_name_of<R>(place: usize, work: impl FnOnce() -> R) -> R {
+    policy::at(policy::Caller::new(NODE, place as u32), work)
+}
+
+/// Draws warnings as they come, below the part of the expression that they are about.
+pub(crate) fn draw_warnings(source: &str) {
+    let source = source.to_owned();
+    policy::set_hook(move |objection| {
+        let mut report = Report { message: objection.to_string(), ..report(objection, &source) };
+        for repair in report.explanation.take().iter().flat_map(Explanation::alternatives) {
+            report = report.help(format!("to combine them element by element: {}", repair.call));
+        }
+        // If even standard error is closed, nobody can be warned.
+        let _ = report::draw_warning(&report, &mut anstream::stderr().lock());
+    });
+}
+
+/// An objection as a report about the expression's text.
+pub(crate) fn report(objection: &Objection, source: &str) -> Report {
+    let report = Report::new(Status::Mismatch, format!("the policy refuses {objection}"));
+    let caller = &objection.record.caller;
+    // The text has been read before it was evaluated.
+    let Some(ast) = parse(source).ok().filter(|_| caller.file() == NODE) else { return report };
+    let Some(node) = ast.nodes().get(caller.line() as usize) else { return report };
+    let explanation = Some(explanation(objection, &operands(&ast, node), source));
+    Report { explanation, ..report.excerpt(source, node.span) }
+}
+
+/// The operands' shapes, under the names that they have in the expression.
+fn explanation(objection: &Objection, spans: &[Span], source: &str) -> Explanation {
+    let shapes = &objection.record.shapes;
+    let names = (spans.len() == shapes.len()).then_some(spans).into_iter().flatten();
+    let names = names.map(|span| operand_name(source, *span)).chain(std::iter::repeat(None));
+    let operands = shapes.iter().zip(names).map(|(shape, name)| Operand { name, ..Operand::new(shape) });
+    let op = Op::from_name(&objection.record.op);
+    Explanation::new(operands.collect(), Options { op, max_bytes: objection.max_bytes, ..Options::default() })
+}
+
+/// Where the operands of a node stand that are no bare numbers.
+fn operands(ast: &Ast, node: &Node) -> Vec<Span> {
+    let ids: Vec<NodeId> = match &node.kind {
+        Kind::Binary(_, left, right) => vec![*left, *right],
+        Kind::Call(call) => {
+            call.receiver.into_iter().chain(call.arguments.iter().map(|one| one.value)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let nodes = ids.into_iter().map(|id| &ast[id]);
+    nodes.filter(|node| !matches!(node.kind, Kind::Number(_))).map(|node| node.span).collect()
+}
