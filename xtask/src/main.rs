@@ -11,6 +11,7 @@ mod sanitize;
 mod stubs;
 mod test;
 mod tidy;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -21,9 +22,11 @@ cargo xtask COMMAND
   bench             measure side by side with the peers; `cargo xtask bench --help`
   test              all checks: format, lints, tests, documentation, repository rules
   test --python     the tests of the Python package alone, in a virtual environment of their own
+  test --web        the tests of the page alone, in Chromium
   test --aarch64    the tests of the kernels and the engine on aarch64, under an emulator elsewhere
   sanitize [FILTER] the tests of the crates with unsafe code, under AddressSanitizer
   golden [PART...]  rebuild the golden answers in spec/golden (installs PyTorch, 5 GB, into .venv)
+  web [FOLDER]      build the page of crates/web as static files, in target/web
   gen               rewrite what is generated from the op table: docs/operations.md, the stubs of the Python package
   tidy              the repository rules alone
 ";
@@ -37,10 +40,13 @@ fn main() -> ExitCode {
     let outcome = match words[..] {
         ["test"] => test::run(),
         ["test", "--python"] => python::test(),
+        ["test", "--web"] => web::test(),
         ["test", "--aarch64"] => aarch64::run(),
         ["sanitize", ref filter @ ..] => sanitize::address(filter),
         ["golden", ref parts @ ..] => golden::run_parts(parts),
         ["bench", ref words @ ..] => bench::bench(words),
+        ["web"] => web::build(None).map(|_| ()),
+        ["web", folder] => web::build(Some(folder)).map(|_| ()),
         ["gen"] => generate::write(),
         ["tidy"] => tidy::run(),
         ["help" | "--help" | "-h"] | [] => {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::{Outcome, python, run as run_command, tidy};
+use crate::{Outcome, python, run as run_command, tidy, web};
 
 /// Cargo's checks, with the reason to run each.
 const CARGO: [(&str, &str); 5] = [
@@ -21,6 +21,7 @@ pub(crate) fn run() -> Outcome {
     let mut outcomes = vec![("repository rules", tidy::run())];
     outcomes.extend(CARGO.map(|(name, arguments)| (name, cargo(arguments))));
     outcomes.push(("the Python package", python::test()));
+    outcomes.push(("the page", web::test()));
     let failures: Vec<String> = outcomes
         .into_iter()
         .filter_map(|(name, outcome)| outcome.err().map(|error| format!("{name}: {error}")))

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::{Outcome, generate, root};
 
 /// For each crate the crates of the house that it may use: arrows point down.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("crates/shape", &[]),
     ("crates/ops", &["shape"]),
     ("crates/kernels", &["ops"]),
@@ -15,6 +15,7 @@ const ARROWS: [(&str, &[&str]); 9] = [
     ("crates/explain", &["shape", "ops"]),
     ("crates/cli", &["shape", "ops", "zerostride", "explain"]),
     ("crates/python", &["shape", "ops", "zerostride", "explain"]),
+    ("crates/web", &["shape", "ops", "explain"]),
     ("bench", &["zerostride"]),
     ("xtask", &["ops"]),
 ];

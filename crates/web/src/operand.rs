@@ -1,0 +1,229 @@
+//! Owns the text of an operand: sizes as `32, 1`, `(32, 1)` or `()`, values as `[[1, 2]]` or `[1, 2]:f32`, the notation of
+//! `zs explain`. It does not know which operands go together.
+
+use zerostride_explain::Operand;
+use zerostride_ops::DType;
+use zerostride_shape::MAX_RANK;
+
+use crate::state::Written;
+
+/// Values beyond this number are refused: nobody types them.
+const MOST_VALUES: usize = 4096;
+
+/// What is wrong with a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mistake {
+    /// Nothing is written yet.
+    Empty,
+    /// Not sizes.
+    Sizes,
+    /// A size that no tensor has.
+    TooLarge,
+    /// Not a nested list of numbers.
+    Values,
+    /// Lists of one level that differ in length.
+    Ragged,
+    /// More values, or levels, than can be shown.
+    TooMany,
+    /// No dtype of this name.
+    DType,
+    /// Not a name that a program can use.
+    Name,
+}
+
+impl Written {
+    /// The operand that the text means.
+    pub(crate) fn read(&self) -> Result<Operand, Mistake> {
+        let operand = read(self.text.trim())?;
+        match &*self.name {
+            "" => Ok(operand),
+            name if is_name(name) => Ok(operand.named(name)),
+            _ => Err(Mistake::Name),
+        }
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    starts && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+fn read(text: &str) -> Result<Operand, Mistake> {
+    if text.is_empty() {
+        return Err(Mistake::Empty);
+    }
+    let nested = text.strip_prefix('[').is_some_and(|inner| inner.trim_start().starts_with('['));
+    if nested || text.contains(':') { values(text) } else { Ok(Operand::new(&sizes(text)?)) }
+}
+
+fn sizes(text: &str) -> Result<Vec<usize>, Mistake> {
+    let bracketed =
+        |open: char, close: char| text.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
+    let inner = bracketed('(', ')').or_else(|| bracketed('[', ']'));
+    let sizes = inner.unwrap_or(text).trim();
+    if sizes.is_empty() && inner.is_some() {
+        return Ok(Vec::new());
+    }
+    let sizes = sizes.strip_suffix(',').unwrap_or(sizes);
+    let size = |piece: &str| match piece.trim() {
+        digits if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Err(Mistake::Sizes)
+        }
+        digits => digits.parse().map_err(|_| Mistake::TooLarge),
+    };
+    sizes.split(',').map(size).collect()
+}
+
+fn values(text: &str) -> Result<Operand, Mistake> {
+    let (list, dtype) = match text.rsplit_once(':') {
+        Some((list, name)) => (list.trim(), Some(name.trim().parse().map_err(|_| Mistake::DType)?)),
+        None => (text, None),
+    };
+    let mut reader = Reader { rest: list, shape: Vec::new(), values: Vec::new() };
+    reader.item(0)?;
+    if !reader.rest.trim().is_empty() {
+        return Err(Mistake::Values);
+    }
+    let whole = |value: &String| value.parse::<i64>().is_ok();
+    let natural = if reader.values.iter().all(whole) { DType::I64 } else { DType::DEFAULT_FLOAT };
+    let shape: Vec<usize> = reader.shape.iter().map(|size| size.unwrap_or(0)).collect();
+    Ok(Operand::new(&shape).dtype(dtype.unwrap_or(natural)).values(reader.values))
+}
+
+/// Reads a nested list from the left.
+struct Reader<'a> {
+    rest: &'a str,
+    /// The length of the lists of each level, once one has ended.
+    shape: Vec<Option<usize>>,
+    values: Vec<String>,
+}
+
+impl Reader<'_> {
+    /// One number, or one list of a level.
+    fn item(&mut self, level: usize) -> Result<(), Mistake> {
+        self.rest = self.rest.trim_start();
+        let Some(inner) = self.rest.strip_prefix('[') else { return self.number(level) };
+        if level == MAX_RANK {
+            return Err(Mistake::TooMany);
+        }
+        if self.shape.len() == level {
+            // A number has been where a list is now.
+            if !self.values.is_empty() {
+                return Err(Mistake::Ragged);
+            }
+            self.shape.push(None);
+        }
+        self.rest = inner;
+        let mut len = 0;
+        while !self.take(']') {
+            if len > 0 && !self.take(',') {
+                return Err(Mistake::Values);
+            }
+            // As in Python, a comma may follow the last item.
+            if len > 0 && self.take(']') {
+                break;
+            }
+            self.item(level + 1)?;
+            len += 1;
+        }
+        if *self.shape[level].get_or_insert(len) != len { Err(Mistake::Ragged) } else { Ok(()) }
+    }
+
+    fn number(&mut self, level: usize) -> Result<(), Mistake> {
+        let end = self.rest.find([',', ']', '[']).unwrap_or(self.rest.len());
+        let (number, rest) = self.rest.split_at(end);
+        let number = number.trim();
+        if !number.parse::<f64>().is_ok_and(|value| value.is_finite()) {
+            return Err(Mistake::Values);
+        }
+        if self.shape.len() != level {
+            return Err(Mistake::Ragged);
+        }
+        if self.values.len() == MOST_VALUES {
+            return Err(Mistake::TooMany);
+        }
+        self.values.push(number.to_owned());
+        self.rest = rest;
+        Ok(())
+    }
+
+    /// Whether the next character is this one, which is then read.
+    fn take(&mut self, character: char) -> bool {
+        let next = self.rest.trim_start().strip_prefix(character);
+        self.rest = next.unwrap_or(self.rest);
+        next.is_some()
+    }
+}
+
+/// Sizes as they are written: `32, 1`, and `()` for none.
+pub(crate) fn sizes_text(shape: &[usize]) -> String {
+    match shape {
+        [] => "()".to_owned(),
+        _ => shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// Values in row-major order as a nested list of a shape.
+pub(crate) fn nested_text(shape: &[usize], values: &[String]) -> String {
+    let Some((len, inner)) = shape.split_first() else { return values.concat() };
+    let each = inner.iter().product::<usize>();
+    let items =
+        (0..*len).map(|at| nested_text(inner, values.get(at * each..(at + 1) * each).unwrap_or_default()));
+    format!("[{}]", items.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_in_every_notation() {
+        for (text, sizes) in [
+            ("5, 1,4", &[5, 1, 4][..]),
+            ("(5,1)", &[5, 1]),
+            ("[5, 1]", &[5, 1]),
+            ("(3,)", &[3]),
+            ("()", &[]),
+            ("[ ]", &[]),
+            ("0", &[0]),
+        ] {
+            assert_eq!(read(text), Ok(Operand::new(sizes)), "{text}");
+        }
+    }
+
+    #[test]
+    fn values_are_read_with_their_shape_and_dtype() {
+        let operand = read("[[1, 2], [3, 4],]").unwrap();
+        assert_eq!((&operand.shape[..], operand.dtype), (&[2, 2][..], Some(DType::I64)));
+        assert_eq!(operand.values.unwrap(), ["1", "2", "3", "4"]);
+        let vector = read("[1, 2.5]:f64").unwrap();
+        assert_eq!((&vector.shape[..], vector.dtype), (&[2][..], Some(DType::F64)));
+        assert_eq!(read("[[0.5]]").unwrap().dtype, Some(DType::F32));
+        assert_eq!(read("5:i64").unwrap().shape, [0; 0]);
+        assert_eq!(read("[[], []]").unwrap().shape, [2, 0]);
+        assert_eq!(nested_text(&[3, 1], &["1", "2", "3"].map(str::to_owned)), "[[1], [2], [3]]");
+    }
+
+    #[test]
+    fn mistakes_are_told_apart() {
+        for (text, mistake) in [
+            ("", Mistake::Empty),
+            ("3, x", Mistake::Sizes),
+            ("3,,4", Mistake::Sizes),
+            ("-1", Mistake::Sizes),
+            ("(3", Mistake::Sizes),
+            ("99999999999999999999999", Mistake::TooLarge),
+            ("[[1, 2], [3]]", Mistake::Ragged),
+            ("[[1], 2]", Mistake::Ragged),
+            ("[1, [2]]:f32", Mistake::Ragged),
+            ("[[1, 2", Mistake::Values),
+            ("[[1]] 2", Mistake::Values),
+            ("[[nan]]", Mistake::Values),
+            ("[1, 2]:f99", Mistake::DType),
+        ] {
+            assert_eq!(read(text), Err(mistake), "{text}");
+        }
+        assert_eq!(read(&"[".repeat(100_000)), Err(Mistake::TooMany));
+        assert_eq!(read(&format!("[{}]:f32", "1,".repeat(5000))), Err(Mistake::TooMany));
+    }
+}

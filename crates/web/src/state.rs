@@ -1,0 +1,139 @@
+//! Owns `State`, everything that a reader has chosen, and its form as the fragment of an address. It does not know
+//! whether an operand's text means anything (`operand.rs`).
+
+use zerostride_explain::Lang;
+use zerostride_ops::Op;
+
+/// Operands beyond this number are dropped: nobody types them, and an address should not be able to.
+pub(crate) const MOST_OPERANDS: usize = 16;
+
+/// The operations that the page offers, each with the way NumPy writes it where it has no symbol.
+pub(crate) const OPERATIONS: [(Op, &str); 10] = [
+    (Op::Add, ""),
+    (Op::Sub, ""),
+    (Op::Mul, ""),
+    (Op::Div, ""),
+    (Op::Pow, ""),
+    (Op::Maximum, "maximum"),
+    (Op::Minimum, "minimum"),
+    (Op::Eq, ""),
+    (Op::Lt, ""),
+    (Op::Gt, ""),
+];
+
+/// What a reader has chosen.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct State {
+    pub(crate) lang: Lang,
+    pub(crate) op: Option<Op>,
+    pub(crate) in_place: bool,
+    pub(crate) operands: Vec<Written>,
+}
+
+/// An operand as it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Written {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+impl State {
+    /// Reads a fragment such as `op=sub&o=x=32,1&o=y=32`. What is not understood is left out; no operands at all are
+    /// two small arrays, to begin with.
+    pub(crate) fn parse(fragment: &str) -> State {
+        let mut state = State::default();
+        for (key, value) in fragment.split('&').filter_map(|part| part.split_once('=')) {
+            let (raw, value) = (value, decoded(value));
+            match key {
+                "lang" => state.lang = Lang::of_locale(&value).unwrap_or_default(),
+                "op" => state.op = OPERATIONS.iter().map(|(op, _)| *op).find(|op| op.name() == value),
+                "inplace" => state.in_place = value == "1",
+                "o" if state.operands.len() < MOST_OPERANDS => {
+                    // A `=` in a name is escaped, so that the mistake is found where it is.
+                    let (name, text) = match raw.split_once('=') {
+                        Some((name, text)) => (decoded(name), decoded(text)),
+                        None => (String::new(), value),
+                    };
+                    state.operands.push(Written { name: name.trim().to_owned(), text });
+                }
+                _ => {}
+            }
+        }
+        if state.operands.is_empty() {
+            let written = |name: &str, text: &str| Written { name: name.to_owned(), text: text.to_owned() };
+            state.operands = vec![written("x", "[[1, 2, 3]]"), written("y", "[[4], [5], [6]]")];
+            state.op = Some(Op::Add);
+        }
+        state
+    }
+
+    /// The state as a fragment.
+    pub(crate) fn fragment(&self) -> String {
+        let mut parts = vec![format!("lang={}", self.lang)];
+        parts.extend(self.op.map(|op| format!("op={}", op.name())));
+        parts.extend(self.in_place.then(|| "inplace=1".to_owned()));
+        parts.extend(
+            self.operands
+                .iter()
+                .map(|Written { name, text }| format!("o={}={}", encoded(name), encoded(text))),
+        );
+        parts.join("&")
+    }
+}
+
+/// The text behind `%20` and `+`.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let hex = |at: usize| after.get(at).and_then(|&byte| char::from(byte).to_digit(16));
+        (bytes, rest) = match (first, hex(0), hex(1)) {
+            (b'%', Some(high), Some(low)) => (push(bytes, (16 * high + low) as u8), &after[2..]),
+            (b'+', ..) => (push(bytes, b' '), after),
+            (&byte, ..) => (push(bytes, byte), after),
+        };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn push(mut bytes: Vec<u8>, byte: u8) -> Vec<u8> {
+    bytes.push(byte);
+    bytes
+}
+
+/// The text with everything escaped that a fragment cannot hold or that means something in it.
+fn encoded(text: &str) -> String {
+    text.bytes().fold(String::new(), |encoded, byte| match byte {
+        b' ' => encoded + "+",
+        _ if byte.is_ascii_alphanumeric() || b"-._~(),:*".contains(&byte) => {
+            encoded + &char::from(byte).to_string()
+        }
+        _ => encoded + &format!("%{byte:02X}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fragment_is_read_back_as_it_was_written() {
+        for fragment in [
+            "lang=it&op=sub&inplace=1&o=x=(32,+1)&o==[[1,+2]]:f32&o=%C3%A8=5%26%3D%25%2B",
+            "",
+            "o=%",
+            "o=%4",
+            "&&=",
+        ] {
+            let state = State::parse(fragment);
+            assert_eq!(State::parse(&state.fragment()), state, "{fragment}");
+        }
+        let state = State::parse("o=%C3%A8=5%26%3D%25%2B&op=rm");
+        assert_eq!((&*state.operands[0].name, &*state.operands[0].text, state.op), ("è", "5&=%+", None));
+    }
+
+    #[test]
+    fn an_address_cannot_ask_for_any_number_of_operands() {
+        assert_eq!(State::parse(&"o=x=3&".repeat(1000)).operands.len(), MOST_OPERANDS);
+    }
+}

@@ -1,0 +1,99 @@
+//! Owns the page's own words in every language: labels, hints, mistakes of the reader. What is said of a broadcast comes from
+//! the catalogue of `zerostride-explain`.
+
+use zerostride_explain::Lang;
+
+use crate::operand::Mistake;
+
+/// A key, English, Italian.
+type Row = (&'static str, &'static str, &'static str);
+
+/// The labels; the page shows each where its `data-word` says the key.
+pub(crate) const LABELS: [Row; 20] = [
+    ("title", "Broadcasting, explained", "Il broadcasting, spiegato"),
+    (
+        "lead",
+        "Type the shapes of your tensors, or small arrays, and see what PyTorch and NumPy do with them.",
+        "Scrivi le forme dei tuoi tensori, o piccoli array, e guarda che cosa ne fanno PyTorch e NumPy.",
+    ),
+    ("operands", "Operands", "Operandi"),
+    ("name", "Name", "Nome"),
+    ("shape", "Shape or values", "Forma o valori"),
+    (
+        "notation",
+        "A shape is written 32, 1 or (32, 1); () has no dimensions. Values are nested lists, [[1, 2, 3]], with a dtype if you like: [1, 2]:f64.",
+        "Una forma si scrive 32, 1 oppure (32, 1); () non ha dimensioni. I valori sono liste annidate, [[1, 2, 3]], se vuoi con un dtype: [1, 2]:f64.",
+    ),
+    ("add", "Add an operand", "Aggiungi un operando"),
+    ("remove", "Remove this operand", "Togli questo operando"),
+    ("operation", "Operation", "Operazione"),
+    ("none", "none: only broadcast", "nessuna: solo broadcasting"),
+    ("in-place", "Write the result into the first operand", "Scrivi il risultato nel primo operando"),
+    ("examples", "Examples", "Esempi"),
+    ("share", "Copy a link to this", "Copia un link a questa pagina"),
+    ("copied", "Copied", "Copiato"),
+    ("copy", "Copy", "Copia"),
+    ("code", "As code", "Come codice"),
+    ("apply", "Apply", "Applica"),
+    ("theme", "Light or dark", "Chiaro o scuro"),
+    ("explanation", "Explanation", "Spiegazione"),
+    (
+        "privacy",
+        "Everything is computed on your machine; this page sends nothing anywhere.",
+        "Tutto è calcolato sul tuo computer; questa pagina non invia nulla.",
+    ),
+];
+
+/// What is said of a mistake.
+pub(crate) fn mistake(mistake: Mistake, lang: Lang) -> &'static str {
+    let (english, italian) = match mistake {
+        Mistake::Empty => ("Write a shape, such as 32, 1.", "Scrivi una forma, per esempio 32, 1."),
+        Mistake::Sizes => (
+            "Sizes are whole numbers with commas between: 32, 1.",
+            "Le dimensioni sono numeri interi separati da virgole: 32, 1.",
+        ),
+        Mistake::TooLarge => (
+            "This size is too large for any tensor.",
+            "Questa dimensione è troppo grande per qualsiasi tensore.",
+        ),
+        Mistake::Values => (
+            "Values are numbers in nested lists: [[1, 2], [3, 4]].",
+            "I valori sono numeri in liste annidate: [[1, 2], [3, 4]].",
+        ),
+        Mistake::Ragged => (
+            "Lists of one level must be equally long, and hold only numbers or only lists.",
+            "Le liste dello stesso livello devono essere ugualmente lunghe e contenere solo numeri o solo liste.",
+        ),
+        Mistake::TooMany => (
+            "That is too much to draw: write the shape instead.",
+            "È troppo da disegnare: scrivi invece la forma.",
+        ),
+        Mistake::DType => (
+            "There is no such dtype; f32, i64 and bool are some.",
+            "Questo dtype non esiste; esistono per esempio f32, i64 e bool.",
+        ),
+        Mistake::Name => (
+            "A name has letters, digits and _, and begins with no digit.",
+            "Un nome ha lettere, cifre e _, e non comincia con una cifra.",
+        ),
+    };
+    pick(lang, english, italian)
+}
+
+/// The examples: a label, and the fragment that shows it.
+pub(crate) const EXAMPLES: [(&str, &str, &str); 6] = [
+    ("Row and column", "Riga e colonna", "op=add&o=x=[[1, 2, 3]]&o=y=[[4], [5], [6]]"),
+    ("Four dimensions", "Quattro dimensioni", "op=mul&o=a=5, 1, 4, 1&o=b=3, 1, 2"),
+    ("A silent mistake in a loss", "Un errore silenzioso in una loss", "op=sub&o=output=32, 1&o=target=32"),
+    ("Bias per channel", "Bias per canale", "op=add&o=images=8, 3, 32, 32&o=bias=3"),
+    ("Rows without keepdim", "Righe senza keepdim", "op=sub&o=x=[[1, 2, 3], [4, 5, 6]]&o=mean=[2, 5]:f32"),
+    ("In place", "Sul posto", "op=add&inplace=1&o=x=1, 3, 1&o=y=3, 1, 7"),
+];
+
+/// Of two texts the one in the language.
+pub(crate) fn pick<'a>(lang: Lang, english: &'a str, italian: &'a str) -> &'a str {
+    match lang {
+        Lang::It => italian,
+        _ => english,
+    }
+}

@@ -1,0 +1,251 @@
+//! The page in a real browser: type, see, hover, share, repair, switch languages, make mistakes, by mouse and by keyboard.
+//! `cargo xtask test` builds the page, sets `ZEROSTRIDE_PAGE` to its folder and runs these; pictures of the page lie
+//! there afterwards, in `pictures`.
+
+mod driver;
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use driver::Browser;
+
+const TAB: &str = "\u{E004}";
+const ENTER: &str = "\u{E007}";
+
+fn folder() -> PathBuf {
+    std::env::var_os("ZEROSTRIDE_PAGE").expect("ZEROSTRIDE_PAGE names the folder of the built page").into()
+}
+
+/// A browser that has opened the page with a fragment.
+fn page(fragment: &str) -> Browser {
+    let browser = Browser::start();
+    show(&browser, fragment);
+    browser
+}
+
+fn show(browser: &Browser, fragment: &str) {
+    // Another fragment alone would not load the page again.
+    browser.open("about:blank");
+    browser.open(&format!("file://{}/index.html#{fragment}", folder().display()));
+    browser.wait("document.documentElement.dataset.ready !== undefined");
+}
+
+fn heading(browser: &Browser) -> String {
+    browser.text("#report h1")
+}
+
+#[test]
+#[ignore = "cargo xtask test runs it, with the page and Chromium"]
+fn what_is_typed_is_drawn_at_once() {
+    let browser = page("op=sub&o=output=32,1&o=target=32");
+    assert!(heading(&browser).contains("(32, 1) and (32,) broadcast to (32, 32)"), "{}", heading(&browser));
+    browser.fill("#operands li:nth-child(2) .text", "4, 1, 7");
+    assert!(heading(&browser).contains("broadcast to (4, 32, 7)"), "{}", heading(&browser));
+    assert_eq!(browser.value("document.querySelectorAll('#report svg').length"), json!(1));
+    browser.fill("#operands li:nth-child(1) .text", "[[1, 2], [3, 4]]");
+    browser.fill("#operands li:nth-child(2) .text", "[10, 20]:i64");
+    assert!(browser.text("#report").contains("[10, 20]"), "values are shown");
+    assert!(browser.text("#programs figure:nth-child(1) code").contains("torch.tensor([[1, 2], [3, 4]])"));
+    assert!(browser.text("#programs figure:nth-child(2) code").contains("result = output - target"));
+    assert!(browser.text("#programs figure:nth-child(3) code").contains("output.sub(&target)?"));
+    browser.click("#add");
+    browser.fill("#operands li:nth-child(3) .text", "5, 1, 1");
+    assert_eq!(browser.value("document.querySelectorAll('#operands li').length"), json!(3));
+    browser.click("#operands li:nth-child(3) .remove");
+    assert_eq!(browser.value("document.querySelectorAll('#operands li').length"), json!(2));
+}
+
+#[test]
+#[ignore = "cargo xtask test runs it, with the page and Chromium"]
+fn a_mistake_of_the_reader_is_told_beside_the_field_and_of_the_shapes_in_pytorchs_words() {
+    let browser = page("op=add&o=x=5,2,4,1&o=y=3,1,1");
+    let error = "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 1";
+    assert_eq!(heading(&browser), error);
+    assert_eq!(browser.text("#status"), error);
+    browser.fill("#operands li:nth-child(1) .text", "5, two");
+    assert!(browser.text("#operands li:nth-child(1) .problem").contains("whole numbers"));
+    assert_eq!(browser.value("document.querySelector('#operands li .text').ariaInvalid"), json!("true"));
+    assert_eq!(browser.value("document.querySelector('#report').classList.contains('stale')"), json!(true));
+    browser.fill("#operands li:nth-child(1) .text", "5, 3, 4, 1");
+    assert!(heading(&browser).contains("broadcast to (5, 3, 4, 1)"), "{}", heading(&browser));
+    browser.fill("#operands li:nth-child(1) .name", "<img src=x onerror=alert(1)>");
+    assert!(browser.text("#operands li:nth-child(1) .problem").contains("letters"));
+}
+
+#[test]
+#[ignore = "cargo xtask test runs it, with the page and Chromium"]
+fn a_dimension_lights_up_in_table_and_picture_under_the_pointer() {
+    let browser = page("op=mul&o=a=5,1,4,1&o=b=3,1,2");
+    let lit = "document.querySelectorAll('#report .lit').length";
+    assert_eq!(browser.value(lit), json!(0));
+    browser.hover("#report tr[data-dims=\"3\"] td");
+    assert_eq!(
+        browser.value("document.querySelector('#report tr[data-dims=\"3\"]').classList.contains('lit')"),
+        json!(true)
+    );
+    assert_ne!(browser.value("document.querySelectorAll('#report svg .lit').length"), json!(0));
+    assert_eq!(
+        browser.value("document.querySelector('#report tr[data-dims=\"2\"]').classList.contains('lit')"),
+        json!(false)
+    );
+    browser.hover("header h1");
+    assert_eq!(browser.value(lit), json!(0));
+}
+
+#[test]
+#[ignore = "cargo xtask test runs it, with the page and Chromium"]
+fn a_repair_is_made_by_a_click_and_the_address_holds_the_state() {
+    let browser = page("op=mul&o=x=32,10&o=y=32");
+    assert!(heading(&browser).starts_with("The size of tensor a (10)"), "{}", heading(&browser));
+    browser.click("#report .zs-offers li:first-child a");
+    browser.wait("document.querySelector('#report h1').textContent.includes('broadcast')");
+    assert_eq!(
+        browser.value("document.querySelector('#operands li:nth-child(2) .text').value"),
+        json!("32, 1")
+    );
+    browser.fill("#operands li:nth-child(1) .text", "32, 11");
+    let address = browser.value("location.href").as_str().unwrap().to_owned();
+    let other = Browser::start();
+    other.open(&address);
+    other.wait("document.documentElement.dataset.ready !== undefined");
+    assert_eq!(heading(&other), heading(&browser));
+    browser.click("#share");
+    browser.wait("document.querySelector('#status').textContent === 'Copied'");
+    browser.value("history.back()");
+    browser.wait("document.querySelector('#operands li:nth-child(2) .text').value === '32'");
+}
+
+#[test]
+#[ignore = "cargo xtask test runs it, with the page and Chromium"]
+fn every_word_changes_with_the_language() {
+    let browser = page("op=sub&inplace=1&o=x=1,3,1&o=y=3,1,7");
+    let words = || {
+        browser.value(
+            "[...document.querySelectorAll('[data-word]')].map((e) => e.dataset.word + '=' + e.textContent)",
+        )
+    };
+    let english = words();
+    browser.click("[data-lang=it]");
+    assert_eq!(browser.value("document.documentElement.lang"), json!("it"));
+    let italian = words();
+    for (one, other) in english.as_array().unwrap().iter().zip(italian.as_array().unwrap()) {
+        assert_ne!(one, other);
+    }
+    assert!(browser.text("#report h2").contains("Passo 1"), "{}", browser.text("#report h2"));
+    assert!(browser.value("location.hash").as_str().unwrap().contains("lang=it"));
+}
+
+#[test]
+#[ignore = "cargo xtask test runs it, with the page and Chromium"]
+fn everything_can_be_reached_and_done_from_the_keyboard() {
+    let browser = page("op=mul&o=x=32,10&o=y=32");
+    let mut reached = Vec::new();
+    for _ in 0..40 {
+        browser.press(TAB);
+        let focus =
+            "(({ activeElement: e }) => e.id || e.className || e.dataset.lang || e.textContent)(document)";
+        reached.push(browser.value(focus).as_str().unwrap_or_default().to_owned());
+        if reached.last().is_some_and(|last| last == "Apply") {
+            browser.press(ENTER);
+            break;
+        }
+    }
+    for wanted in ["en", "it", "theme", "name", "text", "add", "operation", "in-place", "share", "lit"] {
+        assert!(
+            reached.iter().any(|name| name.split(' ').any(|class| class == wanted)),
+            "{wanted} in {reached:?}"
+        );
+    }
+    browser.wait("document.querySelector('#report h1').textContent.includes('broadcast')");
+    let unnamed = "[...document.querySelectorAll('button, input, select, a, svg[role=img]')]
+        .filter((e) => !(e.textContent.trim() || e.labels?.length && e.labels[0].textContent.trim())).length";
+    assert_eq!(browser.value(unnamed), json!(0), "everything has a name for a screen reader");
+}
+
+#[test]
+#[ignore = "cargo xtask test runs it, with the page and Chromium"]
+fn no_request_leaves_the_folder_and_nothing_is_blocked() {
+    let browser = Browser::start();
+    // What the browser itself had done before is not the page's.
+    browser.log("performance");
+    show(&browser, "");
+    browser.click("[data-lang=it]");
+    browser.click("#theme");
+    let requests: Vec<String> = browser
+        .log("performance")
+        .iter()
+        .filter_map(|message| serde_json::from_str::<serde_json::Value>(message).ok())
+        .filter(|event| event["message"]["method"] == "Network.requestWillBeSent")
+        .filter_map(|event| event["message"]["params"]["request"]["url"].as_str().map(str::to_owned))
+        .collect();
+    let own = format!("file://{}/", folder().display());
+    assert!(requests.len() >= 4, "{requests:?}");
+    for url in &requests {
+        assert!(url.starts_with(&own) || url == "about:blank", "{url}");
+    }
+    assert_eq!(browser.log("browser"), [""; 0]);
+}
+
+#[test]
+#[ignore = "cargo xtask test runs it, with the page and Chromium"]
+fn the_first_picture_comes_soon_and_the_module_is_small() {
+    let script = std::fs::read_to_string(folder().join("engine.js")).unwrap();
+    let encoded = script.split('"').nth(3).expect("the module stands between quotation marks");
+    let module = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, encoded).unwrap();
+    let mut gzip =
+        Command::new("gzip").args(["-9", "-c"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = gzip.stdin.take().unwrap();
+    let bytes = module.clone();
+    let writer = std::thread::spawn(move || input.write_all(&bytes).unwrap());
+    let mut compressed = Vec::new();
+    gzip.stdout.take().unwrap().read_to_end(&mut compressed).unwrap();
+    writer.join().unwrap();
+    assert!(gzip.wait().unwrap().success());
+
+    let browser = page("");
+    let mut soonest = u64::MAX;
+    for _ in 0..5 {
+        show(&browser, "");
+        let ready = browser.value("Number(document.documentElement.dataset.ready)").as_u64().unwrap();
+        let loaded =
+            browser.value("Math.round(performance.timing.domInteractive - performance.timeOrigin)").as_u64();
+        eprintln!(
+            "the picture is there {ready} ms after navigation began; the markup was read after {loaded:?} ms"
+        );
+        soonest = soonest.min(ready);
+    }
+    eprintln!("the module has {} bytes, {} compressed", module.len(), compressed.len());
+    assert!(compressed.len() < 400_000, "{}", compressed.len());
+    assert!(soonest < 200, "{soonest} ms");
+}
+
+#[test]
+#[ignore = "cargo xtask test runs it, with the page and Chromium"]
+fn the_page_fits_every_screen_in_both_themes() {
+    let pictures = folder().join("pictures");
+    std::fs::create_dir_all(&pictures).unwrap();
+    let browser = page("");
+    for (name, fragment) in [
+        ("values", ""),
+        ("mistake", "op=sub&o=output=32,1&o=target=32"),
+        ("error", "lang=it&op=add&o=x=5,2,4,1&o=y=3,1,1"),
+    ] {
+        for theme in ["light", "dark"] {
+            for (screen, width, height, mobile) in [("desktop", 1280, 900, false), ("phone", 390, 844, true)]
+            {
+                let metrics =
+                    json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile });
+                browser.cdp("Emulation.setDeviceMetricsOverride", &metrics);
+                let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": theme }] });
+                browser.cdp("Emulation.setEmulatedMedia", &media);
+                show(&browser, fragment);
+                let overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+                assert_eq!(browser.value(overflow), json!(0), "{name} on a {screen}");
+                browser.picture(&pictures.join(format!("{name}-{theme}-{screen}.png")));
+            }
+        }
+    }
+}
