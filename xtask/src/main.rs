@@ -26,7 +26,7 @@ cargo xtask COMMAND
   test --aarch64    the tests of the kernels and the engine on aarch64, under an emulator elsewhere
   sanitize [FILTER] the tests of the crates with unsafe code, under AddressSanitizer
   golden [PART...]  rebuild the golden answers in spec/golden (installs PyTorch, 5 GB, into .venv)
-  web [FOLDER]      build the page of crates/web as static files, in target/web
+  web [FOLDER]      build the page of crates/web as static files, in target/page
   gen               rewrite what is generated from the op table: docs/operations.md, the stubs of the Python package
   tidy              the repository rules alone
 ";

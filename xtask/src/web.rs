@@ -17,10 +17,10 @@ const TARGET: &str = "wasm32-unknown-unknown";
 /// The page's own files, which are copied as they are.
 const PAGE: [&str; 4] = ["index.html", "page.css", "page.js", "icon.svg"];
 
-/// Builds the page into a folder, `target/web` unless another is named.
+/// Builds the page into a folder, `target/page` unless another is named.
 pub(crate) fn build(folder: Option<&str>) -> Result<PathBuf, String> {
     let module = module()?;
-    let folder = folder.map_or_else(|| target_dir().join("web"), PathBuf::from);
+    let folder = folder.map_or_else(|| target_dir().join("page"), PathBuf::from);
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     fs::create_dir_all(&folder).map_err(failed)?;
     for name in PAGE {
