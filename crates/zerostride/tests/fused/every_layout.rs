@@ -1,5 +1,6 @@
 //! Owns the matrix of operations, dtypes, layouts and lengths: each cell is evaluated from views and into views, against
-//! the same elements lying plainly. Short, it takes a sample of the pairs of layouts; `ZEROSTRIDE_LONG=1` takes them all.
+//! the same elements lying plainly. Short, it takes a sample of the layouts; `ZEROSTRIDE_LONG=1` takes every layout of every
+//! operand at every length, and every pair of layouts at one length at least.
 
 use zerostride::{Argument, Arguments, DType, Expr, Op, Result, Tensor, call};
 use zerostride_ops::{Class, Default, Kind};
@@ -83,22 +84,24 @@ fn facts(
     }
 }
 
-/// The places of a cell's operands, each combination that is to be tried.
-fn combinations(operands: usize, random: &mut Random) -> Vec<Vec<Place>> {
+/// The places of a cell's operands, each combination that is to be tried. In each turn the second operand is one layout
+/// further on from the first, so that there has been every pair after as many turns as there are layouts.
+fn combinations(operands: usize, turn: usize, random: &mut Random) -> Vec<Vec<Place>> {
     let any = |random: &mut Random| (0..operands).map(|_| random.of(&Place::ALL)).collect::<Vec<_>>();
     if !is_long() {
         return (0..SAMPLE).map(|_| any(random)).collect();
     }
-    let mut all = Vec::new();
-    for first in Place::ALL {
-        for second in &Place::ALL[..if operands < 2 { 1 } else { Place::ALL.len() }] {
-            let mut places = any(random);
-            places[0] = first;
-            places.iter_mut().skip(1).take(1).for_each(|place| *place = *second);
-            all.push(places);
-        }
-    }
-    all
+    let of_first = |first: usize| {
+        let mut places = any(random);
+        places[0] = Place::ALL[first];
+        places
+            .iter_mut()
+            .skip(1)
+            .take(1)
+            .for_each(|second| *second = Place::ALL[(first + turn) % Place::ALL.len()]);
+        places
+    };
+    (0..Place::ALL.len()).map(of_first).collect()
 }
 
 /// Evaluates one combination in every way; returns the facts, for other instruction sets to be held to.
@@ -136,9 +139,9 @@ fn every_operation_of_every_dtype_in_every_layout() {
     let mut digest = Digest::default();
     for (number, case) in Case::all().into_iter().enumerate() {
         for (index, dtype) in DType::ALL.into_iter().enumerate() {
-            for n in lengths(dtype) {
+            for (turn, n) in lengths(dtype).into_iter().enumerate() {
                 let mut random = Random((number * 100 + index * 10_000 + n) as u64);
-                for (at, places) in combinations(case.operands, &mut random).into_iter().enumerate() {
+                for (at, places) in combinations(case.operands, turn, &mut random).into_iter().enumerate() {
                     let mut dtypes: Vec<DType> = (0..case.operands).map(|at| case.dtype(at, dtype)).collect();
                     // One combination is of mixed dtypes.
                     if let Some(last) = dtypes.last_mut().filter(|_| at == 1 && case.operands > 1) {

@@ -25,7 +25,7 @@ fn elements(tensor: &Tensor) -> Vec<u8> {
 fn random_expressions_on_any_number_of_threads() {
     let pools = [1, 2, 3, 16].map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap());
     let mut digest = Digest::default();
-    let (small, large) = if is_long() { (100_000, 3000) } else { (1000, 25) };
+    let (small, large) = if is_long() { (50_000, 500) } else { (1000, 25) };
     for seed in 0..small {
         let mut random = Random(seed);
         let shape = random.of(&SMALL);
