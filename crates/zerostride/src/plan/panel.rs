@@ -18,11 +18,11 @@ pub(crate) type Index = SmallVec<[usize; 6]>;
 /// Elements that make a row worth a pass of its own; shorter rows are joined.
 const ROW: usize = 1024;
 
-/// Elements of a panel whose rows are packed one by one.
-const PANEL: usize = 2 * TILE;
-
-/// Bytes of all packed rows of a panel: less than the first level of cache, for there is also what is not packed.
+/// Bytes of the packed parts of one row: less than the first level of cache, for there is also what is not packed.
 const PACKED: usize = 16 << 10;
+
+/// Bytes of all packed rows of a panel: as many as make the set-up of a panel cheap beside its elements.
+const PANEL: usize = 2 * PACKED;
 
 /// Rows of a panel where an operand's neighbours lie across the rows: as many as make it worth to go from one column, often
 /// a page of its own, to the next.
@@ -125,7 +125,8 @@ impl Walk {
         // A row that ends before its dimension does is followed by the next one there.
         let across = if walk.chunk < shape[along] { along } else { along.saturating_sub(1) };
         let packed_once = scattered.iter().all(|(strides, _)| strides[across] == 0);
-        walk.cut(row, across, if packed_once { GRAIN } else { PANEL } / walk.row());
+        let panel = if packed_once { GRAIN } else { PANEL / packed };
+        walk.cut(row, across, panel / walk.row());
         walk
     }
 
