@@ -1,5 +1,5 @@
 //! Owns the comparison of instruction sets: this test binary runs itself once for each that the processor has, and all
-//! print the same digests. How many cases there are: a minute's worth, or with `ZEROSTRIDE_LONG=1` hours'.
+//! print the same digests. How many cases there are: a minute's worth, or many more with `ZEROSTRIDE_LONG=1`.
 
 use std::collections::BTreeMap;
 use std::fmt::Arguments;
@@ -19,8 +19,8 @@ pub(crate) fn is_long() -> bool {
 pub(crate) struct Digest(BTreeMap<String, DefaultHasher>);
 
 impl Digest {
-    pub(crate) fn add(&mut self, case: Arguments<'_>, outcome: &str) {
-        self.0.entry(case.to_string()).or_default().write(outcome.as_bytes());
+    pub(crate) fn add(&mut self, case: Arguments<'_>, outcome: &[u8]) {
+        self.0.entry(case.to_string()).or_default().write(outcome);
     }
 
     pub(crate) fn print(self) {

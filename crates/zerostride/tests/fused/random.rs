@@ -1,7 +1,5 @@
 //! Owns random expressions that are large enough to be divided: fused, step by step, and on several pools of threads.
 
-use zerostride::Tensor;
-
 use crate::instruction_sets::{Digest, is_long};
 use crate::placed::{bytes, one_nan};
 use crate::tree::{Random, Tree, tree};
@@ -9,15 +7,14 @@ use crate::tree::{Random, Tree, tree};
 const SMALL: [&[usize]; 8] = [&[], &[17], &[0], &[3, 4], &[4, 4], &[2, 3, 130], &[3, 0, 2], &[2100]];
 const LARGE: [&[usize]; 5] = [&[3, 70_001], &[300, 701], &[2, 3, 40_003], &[150_000, 2], &[513, 513]];
 
-fn facts(tree: &Tree, step: bool) -> String {
+fn facts(tree: &Tree, step: bool) -> Vec<u8> {
     match tree.expr(step).and_then(|expr| expr.eval()) {
-        Ok(tensor) => format!("{} {:?} {:?}", tensor.dtype(), tensor.shape(), elements(&tensor)),
-        Err(error) => error.root().to_string(),
+        Ok(tensor) => {
+            let kind = format!("{} {:?}", tensor.dtype(), tensor.shape());
+            [kind.as_bytes(), &one_nan(bytes(&tensor), tensor.dtype())].concat()
+        }
+        Err(error) => error.root().to_string().into(),
     }
-}
-
-fn elements(tensor: &Tensor) -> Vec<u8> {
-    one_nan(bytes(tensor), tensor.dtype())
 }
 
 #[test]
