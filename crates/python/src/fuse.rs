@@ -6,17 +6,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 use smallvec::SmallVec;
 use zerostride::{DType, Expr, Layout, Operand, Plan, Template, Tensor};
 
 use crate::error::{TraceError, raise};
 use crate::expr::PyExpr;
-use crate::memory;
 use crate::operand::Given;
 use crate::row::type_name;
 use crate::tensor::PyTensor;
 use crate::threads::compute;
+use crate::{memory, number};
 
 /// Signatures that are kept for one function; the one that has not been used for longest goes.
 const MOST_TRACED: usize = 64;
@@ -34,8 +34,20 @@ pub(crate) struct Fused {
 enum Part {
     /// An array, and which of the arrays before it is the same.
     Array(DType, Layout, Option<usize>),
-    /// An integer, a flag or the like, by its name among keyword arguments and what Python writes for it.
-    Other(String),
+    /// A number, a word or the like, as Python writes it; or the name of a keyword argument.
+    Written(String),
+    /// Any other object, which is itself alone.
+    Object(Itself),
+}
+
+/// An object that is kept, so that no other one can have its address.
+#[derive(Clone, Debug)]
+struct Itself(Arc<Py<PyAny>>);
+
+impl PartialEq for Itself {
+    fn eq(&self, other: &Itself) -> bool {
+        self.0.is(&*other.0)
+    }
 }
 
 type Signature = SmallVec<[Part; 4]>;
@@ -70,8 +82,15 @@ struct Arguments<'py> {
     tensors: SmallVec<[Tensor; 4]>,
     library: Library,
     /// What the function gets, arrays replaced by computations.
-    positional: Vec<Result<usize, Bound<'py, PyAny>>>,
-    named: Vec<(String, Result<usize, Bound<'py, PyAny>>)>,
+    positional: Vec<Argument<'py>>,
+    named: Vec<(String, Argument<'py>)>,
+}
+
+/// One argument of a call.
+enum Argument<'py> {
+    /// An array, by its place among the arrays.
+    Array(usize),
+    Other(Bound<'py, PyAny>),
 }
 
 impl<'py> Arguments<'py> {
@@ -89,14 +108,14 @@ impl<'py> Arguments<'py> {
         }
         for (name, object) in named.into_iter().flatten() {
             let name = name.to_string();
-            arguments.signature.push(Part::Other(name.clone()));
+            arguments.signature.push(Part::Written(name.clone()));
             let argument = arguments.take(&object)?;
             arguments.named.push((name, argument));
         }
         Ok(arguments)
     }
 
-    fn take(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Result<usize, Bound<'py, PyAny>>> {
+    fn take(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Argument<'py>> {
         let (tensor, library) = match Given::new(object)? {
             Some(Given::Tensor(tensor)) => (tensor.clone(), Library::Own),
             Some(Given::Foreign(tensor)) => (tensor, Library::of(object)?),
@@ -106,15 +125,8 @@ impl<'py> Arguments<'py> {
                 ));
             }
             Some(Given::Number(_)) | None => {
-                if object.is_instance_of::<PyList>() || object.is_instance_of::<PyDict>() {
-                    let name = type_name(object);
-                    let message =
-                        format!("a fused function takes arrays and numbers one by one, not in a {name}");
-                    return Err(PyTypeError::new_err(message));
-                }
-                let written = format!("{} {}", type_name(object), object.repr()?);
-                self.signature.push(Part::Other(written));
-                return Ok(Err(object.clone()));
+                self.signature.push(Part::other(object)?);
+                return Ok(Argument::Other(object.clone()));
             }
         };
         let same = |other: &Tensor| {
@@ -126,16 +138,16 @@ impl<'py> Arguments<'py> {
         self.signature.push(Part::Array(tensor.dtype(), tensor.layout().clone(), twin));
         self.library = self.library.max(library);
         self.tensors.push(tensor);
-        Ok(Ok(place))
+        Ok(Argument::Array(place))
     }
 
     /// Runs the function on computations instead of arrays.
     fn call(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<(Output, Vec<Expr>)> {
         let traced = |tensor: &Tensor| Bound::new(py, PyExpr(Expr::from(Operand::from(tensor))));
         let exprs = self.tensors.iter().map(traced).collect::<PyResult<Vec<_>>>()?;
-        let object = |argument: &Result<usize, Bound<'py, PyAny>>| match argument {
-            Ok(place) => exprs[*place].clone().into_any(),
-            Err(object) => object.clone(),
+        let object = |argument: &Argument<'py>| match argument {
+            Argument::Array(place) => exprs[*place].clone().into_any(),
+            Argument::Other(object) => object.clone(),
         };
         let positional = PyTuple::new(py, self.positional.iter().map(object))?;
         let named = PyDict::new(py);
@@ -181,9 +193,42 @@ impl<'py> Arguments<'py> {
     }
 }
 
+impl Part {
+    /// An argument that is no array.
+    fn other(object: &Bound<'_, PyAny>) -> PyResult<Part> {
+        if is_value(object)? {
+            return Ok(Part::Written(format!("{} {}", type_name(object), object.repr()?)));
+        }
+        if object.is_instance_of::<PyList>()
+            || object.is_instance_of::<PyDict>()
+            || object.is_instance_of::<PyTuple>()
+        {
+            let name = type_name(object);
+            let message = format!("a fused function takes arrays and numbers one by one, not in a {name}");
+            return Err(PyTypeError::new_err(message));
+        }
+        Ok(Part::Object(Itself(Arc::new(object.clone().unbind()))))
+    }
+}
+
+/// Whether an object is what Python writes for it: a number, a word, `None`, a tuple of those.
+fn is_value(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    match object.cast::<PyTuple>() {
+        Ok(items) => items.iter().try_fold(true, |all, item| Ok(all && is_value(&item)?)),
+        Err(_) => {
+            let is_word = object.is_none() || object.is_instance_of::<PyString>();
+            Ok(is_word || number::extract(object)?.is_some())
+        }
+    }
+}
+
 impl Library {
     /// By the module that the object's class is from.
     fn of(object: &Bound<'_, PyAny>) -> PyResult<Library> {
+        static NDARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        if object.is_exact_instance(NDARRAY.import(object.py(), "numpy", "ndarray")?) {
+            return Ok(Library::Numpy);
+        }
         let module = object.get_type().getattr("__module__")?;
         let module = module.cast::<PyString>().map(|module| module.to_string()).unwrap_or_default();
         Ok(match module.split('.').next() {

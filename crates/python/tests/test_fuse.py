@@ -125,6 +125,16 @@ def test_a_method_of_a_class_may_be_fused():
             return x * self.scale
 
     assert Model().run(np.ones(2)).tolist() == [3, 3]
+    other = Model()
+    other.scale = 5
+    assert other.run(np.ones(2)).tolist() == [5, 5]
+
+
+@pytest.mark.parametrize("several", [[np.ones(2)], (np.ones(2), 1), {"a": np.ones(2)}])
+def test_arrays_come_one_by_one(several):
+    with pytest.raises(TypeError, match="one by one"):
+        zs.fuse(lambda x, shape: x)(np.ones(2), several)
+    assert zs.fuse(lambda x, shape: x.reshape(shape))(np.ones(2), (1, 2)).shape == (1, 2)
 
 
 def test_fused_functions_pickle_by_name():

@@ -17,12 +17,14 @@ use crate::tensor::PyTensor;
 /// The tensor on a buffer; `None` if the object has none.
 pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     let Ok(view) = PyMemoryView::from(object) else { return Ok(None) };
-    if view.getattr("ndim")?.eq(0)? {
+    let buffer = match PyUntypedBuffer::get(&view) {
         // PyO3 knows no buffers without dimensions: the element is seen as a row of one.
-        let row = super::as_array(object.py())?.call1((object,))?.call_method1("reshape", (1,))?;
-        return import(&row)?.map(|row| row.select(0, 0).map_err(raise)).transpose();
-    }
-    let buffer = PyUntypedBuffer::get(&view)?;
+        Err(_) if view.getattr("ndim")?.eq(0)? => {
+            let row = super::as_array(object.py())?.call1((object,))?.call_method1("reshape", (1,))?;
+            return import(&row)?.map(|row| row.select(0, 0).map_err(raise)).transpose();
+        }
+        buffer => buffer?,
+    };
     match dtype_of(buffer.format(), buffer.item_size()) {
         Some(dtype) if is_direct(&buffer, dtype) => lend(&view, &buffer, dtype).map(Some),
         // Of other bytes or alignment than the processor's, as NumPy's arrays may be.
