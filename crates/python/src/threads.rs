@@ -5,6 +5,7 @@ use std::cell::RefCell;
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use zerostride::policy::{self, Caller};
 use zerostride::{Result, interruptible};
 
@@ -31,7 +32,16 @@ pub(crate) fn compute<T: Send>(
 }
 
 fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    py.detach(|| interruptible(has_raised, work))
+    // Asking for signals takes Python's lock. Another thread may have it while it waits for what this evaluation has, so
+    // that an evaluation asks only where there is no other thread; then this is the one whose signals they are.
+    let alone = is_alone(py).unwrap_or(false);
+    py.detach(|| if alone { interruptible(has_raised, work) } else { work() })
+}
+
+/// Whether this is Python's only thread.
+fn is_alone(py: Python<'_>) -> PyResult<bool> {
+    static COUNT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    COUNT.import(py, "threading", "active_count")?.call0()?.eq(1)
 }
 
 /// Whether a signal's handler has raised, as that of Ctrl-C does. Python runs handlers on its first thread alone.
