@@ -169,6 +169,20 @@ fn task_with_avx512(task: impl Task) {
     task.run();
 }
 
+/// Asks for elements that will be read soon, line by line of the cache, where there is an instruction for it.
+#[inline(always)]
+pub(crate) fn prefetch<T>(elements: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in elements.chunks(64 / size_of::<T>()) {
+        // SAFETY: every x86-64 has the instruction, and it reads nothing.
+        unsafe {
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line.as_ptr().cast())
+        };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = elements;
+}
+
 /// A loop over registers of floats, whichever they are; inlined as [`Task`] is.
 pub(crate) trait LaneTask<E> {
     fn run<L: Lane<Elem = E>>(self);
@@ -182,6 +196,15 @@ impl<L: Lane, T: LaneTask<L::Elem>> Task for On<L, T> {
     fn run(self) {
         self.0.run::<L>();
     }
+}
+
+/// What loops over may be compiled for the instruction set that it belongs to.
+pub(crate) trait Enter {
+    /// Runs a loop with the instruction set.
+    ///
+    /// # Panics
+    /// If the processor lacks it.
+    fn enter(task: impl Task);
 }
 
 /// A float that instruction sets have registers of.
@@ -206,6 +229,41 @@ macro_rules! registers {
                     Isa::Neon => task.run::<lane::neon::$neon>(),
                     _ => task.run::<$float>(),
                 }
+            }
+        }
+
+        impl Enter for $float {
+            #[inline(always)]
+            fn enter(task: impl Task) {
+                task.run();
+            }
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        impl Enter for lane::avx512::$avx512 {
+            #[inline(always)]
+            fn enter(task: impl Task) {
+                assert!(Isa::Avx512.is_supported());
+                // SAFETY: the processor has the instruction set.
+                unsafe { task_with_avx512(task) }
+            }
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        impl Enter for lane::avx2::$avx2 {
+            #[inline(always)]
+            fn enter(task: impl Task) {
+                assert!(Isa::Avx2.is_supported());
+                // SAFETY: the processor has the instruction set.
+                unsafe { task_with_avx2(task) }
+            }
+        }
+
+        #[cfg(target_arch = "aarch64")]
+        impl Enter for lane::neon::$neon {
+            #[inline(always)]
+            fn enter(task: impl Task) {
+                task.run();
             }
         })*
     };

@@ -26,4 +26,4 @@ pub use elementwise::{Fault, MapKernel, map_kernel};
 pub use isa::Isa;
 pub use matmul::{Matrix, ProductSizes, matmul};
 pub use pack::{Pack, PackDim, pack};
-pub use reduce::{Fold, LEAF, Pairwise, Panel, Reducer, Term, lanes};
+pub use reduce::{Fold, LEAF, Pairwise, Panel, Reducer, Term, lane_rows, lanes};

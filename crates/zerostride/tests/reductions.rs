@@ -97,6 +97,52 @@ fn a_fused_reduction_has_the_bits_of_its_steps() {
 }
 
 #[test]
+fn reductions_of_any_dims_have_the_bits_of_those_of_values_in_memory() {
+    for shape in [
+        &[300, 70][..],
+        &[2100, 3],
+        &[5, 130, 33],
+        &[4, 200, 2, 17],
+        &[3000, 1],
+        &[1, 70, 1],
+        &[40, 9],
+        &[9, 1040],
+    ] {
+        let ndim = shape.len() as isize;
+        let mut sets: Vec<Vec<isize>> = (0..ndim).map(|dim| vec![dim]).collect();
+        sets.extend((0..ndim).flat_map(|a| (a + 1..ndim).map(move |b| vec![a, b])));
+        let row = Tensor::rand(&shape[shape.len() - 1..], 8).unwrap();
+        for (layout, x) in layouts(shape).iter().enumerate() {
+            let last = x.flip(&[0, ndim - 1]).unwrap();
+            for x in [Expr::from(x), Expr::from(&last)] {
+                let values = (&x - &row).exp();
+                let stored = Expr::from(&values.eval().unwrap());
+                let copied = Expr::from(&x.eval().unwrap().contiguous().unwrap());
+                for dims in &sets {
+                    let dims = &dims[..];
+                    let reductions = |x: &Expr| {
+                        let mut all = vec![x.sum(dims), x.amax(dims), x.var(dims), x.gt(1.5).all(dims)];
+                        all.extend((dims.len() == 1).then(|| x.argmin(dims[0])));
+                        all
+                    };
+                    for (one, other) in [(&values, &stored), (&x, &copied)] {
+                        for (found, expected) in reductions(one).iter().zip(&reductions(other)) {
+                            let expected = bytes(expected, 1);
+                            for threads in [1, 3] {
+                                assert!(
+                                    bytes(found, threads) == expected,
+                                    "{found} over {dims:?} of {shape:?}, layout {layout}, {threads} threads"
+                                );
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn steps_that_run_together_have_the_bits_of_steps_apart() {
     let x = Expr::from(&Tensor::rand(&[1500, 700], 3).unwrap());
     let gain = Expr::from(&Tensor::rand(&[700], 4).unwrap());

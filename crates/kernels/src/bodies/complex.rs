@@ -8,7 +8,6 @@ use crate::math::complex as math;
 /// A complex dtype and the float it is made of.
 pub(crate) trait Complex: Element {
     type Part: Part;
-    const ZERO: Self;
     const ONE: Self;
     fn parts(self) -> Pair<Self::Part>;
     fn from_parts(parts: Pair<Self::Part>) -> Self;
@@ -37,7 +36,6 @@ macro_rules! parts {
 
         impl Complex for $complex {
             type Part = $part;
-            const ZERO: Self = $complex::ZERO;
             const ONE: Self = $complex::ONE;
             fn parts(self) -> Pair<$part> { self }
             fn from_parts(parts: Pair<$part>) -> Self { parts }

@@ -7,8 +7,11 @@
 //! of a leaf are halved pairwise into one; leaves meet pairwise, neighbours first. Rounding errors grow with the
 //! logarithm of the length.
 //!
+//! Lanes are subtrees too: the rows of a lane enter one accumulator in order, and lanes follow each other by the reversed
+//! binary digits of their numbers ([`lane_rows`]), so that those that meet first are neighbours.
+//!
 //! Whichever way elements lie in memory, a vector takes neighbours: along the reduced elements those are the lanes of one
-//! result, across them one lane of many results, lane after lane. Shapes are not known here: a caller hands in panels.
+//! result, across them one lane of many results. Shapes are not known here: a caller hands in rows or panels.
 
 mod monoid;
 mod pairwise;
@@ -16,22 +19,25 @@ mod rule;
 mod search;
 mod tree;
 mod variance;
+mod vector;
 
 use std::any;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use num_complex::{Complex32, Complex64};
-use zerostride_ops::{Category, DType, Op};
+use zerostride_ops::{Category, DType, Element, Op};
 
 pub use pairwise::{Pairwise, Term};
 
-use crate::bodies::complex::Complex;
-use crate::cast_kernel;
-use monoid::{Accumulated, Any, ComplexProd, ComplexSum, Largest, Number, Prod, Smallest, Sum};
+use crate::lane::{self, Lane};
+use crate::{Isa, cast_kernel};
+use monoid::{Accumulated, Extreme, Monoid, Prod, Sum};
 use rule::Rule;
 use search::Search;
 use tree::Tree;
-use variance::{Sample, Variance};
+use variance::Variance;
+use vector::{Array, Ordered, Vector};
 
 /// Reduced elements that one leaf of the tree holds.
 pub const LEAF: usize = 1024;
@@ -46,31 +52,62 @@ pub const fn lanes(reduced: usize) -> usize {
     }
 }
 
+/// The lanes of some leaves of a reduction of `reduced` elements, in the order in which [`Fold::rows`] takes them: for
+/// each the index of its first row and how many rows it has, [`lanes`] apart. A lane of the last leaf may have none.
+///
+/// ```
+/// use zerostride_kernels::lane_rows;
+/// assert_eq!(lane_rows(100, 0..100).collect::<Vec<_>>(), [(0, 100)]);
+/// assert_eq!(lane_rows(200, 0..200).take(3).collect::<Vec<_>>(), [(0, 13), (8, 12), (4, 13)]);
+/// ```
+pub fn lane_rows(reduced: usize, rows: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
+    let lanes = lanes(reduced);
+    let leaves = rows.clone().step_by(LEAF).map(move |start| (start, LEAF.min(rows.end - start)));
+    leaves.flat_map(move |(start, count)| {
+        (0..lanes).map(move |turn| {
+            let lane = turn.reverse_bits() >> 1 >> (usize::BITS - 1 - lanes.ilog2());
+            (start + lane, count.saturating_sub(lane).div_ceil(lanes))
+        })
+    })
+}
+
 /// Reduced elements by results in memory: where each lies, in elements from the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Panel {
     /// Reduced elements of each result.
     pub rows: usize,
-    /// From one reduced element to the next.
-    pub row_step: usize,
-    /// Results.
+    /// Results whose elements lie side by side, row after row.
+    pub width: usize,
+    /// How often there are that many results.
     pub columns: usize,
-    /// From one result's elements to the next one's.
+    /// From the first element of some to that of the next.
     pub column_step: usize,
 }
 
-/// One reduction under way, over a block of neighbouring results.
+/// A reduction under way, over a block of neighbouring results.
 pub trait Fold: Send {
+    /// Begins anew with a block of that many results.
+    ///
+    /// # Panics
+    /// If the fold was not made for as many.
+    fn start(&mut self, columns: usize);
+    /// Takes rows of the lane under way, the first being reduced element `first`: each has an element of every result,
+    /// next to each other from an index of `elements` on. Lanes come in the order of [`lane_rows`], and all calls for a
+    /// lane but the last, which says that it `ends`, bring a multiple of 16 rows.
+    ///
+    /// # Panics
+    /// If a row reaches outside `elements`, or they are not aligned.
+    fn rows(&mut self, elements: &[u8], rows: &[usize], first: usize, ends: bool);
     /// Takes elements of all results, the first row being reduced element `first`. Panels come in order, and each
     /// holds whole leaves unless it is the last.
     ///
     /// # Panics
-    /// If the panel reaches outside `elements`, they are not aligned, the panel has not as many columns as the fold, or
-    /// neither of its steps is 1.
-    fn take(&mut self, elements: &[u8], panel: &Panel, first: usize);
-    /// Appends the leaves that another fold has taken, which must be a power of two unless they are the last.
+    /// If the panel reaches outside `elements`, they are not aligned, or the panel has other results than the block.
+    fn leaves(&mut self, elements: &[u8], panel: &Panel, first: usize);
+    /// Appends the leaves that another fold of as many results has taken, which must be a power of two unless they are
+    /// the last.
     fn append(&mut self, other: Box<dyn Fold>);
-    /// Writes the results of the block's columns and starts anew.
+    /// Writes the results of the block.
     fn finish(&mut self, out: &mut [u8]);
     /// For [`Fold::append`].
     fn into_any(self: Box<Self>) -> Box<dyn any::Any>;
@@ -93,18 +130,27 @@ impl Reducer {
     /// If `op` is no reduction of the op table, or `compute` is outside its domain.
     pub fn new(op: Op, compute: DType, reduced: usize, correction: f64) -> Self {
         let reducer = Reducer { op, compute, reduced, correction };
-        assert!(reducer.fold(1).is_some(), "{op:?} has no reduction for {compute}");
+        assert!(reducer.fold(Isa::Portable, 1).is_some(), "{op:?} has no reduction for {compute}");
         reducer
     }
 
-    /// The dtype of the elements that [`Fold::take`] is given: one that holds every value of the dtype that the
-    /// operation computes in. There are fewer of these, so that each can be fast.
-    pub fn takes(op: Op, compute: DType) -> DType {
+    /// The dtype of the elements that folds are given: one that holds every value of the dtype that the operation
+    /// computes in. There are fewer of these, so that each can be fast. Indices are as wide as the elements that are
+    /// searched.
+    pub fn takes(op: Op, compute: DType, reduced: usize) -> DType {
+        let searches = matches!(op, Op::Argmax | Op::Argmin) && reduced >= i32::MAX as usize;
         match (op, compute) {
             (Op::All | Op::Any, _) => DType::Bool,
+            (_, DType::F16 | DType::BF16 | DType::F32) if searches => DType::F64,
             (_, DType::F16 | DType::BF16) => DType::F32,
             (Op::Sum | Op::Prod, dtype) if dtype.category() <= Category::Int => DType::I64,
-            (_, DType::Bool | DType::U8 | DType::I8 | DType::U16 | DType::I16) => DType::I32,
+            (_, DType::Bool | DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::I32) => {
+                if searches {
+                    DType::I64
+                } else {
+                    DType::I32
+                }
+            }
             (_, DType::U32) => DType::I64,
             (_, dtype) => dtype,
         }
@@ -115,91 +161,126 @@ impl Reducer {
         self.op
     }
 
-    /// Starts the reduction of a block of neighbouring results.
+    /// A fold for blocks of up to that many neighbouring results, started.
     ///
     /// # Panics
     /// Never: `new` has seen that there is a body.
     pub fn start(&self, columns: usize) -> Box<dyn Fold> {
-        self.fold(columns).expect("`new` has seen that there is a body")
+        self.fold(Isa::active(), columns).expect("`new` has seen that there is a body")
     }
 
-    fn fold(&self, columns: usize) -> Option<Box<dyn Fold>> {
-        match (self.op, Self::takes(self.op, self.compute)) {
-            (Op::All, _) => self.tree(Accumulated::<Any<false>>::new(), columns),
-            (Op::Any, _) => self.tree(Accumulated::<Any<true>>::new(), columns),
-            (_, DType::F32) => self
-                .sums::<f32>(columns)
-                .or_else(|| self.extremes::<f32>(columns))
-                .or_else(|| self.variance::<f32>(columns)),
-            (_, DType::F64) => self
-                .sums::<f64>(columns)
-                .or_else(|| self.extremes::<f64>(columns))
-                .or_else(|| self.variance::<f64>(columns)),
-            (_, DType::I32) => self.extremes::<i32>(columns),
-            (_, DType::I64) => self.sums::<i64>(columns).or_else(|| self.extremes::<i64>(columns)),
-            (_, DType::U64) => self.extremes::<u64>(columns),
-            (_, DType::C64) => self.complex::<Complex32>(columns),
-            (_, DType::C128) => self.complex::<Complex64>(columns),
+    fn fold(&self, isa: Isa, columns: usize) -> Option<Box<dyn Fold>> {
+        match (self.op, Self::takes(self.op, self.compute, self.reduced)) {
+            (Op::All, _) => self.monoid::<Extreme<Array<u8, 16>, false>, bool>(columns),
+            (Op::Any, _) => self.monoid::<Extreme<Array<u8, 16>, true>, bool>(columns),
+            (_, DType::F32) => self.f32(isa, 1, columns),
+            (_, DType::F64) => self.f64(isa, 1, columns),
+            (_, DType::I32) => self.extremes::<Array<i32, 16>, i32>(columns),
+            (_, DType::I64) => self
+                .sums::<Array<i64, 8>, i64>(1, columns)
+                .or_else(|| self.extremes::<Array<i64, 8>, i64>(columns)),
+            (_, DType::U64) => self.extremes::<Array<u64, 8>, u64>(columns),
+            (Op::Prod, DType::C64) => self.monoid::<Prod<Array<Complex32, 8>>, Complex32>(columns),
+            (Op::Prod, DType::C128) => self.monoid::<Prod<Array<Complex64, 4>>, Complex64>(columns),
+            // The parts of a complex number do not meet in sums.
+            (_, DType::C64) => self.f32(isa, 2, columns),
+            (_, DType::C128) => self.f64(isa, 2, columns),
             _ => None,
         }
     }
 
-    /// The dtype of the results.
+    /// The dtype of the results, or of their parts.
     fn result(&self) -> DType {
         match self.op {
             Op::All | Op::Any if self.compute != DType::U8 => DType::Bool,
             Op::Argmax | Op::Argmin => DType::I64,
-            Op::Var => self.compute.to_real(),
-            _ => self.compute,
+            Op::Prod => self.compute,
+            _ => self.compute.to_real(),
         }
     }
 
-    fn tree<R: Rule>(&self, rule: R, columns: usize) -> Option<Box<dyn Fold>> {
+    fn tree<R: Rule>(&self, rule: R, parts: usize, columns: usize) -> Option<Box<dyn Fold>> {
         let (found, wanted) = (R::RESULT, self.result());
         let cast = (found != wanted).then(|| cast_kernel(found, wanted));
-        Some(Box::new(Tree::new(rule, columns, lanes(self.reduced), cast)))
+        Some(Box::new(Tree::new(rule, columns, lanes(self.reduced), parts, cast)))
     }
 
-    fn sums<T: Number>(&self, columns: usize) -> Option<Box<dyn Fold>> {
+    fn monoid<M: Monoid, T>(&self, columns: usize) -> Option<Box<dyn Fold>>
+    where
+        T: Element<Stored = <M::Vector as Vector>::Elem> + 'static,
+    {
+        self.tree(Accumulated::<M, T>::new(), 1, columns)
+    }
+
+    fn sums<V: Vector, T>(&self, parts: usize, columns: usize) -> Option<Box<dyn Fold>>
+    where
+        T: Element<Stored = V::Elem> + 'static,
+    {
         match self.op {
-            Op::Sum => self.tree(Accumulated::<Sum<T>>::new(), columns),
-            Op::Prod => self.tree(Accumulated::<Prod<T>>::new(), columns),
+            Op::Sum => self.tree(Accumulated::<Sum<V>, T>::new(), parts, columns),
+            Op::Prod => self.tree(Accumulated::<Prod<V>, T>::new(), parts, columns),
             _ => None,
         }
     }
 
-    fn extremes<T: Number>(&self, columns: usize) -> Option<Box<dyn Fold>> {
+    fn extremes<V: Ordered<One: Ordered>, T>(&self, columns: usize) -> Option<Box<dyn Fold>>
+    where
+        T: Element<Stored = V::Elem> + 'static,
+    {
         match self.op {
-            Op::Amax => self.tree(Accumulated::<Largest<T>>::new(), columns),
-            Op::Amin => self.tree(Accumulated::<Smallest<T>>::new(), columns),
-            Op::Argmax => self.tree(Search::<T, true>(PhantomData), columns),
-            Op::Argmin => self.tree(Search::<T, false>(PhantomData), columns),
+            Op::Amax => self.monoid::<Extreme<V, true>, T>(columns),
+            Op::Amin => self.monoid::<Extreme<V, false>, T>(columns),
+            Op::Argmax => self.tree(Search::<V, true>(PhantomData), 1, columns),
+            Op::Argmin => self.tree(Search::<V, false>(PhantomData), 1, columns),
             _ => None,
         }
     }
 
-    fn complex<T: Complex + Sample>(&self, columns: usize) -> Option<Box<dyn Fold>> {
-        match self.op {
-            Op::Sum => self.tree(Accumulated::<ComplexSum<T>>::new(), columns),
-            Op::Prod => self.tree(Accumulated::<ComplexProd<T>>::new(), columns),
-            _ => self.variance::<T>(columns),
-        }
+    fn floats<V, T>(&self, parts: usize, columns: usize) -> Option<Box<dyn Fold>>
+    where
+        V: Ordered<Elem = <V as Lane>::Elem, One: Ordered + Lane<Elem = <V as Lane>::Elem>> + Lane,
+        T: Element<Stored = <V as Vector>::Elem> + 'static,
+    {
+        let variance = || Variance::<V> { correction: self.correction, parts, kind: PhantomData };
+        self.sums::<V, T>(parts, columns)
+            .or_else(|| self.extremes::<V, T>(columns))
+            .or_else(|| (self.op == Op::Var).then(|| self.tree(variance(), parts, columns)).flatten())
     }
+}
 
-    fn variance<T: Sample>(&self, columns: usize) -> Option<Box<dyn Fold>> {
-        let rule = Variance::<T> { correction: self.correction, kind: PhantomData };
-        (self.op == Op::Var).then(|| self.tree(rule, columns)).flatten()
-    }
+/// Reductions of floats on the widest registers there are.
+macro_rules! on_registers {
+    ($($float:ident: $avx512:ident, $avx2:ident, $neon:ident;)*) => {
+        impl Reducer {
+            $(fn $float(&self, isa: Isa, parts: usize, columns: usize) -> Option<Box<dyn Fold>> {
+                match isa {
+                    #[cfg(target_arch = "x86_64")]
+                    Isa::Avx512 => self.floats::<lane::avx512::$avx512, $float>(parts, columns),
+                    #[cfg(target_arch = "x86_64")]
+                    Isa::Avx2 => self.floats::<lane::avx2::$avx2, $float>(parts, columns),
+                    #[cfg(target_arch = "aarch64")]
+                    Isa::Neon => self.floats::<lane::neon::$neon, $float>(parts, columns),
+                    _ => self.floats::<$float, $float>(parts, columns),
+                }
+            })*
+        }
+    };
+}
+
+on_registers! {
+    f32: F32x16, F32x8, F32x4;
+    f64: F64x8, F64x4, F64x2;
 }
 
 #[cfg(test)]
 mod tests {
     use bytemuck::{cast_slice, cast_slice_mut};
+    use smallvec::SmallVec;
 
     use super::*;
 
     fn column(rows: usize) -> Panel {
-        Panel { rows, row_step: 1, columns: 1, column_step: 0 }
+        Panel { rows, width: 1, columns: 1, column_step: 0 }
     }
 
     /// Feeds `values` as one column, in folds of `leaves` leaves each.
@@ -209,13 +290,107 @@ mod tests {
         for (chunk, values) in values.chunks(LEAF * leaves).enumerate() {
             let mut part = reducer.start(1);
             for (leaf, values) in values.chunks(LEAF).enumerate() {
-                part.take(cast_slice(values), &column(values.len()), (chunk * leaves + leaf) * LEAF);
+                part.leaves(cast_slice(values), &column(values.len()), (chunk * leaves + leaf) * LEAF);
             }
             whole.append(part);
         }
         let mut out = [0.0f32];
         whole.finish(cast_slice_mut(&mut out));
         out[0]
+    }
+
+    /// Numbers of a dtype that folds take, some of them special.
+    fn elements(dtype: DType, count: usize) -> Vec<u8> {
+        let number = |i: usize| match i.wrapping_mul(2_654_435_761) >> 8 {
+            random if random % 97 == 0 => -0.0,
+            random if random % 1501 == 0 => f64::NEG_INFINITY,
+            random => (random % 20_000) as f64 / 1000.0 - 7.0,
+        };
+        let bytes = |i: usize| -> SmallVec<[u8; 16]> {
+            let number = number(i);
+            match dtype {
+                DType::Bool => SmallVec::from_slice(&[u8::from(number > 12.9)]),
+                DType::I32 => SmallVec::from_slice(&((number * 100.0) as i32).to_ne_bytes()),
+                DType::I64 => SmallVec::from_slice(&((number * 100.0) as i64).to_ne_bytes()),
+                DType::U64 => SmallVec::from_slice(&((number * 100.0) as u64).to_ne_bytes()),
+                DType::F32 => SmallVec::from_slice(&(number as f32).to_ne_bytes()),
+                DType::F64 => SmallVec::from_slice(&number.to_ne_bytes()),
+                _ => SmallVec::from_iter([number as f32, 1.5].iter().flat_map(|part| part.to_ne_bytes())),
+            }
+        };
+        (0..count).flat_map(bytes).collect()
+    }
+
+    /// The results of `columns` reductions, whose elements are taken row by row, or as a panel.
+    fn reduce(
+        reducer: &Reducer,
+        isa: Isa,
+        (elements, item): (&[u8], usize),
+        (rows, columns): (usize, usize),
+        panel: Option<Panel>,
+    ) -> Vec<u8> {
+        // Aligned to any element.
+        let mut aligned = vec![0u64; elements.len().div_ceil(8)];
+        cast_slice_mut::<u64, u8>(&mut aligned)[..elements.len()].copy_from_slice(elements);
+        let elements = &cast_slice::<u64, u8>(&aligned)[..elements.len()];
+        let mut fold = reducer.fold(isa, columns).unwrap();
+        match panel {
+            Some(panel) => fold.leaves(elements, &panel, 0),
+            None => {
+                for (first, count) in lane_rows(rows, 0..rows) {
+                    let begins: Vec<usize> =
+                        (0..count).map(|row| (first + row * lanes(rows)) * columns).collect();
+                    let (whole, rest) = begins.split_at(count.saturating_sub(1) / 16 * 16);
+                    fold.rows(elements, whole, first, false);
+                    fold.rows(elements, rest, first + whole.len() * lanes(rows), true);
+                }
+            }
+        }
+        let mut out = vec![0u64; columns * item.div_ceil(8)];
+        let out: &mut [u8] = &mut cast_slice_mut(&mut out)[..columns * item];
+        fold.finish(out);
+        out.to_vec()
+    }
+
+    #[test]
+    fn every_way_on_every_instruction_set_has_the_bits_of_rows_on_the_portable_one() {
+        let floats = [Op::Sum, Op::Prod, Op::Amax, Op::Amin, Op::Argmax, Op::Argmin, Op::Var];
+        let cases: [(DType, &[Op]); 7] = [
+            (DType::F32, &floats),
+            (DType::F64, &floats),
+            (DType::I64, &floats[..6]),
+            (DType::I32, &floats[2..6]),
+            (DType::U64, &floats[2..6]),
+            (DType::Bool, &[Op::All, Op::Any]),
+            (DType::C64, &[Op::Sum, Op::Prod, Op::Var]),
+        ];
+        for (dtype, op) in cases.iter().flat_map(|(dtype, ops)| ops.iter().map(|&op| (*dtype, op))) {
+            for rows in [1, 17, 100, 200, 1023, 1100, 2500] {
+                for columns in [1, 5, 33] {
+                    let across = elements(dtype, rows * columns);
+                    let size = dtype.item_size();
+                    let along: Vec<u8> = (0..columns)
+                        .flat_map(|column| (0..rows).map(move |row| (row * columns + column) * size))
+                        .flat_map(|at| across[at..][..size].iter().copied())
+                        .collect();
+                    let reducer = Reducer::new(op, dtype, rows, 1.0);
+                    let item = reducer.result().item_size()
+                        * if op == Op::Var { 1 } else { size / dtype.to_real().item_size() };
+                    let size = (rows, columns);
+                    let expected = reduce(&reducer, Isa::Portable, (&across, item), size, None);
+                    for isa in Isa::ALL.into_iter().filter(|isa| isa.is_supported()) {
+                        let narrow = Panel { rows, width: columns, columns: 1, column_step: 0 };
+                        let each = Panel { rows, width: 1, columns, column_step: rows };
+                        for (elements, panel) in
+                            [(&across, None), (&across, Some(narrow)), (&along, Some(each))]
+                        {
+                            let found = reduce(&reducer, isa, (elements, item), size, panel);
+                            assert!(found == expected, "{op:?} of {dtype:?} {size:?}, {isa}, {panel:?}");
+                        }
+                    }
+                }
+            }
+        }
     }
 
     #[test]
@@ -233,7 +408,7 @@ mod tests {
         for (op, expected) in [(Op::Argmax, 700), (Op::Argmin, 0)] {
             let mut fold = Reducer::new(op, DType::F32, values.len(), 0.0).start(1);
             for (leaf, values) in values.chunks(LEAF).enumerate() {
-                fold.take(cast_slice(values), &column(values.len()), leaf * LEAF);
+                fold.leaves(cast_slice(values), &column(values.len()), leaf * LEAF);
             }
             let mut out = [0i64];
             fold.finish(cast_slice_mut(&mut out));

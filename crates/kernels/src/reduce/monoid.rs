@@ -2,200 +2,105 @@
 
 use std::marker::PhantomData;
 
-use zerostride_ops::Element;
+use bytemuck::Zeroable;
+use zerostride_ops::{DType, Element};
 
-use super::rule::{Rule, Steps};
-use crate::bodies::complex::Complex;
+use super::rule::{Elem, Rows, Rule, Side, Steps};
+use super::vector::{Limits, Ordered, Vector};
 
-/// A neutral element and an operation on plain values.
-pub(super) trait Monoid: Copy + Send + Sync + 'static {
-    type In: Element;
-    type Acc: Element;
-    const EMPTY: Self::Acc;
-    fn step(acc: Self::Acc, value: <Self::In as Element>::Stored) -> Self::Acc;
-    fn merge(a: Self::Acc, b: Self::Acc) -> Self::Acc;
-    #[inline(always)]
-    fn result(acc: Self::Acc) -> Self::Acc {
-        acc
-    }
+/// A neutral element and an operation, on vectors of one kind.
+pub(super) trait Monoid: 'static {
+    type Vector: Vector;
+    type One: Monoid<Vector: Vector<Elem = <Self::Vector as Vector>::Elem>>;
+    fn empty() -> <Self::Vector as Vector>::Elem;
+    fn step(acc: Self::Vector, value: Self::Vector) -> Self::Vector;
 }
 
-/// The reduction by a monoid.
-pub(super) struct Accumulated<M>(PhantomData<M>);
+/// The reduction by a monoid, of elements stored as those of dtype `T` are.
+pub(super) struct Accumulated<M, T>(PhantomData<fn(M, T)>);
 
-impl<M> Accumulated<M> {
+impl<M, T> Accumulated<M, T> {
     pub(super) fn new() -> Self {
         Accumulated(PhantomData)
     }
 }
 
-impl<M> Clone for Accumulated<M> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
+impl<M: Monoid, T> Rule for Accumulated<M, T>
+where
+    T: Element<Stored = <M::Vector as Vector>::Elem> + 'static,
+{
+    type Vector = M::Vector;
+    type One = Accumulated<M::One, T>;
+    type State = Vec<Elem<Self>>;
+    type Acc = M::Vector;
+    type Out = Elem<Self>;
+    const RESULT: DType = T::DTYPE;
 
-impl<M> Copy for Accumulated<M> {}
-
-impl<M: Monoid> Rule for Accumulated<M> {
-    type In = M::In;
-    type Out = M::Acc;
-    type One = M::Acc;
-    type Side<const W: usize> = [M::Acc; W];
-    const STEPS: usize = 4;
-
-    #[inline(always)]
-    fn empty() -> M::Acc {
-        M::EMPTY
+    fn empty(len: usize) -> Self::State {
+        vec![M::empty(); len]
     }
 
     #[inline(always)]
-    fn lane<const W: usize>(mut acc: [M::Acc; W], steps: &Steps<'_, M::In, W>) -> [M::Acc; W] {
+    fn read(state: &Self::State, at: usize) -> M::Vector {
+        M::Vector::load(&state[at..])
+    }
+
+    #[inline(always)]
+    fn write(acc: M::Vector, state: &mut Self::State, at: usize) {
+        acc.store(&mut state[at..]);
+    }
+
+    #[inline(always)]
+    fn steps<const G: usize>(
+        acc: Option<[M::Vector; G]>,
+        steps: &Steps<'_, Elem<Self>, impl Rows>,
+        sides: [Side; G],
+    ) -> [M::Vector; G] {
+        let mut acc = acc.unwrap_or([M::Vector::splat(M::empty()); G]);
         for step in 0..steps.count {
-            let row = steps.row(step);
-            for (acc, &element) in acc.iter_mut().zip(row) {
-                *acc = M::step(*acc, element);
+            for g in 0..G {
+                acc[g] = M::step(acc[g], steps.load(step, sides[g]));
             }
         }
-        if steps.tail == 0 {
-            return acc;
+        for g in 0..G {
+            if let Some((value, count)) = steps.tail(sides[g]) {
+                acc[g] = M::Vector::select(M::Vector::first(count), M::step(acc[g], value), acc[g]);
+            }
         }
-        // A copy, so that what the loop above holds stays in registers: lanes are counted only here.
-        let mut all = acc;
-        for (acc, &value) in all.iter_mut().zip(steps.tail()) {
-            *acc = M::step(*acc, value);
-        }
-        all
+        acc
     }
 
     #[inline(always)]
-    fn merge<const W: usize>(left: &[M::Acc; W], right: &[M::Acc; W]) -> [M::Acc; W] {
-        let mut merged = *left;
-        for (merged, &right) in merged.iter_mut().zip(right) {
-            *merged = M::merge(*merged, right);
-        }
-        merged
+    fn merge(left: M::Vector, right: M::Vector) -> M::Vector {
+        M::step(left, right)
     }
 
-    #[inline(always)]
-    fn gather<const W: usize>(ones: &[M::Acc; W]) -> [M::Acc; W] {
-        *ones
+    fn results(&self, state: &Self::State, len: usize) -> impl Iterator<Item = Elem<Self>> {
+        state[..len].iter().map(|&one| T::load(one).store())
     }
-
-    #[inline(always)]
-    fn scatter<const W: usize>(side: &[M::Acc; W], ones: &mut [M::Acc; W]) {
-        *ones = *side;
-    }
-
-    #[inline(always)]
-    fn result(&self, one: M::Acc) -> M::Acc {
-        M::result(one)
-    }
-}
-
-/// A dtype that sums, products and comparisons run in.
-pub(super) trait Number: Element<Stored = Self> + PartialOrd {
-    const ZERO: Self;
-    const ONE: Self;
-    const LOWEST: Self;
-    const HIGHEST: Self;
-    /// A count of steps as wide as the values that it is selected with.
-    type Count: Copy + PartialEq + Send + 'static;
-    fn count(steps: usize) -> Self::Count;
-    fn steps(count: Self::Count) -> usize;
-    fn plus(self, other: Self) -> Self;
-    fn times(self, other: Self) -> Self;
-}
-
-macro_rules! numbers {
-    ($($type:ty, $count:ty: $zero:expr, $one:expr, $lowest:expr, $highest:expr, $plus:expr, $times:expr;)*) => {
-        $(impl Number for $type {
-            const ZERO: Self = $zero;
-            const ONE: Self = $one;
-            const LOWEST: Self = $lowest;
-            const HIGHEST: Self = $highest;
-            type Count = $count;
-            #[inline(always)]
-            fn count(steps: usize) -> $count { steps as $count }
-            #[inline(always)]
-            fn steps(count: $count) -> usize { count as usize }
-            #[inline(always)]
-            fn plus(self, other: Self) -> Self { $plus(self, other) }
-            #[inline(always)]
-            fn times(self, other: Self) -> Self { $times(self, other) }
-        })*
-    };
-}
-
-numbers! {
-    i32, u32: 0, 1, i32::MIN, i32::MAX, i32::wrapping_add, i32::wrapping_mul;
-    i64, u64: 0, 1, i64::MIN, i64::MAX, i64::wrapping_add, i64::wrapping_mul;
-    u64, u64: 0, 1, u64::MIN, u64::MAX, u64::wrapping_add, u64::wrapping_mul;
-    f32, u32: 0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY, |a: f32, b| a + b, |a: f32, b| a * b;
-    f64, u64: 0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY, |a: f64, b| a + b, |a: f64, b| a * b;
 }
 
 /// Declares monoids.
 macro_rules! monoids {
-    ($($(#[$doc:meta])* $name:ident<$t:ident: $bound:path>($acc:ty) $empty:expr; |$a:ident, $v:ident| $step:expr; |$left:ident, $right:ident| $merge:expr;)*) => {
+    ($($(#[$doc:meta])* $name:ident<$($constant:ident)?> $bound:ident: $empty:expr; |$acc:ident, $value:ident| $step:expr;)*) => {
         $($(#[$doc])*
-        #[derive(Clone, Copy)]
-        pub(super) struct $name<$t>(PhantomData<$t>);
+        pub(super) struct $name<V $(, const $constant: bool)?>(PhantomData<V>);
 
-        impl<$t: $bound> Monoid for $name<$t> {
-            type In = $t;
-            type Acc = $acc;
-            const EMPTY: $acc = $empty;
+        impl<V: $bound<One: $bound> $(, const $constant: bool)?> Monoid for $name<V $(, $constant)?> {
+            type Vector = V;
+            type One = $name<V::One $(, $constant)?>;
             #[inline(always)]
-            fn step($a: $acc, $v: <$t as Element>::Stored) -> $acc { $step }
+            fn empty() -> V::Elem { $empty }
             #[inline(always)]
-            fn merge($left: $acc, $right: $acc) -> $acc { $merge }
+            fn step($acc: V, $value: V) -> V { $step }
         })*
     };
 }
 
 monoids! {
-    Sum<T: Number>(T) T::ZERO; |acc, value| acc.plus(value); |a, b| a.plus(b);
-    Prod<T: Number>(T) T::ONE; |acc, value| acc.times(value); |a, b| a.times(b);
-    /// The largest, NaN if there is one.
-    Largest<T: Number>(T) T::LOWEST; |acc, value| larger(acc, value); |a, b| larger(a, b);
-    /// The smallest, NaN if there is one.
-    Smallest<T: Number>(T) T::HIGHEST; |acc, value| smaller(acc, value); |a, b| smaller(a, b);
-    ComplexSum<T: Complex>(T) T::ZERO; |acc, value| acc.plus(T::load(value)); |a, b| a.plus(b);
-    ComplexProd<T: Complex>(T) T::ONE; |acc, value| acc.times(T::load(value)); |a, b| a.times(b);
-}
-
-/// Whether some element is `SEEN`: `any` of true; of false, the opposite of `all`.
-#[derive(Clone, Copy)]
-pub(super) struct Any<const SEEN: bool>;
-
-impl<const SEEN: bool> Monoid for Any<SEEN> {
-    type In = bool;
-    type Acc = bool;
-    const EMPTY: bool = false;
-    #[inline(always)]
-    fn step(acc: bool, value: u8) -> bool {
-        acc | (bool::load(value) == SEEN)
-    }
-    #[inline(always)]
-    fn merge(a: bool, b: bool) -> bool {
-        a | b
-    }
-    #[inline(always)]
-    fn result(seen: bool) -> bool {
-        seen == SEEN
-    }
-}
-
-#[inline(always)]
-#[allow(clippy::eq_op)]
-fn larger<W: Copy + PartialOrd>(acc: W, value: W) -> W {
-    // NaN is what differs from itself.
-    if value > acc || value != value { value } else { acc }
-}
-
-#[inline(always)]
-#[allow(clippy::eq_op)]
-fn smaller<W: Copy + PartialOrd>(acc: W, value: W) -> W {
-    if value < acc || value != value { value } else { acc }
+    Sum<> Vector: V::Elem::zeroed(); |acc, value| acc.plus(value);
+    Prod<> Vector: V::one(); |acc, value| acc.times(value);
+    /// The largest, or the smallest; the first NaN if there is one. Of truths, whether any is, or all are.
+    Extreme<LARGEST> Ordered: if LARGEST { V::Elem::LOWEST } else { V::Elem::HIGHEST };
+        |acc, value| V::select(value.beats::<LARGEST>(acc), value, acc);
 }

@@ -1,89 +1,122 @@
-//! Owns what a reduction needs to say about itself: how the elements of lanes enter accumulators, and how accumulators
-//! meet. It does not know the tree that decides which of them do (`tree.rs`), nor memory beyond one leaf.
+//! Owns what a reduction needs to say about itself: how rows of elements enter accumulators, and how accumulators meet.
+//! It does not know the tree that decides which of them do (`tree.rs`).
 
-use zerostride_ops::{DType, Element};
+use bytemuck::Pod;
+use zerostride_ops::DType;
 
-/// Accumulators side by side: a register or more of each dtype.
-pub(super) const SIDE: usize = 16;
+use super::vector::Vector;
 
-/// A reduction of one operation and dtype.
-///
-/// Accumulators come side by side, `W` at a time, so that the loops over them compile to vector instructions. Methods
-/// are inlined into functions that are compiled for an instruction set.
-pub(super) trait Rule: Copy + Send + Sync + 'static {
-    type In: Element;
-    type Out: Element;
-    const RESULT: DType = <Self::Out as Element>::DTYPE;
-    /// One accumulator.
-    type One: Copy + Send + 'static;
-    /// `W` accumulators, each of their parts next to its like.
-    type Side<const W: usize>: Copy;
+pub(super) type Elem<R> = <<R as Rule>::Vector as Vector>::Elem;
 
-    /// The accumulator of no elements.
-    fn empty() -> Self::One;
-    /// The most steps that enter accumulators at once.
-    const STEPS: usize;
+/// A reduction of one operation, in vectors of one kind. Methods on vectors are inlined into functions that are compiled
+/// for an instruction set.
+pub(super) trait Rule: Sized + Send + 'static {
+    type Vector: Vector;
+    /// The same on single elements.
+    type One: Rule<Vector: Vector<Elem = Elem<Self>>, State = Self::State>;
+    /// Accumulators in memory, each of their parts next to its like.
+    type State: Send;
+    /// A vector of accumulators.
+    type Acc: Copy;
+    type Out: Pod;
+    /// The dtype of results.
+    const RESULT: DType;
 
-    /// Accumulates some more elements of `W` lanes, each in order: at most `STEPS`, and a tail only if they are the last.
-    fn lane<const W: usize>(acc: Self::Side<W>, steps: &Steps<'_, Self::In, W>) -> Self::Side<W>;
+    /// Accumulators of no elements.
+    fn empty(len: usize) -> Self::State;
+    fn read(state: &Self::State, at: usize) -> Self::Acc;
+    fn write(acc: Self::Acc, state: &mut Self::State, at: usize);
+    /// Accumulates rows in order, in as many vectors as there are accumulators, into those or into empty ones.
+    fn steps<const G: usize>(
+        acc: Option<[Self::Acc; G]>,
+        steps: &Steps<'_, Elem<Self>, impl Rows>,
+        sides: [Side; G],
+    ) -> [Self::Acc; G];
     /// What two accumulators say together.
-    fn merge<const W: usize>(left: &Self::Side<W>, right: &Self::Side<W>) -> Self::Side<W>;
-    fn gather<const W: usize>(ones: &[Self::One; W]) -> Self::Side<W>;
-    fn scatter<const W: usize>(side: &Self::Side<W>, ones: &mut [Self::One; W]);
-    fn result(&self, one: Self::One) -> Self::Out;
+    fn merge(left: Self::Acc, right: Self::Acc) -> Self::Acc;
+    /// The results of accumulators.
+    fn results(&self, state: &Self::State, len: usize) -> impl Iterator<Item = Self::Out>;
 }
 
-/// The elements of `W` lanes of a leaf, step by step: rows of `W` neighbours in memory.
-pub(super) struct Steps<'a, T: Element, const W: usize> {
-    /// From the first element of the first row on.
-    pub(super) elements: &'a [T::Stored],
-    /// Elements from a row to the next.
-    pub(super) stride: usize,
+/// Where the rows of some steps begin, in elements.
+pub(super) trait Rows {
+    fn begin(&self, step: usize) -> usize;
+}
+
+/// Rows at even distances.
+pub(super) struct Even(pub(super) usize);
+
+impl Rows for Even {
+    #[inline(always)]
+    fn begin(&self, step: usize) -> usize {
+        step * self.0
+    }
+}
+
+impl Rows for &[usize] {
+    #[inline(always)]
+    fn begin(&self, step: usize) -> usize {
+        self[step]
+    }
+}
+
+/// Rows of elements that enter accumulators, one after the other.
+pub(super) struct Steps<'a, T, P> {
+    pub(super) elements: &'a [T],
+    pub(super) rows: P,
     /// Whole rows.
     pub(super) count: usize,
-    /// How many lanes have one element more.
+    /// Places that have one element more.
     pub(super) tail: usize,
-    /// The index among the reduced elements of the first row.
+    /// The index among the reduced elements of the first row, and what a row adds to it.
     pub(super) first: usize,
-    /// By how much a step advances that index.
     pub(super) advance: usize,
-    /// What each lane adds to it.
-    pub(super) places: [u32; W],
 }
 
-impl<'a, T: Element, const W: usize> Steps<'a, T, W> {
+/// The part of a row that one vector takes.
+#[derive(Clone, Copy)]
+pub(super) struct Side {
+    /// Elements from the beginning of a row.
+    pub(super) at: usize,
+    /// The number of its first place, of which the tail are the first ones.
+    pub(super) place: usize,
+    /// Places of the same index; all are where rows go across.
+    pub(super) width: Option<usize>,
+}
+
+impl Side {
+    /// What each place adds to the index of a row.
     #[inline(always)]
-    pub(super) fn row(&self, step: usize) -> &'a [T::Stored; W] {
-        self.elements[step * self.stride..].first_chunk().expect("a leaf holds its rows")
+    pub(super) fn indices<V: Vector>(&self, number: impl Fn(usize) -> V::Elem) -> V {
+        let Some(width) = self.width else { return V::splat(number(0)) };
+        let (mut index, mut after) =
+            if width == 1 { (self.place, 0) } else { (self.place / width, self.place % width) };
+        // Divisions are slow.
+        V::from_fn(|_| {
+            let own = index;
+            after += 1;
+            if after == width {
+                (index, after) = (index + 1, 0);
+            }
+            number(own)
+        })
+    }
+}
+
+impl<T: Copy, P: Rows> Steps<'_, T, P> {
+    #[inline(always)]
+    pub(super) fn load<V: Vector<Elem = T>>(&self, step: usize, side: Side) -> V {
+        V::load(&self.elements[self.rows.begin(step) + side.at..])
     }
 
-    /// The elements of the lanes that have one more.
+    /// The elements of the places that have one more, and how many they are.
     #[inline(always)]
-    pub(super) fn tail(&self) -> &'a [T::Stored] {
-        match self.tail {
-            0 => &[],
-            tail => &self.elements[self.count * self.stride..][..tail],
+    pub(super) fn tail<V: Vector<Elem = T>>(&self, side: Side) -> Option<(V, usize)> {
+        let count = self.tail.saturating_sub(side.place).min(V::LEN);
+        if count == 0 {
+            return None;
         }
-    }
-
-    /// The index of a lane's element.
-    #[inline(always)]
-    pub(super) fn index(&self, step: usize, lane: usize) -> i64 {
-        (self.first + step * self.advance + self.places[lane] as usize) as i64
-    }
-}
-
-/// `right = left merged with right`, one by one.
-#[inline(always)]
-pub(super) fn merge_slices<R: Rule>(left: &[R::One], right: &mut [R::One]) {
-    let (left_sides, left_rest) = left.as_chunks::<SIDE>();
-    let (right_sides, right_rest) = right.as_chunks_mut::<SIDE>();
-    for (left, right) in left_sides.iter().zip(right_sides) {
-        let merged = R::merge(&R::gather(left), &R::gather(right));
-        R::scatter(&merged, right);
-    }
-    for (left, right) in left_rest.iter().zip(right_rest) {
-        let merged = R::merge(&R::gather(&[*left]), &R::gather(&[*right]));
-        R::scatter(&merged, std::array::from_mut(right));
+        let begin = self.rows.begin(self.count) + side.at;
+        Some((V::load_some(&self.elements[begin..][..count]), count))
     }
 }

@@ -2,108 +2,102 @@
 
 use std::marker::PhantomData;
 
-use super::monoid::Number;
-use super::rule::{Rule, Steps};
+use zerostride_ops::DType;
+
+use super::rule::{Rows, Rule, Side, Steps};
+use super::vector::{Limits, Ordered, Vector};
 
 /// The search for the index of the largest element, or of the smallest.
-#[derive(Clone, Copy)]
-pub(super) struct Search<T, const LARGEST: bool>(pub(super) PhantomData<T>);
+pub(super) struct Search<V, const LARGEST: bool>(pub(super) PhantomData<fn(V)>);
 
-/// The most extreme elements of lanes and their indices; of no elements, an index that every other comes before.
+/// The most extreme elements and their indices, which are the bits of elements: of no elements, one that every other
+/// comes before.
 #[derive(Clone, Copy)]
-pub(super) struct Found<K, const W: usize> {
-    value: [K; W],
-    index: [i64; W],
+pub(super) struct Found<T> {
+    value: T,
+    index: T,
 }
 
-/// The index of an element that every other comes before.
-const NOWHERE: i64 = i64::MAX;
-
-/// Whether `value` takes the place of `held`, which comes before it.
-#[inline(always)]
-#[allow(clippy::eq_op)]
-fn beats<K: Copy + PartialOrd, const LARGEST: bool>(value: K, held: K) -> bool {
-    let further = if LARGEST { value > held } else { value < held };
-    // NaN is what differs from itself; the first one stays.
-    further | ((value != value) & (held == held))
+impl<V: Vector> Found<V> {
+    #[inline(always)]
+    fn select(mask: V::Mask, yes: Self, no: Self) -> Self {
+        Found { value: V::select(mask, yes.value, no.value), index: V::select(mask, yes.index, no.index) }
+    }
 }
 
-impl<T: Number, const LARGEST: bool> Rule for Search<T, LARGEST> {
-    type In = T;
+impl<V: Ordered<One: Ordered>, const LARGEST: bool> Rule for Search<V, LARGEST> {
+    type Vector = V;
+    type One = Search<V::One, LARGEST>;
+    type State = Found<Vec<V::Elem>>;
+    type Acc = Found<V>;
     type Out = i64;
-    type One = Found<T, 1>;
-    type Side<const W: usize> = Found<T, W>;
-    const STEPS: usize = 16;
+    const RESULT: DType = DType::I64;
 
-    #[inline(always)]
-    fn empty() -> Self::One {
-        Found { value: [if LARGEST { T::LOWEST } else { T::HIGHEST }], index: [NOWHERE] }
+    fn empty(len: usize) -> Self::State {
+        let value = if LARGEST { V::Elem::LOWEST } else { V::Elem::HIGHEST };
+        Found { value: vec![value; len], index: vec![V::Elem::from_index(V::Elem::NOWHERE); len] }
     }
 
     #[inline(always)]
-    fn lane<const W: usize>(acc: Self::Side<W>, steps: &Steps<'_, T, W>) -> Self::Side<W> {
-        let none = T::count(Self::STEPS);
-        let (mut value, mut at) = (acc.value, [none; W]);
+    fn read(state: &Self::State, at: usize) -> Found<V> {
+        Found { value: V::load(&state.value[at..]), index: V::load(&state.index[at..]) }
+    }
+
+    #[inline(always)]
+    fn write(acc: Found<V>, state: &mut Self::State, at: usize) {
+        acc.value.store(&mut state.value[at..]);
+        acc.index.store(&mut state.index[at..]);
+    }
+
+    #[inline(always)]
+    fn steps<const G: usize>(
+        acc: Option<[Found<V>; G]>,
+        steps: &Steps<'_, V::Elem, impl Rows>,
+        sides: [Side; G],
+    ) -> [Found<V>; G] {
+        let index = |step: usize| V::Elem::from_index(steps.first + step * steps.advance);
+        let nowhere = V::splat(V::Elem::from_index(V::Elem::NOWHERE));
+        let none = V::splat(if LARGEST { V::Elem::LOWEST } else { V::Elem::HIGHEST });
+        let mut acc = acc.unwrap_or([Found { value: none, index: nowhere }; G]);
+        let mut places = [nowhere; G];
+        for g in 0..G {
+            places[g] = sides[g].indices::<V>(V::Elem::from_index);
+        }
+        // While the rows are looked through, what was found in one has the index of the row.
+        let mut at = [nowhere; G];
         for step in 0..steps.count {
-            let row = steps.row(step);
-            for lane in 0..W {
-                let element = row[lane];
-                let beats = beats::<_, LARGEST>(element, value[lane]);
-                value[lane] = if beats { element } else { value[lane] };
-                at[lane] = if beats { T::count(step) } else { at[lane] };
+            let row = V::splat(index(step));
+            for g in 0..G {
+                let value: V = steps.load(step, sides[g]);
+                let beats = value.beats::<LARGEST>(acc[g].value);
+                acc[g].value = V::select(beats, value, acc[g].value);
+                at[g] = V::select(beats, row, at[g]);
             }
         }
-        let mut index = acc.index;
-        for lane in 0..W {
-            // The neutral value is the element itself where that is no more extreme.
-            let found = if index[lane] == NOWHERE && steps.count > 0 && at[lane] == none {
-                T::count(0)
-            } else {
-                at[lane]
-            };
-            index[lane] = if found == none { index[lane] } else { steps.index(T::steps(found), lane) };
-        }
-        let whole = Found { value, index };
-        if steps.tail == 0 {
-            return whole;
-        }
-        // A copy, so that what the loop above holds stays in registers: lanes are counted only here.
-        let mut all = whole;
-        for (lane, &element) in steps.tail().iter().enumerate() {
-            if all.index[lane] == NOWHERE || beats::<_, LARGEST>(element, all.value[lane]) {
-                (all.value[lane], all.index[lane]) = (element, steps.index(steps.count, lane));
+        for g in 0..G {
+            if steps.count > 0 {
+                // The neutral value is the first element itself where nothing is more extreme.
+                let first = V::splat(index(0)).plus_bits(places[g]);
+                let first = V::select(acc[g].index.earlier(nowhere), acc[g].index, first);
+                acc[g].index = V::select(at[g].earlier(nowhere), at[g].plus_bits(places[g]), first);
+            }
+            if let Some((value, count)) = steps.tail(sides[g]) {
+                let found = Found { value, index: V::splat(index(steps.count)).plus_bits(places[g]) };
+                acc[g] = Found::select(V::first(count), Self::merge(acc[g], found), acc[g]);
             }
         }
-        all
+        acc
     }
 
     #[inline(always)]
-    fn merge<const W: usize>(left: &Self::Side<W>, right: &Self::Side<W>) -> Self::Side<W> {
-        let mut merged = *left;
-        for lane in 0..W {
-            // The lanes of a leaf interleave, so that either side may hold the earlier index.
-            let (a, b) = ((left.value[lane], left.index[lane]), (right.value[lane], right.index[lane]));
-            let (first, second) = if b.1 < a.1 { (b, a) } else { (a, b) };
-            let kept = if beats::<_, LARGEST>(second.0, first.0) { second } else { first };
-            (merged.value[lane], merged.index[lane]) = kept;
-        }
-        merged
+    fn merge(left: Found<V>, right: Found<V>) -> Found<V> {
+        // The lanes of a leaf interleave, so that either side may hold the earlier index.
+        let swaps = right.index.earlier(left.index);
+        let (first, second) = (Found::select(swaps, right, left), Found::select(swaps, left, right));
+        Found::select(second.value.beats::<LARGEST>(first.value), second, first)
     }
 
-    #[inline(always)]
-    fn gather<const W: usize>(ones: &[Self::One; W]) -> Self::Side<W> {
-        Found { value: ones.map(|one| one.value[0]), index: ones.map(|one| one.index[0]) }
-    }
-
-    #[inline(always)]
-    fn scatter<const W: usize>(side: &Self::Side<W>, ones: &mut [Self::One; W]) {
-        for (lane, one) in ones.iter_mut().enumerate() {
-            *one = Found { value: [side.value[lane]], index: [side.index[lane]] };
-        }
-    }
-
-    #[inline(always)]
-    fn result(&self, one: Self::One) -> i64 {
-        one.index[0]
+    fn results(&self, state: &Self::State, len: usize) -> impl Iterator<Item = i64> {
+        state.index[..len].iter().map(|index| index.to_index())
     }
 }

@@ -1,249 +1,371 @@
-//! Owns the tree in which partial results meet, and the walk over the lanes of a leaf. It does not know what is
-//! accumulated (`rule.rs`).
+//! Owns the tree in which partial results meet, and the walk over the elements of a lane or a leaf. It does not know what
+//! is accumulated (`rule.rs`).
 
 use std::any::Any;
-use std::ops::Range;
+use std::mem;
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use zerostride_ops::Element;
+use smallvec::SmallVec;
 
-use super::rule::{Rule, SIDE, Steps, merge_slices};
+use super::rule::{Elem, Even, Rows, Rule, Side, Steps};
+use super::vector::Vector;
 use super::{Fold, LEAF, Panel};
 use crate::cast::CastKernel;
-use crate::isa;
+use crate::isa::{Task, prefetch};
 
-type Stored<R> = <<R as Rule>::In as Element>::Stored;
+/// Vectors that are worked on side by side, so that none waits for the one before.
+const SIDES: usize = 4;
 
-/// The tree over leaves: a stack of complete subtrees, one for each digit 1 of the number of leaves taken.
+/// The tree over lanes: a stack of complete subtrees, one for each digit 1 of the number of lanes taken. A leaf is a
+/// subtree whose height is that of its lanes.
 pub(super) struct Tree<R: Rule> {
     rule: R,
     /// From the rule's results to those that are wanted.
     cast: Option<CastKernel>,
+    /// Elements that the rule sees for each of the caller's: two for a complex number.
+    parts: usize,
+    /// Results of the block under way, and of the largest one.
     columns: usize,
+    most: usize,
     lanes: usize,
-    leaves: usize,
-    /// The results of the leaf under way, and its accumulators.
-    results: Vec<R::One>,
-    partial: Vec<R::One>,
-    /// The subtree of `2^height` leaves, by height; only those of the digits 1 count.
-    subtrees: Vec<Vec<R::One>>,
-}
-
-/// How the lanes of a leaf are walked: `turns` times over `places` neighbours in memory.
-struct Walk {
-    turns: usize,
-    places: usize,
-    /// Elements from a turn's first row to the next one's.
-    turn_stride: usize,
-    /// Elements from a step of a lane to the next.
-    stride: usize,
-    /// Places that are the same lane, one for each result.
-    columns: usize,
+    taken: usize,
+    /// Whether the lane under way has rows already.
+    begun: bool,
+    /// The accumulators of the lane under way.
+    current: R::State,
+    /// Those of the lanes of some leaves, and how many there is room for.
+    leaf: R::State,
+    room: usize,
+    /// The subtree of `2^height` lanes, by height.
+    subtrees: Vec<R::State>,
 }
 
 impl<R: Rule> Tree<R> {
-    pub(super) fn new(rule: R, columns: usize, lanes: usize, cast: Option<CastKernel>) -> Self {
-        let results = vec![R::empty(); columns];
-        Tree { rule, cast, columns, lanes, leaves: 0, results, partial: Vec::new(), subtrees: Vec::new() }
+    pub(super) fn new(rule: R, columns: usize, lanes: usize, parts: usize, cast: Option<CastKernel>) -> Self {
+        let most = columns * parts;
+        Tree {
+            rule,
+            cast,
+            parts,
+            columns: most,
+            most,
+            lanes,
+            taken: 0,
+            begun: false,
+            current: R::empty(most),
+            leaf: R::empty(0),
+            room: 0,
+            subtrees: Vec::new(),
+        }
     }
 
-    /// Takes a subtree of `2^height` leaves from `results`.
+    /// Makes room for subtrees of up to that many lanes.
+    fn grow(&mut self, lanes: usize) {
+        let heights = (usize::BITS - lanes.leading_zeros()) as usize;
+        if self.subtrees.len() < heights {
+            self.subtrees.resize_with(heights, || R::empty(self.most));
+        }
+    }
+
+    /// Takes a subtree of `2^height` lanes from `current`.
     #[inline(always)]
     fn push(&mut self, mut height: usize) {
         let added = 1 << height;
-        while self.leaves >> height & 1 == 1 {
-            merge_slices::<R>(&self.subtrees[height], &mut self.results);
+        self.grow(self.taken + added);
+        while self.taken >> height & 1 == 1 {
+            merge_states::<R>(&self.subtrees[height], &mut self.current, self.columns);
             height += 1;
         }
-        self.leaves += added;
-        if self.subtrees.len() <= height {
-            self.subtrees.resize_with(height + 1, || vec![R::empty(); self.columns]);
-        }
-        std::mem::swap(&mut self.subtrees[height], &mut self.results);
+        self.taken += added;
+        mem::swap(&mut self.subtrees[height], &mut self.current);
     }
 
+    /// Rows of the lane under way, their columns next to each other.
     #[inline(always)]
-    fn take_leaves(&mut self, elements: &[Stored<R>], panel: &Panel, first: usize) {
-        for start in (0..panel.rows).step_by(LEAF) {
-            let rows = LEAF.min(panel.rows - start);
-            self.leaf(&elements[start * panel.row_step..], &Panel { rows, ..*panel }, first + start);
-            self.push(0);
-        }
+    fn rows(&mut self, elements: &[Elem<R>], rows: &[usize], first: usize) {
+        let steps = Steps { elements, rows, count: rows.len(), tail: 0, first, advance: self.lanes };
+        let side = |at| Side { at, place: 0, width: None };
+        spread::<R>(&mut self.current, !self.begun, &steps, self.columns, side);
+        self.begun = true;
     }
 
-    /// Reduces one leaf to `results`.
+    /// Whole leaves, in order in memory.
     #[inline(always)]
-    fn leaf(&mut self, elements: &[Stored<R>], panel: &Panel, first: usize) {
-        let (lanes, columns) = (self.lanes, self.columns);
-        // Results that are next to each other, lane after lane if the lanes are too.
-        let along = panel.row_step == 1;
-        let dense = panel.column_step == 1 && panel.row_step == columns && columns < NARROW;
-        let width = if along { 1 } else { columns };
-        let walk = if along || (dense && lanes > 1) {
-            let places = lanes * width;
-            Walk { turns: 1, places, turn_stride: 0, stride: places, columns: width }
-        } else {
-            let stride = lanes * panel.row_step;
-            Walk { turns: lanes, places: width, turn_stride: panel.row_step, stride, columns: width }
-        };
-        let mut partial = std::mem::take(&mut self.partial);
-        partial.resize(walk.places, R::empty());
-        for column in (0..columns).step_by(width) {
-            let elements = &elements[column * panel.column_step..];
-            self.walk(elements, panel.rows, &walk, first, &mut partial);
-            let mut left = walk.places;
-            while left > width {
-                left /= 2;
-                let (low, high) = partial[..2 * left].split_at_mut(left);
-                merge_slices::<R>(low, high);
-                low.copy_from_slice(high);
-            }
-            self.results[column..column + width].copy_from_slice(&partial[..width]);
+    fn leaves(&mut self, elements: &[Elem<R>], panel: &Panel, first: usize) {
+        let width = panel.width;
+        let (leaves, height) = (panel.rows.div_ceil(LEAF), self.lanes.ilog2() as usize);
+        self.grow(self.taken + leaves * self.lanes);
+        let places = self.lanes * width;
+        // Results of few lanes are worked on side by side.
+        let few = width == 1 && (R::Vector::LEN..SIDES * R::Vector::LEN).contains(&places);
+        let room = if few { SIDES * places } else { places };
+        if room > self.room {
+            (self.leaf, self.room) = (R::empty(room), room);
         }
-        self.partial = partial;
-    }
-
-    /// The accumulators of all places.
-    #[inline(always)]
-    fn walk(&self, elements: &[Stored<R>], rows: usize, walk: &Walk, first: usize, out: &mut [R::One]) {
-        let sides = walk.places / SIDE * SIDE;
-        self.chunks::<SIDE>(elements, rows, walk, first, 0..sides, out);
-        if sides < walk.places {
-            self.single(elements, rows, walk, first, sides..walk.places, out);
-        }
-    }
-
-    /// The accumulators of some places, one at a time: nothing for vectors, so compiled once for all instruction sets.
-    #[inline(never)]
-    fn single(
-        &self,
-        elements: &[Stored<R>],
-        rows: usize,
-        walk: &Walk,
-        first: usize,
-        places: Range<usize>,
-        out: &mut [R::One],
-    ) {
-        self.chunks::<1>(elements, rows, walk, first, places, out);
-    }
-
-    /// The accumulators of some places, `W` at a time. A turn takes the lane that has its binary digits in reverse, so
-    /// that the lanes that meet first follow each other: only one accumulator for each level waits.
-    #[inline(always)]
-    fn chunks<const W: usize>(
-        &self,
-        elements: &[Stored<R>],
-        rows: usize,
-        walk: &Walk,
-        first: usize,
-        places: Range<usize>,
-        out: &mut [R::One],
-    ) {
-        let count = places.len() / W;
-        let levels = walk.turns.ilog2() as usize;
-        let mut waiting = vec![R::gather(&[R::empty(); W]); if count > 0 { levels * count } else { 0 }];
-        for turn in 0..walk.turns {
-            let lane = turn.reverse_bits() >> 1 >> (usize::BITS as usize - 1 - levels);
-            // Rows from the lane's first on, in steps that take a row for each lane.
-            let left = rows.saturating_sub(lane);
-            let (steps, tail) = match self.lanes / walk.turns {
-                1 => (left.div_ceil(self.lanes), 0),
-                lanes => (left / lanes, left % lanes * walk.columns),
-            };
-            // Few rows at a time: memory likes to be read in order.
-            let mut step = 0;
-            loop {
-                let last = steps + usize::from(tail > 0) - step <= R::STEPS;
-                for chunk in 0..count {
-                    let place = places.start + chunk * W;
-                    let start = (lane * walk.turn_stride + step * walk.stride + place).min(elements.len());
-                    let out: &mut [R::One; W] =
-                        out[place..].first_chunk_mut().expect("every place has its result");
-                    let mut acc = if step == 0 { R::gather(&[R::empty(); W]) } else { R::gather(out) };
-                    acc = R::lane(
-                        acc,
-                        &Steps {
-                            elements: &elements[start..],
-                            stride: walk.stride,
-                            count: R::STEPS.min(steps - step),
-                            tail: if last { tail.saturating_sub(place).min(W) } else { 0 },
-                            first: first + lane + step * self.lanes,
-                            advance: self.lanes,
-                            places: std::array::from_fn(|at| ((place + at) / walk.columns) as u32),
-                        },
-                    );
-                    if last {
-                        let mut level = 0;
-                        while turn >> level & 1 == 1 {
-                            acc = R::merge(&waiting[level * count + chunk], &acc);
-                            level += 1;
+        let mut column = 0;
+        while column < panel.columns {
+            let together = if few && panel.columns - column >= SIDES { SIDES } else { 1 };
+            let mut taken = self.taken;
+            for row in (0..panel.rows).step_by(LEAF) {
+                let elements = &elements[column * panel.column_step + row * width..];
+                let rows = LEAF.min(panel.rows - row);
+                // The results of a leaf are halved while the next one is on its way.
+                let next = &elements[(rows * width).min(elements.len())..];
+                prefetch(&next[..next.len().min(LEAF)]);
+                let steps = Steps {
+                    elements,
+                    rows: Even(places),
+                    count: rows / self.lanes,
+                    tail: rows % self.lanes * width,
+                    first: first + row,
+                    advance: self.lanes,
+                };
+                if together == 1 {
+                    spread::<R>(&mut self.leaf, true, &steps, places, |at| Side {
+                        at,
+                        place: at,
+                        width: Some(width),
+                    });
+                } else {
+                    side_by_side::<R>(&mut self.leaf, &steps, places, panel.column_step);
+                }
+                for result in 0..together {
+                    halve::<R>(&mut self.leaf, result * places, places, width);
+                    for at in 0..width {
+                        let (mut height, to) = (height, (column + result) * width + at);
+                        let mut one = if width == 1 && places >= R::Vector::LEN {
+                            joined::<R>(&self.leaf, result * places)
+                        } else {
+                            R::One::read(&self.leaf, result * places + at)
+                        };
+                        while taken >> height & 1 == 1 {
+                            one = R::One::merge(R::One::read(&self.subtrees[height], to), one);
+                            height += 1;
                         }
-                        if turn + 1 < walk.turns {
-                            waiting[level * count + chunk] = acc;
-                        }
+                        R::One::write(one, &mut self.subtrees[height], to);
                     }
-                    R::scatter(&acc, out);
                 }
-                if last {
-                    break;
-                }
-                step += R::STEPS;
+                taken += self.lanes;
+            }
+            column += together;
+        }
+        self.taken += leaves * self.lanes;
+    }
+}
+
+/// Accumulates rows whose places are next to each other.
+#[inline(always)]
+fn spread<R: Rule>(
+    state: &mut R::State,
+    fresh: bool,
+    steps: &Steps<'_, Elem<R>, impl Rows>,
+    places: usize,
+    side: impl Fn(usize) -> Side,
+) {
+    let len = R::Vector::LEN;
+    // The last vector may overlap the one before: it is computed first, and written last.
+    let last = (places >= len && !places.is_multiple_of(len)).then(|| places - len);
+    let end = match last {
+        Some(at) => Some(accumulate::<R, 1>(state, fresh, steps, [at], [side(at)])),
+        None => None,
+    };
+    let mut at = 0;
+    while at + SIDES * len <= places {
+        let all: [usize; SIDES] = std::array::from_fn(|i| at + i * len);
+        let acc = accumulate::<R, SIDES>(state, fresh, steps, all, all.map(&side));
+        for (acc, at) in acc.into_iter().zip(all) {
+            R::write(acc, state, at);
+        }
+        at += SIDES * len;
+    }
+    while at + len <= places {
+        let [acc] = accumulate::<R, 1>(state, fresh, steps, [at], [side(at)]);
+        R::write(acc, state, at);
+        at += len;
+    }
+    match (last, end) {
+        (Some(at), Some([acc])) => R::write(acc, state, at),
+        _ => {
+            for at in at..places {
+                let [acc] = accumulate::<R::One, 1>(state, fresh, steps, [at], [side(at)]);
+                R::One::write(acc, state, at);
             }
         }
     }
 }
 
-/// Columns below which rows are taken several at a time.
-const NARROW: usize = 64;
+/// Accumulates the lanes of several results, whose elements are `step` apart.
+#[inline(always)]
+fn side_by_side<R: Rule>(
+    state: &mut R::State,
+    steps: &Steps<'_, Elem<R>, impl Rows>,
+    lanes: usize,
+    step: usize,
+) {
+    for lane in (0..lanes).step_by(R::Vector::LEN) {
+        let places: [usize; SIDES] = std::array::from_fn(|result| result * lanes + lane);
+        let sides =
+            std::array::from_fn(|result| Side { at: result * step + lane, place: lane, width: Some(1) });
+        let acc = accumulate::<R, SIDES>(state, true, steps, places, sides);
+        for (acc, at) in acc.into_iter().zip(places) {
+            R::write(acc, state, at);
+        }
+    }
+}
 
-/// The taking of a panel, to be compiled for each instruction set.
-struct Take<'a, R: Rule> {
+#[inline(always)]
+fn accumulate<R: Rule, const G: usize>(
+    state: &R::State,
+    fresh: bool,
+    steps: &Steps<'_, Elem<R>, impl Rows>,
+    places: [usize; G],
+    sides: [Side; G],
+) -> [R::Acc; G] {
+    if fresh {
+        return R::steps(None, steps, sides);
+    }
+    let mut acc = [R::read(state, places[0]); G];
+    for g in 1..G {
+        acc[g] = R::read(state, places[g]);
+    }
+    R::steps(Some(acc), steps, sides)
+}
+
+/// Merges the upper half of some places with the lower one until `width` are left, or those of a vector of one result.
+#[inline(always)]
+fn halve<R: Rule>(state: &mut R::State, first: usize, places: usize, width: usize) {
+    let len = R::Vector::LEN;
+    let (mut left, end) = (places, if width == 1 { len.min(places) } else { width });
+    while left > end {
+        left /= 2;
+        let mut low = first;
+        while low + len <= first + left {
+            R::write(R::merge(R::read(state, low), R::read(state, low + left)), state, low);
+            low += len;
+        }
+        for low in low..first + left {
+            let merged = R::One::merge(R::One::read(state, low), R::One::read(state, low + left));
+            R::One::write(merged, state, low);
+        }
+    }
+}
+
+/// What the places of a vector say together, halved until one is left.
+#[inline(always)]
+fn joined<R: Rule>(state: &R::State, first: usize) -> <R::One as Rule>::Acc {
+    let mut acc = [R::One::read(state, first); MOST];
+    for (at, acc) in acc.iter_mut().enumerate().take(R::Vector::LEN).skip(1) {
+        *acc = R::One::read(state, first + at);
+    }
+    let mut left = R::Vector::LEN;
+    while left > 1 {
+        left /= 2;
+        for at in 0..left {
+            acc[at] = R::One::merge(acc[at], acc[at + left]);
+        }
+    }
+    acc[0]
+}
+
+/// Elements of the longest vector.
+const MOST: usize = 16;
+
+/// `right = left merged with right`, one by one.
+#[inline(always)]
+fn merge_states<R: Rule>(left: &R::State, right: &mut R::State, len: usize) {
+    let mut at = 0;
+    while at + R::Vector::LEN <= len {
+        R::write(R::merge(R::read(left, at), R::read(right, at)), right, at);
+        at += R::Vector::LEN;
+    }
+    for at in at..len {
+        R::One::write(R::One::merge(R::One::read(left, at), R::One::read(right, at)), right, at);
+    }
+}
+
+/// Rows of a lane, to be compiled for each instruction set.
+struct TakeRows<'a, R: Rule> {
     tree: &'a mut Tree<R>,
-    elements: &'a [Stored<R>],
-    panel: &'a Panel,
+    elements: &'a [Elem<R>],
+    rows: &'a [usize],
+    first: usize,
+    ends: bool,
+}
+
+impl<R: Rule> Task for TakeRows<'_, R> {
+    #[inline(always)]
+    fn run(self) {
+        self.tree.rows(self.elements, self.rows, self.first);
+        if self.ends {
+            self.tree.begun = false;
+            self.tree.push(0);
+        }
+    }
+}
+
+/// Leaves, to be compiled for each instruction set.
+struct TakeLeaves<'a, R: Rule> {
+    tree: &'a mut Tree<R>,
+    elements: &'a [Elem<R>],
+    panel: Panel,
     first: usize,
 }
 
-impl<R: Rule> isa::Task for Take<'_, R> {
+impl<R: Rule> Task for TakeLeaves<'_, R> {
     #[inline(always)]
     fn run(self) {
-        self.tree.take_leaves(self.elements, self.panel, self.first);
+        self.tree.leaves(self.elements, &self.panel, self.first);
     }
 }
 
 impl<R: Rule> Fold for Tree<R> {
-    fn take(&mut self, elements: &[u8], panel: &Panel, first: usize) {
-        let elements: &[Stored<R>] = cast_slice(elements);
-        assert!(panel.columns == self.columns && (panel.row_step == 1 || panel.column_step == 1));
-        isa::run_widest(Take { tree: self, elements, panel, first });
+    fn start(&mut self, columns: usize) {
+        self.columns = columns * self.parts;
+        assert!(self.columns <= self.most);
+        (self.taken, self.begun) = (0, false);
+    }
+
+    fn rows(&mut self, elements: &[u8], rows: &[usize], first: usize, ends: bool) {
+        let elements = cast_slice(elements);
+        if self.parts == 1 {
+            return R::Vector::run(TakeRows { tree: self, elements, rows, first, ends });
+        }
+        let rows: SmallVec<[usize; 16]> = rows.iter().map(|row| row * self.parts).collect();
+        R::Vector::run(TakeRows { tree: self, elements, rows: &rows, first, ends });
+    }
+
+    fn leaves(&mut self, elements: &[u8], panel: &Panel, first: usize) {
+        assert_eq!(panel.columns * panel.width * self.parts, self.columns);
+        let (width, column_step) = (panel.width * self.parts, panel.column_step * self.parts);
+        let panel = Panel { width, column_step, ..*panel };
+        R::Vector::run(TakeLeaves { tree: self, elements: cast_slice(elements), panel, first });
     }
 
     fn append(&mut self, other: Box<dyn Fold>) {
         let mut other = other.into_any().downcast::<Self>().expect("folds of one reduction are of one kind");
-        for height in (0..other.subtrees.len()).rev().filter(|height| other.leaves >> height & 1 == 1) {
-            std::mem::swap(&mut self.results, &mut other.subtrees[height]);
+        for height in (0..other.subtrees.len()).rev().filter(|height| other.taken >> height & 1 == 1) {
+            mem::swap(&mut self.current, &mut other.subtrees[height]);
             self.push(height);
         }
     }
 
     fn finish(&mut self, out: &mut [u8]) {
-        let mut heights = (0..self.subtrees.len()).filter(|height| self.leaves >> height & 1 == 1);
+        let mut heights = (0..self.subtrees.len()).filter(|height| self.taken >> height & 1 == 1);
         match heights.next() {
-            Some(lowest) => std::mem::swap(&mut self.results, &mut self.subtrees[lowest]),
-            None => self.results.fill(R::empty()),
+            Some(lowest) => mem::swap(&mut self.current, &mut self.subtrees[lowest]),
+            None => self.current = R::empty(self.most),
         }
         for height in heights {
-            merge_slices::<R>(&self.subtrees[height], &mut self.results);
+            merge_states::<R>(&self.subtrees[height], &mut self.current, self.columns);
         }
-        let results = self.results.iter().map(|&one| self.rule.result(one).store());
+        let results = self.rule.results(&self.current, self.columns);
         match self.cast {
             Some(cast) => cast(cast_slice(&results.collect::<Vec<_>>()), out),
             None => {
-                let out: &mut [<R::Out as Element>::Stored] = cast_slice_mut(out);
+                let out: &mut [R::Out] = cast_slice_mut(out);
                 out.iter_mut().zip(results).for_each(|(out, result)| *out = result);
             }
         }
-        self.leaves = 0;
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

@@ -1,165 +1,149 @@
-//! Owns the variance: each lane in two passes while it is in cache, lanes and leaves by their moments.
+//! Owns the variance: some rows in two passes while they are in cache, then by their moments.
 //!
 //! Source: Chan, Golub, LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances", 1979.
 
 use std::marker::PhantomData;
-use std::ops::{Add, Mul, Sub};
+use std::ops::Range;
 
-use num_complex::{Complex32, Complex64};
-use zerostride_ops::Element;
+use zerostride_ops::DType;
 
-use super::rule::{Rule, Steps};
+use super::rule::{Rows, Rule, Side, Steps};
+use super::vector::Vector;
+use crate::lane::{Lane, Mask};
 
-/// `var`, with `count - correction` degrees of freedom.
-#[derive(Clone, Copy)]
-pub(super) struct Variance<T> {
+/// `var`, with `count - correction` degrees of freedom, of samples of one or two parts side by side.
+pub(super) struct Variance<V> {
     pub(super) correction: f64,
-    pub(super) kind: PhantomData<T>,
+    pub(super) parts: usize,
+    pub(super) kind: PhantomData<fn(V)>,
 }
 
 /// Samples' counts, means and sums of squared deviations, in f64.
 #[derive(Clone, Copy)]
-pub(super) struct Moments<M, const W: usize> {
-    count: [f64; W],
-    mean: [M; W],
-    squares: [f64; W],
+pub(super) struct Moments<T> {
+    count: T,
+    mean: T,
+    squares: T,
 }
 
-/// A dtype whose elements are samples.
-pub(super) trait Sample: Element {
-    /// f64, or a pair of them.
-    type Mean: Mean;
-    fn sample(stored: Self::Stored) -> Self::Mean;
-}
+/// Rows of one pass.
+const ROWS: usize = 16;
 
-/// What means are computed in.
-pub(super) trait Mean:
-    Copy + Send + 'static + Add<Output = Self> + Sub<Output = Self> + Mul<f64, Output = Self>
-{
-    const ZERO: Self;
-    fn square(self) -> f64;
-}
-
-impl Mean for f64 {
-    const ZERO: f64 = 0.0;
-    #[inline(always)]
-    fn square(self) -> f64 {
-        self * self
-    }
-}
-
-impl Mean for Complex64 {
-    const ZERO: Complex64 = Complex64::ZERO;
-    #[inline(always)]
-    fn square(self) -> f64 {
-        self.re * self.re + self.im * self.im
-    }
-}
-
-macro_rules! samples {
-    ($($type:ty => $mean:ty: $sample:expr;)*) => {
-        $(impl Sample for $type {
-            type Mean = $mean;
-            #[inline(always)]
-            fn sample(stored: Self) -> $mean { $sample(stored) }
-        })*
-    };
-}
-
-samples! {
-    f32 => f64: f64::from;
-    f64 => f64: |v| v;
-    Complex32 => Complex64: |v: Complex32| Complex64::new(v.re.into(), v.im.into());
-    Complex64 => Complex64: |v| v;
-}
-
-/// The sums over lanes of a term of each element.
+/// The moments of some rows, and of as many places of one more as there are.
 #[inline(always)]
-fn sums<T: Sample, M: Copy + Add<Output = M>, const W: usize>(
-    steps: &Steps<'_, T, W>,
-    zero: M,
-    term: impl Fn(T::Stored, usize) -> M,
-) -> [M; W] {
-    let mut acc = [zero; W];
-    for step in 0..steps.count {
-        let row = steps.row(step);
-        for lane in 0..W {
-            acc[lane] = acc[lane] + term(row[lane], lane);
-        }
+fn moments<V: Vector<Elem = <V as Lane>::Elem> + Lane>(
+    steps: &Steps<'_, <V as Lane>::Elem, impl Rows>,
+    rows: Range<usize>,
+    side: Side,
+    tail: Option<(V, usize)>,
+) -> Moments<V::Wide> {
+    let (zero, one) = (V::Wide::num(0.0), V::Wide::num(1.0));
+    let number = rows.len() as f64;
+    let mut sum = zero;
+    for step in rows.clone() {
+        sum = sum + steps.load::<V>(step, side).widen();
     }
-    if steps.tail == 0 {
-        return acc;
+    // Divisions are slow, and the same for all places but at the end.
+    let (mut count, mut reciprocal) = (V::Wide::num(number), V::Wide::num(1.0 / number.max(1.0)));
+    let mut last = (zero, zero);
+    if let Some((value, places)) = tail {
+        // What a place has counts once, what it does not have not at all.
+        last = (value.widen(), V::Wide::from_fn(|i| if i < places { 1.0 } else { 0.0 }));
+        sum = sum + last.0 * last.1;
+        count = count + last.1;
+        reciprocal = one / count.max(one);
     }
-    // A copy, so that what the loop above holds stays in registers: lanes are counted only here.
-    let mut all = acc;
-    for (lane, &element) in steps.tail().iter().enumerate() {
-        all[lane] = all[lane] + term(element, lane);
+    let mean = sum * reciprocal;
+    let mut squares = zero;
+    for step in rows {
+        let off = steps.load::<V>(step, side).widen() - mean;
+        squares = squares + off * off;
     }
-    all
+    if tail.is_some() {
+        let off = last.0 - mean;
+        squares = squares + off * off * last.1;
+    }
+    Moments { count, mean, squares }
 }
 
-impl<T: Sample> Rule for Variance<T> {
-    type In = T;
+impl<V> Rule for Variance<V>
+where
+    V: Vector<Elem = <V as Lane>::Elem, One: Lane<Elem = <V as Lane>::Elem>> + Lane,
+{
+    type Vector = V;
+    type One = Variance<V::One>;
+    type State = Moments<Vec<f64>>;
+    type Acc = Moments<V::Wide>;
     type Out = f64;
-    type One = Moments<T::Mean, 1>;
-    type Side<const W: usize> = Moments<T::Mean, W>;
-    const STEPS: usize = 16;
+    const RESULT: DType = DType::F64;
 
-    #[inline(always)]
-    fn empty() -> Self::One {
-        Moments { count: [0.0], mean: [T::Mean::ZERO], squares: [0.0] }
+    fn empty(len: usize) -> Self::State {
+        Moments { count: vec![0.0; len], mean: vec![0.0; len], squares: vec![0.0; len] }
     }
 
     #[inline(always)]
-    fn lane<const W: usize>(acc: Self::Side<W>, steps: &Steps<'_, T, W>) -> Self::Side<W> {
-        let lane_count = |lane: usize| (steps.count + usize::from(lane < steps.tail)) as f64;
-        let mut count = [0.0; W];
-        for (lane, count) in count.iter_mut().enumerate() {
-            *count = lane_count(lane);
-        }
-        let mut mean = sums(steps, T::Mean::ZERO, |element, _| T::sample(element));
-        for lane in 0..W {
-            mean[lane] = mean[lane] * (1.0 / count[lane].max(1.0));
-        }
-        let squares = sums(steps, 0.0, |element, lane| (T::sample(element) - mean[lane]).square());
-        Self::merge(&acc, &Moments { count, mean, squares })
-    }
-
-    #[inline(always)]
-    fn merge<const W: usize>(left: &Self::Side<W>, right: &Self::Side<W>) -> Self::Side<W> {
-        let mut merged = *left;
-        for lane in 0..W {
-            let (a, b) = (left.count[lane], right.count[lane]);
-            let share = b / (a + b).max(1.0);
-            let delta = right.mean[lane] - left.mean[lane];
-            // Samples that are not there must not bring their difference in.
-            let between = if a == 0.0 || b == 0.0 { 0.0 } else { delta.square() * (a * share) };
-            merged.count[lane] = a + b;
-            merged.mean[lane] = if a == 0.0 { right.mean[lane] } else { left.mean[lane] + delta * share };
-            merged.squares[lane] = left.squares[lane] + right.squares[lane] + between;
-        }
-        merged
-    }
-
-    #[inline(always)]
-    fn gather<const W: usize>(ones: &[Self::One; W]) -> Self::Side<W> {
+    fn read(state: &Self::State, at: usize) -> Self::Acc {
         Moments {
-            count: ones.map(|one| one.count[0]),
-            mean: ones.map(|one| one.mean[0]),
-            squares: ones.map(|one| one.squares[0]),
+            count: V::Wide::load(&state.count[at..]),
+            mean: V::Wide::load(&state.mean[at..]),
+            squares: V::Wide::load(&state.squares[at..]),
         }
     }
 
     #[inline(always)]
-    fn scatter<const W: usize>(side: &Self::Side<W>, ones: &mut [Self::One; W]) {
-        for (lane, one) in ones.iter_mut().enumerate() {
-            *one =
-                Moments { count: [side.count[lane]], mean: [side.mean[lane]], squares: [side.squares[lane]] };
-        }
+    fn write(acc: Self::Acc, state: &mut Self::State, at: usize) {
+        acc.count.store(&mut state.count[at..]);
+        acc.mean.store(&mut state.mean[at..]);
+        acc.squares.store(&mut state.squares[at..]);
     }
 
     #[inline(always)]
-    fn result(&self, one: Self::One) -> f64 {
-        one.squares[0] / (one.count[0] - self.correction).max(0.0)
+    fn steps<const G: usize>(
+        mut acc: Option<[Self::Acc; G]>,
+        steps: &Steps<'_, <V as Lane>::Elem, impl Rows>,
+        sides: [Side; G],
+    ) -> [Self::Acc; G] {
+        let zero = V::Wide::num(0.0);
+        let empty = Moments { count: zero, mean: zero, squares: zero };
+        let rows = steps.count + usize::from(steps.tail > 0);
+        for begin in (0..rows).step_by(ROWS) {
+            let whole = begin..steps.count.min(begin + ROWS);
+            let ends = steps.tail > 0 && begin + ROWS >= rows;
+            let mut all = [empty; G];
+            for g in 0..G {
+                let tail = if ends { steps.tail::<V>(sides[g]) } else { None };
+                all[g] = moments::<V>(steps, whole.clone(), sides[g], tail);
+                if let Some(acc) = &acc {
+                    all[g] = Self::merge(acc[g], all[g]);
+                }
+            }
+            acc = Some(all);
+        }
+        acc.unwrap_or([empty; G])
+    }
+
+    #[inline(always)]
+    fn merge(left: Self::Acc, right: Self::Acc) -> Self::Acc {
+        let (zero, a, b) = (V::Wide::num(0.0), left.count, right.count);
+        // Divisions are slow, and most counts are equal.
+        let share = match (!a.eq(b)).any() {
+            true => b / (a + b).max(V::Wide::num(1.0)),
+            false => V::Wide::num(0.5),
+        };
+        let delta = right.mean - left.mean;
+        // Samples that are not there must not bring their difference in.
+        let none = a.eq(zero);
+        let between = V::Wide::select(none | b.eq(zero), zero, delta * delta * (a * share));
+        Moments {
+            count: a + b,
+            mean: V::Wide::select(none, right.mean, left.mean + delta * share),
+            squares: left.squares + right.squares + between,
+        }
+    }
+
+    fn results(&self, state: &Self::State, len: usize) -> impl Iterator<Item = f64> {
+        let sums = state.squares[..len].chunks(self.parts).map(|parts| parts.iter().sum::<f64>());
+        let counts = state.count.iter().step_by(self.parts);
+        sums.zip(counts).map(|(squares, count)| squares / (count - self.correction).max(0.0))
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use zerostride_kernels::Panel;
+use zerostride_kernels::{PackDim, pack};
 use zerostride_shape::{InternalOverlap, Layout, Overlap, Shape, Strides};
 
 use crate::tensor::Block;
@@ -57,6 +57,16 @@ impl Grid {
         runs
     }
 
+    /// Where a step lies.
+    fn offset(&self, mut step: usize) -> isize {
+        let mut offset = 0;
+        for (&size, &stride) in self.shape.iter().zip(&self.strides).skip(1).rev() {
+            offset += (step % size) as isize * stride;
+            step /= size;
+        }
+        offset + step as isize * self.strides.first().copied().unwrap_or(0)
+    }
+
     fn inner_stride(&self) -> isize {
         self.strides.last().copied().unwrap_or(0)
     }
@@ -64,76 +74,52 @@ impl Grid {
     fn numel(&self) -> usize {
         self.shape.numel()
     }
-}
 
-/// Copies `len` elements of a fixed size from every `from_step` bytes to every `to_step` bytes.
-///
-/// # Safety
-/// All elements lie in memory that is valid, initialised where it is read, and not touched by anyone else if written;
-/// those read and those written do not overlap. No address needs an alignment.
-type Copy = unsafe fn(from: *const u8, from_step: isize, to: *mut u8, to_step: isize, len: usize);
-
-/// The copy of elements of `N` bytes.
-///
-/// # Safety
-/// That of [`Copy`].
-unsafe fn copy<const N: usize>(from: *const u8, from_step: isize, to: *mut u8, to_step: isize, len: usize) {
-    let size = N as isize;
-    if (from_step, to_step) == (size, size) {
-        // SAFETY: the elements are next to each other on both sides; the caller vouches for them.
-        unsafe { from.copy_to_nonoverlapping(to, len * N) };
-        return;
-    }
-    let element = |at: isize| from.wrapping_offset(at * from_step).cast::<[u8; N]>();
-    let place = |at: isize| to.wrapping_offset(at * to_step).cast::<[u8; N]>();
-    if from_step == 0 && len > 0 {
-        // SAFETY: the caller vouches for the one element that is read; arrays of bytes have no alignment.
-        let element = unsafe { *element(0) };
-        for at in 0..len as isize {
-            // SAFETY: the caller vouches for every place that is written.
-            unsafe { *place(at) = element };
-        }
-        return;
-    }
-    for at in 0..len as isize {
-        // SAFETY: the caller vouches for every element and place.
-        unsafe { *place(at) = *element(at) };
+    /// How far the steps of this grid reach beyond what others do.
+    fn reach(&self, reach: (isize, isize)) -> (isize, isize) {
+        self.shape.iter().zip(&self.strides).fold(reach, |(low, high), (&size, &stride)| {
+            let last = (size as isize - 1) * stride;
+            (low + last.min(0), high + last.max(0))
+        })
     }
 }
 
-/// The copy of elements of `item` bytes.
-fn copy_of(item: usize) -> Copy {
-    match item {
-        1 => copy::<1>,
-        2 => copy::<2>,
-        4 => copy::<4>,
-        8 => copy::<8>,
-        16 => copy::<16>,
-        other => unreachable!("no dtype has {other} bytes"),
+/// Rows of a loop at even distances.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rows {
+    pub(crate) first: usize,
+    pub(crate) step: usize,
+    pub(crate) count: usize,
+}
+
+impl Rows {
+    /// All rows of a range.
+    pub(crate) fn all(range: Range<usize>) -> Rows {
+        Rows { first: range.start, step: 1, count: range.len() }
     }
+
+    /// The index after the last one's.
+    fn end(&self) -> usize {
+        if self.count == 0 { 0 } else { self.first + (self.count - 1) * self.step + 1 }
+    }
+}
+
+/// What is next to each other in a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// The columns of a row.
+    ByRow,
+    /// The rows of a column.
+    ByColumn,
 }
 
 /// Elements in step with a loop: the kept dimensions outside, the reduced ones (none for a map) inside.
 pub(super) struct Elements<'a> {
     block: Block<'a>,
     item: usize,
-    copy: Copy,
     columns: Grid,
     rows: Grid,
     offset: isize,
-}
-
-/// Elements of memory and their places in a tile, both at even distances.
-struct Line {
-    /// The first element, counted from the start of the storage.
-    element: isize,
-    /// Bytes between elements in memory.
-    step: isize,
-    /// The first byte in the tile.
-    position: usize,
-    /// Bytes between elements in the tile.
-    tile_step: isize,
-    len: usize,
 }
 
 impl<'a> Elements<'a> {
@@ -160,7 +146,6 @@ impl<'a> Elements<'a> {
         Elements {
             block,
             item,
-            copy: copy_of(item),
             columns: Grid { shape: columns.clone(), strides: column_strides.into() },
             rows: Grid { shape: rows.clone(), strides: row_strides.into() },
             offset,
@@ -196,51 +181,79 @@ impl<'a> Elements<'a> {
         self.block.storage_start().as_ptr().wrapping_add(element as usize * self.item)
     }
 
-    /// The elements of some columns of some rows and their places in a tile of `len` bytes, in which the columns of a
-    /// row are next to each other.
+    /// The elements of some columns of some rows and their places in a tile of `len` bytes, in blocks of even distances: the
+    /// first element, how it goes on, and the first byte in the tile.
     ///
     /// # Panics
-    /// If a range ends outside the loop, or the tile is too short.
-    fn lines(&self, columns: Range<usize>, rows: Range<usize>, len: usize, mut visit: impl FnMut(Line)) {
-        assert!(columns.end <= self.columns.numel() && rows.end <= self.rows.numel());
-        assert!(columns.len() * rows.len() * self.item <= len);
-        let (item, width) = (self.item, columns.len() * self.item);
-        let column_runs = self.columns.runs(columns);
-        let mut first_row = 0;
-        for row_run in self.rows.runs(rows) {
-            let mut first_column = 0;
-            for column_run in &column_runs {
-                let by_row = (row_run.len, self.rows.inner_stride(), width);
-                let by_column = (column_run.len, self.columns.inner_stride(), item);
-                // The longer side as lines.
-                let (outer, inner) =
-                    if column_run.len < row_run.len { (by_column, by_row) } else { (by_row, by_column) };
-                for at in 0..outer.0 {
-                    visit(Line {
-                        element: self.offset + row_run.offset + column_run.offset + at as isize * outer.1,
-                        step: inner.1 * item as isize,
-                        position: first_row * width + first_column * item + at * outer.2,
-                        tile_step: inner.2 as isize,
-                        len: inner.0,
-                    });
-                }
-                first_column += column_run.len;
+    /// If the columns or rows end outside the loop, or the tile is too short.
+    fn blocks(
+        &self,
+        columns: Range<usize>,
+        rows: Rows,
+        (order, len): (Order, usize),
+        mut visit: impl FnMut(isize, &[PackDim; 3], usize),
+    ) {
+        assert!(columns.end <= self.columns.numel() && rows.end() <= self.rows.numel());
+        assert!(columns.len() * rows.count * self.item <= len);
+        let item = self.item as isize;
+        let (row_to, column_to) = match order {
+            Order::ByRow => (columns.len() as isize * item, item),
+            Order::ByColumn => (item, rows.count as isize * item),
+        };
+        let (row_runs, row_step) = self.row_runs(rows);
+        let mut column_runs = self.columns.runs(columns);
+        // Runs of columns that repeat evenly are one dimension more.
+        let (mut repeats, mut apart) = (1, 0);
+        if let [first, second, ..] = &column_runs[..] {
+            apart = second.offset - first.offset;
+            let follows =
+                |pair: &[Run]| pair[1].len == pair[0].len && pair[1].offset - pair[0].offset == apart;
+            if column_runs.windows(2).all(follows) {
+                repeats = column_runs.len();
+                column_runs.truncate(1);
             }
-            first_row += row_run.len;
+        }
+        let mut row = 0;
+        for row_run in row_runs {
+            let mut column = 0;
+            for column_run in &column_runs {
+                let dims = [
+                    PackDim { len: row_run.len, from: row_step * item, to: row_to },
+                    PackDim { len: repeats, from: apart * item, to: column_run.len as isize * column_to },
+                    PackDim { len: column_run.len, from: self.columns.inner_stride() * item, to: column_to },
+                ];
+                let position = row as isize * row_to + column as isize * column_to;
+                visit(self.offset + row_run.offset + column_run.offset, &dims, position as usize);
+                column += column_run.len;
+            }
+            row += row_run.len;
         }
     }
 
-    /// Copies the elements of some columns of some rows to a tile, the columns of a row next to each other.
+    /// Where rows lie, in runs, and the distance in a run.
+    fn row_runs(&self, rows: Rows) -> (SmallVec<[Run; 8]>, isize) {
+        if rows.step == 1 {
+            return (self.rows.runs(rows.first..rows.first + rows.count), self.rows.inner_stride());
+        }
+        if self.rows.shape.ndim() <= 1 {
+            let run = Run { offset: self.rows.offset(rows.first), len: rows.count };
+            return (SmallVec::from_iter([run]), self.rows.inner_stride() * rows.step as isize);
+        }
+        let run = |row| Run { offset: self.rows.offset(rows.first + row * rows.step), len: 1 };
+        ((0..rows.count).map(run).collect(), 0)
+    }
+
+    /// Copies the elements of some columns of some rows to a tile.
     ///
     /// # Safety
     /// Nobody writes these elements meanwhile.
-    unsafe fn load(&self, columns: Range<usize>, rows: Range<usize>, tile: &mut [u8]) {
-        self.lines(columns, rows, tile.len(), |line| {
-            let place = tile.as_mut_ptr().wrapping_add(line.position);
-            // SAFETY: `lines` visits elements inside the loop's grids, all of which `new` has seen in the block, which is
+    unsafe fn load(&self, columns: Range<usize>, rows: Rows, order: Order, tile: &mut [u8]) {
+        self.blocks(columns, rows, (order, tile.len()), |element, dims, position| {
+            let place = tile.as_mut_ptr().wrapping_add(position);
+            // SAFETY: `blocks` visits elements inside the loop's grids, all of which `new` has seen in the block, which is
             // initialised and readable, and places inside the tile, which is borrowed mutably and so apart from the
             // block; the caller excludes writers.
-            unsafe { (self.copy)(self.address(line.element), line.step, place, line.tile_step, line.len) };
+            unsafe { pack(self.item, dims, self.address(element), place) };
         });
     }
 
@@ -249,10 +262,11 @@ impl<'a> Elements<'a> {
     /// # Safety
     /// The block is writable, and nobody else touches these elements meanwhile.
     unsafe fn store(&self, columns: Range<usize>, tile: &[u8]) {
-        self.lines(columns, 0..1, tile.len(), |line| {
-            let place = tile.as_ptr().wrapping_add(line.position);
+        self.blocks(columns, Rows::all(0..1), (Order::ByRow, tile.len()), |element, dims, position| {
+            let place = tile.as_ptr().wrapping_add(position);
+            let back = dims.map(|dim| PackDim { from: dim.to, to: dim.from, ..dim });
             // SAFETY: as in `load`, the other way round; the caller has these elements writable and to itself.
-            unsafe { (self.copy)(place, line.tile_step, self.address(line.element), line.step, line.len) };
+            unsafe { pack(self.item, &back, place, self.address(element)) };
         });
     }
 }
@@ -286,52 +300,41 @@ impl<'a> Input<'a> {
         &self.0
     }
 
-    /// Copies the elements of some columns of some rows to a tile, the columns of a row next to each other.
+    /// Copies the elements of some columns of some rows to a tile.
     ///
     /// # Panics
-    /// If a range ends outside the loop.
-    pub(crate) fn load(&self, columns: Range<usize>, rows: Range<usize>, tile: &mut [u8]) {
+    /// If columns or rows end outside the loop.
+    pub(crate) fn load(&self, columns: Range<usize>, rows: Rows, order: Order, tile: &mut [u8]) {
         // SAFETY: the block keeps other operations from writing, and `new` has seen that this step's output, the only
         // writable block of its range, writes other elements.
-        unsafe { self.0.load(columns, rows, tile) }
+        unsafe { self.0.load(columns, rows, order, tile) }
     }
-}
 
-impl<'a> Input<'a> {
-    /// The elements of some columns of some rows where they lie, if both are at even distances forwards, and the memory
-    /// between them is not the output's either.
-    ///
-    /// # Panics
-    /// If a range ends outside the loop.
-    pub(crate) fn panel(
-        &self,
-        columns: Range<usize>,
-        rows: Range<usize>,
-        output: &Output<'_>,
-    ) -> Option<(&[u8], Panel)> {
-        let Elements { block, item, .. } = &self.0;
-        assert!(columns.end <= self.0.columns.numel() && rows.end <= self.0.rows.numel());
+    /// Memory from the first element of the loop to the last one, if that is aligned and nothing between them is the
+    /// output's either, and where in it the loop's first element lies, in elements.
+    pub(crate) fn span(&self, output: &Output<'_>) -> Option<(&[u8], usize)> {
+        let Elements { block, item, columns, rows, offset } = &self.0;
         let written = &output.elements.block;
         let apart = block.storage_start() != written.storage_start()
             || block.range().end <= written.range().start
             || written.range().end <= block.range().start;
-        let (column_runs, row_runs) = (self.0.columns.runs(columns), self.0.rows.runs(rows));
-        let ([columns], [rows]) = (&column_runs[..], &row_runs[..]) else { return None };
-        let step =
-            |grid: &Grid, run: &Run| usize::try_from(if run.len > 1 { grid.inner_stride() } else { 1 });
-        let column_step = step(&self.0.columns, columns).ok()?;
-        let row_step = step(&self.0.rows, rows).ok()?;
-        let first = self.0.address(self.0.offset + columns.offset + rows.offset);
         // No element needs more than the alignment of f64.
-        if !apart || !first.addr().is_multiple_of((*item).min(align_of::<f64>())) {
+        let aligned = self.0.address(0).addr().is_multiple_of((*item).min(align_of::<f64>()));
+        if !apart || !aligned || columns.numel() == 0 || rows.numel() == 0 {
             return None;
         }
-        let len = ((columns.len - 1) * column_step + (rows.len - 1) * row_step + 1) * item;
-        let panel = Panel { rows: rows.len, row_step, columns: columns.len, column_step };
+        let (low, high) = [columns, rows].into_iter().fold((0, 0), |reach, grid| grid.reach(reach));
+        let len = (high - low + 1) as usize * item;
         // SAFETY: the first and the last element are in the block, which `Elements::new` has seen, and so is what lies
         // between them: initialised, readable, kept from other operations' writes by the block, and not written by this
         // step, whose output is in another range.
-        Some((unsafe { std::slice::from_raw_parts(first, len) }, panel))
+        let bytes = unsafe { std::slice::from_raw_parts(self.0.address(offset + low), len) };
+        Some((bytes, -low as usize))
+    }
+
+    /// Where a column of a row lies, in elements from the loop's first one.
+    pub(crate) fn offset(&self, column: usize, row: usize) -> isize {
+        self.0.columns.offset(column) + self.0.rows.offset(row)
     }
 }
 
@@ -461,16 +464,27 @@ mod tests {
                 let place = (&strides[..], offset);
                 let input = Input::new(fresh.block(), item, (&columns, &rows), place, &out).unwrap();
                 for column_range in [0..6, 1..5, 2..3, 4..4] {
-                    for row_range in [0..5, 0..1, 2..5] {
-                        let mut tile = vec![0; column_range.len() * row_range.len() * item];
-                        input.load(column_range.clone(), row_range.clone(), &mut tile);
-                        let indices =
-                            row_range.flat_map(|row| column_range.clone().map(move |column| (row, column)));
-                        for (found, (row, column)) in tile.chunks(item).zip(indices) {
-                            let steps = [column / 3, column % 3, row].into_iter().zip(strides);
-                            let at =
-                                offset + steps.map(|(index, stride)| index as isize * stride).sum::<isize>();
-                            assert_eq!(found, &fresh.bytes()[at as usize * item..][..item], "{strides:?}");
+                    let every_other = Rows { first: 1, step: 2, count: 2 };
+                    for rows in [Rows::all(0..5), Rows::all(0..1), Rows::all(2..5), every_other] {
+                        for order in [Order::ByRow, Order::ByColumn] {
+                            let mut tile = vec![0; column_range.len() * rows.count * item];
+                            input.load(column_range.clone(), rows, order, &mut tile);
+                            for (at, found) in tile.chunks(item).enumerate() {
+                                let (row, column) = match order {
+                                    Order::ByRow => (at / column_range.len(), at % column_range.len()),
+                                    Order::ByColumn => (at % rows.count, at / rows.count),
+                                };
+                                let (row, column) =
+                                    (rows.first + row * rows.step, column_range.start + column);
+                                let steps = [column / 3, column % 3, row].into_iter().zip(strides);
+                                let at = offset
+                                    + steps.map(|(index, stride)| index as isize * stride).sum::<isize>();
+                                assert_eq!(
+                                    found,
+                                    &fresh.bytes()[at as usize * item..][..item],
+                                    "{strides:?}"
+                                );
+                            }
                         }
                     }
                 }

@@ -7,7 +7,7 @@ use zerostride_kernels::{Pairwise, Term};
 use zerostride_ops::{DType, Op};
 use zerostride_shape::{Shape, Strides};
 
-use super::access::{Input, Output};
+use super::access::{Input, Order, Output, Rows};
 use super::crew;
 use super::machine::Line;
 use crate::Result;
@@ -108,7 +108,7 @@ impl Pairs {
         for (at, row) in rows.clone().enumerate() {
             let first = row * self.columns;
             let place = &mut Line::bytes_mut(&mut packed_rows)[at * depth * item..][..depth * item];
-            inputs[self.row].load(first..first + 1, 0..depth, place);
+            inputs[self.row].load(first..first + 1, Rows::all(0..depth), Order::ByRow, place);
         }
         let (mut loaded, mut packed) = (Line::zeroed(depth * most * item), Line::zeroed(depth * most * item));
         let mut results = Line::zeroed(TOGETHER * most * item);
@@ -118,7 +118,7 @@ impl Pairs {
             let kernel = self.kernel(width).expect("there is a kernel for every width");
             let start = rows.start * self.columns + first;
             let columns = &mut Line::bytes_mut(&mut loaded)[..depth * count * item];
-            inputs[self.column].load(start..start + count, 0..depth, columns);
+            inputs[self.column].load(start..start + count, Rows::all(0..depth), Order::ByRow, columns);
             let packed = &mut Line::bytes_mut(&mut packed)[..depth * width * item];
             for (row, columns) in
                 packed.chunks_exact_mut(width * item).zip(columns.chunks_exact(count * item))

@@ -135,8 +135,9 @@ impl Lowerer<'_> {
     ) -> Result<Work, NeedsBuffer> {
         let mut program = Program::default();
         let register = self.emit(operand, &[], &mut program, &mut Emitted::new())?;
-        program.result = self.converted(register, Reducer::takes(op, compute), &mut program);
         let sizes = shape(operand);
+        let count = dims.iter().fold(1usize, |count, &dim| count.saturating_mul(sizes[dim]));
+        program.result = self.converted(register, Reducer::takes(op, compute, count), &mut program);
         let (inner, outer): (Vec<usize>, Vec<usize>) = (0..sizes.ndim()).partition(|dim| dims.contains(dim));
         let split = |program: &Program, dims: &[usize]| {
             let part: Vec<usize> = dims.iter().map(|&dim| sizes[dim]).collect();

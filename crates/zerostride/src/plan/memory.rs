@@ -1,8 +1,10 @@
 //! Owns where results lie: which buffer takes over the block of an operand that dies, and how much memory is held at
 //! once. It does not allocate (`exec`).
 
+use zerostride_kernels::LEAF;
+
 use super::panel::Walk;
-use super::program::{Buffer, GRAIN, Source, Step, TILE, Work};
+use super::program::{Buffer, FEW, GRAIN, Source, Step, TILE, Work};
 
 /// Lets an element-wise step write over a buffer that it reads for the last time, element for element.
 pub(crate) fn share(steps: &[Step], buffers: &mut [Buffer]) {
@@ -90,8 +92,20 @@ pub(crate) fn tile_bytes(step: &Step) -> usize {
         Work::Matmul { .. } => return 0,
     };
     let threads = if step.visits() < GRAIN { 1 } else { rayon::current_num_threads() };
-    let tiles: usize = program.dtypes.iter().map(|dtype| TILE * dtype.item_size()).sum();
+    let tiles: usize = program.dtypes.iter().map(|dtype| tile(&step.work) * dtype.item_size()).sum();
     (tiles + packed_bytes(&step.work)) * threads
+}
+
+/// Elements of a tile of a step.
+fn tile(work: &Work) -> usize {
+    match work {
+        // A leaf of a few results may be one tile.
+        Work::Reduce { kept, reduced, .. } => match kept.last() {
+            Some(&few) if few <= FEW => TILE.max(few * LEAF.min(reduced.numel())),
+            _ => TILE,
+        },
+        _ => TILE,
+    }
 }
 
 /// Bytes of tiles for what an element-wise step does not read or write where it lies.

@@ -20,7 +20,7 @@ pub(crate) use lower::Leaf;
 pub(crate) use memory::deaths;
 pub(crate) use panel::{Form, Part, Walk};
 pub(crate) use program::{
-    Buffer, Factor, GRAIN, Instruction, Load, Program, Register, Source, Step, TILE, Work,
+    Buffer, FEW, Factor, GRAIN, Instruction, Load, Program, Register, Source, Step, TILE, Work,
 };
 pub(crate) use rows::{Group, part};
 pub use template::Template;

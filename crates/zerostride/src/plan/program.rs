@@ -8,6 +8,9 @@ use zerostride_shape::{Layout, Shape, Strides};
 /// Elements of a tile: the program runs on that many at a time.
 pub(crate) const TILE: usize = 2048;
 
+/// Neighbouring results of a reduction whose rows are so short that tiles hold whole leaves of all of them.
+pub(crate) const FEW: usize = 8;
+
 /// Elements below which a loop is not worth dividing among threads.
 pub(crate) const GRAIN: usize = 1 << 16;
 
