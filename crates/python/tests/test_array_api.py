@@ -8,7 +8,7 @@ import inspect
 import numpy as np
 import pytest
 import zerostride as zs
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -150,7 +150,7 @@ def every(table):
     return pytest.mark.parametrize("name", table)
 
 
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 @every(UNARY)
@@ -193,7 +193,10 @@ def test_statistics_of_floats(strict, name):
     @FEW
     @given(st.data())
     def check(data):
-        x = draw_array(data, FLOATS, hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=4))
+        # Products of these neither overflow nor vanish, whatever their order.
+        quarters = st.integers(-8, 8).map(lambda number: number / 4)
+        shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=4))
+        x = data.draw(hnp.arrays(data.draw(st.sampled_from(FLOATS)), shape, elements=quarters))
         keywords = {"axis": data.draw(st.none() | st.integers(-x.ndim, x.ndim - 1))}
         wanted, found = (call(namespace, name, x, **keywords) for namespace in (strict, xp))
         assert found[0].dtype == wanted[0].dtype

@@ -146,7 +146,8 @@ impl PyTensor {
         let item = dtype.item_size() as isize;
         let mut exported = Box::new(Exported {
             shape: tensor.shape().iter().map(|&size| size as isize).collect(),
-            strides: tensor.strides().iter().map(|stride| stride * item).collect(),
+            // Only the stride of a dimension without a second element can be too large; nobody takes that step.
+            strides: tensor.strides().iter().map(|stride| stride.saturating_mul(item)).collect(),
             format: format.to_owned(),
         });
         let has = |flag: c_int, list: &mut Vec<isize>| {
