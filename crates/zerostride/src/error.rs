@@ -57,7 +57,7 @@ pub enum Error {
         /// Writes there were.
         found: u64,
     },
-    /// The evaluation was stopped: [`interruptible`](crate::interruptible).
+    /// The evaluation was stopped: [`interruptible`](crate::interruptible), or whoever watched its pieces.
     #[error("the evaluation was interrupted")]
     Interrupted,
     /// The system has no memory left.
@@ -67,6 +67,16 @@ pub enum Error {
         bytes: usize,
         /// The tensor's shape.
         shape: Shape,
+    },
+    /// Arrays that are not in memory would have to be, and there is not enough of it.
+    #[error("{needed} bytes of memory are needed, and {limit} may be taken: {reason}")]
+    Memory {
+        /// Bytes that evaluation would hold at once.
+        needed: u64,
+        /// Bytes that it may hold.
+        limit: u64,
+        /// What needs them, and what to do.
+        reason: String,
     },
     /// An argument that the operation does not accept.
     #[error("{message}")]

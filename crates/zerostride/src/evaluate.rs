@@ -6,6 +6,7 @@ use crate::exec::tiny;
 use crate::expr::Kind;
 use crate::plan::Plan;
 use crate::policy::{self, Target};
+use crate::stream::{self, Options};
 use crate::{Expr, Operand, Result, Tensor, exec};
 
 /// One row of the table, at once.
@@ -58,9 +59,17 @@ impl Expr {
         if policy::is_on() {
             policy::look(self, Target::New)?;
         }
+        if self.node().lazy {
+            return stream::collect(self, Options::new());
+        }
+        self.run()
+    }
+
+    /// As `materialise`, of an expression over tensors that a policy has judged, or part of one.
+    pub(crate) fn run(&self) -> Result<Tensor> {
         match tiny::evaluate(self) {
             Some(result) => Ok(result),
-            None => exec::run(&self.plan()?),
+            None => exec::run(&Plan::new(self)?),
         }
     }
 
@@ -83,10 +92,14 @@ impl Expr {
         if policy::is_on() && self.shape().is_ok_and(|shape| shape == out.shape()) {
             policy::look(self, Target::Existing)?;
         }
+        if self.node().lazy {
+            return exec::run_into(&stream::collect(self, Options::new())?.into(), out);
+        }
         exec::run_into(self, out)
     }
 
-    /// What evaluation will do: passes, operations, bytes, scratch memory, hoisted sub-expressions. Printable.
+    /// What evaluation will do: passes, operations, bytes, scratch memory, hoisted sub-expressions. Printable. Arrays that
+    /// are not in memory count as if they were; [`Expr::passes`] tells how they are read.
     ///
     /// # Errors
     /// As [`Expr::eval`], where the error does not depend on values.
@@ -100,6 +113,6 @@ impl Expr {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn plan(&self) -> Result<Plan> {
-        Plan::new(self)
+        Plan::new(&self.without_inputs()?)
     }
 }

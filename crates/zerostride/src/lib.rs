@@ -35,6 +35,7 @@
 //! - [`Plan`] tells before anything runs what will happen: [`Expr::plan`].
 //! - [`policy`] allows, warns about or refuses broadcasts that nobody wrote down, and records them.
 //! - [`Op`] is a row of the one table of operations; [`call`] calls a row by name, position and keyword.
+//! - [`stream`] evaluates expressions over arrays that are larger than memory, piece by piece.
 #![cfg_attr(feature = "io", doc = "- [`io`] reads and writes npy, npz and safetensors files.")]
 //!
 //! # What evaluation promises
@@ -66,6 +67,7 @@ mod plan;
 pub mod policy;
 #[cfg(doctest)]
 mod spec;
+pub mod stream;
 mod tensor;
 
 pub use zerostride_ops::{

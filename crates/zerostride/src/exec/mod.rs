@@ -6,6 +6,7 @@ mod access;
 mod cache;
 #[allow(unsafe_code)]
 pub(crate) mod crew;
+mod fold;
 #[allow(unsafe_code)]
 mod machine;
 mod map;
@@ -27,6 +28,7 @@ use crate::tensor::{Block, Claim, Fresh, Guard, Shared};
 use crate::{Error, Result, Tensor};
 
 pub use crew::{num_threads, set_num_threads};
+pub(crate) use fold::Folding;
 pub(crate) use tiny::Value;
 
 /// Runs a plan into memory of its own.

@@ -4,9 +4,11 @@
 mod call;
 mod contract;
 mod formula;
+mod input;
 mod methods;
 mod operators;
 mod product;
+mod replace;
 mod text;
 
 use std::sync::Arc;
@@ -16,6 +18,8 @@ use zerostride_ops::{Bucket, Category, DType, Op, OpError, Scalar, Typed};
 use zerostride_shape::{Layout, Shape, ShapeError, broadcast_shape};
 
 pub use call::{Argument, Arguments, call, call_into};
+pub use input::Input;
+pub(crate) use input::{leading, rows};
 pub use methods::{Dims, keepdim};
 pub(crate) use product::Operand;
 
@@ -51,6 +55,8 @@ pub(crate) struct Node {
     /// Who wrote down an operation that may broadcast; `None` where a formula stretches what it has made itself.
     pub(crate) caller: Option<Caller>,
     depth: usize,
+    /// Whether elements that are not in memory are among the operands, or theirs.
+    pub(crate) lazy: bool,
 }
 
 /// What is known of a node's value before it is computed.
@@ -78,6 +84,8 @@ pub(crate) type Operands = SmallVec<[Expr; 3]>;
 pub(crate) enum Kind {
     /// A tensor, and how often it had been written to when it was captured; `None` where it is read as it is found.
     Leaf { tensor: Tensor, version: Option<u64> },
+    /// An array that is not in memory. It becomes a tensor, or rows of one, before anything is planned.
+    Input(Arc<dyn Input>),
     /// A bare number.
     Number(Scalar),
     /// An element-wise operation of the table.
@@ -160,14 +168,16 @@ impl Expr {
 
     fn written(kind: Kind, meta: Result<Meta>, caller: Option<Caller>) -> Expr {
         let depth = 1 + kind.operands().iter().map(|operand| operand.0.depth).max().unwrap_or(0);
+        let lazy = matches!(kind, Kind::Input(_)) || kind.operands().iter().any(|operand| operand.0.lazy);
         let meta = if depth > MAX_DEPTH { Err(Error::TooDeep { limit: MAX_DEPTH }) } else { meta };
         // A failed node lets go of its operands: it will never run, and its depth must not grow on.
         match meta {
-            Ok(meta) => Expr(Arc::new(Node { kind, meta: Ok(meta), caller, depth })),
+            Ok(meta) => Expr(Arc::new(Node { kind, meta: Ok(meta), caller, depth, lazy })),
             Err(error) => {
                 let text = text::render(&kind);
                 let error = error.within(|| text.clone());
-                Expr(Arc::new(Node { kind: Kind::Failed { text }, meta: Err(error), caller: None, depth: 1 }))
+                let kind = Kind::Failed { text };
+                Expr(Arc::new(Node { kind, meta: Err(error), caller: None, depth: 1, lazy: false }))
             }
         }
     }
@@ -180,6 +190,12 @@ impl Expr {
     /// The operand of an operation that runs at once: a tensor as it will be found then, not as it is now.
     pub(crate) fn current(tensor: &Tensor) -> Expr {
         Expr::leaf(tensor, None)
+    }
+
+    /// An array that is read when the expression is evaluated.
+    pub fn input(input: Arc<dyn Input>) -> Expr {
+        let meta = Shape::new(input.shape()).map(|shape| Meta::new(shape, input.dtype()));
+        Expr::build(Kind::Input(input), meta.map_err(Error::from))
     }
 
     pub(crate) fn node(&self) -> &Node {
@@ -316,7 +332,7 @@ impl Kind {
     /// The nodes this one reads.
     pub(crate) fn operands(&self) -> SmallVec<[&Expr; 3]> {
         match self {
-            Kind::Leaf { .. } | Kind::Number(_) | Kind::Failed { .. } => SmallVec::new(),
+            Kind::Leaf { .. } | Kind::Input(_) | Kind::Number(_) | Kind::Failed { .. } => SmallVec::new(),
             Kind::Map { operands, .. } => operands.iter().collect(),
             Kind::Cast { operand, .. } | Kind::Reduce { operand, .. } | Kind::View { operand, .. } => {
                 SmallVec::from_slice(&[operand])

@@ -2,8 +2,10 @@
 //! a, b, c, ... in the order in which they appear.
 
 use std::fmt;
+use std::sync::Arc;
 
 use zerostride_ops::{Class, Op};
+use zerostride_shape::{Layout, Shape};
 
 use super::{Expr, Kind, View};
 
@@ -35,7 +37,7 @@ impl fmt::Debug for Expr {
 struct Writer {
     text: String,
     /// Identities of the tensors seen, in order: storage and layout decide.
-    leaves: Vec<(usize, zerostride_shape::Layout)>,
+    leaves: Vec<(usize, Layout)>,
 }
 
 impl Writer {
@@ -61,12 +63,11 @@ impl Writer {
     fn kind(&mut self, kind: &Kind) {
         match kind {
             Kind::Leaf { tensor, .. } => {
-                let identity = (tensor.storage().address(), tensor.layout().clone());
-                let index = self.leaves.iter().position(|leaf| *leaf == identity).unwrap_or_else(|| {
-                    self.leaves.push(identity);
-                    self.leaves.len() - 1
-                });
-                self.text.push_str(&operand_name(index));
+                self.leaf((tensor.storage().address(), tensor.layout().clone()));
+            }
+            Kind::Input(input) => {
+                let shape = Shape::new(input.shape()).unwrap_or_default();
+                self.leaf((Arc::as_ptr(input).addr(), Layout::contiguous(shape)));
             }
             Kind::Number(number) => self.text.push_str(&number.to_string()),
             Kind::Map { op, operands, .. } => self.map(*op, operands),
@@ -93,6 +94,14 @@ impl Writer {
             }
             Kind::Failed { text } => self.text.push_str(text),
         }
+    }
+
+    fn leaf(&mut self, identity: (usize, Layout)) {
+        let index = self.leaves.iter().position(|leaf| *leaf == identity).unwrap_or_else(|| {
+            self.leaves.push(identity);
+            self.leaves.len() - 1
+        });
+        self.text.push_str(&operand_name(index));
     }
 
     fn map(&mut self, op: Op, operands: &[Expr]) {

@@ -8,6 +8,7 @@ use crate::{Result, Tensor};
 
 use super::entry::Entry;
 use super::error::{FileError, Problem};
+use super::packed::Member;
 use super::{Format, npy, npz, safetensors};
 
 /// An opened file of arrays: its headers have been read and checked, its data have not been touched.
@@ -97,6 +98,18 @@ impl<R: Read + Seek> Container<R> {
             (None, _) => Err(Problem::NotSingle { known: known() }),
         };
         Ok(found.map_err(|problem| FileError::new(&self.file, None, problem))?)
+    }
+
+    /// An array's header, and where it lies if that is a member of an archive.
+    pub(super) fn place(&mut self, index: usize) -> Result<(Entry, Option<Member>), FileError> {
+        let entry = self.entries[index].clone();
+        let member = match &mut self.source {
+            Source::Plain(_) => None,
+            Source::Archive(archive) => Some(npz::place(archive, index)),
+        };
+        let member =
+            member.transpose().map_err(|problem| FileError::new(&self.file, entry.name(), problem))?;
+        Ok((entry, member))
     }
 
     /// Reads the array at `index` of [`entries`](Container::entries) whole, as a row-major tensor in this machine's

@@ -28,7 +28,7 @@ impl Encoding {
     }
 
     /// Turns elements as they lie in the file into elements of this machine, in place.
-    fn decode(self, elements: &mut [u8]) {
+    pub(super) fn decode(self, elements: &mut [u8]) {
         if self.dtype.category() == Category::Bool {
             elements.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
         }

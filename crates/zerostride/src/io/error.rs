@@ -89,6 +89,15 @@ pub enum Problem {
         /// What it is, as in `a folder`.
         kind: &'static str,
     },
+    /// There is a file of that name, which was not to be replaced.
+    #[error("it exists already; choose another name, or allow it to be replaced")]
+    Exists,
+    /// An array was written to a sink in part, or twice.
+    #[error("the array was not written from its beginning to its end, once; {left} bytes are missing")]
+    Unfinished {
+        /// How many bytes are missing.
+        left: u64,
+    },
     /// The file to be replaced is write-protected.
     #[error("it is read-only; make it writable or choose another name")]
     ReadOnly,

@@ -17,6 +17,7 @@
 //!
 //! - [`open`] reads headers alone: names, dtypes, shapes. [`Container::read`] then reads one array.
 //! - [`load`] and [`load_all`] read whole arrays, [`save`] and [`save_all`] write them.
+//! - [`Source`] and [`Sink`] are arrays in files that expressions read and write in pieces ([`stream`](crate::stream)).
 //!
 //! # What is accepted
 //!
@@ -38,7 +39,7 @@
 //! | lists in each other in a `descr` | 32 |
 //! | unpacked to packed bytes of a deflated member | 1032, the most that deflate can do |
 //!
-//! This module deliberately knows no operations, and does not stream yet.
+//! This module deliberately knows no operations.
 
 mod container;
 mod elements;
@@ -49,15 +50,24 @@ mod literal;
 mod npy;
 mod npz;
 mod open;
+mod packed;
+mod read_at;
+mod replacement;
 mod safetensors;
 mod save;
+mod sink;
+mod source;
 
 pub use container::Container;
 pub use entry::Entry;
 pub use error::{FileError, HeaderLimit, Problem};
 pub use format::Format;
 pub use open::{load, load_all, locate, open};
+pub use read_at::ReadAt;
+pub use replacement::Destination;
 pub use save::{save, save_all};
+pub use sink::Sink;
+pub use source::Source;
 
 /// The name of an array that was given none, as `numpy.savez` calls it.
 pub const UNNAMED: &str = "arr_0";

@@ -17,6 +17,7 @@ use super::elements::Encoding;
 use super::entry::Entry;
 use super::error::{FileError, Problem};
 use super::npy;
+use super::packed::Member;
 
 /// What every NPZ file begins with: a first member, or the end of an archive without members.
 pub(super) const MAGICS: [&[u8; 4]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
@@ -100,6 +101,20 @@ pub(super) fn read<R: Read + Seek>(
     Ok(())
 }
 
+/// Where a member's bytes lie.
+pub(super) fn place<R: Read + Seek>(archive: &mut Archive<R>, index: usize) -> Result<Member, Problem> {
+    let member = member(archive, index)?;
+    let start =
+        member.data_start().ok_or_else(|| Problem::Archive { reason: "a member has no place".into() })?;
+    Ok(Member {
+        start,
+        packed: member.compressed_size(),
+        unpacked: member.size(),
+        deflated: member.compression() != CompressionMethod::Stored,
+        checksum: member.crc32(),
+    })
+}
+
 fn member<R: Read + Seek>(
     archive: &mut Archive<R>,
     index: usize,
@@ -139,7 +154,7 @@ fn archive_problem(error: ZipError) -> Problem {
 
 /// Inside an archive, whatever the operating system did not refuse is the archive's fault: bytes that end early, do not
 /// unpack or do not match their checksum.
-fn damaged_member(problem: Problem) -> Problem {
+pub(super) fn damaged_member(problem: Problem) -> Problem {
     match problem {
         Problem::Shrank => Problem::Archive { reason: "a member ends before its declared size".into() },
         Problem::Io { source, .. } if source.raw_os_error().is_none() => {
@@ -151,29 +166,39 @@ fn damaged_member(problem: Problem) -> Problem {
 
 /// Writes all arrays as stored members, as `numpy.savez` does. The bytes do not depend on the time.
 pub(super) fn write(file: &str, tensors: &[(&str, &Tensor)], out: &mut (impl Write + Seek)) -> Result<()> {
-    let failed = |error| {
-        let problem = match error {
-            ZipError::Io(error) => Problem::writing(error),
-            other => Problem::Archive { reason: other.to_string() },
-        };
-        FileError::new(file, None, problem)
-    };
+    let failed = |problem| FileError::new(file, None, problem);
     let mut archive = ZipWriter::new(out);
     for &(name, tensor) in tensors {
         let refused = |problem| FileError::new(file, Some(name), problem);
         check_name(name).map_err(|reason| refused(Problem::Name { name: name.to_owned(), reason }))?;
         let header = npy::header(tensor.dtype(), tensor.shape()).map_err(refused)?;
         let written = tensor.with_bytes(|elements| {
-            let large = (header.len() + elements.len()) as u64 >= u64::from(u32::MAX);
-            let options =
-                SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(large);
-            archive.start_file(format!("{name}.npy"), options)?;
-            archive.write_all(&header)?;
-            npy::write_data(tensor.dtype(), elements, &mut archive)?;
-            Ok(())
+            start(&mut archive, name, (header.len() + elements.len()) as u64)?;
+            archive.write_all(&header).map_err(Problem::writing)?;
+            npy::write_data(tensor.dtype(), elements, &mut archive).map_err(Problem::writing)
         })?;
         written.map_err(failed)?;
     }
-    archive.finish().map_err(failed)?;
+    archive.finish().map_err(|error| failed(writing_problem(error)))?;
     Ok(())
+}
+
+/// Starts the stored member of an array that takes `bytes` bytes with its header.
+pub(super) fn start(
+    archive: &mut ZipWriter<impl Write + Seek>,
+    name: &str,
+    bytes: u64,
+) -> Result<(), Problem> {
+    let options = SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Stored)
+        .large_file(bytes >= u64::from(u32::MAX));
+    archive.start_file(format!("{name}.npy"), options).map_err(writing_problem)
+}
+
+/// What keeps an archive from being written.
+pub(super) fn writing_problem(error: ZipError) -> Problem {
+    match error {
+        ZipError::Io(error) => Problem::writing(error),
+        other => Problem::Archive { reason: other.to_string() },
+    }
 }

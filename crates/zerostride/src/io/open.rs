@@ -86,7 +86,7 @@ pub fn locate(path: &Path) -> (&Path, Option<&str>) {
         .unwrap_or((path, None))
 }
 
-fn open_regular(path: &Path) -> Result<(File, Format), Problem> {
+pub(super) fn open_regular(path: &Path) -> Result<(File, Format), Problem> {
     let opening = |source| Problem::Io { action: "open it", source };
     // Before opening, because opening a pipe waits for its other end; and after, because that is the file we read.
     check_regular(&fs::metadata(path).map_err(opening)?)?;

@@ -231,10 +231,7 @@ pub(super) fn write(file: &str, tensors: &[(&str, &Tensor)], out: &mut dyn Write
             let reason = "is reserved in safetensors; give the array another";
             return Err(refused(Problem::Name { name: name.to_owned(), reason }).into());
         }
-        let Some(rank) = CODES.iter().position(|&(_, dtype)| dtype == tensor.dtype()) else {
-            let advice = "does not exist in safetensors; write to .npy or .npz, or convert to c64 first";
-            return Err(refused(Problem::DType { name: tensor.dtype().name().to_owned(), advice }).into());
-        };
+        let rank = rank(tensor.dtype()).map_err(refused)?;
         sorted.push((rank, name, tensor));
     }
     sorted.sort_by(|(left, left_name, _), (right, right_name, _)| {
@@ -242,7 +239,8 @@ pub(super) fn write(file: &str, tensors: &[(&str, &Tensor)], out: &mut dyn Write
     });
 
     let failed = |error| FileError::new(file, None, Problem::writing(error));
-    out.write_all(&header(&sorted)).map_err(failed)?;
+    let described = sorted.iter().map(|&(rank, name, tensor)| (rank, name, tensor.shape()));
+    out.write_all(&header(described)).map_err(failed)?;
     for (_, _, tensor) in sorted {
         let encoding = Encoding { dtype: tensor.dtype(), swapped: SWAPPED };
         tensor.with_bytes(|elements| encoding.write(elements, out))?.map_err(failed)?;
@@ -250,17 +248,36 @@ pub(super) fn write(file: &str, tensors: &[(&str, &Tensor)], out: &mut dyn Write
     Ok(())
 }
 
+/// What comes before the elements of a single array, and how they lie.
+pub(super) fn start(
+    file: &str,
+    name: &str,
+    dtype: DType,
+    shape: &[usize],
+) -> Result<(Vec<u8>, Encoding), FileError> {
+    let rank = rank(dtype).map_err(|problem| FileError::new(file, Some(name), problem))?;
+    Ok((header([(rank, name, shape)].into_iter()), Encoding { dtype, swapped: SWAPPED }))
+}
+
+/// The place of a dtype among [`CODES`].
+fn rank(dtype: DType) -> Result<usize, Problem> {
+    CODES.iter().position(|&(_, known)| known == dtype).ok_or_else(|| {
+        let advice = "does not exist in safetensors; write to .npy or .npz, or convert to c64 first";
+        Problem::DType { name: dtype.name().to_owned(), advice }
+    })
+}
+
 /// The length and the JSON, padded so that the data start at a multiple of eight bytes.
-fn header(sorted: &[(usize, &str, &Tensor)]) -> Vec<u8> {
+fn header<'a>(sorted: impl Iterator<Item = (usize, &'a str, &'a [usize])>) -> Vec<u8> {
     let mut text = String::from("{");
     let mut offset = 0;
-    for &(rank, name, tensor) in sorted {
-        let end = offset + tensor.numel() * tensor.dtype().item_size();
-        let sizes = tensor.shape().iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+    for (rank, name, shape) in sorted {
+        let (code, dtype) = CODES[rank];
+        let end = offset + shape.iter().product::<usize>() * dtype.item_size();
+        let sizes = shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         text += if text.len() > 1 { "," } else { "" };
         text += &serde_json::Value::from(name).to_string();
-        text +=
-            &format!(r#":{{"dtype":"{}","shape":[{sizes}],"data_offsets":[{offset},{end}]}}"#, CODES[rank].0);
+        text += &format!(r#":{{"dtype":"{code}","shape":[{sizes}],"data_offsets":[{offset},{end}]}}"#);
         offset = end;
     }
     text.push('}');

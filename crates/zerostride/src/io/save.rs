@@ -1,15 +1,15 @@
-//! Owns writing: the format by the name's ending, and the replacement of a file in one step.
-//! It does not know what the formats look like.
+//! Owns the writing of tensors: the format by the name's ending, names that files can hold. It does not know what the
+//! formats look like, nor how a file is replaced (`replacement.rs`).
 
 use std::collections::HashSet;
-use std::fs::{self, File, Metadata, Permissions};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{BufWriter, Write};
+use std::path::Path;
 
 use crate::{Result, Tensor};
 
 use super::error::{FileError, Problem};
-use super::{Format, UNNAMED, npy, npz, open, safetensors};
+use super::replacement::{Destination, Replacement};
+use super::{Format, UNNAMED, npy, npz, safetensors};
 
 /// Writes one tensor to a file whose ending tells the format: `.npy`, `.npz` or `.safetensors`.
 ///
@@ -72,91 +72,22 @@ pub fn save_all(path: impl AsRef<Path>, tensors: &[(&str, &Tensor)]) -> Result<(
 }
 
 /// Puts what `write` writes under the name `path`, or leaves everything as it was.
-fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<()>) -> Result<()> {
-    let failed =
-        |action| move |source| FileError::new(&path.to_string_lossy(), None, Problem::Io { action, source });
-    let Target { path: target, permissions } =
-        Target::find(path).map_err(|problem| FileError::new(&path.to_string_lossy(), None, problem))?;
-    let folder = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut temporary = temporary_file(folder).map_err(failed("create a file beside it"))?;
-    let mut out = BufWriter::with_capacity(1 << 20, temporary.as_file_mut());
+fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&mut Replacement>) -> Result<()>) -> Result<()> {
+    let refused = |problem| FileError::new(&path.to_string_lossy(), None, problem);
+    let failed = |action| move |source| refused(Problem::Io { action, source });
+    let mut replacement = Replacement::new(path, true).map_err(refused)?;
+    let mut out = BufWriter::with_capacity(1 << 20, &mut replacement);
     write(&mut out)?;
     out.flush().map_err(failed("write it"))?;
     drop(out);
-    if let Some(permissions) = permissions {
-        temporary.as_file().set_permissions(permissions).map_err(failed("keep its permissions"))?;
-    }
-    temporary.as_file().sync_all().map_err(failed("flush it to the disk"))?;
-    temporary.persist(&target).map_err(|error| failed("give it its name")(error.error))?;
-    sync_folder(folder);
-    Ok(())
-}
-
-/// The file that a path names for writing.
-struct Target {
-    /// The path behind symbolic links.
-    path: PathBuf,
-    /// Of the file that is there now.
-    permissions: Option<Permissions>,
-}
-
-impl Target {
-    fn find(path: &Path) -> Result<Target, Problem> {
-        let following = |source| Problem::Io { action: "follow the link", source };
-        let found = match fs::symlink_metadata(path) {
-            Ok(found) => found,
-            // Whatever else is wrong shows when the file is created.
-            Err(_) => return Ok(Target { path: path.to_owned(), permissions: None }),
-        };
-        let (path, found) = match found.is_symlink() {
-            true => (fs::canonicalize(path).map_err(following)?, fs::metadata(path).map_err(following)?),
-            false => (path.to_owned(), found),
-        };
-        open::check_regular(&found)?;
-        if found.permissions().readonly() {
-            return Err(Problem::ReadOnly);
-        }
-        Ok(Target { path, permissions: Some(permissions(&found)) })
-    }
-}
-
-/// The permissions that a replacement takes over. A program that writes through a set-user-id file loses that bit.
-#[cfg(unix)]
-fn permissions(found: &Metadata) -> Permissions {
-    use std::os::unix::fs::PermissionsExt;
-    Permissions::from_mode(found.permissions().mode() & 0o777)
-}
-
-#[cfg(not(unix))]
-fn permissions(found: &Metadata) -> Permissions {
-    found.permissions()
-}
-
-/// A file that is deleted unless it gets its name, readable by whom a new file is.
-fn temporary_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".zerostride-").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder)
-}
-
-/// Makes the new name survive a loss of power, where the file system can: without it either the old file or the new
-/// one is there, complete.
-fn sync_folder(folder: &Path) {
-    if cfg!(unix) {
-        let _ = File::open(folder).and_then(|folder| folder.sync_all());
-    }
+    replacement.sync().map_err(failed("flush it to the disk"))?;
+    Ok(Box::new(replacement).commit().map_err(failed("give it its name"))?)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{fs, io};
+
     use super::*;
 
     #[test]

@@ -91,7 +91,7 @@ impl<'a> Structure<'a> {
             }
             Kind::View { view, .. } => view.hash(self),
             Kind::Matmul { .. } => {}
-            Kind::Failed { .. } => return None,
+            Kind::Input(_) | Kind::Failed { .. } => return None,
         }
         kind.operands().into_iter().try_for_each(|operand| self.read(operand))
     }

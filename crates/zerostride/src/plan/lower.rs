@@ -244,8 +244,10 @@ impl Lowerer<'_> {
             Kind::Map { op, operands, compute } => {
                 self.map((expr, *op, operands, *compute), chain, program, emitted)
             }
-            Kind::Reduce { .. } | Kind::Matmul { .. } | Kind::Failed { .. } => {
-                unreachable!("reductions and products have buffers, and failed expressions no plan")
+            Kind::Reduce { .. } | Kind::Matmul { .. } | Kind::Input(_) | Kind::Failed { .. } => {
+                unreachable!(
+                    "reductions and products have buffers, inputs are read before, and failures have no plan"
+                )
             }
         }
     }

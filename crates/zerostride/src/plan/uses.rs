@@ -62,7 +62,11 @@ pub(crate) fn analyse(root: &Expr, forced: &HashSet<usize>) -> Buffered {
         let blow_up = numel > largest[&expr.id()] && numel > result;
         let stretched = own.iter().any(|context| repeats(shape(expr), &context.chain));
         let buffer = match &expr.node().kind {
-            Kind::Leaf { .. } | Kind::Number(_) | Kind::View { .. } | Kind::Failed { .. } => false,
+            Kind::Leaf { .. }
+            | Kind::Input(_)
+            | Kind::Number(_)
+            | Kind::View { .. }
+            | Kind::Failed { .. } => false,
             Kind::Reduce { .. } | Kind::Matmul { .. } => true,
             Kind::Cast { operand, .. } if is_read(operand) => false,
             Kind::Map { .. } | Kind::Cast { .. } => stretched || (own.len() > 1 && !blow_up),

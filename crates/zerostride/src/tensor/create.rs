@@ -18,6 +18,13 @@ impl Tensor {
         Tensor::build_in(Fresh::arbitrary, dtype, shape, fill)
     }
 
+    /// A tensor without elements behind it, which stands in plans for one that is not in memory. It cannot be read.
+    pub(crate) fn absent(dtype: DType, shape: Shape) -> Result<Tensor> {
+        let storage =
+            Fresh::arbitrary(0).ok_or_else(|| Error::OutOfMemory { bytes: 0, shape: shape.clone() })?;
+        Ok(Tensor { storage: storage.share(), layout: Layout::contiguous(shape), dtype })
+    }
+
     /// As `build`, from bytes that are zero at first.
     fn build_zeroed(
         dtype: DType,

@@ -29,6 +29,7 @@ pub use views::broadcast_tensors;
 pub(crate) use borrow::Claim;
 pub(crate) use in_place::write;
 pub(crate) use pool::Shared;
+pub(crate) use region::share_heap;
 pub(crate) use storage::{Block, Fresh, Guard, Reading};
 
 /// An n-dimensional array of elements of one dtype, as PyTorch's.

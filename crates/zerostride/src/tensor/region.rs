@@ -91,6 +91,19 @@ pub(super) fn mapped_bytes() -> usize {
     MAPPED.load(Ordering::Relaxed)
 }
 
+/// Keeps the C library to one heap for all threads. It reserves 64 MiB of addresses for each of them otherwise, which a
+/// process whose address space is limited has better uses for.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(crate) fn share_heap() {
+    // SAFETY: the call changes a number that the library reads when a thread allocates for the first time; whichever of its
+    // values such a thread finds is one that it may have.
+    unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+}
+
+/// Other libraries reserve no addresses for threads.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(crate) fn share_heap() {}
+
 fn is_mapped(capacity: usize) -> bool {
     capacity > LARGEST_ALLOCATED
 }

@@ -4,6 +4,7 @@
 
 mod faults;
 mod golden;
+mod pieces;
 mod random;
 mod refused;
 mod written;

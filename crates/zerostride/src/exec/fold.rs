@@ -1,0 +1,161 @@
+//! Owns reductions that are fed piece by piece: the folds of all results, and the threads over them. It does not know
+//! where pieces come from; the tree in which they meet is the kernels', and its bits do not depend on them.
+
+use std::convert::Infallible;
+use std::ops::Range;
+
+use smallvec::SmallVec;
+use zerostride_kernels::{Fold, LEAF, Panel, Reducer, lane_rows, lanes};
+use zerostride_ops::{DType, Op};
+
+use super::crew;
+
+/// Results that one fold has at most.
+const WIDTH: usize = 2048;
+
+/// Parts that a piece is divided into, at most twice as many.
+const PARTS: usize = 16;
+
+/// A reduction under way.
+pub(crate) struct Folding {
+    reducer: Reducer,
+    reduced: usize,
+    /// The dtype of the elements taken, and of the results.
+    takes: DType,
+    result: DType,
+    /// One for each block of results.
+    folds: Vec<Box<dyn Fold>>,
+    columns: usize,
+    taken: usize,
+}
+
+impl Folding {
+    /// The reduction `op` of `reduced` elements for each of `columns` results of dtype `result`.
+    pub(crate) fn new(
+        (op, compute, correction): (Op, DType, f64),
+        reduced: usize,
+        columns: usize,
+        result: DType,
+    ) -> Folding {
+        let reducer = Reducer::new(op, compute, reduced, correction);
+        let width = |first: usize| WIDTH.min(columns - first);
+        let folds = (0..columns).step_by(WIDTH).map(|first| reducer.start(width(first))).collect();
+        let takes = Reducer::takes(op, compute, reduced);
+        Folding { reducer, reduced, takes, result, folds, columns, taken: 0 }
+    }
+
+    /// Takes the next elements: for each reduced index a row of one element for each result. Their number is a multiple of
+    /// [`LEAF`] rows unless they are the last.
+    pub(crate) fn take(&mut self, elements: &[u8]) {
+        let row = self.columns * self.takes.item_size();
+        let rows = elements.len() / row.max(1);
+        let piece = Piece {
+            elements,
+            reduced: self.reduced,
+            columns: self.columns,
+            first: self.taken,
+            item: self.takes.item_size(),
+        };
+        self.taken += rows;
+        if let [fold] = &mut self.folds[..] {
+            return piece.divide(&self.reducer, fold, rows);
+        }
+        let part = |(): &mut (), (block, fold): (usize, &mut Box<dyn Fold>)| {
+            piece.take(fold, block * WIDTH, 0..rows);
+            Ok::<_, Infallible>(())
+        };
+        let Ok(()) = crew::for_each(self.folds.iter_mut().enumerate(), || (), part);
+    }
+
+    /// Writes the results.
+    pub(crate) fn finish(mut self, out: &mut [u8]) {
+        let block = WIDTH * self.result.item_size();
+        self.folds.iter_mut().zip(out.chunks_mut(block)).for_each(|(fold, out)| fold.finish(out));
+    }
+}
+
+/// Rows of elements, one for each result, the first being reduced element `first`.
+struct Piece<'a> {
+    elements: &'a [u8],
+    reduced: usize,
+    columns: usize,
+    first: usize,
+    /// Bytes of an element.
+    item: usize,
+}
+
+impl Piece<'_> {
+    /// Hands some rows to the fold of the results from `column` on.
+    fn take(&self, fold: &mut Box<dyn Fold>, column: usize, rows: Range<usize>) {
+        if self.columns == 1 {
+            let panel = Panel { rows: rows.len(), width: 1, columns: 1, column_step: 0 };
+            return fold.leaves(&self.elements[rows.start * self.item..], &panel, self.first + rows.start);
+        }
+        let step = lanes(self.reduced);
+        for (first, count) in lane_rows(self.reduced, self.first + rows.start..self.first + rows.end) {
+            let begin = |row: usize| (first - self.first + row * step) * self.columns + column;
+            let begins: SmallVec<[usize; 128]> = (0..count).map(begin).collect();
+            fold.rows(self.elements, &begins, first, true);
+        }
+    }
+
+    /// Hands all rows to the one fold that there is. Threads take groups of leaves: a power of two of them from a multiple
+    /// of that on, so that the tree is that of one pass.
+    fn divide(&self, reducer: &Reducer, fold: &mut Box<dyn Fold>, rows: usize) {
+        let group = (rows / LEAF / PARTS).next_power_of_two() * LEAF;
+        let start = (self.first.next_multiple_of(group) - self.first).min(rows);
+        let groups = (rows - start) / group;
+        if groups < 2 {
+            return self.take(fold, 0, 0..rows);
+        }
+        self.take(fold, 0, 0..start);
+        let mut parts: Vec<Box<dyn Fold>> = (0..groups).map(|_| reducer.start(self.columns)).collect();
+        let part = |(): &mut (), (index, part): (usize, &mut Box<dyn Fold>)| {
+            self.take(part, 0, start + index * group..start + (index + 1) * group);
+            Ok::<_, Infallible>(())
+        };
+        let Ok(()) = crew::for_each(parts.iter_mut().enumerate(), || (), part);
+        parts.into_iter().for_each(|part| fold.append(part));
+        self.take(fold, 0, start + groups * group..rows);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytemuck::{cast_slice, cast_slice_mut};
+
+    use super::*;
+    use crate::Tensor;
+
+    #[test]
+    fn the_bits_do_not_depend_on_the_pieces() {
+        for (rows, columns) in [(1, 3), (100, 5), (300, 2049), (70_000, 3), (200_001, 1)] {
+            let x = Tensor::rand(&[rows, columns], 7).unwrap();
+            let elements = x.to_vec::<f32>().unwrap();
+            for op in [Op::Sum, Op::Amax, Op::Var] {
+                let expr = crate::Expr::from(&x);
+                let expected = match op {
+                    Op::Sum => expr.sum(0),
+                    Op::Amax => expr.amax(0),
+                    _ => expr.var(0),
+                };
+                let expected = expected.eval().unwrap().to_vec::<f32>().unwrap();
+                for leaves in [1, 2, 3, 7, 64, 1000] {
+                    let mut folding = Folding::new((op, DType::F32, 1.0), rows, columns, DType::F32);
+                    for piece in elements.chunks(leaves * LEAF * columns) {
+                        folding.take(cast_slice(piece));
+                    }
+                    let mut found = vec![0.0f32; columns];
+                    folding.finish(cast_slice_mut(&mut found));
+                    let bits =
+                        |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+                    assert_eq!(
+                        bits(&found),
+                        bits(&expected),
+                        "{op:?} of ({rows}, {columns}) by {leaves} leaves"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Owns `Input`: what an expression knows of an array whose elements are not in memory. It does not know where they are,
+//! nor when they are read (`stream`).
+
+use std::fmt;
+use std::ops::Range;
+
+use zerostride_ops::DType;
+
+use crate::Result;
+
+/// An array whose elements are read when they are needed, some rows at a time.
+///
+/// `io::Source` is one, of an array in a file. Elements are in row-major order, in this machine's byte order; a *row* is
+/// one index of the first dimension whose size is not 1, and an array of one element or no dimensions is one row.
+///
+/// ```
+/// use std::ops::Range;
+/// use std::sync::Arc;
+/// use zerostride::{DType, Expr, Result, stream::Input};
+///
+/// /// The numbers 0, 1, 2, ... as bytes, of which there are more than fit in memory.
+/// #[derive(Debug)]
+/// struct Counter;
+///
+/// impl Input for Counter {
+///     fn name(&self) -> String { "counter".into() }
+///     fn dtype(&self) -> DType { DType::U8 }
+///     fn shape(&self) -> &[usize] { &[1 << 20] }
+///     fn read(&self, rows: Range<usize>, out: &mut [u8]) -> Result<()> {
+///         out.iter_mut().zip(rows).for_each(|(byte, row)| *byte = row as u8);
+///         Ok(())
+///     }
+/// }
+///
+/// assert_eq!(Expr::input(Arc::new(Counter)).sum(..).eval()?.item::<i64>()?, 255 * 128 * (1 << 12));
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+pub trait Input: Send + Sync + fmt::Debug {
+    /// What messages call it, such as the file's path.
+    fn name(&self) -> String;
+
+    /// The dtype of the elements.
+    fn dtype(&self) -> DType;
+
+    /// The sizes of the dimensions.
+    fn shape(&self) -> &[usize];
+
+    /// Fills `out`, whose length is that of the rows, with their elements. Bools are bytes of 0 and 1.
+    ///
+    /// # Errors
+    /// Whatever keeps the elements from being read.
+    fn read(&self, rows: Range<usize>, out: &mut [u8]) -> Result<()>;
+
+    /// Whether reading in order is much faster than in any other; then one thread reads, from the first row on.
+    fn is_sequential(&self) -> bool {
+        false
+    }
+
+    /// Rows that are stored together: pieces begin at multiples of this where memory allows it.
+    fn chunk(&self) -> usize {
+        1
+    }
+}
+
+/// The dimension whose indices are rows: the first whose size is not 1.
+pub(crate) fn leading(shape: &[usize]) -> Option<usize> {
+    shape.iter().position(|&size| size != 1)
+}
+
+/// How many rows an array has.
+pub(crate) fn rows(shape: &[usize]) -> usize {
+    leading(shape).map_or(1, |dim| shape[dim])
+}

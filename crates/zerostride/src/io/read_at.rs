@@ -1,0 +1,92 @@
+//! Owns reading at places: what a source needs of a file, and any part of it as a reader. It does not know formats.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::Arc;
+
+/// Bytes that can be read at any place, by several threads at once: a file, or bytes in memory.
+pub trait ReadAt: Send + Sync + fmt::Debug {
+    /// Fills `out` with the bytes from `offset` on.
+    ///
+    /// # Errors
+    /// Of the kind `UnexpectedEof` if there are fewer; whatever else keeps them from being read.
+    fn read_exact_at(&self, out: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// How many bytes there are.
+    ///
+    /// # Errors
+    /// Whatever keeps that from being known.
+    fn length(&self) -> io::Result<u64>;
+}
+
+impl ReadAt for File {
+    #[cfg(unix)]
+    fn read_exact_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(self, out, offset)
+    }
+
+    #[cfg(windows)]
+    fn read_exact_at(&self, mut out: &mut [u8], mut offset: u64) -> io::Result<()> {
+        while !out.is_empty() {
+            let read = std::os::windows::fs::FileExt::seek_read(self, out, offset)?;
+            if read == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            (out, offset) = (&mut out[read..], offset + read as u64);
+        }
+        Ok(())
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+}
+
+impl ReadAt for Vec<u8> {
+    fn read_exact_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
+        let from = usize::try_from(offset).ok().and_then(|from| self.get(from..)?.get(..out.len()));
+        out.copy_from_slice(from.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.len() as u64)
+    }
+}
+
+/// The bytes from one place to another, in order.
+#[derive(Debug)]
+pub(super) struct Section {
+    bytes: Arc<dyn ReadAt>,
+    at: u64,
+    end: u64,
+}
+
+impl Section {
+    pub(super) fn new(bytes: Arc<dyn ReadAt>, start: u64, end: u64) -> Section {
+        Section { bytes, at: start, end }
+    }
+}
+
+impl Read for Section {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count =
+            usize::try_from(self.end.saturating_sub(self.at)).map_or(out.len(), |left| left.min(out.len()));
+        self.bytes.read_exact_at(&mut out[..count], self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+impl Seek for Section {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        let to = match position {
+            SeekFrom::Start(to) => Some(to),
+            SeekFrom::End(by) => self.end.checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = to.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
+}

@@ -1,0 +1,185 @@
+//! Owns the replacement of a file in one step: a temporary file in the same folder that takes the name when it is complete
+//! and on the disk. It does not know what is written.
+
+use std::fs::{self, File, Metadata, Permissions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::error::Problem;
+use super::open;
+
+/// Where a file is written: it appears complete when it is committed, and not at all if it is dropped before.
+pub trait Destination: Write + Seek + Send {
+    /// Makes room for a number of bytes in all.
+    ///
+    /// # Errors
+    /// There is no room.
+    fn reserve(&mut self, bytes: u64) -> io::Result<()>;
+
+    /// Waits until everything written would survive a loss of power.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being stored.
+    fn sync(&mut self) -> io::Result<()>;
+
+    /// Makes what has been written appear under its name.
+    ///
+    /// # Errors
+    /// Whatever keeps it from having the name. Then nothing has changed.
+    fn commit(self: Box<Self>) -> io::Result<()>;
+}
+
+/// A file under a temporary name, `.zerostride-*.tmp`, until it takes its own.
+#[derive(Debug)]
+pub(super) struct Replacement {
+    temporary: tempfile::NamedTempFile,
+    target: Target,
+}
+
+impl Replacement {
+    /// A file that will be called `path`. Where one is there already and may not be replaced, that is an error.
+    pub(super) fn new(path: &Path, replaces: bool) -> Result<Replacement, Problem> {
+        let target = Target::find(path, replaces)?;
+        let temporary = temporary_file(target.folder());
+        let temporary =
+            temporary.map_err(|source| Problem::Io { action: "create a file beside it", source })?;
+        Ok(Replacement { temporary, target })
+    }
+}
+
+impl Write for Replacement {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.temporary.as_file_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.temporary.as_file_mut().flush()
+    }
+}
+
+impl Seek for Replacement {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        self.temporary.as_file_mut().seek(position)
+    }
+}
+
+impl Destination for Replacement {
+    fn reserve(&mut self, bytes: u64) -> io::Result<()> {
+        reserve(self.temporary.as_file(), bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        if let Some(permissions) = &self.target.permissions {
+            self.temporary.as_file().set_permissions(permissions.clone())?;
+        }
+        self.temporary.as_file().sync_all()
+    }
+
+    fn commit(self: Box<Self>) -> io::Result<()> {
+        let Replacement { temporary, target } = *self;
+        let renamed = match target.replaces {
+            true => temporary.persist(&target.path),
+            false => temporary.persist_noclobber(&target.path),
+        };
+        renamed.map_err(|error| error.error)?;
+        sync_folder(target.folder());
+        Ok(())
+    }
+}
+
+/// The file that a path names for writing.
+#[derive(Debug)]
+struct Target {
+    /// The path behind symbolic links.
+    path: PathBuf,
+    /// Of the file that is there now.
+    permissions: Option<Permissions>,
+    replaces: bool,
+}
+
+impl Target {
+    fn find(path: &Path, replaces: bool) -> Result<Target, Problem> {
+        let following = |source| Problem::Io { action: "follow the link", source };
+        let found = match fs::symlink_metadata(path) {
+            Ok(found) => found,
+            // Whatever else is wrong shows when the file is created.
+            Err(_) => return Ok(Target { path: path.to_owned(), permissions: None, replaces }),
+        };
+        let (path, found) = match found.is_symlink() {
+            true => (fs::canonicalize(path).map_err(following)?, fs::metadata(path).map_err(following)?),
+            false => (path.to_owned(), found),
+        };
+        open::check_regular(&found)?;
+        if !replaces {
+            return Err(Problem::Exists);
+        }
+        if found.permissions().readonly() {
+            return Err(Problem::ReadOnly);
+        }
+        Ok(Target { path, permissions: Some(permissions(&found)), replaces })
+    }
+
+    fn folder(&self) -> &Path {
+        match self.path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        }
+    }
+}
+
+/// The permissions that a replacement takes over. A program that writes through a set-user-id file loses that bit.
+#[cfg(unix)]
+fn permissions(found: &Metadata) -> Permissions {
+    use std::os::unix::fs::PermissionsExt;
+    Permissions::from_mode(found.permissions().mode() & 0o777)
+}
+
+#[cfg(not(unix))]
+fn permissions(found: &Metadata) -> Permissions {
+    found.permissions()
+}
+
+/// A file that is deleted unless it gets its name, readable by whom a new file is.
+fn temporary_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".zerostride-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
+}
+
+/// Refuses what does not fit on the disk before hours have gone into it, and takes the blocks, so that nobody else does.
+#[cfg(unix)]
+fn reserve(file: &File, bytes: u64) -> io::Result<()> {
+    if let Ok(disk) = rustix::fs::fstatvfs(file) {
+        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        if bytes > free {
+            let message = format!("no space left on device: {bytes} bytes are needed, and {free} are free");
+            return Err(io::Error::new(io::ErrorKind::StorageFull, message));
+        }
+    }
+    #[cfg(target_os = "linux")]
+    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, bytes.max(1)) {
+        // Some file systems cannot; then a full disk shows later.
+        Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(())
+}
+
+/// Elsewhere a full disk shows when it is full.
+#[cfg(not(unix))]
+fn reserve(_: &File, _: u64) -> io::Result<()> {
+    Ok(())
+}
+
+/// Makes the new name survive a loss of power, where the file system can: without it either the old file or the new
+/// one is there, complete.
+fn sync_folder(folder: &Path) {
+    if cfg!(unix) {
+        let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    }
+}

@@ -1,0 +1,172 @@
+//! Owns `Source`: an array in a file whose elements are read in rows, when an expression needs them. It does not know
+//! headers (`container.rs`) nor when anything is read (`stream`).
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use zerostride_ops::DType;
+use zerostride_shape::Shape;
+
+use crate::expr::{Input, View, rows};
+use crate::{Expr, Result};
+
+use super::container::Container;
+use super::elements::Encoding;
+use super::entry::Entry;
+use super::error::{FileError, Problem};
+use super::open::{locate, open_regular};
+use super::packed::Packed;
+use super::read_at::{ReadAt, Section};
+use super::{Format, npz};
+
+/// An array in a file: its header has been read and checked, its elements are read when an expression over it runs.
+///
+/// The file is kept open, so that it may be replaced meanwhile, such as by the result. If it is cut short instead, the
+/// evaluation ends in an error.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("x.npy");
+/// use zerostride::{Expr, Tensor, io::{self, Source}};
+///
+/// io::save(&path, &Tensor::arange(0, 6, 1)?.reshape(&[2, 3])?)?;
+/// let x = Source::open(&path)?;
+/// assert_eq!(x.shape(), [2, 3]);
+/// assert_eq!(Expr::from(&x).sum(0).eval()?.to_vec::<i64>()?, [3, 5, 7]);
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Source {
+    entry: Entry,
+    dtype: DType,
+    input: Arc<dyn Input>,
+}
+
+impl Source {
+    /// Opens the only array of a file, or the one named behind a colon as in `m.safetensors:weight`.
+    ///
+    /// # Errors
+    /// As for [`io::open`](super::open); no array of that name, or several arrays and no name; a dtype that zerostride does
+    /// not have.
+    pub fn open(path: impl AsRef<Path>) -> Result<Source> {
+        let (path, name) = locate(path.as_ref());
+        let file = &*path.to_string_lossy();
+        let (reader, format) = open_regular(path).map_err(|problem| FileError::new(file, None, problem))?;
+        Source::named(file, Arc::new(reader), format, name)
+    }
+
+    /// As [`Source::open`], of bytes that need not be in the file system.
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    pub fn new(bytes: Arc<dyn ReadAt>, format: Format, name: Option<&str>) -> Result<Source> {
+        Source::named("<memory>", bytes, format, name)
+    }
+
+    fn named(file: &str, bytes: Arc<dyn ReadAt>, format: Format, name: Option<&str>) -> Result<Source> {
+        let reading = |error| FileError::new(file, None, Problem::reading(error));
+        let length = bytes.length().map_err(reading)?;
+        let mut container = Container::named(file, Section::new(Arc::clone(&bytes), 0, length), format)?;
+        let index = container.find(name)?;
+        let (entry, member) = container.place(index)?;
+        let failed = |problem| FileError::new(file, entry.name(), problem);
+        let encoding = entry.encoding().map_err(failed)?;
+        let shape = if entry.is_fortran() {
+            Shape::new(&entry.shape.iter().rev().copied().collect::<Vec<_>>())?
+        } else {
+            entry.shape.clone()
+        };
+        let elements = match member {
+            Some(member) => Elements::Packed(Packed::new(bytes, member)),
+            None => Elements::Plain(bytes),
+        };
+        let file = file.to_owned();
+        let stored = Stored {
+            file,
+            name: entry.name().map(str::to_owned),
+            start: entry.start,
+            encoding,
+            shape,
+            elements,
+        };
+        Ok(Source { dtype: encoding.dtype, input: Arc::new(stored), entry })
+    }
+
+    /// The sizes of the dimensions.
+    pub fn shape(&self) -> &[usize] {
+        self.entry.shape()
+    }
+
+    /// The dtype of the elements.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// What the header says.
+    pub fn entry(&self) -> &Entry {
+        &self.entry
+    }
+}
+
+impl From<&Source> for Expr {
+    fn from(source: &Source) -> Expr {
+        let stored = Expr::input(Arc::clone(&source.input));
+        if !source.entry.is_fortran() {
+            return stored;
+        }
+        stored.view(View::Permute((0..source.shape().len() as isize).rev().collect()))
+    }
+}
+
+/// Elements as they lie in a file; those in Fortran order are the transposed array in row-major order.
+#[derive(Debug)]
+struct Stored {
+    file: String,
+    name: Option<String>,
+    start: u64,
+    encoding: Encoding,
+    shape: Shape,
+    elements: Elements,
+}
+
+#[derive(Debug)]
+enum Elements {
+    Plain(Arc<dyn ReadAt>),
+    Packed(Packed),
+}
+
+impl Input for Stored {
+    fn name(&self) -> String {
+        match &self.name {
+            Some(name) => format!("{}:{name}", self.file),
+            None => self.file.clone(),
+        }
+    }
+
+    fn dtype(&self) -> DType {
+        self.encoding.dtype
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn read(&self, range: Range<usize>, out: &mut [u8]) -> Result<()> {
+        let row = self.shape.numel() / rows(&self.shape).max(1) * self.encoding.dtype.item_size();
+        let offset = self.start + (range.start * row) as u64;
+        let read = match &self.elements {
+            Elements::Plain(bytes) => bytes.read_exact_at(out, offset).map_err(Problem::reading),
+            Elements::Packed(packed) => {
+                packed.read(offset, out).map_err(|error| npz::damaged_member(Problem::reading(error)))
+            }
+        };
+        read.map_err(|problem| FileError::new(&self.file, self.name.as_deref(), problem))?;
+        self.encoding.decode(out);
+        Ok(())
+    }
+
+    fn is_sequential(&self) -> bool {
+        matches!(self.elements, Elements::Packed(_))
+    }
+}

@@ -1,0 +1,290 @@
+//! Owns the division of an expression over arrays that are not in memory: which values are computed in which pass over
+//! them, and what is held in memory meanwhile. It does not know how a pass runs (`run.rs`) nor how large pieces are
+//! (`passes.rs`).
+//!
+//! A reduction over the rows is a *target*: it gets a pass, or shares one, and its value is known afterwards. Values
+//! that all rows need are computed from targets, and arrays read whole, before the pass that uses them.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use zerostride_kernels::{LEAF, Reducer};
+use zerostride_shape::Shape;
+
+use super::cut::{Supply, cut, gcd, lcm, shape};
+use crate::expr::{Expr, Input, Kind, View, leading};
+use crate::{Result, Tensor};
+
+/// A value that is computed in pieces.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// The node of the expression.
+    pub(super) node: Expr,
+    /// What is cut: the node itself, or the elements that it reduces, the reduced dimensions first.
+    pub(super) body: Expr,
+    /// The dimension of the body whose indices are rows.
+    pub(super) dim: usize,
+    /// How many rows there are, and what bounds of pieces are multiples of.
+    pub(super) rows: usize,
+    pub(super) quantum: usize,
+    /// Whether pieces are reduced to one result, or are parts of it.
+    pub(super) folds: bool,
+    /// Whether it is the expression's own value.
+    pub(super) is_result: bool,
+    /// What pieces read, and what all of them need.
+    pub(super) inputs: Vec<Arc<dyn Input>>,
+    pub(super) wholes: Vec<Whole>,
+    held: Held,
+}
+
+/// A value that all rows need.
+#[derive(Clone, Debug)]
+pub(super) struct Whole {
+    pub(super) expr: Expr,
+    /// Whether rows of it would do, but could not be followed to it.
+    pub(super) unfollowed: bool,
+}
+
+/// What has to be in memory before a value can be computed, and in how many rounds of passes it gets there.
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    bytes: u64,
+    round: usize,
+}
+
+/// All targets of an expression in an order in which they can be computed; the last may be the expression itself.
+pub(super) struct Division {
+    /// Targets that share a pass.
+    pub(super) passes: Vec<Vec<Arc<Target>>>,
+    targets: HashMap<usize, Option<Arc<Target>>>,
+    /// Whether the expression itself is the last pass's only target.
+    pub(super) cut: bool,
+}
+
+impl Division {
+    /// The division of an expression, which is computed in memory if it reads nothing else and `holds` tells that its value
+    /// stays there.
+    pub(super) fn new(root: &Expr, holds: bool) -> Division {
+        let mut division = Division { passes: Vec::new(), targets: HashMap::new(), cut: false };
+        let in_memory = division.hold(root);
+        let in_memory_bytes = in_memory.bytes.saturating_add(bytes(root));
+        let divided = root.node().lazy || !holds;
+        let cut = leading(shape(root)).filter(|_| divided).and_then(|dim| division.part(root, dim));
+        let root_target = cut.filter(|target| target.held.bytes <= in_memory_bytes);
+        let root_target = root_target.map(|target| Arc::new(Target { is_result: true, ..target }));
+        division.cut = root_target.is_some();
+        let mut found = Vec::new();
+        match &root_target {
+            Some(target) => {
+                let wholes: Vec<Expr> = target.wholes.iter().map(|whole| whole.expr.clone()).collect();
+                wholes.iter().for_each(|whole| division.collect(whole, &mut found));
+            }
+            None => division.collect(root, &mut found),
+        }
+        division.group(found);
+        division.passes.extend(root_target.map(|target| vec![target]));
+        division
+    }
+
+    /// Whether a node's value comes out of a pass.
+    pub(super) fn is_target(&self, node: &Expr) -> bool {
+        matches!(self.targets.get(&node.id()), Some(Some(_)))
+    }
+
+    /// The targets below a node that is wanted whole, each once.
+    fn collect(&self, expr: &Expr, found: &mut Vec<Arc<Target>>) {
+        let mut seen = HashSet::new();
+        self.each(expr, &mut seen, &mut |node| {
+            if let Some(Some(target)) = self.targets.get(&node.id())
+                && !found.iter().any(|known| Arc::ptr_eq(known, target))
+            {
+                found.push(Arc::clone(target));
+                target.wholes.iter().for_each(|whole| self.collect(&whole.expr, found));
+            }
+        });
+    }
+
+    /// Visits what a whole value is computed from: nodes over inputs, down to targets and inputs.
+    pub(super) fn each(&self, expr: &Expr, seen: &mut HashSet<usize>, visit: &mut dyn FnMut(&Expr)) {
+        if expr.node().lazy && seen.insert(expr.id()) {
+            visit(expr);
+            if !self.is_target(expr) {
+                expr.node().kind.operands().iter().for_each(|operand| self.each(operand, seen, visit));
+            }
+        }
+    }
+
+    /// Targets of one round that read the same rows share a pass.
+    fn group(&mut self, mut found: Vec<Arc<Target>>) {
+        found.sort_by_key(|target| target.held.round);
+        let together = |one: &Target, other: &Target| {
+            let shared = |input: &Arc<dyn Input>| other.inputs.iter().any(|known| Arc::ptr_eq(known, input));
+            one.held.round == other.held.round && one.rows == other.rows && one.inputs.iter().any(shared)
+        };
+        for target in found {
+            match self.passes.iter_mut().find(|pass| together(&pass[0], &target)) {
+                Some(pass) => pass.push(target),
+                None => self.passes.push(vec![target]),
+            }
+        }
+    }
+
+    /// What is held so that a value can be computed in memory, without the value itself.
+    fn hold(&mut self, expr: &Expr) -> Held {
+        let (mut held, mut seen) = (Held::default(), HashSet::new());
+        self.hold_below(expr, &mut seen, &mut held);
+        held
+    }
+
+    fn hold_below(&mut self, expr: &Expr, seen: &mut HashSet<usize>, held: &mut Held) {
+        if !expr.node().lazy || !seen.insert(expr.id()) {
+            return;
+        }
+        let mut add = |bytes: u64| held.bytes = held.bytes.saturating_add(bytes);
+        if let Some(target) = self.target(expr) {
+            add(bytes(expr).saturating_add(target.held.bytes));
+            held.round = held.round.max(target.held.round + 1);
+            return;
+        }
+        if matches!(expr.node().kind, Kind::Input(_)) {
+            add(bytes(expr));
+        }
+        expr.node().kind.operands().iter().for_each(|operand| self.hold_below(operand, seen, held));
+    }
+
+    /// The way in which a node over inputs gets its value in pieces, if it is a reduction and there is one that holds no
+    /// more than what it reduces.
+    fn target(&mut self, node: &Expr) -> Option<Arc<Target>> {
+        if let Some(known) = self.targets.get(&node.id()) {
+            return known.clone();
+        }
+        let Kind::Reduce { operand, dims, op, compute, .. } = &node.node().kind else { return None };
+        let sizes = shape(operand);
+        let along = leading(shape(node)).and_then(|dim| self.part(node, dim));
+        let folded = dims.iter().position(|&dim| sizes[dim] != 1).and_then(|dim| {
+            let kept = (0..sizes.ndim()).filter(|dim| !dims.contains(dim));
+            let order: SmallVec<[isize; 4]> =
+                dims.iter().copied().chain(kept).map(|dim| dim as isize).collect();
+            let reduced: usize = dims.iter().map(|&dim| sizes[dim]).product();
+            let elements = operand.to_dtype(Reducer::takes(*op, *compute, reduced));
+            let in_order = order.iter().enumerate().all(|(place, &dim)| place as isize == dim);
+            let body = if in_order { elements } else { elements.view(View::Permute(order)) };
+            // Pieces are whole leaves of the tree.
+            let row = reduced / sizes[dims[dim]].max(1);
+            let target = self.piecewise(node, body, dim, true)?;
+            Some(Target { quantum: lcm(target.quantum, LEAF / gcd(LEAF, row))?, ..target })
+        });
+        // Few elements, as those of another target, are reduced in memory.
+        let in_memory = self.hold(operand).bytes;
+        let best = [along, folded].into_iter().flatten().min_by_key(|target| target.held.bytes);
+        let best = best.filter(|target| target.held.bytes <= in_memory).map(Arc::new);
+        self.targets.insert(node.id(), best.clone());
+        best
+    }
+
+    /// A value of which each piece is a part.
+    fn part(&mut self, node: &Expr, dim: usize) -> Option<Target> {
+        self.piecewise(node, node.clone(), dim, false)
+    }
+
+    fn piecewise(&mut self, node: &Expr, body: Expr, dim: usize, folds: bool) -> Option<Target> {
+        let rows = shape(&body)[dim];
+        if shape(&body).numel() == 0 {
+            return None;
+        }
+        let mut observed = Observed::default();
+        let (_, quantum) = cut(&body, dim, 0..rows, &mut observed);
+        let mut held = Held::default();
+        for Whole { expr, .. } in &observed.wholes {
+            let below = self.hold(expr);
+            let own = if matches!(expr.node().kind, Kind::Input(_)) || self.is_target(expr) {
+                0
+            } else {
+                bytes(expr)
+            };
+            held.bytes = held.bytes.saturating_add(below.bytes).saturating_add(own);
+            held.round = held.round.max(below.round);
+        }
+        let mut inputs: Vec<Arc<dyn Input>> = Vec::new();
+        for (input, _) in observed.inputs {
+            if !inputs.iter().any(|known| Arc::ptr_eq(known, &input)) {
+                inputs.push(input);
+            }
+        }
+        let wholes = observed.wholes;
+        let node = node.clone();
+        Some(Target { node, body, dim, rows, quantum, folds, is_result: false, inputs, wholes, held })
+    }
+}
+
+/// The bytes of a value.
+pub(super) fn bytes(expr: &Expr) -> u64 {
+    let item = expr.dtype().map_or(1, |dtype| dtype.item_size());
+    (shape(expr).numel() as u64).saturating_mul(item as u64)
+}
+
+/// Notes what a restricted expression is made of, and stands in for it.
+#[derive(Default)]
+pub(super) struct Observed {
+    pub(super) inputs: Vec<(Arc<dyn Input>, Range<usize>)>,
+    pub(super) wholes: Vec<Whole>,
+    known: HashMap<(usize, Range<usize>), Expr>,
+}
+
+impl Observed {
+    /// The rows that are read of each input, once, however often they are wanted.
+    pub(super) fn joined(mut self) -> Vec<(Arc<dyn Input>, Range<usize>)> {
+        self.inputs.sort_by_key(|(input, rows)| (Arc::as_ptr(input).addr(), rows.start));
+        let mut joined: Vec<(Arc<dyn Input>, Range<usize>)> = Vec::new();
+        for (input, rows) in self.inputs {
+            match joined.last_mut() {
+                Some((last, joined)) if Arc::ptr_eq(last, &input) && rows.start <= joined.end => {
+                    joined.end = joined.end.max(rows.end);
+                }
+                _ => joined.push((input, rows)),
+            }
+        }
+        joined
+    }
+}
+
+impl Supply for Observed {
+    fn rows(&mut self, input: &Arc<dyn Input>, rows: Range<usize>) -> Expr {
+        let key = (Arc::as_ptr(input).addr(), rows.clone());
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        self.inputs.push((Arc::clone(input), rows.clone()));
+        let shape = part_of(input.shape(), rows.len());
+        let part = stand_in(shape.and_then(|shape| Tensor::absent(input.dtype(), shape)));
+        self.known.insert(key, part.clone());
+        part
+    }
+
+    fn whole(&mut self, expr: &Expr, unfollowed: bool) -> Expr {
+        let key = (expr.id(), 0..0);
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        self.wholes.push(Whole { expr: expr.clone(), unfollowed });
+        let whole = stand_in(expr.meta().and_then(|meta| Tensor::absent(meta.dtype(), meta.shape.clone())));
+        self.known.insert(key, whole.clone());
+        whole
+    }
+}
+
+/// The shape of some rows of an array.
+pub(super) fn part_of(shape: &[usize], rows: usize) -> Result<Shape> {
+    let mut sizes: SmallVec<[usize; 8]> = shape.into();
+    if let Some(dim) = leading(shape) {
+        sizes[dim] = rows;
+    }
+    Ok(Shape::new(&sizes)?)
+}
+
+/// A part of a value that exists is a value that exists.
+fn stand_in(tensor: Result<Tensor>) -> Expr {
+    Expr::from(tensor.expect("a part has a shape if the whole has"))
+}

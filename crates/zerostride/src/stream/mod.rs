@@ -1,0 +1,183 @@
+//! Evaluation of expressions over arrays that are larger than memory: in passes over them, piece by piece.
+//!
+//! An expression is cut along the first dimension of its result. What does not depend on the rows is computed once; a
+//! reduction over the rows is a pass of its own, and reductions of the same rows share one. The bits are those of the
+//! evaluation in memory, whatever the size of the pieces. [`Passes`] tells before anything is read what will happen.
+//!
+//! ```
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let (path, out) = (folder.path().join("x.npy"), folder.path().join("y.npy"));
+//! # zerostride::io::save(&path, &zerostride::Tensor::rand(&[1000, 3], 1)?)?;
+//! use zerostride::{Expr, io::{self, Sink, Source}, stream::Options};
+//!
+//! let x = Expr::from(&Source::open(&path)?);             // the header is read, elements are not
+//! let y = (&x - x.mean(0)) / x.std(0);
+//! y.eval_to(&mut Sink::create(&out)?, Options::new().max_memory(64 << 20))?;
+//! assert_eq!(io::load(&out)?.to_vec::<f32>()?, y.eval()?.to_vec::<f32>()?);
+//! # Ok::<(), zerostride::Error>(())
+//! ```
+//!
+//! What rows cannot be followed through (a transposition, the diagonal of a matrix, the inner dimension of a product) is
+//! read whole, or refused if it does not fit. This module deliberately knows no files.
+
+mod cut;
+mod division;
+mod memory;
+mod passes;
+mod run;
+
+use std::ops::ControlFlow;
+
+use zerostride_ops::DType;
+
+pub use passes::Passes;
+
+pub use crate::expr::Input;
+use crate::expr::Kind;
+use crate::policy::{self, Target};
+use crate::{Expr, Result, Tensor};
+pub use memory::{available as available_memory, save_addresses};
+use run::Collect;
+
+/// Where a result goes, in row-major order, in this machine's byte order. `io::Sink` is one, of a file.
+pub trait Output: Send {
+    /// Learns what will come.
+    ///
+    /// # Errors
+    /// There is no place for it.
+    fn begin(&mut self, dtype: DType, shape: &[usize]) -> Result<()>;
+
+    /// Takes the next elements: whole rows.
+    ///
+    /// # Errors
+    /// Whatever keeps them from being stored.
+    fn write(&mut self, elements: &[u8]) -> Result<()>;
+
+    /// Learns that everything has come. Without this call there must be no result.
+    ///
+    /// # Errors
+    /// Whatever keeps the whole from being stored.
+    fn finish(&mut self) -> Result<()>;
+}
+
+/// How far an evaluation in pieces has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Bytes read so far.
+    pub read: u64,
+    /// Bytes that will have been read at the end.
+    pub to_read: u64,
+    /// Bytes of the result computed so far.
+    pub written: u64,
+    /// Bytes of the result.
+    pub to_write: u64,
+    /// The pass under way, counted from 1.
+    pub pass: usize,
+    /// All passes.
+    pub passes: usize,
+}
+
+/// How to evaluate in pieces.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use zerostride::stream::Options;
+///
+/// let mut pieces = 0;
+/// let mut count = |_| {
+///     pieces += 1;
+///     ControlFlow::Continue(())
+/// };
+/// let options = Options::new().max_memory(1 << 30).watch(&mut count);
+/// # let _ = options;
+/// ```
+#[derive(Default)]
+pub struct Options<'a> {
+    limit: Option<u64>,
+    rows: Option<usize>,
+    watch: Option<run::Watch<'a>>,
+}
+
+impl<'a> Options<'a> {
+    /// Half of the memory that is available, pieces as they fit.
+    pub fn new() -> Options<'a> {
+        Options::default()
+    }
+
+    /// The most bytes that may be held at once, besides operands that are in memory already and the program itself.
+    #[must_use]
+    pub fn max_memory(self, bytes: u64) -> Options<'a> {
+        Options { limit: Some(bytes), ..self }
+    }
+
+    /// About how many rows a piece has, instead of as many as fit; whatever keeps the bits comes first.
+    #[must_use]
+    pub fn piece_rows(self, rows: usize) -> Options<'a> {
+        Options { rows: Some(rows), ..self }
+    }
+
+    /// Whom to tell after every piece; with `Break` the evaluation ends in [`Error::Interrupted`](crate::Error).
+    #[must_use]
+    pub fn watch(self, watch: &'a mut (dyn FnMut(Progress) -> ControlFlow<()> + 'a)) -> Options<'a> {
+        Options { watch: Some(watch), ..self }
+    }
+}
+
+/// Runs an expression in pieces into memory; it has been judged.
+pub(crate) fn collect(expr: &Expr, options: Options<'_>) -> Result<Tensor> {
+    let passes = Passes::new(expr, options.limit, options.rows, true)?;
+    let mut collect = Collect::default();
+    run::run(&passes, &mut collect, options.watch.unwrap_or(&mut |_| ControlFlow::Continue(())))?;
+    collect.into_tensor()
+}
+
+/// Evaluation in pieces.
+impl Expr {
+    /// Runs the expression in pieces and hands the result to `output`, such as an `io::Sink`.
+    ///
+    /// # Errors
+    /// As [`Expr::eval`]; too little memory for what has to be in it at once; whatever inputs and output refuse.
+    #[track_caller]
+    pub fn eval_to(&self, output: &mut dyn Output, options: Options<'_>) -> Result<()> {
+        if policy::is_on() {
+            policy::look(self, Target::New)?;
+        }
+        let passes = Passes::new(self, options.limit, options.rows, false)?;
+        run::run(&passes, output, options.watch.unwrap_or(&mut |_| ControlFlow::Continue(())))
+    }
+
+    /// Runs the expression in pieces into memory.
+    ///
+    /// # Errors
+    /// As [`Expr::eval_to`].
+    #[track_caller]
+    pub fn eval_with(&self, options: Options<'_>) -> Result<Tensor> {
+        if policy::is_on() {
+            policy::look(self, Target::New)?;
+        }
+        collect(self, options)
+    }
+
+    /// How the expression will be evaluated in pieces within `max_memory` bytes, by default half of what is available.
+    ///
+    /// # Errors
+    /// The expression's own, or too little memory.
+    pub fn passes(&self, max_memory: Option<u64>) -> Result<Passes> {
+        Passes::new(self, max_memory, None, false)
+    }
+
+    /// Whether arrays that are not in memory are among the operands.
+    pub fn has_inputs(&self) -> bool {
+        self.node().lazy
+    }
+
+    /// The expression over tensors that stand for what is not in memory, to be planned but not run.
+    pub(crate) fn without_inputs(&self) -> Result<Expr> {
+        self.replace(&mut |node| {
+            let Kind::Input(_) = node.node().kind else { return Ok(None) };
+            let meta = node.meta()?;
+            Tensor::absent(meta.dtype(), meta.shape.clone()).map(|tensor| Some(tensor.into()))
+        })
+    }
+}

@@ -1,0 +1,303 @@
+//! Owns `Passes`: how an expression over arrays that are not in memory will be evaluated, as a value that can be printed
+//! and counted before anything is read. It chooses the size of pieces; it does not run them (`run.rs`).
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
+use zerostride_ops::DType;
+use zerostride_shape::Shape;
+
+use super::cut::{cut, lcm, shape};
+use super::division::{Division, Observed, Target, Whole, bytes};
+use super::memory;
+use crate::expr::{Expr, Input, Kind};
+use crate::plan::Plan;
+use crate::{Error, Result};
+
+/// Bytes that the pieces in flight take together where memory allows it: they stay in the last level of cache, and are
+/// large enough that nothing else counts.
+const IN_FLIGHT: u64 = 32 << 20;
+
+/// Threads that read ahead, each with one piece in hand.
+pub(super) const READERS: usize = 2;
+
+/// Pieces of a result in hand: one computed, one waiting, one written.
+const RESULTS: u64 = 3;
+
+/// How an expression over arrays that are not in memory will be evaluated: in which passes over them, in how large
+/// pieces, and with how much memory.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("x.npy");
+/// # zerostride::io::save(&path, &zerostride::Tensor::rand(&[1000, 3], 1)?)?;
+/// use zerostride::{Expr, io::Source, keepdim};
+///
+/// let x = Expr::from(&Source::open(&path)?);
+/// let standardised = (&x - x.mean(0)) / x.std(0);
+/// let passes = standardised.passes(None)?;
+/// assert_eq!((passes.len(), passes.bytes_read(), passes.output_bytes()), (2, 24_000, 12_000));
+/// println!("{passes}");
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+pub struct Passes {
+    pub(super) root: Expr,
+    pub(super) division: Division,
+    pub(super) passes: Vec<Pass>,
+    /// What is computed or read whole before the last step in memory.
+    pub(super) last: Vec<Whole>,
+    memory: u64,
+    read: u64,
+}
+
+/// One pass over some inputs.
+pub(super) struct Pass {
+    pub(super) targets: Vec<Arc<Target>>,
+    /// Rows of the inputs, and of a piece.
+    pub(super) rows: usize,
+    pub(super) piece: usize,
+}
+
+impl Pass {
+    pub(super) fn pieces(&self) -> usize {
+        self.rows.div_ceil(self.piece)
+    }
+}
+
+impl Passes {
+    /// Passes within `limit` bytes, by default half of what is available, in pieces of about `rows` rows if that is given;
+    /// `holds` tells whether the result stays in memory.
+    pub(super) fn new(root: &Expr, limit: Option<u64>, rows: Option<usize>, holds: bool) -> Result<Passes> {
+        let root = root.clone();
+        root.meta()?;
+        let limit = limit.unwrap_or_else(memory::available);
+        let division = Division::new(&root, holds);
+        let last =
+            if division.cut { Vec::new() } else { vec![Whole { expr: root.clone(), unfollowed: false }] };
+        let mut passes = Passes { root, division, passes: Vec::new(), last, memory: 0, read: 0 };
+        let held = passes.held(holds);
+        let held_bytes = held.iter().map(|(_, bytes)| *bytes).fold(0, u64::saturating_add);
+        if held_bytes > limit {
+            return Err(Error::Memory { needed: held_bytes, limit, reason: passes.blame(&held, holds) });
+        }
+        let mut pieces = 0;
+        for targets in std::mem::take(&mut passes.division.passes) {
+            let (pass, bytes, read) = size(targets, limit - held_bytes, rows)?;
+            pieces = bytes.max(pieces);
+            passes.read = passes.read.saturating_add(read);
+            passes.passes.push(pass);
+        }
+        let whole = held.iter().filter(|(expr, _)| matches!(expr.node().kind, Kind::Input(_)));
+        passes.read = whole.map(|(_, bytes)| *bytes).fold(passes.read, u64::saturating_add);
+        passes.memory = held_bytes.saturating_add(pieces);
+        Ok(passes)
+    }
+
+    /// How many passes there are over arrays that are not in memory.
+    pub fn len(&self) -> usize {
+        self.passes.len()
+    }
+
+    /// Whether nothing is read in pieces.
+    pub fn is_empty(&self) -> bool {
+        self.passes.is_empty()
+    }
+
+    /// Bytes that will be read of arrays that are not in memory; each pass counts.
+    pub fn bytes_read(&self) -> u64 {
+        self.read
+    }
+
+    /// Bytes of the result.
+    pub fn output_bytes(&self) -> u64 {
+        bytes(&self.root)
+    }
+
+    /// The most bytes of memory held at once, but for operands that are in memory already.
+    pub fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    /// The shape of the result.
+    pub fn shape(&self) -> &Shape {
+        shape(&self.root)
+    }
+
+    /// The dtype of the result.
+    pub fn dtype(&self) -> DType {
+        self.root.dtype().expect("passes are made of expressions without errors")
+    }
+
+    /// All values that are held until the end, each once, with their bytes.
+    fn held(&self, result: bool) -> Vec<(Expr, u64)> {
+        let (mut held, mut seen, mut known) = (Vec::new(), HashSet::new(), HashSet::new());
+        let mut add = |expr: &Expr| {
+            if known.insert(expr.id()) {
+                held.push((expr.clone(), bytes(expr)));
+            }
+        };
+        let wholes = self.division.passes.iter().flatten().flat_map(|target| &target.wholes);
+        for whole in wholes.chain(&self.last) {
+            add(&whole.expr);
+            self.division.each(&whole.expr, &mut seen, &mut |node| {
+                if matches!(node.node().kind, Kind::Input(_)) || self.division.is_target(node) {
+                    add(node);
+                }
+            });
+        }
+        if result {
+            add(&self.root);
+        }
+        held
+    }
+
+    /// Which of the values held is to blame, and what to do.
+    fn blame(&self, held: &[(Expr, u64)], result: bool) -> String {
+        let Some((largest, size)) = held.iter().max_by_key(|(_, bytes)| *bytes) else { return String::new() };
+        let wholes = self.division.passes.iter().flatten().flat_map(|target| &target.wholes);
+        let unfollowed =
+            wholes.chain(&self.last).any(|whole| whole.unfollowed && whole.expr.id() == largest.id());
+        match &largest.node().kind {
+            Kind::Input(input) => {
+                let name = input.name();
+                let reason = if unfollowed {
+                    "rows of the result are not rows of it, as where a view transposes it: store it in the order in which it is used"
+                } else {
+                    "every row of the result needs all of it: give it fewer elements"
+                };
+                format!(
+                    "{name} ({size} bytes) has to be in memory whole, because {reason}, or allow more memory"
+                )
+            }
+            _ if largest.id() == self.root.id() && result => {
+                format!(
+                    "the result ({size} bytes) stays in memory; write it to a file instead, or allow more memory"
+                )
+            }
+            _ => format!("{largest} ({size} bytes) has to be in memory whole; allow more memory"),
+        }
+    }
+}
+
+/// The pieces of a pass, with the bytes that they take at once and those that the pass reads: the largest that fit, or of
+/// about `wanted` rows.
+fn size(targets: Vec<Arc<Target>>, limit: u64, wanted: Option<usize>) -> Result<(Pass, u64, u64)> {
+    let rows = targets[0].rows;
+    let inputs: Vec<Arc<dyn Input>> = distinct(&targets).into_iter().cloned().collect();
+    let folds = targets.iter().filter(|target| target.folds).map(|target| fold_bytes(target));
+    let folds = folds.fold(0, u64::saturating_add);
+    let needed = |piece: usize| estimate(&targets, piece).map(|bytes| bytes.saturating_add(folds));
+    let quantum = targets.iter().try_fold(1, |common, target| lcm(common, target.quantum)).unwrap_or(rows);
+    let least = quantum.min(rows);
+    let least_bytes = needed(least)?;
+    if least_bytes > limit {
+        let names: Vec<String> = inputs.iter().map(|input| input.name()).collect();
+        let reason = format!(
+            "{least} rows of {} are the fewest that can be read at a time without other bits in the result; allow more memory",
+            names.join(" and ")
+        );
+        return Err(Error::Memory { needed: least_bytes, limit, reason });
+    }
+    let piece = match wanted {
+        Some(wanted) => (wanted / quantum).max(1).saturating_mul(quantum).min(rows),
+        None => {
+            // Chunks are read whole, so that pieces hold whole ones if they can.
+            let chunks = inputs.iter().try_fold(quantum, |common, input| lcm(common, input.chunk().max(1)));
+            let chunks = chunks.map_or(rows, |chunks| chunks.min(rows));
+            let mut piece = if needed(chunks)? <= limit { chunks } else { least };
+            while piece < rows && needed((2 * piece).min(rows))? <= limit.min(IN_FLIGHT) {
+                piece = (2 * piece).min(rows);
+            }
+            piece
+        }
+    };
+    let read = read_bytes(observe(&targets, rows).1);
+    let bytes = needed(piece)?;
+    Ok((Pass { targets, rows, piece }, bytes, read))
+}
+
+/// The arrays that some targets read.
+fn distinct(targets: &[Arc<Target>]) -> Vec<&Arc<dyn Input>> {
+    let mut inputs: Vec<&Arc<dyn Input>> = Vec::new();
+    for input in targets.iter().flat_map(|target| &target.inputs) {
+        if !inputs.iter().any(|known| Arc::ptr_eq(known, input)) {
+            inputs.push(input);
+        }
+    }
+    inputs
+}
+
+/// The bytes of the accumulators of a fold: one for each result and level of its tree.
+fn fold_bytes(target: &Target) -> u64 {
+    const ACCUMULATOR: u64 = 24;
+    let columns = shape(&target.node).numel() as u64;
+    let levels = u64::from(usize::BITS - target.rows.leading_zeros()) + 2;
+    columns.saturating_mul(ACCUMULATOR).saturating_mul(levels)
+}
+
+/// The bytes of some rows.
+fn row_bytes(input: &Arc<dyn Input>, rows: usize) -> u64 {
+    let numel: usize = input.shape().iter().product();
+    let row = numel / crate::expr::rows(input.shape()).max(1) * input.dtype().item_size();
+    (row as u64).saturating_mul(rows as u64)
+}
+
+/// The first piece of that many rows of each target, and what they are made of.
+fn observe(targets: &[Arc<Target>], piece: usize) -> (Vec<Expr>, Observed) {
+    let mut observed = Observed::default();
+    let parts = targets.iter().map(|target| cut(&target.body, target.dim, 0..piece, &mut observed).0);
+    (parts.collect(), observed)
+}
+
+/// Bytes that pieces of that many rows take at once.
+fn estimate(targets: &[Arc<Target>], piece: usize) -> Result<u64> {
+    let (parts, observed) = observe(targets, piece);
+    let (mut results, mut scratch) = (0u64, 0u64);
+    for (part, target) in parts.iter().zip(targets) {
+        let plan = Plan::new(part)?;
+        let copies = if target.folds { 1 } else { RESULTS };
+        results = results.saturating_add((plan.output_bytes() as u64).saturating_mul(copies));
+        scratch = scratch.max(plan.scratch_bytes() as u64);
+    }
+    let read = read_bytes(observed).saturating_mul(READERS as u64 + 1);
+    Ok(read.saturating_add(results).saturating_add(scratch))
+}
+
+/// The bytes of all rows that are read.
+fn read_bytes(observed: Observed) -> u64 {
+    let bytes = observed.joined().into_iter().map(|(input, rows)| row_bytes(&input, rows.len()));
+    bytes.fold(0, u64::saturating_add)
+}
+
+impl fmt::Debug for Passes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Passes({self})")
+    }
+}
+
+impl fmt::Display for Passes {
+    /// One line for each pass, then the sums.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, pass) in self.passes.iter().enumerate() {
+            let inputs: Vec<String> = distinct(&pass.targets).iter().map(|input| input.name()).collect();
+            let targets: Vec<String> = pass.targets.iter().map(|target| target.node.to_string()).collect();
+            let pieces = match pass.pieces() {
+                1 => "in one piece".to_owned(),
+                count => format!("in {count} pieces of {} rows", pass.piece),
+            };
+            let inputs = if inputs.is_empty() { "nothing".to_owned() } else { inputs.join(", ") };
+            writeln!(f, "reading {}: {inputs} {pieces}  {}", index + 1, targets.join(", "))?;
+        }
+        if !self.division.cut {
+            writeln!(f, "in memory: {}", self.root)?;
+        }
+        write!(
+            f,
+            "reads {} bytes; result {} bytes, memory at most {} bytes",
+            self.read,
+            self.output_bytes(),
+            self.memory
+        )
+    }
+}

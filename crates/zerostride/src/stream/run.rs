@@ -1,0 +1,314 @@
+//! Owns the running of passes: threads that read ahead, the evaluation of pieces, a thread that writes behind. What a piece
+//! is computed from and how is decided already (`passes.rs`).
+
+use std::collections::HashMap;
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread;
+
+use zerostride_ops::DType;
+use zerostride_shape::{Layout, Shape, checked_bytes};
+
+use super::cut::{Supply, cut, shape};
+use super::division::{Observed, Target, Whole, part_of};
+use super::passes::{Pass, Passes, READERS};
+use super::{Output, Progress};
+use crate::exec::Folding;
+use crate::expr::{Expr, Input, Kind, leading};
+use crate::tensor::Fresh;
+use crate::{Error, Result, Tensor};
+
+/// Whoever is told of every piece, and may end the evaluation.
+pub(super) type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+
+/// Bytes of a reader's stack: following rows recurses as deep as expressions nest.
+const STACK: usize = 8 << 20;
+
+/// Runs all passes; the result goes to `output`.
+pub(super) fn run(passes: &Passes, output: &mut dyn Output, watch: Watch<'_>) -> Result<()> {
+    let (to_read, to_write) = (passes.bytes_read(), passes.output_bytes());
+    let progress = Progress { read: 0, to_read, written: 0, to_write, pass: 1, passes: passes.len() };
+    let mut run = Run { known: HashMap::new(), progress, watch };
+    for (index, pass) in passes.passes.iter().enumerate() {
+        run.progress.pass = index + 1;
+        let wholes = pass.targets.iter().flat_map(|target| &target.wholes);
+        wholes.into_iter().try_for_each(|whole| run.compute(&whole.expr).map(drop))?;
+        run.pass(pass, output)?;
+    }
+    for Whole { expr, .. } in &passes.last {
+        let value = run.compute(expr)?;
+        output.begin(value.dtype(), value.shape())?;
+        value.with_bytes(|bytes| output.write(bytes))??;
+    }
+    output.finish()
+}
+
+struct Run<'a> {
+    /// The values of nodes that all pieces need.
+    known: HashMap<usize, Tensor>,
+    progress: Progress,
+    watch: Watch<'a>,
+}
+
+impl Run<'_> {
+    /// A value in memory, of what is known and arrays that are read whole.
+    fn compute(&mut self, expr: &Expr) -> Result<Tensor> {
+        if let Some(known) = self.known.get(&expr.id()) {
+            return Ok(known.clone());
+        }
+        let settled = expr.replace(&mut |node| {
+            if let Some(known) = self.known.get(&node.id()) {
+                return Ok(Some(known.into()));
+            }
+            let Kind::Input(input) = &node.node().kind else { return Ok(None) };
+            let tensor = read(input, 0..crate::expr::rows(input.shape()))?;
+            self.advance(bytes(&tensor), 0)?;
+            self.known.insert(node.id(), tensor.clone());
+            Ok(Some(tensor.into()))
+        })?;
+        let value = value(&settled)?;
+        self.known.insert(expr.id(), value.clone());
+        Ok(value)
+    }
+
+    fn advance(&mut self, read: u64, written: u64) -> Result<()> {
+        self.progress.read += read;
+        self.progress.written += written;
+        match (self.watch)(self.progress) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Error::Interrupted),
+        }
+    }
+
+    fn pass(&mut self, pass: &Pass, output: &mut dyn Output) -> Result<()> {
+        let sequential =
+            pass.targets.iter().flat_map(|target| &target.inputs).any(|input| input.is_sequential());
+        let readers = if sequential { 1 } else { READERS }.min(pass.pieces());
+        let range = |index: usize| index * pass.piece..pass.rows.min((index + 1) * pass.piece);
+        let mut takers = pass.targets.iter().map(Taker::new).collect::<Result<Vec<_>>>()?;
+        let done = thread::scope(|scope| {
+            // Each reader has a channel of its own, so that pieces arrive in order however long one takes.
+            let pieces: Vec<Receiver<Result<Rows>>> = (0..readers)
+                .map(|reader| {
+                    let (sender, receiver) = sync_channel(0);
+                    let read_ahead = move || {
+                        for index in (reader..pass.pieces()).step_by(readers) {
+                            let rows = Rows::read(&pass.targets, range(index));
+                            // An error is the last piece; whoever has gone wants none.
+                            if sender.send(rows).is_err() {
+                                break;
+                            }
+                        }
+                    };
+                    thread::Builder::new()
+                        .stack_size(STACK)
+                        .spawn_scoped(scope, read_ahead)
+                        .map_err(no_thread)?;
+                    Ok(receiver)
+                })
+                .collect::<Result<_>>()?;
+            let (parts, written): (SyncSender<Tensor>, _) = sync_channel(1);
+            let (failed, failure): (Sender<Error>, _) = channel();
+            let writes = takers.iter().any(|taker| matches!(taker, Taker::Write));
+            if writes {
+                let node = &pass.targets[0].node;
+                let write_behind = move || {
+                    if let Err(error) = write(node, &written, output) {
+                        let _ = failed.send(error);
+                    }
+                };
+                thread::Builder::new().spawn_scoped(scope, write_behind).map_err(no_thread)?;
+            } else {
+                drop((written, failed));
+            }
+            for index in 0..pass.pieces() {
+                let rows = pieces[index % readers].recv().expect("a reader sends all its pieces")?;
+                let mut result = 0;
+                for (target, taker) in pass.targets.iter().zip(&mut takers) {
+                    let mut supplied = Supplied { rows: &rows, known: &self.known };
+                    let (part, _) = cut(&target.body, target.dim, range(index), &mut supplied);
+                    let part = value(&part)?;
+                    match taker {
+                        Taker::Fold(folding) => part.with_bytes(|elements| folding.take(elements))?,
+                        Taker::Collect(collect) => part.with_bytes(|elements| collect.write(elements))??,
+                        Taker::Write => {
+                            result += bytes(&part);
+                            // The writer has gone if it has failed; its error is met below.
+                            _ = parts.send(part);
+                        }
+                    }
+                }
+                if let Ok(error) = failure.try_recv() {
+                    return Err(error);
+                }
+                self.advance(rows.bytes(), result)?;
+            }
+            drop(parts);
+            // The writer is done when its end of the channel is gone.
+            failure.recv().map_or(Ok(()), Err)
+        });
+        done?;
+        for (target, taker) in pass.targets.iter().zip(takers) {
+            if let Some(value) = taker.finish(target)? {
+                self.known.insert(target.node.id(), value);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The system has no thread left, which is mostly for want of memory.
+fn no_thread(error: std::io::Error) -> Error {
+    Error::runtime(format_args!("cannot start a thread that reads or writes: {error}"))
+}
+
+/// Writes the parts of a result as they come.
+fn write(node: &Expr, parts: &Receiver<Tensor>, output: &mut dyn Output) -> Result<()> {
+    output.begin(node.dtype()?, node.shape()?)?;
+    parts.iter().try_for_each(|part| part.with_bytes(|bytes| output.write(bytes))?)
+}
+
+/// Where the parts of a target go.
+enum Taker {
+    Fold(Folding),
+    Collect(Collect),
+    Write,
+}
+
+impl Taker {
+    fn new(target: &Arc<Target>) -> Result<Taker> {
+        let node = &target.node;
+        match &node.node().kind {
+            Kind::Reduce { op, operand, dims, compute, correction, .. } if target.folds => {
+                let reduced = dims.iter().map(|&dim| shape(operand)[dim]).product();
+                let how = (*op, *compute, *correction);
+                Ok(Taker::Fold(Folding::new(how, reduced, shape(node).numel(), node.dtype()?)))
+            }
+            Kind::Reduce { .. } if !target.is_result => {
+                let mut collect = Collect::default();
+                collect.begin(node.dtype()?, node.shape()?)?;
+                Ok(Taker::Collect(collect))
+            }
+            _ => Ok(Taker::Write),
+        }
+    }
+
+    fn finish(self, target: &Target) -> Result<Option<Tensor>> {
+        let meta = target.node.meta()?;
+        match self {
+            Taker::Fold(folding) => {
+                let fill = |out: &mut [u8]| {
+                    folding.finish(out);
+                    Ok(())
+                };
+                Tensor::build(meta.dtype(), meta.shape.clone(), fill).map(Some)
+            }
+            Taker::Collect(collect) => collect.into_tensor().map(Some),
+            Taker::Write => Ok(None),
+        }
+    }
+}
+
+/// A result that stays in memory.
+#[derive(Default)]
+pub(super) struct Collect {
+    value: Option<(Fresh, Shape, DType)>,
+    filled: usize,
+}
+
+impl Collect {
+    /// The whole value, of which everything has been written.
+    pub(super) fn into_tensor(self) -> Result<Tensor> {
+        let (fresh, shape, dtype) = self.value.expect("a result is begun before it is finished");
+        Ok(Tensor::new(fresh.share(), Layout::contiguous(shape), dtype))
+    }
+}
+
+impl Output for Collect {
+    fn begin(&mut self, dtype: DType, shape: &[usize]) -> Result<()> {
+        let shape = Shape::new(shape)?;
+        let bytes = checked_bytes(&shape, dtype.item_size())?;
+        let fresh =
+            Fresh::arbitrary(bytes).ok_or_else(|| Error::OutOfMemory { bytes, shape: shape.clone() })?;
+        self.value = Some((fresh, shape, dtype));
+        Ok(())
+    }
+
+    fn write(&mut self, elements: &[u8]) -> Result<()> {
+        let (fresh, ..) = self.value.as_mut().expect("a result is begun before it is written");
+        fresh.bytes_mut()[self.filled..][..elements.len()].copy_from_slice(elements);
+        self.filled += elements.len();
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// What one piece reads: of each input the rows that are wanted, once, however often they are.
+struct Rows(HashMap<usize, Vec<(Range<usize>, Tensor)>>);
+
+impl Rows {
+    fn read(targets: &[Arc<Target>], range: Range<usize>) -> Result<Rows> {
+        let mut wanted = Observed::default();
+        for target in targets {
+            cut(&target.body, target.dim, range.clone(), &mut wanted);
+        }
+        let mut found = Rows(HashMap::new());
+        for (input, rows) in wanted.joined() {
+            let tensor = read(&input, rows.clone())?;
+            found.0.entry(Arc::as_ptr(&input).addr()).or_default().push((rows, tensor));
+        }
+        Ok(found)
+    }
+
+    /// Some of the rows that have been read.
+    fn get(&self, input: &Arc<dyn Input>, rows: &Range<usize>) -> Option<Tensor> {
+        let read = self.0.get(&Arc::as_ptr(input).addr())?;
+        let (own, tensor) = read.iter().find(|(own, _)| own.start <= rows.start && rows.end <= own.end)?;
+        if own == rows {
+            return Some(tensor.clone());
+        }
+        let dim = leading(input.shape())? as isize;
+        tensor.narrow(dim, (rows.start - own.start) as isize, rows.len() as isize).ok()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.values().flatten().map(|(_, tensor)| bytes(tensor)).sum()
+    }
+}
+
+/// The value of an expression over tensors.
+fn value(expr: &Expr) -> Result<Tensor> {
+    match &expr.node().kind {
+        Kind::Leaf { tensor, .. } => Ok(tensor.clone()),
+        _ => expr.run(),
+    }
+}
+
+fn bytes(tensor: &Tensor) -> u64 {
+    (tensor.numel() * tensor.dtype().item_size()) as u64
+}
+
+fn read(input: &Arc<dyn Input>, rows: Range<usize>) -> Result<Tensor> {
+    let shape = part_of(input.shape(), rows.len())?;
+    Tensor::build(input.dtype(), shape, |out| input.read(rows, out))
+}
+
+/// The values of a piece.
+struct Supplied<'a> {
+    rows: &'a Rows,
+    known: &'a HashMap<usize, Tensor>,
+}
+
+impl Supply for Supplied<'_> {
+    fn rows(&mut self, input: &Arc<dyn Input>, rows: Range<usize>) -> Expr {
+        self.rows.get(input, &rows).expect("the rows of a piece have been read").into()
+    }
+
+    fn whole(&mut self, expr: &Expr, _: bool) -> Expr {
+        (&self.known[&expr.id()]).into()
+    }
+}

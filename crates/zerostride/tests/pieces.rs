@@ -1,0 +1,244 @@
+//! Evaluation in pieces gives the bits of evaluation in memory, whatever the pieces, the operations and the threads.
+
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use zerostride::stream::{Input, Options};
+use zerostride::{DType, Error, Expr, Result, Tensor, keepdim};
+
+/// A tensor that is handed out in rows.
+#[derive(Debug)]
+struct Rows {
+    shape: Vec<usize>,
+    elements: Vec<f32>,
+    chunk: usize,
+    read: AtomicU64,
+}
+
+impl Rows {
+    fn new(shape: &[usize], seed: u64) -> Result<(Arc<Rows>, Tensor)> {
+        let tensor = ((Tensor::rand(shape, seed)? - 0.5) * 7.0).eval()?;
+        let elements = tensor.to_vec()?;
+        Ok((Arc::new(Rows { shape: shape.to_vec(), elements, chunk: 1, read: AtomicU64::new(0) }), tensor))
+    }
+}
+
+impl Input for Rows {
+    fn name(&self) -> String {
+        "rows".into()
+    }
+
+    fn dtype(&self) -> DType {
+        DType::F32
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn read(&self, rows: Range<usize>, out: &mut [u8]) -> Result<()> {
+        let row = self.elements.len() / self.shape.iter().copied().find(|&size| size != 1).unwrap_or(1);
+        let elements = &self.elements[rows.start * row..rows.end * row];
+        assert_eq!(out.len(), 4 * elements.len());
+        for (bytes, element) in out.chunks_exact_mut(4).zip(elements) {
+            bytes.copy_from_slice(&element.to_ne_bytes());
+        }
+        self.read.fetch_add(out.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn chunk(&self) -> usize {
+        self.chunk
+    }
+}
+
+/// An expression over `x` of shape (3000, 7), `y` of (3000, 1), `row` of (7) and `deep` of (3000, 2, 5); and how many bytes
+/// of `x` it reads for each byte that `x` has, if it may not hold `x` whole.
+type Case = (&'static str, fn([&Expr; 4]) -> Expr, Option<u64>);
+
+#[rustfmt::skip]
+const CASES: &[Case] = &[
+    ("map", |[x, y, row, _]| (x - row) * y + 1, Some(1)),
+    ("a cast", |[x, ..]| x.to_dtype(DType::F16) * x, Some(1)),
+    ("where", |[x, y, row, _]| x.where_(x.gt(row), y), Some(1)),
+    ("an unrounded number", |[x, ..]| x.to_dtype(DType::BF16) * 1.1, Some(1)),
+    ("a hoisted row", |[x, _, row, _]| row.exp() * x, Some(1)),
+    ("sum of rows", |[x, ..]| x.sum(1), Some(1)),
+    ("sum of columns", |[x, ..]| x.sum(0), Some(1)),
+    ("sum of all", |[x, ..]| x.sum(..), Some(1)),
+    ("product of reductions", |[x, ..]| x.amax(0) * x.amin(0) + x.mean(0), Some(1)),
+    ("searches", |[x, ..]| x.argmax(0) + x.argmin(0), Some(1)),
+    ("search of rows", |[x, ..]| x.argmax(keepdim(1)), Some(1)),
+    ("truths", |[x, ..]| x.gt(3.4).any(0) ^ x.gt(-3.4).all(0), Some(1)),
+    ("variance", |[x, ..]| x.var(0) + x.to_dtype(DType::F16).var(0), Some(1)),
+    ("norms", |[x, ..]| x.norm(2.0, 0) + x.norm(f64::INFINITY, 0) + x.norm(3.0, 0), Some(1)),
+    ("standardised", |[x, ..]| (x - x.mean(0)) / x.std(0), Some(2)),
+    ("standardised twice", |[x, ..]| { let z = (x - x.mean(0)) / x.std(0); &z - z.sum(0) }, Some(3)),
+    ("layer norm", |[x, ..]| (x - x.mean(keepdim(1))) / x.std(keepdim(1)), Some(1)),
+    ("softmax of rows", |[x, ..]| x.softmax(1), Some(1)),
+    ("softmax of columns", |[x, ..]| x.softmax(0), Some(3)),
+    ("log softmax of columns", |[x, ..]| x.log_softmax(0), Some(3)),
+    ("logsumexp", |[x, ..]| x.logsumexp(0) - x.logsumexp(..), Some(2)),
+    ("reduction of reductions", |[x, ..]| x.sum(1).sum(0) + x.sum(0).amax(0), Some(1)),
+    ("inner of three", |[_, _, _, deep]| deep.sum(1), None),
+    ("outer of three", |[_, _, _, deep]| deep.sum(0), None),
+    ("two of three", |[_, _, _, deep]| deep.var(&[0, 2][..]), None),
+    ("others of three", |[_, _, _, deep]| deep.sum(&[0, 1][..]), None),
+    ("sum to size", |[_, _, _, deep]| deep.sum_to_size(&[1, 2, 1]), None),
+    ("slices", |[x, ..]| x.slice(0, Some(5), Some(-7), 3) + x.slice(0, Some(-8), Some(4), -3), None),
+    ("narrow", |[x, ..]| x.narrow(0, 100, 2000).narrow(1, 2, 3).sum(0), None),
+    ("neighbours", |[x, ..]| x.narrow(0, 1, 2999) - x.narrow(0, 0, 2999), None),
+    ("windows", |[x, ..]| x.unfold(0, 5, 2).mean(-1), None),
+    ("inner windows", |[x, ..]| x.unfold(1, 3, 1).sum(-1), Some(1)),
+    ("flips", |[x, ..]| x.flip(&[0, 1]) + x.flip(&[1]), None),
+    ("reversed rows", |[x, ..]| x.flip(&[0]).sum(0), Some(1)),
+    ("dimensions", |[x, y, ..]| x.unsqueeze(1).permute(&[0, 2, 1]).squeeze() - y.squeeze().unsqueeze(-1), Some(1)),
+    ("inserted", |[x, ..]| x.unsqueeze(0).sum(1), Some(1)),
+    ("selected", |[x, ..]| x.select(1, 2) * 2, Some(1)),
+    ("expanded", |[_, y, row, _]| y.expand(&[-1, 7]) + row.expand(&[3000, 7]), None),
+    ("broadcast", |[x, y, ..]| y.squeeze().broadcast_to(&[7, 3000]).t() * x, Some(1)),
+    ("transposed twice", |[x, ..]| (x.t() + 1).t(), Some(1)),
+    ("sum of a transposed", |[x, ..]| x.t().sum(1), Some(1)),
+    ("transposed", |[x, ..]| x.t() + 1, None),
+    ("reshaped", |[x, ..]| x.reshape(&[1500, 14]) * 2, Some(1)),
+    ("flat", |[x, ..]| x.flatten(0, 1).exp(), Some(1)),
+    ("sum of the flat", |[x, ..]| x.reshape(&[-1]).sum(0), Some(1)),
+    ("finer", |[_, _, _, deep]| deep.reshape(&[6000, 5]).sum(1), None),
+    ("inner reshaped", |[_, _, _, deep]| deep.reshape(&[3000, 10]) + 1, None),
+    ("diagonal", |[x, ..]| x.diagonal(0, 0, 1) + 1, None),
+    ("pairs", |[x, _, row, _]| (x.unsqueeze(1) - row.reshape(&[1, 7]) * 3).square().sum(-1), Some(1)),
+    ("matrix", |[x, ..]| x.matmul(x.narrow(0, 0, 7)), None),
+    ("matrix and vector", |[x, _, row, _]| x.matmul(row), Some(1)),
+    ("batches", |[_, _, _, deep]| deep.matmul(deep.transpose(1, 2)), None),
+    ("right factor", |[x, _, row, _]| row.reshape(&[1, 7]).matmul(x.t()), None),
+    ("gram", |[x, ..]| x.t().matmul(x), None),
+    ("the array itself", |[x, ..]| x.clone(), Some(1)),
+    ("a number from rows", |[x, ..]| x.select(0, 5).sum(0), None),
+];
+
+fn bits(tensor: &Tensor) -> Vec<String> {
+    let wide = tensor.to_dtype(if tensor.dtype() == DType::I64 { DType::I64 } else { DType::F64 }).unwrap();
+    match wide.dtype() {
+        DType::I64 => wide.to_vec::<i64>().unwrap().iter().map(i64::to_string).collect(),
+        _ => wide.to_vec::<f64>().unwrap().iter().map(|value| value.to_bits().to_string()).collect(),
+    }
+}
+
+#[test]
+fn pieces_of_any_size_give_the_bits_of_the_whole_on_any_number_of_threads() {
+    let shapes: [&[usize]; 4] = [&[3000, 7], &[3000, 1], &[7], &[3000, 2, 5]];
+    for (name, case, reads) in CASES {
+        let (inputs, tensors): (Vec<_>, Vec<_>) =
+            shapes.iter().zip(1..).map(|(shape, seed)| Rows::new(shape, seed).unwrap()).unzip();
+        let whole: Vec<Expr> = tensors.iter().map(Expr::from).collect();
+        let expected = case([&whole[0], &whole[1], &whole[2], &whole[3]]).eval().unwrap();
+        let lazy: Vec<Expr> = inputs.iter().map(|input| Expr::input(input.clone())).collect();
+        let expr = case([&lazy[0], &lazy[1], &lazy[2], &lazy[3]]);
+        for (threads, sizes) in
+            [(1, &[1, 7, 100, 1024, 2999, 3000, 1 << 20][..]), (2, &[100, 1024]), (16, &[1000])]
+        {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            for &rows in sizes {
+                inputs[0].read.store(0, Ordering::Relaxed);
+                let found = pool.install(|| expr.eval_with(Options::new().piece_rows(rows))).unwrap();
+                assert_eq!((found.shape(), found.dtype()), (expected.shape(), expected.dtype()), "{name}");
+                assert!(bits(&found) == bits(&expected), "{name}, {threads} threads, pieces of {rows} rows");
+                if let Some(times) = reads {
+                    assert_eq!(inputs[0].read.load(Ordering::Relaxed), times * 4 * 21_000, "{name}");
+                }
+            }
+        }
+        // What is not held whole is not needed whole either.
+        if reads.is_some() {
+            let passes = expr.passes(Some(1 << 20)).unwrap();
+            assert!(passes.memory() < 1 << 20, "{name}: {passes}");
+        }
+    }
+}
+
+#[test]
+fn plans_tell_what_will_be_read() {
+    let (input, _) = Rows::new(&[3000, 7], 1).unwrap();
+    let x = Expr::input(input.clone());
+    let passes = ((&x - x.mean(0)) / x.std(0)).passes(Some(300_000)).unwrap();
+    assert_eq!((passes.len(), passes.bytes_read(), passes.output_bytes()), (2, 168_000, 84_000));
+    assert!(passes.memory() <= 300_000);
+    let text = passes.to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines[..2],
+        [
+            "reading 1: rows in 3 pieces of 1024 rows  sum(a, (0)), var(a.to('f64'), (0))",
+            "reading 2: rows in 3 pieces of 1024 rows  (a - (sum(a, (0)) / 3000.0)) / sqrt(var(a.to('f64'), (0))).to('f32')",
+        ]
+    );
+    assert!(lines[2].starts_with("reads 168000 bytes; result 84000 bytes, memory at most "), "{text}");
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_its_name() {
+    let (input, _) = Rows::new(&[3000, 7], 1).unwrap();
+    let x = Expr::input(input);
+    for (expr, start, part) in [
+        (
+            x.t() + 1,
+            "84000 bytes",
+            "rows (84000 bytes) has to be in memory whole, because rows of the result are not rows of it",
+        ),
+        (x.unsqueeze(1) - x.unsqueeze(0), "84000 bytes", "every row of the result needs all of it"),
+        (x.sum(0), "", "1024 rows of rows are the fewest"),
+    ] {
+        let error = expr.passes(Some(40_000)).unwrap_err();
+        assert!(matches!(error, Error::Memory { .. }));
+        let text = error.to_string();
+        assert!(text.starts_with(start) && text.contains(part), "{expr}: {text}");
+    }
+    let text = (&x + 1).eval_with(Options::new().max_memory(50_000)).unwrap_err().to_string();
+    assert!(text.contains("the result (84000 bytes) stays in memory; write it to a file"), "{text}");
+}
+
+#[test]
+fn whoever_watches_can_end_it() {
+    let (input, _) = Rows::new(&[3000, 7], 1).unwrap();
+    let x = Expr::input(input);
+    let mut told = Vec::new();
+    let mut watch = |progress: zerostride::stream::Progress| {
+        told.push((progress.read, progress.to_read));
+        if told.len() == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let result = (&x + 1).eval_with(Options::new().piece_rows(1000).watch(&mut watch));
+    assert!(matches!(result, Err(Error::Interrupted)));
+    assert_eq!(told, [(28_000, 84_000), (56_000, 84_000)]);
+}
+
+#[test]
+fn pieces_hold_whole_chunks_where_they_can() {
+    let (input, tensor) = Rows::new(&[3000, 7], 1).unwrap();
+    let elements = tensor.to_vec().unwrap();
+    let input = Arc::new(Rows { shape: input.shape.clone(), elements, chunk: 700, read: AtomicU64::new(0) });
+    let doubled = Expr::input(input) * 2;
+    let pieces = |limit| doubled.passes(Some(limit)).unwrap().to_string();
+    assert!(pieces(200_000).starts_with("reading 1: rows in 5 pieces of 700 rows"), "{}", pieces(200_000));
+    assert!(pieces(100_000).starts_with("reading 1: rows in 12 pieces of 256 rows"), "{}", pieces(100_000));
+}
+
+#[test]
+fn an_expression_as_deep_as_any_is_followed_to_the_end() {
+    let (input, tensor) = Rows::new(&[3000, 7], 1).unwrap();
+    let deep = |x: Expr| (0..990).fold(x, |sum, step| if step % 2 == 0 { sum + 0.5 } else { sum.flip(&[0]) });
+    let found = deep(Expr::input(input)).eval_with(Options::new().piece_rows(1000)).unwrap();
+    assert_eq!(bits(&found), bits(&deep(Expr::from(&tensor)).eval().unwrap()));
+}
+
+#[test]
+fn a_result_larger_than_memory_is_made_of_operands_in_memory() {
+    let row = Tensor::rand(&[1, 500], 1).unwrap();
+    let column = Tensor::rand(&[4000, 1], 2).unwrap();
+    let table = &column * &row;
+    let passes = table.passes(Some(1 << 20)).unwrap();
+    assert!(
+        passes.memory() < 1 << 20 && passes.output_bytes() == 8_000_000 && passes.bytes_read() == 0,
+        "{passes}"
+    );
+}
