@@ -41,6 +41,7 @@ Examples:
   zs eval '((a[:, None] - b) ** 2).sum(-1)' 'a=rand(1000,8)' 'b=rand(1000,8)' --plan
   zs eval 'x @ w' x=x.npy w=m.safetensors:weight --dry-run
   zs eval '((y - t) ** 2).mean()' y=y.npy t=t.npy --policy mutual_stretch=error
+  zs eval '(x - x.mean(0)) / x.std(0)' x=huge.npy -o y.npy --max-memory 256MiB
 ";
 
 const EVAL_NOTES: &str = "\
@@ -130,19 +131,28 @@ pub(crate) struct EvalArgs {
     /// Compute with this many threads; by default with one for each core.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
-    /// Refuse what would take more memory, as in 512MiB, before taking it.
+    /// Hold at most so much in memory, as in 512MiB, and refuse what needs more; by default half of what is available.
     #[arg(long, value_name = "SIZE", value_parser = bytes::read)]
     pub(crate) max_memory: Option<u64>,
     /// What to do about implicit broadcasts: CLASS=allow|warn|error or max_bytes=SIZE; may be repeated. The classes are
     /// rank_added, stretched, mutual_stretch, same_numel and blow_up.
     #[arg(long, value_name = "RULE", value_parser = policy::read)]
     pub(crate) policy: Vec<policy::Rule>,
-    /// First say on standard error what will run: passes, operations, bytes.
+    /// Replace the output file if there is one, once the result is complete.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// First say on standard error what will run: passes, operations, bytes, and how files are read.
     #[arg(long)]
     pub(crate) plan: bool,
-    /// Check everything and say what the result would be, but compute and write nothing.
+    /// Check everything and say what the result would be, what is read and how much memory that takes; do nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Show no progress.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Sum up what has been written in a line of JSON, or with --dry-run what would be.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -47,6 +47,8 @@ pub(crate) enum Status {
     Mismatch = 1,
     /// The command line is not understood, or a file cannot be read or written.
     Usage = 2,
+    /// Ctrl-C, as shells count it.
+    Interrupted = 130,
 }
 
 impl Report {
@@ -68,7 +70,10 @@ impl Report {
     /// An error of the engine.
     pub(crate) fn of_engine(error: &Error) -> Report {
         let status = match error.root() {
-            Error::Io(_) | Error::OutOfMemory { .. } | Error::TooDeep { .. } => Status::Usage,
+            Error::Io(_) | Error::OutOfMemory { .. } | Error::Memory { .. } | Error::TooDeep { .. } => {
+                Status::Usage
+            }
+            Error::Interrupted => Status::Interrupted,
             _ => Status::Mismatch,
         };
         Report::new(status, error.to_string())

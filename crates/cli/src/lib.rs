@@ -28,6 +28,7 @@ use failure::Failure;
 
 /// Runs the program on the process's arguments; the answer is its exit status.
 pub fn run() -> ExitCode {
+    zerostride::stream::save_addresses();
     let cli = Cli::parse();
     terminal::set_color(cli.color);
     let done = match cli.command {

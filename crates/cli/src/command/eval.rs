@@ -4,23 +4,25 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Instant;
 
-use zerostride::io::Format;
-use zerostride::{Expr, Tensor};
+use zerostride::io::{self, Format, Sink};
+use zerostride::stream::{self, Options};
+use zerostride::{Error, Expr, Tensor};
 
+use super::progress::Progress;
+use super::summary;
 use crate::args::EvalArgs;
 use crate::evaluate::{self, Bindings, Budget, Fault, Value};
 use crate::expr::{self, Ast, Kind, Problem};
 use crate::failure::{Failure, Report, Result};
 use crate::value_text::{self, Binding, Source};
-use crate::{bytes, file_text, policy, terminal};
+use crate::{bytes, policy, terminal};
 
 pub(crate) fn eval(args: &EvalArgs) -> Result<ExitCode> {
     let source = &args.expression;
     // Everything that can be wrong with the command line alone comes before any file is read.
-    if let Some(path) = &args.output {
-        check_ending(path)?;
-    }
+    check_output(args)?;
     refuse_option(source)?;
     let ast = expr::parse(source).map_err(|problem| Report::in_text(problem, source))?;
     let bindings = parse_bindings(&args.bindings)?;
@@ -34,7 +36,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<ExitCode> {
     let budget = Budget::new(args.max_memory);
     let mut values = Bindings::new();
     for binding in &bindings {
-        values.insert(binding.name.to_owned(), load(binding, &budget, args.dry_run)?);
+        values.insert(binding.name.to_owned(), load(binding, &budget, args.dry_run, writes(&ast))?);
     }
     let result = evaluate::evaluate(&ast, &values, &budget).map_err(|fault| fault.report(source))?;
     let span = result.span;
@@ -49,26 +51,89 @@ fn compute(
     args: &EvalArgs,
     expression: &Expr,
     budget: &Budget,
-    refused: &dyn Fn(zerostride::Error) -> Failure,
+    refused: &dyn Fn(Error) -> Failure,
 ) -> Result<ExitCode> {
     let plan = expression.plan().map_err(refused)?;
-    let needed = (plan.output_bytes() as u64).saturating_add(plan.scratch_bytes() as u64);
-    budget.take(needed).map_err(Report::usage)?;
+    // What is read from files or written to one goes in pieces, and what is neither has to be in memory.
+    let pieces = expression.has_inputs() || args.output.is_some();
+    if !pieces {
+        let needed = (plan.output_bytes() as u64).saturating_add(plan.scratch_bytes() as u64);
+        budget.take(needed).map_err(Report::usage)?;
+    }
+    let limit = budget.left();
+    // Files and memory are not mistakes in the text.
+    let failed = |error| match &error {
+        Error::Io(_) | Error::Memory { .. } | Error::Interrupted => Failure::from(error),
+        _ => refused(error),
+    };
+    let passes = expression.passes(if pieces { limit } else { Some(u64::MAX) }).map_err(failed)?;
     if args.plan {
         writeln!(anstream::stderr().lock(), "{plan}")?;
+        if expression.has_inputs() {
+            writeln!(anstream::stderr().lock(), "{passes}")?;
+        }
     }
     if args.dry_run {
         zerostride::policy::check(expression).map_err(refused)?;
-        let (dtype, shape) = (expression.dtype().map_err(refused)?, expression.shape().map_err(refused)?);
-        writeln!(terminal::stdout(), "{dtype} {shape:?}, {}", bytes::show(plan.output_bytes() as u64))?;
+        let mut out = terminal::stdout();
+        if args.json {
+            writeln!(out, "{}", summary::json(&passes, args.output.as_deref(), None))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let result = bytes::show(passes.output_bytes());
+        writeln!(out, "{} {:?}, {result}", passes.dtype(), &passes.shape()[..])?;
+        if expression.has_inputs() {
+            let (read, memory) = (bytes::show(passes.bytes_read()), bytes::show(passes.memory()));
+            let times =
+                if passes.len() == 1 { "1 pass".to_owned() } else { format!("{} passes", passes.len()) };
+            writeln!(out, "reads {read} in {times}, holds at most {memory}")?;
+        }
         return Ok(ExitCode::SUCCESS);
     }
-    let result = expression.eval().map_err(refused)?;
-    match &args.output {
-        Some(path) => zerostride::io::save(path, &result)?,
-        None => writeln!(terminal::stdout(), "{result}")?,
+    let started = Instant::now();
+    let mut progress = Progress::new(args.quiet);
+    let mut tell = |piece| progress.tell(piece);
+    let options = Options::new().max_memory(limit.unwrap_or_else(stream::available_memory)).watch(&mut tell);
+    let Some(path) = &args.output else {
+        let result = if pieces { expression.eval_with(options) } else { expression.eval() };
+        progress.clear();
+        writeln!(terminal::stdout(), "{}", result.map_err(failed)?)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let mut sink = if args.force { Sink::create(path)? } else { Sink::create_new(path)? };
+    let done = expression.eval_to(&mut sink, options);
+    progress.clear();
+    done.map_err(failed)?;
+    if args.json {
+        let line = summary::json(&passes, Some(path), Some(started.elapsed()));
+        writeln!(terminal::stdout(), "{line}")?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether an expression has in-place methods, which write to tensors and not to files.
+fn writes(ast: &Ast) -> bool {
+    ast.nodes()
+        .iter()
+        .any(|node| matches!(&node.kind, Kind::Call(call) if evaluate::is_in_place(&call.function.text)))
+}
+
+/// What must be right about the output before any file is read.
+fn check_output(args: &EvalArgs) -> Result {
+    match &args.output {
+        None if args.json && !args.dry_run => {
+            Err(Report::usage("--json sums up what is written to a file; add -o FILE, or --dry-run").into())
+        }
+        None => Ok(()),
+        Some(path) => {
+            check_ending(path)?;
+            if path.exists() && !args.force && !args.dry_run {
+                let report = Report::usage(format!("{}: it exists already", path.display()));
+                return Err(report.help("--force replaces it, once the result is complete").into());
+            }
+            Ok(())
+        }
+    }
 }
 
 fn check_ending(path: &Path) -> Result {
@@ -124,18 +189,18 @@ fn set_threads(threads: usize) -> Result {
         .map_err(|error| Report::usage(format!("cannot start {threads} threads: {error}")).into())
 }
 
-/// The value of a name. In a dry run a file gives its shape and dtype only, and zeros stand for its elements.
-fn load(binding: &Binding<'_>, budget: &Budget, dry_run: bool) -> Result<Value> {
+/// The value of a name. A file is opened, and read when the expression runs, unless the expression `writes` to tensors.
+fn load(binding: &Binding<'_>, budget: &Budget, dry_run: bool, writes: bool) -> Result<Value> {
     let text = match binding.source {
         Source::File(text) => text,
         Source::Written(start) => return value_text::written(binding.argument, start, budget),
     };
-    let entry = file_text::entry(text)?;
-    budget.take(entry.bytes()).map_err(|message| Report::usage(format!("{text}: {message}")))?;
-    let tensor = match entry.dtype() {
-        Some(dtype) if dry_run => Tensor::full(entry.shape(), 0, dtype)?,
-        // An array of another dtype is refused by the reader, in its words.
-        _ => file_text::load(text)?,
-    };
+    let source = io::Source::open(text)?;
+    if !writes {
+        return Ok(Expr::from(&source).into());
+    }
+    budget.take(source.entry().bytes()).map_err(|message| Report::usage(format!("{text}: {message}")))?;
+    // In a dry run zeros stand for the elements.
+    let tensor = if dry_run { Tensor::full(source.shape(), 0, source.dtype())? } else { io::load(text)? };
     Ok(tensor.into())
 }

@@ -6,6 +6,8 @@ mod explain;
 mod info;
 mod man;
 mod output;
+mod progress;
+mod summary;
 mod tour;
 
 pub(crate) use completions::completions;

@@ -39,6 +39,11 @@ impl Budget {
         }
     }
 
+    /// The bytes that may still be taken; `None` is any number.
+    pub(crate) fn left(&self) -> Option<u64> {
+        self.limit.map(|limit| limit.saturating_sub(self.taken.get()))
+    }
+
     /// Takes bytes for a tensor.
     ///
     /// # Errors

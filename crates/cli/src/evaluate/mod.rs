@@ -63,6 +63,11 @@ pub(crate) fn has_meaning(name: &str) -> bool {
     constant(name).is_some()
 }
 
+/// Whether a method writes to its receiver.
+pub(crate) fn is_in_place(method: &str) -> bool {
+    operation::in_place(method).is_some()
+}
+
 struct Walk<'a> {
     bindings: &'a Bindings,
     budget: &'a Budget,

@@ -1,0 +1,106 @@
+//! Owns what is seen of an evaluation in pieces while it runs, and its end by Ctrl-C: a bar on a terminal, a line now and
+//! then elsewhere, nothing for what is done at once. It does not know what is computed.
+
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use zerostride::stream;
+
+use crate::bytes;
+use crate::failure::Status;
+
+/// What is done sooner is not worth a word.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Between lines, where there is no terminal.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+const STYLE: &str = "{bar:30} {percent:>3} %  {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left{msg}";
+
+/// The progress of one evaluation.
+pub(super) struct Progress {
+    started: Instant,
+    said: Instant,
+    quiet: bool,
+    bar: Option<ProgressBar>,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Progress {
+    /// From now on Ctrl-C ends the evaluation after the piece under way; a second one ends the program at once.
+    pub(super) fn new(quiet: bool) -> Progress {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&interrupted);
+        // Without a handler Ctrl-C ends the program as it always does.
+        let _ = ctrlc::set_handler(move || {
+            if seen.swap(true, Ordering::Relaxed) {
+                process::exit(Status::Interrupted as i32);
+            }
+        });
+        let now = Instant::now();
+        Progress { started: now, said: now, quiet, bar: None, interrupted }
+    }
+
+    /// Takes note of a piece.
+    pub(super) fn tell(&mut self, progress: stream::Progress) -> ControlFlow<()> {
+        if self.interrupted.load(Ordering::Relaxed) {
+            self.clear();
+            return ControlFlow::Break(());
+        }
+        let done = progress.read.saturating_add(progress.written);
+        let all = progress.to_read.saturating_add(progress.to_write);
+        if self.quiet || self.started.elapsed() < PATIENCE {
+        } else if std::io::stderr().is_terminal() {
+            let bar = self.bar.get_or_insert_with(|| {
+                let style = ProgressStyle::with_template(STYLE).expect("the template is well-formed");
+                ProgressBar::new(all).with_style(style).with_elapsed(self.started.elapsed())
+            });
+            if progress.passes > 1 {
+                bar.set_message(format!("  pass {} of {}", progress.pass, progress.passes));
+            }
+            bar.set_position(done);
+        } else if self.said.elapsed() >= INTERVAL {
+            self.said = Instant::now();
+            eprintln!("{}", line(done, all, self.started.elapsed()));
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Takes the bar away.
+    pub(super) fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// As in `42 %: 8.4 GiB of 20.0 GiB, 1.2 GiB/s, 10 s left`.
+fn line(done: u64, all: u64, elapsed: Duration) -> String {
+    let rate = done as f64 / elapsed.as_secs_f64();
+    let left = all.saturating_sub(done) as f64 / rate.max(1.0);
+    format!(
+        "{} %: {} of {}, {}/s, {left:.0} s left",
+        done * 100 / all.max(1),
+        bytes::show(done),
+        bytes::show(all),
+        bytes::show(rate as u64)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_tells_how_much_how_fast_and_how_long() {
+        assert_eq!(
+            line(5 << 30, 20 << 30, Duration::from_secs(5)),
+            "25 %: 5.0 GiB of 20.0 GiB, 1.0 GiB/s, 15 s left"
+        );
+    }
+}
