@@ -21,7 +21,7 @@ mod pack;
 mod reduce;
 
 pub use cast::{CastKernel, cast_kernel, load_scalar, store_scalar};
-pub use chain::{Chain, Feed, Link, Stores, fence};
+pub use chain::{Chain, Feed, Link, Slot, Stores, fence};
 pub use elementwise::{Fault, MapKernel, map_kernel};
 pub use isa::Isa;
 pub use matmul::{Matrix, ProductSizes, matmul};

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use half::{bf16, f16};
-use zerostride_kernels::{Chain, Feed, Isa, Link, Stores, cast_kernel, fence, map_kernel};
+use zerostride_kernels::{Chain, Feed, Isa, Link, Slot, Stores, cast_kernel, fence, map_kernel};
 use zerostride_ops::{Class, DType, Op, Typed};
 
 const REAL: [DType; 13] = [
@@ -153,6 +153,15 @@ fn lengths(run: usize) -> [usize; 6] {
     [0, 1, run - 1, run, run + 1, 3 * run + 7]
 }
 
+/// One row.
+fn row(first: *const u8) -> Slot {
+    Slot { first: first.cast_mut(), step: 0 }
+}
+
+fn rows(slots: &[*const u8]) -> Vec<Slot> {
+    slots.iter().copied().map(row).collect()
+}
+
 /// More elements than any chain's three runs.
 const MOST: usize = 3 * 512 + 7;
 
@@ -163,7 +172,7 @@ fn check(chain: &Chain, slots: &[*const u8], want: &[u8], dtype: DType, what: im
         for (offset, stores) in [(1, Stores::Cached), (size, Stores::Streaming), (0, Stores::Streaming)] {
             let mut out = Output::new(offset, len * size);
             // SAFETY: the operands have `MOST` elements, and the output has room for `len`.
-            unsafe { chain.run(len, slots, out.as_mut_ptr(), stores) };
+            unsafe { chain.run(1, len, &rows(slots), row(out.as_mut_ptr()), stores) };
             fence();
             assert_same(out.written(), &want[..len * size], dtype, || {
                 format!("{} x {len}, {stores:?}", what())
@@ -189,7 +198,7 @@ fn check_in_place(
         let mut slots = slots.to_vec();
         slots[0] = out.as_mut_ptr();
         // SAFETY: the first operand is the output, the others have `MOST` elements.
-        unsafe { chain.run(len, &slots, out.as_mut_ptr(), Stores::Streaming) };
+        unsafe { chain.run(1, len, &rows(&slots), row(out.as_mut_ptr()), Stores::Streaming) };
         assert_same(out.written(), &want[..len * size], dtype, || format!("{} x {len} in place", what()));
     }
 }
@@ -382,6 +391,71 @@ fn a_chain_of_many_links_rounds_after_each() {
             let chain = Chain::new(isa, (Feed::Vector(0), compute), &links, compute).expect("all are links");
             check(&chain, &slots, &want, compute, || format!("{isa} {compute}"));
             check_in_place(&chain, &a, &slots, &want, compute, || format!("{isa} {compute}"));
+        }
+    }
+}
+
+#[test]
+fn rows_give_the_bits_of_single_ones() {
+    use DType::{BF16, F32, F64, I16, U8};
+    let mut random = Random(4);
+    let count = 5;
+    for dtype in [U8, I16, BF16, F32, F64] {
+        let size = dtype.item_size();
+        let map =
+            |op, other| Link::Map { op, compute: dtype, place: 1, others: [other].into_iter().collect() };
+        let links =
+            [map(Op::Sub, Feed::Vector(1)), map(Op::Mul, Feed::Splat(2)), map(Op::Add, Feed::Splat(3))];
+        for isa in sets() {
+            let chain = Chain::new(isa, (Feed::Vector(0), dtype), &links, dtype).expect("all are links");
+            for len in lengths(chain.run_len()) {
+                // Bytes between rows: apart, and a multiple of every register or not; all the same.
+                for pitch in [(len * size).next_multiple_of(64), len * size, len * size + size] {
+                    let memory = [pitch, 0, size, 0].map(|step| {
+                        (
+                            Unaligned::new(&random.elements(dtype, (count - 1) * step / size + len.max(1))),
+                            step,
+                        )
+                    });
+                    let mut slots: Vec<Slot> = memory
+                        .iter()
+                        .map(|(memory, step)| Slot {
+                            first: memory.as_ptr().cast_mut(),
+                            step: *step as isize,
+                        })
+                        .collect();
+                    let bytes = (count - 1) * pitch + len * size;
+                    let mut want = Output::new(0, bytes);
+                    let single = Slot { first: want.as_mut_ptr(), step: pitch as isize };
+                    for at in 0..count as isize {
+                        let slots: Vec<Slot> = slots.iter().map(|slot| slot.from(at)).collect();
+                        // SAFETY: the slots hold as many rows as there are, and the output has room for them.
+                        unsafe { chain.run(1, len, &slots, single.from(at), Stores::Cached) };
+                    }
+                    for (offset, stores) in
+                        [(0, Stores::Cached), (0, Stores::Streaming), (size, Stores::Streaming)]
+                    {
+                        let mut out = Output::new(offset, bytes);
+                        let result = Slot { first: out.as_mut_ptr(), step: pitch as isize };
+                        // SAFETY: as above.
+                        unsafe { chain.run(count, len, &slots, result, stores) };
+                        fence();
+                        assert_eq!(out.written(), want.written(), "{isa} {dtype} {len} {pitch} {stores:?}");
+                    }
+                    let mut out = Output::new(0, bytes);
+                    let start = out.start();
+                    // Between the rows is what nobody writes.
+                    out.bytes_mut()[start..][..bytes].copy_from_slice(want.written());
+                    for at in (0..count).map(|row| row * pitch) {
+                        let row = &memory[0].0.0[1 + at..][..len * size];
+                        out.bytes_mut()[start + at..][..len * size].copy_from_slice(row);
+                    }
+                    slots[0] = Slot { first: out.as_mut_ptr(), step: pitch as isize };
+                    // SAFETY: as above; the first operand is the output.
+                    unsafe { chain.run(count, len, &slots, slots[0], Stores::Cached) };
+                    assert_eq!(out.written(), want.written(), "{isa} {dtype} {len} {pitch} in place");
+                }
+            }
         }
     }
 }

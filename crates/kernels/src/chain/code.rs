@@ -3,7 +3,9 @@
 
 use std::fmt::Debug;
 
+use super::Slot;
 use crate::bodies::float::Floats;
+use crate::lane::{Bits as _, Lane};
 
 /// Registers that hold the running value: as many as the calling conventions pass.
 pub(super) const REGISTERS: usize = 8;
@@ -20,8 +22,22 @@ pub(super) fn each<S: Set>(register: impl Fn(usize) -> S::Register) -> Run<S> {
 /// A function of threaded code, of the type that its instruction set says.
 pub(super) type Code = unsafe extern "C" fn();
 
-/// Runs code from one offset to another in elements, so many at a time.
-pub(super) type Enter = unsafe fn(*const Word, from: usize, to: usize, by: usize);
+/// Runs code on rows of elements.
+///
+/// # Safety
+/// The words are code of this instruction set, and their operands have elements for all runs of the span.
+pub(super) type Enter = unsafe fn(&mut [Word], &mut [Splat], &Span);
+
+/// The runs of elements that code is to handle.
+pub(super) struct Span {
+    pub(super) rows: usize,
+    /// Runs begin at these offsets of each row, in elements.
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) by: usize,
+    /// One more offset.
+    pub(super) last: Option<usize>,
+}
 
 /// One word of code. A function with several operands in memory is followed by words whose functions are not called.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +49,60 @@ pub(super) struct Word {
     pub(super) mask: usize,
     /// Bytes from the elements of one register to those of the next.
     pub(super) step: usize,
+    /// Bytes from one row to the next.
+    pub(super) row: isize,
+}
+
+/// The largest register of any instruction set, in bytes.
+pub(super) const REGISTER: usize = 64;
+
+/// Memory of one register.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Register(pub(super) [u8; REGISTER]);
+
+/// An operand that is the same in a whole row, as a register.
+pub(super) struct Splat {
+    pub(super) register: Register,
+    /// The element of each row.
+    pub(super) from: Slot,
+    /// Bytes of an element.
+    size: usize,
+}
+
+impl Splat {
+    pub(super) fn new(size: usize) -> Splat {
+        let from = Slot { first: std::ptr::null_mut(), step: 0 };
+        Splat { register: Register([0; REGISTER]), from, size }
+    }
+
+    /// Fills the register with the element of a row and goes on to the next row.
+    ///
+    /// # Safety
+    /// The row has an element, of 1, 2, 4 or 8 bytes.
+    #[inline(always)]
+    pub(super) unsafe fn next<S: Set>(&mut self) {
+        type Bits<F> = <F as Lane>::Bits;
+        let at = self.from.first;
+        self.from = self.from.from(1);
+        let narrow = |bits: u64| S::F32::from_bits(Bits::<S::F32>::splat(bits));
+        // SAFETY: the element is readable, the caller says; lanes are registers by another name, for which there is
+        // room, aligned.
+        unsafe {
+            let to = self.register.0.as_mut_ptr();
+            match self.size {
+                1 => to.cast::<S::F32>().write(narrow(u64::from(*at) * 0x0101_0101)),
+                2 => to
+                    .cast::<S::F32>()
+                    .write(narrow(u64::from(at.cast::<u16>().read_unaligned()) * 0x0001_0001)),
+                4 => to.cast::<S::F32>().write(narrow(u64::from(at.cast::<u32>().read_unaligned()))),
+                _ => {
+                    let bits = Bits::<S::F64>::splat(at.cast::<u64>().read_unaligned());
+                    to.cast::<S::F64>().write(S::F64::from_bits(bits));
+                }
+            }
+        }
+    }
 }
 
 impl Word {

@@ -28,13 +28,30 @@ use zerostride_ops::{DType, Op};
 use crate::Isa;
 use code::{Code, Enter};
 
-/// Where an operand of a chain comes from: a slot of the addresses that [`Chain::run`] is given.
+/// Where an operand of a chain comes from: one of the slots that [`Chain::run`] is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feed {
     /// One element for each element of the result, side by side.
     Vector(usize),
-    /// One element for all.
+    /// One element for all of a row.
     Splat(usize),
+}
+
+/// Slot of elements at even distances.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    /// The first element of the first row; those of operands are only read.
+    pub first: *mut u8,
+    /// Bytes from one row to the next.
+    pub step: isize,
+}
+
+impl Slot {
+    /// The rows from the given one on.
+    #[inline(always)]
+    pub fn from(self, row: isize) -> Slot {
+        Slot { first: self.first.wrapping_offset(row * self.step), ..self }
+    }
 }
 
 /// An instruction of a chain after the first load.
@@ -124,15 +141,16 @@ impl Chain {
     /// shorter ones are, so that one may be grown until there is none.
     ///
     /// ```
-    /// use zerostride_kernels::{Chain, Feed, Isa, Link, Stores};
+    /// use zerostride_kernels::{Chain, Feed, Isa, Link, Slot, Stores};
     /// use zerostride_ops::{DType, Op};
     ///
     /// let add = Link::Map { op: Op::Add, compute: DType::F32, place: 0, others: [Feed::Splat(1)].into_iter().collect() };
     /// if let Some(chain) = Chain::new(Isa::active(), (Feed::Vector(0), DType::F32), &[add], DType::F32) {
     ///     let (x, one, mut sum) = ([1.0f32, 2.0, 3.0], 1.0f32, [0.0f32; 3]);
-    ///     let slots = [x.as_ptr().cast(), (&raw const one).cast()];
-    ///     // SAFETY: slot 0 holds three numbers, slot 1 one, and there is room for three in `sum`.
-    ///     unsafe { chain.run(3, &slots, sum.as_mut_ptr().cast(), Stores::Cached) };
+    ///     let row = |first: *const f32| Slot { first: first.cast_mut().cast(), step: 0 };
+    ///     let (slots, out) = ([row(x.as_ptr()), row(&one)], row(sum.as_mut_ptr()));
+    ///     // SAFETY: one row of slot 0 holds three numbers, of slot 1 one, and there is room for three in `sum`.
+    ///     unsafe { chain.run(1, 3, &slots, out, Stores::Cached) };
     ///     assert_eq!(sum, [2.0, 3.0, 4.0]);
     /// }
     /// ```
@@ -154,6 +172,11 @@ impl Chain {
     /// The elements that one pass over the code handles; any number may be run.
     pub fn run_len(&self) -> usize {
         code::REGISTERS * self.register / self.width
+    }
+
+    /// How many operands have an element for each element of the result.
+    fn vectors(&self) -> usize {
+        self.code.iter().filter(|part| matches!(part.place, Place::Feed(Feed::Vector(_), _))).count()
     }
 }
 
@@ -185,9 +208,11 @@ mod tests {
                     let y: Vec<f32> = (0..len).map(|i| 3.0 * i as f32 + 1.0).collect();
                     let mut out = vec![7.0f32; len + 2 + shift];
                     let splat = 2.5f32;
-                    let slots = [x.as_ptr().cast(), y.as_ptr().cast(), (&raw const splat).cast()];
+                    let row = |first: *const f32| Slot { first: first.cast_mut().cast(), step: 0 };
+                    let slots = [row(x.as_ptr()), row(y.as_ptr()), row(&splat)];
+                    let result = row(out[1 + shift..].as_mut_ptr());
                     // SAFETY: the slots hold what the chain reads.
-                    unsafe { chain.run(len, &slots, out.as_mut_ptr().add(1 + shift).cast(), stores) };
+                    unsafe { chain.run(1, len, &slots, result, stores) };
                     fence();
                     for i in 0..len {
                         assert_eq!(

@@ -1,176 +1,173 @@
-//! Owns how code meets memory: the addresses that a chain's words get, the elements that do not fill a run, and the
-//! alignment of streaming stores. It does not know what the code does.
+//! Owns how code meets memory: the addresses that a chain's words get, row after row, the elements that do not fill a
+//! run, and the alignment of streaming stores. It does not know what the code does.
+
+use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::code::{REGISTERS, Word};
-use super::{Chain, Feed, Place, Stores};
-
-/// The largest register of any instruction set, in bytes.
-const REGISTER: usize = 64;
-
-/// Memory of one register, for an operand that is the same everywhere.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Splat([u8; REGISTER]);
+use super::code::{REGISTER, REGISTERS, Span, Splat, Word};
+use super::{Chain, Feed, Part, Place, Slot, Stores};
 
 /// Memory of one run.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Scratch([u8; REGISTERS * REGISTER]);
 
-impl Splat {
-    /// # Safety
-    /// `element` is readable for `size` bytes, which are 1, 2, 4 or 8.
-    unsafe fn new(element: *const u8, size: usize) -> Splat {
-        // SAFETY: the caller says so.
-        unsafe {
-            match size {
-                1 => Splat([element.read(); REGISTER]),
-                2 => Splat(bytemuck::cast([element.cast::<[u8; 2]>().read(); REGISTER / 2])),
-                4 => Splat(bytemuck::cast([element.cast::<[u8; 4]>().read(); REGISTER / 4])),
-                _ => Splat(bytemuck::cast([element.cast::<[u8; 8]>().read(); REGISTER / 8])),
-            }
-        }
-    }
+impl Scratch {
+    const EMPTY: Scratch = Scratch([0; REGISTERS * REGISTER]);
 }
 
 impl Chain {
-    /// Runs the chain on `len` elements. Nothing outside the operands is read, nothing outside the result written.
+    /// Runs the chain on some rows of `len` elements. Nothing outside the operands is read, nothing outside the result
+    /// written.
     ///
-    /// Streaming stores are used where the result is aligned to its elements, long enough and no operand.
+    /// Streaming stores are used where a row of the result is aligned to its elements, long enough and no operand.
     ///
     /// # Panics
     /// If a feed's slot is not among `slots`.
     ///
     /// # Safety
-    /// Every slot of a [`Feed::Vector`] is readable for `len` elements of its dtype, every slot of a [`Feed::Splat`]
-    /// for one; `out` is writable for `len` elements. No alignment is asked for. `out` overlaps no slot, except that
-    /// it may be the address of a vector whose elements are as large as the result's.
-    pub unsafe fn run(&self, len: usize, slots: &[*const u8], out: *mut u8, stores: Stores) {
-        // SAFETY: as the caller says.
-        unsafe { Execution::new(self, slots, out) }.run(len, stores);
-    }
-}
-
-/// A chain with the addresses of one call.
-struct Execution<'a> {
-    chain: &'a Chain,
-    slots: &'a [*const u8],
-    out: *mut u8,
-    splats: SmallVec<[Splat; 4]>,
-    stages: SmallVec<[Scratch; 1]>,
-}
-
-impl<'a> Execution<'a> {
-    /// # Safety
-    /// That of [`Chain::run`], for as long as this lives.
-    unsafe fn new(chain: &'a Chain, slots: &'a [*const u8], out: *mut u8) -> Execution<'a> {
-        let mut splats = SmallVec::new();
-        let mut stages = 0;
-        for part in &chain.code {
-            match part.place {
-                // SAFETY: the slot is readable for one element.
-                Place::Feed(Feed::Splat(slot), size) => splats.push(unsafe { Splat::new(slots[slot], size) }),
-                Place::Stage(index) => stages = stages.max(index + 1),
-                _ => {}
-            }
-        }
-        let stages = SmallVec::from_elem(Scratch([0; REGISTERS * REGISTER]), stages);
-        Execution { chain, slots, out, splats, stages }
-    }
-
-    /// The code with its addresses: `vector` gives those of the operands that advance.
-    fn words(
-        &mut self,
-        out: *mut u8,
-        mut vector: impl FnMut(usize, usize) -> *const u8,
-    ) -> SmallVec<[Word; 16]> {
-        let chain = self.chain;
-        let mut splats = self.splats.iter();
-        let word = |part: &super::Part| {
-            let (address, mask, step) = match part.place {
-                Place::Registers => (std::ptr::null_mut(), 0, 0),
-                Place::Feed(Feed::Vector(slot), size) => {
-                    (vector(slot, size).cast_mut(), usize::MAX, chain.register / chain.width * size)
-                }
-                Place::Feed(Feed::Splat(_), _) => {
-                    let splat = splats.next().expect("there is one for each such feed");
-                    (splat.0.as_ptr().cast_mut(), 0, 0)
-                }
-                Place::Stage(index) => (self.stages[index].0.as_mut_ptr(), 0, chain.register),
-                Place::Out => (out, usize::MAX, 0),
-            };
-            Word { code: part.code, address, mask, step }
+    /// There are that many rows in every slot of a [`Feed`] and in `out`. A row of a [`Feed::Vector`] is readable for
+    /// `len` elements of its dtype, one of a [`Feed::Splat`] for one; a row of `out` is writable for `len` elements. No
+    /// alignment is asked for. `out` overlaps no slot and no row of it another one, except that it may be the very rows
+    /// of a vector whose elements are as large as the result's.
+    pub unsafe fn run(&self, rows: usize, len: usize, slots: &[Slot], out: Slot, stores: Stores) {
+        let Chain { register, streaming, enter, ref code, .. } = *self;
+        let is_out = |part: &Part| match part.place {
+            Place::Feed(Feed::Vector(slot), _) => slots[slot].first == out.first,
+            _ => false,
         };
-        chain.code.iter().map(word).collect()
-    }
-
-    fn run(&mut self, len: usize, stores: Stores) {
-        let run = self.chain.run_len();
-        let slots = self.slots;
-        let in_place = |part: &super::Part| matches!(part.place, Place::Feed(Feed::Vector(slot), _) if slots[slot] == self.out.cast_const());
-        let in_place = self.chain.code.iter().any(in_place);
-        if len < run {
-            return self.run_apart(0, len);
+        let in_place = code.iter().any(is_out);
+        let streams = stores == Stores::Streaming && !in_place;
+        if streams && rows > 1 && !out.step.unsigned_abs().is_multiple_of(register) {
+            // Each row has a beginning of its own that is not aligned.
+            for row in 0..rows as isize {
+                let slots: SmallVec<[Slot; 8]> = slots.iter().map(|slot| slot.from(row)).collect();
+                // SAFETY: as the caller says.
+                unsafe { self.run(1, len, &slots, out.from(row), stores) };
+            }
+            return;
         }
-        let mut words = self.words(self.out, |slot, _| slots[slot]);
-        // SAFETY: these are the words of this chain, with operands for `len` elements.
-        let enter = |words: &[Word], from, to| unsafe { (self.chain.enter)(words.as_ptr(), from, to, run) };
-        let mut done = 0;
-        if let (Stores::Streaming, false, Some(head)) = (stores, in_place, self.unaligned(len)) {
-            let last = words.len() - 1;
-            words[last].code = self.chain.streaming;
-            done = head + (len - head) / run * run;
-            enter(&words, head, done);
-            // A whole run over either end would fetch the lines that have just gone past the caches.
-            self.run_apart(0, head);
-            return self.run_apart(done, len - done);
-        } else {
-            done += len / run * run;
-            enter(&words, 0, done);
+        let mut threaded = Threaded::new(self);
+        let head = if streams { self.unaligned(len, out.first) } else { None };
+        if head.is_some() {
+            threaded.words[code.len() - 1].code = streaming;
         }
-        match (done < len, in_place) {
-            (false, _) => {}
-            // Elements that are computed once more are the same once more.
-            (true, false) => enter(&words, len - run, len),
-            (true, true) => self.run_apart(done, len - done),
+        let run = self.run_len();
+        let from = head.unwrap_or(0);
+        let to = from + (len - from) / run * run;
+        // Elements that are computed once more are the same once more, but not over themselves. And a whole run over
+        // either end of a stream would fetch the lines that have just gone past the caches.
+        let again = to < len && len >= run && !in_place && head.is_none();
+        if from < to {
+            threaded.aim(slots, out, 0);
+            let last = again.then(|| len - run);
+            // SAFETY: the words are this chain's, aimed at rows that have as many elements.
+            unsafe {
+                enter(&mut threaded.words, &mut threaded.splats, &Span { rows, from, to, by: run, last })
+            };
+        }
+        for row in 0..rows as isize {
+            // SAFETY: as the caller says; a row has these elements, less than a run of them.
+            unsafe {
+                if from > 0 {
+                    threaded.run_apart(slots, out, row, 0..from);
+                }
+                if to < len && !again {
+                    threaded.run_apart(slots, out, row, to..len);
+                }
+            }
         }
     }
 
     /// The elements before the first that a streaming store may begin with, if a run fits after them.
-    fn unaligned(&self, len: usize) -> Option<usize> {
-        let (size, register) = (self.chain.stored, self.chain.register);
-        let head = self.out.align_offset(register);
-        (head.is_multiple_of(size) && head / size + self.chain.run_len() <= len).then(|| head / size)
+    fn unaligned(&self, len: usize, out: *mut u8) -> Option<usize> {
+        let size = self.stored;
+        let head = out.align_offset(self.register);
+        (head.is_multiple_of(size) && head / size + self.run_len() <= len).then(|| head / size)
+    }
+}
+
+/// Threaded code with addresses, and memory for what is not read where it lies.
+struct Threaded<'a> {
+    chain: &'a Chain,
+    words: SmallVec<[Word; 32]>,
+    splats: SmallVec<[Splat; 4]>,
+    stages: SmallVec<[Scratch; 1]>,
+}
+
+impl<'a> Threaded<'a> {
+    #[inline(always)]
+    fn new(chain: &'a Chain) -> Threaded<'a> {
+        let (mut splats, mut stages) = (SmallVec::new(), SmallVec::new());
+        let word = |part: &Part| {
+            let (mask, step) = match part.place {
+                Place::Registers => (0, 0),
+                Place::Feed(Feed::Vector(_), size) => (usize::MAX, chain.register / chain.width * size),
+                Place::Feed(Feed::Splat(_), size) => {
+                    splats.push(Splat::new(size));
+                    (0, 0)
+                }
+                Place::Stage(index) => {
+                    stages.resize(stages.len().max(index + 1), Scratch::EMPTY);
+                    (0, chain.register)
+                }
+                Place::Out => (usize::MAX, 0),
+            };
+            Word { code: part.code, address: std::ptr::null_mut(), mask, step, row: 0 }
+        };
+        let words = chain.code.iter().map(word).collect();
+        Threaded { chain, words, splats, stages }
     }
 
-    /// Less than a run of elements from `from` on, through memory that has room for a whole run.
-    fn run_apart(&mut self, from: usize, len: usize) {
-        if len == 0 {
-            return;
+    /// Gives the words the addresses of a row of the operands, and of the result.
+    fn aim(&mut self, slots: &[Slot], out: Slot, row: isize) {
+        let slot = |slot: usize| slots[slot].from(row);
+        let mut splats = self.splats.iter_mut();
+        for (word, part) in self.words.iter_mut().zip(&self.chain.code) {
+            (word.address, word.row) = match part.place {
+                Place::Registers => continue,
+                Place::Feed(Feed::Vector(index), _) => (slot(index).first, slot(index).step),
+                Place::Feed(Feed::Splat(index), _) => {
+                    let splat = splats.next().expect("there is one for each such feed");
+                    splat.from = slot(index);
+                    (splat.register.0.as_mut_ptr(), 0)
+                }
+                Place::Stage(index) => (self.stages[index].0.as_mut_ptr(), 0),
+                Place::Out => (out.first, out.step),
+            };
         }
-        let (slots, out, size) = (self.slots, self.out, self.chain.stored);
-        let empty = Scratch([0; REGISTERS * REGISTER]);
-        let vectors = self
-            .chain
-            .code
-            .iter()
-            .filter(|part| matches!(part.place, Place::Feed(Feed::Vector(_), _)))
-            .count();
-        let mut copies: SmallVec<[Scratch; 2]> = SmallVec::from_elem(empty, vectors);
+    }
+
+    /// Less than a run of elements of a row, through memory that has room for a whole run.
+    ///
+    /// # Safety
+    /// As for [`Chain::run`]; the row has these elements.
+    unsafe fn run_apart(&mut self, slots: &[Slot], out: Slot, row: isize, elements: Range<usize>) {
+        let (chain, size) = (self.chain, self.chain.stored);
+        let mut result = Scratch::EMPTY;
+        self.aim(slots, Slot { first: result.0.as_mut_ptr(), step: 0 }, row);
+        let mut copies: SmallVec<[Scratch; 3]> = SmallVec::from_elem(Scratch::EMPTY, chain.vectors());
         let mut free = copies.iter_mut();
-        let mut result = empty;
-        let words = self.words(result.0.as_mut_ptr(), |slot, size| {
-            let copy = free.next().expect("there is one for each such feed");
-            // SAFETY: the slot is readable up to the last element, and less than a run fits into a scratch.
-            unsafe { copy.0.as_mut_ptr().copy_from_nonoverlapping(slots[slot].add(from * size), len * size) };
-            copy.0.as_ptr()
-        });
-        // SAFETY: every address has room for a whole run; `out` is writable up to the last element.
+        for (word, part) in self.words.iter_mut().zip(&chain.code) {
+            if let Place::Feed(Feed::Vector(_), size) = part.place {
+                let copy = free.next().expect("there is one for each such feed").0.as_mut_ptr();
+                // SAFETY: the slot is readable up to the last element, and less than a run fits into a scratch.
+                unsafe {
+                    let from = word.address.add(elements.start * size);
+                    copy.copy_from_nonoverlapping(from, elements.len() * size);
+                }
+                word.address = copy;
+            }
+        }
+        let last = self.words.len() - 1;
+        self.words[last].code = chain.code[last].code;
+        let span = Span { rows: 1, from: 0, to: 1, by: 1, last: None };
+        // SAFETY: every address has room for a whole run; the row of `out` is writable up to the last element.
         unsafe {
-            (self.chain.enter)(words.as_ptr(), 0, 1, 1);
-            out.add(from * size).copy_from_nonoverlapping(result.0.as_ptr(), len * size);
+            (chain.enter)(&mut self.words, &mut self.splats, &span);
+            let to = out.from(row).first.add(elements.start * size);
+            to.copy_from_nonoverlapping(result.0.as_ptr(), elements.len() * size);
         }
     }
 }

@@ -12,7 +12,7 @@ use ::half::f16;
 
 #[cfg(target_arch = "aarch64")]
 use super::cast::{Source, Target};
-use super::code::{Body, Code, Enter, Set, Sink, Word};
+use super::code::{Body, Code, Enter, Set, Sink, Span, Splat, Word};
 #[cfg(target_arch = "aarch64")]
 use crate::lane::neon::{F32x4, F64x2};
 #[cfg(target_arch = "x86_64")]
@@ -39,16 +39,30 @@ macro_rules! set {
             type Step = unsafe extern $abi fn(*const Word, usize, R, R, R, R, R, R, R, R);
 
             #[target_feature(enable = $features)]
-            unsafe fn enter(words: *const Word, from: usize, to: usize, by: usize) {
-                // SAFETY: the caller hands over code of this instruction set that is right for these offsets; any bits
-                // are a register.
-                unsafe {
-                    let step = transmute::<Code, Step>((*words).code);
-                    let r: R = std::mem::zeroed();
-                    let mut at = from;
-                    while at < to {
-                        step(words, at, r, r, r, r, r, r, r, r);
-                        at += by;
+            unsafe fn enter(words: &mut [Word], splats: &mut [Splat], span: &Span) {
+                let Span { rows, from, to, by, last } = *span;
+                for row in 0..rows {
+                    for splat in splats.iter_mut().filter(|splat| row == 0 || splat.from.step != 0) {
+                        // SAFETY: the caller has as many rows of elements.
+                        unsafe { splat.next::<$set>() };
+                    }
+                    let code = words.as_ptr();
+                    // SAFETY: the caller hands over code of this instruction set that is right for these offsets; any
+                    // bits are a register.
+                    unsafe {
+                        let step = transmute::<Code, Step>((*code).code);
+                        let r: R = std::mem::zeroed();
+                        let mut at = from;
+                        while at < to {
+                            step(code, at, r, r, r, r, r, r, r, r);
+                            at += by;
+                        }
+                        if let Some(at) = last {
+                            step(code, at, r, r, r, r, r, r, r, r);
+                        }
+                    }
+                    for word in &mut *words {
+                        word.address = word.address.wrapping_offset(word.row);
                     }
                 }
             }

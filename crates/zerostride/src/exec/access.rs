@@ -3,7 +3,6 @@
 //! parts of an output that have been split off are disjoint. It does not know what is computed from the tiles.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use smallvec::SmallVec;
 use zerostride_kernels::{PackDim, pack};
@@ -12,9 +11,10 @@ use zerostride_shape::{InternalOverlap, Layout, Overlap, Shape, Strides};
 use crate::tensor::Block;
 
 /// A group of a loop's dimensions.
-struct Grid {
-    shape: Shape,
-    strides: SmallVec<[isize; 8]>,
+#[derive(Clone, Copy)]
+struct Grid<'a> {
+    shape: &'a [usize],
+    strides: &'a [isize],
 }
 
 /// Neighbouring steps of a grid at even distances.
@@ -23,17 +23,17 @@ struct Run {
     len: usize,
 }
 
-impl Grid {
+impl Grid<'_> {
     /// The steps of a range in row-major order, as runs along the last dimension.
     fn runs(&self, range: Range<usize>) -> SmallVec<[Run; 8]> {
         let last = self.shape.last().copied().unwrap_or(1);
-        let mut index: SmallVec<[usize; 8]> = SmallVec::from_elem(0, self.shape.ndim());
+        let mut index: SmallVec<[usize; 8]> = SmallVec::from_elem(0, self.shape.len());
         let mut rest = range.start;
-        for (index, &size) in index.iter_mut().zip(&*self.shape).rev() {
+        for (index, &size) in index.iter_mut().zip(self.shape).rev() {
             (*index, rest) = (rest % size, rest / size);
         }
         let mut offset: isize =
-            index.iter().zip(&self.strides).map(|(&index, &stride)| index as isize * stride).sum();
+            index.iter().zip(self.strides).map(|(&index, &stride)| index as isize * stride).sum();
         let mut runs = SmallVec::new();
         let mut left = range.len();
         while left > 0 {
@@ -60,11 +60,20 @@ impl Grid {
     /// Where a step lies.
     fn offset(&self, mut step: usize) -> isize {
         let mut offset = 0;
-        for (&size, &stride) in self.shape.iter().zip(&self.strides).skip(1).rev() {
+        for (&size, &stride) in self.shape.iter().zip(self.strides).skip(1).rev() {
             offset += (step % size) as isize * stride;
             step /= size;
         }
         offset + step as isize * self.strides.first().copied().unwrap_or(0)
+    }
+
+    /// Whether each step is longer than all steps inside it together, so that no two elements meet.
+    fn is_nested(&self) -> bool {
+        let mut dims = self.shape.iter().zip(self.strides).rev().filter(|&(&size, _)| size > 1);
+        let reach = dims.try_fold(0i128, |inside, (&size, &stride)| {
+            (stride as i128 > inside).then(|| inside + (size as i128 - 1) * stride as i128)
+        });
+        reach.is_some()
     }
 
     fn inner_stride(&self) -> isize {
@@ -72,12 +81,12 @@ impl Grid {
     }
 
     fn numel(&self) -> usize {
-        self.shape.numel()
+        self.shape.iter().product()
     }
 
     /// How far the steps of this grid reach beyond what others do.
     fn reach(&self, reach: (isize, isize)) -> (isize, isize) {
-        self.shape.iter().zip(&self.strides).fold(reach, |(low, high), (&size, &stride)| {
+        self.shape.iter().zip(self.strides).fold(reach, |(low, high), (&size, &stride)| {
             let last = (size as isize - 1) * stride;
             (low + last.min(0), high + last.max(0))
         })
@@ -117,8 +126,8 @@ pub(crate) enum Order {
 pub(super) struct Elements<'a> {
     block: Block<'a>,
     item: usize,
-    columns: Grid,
-    rows: Grid,
+    columns: Grid<'a>,
+    rows: Grid<'a>,
     offset: isize,
 }
 
@@ -128,10 +137,10 @@ impl<'a> Elements<'a> {
     fn new(
         block: Block<'a>,
         item: usize,
-        (columns, rows): (&Shape, &Shape),
-        (strides, offset): (&[isize], isize),
+        (columns, rows): (&'a [usize], &'a [usize]),
+        (strides, offset): (&'a [isize], isize),
     ) -> Self {
-        let sizes = || columns.iter().chain(&**rows).copied();
+        let sizes = || columns.iter().chain(rows).copied();
         if !sizes().any(|size| size == 0) {
             let reach = sizes().zip(strides).map(|(size, &stride)| (size as i128 - 1) * stride as i128);
             let (low, high) = reach.fold((offset as i128, offset as i128), |(low, high), reach| {
@@ -142,12 +151,12 @@ impl<'a> Elements<'a> {
                 && high.saturating_add(1).saturating_mul(item) <= range.end as i128;
             assert!(inside, "elements {low}..={high} of {item} bytes are not all in {range:?}");
         }
-        let (column_strides, row_strides) = strides.split_at(columns.ndim());
+        let (column_strides, row_strides) = strides.split_at(columns.len());
         Elements {
             block,
             item,
-            columns: Grid { shape: columns.clone(), strides: column_strides.into() },
-            rows: Grid { shape: rows.clone(), strides: row_strides.into() },
+            columns: Grid { shape: columns, strides: column_strides },
+            rows: Grid { shape: rows, strides: row_strides },
             offset,
         }
     }
@@ -157,22 +166,26 @@ impl<'a> Elements<'a> {
         self.item
     }
 
+    /// The sizes of the columns.
+    pub(super) fn shape(&self) -> &'a [usize] {
+        self.columns.shape
+    }
+
     /// The strides of the columns.
-    pub(super) fn strides(&self) -> &[isize] {
-        &self.columns.strides
+    pub(super) fn strides(&self) -> &'a [isize] {
+        self.columns.strides
     }
 
     /// The number of the element at an index of the columns, counted from the start of the storage.
     pub(super) fn element(&self, index: &[usize]) -> isize {
-        let steps = index.iter().zip(&self.columns.strides).map(|(&index, &stride)| index as isize * stride);
+        let steps = index.iter().zip(self.columns.strides).map(|(&index, &stride)| index as isize * stride);
         self.offset + steps.sum::<isize>()
     }
 
     fn layout(&self) -> Option<Layout> {
-        let sizes: SmallVec<[usize; 8]> =
-            self.columns.shape.iter().chain(&*self.rows.shape).copied().collect();
+        let sizes: SmallVec<[usize; 8]> = self.columns.shape.iter().chain(self.rows.shape).copied().collect();
         let strides: SmallVec<[isize; 8]> =
-            self.columns.strides.iter().chain(&self.rows.strides).copied().collect();
+            self.columns.strides.iter().chain(self.rows.strides).copied().collect();
         Layout::new(Shape::new(&sizes).ok()?, Strides::new(&strides).ok()?, self.offset).ok()
     }
 
@@ -282,8 +295,8 @@ impl<'a> Input<'a> {
     pub(crate) fn new(
         block: Block<'a>,
         item: usize,
-        grids: (&Shape, &Shape),
-        place: (&[isize], isize),
+        grids: (&'a [usize], &'a [usize]),
+        place: (&'a [isize], isize),
         output: &Output<'_>,
     ) -> Option<Input<'a>> {
         let elements = Elements::new(block, item, grids, place);
@@ -338,13 +351,10 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Elements that a step writes: a range of the columns of its loop, which it has to itself.
-pub(crate) struct Output<'a> {
-    elements: Arc<Elements<'a>>,
-    columns: Range<usize>,
-}
+/// All elements that a step writes.
+pub(crate) struct Written<'a>(Elements<'a>);
 
-impl<'a> Output<'a> {
+impl<'a> Written<'a> {
     /// Elements in step with the columns of a loop.
     ///
     /// # Panics
@@ -352,26 +362,39 @@ impl<'a> Output<'a> {
     pub(crate) fn new(
         block: Block<'a>,
         item: usize,
-        columns: &Shape,
-        strides: &[isize],
+        columns: &'a [usize],
+        strides: &'a [isize],
         offset: isize,
-    ) -> Output<'a> {
+    ) -> Written<'a> {
         assert!(block.is_writable());
-        let elements = Elements::new(block, item, (columns, &Shape::scalar()), (strides, offset));
-        let layout = elements.layout().expect("elements in a block have a layout");
-        assert_eq!(layout.has_internal_overlap(), InternalOverlap::No);
-        Output { columns: 0..columns.numel(), elements: Arc::new(elements) }
+        let elements = Elements::new(block, item, (columns, &[]), (strides, offset));
+        let layout = || elements.layout().expect("elements in a block have a layout");
+        assert!(elements.columns.is_nested() || layout().has_internal_overlap() == InternalOverlap::No);
+        Written(elements)
     }
 
+    /// Permission to write them.
+    pub(crate) fn output(&mut self) -> Output<'_> {
+        Output { columns: 0..self.0.columns.numel(), elements: &self.0 }
+    }
+}
+
+/// Elements that a step writes: a range of the columns of its loop, which it has to itself.
+pub(crate) struct Output<'a> {
+    elements: &'a Elements<'a>,
+    columns: Range<usize>,
+}
+
+impl<'a> Output<'a> {
     /// Whether a load of the step reads exactly what the step writes, element for element.
     pub(crate) fn is_same(&self, block: &Block<'_>, strides: &[isize], offset: isize) -> bool {
         block.storage_start() == self.elements.block.storage_start()
-            && *strides == *self.elements.columns.strides
+            && strides == self.elements.columns.strides
             && offset == self.elements.offset
     }
 
-    pub(super) fn elements(&self) -> &Elements<'a> {
-        &self.elements
+    pub(super) fn elements(&self) -> &'a Elements<'a> {
+        self.elements
     }
 
     /// The columns that this part covers.
@@ -385,7 +408,7 @@ impl<'a> Output<'a> {
     /// If `middle` lies outside the part.
     pub(crate) fn split(self, middle: usize) -> (Output<'a>, Output<'a>) {
         assert!(self.columns.start <= middle && middle <= self.columns.end);
-        let left = Output { elements: Arc::clone(&self.elements), columns: self.columns.start..middle };
+        let left = Output { columns: self.columns.start..middle, ..self };
         (left, Output { elements: self.elements, columns: middle..self.columns.end })
     }
 
@@ -408,8 +431,8 @@ impl<'a> Output<'a> {
     /// If the columns are not all in this part.
     pub(crate) fn store(&mut self, columns: Range<usize>, tile: &[u8]) {
         self.check(&columns);
-        // SAFETY: `new` has seen that the block is writable and that no two columns share memory; only this part touches
-        // its columns, inputs read other elements, and `&mut self` keeps it to one access at a time.
+        // SAFETY: `Written::new` has seen that the block is writable and that no two columns share memory; only this part
+        // touches its columns, inputs read other elements, and `&mut self` keeps it to one access at a time.
         unsafe { self.elements.store(columns, tile) }
     }
 
@@ -425,8 +448,7 @@ mod tests {
 
     #[test]
     fn runs_walk_a_grid_in_row_major_order() {
-        let grid =
-            Grid { shape: Shape::new(&[2, 3, 4]).unwrap(), strides: SmallVec::from_slice(&[100, 10, 1]) };
+        let grid = Grid { shape: &[2, 3, 4], strides: &[100, 10, 1] };
         let steps = |range| -> Vec<isize> {
             let runs = grid.runs(range);
             runs.iter().flat_map(|run| (0..run.len as isize).map(|i| run.offset + i)).collect()
@@ -443,21 +465,22 @@ mod tests {
 
     #[test]
     fn a_scalar_grid_has_one_step() {
-        let grid = Grid { shape: Shape::scalar(), strides: SmallVec::new() };
+        let grid = Grid { shape: &[], strides: &[] };
         assert_eq!(grid.runs(0..1).iter().map(|run| (run.offset, run.len)).collect::<Vec<_>>(), [(0, 1)]);
     }
 
     /// Every part of a loop over columns and rows, of every item size and kind of stride, against an index by index walk.
     #[test]
     fn a_tile_holds_the_elements_of_its_columns_and_rows() {
-        let (columns, rows) = (Shape::new(&[2, 3]).unwrap(), Shape::new(&[5]).unwrap());
+        let (columns, rows) = ([2, 3], [5]);
         for item in [1, 2, 4, 8, 16] {
             let mut fresh = Fresh::zeroed(64 * item).unwrap();
             for (at, byte) in fresh.bytes_mut().iter_mut().enumerate() {
                 *byte = (at / item) as u8 ^ ((at % item) as u8) << 6;
             }
             let mut target = Fresh::zeroed(6 * item).unwrap();
-            let out = Output::new(target.block_mut(), item, &columns, &[3, 1], 0);
+            let mut written = Written::new(target.block_mut(), item, &columns, &[3, 1], 0);
+            let out = written.output();
             for strides in [[15, 5, 1], [1, 2, 6], [0, 0, 0], [0, 1, 0], [-15, -5, -1], [3, 0, 7], [20, 1, 4]]
             {
                 let offset = if strides[0] < 0 { 40 } else { 2 };
@@ -495,11 +518,11 @@ mod tests {
     #[test]
     fn parts_of_an_output_write_their_own_columns() {
         let mut target = Fresh::zeroed(16).unwrap();
-        let columns = Shape::new(&[2, 4]).unwrap();
-        let (mut left, mut right) = Output::new(target.block_mut(), 1, &columns, &[1, 4], 0).split(3);
+        let columns = [2, 4];
+        let mut written = Written::new(target.block_mut(), 1, &columns, &[1, 4], 0);
+        let (mut left, mut right) = written.output().split(3);
         right.store(3..8, &[4, 5, 6, 7, 8]);
         left.store(0..3, &[1, 2, 3]);
-        drop((left, right));
         assert_eq!(target.bytes()[..14], [1, 5, 0, 0, 2, 6, 0, 0, 3, 7, 0, 0, 4, 8]);
     }
 
@@ -507,15 +530,15 @@ mod tests {
     #[should_panic(expected = "not all in")]
     fn elements_outside_the_block_are_refused() {
         let mut target = Fresh::zeroed(16).unwrap();
-        Output::new(target.block_mut(), 4, &Shape::new(&[4]).unwrap(), &[1], 1);
+        Written::new(target.block_mut(), 4, &[4], &[1], 1);
     }
 
     #[test]
     #[should_panic]
     fn a_part_does_not_write_beyond_itself() {
         let mut target = Fresh::zeroed(16).unwrap();
-        let (mut left, _right) =
-            Output::new(target.block_mut(), 1, &Shape::new(&[16]).unwrap(), &[1], 0).split(8);
+        let mut written = Written::new(target.block_mut(), 1, &[16], &[1], 0);
+        let (mut left, _right) = written.output().split(8);
         left.store(7..9, &[1, 2]);
     }
 }

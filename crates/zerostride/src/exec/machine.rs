@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use bytemuck::{Pod, Zeroable};
 use smallvec::SmallVec;
-use zerostride_kernels::{PackDim, Stores, pack};
+use zerostride_kernels::{PackDim, Slot, Stores, pack};
 
 use super::program::{Compiled, Kind, Place, Stage, Work};
 use crate::Result;
@@ -44,6 +44,10 @@ impl<'a> Feed<'a> {
         let rows = Rows { step: 0, count: 1, bytes: bytes.len() };
         Feed { at: bytes.as_ptr(), rows, lasting: PhantomData }
     }
+
+    fn slot(&self) -> Slot {
+        Slot { first: self.at.cast_mut(), step: self.rows.step }
+    }
 }
 
 /// Rows that a program writes.
@@ -69,6 +73,10 @@ impl<'a> Sink<'a> {
         let rows = Rows { step: 0, count: 1, bytes: bytes.len() };
         Sink { at: bytes.as_mut_ptr(), rows, lasting: PhantomData }
     }
+
+    fn slot(&mut self) -> Slot {
+        Slot { first: self.at, step: self.rows.step }
+    }
 }
 
 /// A cache line.
@@ -92,33 +100,36 @@ pub(crate) struct Machine<'a> {
     compiled: &'a Compiled,
     memory: Vec<Line>,
     /// Elements that a tile has room for.
-    row: usize,
-    /// Where tiles and numbers begin in `memory`, in bytes.
+    room: usize,
+    /// Where tiles begin in `memory`, in bytes.
     tiles: SmallVec<[usize; 8]>,
-    numbers: SmallVec<[usize; 8]>,
+    /// The numbers, some of them in `memory`.
+    numbers: SmallVec<[*mut u8; 4]>,
 }
 
 impl<'a> Machine<'a> {
-    /// Tiles for rows of at most `row` elements.
-    pub(crate) fn new(compiled: &'a Compiled, row: usize) -> Machine<'a> {
+    /// Tiles for at most `room` elements.
+    pub(crate) fn new(compiled: &'a Compiled, room: usize) -> Machine<'a> {
         let mut end = 0;
-        let mut place = |bytes: usize| {
+        let mut place = |item: usize| {
             let start = end;
-            end += bytes.next_multiple_of(size_of::<Line>());
+            end += (item * room).next_multiple_of(size_of::<Line>());
             start
         };
-        let tiles = compiled.tiles.iter().map(|item| place(item * row)).collect();
-        let copies = |everywhere: bool| if everywhere { row } else { 1 };
-        let numbers: SmallVec<[usize; 8]> =
-            compiled.numbers.iter().map(|number| place(number.item * copies(number.everywhere))).collect();
+        let tiles = compiled.tiles.iter().map(|&item| place(item)).collect();
+        let repeated: SmallVec<[Option<usize>; 4]> =
+            compiled.numbers.iter().map(|number| number.everywhere.then(|| place(number.item))).collect();
         let mut memory = Line::zeroed(end);
-        for (number, &start) in compiled.numbers.iter().zip(&numbers) {
-            let dims = [PackDim { len: copies(number.everywhere), from: 0, to: number.item as isize }];
+        let numbers = compiled.numbers.iter().zip(repeated).map(|(number, start)| {
+            let Some(start) = start else { return number.bytes.as_ptr().cast_mut() };
+            let dims = [PackDim { len: room, from: 0, to: number.item as isize }];
             let to = memory.as_mut_ptr().cast::<u8>().wrapping_add(start);
             // SAFETY: the number's bytes are read; its place in `memory` has room for as many copies.
             unsafe { pack(number.item, &dims, number.bytes.as_ptr(), to) };
-        }
-        Machine { compiled, memory, row, tiles, numbers }
+            to
+        });
+        let numbers = numbers.collect();
+        Machine { compiled, memory, room, tiles, numbers }
     }
 
     /// Runs the program on some rows of `len` elements.
@@ -135,67 +146,86 @@ impl<'a> Machine<'a> {
         stores: Stores,
     ) -> Result<()> {
         let compiled = self.compiled;
-        assert!(len <= self.row);
         assert!(rows <= sink.rows.count && len * compiled.item <= sink.rows.bytes);
         assert_eq!(feeds.len(), compiled.loads.len());
         for (feed, (kind, item)) in feeds.iter().zip(&compiled.loads) {
             let elements = if *kind == Kind::Splat { 1 } else { len };
             assert!(rows <= feed.rows.count && elements * item <= feed.rows.bytes);
         }
-        for row in 0..rows as isize {
+        // Stages take turns on as many rows as their tiles have room for.
+        let together = if compiled.is_direct() { rows } else { self.room / len.max(1) };
+        assert!(together > 0 || rows == 0);
+        let memory = self.memory.as_mut_ptr().cast::<u8>();
+        for first in (0..rows).step_by(together.max(1)) {
+            let rows = together.min(rows - first);
             for stage in &compiled.stages {
-                let slots: SmallVec<[*const u8; 8]> = stage
+                let tile = |start: usize, item: usize| Slot {
+                    first: memory.wrapping_add(start),
+                    step: (len * item) as isize,
+                };
+                let slots: SmallVec<[Slot; 8]> = stage
                     .inputs
                     .iter()
-                    .map(|(place, _)| match *place {
-                        Place::Load(load) => feeds[load].at.wrapping_offset(row * feeds[load].rows.step),
-                        Place::Number(number) => self.address(self.numbers[number]),
-                        Place::Tile(tile) => self.address(self.tiles[tile]),
+                    .map(|&(place, item)| match place {
+                        Place::Load(load) => feeds[load].slot().from(first as isize),
+                        Place::Number(number) => Slot { first: self.numbers[number], step: 0 },
+                        Place::Tile(index) => tile(self.tiles[index], item),
                     })
                     .collect();
                 let (out, stores) = match stage.out {
-                    Some(tile) => (self.address(self.tiles[tile]), Stores::Cached),
-                    None => (sink.at.wrapping_offset(row * sink.rows.step), stores),
+                    Some(index) => (tile(self.tiles[index], stage.item), Stores::Cached),
+                    None => (sink.slot().from(first as isize), stores),
                 };
                 // SAFETY: the checks above hold the rows of feeds and sink to `len` elements of the sizes that the
-                // program was compiled for, and so do the tiles' rows. A stage writes no tile that it reads, for
+                // program was compiled for, and tiles have room for these rows. A stage writes no tile that it reads, for
                 // a tile is only shared once it has been read for the last time, by an earlier stage; and the sink only
                 // over feeds that allow it, which no stage but a chain does where the program is compiled in place.
-                unsafe { run(stage, len, &slots, out, stores)? };
+                unsafe { run(stage, rows, len, &slots, out, stores)? };
             }
         }
         Ok(())
     }
-
-    fn address(&mut self, start: usize) -> *mut u8 {
-        self.memory.as_mut_ptr().cast::<u8>().wrapping_add(start)
-    }
 }
 
 /// # Safety
-/// The slots are what the stage reads, for `len` elements, or one where the stage reads one for all; `out` is writable
-/// for `len` elements and overlaps no slot, except that a chain may have it at the address of one with elements of the
-/// same size. All are aligned to their elements.
-unsafe fn run(stage: &Stage, len: usize, slots: &[*const u8], out: *mut u8, stores: Stores) -> Result<()> {
-    // SAFETY: as the caller says.
-    let read =
-        |input: usize| unsafe { std::slice::from_raw_parts(slots[input], len * stage.inputs[input].1) };
-    // SAFETY: as the caller says; only one of the arms that are not a chain makes the slice.
-    let write = || unsafe { std::slice::from_raw_parts_mut(out, len * stage.item) };
-    match &stage.work {
+/// The slots have that many rows of what the stage reads, `len` elements each, or one where the stage reads one for all;
+/// `out` is writable for as many rows and overlaps no slot, except that a chain may have it at the rows of one with elements
+/// of the same size. All are aligned to their elements.
+unsafe fn run(
+    stage: &Stage,
+    rows: usize,
+    len: usize,
+    slots: &[Slot],
+    out: Slot,
+    stores: Stores,
+) -> Result<()> {
+    if let Work::Chain(chain) = &stage.work {
         // SAFETY: as the caller says.
-        Work::Chain(chain) => unsafe { chain.run(len, slots, out, stores) },
-        Work::Cast(cast) => cast(read(0), write()),
-        Work::Map(map) => {
-            let inputs: SmallVec<[&[u8]; 4]> = (0..slots.len()).map(read).collect();
-            map(&inputs, write())?;
-        }
-        // SAFETY: as the caller says; a load that the result is written over may be the result.
-        Work::Copy => unsafe { out.copy_from(slots[0], len * stage.item) },
-        Work::Repeat => {
-            let dims = [PackDim { len, from: 0, to: stage.item as isize }];
-            // SAFETY: as the caller says.
-            unsafe { pack(stage.item, &dims, slots[0], out) };
+        unsafe { chain.run(rows, len, slots, out, stores) };
+        return Ok(());
+    }
+    for row in 0..rows as isize {
+        let from = |input: usize| slots[input].from(row).first;
+        let to = out.from(row).first;
+        // SAFETY: as the caller says.
+        let read =
+            |input: usize| unsafe { std::slice::from_raw_parts(from(input), len * stage.inputs[input].1) };
+        // SAFETY: as the caller says; only one of the arms makes the slice.
+        let write = || unsafe { std::slice::from_raw_parts_mut(to, len * stage.item) };
+        match &stage.work {
+            Work::Chain(_) => unreachable!("a chain runs all rows"),
+            Work::Cast(cast) => cast(read(0), write()),
+            Work::Map(map) => {
+                let inputs: SmallVec<[&[u8]; 4]> = (0..slots.len()).map(read).collect();
+                map(&inputs, write())?;
+            }
+            // SAFETY: as the caller says; a load that the result is written over may be the result.
+            Work::Copy => unsafe { to.copy_from(from(0), len * stage.item) },
+            Work::Repeat => {
+                let dims = [PackDim { len, from: 0, to: stage.item as isize }];
+                // SAFETY: as the caller says.
+                unsafe { pack(stage.item, &dims, from(0), to) };
+            }
         }
     }
     Ok(())

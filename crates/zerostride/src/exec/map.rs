@@ -1,17 +1,21 @@
 //! Owns element-wise steps: the walk over panels, divided among threads. It does not know kernels or memory.
 
+use std::sync::OnceLock;
+
+use smallvec::SmallVec;
 use zerostride_kernels::{Stores, fence};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides};
 
-use super::access::{Input, Output};
+use super::access::{Input, Written};
 use super::cache;
 use super::crew;
 use super::machine::Machine;
 use super::operand::{Operand, Target};
 use super::program::{Compiled, Kind};
+use super::window::Window;
 use crate::Result;
-use crate::plan::{Form, GRAIN, Instruction, Load, Program, Source, Walk};
+use crate::plan::{Form, GRAIN, Instruction, Program, Source, TILE, Walk};
 use crate::tensor::Block;
 
 /// The most parts that a large loop is divided into, up to twice as many.
@@ -20,10 +24,11 @@ const PARTS: usize = 64;
 /// Bytes of a row that are worth writing past the caches: less would leave many lines written in part.
 const STREAM: usize = 1 << 10;
 
-/// Runs a program for each element of `shape`.
+/// Runs a program for each element of a window on `shape`.
 pub(super) fn run<'a>(
     shape: &Shape,
     program: &Program,
+    window: &Window,
     read: impl Fn(Source) -> Block<'a>,
     (block, strides, offset): (Block<'a>, &Strides, isize),
     dtype: DType,
@@ -31,60 +36,84 @@ pub(super) fn run<'a>(
     if shape.numel() == 0 {
         return Ok(());
     }
-    // A loop has at least one dimension.
-    let single = [1];
-    let (shape, scalar) = match shape.ndim() {
-        0 => (&Shape::new(&[1])?, true),
-        _ => (shape, false),
-    };
-    let steps = |strides: &'_ Strides| {
-        if scalar { Strides::new(&single).unwrap_or_default() } else { strides.clone() }
-    };
-    let out_strides = steps(strides);
-    let mut out = Output::new(block, dtype.item_size(), shape, &out_strides, offset);
+    let part = looped(window.shape(shape));
+    let (item, offset) = (dtype.item_size(), offset + window.offset(strides));
+    let mut written = Written::new(block, item, &part, steps(strides), offset);
+    let mut out = written.output();
     // `None` is the very elements that the step overwrites.
-    let input = |load: &Load| {
-        let block = read(load.source);
-        let strides = steps(&load.strides);
-        if load.dtype.item_size() == dtype.item_size() && out.is_same(&block, &strides, load.offset) {
+    let inputs = program.loads.iter().map(|load| {
+        let (block, read_item) = (read(load.source), load.dtype.item_size());
+        let (strides, offset) = (steps(&load.strides), load.offset + window.offset(&load.strides));
+        if read_item == item && out.is_same(&block, strides, offset) {
             return None;
         }
-        let grids = (shape, &Shape::scalar());
-        let input = Input::new(block, load.dtype.item_size(), grids, (&strides, load.offset), &out);
+        let input = Input::new(block, read_item, (&part, &[]), (strides, offset), &out);
         Some(input.expect("what a step overwrites at other places has been copied first"))
-    };
-    let inputs: Vec<Option<Input<'_>>> = program.loads.iter().map(input).collect();
+    });
+    let inputs: SmallVec<[Option<Input<'_>>; 4]> = inputs.collect();
     let in_place = inputs.iter().any(Option::is_none);
-    let loads: Vec<Strides> = program.loads.iter().map(|load| steps(&load.strides)).collect();
-    let items = program.loads.iter().map(|load| load.dtype.item_size());
-    let operands = loads.iter().map(|strides| &**strides).zip(items);
-    let all: Vec<(&[isize], usize)> =
-        std::iter::once((&*out_strides, dtype.item_size())).chain(operands).collect();
-    let walk = Walk::new(shape, &all);
-    let kind = |strides: &Strides| if walk.form(strides) == Form::Splat { Kind::Splat } else { Kind::Vector };
-    let kinds: Vec<Kind> = loads.iter().map(kind).collect();
-    let compiled = Compiled::new(program, &kinds, in_place);
-    let walk = if compiled.is_direct() { walk } else { walk.tiled() };
-    let written = shape.numel().saturating_mul(dtype.item_size());
-    let long = walk.form(&out_strides) == Form::Dense && walk.row() * dtype.item_size() >= STREAM;
-    let streams = long && !in_place && written > cache::last_level() / 2;
+    let loops = program.kept.get(Loops::default);
+    let loops = if in_place { &loops.in_place } else { &loops.apart };
+    let Loop { walk, compiled } = loops.get_or_init(|| Loop::new(shape, program, strides, dtype, in_place));
+    let long = walk.form(steps(strides)) == Form::Dense && walk.row() * item >= STREAM;
+    let streams = long && !in_place && part.numel().saturating_mul(item) > cache::last_level() / 2;
     let stores = if streams { Stores::Streaming } else { Stores::Cached };
     let copies = !streams && !in_place && matches!(program.instructions[..], [Instruction::Load(_)]);
-    let target = Target::new(&mut out, &walk);
+    let target = Target::new(&mut out, walk);
     let own = target.elements();
     let worker = || {
         let elements = inputs.iter().map(|input| input.as_ref().map_or(own, Input::elements));
-        let operands = elements.map(|elements| Operand::new(elements, &walk)).collect();
-        Worker { machine: Machine::new(&compiled, walk.row()), operands, copies }
+        let operands = elements.map(|elements| Operand::new(elements, walk)).collect();
+        Worker { machine: Machine::new(compiled, TILE.max(walk.row())), operands, copies }
     };
-    let parts = target.parts(GRAIN.max(shape.numel() / PARTS));
-    crew::for_each(parts.into_iter(), worker, |worker, part| worker.run(part, &walk, stores))
+    let parts = target.parts(GRAIN.max(part.numel() / PARTS));
+    crew::for_each(parts.into_iter(), worker, |worker, part| worker.run(part, walk, stores))
+}
+
+/// The shape of a loop, which has a dimension at least.
+fn looped(shape: Shape) -> Shape {
+    if shape.ndim() == 0 { Shape::new(&[1]).unwrap_or_default() } else { shape }
+}
+
+/// Strides in such a loop.
+fn steps(strides: &Strides) -> &[isize] {
+    if strides.is_empty() { &[1] } else { strides }
+}
+
+/// What is kept with a program: its loop where it writes to other memory than it reads, and over an operand.
+#[derive(Default)]
+struct Loops {
+    apart: OnceLock<Loop>,
+    in_place: OnceLock<Loop>,
+}
+
+/// A program made ready for a loop.
+struct Loop {
+    walk: Walk,
+    compiled: Compiled,
+}
+
+impl Loop {
+    fn new(shape: &Shape, program: &Program, out: &Strides, dtype: DType, in_place: bool) -> Loop {
+        let loads = program.loads.iter().map(|load| (steps(&load.strides), load.dtype.item_size()));
+        let all: Vec<(&[isize], usize)> =
+            std::iter::once((steps(out), dtype.item_size())).chain(loads).collect();
+        let walk = Walk::new(&looped(shape.clone()), &all);
+        let kind = |&(strides, _): &(&[isize], usize)| match walk.form(strides) {
+            Form::Splat => Kind::Splat,
+            _ => Kind::Vector,
+        };
+        let kinds: Vec<Kind> = all[1..].iter().map(kind).collect();
+        let compiled = Compiled::new(program, &kinds, in_place);
+        let walk = if compiled.is_direct() { walk } else { walk.tiled() };
+        Loop { walk, compiled }
+    }
 }
 
 /// What one thread works with.
 struct Worker<'a> {
     machine: Machine<'a>,
-    operands: Vec<Operand<'a>>,
+    operands: SmallVec<[Operand<'a>; 4]>,
     /// Whether the program computes nothing.
     copies: bool,
 }

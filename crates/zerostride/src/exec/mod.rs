@@ -18,18 +18,22 @@ mod program;
 mod reduce;
 mod rows;
 pub(crate) mod tiny;
+mod window;
 
+use smallvec::SmallVec;
 use zerostride_ops::{DType, OpError, can_cast};
 use zerostride_shape::{InternalOverlap, Layout, Overlap, check_in_place, checked_bytes};
 
 use crate::expr::Expr;
-use crate::plan::{Buffer, Leaf, Plan, Source, Step, Work, deaths};
-use crate::tensor::{Block, Claim, Fresh, Guard, Shared};
+use crate::plan::{Buffer, Leaf, Plan, Source, Step, Work};
+use crate::tensor::{Block, Claim, Fresh, Guard, Request, Shared};
 use crate::{Error, Result, Tensor};
 
 pub use crew::{num_threads, set_num_threads};
 pub(crate) use fold::Folding;
 pub(crate) use tiny::Value;
+
+use window::Window;
 
 /// Runs a plan into memory of its own.
 pub(crate) fn run(plan: &Plan) -> Result<Tensor> {
@@ -70,7 +74,7 @@ fn writes_over_what_it_has_read(plan: &Plan, out: &Tensor) -> bool {
     if plan.leaves.iter().any(|leaf| leaf.tensor.meets_elsewhere(out)) {
         return false;
     }
-    match &plan.steps[..] {
+    match &plan.passes.steps[..] {
         [Step { work: Work::Map { shape, program, out: strides, out_offset }, .. }] => {
             let target = Layout::new(shape.clone(), strides.clone(), *out_offset);
             program.loads.iter().all(|load| match load.source {
@@ -91,69 +95,77 @@ fn writes_over_what_it_has_read(plan: &Plan, out: &Tensor) -> bool {
 }
 
 /// The result of each step of a plan that is still needed, by its slot.
-type Slots = Vec<Option<Fresh>>;
+type Slots = SmallVec<[Option<Fresh>; 4]>;
 
 /// Runs all steps of a plan and hands out the result's memory.
 fn run_steps(plan: &Plan, memory: &Memory) -> Result<Fresh> {
-    let mut slots = run_some(plan, plan.steps.len(), memory)?;
-    Ok(slots[plan.buffers[plan.result()].slot].take().expect("the last step has written its slot"))
+    let mut slots = run_some(plan, plan.passes.steps.len(), memory)?;
+    Ok(slots[plan.passes.buffers[plan.result()].slot].take().expect("the last step has written its slot"))
 }
 
 /// Runs all steps of a plan, the last into its target.
 fn run_steps_into(plan: &Plan, memory: &mut Memory, target: &Tensor) -> Result<()> {
-    let last = plan.steps.len() - 1;
-    let slots = run_some(plan, last, memory)?;
+    let last = plan.passes.steps.len() - 1;
+    let group = plan.passes.groups.iter().find(|group| group.steps.end > last);
+    let mut slots = run_some(plan, group.map_or(last, |group| group.steps.start), memory)?;
     memory.start_writing(target);
     let out = memory.guard(target).block_mut(target.reach());
-    run_step(&plan.steps[last], plan, memory, &slots, out)
+    match group {
+        Some(group) => rows::run(plan, group, memory, &mut slots, Some(out)),
+        None => run_step(&plan.passes.steps[last], plan, memory, &slots, out),
+    }
 }
 
 /// Runs the first `count` steps.
 fn run_some(plan: &Plan, count: usize, memory: &Memory) -> Result<Slots> {
-    let mut slots: Slots = std::iter::repeat_with(|| None).take(plan.buffers.len()).collect();
-    let deaths = deaths(&plan.steps, &plan.buffers);
-    let (mut together, mut dying) = (0..0, Vec::new());
-    for (index, (step, dead)) in plan.steps.iter().zip(deaths).take(count).enumerate() {
-        if let Some(group) = plan.groups.iter().find(|group| group.steps.start == index)
-            && group.steps.end <= count
-        {
-            rows::run(plan, group, memory, &mut slots)?;
-            together = group.steps.clone();
-        }
-        if together.contains(&index) {
-            // Steps that run together let go of their operands together.
-            dying.extend(dead);
-            if together.end == index + 1 {
-                dying.drain(..).for_each(|slot| slots[slot] = None);
+    let mut slots: Slots = std::iter::repeat_with(|| None).take(plan.passes.buffers.len()).collect();
+    let mut index = 0;
+    while index < count {
+        let group = plan.passes.groups.iter().find(|group| group.steps.start == index);
+        let steps = match group {
+            Some(group) => {
+                rows::run(plan, group, memory, &mut slots, None)?;
+                group.steps.clone()
             }
-            continue;
-        }
-        let buffer = &plan.buffers[step.output];
-        // An operand that dies may give the result its memory.
-        let mut fresh = match slots[buffer.slot].take() {
-            Some(fresh) => fresh,
-            None => allocate(buffer)?,
+            None => {
+                run_one(plan, &plan.passes.steps[index], memory, &mut slots)?;
+                index..index + 1
+            }
         };
-        match &step.work {
-            Work::Matmul { a, b, .. } => {
-                let (a, b) = (factor(a.source, plan, memory, &slots), factor(b.source, plan, memory, &slots));
-                matmul::run(&step.work, a, b, fresh.bytes_mut());
-            }
-            _ => run_step(step, plan, memory, &slots, fresh.block_mut())?,
+        for &slot in plan.passes.steps[steps.clone()].iter().flat_map(|step| &step.dead) {
+            slots[slot] = None;
         }
-        slots[buffer.slot] = Some(fresh);
-        dead.into_iter().for_each(|slot| slots[slot] = None);
+        index = steps.end;
     }
     Ok(slots)
 }
 
+/// Runs a step; its result is in its slot afterwards.
+fn run_one(plan: &Plan, step: &Step, memory: &Memory, slots: &mut Slots) -> Result<()> {
+    let buffer = &plan.passes.buffers[step.output];
+    // An operand that dies may give the result its memory.
+    let mut fresh = match slots[buffer.slot].take() {
+        Some(fresh) => fresh,
+        None => allocate(buffer)?,
+    };
+    match &step.work {
+        Work::Matmul { a, b, .. } => {
+            let (a, b) = (factor(a.source, plan, memory, slots), factor(b.source, plan, memory, slots));
+            matmul::run(&step.work, a, b, fresh.bytes_mut());
+        }
+        _ => run_step(step, plan, memory, slots, fresh.block_mut())?,
+    }
+    slots[buffer.slot] = Some(fresh);
+    Ok(())
+}
+
 fn share(plan: &Plan, result: Fresh) -> Tensor {
-    let buffer = &plan.buffers[plan.result()];
+    let buffer = &plan.passes.buffers[plan.result()];
     Tensor::new(result.share(), Layout::contiguous(buffer.shape.clone()), buffer.dtype)
 }
 
 fn run_step(step: &Step, plan: &Plan, memory: &Memory, slots: &Slots, out: Block<'_>) -> Result<()> {
-    let buffer = &plan.buffers[step.output];
+    let buffer = &plan.passes.buffers[step.output];
     // A dying operand lies in the output's own block, which is out of its slot while the step runs.
     let own = out.reader();
     let read = |source: Source| match source {
@@ -161,30 +173,29 @@ fn run_step(step: &Step, plan: &Plan, memory: &Memory, slots: &Slots, out: Block
             let tensor = &plan.leaves[leaf].tensor;
             memory.guard(tensor).block(tensor.reach())
         }
-        Source::Buffer(index) => match &slots[plan.buffers[index].slot] {
+        Source::Buffer(index) => match &slots[plan.passes.buffers[index].slot] {
             Some(fresh) => fresh.block(),
             None => own.reader(),
         },
     };
-    run_work(&step.work, read, out, buffer.dtype, 0)
+    run_work(&step.work, &Window::All, read, out, buffer.dtype)
 }
 
-/// Runs a step's work; `first` is the byte of a reduction's output where the results begin.
+/// Runs a window of a step's work.
 fn run_work<'a>(
     work: &Work,
+    window: &Window,
     read: impl Fn(Source) -> Block<'a>,
     out: Block<'a>,
     dtype: DType,
-    first: usize,
 ) -> Result<()> {
     match work {
         Work::Map { shape, program, out: strides, out_offset } => {
-            map::run(shape, program, read, (out, strides, *out_offset), dtype)
+            map::run(shape, program, window, read, (out, strides, *out_offset), dtype)
         }
         Work::Reduce { op, compute, correction, kept, reduced, program } => {
             let reducer = zerostride_kernels::Reducer::new(*op, *compute, reduced.numel(), *correction);
-            let first = (first / dtype.item_size()) as isize;
-            reduce::run(&reducer, (kept, reduced), program, read, (out, first), dtype)
+            reduce::run(&reducer, (kept, reduced), program, window, read, out, dtype)
         }
         Work::Matmul { .. } => unreachable!("a matrix product is written to memory of its own"),
     }
@@ -200,8 +211,9 @@ fn factor<'a>(source: Source, plan: &'a Plan, memory: &'a Memory, slots: &'a Slo
             matmul::Elements { bytes: memory.guard(tensor).bytes(reach), first }
         }
         Source::Buffer(index) => {
-            let fresh =
-                slots[plan.buffers[index].slot].as_ref().expect("a factor is computed before its product");
+            let fresh = slots[plan.passes.buffers[index].slot]
+                .as_ref()
+                .expect("a factor is computed before its product");
             matmul::Elements { bytes: fresh.bytes(), first: 0 }
         }
     }
@@ -214,7 +226,7 @@ fn allocate(buffer: &Buffer) -> Result<Fresh> {
 
 /// Permission on all storages that an evaluation touches, by their addresses.
 pub(crate) struct Memory {
-    guards: Vec<(usize, Guard)>,
+    guards: SmallVec<[(usize, Guard); 3]>,
 }
 
 impl Memory {
@@ -224,7 +236,7 @@ impl Memory {
         if target.is_some_and(|target| !target.is_writable()) {
             return Err(Error::ReadOnly);
         }
-        let mut memory = Memory { guards: Vec::new() };
+        let mut memory = Memory { guards: SmallVec::new() };
         memory.acquire(leaves, target);
         for leaf in leaves {
             let found = memory.guard(&leaf.tensor).version();
@@ -245,16 +257,16 @@ impl Memory {
     }
 
     fn acquire(&mut self, leaves: &[Leaf], target: Option<&Tensor>) {
-        let mut wanted: Vec<(&Shared, Vec<Claim>)> = Vec::new();
+        let mut wanted: SmallVec<[(&Shared, Request); 3]> = SmallVec::new();
         let reads = leaves.iter().map(|leaf| (&leaf.tensor, false));
         for (tensor, write) in reads.chain(target.map(|target| (target, true))) {
             let claim = Claim { bytes: tensor.reach(), write };
             match wanted.iter_mut().find(|(storage, _)| storage.is(tensor.storage())) {
                 Some((_, claims)) => claims.push(claim),
-                None => wanted.push((tensor.storage(), vec![claim])),
+                None => wanted.push((tensor.storage(), Request::from_iter([claim]))),
             }
         }
-        wanted.sort_by_key(|(storage, _)| storage.address());
+        wanted.sort_unstable_by_key(|(storage, _)| storage.address());
         for (storage, claims) in wanted {
             self.guards.push((storage.address(), Guard::acquire(storage, claims)));
         }

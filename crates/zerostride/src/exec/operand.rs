@@ -49,7 +49,7 @@ impl<'a> Panels<'a> {
     /// # Panics
     /// If the panel is not inside the loop, or is more or less than its rows.
     fn first(&self, panel: &Part) -> isize {
-        assert!(self.walk.all().contains(panel));
+        assert!(panel.is_within(self.elements.shape()));
         // Rows that follow each other along a dimension end where the panel does.
         assert_eq!(self.walk.row_of(panel) * self.walk.rows_of(panel), panel.numel());
         self.elements.element(&panel.start)
@@ -151,7 +151,8 @@ impl<'a> Operand<'a> {
 impl<'a> Target<'a> {
     /// The whole loop.
     pub(super) fn new(output: &'a mut Output<'_>, walk: &'a Walk) -> Target<'a> {
-        Target { panels: Panels::new(output.elements(), walk), part: walk.all() }
+        let panels = Panels::new(output.elements(), walk);
+        Target { part: Part::whole(panels.elements.shape()), panels }
     }
 
     /// The elements of the whole loop.
@@ -164,8 +165,9 @@ impl<'a> Target<'a> {
     }
 
     /// Parts of as many elements as are worth a thread, without dividing panels.
-    pub(super) fn parts(self, grain: usize) -> Vec<Target<'a>> {
-        let (mut parts, mut rest) = (Vec::new(), vec![self]);
+    pub(super) fn parts(self, grain: usize) -> SmallVec<[Target<'a>; 1]> {
+        let (mut parts, mut rest) = (SmallVec::new(), SmallVec::<[_; 1]>::new());
+        rest.push(self);
         while let Some(target) = rest.pop() {
             match target.panels.walk.middle(&target.part).filter(|_| target.part.numel() >= 2 * grain) {
                 Some((dim, middle)) => {

@@ -91,7 +91,7 @@ impl Compiled {
 
     /// Whether elements go from the loads straight to the result.
     pub(crate) fn is_direct(&self) -> bool {
-        self.tiles.is_empty()
+        self.tiles.is_empty() && !self.numbers.iter().any(|number| number.everywhere)
     }
 }
 

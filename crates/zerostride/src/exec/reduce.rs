@@ -8,11 +8,12 @@ use zerostride_kernels::{Fold, LEAF, Panel, Reducer, lane_rows, lanes};
 use zerostride_ops::{DType, Op};
 use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims};
 
-use super::access::{Input, Order, Output, Rows};
+use super::access::{Input, Order, Output, Rows, Written};
 use super::crew;
 use super::machine::{Line, Tiles};
 use super::pairwise::Pairs;
 use super::program::{Compiled, Kind};
+use super::window::Window;
 use crate::Result;
 use crate::plan::{FEW, GRAIN, Instruction, Load, Program, Source, TILE};
 use crate::tensor::Block;
@@ -48,7 +49,7 @@ enum Form {
 
 struct Reduction<'a> {
     reducer: &'a Reducer,
-    compiled: Compiled,
+    compiled: &'a Compiled,
     inputs: &'a [Input<'a>],
     reduced: usize,
     form: Form,
@@ -74,15 +75,17 @@ struct Worker<'a> {
     fold: Box<dyn Fold>,
 }
 
-/// Reduces the values of a program over `kept` and `reduced` to one result for each element of `kept`.
+/// Reduces the values of a program over a window on `kept` and over `reduced` to one result for each element of `kept`.
 pub(super) fn run<'a>(
     reducer: &Reducer,
     (kept, reduced): (&Shape, &Shape),
     program: &Program,
+    window: &Window,
     read: impl Fn(Source) -> Block<'a>,
-    (block, offset): (Block<'a>, isize),
+    block: Block<'a>,
     dtype: DType,
 ) -> Result<()> {
+    let kept = &window.shape(kept);
     if kept.numel() == 0 {
         return Ok(());
     }
@@ -94,15 +97,19 @@ pub(super) fn run<'a>(
     let (ordered, strides) =
         coalesce(&ordered, &strides.iter().map(|strides| &strides[..]).collect::<Vec<_>>());
     let (out_strides, strides) = strides.split_last().expect("the output has strides");
-    let out = Output::new(block, dtype.item_size(), &ordered, out_strides, offset);
-    let input = |(load, strides): (&Load, &Strides)| {
-        let strides: SmallVec<[isize; 8]> =
-            strides.iter().chain(&load.strides[kept.ndim()..]).copied().collect();
-        let place = (&strides[..], load.offset);
+    let mut written =
+        Written::new(block, dtype.item_size(), &ordered, out_strides, window.offset(&contiguous));
+    let out = written.output();
+    let whole = |(load, strides): (&Load, &Strides)| -> SmallVec<[isize; 8]> {
+        strides.iter().chain(&load.strides[kept.ndim()..]).copied().collect()
+    };
+    let places: Vec<_> = program.loads.iter().zip(strides).map(whole).collect();
+    let inputs = program.loads.iter().zip(&places).map(|(load, strides)| {
+        let place = (&strides[..], load.offset + window.offset(&load.strides));
         let input = Input::new(read(load.source), load.dtype.item_size(), (&ordered, reduced), place, &out);
         input.expect("a reduction writes into memory of its own")
-    };
-    let inputs: Vec<Input<'_>> = program.loads.iter().zip(strides).map(input).collect();
+    });
+    let inputs: Vec<Input<'_>> = inputs.collect();
     if let Some(pairs) = Pairs::find(reducer.op(), program, &ordered, reduced, strides) {
         return pairs.run(&inputs, out);
     }
@@ -114,7 +121,9 @@ pub(super) fn run<'a>(
     let direct = span.map(|(bytes, first)| Direct { bytes, first, inner: loads.inner(), column_step });
     let reduction = Reduction {
         reducer,
-        compiled: Compiled::new(program, &vec![Kind::Vector; program.loads.len()], false),
+        compiled: program
+            .kept
+            .get(|| Compiled::new(program, &vec![Kind::Vector; program.loads.len()], false)),
         inputs: &inputs,
         reduced: reduced.numel(),
         form,
@@ -213,7 +222,7 @@ impl<'a> Reduction<'a> {
             Form::Across => self.columns * self.reduced.min(ROWS),
             _ => self.columns * self.reduced.min(LEAF),
         };
-        let tiles = || Tiles::new(&self.compiled, elements.max(1));
+        let tiles = || Tiles::new(self.compiled, elements.max(1));
         Worker { tiles: self.direct.is_none().then(tiles), fold: self.reducer.start(self.columns) }
     }
 

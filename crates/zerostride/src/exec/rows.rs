@@ -3,75 +3,133 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
+use super::window::Window;
 use super::{Memory, Slots, allocate, crew, run_work};
 use crate::Result;
-use crate::plan::{Group, Leaf, Plan, Source, part};
+use crate::plan::{Group, Leaf, Plan, Source, Step, Work};
 use crate::tensor::{Block, Fresh};
 
-/// Runs the steps of a group; their results are in their slots afterwards.
-pub(super) fn run(plan: &Plan, group: &Group, memory: &Memory, slots: &mut Slots) -> Result<()> {
-    let steps = &plan.steps[group.steps.clone()];
+/// Runs the steps of a group; their results are in their slots afterwards, but for the plan's result if it has a target.
+pub(super) fn run(
+    plan: &Plan,
+    group: &Group,
+    memory: &Memory,
+    slots: &mut Slots,
+    target: Option<Block<'_>>,
+) -> Result<()> {
+    let steps = &plan.passes.steps[group.steps.clone()];
+    let (buffers, targeted) = (&plan.passes.buffers, target.as_ref().map(|_| plan.result()));
+    let place = |step: &Step| match step.output {
+        output if Some(output) == targeted => Place::Target,
+        output => Place::Slot(buffers[output].slot),
+    };
     // The slots that the steps write, taken out so that each block of rows can have its own part of them.
-    let mut written: Vec<(usize, Fresh)> = Vec::new();
+    let mut written: SmallVec<[(usize, Fresh); 4]> = SmallVec::new();
     for step in steps {
-        let buffer = &plan.buffers[step.output];
-        if !written.iter().any(|(slot, _)| *slot == buffer.slot) {
-            let fresh = match slots[buffer.slot].take() {
+        if let Place::Slot(slot) = place(step)
+            && !written.iter().any(|(known, _)| *known == slot)
+        {
+            let fresh = match slots[slot].take() {
                 Some(fresh) => fresh,
-                None => allocate(buffer)?,
+                None => allocate(&buffers[step.output])?,
             };
-            written.push((buffer.slot, fresh));
-        }
-    }
-    let bounds: Vec<Range<usize>> = (0..group.rows)
-        .step_by(group.block)
-        .map(|first| first..group.rows.min(first + group.block))
-        .collect();
-    let mut parts: Vec<(Range<usize>, Vec<Held<'_>>)> =
-        bounds.into_iter().map(|rows| (rows, Vec::new())).collect();
-    for (slot, fresh) in &mut written {
-        let row = fresh.bytes_mut().len() / group.rows;
-        let mut rest = Some(fresh.block_mut());
-        for (rows, held) in &mut parts {
-            let (own, after) = rest.take().expect("rows follow each other").split(rows.len() * row);
-            held.push(Held { slot: *slot, block: Some(own), first: rows.start * row });
-            rest = Some(after);
+            written.push((slot, fresh));
         }
     }
     let reads = |leaf: &Leaf| memory.guard(&leaf.tensor).block(leaf.tensor.reach());
-    let leaves: Vec<Block<'_>> = plan.leaves.iter().map(reads).collect();
-    let (others, buffers) = (&*slots, &plan.buffers);
-    let run_rows = |_: &mut (), (rows, mut held): (Range<usize>, Vec<Held<'_>>)| -> Result<()> {
+    let leaves: SmallVec<[Block<'_>; 4]> = plan.leaves.iter().map(reads).collect();
+    let others = &*slots;
+    let run_rows = |_: &mut (), Rows { rows, mut held }: Rows<'_>| -> Result<()> {
         for step in steps {
-            let buffer = &buffers[step.output];
-            let own = held.iter().position(|held| held.slot == buffer.slot).expect("every slot is held");
+            let own = held.iter().position(|held| held.place == place(step)).expect("every place is held");
             let mut block = held[own].block.take().expect("one step runs at a time");
             let reader = block.reader();
             let read = |source: Source| match source {
                 Source::Leaf(leaf) => leaves[leaf].reader(),
                 Source::Buffer(index) => {
                     let slot = buffers[index].slot;
-                    match held.iter().find(|held| held.slot == slot) {
+                    match held.iter().find(|held| held.place == Place::Slot(slot)) {
                         Some(held) => held.block.as_ref().unwrap_or(&reader).reader(),
                         None => others[slot].as_ref().expect("what a step reads is there").block(),
                     }
                 }
             };
-            let work = part(&step.work, group.rows, &rows);
-            run_work(&work, read, block.again(), buffer.dtype, held[own].first)?;
+            let window = window(&step.work, group.rows, &rows);
+            run_work(&step.work, &window, read, block.again(), buffers[step.output].dtype)?;
             held[own].block = Some(block);
         }
         Ok(())
     };
-    crew::for_each(parts.into_iter(), || (), run_rows)?;
+    let own = written.iter_mut().map(|(slot, fresh)| (Place::Slot(*slot), fresh.block_mut()));
+    let all = own.chain(target.map(|target| (Place::Target, target)));
+    let held = all.map(|(place, block)| Held { place, block: Some(block) }).collect();
+    let blocks = Blocks { rest: Rows { rows: 0..group.rows, held }, most: group.block };
+    crew::for_each(blocks, || (), run_rows)?;
     written.into_iter().for_each(|(slot, fresh)| slots[slot] = Some(fresh));
     Ok(())
 }
 
-/// The part of a slot that a block of rows has to itself.
-struct Held<'a> {
-    slot: usize,
-    block: Option<Block<'a>>,
-    /// Its first byte, counted from the slot's.
-    first: usize,
+/// The steps of a loop that belong to some of so many rows.
+fn window(work: &Work, rows: usize, part: &Range<usize>) -> Window {
+    let steps = match work {
+        Work::Map { shape: outer, .. } | Work::Reduce { kept: outer, .. } => outer[0] / rows,
+        Work::Matmul { .. } => unreachable!("no product is in a group"),
+    };
+    Window::Steps(steps * part.start..steps * part.end)
 }
+
+/// Some rows, and what belongs to them of everything that the steps write.
+struct Rows<'a> {
+    rows: Range<usize>,
+    held: SmallVec<[Held<'a>; 4]>,
+}
+
+struct Held<'a> {
+    place: Place,
+    /// Out while a step writes it.
+    block: Option<Block<'a>>,
+}
+
+/// Where a step writes.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Slot(usize),
+    Target,
+}
+
+/// Rows by blocks of at most so many.
+struct Blocks<'a> {
+    rest: Rows<'a>,
+    most: usize,
+}
+
+impl<'a> Iterator for Blocks<'a> {
+    type Item = Rows<'a>;
+
+    fn next(&mut self) -> Option<Rows<'a>> {
+        let Rows { rows, held } = &mut self.rest;
+        let (left, count) = (rows.len(), self.most.min(rows.len()));
+        let own = |held: &mut Held<'a>| {
+            let block = held.block.take()?;
+            let bytes = block.range().len() / left * count;
+            let (own, after) = block.split(bytes);
+            held.block = Some(after);
+            Some(Held { place: held.place, block: Some(own) })
+        };
+        (count > 0).then(|| {
+            let held = held.iter_mut().filter_map(own).collect();
+            let first = rows.start;
+            rows.start += count;
+            Rows { rows: first..rows.start, held }
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let blocks = self.rest.rows.len().div_ceil(self.most);
+        (blocks, Some(blocks))
+    }
+}
+
+impl ExactSizeIterator for Blocks<'_> {}

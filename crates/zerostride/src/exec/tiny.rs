@@ -281,7 +281,8 @@ fn gather<const N: usize>(storage: &[u8], layout: &Layout, sizes: &Sizes, tile: 
     for row in tile.chunks_exact_mut(row_len) {
         match step {
             0 => row.fill(storage[first as usize]),
-            1 => row.copy_from_slice(&storage[first as usize..][..row_len]),
+            // A call costs more than a few elements do.
+            1 if row_len > 16 => row.copy_from_slice(&storage[first as usize..][..row_len]),
             _ => {
                 for (place, at) in row.iter_mut().zip(0..) {
                     *place = storage[(first + at * step) as usize];

@@ -10,8 +10,7 @@ use smallvec::SmallVec;
 use zerostride_ops::Scalar;
 use zerostride_shape::Layout;
 
-use super::program::{Buffer, Step};
-use super::{Group, Leaf, Plan};
+use super::{Leaf, Passes, Plan};
 use crate::expr::{Expr, Kind};
 use crate::{Result, Tensor};
 
@@ -30,9 +29,7 @@ struct Entry {
     structure: Box<[u64]>,
     /// For each of the plan's operands, its place among the expression's.
     leaves: Order,
-    steps: Arc<[Step]>,
-    buffers: Arc<[Buffer]>,
-    groups: Arc<[Group]>,
+    passes: Arc<Passes>,
 }
 
 type Order = SmallVec<[usize; 8]>;
@@ -128,9 +125,9 @@ impl<'a> Structure<'a> {
         let plan = make()?;
         let place = |leaf: &Leaf| self.place(&leaf.tensor, leaf.version);
         if let Some(leaves) = plan.leaves.iter().map(place).collect::<Option<Order>>() {
-            let Plan { steps, buffers, groups, .. } = plan.clone();
             let structure = self.words.clone().into_boxed_slice();
-            let entry = Entry { hash: self.finish(), structure, leaves, steps, buffers, groups };
+            let passes = Arc::clone(&plan.passes);
+            let entry = Entry { hash: self.finish(), structure, leaves, passes };
             let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
             plans.insert(0, entry);
             plans.truncate(MOST_PLANS);
@@ -143,26 +140,23 @@ impl<'a> Structure<'a> {
         let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
         let found = plans.iter().position(|entry| entry.hash == hash && *entry.structure == *self.words)?;
         plans[..=found].rotate_right(1);
-        let Entry { leaves, steps, buffers, groups, .. } = &plans[0];
+        let Entry { leaves, passes, .. } = &plans[0];
         let leaf = |&place: &usize| {
             let (tensor, version) = self.leaves[place];
             Leaf { tensor: tensor.clone(), version }
         };
-        Some(Plan {
-            leaves: leaves.iter().map(leaf).collect(),
-            steps: Arc::clone(steps),
-            buffers: Arc::clone(buffers),
-            groups: Arc::clone(groups),
-        })
+        Some(Plan { leaves: leaves.iter().map(leaf).collect(), passes: Arc::clone(passes) })
     }
 }
 
 /// What is hashed is written down: equal words are equal structures, not only equal hashes.
 impl Hasher for Structure<'_> {
     fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
+        let (words, rest) = bytes.as_chunks();
+        self.words.extend(words.iter().map(|&word| u64::from_ne_bytes(word)));
+        if !rest.is_empty() {
             let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
+            word[..rest.len()].copy_from_slice(rest);
             self.words.push(u64::from_ne_bytes(word));
         }
     }
@@ -246,7 +240,7 @@ mod tests {
         let plan = first.plan().unwrap();
         let again = expr(&tensors[2], &tensors[3]);
         let known = again.plan().unwrap();
-        assert!(Arc::ptr_eq(&plan.steps, &known.steps));
+        assert!(Arc::ptr_eq(&plan.passes, &known.passes));
         assert_eq!(plan.to_string(), known.to_string());
         let fresh =
             crate::exec::run(&Plan::make(&again, &Layout::contiguous(known.shape().clone())).unwrap());
@@ -262,6 +256,6 @@ mod tests {
         assert!(PLANS.lock().unwrap().len() <= MOST_PLANS);
         let long = (0..MOST_NODES).fold(Expr::from(&x), |sum, _| sum.exp());
         let [one, other] = [long.plan().unwrap(), long.plan().unwrap()];
-        assert!(!Arc::ptr_eq(&one.steps, &other.steps));
+        assert!(!Arc::ptr_eq(&one.passes, &other.passes));
     }
 }

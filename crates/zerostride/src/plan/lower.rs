@@ -97,7 +97,7 @@ impl Lowerer<'_> {
         let output = self.lowered.buffers.len();
         self.lowered.buffers.push(Buffer { dtype: meta.dtype(), shape: meta.shape.clone(), slot: output });
         let hoisted = self.buffered.is_hoisted(expr);
-        self.lowered.steps.push(Step { text: expr.to_string(), output, hoisted, work });
+        self.lowered.steps.push(Step { text: expr.to_string(), output, dead: Vec::new(), hoisted, work });
         self.done.insert(expr.id(), output);
         Ok(output)
     }
@@ -118,6 +118,7 @@ impl Lowerer<'_> {
         let step = Step {
             text: text.clone(),
             output,
+            dead: Vec::new(),
             hoisted: false,
             work: map(shape.clone(), program, self.root.1),
         };

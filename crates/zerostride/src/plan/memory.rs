@@ -1,17 +1,21 @@
-//! Owns where results lie: which buffer takes over the block of an operand that dies, and how much memory is held at
-//! once. It does not allocate (`exec`).
+//! Owns where results lie and for how long: which buffer takes over the block of an operand that dies, and how much memory
+//! is held at once. It does not allocate (`exec`).
 
 use zerostride_kernels::LEAF;
 
 use super::panel::Walk;
 use super::program::{Buffer, FEW, GRAIN, Source, Step, TILE, Work};
 
-/// Lets an element-wise step write over a buffer that it reads for the last time, element for element.
-pub(crate) fn share(steps: &[Step], buffers: &mut [Buffer]) {
+/// Lets an element-wise step write over a buffer that it reads for the last time, element for element, and tells each step
+/// which slots die with it.
+pub(crate) fn share(steps: &mut [Step], buffers: &mut [Buffer]) {
     for (index, step) in steps.iter().enumerate() {
         if let Some(dying) = dying_operand(steps, index, buffers) {
             buffers[step.output].slot = buffers[dying].slot;
         }
+    }
+    for (slot, step) in deaths(steps, buffers) {
+        steps[step].dead.push(slot);
     }
 }
 
@@ -45,25 +49,20 @@ fn last_use(steps: &[Step], buffer: usize) -> Option<usize> {
         .rposition(|step| step.work.reads().iter().any(|(source, ..)| *source == Source::Buffer(buffer)))
 }
 
-/// For each step, the slots that nothing reads or writes after it; the last step's output lives on.
-pub(crate) fn deaths(steps: &[Step], buffers: &[Buffer]) -> Vec<Vec<usize>> {
-    let mut deaths = vec![Vec::new(); steps.len()];
+/// The slots in use, each with the step after which nothing reads or writes it; the last step's output lives on.
+fn deaths(steps: &[Step], buffers: &[Buffer]) -> Vec<(usize, usize)> {
+    let touches = |step: &Step, slot: usize| {
+        let reads = step.work.reads();
+        buffers[step.output].slot == slot
+            || reads
+                .iter()
+                .any(|(source, ..)| matches!(source, Source::Buffer(buffer) if buffers[*buffer].slot == slot))
+    };
     let result = steps.last().map(|step| buffers[step.output].slot);
-    for slot in 0..buffers.len() {
-        let touches = |step: &Step| {
-            let reads = step.work.reads();
-            buffers[step.output].slot == slot
-                || reads.iter().any(
-                    |(source, ..)| matches!(source, Source::Buffer(buffer) if buffers[*buffer].slot == slot),
-                )
-        };
-        if let Some(last) = steps.iter().rposition(touches)
-            && result != Some(slot)
-        {
-            deaths[last].push(slot);
-        }
-    }
-    deaths
+    let mortal = (0..buffers.len()).filter(|&slot| result != Some(slot));
+    mortal
+        .filter_map(|slot| steps.iter().rposition(|step| touches(step, slot)).map(|step| (slot, step)))
+        .collect()
 }
 
 /// The most bytes of intermediate results that are held at once, without the plan's result.
@@ -74,13 +73,13 @@ pub(crate) fn peak(steps: &[Step], buffers: &[Buffer]) -> usize {
         in_slot.map(|buffer| buffer.shape.numel().saturating_mul(buffer.dtype.item_size())).max().unwrap_or(0)
     };
     let (mut held, mut peak): (Vec<usize>, usize) = (Vec::new(), 0);
-    for (step, deaths) in steps.iter().zip(deaths(steps, buffers)) {
+    for step in steps {
         let slot = buffers[step.output].slot;
         if result != Some(slot) && !held.contains(&slot) {
             held.push(slot);
         }
         peak = peak.max(held.iter().map(|&slot| bytes(slot)).fold(0, usize::saturating_add));
-        held.retain(|slot| !deaths.contains(slot));
+        held.retain(|slot| !step.dead.contains(slot));
     }
     peak
 }

@@ -13,16 +13,16 @@ mod uses;
 use std::fmt;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
 use zerostride_ops::{DType, Op};
 use zerostride_shape::{Layout, Shape};
 
 pub(crate) use lower::Leaf;
-pub(crate) use memory::deaths;
 pub(crate) use panel::{Form, Part, Walk};
 pub(crate) use program::{
     Buffer, FEW, Factor, GRAIN, Instruction, Load, Program, Register, Source, Step, TILE, Work,
 };
-pub(crate) use rows::{Group, part};
+pub(crate) use rows::Group;
 pub use template::Template;
 
 use crate::Result;
@@ -46,11 +46,16 @@ use crate::expr::Expr;
 /// ```
 #[derive(Clone)]
 pub struct Plan {
-    pub(crate) leaves: Vec<Leaf>,
-    pub(crate) buffers: Arc<[Buffer]>,
-    pub(crate) steps: Arc<[Step]>,
+    pub(crate) leaves: SmallVec<[Leaf; 3]>,
+    pub(crate) passes: Arc<Passes>,
+}
+
+/// What plans of one structure share, whatever tensors they are on.
+pub(crate) struct Passes {
+    pub(crate) buffers: Vec<Buffer>,
+    pub(crate) steps: Vec<Step>,
     /// Steps that run together.
-    pub(crate) groups: Arc<[Group]>,
+    pub(crate) groups: Vec<Group>,
 }
 
 impl Plan {
@@ -70,15 +75,16 @@ impl Plan {
         for buffer in &lowered.buffers {
             zerostride_shape::checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
         }
-        memory::share(&lowered.steps, &mut lowered.buffers);
-        let groups = rows::groups(&lowered.steps, &lowered.buffers).into();
+        memory::share(&mut lowered.steps, &mut lowered.buffers);
+        let groups = rows::groups(&lowered.steps, &lowered.buffers);
         let lower::Lowered { leaves, buffers, steps } = lowered;
-        Ok(Plan { leaves, buffers: buffers.into(), steps: steps.into(), groups })
+        Ok(Plan { leaves: leaves.into(), passes: Arc::new(Passes { buffers, steps, groups }) })
     }
 
     /// How often an operation will be applied to an element.
     pub fn operations(&self, op: Op) -> usize {
-        self.steps
+        self.passes
+            .steps
             .iter()
             .map(|step| {
                 step.operations().filter(|(own, _)| *own == op).map(|(_, count)| count).sum::<usize>()
@@ -88,18 +94,18 @@ impl Plan {
 
     /// Passes over memory.
     pub fn passes(&self) -> usize {
-        self.steps.len()
+        self.passes.steps.len()
     }
 
     /// Bytes that passes read, each pass counted, stretched elements once.
     pub fn bytes_read(&self) -> usize {
-        let reads = self.steps.iter().flat_map(|step| step.work.reads());
+        let reads = self.passes.steps.iter().flat_map(|step| step.work.reads());
         reads.map(|(_, dtype, count)| count.saturating_mul(dtype.item_size())).fold(0, usize::saturating_add)
     }
 
     /// Bytes that passes write, each pass counted.
     pub fn bytes_written(&self) -> usize {
-        self.steps.iter().map(|step| self.bytes_of(step.output)).fold(0, usize::saturating_add)
+        self.passes.steps.iter().map(|step| self.bytes_of(step.output)).fold(0, usize::saturating_add)
     }
 
     /// Bytes of the result.
@@ -109,31 +115,31 @@ impl Plan {
 
     /// The most bytes held at once besides operands and result: intermediate results, and tiles of all threads.
     pub fn scratch_bytes(&self) -> usize {
-        let tiles = self.steps.iter().map(memory::tile_bytes).max().unwrap_or(0);
-        memory::peak(&self.steps, &self.buffers).saturating_add(tiles)
+        let tiles = self.passes.steps.iter().map(memory::tile_bytes).max().unwrap_or(0);
+        memory::peak(&self.passes.steps, &self.passes.buffers).saturating_add(tiles)
     }
 
     /// The sub-expressions that are computed once at a smaller shape and stretched where they are used.
     pub fn hoisted(&self) -> Vec<&str> {
-        self.steps.iter().filter(|step| step.hoisted).map(|step| &step.text[..]).collect()
+        self.passes.steps.iter().filter(|step| step.hoisted).map(|step| &step.text[..]).collect()
     }
 
     /// The shape of the result.
     pub fn shape(&self) -> &Shape {
-        &self.buffers[self.result()].shape
+        &self.passes.buffers[self.result()].shape
     }
 
     /// The dtype of the result.
     pub fn dtype(&self) -> DType {
-        self.buffers[self.result()].dtype
+        self.passes.buffers[self.result()].dtype
     }
 
     pub(crate) fn result(&self) -> usize {
-        self.steps.last().expect("a plan has at least one step").output
+        self.passes.steps.last().expect("a plan has at least one step").output
     }
 
     fn bytes_of(&self, buffer: usize) -> usize {
-        let buffer = &self.buffers[buffer];
+        let buffer = &self.passes.buffers[buffer];
         buffer.shape.numel().saturating_mul(buffer.dtype.item_size())
     }
 }
@@ -169,8 +175,8 @@ impl Step {
 impl fmt::Debug for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Plan")
-            .field("steps", &self.steps)
-            .field("buffers", &self.buffers)
+            .field("steps", &self.passes.steps)
+            .field("buffers", &self.passes.buffers)
             .finish_non_exhaustive()
     }
 }
@@ -178,8 +184,8 @@ impl fmt::Debug for Plan {
 impl fmt::Display for Plan {
     /// One line for each pass, then the sums.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, step) in self.steps.iter().enumerate() {
-            let buffer = &self.buffers[step.output];
+        for (index, step) in self.passes.steps.iter().enumerate() {
+            let buffer = &self.passes.buffers[step.output];
             let kind = match &step.work {
                 Work::Map { .. } => "map",
                 Work::Reduce { .. } => "reduce",
@@ -200,7 +206,7 @@ impl fmt::Display for Plan {
                 writeln!(f, "        {}", counts.join(", "))?;
             }
         }
-        for Group { steps, rows, block } in self.groups.iter() {
+        for Group { steps, rows, block } in self.passes.groups.iter() {
             let (first, last) = (steps.start + 1, steps.end);
             writeln!(f, "passes {first} to {last} run together, {block} of {rows} rows at a time")?;
         }

@@ -15,8 +15,11 @@ use super::program::{GRAIN, TILE};
 /// One number for each dimension of a loop.
 pub(crate) type Index = SmallVec<[usize; 6]>;
 
-/// Elements that make a row worth a pass of its own; shorter rows are joined.
+/// Bytes of the widest operand that make a row worth a pass of its own; shorter rows are joined.
 const ROW: usize = 1024;
+
+/// Elements that a row has at least where many operands are packed.
+const SHORT: usize = 256;
 
 /// Bytes of the packed parts of one row: less than the first level of cache, for there is also what is not packed.
 const PACKED: usize = 16 << 10;
@@ -61,6 +64,13 @@ impl Part {
         self.len.iter().product()
     }
 
+    /// Whether the part lies inside a loop.
+    pub(crate) fn is_within(&self, shape: &[usize]) -> bool {
+        let dims = self.start.iter().zip(&self.len).zip(shape);
+        [self.start.len(), self.len.len()] == [shape.len(); 2]
+            && dims.into_iter().all(|((&start, &len), &size)| start <= size && len <= size - start)
+    }
+
     /// Whether another part lies inside this one.
     pub(crate) fn contains(&self, other: &Part) -> bool {
         let ranks = [&self.start, &self.len, &other.start, &other.len].map(|index| index.len());
@@ -69,6 +79,11 @@ impl Part {
             && own.zip(other.start.iter().zip(&other.len)).all(|((&start, &len), (&first, &count))| {
                 start <= first && count <= len && first - start <= len - count
             })
+    }
+
+    /// All of a loop.
+    pub(crate) fn whole(shape: &[usize]) -> Part {
+        Part { start: Index::from_elem(0, shape.len()), len: shape.into() }
     }
 
     /// Two parts, the second from an index of a dimension on.
@@ -105,7 +120,8 @@ impl Walk {
     /// If the loop has no dimensions.
     pub(crate) fn new(shape: &Shape, operands: &[(&[isize], usize)]) -> Walk {
         let (mut along, mut inner) = (shape.ndim() - 1, 1);
-        while along > 0 && inner * shape[along] < ROW {
+        let widest = operands.iter().map(|(_, item)| *item).max().unwrap_or(1);
+        while along > 0 && inner * shape[along] < ROW / widest {
             inner *= shape[along];
             along -= 1;
         }
@@ -120,7 +136,7 @@ impl Walk {
             walk.cut((ACROSS_PACKED / (rows * packed)).max(ACROSS_ROW / narrowest), across, rows);
             return walk;
         }
-        let row = PACKED.checked_div(packed).map_or(GRAIN, |row| row.clamp(ROW / 4, TILE));
+        let row = PACKED.checked_div(packed).map_or(GRAIN, |row| row.clamp(SHORT, TILE));
         walk.cut(row, along, 1);
         // A row that ends before its dimension does is followed by the next one there.
         let across = if walk.chunk < shape[along] { along } else { along.saturating_sub(1) };
@@ -217,11 +233,6 @@ impl Walk {
         if end.is_some() { Form::Dense } else { Form::Scattered }
     }
 
-    /// The whole loop.
-    pub(crate) fn all(&self) -> Part {
-        Part { start: Index::from_elem(0, self.shape.ndim()), len: self.shape.as_ref().into() }
-    }
-
     /// Where a part may be divided into about equal ones without dividing panels.
     pub(crate) fn middle(&self, part: &Part) -> Option<(usize, usize)> {
         let dim = (0..=self.along).find(|&dim| part.len[dim] > self.units[dim])?;
@@ -302,18 +313,18 @@ mod tests {
             let shape = Shape::new(sizes).unwrap();
             let operands: Vec<(&[isize], usize)> = strides.iter().map(|&strides| (strides, 4)).collect();
             for walk in [Walk::new(&shape, &operands), Walk::new(&shape, &operands).tiled()] {
-                let (mut parts, mut rest) = (Vec::new(), vec![walk.all()]);
+                let (mut parts, mut rest) = (Vec::new(), vec![Part::whole(sizes)]);
                 while let Some(part) = rest.pop() {
                     match walk.middle(&part) {
                         Some((dim, middle)) => rest.extend(<[Part; 2]>::from(part.split(dim, middle))),
                         None => parts.push(part),
                     }
                 }
-                for parts in [vec![walk.all()], parts] {
+                for parts in [vec![Part::whole(sizes)], parts] {
                     let mut seen = vec![0u8; shape.numel()];
                     for part in &parts {
                         let Ok(()) = walk.panels(part, |panel| {
-                            assert!(part.contains(panel) && walk.all().contains(panel));
+                            assert!(part.contains(panel) && Part::whole(sizes).contains(panel));
                             assert!(walk.row_of(panel) <= walk.row() && walk.rows_of(panel) <= walk.rows());
                             assert_eq!(walk.row_of(panel) * walk.rows_of(panel), panel.numel(), "{walk:?}");
                             for at in 0..panel.numel() {

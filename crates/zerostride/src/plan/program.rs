@@ -1,6 +1,10 @@
 //! Owns the parts a plan is made of: steps, their programs and where they read and write. It does not know how a
 //! program comes about (`lower.rs`) or runs (`exec`).
 
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
 use smallvec::SmallVec;
 use zerostride_ops::{DType, Op, Scalar};
 use zerostride_shape::{Layout, Shape, Strides};
@@ -57,6 +61,28 @@ pub(crate) struct Program {
     pub(crate) dtypes: Vec<DType>,
     /// The register that is the program's value.
     pub(crate) result: Register,
+    pub(crate) kept: Kept,
+}
+
+/// A place for what an executor makes of a program, to be found there whenever the plan is run again. The plan does not
+/// look inside.
+#[derive(Clone, Default)]
+pub(crate) struct Kept(OnceLock<Arc<dyn Any + Send + Sync>>);
+
+impl Kept {
+    /// What is kept, made where there is nothing yet.
+    ///
+    /// # Panics
+    /// If something of another type is kept.
+    pub(crate) fn get<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> &T {
+        self.0.get_or_init(|| Arc::new(make())).downcast_ref().expect("a program is run by one executor")
+    }
+}
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Kept")
+    }
 }
 
 impl Program {
@@ -91,6 +117,8 @@ pub(crate) struct Step {
     pub(crate) text: String,
     /// The buffer it writes.
     pub(crate) output: usize,
+    /// The slots that nothing reads or writes afterwards; that of the plan's result is none.
+    pub(crate) dead: Vec<usize>,
     /// Whether the result is smaller than what it is used for: computed once, stretched later.
     pub(crate) hoisted: bool,
     pub(crate) work: Work,

@@ -121,28 +121,3 @@ fn by_row(shape: &Shape, strides: &Strides, rows: usize, buffer: &Buffer) -> boo
         && steps as i128 * stride as i128 == row
         && (steps as i128 - 1) * (stride as i128) + reach < row
 }
-
-/// The part of a step's work that belongs to some rows.
-pub(crate) fn part(work: &Work, rows: usize, part: &Range<usize>) -> Work {
-    let narrow = |shape: &mut Shape| {
-        let steps = shape[0] / rows;
-        let sizes: Vec<usize> =
-            std::iter::once(steps * part.len()).chain(shape[1..].iter().copied()).collect();
-        *shape = Shape::new(&sizes).unwrap_or_default();
-        (steps * part.start) as isize
-    };
-    let mut work = work.clone();
-    match &mut work {
-        Work::Map { shape, program, out, out_offset } => {
-            let first = narrow(shape);
-            program.loads.iter_mut().for_each(|load| load.offset += first * load.strides[0]);
-            *out_offset += first * out[0];
-        }
-        Work::Reduce { kept, program, .. } => {
-            let first = narrow(kept);
-            program.loads.iter_mut().for_each(|load| load.offset += first * load.strides[0]);
-        }
-        Work::Matmul { .. } => {}
-    }
-    work
-}

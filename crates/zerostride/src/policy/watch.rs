@@ -94,7 +94,7 @@ impl Walk<'_> {
         }
         let plan = self.plan.get_or_init(|| self.root.plan().ok());
         let Some(plan) = plan else { return true };
-        let held = plan.buffers.iter().enumerate();
+        let held = plan.passes.buffers.iter().enumerate();
         let is_target = |index: usize| self.target == Target::Existing && index == plan.result();
         held.into_iter().any(|(index, buffer)| buffer.shape == *shape && !is_target(index))
     }

@@ -12,12 +12,17 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use smallvec::SmallVec;
+
 /// A range of bytes in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Claim {
     pub(crate) bytes: Range<usize>,
     pub(crate) write: bool,
 }
+
+/// What one operation asks of one storage.
+pub(crate) type Request = SmallVec<[Claim; 2]>;
 
 impl Claim {
     fn conflicts(&self, other: &Claim) -> bool {

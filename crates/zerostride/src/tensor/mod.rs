@@ -26,7 +26,7 @@ pub use literal::Literal;
 pub use operand::Operand;
 pub use views::broadcast_tensors;
 
-pub(crate) use borrow::Claim;
+pub(crate) use borrow::{Claim, Request};
 pub(crate) use in_place::write;
 pub(crate) use pool::Shared;
 pub(crate) use region::share_heap;

@@ -169,10 +169,8 @@ impl Drop for Shared {
 pub(super) fn take(len: usize) -> Option<(Shared, bool)> {
     let capacity = Region::capacity_for(len)?;
     let recycled = LOCAL.try_with(|local| local.borrow_mut().take(capacity)).unwrap_or(None);
-    if let Some(mut storage) = recycled
-        && let Some(own) = Arc::get_mut(&mut storage)
-    {
-        own.recycle(len);
+    if let Some(mut storage) = recycled {
+        Storage::recycle(&mut storage, len);
         return Some((Shared(Some(storage)), false));
     }
     let region = Region::zeroed(capacity).or_else(|| {

@@ -5,9 +5,10 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
-use super::borrow::{Claim, Claims};
+use super::borrow::{Claim, Claims, Request};
 use super::pool::{self, Shared};
 use super::region::Region;
 
@@ -18,7 +19,8 @@ use super::region::Region;
 #[derive(Debug)]
 pub(crate) struct Storage {
     region: Region,
-    len: usize,
+    /// Changes only while nobody but the pool has the storage.
+    len: AtomicUsize,
     claims: Claims,
     version: AtomicU64,
     writable: bool,
@@ -28,12 +30,14 @@ impl Storage {
     /// The first `len` bytes of a region, which has as many.
     pub(super) fn new(region: Region, len: usize) -> Storage {
         assert!(len <= region.capacity());
-        Storage { region, len, claims: Claims::default(), version: AtomicU64::new(0), writable: true }
+        let (claims, version) = (Claims::default(), AtomicU64::new(0));
+        Storage { region, len: AtomicUsize::new(len), claims, version, writable: true }
     }
 
     /// Memory that somebody else lends, perhaps only for reading.
     pub(super) fn lent(region: Region, writable: bool) -> Storage {
-        Storage { writable, len: region.capacity(), ..Storage::new(region, 0) }
+        let len = region.capacity();
+        Storage { writable, ..Storage::new(region, len) }
     }
 
     /// Whether the memory is somebody else's, and no use for other tensors.
@@ -46,11 +50,17 @@ impl Storage {
         self.writable
     }
 
-    /// Makes the storage one of `len` bytes that nobody has written to.
-    pub(super) fn recycle(&mut self, len: usize) {
-        assert!(len <= self.capacity());
-        self.len = len;
-        *self.version.get_mut() = 0;
+    /// Makes a storage that nobody else has one of `len` bytes that nobody has written to.
+    ///
+    /// # Panics
+    /// If somebody else has it, or it has not as many bytes.
+    pub(super) fn recycle(own: &mut Arc<Storage>, len: usize) {
+        // Unlike `Arc::get_mut`, this needs no write: there are no weak references. Whoever had the storage before let go
+        // of it before the fence.
+        assert!(Arc::strong_count(own) == 1 && len <= own.capacity());
+        fence(Ordering::Acquire);
+        own.len.store(len, Ordering::Relaxed);
+        own.version.store(0, Ordering::Relaxed);
     }
 
     /// The first byte.
@@ -65,7 +75,7 @@ impl Storage {
 
     /// Bytes in the block.
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.len.load(Ordering::Relaxed)
     }
 
     /// How often the block has been written to in place.
@@ -99,7 +109,7 @@ impl Reading<'_> {
     pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: the region is valid for its capacity, which `len` is within, and its bytes are initialised. The claim
         // keeps everybody from writing while `self` lives.
-        unsafe { std::slice::from_raw_parts(self.0.start().as_ptr(), self.0.len) }
+        unsafe { std::slice::from_raw_parts(self.0.start().as_ptr(), self.0.len()) }
     }
 }
 
@@ -118,14 +128,14 @@ impl Rewriting<'_> {
     /// All bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: as for `Reading::bytes`; this is the only permission, and to write with it takes `&mut self`.
-        unsafe { std::slice::from_raw_parts(self.0.start().as_ptr(), self.0.len) }
+        unsafe { std::slice::from_raw_parts(self.0.start().as_ptr(), self.0.len()) }
     }
 
     /// All bytes, for writing; it counts as a write.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         self.0.version.fetch_add(1, Ordering::AcqRel);
         // SAFETY: the claim keeps everybody else from reading and writing while `self` lives, which is borrowed mutably.
-        unsafe { std::slice::from_raw_parts_mut(self.0.start().as_ptr(), self.0.len) }
+        unsafe { std::slice::from_raw_parts_mut(self.0.start().as_ptr(), self.0.len()) }
     }
 }
 
@@ -164,18 +174,18 @@ impl Fresh {
     pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: the region is valid for its capacity, which `len` is within, and its bytes are initialised: they came
         // zeroed. The storage is not shared, so that whoever writes borrows this value mutably.
-        unsafe { std::slice::from_raw_parts(self.0.start().as_ptr(), self.0.len) }
+        unsafe { std::slice::from_raw_parts(self.0.start().as_ptr(), self.0.len()) }
     }
 
     /// All bytes, for writing.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as for `bytes`, and `&mut self` excludes every other borrow.
-        unsafe { std::slice::from_raw_parts_mut(self.0.start().as_ptr(), self.0.len) }
+        unsafe { std::slice::from_raw_parts_mut(self.0.start().as_ptr(), self.0.len()) }
     }
 
     /// Access to all bytes.
     pub(crate) fn block(&self) -> Block<'_> {
-        Block { start: self.0.start(), range: 0..self.0.len, writable: false, alive: PhantomData }
+        Block { start: self.0.start(), range: 0..self.0.len(), writable: false, alive: PhantomData }
     }
 
     /// Access to all bytes, for writing too.
@@ -246,7 +256,7 @@ impl<'a> Block<'a> {
 #[derive(Debug)]
 pub(crate) struct Guard {
     storage: Shared,
-    claims: Vec<Claim>,
+    claims: Request,
     writing: Writing,
 }
 
@@ -266,9 +276,12 @@ impl Guard {
     ///
     /// # Panics
     /// If a range ends outside the storage, or is to be written and may not be.
-    pub(crate) fn acquire(storage: &Shared, claims: Vec<Claim>) -> Guard {
+    pub(crate) fn acquire(storage: &Shared, claims: impl IntoIterator<Item = Claim>) -> Guard {
+        let claims = Request::from_iter(claims);
         assert!(
-            claims.iter().all(|claim| claim.bytes.start <= claim.bytes.end && claim.bytes.end <= storage.len)
+            claims
+                .iter()
+                .all(|claim| claim.bytes.start <= claim.bytes.end && claim.bytes.end <= storage.len())
         );
         assert!(storage.writable || !claims.iter().any(|claim| claim.write));
         storage.claims.acquire(&claims);
@@ -361,7 +374,7 @@ mod tests {
     use super::*;
 
     fn guard(storage: &Shared, write: bool) -> Guard {
-        Guard::acquire(storage, vec![Claim { bytes: 0..storage.len(), write }])
+        Guard::acquire(storage, [Claim { bytes: 0..storage.len(), write }])
     }
 
     #[test]
@@ -440,6 +453,6 @@ mod tests {
     #[should_panic]
     fn nothing_is_claimed_outside_the_block() {
         let storage = Fresh::zeroed(8).unwrap().share();
-        let _guard = Guard::acquire(&storage, vec![Claim { bytes: 0..9, write: false }]);
+        let _guard = Guard::acquire(&storage, [Claim { bytes: 0..9, write: false }]);
     }
 }
