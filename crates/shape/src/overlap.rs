@@ -43,7 +43,7 @@ impl Layout {
     /// # Ok::<(), zerostride_shape::ShapeError>(())
     /// ```
     pub fn has_internal_overlap(&self) -> InternalOverlap {
-        if self.numel() == 0 {
+        if self.is_contiguous() || self.numel() == 0 {
             return InternalOverlap::No;
         }
         let mut terms = self.terms();

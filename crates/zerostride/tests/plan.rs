@@ -2,21 +2,27 @@
 //! views that are fused, and depth without stack overflows. Memory is measured, not only planned.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use zerostride::{Error, Expr, Op, Tensor, keepdim, pool};
 
-/// Counts the bytes that are held, and the most there were.
+/// Counts the bytes that are held, the most there were, and each thread's allocations.
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
 // SAFETY: every call is handed to the system's allocator unchanged; counting does not touch memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         PEAK.fetch_max(HELD.fetch_add(layout.size(), SeqCst) + layout.size(), SeqCst);
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
         // SAFETY: the caller's promise is passed on.
         unsafe { System.alloc(layout) }
     }
@@ -173,6 +179,35 @@ fn no_workload_holds_more_than_its_result_and_a_mebibyte() {
     x.add_(&row).unwrap();
     let peak = PEAK.load(SeqCst) - start + (pool::statistics().mapped - mapped);
     assert!(peak <= MIB, "in place: {peak} bytes");
+}
+
+/// Operands that fit into a cache, so that one thread does the work: what calls for others allocates.
+#[test]
+fn a_repeated_evaluation_into_memory_allocates_nothing() {
+    let _alone = alone();
+    let (n, m) = (96, 640);
+    let rand = |shape: &[usize]| Tensor::rand(shape, shape.len() as u64).unwrap();
+    let (x, y, row, column) = (rand(&[n, m]), rand(&[n, m]), rand(&[m]), rand(&[n, 1]));
+    let wide = rand(&[n, 2 * m]);
+    let expressions = [
+        &x + &y,
+        &x + 2.5,
+        &x + &row,
+        &x + &column,
+        &column + &row,
+        &x + rand(&[m, n]).t().unwrap(),
+        Expr::from(wide.slice(1, None, None, 2).unwrap()) * &y,
+        (&x - &column) / &column * &row + &row,
+        (&x - &column) / rand(&[n, 1]) * rand(&[m]) + &row,
+        Expr::from(&column).exp() * Expr::from(&row).exp(),
+    ];
+    for expr in expressions {
+        let out = Tensor::zeros(expr.shape().unwrap()).unwrap().to_dtype(expr.dtype().unwrap()).unwrap();
+        (0..2).for_each(|_| expr.eval_into(&out).unwrap());
+        let before = ALLOCATIONS.get();
+        (0..3).for_each(|_| expr.eval_into(&out).unwrap());
+        assert_eq!(ALLOCATIONS.get() - before, 0, "{expr}");
+    }
 }
 
 #[test]

@@ -248,7 +248,7 @@ impl<'a> Elements<'a> {
         if rows.step == 1 {
             return (self.rows.runs(rows.first..rows.first + rows.count), self.rows.inner_stride());
         }
-        if self.rows.shape.ndim() <= 1 {
+        if self.rows.shape.len() <= 1 {
             let run = Run { offset: self.rows.offset(rows.first), len: rows.count };
             return (SmallVec::from_iter([run]), self.rows.inner_stride() * rows.step as isize);
         }

@@ -2,14 +2,18 @@
 //! feeds and sinks promise; who makes those (`operand.rs`) vouches for them. It does not know how a program became
 //! stages (`program.rs`), nor where rows lie in a tensor.
 
+use std::alloc::{Layout, handle_alloc_error};
 use std::marker::PhantomData;
 
-use bytemuck::{Pod, Zeroable};
 use smallvec::SmallVec;
 use zerostride_kernels::{PackDim, Slot, Stores, pack};
 
 use super::program::{Compiled, Kind, Place, Stage, Work};
 use crate::Result;
+use crate::tensor::Fresh;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 /// Rows of bytes at even distances.
 #[derive(Clone, Copy, Debug)]
@@ -79,26 +83,24 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// A cache line.
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C, align(64))]
-pub(super) struct Line([u8; 64]);
+/// Memory of the pool for tiles, aligned to cache lines. What is in it is of any values.
+pub(super) struct Scratch(Option<Fresh>);
 
-impl Line {
-    /// Memory for that many bytes at least.
-    pub(super) fn zeroed(bytes: usize) -> Vec<Line> {
-        vec![Line([0; 64]); bytes.div_ceil(size_of::<Line>())]
+impl Scratch {
+    pub(super) fn new(bytes: usize) -> Scratch {
+        let refused = || handle_alloc_error(Layout::array::<u8>(bytes).unwrap_or(Layout::new::<u8>()));
+        Scratch((bytes > 0).then(|| Fresh::arbitrary(bytes).unwrap_or_else(refused)))
     }
 
-    pub(super) fn bytes_mut(lines: &mut [Line]) -> &mut [u8] {
-        bytemuck::cast_slice_mut(lines)
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.0.as_mut().map_or(&mut [], Fresh::bytes_mut)
     }
 }
 
 /// One thread's tiles.
 pub(crate) struct Machine<'a> {
     compiled: &'a Compiled,
-    memory: Vec<Line>,
+    memory: Scratch,
     /// Elements that a tile has room for.
     room: usize,
     /// Where tiles begin in `memory`, in bytes.
@@ -113,17 +115,17 @@ impl<'a> Machine<'a> {
         let mut end = 0;
         let mut place = |item: usize| {
             let start = end;
-            end += (item * room).next_multiple_of(size_of::<Line>());
+            end += (item * room).next_multiple_of(LINE);
             start
         };
         let tiles = compiled.tiles.iter().map(|&item| place(item)).collect();
         let repeated: SmallVec<[Option<usize>; 4]> =
             compiled.numbers.iter().map(|number| number.everywhere.then(|| place(number.item))).collect();
-        let mut memory = Line::zeroed(end);
+        let mut memory = Scratch::new(end);
         let numbers = compiled.numbers.iter().zip(repeated).map(|(number, start)| {
             let Some(start) = start else { return number.bytes.as_ptr().cast_mut() };
             let dims = [PackDim { len: room, from: 0, to: number.item as isize }];
-            let to = memory.as_mut_ptr().cast::<u8>().wrapping_add(start);
+            let to = memory.bytes_mut().as_mut_ptr().wrapping_add(start);
             // SAFETY: the number's bytes are read; its place in `memory` has room for as many copies.
             unsafe { pack(number.item, &dims, number.bytes.as_ptr(), to) };
             to
@@ -155,7 +157,7 @@ impl<'a> Machine<'a> {
         // Stages take turns on as many rows as their tiles have room for.
         let together = if compiled.is_direct() { rows } else { self.room / len.max(1) };
         assert!(together > 0 || rows == 0);
-        let memory = self.memory.as_mut_ptr().cast::<u8>();
+        let memory = self.memory.bytes_mut().as_mut_ptr();
         for first in (0..rows).step_by(together.max(1)) {
             let rows = together.min(rows - first);
             for stage in &compiled.stages {
@@ -234,15 +236,15 @@ unsafe fn run(
 /// One thread's tiles for a program whose loads are tiles too.
 pub(crate) struct Tiles<'a> {
     machine: Machine<'a>,
-    loads: Vec<Vec<Line>>,
-    result: Vec<Line>,
+    loads: SmallVec<[Scratch; 4]>,
+    result: Scratch,
 }
 
 impl<'a> Tiles<'a> {
     /// Tiles for at most `len` elements at a time.
     pub(crate) fn new(compiled: &'a Compiled, len: usize) -> Tiles<'a> {
-        let loads = compiled.loads.iter().map(|(_, item)| Line::zeroed(len * item)).collect();
-        Tiles { machine: Machine::new(compiled, len), loads, result: Line::zeroed(len * compiled.item) }
+        let loads = compiled.loads.iter().map(|(_, item)| Scratch::new(len * item)).collect();
+        Tiles { machine: Machine::new(compiled, len), loads, result: Scratch::new(len * compiled.item) }
     }
 
     /// Runs the program on `len` elements: `load` fills the tile of each load. Returns the result's tile.
@@ -251,12 +253,12 @@ impl<'a> Tiles<'a> {
         let bytes = |item: usize| len * item;
         let mut feeds: SmallVec<[Feed<'_>; 8]> = SmallVec::new();
         for (index, (tile, (_, item))) in self.loads.iter_mut().zip(&compiled.loads).enumerate() {
-            let tile = &mut Line::bytes_mut(tile)[..bytes(*item)];
+            let tile = &mut tile.bytes_mut()[..bytes(*item)];
             load(index, tile);
             feeds.push(Feed::tile(tile));
         }
-        let result = &mut Line::bytes_mut(&mut self.result)[..bytes(compiled.item)];
+        let result = &mut self.result.bytes_mut()[..bytes(compiled.item)];
         self.machine.run(1, len, &feeds, &mut Sink::tile(result), Stores::Cached)?;
-        Ok(&Line::bytes_mut(&mut self.result)[..bytes(compiled.item)])
+        Ok(&self.result.bytes_mut()[..bytes(compiled.item)])
     }
 }

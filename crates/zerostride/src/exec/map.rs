@@ -50,13 +50,14 @@ pub(super) fn run<'a>(
         let input = Input::new(block, read_item, (&part, &[]), (strides, offset), &out);
         Some(input.expect("what a step overwrites at other places has been copied first"))
     });
-    let inputs: SmallVec<[Option<Input<'_>>; 4]> = inputs.collect();
+    let inputs: SmallVec<[Option<Input<'_>>; 6]> = inputs.collect();
     let in_place = inputs.iter().any(Option::is_none);
     let loops = program.kept.get(Loops::default);
     let loops = if in_place { &loops.in_place } else { &loops.apart };
     let Loop { walk, compiled } = loops.get_or_init(|| Loop::new(shape, program, strides, dtype, in_place));
     let long = walk.form(steps(strides)) == Form::Dense && walk.row() * item >= STREAM;
-    let streams = long && !in_place && part.numel().saturating_mul(item) > cache::last_level() / 2;
+    let large = shape.numel().saturating_mul(item) > cache::last_level() / 2;
+    let streams = long && large && !in_place && !window.read_next;
     let stores = if streams { Stores::Streaming } else { Stores::Cached };
     let copies = !streams && !in_place && matches!(program.instructions[..], [Instruction::Load(_)]);
     let target = Target::new(&mut out, walk);
@@ -113,7 +114,7 @@ impl Loop {
 /// What one thread works with.
 struct Worker<'a> {
     machine: Machine<'a>,
-    operands: SmallVec<[Operand<'a>; 4]>,
+    operands: SmallVec<[Operand<'a>; 6]>,
     /// Whether the program computes nothing.
     copies: bool,
 }

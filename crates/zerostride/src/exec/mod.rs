@@ -37,7 +37,7 @@ use window::Window;
 
 /// Runs a plan into memory of its own.
 pub(crate) fn run(plan: &Plan) -> Result<Tensor> {
-    let memory = Memory::claim(&plan.leaves, None)?;
+    let memory = Memory::claim(&plan.leaves, None, plan.is_short())?;
     let result = run_steps(plan, &memory)?;
     Ok(share(plan, result))
 }
@@ -55,12 +55,12 @@ pub(crate) fn run_into(expr: &Expr, out: &Tensor) -> Result<()> {
     let expr = expr.to_dtype(out.dtype());
     let plan = Plan::into_layout(&expr, out.layout())?;
     if writes_over_what_it_has_read(&plan, out) {
-        let mut memory = Memory::claim(&plan.leaves, Some(out))?;
+        let mut memory = Memory::claim(&plan.leaves, Some(out), plan.is_short())?;
         return run_steps_into(&plan, &mut memory, out);
     }
     // The result is computed first, then copied. The target is claimed all the while, so that both are one write.
     let plan = Plan::new(&expr)?;
-    let mut memory = Memory::claim(&plan.leaves, Some(out))?;
+    let mut memory = Memory::claim(&plan.leaves, Some(out), plan.is_short())?;
     let result = run_steps(&plan, &memory)?;
     let copy = Plan::into_layout(&Expr::from(&share(&plan, result)), out.layout())?;
     memory.add(&copy.leaves);
@@ -178,7 +178,7 @@ fn run_step(step: &Step, plan: &Plan, memory: &Memory, slots: &Slots, out: Block
             None => own.reader(),
         },
     };
-    run_work(&step.work, &Window::All, read, out, buffer.dtype)
+    run_work(&step.work, &Window::ALL, read, out, buffer.dtype)
 }
 
 /// Runs a window of a step's work.
@@ -226,18 +226,20 @@ fn allocate(buffer: &Buffer) -> Result<Fresh> {
 
 /// Permission on all storages that an evaluation touches, by their addresses.
 pub(crate) struct Memory {
-    guards: SmallVec<[(usize, Guard); 3]>,
+    guards: SmallVec<[(usize, Guard); 6]>,
 }
 
 impl Memory {
     /// Waits for the operands and the target, in the order of their addresses so that no two evaluations wait for
     /// each other.
-    pub(crate) fn claim(leaves: &[Leaf], target: Option<&Tensor>) -> Result<Memory> {
+    ///
+    /// Who will not hold them for long says so (`Guard::acquire`).
+    pub(crate) fn claim(leaves: &[Leaf], target: Option<&Tensor>, short: bool) -> Result<Memory> {
         if target.is_some_and(|target| !target.is_writable()) {
             return Err(Error::ReadOnly);
         }
         let mut memory = Memory { guards: SmallVec::new() };
-        memory.acquire(leaves, target);
+        memory.acquire(leaves, target, short);
         for leaf in leaves {
             let found = memory.guard(&leaf.tensor).version();
             match leaf.version {
@@ -253,11 +255,11 @@ impl Memory {
 
     /// Claims operands that nobody else has.
     fn add(&mut self, fresh: &[Leaf]) {
-        self.acquire(fresh, None);
+        self.acquire(fresh, None, true);
     }
 
-    fn acquire(&mut self, leaves: &[Leaf], target: Option<&Tensor>) {
-        let mut wanted: SmallVec<[(&Shared, Request); 3]> = SmallVec::new();
+    fn acquire(&mut self, leaves: &[Leaf], target: Option<&Tensor>, short: bool) {
+        let mut wanted: SmallVec<[(&Shared, Request); 6]> = SmallVec::new();
         let reads = leaves.iter().map(|leaf| (&leaf.tensor, false));
         for (tensor, write) in reads.chain(target.map(|target| (target, true))) {
             let claim = Claim { bytes: tensor.reach(), write };
@@ -268,7 +270,7 @@ impl Memory {
         }
         wanted.sort_unstable_by_key(|(storage, _)| storage.address());
         for (storage, claims) in wanted {
-            self.guards.push((storage.address(), Guard::acquire(storage, claims)));
+            self.guards.push((storage.address(), Guard::acquire(storage, claims, short)));
         }
     }
 

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use zerostride_kernels::{Pack, PackDim};
 
 use super::access::{Elements, Output};
-use super::machine::{Feed, Line, Rows, Sink};
+use super::machine::{Feed, Rows, Scratch, Sink};
 use crate::plan::{Form, Part, Walk};
 
 /// The sizes of a panel's dimensions, with the bytes from one element to the next.
@@ -17,7 +17,7 @@ struct Panels<'a> {
     elements: &'a Elements<'a>,
     walk: &'a Walk,
     form: Form,
-    tile: Vec<Line>,
+    tile: Scratch,
     /// The copy of panels of so many rows of so many elements.
     copy: Option<((usize, usize), Pack)>,
 }
@@ -37,7 +37,7 @@ pub(super) struct Target<'a> {
 
 impl<'a> Panels<'a> {
     fn new(elements: &'a Elements<'a>, walk: &'a Walk) -> Panels<'a> {
-        Panels { elements, walk, form: walk.form(elements.strides()), tile: Vec::new(), copy: None }
+        Panels { elements, walk, form: walk.form(elements.strides()), tile: Scratch::new(0), copy: None }
     }
 
     fn item(&self) -> usize {
@@ -96,10 +96,10 @@ impl<'a> Panels<'a> {
 
     /// Room for the largest panel of the walk.
     fn tile(&mut self) -> *mut u8 {
-        if self.tile.is_empty() {
-            self.tile = Line::zeroed(self.walk.tile(self.elements.strides(), self.item()));
+        if self.tile.bytes_mut().is_empty() {
+            self.tile = Scratch::new(self.walk.tile(self.elements.strides(), self.item()));
         }
-        self.tile.as_mut_ptr().cast()
+        self.tile.bytes_mut().as_mut_ptr()
     }
 }
 

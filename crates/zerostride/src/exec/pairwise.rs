@@ -9,7 +9,7 @@ use zerostride_shape::{Shape, Strides};
 
 use super::access::{Input, Order, Output, Rows};
 use super::crew;
-use super::machine::Line;
+use super::machine::Scratch;
 use crate::Result;
 use crate::plan::{Instruction, Program, TILE};
 
@@ -104,31 +104,33 @@ impl Pairs {
     fn block(&self, inputs: &[Input<'_>], rows: Range<usize>, out: &mut Output<'_>) {
         let (depth, item) = (self.depth, self.dtype.item_size());
         let most = (4 * TILE / depth).clamp(64, 1024).min(self.columns.next_multiple_of(16)) / 16 * 16;
-        let mut packed_rows = Line::zeroed(rows.len() * depth * item);
+        let mut packed_rows = Scratch::new(rows.len() * depth * item);
         for (at, row) in rows.clone().enumerate() {
             let first = row * self.columns;
-            let place = &mut Line::bytes_mut(&mut packed_rows)[at * depth * item..][..depth * item];
+            let place = &mut packed_rows.bytes_mut()[at * depth * item..][..depth * item];
             inputs[self.row].load(first..first + 1, Rows::all(0..depth), Order::ByRow, place);
         }
-        let (mut loaded, mut packed) = (Line::zeroed(depth * most * item), Line::zeroed(depth * most * item));
-        let mut results = Line::zeroed(TOGETHER * most * item);
+        let (mut loaded, mut packed) = (Scratch::new(depth * most * item), Scratch::new(depth * most * item));
+        // Columns beyond the last are computed with and left.
+        packed.bytes_mut().fill(0);
+        let mut results = Scratch::new(TOGETHER * most * item);
         for first in (0..self.columns).step_by(most) {
             let count = most.min(self.columns - first);
             let width = count.next_multiple_of(16);
             let kernel = self.kernel(width).expect("there is a kernel for every width");
             let start = rows.start * self.columns + first;
-            let columns = &mut Line::bytes_mut(&mut loaded)[..depth * count * item];
+            let columns = &mut loaded.bytes_mut()[..depth * count * item];
             inputs[self.column].load(start..start + count, Rows::all(0..depth), Order::ByRow, columns);
-            let packed = &mut Line::bytes_mut(&mut packed)[..depth * width * item];
+            let packed = &mut packed.bytes_mut()[..depth * width * item];
             for (row, columns) in
                 packed.chunks_exact_mut(width * item).zip(columns.chunks_exact(count * item))
             {
                 row[..columns.len()].copy_from_slice(columns);
             }
-            let bytes = &Line::bytes_mut(&mut packed_rows)[..rows.len() * depth * item];
+            let bytes = &packed_rows.bytes_mut()[..rows.len() * depth * item];
             for (at, rows_together) in bytes.chunks(TOGETHER * depth * item).enumerate() {
                 let together = rows_together.len() / (depth * item);
-                let results = &mut Line::bytes_mut(&mut results)[..together * width * item];
+                let results = &mut results.bytes_mut()[..together * width * item];
                 kernel.run(rows_together, packed, results);
                 for (row, results) in results.chunks_exact(width * item).enumerate() {
                     let start = (rows.start + at * TOGETHER + row) * self.columns + first;

@@ -10,7 +10,7 @@ use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims}
 
 use super::access::{Input, Order, Output, Rows, Written};
 use super::crew;
-use super::machine::{Line, Tiles};
+use super::machine::{Scratch, Tiles};
 use super::pairwise::Pairs;
 use super::program::{Compiled, Kind};
 use super::window::Window;
@@ -228,12 +228,12 @@ impl<'a> Reduction<'a> {
 
     fn part(&self, worker: &mut Worker<'_>, mut out: Output<'_>, dtype: DType) -> Result<()> {
         let Range { start, end } = out.columns();
-        let mut results = Line::zeroed(self.columns * dtype.item_size());
+        let mut results = Scratch::new(self.columns * dtype.item_size());
         let mut first = start;
         while first < end {
             let even = self.direct.as_ref().map_or(end, |direct| (first / direct.inner + 1) * direct.inner);
             let columns = first..end.min(first + self.columns).min(even);
-            let results = &mut Line::bytes_mut(&mut results)[..columns.len() * dtype.item_size()];
+            let results = &mut results.bytes_mut()[..columns.len() * dtype.item_size()];
             worker.fold.start(columns.len());
             match self.reduced.div_ceil(GROUP) {
                 groups @ 0..2 => self.leaves(worker, &columns, 0..groups)?,

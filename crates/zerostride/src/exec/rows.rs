@@ -56,7 +56,8 @@ pub(super) fn run(
                     }
                 }
             };
-            let window = window(&step.work, group.rows, &rows);
+            let steps = Some(steps_of(&step.work, group.rows, &rows));
+            let window = Window { steps, read_next: step.output != plan.result() };
             run_work(&step.work, &window, read, block.again(), buffers[step.output].dtype)?;
             held[own].block = Some(block);
         }
@@ -71,13 +72,13 @@ pub(super) fn run(
     Ok(())
 }
 
-/// The steps of a loop that belong to some of so many rows.
-fn window(work: &Work, rows: usize, part: &Range<usize>) -> Window {
+/// The steps of a loop's outermost dimension that belong to some of so many rows.
+fn steps_of(work: &Work, rows: usize, part: &Range<usize>) -> Range<usize> {
     let steps = match work {
         Work::Map { shape: outer, .. } | Work::Reduce { kept: outer, .. } => outer[0] / rows,
         Work::Matmul { .. } => unreachable!("no product is in a group"),
     };
-    Window::Steps(steps * part.start..steps * part.end)
+    steps * part.start..steps * part.end
 }
 
 /// Some rows, and what belongs to them of everything that the steps write.

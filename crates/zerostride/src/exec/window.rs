@@ -6,30 +6,28 @@ use std::ops::Range;
 use smallvec::SmallVec;
 use zerostride_shape::Shape;
 
-/// Which steps of a loop's outermost dimension are run.
-pub(super) enum Window {
-    All,
-    Steps(Range<usize>),
+/// The part of a step that is run.
+pub(super) struct Window {
+    /// Which steps of the outermost dimension; `None` for all of the loop.
+    pub(super) steps: Option<Range<usize>>,
+    /// Whether a step that is run next reads the result while it is in the caches.
+    pub(super) read_next: bool,
 }
 
 impl Window {
+    /// All of a step.
+    pub(super) const ALL: Window = Window { steps: None, read_next: false };
+
     /// The loop's shape.
     pub(super) fn shape(&self, whole: &Shape) -> Shape {
-        match self {
-            Window::All => whole.clone(),
-            Window::Steps(steps) => {
-                let mut sizes: SmallVec<[usize; 6]> = whole.as_ref().into();
-                sizes[0] = steps.len();
-                Shape::new(&sizes).expect("a part of a shape is one")
-            }
-        }
+        let Some(steps) = &self.steps else { return whole.clone() };
+        let mut sizes: SmallVec<[usize; 6]> = whole.as_ref().into();
+        sizes[0] = steps.len();
+        Shape::new(&sizes).expect("a part of a shape is one")
     }
 
     /// The elements before the first, of an operand with these strides.
     pub(super) fn offset(&self, strides: &[isize]) -> isize {
-        match self {
-            Window::All => 0,
-            Window::Steps(steps) => steps.start as isize * strides[0],
-        }
+        self.steps.as_ref().map_or(0, |steps| steps.start as isize * strides[0])
     }
 }

@@ -46,7 +46,7 @@ use crate::expr::Expr;
 /// ```
 #[derive(Clone)]
 pub struct Plan {
-    pub(crate) leaves: SmallVec<[Leaf; 3]>,
+    pub(crate) leaves: SmallVec<[Leaf; 6]>,
     pub(crate) passes: Arc<Passes>,
 }
 
@@ -132,6 +132,11 @@ impl Plan {
     /// The dtype of the result.
     pub fn dtype(&self) -> DType {
         self.passes.buffers[self.result()].dtype
+    }
+
+    /// Whether the evaluation is not worth dividing among threads.
+    pub(crate) fn is_short(&self) -> bool {
+        self.passes.steps.iter().map(Step::visits).fold(0, usize::saturating_add) <= GRAIN
     }
 
     pub(crate) fn result(&self) -> usize {

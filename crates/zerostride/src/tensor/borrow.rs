@@ -5,7 +5,8 @@
 //! disjoint parts go on side by side. Any thread may wait: whoever holds a claim finishes without taking up other work
 //! (`exec/crew.rs` says why), so that what a thread waits for is never lower on its own stack.
 //!
-//! Small operations do not ask: they use a whole storage for a moment if nobody else does, which costs an atomic each.
+//! Short operations do not ask: they use a whole storage for a moment if nobody else does, which costs an atomic each.
+//! Meanwhile they wait at most for storages of higher addresses, as all operations do.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -104,7 +105,7 @@ impl Claims {
         }
     }
 
-    /// Claims the whole storage for reading for a moment, in which the holder waits for nothing; `false` where that
+    /// Claims the whole storage for reading for a moment; `false` where that
     /// would mean to wait, or to overtake.
     #[inline]
     pub(crate) fn try_read(&self) -> bool {

@@ -257,6 +257,8 @@ impl<'a> Block<'a> {
 pub(crate) struct Guard {
     storage: Shared,
     claims: Request,
+    /// Whether the whole storage is claimed, and not only these ranges.
+    brief: bool,
     writing: Writing,
 }
 
@@ -272,20 +274,28 @@ enum Writing {
 }
 
 impl Guard {
-    /// Waits for the ranges.
+    /// Waits for the ranges. A guard that will not be held for long takes the whole storage instead if nobody else uses
+    /// it: that costs less.
     ///
     /// # Panics
     /// If a range ends outside the storage, or is to be written and may not be.
-    pub(crate) fn acquire(storage: &Shared, claims: impl IntoIterator<Item = Claim>) -> Guard {
+    pub(crate) fn acquire(storage: &Shared, claims: impl IntoIterator<Item = Claim>, short: bool) -> Guard {
         let claims = Request::from_iter(claims);
         assert!(
             claims
                 .iter()
                 .all(|claim| claim.bytes.start <= claim.bytes.end && claim.bytes.end <= storage.len())
         );
-        assert!(storage.writable || !claims.iter().any(|claim| claim.write));
-        storage.claims.acquire(&claims);
-        Guard { storage: storage.clone(), claims, writing: Writing::NotYet }
+        assert!(storage.writable || !writes(&claims));
+        let brief = short
+            && match writes(&claims) {
+                true => storage.claims.try_write(),
+                false => storage.claims.try_read(),
+            };
+        if !brief {
+            storage.claims.acquire(&claims);
+        }
+        Guard { storage: storage.clone(), claims, brief, writing: Writing::NotYet }
     }
 
     /// How often the storage has been written to, without what this guard will write.
@@ -362,9 +372,18 @@ impl Guard {
     }
 }
 
+fn writes(claims: &[Claim]) -> bool {
+    claims.iter().any(|claim| claim.write)
+}
+
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.storage.claims.release(&self.claims);
+        let claims = &self.storage.claims;
+        match writes(&self.claims) {
+            _ if !self.brief => claims.release(&self.claims),
+            true => claims.end_write(),
+            false => claims.end_read(),
+        }
     }
 }
 
@@ -374,7 +393,7 @@ mod tests {
     use super::*;
 
     fn guard(storage: &Shared, write: bool) -> Guard {
-        Guard::acquire(storage, [Claim { bytes: 0..storage.len(), write }])
+        Guard::acquire(storage, [Claim { bytes: 0..storage.len(), write }], false)
     }
 
     #[test]
@@ -453,6 +472,6 @@ mod tests {
     #[should_panic]
     fn nothing_is_claimed_outside_the_block() {
         let storage = Fresh::zeroed(8).unwrap().share();
-        let _guard = Guard::acquire(&storage, [Claim { bytes: 0..9, write: false }]);
+        let _guard = Guard::acquire(&storage, [Claim { bytes: 0..9, write: false }], false);
     }
 }
