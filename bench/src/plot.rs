@@ -163,19 +163,23 @@ pub(crate) fn roofline(record: &Record) -> String {
         );
     }
     svg.text(right + 24.0, top - 12.0, "head", "start", "GB/s, part of NT-STREAM");
-    for (index, measurement) in found.iter().enumerate() {
+    let place = |measurement: &Measurement, seconds: f64| {
+        (x.at(intensity(measurement)), y.at(speed(measurement, seconds)))
+    };
+    let places: Vec<_> =
+        found.iter().filter_map(|&found| Some(place(found, found.ours()?.median))).collect();
+    let heights = label_heights(&places);
+    for (index, (measurement, (&own, height))) in found.iter().zip(places.iter().zip(heights)).enumerate() {
         let number = format!("{}", index + 1);
         let Some(ours) = measurement.ours() else { continue };
-        let place = (x.at(intensity(measurement)), y.at(speed(measurement, ours.median)));
         if let Some(peer) = measurement.fastest(measurement.mode()) {
-            let theirs = (place.0, y.at(speed(measurement, peer.median)));
-            svg.line(place, theirs, "link");
+            let theirs = place(measurement, peer.median);
+            svg.line(own, theirs, "link");
             svg.mark(theirs, mark(&peer.peer), &format!("{}: {}", measurement.title, peer.peer));
         }
-        svg.mark(place, Mark { form: Form::Circle, colour: "#1f883d", class: "better" }, &measurement.title);
-        // Workloads of equal intensity lie on one line: their numbers alternate sides.
-        let side = if index % 2 == 0 { (9.0, "start") } else { (-9.0, "end") };
-        svg.text(place.0 + side.0, place.1 + 4.0, "small", side.1, &number);
+        svg.mark(own, Mark { form: Form::Circle, colour: "#1f883d", class: "better" }, &measurement.title);
+        svg.line(own, (own.0 + 13.0, height), "grid");
+        svg.text(own.0 + 14.0, height + 4.0, "small", "start", &number);
         let of_limit = measurement
             .limit()
             .map_or_else(String::new, |limit| format!(", {:.0}%", 100.0 * limit / ours.median));
@@ -195,4 +199,33 @@ pub(crate) fn roofline(record: &Record) -> String {
         "Green: zerostride. Other marks: the fastest peer, in the colours of the first picture.",
     );
     svg.finish("Bandwidth of each workload against operations per byte, beside NT-STREAM")
+}
+
+/// Where the labels of points go: right of their points, moved down until they stand clear of those above them.
+fn label_heights(places: &[(f64, f64)]) -> Vec<f64> {
+    const WIDTH: f64 = 16.0;
+    const HEIGHT: f64 = 11.0;
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    order.sort_by(|&a, &b| places[a].1.total_cmp(&places[b].1));
+    let mut heights = vec![f64::NAN; places.len()];
+    for &index in &order {
+        let (x, mut height) = places[index];
+        for &above in order.iter().take_while(|&&above| above != index) {
+            let is_near = (places[above].0 - x).abs() < WIDTH && (heights[above] - height).abs() < HEIGHT;
+            height = if is_near { heights[above] + HEIGHT } else { height };
+        }
+        heights[index] = height;
+    }
+    heights
+}
+
+#[cfg(test)]
+mod tests {
+    use super::label_heights;
+
+    #[test]
+    fn labels_of_near_points_stand_clear_of_each_other() {
+        let heights = label_heights(&[(10.0, 50.0), (12.0, 51.0), (12.0, 52.0), (90.0, 50.0)]);
+        assert_eq!(heights, [50.0, 61.0, 72.0, 50.0]);
+    }
 }

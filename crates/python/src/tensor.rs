@@ -1,10 +1,11 @@
 //! Owns `Tensor` as a Python class: what it says about itself, and its elements as Python's own numbers. Its operations
 //! are rows of tables (`entry.rs`), its operators stand in `operators.rs`, its memory in `memory/`.
 
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use zerostride::{Category, Scalar, Tensor};
+use zerostride::{Category, DType, Scalar, Tensor};
 
 use crate::arguments::Value;
 use crate::dtype::{self, PyDType};
@@ -134,7 +135,8 @@ impl PyTensor {
 
     /// The only element, as a Python number.
     fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        number::object(py, self.only()?)
+        self.check_single()?;
+        element(py, &self.0)
     }
 
     /// The elements as nested lists of Python numbers.
@@ -202,7 +204,7 @@ impl PyTensor {
     }
 
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("builtins")?.call_method1("int", (number::object(py, self.only()?)?,))
+        py.import("builtins")?.call_method1("int", (self.item(py)?,))
     }
 
     fn __complex__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -247,11 +249,16 @@ impl PyTensor {
 }
 
 impl PyTensor {
-    fn only(&self) -> PyResult<Scalar> {
+    fn check_single(&self) -> PyResult<()> {
         if self.0.numel() != 1 {
             let message = format!("a Tensor with {} elements cannot be converted to Scalar", self.0.numel());
             return Err(PyRuntimeError::new_err(message));
         }
+        Ok(())
+    }
+
+    fn only(&self) -> PyResult<Scalar> {
+        self.check_single()?;
         self.0.scalar_at(&vec![0; self.0.ndim()]).map_err(raise)
     }
 
@@ -269,9 +276,18 @@ impl PyTensor {
     }
 }
 
+/// The only element as Python's own number.
+fn element<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
+    match tensor.dtype() {
+        // A bare number of the engine's has 63 bits and a sign.
+        DType::U64 => tensor.to_vec::<u64>().map_err(raise)?[0].into_bound_py_any(py),
+        _ => number::object(py, tensor.scalar_at(&vec![0; tensor.ndim()]).map_err(raise)?),
+    }
+}
+
 fn nested<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     let Some(&size) = tensor.shape().first() else {
-        return number::object(py, tensor.scalar_at(&[]).map_err(raise)?);
+        return element(py, tensor);
     };
     let size =
         isize::try_from(size).map_err(|_| PyValueError::new_err("the tensor is too large for a list"))?;

@@ -279,3 +279,14 @@ def test_indexing_is_torchs(case):
         assert str(caught.value) == str(error)
         return
     same(tensor[ours(key)], wanted.numpy())
+
+
+def test_numbers_go_in_and_out_unrounded():
+    x = zs.zeros(2, dtype=zs.float64)
+    x[0] = 1e-5
+    x[[1]] = 1e-5
+    assert x.tolist() == [1e-5, 1e-5]
+    with pytest.raises(RuntimeError, match="value cannot be converted to type float without overflow"):
+        zs.zeros(1)[0] = 1e300
+    largest = zs.bitwise_not(zs.zeros(1, dtype=zs.uint64))
+    assert largest.tolist() == [2**64 - 1] == [largest.item()] == [int(largest)]

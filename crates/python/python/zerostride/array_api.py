@@ -80,7 +80,7 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     start, stop = (0, start) if stop is None else (start, stop)
     # The standard has an empty array where PyTorch finds an error.
     if (stop - start) * step < 0:
-        start = stop
+        stop = start + 0 * stop
     return zs.arange(start, stop, step, dtype=dtype)
 
 
@@ -203,7 +203,9 @@ def round(x, /):
 
 
 def sign(x, /):
-    return zs.sgn(x)
+    """The sign; NaN has none, where PyTorch says 0."""
+    result = zs.sgn(x)
+    return where(isnan(x), x, result) if x.dtype.is_floating_point else result
 
 
 # Linear algebra.
@@ -232,7 +234,7 @@ def concat(arrays, /, *, axis=0):
     return zs.cat([x.reshape(-1) for x in arrays] if axis is None else arrays, axis or 0)
 
 
-def expand_dims(x, /, *, axis=0):
+def expand_dims(x, /, axis=0):
     return zs.unsqueeze(x, axis)
 
 
@@ -249,7 +251,8 @@ def permute_dims(x, /, axes):
 
 
 def repeat(x, repeats, /, *, axis=None):
-    return zs.repeat_interleave(x, repeats, axis)
+    counts = repeats if isinstance(repeats, int) else astype(zs.asarray(repeats), int64)
+    return zs.repeat_interleave(x, counts, axis)
 
 
 def reshape(x, /, shape, *, copy=None):
@@ -396,35 +399,42 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
     return _running(zs.cumsum, x, axis, dtype, include_initial, 0)
 
 
+def _over(function, x, axis, keepdims, **options):
+    """A reduction over no dimension is one over a dimension of size 1; PyTorch reduces over all."""
+    if axis == ():
+        return function(zs.unsqueeze(x, -1), -1, **options)
+    return function(x, axis, keepdim=keepdims, **options)
+
+
 def max(x, /, *, axis=None, keepdims=False):
-    return zs.amax(x, axis, keepdim=keepdims)
+    return _over(zs.amax, x, axis, keepdims)
 
 
 def mean(x, /, *, axis=None, keepdims=False):
-    return zs.mean(x, axis, keepdim=keepdims)
+    return _over(zs.mean, x, axis, keepdims)
 
 
 def min(x, /, *, axis=None, keepdims=False):
-    return zs.amin(x, axis, keepdim=keepdims)
+    return _over(zs.amin, x, axis, keepdims)
 
 
 def std(x, /, *, axis=None, correction=0.0, keepdims=False):
-    return zs.std(x, axis, correction=correction, keepdim=keepdims)
+    return _over(zs.std, x, axis, keepdims, correction=correction)
 
 
 def var(x, /, *, axis=None, correction=0.0, keepdims=False):
-    return zs.var(x, axis, correction=correction, keepdim=keepdims)
+    return _over(zs.var, x, axis, keepdims, correction=correction)
 
 
 # Utilities.
 
 
 def all(x, /, *, axis=None, keepdims=False):
-    return zs.all(astype(x, bool, copy=False), axis, keepdim=keepdims)
+    return _over(zs.all, astype(x, bool, copy=False), axis, keepdims)
 
 
 def any(x, /, *, axis=None, keepdims=False):
-    return zs.any(astype(x, bool, copy=False), axis, keepdim=keepdims)
+    return _over(zs.any, astype(x, bool, copy=False), axis, keepdims)
 
 
 def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):

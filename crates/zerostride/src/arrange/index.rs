@@ -302,6 +302,8 @@ impl Tensor {
     pub fn assign_<'a>(&self, items: &[Index], value: impl Into<Operand<'a>>) -> Result<()> {
         let (view, picks) = picked(self, items)?;
         let value = Operand::expr(value);
+        // A bare number is converted with PyTorch's check, and rounded once.
+        let value = if value.is_number() { converted(self, value)?.into() } else { value };
         // Dimensions of size 1 in front are PyTorch's to drop.
         let extra = value.shape()?.len().saturating_sub(view.ndim());
         let ones = value.shape()?.iter().take_while(|size| **size == 1).count();
@@ -312,10 +314,7 @@ impl Tensor {
         match &picks[..] {
             // PyTorch converts a value without dimensions for a mask alone.
             [Pick::Mask { dims, mask, .. }] if value.shape()?.is_empty() => {
-                let value = match value.number() {
-                    Some(_) => converted(&view, value)?,
-                    None => value.to_dtype(view.dtype()).eval()?,
-                };
+                let value = value.to_dtype(view.dtype()).eval()?;
                 let trailing = view.ndim() - dims.end;
                 let mask = (0..trailing).try_fold(mask.clone(), |mask, _| mask.unsqueeze(-1))?;
                 view.masked_fill_(mask.ne(0)?, value)

@@ -1,7 +1,7 @@
 //! Owns what holds for all inputs: what is written while it is read, what is refused, what threads may not change.
 
 use proptest::prelude::*;
-use zerostride::{DType, Error, Index, Tensor};
+use zerostride::{DType, Error, Index, Tensor, tensor};
 
 fn ramp(shape: &[isize]) -> Tensor {
     Tensor::arange(0, shape.iter().product::<isize>() as i64, 1).unwrap().view(shape).unwrap()
@@ -24,6 +24,18 @@ fn a_value_is_read_before_the_tensor_it_shares_is_written() {
     let x = ramp(&[4]);
     x.scatter_(0, &x, &x.flip(&[0]).unwrap()).unwrap();
     assert_eq!(ints(&x), [3, 2, 1, 0]);
+}
+
+#[test]
+fn a_number_is_written_as_the_dtype_has_it_or_refused() {
+    let x = Tensor::full(&[2, 2], 0, DType::F64).unwrap();
+    x.assign_(&[Index::At(0)], 1e-5).unwrap();
+    x.assign_(&[Index::Tensor(tensor![1]), Index::At(0)], 1e-5).unwrap();
+    x.assign_(&[Index::Tensor(x.eq(0.0).unwrap())], 1e-5).unwrap();
+    assert_eq!(x.to_vec::<f64>().unwrap(), [1e-5; 4]);
+    let single = Tensor::zeros(&[2]).unwrap();
+    let error = single.assign_(&[Index::At(0)], 1e300).unwrap_err();
+    assert_eq!(error.to_string(), "value cannot be converted to type float without overflow");
 }
 
 #[test]
