@@ -166,8 +166,7 @@ pub(crate) fn roofline(record: &Record) -> String {
     let place = |measurement: &Measurement, seconds: f64| {
         (x.at(intensity(measurement)), y.at(speed(measurement, seconds)))
     };
-    let places: Vec<_> =
-        found.iter().filter_map(|&found| Some(place(found, found.ours()?.median))).collect();
+    let places: Vec<_> = found.iter().filter_map(|&found| Some(place(found, found.ours()?.median))).collect();
     let heights = label_heights(&places);
     for (index, (measurement, (&own, height))) in found.iter().zip(places.iter().zip(heights)).enumerate() {
         let number = format!("{}", index + 1);
