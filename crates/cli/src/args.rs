@@ -46,8 +46,8 @@ Examples:
 
 const EVAL_NOTES: &str = "\
 The language is a small part of Python's: + - * / // % ** @ & | ^ << >> ~ and comparisons, calls f(x, 0, keepdim=True), \
-methods x.sum(0), x.T, indices x[:, None] and x[..., ::-1], lists as tensors, the constants inf, nan, pi and e. Functions \
-have PyTorch's names. A bare number stays a number, as in Python, and takes the dtype of the tensor it meets.";
+methods x.sum(0), x.T, indices x[:, None], x[..., ::-1] and x[x > 0], lists as tensors, the constants inf, nan, pi and e. \
+Functions have PyTorch's names. A bare number stays a number, as in Python, and takes the dtype of the tensor it meets.";
 
 const INFO_EXAMPLES: &str = "\
 Examples:

@@ -103,6 +103,57 @@ fn files_go_in_and_out() {
     assert!(ok(at, &["explain", "x=x.npy", "row=3"]).contains("(2, 3)"));
 }
 
+/// The answers are PyTorch's.
+#[test]
+fn elements_are_picked_moved_ordered_and_counted() {
+    let folder = folder();
+    for (expression, text) in [
+        ("x[x > 2]", "tensor([3, 6, 5, 4])"),
+        ("x[[1, 0]]", "tensor([[6, 5, 4],\n        [3, 1, 2]])"),
+        ("x[:, [0, 2]]", "tensor([[3, 2],\n        [6, 4]])"),
+        ("x[[0, 1], [2, 0]]", "tensor([2, 6])"),
+        ("x[True]", "tensor([[[3, 1, 2],\n         [6, 5, 4]]])"),
+        ("x[None, -1]", "tensor([[6, 5, 4]])"),
+        ("x.sort(-1)[0]", "tensor([[1, 2, 3],\n        [4, 5, 6]])"),
+        ("x.sort(-1)[1]", "tensor([[1, 2, 0],\n        [2, 1, 0]])"),
+        ("x.sort(-1, descending=True)[0]", "tensor([[3, 2, 1],\n        [6, 5, 4]])"),
+        ("x.argsort(dim=0, descending=True)", "tensor([[1, 1, 1],\n        [0, 0, 0]])"),
+        ("x.topk(2)[0]", "tensor([[3, 2],\n        [6, 5]])"),
+        ("x.topk(1, largest=False)[1]", "tensor([[1],\n        [2]])"),
+        ("x.unique()", "tensor([1, 2, 3, 4, 5, 6])"),
+        ("x.gather(1, [[2], [0]])", "tensor([[2],\n        [6]])"),
+        ("x.take([0, 5])", "tensor([3, 4])"),
+        ("x.take_along_dim(x.argsort(1), 1)", "tensor([[1, 2, 3],\n        [4, 5, 6]])"),
+        ("x.index_select(1, [2, 2])", "tensor([[2, 2],\n        [4, 4]])"),
+        ("x.masked_select(x % 2 == 0)", "tensor([2, 6, 4])"),
+        ("(x > 2).nonzero()", "tensor([[0, 0],\n        [1, 0],\n        [1, 1],\n        [1, 2]])"),
+        ("(x > 2).count_nonzero()", "tensor(4)"),
+        ("(x > 2).count_nonzero(0)", "tensor([2, 1, 1])"),
+        ("searchsorted(w, [2, 5])", "tensor([1, 4])"),
+        ("searchsorted(w, [2, 5], right=True)", "tensor([3, 4])"),
+        ("x.cumsum(1)", "tensor([[ 3,  4,  6],\n        [ 6, 11, 15]])"),
+        ("x.cumprod(0)", "tensor([[ 3,  1,  2],\n        [18,  5,  8]])"),
+        ("x.diff()", "tensor([[-2,  1],\n        [-1, -1]])"),
+        ("x.diff(1, 0)", "tensor([[3, 4, 2]])"),
+        ("x.roll(1, 1)", "tensor([[2, 3, 1],\n        [4, 6, 5]])"),
+        ("x.roll(2)", "tensor([[5, 4, 3],\n        [1, 2, 6]])"),
+        ("x.tril()", "tensor([[3, 0, 0],\n        [6, 5, 0]])"),
+        ("x.triu(1)", "tensor([[0, 1, 2],\n        [0, 0, 4]])"),
+        ("x.repeat_interleave(2, 1)", "tensor([[3, 3, 1, 1, 2, 2],\n        [6, 6, 5, 5, 4, 4]])"),
+        ("x.repeat_interleave([2, 0], 0)", "tensor([[3, 1, 2],\n        [3, 1, 2]])"),
+        ("hstack([w, w])", "tensor([1, 2, 2, 4, 1, 2, 2, 4])"),
+        ("vstack([w, w])", "tensor([[1, 2, 2, 4],\n        [1, 2, 2, 4]])"),
+        ("dstack([w, w]).sum()", "tensor(18)"),
+        ("x.flip(0)", "tensor([[6, 5, 4],\n        [3, 1, 2]])"),
+    ] {
+        let bindings = ["x=[[3, 1, 2], [6, 5, 4]]", "w=[1, 2, 2, 4]"];
+        let used =
+            bindings.into_iter().filter(|binding| expression.contains(binding.split('=').next().unwrap()));
+        let args: Vec<&str> = ["eval", expression].into_iter().chain(used).collect();
+        assert_eq!(ok(folder.path(), &args), format!("{text}\n"), "{expression}");
+    }
+}
+
 #[test]
 fn the_output_may_be_one_of_the_inputs() {
     let folder = folder();
@@ -163,6 +214,10 @@ fn exit_status_1_is_for_shapes_and_dtypes() {
         ),
         (&["eval", "x[5]", "x=[1]"], "index 5 is out of bounds for dimension 0 with size 1"),
         (&["eval", "x[0, 0]", "x=[1]"], "too many indices for tensor of dimension 1"),
+        (&["eval", "x[..., ...]", "x=[1]"], "an index can only have a single ellipsis ('...')"),
+        (&["eval", "x[[0, 2]]", "x=[1]"], "index 2 is out of bounds for dimension 0 with size 1"),
+        (&["eval", "x[[True, False]]", "x=[1]"], "The shape of the mask [2] at index 0 does not match"),
+        (&["eval", "x[[0.5]]", "x=[1]"], "tensors used as indices must be long, int, byte or bool tensors"),
         (
             &["eval", "x.expand(3)", "x=[1, 2]"],
             "The expanded size of the tensor (3) must match the existing size (2)",
@@ -294,6 +349,9 @@ fn memory_is_limited_before_it_is_taken() {
     limited(&["((a - b) ** 2).sum(-1)", "a=zeros(1000,1,64)", "b=zeros(1,1000,64)"], 0);
     limited(&["zeros(10000, 10000)"], 2);
     limited(&["repeat(x, 10000, 1000)", "x=[1]"], 2);
+    limited(&["x[zeros(2000000, dtype=i64)].sum()", "x=[1]"], 2);
+    limited(&["x[x < 0, 0].sum()", "x=rand(1000)"], 1);
+    limited(&["x.repeat_interleave([1000000, 2000000]).sum()", "x=[1, 2]"], 2);
     limited(&["arange(10 ** 12)"], 2);
     limited(&["linspace(0, 1, 10 ** 12)"], 2);
     limited(&["eye(10 ** 6)"], 2);

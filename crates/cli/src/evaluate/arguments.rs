@@ -4,7 +4,7 @@ use zerostride::{DType, Expr, Scalar, Tensor};
 use zerostride_ops::{Kind, Signature, UnknownDType};
 
 use super::value::{Part, Value};
-use super::{Budget, Fault};
+use super::{Budget, Fault, evaluated};
 use crate::expr::{Name, Problem, Span};
 
 /// The arguments as they are written; the receiver of a method comes first.
@@ -131,13 +131,13 @@ impl<'a> Bound<'a> {
         Ok(bound)
     }
 
-    /// A tensor that the function makes at once: paid for, then made.
-    pub(super) fn make(
+    /// What the function makes at once, as large as a tensor of this shape: paid for, then made.
+    pub(super) fn make<R>(
         &self,
         shape: &[usize],
         dtype: DType,
-        make: impl FnOnce() -> zerostride::Result<Tensor>,
-    ) -> Result<Tensor, Fault> {
+        make: impl FnOnce() -> zerostride::Result<R>,
+    ) -> Result<R, Fault> {
         self.budget.take_tensor(shape, dtype).map_err(|message| Problem::new(message, self.span))?;
         make().map_err(|error| self.fault(error))
     }
@@ -167,12 +167,48 @@ impl<'a> Bound<'a> {
         self.required(name)?.tensor()
     }
 
+    /// A tensor's elements: the function needs them at once.
+    pub(super) fn elements(&mut self, name: &str) -> Result<Tensor, Fault> {
+        let part = self.required(name)?;
+        self.computed(part)
+    }
+
+    /// The elements of an argument that has been taken.
+    pub(super) fn computed(&self, part: Part) -> Result<Tensor, Fault> {
+        evaluated(part, self.budget)
+    }
+
+    /// The elements of each tensor of a list.
+    pub(super) fn list_of_elements(&mut self, name: &str) -> Result<Vec<Tensor>, Fault> {
+        let list = self.required(name)?;
+        let Value::Sequence(parts) = list.value else { return Err(list.unwanted("a list of tensors")) };
+        parts.into_iter().map(|part| self.computed(part)).collect()
+    }
+
+    /// Several results, of which an index chooses one.
+    pub(super) fn several(&self, tensors: impl IntoIterator<Item = Tensor>) -> Value {
+        let part = |tensor: Tensor| Part { value: tensor.into(), span: self.span };
+        Value::Sequence(tensors.into_iter().map(part).collect())
+    }
+
+    pub(super) fn flag_or(&mut self, name: &str, default: bool) -> Result<bool, Fault> {
+        match self.optional(name) {
+            None => Ok(default),
+            Some(Part { value: Value::Number(Scalar::Bool(flag)), .. }) => Ok(flag),
+            Some(part) => Err(part.unwanted("True or False")),
+        }
+    }
+
     pub(super) fn integer(&mut self, name: &str) -> Result<isize, Fault> {
         self.required(name)?.integer()
     }
 
+    pub(super) fn optional_integer(&mut self, name: &str) -> Result<Option<isize>, Fault> {
+        self.optional(name).map(|part| part.integer()).transpose()
+    }
+
     pub(super) fn integer_or(&mut self, name: &str, default: isize) -> Result<isize, Fault> {
-        self.optional(name).map_or(Ok(default), |part| part.integer())
+        Ok(self.optional_integer(name)?.unwrap_or(default))
     }
 
     pub(super) fn integers(&mut self, name: &str) -> Result<Vec<isize>, Fault> {

@@ -1,11 +1,11 @@
-//! Owns the functions that are no rows of the op table: tensors from nothing, views, conversions, matrix products,
-//! tensors put together. Each is one row here: a name, its parameters, what it makes of them.
+//! Owns the functions that are no rows of the op table: tensors from nothing, views, conversions, matrix products. Each
+//! is one row here, as are those that move elements (`arranging.rs`): a name, its parameters, what it makes of them.
 
 use zerostride::{DType, Expr, Scalar, Tensor};
 
 use super::arguments::{Bound, Given};
 use super::value::{Part, Value};
-use super::{Budget, Fault};
+use super::{Budget, Fault, arranging};
 
 /// One function.
 pub(super) struct Function {
@@ -86,30 +86,41 @@ functions! {
     "to" "input, dtype" |a| to_dtype(a)?;
     "astype" "input, dtype" |a| to_dtype(a)?;
     "contiguous" "input" |a| a.tensor("input")?;
-    "clone" "input" |a| clone(a)?;
+    "clone" "input" |a| arranging::clone(a)?;
 
-    // Several elements into one, and one into several.
+    // Several elements into one.
     "matmul" "input, other" |a| a.tensor("input")?.matmul(a.tensor("other")?);
     "sum_to_size" "input, *size" |a| a.tensor("input")?.sum_to_size(&a.counts()?);
-    "cat" "tensors, dim=0" |a| join(a, zerostride::cat)?;
-    "stack" "tensors, dim=0" |a| join(a, zerostride::stack)?;
-    "repeat" "input, *repeats" |a| repeat(a, Tensor::repeat)?;
-    "tile" "input, *dims" |a| repeat(a, Tensor::tile)?;
-}
 
-/// An argument, computed: some functions need the elements at once.
-fn evaluated(a: &Bound<'_>, part: Part) -> Result<Tensor, Fault> {
-    let span = part.span;
-    let expr = part.tensor()?;
-    let fault = |error| Fault::engine(error, span);
-    let (shape, dtype) = (expr.shape().map_err(fault)?, expr.dtype().map_err(fault)?);
-    a.make(shape, dtype, || expr.eval())
-}
+    // Tensors put together.
+    "cat" "tensors, dim=0" |a| arranging::join(a, zerostride::cat)?;
+    "stack" "tensors, dim=0" |a| arranging::join(a, zerostride::stack)?;
+    "hstack" "tensors" |a| arranging::join(a, |tensors, _| zerostride::hstack(tensors))?;
+    "vstack" "tensors" |a| arranging::join(a, |tensors, _| zerostride::vstack(tensors))?;
+    "dstack" "tensors" |a| arranging::join(a, |tensors, _| zerostride::dstack(tensors))?;
 
-fn clone(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
-    let input = a.required("input")?;
-    let tensor = evaluated(a, input)?;
-    a.make(tensor.shape(), tensor.dtype(), || tensor.clone_elements())
+    // Elements repeated, moved, ordered, picked, counted.
+    "repeat" "input, *repeats" |a| arranging::repeat(a, Tensor::repeat)?;
+    "tile" "input, *dims" |a| arranging::repeat(a, Tensor::tile)?;
+    "repeat_interleave" "input, repeats, dim=None" |a| arranging::repeat_interleave(a)?;
+    "roll" "input, shifts, dims=None" |a| arranging::roll(a)?;
+    "tril" "input, diagonal=0" |a| arranging::triangle(a, Tensor::tril)?;
+    "triu" "input, diagonal=0" |a| arranging::triangle(a, Tensor::triu)?;
+    "sort" "input, dim=-1, descending=False" |a| arranging::sort(a)?;
+    "argsort" "input, dim=-1, descending=False" |a| arranging::argsort(a)?;
+    "topk" "input, k, dim=-1, largest=True" |a| arranging::topk(a)?;
+    "unique" "input" |a| arranging::unique(a)?;
+    "gather" "input, dim, index" |a| arranging::gather(a)?;
+    "take" "input, index" |a| arranging::take(a)?;
+    "take_along_dim" "input, indices, dim=None" |a| arranging::take_along_dim(a)?;
+    "index_select" "input, dim, index" |a| arranging::index_select(a)?;
+    "masked_select" "input, mask" |a| arranging::masked_select(a)?;
+    "nonzero" "input" |a| arranging::nonzero(a)?;
+    "count_nonzero" "input, dim=None" |a| arranging::count_nonzero(a)?;
+    "searchsorted" "sorted_sequence, input, right=False" |a| arranging::searchsorted(a)?;
+    "cumsum" "input, dim" |a| arranging::accumulate(a, Tensor::cumsum)?;
+    "cumprod" "input, dim" |a| arranging::accumulate(a, Tensor::cumprod)?;
+    "diff" "input, n=1, dim=-1" |a| arranging::diff(a)?;
 }
 
 fn tensor(a: &mut Bound<'_>) -> Result<Expr, Fault> {
@@ -198,32 +209,4 @@ fn to_dtype(a: &mut Bound<'_>) -> Result<Expr, Fault> {
     let input = a.required("input")?;
     let dtype = a.required_dtype("dtype")?;
     input.converted(dtype)
-}
-
-fn join(
-    a: &mut Bound<'_>,
-    join: fn(&[&Tensor], isize) -> zerostride::Result<Tensor>,
-) -> Result<Tensor, Fault> {
-    let list = a.required("tensors")?;
-    let Value::Sequence(parts) = list.value else { return Err(list.unwanted("a list of tensors")) };
-    let dim = a.integer_or("dim", 0)?;
-    let tensors = parts.into_iter().map(|part| evaluated(a, part)).collect::<Result<Vec<_>, _>>()?;
-    let numel = tensors.iter().map(Tensor::numel).fold(0, usize::saturating_add);
-    let widest = tensors
-        .iter()
-        .map(Tensor::dtype)
-        .max_by_key(|dtype| dtype.item_size())
-        .unwrap_or(DType::DEFAULT_FLOAT);
-    a.make(&[numel], widest, || join(&tensors.iter().collect::<Vec<_>>(), dim))
-}
-
-fn repeat(
-    a: &mut Bound<'_>,
-    repeat: fn(&Tensor, &[usize]) -> zerostride::Result<Tensor>,
-) -> Result<Tensor, Fault> {
-    let input = a.required("input")?;
-    let tensor = evaluated(a, input)?;
-    let times = a.counts()?;
-    let copies = times.iter().fold(1, |copies: usize, &times| copies.saturating_mul(times));
-    a.make(&[tensor.numel(), copies], tensor.dtype(), || repeat(&tensor, &times))
 }

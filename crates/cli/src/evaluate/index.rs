@@ -1,88 +1,106 @@
-//! Owns indexing: `x[0]`, `x[1:3]`, `x[:, None]`, `x[..., ::-1]`, as views. It does not know how an index is written.
+//! Owns the index of an expression, `x[1:3, None, mask]`: its items become the engine's, and what index tensors pick is
+//! paid for. It knows neither how an index is written nor what its items mean (`zerostride::Index`).
 
-use zerostride::{Error, ErrorClass, Expr, Scalar};
+use zerostride::{DType, Expr, Index, Scalar, Tensor, broadcast_shapes};
 
-use super::Fault;
 use super::value::{Part, Value};
+use super::{Budget, Fault, evaluated};
 use crate::expr::{Problem, Span};
 
 /// One item of an index, its parts evaluated.
 pub(super) enum Step {
     At(Part),
     Slice([Option<Part>; 3]),
-    Ellipsis(Span),
+    Ellipsis,
 }
 
-/// The view of a tensor that an index stands for.
-pub(super) fn apply(tensor: Expr, steps: Vec<Step>, span: Span) -> Result<Expr, Fault> {
-    let ndim = tensor.shape().map_err(|error| Fault::engine(error, span))?.len();
-    let takes_dim = |step: &&Step| match step {
-        Step::At(part) => !matches!(part.value, Value::None),
-        Step::Slice(_) => true,
-        Step::Ellipsis(_) => false,
-    };
-    let taken = steps.iter().filter(takes_dim).count();
-    if taken > ndim {
-        let message = format!("too many indices for tensor of dimension {ndim}");
-        return Err(Fault::engine(Error::Argument { class: ErrorClass::Index, message }, span));
+/// What an index stands for: one of a list's tensors, a view, or a copy of what index tensors pick.
+pub(super) fn apply(of: Part, steps: Vec<Step>, span: Span, budget: &Budget) -> Result<Value, Fault> {
+    if let (Value::Sequence(parts), [Step::At(at)]) = (&of.value, &steps[..])
+        && parts.first().is_some_and(|part| matches!(part.value, Value::Tensor(_)))
+    {
+        return among(parts, at);
     }
-    let mut view = tensor;
-    let mut dim = 0;
-    let mut skipped = false;
-    for step in steps {
-        match step {
-            Step::At(Part { value: Value::None, .. }) => {
-                view = view.unsqueeze(dim);
-                dim += 1;
-            }
-            Step::At(part) => view = select(&view, dim, part)?,
-            Step::Slice(parts) => {
-                let [start, stop, step] = parts.map(|part| part.map(bound).transpose().map(Option::flatten));
-                let (start, stop, step) = (start?, stop?, step?.unwrap_or(1));
-                // A bare `:` leaves the dimension as it is.
-                if (start, stop, step) != (None, None, 1) {
-                    view = view.slice(dim, start, stop, step);
-                }
-                dim += 1;
-            }
-            Step::Ellipsis(_) if !skipped => {
-                dim += (ndim - taken) as isize;
-                skipped = true;
-            }
-            Step::Ellipsis(span) => {
-                return Err(Problem::new("an index has one `...` at most", span).into());
-            }
+    let tensor = of.tensor()?;
+    let items = steps.into_iter().map(|step| item(step, budget)).collect::<Result<Vec<_>, _>>()?;
+    let engine = |error| Fault::engine(error, span);
+    if !items.iter().any(|item| matches!(item, Index::Tensor(_))) {
+        return Ok(tensor.index(&items).map_err(engine)?.into());
+    }
+    let tensor = evaluated(Part { value: tensor.into(), span }, budget)?;
+    // A wrong index is left to the engine, which takes no memory for it.
+    if let Ok(most) = most_picked(&tensor, &items) {
+        budget.take_tensor(&most, tensor.dtype()).map_err(|message| Problem::new(message, span))?;
+    }
+    Ok(tensor.index(&items).map_err(engine)?.into())
+}
+
+/// One of several tensors, such as the two of `sort`.
+fn among(parts: &[Part], at: &Part) -> Result<Value, Fault> {
+    let place = at.integer()?;
+    let from_start = if place < 0 { place + parts.len() as isize } else { place };
+    match usize::try_from(from_start).ok().and_then(|place| parts.get(place)) {
+        Some(part) => Ok(part.value.clone()),
+        None => {
+            let message = format!("index {place} is out of range: there are {} tensors", parts.len());
+            Err(Problem::new(message, at.span).into())
         }
-        view.shape().map_err(|error| Fault::engine(error, span))?;
     }
-    Ok(view)
 }
 
-fn select(view: &Expr, dim: isize, part: Part) -> Result<Expr, Fault> {
-    let Value::Number(Scalar::Int(index)) = part.value else {
-        return Err(Problem::new(format!("{} is not an index", part.value.kind()), part.span)
-            .help("an index is an integer, a slice, None or `...`; to choose by a mask, write where(mask, x, 0)")
-            .into());
-    };
-    let size = view.shape().map_err(|error| Fault::engine(error, part.span))?[dim as usize];
-    let inside = if index < 0 { index.unsigned_abs() <= size as u64 } else { (index as u64) < size as u64 };
-    if !inside {
-        let message = format!("index {index} is out of bounds for dimension {dim} with size {size}");
-        return Err(Fault::engine(Error::Argument { class: ErrorClass::Index, message }, part.span));
+fn item(step: Step, budget: &Budget) -> Result<Index, Fault> {
+    match step {
+        Step::Ellipsis => Ok(Index::Ellipsis),
+        Step::Slice(parts) => {
+            let [start, stop, step] = parts.map(|part| part.map(bound).transpose().map(Option::flatten));
+            Ok(Index::Slice { start: start?, stop: stop?, step: step?.unwrap_or(1) })
+        }
+        Step::At(part) => match part.value {
+            Value::None => Ok(Index::NewDim),
+            Value::Number(Scalar::Bool(flag)) => Ok(flag.into()),
+            Value::Number(Scalar::Int(at)) => Ok(Index::At(saturated(at))),
+            Value::Tensor(_) | Value::Sequence(_) => Ok(evaluated(part, budget)?.into()),
+            other => Err(Problem::new(format!("{} is not an index", other.kind()), part.span)
+                .help("an index is an integer, a slice, None, `...`, a mask or integers, as in x[x > 0] and x[[0, 2]]")
+                .into()),
+        },
     }
-    Ok(view.select(dim, index as isize))
 }
 
 /// A bound or step of a slice; `None` is the same as nothing.
 fn bound(part: Part) -> Result<Option<isize>, Fault> {
     match part.value {
-        Value::Number(Scalar::Int(value)) => {
-            Ok(Some(isize::try_from(value).unwrap_or(if value < 0 { isize::MIN } else { isize::MAX })))
-        }
+        Value::Number(Scalar::Int(value)) => Ok(Some(saturated(value))),
         Value::None => Ok(None),
         other => {
             Err(Problem::new(format!("the parts of a slice are integers, not {}", other.kind()), part.span)
                 .into())
         }
     }
+}
+
+fn saturated(value: i64) -> isize {
+    isize::try_from(value).unwrap_or(if value < 0 { isize::MIN } else { isize::MAX })
+}
+
+/// A shape with at least as many elements as an index picks: as many places as the index tensors give together, and for
+/// each the elements that a view with one place instead of them would have.
+fn most_picked(tensor: &Tensor, items: &[Index]) -> zerostride::Result<[usize; 2]> {
+    let (mut one_place, mut places) = (Vec::new(), Vec::new());
+    for item in items {
+        match item {
+            Index::Tensor(mask) if matches!(mask.dtype(), DType::Bool | DType::U8) => {
+                one_place.extend(vec![Index::from(..1); mask.ndim()]);
+                places.push(vec![mask.count_nonzero(..)?.item::<i64>()? as usize]);
+            }
+            Index::Tensor(integers) => {
+                one_place.push(Index::from(..1));
+                places.push(integers.shape().to_vec());
+            }
+            other => one_place.push(other.clone()),
+        }
+    }
+    let places: Vec<&[usize]> = places.iter().map(Vec::as_slice).collect();
+    let each = Expr::from(tensor).index(&one_place)?;
+    Ok([broadcast_shapes(&places)?.numel(), each.shape()?.iter().product()])
 }

@@ -5,6 +5,7 @@
 //! shape and dtype are asked for, so that a mistake is found at the part of the expression that makes it.
 
 mod arguments;
+mod arranging;
 mod budget;
 mod fault;
 mod functions;
@@ -16,7 +17,7 @@ mod value;
 
 use std::collections::HashMap;
 
-use zerostride::{Expr, Op, Scalar};
+use zerostride::{Expr, Op, Scalar, Tensor};
 
 pub(crate) use budget::Budget;
 pub(crate) use fault::{Fault, operand_name};
@@ -110,9 +111,9 @@ impl Walk<'_> {
                 attribute(part, name, node.span)
             }
             Kind::Index(id, items) => {
-                let tensor = self.take(*id).tensor()?;
+                let of = self.take(*id);
                 let steps = items.iter().map(|item| self.step(item)).collect();
-                index::apply(tensor, steps, node.span).map(Value::Tensor)
+                index::apply(of, steps, node.span, self.budget)
             }
         }
     }
@@ -161,9 +162,19 @@ impl Walk<'_> {
         match item {
             Item::At(id) => Step::At(self.take(*id)),
             Item::Slice { parts, .. } => Step::Slice(parts.map(|part| part.map(|id| self.take(id)))),
-            Item::Ellipsis(span) => Step::Ellipsis(*span),
+            Item::Ellipsis(_) => Step::Ellipsis,
         }
     }
+}
+
+/// A part's elements, paid for, then computed: what moves elements needs them at once.
+fn evaluated(part: Part, budget: &Budget) -> Result<Tensor, Fault> {
+    let span = part.span;
+    let expr = part.tensor()?;
+    let engine = |error| Fault::engine(error, span);
+    let (shape, dtype) = (expr.shape().map_err(engine)?, expr.dtype().map_err(engine)?);
+    budget.take_tensor(shape, dtype).map_err(|message| Problem::new(message, span))?;
+    expr.eval().map_err(engine)
 }
 
 /// `x.T` and the like.

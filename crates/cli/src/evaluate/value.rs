@@ -128,8 +128,8 @@ fn tensor_of(parts: &[Part], shape: &[usize], dtype: Option<DType>, span: Span) 
         match &part.value {
             Value::Number(number) => numbers.push((*number, part.span)),
             Value::Tensor(_) => {
-                return Err(Problem::new("a list holds numbers, not tensors", part.span)
-                    .help("to put tensors together, write stack([a, b]) or cat([a, b])")
+                return Err(Problem::new("a list of tensors is not a tensor", part.span)
+                    .help("[0] behind it takes the first of them; stack([a, b]) and cat([a, b]) put them together")
                     .into());
             }
             other => {
