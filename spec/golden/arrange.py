@@ -1,4 +1,4 @@
-"""Indexing, gathering, splitting, sorting, searching and running totals: results, or the refusal.
+"""Indexing, gathering, splitting, sorting, searching, running totals and order statistics: results, or the refusal.
 
 Owns `arrange.json`. A call is data: a function, the tensor it is called on, and its arguments. The result of an in-place
 function is that tensor afterwards.
@@ -14,6 +14,7 @@ from store import provenance, write_json
 INTS = [n for n in DTYPES if n.startswith(("int", "uint"))]
 REAL = [n for n in DTYPES if not n.startswith("complex")]
 VALUES = [3.0, -1.0, 0.0, 2.0, 7.0, -5.0, 2.0, 1.0, 0.0, 4.0, -3.0, 6.0, 2.5, -0.0, 9.0, 1.5, 8.0, -7.0, 0.5, 5.0]
+NAMED = [getattr(torch.return_types, name) for name in ("sort", "topk", "median", "nanmedian", "kthvalue")]
 SPECIAL = [3.0, math.nan, -0.0, 0.0, -math.inf, math.nan, math.inf, 3.0, -2.0, 1e-3]
 
 
@@ -56,7 +57,7 @@ def encoded(value):
         return {"slice": [value.start, value.stop, value.step]}
     if value is Ellipsis:
         return "..."
-    if isinstance(value, (list, tuple, torch.return_types.sort, torch.return_types.topk)):
+    if isinstance(value, (list, tuple, *NAMED)):
         return [encoded(item) for item in value]
     return plain(value)
 
@@ -65,6 +66,10 @@ ALL = slice(None)
 X = ramp(4, 5)
 CUBE = ramp(2, 3, 4)
 MASK = X % 3 == 0
+GAPS = tensor([[3.0, 1.0, math.nan, 2.0], [math.nan, 5.0, 1.5, math.nan], [math.nan] * 4, [4.0, -math.inf, 0.5, 7.0]], "float32")
+HALF = tensor(0.5, "float32")
+QUARTERS = tensor([0.0, 0.25, 0.5, 0.875, 1.0], "float32")
+TENTHS = tensor([0.1, 0.3, 0.7], "float32")
 INDEXES = [
     (X, [(tensor([0, 2]),), (tensor([[0], [-1]]), tensor([0, 1, 2])), (ALL, tensor([4, 0, 0])), (tensor([[3, 1]]), slice(1, 4))]),
     (X, [(tensor([0, 1]), None, tensor([1, 2])), (None, tensor([0, 2])), (tensor([0, 2]), None), (..., tensor([1, 1])), (tensor([0, 2]), ..., None)]),
@@ -129,6 +134,17 @@ CALLS = {
     "cumsum": [(X, [(0,), (1,), (-1,), (2,)]), (CUBE, [(0,), (1,), (2,)]), (tensor(3.0, "float32"), [(0,), (1,)]), (torch.zeros(0, 3), [(0,), (1,)]), (MASK, [(0,)]), (tensor(SPECIAL, "float32"), [(0,)])],
     "cumprod": [(VALUE, [(0,), (1,), (2,)]), (MASK, [(1,)]), (tensor(3), [(0,)])],
     "diff": [(VALUE, [(1, -1, None, None), (2, 0, None, None), (9, 1, None, None), (0, 1, None, None), (1, 0, X[:1], X[1:3]), (1, 1, X[:1], None), (1, 0, X[:1, :2], None), (1, 0, X[0], None), (1, 7, None, None)]), (MASK, [(1, 1, None, None)]), (tensor(3.0, "float32"), [(1, -1, None, None)])],
+    "median": [(VALUE, [(), (1,), (-1, True), (2,)]), (GAPS, [(), (1,), (0, True)]), (tensor(3.0, "float32"), [(), (0,), (0, True), (1,)]), (torch.zeros(0), [(), (0,)]), (torch.zeros(0, 3), [(0,), (1,)]), (MASK, [(), (1,)]), (tensor([5, -2, 9, 4]), [(), (0,)]), (numbers("complex64"), [(1,)])],
+    "nanmedian": [(VALUE, [(), (1,)]), (GAPS, [(), (0, True)]), (GAPS[:2], [(1,)]), (tensor([math.nan, math.nan], "float32"), [(), (0,)]), (torch.zeros(0), [(), (0,)]), (MASK, [(), (1,)])],
+    "kthvalue": [(VALUE, [(1, 1), (5, 1), (2, -1, True), (6, 1), (0, 1), (1, 4)]), (GAPS[0], [(2, 0), (4, 0)]), (tensor(3.0, "float32"), [(1, 0), (2, 0)]), (torch.zeros(0, 3), [(1, 0), (1, 1)]), (MASK, [(1, 1)]), (numbers("complex64"), [(1, 1)])],
+    "quantile": [(on, [(q, dim, keepdim, how) for q in (HALF, QUARTERS) for dim, keepdim in ((None, False), (None, True), (0, False), (1, True)) for how in ("linear", "lower", "higher", "midpoint", "nearest")]) for on in (VALUE, GAPS)]
+    + [(VALUE, [(tensor([0.5], "float64"), 1, False, "linear"), (tensor([[0.5]], "float32"), 1, False, "linear"), (tensor([], "float32"), 1, False, "linear"), (HALF, 2, False, "linear")])]
+    + [(ramp(11), [(TENTHS, 0, False, how) for how in ("lower", "higher", "nearest")])]
+    + [(VALUE.double(), [(QUARTERS.double(), -1, False, "linear")]), (tensor(3.0, "float32"), [(HALF, None, False, "linear"), (QUARTERS, 0, True, "linear"), (HALF, 1, False, "linear")])]
+    + [(torch.zeros(0, 3), [(HALF, None, False, "linear"), (HALF, 1, False, "linear")]), (X.long(), [(HALF, None, False, "linear")]), (VALUE.half(), [(HALF.half(), None, False, "linear")]), (CUBE, [(QUARTERS, 1, False, "linear"), (QUARTERS, 1, True, "linear")])],
+    "nanquantile": [(on, [(q, dim, keepdim, how) for q in (HALF, QUARTERS) for dim, keepdim in ((None, False), (0, False), (1, True)) for how in ("linear", "lower", "midpoint", "nearest")]) for on in (VALUE, GAPS)],
+    "nansum": [(GAPS, [(None,), (0,), (1, True), (4,)]), (MASK, [(None,)]), (X.long(), [(0,)]), (torch.zeros(0, 3), [(0,)]), (numbers("complex64"), [(None,)])],
+    "nanmean": [(GAPS, [(None,), (0,), (1, True), (4,)]), (VALUE, [(1,)]), (MASK, [(None,)]), (X.long(), [(0,)]), (torch.zeros(0, 3), [(0,)]), (numbers("complex64"), [(None,)])],
     "roll": [(X, [((1,), (1,)), ((-2,), ()), ((1, 2), (0, 1)), ((1, 2), (0,)), ((1,), (5,)), ((), ()), ((1, 2), ()), ((103,), (-1,)), ((1, 1), (0, 0))]), (torch.zeros(0), [((3,), (0,))]), (tensor(1.0, "float32"), [((3,), (0,)), ((3,), ())])],
     "repeat_interleave": [(X, [(2, None), (2, 0), (3, 1), (0, 1), (2, 7)]), (tensor(3.0, "float32"), [(2, None)])],
     "repeat_each": [(X, [(tensor([1, 2, 0, 1]), 0), (tensor([1, 2, 0]), 0), (tensor([1, -2, 0, 1]), 0), (tensor([1.0], "float32"), 0), (tensor([2]), 1), (tensor(2), 1), (tensor([[2]]), 0), (tensor([2]), None), (tensor([0, 2, 1, 1], "int32"), -2)])],
@@ -170,6 +186,9 @@ SCANS = [
     ("cumsum", 1),
     ("cumprod", 0),
     ("tril", 0),
+    ("median", 1),
+    ("nanmedian",),
+    ("kthvalue", 2, 1),
 ]
 
 
@@ -202,6 +221,8 @@ def call(name, operand, arguments):
         return torch.linalg.vecdot(operand, arguments[0], dim=arguments[1])
     if name == "tensordot":
         return torch.tensordot(operand, arguments[0], dims=arguments[1:])
+    if name in ("quantile", "nanquantile"):
+        return getattr(torch, name)(operand, *arguments[:3], interpolation=arguments[3])
     if name == "meshgrid":
         return torch.meshgrid(*operand, indexing=arguments[0])
     if hasattr(operand, name):

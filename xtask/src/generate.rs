@@ -1,11 +1,11 @@
-//! Owns what is written from the op table: `docs/operations.md`, and where the stubs of the Python package (`stubs.rs`) go.
-//! It does not know the operations, only their rows.
+//! Owns what is written from the op table: `docs/operations.md`, and where the stubs of the Python package (`stubs.rs`) and
+//! their page (`reference.rs`) go. It does not know the operations, only their rows.
 
 use std::fmt::Write;
 
 use zerostride_ops::{Class, Domain, Op, Rule};
 
-use crate::{Outcome, root, stubs};
+use crate::{Outcome, reference, root, stubs};
 
 const FILE: &str = "docs/operations.md";
 
@@ -18,8 +18,8 @@ const SECTIONS: [(Class, &str, &str); 5] = [
 ];
 
 /// Everything that is generated, by its path.
-fn generated() -> Result<[(&'static str, String); 2], String> {
-    Ok([(FILE, operations()), (stubs::FILE, stubs::text()?)])
+fn generated() -> Result<[(&'static str, String); 3], String> {
+    Ok([(FILE, operations()), (stubs::FILE, stubs::text()?), (reference::FILE, reference::text()?)])
 }
 
 /// Rewrites the files.
@@ -38,6 +38,11 @@ pub(crate) fn check() -> Outcome {
             false => Err(format!("{name} is not what the tables say; run `cargo xtask gen`")),
         }
     })
+}
+
+/// What the operations of a class are called together.
+pub(crate) fn title(class: Class) -> &'static str {
+    SECTIONS.iter().find(|(known, ..)| *known == class).map_or("Others", |(_, title, _)| title)
 }
 
 fn operations() -> String {

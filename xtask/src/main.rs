@@ -7,6 +7,7 @@ mod bench;
 mod generate;
 mod golden;
 mod python;
+mod reference;
 mod sanitize;
 mod stubs;
 mod test;

@@ -3,6 +3,8 @@
 import builtins
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ContextDecorator
+from os import PathLike
+from pathlib import Path
 from types import EllipsisType, ModuleType
 from typing import Any, NamedTuple, ParamSpec, Self, SupportsIndex, TypeAlias, TypeVar
 
@@ -22,14 +24,19 @@ _Returned = TypeVar("_Returned")
 __version__: str
 
 class BroadcastError(RuntimeError):
+    """Shapes that do not broadcast; the diagnosis is a note that tracebacks show."""
     shapes: tuple[tuple[builtins.int, ...], ...]
     dim: builtins.int | None
     repairs: list[dict[str, Any]]
 
-class TraceError(TypeError): ...
-class BroadcastWarning(UserWarning): ...
+class TraceError(TypeError):
+    """A function does something with an array that cannot be traced, as it needs the values of elements."""
+
+class BroadcastWarning(UserWarning):
+    """An implicit broadcast that a policy warns of."""
 
 class dtype:
+    """The type of a tensor's elements, as ``torch.dtype``."""
     @property
     def name(self) -> str: ...
     @property
@@ -50,6 +57,7 @@ class dtype:
 # dtypes
 
 class finfo:
+    """The limits of a floating-point dtype; of a complex one, those of its parts."""
     dtype: dtype
     bits: builtins.int
     eps: builtins.float
@@ -61,6 +69,7 @@ class finfo:
     def __init__(self, type: _DType = ...) -> None: ...
 
 class iinfo:
+    """The limits of an integer dtype."""
     dtype: dtype
     bits: builtins.int
     max: builtins.int
@@ -68,45 +77,75 @@ class iinfo:
     def __init__(self, type: _DType) -> None: ...
 
 class _Operations:
+    """What tensors, and arrays in files, have in common."""
+
     # operators
     # methods
     @property
-    def shape(self) -> tuple[builtins.int, ...]: ...
+    def shape(self) -> tuple[builtins.int, ...]:
+        """The sizes of the dimensions."""
     @property
-    def ndim(self) -> builtins.int: ...
+    def ndim(self) -> builtins.int:
+        """The number of dimensions."""
     @property
-    def dtype(self) -> dtype: ...
+    def dtype(self) -> dtype:
+        """The type of the elements."""
     @property
-    def T(self) -> Tensor: ...
+    def T(self) -> Tensor:
+        """The dimensions in reverse order."""
     @property
-    def mT(self) -> Tensor: ...
-    def numel(self) -> builtins.int: ...
+    def mT(self) -> Tensor:
+        """The last two dimensions swapped."""
+    def numel(self) -> builtins.int:
+        """The number of elements."""
+    def item(self) -> Any:
+        """The only element, as a Python number."""
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+    def numpy(self) -> npt.NDArray[Any]:
+        """A NumPy array on the same memory."""
+    def __array__(self, dtype: Any = None, copy: builtins.bool | None = None) -> npt.NDArray[Any]: ...
+    def __bool__(self) -> builtins.bool: ...
+    def __int__(self) -> builtins.int: ...
+    def __float__(self) -> builtins.float: ...
+    def __index__(self) -> builtins.int: ...
     def __len__(self) -> builtins.int: ...
     def __iter__(self) -> Iterator[Tensor]: ...
     def __getitem__(self, key: _Items | tuple[_Items, ...]) -> Tensor: ...
 
 class Tensor(_Operations):
-    def size(self, dim: builtins.int | None = None) -> Any: ...
-    def stride(self, dim: builtins.int | None = None) -> Any: ...
-    def dim(self) -> builtins.int: ...
+    """An n-dimensional array of elements of one dtype. Made by ``tensor``, ``asarray``, ``zeros`` and the like."""
+
+    def size(self, dim: builtins.int | None = None) -> Any:
+        """The sizes of the dimensions, or of one."""
+    def stride(self, dim: builtins.int | None = None) -> Any:
+        """Elements between neighbours along each dimension, or along one."""
+    def dim(self) -> builtins.int:
+        """The number of dimensions."""
     @property
-    def itemsize(self) -> builtins.int: ...
-    def element_size(self) -> builtins.int: ...
+    def itemsize(self) -> builtins.int:
+        """Bytes of one element."""
+    def element_size(self) -> builtins.int:
+        """Bytes of one element."""
     @property
-    def nbytes(self) -> builtins.int: ...
+    def nbytes(self) -> builtins.int:
+        """Bytes of all elements."""
     @property
-    def device(self) -> str: ...
+    def device(self) -> str:
+        """Where the elements are: always "cpu"."""
     @property
-    def writable(self) -> builtins.bool: ...
-    def storage_offset(self) -> builtins.int: ...
-    def data_ptr(self) -> builtins.int: ...
-    def is_contiguous(self) -> builtins.bool: ...
-    def is_floating_point(self) -> builtins.bool: ...
-    def is_complex(self) -> builtins.bool: ...
-    def item(self) -> Any: ...
-    def tolist(self) -> Any: ...
-    def numpy(self) -> npt.NDArray[Any]: ...
-    def __array__(self, dtype: Any = None, copy: builtins.bool | None = None) -> npt.NDArray[Any]: ...
+    def writable(self) -> builtins.bool:
+        """Whether the elements may be written; not so on memory that was lent for reading."""
+    def storage_offset(self) -> builtins.int:
+        """The element of the memory at which the tensor starts."""
+    def data_ptr(self) -> builtins.int:
+        """The address of the first element."""
+    def is_contiguous(self) -> builtins.bool:
+        """Whether the elements lie next to each other in row-major order."""
+    def is_floating_point(self) -> builtins.bool:
+        """Whether the elements are floats."""
+    def is_complex(self) -> builtins.bool:
+        """Whether the elements are complex numbers."""
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any: ...
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any: ...
     def __dlpack__(
@@ -119,43 +158,76 @@ class Tensor(_Operations):
     ) -> Any: ...
     def __dlpack_device__(self) -> tuple[builtins.int, builtins.int]: ...
     def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType: ...
-    def to_device(self, device: str, /, *, stream: None = None) -> Tensor: ...
+    def to_device(self, device: str, /, *, stream: None = None) -> Tensor:
+        """The tensor itself: there is one device."""
     def __buffer__(self, flags: builtins.int, /) -> memoryview: ...
-    def __bool__(self) -> builtins.bool: ...
-    def __int__(self) -> builtins.int: ...
-    def __float__(self) -> builtins.float: ...
     def __complex__(self) -> builtins.complex: ...
-    def __index__(self) -> builtins.int: ...
     def __setitem__(self, key: _Items | tuple[_Items, ...], value: _Operand) -> None: ...
     def __copy__(self) -> Tensor: ...
     def __deepcopy__(self, memo: Any) -> Tensor: ...
 
-class Expr(_Operations): ...
+class Expr(_Operations):
+    """An array while a function is traced, or while it is in a file: a computation whose shape and dtype are known."""
+
+class Source(Expr):
+    """An array in a file, whose elements are read when they are needed; made by ``open``."""
+
+    @property
+    def path(self) -> Path:
+        """The file, as it was opened."""
+    @property
+    def nbytes(self) -> builtins.int:
+        """Bytes of all elements."""
+
+def open(path: str | PathLike[str]) -> Source:
+    """An array in a file (npy, npz, safetensors), of which the header is read now and elements when they are needed."""
 
 class Explanation:
-    def to_dict(self) -> dict[str, Any]: ...
+    """A broadcast explained: ``str()`` is the text, a notebook shows the picture."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is known about the broadcast, as ``zs explain --format json`` has it."""
     @property
-    def svg(self) -> str: ...
-    def html(self) -> str: ...
+    def svg(self) -> str:
+        """The picture."""
+    def html(self) -> str:
+        """The report as a page."""
     def _repr_html_(self) -> str: ...
 
-def explain(
-    *operands: Any, lang: str = "en", op: str | None = None, in_place: builtins.bool = False, **named: Any
-) -> Explanation: ...
+def explain(*operands: Any, lang: str = "en", op: str | None = None, in_place: builtins.bool = False, **named: Any) -> Explanation:
+    """Explains how shapes, or arrays of them, broadcast, or why they do not."""
 
 class Fused:
-    def __call__(self, *arguments: Any, **named: Any) -> Any: ...
-    def plan(self, *arguments: Any, **named: Any) -> str: ...
+    """A function that runs in one pass over its operands; made by ``fuse``."""
 
-def fuse(function: Callable[_Parameters, _Returned]) -> Callable[_Parameters, _Returned]: ...
-def evaluate(expression: str, out: Any = None, **arrays: Any) -> Any: ...
+    def __call__(self, *arguments: Any, **named: Any) -> Any: ...
+    def plan(self, *arguments: Any, **named: Any) -> str:
+        """What a call with these arguments will do: passes over memory, operations, bytes, scratch memory."""
+
+def fuse(function: Callable[_Parameters, _Returned]) -> Callable[_Parameters, _Returned]:
+    """Makes a function of arrays run in one pass, without intermediate arrays."""
+
+def evaluate(
+    expression: str | Expr | Callable[..., Any],
+    out: Any = None,
+    *,
+    max_memory: builtins.int | str | None = None,
+    force: builtins.bool = False,
+    progress: builtins.bool | Callable[[builtins.int, builtins.int], Any] = False,
+    **arrays: Any,
+) -> Any:
+    """Computes a formula in one pass, without intermediate arrays; ``out``, an array or the path of a file, takes the result."""
 
 class policy(ContextDecorator):
+    """Says what happens to implicit broadcasts in a block: "allow", "warn" or "error" for each class."""
+
     def __init__(self, *, max_bytes: builtins.int | str | None = None, **classes: str) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *error: Any) -> None: ...
 
 class Record(NamedTuple):
+    """One implicit broadcast, and how often it was met."""
+
     op: str
     shapes: tuple[tuple[builtins.int, ...], ...]
     result: tuple[builtins.int, ...]
@@ -167,15 +239,24 @@ class Record(NamedTuple):
     times: builtins.int
 
 class audit(ContextDecorator):
+    """Records every implicit broadcast of a block: of tensors of this package and, where torch is imported, of torch's."""
+
     def __init__(self) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *error: Any) -> None: ...
     @property
-    def records(self) -> list[Record]: ...
-    def report(self) -> None: ...
-    def html(self) -> str: ...
+    def records(self) -> list[Record]:
+        """The broadcasts, in the order in which they were met first."""
+    def report(self) -> None:
+        """Prints the broadcasts, the worst first."""
+    def html(self) -> str:
+        """The report as a page."""
 
-def set_num_threads(threads: builtins.int) -> None: ...
-def get_num_threads() -> builtins.int: ...
+def set_num_threads(threads: builtins.int) -> None:
+    """Sets how many threads work on one evaluation; at least one does."""
+
+def get_num_threads() -> builtins.int:
+    """How many threads work on one evaluation."""
+
 
 # functions

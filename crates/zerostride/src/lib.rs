@@ -79,7 +79,7 @@ pub use zerostride_shape::{
     broadcast_shapes,
 };
 
-pub use arrange::{Index, Unique, cat, dstack, hstack, meshgrid, stack, vstack};
+pub use arrange::{Index, Interpolation, Unique, cat, dstack, hstack, meshgrid, stack, vstack};
 pub use error::{Error, Result};
 pub use exec::{num_threads, set_num_threads};
 pub use expr::{Argument, Arguments, Dims, Expr, call, call_into, keepdim};

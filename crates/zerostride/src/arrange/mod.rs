@@ -1,5 +1,5 @@
-//! Owns what depends on where elements stand: indexing, gathering and scattering, joining and splitting, sorting, searching
-//! and running totals. All of it is eager: it cannot be fused, and some of it has a shape that only values tell.
+//! Owns what depends on where elements stand: indexing, gathering and scattering, joining and splitting, sorting, searching,
+//! running totals and order statistics. All of it is eager: it cannot be fused, and some of it has a shape that only values tell.
 //!
 //! Nothing here computes with shapes that the floor below knows, or element by element (`expr`): a function is written in
 //! terms of views and expressions wherever these say it.
@@ -10,6 +10,7 @@ mod index;
 mod join;
 mod picks;
 mod places;
+mod quantile;
 mod repeat;
 mod scan;
 mod scatter;
@@ -27,6 +28,7 @@ use crate::{Error, Result, Tensor};
 
 pub use index::Index;
 pub use join::{cat, dstack, hstack, stack, vstack};
+pub use quantile::Interpolation;
 pub use repeat::meshgrid;
 pub use unique::Unique;
 

@@ -6,6 +6,7 @@ mod contract;
 mod formula;
 mod input;
 mod methods;
+mod missing;
 mod operators;
 mod product;
 mod replace;

@@ -1,7 +1,7 @@
 //! Owns the calls of `arrange.json` and their comparison with PyTorch's answers.
 
 use serde_json::Value;
-use zerostride::{DType, Operand, Result, Tensor, dstack, hstack, meshgrid, vstack};
+use zerostride::{DType, Dims, Operand, Result, Tensor, dstack, hstack, keepdim, meshgrid, vstack};
 
 use crate::corpus::{
     cases, difference, int, ints, is_tensor, items, layouts, number, refusal, sizes, tensor, values,
@@ -14,6 +14,10 @@ fn value(value: &Value) -> Operand<'static> {
 
 fn optional(dim: &Value) -> Option<isize> {
     (!dim.is_null()).then(|| int(dim))
+}
+
+fn keeps(flag: Option<&Value>) -> bool {
+    flag.is_some_and(|flag| flag == true)
 }
 
 fn pair((first, second): (Tensor, Tensor)) -> Vec<Tensor> {
@@ -74,6 +78,21 @@ fn call(name: &str, x: &Tensor, args: &[Value]) -> Result<Vec<Tensor>> {
                 format!("{:?}", values(&found.values))
             );
             vec![found.values, found.inverse, found.counts]
+        }
+        "median" if args.is_empty() => vec![x.median()?],
+        "median" => pair(x.median_along(dim(), keeps(args.get(1)))?),
+        "nanmedian" if args.is_empty() => vec![x.nanmedian()?],
+        "nanmedian" => pair(x.nanmedian_along(dim(), keeps(args.get(1)))?),
+        "kthvalue" => pair(x.kthvalue(int(&args[0]) as usize, int(&args[1]), keeps(args.get(2)))?),
+        "quantile" | "nanquantile" => {
+            let quantile = if name == "quantile" { Tensor::quantile } else { Tensor::nanquantile };
+            let how = args[3].as_str().unwrap().parse()?;
+            vec![quantile(x, &tensor(&args[0]), optional(&args[1]), keeps(args.get(2)), how)?]
+        }
+        "nansum" | "nanmean" => {
+            let dims = if args[0].is_null() { Dims::from(..) } else { Dims::from(dim()) };
+            let dims = if keeps(args.get(1)) { keepdim(dims) } else { dims };
+            vec![if name == "nansum" { x.nansum(dims)? } else { x.nanmean(dims)? }]
         }
         "cumsum" => vec![x.cumsum(dim())?],
         "cumprod" => vec![x.cumprod(dim())?],

@@ -1,0 +1,319 @@
+//! Owns order statistics: medians, quantiles, and the k-th smallest element. It does not know how elements are put in
+//! order (`sort.rs`).
+
+use std::str::FromStr;
+
+use zerostride_ops::{Category, DType};
+use zerostride_shape::ErrorClass;
+
+use super::named_dim;
+use crate::{Error, Expr, Result, Tensor, keepdim};
+
+/// What a quantile is where it falls between two elements.
+///
+/// ```
+/// use zerostride::Interpolation;
+/// assert_eq!("lower".parse::<Interpolation>()?, Interpolation::Lower);
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Interpolation {
+    /// On the line between them.
+    #[default]
+    Linear,
+    /// The lower one.
+    Lower,
+    /// The higher one.
+    Higher,
+    /// Their mean.
+    Midpoint,
+    /// The nearer one; in the middle the one at an even place.
+    Nearest,
+}
+
+impl FromStr for Interpolation {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Interpolation> {
+        Ok(match name {
+            "linear" => Interpolation::Linear,
+            "lower" => Interpolation::Lower,
+            "higher" => Interpolation::Higher,
+            "midpoint" => Interpolation::Midpoint,
+            "nearest" => Interpolation::Nearest,
+            other => {
+                return Err(Error::runtime(format_args!(
+                    "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {other}"
+                )));
+            }
+        })
+    }
+}
+
+/// Which of the elements in order is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rank {
+    /// The lower middle of all; NaN if one is there.
+    Median,
+    /// The lower middle of those that are not NaN.
+    NanMedian,
+    /// A place.
+    At(usize),
+}
+
+/// Order statistics.
+impl Tensor {
+    /// The median of all elements, of an even number the lower one of the two in the middle; NaN if one is there:
+    /// `torch.median`.
+    ///
+    /// # Errors
+    /// The dtype is bool or complex, there are no elements and no NaN to say so, or there is no memory.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// assert_eq!(tensor![[3.0, 1.0], [2.0, 4.0]].median()?.item::<f32>()?, 2.0);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn median(&self) -> Result<Tensor> {
+        self.middle(Rank::Median)
+    }
+
+    /// As [`Tensor::median`], of the elements that are not NaN: `torch.nanmedian`.
+    ///
+    /// # Errors
+    /// As [`Tensor::median`].
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// assert_eq!(tensor![3.0, f32::NAN, 2.0, 4.0].nanmedian()?.item::<f32>()?, 3.0);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn nanmedian(&self) -> Result<Tensor> {
+        self.middle(Rank::NanMedian)
+    }
+
+    /// The medians along a dimension, and where they stood.
+    ///
+    /// # Errors
+    /// The dimension does not exist or has no elements, the dtype is bool or complex, or there is no memory.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let (medians, places) = tensor![[3.0, 1.0, 2.0], [4.0, 6.0, 5.0]].median_along(1, false)?;
+    /// assert_eq!(medians.to_vec::<f32>()?, [2.0, 5.0]);
+    /// assert_eq!(places.to_vec::<i64>()?, [2, 2]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn median_along(&self, dim: isize, keepdim: bool) -> Result<(Tensor, Tensor)> {
+        self.ranked("median", "median_out", Rank::Median, dim, keepdim)
+    }
+
+    /// As [`Tensor::median_along`], of the elements that are not NaN.
+    ///
+    /// # Errors
+    /// As [`Tensor::median_along`].
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let (medians, _) = tensor![[f32::NAN, 1.0, 2.0]].nanmedian_along(1, false)?;
+    /// assert_eq!(medians.to_vec::<f32>()?, [1.0]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn nanmedian_along(&self, dim: isize, keepdim: bool) -> Result<(Tensor, Tensor)> {
+        self.ranked("median", "median_out", Rank::NanMedian, dim, keepdim)
+    }
+
+    /// The `k`-th smallest elements along a dimension, counted from 1, and where they stood: `torch.kthvalue`. NaN counts as
+    /// the largest.
+    ///
+    /// # Errors
+    /// As [`Tensor::median_along`]; there are fewer than `k` elements.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let (second, place) = tensor![30, 10, 20].kthvalue(2, 0, false)?;
+    /// assert_eq!((second.item::<i64>()?, place.item::<i64>()?), (20, 2));
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn kthvalue(&self, k: usize, dim: isize, keepdim: bool) -> Result<(Tensor, Tensor)> {
+        self.ranked("kthvalue", "kthvalue_cpu", Rank::At(k.wrapping_sub(1)), dim, keepdim)
+    }
+
+    /// The median of everything.
+    fn middle(&self, rank: Rank) -> Result<Tensor> {
+        if self.numel() == 0 && self.dtype().category() == Category::Float {
+            return Tensor::full(&[], f64::NAN, self.dtype());
+        }
+        self.reshape(&[-1])?.ranked("median", "median_cpu", rank, 0, false).map(|(median, _)| median)
+    }
+
+    /// The elements of a rank along a dimension and their places, for a function whose kernel PyTorch calls `kernel`.
+    fn ranked(
+        &self,
+        name: &str,
+        kernel: &str,
+        rank: Rank,
+        dim: isize,
+        keeps: bool,
+    ) -> Result<(Tensor, Tensor)> {
+        let place = named_dim(dim, self.ndim())?.unwrap_or(0);
+        let n = self.shape().get(place).copied().unwrap_or(1);
+        if n == 0 {
+            let message = format!("{name}(): Expected reduction dim {place} to have non-zero size.");
+            return Err(Error::Argument { class: ErrorClass::Index, message });
+        }
+        if matches!(rank, Rank::At(k) if k >= n) {
+            return Err(Error::runtime(format_args!(
+                "{name}(): selected number k out of range for dimension {place}"
+            )));
+        }
+        if matches!(self.dtype().category(), Category::Bool | Category::Complex) {
+            let message = format!("\"{kernel}\" not implemented for '{}'", self.dtype().scalar_name());
+            return Err(Error::Argument { class: ErrorClass::NotImplemented, message });
+        }
+        let rows = if self.ndim() == 0 { self.unsqueeze(0)? } else { self.clone() };
+        let dim = place as isize;
+        let (sorted, places) = rows.sort(dim, false)?;
+        let numbers = Expr::current(&sorted).isnan().logical_not().sum(keepdim(dim));
+        let at = match rank {
+            // Among the sorted elements the first NaN stands behind all numbers.
+            Rank::Median => Expr::from((n as i64 - 1) / 2).where_(numbers.eq(n as i64), &numbers).eval()?,
+            Rank::NanMedian => (numbers - 1).clamp(Some(0.into()), None).floor_divide(2).eval()?,
+            Rank::At(k) => {
+                let mut sizes = rows.shape().to_vec();
+                sizes[place] = 1;
+                Tensor::full(&sizes, k as i64, DType::I64)?
+            }
+        };
+        let kept = |tensor: Tensor| {
+            let found = tensor.gather(dim, &at)?;
+            if keeps && self.ndim() > 0 { Ok(found) } else { found.squeeze_dims(&[dim]) }
+        };
+        Ok((kept(sorted)?, kept(places)?))
+    }
+
+    /// The quantiles `q` of all elements, or of those along a dimension: `torch.quantile`. Of elements with a NaN it is NaN.
+    ///
+    /// Shapes: `q` of none or one dimension, which comes first in the result.
+    ///
+    /// # Errors
+    /// Another dtype than f32 or f64, or one that is not `q`'s; no elements; a `q` outside of 0 to 1; no such dimension; no
+    /// memory.
+    ///
+    /// ```
+    /// use zerostride::{Interpolation, tensor};
+    /// let x = tensor![[0.0, 10.0], [20.0, 30.0]];
+    /// let quartiles = x.quantile(&tensor![0.25, 0.5, 0.75], None, false, Interpolation::Linear)?;
+    /// assert_eq!(quartiles.to_vec::<f32>()?, [7.5, 15.0, 22.5]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn quantile(
+        &self,
+        q: &Tensor,
+        dim: Option<isize>,
+        keepdim: bool,
+        interpolation: Interpolation,
+    ) -> Result<Tensor> {
+        self.quantiles("quantile", q, dim, keepdim, interpolation)
+    }
+
+    /// As [`Tensor::quantile`], of the elements that are not NaN: `torch.nanquantile`.
+    ///
+    /// # Errors
+    /// As [`Tensor::quantile`].
+    ///
+    /// ```
+    /// use zerostride::{Interpolation, tensor};
+    /// let x = tensor![1.0, f32::NAN, 3.0];
+    /// let median = x.nanquantile(&tensor!(0.5), None, false, Interpolation::Linear)?;
+    /// assert_eq!(median.item::<f32>()?, 2.0);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn nanquantile(
+        &self,
+        q: &Tensor,
+        dim: Option<isize>,
+        keepdim: bool,
+        interpolation: Interpolation,
+    ) -> Result<Tensor> {
+        self.quantiles("nanquantile", q, dim, keepdim, interpolation)
+    }
+
+    fn quantiles(
+        &self,
+        name: &str,
+        q: &Tensor,
+        dim: Option<isize>,
+        keeps: bool,
+        interpolation: Interpolation,
+    ) -> Result<Tensor> {
+        self.check_quantiles(q)?;
+        let dim = dim.map(|dim| named_dim(dim, self.ndim())).transpose()?.flatten();
+        let rows = match dim {
+            Some(dim) => self.movedim(&[dim as isize], &[-1])?,
+            None => self.reshape(&[-1])?,
+        };
+        let (sorted, _) = rows.sort(-1, false)?;
+        let (elements, is_single) = (Expr::current(&sorted), q.ndim() == 0);
+        // As f64, so that a tenth of ten steps is no whole one where f32 would round it to that.
+        let q = Expr::current(&q.reshape(&[-1])?).to_dtype(DType::F64);
+        let last = *sorted.shape().last().expect("rows have a dimension") as i64 - 1;
+        let nan = elements.isnan();
+        // Real numbers: between which elements in order, and how far, a quantile lies.
+        let ranks = if name == "quantile" {
+            (q * last).masked_fill(nan.any(keepdim(-1)), last)
+        } else {
+            let ranks = q * (nan.logical_not().sum(keepdim(-1)) - 1);
+            Expr::from(0.0).where_(ranks.lt(0), &ranks)
+        };
+        let ranks = match interpolation {
+            Interpolation::Lower => ranks.floor(),
+            Interpolation::Higher => ranks.ceil(),
+            Interpolation::Nearest => ranks.round(),
+            Interpolation::Linear | Interpolation::Midpoint => ranks,
+        };
+        let at = |ranks: Expr| sorted.gather(-1, &ranks.to_dtype(DType::I64).eval()?);
+        let below = ranks.floor();
+        let values = match interpolation {
+            Interpolation::Linear | Interpolation::Midpoint => {
+                let weight = match interpolation {
+                    Interpolation::Midpoint => 0.5.into(),
+                    _ => &ranks - &below,
+                };
+                let (low, high) = (at(below)?, at(ranks.ceil())?);
+                Expr::current(&low).lerp(&high, weight.to_dtype(self.dtype())).eval()?
+            }
+            _ => at(below)?,
+        };
+        // The quantiles come first, and the dimension stays where it was, with size 1.
+        let values = values.movedim(&[-1], &[0])?;
+        let values = match (keeps, dim) {
+            (false, _) => values,
+            (true, Some(dim)) => values.unsqueeze(dim as isize + 1)?,
+            (true, None) => {
+                values.reshape(&[&[values.shape()[0] as isize], &vec![1; self.ndim()][..]].concat())?
+            }
+        };
+        if is_single { values.select(0, 0) } else { Ok(values) }
+    }
+
+    fn check_quantiles(&self, q: &Tensor) -> Result<()> {
+        if !matches!(self.dtype(), DType::F32 | DType::F64) {
+            return Err(Error::runtime("quantile() input tensor must be either float or double dtype"));
+        }
+        if self.numel() == 0 {
+            return Err(Error::runtime("quantile() input tensor must be non-empty"));
+        }
+        if q.ndim() > 1 {
+            return Err(Error::runtime("quantile() q must be a scalar or 1D tensor"));
+        }
+        if q.dtype() != self.dtype() {
+            return Err(Error::runtime("quantile() q tensor must be same dtype as the input tensor"));
+        }
+        let within = Expr::current(q).ge(0) & Expr::current(q).le(1);
+        if !within.all(..).eval()?.item::<bool>()? {
+            return Err(Error::runtime("quantile() q values must be in the range [0, 1]"));
+        }
+        Ok(())
+    }
+}

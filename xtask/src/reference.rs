@@ -1,0 +1,149 @@
+//! Owns `docs/python/reference.md`, the reference of the Python package: the stubs (`stubs.rs`) as a page to read. It does
+//! not know where the stubs' rows are from.
+
+use std::fmt::Write;
+
+use crate::stubs::{self, Row};
+
+/// The file that is written, from the root of the repository.
+pub(crate) const FILE: &str = "docs/python/reference.md";
+
+const INTRODUCTION: &str = "\
+# Reference
+
+Generated from the package's stubs by `cargo xtask gen`. Names, arguments and results are PyTorch's; `axis` and `keepdims` are
+understood for `dim` and `keepdim`. An operand is a tensor, an array of NumPy, torch or JAX, or a number. `out` is a tensor or
+an array that takes the result. [operations.md](../operations.md) says which dtypes each operation computes in.
+";
+
+/// A class or function of the template: its heading, its sentence, and its members with theirs.
+#[derive(Default)]
+struct Described {
+    heading: String,
+    doc: String,
+    members: Vec<(String, String)>,
+}
+
+/// The page as it should be.
+pub(crate) fn text() -> Result<String, String> {
+    let mut text = INTRODUCTION.to_owned();
+    let rows = stubs::rows()?;
+    let mut section = "";
+    for row in &rows {
+        if is_shown(row, &rows) {
+            if row.section != section {
+                section = &row.section;
+                let _ = write!(text, "\n## {section}\n\n| function | method | |\n|---|---|---|\n");
+            }
+            let _ = writeln!(text, "{}", line(row, &rows));
+        }
+    }
+    let described = described(&stubs::template()?);
+    text += "\n## Around computations\n\n| function | |\n|---|---|\n";
+    for one in described.iter().filter(|one| one.members.is_empty() && one.heading.ends_with(')')) {
+        let _ = writeln!(text, "| `{}` | {} |", one.heading, one.doc);
+    }
+    text += "\n## Classes\n";
+    for one in described.iter().filter(|one| !one.members.is_empty() || !one.heading.ends_with(')')) {
+        let _ = write!(text, "\n### {}\n\n{}\n", one.heading, one.doc);
+        if !one.members.is_empty() {
+            text += "\n| | |\n|---|---|\n";
+        }
+        for (member, doc) in &one.members {
+            let _ = writeln!(text, "| `{member}` | {doc} |");
+        }
+    }
+    Ok(text)
+}
+
+/// Methods that write stand beside the function of their name.
+fn is_shown(row: &Row, rows: &[Row]) -> bool {
+    row.function || row.name.strip_suffix('_').is_none_or(|name| find(name, rows).is_none())
+}
+
+fn find<'a>(name: &str, rows: &'a [Row]) -> Option<&'a Row> {
+    rows.iter().find(|row| row.name == name)
+}
+
+fn line(row: &Row, rows: &[Row]) -> String {
+    let name = &row.name;
+    let call =
+        format!("`{name}({})`", row.parameters.iter().map(|it| plain(it)).collect::<Vec<_>>().join(", "));
+    let mut methods = Vec::new();
+    if row.method {
+        methods.push(format!("`.{name}`"));
+    }
+    let in_place = format!("{name}_");
+    if find(&in_place, rows).is_some() {
+        methods.push(format!("`.{in_place}`"));
+    }
+    let function = if row.function { call } else { String::new() };
+    format!("| {function} | {} | {} |", methods.join(" "), row.doc.replace('|', "\\|"))
+}
+
+/// A parameter without its type, as in `dim=None`.
+fn plain(parameter: &str) -> String {
+    let (before, default) = parameter.split_once(" = ").map_or((parameter, None), |(a, b)| (a, Some(b)));
+    let name = before.split_once(':').map_or(before, |(name, _)| name);
+    default.map_or_else(|| name.to_owned(), |default| format!("{name}={default}"))
+}
+
+/// What the template declares and has a sentence for.
+fn described(template: &str) -> Vec<Described> {
+    let mut all: Vec<Described> = Vec::new();
+    let mut declaration = String::new();
+    let mut is_property = false;
+    for line in template.lines() {
+        let words = line.trim();
+        let is_open = !declaration.is_empty() && !declaration.ends_with(':');
+        if is_open || words.starts_with("class ") || words.starts_with("def ") {
+            // A declaration may go on over several lines.
+            declaration = if is_open { declaration + words + " " } else { line.to_owned() };
+            declaration.truncate(declaration.trim_end().len());
+            if declaration.ends_with("...") {
+                (declaration, is_property) = (String::new(), false);
+            } else if !declaration.ends_with(':') {
+                declaration.push(' ');
+            }
+        } else if words == "@property" {
+            is_property = true;
+        } else if let Some(doc) = words.strip_prefix("\"\"\"") {
+            let doc = doc.trim_end_matches('"').replace("``", "`");
+            let heading = heading(&declaration, is_property);
+            let is_member = declaration.starts_with(' ');
+            match all.last_mut() {
+                Some(class) if is_member => class.members.push((heading, doc)),
+                _ => all.push(Described { heading, doc, members: Vec::new() }),
+            }
+            (declaration, is_property) = (String::new(), false);
+        }
+    }
+    all
+}
+
+/// A class by its name, a property too, a function with its parameters.
+fn heading(declaration: &str, is_property: bool) -> String {
+    let declaration = declaration.trim().trim_end_matches(':');
+    if let Some(class) = declaration.strip_prefix("class ") {
+        let name = class.split('(').next().unwrap_or(class);
+        return if name == "_Operations" { "Tensor and Expr".to_owned() } else { name.to_owned() };
+    }
+    let function = declaration.trim_start_matches("def ");
+    let (name, rest) = function.split_once('(').unwrap_or((function, ""));
+    if is_property {
+        return name.to_owned();
+    }
+    let parameters = rest.rsplit_once(") ->").map_or(rest, |(parameters, _)| parameters);
+    let parameters = top_level(parameters).into_iter().map(|it| plain(it)).filter(|it| it != "self");
+    format!("{name}({})", parameters.collect::<Vec<_>>().join(", "))
+}
+
+/// Parameters apart from each other: at the commas outside of brackets.
+fn top_level(parameters: &str) -> Vec<&str> {
+    let mut depth = 0i32;
+    let parts = parameters.split(|letter: char| {
+        depth += i32::from("[(".contains(letter)) - i32::from("])".contains(letter));
+        letter == ',' && depth == 0
+    });
+    parts.map(str::trim).filter(|part| !part.is_empty()).collect()
+}
