@@ -26,9 +26,11 @@ cargo xtask COMMAND
   test --web        the tests of the page alone, in Chromium
   test --aarch64    the tests of the kernels and the engine on aarch64, under an emulator elsewhere
   sanitize [FILTER] the tests of the crates with unsafe code, under AddressSanitizer
+  sanitize --python [ARGUMENT...] those of the Python package; arguments are pytest's
   golden [PART...]  rebuild the golden answers in spec/golden (installs PyTorch, 5 GB, into .venv)
   web [FOLDER]      build the page of crates/web as static files, in target/page
-  gen               rewrite what is generated from the op table: docs/operations.md, the stubs of the Python package
+  gen               rewrite what is generated from the tables: docs/operations.md, the stubs of the Python package and
+                    their page, docs/python/reference.md
   tidy              the repository rules alone
 ";
 

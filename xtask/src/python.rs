@@ -19,10 +19,9 @@ pub(crate) fn test() -> Outcome {
         );
         return Ok(());
     };
-    let environment = target().join("python-tests");
-    let own = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    let own = own();
     if !own.exists() {
-        run(Command::new(python).args(["-m", "venv"]).arg(&environment))?;
+        run(Command::new(python).args(["-m", "venv"]).arg(environment()))?;
     }
     let pip = |arguments: &[&str]| {
         run(Command::new(&own).args(["-m", "pip", "--quiet", "--disable-pip-version-check"]).args(arguments))
@@ -40,6 +39,16 @@ fn python() -> Option<&'static str> {
     let is_new =
         |name: &&str| Command::new(name).args(["-c", &check]).output().is_ok_and(|out| out.status.success());
     ["python3", "python", "python3.13", "python3.12", "python3.11"].into_iter().find(is_new)
+}
+
+/// The virtual environment of the tests.
+fn environment() -> PathBuf {
+    target().join("python-tests")
+}
+
+/// Its Python.
+pub(crate) fn own() -> PathBuf {
+    environment().join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
 }
 
 /// Where Cargo builds.

@@ -67,8 +67,10 @@ fn find<'a>(name: &str, rows: &'a [Row]) -> Option<&'a Row> {
 
 fn line(row: &Row, rows: &[Row]) -> String {
     let name = &row.name;
-    let call =
-        format!("`{name}({})`", row.parameters.iter().map(|it| plain(it)).collect::<Vec<_>>().join(", "));
+    let call = format!(
+        "`{name}({})`",
+        row.parameters.iter().map(|parameter| plain(parameter)).collect::<Vec<_>>().join(", ")
+    );
     let mut methods = Vec::new();
     if row.method {
         methods.push(format!("`.{name}`"));
@@ -134,7 +136,7 @@ fn heading(declaration: &str, is_property: bool) -> String {
         return name.to_owned();
     }
     let parameters = rest.rsplit_once(") ->").map_or(rest, |(parameters, _)| parameters);
-    let parameters = top_level(parameters).into_iter().map(|it| plain(it)).filter(|it| it != "self");
+    let parameters = top_level(parameters).into_iter().map(plain).filter(|name| name != "self");
     format!("{name}({})", parameters.collect::<Vec<_>>().join(", "))
 }
 

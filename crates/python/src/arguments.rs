@@ -9,9 +9,10 @@ use zerostride::{DType, Expr, Scalar, Tensor};
 
 use crate::entry::Call;
 use crate::error::{TraceError, raise};
+use crate::expr::PyExpr;
 use crate::operand::Given;
 use crate::row::type_name;
-use crate::{dtype, expr, number, tensor};
+use crate::{dtype, expr, number, tensor, threads};
 
 /// A tensor, or the computation of one that is being traced.
 pub(crate) enum Value {
@@ -19,7 +20,32 @@ pub(crate) enum Value {
     Traced(Expr),
 }
 
+impl From<Tensor> for Value {
+    fn from(tensor: Tensor) -> Value {
+        Value::Tensor(tensor)
+    }
+}
+
 impl Value {
+    /// The value as part of a computation.
+    pub(crate) fn expr(&self) -> Expr {
+        match self {
+            Value::Tensor(tensor) => tensor.into(),
+            Value::Traced(expr) => expr.clone(),
+        }
+    }
+
+    /// What is computed from the value: at once, or later where it is traced.
+    pub(crate) fn computed(&self, py: Python<'_>, compute: impl FnOnce(Expr) -> Expr) -> PyResult<Value> {
+        let result = compute(self.expr());
+        match self {
+            Value::Tensor(x) => {
+                threads::compute(py, [x.numel()], || result.eval()).map(Value::Tensor).map_err(raise)
+            }
+            Value::Traced(_) => Ok(Value::Traced(result)),
+        }
+    }
+
     pub(crate) fn object<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self {
             Value::Tensor(value) => tensor::object(py, value),
@@ -129,10 +155,20 @@ impl<'a, 'py> Arguments<'a, 'py> {
         }
     }
 
+    /// An operand as part of a computation; a number stays one.
+    pub(crate) fn operand(&self, name: &str) -> PyResult<Expr> {
+        let object = self.required(name)?;
+        let given = Given::new(object)?;
+        given
+            .map(|given| given.expr())
+            .ok_or_else(|| self.unwanted(name, "a tensor, an array or a number", object))
+    }
+
     /// A tensor or an array, whose elements are known.
     pub(crate) fn tensor(&self, name: &str) -> PyResult<Tensor> {
         match self.value(name)? {
             Value::Tensor(tensor) => Ok(tensor),
+            Value::Traced(expr) if expr.has_inputs() => PyExpr(expr).read(self.py),
             Value::Traced(_) => Err(self.untraceable()),
         }
     }
@@ -148,6 +184,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
         let tensor = |object: &Bound<'py, PyAny>| match Given::new(object)? {
             Some(Given::Tensor(tensor)) => Ok(tensor.clone()),
             Some(Given::Foreign(tensor)) => Ok(tensor),
+            Some(Given::Traced(expr)) if expr.has_inputs() => PyExpr(expr.clone()).read(self.py),
             Some(Given::Traced(_)) => Err(self.untraceable()),
             _ => Err(self.misused(&format!("expected tensors and arrays, not {}", type_name(object)))),
         };

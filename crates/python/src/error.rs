@@ -1,8 +1,12 @@
 //! Owns the way of errors to Python: PyTorch's classes and lines, and what else is known about a broadcast that failed.
 
-use pyo3::exceptions::{PyIndexError, PyNotImplementedError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyFileExistsError, PyIndexError, PyMemoryError, PyNotImplementedError, PyOSError, PyPermissionError,
+    PyRuntimeError, PyTypeError, PyValueError,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use zerostride::io::{FileError, Problem};
 use zerostride::{Error, ErrorClass, Op, Shape, ShapeError};
 use zerostride_explain::{Explanation, Operand, Options, Page};
 
@@ -57,12 +61,28 @@ pub(crate) fn raise_in(error: Error, op: Option<Op>) -> PyErr {
         });
     }
     let message = error.to_string();
+    match error.root() {
+        Error::Io(error) => return of_file(error, message),
+        Error::Memory { .. } => return PyMemoryError::new_err(message),
+        _ => {}
+    }
     match error.class() {
         ErrorClass::Runtime => PyRuntimeError::new_err(message),
         ErrorClass::Index => PyIndexError::new_err(message),
         ErrorClass::Value => PyValueError::new_err(message),
         ErrorClass::Type => PyTypeError::new_err(message),
         ErrorClass::NotImplemented => PyNotImplementedError::new_err(message),
+    }
+}
+
+/// The exception for a file: `OSError` with the class of what the system answered, `ValueError` for what is in it.
+fn of_file(error: &FileError, message: String) -> PyErr {
+    match error.problem() {
+        Problem::Io { source, .. } => std::io::Error::new(source.kind(), message).into(),
+        Problem::Exists => PyFileExistsError::new_err(message),
+        Problem::ReadOnly => PyPermissionError::new_err(message),
+        Problem::NotRegular { .. } => PyOSError::new_err(message),
+        _ => PyValueError::new_err(message),
     }
 }
 

@@ -1,17 +1,18 @@
-//! Owns `Expr` as a Python class: what an array is while a function is traced. Its shape and dtype are known, its elements
-//! are not; whatever needs them is refused here.
+//! Owns `Expr` as a Python class: what an array is while a function is traced, or while it is in a file. Its shape and
+//! dtype are known, its elements are not; whatever needs them is refused here, or has them read.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use zerostride::Expr;
+use zerostride::{Expr, Tensor};
 
 use crate::arguments::Value;
 use crate::dtype::{self, PyDType};
 use crate::error::{TraceError, raise};
-use crate::{functions, index};
+use crate::threads::compute;
+use crate::{functions, index, tensor};
 
-/// An array while a function is traced: a computation whose shape and dtype are known.
-#[pyclass(name = "Expr", module = "zerostride", frozen)]
+/// An array while a function is traced, or while it is in a file: a computation whose shape and dtype are known.
+#[pyclass(name = "Expr", module = "zerostride", frozen, subclass)]
 pub(crate) struct PyExpr(pub(crate) Expr);
 
 /// A computation as an object; its error, if it has none, at the line of the traced function that makes it.
@@ -20,10 +21,21 @@ pub(crate) fn object(py: Python<'_>, expr: Expr) -> PyResult<Bound<'_, PyAny>> {
     Ok(Bound::new(py, PyExpr(expr))?.into_any())
 }
 
-fn unknown<T>(what: &str, instead: &str) -> PyResult<T> {
-    Err(TraceError::new_err(format!(
-        "{what} needs the elements of an array, and while a function is traced only shape and dtype are known. {instead}"
-    )))
+impl PyExpr {
+    /// The elements, which are read where the arrays are in files.
+    pub(crate) fn read(&self, py: Python<'_>) -> PyResult<Tensor> {
+        compute(py, [usize::MAX], || self.0.eval()).map_err(raise)
+    }
+
+    /// The elements as a tensor, unless a function is being traced.
+    fn elements<'py>(&self, py: Python<'py>, what: &str, instead: &str) -> PyResult<Bound<'py, PyAny>> {
+        if self.0.has_inputs() {
+            return tensor::object(py, self.read(py)?);
+        }
+        Err(TraceError::new_err(format!(
+            "{what} needs the elements of an array, and while a function is traced only shape and dtype are known. {instead}"
+        )))
+    }
 }
 
 #[pymethods]
@@ -82,41 +94,46 @@ impl PyExpr {
         format!("Expr(shape={shape:?}, dtype={dtype})")
     }
 
-    fn __bool__(&self) -> PyResult<bool> {
-        unknown(
-            "A condition (`if`, `while`, `and`, `or`, `not`)",
-            "Choose elements with where(condition, a, b).",
-        )
+    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        let what = "A condition (`if`, `while`, `and`, `or`, `not`)";
+        self.elements(py, what, "Choose elements with where(condition, a, b).")?.is_truthy()
     }
 
-    fn __float__(&self) -> PyResult<f64> {
-        unknown("float()", "Keep the 0-d array: it computes like a number.")
+    fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
+        self.elements(py, "float()", "Keep the 0-d array: it computes like a number.")?.extract()
     }
 
-    fn __int__(&self) -> PyResult<i64> {
-        unknown("int()", "Compute it outside of the function and pass it in.")
+    fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let instead = "Compute it outside of the function and pass it in.";
+        self.elements(py, "int()", instead)?.call_method0("__int__")
     }
 
-    fn __index__(&self) -> PyResult<i64> {
-        unknown("An index", "Compute it outside of the function and pass it in as an integer.")
+    fn __index__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let instead = "Compute it outside of the function and pass it in as an integer.";
+        self.elements(py, "An index", instead)?.call_method0("__index__")
     }
 
-    #[pyo3(signature = (*_arguments))]
-    fn item(&self, _arguments: &Bound<'_, PyTuple>) -> PyResult<f64> {
-        unknown("item()", "Keep the 0-d array: it computes like a number.")
+    fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.elements(py, "item()", "Keep the 0-d array: it computes like a number.")?.call_method0("item")
     }
 
-    #[pyo3(signature = (*_arguments, **_named))]
-    fn __array__(&self, _arguments: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
-        unknown("A NumPy array", "Use the functions of zerostride on it.")
+    #[pyo3(signature = (*arguments, **named))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let elements = self.elements(py, "A NumPy array", "Use the functions of zerostride on it.")?;
+        elements.call_method("__array__", arguments, named)
     }
 
-    fn numpy(&self) -> PyResult<()> {
-        unknown("numpy()", "Use the functions of zerostride on it.")
+    fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.elements(py, "numpy()", "Use the functions of zerostride on it.")?.call_method0("numpy")
     }
 
-    fn tolist(&self) -> PyResult<()> {
-        unknown("tolist()", "Return the array instead.")
+    fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.elements(py, "tolist()", "Return the array instead.")?.call_method0("tolist")
     }
 
     fn __setitem__(&self, _key: &Bound<'_, PyAny>, _value: &Bound<'_, PyAny>) -> PyResult<()> {

@@ -81,6 +81,8 @@ struct Arguments<'py> {
     signature: Signature,
     tensors: SmallVec<[Tensor; 4]>,
     library: Library,
+    /// Whether an array is in a file.
+    is_read: bool,
     /// What the function gets, arrays replaced by computations.
     positional: Vec<Argument<'py>>,
     named: Vec<(String, Argument<'py>)>,
@@ -99,6 +101,7 @@ impl<'py> Arguments<'py> {
             signature: Signature::new(),
             tensors: SmallVec::new(),
             library: Library::Numpy,
+            is_read: false,
             positional: Vec::with_capacity(positional.len()),
             named: Vec::new(),
         };
@@ -119,6 +122,11 @@ impl<'py> Arguments<'py> {
         let (tensor, library) = match Given::new(object)? {
             Some(Given::Tensor(tensor)) => (tensor.clone(), Library::Own),
             Some(Given::Foreign(tensor)) => (tensor, Library::of(object)?),
+            Some(Given::Traced(expr)) if expr.has_inputs() => {
+                self.is_read = true;
+                self.library = self.library.max(Library::Own);
+                return Ok(Argument::Other(object.clone()));
+            }
             Some(Given::Traced(_)) => {
                 return Err(TraceError::new_err(
                     "a fused function is called inside another: call what it wraps",
@@ -173,8 +181,8 @@ impl<'py> Arguments<'py> {
         })
     }
 
-    /// Runs the function where a policy or an audit looks at each of its operations, anew each time.
-    fn judged(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    /// Runs the function anew: where a policy or an audit looks at each of its operations, and on arrays in files.
+    fn anew(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let (output, exprs) = self.call(py, function)?;
         let run = || exprs.iter().map(Expr::eval).collect();
         let results: zerostride::Result<SmallVec<[Tensor; 1]>> = compute(py, [usize::MAX], run);
@@ -318,6 +326,23 @@ impl Fused {
         traced.truncate(MOST_TRACED);
         Ok(new)
     }
+
+    /// Has `run` make the function's only result, or put it somewhere else.
+    pub(crate) fn run<'py>(
+        &self,
+        py: Python<'py>,
+        positional: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
+        run: impl FnOnce(&Expr) -> zerostride::Result<Option<Tensor>> + Send,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let arguments = Arguments::new(positional, named)?;
+        let (output, exprs) = arguments.call(py, &self.function)?;
+        let (Output::Result(_), [expr]) = (output, &exprs[..]) else {
+            return Err(TraceError::new_err("what is computed in pieces is one array, not several"));
+        };
+        let result = compute(py, [usize::MAX], || run(expr)).map_err(raise)?;
+        result.map(|result| arguments.library.array(py, result)).transpose()
+    }
 }
 
 #[pymethods]
@@ -335,8 +360,8 @@ impl Fused {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let arguments = Arguments::new(positional, named)?;
-        if zerostride::policy::is_on() {
-            return arguments.judged(py, &self.function);
+        if arguments.is_read || zerostride::policy::is_on() {
+            return arguments.anew(py, &self.function);
         }
         let traced = self.traced(py, &arguments)?;
         let operands: SmallVec<[&Tensor; 4]> = arguments.tensors.iter().collect();
@@ -355,6 +380,12 @@ impl Fused {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<String> {
         let arguments = Arguments::new(positional, named)?;
+        if arguments.is_read {
+            let (_, exprs) = arguments.call(py, &self.function)?;
+            let plan = |expr: &Expr| Ok(format!("{}\n{}", expr.plan()?, expr.passes(None)?));
+            let plans = exprs.iter().map(plan).collect::<zerostride::Result<Vec<_>>>();
+            return Ok(plans.map_err(raise)?.join("\n\n"));
+        }
         Ok(self.traced(py, &arguments)?.plans.join("\n\n"))
     }
 

@@ -3,7 +3,7 @@
 
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 use zerostride::{Category, DType, Index, Tensor};
 
 use crate::arguments::Value;
@@ -97,14 +97,15 @@ fn picked(tensor: &Tensor, items: &[Index]) -> usize {
 /// `tensor[key] = value`.
 pub(crate) fn set(tensor: &Tensor, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
     let items = items(key)?;
-    let given =
-        match Given::new(value)? {
-            Some(given) => given,
-            // The data of another library, or of lists, takes the tensor's dtype.
-            None => Given::Foreign(nested::tensor(value, Some(tensor.dtype())).map_err(|_| {
-                PyTypeError::new_err(format!("can't assign a {} to a tensor", type_name(value)))
-            })?),
-        };
+    // The data of another library, or of lists, takes the tensor's dtype; so does an integer that only u64 can hold.
+    let converted = || nested::tensor(value, Some(tensor.dtype())).map(Given::Foreign);
+    let given = match Given::new(value) {
+        Ok(Some(given)) => given,
+        Ok(None) => converted()
+            .map_err(|_| PyTypeError::new_err(format!("can't assign a {} to a tensor", type_name(value))))?,
+        Err(_) if value.is_instance_of::<PyInt>() => converted()?,
+        Err(error) => return Err(error),
+    };
     let given = match given {
         Given::Foreign(array) => Given::Foreign(array.to_dtype(tensor.dtype()).map_err(raise)?),
         other => other,

@@ -23,6 +23,7 @@ mod operand;
 mod operators;
 mod policy;
 mod row;
+mod source;
 mod tensor;
 mod threads;
 
@@ -32,6 +33,7 @@ use pyo3::prelude::*;
 fn _zerostride(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tensor::PyTensor>()?;
     module.add_class::<expr::PyExpr>()?;
+    module.add_class::<source::PySource>()?;
     module.add_class::<fuse::Fused>()?;
     module.add_class::<explain::PyExplanation>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

@@ -1,8 +1,8 @@
 //! Owns the way from nested lists of numbers to tensors, as `torch.tensor` makes them.
 
-use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PySequence, PyString, PyTuple};
+use pyo3::types::{PyComplex, PyFloat, PyInt, PyList, PySequence, PyString, PyTuple};
 use zerostride::{Category, Complex64, DType, Scalar, Tensor};
 
 use crate::error::raise;
@@ -12,13 +12,19 @@ use crate::row::type_name;
 
 /// A tensor of a copy of the data.
 pub(crate) fn tensor(data: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {
-    let (mut shape, mut numbers) = (Vec::new(), Vec::new());
-    match Given::new(data)? {
-        Some(Given::Tensor(tensor)) => return copy(tensor, dtype),
-        Some(Given::Foreign(tensor)) => return copy(&tensor, dtype),
-        Some(Given::Number(number)) => numbers.push(number),
-        _ => gather(data, 0, &mut shape, &mut numbers)?,
+    if !data.is_instance_of::<PyInt>() {
+        match Given::new(data)? {
+            Some(Given::Tensor(tensor)) => return copy(tensor, dtype),
+            Some(Given::Foreign(tensor)) => return copy(&tensor, dtype),
+            Some(Given::Traced(expr)) if expr.has_inputs() => {
+                let tensor = expr.eval().map_err(raise)?;
+                return copy(&tensor, dtype);
+            }
+            _ => {}
+        }
     }
+    let (mut shape, mut numbers) = (Vec::new(), Vec::new());
+    gather(data, dtype, 0, &mut shape, &mut numbers)?;
     build(&numbers, &shape, dtype)
 }
 
@@ -32,6 +38,7 @@ fn copy(tensor: &Tensor, dtype: Option<DType>) -> PyResult<Tensor> {
 /// Collects the numbers below a list in row-major order; the first branch says what shape the others must have.
 fn gather(
     data: &Bound<'_, PyAny>,
+    dtype: Option<DType>,
     depth: usize,
     shape: &mut Vec<usize>,
     numbers: &mut Vec<Scalar>,
@@ -39,7 +46,7 @@ fn gather(
     if depth > zerostride::MAX_RANK {
         return Err(PyValueError::new_err(format!("the lists nest more than {} deep", zerostride::MAX_RANK)));
     }
-    if let Some(number) = element(data)? {
+    if let Some(number) = element(data, dtype)? {
         if depth != shape.len() {
             return Err(PyValueError::new_err(format!("expected a sequence at dim {depth}, found a number")));
         }
@@ -66,13 +73,21 @@ fn gather(
         )));
     }
     for item in data.try_iter()? {
-        gather(&item?, depth + 1, shape, numbers)?;
+        gather(&item?, dtype, depth + 1, shape, numbers)?;
     }
     Ok(())
 }
 
-/// A number, or an array of no dimensions.
-fn element(data: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+/// A number, or an array of no dimensions, for a tensor of `dtype`.
+fn element(data: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Scalar>> {
+    match dtype {
+        Some(DType::U64) => return unsigned(data),
+        // Integers of any size, rounded as Python rounds them.
+        Some(dtype) if dtype.category() >= Category::Float && data.is_instance_of::<PyInt>() => {
+            return data.extract().map(|value| Some(Scalar::Float(value)));
+        }
+        _ => {}
+    }
     if let Some(number) = number::extract(data)? {
         return Ok(Some(number));
     }
@@ -80,6 +95,20 @@ fn element(data: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
         Some(Given::Tensor(tensor)) if tensor.ndim() == 0 => tensor.scalar_at(&[]).map(Some).map_err(raise),
         Some(Given::Foreign(tensor)) if tensor.ndim() == 0 => tensor.scalar_at(&[]).map(Some).map_err(raise),
         _ => Ok(None),
+    }
+}
+
+/// An integer of 64 bits without a sign, in the bits of one that has a sign.
+fn unsigned(data: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+    if data.is_instance_of::<PyFloat>() || data.is_instance_of::<PyComplex>() {
+        return Err(PyTypeError::new_err(format!("torch.uint64 takes integers, not {}", type_name(data))));
+    }
+    match data.extract::<u64>() {
+        Ok(value) => Ok(Some(Scalar::Int(value.cast_signed()))),
+        Err(error) if error.is_instance_of::<PyOverflowError>(data.py()) => {
+            Err(PyRuntimeError::new_err(format!("{data} does not fit in torch.uint64")))
+        }
+        Err(_) => Ok(None),
     }
 }
 
@@ -119,11 +148,13 @@ fn build(numbers: &[Scalar], shape: &[usize], dtype: Option<DType>) -> PyResult<
     built.and_then(|tensor| tensor.to_dtype(dtype)).map_err(raise)
 }
 
-/// Whether an integer is outside the dtype asked for: a mistake, not something to wrap.
+/// Whether an integer is outside the dtype asked for: a mistake, not something to wrap. Those for u64 are its bits already.
 fn outside(number: Scalar, dtype: DType) -> bool {
     let (least, most) = dtype.int_range();
     match number {
-        Scalar::Int(value) if dtype.category() == Category::Int => !(least..=most).contains(&value.into()),
+        Scalar::Int(value) if dtype.category() == Category::Int && dtype != DType::U64 => {
+            !(least..=most).contains(&value.into())
+        }
         _ => false,
     }
 }

@@ -57,6 +57,11 @@ pub(crate) fn raised() -> PyErr {
     RAISED.take().unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))
 }
 
+/// What an evaluation that ends early on this thread will have raised.
+pub(crate) fn will_raise(error: PyErr) {
+    RAISED.set(Some(error));
+}
+
 /// Builds something under a policy: what broadcasts in it was written on the line of the program that runs now.
 pub(crate) fn built<R>(py: Python<'_>, build: impl FnOnce() -> R) -> R {
     if policy::is_on() { policy::at(caller(py), build) } else { build() }

@@ -173,3 +173,11 @@ def test_evaluate():
 def test_nothing_else_runs(expression, text):
     with pytest.raises((SyntaxError, zs.TraceError), match=text):
         zs.evaluate(expression, x=np.ones(2))
+
+
+def test_formulas_may_return_tuples_with_names():
+    # Their classes are imported where they are needed, in a formula too.
+    found = zs.evaluate("x.max(1)", x=np.eye(2))
+    assert [part.tolist() for part in found] == [[1, 1], [0, 1]]
+    with pytest.raises(TypeError, match="a formula is a string, a function, or"):
+        zs.evaluate(3)

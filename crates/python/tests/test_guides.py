@@ -35,6 +35,7 @@ def rows():
                 yield pytest.param(name, *cells.groups(), id=f"{name}: {cells[1]}")
 
 
+@pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize("name, theirs, ours", list(rows()))
 def test_both_sides_agree(name, theirs, ours):
     names = namespace(name, (GUIDES / f"{name}.md").read_text())
@@ -47,7 +48,8 @@ def test_both_sides_agree(name, theirs, ours):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", list(NEEDS))
-def test_sessions_run_as_shown(name):
+def test_sessions_run_as_shown(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     text = (GUIDES / f"{name}.md").read_text()
     names = namespace(name, text)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)

@@ -53,6 +53,24 @@ def test_tensor_copies_and_asarray_of_lists_makes():
     assert zs.asarray(source, copy=True).data_ptr() != source.ctypes.data
 
 
+def test_integers_of_64_bits_without_a_sign():
+    large = 2**63 + 1
+    for data in ([large], large, [[large, True]], [np.uint64(large)], [zs.tensor(large, dtype=zs.uint64)]):
+        assert zs.tensor(data, dtype=zs.uint64).ravel()[0].item() == large
+    assert zs.full((2,), large, dtype=zs.uint64).tolist() == [large] * 2
+    tensor = zs.zeros(2, dtype=zs.uint64)
+    tensor[0] = large
+    assert tensor.tolist() == [large, 0]
+    assert zs.tensor([large, 2**70], dtype=zs.float64).tolist() == [float(large), float(2**70)]
+    for data in ([-1], [2**64]):
+        with pytest.raises(RuntimeError, match="does not fit in torch.uint64"):
+            zs.tensor(data, dtype=zs.uint64)
+    with pytest.raises(TypeError, match="takes integers, not float"):
+        zs.tensor([1.5], dtype=zs.uint64)
+    with pytest.raises(RuntimeError, match="Overflow when unpacking long"):
+        zs.tensor([large])
+
+
 def test_read_only_memory_is_not_written():
     source = np.arange(3.0)
     source.flags.writeable = False

@@ -9,6 +9,12 @@ import zerostride as zs
 HERE = pathlib.Path(__file__).parent
 
 
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """What the documents write goes somewhere else."""
+    monkeypatch.chdir(tmp_path)
+
+
 def check(test):
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL)
     runner.run(test)
@@ -21,6 +27,6 @@ def test_documents(path):
     check(doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0))
 
 
-@pytest.mark.parametrize("documented", [zs, zs.fuse, zs.evaluate, zs.policy, zs.audit], ids=lambda value: value.__name__)
+@pytest.mark.parametrize("documented", [zs, zs.fuse, zs.evaluate, zs.open, zs.policy, zs.audit], ids=lambda value: value.__name__)
 def test_docstrings(documented):
     check(doctest.DocTestParser().get_doctest(documented.__doc__, {}, documented.__name__, None, 0))

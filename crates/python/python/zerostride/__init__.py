@@ -12,13 +12,14 @@ CPU, JAX arrays and numbers may stand for every operand, and nothing is copied o
 
 from . import _interop, _zerostride
 from ._evaluate import evaluate
+from ._files import open
 from ._fuse import Fused, fuse
 from ._limits import finfo, iinfo
 from ._policy import Record, audit, policy
 from ._zerostride import *  # noqa: F403
 
 __all__ = [name for name in _zerostride.__all__ if not name.startswith("_")]
-__all__ += ["Fused", "Record", "audit", "evaluate", "finfo", "fuse", "iinfo", "policy"]
+__all__ += ["Fused", "Record", "audit", "evaluate", "finfo", "fuse", "iinfo", "open", "policy"]
 __version__ = _zerostride.__version__
 
 _interop.install()

@@ -2,8 +2,11 @@
 
 import ast
 import functools
+import os
 
 from . import _zerostride
+from ._bytes import number_of_bytes
+from ._files import told_on_a_line
 from ._fuse import fuse
 
 _CONSTANTS = {"inf": float("inf"), "nan": float("nan"), "pi": 3.141592653589793, "e": 2.718281828459045}
@@ -18,20 +21,43 @@ _NODES = (
 _REFUSED = (ast.Not, ast.Is, ast.IsNot, ast.In, ast.NotIn)
 
 
-def evaluate(expression, out=None, **arrays):
+def evaluate(expression, out=None, *, max_memory=None, force=False, progress=False, **arrays):
     """Computes a formula in one pass, without intermediate arrays; ``out`` takes the result.
 
-    The formula is Python's: operators, indexing, every function and method of this module by name, ``pi``, ``e``, ``inf``
-    and ``nan``. Nothing else runs, whatever the string says. Arrays and numbers are keyword arguments.
+    The formula is a string of Python: operators, indexing, every function and method of this module by name, ``pi``, ``e``,
+    ``inf`` and ``nan``. Nothing else runs, whatever the string says. Arrays and numbers are keyword arguments. A function,
+    which gets them by name, and what was made of files that are ``open`` may stand for the string.
 
     >>> import zerostride as zs
     >>> zs.evaluate("a*x + b", a=2, x=zs.tensor([1., 2.]), b=zs.tensor([[10.], [20.]]))
     tensor([[12., 14.],
             [22., 24.]])
+
+    ``out`` is an array or the path of a file: npy, npz or safetensors, by its ending. The file appears when it is complete,
+    or not at all; one that exists is replaced only with ``force``. Files are read and written in pieces that take at most
+    ``max_memory`` (``"256 MiB"``; by default half of what is available) together. ``progress`` is a function that is called
+    with the bytes that are done and all of them after each piece, or ``True`` for a line on stderr.
     """
-    result = _compiled(expression, tuple(arrays))(*arrays.values())
-    if out is None:
-        return result
+    if not isinstance(force, bool):
+        raise TypeError(f"force says whether a file may be replaced: it is True or False, and no array, not {type(force).__name__}")
+    is_path = isinstance(out, (str, os.PathLike))
+    if isinstance(expression, str):
+        function, positional, named = _compiled(expression, tuple(arrays)), arrays.values(), {}
+    elif isinstance(expression, _zerostride.Expr):
+        function, positional, named = fuse(lambda result: result), (expression,), {}
+    elif callable(expression):
+        function = expression if isinstance(expression, _zerostride.Fused) else fuse(expression)
+        positional, named = (), arrays
+    else:
+        raise TypeError(f"a formula is a string, a function, or what was made of open files, not {type(expression).__name__}")
+    if is_path or max_memory is not None or progress:
+        watch = told_on_a_line if progress is True else progress or None
+        limit = number_of_bytes("max_memory", max_memory)
+        result = function._stream(out if is_path else None, limit, force, watch, *positional, **named)
+    else:
+        result = function(*positional, **named)
+    if is_path or out is None:
+        return out if is_path else result
     target = _zerostride.asarray(out)
     _zerostride.add(result, 0, out=target) if target.dtype is _zerostride.bool else target.copy_(result)
     return out
@@ -45,7 +71,9 @@ def _compiled(expression, names):
     arguments = ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[])
     function = ast.Expression(ast.Lambda(arguments, tree.body))
     code = compile(ast.fix_missing_locations(function), "<expression>", "eval")
-    return fuse(eval(code, {"__builtins__": {}, **_CONSTANTS, **_FUNCTIONS}))  # noqa: S307: what it may say is checked
+    # Native functions import by it what they need; no formula can name it.
+    builtins = {"__import__": __import__}
+    return fuse(eval(code, {"__builtins__": builtins, **_CONSTANTS, **_FUNCTIONS}))  # noqa: S307: what it may say is checked
 
 
 def _check(expression, node, names):

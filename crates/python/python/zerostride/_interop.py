@@ -112,27 +112,34 @@ _OWN = {
 _OWN |= {"std": _std, "var": _var, "clip": _clip, "transpose": _transpose}
 
 
-def _array_ufunc(self, ufunc, method, *inputs, out=None, where=True, **keywords):
-    """NumPy's ufuncs on tensors are the operations of the table."""
-    if out is not None:
-        if len(out) != 1:
-            return NotImplemented
-        keywords["out"] = out[0]
-    if where is not True:
-        return NotImplemented
-    if method == "reduce" and ufunc.__name__ in _REDUCTIONS:
-        keywords = {name: value for name, value in keywords.items() if value is not None}
-        return getattr(zs, _REDUCTIONS[ufunc.__name__])(inputs[0], keywords.pop("axis", 0), **keywords)
-    name = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
-    function = getattr(zs, name, None) if name else None
-    return function(*inputs, **keywords) if method == "__call__" and function else NotImplemented
+def _lent(value):
+    """Tensors as NumPy's arrays on their memory, wherever they stand in arguments."""
+    if isinstance(value, zs.Tensor):
+        return value.numpy()
+    if type(value) in (tuple, list):
+        return type(value)(map(_lent, value))
+    return {name: _lent(part) for name, part in value.items()} if type(value) is dict else value
+
+
+def _array_ufunc(self, ufunc, method, *inputs, out=(), **keywords):
+    """NumPy's ufuncs on tensors are the operations of the table. What these do not do, NumPy does on the same memory."""
+    names, known = {"__call__": (_UFUNCS, set()), "reduce": (_REDUCTIONS, {"axis", "dtype", "keepdims"})}.get(method, ({}, set()))
+    name = names.get(ufunc.__name__, ufunc.__name__ if method == "__call__" else None)
+    own = getattr(zs, name, None) if name else None
+    given = {keyword: value for keyword, value in keywords.items() if value is not None and (keyword != "where" or value is not True)}
+    if own is None or len(out) > 1 or given.keys() - known:
+        returned = getattr(ufunc, method)(*_lent(inputs), **({"out": _lent(out)} if out else {}), **_lent(keywords))
+        return returned if not out else out[0] if len(out) == 1 else out
+    if method == "reduce":
+        given.setdefault("axis", None if "axis" in keywords else 0)
+    return own(*inputs, **given, **({"out": out[0]} if out else {}))
 
 
 def _array_function(self, function, types, arguments, keywords):
-    """NumPy's functions on tensors, those that mean the same here."""
+    """NumPy's functions on tensors, those that mean the same here. The others compute in NumPy, on the same memory."""
     name = function.__name__
     own = _OWN.get(name) or getattr(zs, _FUNCTIONS.get(name, ""), None)
-    return own(*arguments, **keywords) if own else NotImplemented
+    return own(*arguments, **keywords) if own else function(*_lent(arguments), **_lent(keywords))
 
 
 def _torch_function(cls, function, types, arguments=(), keywords=None):

@@ -6,18 +6,13 @@ Judging and recording are native. This file finds the line of the program, and l
 import contextlib
 import html
 import os
-import re
 import sys
 from typing import NamedTuple
 
 from . import _zerostride
+from ._bytes import number_of_bytes
 
 _HERE = os.path.dirname(__file__) + os.sep
-_UNITS = {"": 1, "b": 1} | {
-    prefix + unit: factor**power
-    for power, prefix in enumerate("kmgt", 1)
-    for unit, factor in (("b", 1000), ("ib", 1024))
-}
 
 
 def caller():
@@ -28,16 +23,6 @@ def caller():
     while frame.f_back and frame.f_code.co_filename.startswith(inside):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
-
-
-def _bytes(limit):
-    """A number of bytes, as ``"2 GiB"`` or an integer."""
-    if limit is None or isinstance(limit, int):
-        return limit
-    found = re.fullmatch(r"\s*([0-9.]+)\s*([a-zA-Z]*)\s*", limit)
-    if not found or found[2].lower() not in _UNITS:
-        raise ValueError(f"max_bytes is a number of bytes or a text such as '2 GiB', not {limit!r}")
-    return int(float(found[1]) * _UNITS[found[2].lower()])
 
 
 class _Watch(contextlib.ContextDecorator):
@@ -70,7 +55,7 @@ class policy(_Watch):
     """
 
     def __init__(self, *, max_bytes=None, **classes):
-        self._native = _zerostride._Policy(_bytes(max_bytes), classes)
+        self._native = _zerostride._Policy(number_of_bytes("max_bytes", max_bytes), classes)
 
     def __enter__(self):
         self._native.enter()

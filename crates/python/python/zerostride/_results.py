@@ -2,6 +2,12 @@
 
 from collections import namedtuple
 
+aminmax = namedtuple("aminmax", "min max")
+kthvalue = namedtuple("kthvalue", "values indices")
+max = namedtuple("max", "values indices")
+median = namedtuple("median", "values indices")
+min = namedtuple("min", "values indices")
+nanmedian = namedtuple("nanmedian", "values indices")
 sort = namedtuple("sort", "values indices")
 topk = namedtuple("topk", "values indices")
 unique_all = namedtuple("unique_all_result", "values indices inverse_indices counts")

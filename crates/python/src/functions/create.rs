@@ -33,8 +33,9 @@ rows! {
     Function "empty" "*size, dtype=None" |a| full(a, a.counts()?, Scalar::Int(0), DType::DEFAULT_FLOAT)?;
     /// A tensor with the same number everywhere.
     Function "full" "size, fill_value, dtype=None" |a| {
-        let number = a.number("fill_value")?;
-        full(a, a.shape("size")?, number, number.dtype())?
+        let value = nested::tensor(a.required("fill_value")?, a.dtype("dtype")?)?;
+        let filled = value.broadcast_to(&a.shape("size")?);
+        filled.and_then(|filled| filled.clone_elements()).map_err(raise)?
     };
     /// Zeros of the shape and dtype of another tensor.
     Function "zeros_like" "input, dtype=None" |a| like(a, Scalar::Int(0))?;

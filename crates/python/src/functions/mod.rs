@@ -8,6 +8,7 @@ mod join;
 mod order;
 mod product;
 mod split;
+mod statistics;
 mod view;
 
 use pyo3::prelude::*;
@@ -83,6 +84,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
         choose::ROWS,
         order::ROWS,
         product::ROWS,
+        statistics::ROWS,
     ];
     tables.into_iter().flatten()
 }

@@ -6,9 +6,8 @@ use pyo3::types::PyTuple;
 use zerostride::{DType, Dims, Tensor};
 
 use super::rows;
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Value};
 use crate::error::raise;
-use crate::tensor;
 use crate::threads::compute;
 
 rows! {
@@ -92,7 +91,8 @@ rows! {
     };
 }
 
-fn dims(a: &Arguments<'_, '_>) -> PyResult<Dims> {
+/// The dimensions of a reduction.
+pub(super) fn dims(a: &Arguments<'_, '_>) -> PyResult<Dims> {
     match a.optional("dim") {
         Some(_) => Ok(Dims::from(&a.integers("dim")?[..])),
         None => Ok(Dims::from(..)),
@@ -150,19 +150,19 @@ fn sorted_by(elements: &Tensor, sorter: &Tensor) -> PyResult<Tensor> {
         .map_err(|_| PyRuntimeError::new_err("torch.searchsorted(): sorter index out of range"))
 }
 
-pub(super) fn tuple<'py>(
+pub(super) fn tuple<'py, V: Into<Value>>(
     py: Python<'py>,
-    tensors: impl IntoIterator<Item = Tensor>,
+    values: impl IntoIterator<Item = V>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let objects = tensors.into_iter().map(|tensor| tensor::object(py, tensor));
+    let objects = values.into_iter().map(|value| value.into().object(py));
     Ok(PyTuple::new(py, objects.collect::<PyResult<Vec<_>>>()?)?.into_any())
 }
 
 /// A tuple whose items have names, of a class in `zerostride._results`.
-fn named<'py, const N: usize>(
+pub(super) fn named<'py, V: Into<Value>, const N: usize>(
     py: Python<'py>,
     class: &str,
-    tensors: [Tensor; N],
+    values: [V; N],
 ) -> PyResult<Bound<'py, PyAny>> {
-    py.import("zerostride._results")?.getattr(class)?.call_method1("_make", (tuple(py, tensors)?,))
+    py.import("zerostride._results")?.getattr(class)?.call_method1("_make", (tuple(py, values)?,))
 }

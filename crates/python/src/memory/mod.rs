@@ -13,6 +13,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use zerostride::{DType, Tensor};
 
+use crate::expr::PyExpr;
 use crate::tensor::PyTensor;
 
 pub(crate) use buffer::rebuild;
@@ -28,6 +29,11 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
         || object.is_instance_of::<PyBytes>();
     if plain {
         return Ok(None);
+    }
+    if let Ok(expr) = object.cast::<PyExpr>()
+        && expr.get().0.has_inputs()
+    {
+        return expr.get().read(object.py()).map(Some);
     }
     if let Some(tensor) = buffer::import(object)? {
         return Ok(Some(tensor));

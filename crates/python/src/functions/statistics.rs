@@ -1,0 +1,183 @@
+//! Owns what sums up many elements in a few: extremes and where they stand, medians, quantiles, means that pass over NaN.
+
+use pyo3::exceptions::{PyIndexError, PyRuntimeError};
+use pyo3::prelude::*;
+use zerostride::{Category, Dims, Expr, Interpolation, Tensor, keepdim};
+
+use super::order::{dims, named, tuple};
+use super::{Answer, rows};
+use crate::arguments::{Arguments, Value};
+use crate::error::raise;
+use crate::nested;
+use crate::operand::Given;
+use crate::threads::compute;
+
+rows! {
+    /// The largest element, NaN if one is; with `dim` those along it and where they first stand; with `other` element by element.
+    Both "max" "input, dim=None, keepdim=False, *, other=None" |a| extreme(a, &MAX)?;
+    /// The smallest element, NaN if one is; with `dim` those along it and where they first stand; with `other` element by element.
+    Both "min" "input, dim=None, keepdim=False, *, other=None" |a| extreme(a, &MIN)?;
+    /// The smallest and the largest element, NaN if one is.
+    Both "aminmax" "input, *, dim=None, keepdim=False" |a| {
+        let (x, dims) = (a.value("input")?, kept(a)?);
+        let least = x.computed(a.py, |x| x.amin(dims.clone()))?;
+        named(a.py, "aminmax", [least, x.computed(a.py, |x| x.amax(dims))?])?
+    };
+    /// The median, of an even number of elements the lower one of two; with `dim` those along it and where they stand.
+    Both "median" "input, dim=None, keepdim=False" |a| middle(a, "median", Tensor::median, Tensor::median_along)?;
+    /// The median of the elements that are not NaN; with `dim` those along it and where they stand.
+    Both "nanmedian" "input, dim=None, keepdim=False" |a| {
+        middle(a, "nanmedian", Tensor::nanmedian, Tensor::nanmedian_along)?
+    };
+    /// The `k`-th smallest elements along a dimension, counted from 1, and where they stand.
+    Both "kthvalue" "input, k, dim=-1, keepdim=False" |a| {
+        let (x, k) = (a.tensor("input")?, a.count("k")?);
+        let (dim, keeps) = (a.integer_or("dim", -1)?, a.flag("keepdim")?);
+        let (values, places) = compute(a.py, [x.numel()], || x.kthvalue(k, dim, keeps)).map_err(raise)?;
+        named(a.py, "kthvalue", [values, places])?
+    };
+    /// The quantiles `q`, of everything or along `dim`; NaN if an element is. Between two elements `interpolation` decides.
+    Both "quantile" "input, q, dim=None, keepdim=False, *, interpolation='linear'" |a| quantile(a, Tensor::quantile)?;
+    /// The quantiles `q` of the elements that are not NaN, of everything or along `dim`.
+    Both "nanquantile" "input, q, dim=None, keepdim=False, *, interpolation='linear'" |a| {
+        quantile(a, Tensor::nanquantile)?
+    };
+    /// The sum of the elements that are not NaN.
+    Both "nansum" "input, dim=None, keepdim=False, *, dtype=None" |a| passing(a, |x, dims| x.nansum(dims))?;
+    /// The mean of the elements that are not NaN.
+    Both "nanmean" "input, dim=None, keepdim=False, *, dtype=None" |a| passing(a, |x, dims| x.nanmean(dims))?;
+    /// The standard deviation and the mean.
+    Both "std_mean" "input, dim=None, *, correction=1, keepdim=False" |a| with_mean(a, Expr::std_corrected)?;
+    /// The variance and the mean.
+    Both "var_mean" "input, dim=None, *, correction=1, keepdim=False" |a| with_mean(a, Expr::var_corrected)?;
+    /// Whether two tensors have the same shape and elements.
+    Both "equal" "input, other" |a| {
+        let (x, y) = (a.tensor("input")?, a.tensor("other")?);
+        let same = |x: &Tensor, y: &Tensor| x.eq(y)?.all(..)?.item::<bool>();
+        let equal = x.shape() == y.shape() && compute(a.py, [x.numel()], || same(&x, &y)).map_err(raise)?;
+        pyo3::types::PyBool::new(a.py, equal).to_owned().into_any()
+    };
+    /// Whether all elements of two tensors are close to each other, as `isclose` says.
+    Both "allclose" "input, other, rtol=1e-05, atol=1e-08, equal_nan=False" |a| {
+        let (x, y, equal_nan) = (a.tensor("input")?, a.tensor("other")?, a.flag("equal_nan")?);
+        let tolerance = |name, default: f64| a.number_or(name, default.into()).map(|number| number.to_f64());
+        let (rtol, atol) = (tolerance("rtol", 1e-5)?, tolerance("atol", 1e-8)?);
+        let close = || Expr::from(&x).isclose(&y, rtol, atol, equal_nan).all(..).eval()?.item::<bool>();
+        let close = compute(a.py, [x.numel(), y.numel()], close).map_err(raise)?;
+        pyo3::types::PyBool::new(a.py, close).to_owned().into_any()
+    };
+    /// The elements held between `min` and `max`, as by `clamp`.
+    Both "clip" "input, min=None, max=None" |a| {
+        let bound = |name| a.optional(name).map(|_| a.operand(name)).transpose();
+        let (min, max) = (bound("min")?, bound("max")?);
+        a.value("input")?.computed(a.py, |x| x.clamp(min, max))?
+    };
+}
+
+/// One of `max` and `min`, in the operations that it consists of.
+struct Extreme {
+    name: &'static str,
+    of_two: fn(&Expr, Expr) -> Expr,
+    value: fn(&Expr, Dims) -> Expr,
+    place: fn(&Expr, Dims) -> Expr,
+}
+
+static MAX: Extreme = Extreme {
+    name: "max",
+    of_two: |x, y| x.maximum(y),
+    value: |x, dims| x.amax(dims),
+    place: |x, dims| x.argmax(dims),
+};
+
+static MIN: Extreme = Extreme {
+    name: "min",
+    of_two: |x, y| x.minimum(y),
+    value: |x, dims| x.amin(dims),
+    place: |x, dims| x.argmin(dims),
+};
+
+fn extreme<'py>(a: &Arguments<'_, 'py>, extreme: &Extreme) -> PyResult<Answer<'py>> {
+    let (x, name) = (a.value("input")?, extreme.name);
+    let is_array = |dim: &&Bound<'_, PyAny>| dim.extract::<isize>().is_err();
+    let second = if a.optional("dim").is_some_and(|dim| is_array(&dim)) { "dim" } else { "other" };
+    if a.optional(second).is_some() {
+        let other = a.operand(second)?;
+        return Ok(x.computed(a.py, |x| (extreme.of_two)(&x, other))?.into());
+    }
+    let shape = x.expr().shape().map_err(raise)?.to_vec();
+    let Some(dim) = a.integer_or_none("dim")? else {
+        if shape.contains(&0) {
+            return Err(PyRuntimeError::new_err(format!(
+                "{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+            )));
+        }
+        return Ok(x.computed(a.py, |x| (extreme.value)(&x, Dims::from(..)))?.into());
+    };
+    let place = if dim < 0 { dim + shape.len() as isize } else { dim };
+    if usize::try_from(place).ok().and_then(|place| shape.get(place)) == Some(&0) {
+        let message = format!("{name}(): Expected reduction dim {place} to have non-zero size.");
+        return Err(PyIndexError::new_err(message));
+    }
+    let dims = kept(a)?;
+    let value = x.computed(a.py, |x| (extreme.value)(&x, dims.clone()))?;
+    let place = x.computed(a.py, |x| {
+        // The search for places knows no bools.
+        let is_bool = x.dtype().is_ok_and(|dtype| dtype.category() == Category::Bool);
+        (extreme.place)(&if is_bool { x.to_dtype(zerostride::DType::U8) } else { x }, dims)
+    })?;
+    Ok(named(a.py, name, [value, place])?.into())
+}
+
+/// The dimensions of a reduction, with `keepdim`.
+fn kept(a: &Arguments<'_, '_>) -> PyResult<Dims> {
+    let dims = dims(a)?;
+    Ok(if a.flag("keepdim")? { keepdim(dims) } else { dims })
+}
+
+fn middle<'py>(
+    a: &Arguments<'_, 'py>,
+    name: &str,
+    of_all: fn(&Tensor) -> zerostride::Result<Tensor>,
+    along: fn(&Tensor, isize, bool) -> zerostride::Result<(Tensor, Tensor)>,
+) -> PyResult<Answer<'py>> {
+    let (x, keeps) = (a.tensor("input")?, a.flag("keepdim")?);
+    let Some(dim) = a.integer_or_none("dim")? else {
+        return Ok(compute(a.py, [x.numel()], || of_all(&x)).map_err(raise)?.into());
+    };
+    let (values, places) = compute(a.py, [x.numel()], || along(&x, dim, keeps)).map_err(raise)?;
+    Ok(named(a.py, name, [values, places])?.into())
+}
+
+fn quantile(
+    a: &Arguments<'_, '_>,
+    quantile: fn(&Tensor, &Tensor, Option<isize>, bool, Interpolation) -> zerostride::Result<Tensor>,
+) -> PyResult<Tensor> {
+    let (x, q) = (a.tensor("input")?, a.required("q")?);
+    let q = match Given::new(q)? {
+        Some(Given::Tensor(q)) => q.clone(),
+        // Numbers, lists and others' arrays take the dtype that is asked for of tensors.
+        _ => nested::tensor(q, Some(x.dtype()))?,
+    };
+    let (dim, keeps) = (a.integer_or_none("dim")?, a.flag("keepdim")?);
+    let how = match a.optional("interpolation") {
+        Some(name) => name.extract::<String>()?.parse().map_err(raise)?,
+        None => Interpolation::default(),
+    };
+    compute(a.py, [x.numel()], || quantile(&x, &q, dim, keeps, how)).map_err(raise)
+}
+
+/// A reduction that passes over NaN.
+fn passing(a: &Arguments<'_, '_>, reduce: fn(&Expr, Dims) -> Expr) -> PyResult<Value> {
+    let (dims, dtype) = (kept(a)?, a.dtype("dtype")?);
+    a.value("input")?
+        .computed(a.py, |x| reduce(&dtype.map_or_else(|| x.clone(), |dtype| x.to_dtype(dtype)), dims))
+}
+
+fn with_mean<'py>(
+    a: &Arguments<'_, 'py>,
+    spread: fn(&Expr, Dims, f64) -> Expr,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (x, dims, correction) = (a.value("input")?, kept(a)?, a.number_or("correction", 1.into())?);
+    let spread = x.computed(a.py, |x| spread(&x, dims.clone(), correction.to_f64()))?;
+    tuple(a.py, [spread, x.computed(a.py, |x| x.mean(dims))?])
+}

@@ -1,0 +1,191 @@
+"""Arrays in files: read when they are needed, in pieces, into files that appear complete or not at all."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import zerostride as zs
+
+ROWS = np.random.default_rng(0).normal(3, 2, (20_000, 16))
+WANTED = (ROWS - ROWS.mean(0)) / ROWS.std(0, ddof=1)
+
+
+@zs.fuse
+def standardised(x):
+    return (x - x.mean(0)) / x.std(0)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", ROWS)
+    np.savez("two.npz", x=ROWS, scale=np.arange(16.0))
+    return tmp_path
+
+
+@pytest.mark.parametrize("path", ["x.npy", "two.npz:x"])
+def test_a_source_knows_its_shape_before_anything_is_read(folder, path):
+    x = zs.open(path)
+    assert (x.shape, x.ndim, x.dtype, x.nbytes, len(x), str(x.path)) == ((20_000, 16), 2, zs.float64, ROWS.nbytes, 20_000, path)
+    assert repr(x) == f'Source("{path}", shape=[20000, 16], dtype=float64)'
+    assert isinstance(x, zs.Expr)
+    back = pickle.loads(pickle.dumps(x))
+    assert (back.shape, str(back.path)) == (x.shape, path)
+
+
+@pytest.mark.parametrize("out", ["y.npy", "y.npz", "y.safetensors"])
+@pytest.mark.parametrize("formula", ["(x - x.mean(0)) / x.std(0)", standardised, standardised.__wrapped__, None])
+def test_a_file_is_made_of_a_file_in_pieces(folder, out, formula):
+    x = zs.open("x.npy")
+    if formula is None:
+        returned = zs.evaluate((x - x.mean(0)) / x.std(0), out=out, max_memory="4 MiB")
+    else:
+        returned = zs.evaluate(formula, out=folder / out, max_memory="4 MiB", x=x)
+    assert returned == (out if formula is None else folder / out)
+    y = zs.open(out)
+    assert (y.shape, y.dtype) == (x.shape, zs.float64)
+    in_memory = zs.fuse(standardised.__wrapped__)(ROWS)
+    np.testing.assert_array_equal(np.asarray(y), in_memory)
+    np.testing.assert_allclose(in_memory, WANTED)
+    assert sorted(os.listdir()) == sorted(["x.npy", "two.npz", out])
+
+
+def test_files_and_arrays_are_operands_together(folder):
+    scale = zs.open("two.npz:scale")
+    found = zs.evaluate("(x - m) * s", x=zs.open("x.npy"), m=ROWS.mean(0), s=scale, max_memory=1 << 22)
+    assert isinstance(found, zs.Tensor)
+    np.testing.assert_allclose(found.numpy(), (ROWS - ROWS.mean(0)) * np.arange(16.0))
+    total = np.zeros(16)
+    assert zs.evaluate("x.sum(0)", out=total, x=zs.open("x.npy")) is total
+    np.testing.assert_allclose(total, ROWS.sum(0))
+    assert zs.evaluate("x + 1", out="z.npy", x=np.arange(3)) == "z.npy"
+    assert np.load("z.npy").tolist() == [1, 2, 3]
+
+
+def test_fused_functions_take_files(folder):
+    x = zs.open("x.npy")
+    np.testing.assert_allclose(standardised(x).numpy(), WANTED)
+    assert "reading 1: x.npy" in standardised.plan(x)
+    low, high = zs.fuse(lambda x: (x.amin(0), x.amax(0)))(x)
+    np.testing.assert_array_equal(high.numpy() - low.numpy(), np.ptp(ROWS, 0))
+
+
+def test_elements_are_read_when_they_are_asked_for(folder):
+    x = zs.open("x.npy")
+    np.testing.assert_array_equal(np.asarray(x[5:7]), ROWS[5:7])
+    np.testing.assert_array_equal(zs.asarray(x).numpy(), ROWS)
+    np.testing.assert_array_equal(zs.tensor(x, dtype=zs.float32).numpy(), ROWS.astype("f4"))
+    np.testing.assert_array_equal(x.numpy(), ROWS)
+    assert float(x[0, 0]) == ROWS[0, 0] == x[0, 0].item()
+    assert x[0].tolist() == ROWS[0].tolist()
+    assert bool(x.amax() > 3)
+    assert isinstance(x * 2, zs.Expr)
+    np.testing.assert_array_equal(zs.sort(x[:, 0]).values.numpy(), np.sort(ROWS[:, 0]))
+    zs.evaluate("x.to(bfloat16)", out="half.safetensors", x=x)
+    assert zs.asarray(zs.open("half.safetensors")).dtype is zs.bfloat16
+
+
+def test_a_file_is_replaced_only_on_demand(folder):
+    x = zs.open("x.npy")
+    with pytest.raises(FileExistsError, match="x.npy: it exists already"):
+        zs.evaluate("x * 2", out="x.npy", x=x)
+    zs.evaluate("x * 2", out="x.npy", force=True, x=x)
+    np.testing.assert_array_equal(np.load("x.npy"), 2 * ROWS)
+    # The source still shows the file that it has opened.
+    np.testing.assert_array_equal(np.asarray(x), ROWS)
+
+
+def test_errors_name_the_file(folder):
+    for path, error, text in [
+        ("none.npy", FileNotFoundError, "none.npy: cannot open it"),
+        (".", OSError, ".: it is a folder"),
+        ("two.npz", ValueError, "append `:` and a name to the path"),
+        ("two.npz:y", ValueError, "there is no array `y`; the file holds 2: `x`, `scale`"),
+    ]:
+        with pytest.raises(error, match=None) as caught:
+            zs.open(path)
+        assert text in str(caught.value)
+    (folder / "cut.npy").write_bytes((folder / "x.npy").read_bytes()[:5000])
+    with pytest.raises(ValueError, match="cut.npy.*cut short"):
+        zs.open("cut.npy")
+    with pytest.raises(ValueError, match="y.txt: the ending says no known format"):
+        zs.evaluate("x", out="y.txt", x=ROWS)
+    with pytest.raises(FileNotFoundError, match="no/y.npy"):
+        zs.evaluate("x", out="no/y.npy", x=ROWS)
+    with pytest.raises(MemoryError, match="bytes of memory are needed"):
+        zs.evaluate("x - x.mean(0)", out="y.npy", x=zs.open("x.npy"), max_memory=1000)
+    with pytest.raises(zs.BroadcastError):
+        zs.evaluate("x + y", out="y.npy", x=zs.open("x.npy"), y=np.zeros(3))
+    with pytest.raises(ValueError, match="max_memory is a number of bytes"):
+        zs.evaluate("x", out="y.npy", x=ROWS, max_memory="much")
+    with pytest.raises(TypeError, match="force says whether"):
+        zs.evaluate("x", x=ROWS, force=ROWS)
+    with pytest.raises(zs.TraceError, match="one array, not several"):
+        zs.evaluate(lambda x: (x, x), out="y.npy", x=ROWS)
+    assert not os.path.exists("y.npy")
+
+
+def test_progress_is_told_and_may_end_it(folder, capfd):
+    told = []
+    zs.evaluate(standardised, out="y.npy", max_memory="4 MiB", progress=lambda done, total: told.append((done, total)), x=zs.open("x.npy"))
+    assert len(told) > 2
+    assert told == sorted(told)
+    assert told[-1] == (3 * ROWS.nbytes,) * 2
+
+    def stop(done, total):
+        raise StopIteration("enough")
+
+    with pytest.raises(StopIteration, match="enough"):
+        zs.evaluate(standardised, out="z.npy", max_memory="4 MiB", progress=stop, x=zs.open("x.npy"))
+    assert sorted(os.listdir()) == ["two.npz", "x.npy", "y.npy"]
+    assert capfd.readouterr().err == ""
+    zs.evaluate("x + 1", out="z.npy", max_memory="4 MiB", progress=True, x=zs.open("x.npy"))
+    assert "100 % of 0.0 GB\n" in capfd.readouterr().err
+
+
+INTERRUPTED = """
+import os, signal, threading
+import zerostride as zs
+
+threading.Thread(target=threading.Event().wait, daemon=True).start()    # as in a notebook: Python has other threads
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 0.3)
+try:
+    while True:
+        zs.evaluate("x.lgamma().lgamma().exp().sin()", out="y.npy", max_memory="4 MiB", force=True, x=zs.open("x.npy"))
+except KeyboardInterrupt:
+    print(sorted(os.listdir()))
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no timer that signals")
+def test_ctrl_c_leaves_no_half_file(folder):
+    np.save("x.npy", np.random.default_rng(0).random((300_000, 16)))
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=120, check=True)
+    # The file of a run that was complete may be there, another one is not.
+    assert done.stdout.strip() in ("['two.npz', 'x.npy']", "['two.npz', 'x.npy', 'y.npy']")
+
+
+LIMITED = """
+import resource
+import numpy as np
+import zerostride as zs
+
+x = zs.open("large.npy")
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+zs.evaluate("(x - x.mean(0)) / x.std(0)", out="y.npy", max_memory="32 MiB", x=x)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+def test_memory_stays_within_its_limit(folder):
+    pytest.importorskip("resource")
+    rows = np.lib.format.open_memmap("large.npy", "w+", "f8", (2_000_000, 16))    # 256 MB
+    rows[:] = np.arange(16.0) + np.arange(2_000_000)[:, None]
+    del rows
+    done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, timeout=300, check=True)
+    assert int(done.stdout) < 64
