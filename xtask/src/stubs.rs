@@ -175,14 +175,23 @@ fn operations() -> Vec<Row> {
             }
             parameters.push(parameter(argument));
         }
-        let in_place = info.in_place.map(|name| Row {
-            name: name.to_owned(),
-            parameters: parameters.clone(),
-            doc: doc.clone(),
-            function: false,
-            method: true,
-            section: section.to_owned(),
-        });
+        // PyTorch has most aliases in place too, as `row.rs` of the package has them.
+        let aliases = info.aliases.iter().filter(|alias| !matches!(**alias, "conj" | "expit"));
+        let aliases = aliases.map(|alias| format!("{alias}_"));
+        let names = info
+            .in_place
+            .into_iter()
+            .flat_map(|name| std::iter::once(name.to_owned()).chain(aliases.clone()));
+        let in_place: Vec<Row> = names
+            .map(|name| Row {
+                name,
+                parameters: parameters.clone(),
+                doc: doc.clone(),
+                function: false,
+                method: true,
+                section: section.to_owned(),
+            })
+            .collect();
         if !keyword_only {
             parameters.push("*".to_owned());
         }

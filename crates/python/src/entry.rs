@@ -77,7 +77,7 @@ fn entries() -> &'static [Entry] {
                     body: Body::Row(op),
                 });
             }
-            if let Some(name) = info.in_place {
+            for name in row::in_place_names(op) {
                 let (signature, body) = (format!("({})", info.arguments), Body::InPlace(op));
                 entries.push(Entry { name, signature, doc: info.doc, shown: Shown::Method, body });
             }

@@ -26,6 +26,15 @@ pub(crate) fn signature(op: Op) -> String {
     format!("({arguments}{star}{dtype}, out=None)")
 }
 
+/// The methods that write the row's result over its receiver: PyTorch has most aliases in place too. The names last as long
+/// as the program.
+pub(crate) fn in_place_names(op: Op) -> impl Iterator<Item = &'static str> {
+    let info = op.info();
+    let aliases = info.aliases.iter().filter(|alias| !matches!(**alias, "conj" | "expit"));
+    let names = aliases.map(|alias| &*format!("{alias}_").leak());
+    info.in_place.into_iter().flat_map(move |name| std::iter::once(name).chain(names.clone()))
+}
+
 /// What a message calls the class of an object.
 pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
     object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())

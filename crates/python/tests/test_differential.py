@@ -1,5 +1,6 @@
 """Random programs beside NumPy, and beside torch where it can be had: operations, dtypes, shapes, layouts, in place, out."""
 
+import inspect
 import warnings
 
 import numpy as np
@@ -147,6 +148,32 @@ def test_reductions_as_numpy(name, data):
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12, atol=1e-12)
 
 
+def outcome(run):
+    """What a call returns or raises."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return run()
+    except (RuntimeError, TypeError, IndexError, NotImplementedError, AttributeError) as error:
+        return error
+
+
+def agree(torch, found, expected):
+    """Whether we and torch have the same result, or the same refusal."""
+    if isinstance(expected, Exception) or isinstance(found, Exception):
+        assert isinstance(found, type(expected)) or isinstance(expected, type(found)), (found, expected)
+        # Of two mistakes together, a dtype that is refused and one that the target cannot hold or a shape, either may be
+        # named; and of a method that does not exist, Python names the class.
+        refused = ("output with shape", "not implemented", "not yet implemented", "can't be cast", "has no attribute")
+        both = all(any(text in str(error) for text in refused) for error in (expected, found))
+        assert both or str(found) == str(expected).splitlines()[0]
+        return
+    assert found.shape == tuple(expected.shape)
+    assert found.dtype.name == str(expected.dtype).removeprefix("torch.")
+    tolerance = 2e-3 if "16" in found.dtype.name else None
+    torch.testing.assert_close(torch.from_dlpack(found.contiguous()), expected, equal_nan=True, rtol=tolerance, atol=tolerance)
+
+
 @pytest.mark.parametrize("name", sorted(BINARY | {"pow": 0, "remainder": 0, "fmod": 0, "floor_divide": 0, "bitwise_and": 0, "bitwise_or": 0, "bitwise_xor": 0, "gcd": 0, "heaviside": 0, "xlogy": 0, "logaddexp": 0}))
 @settings(SETTINGS, max_examples=60)
 @given(st.data())
@@ -170,29 +197,60 @@ def test_two_operands_as_torch(name, data):
             return getattr(library, name)(a, b, out=library.zeros(shape, dtype=a.dtype))
         return getattr(library, name)(a, b)
 
-    def outcome(library, values):
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return run(library, values)
-        except (RuntimeError, TypeError, NotImplementedError, AttributeError) as error:
-            return error
-
-    expected, found = outcome(torch, theirs), outcome(zs, ours)
+    expected, found = outcome(lambda: run(torch, theirs)), outcome(lambda: run(zs, ours))
     # Numbers are operands of every operation here; and there is no complex32.
     assume("must be Tensor, not" not in str(expected))
     assume({array.dtype.name for array in pair} & {"complex64", "complex128"} == set() or "float16" not in {array.dtype.name for array in pair})
-    if isinstance(expected, Exception) or isinstance(found, Exception):
-        assert isinstance(found, type(expected)) or isinstance(expected, type(found)), (found, expected)
-        # Of two mistakes together, a dtype that is refused and one that the target cannot hold or a shape, either may be
-        # named; and of a method that does not exist, Python names the class.
-        refused = ("output with shape", "not implemented", "not yet implemented", "can't be cast", "has no attribute")
-        both = all(any(text in str(error) for text in refused) for error in (expected, found))
-        assert both or str(found) == str(expected).splitlines()[0]
-        return
-    assert found.shape == tuple(expected.shape)
-    assert found.dtype.name == str(expected.dtype).removeprefix("torch.")
-    torch.testing.assert_close(torch.from_dlpack(found.contiguous()), expected, equal_nan=True, rtol=2e-3 if "16" in found.dtype.name else None, atol=2e-3 if "16" in found.dtype.name else None)
+    agree(torch, found, expected)
+
+
+# What torch has as a function of one tensor, and does as the table says for every dtype.
+@pytest.mark.parametrize("name", sorted(name for name, operands in zs._zerostride._elementwise().items() if operands == 1 and not {"dim", "p"} & set(inspect.signature(getattr(zs, name)).parameters)))
+@settings(SETTINGS, max_examples=60)
+@given(st.data())
+def test_one_operand_as_torch(name, data):
+    torch = pytest.importorskip("torch")
+    if not hasattr(torch, name):
+        pytest.skip(f"torch has no {name}")
+    dtype = data.draw(st.sampled_from(TORCH_DTYPES))
+    shape = data.draw(hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5))
+    array = data.draw(layouts(shape, dtype, elements(dtype)))
+    form = data.draw(st.sampled_from(["function", "method", "in place", "out"]))
+
+    def run(library, x):
+        if form == "in place":
+            return getattr(x.clone(), name + "_")()
+        if form == "out":
+            out = library.zeros(shape, dtype=x.dtype)
+            return getattr(library, name)(x, out=out)
+        return getattr(x, name)() if form == "method" else getattr(library, name)(x)
+
+    # `real` and `imag` are attributes of torch's tensors.
+    assume(form != "method" or callable(getattr(torch.Tensor, name)))
+    theirs, ours = torch.from_numpy(np.array(array)), zs.asarray(array)
+    expected = outcome(lambda: run(torch, theirs))
+    # Here everything has `out`, which takes what converts to its dtype, the modulus of complex numbers apart.
+    assume(not any(text in str(expected) for text in ("unexpected keyword argument 'out'", "non-boolean outputs")))
+    assume(form != "out" or name not in ("abs", "absolute") or "complex" not in dtype)
+    agree(torch, outcome(lambda: run(zs, ours)), expected)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "amax", "amin", "argmax", "argmin", "all", "any", "var", "std", "logsumexp", "count_nonzero"])
+@settings(SETTINGS, max_examples=60)
+@given(st.data())
+def test_reductions_as_torch(name, data):
+    torch = pytest.importorskip("torch")
+    dtype = data.draw(st.sampled_from(TORCH_DTYPES))
+    shape = data.draw(hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5))
+    array = data.draw(layouts(shape, dtype, elements(dtype)))
+    dim = data.draw(st.none() | st.integers(-len(shape) - 1, len(shape)))
+    keywords = {} if dim is None else {"dim": dim}
+    if dim is not None and name != "count_nonzero" and data.draw(st.booleans()):
+        keywords["keepdim"] = True
+    # Of a single integer torch makes a list where several dimensions may stand; without any, some functions do not exist.
+    assume(name != "logsumexp" or dim is not None)
+    theirs, ours = torch.from_numpy(np.array(array)), zs.asarray(array)
+    agree(torch, outcome(lambda: getattr(zs, name)(ours, **keywords)), outcome(lambda: getattr(torch, name)(theirs, **keywords)))
 
 
 @SETTINGS

@@ -117,6 +117,58 @@ def test_owners_may_go_first():
     assert gone() is None
 
 
+def lent(kind):
+    """A tensor of 0, 1, 2, ... on memory whose owner nobody else has."""
+    numbers = np.arange(50000.0)
+    match kind:
+        case "buffer":
+            return zs.asarray(numbers.copy())
+        case "dlpack":
+            return zs.from_dlpack(numbers.copy())
+        case "capsule":
+            capsule = numbers.copy().__dlpack__()
+            holder = type("Holder", (), {"__dlpack__": lambda self, **_: capsule, "__dlpack_device__": lambda self: (1, 0)})
+            return zs.from_dlpack(holder())
+        case "view of a view":
+            return zs.asarray(np.repeat(numbers, 2)[::-1][1::2][::-1])[:]
+        case "bytes":
+            return zs.asarray(memoryview(bytearray(numbers.tobytes())).cast("d"))
+        case "pickle":
+            buffers = []
+            data = pickle.dumps(zs.asarray(numbers), 5, buffer_callback=buffers.append)
+            return pickle.loads(data, buffers=[bytearray(buffer.raw()) for buffer in buffers])
+        case "torch":
+            return zs.asarray(pytest.importorskip("torch").arange(50000.0, dtype=float))
+
+
+@pytest.mark.parametrize("kind", ["buffer", "dlpack", "capsule", "view of a view", "bytes", "pickle", "torch"])
+def test_memory_outlives_its_owner_in_every_way(kind):
+    tensor = lent(kind)
+    gc.collect()
+    churn = [np.full(50000, 7.0) for _ in range(4)]  # what is free is written over
+    assert tensor[::1000].tolist() == list(range(0, 50000, 1000))
+    ways = [tensor.numpy(), memoryview(tensor), np.from_dlpack(tensor.clone()), zs.from_dlpack(tensor.clone()), tensor[1:][:-1].T]
+    iterator = iter(tensor[:3])
+    del tensor, churn
+    gc.collect()
+    churn = [np.full(50000, 7.0) for _ in range(4)]
+    assert [float(way[2]) for way in ways] == [2, 2, 2, 2, 3]
+    assert [item.item() for item in iterator] == [0, 1, 2]
+    del churn
+
+
+def test_operands_may_go_while_a_computation_waits():
+    x = np.arange(1000.0)
+    shared = zs.asarray(x)
+    add = zs.fuse(lambda y: y + shared)  # taken from outside, read in each call
+    assert add(zs.ones(1000))[9].item() == 10
+    del x, shared
+    gc.collect()
+    churn = [np.full(1000, 7.0) for _ in range(16)]
+    assert add(zs.ones(1000))[9].item() == 10
+    del churn
+
+
 def test_an_array_that_is_lent_is_let_go_at_once():
     source = np.arange(4.0)
     result = zs.add(source, 1) + source

@@ -148,17 +148,23 @@ class _Operations:
         """The absolute value; of a complex number its modulus."""
     def abs_(self) -> Tensor:
         """The absolute value; of a complex number its modulus."""
+    def absolute_(self) -> Tensor:
+        """The absolute value; of a complex number its modulus."""
     def acos(self, *, out: Any = None) -> Tensor:
         """The inverse cosine, in radians."""
     def arccos(self, *, out: Any = None) -> Tensor:
         """The inverse cosine, in radians."""
     def acos_(self) -> Tensor:
         """The inverse cosine, in radians."""
+    def arccos_(self) -> Tensor:
+        """The inverse cosine, in radians."""
     def acosh(self, *, out: Any = None) -> Tensor:
         """The inverse hyperbolic cosine."""
     def arccosh(self, *, out: Any = None) -> Tensor:
         """The inverse hyperbolic cosine."""
     def acosh_(self) -> Tensor:
+        """The inverse hyperbolic cosine."""
+    def arccosh_(self) -> Tensor:
         """The inverse hyperbolic cosine."""
     def angle(self, *, out: Any = None) -> Tensor:
         """The angle of a number in the complex plane: 0 or pi for real numbers."""
@@ -168,11 +174,15 @@ class _Operations:
         """The inverse sine, in radians."""
     def asin_(self) -> Tensor:
         """The inverse sine, in radians."""
+    def arcsin_(self) -> Tensor:
+        """The inverse sine, in radians."""
     def asinh(self, *, out: Any = None) -> Tensor:
         """The inverse hyperbolic sine."""
     def arcsinh(self, *, out: Any = None) -> Tensor:
         """The inverse hyperbolic sine."""
     def asinh_(self) -> Tensor:
+        """The inverse hyperbolic sine."""
+    def arcsinh_(self) -> Tensor:
         """The inverse hyperbolic sine."""
     def atan(self, *, out: Any = None) -> Tensor:
         """The inverse tangent, in radians."""
@@ -180,11 +190,15 @@ class _Operations:
         """The inverse tangent, in radians."""
     def atan_(self) -> Tensor:
         """The inverse tangent, in radians."""
+    def arctan_(self) -> Tensor:
+        """The inverse tangent, in radians."""
     def atanh(self, *, out: Any = None) -> Tensor:
         """The inverse hyperbolic tangent."""
     def arctanh(self, *, out: Any = None) -> Tensor:
         """The inverse hyperbolic tangent."""
     def atanh_(self) -> Tensor:
+        """The inverse hyperbolic tangent."""
+    def arctanh_(self) -> Tensor:
         """The inverse hyperbolic tangent."""
     def bitwise_not(self, *, out: Any = None) -> Tensor:
         """Every bit inverted; logical not for bool."""
@@ -306,6 +320,8 @@ class _Operations:
         """The operand with the other sign."""
     def neg_(self) -> Tensor:
         """The operand with the other sign."""
+    def negative_(self) -> Tensor:
+        """The operand with the other sign."""
     def positive(self, *, out: Any = None) -> Tensor:
         """The operand itself."""
     def rad2deg(self, *, out: Any = None) -> Tensor:
@@ -382,6 +398,8 @@ class _Operations:
         """The integer part, towards zero."""
     def trunc_(self) -> Tensor:
         """The integer part, towards zero."""
+    def fix_(self) -> Tensor:
+        """The integer part, towards zero."""
     def add(self, other: _Operand, *, alpha: _Number = 1, out: Any = None) -> Tensor:
         """The sum; logical or for bool. With `alpha`, `input + alpha * other`."""
     def add_(self, other: _Operand, *, alpha: _Number = 1) -> Tensor:
@@ -391,6 +409,8 @@ class _Operations:
     def arctan2(self, other: _Operand, *, out: Any = None) -> Tensor:
         """The angle of the point (other, input), in radians."""
     def atan2_(self, other: _Operand) -> Tensor:
+        """The angle of the point (other, input), in radians."""
+    def arctan2_(self, other: _Operand) -> Tensor:
         """The angle of the point (other, input), in radians."""
     def bitwise_and(self, other: _Operand, *, out: Any = None) -> Tensor:
         """Bitwise and; logical and for bool."""
@@ -426,6 +446,10 @@ class _Operations:
         """True division; with `rounding_mode`, `"floor"` or `"trunc"` division."""
     def div_(self, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
         """True division; with `rounding_mode`, `"floor"` or `"trunc"` division."""
+    def divide_(self, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
+        """True division; with `rounding_mode`, `"floor"` or `"trunc"` division."""
+    def true_divide_(self, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
+        """True division; with `rounding_mode`, `"floor"` or `"trunc"` division."""
     def div_trunc(self, other: _Operand, *, out: Any = None) -> Tensor:
         """Division rounded towards zero."""
     def eq(self, other: _Operand, *, out: Any = None) -> Tensor:
@@ -454,11 +478,15 @@ class _Operations:
         """Whether `input` is at least `other`."""
     def ge_(self, other: _Operand) -> Tensor:
         """Whether `input` is at least `other`."""
+    def greater_equal_(self, other: _Operand) -> Tensor:
+        """Whether `input` is at least `other`."""
     def gt(self, other: _Operand, *, out: Any = None) -> Tensor:
         """Whether `input` is greater than `other`."""
     def greater(self, other: _Operand, *, out: Any = None) -> Tensor:
         """Whether `input` is greater than `other`."""
     def gt_(self, other: _Operand) -> Tensor:
+        """Whether `input` is greater than `other`."""
+    def greater_(self, other: _Operand) -> Tensor:
         """Whether `input` is greater than `other`."""
     def heaviside(self, values: _Operand, *, out: Any = None) -> Tensor:
         """0 for a negative operand, 1 for a positive one, `values` for 0."""
@@ -482,6 +510,8 @@ class _Operations:
         """Whether `input` is at most `other`."""
     def le_(self, other: _Operand) -> Tensor:
         """Whether `input` is at most `other`."""
+    def less_equal_(self, other: _Operand) -> Tensor:
+        """Whether `input` is at most `other`."""
     def logaddexp(self, other: _Operand, *, out: Any = None) -> Tensor:
         """`log(exp(input) + exp(other))` without overflow."""
     def logaddexp2(self, other: _Operand, *, out: Any = None) -> Tensor:
@@ -504,6 +534,8 @@ class _Operations:
         """Whether `input` is less than `other`."""
     def lt_(self, other: _Operand) -> Tensor:
         """Whether `input` is less than `other`."""
+    def less_(self, other: _Operand) -> Tensor:
+        """Whether `input` is less than `other`."""
     def maximum(self, other: _Operand, *, out: Any = None) -> Tensor:
         """The larger operand, NaN if one is."""
     def minimum(self, other: _Operand, *, out: Any = None) -> Tensor:
@@ -514,11 +546,15 @@ class _Operations:
         """The product; logical and for bool."""
     def mul_(self, other: _Operand) -> Tensor:
         """The product; logical and for bool."""
+    def multiply_(self, other: _Operand) -> Tensor:
+        """The product; logical and for bool."""
     def ne(self, other: _Operand, *, out: Any = None) -> Tensor:
         """Whether the operands differ."""
     def not_equal(self, other: _Operand, *, out: Any = None) -> Tensor:
         """Whether the operands differ."""
     def ne_(self, other: _Operand) -> Tensor:
+        """Whether the operands differ."""
+    def not_equal_(self, other: _Operand) -> Tensor:
         """Whether the operands differ."""
     def nextafter(self, other: _Operand, *, out: Any = None) -> Tensor:
         """The next float after `input` towards `other`."""
@@ -539,6 +575,8 @@ class _Operations:
     def subtract(self, other: _Operand, *, alpha: _Number = 1, out: Any = None) -> Tensor:
         """The difference. With `alpha`, `input - alpha * other`."""
     def sub_(self, other: _Operand, *, alpha: _Number = 1) -> Tensor:
+        """The difference. With `alpha`, `input - alpha * other`."""
+    def subtract_(self, other: _Operand, *, alpha: _Number = 1) -> Tensor:
         """The difference. With `alpha`, `input - alpha * other`."""
     def xlogy(self, other: _Operand, *, out: Any = None) -> Tensor:
         """`input * log(other)`, 0 where `input` is 0 and `other` is not NaN."""

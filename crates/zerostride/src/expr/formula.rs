@@ -354,10 +354,15 @@ pub(super) fn refuse_empty_search(op: Op, shape: &Shape, dims: &Dims, reduced: &
         };
     }
     match reduced.iter().find(|&&dim| shape[dim] == 0) {
-        Some(dim) => refuse(
-            ErrorClass::Index,
-            format!("{name}(): Expected reduction dim {dim} to have non-zero size."),
-        ),
+        Some(&dim) => {
+            // Of several dimensions PyTorch says the one that was given, else which one that is.
+            let several = matches!(op, Op::Amax | Op::Amin);
+            let dim = if several { dims.given(dim, shape.ndim()) } else { dim as isize };
+            refuse(
+                ErrorClass::Index,
+                format!("{name}(): Expected reduction dim {dim} to have non-zero size."),
+            )
+        }
         None => Ok(()),
     }
 }

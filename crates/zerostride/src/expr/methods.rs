@@ -43,6 +43,13 @@ impl Dims {
         self.dims.as_ref().is_some_and(|dims| dims.is_empty())
     }
 
+    /// A dimension of a tensor of that rank as it was given: counted from the end where it was.
+    pub(crate) fn given(&self, dim: usize, ndim: usize) -> isize {
+        let from_end = dim as isize - ndim as isize;
+        let was_from_end = self.dims.as_ref().is_some_and(|dims| dims.contains(&from_end));
+        if was_from_end { from_end } else { dim as isize }
+    }
+
     /// The dimensions of a tensor of that rank, in rising order.
     pub(crate) fn resolve(&self, ndim: usize) -> Result<SmallVec<[usize; 4]>> {
         if self.is_all() {
