@@ -5,14 +5,15 @@ use std::marker::PhantomData;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use half::{bf16, f16};
-use num_complex::{Complex32, Complex64};
+use num_complex::{Complex as Pair, Complex32, Complex64};
 use zerostride_ops::{DType, Element, Op};
 
-use crate::bodies::complex::Complex;
+use crate::Isa;
+use crate::bodies::complex::{Complex, FromParts, Part};
 use crate::bodies::dispatch::{self, Body, VisitBoolean, VisitComplex, VisitFloat, VisitInteger};
 use crate::bodies::half::{Float, Half};
 use crate::bodies::integer::{self, Integer};
-use crate::isa;
+use crate::isa::{self, Enter, Task};
 
 /// What a kernel can find wrong with values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,29 +130,130 @@ impl<T: Float> VisitFloat<T::Work> for Loops<T> {
     }
 }
 
-/// Complex numbers have no chains, so that their loops are compiled for better instructions, too.
-impl<T: Complex> VisitComplex<T> for Loops<T> {
+/// Complex numbers that are worked on together: their parts fit into the nearest cache.
+const BLOCK: usize = 64;
+
+/// The parts of complex numbers, apart.
+#[derive(Clone, Copy)]
+struct Parts {
+    re: [f64; BLOCK],
+    im: [f64; BLOCK],
+}
+
+const NO_PARTS: Parts = Parts { re: [0.0; BLOCK], im: [0.0; BLOCK] };
+
+/// A body on so many of the parts, which c64 and c128 share.
+type OnParts<const N: usize> = fn(&[Parts; N], &mut Parts, usize);
+
+/// Takes complex numbers apart, calls a body on the parts, and stores its results, whatever they are.
+struct Apart<'a, T, R, const N: usize> {
+    inputs: &'a [&'a [u8]],
+    out: &'a mut [u8],
+    body: OnParts<N>,
+    dtypes: PhantomData<(T, R)>,
+}
+
+impl<T: Complex, R: FromParts, const N: usize> Task for Apart<'_, T, R, N> {
+    #[inline(always)]
+    fn run(self) {
+        let out = cast_slice_mut::<u8, R::Stored>(self.out);
+        let operands = tiles::<T, N>(self.inputs, out.len());
+        let (mut parts, mut results) = ([NO_PARTS; N], NO_PARTS);
+        for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+            for (parts, operand) in parts.iter_mut().zip(operands) {
+                let numbers = &operand[block * BLOCK..][..out.len()];
+                for ((re, im), &number) in parts.re.iter_mut().zip(&mut parts.im).zip(numbers) {
+                    let number = T::load(number).parts();
+                    (*re, *im) = (number.re, number.im);
+                }
+            }
+            (self.body)(&parts, &mut results, out.len());
+            for ((out, &re), &im) in out.iter_mut().zip(&results.re).zip(&results.im) {
+                *out = R::from_parts(re, im).store();
+            }
+        }
+    }
+}
+
+/// Calls a body on registers of parts.
+struct OnLanes<'a, W, B, const N: usize> {
+    operands: &'a [Parts; N],
+    results: &'a mut Parts,
+    len: usize,
+    body: PhantomData<(W, B)>,
+}
+
+impl<W: Part, B: Body<N, Pair<W>, Result = Pair<W>>, const N: usize> Task for OnLanes<'_, W, B, N> {
+    #[inline(always)]
+    fn run(self) {
+        for at in (0..self.len).step_by(W::LEN) {
+            let mut operands = [Pair::new(W::num(0.0), W::num(0.0)); N];
+            for (operand, parts) in operands.iter_mut().zip(self.operands) {
+                *operand = Pair::new(W::load(&parts.re[at..]), W::load(&parts.im[at..]));
+            }
+            let result = B::call(operands);
+            result.re.store(&mut self.results.re[at..]);
+            result.im.store(&mut self.results.im[at..]);
+        }
+    }
+}
+
+/// The body whose truth values are 1 and 0, without an imaginary part.
+struct Truth<B>(PhantomData<B>);
+
+impl<W: Part, B: Body<N, Pair<W>, Result = W::Mask>, const N: usize> Body<N, Pair<W>> for Truth<B> {
+    const OP: Op = B::OP;
+    type Result = Pair<W>;
+
+    #[inline(always)]
+    fn call(operands: [Pair<W>; N]) -> Pair<W> {
+        Pair::new(W::select(B::call(operands), W::num(1.0), W::num(0.0)), W::num(0.0))
+    }
+}
+
+/// The body whose real results are complex numbers.
+struct Real<B>(PhantomData<B>);
+
+impl<W: Part, B: Body<N, Pair<W>, Result = W>, const N: usize> Body<N, Pair<W>> for Real<B> {
+    const OP: Op = B::OP;
+    type Result = Pair<W>;
+
+    #[inline(always)]
+    fn call(operands: [Pair<W>; N]) -> Pair<W> {
+        Pair::new(B::call(operands), W::num(0.0))
+    }
+}
+
+/// The kernel of a body on complex numbers of type `T` with results of type `R`.
+fn on_complex<T, R, W, B, const N: usize>() -> MapKernel
+where
+    T: Complex,
+    R: FromParts,
+    W: Part + Enter,
+    B: Body<N, Pair<W>, Result = Pair<W>>,
+{
+    |inputs, out| {
+        let body: OnParts<N> = |operands, results, len| {
+            W::enter(OnLanes::<W, B, N> { operands, results, len, body: PhantomData });
+        };
+        isa::run_widest(Apart::<T, R, N> { inputs, out, body, dtypes: PhantomData });
+        Ok(())
+    }
+}
+
+impl<T: Complex<Part: FromParts>, W: Part + Enter> VisitComplex<W> for Loops<T> {
     type Output = MapKernel;
 
-    fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> MapKernel {
-        |inputs, out| {
-            isa::run(|| run(inputs, out, B::call));
-            Ok(())
-        }
+    fn value<B: Body<N, Pair<W>, Result = Pair<W>>, const N: usize>(self) -> MapKernel {
+        on_complex::<T, T, W, B, N>()
     }
 
-    fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> MapKernel {
-        |inputs, out| {
-            isa::run(|| run(inputs, out, B::call));
-            Ok(())
-        }
+    fn test<B: Body<N, Pair<W>, Result = W::Mask>, const N: usize>(self) -> MapKernel {
+        on_complex::<T, bool, W, Truth<B>, N>()
     }
 
-    fn part<B: Body<N, T, Result = T::Part>, const N: usize>(self) -> MapKernel {
-        |inputs, out| {
-            isa::run(|| run(inputs, out, B::call));
-            Ok(())
-        }
+    fn part<B: Body<N, Pair<W>, Result = W>, const N: usize>(self) -> MapKernel {
+        on_complex::<T, T::Part, W, Real<B>, N>()
     }
 }
 
@@ -174,8 +276,19 @@ fn half_kernel<T: Half>(op: Op) -> Option<MapKernel> {
     }
 }
 
-fn complex_kernel<T: Complex>(op: Op) -> Option<MapKernel> {
-    dispatch::complex(op, Loops::<T>(PhantomData))
+/// What is done to each part on its own is done to twice as many floats.
+fn complex_kernel<T: Complex<Part: FromParts>>(op: Op) -> Option<MapKernel> {
+    let loops = Loops::<T>(PhantomData);
+    match (op, Isa::active()) {
+        (Op::Add | Op::Sub | Op::Neg | Op::Positive, _) => float_kernel::<T::Part>(op),
+        #[cfg(target_arch = "x86_64")]
+        (_, Isa::Avx512) => dispatch::complex::<crate::lane::avx512::F64x8, _>(op, loops),
+        #[cfg(target_arch = "x86_64")]
+        (_, Isa::Avx2) => dispatch::complex::<crate::lane::avx2::F64x4, _>(op, loops),
+        #[cfg(target_arch = "aarch64")]
+        (_, Isa::Neon) => dispatch::complex::<crate::lane::neon::F64x2, _>(op, loops),
+        _ => dispatch::complex::<f64, _>(op, loops),
+    }
 }
 
 fn integer_kernel<T: Integer>(op: Op) -> Option<MapKernel> {

@@ -108,25 +108,6 @@ fn has_avx512() -> bool {
     false
 }
 
-/// Runs a portable loop with better instructions, where there are any: without FMA each fused multiply-add is a call
-/// into the C library.
-#[inline(always)]
-pub(crate) fn run<R>(task: impl FnOnce() -> R) -> R {
-    match Isa::active() {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the instruction sets in use are ones that the processor has, and AVX-512 includes AVX2 and FMA.
-        Isa::Avx2 | Isa::Avx512 => unsafe { with_fma(task) },
-        _ => task(),
-    }
-}
-
-/// The task, inlined into a function that may use AVX2 and FMA.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn with_fma<R>(task: impl FnOnce() -> R) -> R {
-    task()
-}
-
 /// A loop to be compiled for each instruction set. Implementations are marked `#[inline(always)]`, as a closure cannot
 /// be, and so is what they call: on its own it would not have the instruction set.
 pub(crate) trait Task {

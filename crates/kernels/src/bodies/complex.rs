@@ -1,46 +1,50 @@
-//! Owns the bodies on complex numbers.
+//! Owns the bodies on complex numbers, each written once over lanes of `f64`, as those on floats are: c64 is widened before
+//! and rounded after. How numbers are stored, and what reductions do with them, is said here too.
 
 use num_complex::{Complex as Pair, Complex32, Complex64};
 use zerostride_ops::Element;
 
+use super::float;
+use super::half::Float;
 use crate::math::complex as math;
 
-/// A complex dtype and the float it is made of.
-pub(crate) trait Complex: Element {
-    type Part: Part;
-    const ONE: Self;
-    fn parts(self) -> Pair<Self::Part>;
-    fn from_parts(parts: Pair<Self::Part>) -> Self;
+pub(crate) use math::Part;
+
+/// What a pair of `f64` is stored as.
+pub(crate) trait FromParts: Element {
+    fn from_parts(re: f64, im: f64) -> Self;
+}
+
+/// A complex dtype.
+pub(crate) trait Complex: FromParts {
+    /// The float that it is made of.
+    type Part: Float;
+    fn parts(self) -> Pair<f64>;
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
 }
 
-/// `f32` or `f64`, as the bodies need it.
-pub(crate) trait Part: math::Part + Element + PartialOrd {
-    const ZERO: Self;
-    const HALF: Self;
-    fn nan(self) -> bool;
-    fn infinite(self) -> bool;
-    fn negative(self) -> bool;
-}
-
 macro_rules! parts {
     ($($part:ident $complex:ident;)*) => {
-        $(impl Part for $part {
-            const ZERO: Self = 0.0;
-            const HALF: Self = 0.5;
-            fn nan(self) -> bool { self.is_nan() }
-            fn infinite(self) -> bool { self.is_infinite() }
-            fn negative(self) -> bool { self.is_sign_negative() }
+        $(impl FromParts for $part {
+            #[inline(always)]
+            fn from_parts(re: f64, _: f64) -> Self { re as $part }
+        }
+
+        impl FromParts for $complex {
+            #[inline(always)]
+            fn from_parts(re: f64, im: f64) -> Self { Pair::new(re as $part, im as $part) }
         }
 
         impl Complex for $complex {
             type Part = $part;
-            const ONE: Self = $complex::ONE;
-            fn parts(self) -> Pair<$part> { self }
-            fn from_parts(parts: Pair<$part>) -> Self { parts }
+            #[inline(always)]
+            fn parts(self) -> Pair<f64> { Pair::new(self.re.into(), self.im.into()) }
             fn plus(self, other: Self) -> Self { self + other }
-            fn times(self, other: Self) -> Self { math::mul(self, other) }
+            fn times(self, other: Self) -> Self {
+                let Pair { re, im } = math::mul(self.parts(), other.parts());
+                Self::from_parts(re, im)
+            }
         })*
     };
 }
@@ -50,83 +54,87 @@ parts! {
     f64 Complex64;
 }
 
+/// A truth value is 1 or 0 among the parts.
+impl FromParts for bool {
+    #[inline(always)]
+    fn from_parts(re: f64, _: f64) -> Self {
+        re != 0.0
+    }
+}
+
 /// Operations that are one function of `math::complex`.
 macro_rules! functions {
     (unary { $($unary:ident)* } binary { $($binary:ident)* }) => {
-        $(pub(crate) fn $unary<T: Complex>(a: T) -> T {
-            T::from_parts(math::$unary(a.parts()))
+        $(#[inline(always)]
+        pub(crate) fn $unary<W: Part>(a: Pair<W>) -> Pair<W> {
+            math::$unary(a)
         })*
-        $(pub(crate) fn $binary<T: Complex>(a: T, b: T) -> T {
-            T::from_parts(math::$binary(a.parts(), b.parts()))
+        $(#[inline(always)]
+        pub(crate) fn $binary<W: Part>(a: Pair<W>, b: Pair<W>) -> Pair<W> {
+            math::$binary(a, b)
         })*
     };
 }
 
 functions! {
     unary {
-        acos acosh asin asinh atan atanh cos cosh exp exp2 expm1 log log10 log1p log2 reciprocal rsqrt sgn sigmoid silu
+        acos acosh asin asinh atan atanh cos cosh exp exp2 expm1 log log10 log1p log2 neg reciprocal rsqrt sgn sigmoid silu
         sin sinc sinh sqrt tan tanh
     }
-    binary { div logaddexp mul pow }
+    binary { add div logaddexp mul pow sub }
 }
 
-/// Operations on the parts.
+/// Operations written out.
 macro_rules! bodies {
     ($($name:ident($($arg:ident),+) -> $result:ty => $body:expr;)*) => {
-        $(pub(crate) fn $name<T: Complex>($($arg: T),+) -> $result {
-            $(let $arg = $arg.parts();)+
+        $(#[inline(always)]
+        pub(crate) fn $name<W: Part>($($arg: Pair<W>),+) -> $result {
             $body
         })*
     };
 }
 
 bodies! {
-    abs(a) -> T::Part => math::abs(a);
-    angle(a) -> T::Part => math::angle(a);
-    conj_physical(a) -> T => T::from_parts(Pair::new(a.re, -a.im));
-    imag(a) -> T::Part => a.im;
-    isfinite(a) -> bool => ![a.re, a.im].iter().any(|part| part.nan() || part.infinite());
-    isinf(a) -> bool => a.re.infinite() || a.im.infinite();
-    isnan(a) -> bool => a.re.nan() || a.im.nan();
-    logical_not(a) -> bool => is_zero(a);
-    neg(a) -> T => T::from_parts(Pair::new(-a.re, -a.im));
-    positive(a) -> T => T::from_parts(a);
-    real(a) -> T::Part => a.re;
-    square(a) -> T => T::from_parts(math::mul(a, a));
+    abs(a) -> W => math::abs(a);
+    angle(a) -> W => math::angle(a);
+    conj_physical(a) -> Pair<W> => Pair::new(a.re, -a.im);
+    imag(a) -> W => a.im;
+    isfinite(a) -> W::Mask => math::is_finite(a);
+    isinf(a) -> W::Mask => math::is_infinite(a);
+    isnan(a) -> W::Mask => math::is_nan(a);
+    logical_not(a) -> W::Mask => math::is_zero(a);
+    positive(a) -> Pair<W> => a;
+    real(a) -> W => a.re;
+    square(a) -> Pair<W> => math::mul(a, a);
 
-    add(a, b) -> T => T::from_parts(Pair::new(a.re + b.re, a.im + b.im));
-    eq(a, b) -> bool => a == b;
-    ldexp(a, n) -> T => T::from_parts(math::mul(a, math::exp2(n)));
-    logical_and(a, b) -> bool => !is_zero(a) && !is_zero(b);
-    logical_or(a, b) -> bool => !is_zero(a) || !is_zero(b);
-    logical_xor(a, b) -> bool => is_zero(a) != is_zero(b);
-    ne(a, b) -> bool => a != b;
-    sub(a, b) -> T => T::from_parts(Pair::new(a.re - b.re, a.im - b.im));
-}
-
-fn is_zero<P: Part>(a: Pair<P>) -> bool {
-    a.re == P::ZERO && a.im == P::ZERO
+    eq(a, b) -> W::Mask => a.re.eq(b.re) & a.im.eq(b.im);
+    ldexp(a, n) -> Pair<W> => math::mul(a, math::exp2(n));
+    logical_and(a, b) -> W::Mask => !(math::is_zero(a) | math::is_zero(b));
+    logical_or(a, b) -> W::Mask => !(math::is_zero(a) & math::is_zero(b));
+    logical_xor(a, b) -> W::Mask => math::is_zero(a) ^ math::is_zero(b);
+    ne(a, b) -> W::Mask => !(a.re.eq(b.re) & a.im.eq(b.im));
 }
 
 /// Exact at both ends, whichever is nearer.
-pub(crate) fn lerp<T: Complex>([start, end, weight]: [T; 3]) -> T {
-    let near = math::abs(weight.parts()) < T::Part::HALF;
-    let distance = sub(end, start);
-    if near { add(start, mul(weight, distance)) } else { sub(end, mul(distance, sub(T::ONE, weight))) }
+#[inline(always)]
+pub(crate) fn lerp<W: Part>([start, end, weight]: [Pair<W>; 3]) -> Pair<W> {
+    let near = math::abs(weight).lt(W::num(0.5));
+    let distance = math::sub(end, start);
+    let rest = math::sub(Pair::new(W::num(1.0), W::num(0.0)), weight);
+    let from_start = math::add(start, math::mul(weight, distance));
+    math::select(near, from_start, math::sub(end, math::mul(distance, rest)))
 }
 
 /// Each part on its own; the replacements are real.
-pub(crate) fn nan_to_num<T: Complex>([a, nan, posinf, neginf]: [T; 4]) -> T {
-    let replace = |part: T::Part| match (part.nan(), part.infinite(), part.negative()) {
-        (true, _, _) => nan.parts().re,
-        (_, true, false) => posinf.parts().re,
-        (_, true, true) => neginf.parts().re,
-        _ => part,
-    };
-    let parts = a.parts();
-    T::from_parts(Pair::new(replace(parts.re), replace(parts.im)))
+#[inline(always)]
+pub(crate) fn nan_to_num<W: Part>([a, nan, posinf, neginf]: [Pair<W>; 4]) -> Pair<W> {
+    Pair::new(
+        float::nan_to_num([a.re, nan.re, posinf.re, neginf.re]),
+        float::nan_to_num([a.im, nan.re, posinf.re, neginf.re]),
+    )
 }
 
-pub(crate) fn where_<T: Complex>([condition, a, b]: [T; 3]) -> T {
-    if is_zero(condition.parts()) { b } else { a }
+#[inline(always)]
+pub(crate) fn where_<W: Part>([condition, a, b]: [Pair<W>; 3]) -> Pair<W> {
+    math::select(math::is_zero(condition), b, a)
 }

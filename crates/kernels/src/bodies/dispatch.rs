@@ -2,10 +2,11 @@
 //! here. Every row whose domain holds a kind of dtype names a body in that kind's module, so that a missing one does
 //! not compile. It does not know what is made of a body.
 
+use num_complex::Complex;
 use zerostride_ops::{Op, for_each_op};
 
 use super::boolean;
-use super::complex::{self, Complex};
+use super::complex::{self, Part};
 use super::float::{self, Floats};
 use super::integer::{self, Integer};
 
@@ -42,13 +43,13 @@ pub(crate) trait VisitFloat<V: Floats>: Sized {
     fn pair<B: Body<N, V, Result = [V; 2]>, const N: usize>(self) -> Self::Output;
 }
 
-/// Makes something of bodies on a complex type.
-pub(crate) trait VisitComplex<T: Complex>: Sized {
+/// Makes something of bodies on complex numbers whose parts are lanes.
+pub(crate) trait VisitComplex<W: Part>: Sized {
     type Output;
-    fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Self::Output;
-    fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> Self::Output;
+    fn value<B: Body<N, Complex<W>, Result = Complex<W>>, const N: usize>(self) -> Self::Output;
+    fn test<B: Body<N, Complex<W>, Result = W::Mask>, const N: usize>(self) -> Self::Output;
     /// The result is real.
-    fn part<B: Body<N, T, Result = T::Part>, const N: usize>(self) -> Self::Output;
+    fn part<B: Body<N, Complex<W>, Result = W>, const N: usize>(self) -> Self::Output;
 }
 
 /// The operands of a body that takes an array of them.
@@ -87,10 +88,10 @@ macro_rules! row {
     (complex floats        $rule:ident $($rest:tt)*) => { None };
     (complex real          $rule:ident $($rest:tt)*) => { None };
     (complex ordered       $rule:ident $($rest:tt)*) => { None };
-    (complex $domain:ident bool       $($rest:tt)*) => { row!(@body test      [T] [T: Complex] bool; complex $($rest)*) };
-    (complex $domain:ident real       $($rest:tt)*) => { row!(@body part      [T] [T: Complex] T::Part; complex $($rest)*) };
-    (complex $domain:ident float_real $($rest:tt)*) => { row!(@body part      [T] [T: Complex] T::Part; complex $($rest)*) };
-    (complex $domain:ident $rule:ident $($rest:tt)*) => { row!(@body value    [T] [T: Complex] T; complex $($rest)*) };
+    (complex $domain:ident bool       $($rest:tt)*) => { row!(@body test      [Complex<T>] [T: Part] T::Mask; complex $($rest)*) };
+    (complex $domain:ident real       $($rest:tt)*) => { row!(@body part      [Complex<T>] [T: Part] T; complex $($rest)*) };
+    (complex $domain:ident float_real $($rest:tt)*) => { row!(@body part      [Complex<T>] [T: Part] T; complex $($rest)*) };
+    (complex $domain:ident $rule:ident $($rest:tt)*) => { row!(@body value     [Complex<T>] [T: Part] Complex<T>; complex $($rest)*) };
 
     (@body $method:ident [$a:ty] [$($bound:tt)*] $result:ty; $kind:ident $visitor:ident unary $body:ident $op:ident) => {
         row!(@impl $method [$a] [$($bound)*] $result; $visitor $op 1, [a] $kind::$body(a))
@@ -107,8 +108,8 @@ macro_rules! row {
     (@body $method:ident [$a:ty] [T: Floats] $result:ty; $kind:ident $visitor:ident nary $body:ident $op:ident) => {
         row!(@impl $method [$a] [T: Floats] $result; $visitor $op { arity($kind::$body::<f32>) }, operands $kind::$body(operands))
     };
-    (@body $method:ident [$a:ty] [T: Complex] $result:ty; $kind:ident $visitor:ident nary $body:ident $op:ident) => {
-        row!(@impl $method [$a] [T: Complex] $result; $visitor $op { arity($kind::$body::<num_complex::Complex32>) }, operands $kind::$body(operands))
+    (@body $method:ident [$a:ty] [T: Part] $result:ty; $kind:ident $visitor:ident nary $body:ident $op:ident) => {
+        row!(@impl $method [$a] [T: Part] $result; $visitor $op { arity($kind::$body::<f64>) }, operands $kind::$body(operands))
     };
     (@impl $method:ident [$a:ty] [$($bound:tt)*] $result:ty; $visitor:ident $op:ident $n:expr, $operands:tt $call:expr) => {{
         struct Row;
@@ -164,5 +165,5 @@ for_each_op!(
 for_each_op!(
     define_kind,
     /// What the visitor makes of the operation's body on complex numbers.
-    complex [T: Complex,] [VisitComplex<T>]
+    complex [T: Part,] [VisitComplex<T>]
 );

@@ -93,7 +93,7 @@ bodies! {
     trunc(a) => a.trunc();
 
     add(a, b) => a + b;
-    copysign(a, b) => with_sign(a, b);
+    copysign(a, b) => a.copysign(b);
     div(a, b) => a / b;
     div_trunc(a, b) => (a / b).trunc();
     floor_divide(a, b) => floored_quotient(a, b);
@@ -143,11 +143,6 @@ fn infinity<V: Floats>() -> V {
     V::num(f64::INFINITY)
 }
 
-#[inline(always)]
-fn with_sign<V: Floats>(a: V, sign: V) -> V {
-    V::from_bits(a.abs().to_bits() | sign.sign_bit())
-}
-
 /// Whether a remainder other than 0 has the sign against the divisor.
 #[inline(always)]
 fn against<V: Floats>(remainder: V, divisor: V) -> V::Mask {
@@ -164,7 +159,7 @@ fn floored_quotient<V: Floats>(a: V, b: V) -> V {
     let quotient = V::select(against(remainder, b), quotient - one(), quotient);
     let floor = quotient.floor();
     let floor = V::select((quotient - floor).gt(V::num(0.5)), floor + one(), floor);
-    let floor = V::select(quotient.eq(zero()), with_sign(zero(), a / b), floor);
+    let floor = V::select(quotient.eq(zero()), zero::<V>().copysign(a / b), floor);
     V::select(b.eq(zero()), a / b, floor)
 }
 

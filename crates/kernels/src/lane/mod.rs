@@ -195,6 +195,12 @@ pub(crate) trait Lane:
         Self::from_bits(self.to_bits() ^ sign.sign_bit())
     }
 
+    /// The magnitude of `self` with the sign of another, also of NaN.
+    #[inline(always)]
+    fn copysign(self, sign: Self) -> Self {
+        Self::from_bits(self.abs().to_bits() | sign.sign_bit())
+    }
+
     /// An integral value as a two's complement integer. `|self| <= 2^(SIGNIFICAND - 1)`.
     #[inline(always)]
     fn to_int(self) -> Self::Bits {

@@ -119,9 +119,8 @@ macro_rules! complex_bounds {
                 let count = [$(stringify!($x)),+].len();
                 let single = worst_complex::<f32>(stringify!($name), "c64", count, |z| {
                     let [$($x),+] = *z else { unreachable!("the rows have that many arguments") };
-                    $(let $x = Complex::new($x.re as f32, $x.im as f32);)+
                     let w = complex::$name($($x),+);
-                    Complex::new(w.re.into(), w.im.into())
+                    Complex::new((w.re as f32).into(), (w.im as f32).into())
                 });
                 let double = worst_complex::<f64>(stringify!($name), "c128", count, |z| {
                     let [$($x),+] = *z else { unreachable!("the rows have that many arguments") };

@@ -214,6 +214,14 @@ pub(crate) fn cos<V: Lane>(x: V) -> V {
     V::narrow(sine(Angle { quarters: quarters + Bits::splat(1), rest }, short))
 }
 
+/// sin x and cos x, of one reduced angle.
+#[inline(always)]
+pub(super) fn sin_cos<W: Lane<Elem = f64>>(x: W) -> (W, W) {
+    let angle = Angle::of(x.abs(), false);
+    let further = Angle { quarters: angle.quarters + Bits::splat(1), ..angle };
+    (sine(angle, false).mul_sign(x), sine(further, false))
+}
+
 /// tan x.
 #[inline(always)]
 pub(crate) fn tan<V: Lane>(x: V) -> V {

@@ -1,133 +1,138 @@
 //! Owns products, quotients, square roots and signs of complex numbers.
 
-use num_complex::{Complex, Complex64};
+use num_complex::Complex;
 
 use super::super::dw::{Dw, two_prod};
-use super::super::hypot;
-use crate::lane::Lane;
+use super::super::{clamp, hypot};
+use super::{Part, is_finite, is_inf, is_infinite, is_nan, is_zero, num, scaled, select};
+use crate::lane::{Bits, Mask};
+
+/// Quotients of normalised numbers are infinite or 0 beyond.
+const LARGEST_EXPONENT: f64 = 2044.0;
 
 /// The exponent of the largest power of two up to the size of a finite number that is not 0.
-fn exponent(x: f64) -> f64 {
-    let biased = |x: f64| ((x.to_bits() >> 52) & 0x7ff) as f64 - 1023.0;
-    if x.abs() < f64::MIN_POSITIVE { biased(x * 2f64.powi(54)) - 54.0 } else { biased(x) }
-}
-
-/// `z · 2^n`.
-fn scaled(z: Complex64, n: f64) -> Complex64 {
-    Complex::new(Lane::ldexp(z.re, n), Lane::ldexp(z.im, n))
+#[inline(always)]
+fn exponent<W: Part>(x: W) -> W {
+    let subnormal = x.abs().lt(W::num(f64::MIN_POSITIVE));
+    let normal = W::select(subnormal, x * W::num(2f64.powi(54)), x);
+    let biased = W::from_int((normal.to_bits() >> 52) & W::Bits::splat(0x7ff)) - W::num(1023.0);
+    W::select(subnormal, biased - W::num(54.0), biased)
 }
 
 /// The number with its larger part between 1 and 2, and the exponent that was taken out; it is finite and not 0.
-fn normalised(z: Complex64) -> (Complex64, f64) {
+#[inline(always)]
+fn normalised<W: Part>(z: Complex<W>) -> (Complex<W>, W) {
     let n = exponent(z.re.abs().max(z.im.abs()));
-    (scaled(z, -n), n)
-}
-
-fn is_zero(z: Complex64) -> bool {
-    z.re == 0.0 && z.im == 0.0
+    (Complex::new(scaled(z.re, -n), scaled(z.im, -n)), n)
 }
 
 /// The schoolbook product, with NaN where infinities meet zeros, as PyTorch has it.
-pub(super) fn mul(a: Complex64, b: Complex64) -> Complex64 {
+#[inline(always)]
+pub(super) fn mul<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
     Complex::new(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
 }
 
 /// The product in which an infinite factor wins over NaN parts, as C99 multiplies.
-pub(super) fn mul_infinities(a: Complex64, b: Complex64) -> Complex64 {
+#[inline(always)]
+pub(super) fn mul_infinities<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
     let product = mul(a, b);
-    let is_infinite = |z: Complex64| z.re.is_infinite() || z.im.is_infinite();
-    if !(product.re.is_nan() && product.im.is_nan() && (is_infinite(a) || is_infinite(b))) {
+    let lost = product.re.is_nan() & product.im.is_nan() & (is_infinite(a) | is_infinite(b));
+    if !lost.any() {
         return product;
     }
-    // The directions alone decide: a part is ±1 if infinite, beside it 0 for finite ones, and NaN counts as 0.
-    let direction = |z: Complex64| {
-        let infinite = is_infinite(z);
-        let part = |x: f64| match x {
-            _ if x.is_nan() => 0f64.copysign(x),
-            _ if infinite => (if x.is_infinite() { 1f64 } else { 0.0 }).copysign(x),
-            _ => x,
-        };
-        Complex::new(part(z.re), part(z.im))
-    };
-    mul(direction(a), direction(b)) * f64::INFINITY
+    let directions = mul(direction(a), direction(b));
+    let infinity = W::num(f64::INFINITY);
+    select(lost, Complex::new(directions.re * infinity, directions.im * infinity), product)
 }
 
-pub(super) fn div(a: Complex64, b: Complex64) -> Complex64 {
-    if !a.is_finite() || !b.is_finite() || is_zero(b) || is_zero(a) {
-        return div_at_the_ends(a, b);
-    }
-    let ((a, m), (b, n)) = (normalised(a), normalised(b));
+/// What decides the direction of an infinite product: a part is ±1 if infinite, beside it 0 for finite ones, and NaN
+/// counts as 0.
+#[inline(always)]
+fn direction<W: Part>(z: Complex<W>) -> Complex<W> {
+    let infinite = is_infinite(z);
+    Complex::new(part_of_direction(z.re, infinite), part_of_direction(z.im, infinite))
+}
+
+#[inline(always)]
+fn part_of_direction<W: Part>(x: W, infinite: W::Mask) -> W {
+    let (zero, one) = (W::num(0.0), W::num(1.0));
+    let unit = W::select(is_inf(x), one, zero).copysign(x);
+    W::select(x.is_nan(), zero.copysign(x), W::select(infinite, unit, x))
+}
+
+#[inline(always)]
+pub(super) fn div<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
+    let ordinary = is_finite(a) & is_finite(b) & !is_zero(a) & !is_zero(b);
+    let ((near_a, m), (near_b, n)) = (normalised(a), normalised(b));
+    let (a, b) = (select(ordinary, near_a, a), select(ordinary, near_b, b));
     let square = two_prod(b.re, b.re) + two_prod(b.im, b.im);
-    // The sums of products lose the sign of a zero.
-    let signs = div_at_the_ends(a, b);
-    let part = |x: Dw<f64>, sign: f64| {
-        if x.hi == 0.0 { x.hi.copysign(sign) } else { Lane::ldexp(x.div(square).hi, m - n) }
-    };
-    Complex::new(
-        part(two_prod(a.re, b.re) + two_prod(a.im, b.im), signs.re),
-        part(two_prod(a.im, b.re) + two_prod(-a.re, b.im), signs.im),
-    )
+    let n = clamp(m - n, -LARGEST_EXPONENT, LARGEST_EXPONENT);
+    let re = two_prod(a.re, b.re) + two_prod(a.im, b.im);
+    let im = two_prod(a.im, b.re) + two_prod(-a.re, b.im);
+    let ends = div_at_the_ends(a, b);
+    let quotient = Complex::new(quotient_of(re, square, n, ends.re), quotient_of(im, square, n, ends.im));
+    select(ordinary, quotient, ends)
+}
+
+/// `x / square · 2^n`; the sums of products lose the sign of a zero, which is another's.
+#[inline(always)]
+fn quotient_of<W: Part>(x: Dw<W>, square: Dw<W>, n: W, sign: W) -> W {
+    W::select(x.hi.eq(W::num(0.0)), x.hi.copysign(sign), scaled(x.div(square).hi, n))
 }
 
 /// The quotient by Smith's method, which decides what infinities, NaN and zeros give.
-fn div_at_the_ends(a: Complex64, b: Complex64) -> Complex64 {
-    if is_zero(b) {
-        return Complex::new(a.re / b.re.abs(), a.im / b.im.abs());
-    }
-    if b.re.abs() >= b.im.abs() {
-        let ratio = b.im / b.re;
-        let scale = (b.re + b.im * ratio).recip();
-        Complex::new((a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale)
-    } else {
-        let ratio = b.re / b.im;
-        let scale = (b.re * ratio + b.im).recip();
-        Complex::new((a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale)
-    }
+#[inline(always)]
+fn div_at_the_ends<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
+    let wide = b.re.abs().ge(b.im.abs());
+    // The larger part of the divisor, and the smaller; the dividend's parts in that order.
+    let (larger, smaller) = (W::select(wide, b.re, b.im), W::select(wide, b.im, b.re));
+    let (p, q) = (W::select(wide, a.re, a.im), W::select(wide, a.im, a.re));
+    let ratio = smaller / larger;
+    let scale = W::num(1.0) / (larger + smaller * ratio);
+    let product = p * ratio;
+    let quotient = Complex::new((p + q * ratio) * scale, W::select(wide, q - product, product - q) * scale);
+    select(is_zero(b), Complex::new(a.re / b.re.abs(), a.im / b.im.abs()), quotient)
 }
 
-pub(super) fn reciprocal(z: Complex64) -> Complex64 {
-    div(Complex::new(1.0, 0.0), z)
+#[inline(always)]
+pub(super) fn reciprocal<W: Part>(z: Complex<W>) -> Complex<W> {
+    div(num(1.0, 0.0), z)
 }
 
-pub(super) fn sgn(z: Complex64) -> Complex64 {
-    if is_zero(z) {
-        return Complex::new(0.0, 0.0);
-    }
-    let z = if z.is_finite() { normalised(z).0 } else { z };
-    let size = hypot(z.re, z.im);
-    Complex::new(z.re / size, z.im / size)
+#[inline(always)]
+pub(super) fn sgn<W: Part>(z: Complex<W>) -> Complex<W> {
+    let direction = select(is_finite(z), normalised(z).0, z);
+    let size = hypot(direction.re, direction.im);
+    select(is_zero(z), num(0.0, 0.0), Complex::new(direction.re / size, direction.im / size))
 }
 
-pub(super) fn sqrt(z: Complex64) -> Complex64 {
+#[inline(always)]
+pub(super) fn sqrt<W: Part>(z: Complex<W>) -> Complex<W> {
     let Complex { re, im } = z;
-    if im.is_infinite() {
-        return Complex::new(f64::INFINITY, im);
-    }
-    if re.is_infinite() {
-        // The root of the small part, or NaN, beside that of the infinite one.
-        let small = if im.is_nan() { im } else { 0.0 };
-        return if re > 0.0 {
-            Complex::new(re, small.copysign(im))
-        } else {
-            Complex::new(small, f64::INFINITY.copysign(im))
-        };
-    }
-    if is_zero(z) {
-        return Complex::new(0.0, im);
-    }
-    if z.is_nan() {
-        return Complex::new(f64::NAN, f64::NAN);
-    }
+    let (zero, infinity) = (W::num(0.0), W::num(f64::INFINITY));
     let (_, n) = normalised(z);
-    let half = (n * 0.5).round_ties_even();
-    let Complex { re: x, im: y } = scaled(z, -2.0 * half);
-    let root = ((two_prod(x, x) + two_prod(y, y)).sqrt() + x.abs()).scale(0.5).sqrt();
-    let root = Lane::ldexp(root.hi, half);
+    let half = (n * W::num(0.5)).round_ties_even();
+    let (x, y) = (scaled(re, -(half + half)), scaled(im, -(half + half)));
+    let root = ((two_prod(x, x) + two_prod(y, y)).sqrt() + x.abs()).scale(W::num(0.5)).sqrt();
+    let root = scaled(root.hi, half);
     // Not from the scaled part, which may have underflowed.
-    let other = im.abs() / root * 0.5;
-    if re >= 0.0 { Complex::new(root, other.copysign(im)) } else { Complex::new(other, root.copysign(im)) }
+    let other = im.abs() / root * W::num(0.5);
+    let right = re.ge(zero);
+    let ordinary =
+        Complex::new(W::select(right, root, other), W::select(right, other.copysign(im), root.copysign(im)));
+    let at_zero = select(is_zero(z), Complex::new(zero, im), ordinary);
+    let at_nan = select(is_nan(z), num(f64::NAN, f64::NAN), at_zero);
+    // The root of the small part, or NaN, beside that of the infinite one.
+    let small = W::select(im.is_nan(), im, zero);
+    let beside = Complex::new(
+        W::select(right, re, small),
+        W::select(right, small.copysign(im), infinity.copysign(im)),
+    );
+    let at_real = select(is_inf(re), beside, at_nan);
+    select(is_inf(im), Complex::new(infinity, im), at_real)
 }
 
-pub(super) fn rsqrt(z: Complex64) -> Complex64 {
+#[inline(always)]
+pub(super) fn rsqrt<W: Part>(z: Complex<W>) -> Complex<W> {
     reciprocal(sqrt(z))
 }

@@ -1,14 +1,18 @@
 //! Owns the exponential and logarithmic functions of complex numbers.
 
-use num_complex::{Complex, Complex64};
+use num_complex::Complex;
 
 use super::super::dw::{Dw, two_prod, two_sum};
 use super::super::exp::Exponential;
 use super::super::inverse_trig::angle_of;
 use super::super::log::Logarithm;
-use super::super::{atan2, clamp, cos, exp as real_exp, expm1 as real_expm1, log1p as real_log1p, sin};
-use super::arithmetic::{div, mul, mul_infinities, reciprocal};
-use crate::lane::Lane;
+use super::super::trig::sin_cos;
+use super::super::{
+    atan2, clamp, cos as real_cos, exp as real_exp, expm1 as real_expm1, log1p as real_log1p, sin as real_sin,
+};
+use super::arithmetic::{div, mul, mul_infinities};
+use super::{Part, add, is_finite, is_inf, is_infinite, is_nan, is_zero, neg, num, scaled, select, sub};
+use crate::lane::Mask;
 
 const LN_2: (f64, f64) = (std::f64::consts::LN_2, 2.3190468138462996e-17);
 const LOG2_E: (f64, f64) = (std::f64::consts::LOG2_E, 2.0355273740931033e-17);
@@ -17,200 +21,212 @@ const LOG10_E: (f64, f64) = (std::f64::consts::LOG10_E, 1.098319650216765e-17);
 const EXP_RANGE: f64 = 1400.0;
 
 /// `factor · e^x` without undue overflow.
-pub(super) fn times_exp(factor: f64, x: impl Into<Dw<f64>>) -> f64 {
+#[inline(always)]
+pub(super) fn times_exp<W: Part>(factor: W, x: impl Into<Dw<W>>) -> W {
     let x = x.into();
-    let x = if x.hi.abs() < EXP_RANGE { x } else { clamp(x.hi, -EXP_RANGE, EXP_RANGE).into() };
-    let e = Exponential::of(x);
-    Lane::ldexp(e.significand().hi * factor, e.n)
+    let inside = x.hi.abs().lt(W::num(EXP_RANGE));
+    let e = Exponential::of(Dw::select(inside, x, clamp(x.hi, -EXP_RANGE, EXP_RANGE).into()));
+    scaled(e.significand().hi * factor, e.n)
+}
+
+/// e^x · (cos y + i sin y), given the sine and the cosine.
+#[inline(always)]
+fn from_polar<W: Part>(x: Dw<W>, y: W, (sin, cos): (W, W)) -> Complex<W> {
+    let (zero, one) = (W::num(0.0), W::num(1.0));
+    let real = y.eq(zero);
+    let ordinary =
+        Complex::new(times_exp(W::select(real, one, cos), x), W::select(real, y, times_exp(sin, x)));
+    let above = Complex::new(x.hi, W::num(f64::NAN));
+    let end = select(x.hi.gt(zero), above, Complex::new(zero, zero.copysign(y)));
+    select(is_inf(x.hi) & !y.is_finite(), end, ordinary)
 }
 
 /// e^x · (cos y + i sin y).
-fn exp_of(x: Dw<f64>, y: Dw<f64>) -> Complex64 {
-    if y.hi == 0.0 {
-        return Complex::new(times_exp(1.0, x), y.hi);
-    }
-    if x.hi.is_infinite() && !y.hi.is_finite() {
-        return if x.hi > 0.0 {
-            Complex::new(x.hi, f64::NAN)
-        } else {
-            Complex::new(0.0, 0f64.copysign(y.hi))
-        };
-    }
+#[inline(always)]
+fn exp_of<W: Part>(x: Dw<W>, y: Dw<W>) -> Complex<W> {
     // The low part turns the angle further: a little, unless the angle is huge.
-    let (s, c) = (sin(y.hi), cos(y.hi));
-    let (s, c) = if y.lo == 0.0 {
-        (s, c)
-    } else if y.lo.abs() < 2f64.powi(-30) {
-        (y.lo.mul_add(c, s), y.lo.mul_add(-s, c))
+    let (s, c) = sin_cos(y.hi);
+    let little = y.lo.abs().lt(W::num(2f64.powi(-30)));
+    let (turned_s, turned_c) = (y.lo.mul_add(c, s), y.lo.mul_add(-s, c));
+    let unturned = y.lo.eq(W::num(0.0));
+    let (near_s, near_c) = (W::select(unturned, s, turned_s), W::select(unturned, c, turned_c));
+    let turned = if (!little).any() {
+        let (turn_s, turn_c) = sin_cos(y.lo);
+        let (far_s, far_c) = (s.mul_add(turn_c, c * turn_s), c.mul_add(turn_c, -s * turn_s));
+        (W::select(little, near_s, far_s), W::select(little, near_c, far_c))
     } else {
-        let (turn_s, turn_c) = (sin(y.lo), cos(y.lo));
-        (s.mul_add(turn_c, c * turn_s), c.mul_add(turn_c, -s * turn_s))
+        (near_s, near_c)
     };
-    Complex::new(times_exp(c, x), times_exp(s, x))
+    from_polar(x, y.hi, turned)
 }
 
-pub(super) fn exp(z: Complex64) -> Complex64 {
-    exp_of(z.re.into(), z.im.into())
+#[inline(always)]
+pub(super) fn exp<W: Part>(z: Complex<W>) -> Complex<W> {
+    from_polar(z.re.into(), z.im, sin_cos(z.im))
 }
 
 /// The product of a number and a constant; infinities stay.
-fn times(x: f64, constant: (f64, f64)) -> Dw<f64> {
-    if x.is_finite() && x != 0.0 { Dw::splat(constant) * x } else { x.into() }
+#[inline(always)]
+fn times<W: Part>(x: W, constant: (f64, f64)) -> Dw<W> {
+    Dw::select(x.is_finite() & !x.eq(W::num(0.0)), Dw::splat(constant) * x, x.into())
 }
 
-pub(super) fn exp2(z: Complex64) -> Complex64 {
+#[inline(always)]
+pub(super) fn exp2<W: Part>(z: Complex<W>) -> Complex<W> {
     exp_of(times(z.re, LN_2), times(z.im, LN_2))
 }
 
-pub(super) fn expm1(z: Complex64) -> Complex64 {
+#[inline(always)]
+pub(super) fn expm1<W: Part>(z: Complex<W>) -> Complex<W> {
     let Complex { re, im } = z;
-    if re > 700.0 && z.is_finite() {
-        let e = exp(z);
-        return Complex::new(e.re - 1.0, e.im);
-    }
     // e^x cos y - 1 = (e^x - 1) cos y - (1 - cos y)
-    let half = sin(im * 0.5);
-    Complex::new(real_expm1(re).mul_add(cos(im), -2.0 * half * half), real_exp(re) * sin(im))
+    let half = real_sin(im * W::num(0.5));
+    let (sin, cos) = sin_cos(im);
+    let ordinary = Complex::new(real_expm1(re).mul_add(cos, W::num(-2.0) * half * half), real_exp(re) * sin);
+    let large = re.gt(W::num(700.0)) & is_finite(z);
+    if !large.any() {
+        return ordinary;
+    }
+    let e = from_polar(re.into(), im, (sin, cos));
+    select(large, Complex::new(e.re - W::num(1.0), e.im), ordinary)
+}
+
+/// Half the logarithm of the square of a size, which has been scaled by `2^shift`.
+#[inline(always)]
+fn half_log<W: Part>(square: Dw<W>, shift: W) -> Dw<W> {
+    let mut l = Logarithm::of_quotient(square, W::num(1.0).into(), square.hi);
+    l.e = l.e - (shift + shift);
+    l.natural().scale(W::num(0.5))
 }
 
 /// log |z| as a double word, for a finite number that is not 0.
-fn log_abs(z: Complex64) -> Dw<f64> {
+#[inline(always)]
+fn log_abs<W: Part>(z: Complex<W>) -> Dw<W> {
     let size = z.re.abs().max(z.im.abs());
-    let shift = match size {
-        _ if size > 2f64.powi(500) => -600,
-        _ if size < 2f64.powi(-400) => 600,
-        _ => 0,
-    };
-    let scale = 2f64.powi(shift);
+    let (large, small) = (size.gt(W::num(2f64.powi(500))), size.lt(W::num(2f64.powi(-400))));
+    let shift = W::select(large, W::num(-600.0), W::select(small, W::num(600.0), W::num(0.0)));
+    let scale = W::exp2_int(shift);
     let (x, y) = (z.re * scale, z.im * scale);
-    let square = two_prod(x, x) + two_prod(y, y);
-    let mut l = Logarithm::of_quotient(square, 1.0.into(), square.hi);
-    l.e -= 2.0 * f64::from(shift);
-    l.natural().scale(0.5)
+    half_log(two_prod(x, x) + two_prod(y, y), shift)
 }
 
 /// log |z| anywhere.
-fn log_abs_with_ends(z: Complex64) -> Dw<f64> {
-    if z.re.is_infinite() || z.im.is_infinite() {
-        f64::INFINITY.into()
-    } else if z.is_nan() {
-        f64::NAN.into()
-    } else if z.re == 0.0 && z.im == 0.0 {
-        f64::NEG_INFINITY.into()
-    } else {
-        log_abs(z)
-    }
+#[inline(always)]
+fn log_abs_with_ends<W: Part>(z: Complex<W>) -> Dw<W> {
+    let infinity = W::num(f64::INFINITY);
+    let at_zero = Dw::select(is_zero(z), (-infinity).into(), log_abs(z));
+    let at_nan = Dw::select(is_nan(z), W::num(f64::NAN).into(), at_zero);
+    Dw::select(is_infinite(z), infinity.into(), at_nan)
 }
 
-pub(super) fn log(z: Complex64) -> Complex64 {
+#[inline(always)]
+pub(super) fn log<W: Part>(z: Complex<W>) -> Complex<W> {
     Complex::new(log_abs_with_ends(z).hi, atan2(z.im, z.re))
 }
 
 /// The logarithm in the base whose inverse natural logarithm is given.
-fn log_in_base(z: Complex64, constant: (f64, f64)) -> Complex64 {
+#[inline(always)]
+fn log_in_base<W: Part>(z: Complex<W>, constant: (f64, f64)) -> Complex<W> {
     let size = log_abs_with_ends(z);
-    let size = if size.hi.is_finite() { (size * Dw::splat(constant)).hi } else { size.hi };
+    let size = W::select(size.hi.is_finite(), (size * Dw::splat(constant)).hi, size.hi);
     Complex::new(size, times(atan2(z.im, z.re), constant).hi)
 }
 
-pub(super) fn log2(z: Complex64) -> Complex64 {
+#[inline(always)]
+pub(super) fn log2<W: Part>(z: Complex<W>) -> Complex<W> {
     log_in_base(z, LOG2_E)
 }
 
-pub(super) fn log10(z: Complex64) -> Complex64 {
+#[inline(always)]
+pub(super) fn log10<W: Part>(z: Complex<W>) -> Complex<W> {
     log_in_base(z, LOG10_E)
 }
 
-pub(super) fn log1p(z: Complex64) -> Complex64 {
+#[inline(always)]
+pub(super) fn log1p<W: Part>(z: Complex<W>) -> Complex<W> {
     let Complex { re: x, im: y } = z;
-    let one_plus = two_sum(1.0, x);
+    let (zero, half, one) = (W::num(0.0), W::num(0.5), W::num(1.0));
+    let one_plus = two_sum(one, x);
     let largest = x.abs().max(y.abs());
-    if z.is_nan() {
-        return Complex::new(f64::NAN, f64::NAN);
-    }
-    if largest > 2f64.powi(100) || (one_plus.hi == 0.0 && y == 0.0) {
-        return log(Complex::new(one_plus.hi, y));
-    }
     // |1 + z|² - 1
-    let square = two_prod(x, x) + two_prod(y, y) + Dw::from(2.0 * x);
-    let size = if y == 0.0 && x > -1.0 {
-        real_log1p(x)
-    } else if largest < 2f64.powi(-100) {
-        // The squares may underflow, and the logarithm is its argument.
-        (y * 0.5).mul_add(y, x)
-    } else if square.hi < -0.5 {
-        log_abs_of_sum(one_plus, y).hi
-    } else {
-        Logarithm::of_one_plus(square).natural().hi * 0.5
-    };
+    let square = two_prod(x, x) + two_prod(y, y) + Dw::from(x + x);
+    let size = Logarithm::of_one_plus(square).natural().hi * half;
+    let size = W::select(square.hi.lt(W::num(-0.5)), log_abs_of_sum(one_plus, y).hi, size);
+    // The squares may underflow, and the logarithm is its argument.
+    let size = W::select(largest.lt(W::num(2f64.powi(-100))), (y * half).mul_add(y, x), size);
+    let size = W::select(y.eq(zero) & x.gt(-one), real_log1p(x), size);
     let angle = atan2(y, one_plus.hi);
     // What 1 + x lost turns the angle a little further.
     let denominator = one_plus.hi * one_plus.hi + y * y;
     let turned = angle - y * one_plus.lo / denominator;
-    Complex::new(size, if turned.is_finite() && angle != 0.0 { turned } else { angle })
+    let ordinary = Complex::new(size, W::select(turned.is_finite() & !angle.eq(zero), turned, angle));
+    let far = largest.gt(W::num(2f64.powi(100))) | (one_plus.hi.eq(zero) & y.eq(zero));
+    let result = if far.any() { select(far, log(Complex::new(one_plus.hi, y)), ordinary) } else { ordinary };
+    select(is_nan(z), num(f64::NAN, f64::NAN), result)
 }
 
 /// log |x + iy|, where `x` is a double word.
-fn log_abs_of_sum(x: Dw<f64>, y: f64) -> Dw<f64> {
+#[inline(always)]
+fn log_abs_of_sum<W: Part>(x: Dw<W>, y: W) -> Dw<W> {
     let size = x.hi.abs().max(y.abs());
-    let up = if size < 2f64.powi(-400) { 600 } else { 0 };
-    let (x, y) = (x.scale(2f64.powi(up)), y * 2f64.powi(up));
-    let square = x * x + two_prod(y, y);
-    let mut l = Logarithm::of_quotient(square, 1.0.into(), square.hi);
-    l.e -= 2.0 * f64::from(up);
-    l.natural().scale(0.5)
+    let shift = W::select(size.lt(W::num(2f64.powi(-400))), W::num(600.0), W::num(0.0));
+    let scale = W::exp2_int(shift);
+    let (x, y) = (x.scale(scale), y * scale);
+    half_log(x * x + two_prod(y, y), shift)
 }
 
-pub(super) fn pow(a: Complex64, b: Complex64) -> Complex64 {
-    if !a.is_finite() || !b.is_finite() || (a.re == 0.0 && a.im == 0.0) {
-        return exp(mul_infinities(b, log(a)));
-    }
+#[inline(always)]
+pub(super) fn pow<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
     let (size, angle) = (log_abs(a), angle_of(a.im, a.re));
     let re = size * b.re + angle * -b.im;
     let im = size * b.im + angle * b.re;
     // Single words decide where the product overflows, and the sign of a zero.
     let single = mul_infinities(b, log(a));
-    if !re.lo.is_finite() || !im.lo.is_finite() {
-        exp(single)
-    } else if im.hi == 0.0 {
-        exp_of(re, im.hi.copysign(single.im).into())
-    } else {
-        exp_of(re, im)
-    }
+    let coarse = !(is_finite(a) & is_finite(b) & re.lo.is_finite() & im.lo.is_finite()) | is_zero(a);
+    let im = Dw::select(im.hi.eq(W::num(0.0)), im.hi.copysign(single.im).into(), im);
+    exp_of(Dw::select(coarse, single.re.into(), re), Dw::select(coarse, single.im.into(), im))
 }
 
 /// 1 + e^z for a real part of at most 0, as a sum of two terms that do not cancel.
-fn one_plus_exp(z: Complex64) -> Complex64 {
-    let (size, half) = (real_exp(z.re), cos(z.im * 0.5));
-    Complex::new((2.0 * size * half).mul_add(half, -real_expm1(z.re)), size * sin(z.im))
+#[inline(always)]
+fn one_plus_exp<W: Part>(z: Complex<W>) -> Complex<W> {
+    let (size, half) = (real_exp(z.re), real_cos(z.im * W::num(0.5)));
+    Complex::new((W::num(2.0) * size * half).mul_add(half, -real_expm1(z.re)), size * real_sin(z.im))
 }
 
-pub(super) fn sigmoid(z: Complex64) -> Complex64 {
-    if !z.is_finite() {
-        let e = exp(-z);
-        return reciprocal(Complex::new(1.0 + e.re, e.im));
-    }
-    if z.re < 0.0 { div(exp(z), one_plus_exp(z)) } else { reciprocal(one_plus_exp(-z)) }
+/// Whether `z` is finite and left of the imaginary axis, e^z there, and the denominator of the logistic function: 1 + e^z
+/// there, beside the numerator e^z, and 1 + e^-z elsewhere.
+#[inline(always)]
+fn logistic<W: Part>(z: Complex<W>) -> (W::Mask, Complex<W>, Complex<W>) {
+    let finite = is_finite(z);
+    let left = finite & z.re.lt(W::num(0.0));
+    let e = exp(select(left, z, neg(z)));
+    let at_ends = Complex::new(W::num(1.0) + e.re, e.im);
+    (left, e, select(finite, one_plus_exp(select(left, z, neg(z))), at_ends))
 }
 
-pub(super) fn silu(z: Complex64) -> Complex64 {
-    if !z.is_finite() {
-        let e = exp(-z);
-        return div(z, Complex::new(1.0 + e.re, e.im));
-    }
-    if z.re < 0.0 { div(mul(z, exp(z)), one_plus_exp(z)) } else { div(z, one_plus_exp(-z)) }
+#[inline(always)]
+pub(super) fn sigmoid<W: Part>(z: Complex<W>) -> Complex<W> {
+    let (left, e, denominator) = logistic(z);
+    div(select(left, e, num(1.0, 0.0)), denominator)
 }
 
-pub(super) fn logaddexp(a: Complex64, b: Complex64) -> Complex64 {
-    if a.is_nan() || b.is_nan() {
-        return Complex::new(f64::NAN, f64::NAN);
-    }
-    let (smaller, larger) = if a.re < b.re { (a, b) } else { (b, a) };
-    if smaller.re == f64::NEG_INFINITY && larger.re == f64::NEG_INFINITY {
-        return smaller;
-    }
-    if smaller.re == f64::INFINITY {
-        return log(exp(smaller) + exp(larger));
-    }
-    log1p(exp(smaller - larger)) + larger
+#[inline(always)]
+pub(super) fn silu<W: Part>(z: Complex<W>) -> Complex<W> {
+    let (left, e, denominator) = logistic(z);
+    div(select(left, mul(z, e), z), denominator)
+}
+
+#[inline(always)]
+pub(super) fn logaddexp<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
+    let infinity = W::num(f64::INFINITY);
+    let swapped = a.re.lt(b.re);
+    let (smaller, larger) = (select(swapped, a, b), select(swapped, b, a));
+    let ordinary = add(log1p(exp(sub(smaller, larger))), larger);
+    let both = smaller.re.eq(infinity);
+    let result =
+        if both.any() { select(both, log(add(exp(smaller), exp(larger))), ordinary) } else { ordinary };
+    let neither = smaller.re.eq(-infinity) & larger.re.eq(-infinity);
+    let result = select(neither, smaller, result);
+    select(is_nan(a) | is_nan(b), num(f64::NAN, f64::NAN), result)
 }

@@ -1,120 +1,126 @@
 //! Owns the hyperbolic and the trigonometric functions of complex numbers.
 
-use num_complex::{Complex, Complex64};
+use num_complex::Complex;
 
 use super::super::dw::Dw;
-use super::super::trig::{PI, sin_cos_pi};
+use super::super::trig::{PI, sin_cos, sin_cos_pi};
 use super::super::{
-    cos as real_cos, cosh as real_cosh, sin as real_sin, sinh as real_sinh, tan as real_tan,
-    tanh as real_tanh,
+    cosh as real_cosh, sin as real_sin, sinh as real_sinh, tan as real_tan, tanh as real_tanh,
 };
 use super::arithmetic::div;
 use super::exponential::times_exp;
-use super::turned;
+use super::{Part, is_finite, is_inf, is_zero, num, select, signum, turned, turned_back};
+use crate::lane::Mask;
 
 /// Beyond, the hyperbolic functions are halves of exponentials.
 const LARGE: f64 = 40.0;
 
 /// (sinh x · c, cosh x · s) without undue overflow.
-fn sinh_with(x: f64, c: f64, s: f64) -> Complex64 {
-    if x.abs() > LARGE {
-        let size = x.abs();
-        Complex::new(times_exp(0.5 * c, size).copysign(c) * x.signum(), times_exp(0.5 * s, size))
-    } else {
-        Complex::new(real_sinh(x) * c, real_cosh(x) * s)
+#[inline(always)]
+fn sinh_with<W: Part>(x: W, (sinh, cosh): (W, W), c: W, s: W) -> Complex<W> {
+    let size = x.abs();
+    let large = size.gt(W::num(LARGE));
+    let ordinary = Complex::new(sinh * c, cosh * s);
+    if !large.any() {
+        return ordinary;
     }
+    let half = W::num(0.5);
+    let beyond = Complex::new(times_exp(half * c, size).copysign(c) * signum(x), times_exp(half * s, size));
+    select(large, beyond, ordinary)
 }
 
-pub(super) fn sinh(z: Complex64) -> Complex64 {
+#[inline(always)]
+pub(super) fn sinh<W: Part>(z: Complex<W>) -> Complex<W> {
     let Complex { re: x, im: y } = z;
-    if y == 0.0 {
-        Complex::new(real_sinh(x), y)
-    } else if x == 0.0 {
-        Complex::new(if y.is_finite() { x * real_cos(y) } else { x }, real_sin(y))
-    } else if x.is_infinite() && !y.is_finite() {
-        Complex::new(f64::INFINITY, f64::NAN)
-    } else {
-        sinh_with(x, real_cos(y), real_sin(y))
-    }
+    let zero = W::num(0.0);
+    let (sin, cos) = sin_cos(y);
+    let real = (real_sinh(x), real_cosh(x));
+    let ends = select(is_inf(x) & !y.is_finite(), num(f64::INFINITY, f64::NAN), sinh_with(x, real, cos, sin));
+    let imaginary = Complex::new(W::select(y.is_finite(), x * cos, x), sin);
+    select(y.eq(zero), Complex::new(real.0, y), select(x.eq(zero), imaginary, ends))
 }
 
-pub(super) fn cosh(z: Complex64) -> Complex64 {
+#[inline(always)]
+pub(super) fn cosh<W: Part>(z: Complex<W>) -> Complex<W> {
     let Complex { re: x, im: y } = z;
-    if y == 0.0 {
-        Complex::new(real_cosh(x), y * x.signum().min(1.0))
-    } else if x == 0.0 {
-        Complex::new(real_cos(y), if y.is_finite() { x * real_sin(y) } else { 0.0 })
-    } else if x.is_infinite() && !y.is_finite() {
-        Complex::new(f64::INFINITY, f64::NAN)
-    } else {
-        let w = sinh_with(x, real_sin(y), real_cos(y));
-        Complex::new(w.im, w.re)
-    }
+    let (zero, one) = (W::num(0.0), W::num(1.0));
+    let (sin, cos) = sin_cos(y);
+    let real = (real_sinh(x), real_cosh(x));
+    let w = sinh_with(x, real, sin, cos);
+    let ends = select(is_inf(x) & !y.is_finite(), num(f64::INFINITY, f64::NAN), Complex::new(w.im, w.re));
+    let imaginary = Complex::new(cos, W::select(y.is_finite(), x * sin, zero));
+    let sign = W::select(x.is_nan(), one, signum(x));
+    select(y.eq(zero), Complex::new(real.1, y * sign), select(x.eq(zero), imaginary, ends))
 }
 
-pub(super) fn tanh(z: Complex64) -> Complex64 {
+#[inline(always)]
+pub(super) fn tanh<W: Part>(z: Complex<W>) -> Complex<W> {
     let Complex { re: x, im: y } = z;
-    if y == 0.0 {
-        return Complex::new(real_tanh(x), y);
-    }
-    if x.is_infinite() {
-        let sign = if y.is_finite() { real_sin(2.0 * y) } else { y };
-        return Complex::new(x.signum(), 0f64.copysign(sign));
-    }
-    if !y.is_finite() {
-        return Complex::new(if x == 0.0 { x } else { f64::NAN }, f64::NAN);
-    }
-    if x.abs() > LARGE {
-        return Complex::new(x.signum(), times_exp(4.0 * real_sin(y) * real_cos(y), -2.0 * x.abs()));
-    }
+    let (zero, one) = (W::num(0.0), W::num(1.0));
     // Kahan's form: with t = tan y and s = sinh x, ((1 + t²) s cosh x + i t) / (1 + (1 + t²) s²).
     let t = real_tan(y);
     let (s, c) = (real_sinh(x), real_cosh(x));
-    let beta = t.mul_add(t, 1.0);
-    let denominator = (beta * s).mul_add(s, 1.0);
-    Complex::new(beta * c * s / denominator, t / denominator)
+    let beta = t.mul_add(t, one);
+    let denominator = (beta * s).mul_add(s, one);
+    let ordinary = Complex::new(beta * c * s / denominator, t / denominator);
+    let large = x.abs().gt(W::num(LARGE));
+    let result = if large.any() {
+        let (sin, cos) = sin_cos(y);
+        let far = times_exp(W::num(4.0) * sin * cos, W::num(-2.0) * x.abs());
+        select(large, Complex::new(signum(x), far), ordinary)
+    } else {
+        ordinary
+    };
+    let lost = Complex::new(W::select(x.eq(zero), x, W::num(f64::NAN)), W::num(f64::NAN));
+    let result = select(y.is_finite(), result, lost);
+    let infinite = is_inf(x);
+    let result = if infinite.any() {
+        let sign = W::select(y.is_finite(), real_sin(y + y), y);
+        select(infinite, Complex::new(signum(x), zero.copysign(sign)), result)
+    } else {
+        result
+    };
+    select(y.eq(zero), Complex::new(real_tanh(x), y), result)
 }
 
-pub(super) fn sin(z: Complex64) -> Complex64 {
-    if !z.re.is_finite() && z.im.is_infinite() {
-        return Complex::new(f64::NAN, f64::INFINITY);
-    }
-    turned(sinh, z)
+#[inline(always)]
+pub(super) fn sin<W: Part>(z: Complex<W>) -> Complex<W> {
+    let lost = !z.re.is_finite() & is_inf(z.im);
+    select(lost, num(f64::NAN, f64::INFINITY), turned_back(sinh(turned(z))))
 }
 
-pub(super) fn cos(z: Complex64) -> Complex64 {
-    cosh(Complex::new(-z.im, z.re))
+#[inline(always)]
+pub(super) fn cos<W: Part>(z: Complex<W>) -> Complex<W> {
+    cosh(turned(z))
 }
 
-pub(super) fn tan(z: Complex64) -> Complex64 {
-    turned(tanh, z)
+#[inline(always)]
+pub(super) fn tan<W: Part>(z: Complex<W>) -> Complex<W> {
+    turned_back(tanh(turned(z)))
 }
 
-pub(super) fn sinc(z: Complex64) -> Complex64 {
-    if z.re == 0.0 && z.im == 0.0 {
-        return Complex::new(1.0, 0.0);
-    }
-    let pi_z = Complex::new(z.re * PI.0, z.im * PI.0);
-    if !z.is_finite() {
-        return div(sin(pi_z), pi_z);
-    }
-    if z.re.abs().max(z.im.abs()) < 2f64.powi(-28) {
-        // 1 - (πz)² / 6: the quotient would lose the imaginary part.
-        return Complex::new(1.0, -(pi_z.re * pi_z.im) / 3.0);
-    }
+#[inline(always)]
+pub(super) fn sinc<W: Part>(z: Complex<W>) -> Complex<W> {
+    let (zero, half, pi) = (W::num(0.0), W::num(0.5), W::num(PI.0));
+    let pi_z = Complex::new(z.re * pi, z.im * pi);
     // sin πz = sin πx cosh πy + i cos πx sinh πy, the angles being reduced before the multiplication by π.
     let (s, c) = sin_cos_pi(z.re.abs());
     // The sum turns -0 into 0.
-    let (s, c) = ((s.hi + 0.0) * z.re.signum(), c.hi + 0.0);
+    let (s, c) = ((s.hi + zero) * signum(z.re), c.hi + zero);
     let y = Dw::splat(PI) * z.im;
-    if y.hi.abs() > LARGE {
-        // The quotient first: it is smaller than the exponential.
-        let wave = Complex::new(0.5 * s, 0.5 * c * y.hi.signum());
-        let quotient = div(wave, Complex::new(z.re, z.im));
-        let quotient = Complex::new(quotient.re / PI.0, quotient.im / PI.0);
-        let size = if y.hi < 0.0 { -y } else { y };
-        return Complex::new(times_exp(quotient.re, size), times_exp(quotient.im, size));
-    }
     let (sinh, cosh) = (real_sinh(y.hi), real_cosh(y.hi));
-    div(Complex::new(s * y.lo.mul_add(sinh, cosh), c * y.lo.mul_add(cosh, sinh)), pi_z)
+    let sine = Complex::new(s * y.lo.mul_add(sinh, cosh), c * y.lo.mul_add(cosh, sinh));
+    let large = y.hi.abs().gt(W::num(LARGE));
+    // The quotient first where it is smaller than the exponential.
+    let wave = Complex::new(half * s, half * c * signum(y.hi));
+    let quotient = div(select(large, wave, sine), select(large, z, pi_z));
+    let size = Dw::select(y.hi.lt(zero), -y, y);
+    let far = Complex::new(times_exp(quotient.re / pi, size), times_exp(quotient.im / pi, size));
+    let result = select(large, far, quotient);
+    // 1 - (πz)² / 6: the quotient would lose the imaginary part.
+    let near = Complex::new(W::num(1.0), -(pi_z.re * pi_z.im) / W::num(3.0));
+    let result = select(z.re.abs().max(z.im.abs()).lt(W::num(2f64.powi(-28))), near, result);
+    let finite = is_finite(z);
+    let result = if (!finite).any() { select(finite, result, div(sin(pi_z), pi_z)) } else { result };
+    select(is_zero(z), num(1.0, 0.0), result)
 }

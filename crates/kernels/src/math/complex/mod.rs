@@ -1,7 +1,8 @@
-//! Owns the functions of complex numbers, one number at a time: they branch freely.
+//! Owns the functions of complex numbers, written over lanes of `f64`: one number, or as many as a register has room for,
+//! with the same bits. Case distinctions are selections; what hardly any number needs is skipped where none does.
 //!
-//! Everything is computed in `f64`; `Complex<f32>` is widened and rounded once. Branch cuts, signed zeros, infinities
-//! and NaN are those of C99's Annex G, which PyTorch follows; products and quotients of infinities are PyTorch's.
+//! Branch cuts, signed zeros, infinities and NaN are those of C99's Annex G, which PyTorch follows; products and quotients
+//! of infinities are PyTorch's. `Complex<f32>` is widened by the caller and rounded once.
 //!
 //! Deliberately unknown here: which operation of the table is defined for complex numbers.
 
@@ -12,120 +13,174 @@ mod exponential;
 mod hyperbolic;
 mod inverse;
 
-use num_complex::{Complex, Complex64};
+use num_complex::Complex;
 
-use crate::lane::Lane;
+use super::Real;
 
-/// A part of a complex number: `f32` or `f64`, the lanes of one element.
-pub(crate) trait Part: Lane<Wide = f64> {}
+/// A lane of `f64`: a part of as many complex numbers as it has elements.
+pub(crate) trait Part: Real<Elem = f64, Wide = Self> {}
 
-impl<V: Lane<Wide = f64>> Part for V {}
+impl<W: Real<Elem = f64, Wide = W>> Part for W {}
 
-fn widen<V: Part>(z: Complex<V>) -> Complex64 {
-    Complex::new(z.re.widen(), z.im.widen())
+/// The same complex number in every element.
+#[inline(always)]
+fn num<W: Part>(re: f64, im: f64) -> Complex<W> {
+    Complex::new(W::num(re), W::num(im))
 }
 
-fn narrow<V: Part>(z: Complex64) -> Complex<V> {
-    Complex::new(V::narrow(z.re), V::narrow(z.im))
+#[inline(always)]
+pub(crate) fn select<W: Part>(mask: W::Mask, yes: Complex<W>, no: Complex<W>) -> Complex<W> {
+    Complex::new(W::select(mask, yes.re, no.re), W::select(mask, yes.im, no.im))
 }
 
-/// -i · f(i · z): how a function of angles follows from the hyperbolic one.
-fn turned(f: impl Fn(Complex64) -> Complex64, z: Complex64) -> Complex64 {
-    let w = f(Complex::new(-z.im, z.re));
-    Complex::new(w.im, -w.re)
+#[inline(always)]
+pub(crate) fn is_zero<W: Part>(z: Complex<W>) -> W::Mask {
+    z.re.eq(W::num(0.0)) & z.im.eq(W::num(0.0))
 }
 
-macro_rules! unary {
-    ($($(#[$doc:meta])* $name:ident = $module:ident;)*) => {$(
+#[inline(always)]
+pub(crate) fn is_finite<W: Part>(z: Complex<W>) -> W::Mask {
+    z.re.is_finite() & z.im.is_finite()
+}
+
+#[inline(always)]
+pub(crate) fn is_nan<W: Part>(z: Complex<W>) -> W::Mask {
+    z.re.is_nan() | z.im.is_nan()
+}
+
+#[inline(always)]
+pub(crate) fn is_infinite<W: Part>(z: Complex<W>) -> W::Mask {
+    is_inf(z.re) | is_inf(z.im)
+}
+
+/// Whether one part is infinite.
+#[inline(always)]
+fn is_inf<W: Part>(x: W) -> W::Mask {
+    x.abs().eq(W::num(f64::INFINITY))
+}
+
+#[inline(always)]
+pub(crate) fn add<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
+    Complex::new(a.re + b.re, a.im + b.im)
+}
+
+#[inline(always)]
+pub(crate) fn sub<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
+    Complex::new(a.re - b.re, a.im - b.im)
+}
+
+#[inline(always)]
+pub(crate) fn neg<W: Part>(z: Complex<W>) -> Complex<W> {
+    Complex::new(-z.re, -z.im)
+}
+
+/// 1 with the sign of `x`; NaN stays.
+#[inline(always)]
+fn signum<W: Part>(x: W) -> W {
+    W::select(x.is_nan(), x, W::num(1.0).copysign(x))
+}
+
+/// `x · 2^n` in two steps: parts that are small beside the other may become subnormal on the way, and would differ where an
+/// instruction takes one. `n` is integral, at most `2 · BIAS - 2` in magnitude.
+#[inline(always)]
+fn scaled<W: Part>(x: W, n: W) -> W {
+    let half = (n * W::num(0.5)).round_ties_even();
+    x * W::exp2_int(half) * W::exp2_int(n - half)
+}
+
+/// i · z: a function of angles is -i times the hyperbolic one of this.
+#[inline(always)]
+fn turned<W: Part>(z: Complex<W>) -> Complex<W> {
+    Complex::new(-z.im, z.re)
+}
+
+/// -i · z.
+#[inline(always)]
+fn turned_back<W: Part>(z: Complex<W>) -> Complex<W> {
+    Complex::new(z.im, -z.re)
+}
+
+macro_rules! functions {
+    ($($(#[$doc:meta])* $name:ident($($z:ident),+) = $module:ident;)*) => {$(
         $(#[$doc])*
-        pub(crate) fn $name<V: Part>(z: Complex<V>) -> Complex<V> {
-            narrow($module::$name(widen(z)))
+        #[inline(always)]
+        pub(crate) fn $name<W: Part>($($z: Complex<W>),+) -> Complex<W> {
+            $module::$name($($z),+)
         }
     )*};
 }
 
-macro_rules! binary {
-    ($($(#[$doc:meta])* $name:ident = $module:ident;)*) => {$(
-        $(#[$doc])*
-        pub(crate) fn $name<V: Part>(a: Complex<V>, b: Complex<V>) -> Complex<V> {
-            narrow($module::$name(widen(a), widen(b)))
-        }
-    )*};
-}
-
-unary! {
+functions! {
     /// z / |z|, and 0 for 0.
-    sgn = arithmetic;
+    sgn(z) = arithmetic;
     /// 1 / z.
-    reciprocal = arithmetic;
+    reciprocal(z) = arithmetic;
     /// The square root with a real part that is not negative; the cut is the negative real axis.
-    sqrt = arithmetic;
+    sqrt(z) = arithmetic;
     /// 1 / √z.
-    rsqrt = arithmetic;
+    rsqrt(z) = arithmetic;
     /// e^z.
-    exp = exponential;
+    exp(z) = exponential;
     /// 2^z.
-    exp2 = exponential;
+    exp2(z) = exponential;
     /// e^z - 1 without the cancellation near 0.
-    expm1 = exponential;
+    expm1(z) = exponential;
     /// The natural logarithm with an imaginary part in [-π, π].
-    log = exponential;
+    log(z) = exponential;
     /// The logarithm to base 2.
-    log2 = exponential;
+    log2(z) = exponential;
     /// The logarithm to base 10.
-    log10 = exponential;
+    log10(z) = exponential;
     /// log(1 + z) without the cancellation near 0.
-    log1p = exponential;
+    log1p(z) = exponential;
     /// 1 / (1 + e^-z).
-    sigmoid = exponential;
+    sigmoid(z) = exponential;
     /// z / (1 + e^-z).
-    silu = exponential;
+    silu(z) = exponential;
     /// The sine.
-    sin = hyperbolic;
+    sin(z) = hyperbolic;
     /// The cosine.
-    cos = hyperbolic;
+    cos(z) = hyperbolic;
     /// The tangent.
-    tan = hyperbolic;
+    tan(z) = hyperbolic;
     /// The hyperbolic sine.
-    sinh = hyperbolic;
+    sinh(z) = hyperbolic;
     /// The hyperbolic cosine.
-    cosh = hyperbolic;
+    cosh(z) = hyperbolic;
     /// The hyperbolic tangent.
-    tanh = hyperbolic;
+    tanh(z) = hyperbolic;
     /// sin πz / πz, and 1 for 0.
-    sinc = hyperbolic;
+    sinc(z) = hyperbolic;
     /// The inverse sine; the cuts are the real axis outside [-1, 1].
-    asin = inverse;
+    asin(z) = inverse;
     /// The inverse cosine; the cuts are the real axis outside [-1, 1].
-    acos = inverse;
+    acos(z) = inverse;
     /// The inverse tangent; the cuts are the imaginary axis outside [-i, i].
-    atan = inverse;
+    atan(z) = inverse;
     /// The inverse hyperbolic sine; the cuts are the imaginary axis outside [-i, i].
-    asinh = inverse;
+    asinh(z) = inverse;
     /// The inverse hyperbolic cosine; the cut is the real axis below 1.
-    acosh = inverse;
+    acosh(z) = inverse;
     /// The inverse hyperbolic tangent; the cuts are the real axis outside [-1, 1].
-    atanh = inverse;
-}
-
-binary! {
+    atanh(z) = inverse;
     /// a · b.
-    mul = arithmetic;
+    mul(a, b) = arithmetic;
     /// a / b without undue overflow and underflow.
-    div = arithmetic;
+    div(a, b) = arithmetic;
     /// a^b as exp(b · log a), which is NaN for 0^0 as in PyTorch.
-    pow = exponential;
+    pow(a, b) = exponential;
     /// log(e^a + e^b) without undue overflow.
-    logaddexp = exponential;
+    logaddexp(a, b) = exponential;
 }
 
 /// |z|.
-pub(crate) fn abs<V: Part>(z: Complex<V>) -> V {
-    let z = widen(z);
-    V::narrow(super::hypot(z.re, z.im))
+#[inline(always)]
+pub(crate) fn abs<W: Part>(z: Complex<W>) -> W {
+    super::hypot(z.re, z.im)
 }
 
 /// The angle of z in [-π, π].
-pub(crate) fn angle<V: Part>(z: Complex<V>) -> V {
+#[inline(always)]
+pub(crate) fn angle<W: Part>(z: Complex<W>) -> W {
     super::atan2(z.im, z.re)
 }
