@@ -25,6 +25,21 @@ def tail(c):
     return f
 
 
+def ratio(f):
+    """f(x) / x."""
+    return lambda x: f(x) / x
+
+
+def in_square(f):
+    """f of an even function's square."""
+    return lambda z: f(mp.sqrt(z))
+
+
+def fit_ratio(name, f, low, high, degree):
+    """A function that is about its argument: f(x) / x with an error relative to itself."""
+    fit(name, f, lambda x: 1 / f(x), low, high, degree)
+
+
 if __name__ == "__main__":
     fit("EXP", mp.exp, lambda r: mp.exp(-r), -HALF, HALF, 7)
     # Past 11 the complement is smaller than any f32.
@@ -32,3 +47,9 @@ if __name__ == "__main__":
     f = tail(centre)
     fit("TAIL", f, lambda t: 1 / f(t), -1, (11 - centre) / (11 + centre), 12)
     fit("ERF", centred_erf, lambda z: 1 / centred_erf(z), 0, mpf("0.5"), 6)
+    fit_ratio("EXPM1", ratio(mp.expm1), -HALF, HALF, 7)
+    fit_ratio("SINH", in_square(ratio(mp.sinh)), mpf("1e-30"), HALF**2, 3)
+    fit_ratio("COSH", in_square(mp.cosh), 0, HALF**2, 3)
+    fit_ratio("LOG", ratio(mp.log1p), mpf("-0.25"), mpf("0.5"), 14)
+    fit_ratio("ATAN", in_square(ratio(mp.atan)), mpf("1e-30"), 1, 11)
+    fit_ratio("ASIN", in_square(ratio(mp.asin)), mpf("1e-30"), mpf("0.25"), 8)

@@ -1,11 +1,11 @@
 //! Owns the inverses of the hyperbolic functions and of the logistic one: `asinh`, `acosh`, `atanh`, `logit`.
 //!
 //! All are logarithms of an argument formed in double words, so that no digits are lost where the argument
-//! nears 1.
+//! nears 1; `f32` has short forms of the first three.
 
-use super::Real;
 use super::dw::{Dw, two_prod, two_sum};
 use super::log::Logarithm;
+use super::{Real, is_short, short};
 use crate::lane::Element;
 
 /// Whether x² is so small that a function x + O(x³) equals x.
@@ -28,6 +28,9 @@ fn log_with_root<V: Real>(x: V, root_argument: Dw<V>) -> V {
 /// Inverse hyperbolic sine.
 #[inline(always)]
 pub(crate) fn asinh<V: Real>(x: V) -> V {
+    if is_short::<V>() {
+        return V::select(x.is_finite(), V::narrow(short::asinh(x.widen())), x);
+    }
     let a = x.abs();
     let y = log_with_root(a, two_prod(a, a) + V::num(1.0)).mul_sign(x);
     V::select(is_tiny(x) | !x.is_finite(), x, y)
@@ -37,7 +40,11 @@ pub(crate) fn asinh<V: Real>(x: V) -> V {
 #[inline(always)]
 pub(crate) fn acosh<V: Real>(x: V) -> V {
     let one = V::num(1.0);
-    let y = log_with_root(x, two_prod(x, x) + -one);
+    let y = if is_short::<V>() {
+        V::narrow(short::acosh(x.widen()))
+    } else {
+        log_with_root(x, two_prod(x, x) + -one)
+    };
     let y = V::select(x.is_finite(), y, x);
     V::select(x.lt(one), V::splat(V::Elem::NAN), y)
 }
@@ -45,14 +52,21 @@ pub(crate) fn acosh<V: Real>(x: V) -> V {
 /// Inverse hyperbolic tangent; infinite at ±1, NaN beyond.
 #[inline(always)]
 pub(crate) fn atanh<V: Real>(x: V) -> V {
-    let one = V::num(1.0);
     let a = x.abs();
+    let one = V::num(1.0);
+    let y = if is_short::<V>() { V::narrow(short::atanh(x.widen())) } else { half_log_of_quotient(x) };
+    let end = V::select(a.eq(one), V::splat(V::Elem::INFINITY).mul_sign(x), V::splat(V::Elem::NAN));
+    V::select(a.lt(one), y, end)
+}
+
+/// atanh x for |x| < 1 as ½ log((1 + x) / (1 - x)).
+#[inline(always)]
+fn half_log_of_quotient<V: Real>(x: V) -> V {
+    let (one, a) = (V::num(1.0), x.abs());
     let (above, below) = (two_sum(one, a), two_sum(one, -a));
     let l = Logarithm::of_quotient(above, below, above.hi / below.hi);
     let y = l.natural().scale(V::num(0.5)).round().mul_sign(x);
-    let y = V::select(is_tiny(x), x, y);
-    let end = V::select(a.eq(one), V::splat(V::Elem::INFINITY).mul_sign(x), V::splat(V::Elem::NAN));
-    V::select(a.lt(one), y, end)
+    V::select(is_tiny(x), x, y)
 }
 
 /// log(x / (1 - x)); infinite at 0 and 1, NaN outside.

@@ -3,7 +3,7 @@
 //! The constants come from `coefficients/exp.py`.
 
 use super::dw::{Dw, fast_two_sum, two_prod};
-use super::{Real, clamp, poly};
+use super::{Real, clamp, is_short, poly, short};
 use crate::lane::{Element, Lane};
 
 /// What the exponential functions need to know about an element type.
@@ -87,6 +87,15 @@ pub(crate) fn exp2<V: Real>(x: V) -> V {
 /// e^x - 1 without the cancellation near 0.
 #[inline(always)]
 pub(crate) fn expm1<V: Real>(x: V) -> V {
+    let y = if is_short::<V>() { V::narrow(short::expm1(x.widen())) } else { expm1_in_two_words(x) };
+    // Keeps -0, and the subnormal numbers, whose squares the kernel cannot hold.
+    let tiny = x.abs().lt(V::splat(V::Elem::EPSILON) * V::num(0.25));
+    V::select(tiny, x, y)
+}
+
+/// e^x - 1 for arguments that are not tiny.
+#[inline(always)]
+fn expm1_in_two_words<V: Real>(x: V) -> V {
     let (half, one) = (V::num(0.5), V::num(1.0));
     let (_, top) = V::Elem::EXP_RANGE;
     let e = Exponential::of(clamp(x, -64.0, top).into());
@@ -97,9 +106,7 @@ pub(crate) fn expm1<V: Real>(x: V) -> V {
     let lost = (power - whole) - half;
     let s = fast_two_sum(whole, power * e.p.hi);
     let y = s.hi + (s.lo + power.mul_add(e.p.lo, lost));
-    // Keeps -0, and the subnormal numbers, whose squares the kernel cannot hold.
-    let tiny = x.abs().lt(V::splat(V::Elem::EPSILON) * V::num(0.25));
-    V::select(tiny, x, y + y)
+    y + y
 }
 
 /// e^x as a significand and the power of two that it lacks, for `x` in the exponent range.
@@ -163,14 +170,26 @@ impl ExpConstants for f64 {
     #[inline(always)]
     fn exp<V: Lane<Elem = f64>>(x: V) -> V {
         let (bottom, top) = Self::EXP_RANGE;
-        let e = Exponential::of(clamp(x, bottom, top).into());
-        e.significand().round().ldexp(e.n)
+        let x = clamp(x, bottom, top);
+        let n = (x * V::splat(Self::LOG2_E)).round_ties_even();
+        let (ln2_hi, ln2_lo) = Self::LN2_SPLIT;
+        let r = n.mul_add(-V::splat(ln2_hi), x);
+        exp_near_0(fast_two_sum(r, -(n * V::splat(ln2_lo)))).ldexp(n)
     }
 
     #[inline(always)]
     fn exp2<V: Lane<Elem = f64>>(x: V) -> V {
         let (bottom, top) = Self::EXP2_RANGE;
-        let e = Exponential::of_base_2(clamp(x, bottom, top).into());
-        e.significand().round().ldexp(e.n)
+        let x = clamp(x, bottom, top);
+        let n = x.round_ties_even();
+        exp_near_0(Dw::splat(Self::LN2) * (x - n)).ldexp(n)
     }
+}
+
+/// e^r for |r| <= ln(2)/2: the first two terms exactly, the others in single words, which costs an eighth of a last place.
+#[inline(always)]
+fn exp_near_0<V: Lane<Elem = f64>>(r: Dw<V>) -> V {
+    let s = fast_two_sum(V::num(1.0), r.hi);
+    let factor = r.hi.mul_add(poly(r.hi, f64::EXPM1), V::num(0.5));
+    s.hi + (s.lo + (r.hi * r.hi).mul_add(factor, r.lo))
 }

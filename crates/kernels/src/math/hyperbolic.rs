@@ -28,6 +28,9 @@ fn exp_of_magnitude<V: Real>(x: V) -> (Exponential<V>, V) {
 /// Hyperbolic sine.
 #[inline(always)]
 pub(crate) fn sinh<V: Real>(x: V) -> V {
+    if is_short::<V>() {
+        return V::narrow(short::sinh(x.widen()));
+    }
     // (e^x - e^-x) / 2 = 2^(n-1) · ((1 + p)² - 4^-n) / (1 + p), the ones subtracted by hand.
     let (e, shrink) = exp_of_magnitude(x);
     let numerator = e.p * (e.p + V::num(2.0)) + two_sum(V::num(1.0), -shrink);
@@ -37,6 +40,9 @@ pub(crate) fn sinh<V: Real>(x: V) -> V {
 /// Hyperbolic cosine.
 #[inline(always)]
 pub(crate) fn cosh<V: Real>(x: V) -> V {
+    if is_short::<V>() {
+        return V::narrow(short::cosh(x.widen()));
+    }
     let (e, shrink) = exp_of_magnitude(x);
     let significand = e.significand();
     (significand * significand + shrink).quotient(significand).ldexp(e.n - V::num(1.0))

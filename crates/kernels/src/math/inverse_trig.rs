@@ -1,13 +1,14 @@
 //! Owns the inverse trigonometric functions: `asin`, `acos`, `atan`, `atan2`, and the two conversions of angles.
 //!
-//! Everything is computed in `f64` with the leading terms as double words, and rounded once. The constants come from
+//! Everything is computed in `f64` with the leading terms as double words, or in short forms for `f32`, and rounded once.
+//! The constants come from
 //! `coefficients/trig_special.py`.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 
 use super::dw::{Dw, fast_two_sum, two_sum};
-use super::poly;
 use super::trig::PI;
+use super::{is_short, poly, short};
 use crate::lane::Lane;
 
 /// What π/2 as an `f64` misses.
@@ -83,6 +84,9 @@ impl<W: Lane<Elem = f64>> Arc<W> {
 #[inline(always)]
 pub(crate) fn asin<V: Lane>(x: V) -> V {
     let x = x.widen();
+    if is_short::<V>() {
+        return V::narrow(short::asin(x));
+    }
     let arc = Arc::of(x.abs());
     let large = arc.from((FRAC_PI_2, HALF_PI_LOW), -2.0);
     V::narrow(Lane::select(arc.halved, large, arc.root + arc.rest).mul_sign(x))
@@ -92,6 +96,9 @@ pub(crate) fn asin<V: Lane>(x: V) -> V {
 #[inline(always)]
 pub(crate) fn acos<V: Lane>(x: V) -> V {
     let x = x.widen();
+    if is_short::<V>() {
+        return V::narrow(short::acos(x));
+    }
     let arc = Arc::of(x.abs());
     let negative = x.is_negative();
     let quarter = (FRAC_PI_2, HALF_PI_LOW);
@@ -124,6 +131,9 @@ fn first_quadrant<W: Lane<Elem = f64>>(n: W, d: W) -> Dw<W> {
 #[inline(always)]
 pub(crate) fn atan<V: Lane>(x: V) -> V {
     let x = x.widen();
+    if is_short::<V>() {
+        return V::narrow(Lane::select(x.is_nan(), x, short::atan(x)));
+    }
     // Beyond 2^100 the angle is π/2 to the last bit.
     let angle = first_quadrant(x.abs().min(Lane::num(1.2676506002282294e30)), Lane::num(1.0));
     V::narrow(Lane::select(x.is_nan(), x, angle.hi.mul_sign(x)))
@@ -133,6 +143,9 @@ pub(crate) fn atan<V: Lane>(x: V) -> V {
 #[inline(always)]
 pub(crate) fn atan2<V: Lane>(y: V, x: V) -> V {
     let (y, x) = (y.widen(), x.widen());
+    if is_short::<V>() {
+        return V::narrow(Lane::select(x.is_nan() | y.is_nan(), x + y, short::atan2(y, x)));
+    }
     V::narrow(angle_of(y, x).hi)
 }
 

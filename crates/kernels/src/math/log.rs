@@ -4,8 +4,8 @@
 
 use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
 use super::exp::ExpConstants;
-use super::{Real, poly};
-use crate::lane::Element;
+use super::{Real, is_short, poly, short};
+use crate::lane::{Element, Lane};
 
 /// What the logarithms need to know about an element type.
 pub(crate) trait LogConstants: Element {
@@ -101,7 +101,7 @@ fn log_ratio<V: Real>(difference: Dw<V>, sum: Dw<V>) -> Dw<V> {
 
 /// A logarithm at the ends of its domain: `-∞` for 0, NaN below, infinity and NaN themselves, else `y`.
 #[inline(always)]
-pub(super) fn with_ends<V: Real>(x: V, y: V) -> V {
+pub(super) fn with_ends<V: Lane>(x: V, y: V) -> V {
     let zero = V::num(0.0);
     let end = V::select(x.eq(zero), -V::splat(V::Elem::INFINITY), V::splat(V::Elem::NAN));
     let y = V::select(x.lt(V::splat(V::Elem::INFINITY)), y, x);
@@ -123,6 +123,9 @@ pub(crate) fn log2<V: Real>(x: V) -> V {
 /// Logarithm to base 10; exact for powers of ten.
 #[inline(always)]
 pub(crate) fn log10<V: Real>(x: V) -> V {
+    if is_short::<V>() {
+        return with_ends(x, V::narrow(short::log10(x.widen())));
+    }
     let l = Logarithm::of(x);
     let m = l.m * Dw::splat(V::Elem::INV_LN10);
     with_ends(x, l.in_base(V::Elem::LOG10_2_SPLIT, m).round())

@@ -3,7 +3,7 @@
 use super::dw::Dw;
 use super::exp::{ExpConstants, Exponential};
 use super::log::{Logarithm, with_ends};
-use super::{Real, clamp};
+use super::{Real, clamp, is_short, short};
 use crate::lane::Element;
 
 /// x^y with all the special cases of C's `pow`.
@@ -11,15 +11,12 @@ use crate::lane::Element;
 pub(crate) fn pow<V: Real>(x: V, y: V) -> V {
     let (zero, one, infinity) = (V::num(0.0), V::num(1.0), V::splat(V::Elem::INFINITY));
     let a = x.abs();
-    let log = Logarithm::of(a).natural();
-    let product = log * y;
-    // The double word has no infinities: beyond the range of e^x, the product of single floats is good
-    // enough.
-    let rough = with_ends(a, log.hi) * y;
-    let (bottom, top) = V::Elem::EXP_RANGE;
-    let inside = rough.gt(V::num(bottom)) & rough.lt(V::num(top));
-    let e = Exponential::of(Dw::select(inside, product, clamp(rough, bottom, top).into()));
-    let magnitude = V::select(a.eq(one), one, e.significand().round().ldexp(e.n));
+    let magnitude = if is_short::<V>() {
+        V::narrow(short::pow_of_magnitude(x.widen(), y.widen()))
+    } else {
+        pow_of_magnitude(a, y)
+    };
+    let magnitude = V::select(a.eq(one), one, magnitude);
 
     let half = y * V::num(0.5);
     let integral = y.round_ties_even().eq(y);
@@ -30,6 +27,20 @@ pub(crate) fn pow<V: Real>(x: V, y: V) -> V {
     let result = V::select(defined, signed, V::splat(V::Elem::NAN));
     let result = V::select(x.is_nan() | y.is_nan(), x + y, result);
     V::select(y.eq(zero) | x.eq(one), one, result)
+}
+
+/// a^y for a >= 0 that is not 1.
+#[inline(always)]
+fn pow_of_magnitude<V: Real>(a: V, y: V) -> V {
+    let log = Logarithm::of(a).natural();
+    let product = log * y;
+    // The double word has no infinities: beyond the range of e^x, the product of single floats is good
+    // enough.
+    let rough = with_ends(a, log.hi) * y;
+    let (bottom, top) = V::Elem::EXP_RANGE;
+    let inside = rough.gt(V::num(bottom)) & rough.lt(V::num(top));
+    let e = Exponential::of(Dw::select(inside, product, clamp(rough, bottom, top).into()));
+    e.significand().round().ldexp(e.n)
 }
 
 /// x · log y, and 0 for x = 0 unless y is NaN.

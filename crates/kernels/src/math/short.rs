@@ -1,12 +1,13 @@
-//! Owns the short forms of functions built from exponentials: computed in `f64` lanes, but with polynomials no longer
-//! than an `f32` result needs, which is then correctly rounded but for one case in thousands. Double words are not
-//! needed, because what `f64` rounds away is far below the last place of an `f32`.
+//! Owns the short forms of functions for `f32`: computed in `f64` lanes, but with polynomials no longer than an `f32`
+//! result needs, which is then correctly rounded but for one case in thousands. Double words are not needed, because what
+//! `f64` rounds away is far below the last place of an `f32`.
 //!
 //! The arguments are `f32` in `f64`, and so no result here overflows or is subnormal before it is rounded. The constants
 //! come from `coefficients/short.py`.
 
-use std::f64::consts::{FRAC_1_SQRT_2, LN_2, LOG2_E};
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, LN_2, LOG2_E, LOG10_E, PI};
 
+use super::log::with_ends;
 use super::{clamp, poly};
 use crate::lane::Lane;
 
@@ -51,12 +52,209 @@ const ERF: [f64; 7] = [
     9.717958140623705e-05,
 ];
 const ERF_TO: f64 = 0.6875;
+/// e^r - 1 = r · EXPM1(r) for |r| <= ln(2)/2.
+const EXPM1: [f64; 8] = [
+    0.9999999999955478,
+    0.5000000000120762,
+    0.16666666785745804,
+    0.041666665951340276,
+    0.008333283659698987,
+    0.0013888978189215914,
+    0.00019907504365279397,
+    2.480169273736117e-05,
+];
+/// sinh r = r · SINH(r²) and cosh r = COSH(r²) there.
+const SINH: [f64; 4] = [0.9999999999955478, 0.16666666785745807, 0.00833328365969855, 0.000199075043655447];
+const COSH: [f64; 4] = [0.9999999999606919, 0.5000000106049681, 0.041666222014008075, 0.0013948375202795875];
+/// log(1 + f) = f · LOG(f) for 1 + f from ¾ to 1½; precise to 2^-41, for `pow`.
+const LOG: [f64; 15] = [
+    0.9999999999995813,
+    -0.5000000000040637,
+    0.33333333371500534,
+    -0.24999999930245478,
+    0.1999999424678336,
+    -0.1666666323167807,
+    0.14286031160068785,
+    -0.12500697091093058,
+    0.11103734893765149,
+    -0.0997236998205566,
+    0.09145884693568919,
+    -0.08737915901708831,
+    0.080621746413018,
+    -0.0558983170300699,
+    0.01912280667776876,
+];
+/// atan q = q · ATAN(q²) for |q| <= 1.
+const ATAN: [f64; 12] = [
+    0.9999999999418184,
+    -0.3333333158199428,
+    0.19999912382491503,
+    -0.1428398469557682,
+    0.11093264813487039,
+    -0.08980318460660873,
+    0.07245874533517363,
+    -0.05428083807327417,
+    0.03421045611992067,
+    -0.016111514590123523,
+    0.004850568575931944,
+    -0.0006846785351600582,
+];
+/// asin x = x · ASIN(x²) for |x| <= 1/2.
+const ASIN: [f64; 9] = [
+    1.0000000000009124,
+    0.1666666660873229,
+    0.07500006042393216,
+    0.044640439764947394,
+    0.03043009819766641,
+    0.021838737860483664,
+    0.02076218193882017,
+    0.001715585012210244,
+    0.03315849463816746,
+];
+/// Below, the functions that are x + O(x³) are x and one more term.
+const NEAR_0: f64 = 1.0 / 1024.0;
+
+/// x = n · ln 2 + r as n and r.
+#[inline(always)]
+fn reduced<W: Lane<Elem = f64>>(x: W) -> (W, W) {
+    let n = (x * W::num(LOG2_E)).round_ties_even();
+    (n, n.mul_add(W::num(-LN_2), x))
+}
 
 /// e^x for |x| <= 700.
 #[inline(always)]
 fn exp<W: Lane<Elem = f64>>(x: W) -> W {
-    let n = (x * W::num(LOG2_E)).round_ties_even();
-    poly(n.mul_add(W::num(-LN_2), x), &EXP).scale(n)
+    let (n, r) = reduced(x);
+    poly(r, &EXP).scale(n)
+}
+
+/// e^x - 1; 0 has no sign.
+#[inline(always)]
+pub(super) fn expm1<W: Lane<Elem = f64>>(x: W) -> W {
+    let (n, r) = reduced(clamp(x, -64.0, 110.0));
+    let power = W::exp2_int(n);
+    power.mul_add(r * poly(r, &EXPM1), power - W::num(1.0))
+}
+
+/// 2 sinh r and 2 cosh r as factors of cosh n·ln 2 and of sinh n·ln 2, which are the two others, for |x| = n · ln 2 + r.
+#[inline(always)]
+fn hyperbolic<W: Lane<Elem = f64>>(x: W) -> (W, W, W, W) {
+    let (n, r) = reduced(W::num(110.0).min(x.abs()));
+    let (grown, shrunk) = (W::exp2_int(n - W::num(1.0)), W::exp2_int(-n - W::num(1.0)));
+    let square = r * r;
+    (r * poly(square, &SINH), poly(square, &COSH), grown + shrunk, grown - shrunk)
+}
+
+/// sinh x.
+#[inline(always)]
+pub(super) fn sinh<W: Lane<Elem = f64>>(x: W) -> W {
+    let (sinh, cosh, cosh_n, sinh_n) = hyperbolic(x);
+    sinh.mul_add(cosh_n, cosh * sinh_n).mul_sign(x)
+}
+
+/// cosh x.
+#[inline(always)]
+pub(super) fn cosh<W: Lane<Elem = f64>>(x: W) -> W {
+    let (sinh, cosh, cosh_n, sinh_n) = hyperbolic(x);
+    cosh.mul_add(cosh_n, sinh * sinh_n)
+}
+
+/// log x for positive finite numbers.
+#[inline(always)]
+fn log<W: Lane<Elem = f64>>(x: W) -> W {
+    let (e, m) = x.split_exponent();
+    let f = m - W::num(1.0);
+    f.mul_add(poly(f, &LOG), e * W::num(LN_2))
+}
+
+/// log x to base 10 for positive finite numbers.
+#[inline(always)]
+pub(super) fn log10<W: Lane<Elem = f64>>(x: W) -> W {
+    log(x) * W::num(LOG10_E)
+}
+
+/// |x|^y with the zeros and infinities that the exponential and the logarithm bring.
+#[inline(always)]
+pub(super) fn pow_of_magnitude<W: Lane<Elem = f64>>(x: W, y: W) -> W {
+    let x = x.abs();
+    exp(clamp(with_ends(x, log(x)) * y, -200.0, 200.0))
+}
+
+/// An odd function: x + `cubic` · x³ where that is all of it, and `y`, its value at |x|, elsewhere.
+#[inline(always)]
+fn odd<W: Lane<Elem = f64>>(x: W, cubic: f64, y: W) -> W {
+    let size = x.abs();
+    let near = (size * size * size).mul_add(W::num(cubic), size);
+    W::select(size.lt(W::num(NEAR_0)), near, y).mul_sign(x)
+}
+
+/// asinh x for finite numbers.
+#[inline(always)]
+pub(super) fn asinh<W: Lane<Elem = f64>>(x: W) -> W {
+    let root = x.mul_add(x, W::num(1.0)).sqrt();
+    odd(x, -1.0 / 6.0, log(x.abs() + root))
+}
+
+/// acosh x for finite numbers from 1 on.
+#[inline(always)]
+pub(super) fn acosh<W: Lane<Elem = f64>>(x: W) -> W {
+    log(x + x.mul_add(x, W::num(-1.0)).sqrt())
+}
+
+/// atanh x for |x| < 1.
+#[inline(always)]
+pub(super) fn atanh<W: Lane<Elem = f64>>(x: W) -> W {
+    let (one, size) = (W::num(1.0), x.abs());
+    odd(x, 1.0 / 3.0, log((one + size) / (one - size)) * W::num(0.5))
+}
+
+/// The angle in [0, π/2] whose tangent is `n / d`, neither of which is negative.
+#[inline(always)]
+fn first_quadrant<W: Lane<Elem = f64>>(n: W, d: W) -> W {
+    // The least divisor only keeps 0 / 0 away.
+    let q = n.min(d) / n.max(d).max(W::num(f64::MIN_POSITIVE));
+    let angle = q * poly(q * q, &ATAN);
+    W::select(n.gt(d), W::num(FRAC_PI_2) - angle, angle)
+}
+
+/// atan x.
+#[inline(always)]
+pub(super) fn atan<W: Lane<Elem = f64>>(x: W) -> W {
+    first_quadrant(x.abs(), W::num(1.0)).mul_sign(x)
+}
+
+/// The angle of the point (x, y), in [-π, π].
+#[inline(always)]
+pub(super) fn atan2<W: Lane<Elem = f64>>(y: W, x: W) -> W {
+    // Larger than every f32, and still a number in a quotient.
+    let infinite = W::num(2f64.powi(300));
+    let angle = first_quadrant(y.abs().min(infinite), x.abs().min(infinite));
+    W::select(x.is_negative(), W::num(PI) - angle, angle).mul_sign(y)
+}
+
+/// Whether an arc is measured from the end, and asin |x| or, there, half its distance from π/2.
+#[inline(always)]
+fn arc<W: Lane<Elem = f64>>(x: W) -> (W::Mask, W) {
+    let size = x.abs();
+    let (half, halved) = (W::num(0.5), size.gt(W::num(0.5)));
+    let square = W::select(halved, half - half * size, size * size);
+    let root = W::select(halved, square.sqrt(), size);
+    (halved, root * poly(square, &ASIN))
+}
+
+/// asin x, NaN outside [-1, 1].
+#[inline(always)]
+pub(super) fn asin<W: Lane<Elem = f64>>(x: W) -> W {
+    let (halved, arc) = arc(x);
+    W::select(halved, W::num(FRAC_PI_2) - (arc + arc), arc).mul_sign(x)
+}
+
+/// acos x, NaN outside [-1, 1].
+#[inline(always)]
+pub(super) fn acos<W: Lane<Elem = f64>>(x: W) -> W {
+    let (halved, arc) = arc(x);
+    let far = W::select(x.is_negative(), W::num(PI) - (arc + arc), arc + arc);
+    W::select(halved, far, W::num(FRAC_PI_2) - arc.mul_sign(x))
 }
 
 /// 1 / (1 + e^-x).
