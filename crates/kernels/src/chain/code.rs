@@ -172,6 +172,8 @@ pub(super) trait Set: Sized + 'static {
     /// The same register as floats.
     type F32: Floats;
     type F64: Floats;
+    /// As many registers of `f64` as hide each other's latency in long bodies, in one lane.
+    type F64s: Floats;
     const ENTER: Enter;
     /// A register of `f32` from as many f16.
     ///

@@ -1,15 +1,15 @@
 //! Owns the functions whose body works on a register of floats at a time. It does not know an operation.
 
 use std::marker::PhantomData;
-use std::mem::transmute_copy;
 
 use zerostride_ops::Op;
 
-use super::code::{self, Run, Set, Word};
+use super::code::{self, REGISTERS, Run, Set, Word};
 use crate::bodies::dispatch::Body;
 use crate::lane::{Bits, Lane};
 
-/// The body applied to the running value, operand `PLACE`, and to the others from memory.
+/// The body applied to the running value, operand `PLACE`, and to the others from memory: on lanes of one register, or of
+/// several, which the body takes through its instructions side by side.
 pub(super) struct Registers<V, B, const N: usize, const PLACE: usize>(PhantomData<(V, B)>);
 
 impl<S: Set, V: Lane, B: Body<N, V, Result = V>, const N: usize, const PLACE: usize> code::Body<S>
@@ -19,28 +19,36 @@ impl<S: Set, V: Lane, B: Body<N, V, Result = V>, const N: usize, const PLACE: us
 
     #[inline(always)]
     unsafe fn apply(value: Run<S>, words: *const Word, offset: usize) -> Run<S> {
-        const { assert!(size_of::<V>() == size_of::<S::Register>()) };
+        let together = const {
+            let together = size_of::<V>() / size_of::<S::Register>();
+            assert!(
+                together * size_of::<S::Register>() == size_of::<V>() && REGISTERS.is_multiple_of(together)
+            );
+            together
+        };
         // SAFETY: as the caller says.
         let runs: [Run<S>; N] =
             unsafe { code::operands::<S, N>(value, PLACE, words, offset, size_of::<V::Elem>()) };
         let mut result = value;
-        for (i, register) in result.iter_mut().enumerate() {
-            let mut operands = [lane::<S, V>(*register); N];
+        for first in (0..REGISTERS).step_by(together) {
+            let mut operands = [lane::<S, V>(&runs[0], first); N];
             for (operand, run) in operands.iter_mut().zip(&runs) {
-                *operand = lane::<S, V>(run[i]);
+                *operand = lane::<S, V>(run, first);
             }
-            let lane = B::call(operands);
-            // SAFETY: a lane is a register by another name.
-            *register = unsafe { transmute_copy::<V, S::Register>(&lane) };
+            let to = result[first..first + together].as_mut_ptr().cast::<V>();
+            // SAFETY: a lane is as many registers by another name.
+            unsafe { to.write_unaligned(B::call(operands)) };
         }
         result
     }
 }
 
+/// The registers of a lane, from the given one on.
 #[inline(always)]
-fn lane<S: Set, V: Lane>(register: S::Register) -> V {
-    // SAFETY: a lane is a register by another name, of the same size.
-    unsafe { transmute_copy::<S::Register, V>(&register) }
+fn lane<S: Set, V: Lane>(run: &Run<S>, first: usize) -> V {
+    let registers = &run[first..first + size_of::<V>() / size_of::<S::Register>()];
+    // SAFETY: a lane is as many registers by another name.
+    unsafe { registers.as_ptr().cast::<V>().read_unaligned() }
 }
 
 /// The body whose truth values are the integers 0 and 1.

@@ -17,13 +17,14 @@ use super::code::{Body, Code, Enter, Set, Sink, Span, Splat, Word};
 use crate::lane::neon::{F32x4, F64x2};
 #[cfg(target_arch = "x86_64")]
 use crate::lane::{
+    Pair,
     avx2::{F32x8, F64x4},
     avx512::{F32x16, F64x8},
 };
 
-/// An instruction set: name, register, lanes, features, calling convention, instructions.
+/// An instruction set: name, register, lanes of `f32` and of `f64`, features, calling convention, instructions.
 macro_rules! set {
-    ($(#[$doc:meta])* $set:ident $module:ident $register:ident $f32:ident $f64:ident $features:literal $abi:literal {
+    ($(#[$doc:meta])* $set:ident $module:ident $register:ident $f32:ident $f64:ident ($f64s:ty) $features:literal $abi:literal {
         stream: $stream:path,
         widen_f16: |$from:ident| $widen:expr,
         narrow_f16: |$narrow_from:ident, $narrow_to:ident| $narrow:expr,
@@ -100,6 +101,7 @@ macro_rules! set {
                 type Register = R;
                 type F32 = $f32;
                 type F64 = $f64;
+                type F64s = $f64s;
                 const ENTER: Enter = enter;
 
                 #[inline(always)]
@@ -139,7 +141,7 @@ macro_rules! set {
 #[cfg(target_arch = "x86_64")]
 set! {
     /// AVX-512 with its parts F, BW, DQ and VL.
-    Avx512 avx512 __m512i F32x16 F64x8 "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c" "sysv64" {
+    Avx512 avx512 __m512i F32x16 F64x8 (Pair<Pair<F64x8>>) "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c" "sysv64" {
         stream: _mm512_stream_si512,
         widen_f16: |from| _mm512_castps_si512(_mm512_cvtph_ps(_mm256_loadu_si256(from.cast()))),
         narrow_f16: |register, to| {
@@ -151,7 +153,7 @@ set! {
 #[cfg(target_arch = "x86_64")]
 set! {
     /// AVX2 with FMA and F16C.
-    Avx2 avx2 __m256i F32x8 F64x4 "avx2,fma,f16c" "sysv64" {
+    Avx2 avx2 __m256i F32x8 F64x4 (F64x4) "avx2,fma,f16c" "sysv64" {
         stream: _mm256_stream_si256,
         widen_f16: |from| _mm256_castps_si256(_mm256_cvtph_ps(_mm_loadu_si128(from.cast()))),
         narrow_f16: |register, to| {
@@ -163,7 +165,7 @@ set! {
 #[cfg(target_arch = "aarch64")]
 set! {
     /// NEON, which every aarch64 has.
-    Neon neon uint8x16_t F32x4 F64x2 "neon" "C" {
+    Neon neon uint8x16_t F32x4 F64x2 (F64x2) "neon" "C" {
         stream: write,
         widen_f16: |from| transmute::<[f32; 4], uint8x16_t>(from.cast::<[f16; 4]>().read_unaligned().map(Source::f32)),
         narrow_f16: |register, to| {

@@ -185,7 +185,7 @@ fn function<S: Set>(op: Op, compute: DType, place: usize, width: usize) -> Optio
         DType::I32 => dispatch::integer::<i32, _>(op, steps)?,
         DType::I64 => dispatch::integer::<i64, _>(op, steps)?,
         DType::F32 | DType::F16 | DType::BF16 => dispatch::float::<S::F32, _>(op, steps)?,
-        DType::F64 => dispatch::float::<S::F64, _>(op, steps)?,
+        DType::F64 => dispatch::float::<S::F64s, _>(op, steps)?,
         DType::C64 | DType::C128 => None,
     }
 }

@@ -1,4 +1,5 @@
-//! Owns the lane of two registers: `f64` lanes as many as there are `f32` in one.
+//! Owns the lane of two registers: `f64` lanes as many as there are `f32` in one, and lanes that two registers go through
+//! side by side.
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
@@ -6,6 +7,7 @@ use super::{Bits, Lane, Mask};
 
 /// Two registers, masks or registers of bits: the first elements and the last.
 #[derive(Clone, Copy)]
+#[repr(C)]
 pub(crate) struct Pair<T>(pub(crate) T, pub(crate) T);
 
 macro_rules! both {
@@ -91,47 +93,47 @@ impl<T: Bits> Bits for Pair<T> {
     }
 }
 
-impl<T: Lane<Elem = f64, Wide = T>> Lane for Pair<T> {
-    type Elem = f64;
+impl<T: Lane> Lane for Pair<T> {
+    type Elem = T::Elem;
     type Mask = Pair<T::Mask>;
     type Bits = Pair<T::Bits>;
-    type Wide = Self;
+    type Wide = Pair<T::Wide>;
     const LEN: usize = 2 * T::LEN;
 
     #[inline(always)]
-    fn from_fn(mut element: impl FnMut(usize) -> f64) -> Self {
+    fn from_fn(mut element: impl FnMut(usize) -> T::Elem) -> Self {
         Pair(T::from_fn(&mut element), T::from_fn(|i| element(T::LEN + i)))
     }
 
     #[inline(always)]
-    fn load(from: &[f64]) -> Self {
+    fn load(from: &[T::Elem]) -> Self {
         Pair(T::load(from), T::load(&from[T::LEN..]))
     }
 
     #[inline(always)]
-    fn store(self, to: &mut [f64]) {
+    fn store(self, to: &mut [T::Elem]) {
         self.0.store(to);
         self.1.store(&mut to[T::LEN..]);
     }
 
     #[inline(always)]
-    fn element(self, index: usize) -> f64 {
+    fn element(self, index: usize) -> T::Elem {
         if index < T::LEN { self.0.element(index) } else { self.1.element(index - T::LEN) }
     }
 
     #[inline(always)]
-    fn splat(x: f64) -> Self {
+    fn splat(x: T::Elem) -> Self {
         Pair(T::splat(x), T::splat(x))
     }
 
     #[inline(always)]
-    fn widen(self) -> Self {
-        self
+    fn widen(self) -> Self::Wide {
+        Pair(self.0.widen(), self.1.widen())
     }
 
     #[inline(always)]
-    fn narrow(x: Self) -> Self {
-        x
+    fn narrow(x: Self::Wide) -> Self {
+        Pair(T::narrow(x.0), T::narrow(x.1))
     }
 
     #[inline(always)]
