@@ -198,6 +198,8 @@ def test_two_operands_as_torch(name, data):
         return getattr(library, name)(a, b)
 
     expected, found = outcome(lambda: run(torch, theirs)), outcome(lambda: run(zs, ours))
+    # torch lets a bool be raised to a bare bool, as to nothing else of that kind.
+    assume(not (name == "pow" and numbers is True and pair[0].dtype == bool))
     # Numbers are operands of every operation here; and there is no complex32.
     assume("must be Tensor, not" not in str(expected))
     assume({array.dtype.name for array in pair} & {"complex64", "complex128"} == set() or "float16" not in {array.dtype.name for array in pair})
@@ -225,6 +227,8 @@ def test_one_operand_as_torch(name, data):
             return getattr(library, name)(x, out=out)
         return getattr(x, name)() if form == "method" else getattr(library, name)(x)
 
+    # torch's i0 of f32 is infinite as soon as exp is.
+    assume(name != "i0" or not (np.abs(array) > 80).any())
     # `real` and `imag` are attributes of torch's tensors.
     assume(form != "method" or callable(getattr(torch.Tensor, name)))
     theirs, ours = torch.from_numpy(np.array(array)), zs.asarray(array)
