@@ -5,12 +5,13 @@ use std::process::Command;
 use crate::{Outcome, python, run as run_command, tidy, web};
 
 /// Cargo's checks, with the reason to run each.
-const CARGO: [(&str, &str); 5] = [
+const CARGO: [(&str, &str); 6] = [
     ("format", "fmt --all --check"),
-    ("tests", "test --workspace --no-fail-fast"),
+    ("tests", "test --workspace --no-fail-fast --features zerostride-cli/zarr"),
     ("lean build", "check --package zerostride --no-default-features"),
-    ("lints", "clippy --workspace --all-targets -- -D warnings"),
-    ("documentation", "doc --workspace --no-deps"),
+    ("build without options", "check --package zerostride-cli"),
+    ("lints", "clippy --workspace --all-targets --features zerostride-cli/zarr -- -D warnings"),
+    ("documentation", "doc --workspace --no-deps --features zerostride-cli/zarr"),
 ];
 
 /// Runs every check, so that one failure does not hide another.

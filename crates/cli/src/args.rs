@@ -125,7 +125,7 @@ pub(crate) struct EvalArgs {
     /// Values of names: 5, 2.5, '[[1, 2]]', '[[1, 2]]:f32', x.npy, m.safetensors:weight, a.npz:x.
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) bindings: Vec<String>,
-    /// Write the result to a file, .npy, .npz or .safetensors, instead of printing it.
+    /// Write the result to a file, .npy, .npz, .safetensors or .zarr, instead of printing it.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Compute with this many threads; by default with one for each core.
@@ -141,6 +141,9 @@ pub(crate) struct EvalArgs {
     /// Replace the output file if there is one, once the result is complete.
     #[arg(long)]
     pub(crate) force: bool,
+    /// How to pack the chunks of a .zarr result.
+    #[arg(long, value_name = "HOW", default_value = "zstd")]
+    pub(crate) compress: Compress,
     /// First say on standard error what will run: passes, operations, bytes, and how files are read.
     #[arg(long)]
     pub(crate) plan: bool,
@@ -155,10 +158,20 @@ pub(crate) struct EvalArgs {
     pub(crate) json: bool,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Compress {
+    /// Not at all: as fast as the disk.
+    None,
+    /// By gzip.
+    Gzip,
+    /// By Zstandard.
+    Zstd,
+}
+
 #[derive(Debug, Args)]
 #[command(before_help = INFO_EXAMPLES, help_template = TEMPLATE)]
 pub(crate) struct InfoArgs {
-    /// Files: .npy, .npz, .safetensors.
+    /// Files: .npy, .npz, .safetensors, and Zarr stores.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }

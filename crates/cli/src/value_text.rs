@@ -10,7 +10,7 @@ use crate::file_text::names_file;
 use crate::shape_text::split_name;
 
 const ADVICE: &str = "a value is a number, a list such as [[1, 2, 3]], either with a :dtype, \
-                      or a file ending in .npy, .npz or .safetensors, with :NAME for one of its arrays";
+                      or a file ending in .npy, .npz, .safetensors or .zarr, with :NAME for one of its arrays";
 
 /// A `NAME=VALUE` argument that has been read.
 #[derive(Debug)]

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use zerostride::io::{self, Format, Sink};
+use zerostride::io::{self, Compression, Format, Sink};
 use zerostride::stream::{self, Options};
 use zerostride::{Error, Expr, Tensor};
 
 use super::progress::Progress;
 use super::summary;
-use crate::args::EvalArgs;
+use crate::args::{Compress, EvalArgs};
 use crate::evaluate::{self, Bindings, Budget, Fault, Value};
 use crate::expr::{self, Ast, Kind, Problem};
 use crate::failure::{Failure, Report, Result};
@@ -100,7 +100,12 @@ fn compute(
         writeln!(terminal::stdout(), "{}", result.map_err(failed)?)?;
         return Ok(ExitCode::SUCCESS);
     };
-    let mut sink = if args.force { Sink::create(path)? } else { Sink::create_new(path)? };
+    let sink = if args.force { Sink::create(path)? } else { Sink::create_new(path)? };
+    let mut sink = sink.compress(match args.compress {
+        Compress::None => Compression::None,
+        Compress::Gzip => Compression::Gzip,
+        Compress::Zstd => Compression::Zstd,
+    });
     let done = expression.eval_to(&mut sink, options);
     progress.clear();
     done.map_err(failed)?;
@@ -140,7 +145,7 @@ fn check_ending(path: &Path) -> Result {
     match Format::from_path(path) {
         Some(_) => Ok(()),
         None => Err(Report::usage(format!("{}: the ending says no known format", path.display()))
-            .help("results are written to .npy, .npz or .safetensors")
+            .help("results are written to .npy, .npz, .safetensors or .zarr")
             .into()),
     }
 }

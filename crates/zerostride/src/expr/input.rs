@@ -60,6 +60,11 @@ pub trait Input: Send + Sync + fmt::Debug {
     fn chunk(&self) -> usize {
         1
     }
+
+    /// The most bytes of memory that a reading takes besides what it fills, such as for a chunk that is unpacked.
+    fn scratch(&self) -> u64 {
+        0
+    }
 }
 
 /// The dimension whose indices are rows: the first whose size is not 1.

@@ -3,13 +3,17 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+#[cfg(feature = "zarr")]
+use std::sync::Arc;
 
 use crate::{Result, Tensor};
 
 use super::entry::Entry;
 use super::error::{FileError, Problem};
 use super::packed::Member;
-use super::{Format, npy, npz, safetensors};
+#[cfg(feature = "zarr")]
+use super::zarr;
+use super::{Format, MEMORY, npy, npz, safetensors};
 
 /// An opened file of arrays: its headers have been read and checked, its data have not been touched.
 ///
@@ -40,6 +44,17 @@ enum Source<R: Read + Seek> {
     /// Data lie in the file as they are.
     Plain(R),
     Archive(npz::Archive<R>),
+    #[cfg(feature = "zarr")]
+    Store(Arc<dyn zarr::Files>, Vec<zarr::Node>),
+}
+
+/// Where the elements of an array are.
+pub(super) enum Place {
+    /// In the file, from where its header says.
+    Bytes,
+    Member(Member),
+    #[cfg(feature = "zarr")]
+    Chunks(Arc<zarr::Chunked>),
 }
 
 impl<R: Read + Seek> Container<R> {
@@ -48,7 +63,7 @@ impl<R: Read + Seek> Container<R> {
     /// # Errors
     /// Another format, or headers that are wrong or contradict the length.
     pub fn new(reader: R, format: Format) -> Result<Container<R>> {
-        Ok(Container::named("<memory>", reader, format)?)
+        Ok(Container::named(MEMORY, reader, format)?)
     }
 
     pub(super) fn named(file: &str, mut reader: R, format: Format) -> Result<Container<R>, FileError> {
@@ -69,8 +84,17 @@ impl<R: Read + Seek> Container<R> {
                 let entries = safetensors::read_header(file, &mut reader, length)?;
                 (Source::Plain(reader), entries)
             }
+            Format::Zarr => return Err(whole(Problem::Folder)),
         };
         Ok(Container { file: file.to_owned(), format, source, entries })
+    }
+
+    /// Reads what a store says of its arrays.
+    #[cfg(feature = "zarr")]
+    pub(super) fn of_store(file: &str, files: Arc<dyn zarr::Files>) -> Result<Container<R>, FileError> {
+        let (entries, nodes) = zarr::nodes(file, &*files)?.into_iter().unzip();
+        let source = Source::Store(files, nodes);
+        Ok(Container { file: file.to_owned(), format: Format::Zarr, source, entries })
     }
 
     /// The file's format.
@@ -100,16 +124,20 @@ impl<R: Read + Seek> Container<R> {
         Ok(found.map_err(|problem| FileError::new(&self.file, None, problem))?)
     }
 
-    /// An array's header, and where it lies if that is a member of an archive.
-    pub(super) fn place(&mut self, index: usize) -> Result<(Entry, Option<Member>), FileError> {
+    /// An array's header, and where its elements are.
+    pub(super) fn place(&mut self, index: usize) -> Result<(Entry, Place), FileError> {
         let entry = self.entries[index].clone();
-        let member = match &mut self.source {
-            Source::Plain(_) => None,
-            Source::Archive(archive) => Some(npz::place(archive, index)),
+        let place = match &mut self.source {
+            Source::Plain(_) => Ok(Place::Bytes),
+            Source::Archive(archive) => npz::place(archive, index).map(Place::Member),
+            #[cfg(feature = "zarr")]
+            Source::Store(files, nodes) => {
+                zarr::Chunked::new(&self.file, files.clone(), &entry, &nodes[index])
+                    .map(|chunked| Place::Chunks(Arc::new(chunked)))
+            }
         };
-        let member =
-            member.transpose().map_err(|problem| FileError::new(&self.file, entry.name(), problem))?;
-        Ok((entry, member))
+        let place = place.map_err(|problem| FileError::new(&self.file, entry.name(), problem))?;
+        Ok((entry, place))
     }
 
     /// Reads the array at `index` of [`entries`](Container::entries) whole, as a row-major tensor in this machine's
@@ -133,6 +161,11 @@ impl<R: Read + Seek> Container<R> {
                     .and_then(|_| entry.read_all(encoding, reader, out))
                     .map_err(Problem::reading),
                 Source::Archive(archive) => npz::read(archive, index, entry, encoding, out),
+                #[cfg(feature = "zarr")]
+                Source::Store(files, nodes) => {
+                    zarr::Chunked::new(&self.file, files.clone(), entry, &nodes[index])
+                        .and_then(|chunked| chunked.fill(&chunked.whole(), out))
+                }
             };
             Ok(filled.map_err(failed)?)
         })

@@ -73,6 +73,17 @@ impl Entry {
         Ok(Entry { name, kind, shape, bytes: found, start, fortran })
     }
 
+    /// An array whose data do not lie in one piece.
+    #[cfg(feature = "zarr")]
+    pub(super) fn in_chunks(name: Option<String>, kind: Kind, sizes: &[usize]) -> Result<Entry, Problem> {
+        let shape = Shape::new(sizes)?;
+        let bytes = match kind {
+            Kind::Known(Encoding { dtype, .. }) => checked_bytes(&shape, dtype.item_size())? as u64,
+            Kind::Unknown { .. } => 0,
+        };
+        Ok(Entry { name, kind, shape, bytes, start: 0, fortran: false })
+    }
+
     /// The array's name; the one array of an `.npy` file has none.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()

@@ -16,7 +16,7 @@ use super::Format;
 /// let error = zerostride::io::load("/").unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "/: it is a folder; give the path of a regular .npy, .npz or .safetensors file"
+///     "/: it is a folder; give the path of a regular .npy, .npz or .safetensors file, or of a Zarr store"
 /// );
 /// # }
 /// ```
@@ -84,9 +84,32 @@ pub enum Problem {
         source: IoError,
     },
     /// A folder, a pipe or a device.
-    #[error("it is {kind}; give the path of a regular .npy, .npz or .safetensors file")]
+    #[error("it is {kind}; give the path of a regular .npy, .npz or .safetensors file, or of a Zarr store")]
     NotRegular {
         /// What it is, as in `a folder`.
+        kind: &'static str,
+    },
+    /// A Zarr store, where bytes were expected.
+    #[error("a Zarr store is a folder of files; open it by its path")]
+    Folder,
+    /// A Zarr store, and a build without the feature `zarr`.
+    #[error("it is a Zarr store, and this build reads and writes none; build it with the feature `zarr`")]
+    WithoutZarr,
+    /// A file of a Zarr store that is not what it has to be.
+    #[error("{}: {}", Excerpt(key), Sentence(reason))]
+    Store {
+        /// The file's key, as in `c/0/1`.
+        key: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A Zarr store that is no longer the one that was opened.
+    #[error("it was replaced or changed while being read; another program may be writing it")]
+    Replaced,
+    /// Something under the name of a new store that is not replaced.
+    #[error("there is something of that name, and it is {kind}; move it away or choose another name")]
+    NotReplaced {
+        /// What it is, as in `a group of arrays`.
         kind: &'static str,
     },
     /// There is a file of that name, which was not to be replaced.
@@ -108,7 +131,7 @@ pub enum Problem {
         start: Vec<u8>,
     },
     /// An ending that tells no format to write.
-    #[error("the ending says no known format; write to .npy, .npz or .safetensors")]
+    #[error("the ending says no known format; write to .npy, .npz, .safetensors or .zarr")]
     UnknownEnding,
     /// The format's signature is absent.
     #[error("not a {format} file: it starts with `{}`", start.escape_ascii())]
@@ -212,8 +235,10 @@ pub enum Problem {
         known: Vec<String>,
     },
     /// Several arrays, or none, for a format that holds one.
-    #[error("a .npy file holds one array, not {count}; write to .npz or .safetensors")]
+    #[error("a {format} file holds one array, not {count}; write to .npz or .safetensors")]
     OneArray {
+        /// The format.
+        format: Format,
         /// How many were given.
         count: usize,
     },
@@ -254,18 +279,30 @@ pub(super) struct Excerpt<'a>(pub(super) &'a str);
 
 impl fmt::Display for Excerpt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const LONGEST: usize = 80;
-        for (position, character) in self.0.chars().enumerate() {
-            if position == LONGEST {
-                return f.write_str("…");
-            }
-            match character.is_control() {
-                true => write!(f, "{}", character.escape_default())?,
-                false => write!(f, "{character}")?,
-            }
-        }
-        Ok(())
+        write_printable(self.0, 80, f)
     }
+}
+
+/// A sentence that may hold words from a file.
+struct Sentence<'a>(&'a str);
+
+impl fmt::Display for Sentence<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_printable(self.0, 400, f)
+    }
+}
+
+fn write_printable(text: &str, longest: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for (position, character) in text.chars().enumerate() {
+        if position == longest {
+            return f.write_str("…");
+        }
+        match character.is_control() {
+            true => write!(f, "{}", character.escape_default())?,
+            false => write!(f, "{character}")?,
+        }
+    }
+    Ok(())
 }
 
 /// The names a file holds; the first few stand for all.

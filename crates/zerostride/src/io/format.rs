@@ -1,4 +1,4 @@
-//! Owns `Format`, the list of file formats and their endings.
+//! Owns `Format`, the list of file formats and their endings, and how chunks are packed.
 //! It does not know what a file of a format contains.
 
 use std::fmt;
@@ -14,10 +14,12 @@ pub enum Format {
     Npz,
     /// Named arrays behind a JSON header.
     Safetensors,
+    /// Arrays in chunks, in a folder of files.
+    Zarr,
 }
 
 impl Format {
-    const ALL: [Format; 3] = [Format::Npy, Format::Npz, Format::Safetensors];
+    const ALL: [Format; 4] = [Format::Npy, Format::Npz, Format::Safetensors, Format::Zarr];
 
     /// The format that a path's ending tells, upper or lower case.
     ///
@@ -37,8 +39,22 @@ impl Format {
             Format::Npy => "npy",
             Format::Npz => "npz",
             Format::Safetensors => "safetensors",
+            Format::Zarr => "zarr",
         }
     }
+}
+
+/// How the chunks of a Zarr store are packed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Compression {
+    /// Not at all: as fast as the disk.
+    None,
+    /// By gzip, which everything reads.
+    Gzip,
+    /// By Zstandard, the default of zarr-python.
+    #[default]
+    Zstd,
 }
 
 impl fmt::Display for Format {

@@ -1,4 +1,4 @@
-//! Reading and writing arrays in files: NPY, NPZ and safetensors.
+//! Reading and writing arrays in files: NPY, NPZ, safetensors and, with the feature `zarr`, Zarr.
 //!
 //! ```
 //! # let folder = tempfile::tempdir().unwrap();
@@ -26,6 +26,7 @@
 //! | `.npy` | versions 1.0, 2.0, 3.0; both byte orders; Fortran order; all dtypes but bf16 | version 1.0, row-major, this machine's byte order: the bytes of `numpy.save` |
 //! | `.npz` | stored and deflated members | stored members, as `numpy.savez` |
 //! | `.safetensors` | all dtypes but c128, which the format lacks | the bytes of the reference implementation |
+//! | `.zarr` | version 3 in a folder, groups too; codecs bytes, transpose, gzip, zstd, crc32c, sharding_indexed | chunks of 16 MiB that are runs of neighbours; plain, gzip or zstd |
 //!
 //! No size that a file declares is believed: every length is checked against the file's own before anything is
 //! allocated. Files that are too short or too long, keys and names given twice, and members that overlap are refused.
@@ -38,6 +39,11 @@
 //! | header of safetensors | 100,000,000 bytes |
 //! | lists in each other in a `descr` | 32 |
 //! | unpacked to packed bytes of a deflated member | 1032, the most that deflate can do |
+//! | `zarr.json` | 16 MiB |
+//! | groups in each other; nodes of a store | 32; 10,000 |
+//!
+//! A chunk of a Zarr store that is not there has the store's fill value, as the format wants; one that is there has as many
+//! bytes as its elements take, or at most a quarter more where it is packed.
 //!
 //! This module deliberately knows no operations.
 
@@ -47,6 +53,7 @@ mod entry;
 mod error;
 mod format;
 mod literal;
+mod new_archive;
 mod npy;
 mod npz;
 mod open;
@@ -57,17 +64,24 @@ mod safetensors;
 mod save;
 mod sink;
 mod source;
+#[cfg(feature = "zarr")]
+mod zarr;
 
 pub use container::Container;
 pub use entry::Entry;
 pub use error::{FileError, HeaderLimit, Problem};
-pub use format::Format;
+pub use format::{Compression, Format};
 pub use open::{load, load_all, locate, open};
 pub use read_at::ReadAt;
 pub use replacement::Destination;
 pub use save::{save, save_all};
 pub use sink::Sink;
 pub use source::Source;
+#[cfg(feature = "zarr")]
+pub use zarr::{Files, NewFiles};
 
 /// The name of an array that was given none, as `numpy.savez` calls it.
 pub const UNNAMED: &str = "arr_0";
+
+/// What messages call bytes that were never a file.
+const MEMORY: &str = "<memory>";

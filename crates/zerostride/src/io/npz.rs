@@ -9,13 +9,13 @@ use std::io::{BufReader, Read, Seek, Write, copy, sink};
 use zip::CompressionMethod;
 use zip::read::{ArchiveOffset, Config, ZipArchive, ZipReadOptions};
 use zip::result::ZipError;
-use zip::write::{SimpleFileOptions, ZipWriter};
 
 use crate::{Result, Tensor};
 
 use super::elements::Encoding;
 use super::entry::Entry;
 use super::error::{FileError, Problem};
+use super::new_archive::NewArchive;
 use super::npy;
 use super::packed::Member;
 
@@ -167,38 +167,18 @@ pub(super) fn damaged_member(problem: Problem) -> Problem {
 /// Writes all arrays as stored members, as `numpy.savez` does. The bytes do not depend on the time.
 pub(super) fn write(file: &str, tensors: &[(&str, &Tensor)], out: &mut (impl Write + Seek)) -> Result<()> {
     let failed = |problem| FileError::new(file, None, problem);
-    let mut archive = ZipWriter::new(out);
+    let mut archive = NewArchive::new(out);
     for &(name, tensor) in tensors {
         let refused = |problem| FileError::new(file, Some(name), problem);
         check_name(name).map_err(|reason| refused(Problem::Name { name: name.to_owned(), reason }))?;
         let header = npy::header(tensor.dtype(), tensor.shape()).map_err(refused)?;
         let written = tensor.with_bytes(|elements| {
-            start(&mut archive, name, (header.len() + elements.len()) as u64)?;
+            archive.start(name, (header.len() + elements.len()) as u64)?;
             archive.write_all(&header).map_err(Problem::writing)?;
             npy::write_data(tensor.dtype(), elements, &mut archive).map_err(Problem::writing)
         })?;
         written.map_err(failed)?;
     }
-    archive.finish().map_err(|error| failed(writing_problem(error)))?;
+    archive.finish().map_err(failed)?;
     Ok(())
-}
-
-/// Starts the stored member of an array that takes `bytes` bytes with its header.
-pub(super) fn start(
-    archive: &mut ZipWriter<impl Write + Seek>,
-    name: &str,
-    bytes: u64,
-) -> Result<(), Problem> {
-    let options = SimpleFileOptions::default()
-        .compression_method(CompressionMethod::Stored)
-        .large_file(bytes >= u64::from(u32::MAX));
-    archive.start_file(format!("{name}.npy"), options).map_err(writing_problem)
-}
-
-/// What keeps an archive from being written.
-pub(super) fn writing_problem(error: ZipError) -> Problem {
-    match error {
-        ZipError::Io(error) => Problem::writing(error),
-        other => Problem::Archive { reason: other.to_string() },
-    }
 }

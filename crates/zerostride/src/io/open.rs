@@ -1,4 +1,4 @@
-//! Owns the way from a path to an opened file: regular files only, the format by content, `file:name`.
+//! Owns the way from a path to an opened file: regular files and stores only, the format by content, `file:name`.
 //! It does not know the formats' insides.
 
 use std::fs::{self, File, Metadata};
@@ -13,7 +13,8 @@ use super::{Format, npy, npz};
 
 /// Opens a file and reads the headers of its arrays, no data.
 ///
-/// The content tells the format; of a safetensors file the ending does.
+/// The content tells the format; of a safetensors file the ending does. A folder can be a Zarr store (feature `zarr`), whose
+/// arrays are called by their paths.
 ///
 /// # Errors
 /// Anything but a regular file; an unknown format; headers that are wrong or contradict the file's length.
@@ -27,8 +28,25 @@ use super::{Format, npy, npz};
 pub fn open(path: impl AsRef<Path>) -> Result<Container> {
     let path = path.as_ref();
     let file = &*path.to_string_lossy();
+    if path.is_dir() {
+        return Ok(open_folder(file, path)?);
+    }
     let (reader, format) = open_regular(path).map_err(|problem| FileError::new(file, None, problem))?;
     Ok(Container::named(file, reader, format)?)
+}
+
+/// Opens a Zarr store.
+#[cfg(feature = "zarr")]
+fn open_folder(file: &str, path: &Path) -> Result<Container, FileError> {
+    Container::of_store(file, std::sync::Arc::new(super::zarr::Folder(path.to_owned())))
+}
+
+/// A folder is not what this build reads.
+#[cfg(not(feature = "zarr"))]
+fn open_folder(file: &str, path: &Path) -> Result<Container, FileError> {
+    let is_store = path.join("zarr.json").exists();
+    let problem = if is_store { Problem::WithoutZarr } else { Problem::NotRegular { kind: "a folder" } };
+    Err(FileError::new(file, None, problem))
 }
 
 /// Reads one array: the only one of a file, or the one named behind a colon as in `m.safetensors:weight`.
@@ -110,6 +128,8 @@ fn sniff(start: &[u8], ending: Option<Format>) -> Option<Format> {
     } else if npz::MAGICS.iter().any(|magic| start.starts_with(*magic)) {
         Some(Format::Npz)
     } else {
+        // A store is a folder, whatever a file is called.
+        let ending = ending.filter(|format| *format != Format::Zarr);
         ending.or_else(|| (start.get(8) == Some(&b'{')).then_some(Format::Safetensors))
     }
 }

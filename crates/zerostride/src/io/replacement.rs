@@ -120,10 +120,15 @@ impl Target {
     }
 
     fn folder(&self) -> &Path {
-        match self.path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        }
+        folder_of(&self.path)
+    }
+}
+
+/// The folder in which a name is.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
     }
 }
 
@@ -151,9 +156,9 @@ fn temporary_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     builder.tempfile_in(folder)
 }
 
-/// Refuses what does not fit on the disk before hours have gone into it, and takes the blocks, so that nobody else does.
+/// Refuses what does not fit on the disk before hours have gone into it.
 #[cfg(unix)]
-fn reserve(file: &File, bytes: u64) -> io::Result<()> {
+pub(super) fn check_room(file: &File, bytes: u64) -> io::Result<()> {
     if let Ok(disk) = rustix::fs::fstatvfs(file) {
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
         if bytes > free {
@@ -161,6 +166,18 @@ fn reserve(file: &File, bytes: u64) -> io::Result<()> {
             return Err(io::Error::new(io::ErrorKind::StorageFull, message));
         }
     }
+    Ok(())
+}
+
+/// Elsewhere a full disk shows when it is full.
+#[cfg(not(unix))]
+pub(super) fn check_room(_: &File, _: u64) -> io::Result<()> {
+    Ok(())
+}
+
+/// Takes the blocks, so that nobody else does.
+fn reserve(file: &File, bytes: u64) -> io::Result<()> {
+    check_room(file, bytes)?;
     #[cfg(target_os = "linux")]
     match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, bytes.max(1)) {
         // Some file systems cannot; then a full disk shows later.
@@ -170,15 +187,9 @@ fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Elsewhere a full disk shows when it is full.
-#[cfg(not(unix))]
-fn reserve(_: &File, _: u64) -> io::Result<()> {
-    Ok(())
-}
-
 /// Makes the new name survive a loss of power, where the file system can: without it either the old file or the new
 /// one is there, complete.
-fn sync_folder(folder: &Path) {
+pub(super) fn sync_folder(folder: &Path) {
     if cfg!(unix) {
         let _ = File::open(folder).and_then(|folder| folder.sync_all());
     }

@@ -5,13 +5,15 @@ use std::collections::HashSet;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use crate::stream::Output;
 use crate::{Result, Tensor};
 
 use super::error::{FileError, Problem};
 use super::replacement::{Destination, Replacement};
-use super::{Format, UNNAMED, npy, npz, safetensors};
+use super::{Format, Sink, UNNAMED, npy, npz, safetensors};
 
-/// Writes one tensor to a file whose ending tells the format: `.npy`, `.npz` or `.safetensors`.
+/// Writes one tensor to a file whose ending tells the format: `.npy`, `.npz`, `.safetensors`, or `.zarr` with the feature
+/// `zarr`.
 ///
 /// In `.npz` and `.safetensors` the array is called [`UNNAMED`]. The rest is as in [`save_all`].
 ///
@@ -32,8 +34,8 @@ pub fn save(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
     save_all(path, &[(UNNAMED, tensor)])
 }
 
-/// Writes tensors under their names to a file whose ending tells the format: `.npz`, `.safetensors`, or `.npy` for
-/// one tensor, whose name is then not kept.
+/// Writes tensors under their names to a file whose ending tells the format: `.npz`, `.safetensors`, or `.npy` and `.zarr`
+/// for one tensor, whose name is then not kept.
 ///
 /// The file appears complete or not at all: everything is written to a temporary file in the same folder, called
 /// `.zerostride-*.tmp`, and flushed to the disk before that takes the name. A file replaced keeps its permissions.
@@ -63,12 +65,20 @@ pub fn save_all(path: impl AsRef<Path>, tensors: &[(&str, &Tensor)]) -> Result<(
         let reason = "is given twice; each array needs a name of its own";
         return Err(refused(Problem::Name { name: (*name).to_owned(), reason }).into());
     }
-    replace(path, |out| match (format, tensors) {
-        (Format::Npy, [(_, tensor)]) => npy::write(file, tensor, out),
-        (Format::Npy, _) => Err(refused(Problem::OneArray { count: tensors.len() }).into()),
-        (Format::Npz, _) => npz::write(file, tensors, out),
-        (Format::Safetensors, _) => safetensors::write(file, tensors, out),
-    })
+    match (format, tensors) {
+        (Format::Npy, [(_, tensor)]) => replace(path, |out| npy::write(file, tensor, out)),
+        (Format::Zarr, [(_, tensor)]) => {
+            let mut sink = Sink::create(path)?;
+            sink.begin(tensor.dtype(), tensor.shape())?;
+            tensor.with_bytes(|elements| sink.write(elements))??;
+            sink.finish()
+        }
+        (Format::Npy | Format::Zarr, _) => {
+            Err(refused(Problem::OneArray { format, count: tensors.len() }).into())
+        }
+        (Format::Npz, _) => replace(path, |out| npz::write(file, tensors, out)),
+        (Format::Safetensors, _) => replace(path, |out| safetensors::write(file, tensors, out)),
+    }
 }
 
 /// Puts what `write` writes under the name `path`, or leaves everything as it was.

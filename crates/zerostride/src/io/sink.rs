@@ -6,19 +6,22 @@ use std::path::Path;
 
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, checked_bytes};
-use zip::ZipWriter;
 
 use crate::Result;
 use crate::stream::Output;
 
 use super::elements::Encoding;
 use super::error::{FileError, Problem};
+use super::new_archive::NewArchive;
 use super::replacement::{Destination, Replacement};
-use super::{Format, UNNAMED, npy, npz, safetensors};
+#[cfg(feature = "zarr")]
+use super::zarr;
+use super::{Compression, Format, MEMORY, UNNAMED, npy, safetensors};
 
-/// A file to which an expression is evaluated: `.npy`, `.npz` or `.safetensors`, by its ending.
+/// A file to which an expression is evaluated: `.npy`, `.npz`, `.safetensors` or, with the feature `zarr`, `.zarr`, by its
+/// ending.
 ///
-/// In `.npz` and `.safetensors` the array is called [`UNNAMED`]. The file appears complete or not at all, as with
+/// In `.npz` and `.safetensors` the array is called [`UNNAMED`]; a Zarr store is of that array alone. The file appears complete or not at all, as with
 /// [`save`](super::save); room for it is taken on the disk before anything is written. It may be one that the expression
 /// reads: what is read is the old content.
 ///
@@ -36,23 +39,45 @@ use super::{Format, UNNAMED, npy, npz, safetensors};
 pub struct Sink {
     file: String,
     format: Format,
+    compression: Compression,
     state: State,
 }
 
 enum State {
     Waiting(Box<dyn Destination>),
+    #[cfg(feature = "zarr")]
+    WaitingStore(Box<dyn zarr::NewFiles>),
+    #[cfg(feature = "zarr")]
+    Store {
+        to: Box<zarr::Writer>,
+        left: u64,
+    },
     Plain {
         to: Box<dyn Destination>,
         encoding: Encoding,
         left: u64,
     },
     Archive {
-        to: Box<ZipWriter<Box<dyn Destination>>>,
+        to: Box<NewArchive<Box<dyn Destination>>>,
         encoding: Encoding,
         left: u64,
     },
     /// Complete, or given up.
     Done,
+}
+
+impl State {
+    /// A store that is to be written.
+    #[cfg(feature = "zarr")]
+    fn store(path: &Path, replaces: bool) -> Result<State, Problem> {
+        let folder = zarr::NewFolder::new(path, replaces)?;
+        Ok(State::WaitingStore(Box::new(folder)))
+    }
+
+    #[cfg(not(feature = "zarr"))]
+    fn store(_: &Path, _: bool) -> Result<State, Problem> {
+        Err(Problem::WithoutZarr)
+    }
 }
 
 impl Sink {
@@ -76,13 +101,44 @@ impl Sink {
         let file = path.to_string_lossy().into_owned();
         let refused = |problem| FileError::new(&file, None, problem);
         let format = Format::from_path(path).ok_or_else(|| refused(Problem::UnknownEnding))?;
-        let replacement = Replacement::new(path, replaces).map_err(refused)?;
-        Ok(Sink { file, format, state: State::Waiting(Box::new(replacement)) })
+        let state = match format {
+            Format::Zarr => State::store(path, replaces),
+            _ => Replacement::new(path, replaces).map(|file| State::Waiting(Box::new(file))),
+        };
+        let state = state.map_err(refused)?;
+        Ok(Sink { file, format, compression: Compression::default(), state })
     }
 
     /// A sink that writes somewhere else than to the file system.
     pub fn new(destination: Box<dyn Destination>, format: Format) -> Sink {
-        Sink { file: "<memory>".into(), format, state: State::Waiting(destination) }
+        let state = State::Waiting(destination);
+        Sink { file: MEMORY.into(), format, compression: Compression::default(), state }
+    }
+
+    /// A sink that writes a Zarr store somewhere else than to the file system.
+    #[cfg(feature = "zarr")]
+    pub fn of_store(files: Box<dyn zarr::NewFiles>) -> Sink {
+        let (format, compression) = (Format::Zarr, Compression::default());
+        Sink { file: MEMORY.into(), format, compression, state: State::WaitingStore(files) }
+    }
+
+    /// The same sink, which packs the chunks of a Zarr store in some way; other formats are not packed.
+    ///
+    /// ```
+    /// # #[cfg(feature = "zarr")] {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("x.zarr");
+    /// use zerostride::{Expr, io::{self, Compression, Sink}, stream::Options, tensor};
+    ///
+    /// let mut sink = Sink::create(&path)?.compress(Compression::Gzip);
+    /// Expr::from(tensor![[1, 2], [3, 4]]).eval_to(&mut sink, Options::new())?;
+    /// assert_eq!(io::load(&path)?.to_vec::<i64>()?, [1, 2, 3, 4]);
+    /// # }
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    #[must_use]
+    pub fn compress(self, compression: Compression) -> Sink {
+        Sink { compression, ..self }
     }
 
     fn failed(&self, problem: Problem) -> crate::Error {
@@ -98,12 +154,21 @@ impl Sink {
 
 impl Output for Sink {
     fn begin(&mut self, dtype: DType, shape: &[usize]) -> Result<()> {
-        let State::Waiting(mut to) = std::mem::replace(&mut self.state, State::Done) else {
-            return self.give_up(Problem::Unfinished { left: 0 });
-        };
         let left = checked_bytes(&Shape::new(shape)?, dtype.item_size())? as u64;
+        let mut to = match std::mem::replace(&mut self.state, State::Done) {
+            State::Waiting(to) => to,
+            #[cfg(feature = "zarr")]
+            State::WaitingStore(to) => {
+                let started = zarr::Writer::start(to, self.compression, dtype, shape);
+                let to = Box::new(started.map_err(|problem| self.failed(problem))?);
+                self.state = State::Store { to, left };
+                return Ok(());
+            }
+            _ => return self.give_up(Problem::Unfinished { left: 0 }),
+        };
         let (header, encoding) = match self.format {
             Format::Safetensors => safetensors::start(&self.file, UNNAMED, dtype, shape)?,
+            Format::Zarr => return self.give_up(Problem::Folder),
             Format::Npy | Format::Npz => {
                 let header = npy::header(dtype, shape).map_err(|problem| self.failed(problem))?;
                 (header, Encoding { dtype, swapped: false })
@@ -115,12 +180,12 @@ impl Output for Sink {
         let ready = to.reserve(room).map_err(Problem::writing);
         let started = ready.and_then(|()| match self.format {
             Format::Npz => {
-                let mut to = Box::new(ZipWriter::new(to));
-                npz::start(&mut *to, UNNAMED, total)?;
+                let mut to = Box::new(NewArchive::new(to));
+                to.start(UNNAMED, total)?;
                 to.write_all(&header).map_err(Problem::writing)?;
                 Ok(State::Archive { to, encoding, left })
             }
-            Format::Npy | Format::Safetensors => {
+            Format::Npy | Format::Safetensors | Format::Zarr => {
                 to.write_all(&header).map_err(Problem::writing)?;
                 Ok(State::Plain { to, encoding, left })
             }
@@ -133,31 +198,49 @@ impl Output for Sink {
         let (written, left) = match &mut self.state {
             State::Plain { to, encoding, left } => (encoding.write(elements, to), left),
             State::Archive { to, encoding, left } => (encoding.write(elements, to), left),
-            State::Waiting(_) | State::Done => return self.give_up(Problem::Unfinished { left: 0 }),
+            #[cfg(feature = "zarr")]
+            State::Store { to, left } => (to.write(elements), left),
+            _ => return self.give_up(Problem::Unfinished { left: 0 }),
         };
         *left = left.saturating_sub(elements.len() as u64);
         written.or_else(|error: io::Error| self.give_up(Problem::writing(error)))
     }
 
     fn finish(&mut self) -> Result<()> {
-        let (to, left) = match std::mem::replace(&mut self.state, State::Done) {
-            State::Plain { to, left, .. } => (Ok(to), left),
-            State::Archive { to, left, .. } => (to.finish().map_err(npz::writing_problem), left),
-            State::Waiting(_) | State::Done => return self.give_up(Problem::Unfinished { left: 0 }),
+        let missing = match &self.state {
+            State::Plain { left, .. } | State::Archive { left, .. } => *left,
+            #[cfg(feature = "zarr")]
+            State::Store { left, .. } => *left,
+            _ => return self.give_up(Problem::Unfinished { left: 0 }),
         };
-        if left > 0 {
-            return self.give_up(Problem::Unfinished { left });
+        if missing > 0 {
+            return self.give_up(Problem::Unfinished { left: missing });
         }
-        let complete = to.and_then(|mut to| {
-            to.sync().map_err(|source| Problem::Io { action: "flush it to the disk", source })?;
-            to.commit().map_err(|source| Problem::Io { action: "give it its name", source })
-        });
+        let flushing = |source| Problem::Io { action: "flush it to the disk", source };
+        let naming = |source| Problem::Io { action: "give it its name", source };
+        let complete = match std::mem::replace(&mut self.state, State::Done) {
+            State::Plain { mut to, .. } => {
+                to.sync().map_err(flushing).and_then(|()| to.commit().map_err(naming))
+            }
+            State::Archive { to, .. } => to.finish().and_then(|mut to| {
+                to.sync().map_err(flushing)?;
+                to.commit().map_err(naming)
+            }),
+            #[cfg(feature = "zarr")]
+            State::Store { to, .. } => {
+                let mut to = to.into_files();
+                to.sync().map_err(flushing).and_then(|()| to.commit().map_err(naming))
+            }
+            _ => Ok(()),
+        };
         complete.map_err(|problem| self.failed(problem))
     }
 }
 
 impl std::fmt::Debug for Sink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sink").field("file", &self.file).field("format", &self.format).finish_non_exhaustive()
+        let mut shown = f.debug_struct("Sink");
+        shown.field("file", &self.file).field("format", &self.format).field("compression", &self.compression);
+        shown.finish_non_exhaustive()
     }
 }

@@ -1,6 +1,7 @@
 //! Owns `Source`: an array in a file whose elements are read in rows, when an expression needs them. It does not know
 //! headers (`container.rs`) nor when anything is read (`stream`).
 
+use std::io::{Read, Seek};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,14 +12,14 @@ use zerostride_shape::Shape;
 use crate::expr::{Input, View, rows};
 use crate::{Expr, Result};
 
-use super::container::Container;
+use super::container::{Container, Place};
 use super::elements::Encoding;
 use super::entry::Entry;
 use super::error::{FileError, Problem};
 use super::open::{locate, open_regular};
 use super::packed::Packed;
 use super::read_at::{ReadAt, Section};
-use super::{Format, npz};
+use super::{Format, MEMORY, npz};
 
 /// An array in a file: its header has been read and checked, its elements are read when an expression over it runs.
 ///
@@ -52,6 +53,10 @@ impl Source {
     pub fn open(path: impl AsRef<Path>) -> Result<Source> {
         let (path, name) = locate(path.as_ref());
         let file = &*path.to_string_lossy();
+        if path.is_dir() {
+            // The elements of a store are in files of their own.
+            return Source::of(file, super::open(path)?, Arc::new(Vec::new()), name);
+        }
         let (reader, format) = open_regular(path).map_err(|problem| FileError::new(file, None, problem))?;
         Source::named(file, Arc::new(reader), format, name)
     }
@@ -61,29 +66,50 @@ impl Source {
     /// # Errors
     /// As [`Source::open`].
     pub fn new(bytes: Arc<dyn ReadAt>, format: Format, name: Option<&str>) -> Result<Source> {
-        Source::named("<memory>", bytes, format, name)
+        Source::named(MEMORY, bytes, format, name)
+    }
+
+    /// An array of a Zarr store whose files need not be in the file system.
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    #[cfg(feature = "zarr")]
+    pub fn of_store(files: Arc<dyn super::Files>, name: Option<&str>) -> Result<Source> {
+        let container = Container::<std::fs::File>::of_store(MEMORY, files)?;
+        Source::of(MEMORY, container, Arc::new(Vec::new()), name)
     }
 
     fn named(file: &str, bytes: Arc<dyn ReadAt>, format: Format, name: Option<&str>) -> Result<Source> {
         let reading = |error| FileError::new(file, None, Problem::reading(error));
         let length = bytes.length().map_err(reading)?;
-        let mut container = Container::named(file, Section::new(Arc::clone(&bytes), 0, length), format)?;
+        let container = Container::named(file, Section::new(Arc::clone(&bytes), 0, length), format)?;
+        Source::of(file, container, bytes, name)
+    }
+
+    fn of<R: Read + Seek>(
+        file: &str,
+        mut container: Container<R>,
+        bytes: Arc<dyn ReadAt>,
+        name: Option<&str>,
+    ) -> Result<Source> {
         let index = container.find(name)?;
-        let (entry, member) = container.place(index)?;
-        let failed = |problem| FileError::new(file, entry.name(), problem);
-        let encoding = entry.encoding().map_err(failed)?;
+        let (entry, place) = container.place(index)?;
+        let encoding = entry.encoding().map_err(|problem| FileError::new(file, entry.name(), problem))?;
+        let elements = match place {
+            Place::Bytes => Elements::Plain(bytes),
+            Place::Member(member) => Elements::Packed(Packed::new(bytes, member)),
+            #[cfg(feature = "zarr")]
+            Place::Chunks(chunked) => {
+                return Ok(Source { dtype: encoding.dtype, input: chunked, entry });
+            }
+        };
         let shape = if entry.is_fortran() {
             Shape::new(&entry.shape.iter().rev().copied().collect::<Vec<_>>())?
         } else {
             entry.shape.clone()
         };
-        let elements = match member {
-            Some(member) => Elements::Packed(Packed::new(bytes, member)),
-            None => Elements::Plain(bytes),
-        };
-        let file = file.to_owned();
         let stored = Stored {
-            file,
+            file: file.to_owned(),
             name: entry.name().map(str::to_owned),
             start: entry.start,
             encoding,

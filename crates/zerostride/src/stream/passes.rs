@@ -78,10 +78,19 @@ impl Passes {
         let mut passes = Passes { root, division, passes: Vec::new(), last, memory: 0, read: 0 };
         let held = passes.held(holds);
         let held_bytes = held.iter().map(|(_, bytes)| *bytes).fold(0, u64::saturating_add);
-        if held_bytes > limit {
-            return Err(Error::Memory { needed: held_bytes, limit, reason: passes.blame(&held, holds) });
+        // What is read whole is read before any piece.
+        let whole = held.iter().filter_map(|(expr, _)| match &expr.node().kind {
+            Kind::Input(input) => Some(input),
+            _ => None,
+        });
+        let chunky = whole.max_by_key(|input| input.scratch());
+        let mut pieces = chunky.map_or(0, |input| input.scratch());
+        let needed = held_bytes.saturating_add(pieces);
+        if needed > limit {
+            let chunky = chunky.filter(|_| held_bytes <= limit).map(blame_chunk);
+            let reason = chunky.unwrap_or_else(|| passes.blame(&held, holds));
+            return Err(Error::Memory { needed, limit, reason });
         }
-        let mut pieces = 0;
         for targets in std::mem::take(&mut passes.division.passes) {
             let (pass, bytes, read) = size(targets, limit - held_bytes, rows)?;
             pieces = bytes.max(pieces);
@@ -152,16 +161,29 @@ impl Passes {
         held
     }
 
+    /// Whether a value is part of what matrices are multiplied of.
+    fn is_in_product(&self, value: &Expr) -> bool {
+        let mut found = false;
+        self.division.each(&self.root, &mut HashSet::new(), &mut |node| {
+            if matches!(node.node().kind, Kind::Matmul { .. }) {
+                self.division.each(node, &mut HashSet::new(), &mut |below| found |= below.id() == value.id());
+            }
+        });
+        found
+    }
+
     /// Which of the values held is to blame, and what to do.
     fn blame(&self, held: &[(Expr, u64)], result: bool) -> String {
         let Some((largest, size)) = held.iter().max_by_key(|(_, bytes)| *bytes) else { return String::new() };
-        let wholes = self.division.passes.iter().flatten().flat_map(|target| &target.wholes);
-        let unfollowed =
-            wholes.chain(&self.last).any(|whole| whole.unfollowed && whole.expr.id() == largest.id());
+        let wholes =
+            || self.division.passes.iter().flatten().flat_map(|target| &target.wholes).chain(&self.last);
+        let unfollowed = wholes().any(|whole| whole.unfollowed && whole.expr.id() == largest.id());
         match &largest.node().kind {
             Kind::Input(input) => {
                 let name = input.name();
-                let reason = if unfollowed {
+                let reason = if wholes().any(|whole| whole.unfollowed) && self.is_in_product(largest) {
+                    "a product sums over its rows in one order, that of gemm: write a.T @ b as (a[:, :, None] * b[:, None, :]).sum(0), which goes in pieces"
+                } else if unfollowed {
                     "rows of the result are not rows of it, as where a view transposes it: store it in the order in which it is used"
                 } else {
                     "every row of the result needs all of it: give it fewer elements"
@@ -187,16 +209,22 @@ fn size(targets: Vec<Arc<Target>>, limit: u64, wanted: Option<usize>) -> Result<
     let inputs: Vec<Arc<dyn Input>> = distinct(&targets).into_iter().cloned().collect();
     let folds = targets.iter().filter(|target| target.folds).map(|target| fold_bytes(target));
     let folds = folds.fold(0, u64::saturating_add);
-    let needed = |piece: usize| estimate(&targets, piece).map(|bytes| bytes.saturating_add(folds));
+    let largest = inputs.iter().max_by_key(|input| input.scratch());
+    let scratch = largest.map_or(0, |input| input.scratch().saturating_mul(READERS as u64));
+    let fixed = folds.saturating_add(scratch);
+    let needed = |piece: usize| estimate(&targets, piece).map(|bytes| bytes.saturating_add(fixed));
     let quantum = targets.iter().try_fold(1, |common, target| lcm(common, target.quantum)).unwrap_or(rows);
     let least = quantum.min(rows);
     let least_bytes = needed(least)?;
     if least_bytes > limit {
         let names: Vec<String> = inputs.iter().map(|input| input.name()).collect();
-        let reason = format!(
-            "{least} rows of {} are the fewest that can be read at a time without other bits in the result; allow more memory",
-            names.join(" and ")
-        );
+        let reason = match largest {
+            Some(input) if scratch > limit / 2 => blame_chunk(input),
+            _ => format!(
+                "{least} rows of {} are the fewest that can be read at a time without other bits in the result; allow more memory",
+                names.join(" and ")
+            ),
+        };
         return Err(Error::Memory { needed: least_bytes, limit, reason });
     }
     let piece = match wanted {
@@ -215,6 +243,14 @@ fn size(targets: Vec<Arc<Target>>, limit: u64, wanted: Option<usize>) -> Result<
     let read = read_bytes(observe(&targets, rows).1);
     let bytes = needed(piece)?;
     Ok((Pass { targets, rows, piece }, bytes, read))
+}
+
+/// Says that what is stored together is too much.
+fn blame_chunk(input: &Arc<dyn Input>) -> String {
+    let (name, bytes) = (input.name(), input.scratch());
+    format!(
+        "a chunk of {name} takes {bytes} bytes while it is read; store it in smaller chunks, or allow more memory"
+    )
 }
 
 /// The arrays that some targets read.

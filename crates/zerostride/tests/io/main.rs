@@ -8,6 +8,8 @@ mod pieces;
 mod random;
 mod refused;
 mod written;
+#[cfg(feature = "zarr")]
+mod zarr;
 
 use std::io::Cursor;
 use std::path::PathBuf;

@@ -28,6 +28,31 @@ fn deflated(array: &[u8]) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
+/// A Zarr store of an array in chunks of a size, not packed.
+fn in_chunks(store: &Path, x: &Tensor, chunk: [usize; 2]) {
+    std::fs::create_dir(store).unwrap();
+    let metadata = serde_json::json!({
+        "zarr_format": 3, "node_type": "array", "shape": x.shape(), "data_type": "float32",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}}, "fill_value": 0,
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+    });
+    std::fs::write(store.join("zarr.json"), metadata.to_string()).unwrap();
+    let values = x.to_vec::<f32>().unwrap();
+    for row in 0..x.shape()[0].div_ceil(chunk[0]) {
+        for column in 0..x.shape()[1].div_ceil(chunk[1]) {
+            let at = |i: usize, j: usize| (row * chunk[0] + i, column * chunk[1] + j);
+            let places = (0..chunk[0]).flat_map(|i| (0..chunk[1]).map(move |j| (i, j)));
+            let elements = places.flat_map(|(i, j)| {
+                let (i, j) = at(i, j);
+                let inside = i < x.shape()[0] && j < x.shape()[1];
+                (if inside { values[i * x.shape()[1] + j] } else { f32::NAN }).to_le_bytes()
+            });
+            std::fs::write(store.join(format!("c.{row}.{column}")), elements.collect::<Vec<u8>>()).unwrap();
+        }
+    }
+}
+
 /// The same array in every format and order.
 fn files(folder: &Path) -> (Expr, Vec<std::path::PathBuf>) {
     let x = Tensor::rand(&[5000, 5], 1).unwrap();
@@ -54,11 +79,25 @@ fn files(folder: &Path) -> (Expr, Vec<std::path::PathBuf>) {
     std::fs::write(&fortran, &npy).unwrap();
     let [npy, npz, safetensors] = names;
     let named = |path: &Path| format!("{}:x", path.display()).into();
-    (Expr::from(&x), vec![npy, named(&npz), named(&safetensors), deflated_path, swapped, fortran])
+    let mut paths = vec![npy, named(&npz), named(&safetensors), deflated_path, swapped, fortran];
+    if cfg!(feature = "zarr") {
+        // One by us, of one chunk, and one of ragged chunks in both dimensions.
+        paths.push(folder.join("x.zarr"));
+        zerostride::io::save(&paths[6], &x).unwrap();
+        paths.push(folder.join("chunks.zarr"));
+        in_chunks(&paths[7], &x, [700, 2]);
+    }
+    (Expr::from(&x), paths)
 }
 
+const ENDINGS: &[&str] = if cfg!(feature = "zarr") {
+    &["npy", "npz", "safetensors", "zarr"]
+} else {
+    &["npy", "npz", "safetensors"]
+};
+
 #[test]
-fn every_format_gives_the_bits_of_the_whole() {
+fn every_format_gives_the_bits_of_the_whole_on_any_number_of_threads() {
     let folder = tempfile::tempdir().unwrap();
     let (x, sources) = files(folder.path());
     let whole: Vec<(Expr, Vec<u32>)> =
@@ -68,16 +107,23 @@ fn every_format_gives_the_bits_of_the_whole() {
                 (case(&x), expected.iter().map(|value| value.to_bits()).collect())
             })
             .into();
+    let pools =
+        [1, 2, 16].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
     for source in &sources {
         let source = Source::open(source).unwrap();
         for (case, (_, expected)) in
             [standardised as fn(&Expr) -> Expr, |x| x.exp().sum(1), |x| x.softmax(0)].iter().zip(&whole)
         {
-            for ending in ["npy", "npz", "safetensors"] {
+            for ending in ENDINGS {
                 let out = folder.path().join(format!("out.{ending}"));
-                for rows in [1000, 1 << 20] {
+                for (rows, pool) in [(1000, 0), (1000, 1), (1 << 20, 2), (2000, 2)] {
                     let mut sink = Sink::create(&out).unwrap();
-                    case(&Expr::from(&source)).eval_to(&mut sink, Options::new().piece_rows(rows)).unwrap();
+                    let run = || {
+                        case(&Expr::from(&source))
+                            .eval_to(&mut sink, Options::new().piece_rows(rows))
+                            .unwrap();
+                    };
+                    pools[pool].install(run);
                     let found = load(&out).unwrap().to_vec::<f32>().unwrap();
                     assert!(
                         found.iter().map(|value| value.to_bits()).eq(expected.iter().copied()),

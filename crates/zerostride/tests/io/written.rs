@@ -102,8 +102,16 @@ fn a_refused_write_leaves_the_folder_as_it_was() {
     let (bf16, c128) = (pattern_tensor(DType::BF16, &[2]), pattern_tensor(DType::C128, &[2]));
     fs::write(folder.path().join("old.npz"), "old").unwrap();
     for (name, tensors, expected) in [
-        ("x.txt", vec![("a", &fine)], "the ending says no known format; write to .npy, .npz or .safetensors"),
-        ("x", vec![("a", &fine)], "the ending says no known format; write to .npy, .npz or .safetensors"),
+        (
+            "x.txt",
+            vec![("a", &fine)],
+            "the ending says no known format; write to .npy, .npz, .safetensors or .zarr",
+        ),
+        (
+            "x",
+            vec![("a", &fine)],
+            "the ending says no known format; write to .npy, .npz, .safetensors or .zarr",
+        ),
         (
             "x.npy",
             vec![("a", &bf16)],

@@ -1,0 +1,235 @@
+//! Stores that are not what they say: each gets a message, and nothing panics.
+
+use std::fs;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::memory::Memory;
+use super::message;
+use crate::{golden_path, pattern};
+use zerostride::DType;
+use zerostride::io::{Source, load};
+
+/// An array of shape (4, 6) in chunks of (2, 3), with parts of `zarr.json` replaced.
+fn store(changes: Value, chunks: &[(&str, &[u8])]) -> Memory {
+    let mut metadata = json!({
+        "zarr_format": 3, "node_type": "array", "shape": [4, 6], "data_type": "float32",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 3]}},
+        "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+    });
+    for (name, value) in changes.as_object().unwrap() {
+        metadata[name] = value.clone();
+    }
+    let memory = Memory::new();
+    let mut files = memory.files.lock().unwrap();
+    files.insert("zarr.json".into(), metadata.to_string().into_bytes());
+    files.extend(chunks.iter().map(|(key, bytes)| ((*key).to_owned(), bytes.to_vec())));
+    drop(files);
+    memory
+}
+
+fn grid(sizes: Value) -> Value {
+    json!({"name": "regular", "configuration": {"chunk_shape": sizes}})
+}
+
+fn packed(codec: &str) -> Value {
+    json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": codec, "configuration": {"level": 1, "checksum": false}}])
+}
+
+fn shards(inner: Value, index: Value) -> Value {
+    let codecs = json!([{"name": "bytes", "configuration": {"endian": "little"}}]);
+    json!([{"name": "sharding_indexed", "configuration": {"chunk_shape": inner, "codecs": codecs, "index_codecs": index}}])
+}
+
+/// A gibibyte of zeros, packed.
+fn bomb(gzip: bool) -> Vec<u8> {
+    use std::io::Write;
+    let mut packed = Vec::new();
+    if gzip {
+        let mut writer = flate2::write::GzEncoder::new(&mut packed, flate2::Compression::fast());
+        (0..16).for_each(|_| writer.write_all(&[0; 1 << 20]).unwrap());
+        writer.finish().unwrap();
+    } else {
+        let mut writer = zstd::Encoder::new(&mut packed, 1).unwrap();
+        (0..1024).for_each(|_| writer.write_all(&[0; 1 << 20]).unwrap());
+        writer.finish().unwrap();
+    }
+    packed
+}
+
+#[test]
+fn what_a_store_says_is_checked_before_anything_is_read() {
+    let plain = json!([{"name": "bytes", "configuration": {"endian": "little"}}]);
+    for (changes, part) in [
+        (json!({"zarr_format": 2}), "zarr.json: version 2 is not read"),
+        (json!({"node_type": "tree"}), "`tree` is neither an array nor a group"),
+        (json!({"shape": [-4, 6]}), "zarr.json: "),
+        (json!({"shape": [4.5, 6]}), "zarr.json: "),
+        (json!({"shape": "4"}), "zarr.json: "),
+        (json!({"shape": [u64::MAX, u64::MAX]}), "overflow"),
+        (json!({"shape": [1u64 << 62, 4]}), "overflow"),
+        (json!({"shape": [0, 1u64 << 62, 1u64 << 62]}), "overflow"),
+        (json!({"shape": vec![1; 65], "chunk_grid": grid(json!(vec![1; 65]))}), "dimensions"),
+        (json!({"shape": vec![1; 100_000]}), "dimensions"),
+        (json!({"data_type": "float128"}), "dtype `float128` does not exist here"),
+        (json!({"data_type": {"name": "r24"}}), "dtype `r24` does not exist here"),
+        (json!({"chunk_grid": {"name": "rectangular"}}), "the chunk grid `rectangular` is not read"),
+        (json!({"chunk_grid": grid(json!([2]))}), "chunks have 1 dimensions, and the array has 2"),
+        (json!({"chunk_grid": grid(json!([0, 3]))}), "zarr.json: "),
+        (json!({"chunk_grid": grid(json!([u64::MAX, 3]))}), "no memory can hold a chunk"),
+        (json!({"chunk_grid": grid(json!([1u64 << 61, 3]))}), "overflow"),
+        (json!({"chunk_key_encoding": {"name": "../.."}}), "zarr.json: "),
+        (json!({"fill_value": "high"}), "zarr.json: "),
+        (json!({"codecs": []}), "the codec `bytes` is missing"),
+        (json!({"codecs": packed("blosc")}), "the codec `blosc` is not read"),
+        (
+            json!({"codecs": [{"name": "transpose", "configuration": {"order": [0, 0]}}, plain[0]]}),
+            "zarr.json: ",
+        ),
+        (
+            json!({"codecs": [{"name": "transpose", "configuration": {"order": [0, 1, 2]}}, plain[0]]}),
+            "zarr.json: ",
+        ),
+        (
+            json!({"codecs": [{"name": "transpose", "configuration": {"order": [0, 7]}}, plain[0]]}),
+            "zarr.json: ",
+        ),
+        (json!({"codecs": shards(json!([2, 2]), plain.clone())}), "do not divide shards"),
+        (json!({"codecs": shards(json!([0, 3]), plain.clone())}), "zarr.json: "),
+        (json!({"codecs": shards(json!([2]), plain.clone())}), "chunks have 1 dimensions"),
+        (json!({"codecs": shards(json!([1, 1]), packed("zstd"))}), "nobody can tell where it begins"),
+        (json!({"storage_transformers": [{"name": "mirror"}]}), "storage transformers are not known"),
+        (json!({"surprise": {"must_understand": true}}), "`surprise` is not known"),
+    ] {
+        let said = message(store(changes.clone(), &[]).source(None));
+        assert!(said.starts_with("<memory>: ") && said.contains(part), "{changes}: {said}");
+        assert!(said.len() < 1000);
+    }
+    let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+    for text in ["", "{", "[]", "null", "{\"zarr_format\": 3}", &deep, "\u{0}"] {
+        let memory = Memory::new();
+        memory.files.lock().unwrap().insert("zarr.json".into(), text.into());
+        assert!(message(memory.source(None)).starts_with("<memory>: zarr.json: "));
+    }
+    assert!(message(Memory::new().source(None)).contains("it is a folder"));
+}
+
+#[test]
+fn a_chunk_of_another_size_is_refused_by_name() {
+    let right = pattern(DType::F32, 6);
+    let inner = shards(json!([1, 3]), json!([{"name": "bytes", "configuration": {"endian": "little"}}]));
+    let index = |places: [u64; 4]| places.iter().flat_map(|place| place.to_le_bytes()).collect::<Vec<u8>>();
+    for (codecs, bytes, part) in [
+        (json!(null), right[..20].to_vec(), "a chunk has 20 bytes, and exactly 24 are right"),
+        (json!(null), [&right[..], &[0]].concat(), "a chunk has 25 bytes, and exactly 24 are right"),
+        (json!(null), vec![], "a chunk has 0 bytes, and exactly 24 are right"),
+        (packed("gzip"), right.clone(), ": "),
+        (packed("zstd"), right.clone(), "it does not unpack to at most the 24 bytes of its elements"),
+        (packed("gzip"), bomb(true), "a chunk has"),
+        (packed("zstd"), bomb(false), "a chunk has"),
+        (packed("crc32c"), [&right[..], &[0; 4]].concat(), "checksum"),
+        (inner.clone(), vec![1; 20], "its index of 32 bytes does not fit into its 20 bytes"),
+        (
+            inner.clone(),
+            [vec![1; 24], index([0, 12, 12, 13])].concat(),
+            "a chunk has 13 bytes, and exactly 12 are right",
+        ),
+        (
+            inner.clone(),
+            [vec![1; 24], index([0, 12, 50, 12])].concat(),
+            "12 bytes from byte 50 on lie past its end at byte 56",
+        ),
+        (inner.clone(), [vec![1; 24], index([0, 12, u64::MAX, 12])].concat(), "lie past its end"),
+        (inner.clone(), [vec![1; 24], index([0, 12, 0, u64::MAX])].concat(), "lie past its end"),
+    ] {
+        let changes = if codecs.is_null() { json!({}) } else { json!({"codecs": codecs}) };
+        let said = message(store(changes, &[("c/0/0", &bytes)]).read(None));
+        assert!(said.starts_with("<memory>: c/0/0: ") && said.contains(part), "{part}: {said}");
+    }
+}
+
+#[test]
+fn little_bombs_do_not_go_off() {
+    let bomb = zstd::bulk::compress(&vec![0; 1 << 20], 19).unwrap();
+    assert!(bomb.len() < 1000, "{}", bomb.len());
+    let said = message(store(json!({"codecs": packed("zstd")}), &[("c/0/0", &bomb)]).read(None));
+    assert!(said.contains("c/0/0: it does not unpack to at most the 24 bytes of its elements"), "{said}");
+    let mut bomb = Vec::new();
+    let mut writer = flate2::write::GzEncoder::new(&mut bomb, flate2::Compression::best());
+    std::io::Write::write_all(&mut writer, &vec![0; 1 << 19]).unwrap();
+    writer.finish().unwrap();
+    assert!(bomb.len() < 1000, "{}", bomb.len());
+    let said = message(store(json!({"codecs": packed("gzip")}), &[("c/0/0", &bomb)]).read(None));
+    assert!(said.contains("c/0/0: it unpacks to more than the 24 bytes of its elements"), "{said}");
+}
+
+#[test]
+fn a_chunk_that_memory_may_not_hold_is_refused_before_it_is_read() {
+    use zerostride::stream::Options;
+    // 4 EiB of chunk; of the array there is little.
+    let changes = json!({"chunk_grid": grid(json!([1u64 << 30, 1u64 << 30]))});
+    let source = zerostride::Expr::from(&store(changes, &[]).source(None).unwrap());
+    let said = message(source.eval_with(Options::new().max_memory(1 << 20)));
+    assert!(
+        said.contains("a chunk of <memory> takes") && said.contains("store it in smaller chunks"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_is_no_store_or_no_longer_the_same_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(message(load(folder.path())).contains("it is a folder"));
+    fs::write(folder.path().join(".zarray"), "{}").unwrap();
+    assert!(message(load(folder.path())).contains("version 2 is not read; version 3 is"));
+    let file = folder.path().join("x.zarr");
+    fs::write(&file, "text").unwrap();
+    assert!(message(load(&file)).contains("unknown format"));
+
+    let store = store(json!({}), &[]);
+    let source = zerostride::Expr::from(&store.source(None).unwrap());
+    source.eval().unwrap();
+    store.files.lock().unwrap().clear();
+    assert!(message(source.eval()).contains("it was replaced or changed while being read"));
+}
+
+#[test]
+fn arrays_in_groups_are_found_by_their_paths() {
+    let store = golden_path("all.zarr");
+    let said = message(Source::open(&store));
+    assert!(said.contains("one array is wanted, and the file holds 43: `b1`,"), "{said}");
+    let named = |name: &str| Source::open(format!("{}:{name}", store.display()));
+    assert_eq!(named("folder/inner/deep").unwrap().shape(), [4]);
+    assert!(message(named("folder/inner")).contains("there is no array `folder/inner`"));
+}
+
+proptest! {
+    #[test]
+    fn no_damaged_file_of_a_good_store_panics(which: prop::sample::Index, at: prop::sample::Index, byte: u8, cut: bool) {
+        thread_local! {
+            static STORE: Memory = Memory::of(&golden_path("all.zarr"));
+        }
+        let store = Memory::new();
+        STORE.with(|good| store.files.lock().unwrap().clone_from(&good.files.lock().unwrap()));
+        let name = {
+            let mut files = store.files.lock().unwrap();
+            let mut keys: Vec<String> = files.keys().filter(|key| key.contains('/')).cloned().collect();
+            keys.sort();
+            let key = which.get(&keys);
+            let bytes = files.get_mut(key).unwrap();
+            if !bytes.is_empty() {
+                let at = at.index(bytes.len());
+                if cut { bytes.truncate(at) } else { bytes[at] = byte }
+            }
+            let name = key.rsplit_once("/zarr.json").map_or(&**key, |(name, _)| name);
+            name.split_once("/c").map_or(name, |(name, _)| name).to_owned()
+        };
+        // A metadata file that claims to be a large array is read by its first element alone.
+        if let Ok(source) = store.source(Some(&name)) {
+            let x = zerostride::Expr::from(&source);
+            let _ = x.eval_with(zerostride::stream::Options::new().max_memory(1 << 20));
+        }
+    }
+}
