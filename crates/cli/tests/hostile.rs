@@ -4,6 +4,7 @@
 #![cfg(unix)]
 
 use std::fs;
+use std::io::{Cursor, Write};
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -29,9 +30,34 @@ fn safetensors(header: &str, data: &[u8]) -> Vec<u8> {
     [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), data].concat()
 }
 
+/// An archive of one member, and what is then changed in it: every place where some bytes are.
+fn archive(deflate: bool, name: &str, content: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let method = if deflate { zip::CompressionMethod::Deflated } else { zip::CompressionMethod::Stored };
+    let options = zip::write::SimpleFileOptions::default().compression_method(method);
+    archive.start_file(name, options).unwrap();
+    archive.write_all(content).unwrap();
+    archive.start_file("other.npy", options).unwrap();
+    archive.write_all(&array("'<f4'", "(1,)", &[0; 4])).unwrap();
+    let mut file = archive.finish().unwrap().into_inner();
+    assert_eq!(from.len(), to.len());
+    let places: Vec<usize> =
+        (0..file.len() - from.len()).filter(|&at| file[at..].starts_with(from)).collect();
+    assert!(from.is_empty() || !places.is_empty());
+    places.into_iter().for_each(|at| file[at..at + to.len()].copy_from_slice(to));
+    file
+}
+
+/// A member's size as archives store it.
+fn size(bytes: usize) -> [u8; 4] {
+    (bytes as u32).to_le_bytes()
+}
+
 fn rows() -> Vec<Row> {
     let one = |range: &str| format!(r#"{{"a":{{"dtype":"F32","shape":[2],"data_offsets":{range}}}}}"#);
     let floats = [0; 16];
+    let zeros = array("'<f4'", "(1000000,)", &vec![0; 4_000_000]);
+    let small = array("'<f4'", "(4,)", &floats);
     vec![
         // Sizes that no file and no memory has.
         ("x.npy", array("'<f4'", "(4294967296, 4294967296)", &[]), "x", 2, "overflow"),
@@ -44,8 +70,47 @@ fn rows() -> Vec<Row> {
         ("x.npy", array("'<f4'", "(-1,)", &floats[..4]), "x", 2, "header, byte"),
         ("x.npy", array("'<f4'", "(True,)", &floats[..4]), "x", 2, "header, byte"),
         ("x.npy", array("'<f4'", "([4],)", &floats), "x", 2, "header, byte"),
+        ("x.npy", array("'<f4'", "(4L,)", &floats), "x", 0, ""),
+        ("x.npy", array("'<f4'", &format!("({})", "1, ".repeat(64)), &floats[..4]), "x.sum()", 0, ""),
+        ("x.npy", array("'<f4'", "(2,)", &floats[..8]), "x[0].expand(2**61) + 0.5", 1, "elements of 4 bytes"),
+        (
+            "x.npy",
+            array("'<f4'", "(2,)", &floats[..8]),
+            "x[9223372036854775807:] + x[-9223372036854775807:].sum()",
+            0,
+            "",
+        ),
+        (
+            "x.npy",
+            array("'<f4'", "(2,)", &floats[..8]),
+            "x.narrow(0, 4611686018427387904, 1)",
+            1,
+            "out of range",
+        ),
         ("x.npy", array("'<f4'", "(100000000000000000000000000,)", &floats), "x", 2, "header, byte"),
-        // Headers of NPY.
+        // Headers of NPY. The fourth leaves data at an odd place.
+        (
+            "x.npy",
+            npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", &floats[..8]),
+            "x",
+            0,
+            "",
+        ),
+        (
+            "x.npy",
+            npy(2, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", &floats[..8]),
+            "x",
+            0,
+            "",
+        ),
+        ("x.npy", npy(3, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2)}", &floats), "x", 0, ""),
+        (
+            "x.npy",
+            npy(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)} ", &floats),
+            "x + 1",
+            0,
+            "",
+        ),
         ("x.npy", array("'>f4'", "(2,)", &[0, 0, 128, 63, 0, 0, 128, 63]), "x", 0, ""),
         (
             "x.npy",
@@ -98,7 +163,27 @@ fn rows() -> Vec<Row> {
             2,
             "given twice",
         ),
-        // Archives.
+        // A header of odd length, so that the data begin at an odd place.
+        ("x.safetensors", safetensors(&(one("[0,8]") + " "), &floats[..8]), "x + 1", 0, ""),
+        // Archives: bombs, sizes that are not those of the members, names.
+        (
+            "x.npz",
+            archive(true, "x.npy", &zeros, &size(zeros.len()), &size(1 << 31)),
+            "x",
+            2,
+            "packed bytes cannot be",
+        ),
+        (
+            "x.npz",
+            archive(true, "x.npy", &zeros, &size(zeros.len()), &size(4_000_200)),
+            "x",
+            2,
+            "bytes follow the data",
+        ),
+        ("x.npz", archive(true, "x.npy", &zeros, &size(zeros.len()), &size(1000)), "x", 2, "cut short"),
+        ("x.npz", archive(false, "x.npy", &small, &size(small.len()), &size(small.len() + 8)), "x", 2, ""),
+        ("x.npz", archive(false, "third.npy", &small, b"third.npy", b"other.npy"), "x", 2, "archive"),
+        ("x.npz", archive(false, "../../x.npy", &small, b"", b""), "x", 2, "leads out of the archive"),
         ("x.npz", b"PK\x03\x04 and nothing else".to_vec(), "x", 2, "archive"),
         ("x.npz", b"PK\x05\x06".to_vec(), "x", 2, "archive"),
         // Rounding up at the end of what can be counted.

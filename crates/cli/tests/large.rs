@@ -79,6 +79,10 @@ fn what_has_to_be_whole_is_refused_by_name_if_it_does_not_fit() {
             "x.npy (268435456 bytes) has to be in memory whole, because rows of the result are not rows of it",
         ),
         (
+            "x.T @ x",
+            "x.npy (268435456 bytes) has to be in memory whole, because a product sums over its rows in one order, that of gemm: write a.T @ b as (a[:, :, None] * b[:, None, :]).sum(0), which goes in pieces, or allow more memory",
+        ),
+        (
             "x[:, None] - x[:1000]",
             "x.npy (268435456 bytes) has to be in memory whole, because every row of the result needs all of it",
         ),
@@ -92,6 +96,29 @@ fn what_has_to_be_whole_is_refused_by_name_if_it_does_not_fit() {
 }
 
 #[test]
+fn a_product_over_rows_goes_in_pieces_as_its_message_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = zs_in(folder.path(), &["eval", "rand(2**20, 16, seed=1)", "-o", "x.npy"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = zs_in(
+        folder.path(),
+        &[
+            "eval",
+            "(x[:, :, None] * x[:, None, :]).sum(0)",
+            "x=x.npy",
+            "-o",
+            "y.npy",
+            "--max-memory",
+            "32MiB",
+        ],
+    );
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run =
+        zs_in(folder.path(), &["eval", "((y - x.T @ x) / y).abs().amax() < 1e-4", "x=x.npy", "y=y.npy"]);
+    assert_eq!(run.stdout, "tensor(True)\n", "{}", run.stderr);
+}
+
+#[test]
 fn ctrl_c_ends_after_a_piece_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     sparse(&folder.path().join("x.npy"), 1 << 25, 64);
@@ -101,6 +128,36 @@ fn ctrl_c_ends_after_a_piece_and_leaves_nothing() {
     assert!(killed.success());
     let Output { status, stderr, .. } = child.wait_with_output().unwrap();
     assert_eq!((status.code(), text(&stderr).trim()), (Some(130), "error: the evaluation was interrupted"));
+    assert_eq!(names(folder.path()), ["x.npy"]);
+}
+
+#[test]
+fn a_file_that_is_cut_short_meanwhile_is_an_error_that_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.npy");
+    sparse(&path, 1 << 25, 64);
+    let child = limited(folder.path(), ":", &STANDARDISED).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(400));
+    File::options().write(true).open(&path).unwrap().set_len(1 << 20).unwrap();
+    let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+    let said = text(&stderr).replace('\n', " ");
+    assert_eq!(status.code(), Some(2), "{said}");
+    assert!(said.contains("x.npy: "), "{said}");
+    assert!(said.contains("cut short"), "{said}");
+    assert_eq!(names(folder.path()), ["x.npy"]);
+}
+
+#[test]
+fn what_an_archive_could_not_write_is_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    sparse(&folder.path().join("x.npy"), 1 << 18, 64);
+    let args = ["eval", "x + 1", "x=x.npy", "-o", "y.npz"];
+    let Output { status, stderr, .. } =
+        limited(folder.path(), "trap '' XFSZ; ulimit -f 10000", &args).output().unwrap();
+    assert_eq!(status.code(), Some(2));
+    let said = text(&stderr);
+    assert!(said.starts_with("error: y.npz: cannot write it: File too large"), "{said}");
+    assert!(!said.contains("ZipWriter"), "{said}");
     assert_eq!(names(folder.path()), ["x.npy"]);
 }
 
