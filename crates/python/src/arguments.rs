@@ -155,13 +155,15 @@ impl<'a, 'py> Arguments<'a, 'py> {
         }
     }
 
-    /// An operand as part of a computation; a number stays one.
-    pub(crate) fn operand(&self, name: &str) -> PyResult<Expr> {
+    /// An operand beside `value`, as part of a computation; a number stays one. Where it is traced, `value` is too.
+    pub(crate) fn operand(&self, name: &str, value: &mut Value) -> PyResult<Expr> {
         let object = self.required(name)?;
-        let given = Given::new(object)?;
-        given
-            .map(|given| given.expr())
-            .ok_or_else(|| self.unwanted(name, "a tensor, an array or a number", object))
+        let unwanted = || self.unwanted(name, "a tensor, an array or a number", object);
+        let given = Given::new(object)?.ok_or_else(unwanted)?;
+        if given.is_traced() {
+            *value = Value::Traced(value.expr());
+        }
+        Ok(given.expr())
     }
 
     /// A tensor or an array, whose elements are known.

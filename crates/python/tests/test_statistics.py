@@ -87,6 +87,15 @@ def test_in_fused_functions():
         zs.fuse(lambda x: x.median())(x)
 
 
+def test_operands_from_outside_meet_traced_ones():
+    outside = zs.tensor([1.0, 5.0])
+    larger = zs.fuse(lambda x: zs.max(outside, other=x))
+    held = zs.fuse(lambda x: outside.clip(x, x + 1))
+    for x in ([3.0, 3.0], [0.0, 9.0]):
+        same(larger(np.array(x)), np.maximum([1, 5], x))
+        same(held(np.array(x)), np.clip([1, 5], x, np.array(x) + 1))
+
+
 def test_errors_are_pytorchs():
     x = zs.ones(2, 3)
     for run, error, text in [

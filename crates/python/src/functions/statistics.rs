@@ -2,15 +2,15 @@
 
 use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
-use zerostride::{Category, Dims, Expr, Interpolation, Tensor, keepdim};
+use zerostride::{Category, DType, Dims, Expr, Interpolation, Tensor, keepdim};
 
 use super::order::{dims, named, tuple};
 use super::{Answer, rows};
 use crate::arguments::{Arguments, Value};
 use crate::error::raise;
-use crate::nested;
 use crate::operand::Given;
 use crate::threads::compute;
+use crate::{nested, number};
 
 rows! {
     /// The largest element, NaN if one is; with `dim` those along it and where they first stand; with `other` element by element.
@@ -55,7 +55,7 @@ rows! {
         let (x, y) = (a.tensor("input")?, a.tensor("other")?);
         let same = |x: &Tensor, y: &Tensor| x.eq(y)?.all(..)?.item::<bool>();
         let equal = x.shape() == y.shape() && compute(a.py, [x.numel()], || same(&x, &y)).map_err(raise)?;
-        pyo3::types::PyBool::new(a.py, equal).to_owned().into_any()
+        number::object(a.py, equal.into())?
     };
     /// Whether all elements of two tensors are close to each other, as `isclose` says.
     Both "allclose" "input, other, rtol=1e-05, atol=1e-08, equal_nan=False" |a| {
@@ -64,13 +64,14 @@ rows! {
         let (rtol, atol) = (tolerance("rtol", 1e-5)?, tolerance("atol", 1e-8)?);
         let close = || Expr::from(&x).isclose(&y, rtol, atol, equal_nan).all(..).eval()?.item::<bool>();
         let close = compute(a.py, [x.numel(), y.numel()], close).map_err(raise)?;
-        pyo3::types::PyBool::new(a.py, close).to_owned().into_any()
+        number::object(a.py, close.into())?
     };
     /// The elements held between `min` and `max`, as by `clamp`.
     Both "clip" "input, min=None, max=None" |a| {
-        let bound = |name| a.optional(name).map(|_| a.operand(name)).transpose();
+        let mut x = a.value("input")?;
+        let mut bound = |name| a.optional(name).map(|_| a.operand(name, &mut x)).transpose();
         let (min, max) = (bound("min")?, bound("max")?);
-        a.value("input")?.computed(a.py, |x| x.clamp(min, max))?
+        x.computed(a.py, |x| x.clamp(min, max))?
     };
 }
 
@@ -97,11 +98,11 @@ static MIN: Extreme = Extreme {
 };
 
 fn extreme<'py>(a: &Arguments<'_, 'py>, extreme: &Extreme) -> PyResult<Answer<'py>> {
-    let (x, name) = (a.value("input")?, extreme.name);
+    let (mut x, name) = (a.value("input")?, extreme.name);
     let is_array = |dim: &&Bound<'_, PyAny>| dim.extract::<isize>().is_err();
     let second = if a.optional("dim").is_some_and(|dim| is_array(&dim)) { "dim" } else { "other" };
     if a.optional(second).is_some() {
-        let other = a.operand(second)?;
+        let other = a.operand(second, &mut x)?;
         return Ok(x.computed(a.py, |x| (extreme.of_two)(&x, other))?.into());
     }
     let shape = x.expr().shape().map_err(raise)?.to_vec();
@@ -123,7 +124,7 @@ fn extreme<'py>(a: &Arguments<'_, 'py>, extreme: &Extreme) -> PyResult<Answer<'p
     let place = x.computed(a.py, |x| {
         // The search for places knows no bools.
         let is_bool = x.dtype().is_ok_and(|dtype| dtype.category() == Category::Bool);
-        (extreme.place)(&if is_bool { x.to_dtype(zerostride::DType::U8) } else { x }, dims)
+        (extreme.place)(&if is_bool { x.to_dtype(DType::U8) } else { x }, dims)
     })?;
     Ok(named(a.py, name, [value, place])?.into())
 }

@@ -214,7 +214,7 @@ impl Tensor {
         keepdim: bool,
         interpolation: Interpolation,
     ) -> Result<Tensor> {
-        self.quantiles("quantile", q, dim, keepdim, interpolation)
+        self.quantiles(q, dim, keepdim, interpolation, false)
     }
 
     /// As [`Tensor::quantile`], of the elements that are not NaN: `torch.nanquantile`.
@@ -236,16 +236,16 @@ impl Tensor {
         keepdim: bool,
         interpolation: Interpolation,
     ) -> Result<Tensor> {
-        self.quantiles("nanquantile", q, dim, keepdim, interpolation)
+        self.quantiles(q, dim, keepdim, interpolation, true)
     }
 
     fn quantiles(
         &self,
-        name: &str,
         q: &Tensor,
         dim: Option<isize>,
         keeps: bool,
         interpolation: Interpolation,
+        passes_nan: bool,
     ) -> Result<Tensor> {
         self.check_quantiles(q)?;
         let dim = dim.map(|dim| named_dim(dim, self.ndim())).transpose()?.flatten();
@@ -260,11 +260,11 @@ impl Tensor {
         let last = *sorted.shape().last().expect("rows have a dimension") as i64 - 1;
         let nan = elements.isnan();
         // Real numbers: between which elements in order, and how far, a quantile lies.
-        let ranks = if name == "quantile" {
-            (q * last).masked_fill(nan.any(keepdim(-1)), last)
-        } else {
+        let ranks = if passes_nan {
             let ranks = q * (nan.logical_not().sum(keepdim(-1)) - 1);
             Expr::from(0.0).where_(ranks.lt(0), &ranks)
+        } else {
+            (q * last).masked_fill(nan.any(keepdim(-1)), last)
         };
         let ranks = match interpolation {
             Interpolation::Lower => ranks.floor(),
