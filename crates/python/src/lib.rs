@@ -31,6 +31,7 @@ use pyo3::prelude::*;
 
 #[pymodule(gil_used = true)]
 fn _zerostride(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    threads::init();
     module.add_class::<tensor::PyTensor>()?;
     module.add_class::<expr::PyExpr>()?;
     module.add_class::<source::PySource>()?;

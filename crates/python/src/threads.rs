@@ -1,13 +1,12 @@
 //! Owns what goes on around a computation: whether other Python threads run meanwhile, how Ctrl-C ends it, whose line it
 //! is, and how many threads compute. It does not know what is computed.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use zerostride::policy::{self, Caller};
-use zerostride::{Result, interruptible};
+use zerostride::{Result, interruptible, set_waiter};
 
 /// Elements, of all operands multiplied, from which on other Python threads may run meanwhile: below, letting the lock go
 /// and taking it again costs more than the operation.
@@ -18,38 +17,70 @@ thread_local! {
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
+/// Whether there is so much to do that other Python threads should run meanwhile.
+#[inline]
+pub(crate) fn is_large(numels: impl IntoIterator<Item = usize>) -> bool {
+    numels.into_iter().fold(1, usize::saturating_mul) > WORTH_DETACHING
+}
+
 /// Runs `work`, without Python's lock and open to signals if there is much to do.
 pub(crate) fn compute<T: Send>(
     py: Python<'_>,
     numels: impl IntoIterator<Item = usize>,
     work: impl FnOnce() -> Result<T> + Send,
 ) -> Result<T> {
-    let is_large = numels.into_iter().fold(1, usize::saturating_mul) > WORTH_DETACHING;
-    if policy::is_on() {
-        return policy::at(caller(py), || if is_large { detached(py, work) } else { work() });
-    }
-    if is_large { detached(py, work) } else { work() }
+    let work = || if is_large(numels) { detached(py, work) } else { work() };
+    if policy::is_on() { policy::at(caller(py), work) } else { work() }
 }
 
 fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    // Asking for signals takes Python's lock. Another thread may have it while it waits for what this evaluation has, so
-    // that an evaluation asks only where there is no other thread; then this is the one whose signals they are.
-    let alone = is_alone(py).unwrap_or(false);
-    py.detach(|| if alone { interruptible(has_raised, work) } else { work() })
+    // Python runs signals' handlers on its first thread alone.
+    let is_first = is_first(py);
+    py.detach(|| if is_first { interruptible(has_raised, work) } else { work() })
 }
 
-/// Whether this is Python's only thread.
-fn is_alone(py: Python<'_>) -> PyResult<bool> {
-    static COUNT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    COUNT.import(py, "threading", "active_count")?.call0()?.eq(1)
+/// Whether this is Python's first thread.
+fn is_first(py: Python<'_>) -> bool {
+    thread_local! {
+        static IS_FIRST: OnceCell<bool> = const { OnceCell::new() };
+    }
+    let ask = || -> PyResult<bool> {
+        let threading = py.import("threading")?;
+        Ok(threading.call_method0("main_thread")?.is(&threading.call_method0("current_thread")?))
+    };
+    IS_FIRST.with(|is_first| *is_first.get_or_init(|| ask().unwrap_or(false)))
 }
 
-/// Whether a signal's handler has raised, as that of Ctrl-C does. Python runs handlers on its first thread alone.
+/// Whether a signal's handler has raised, as that of Ctrl-C does.
+///
+/// This waits for Python's lock while the evaluation holds tensors. Whoever has the lock lets it go before it waits for a
+/// tensor (`wait`), so that both go on.
 fn has_raised() -> bool {
-    let raised = Python::attach(|py| py.check_signals().err());
+    Python::attach(raises)
+}
+
+fn raises(py: Python<'_>) -> bool {
+    let raised = py.check_signals().err();
     let stops = raised.is_some();
     RAISED.set(raised);
     stops
+}
+
+/// Waits for a tensor as Python waits for anything: other threads run meanwhile, and signals are heard.
+fn wait(attempt: &mut (dyn FnMut() -> bool + Send)) -> bool {
+    Python::attach(|py| {
+        while !py.detach(&mut *attempt) {
+            if raises(py) {
+                return false;
+            }
+        }
+        true
+    })
+}
+
+/// Readies the engine for Python's threads.
+pub(crate) fn init() {
+    set_waiter(wait);
 }
 
 /// What ended an evaluation that was interrupted.

@@ -38,6 +38,58 @@ def test_ctrl_c_ends_a_long_evaluation():
     assert float(done.stdout) < 10
 
 
+OTHERS = """
+import os, signal, sys, threading, time
+import zerostride as zs
+
+x, other = zs.rand(20000, 8, seed=1), sys.argv[1]
+distances = zs.fuse(lambda a, b: (a[:, None] - b).lgamma().sum(-1))
+begun = threading.Event()
+
+def interrupt():
+    begun.wait()
+    time.sleep(0.3)
+    os.kill(os.getpid(), signal.SIGINT)
+
+def sleep():
+    time.sleep(1000)
+
+def compute():
+    while True:
+        sum(range(1000))
+
+def write():
+    while True:
+        x[:2].add_(0)  # waits, with Python's lock, for the evaluation that reads x
+
+def occupy():
+    while True:
+        distances(x, x)
+
+for work in [interrupt, {"sleeps": sleep, "computes": compute, "writes": write, "occupies": occupy}[other]]:
+    threading.Thread(target=work).start()
+if other == "occupies":
+    time.sleep(0.1)
+start = time.monotonic()
+try:
+    begun.set()
+    while True:
+        # Either computes for long, or waits for long: for the other thread, which computes.
+        x[:1].add_(0) if other == "occupies" else distances(x, x)
+except KeyboardInterrupt:
+    print(time.monotonic() - start, flush=True)
+os._exit(0)  # what the other thread is at may take long
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot interrupt itself")
+@pytest.mark.parametrize("other", ["sleeps", "computes", "writes", "occupies"])
+def test_ctrl_c_is_heard_beside_a_thread_that(other):
+    command = [sys.executable, "-c", OTHERS, other]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert float(done.stdout) < 10
+
+
 def test_threads_that_share_a_tensor_do_not_wait_for_each_other_forever():
     large, stop = zs.zeros(1 << 22), threading.Event()
 

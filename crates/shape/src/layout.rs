@@ -35,6 +35,24 @@ impl Layout {
         Layout { shape, strides, offset: 0 }
     }
 
+    /// [`Layout::contiguous`] of a shape of these sizes.
+    ///
+    /// # Errors
+    /// As [`Shape::new`].
+    ///
+    /// ```
+    /// use zerostride_shape::{Layout, Shape};
+    ///
+    /// assert_eq!(Layout::contiguous_of(&[2, 3])?, Layout::contiguous(Shape::new(&[2, 3])?));
+    /// assert!(Layout::contiguous_of(&[1 << 40, 1 << 40]).is_err());
+    /// # Ok::<(), zerostride_shape::ShapeError>(())
+    /// ```
+    #[inline]
+    pub fn contiguous_of(sizes: &[usize]) -> Result<Layout, ShapeError> {
+        let (shape, strides) = Shape::with_strides(sizes)?;
+        Ok(Layout { shape, strides, offset: 0 })
+    }
+
     /// A layout of these sizes, strides and offset, in elements.
     ///
     /// # Errors

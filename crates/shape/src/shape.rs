@@ -78,6 +78,22 @@ impl Shape {
         }
     }
 
+    /// [`Shape::new`] and [`contiguous_strides`] in one walk, for those who make shapes of few elements often.
+    #[inline]
+    pub(crate) fn with_strides(sizes: &[usize]) -> Result<(Shape, Strides), ShapeError> {
+        check_rank(sizes.len())?;
+        let mut strides = Dims::filled(sizes.len(), 1isize);
+        let mut numel = 1isize;
+        for (stride, &size) in strides.iter_mut().zip(sizes).rev() {
+            *stride = numel;
+            numel = match isize::try_from(size.max(1)).ok().and_then(|size| numel.checked_mul(size)) {
+                Some(numel) => numel,
+                None => return Err(ShapeError::NumelOverflow { sizes: sizes.to_vec() }),
+            };
+        }
+        Ok((Shape(Dims::from_slice(sizes)), Strides(strides)))
+    }
+
     pub(crate) fn dims(&self) -> &Dims<usize> {
         &self.0
     }

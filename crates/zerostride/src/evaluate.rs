@@ -12,10 +12,14 @@ use crate::{Expr, Operand, Result, Tensor, exec};
 /// One row of the table, at once.
 #[track_caller]
 pub(crate) fn at_once<const N: usize>(op: Op, operands: [Operand<'_>; N]) -> Result<Tensor> {
-    if !is_watched::<N>()
-        && let Some(result) = tiny::apply(op, &operands.each_ref().map(Operand::value))
-    {
-        return Ok(result);
+    if !is_watched::<N>() {
+        let result = match Operand::tensors(&operands) {
+            Some(tensors) => tiny::apply(op, &tensors),
+            None => tiny::apply(op, &operands.each_ref().map(Operand::value)),
+        };
+        if let Some(result) = result {
+            return Ok(result);
+        }
     }
     Expr::map(op, operands.map(Operand::expr)).materialise()
 }
@@ -35,7 +39,10 @@ pub(crate) fn in_place_at_once<const N: usize>(
     if is_watched::<N>() {
         return None;
     }
-    tiny::apply_in_place(op, target, &operands.each_ref().map(Operand::value))
+    match Operand::tensors(operands) {
+        Some(tensors) => tiny::apply_in_place(op, target, &tensors),
+        None => tiny::apply_in_place(op, target, &operands.each_ref().map(Operand::value)),
+    }
 }
 
 /// Evaluation.

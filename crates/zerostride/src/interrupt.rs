@@ -1,19 +1,23 @@
-//! Owns the interruption of evaluations: who is asked whether to go on, and how an evaluation ends that is not to. It
-//! does not know why anybody would stop one.
+//! Owns the interruption of evaluations: who is asked whether to go on, while it computes and while it waits, and how an
+//! evaluation ends that is not to. It does not know why anybody would stop one.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use crate::{Error, Result};
 
 /// Time between two questions: short for a person, long beside what asking costs.
-const PERIOD: Duration = Duration::from_millis(20);
+pub(crate) const PERIOD: Duration = Duration::from_millis(20);
+
+/// How many times as long as the answer took nobody is asked again, where that is more.
+const PATIENCE: u32 = 10;
 
 #[derive(Clone, Copy)]
 struct Watch {
     stop: fn() -> bool,
-    asked: Instant,
+    next: Instant,
 }
 
 thread_local! {
@@ -37,7 +41,7 @@ struct Stopped;
 /// # Ok::<(), zerostride::Error>(())
 /// ```
 pub fn interruptible<T>(stop: fn() -> bool, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    let outer = WATCH.replace(Some(Watch { stop, asked: Instant::now() }));
+    let outer = WATCH.replace(Some(Watch { stop, next: Instant::now() + PERIOD }));
     // An evaluation holds nothing across its end that an early one would leave half changed: claims and memory are let go
     // of as it unwinds, and helpers leave first.
     let outcome = catch_unwind(AssertUnwindSafe(work));
@@ -57,12 +61,49 @@ pub(crate) fn is_asked_for() -> bool {
 
 #[cold]
 fn ask(watch: Watch) -> bool {
-    let now = Instant::now();
-    if now - watch.asked < PERIOD {
+    let asked = Instant::now();
+    if asked < watch.next {
         return false;
     }
-    WATCH.set(Some(Watch { asked: now, ..watch }));
-    (watch.stop)()
+    let stops = (watch.stop)();
+    let answered = Instant::now();
+    let pause = PERIOD.max((answered - asked) * PATIENCE);
+    WATCH.set(Some(Watch { next: answered + pause, ..watch }));
+    stops
+}
+
+/// How a thread waits until others are done with a tensor: it calls what it is given, which waits for some
+/// milliseconds, until that returns true; or returns false itself, which ends the operation with [`Error::Interrupted`].
+pub type Waiter = fn(&mut (dyn FnMut() -> bool + Send)) -> bool;
+
+static WAITER: OnceLock<Waiter> = OnceLock::new();
+
+/// Says how all threads of the process wait for tensors, if nobody has yet: for languages with a lock that a thread must
+/// not hold meanwhile, or with signals to look for.
+///
+/// ```standalone_crate
+/// // What threads do that nobody has told otherwise, outside of `interruptible`.
+/// zerostride::set_waiter(|wait| {
+///     while !wait() {}
+///     true
+/// });
+/// ```
+pub fn set_waiter(waiter: Waiter) {
+    // The first one stays.
+    let _ = WAITER.set(waiter);
+}
+
+/// Waits until `attempt` returns true; `false` if the thread was interrupted.
+pub(crate) fn wait(attempt: &mut (dyn FnMut() -> bool + Send)) -> bool {
+    if let Some(waiter) = WAITER.get() {
+        return waiter(attempt);
+    }
+    while !attempt() {
+        if is_asked_for() {
+            return false;
+        }
+    }
+    true
 }
 
 /// Ends the evaluation that runs on this thread. Unlike a panic, this is no mistake: no hook hears of it.

@@ -83,6 +83,6 @@ pub use arrange::{Index, Interpolation, Unique, cat, dstack, hstack, meshgrid, s
 pub use error::{Error, Result};
 pub use exec::{num_threads, set_num_threads};
 pub use expr::{Argument, Arguments, Dims, Expr, call, call_into, keepdim};
-pub use interrupt::interruptible;
+pub use interrupt::{Waiter, interruptible, set_waiter};
 pub use plan::{Plan, Template};
 pub use tensor::{Lent, Literal, Operand, Tensor, broadcast_tensors, pool};

@@ -165,7 +165,7 @@ impl<'a> Machine<'a> {
                     first: memory.wrapping_add(start),
                     step: (len * item) as isize,
                 };
-                let slots: SmallVec<[Slot; 8]> = stage
+                let slots: SmallVec<[Slot; 16]> = stage
                     .inputs
                     .iter()
                     .map(|&(place, item)| match place {

@@ -67,8 +67,12 @@ pub(super) fn run<'a>(
         let operands = elements.map(|elements| Operand::new(elements, walk)).collect();
         Worker { machine: Machine::new(compiled, TILE.max(walk.row())), operands, copies }
     };
-    let parts = target.parts(GRAIN.max(part.numel() / PARTS));
-    crew::for_each(parts.into_iter(), worker, |worker, part| worker.run(part, walk, stores))
+    let grain = GRAIN.max(part.numel() / PARTS);
+    if part.numel() < 2 * grain {
+        // There is nothing to share, and what sharing takes would cost more than a small loop.
+        return worker().run(target, walk, stores);
+    }
+    crew::for_each(target.parts(grain).into_iter(), worker, |worker, part| worker.run(part, walk, stores))
 }
 
 /// The shape of a loop, which has a dimension at least.

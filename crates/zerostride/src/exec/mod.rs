@@ -31,7 +31,7 @@ use crate::{Error, Result, Tensor};
 
 pub use crew::{num_threads, set_num_threads};
 pub(crate) use fold::Folding;
-pub(crate) use tiny::Value;
+pub(crate) use tiny::Any;
 
 use window::Window;
 
@@ -63,7 +63,7 @@ pub(crate) fn run_into(expr: &Expr, out: &Tensor) -> Result<()> {
     let mut memory = Memory::claim(&plan.leaves, Some(out), plan.is_short())?;
     let result = run_steps(&plan, &memory)?;
     let copy = Plan::into_layout(&Expr::from(&share(&plan, result)), out.layout())?;
-    memory.add(&copy.leaves);
+    memory.add(&copy.leaves)?;
     run_steps_into(&copy, &mut memory, out)
 }
 
@@ -239,7 +239,7 @@ impl Memory {
             return Err(Error::ReadOnly);
         }
         let mut memory = Memory { guards: SmallVec::new() };
-        memory.acquire(leaves, target, short);
+        memory.acquire(leaves, target, short)?;
         for leaf in leaves {
             let found = memory.guard(&leaf.tensor).version();
             match leaf.version {
@@ -254,11 +254,11 @@ impl Memory {
     }
 
     /// Claims operands that nobody else has.
-    fn add(&mut self, fresh: &[Leaf]) {
-        self.acquire(fresh, None, true);
+    fn add(&mut self, fresh: &[Leaf]) -> Result<()> {
+        self.acquire(fresh, None, true)
     }
 
-    fn acquire(&mut self, leaves: &[Leaf], target: Option<&Tensor>, short: bool) {
+    fn acquire(&mut self, leaves: &[Leaf], target: Option<&Tensor>, short: bool) -> Result<()> {
         let mut wanted: SmallVec<[(&Shared, Request); 6]> = SmallVec::new();
         let reads = leaves.iter().map(|leaf| (&leaf.tensor, false));
         for (tensor, write) in reads.chain(target.map(|target| (target, true))) {
@@ -270,8 +270,9 @@ impl Memory {
         }
         wanted.sort_unstable_by_key(|(storage, _)| storage.address());
         for (storage, claims) in wanted {
-            self.guards.push((storage.address(), Guard::acquire(storage, claims, short)));
+            self.guards.push((storage.address(), Guard::acquire(storage, claims, short)?));
         }
+        Ok(())
     }
 
     fn start_writing(&mut self, target: &Tensor) {

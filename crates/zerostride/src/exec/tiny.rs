@@ -3,16 +3,15 @@
 //! error among them, it leaves to the plan by returning `None`.
 
 use std::cell::RefCell;
-use std::ops::Deref;
 use std::sync::OnceLock;
 
 use zerostride_kernels::{MapKernel, cast_kernel, map_kernel, store_scalar};
 use zerostride_ops::{Bucket, DType, Inferred, Op, Scalar, Typed};
-use zerostride_shape::{Layout, Shape, broadcast_onto};
+use zerostride_shape::{Layout, broadcast_size};
 
 use crate::Tensor;
 use crate::expr::{Expr, Kind};
-use crate::tensor::{Fresh, Reading};
+use crate::tensor::{Fresh, Hazards, Reading, Storage};
 
 /// Elements beyond which the plan is as fast.
 const MOST: usize = 256;
@@ -20,46 +19,54 @@ const MOST: usize = 256;
 /// Dimensions beyond which shapes need memory of their own.
 const MOST_DIMS: usize = 6;
 
-/// The result's sizes, of which there are few: a `Shape` is made only once the result exists.
+/// What an operation reads. Code that is made for tensors alone has no more to ask about them.
+pub(crate) trait Value {
+    /// What promotion needs to know; `None` if it has to be computed first.
+    fn typed(&self) -> Option<Typed>;
+
+    /// Where a tensor's elements lie.
+    fn layout(&self) -> Option<&Layout>;
+
+    /// A tensor's memory.
+    fn storage(&self) -> Option<&Storage>;
+
+    /// A bare number.
+    fn number(&self) -> Option<Scalar>;
+
+    /// Whether a tensor has been written to since it was captured.
+    fn has_changed(&self) -> bool;
+}
+
+impl Value for &Tensor {
+    #[inline]
+    fn typed(&self) -> Option<Typed> {
+        Some(Tensor::typed(self))
+    }
+
+    #[inline]
+    fn layout(&self) -> Option<&Layout> {
+        Some(Tensor::layout(self))
+    }
+
+    #[inline]
+    fn storage(&self) -> Option<&Storage> {
+        Some(Tensor::storage(self))
+    }
+
+    #[inline]
+    fn number(&self) -> Option<Scalar> {
+        None
+    }
+
+    #[inline]
+    fn has_changed(&self) -> bool {
+        false
+    }
+}
+
+/// Any operand.
 #[derive(Clone, Copy)]
-struct Sizes {
-    sizes: [usize; MOST_DIMS],
-    ndim: usize,
-}
-
-impl Sizes {
-    /// Ones.
-    #[inline]
-    fn ones(ndim: usize) -> Option<Sizes> {
-        (ndim <= MOST_DIMS).then_some(Sizes { sizes: [1; MOST_DIMS], ndim })
-    }
-
-    fn of(shape: &Shape) -> Option<Sizes> {
-        let mut sizes = Sizes::ones(shape.ndim())?;
-        sizes.sizes[..shape.ndim()].copy_from_slice(shape);
-        Some(sizes)
-    }
-
-    /// The elements, where they are few.
-    #[inline]
-    fn numel(&self) -> Option<usize> {
-        let numel = self.iter().fold(1usize, |numel, &size| numel.saturating_mul(size));
-        (1..=MOST).contains(&numel).then_some(numel)
-    }
-}
-
-impl Deref for Sizes {
-    type Target = [usize];
-
-    #[inline]
-    fn deref(&self) -> &[usize] {
-        &self.sizes[..self.ndim]
-    }
-}
-
-/// What one operation reads.
-#[derive(Clone, Copy)]
-pub(crate) enum Value<'a> {
+pub(crate) enum Any<'a> {
     /// A tensor, and how often it had been written to when it was captured, if it was.
     Tensor(&'a Tensor, Option<u64>),
     /// A bare number.
@@ -68,236 +75,345 @@ pub(crate) enum Value<'a> {
     Other,
 }
 
-impl<'a> Value<'a> {
-    fn of(expr: &'a Expr) -> Value<'a> {
+impl<'a> Any<'a> {
+    pub(crate) fn of(expr: &'a Expr) -> Any<'a> {
         match &expr.node().kind {
-            Kind::Leaf { tensor, version } => Value::Tensor(tensor, *version),
-            Kind::Number(number) => Value::Number(*number),
-            _ => Value::Other,
+            Kind::Leaf { tensor, version } => Any::Tensor(tensor, *version),
+            Kind::Number(number) => Any::Number(*number),
+            _ => Any::Other,
         }
     }
 
+    fn tensor(&self) -> Option<&'a Tensor> {
+        match *self {
+            Any::Tensor(tensor, _) => Some(tensor),
+            Any::Number(_) | Any::Other => None,
+        }
+    }
+}
+
+impl Value for Any<'_> {
     fn typed(&self) -> Option<Typed> {
         match self {
-            Value::Tensor(tensor, _) => Some(tensor.typed()),
-            Value::Number(number) => Some(Typed { dtype: number.dtype(), bucket: Bucket::Number }),
-            Value::Other => None,
+            Any::Tensor(tensor, _) => Some(Tensor::typed(tensor)),
+            Any::Number(number) => Some(Typed { dtype: number.dtype(), bucket: Bucket::Number }),
+            Any::Other => None,
         }
     }
 
-    fn shape(&self) -> &[usize] {
-        match self {
-            Value::Tensor(tensor, _) => tensor.shape(),
-            Value::Number(_) | Value::Other => &[],
+    fn layout(&self) -> Option<&Layout> {
+        self.tensor().map(Tensor::layout)
+    }
+
+    fn storage(&self) -> Option<&Storage> {
+        self.tensor().map(|tensor| &**Tensor::storage(tensor))
+    }
+
+    fn number(&self) -> Option<Scalar> {
+        match *self {
+            Any::Number(number) => Some(number),
+            Any::Tensor(..) | Any::Other => None,
         }
+    }
+
+    fn has_changed(&self) -> bool {
+        matches!(self, Any::Tensor(tensor, Some(captured)) if *captured != Tensor::storage(tensor).version())
+    }
+}
+
+/// The operands in step with the result.
+struct Loops<const N: usize> {
+    /// The result's sizes, of which there are few: a shape is made only once the result exists.
+    sizes: [usize; MOST_DIMS],
+    ndim: usize,
+    numel: usize,
+    /// The dimensions of more than one element, innermost first, and how many they are.
+    lens: [usize; MOST_DIMS],
+    count: usize,
+    /// Each operand's strides along those, 0 where it is stretched.
+    strides: [[isize; MOST_DIMS]; N],
+    /// Whether an operand's elements lie next to each other in the result's order.
+    dense: [bool; N],
+}
+
+impl<const N: usize> Loops<N> {
+    /// Those of a single element.
+    const SINGLE: Loops<N> = Loops {
+        sizes: [1; MOST_DIMS],
+        ndim: 0,
+        numel: 1,
+        lens: [1; MOST_DIMS],
+        count: 0,
+        strides: [[0; MOST_DIMS]; N],
+        dense: [true; N],
+    };
+
+    /// Walks along the dimensions of operands, from the right; `None` if they do not broadcast, or the result has no
+    /// elements or too many.
+    #[inline(always)]
+    fn walk(&mut self, values: &[impl Value; N]) -> Option<()> {
+        let mut dims = [(&[][..], &[][..]); N];
+        for (dims, value) in dims.iter_mut().zip(values) {
+            if let Some(layout) = value.layout() {
+                *dims = (&**layout.shape(), &layout.strides()[..layout.ndim()]);
+                self.ndim = self.ndim.max(layout.ndim());
+            }
+        }
+        let places = self.sizes.get_mut(..self.ndim)?;
+        for (from_right, place) in places.iter_mut().rev().enumerate() {
+            let (mut size, mut steps) = (1, [0; N]);
+            for (step, (sizes, strides)) in steps.iter_mut().zip(dims) {
+                if let Some(dim) = sizes.len().checked_sub(from_right + 1) {
+                    size = broadcast_size(size, sizes[dim])?;
+                    *step = if sizes[dim] == 1 { 0 } else { strides[dim] };
+                }
+            }
+            *place = size;
+            if size != 1 {
+                for (operand, step) in steps.into_iter().enumerate() {
+                    self.strides[operand][self.count] = step;
+                    self.dense[operand] &= step == self.numel as isize;
+                }
+                self.lens[self.count] = size;
+                self.count += 1;
+                self.numel = self.numel.checked_mul(size).filter(|numel| (1..=MOST).contains(numel))?;
+            }
+        }
+        Some(())
+    }
+
+    #[inline]
+    fn sizes(&self) -> &[usize] {
+        &self.sizes[..self.ndim]
+    }
+}
+
+/// What computes an operation, and in which dtypes.
+#[derive(Clone, Copy)]
+struct Row {
+    inferred: Inferred,
+    kernel: MapKernel,
+}
+
+impl Row {
+    /// The row of an operation on operands that mean what they say. Mostly they are of one dtype; then it is looked up.
+    #[inline]
+    fn of<const N: usize>(op: Op, values: &[impl Value; N]) -> Option<Row> {
+        static UNIFORM: [[OnceLock<Option<Row>>; DType::ALL.len()]; Op::ALL.len()] =
+            [const { [const { OnceLock::new() }; DType::ALL.len()] }; Op::ALL.len()];
+        let mut typed = [Typed::dimensioned(DType::Bool); N];
+        for (typed, value) in typed.iter_mut().zip(values) {
+            *typed = value.typed()?;
+        }
+        let first = typed[0];
+        if first.bucket == Bucket::Dimensioned && typed.iter().all(|typed| *typed == first) {
+            let place = &UNIFORM[op as usize][first.dtype as usize];
+            return *place.get_or_init(|| Row::infer(op, &typed));
+        }
+        Row::infer(op, &typed)
+    }
+
+    #[cold]
+    fn infer(op: Op, typed: &[Typed]) -> Option<Row> {
+        let inferred = op.infer(typed).ok()?;
+        let plain = match op {
+            // Numbers among their operands have rules of their own, and some are other operations (`Expr::map`).
+            Op::Pow | Op::Lerp | Op::Where => typed.iter().all(|typed| typed.bucket != Bucket::Number),
+            Op::Ldexp => false,
+            // So have operands of halves that are none.
+            _ => !inferred.compute.is_half() || typed.iter().all(|typed| typed.dtype == inferred.compute),
+        };
+        if plain { Row::new(op, inferred) } else { None }
+    }
+
+    fn new(op: Op, inferred: Inferred) -> Option<Row> {
+        Some(Row { inferred, kernel: map_kernel(op, inferred.compute)? })
     }
 }
 
 /// The operation's result.
 #[inline]
-pub(crate) fn apply<const N: usize>(op: Op, values: &[Value<'_>; N]) -> Option<Tensor> {
-    let (sizes, inferred) = infer(op, values)?;
-    run(op, inferred, values, &sizes)
+pub(crate) fn apply<const N: usize>(op: Op, values: &[impl Value; N]) -> Option<Tensor> {
+    let mut loops = Loops::SINGLE;
+    loops.walk(values)?;
+    run(&Row::of(op, values)?, values, &loops)
 }
 
 /// The value of an expression that is one operation on tensors and numbers.
 pub(crate) fn evaluate(expr: &Expr) -> Option<Tensor> {
     let Kind::Map { op, operands, compute } = &expr.node().kind else { return None };
-    let meta = expr.meta().ok()?;
-    let (sizes, inferred) = (Sizes::of(&meta.shape)?, Inferred { compute: *compute, result: meta.dtype() });
+    let inferred = Inferred { compute: *compute, result: expr.meta().ok()?.dtype() };
     match &operands[..] {
-        [a] => run(*op, inferred, &[a].map(Value::of), &sizes),
-        [a, b] => run(*op, inferred, &[a, b].map(Value::of), &sizes),
-        [a, b, c] => run(*op, inferred, &[a, b, c].map(Value::of), &sizes),
+        [a] => evaluate_map(*op, inferred, &[a].map(Any::of)),
+        [a, b] => evaluate_map(*op, inferred, &[a, b].map(Any::of)),
+        [a, b, c] => evaluate_map(*op, inferred, &[a, b, c].map(Any::of)),
         _ => None,
     }
 }
 
-/// Writes the operation's result over its first operand, the target, whose version counts it; `None` if nothing has
-/// been done.
-pub(crate) fn apply_in_place<const N: usize>(op: Op, target: &Tensor, values: &[Value<'_>; N]) -> Option<()> {
-    let (sizes, Inferred { compute, result }) = infer(op, values)?;
-    if *sizes != *target.shape() || result != target.dtype() || !target.is_contiguous() {
+fn evaluate_map<const N: usize>(op: Op, inferred: Inferred, values: &[Any<'_>; N]) -> Option<Tensor> {
+    let has_to_be_computed = |value: &Any<'_>| matches!(value, Any::Other);
+    if values.iter().any(has_to_be_computed) {
         return None;
     }
-    let len = sizes.numel()? * result.item_size();
+    let mut loops = Loops::SINGLE;
+    loops.walk(values)?;
+    run(&Row::new(op, inferred)?, values, &loops)
+}
+
+/// Writes the operation's result over its first operand, the target, whose version counts it; `None` if nothing has
+/// been done.
+#[inline]
+pub(crate) fn apply_in_place<const N: usize>(
+    op: Op,
+    target: &Tensor,
+    values: &[impl Value; N],
+) -> Option<()> {
+    let mut loops = Loops::SINGLE;
+    loops.walk(values)?;
+    let row = Row::of(op, values)?;
+    let result = row.inferred.result;
+    if loops.sizes() != target.shape() || result != target.dtype() || !loops.dense[0] {
+        return None;
+    }
+    let len = loops.numel * result.item_size();
     let mut writing = target.storage().try_write()?;
     // Another operand of the same storage cannot be read now.
-    let mut readings = [const { None }; N];
-    read(&values[1..], &mut readings[1..])?;
-    with_tiles(|[out, tiles @ ..]| {
+    let mut others = storages_of(values);
+    others[0] = None;
+    with_desk(|Desk { hazards, tiles }| {
+        let reading = Reading::of(others, hazards)?;
+        let [out, tiles @ ..] = &mut **tiles;
         let out = bytes(out, len);
-        let mut storages = readings.each_ref().map(reading_bytes);
+        let mut storages = std::array::from_fn(|place| reading.bytes(place));
         storages[0] = writing.bytes();
-        fill(op, compute, values, storages, &sizes, out, tiles)?;
+        fill(&row, values, storages, &loops, out, tiles)?;
         let start = target.storage_offset() * result.item_size();
         writing.bytes_mut()[start..][..len].copy_from_slice(out);
         Some(())
     })
 }
 
-/// Sizes and dtypes of an operation that means what it says.
 #[inline]
-fn infer<const N: usize>(op: Op, values: &[Value<'_>; N]) -> Option<(Sizes, Inferred)> {
-    let mut typed = [Typed::dimensioned(DType::Bool); N];
-    let mut ndim = 0;
-    for (typed, value) in typed.iter_mut().zip(values) {
-        *typed = value.typed()?;
-        ndim = ndim.max(value.shape().len());
-    }
-    let mut sizes = Sizes::ones(ndim)?;
-    if !values.iter().all(|value| broadcast_onto(&mut sizes.sizes[..ndim], value.shape())) {
-        return None;
-    }
-    let inferred = dtypes(op, &typed)?;
-    let plain = match op {
-        // Numbers among their operands have rules of their own, and some are other operations (`Expr::map`).
-        Op::Pow | Op::Lerp | Op::Where => typed.iter().all(|typed| typed.bucket != Bucket::Number),
-        Op::Ldexp => false,
-        // So have operands of halves that are none.
-        _ => !inferred.compute.is_half() || typed.iter().all(|typed| typed.dtype == inferred.compute),
-    };
-    plain.then_some((sizes, inferred))
-}
-
-/// The operation's dtypes. Operands mostly are of one dtype; then they are looked up.
-#[inline]
-fn dtypes<const N: usize>(op: Op, typed: &[Typed; N]) -> Option<Inferred> {
-    static UNIFORM: Table<Inferred> = table();
-    let first = typed[0];
-    if first.bucket == Bucket::Dimensioned && typed.iter().all(|typed| *typed == first) {
-        let place = &UNIFORM[op as usize][first.dtype as usize];
-        return *place.get_or_init(|| op.infer(typed).ok());
-    }
-    op.infer(typed).ok()
-}
-
-#[inline]
-fn run<const N: usize>(op: Op, inferred: Inferred, values: &[Value<'_>; N], sizes: &Sizes) -> Option<Tensor> {
-    let Inferred { compute, result } = inferred;
-    let mut out = Fresh::arbitrary(sizes.numel()? * result.item_size())?;
-    let mut readings = [const { None }; N];
-    read(values, &mut readings)?;
-    let storages = readings.each_ref().map(reading_bytes);
-    with_tiles(|[_, tiles @ ..]| fill(op, compute, values, storages, sizes, out.bytes_mut(), tiles))?;
-    drop(readings);
-    Some(Tensor::new(out.share(), Layout::contiguous(Shape::new(sizes).ok()?), result))
-}
-
-/// Claims the storages of tensors for a moment; `None` if one is being written, or has been since it was captured.
-#[inline]
-fn read<'a>(values: &[Value<'a>], readings: &mut [Option<Reading<'a>>]) -> Option<()> {
-    for (value, reading) in values.iter().zip(readings) {
-        if let Value::Tensor(tensor, captured) = value {
-            let storage = tensor.storage();
-            *reading = Some(storage.try_read()?);
-            if captured.is_some_and(|captured| captured != storage.version()) {
-                return None;
-            }
+fn run<const N: usize>(row: &Row, values: &[impl Value; N], loops: &Loops<N>) -> Option<Tensor> {
+    let result = row.inferred.result;
+    let mut out = Fresh::arbitrary(loops.numel * result.item_size())?;
+    with_desk(|Desk { hazards, tiles }| {
+        let reading = Reading::of(storages_of(values), hazards)?;
+        if values.iter().any(Value::has_changed) {
+            return None;
         }
-    }
-    Some(())
+        let storages = std::array::from_fn(|place| reading.bytes(place));
+        fill(row, values, storages, loops, out.bytes_mut(), &mut tiles[1..])
+    })?;
+    Some(Tensor::new(out.share(), Layout::contiguous_of(loops.sizes()).ok()?, result))
 }
 
-#[inline]
-fn reading_bytes<'a>(reading: &'a Option<Reading<'_>>) -> &'a [u8] {
-    reading.as_ref().map_or(&[], Reading::bytes)
+#[inline(always)]
+fn storages_of<const N: usize>(values: &[impl Value; N]) -> [Option<&Storage>; N] {
+    let mut storages = [None; N];
+    for (storage, value) in storages.iter_mut().zip(values) {
+        *storage = value.storage();
+    }
+    storages
 }
 
 /// Computes the result's elements from operands whose storages are given.
-#[inline]
+#[inline(always)]
 fn fill<const N: usize>(
-    op: Op,
-    compute: DType,
-    values: &[Value<'_>; N],
+    row: &Row,
+    values: &[impl Value; N],
     storages: [&[u8]; N],
-    sizes: &Sizes,
+    loops: &Loops<N>,
     out: &mut [u8],
     tiles: &mut [Tile],
 ) -> Option<()> {
-    let kernel = kernel(op, compute)?;
-    let numel = sizes.numel()?;
-    let len = numel * compute.item_size();
+    let compute = row.inferred.compute;
     let mut inputs = [&[][..]; N];
     let tiles = tiles.as_chunks_mut::<2>().0;
-    for (((input, value), storage), [tile, other]) in inputs.iter_mut().zip(values).zip(storages).zip(tiles) {
-        *input = match value {
-            Value::Tensor(tensor, _) => {
-                let elements = elements(tensor, storage, sizes, numel, tile);
-                if tensor.dtype() == compute {
-                    elements
-                } else {
-                    let converted = bytes(other, len);
-                    cast_kernel(tensor.dtype(), compute)(elements, converted);
-                    converted
-                }
-            }
-            Value::Number(number) => {
-                let tile = bytes(tile, len);
-                splat(*number, compute, tile);
-                tile
-            }
-            Value::Other => return None,
-        };
+    for (operand, ([tile, other], input)) in tiles.iter_mut().zip(&mut inputs).enumerate() {
+        let value = &values[operand];
+        if let Some(number) = value.number() {
+            let tile = bytes(tile, loops.numel * compute.item_size());
+            splat(number, compute, tile);
+            *input = tile;
+            continue;
+        }
+        let dtype = value.typed()?.dtype;
+        *input =
+            elements(dtype.item_size(), value.layout()?.offset(), storages[operand], loops, operand, tile);
+        if dtype != compute {
+            let converted = bytes(other, loops.numel * compute.item_size());
+            cast_kernel(dtype, compute)(input, converted);
+            *input = converted;
+        }
     }
-    kernel(&inputs, out).ok()
+    (row.kernel)(&inputs, out).ok()
 }
 
-/// The elements of a tensor, stretched to `sizes`: where they lie if they lie there in order, else gathered.
-fn elements<'a>(
-    tensor: &Tensor,
+/// The elements of an operand, stretched: where they lie if they lie there in order, else gathered.
+#[inline(always)]
+fn elements<'a, const N: usize>(
+    item: usize,
+    first: isize,
     storage: &'a [u8],
-    sizes: &Sizes,
-    numel: usize,
+    loops: &Loops<N>,
+    operand: usize,
     tile: &'a mut Tile,
 ) -> &'a [u8] {
-    let (item, layout) = (tensor.dtype().item_size(), tensor.layout());
-    // Of the same number of elements only where nothing is stretched.
-    if layout.numel() == numel && layout.is_contiguous() {
-        return &storage[layout.offset() as usize * item..][..numel * item];
+    if loops.dense[operand] {
+        return &storage[first as usize * item..][..loops.numel * item];
     }
-    let tile = bytes(tile, numel * item);
+    let tile = bytes(tile, loops.numel * item);
+    let (lens, strides) = (&loops.lens[..loops.count], &loops.strides[operand]);
     match item {
-        1 => gather::<1>(storage, layout, sizes, tile),
-        2 => gather::<2>(storage, layout, sizes, tile),
-        4 => gather::<4>(storage, layout, sizes, tile),
-        8 => gather::<8>(storage, layout, sizes, tile),
-        _ => gather::<16>(storage, layout, sizes, tile),
+        1 => gather::<1>(storage, first, strides, lens, tile),
+        2 => gather::<2>(storage, first, strides, lens, tile),
+        4 => gather::<4>(storage, first, strides, lens, tile),
+        8 => gather::<8>(storage, first, strides, lens, tile),
+        _ => gather::<16>(storage, first, strides, lens, tile),
     }
     tile
 }
 
-/// Copies elements of `N` bytes in row-major order of `sizes`, to which the layout is stretched.
-fn gather<const N: usize>(storage: &[u8], layout: &Layout, sizes: &Sizes, tile: &mut [u8]) {
+/// Copies elements of `N` bytes, whose dimensions are given innermost first.
+fn gather<const N: usize>(
+    storage: &[u8],
+    first: isize,
+    strides: &[isize; MOST_DIMS],
+    lens: &[usize],
+    tile: &mut [u8],
+) {
     let (storage, tile) = (storage.as_chunks::<N>().0, tile.as_chunks_mut::<N>().0);
-    let mut strides = [0; MOST_DIMS];
-    let own = layout.shape().iter().zip(layout.strides().iter());
-    for (stride, (&size, &own)) in strides[sizes.ndim - layout.ndim()..].iter_mut().zip(own) {
-        *stride = if size > 1 { own } else { 0 };
+    match *lens {
+        [] => tile.fill(storage[first as usize]),
+        [_] => line(storage, first, strides[0], tile),
+        [len, _] => {
+            let (mut rest, mut first) = (tile, first);
+            while rest.len() >= len {
+                let row;
+                (row, rest) = rest.split_at_mut(len);
+                line(storage, first, strides[0], row);
+                first += strides[1];
+            }
+        }
+        [ref inner @ .., len] => {
+            let part = tile.len() / len;
+            for (index, part) in (0..).zip(tile.chunks_exact_mut(part)) {
+                let first = first + index * strides[inner.len()];
+                gather::<N>(storage.as_flattened(), first, strides, inner, part.as_flattened_mut());
+            }
+        }
     }
-    let outer = sizes.ndim.saturating_sub(1);
-    let (row_len, step) = (sizes.sizes[outer], strides[outer]);
-    let (mut index, mut first) = ([0; MOST_DIMS], layout.offset());
-    for row in tile.chunks_exact_mut(row_len) {
-        match step {
-            0 => row.fill(storage[first as usize]),
-            // A call costs more than a few elements do.
-            1 if row_len > 16 => row.copy_from_slice(&storage[first as usize..][..row_len]),
-            _ => {
-                for (place, at) in row.iter_mut().zip(0..) {
-                    *place = storage[(first + at * step) as usize];
-                }
-            }
-        }
-        for dim in (0..outer).rev() {
-            index[dim] += 1;
-            first += strides[dim];
-            if index[dim] < sizes.sizes[dim] {
-                break;
-            }
-            first -= strides[dim] * sizes.sizes[dim] as isize;
-            index[dim] = 0;
-        }
+}
+
+/// Copies elements at a distance from each other.
+#[inline(always)]
+fn line<T: Copy>(storage: &[T], first: isize, stride: isize, tile: &mut [T]) {
+    let mut at = first;
+    for place in tile {
+        *place = storage[at as usize];
+        at += stride;
     }
 }
 
@@ -327,30 +443,22 @@ fn bytes(tile: &mut Tile, len: usize) -> &mut [u8] {
     &mut bytemuck::cast_slice_mut(tile)[..len]
 }
 
-/// A tile for a result, and two for each of up to three operands.
-type Tiles = [Tile; 7];
+/// What a thread works with.
+struct Desk {
+    hazards: Hazards,
+    /// A tile for a result, and two for each of up to three operands.
+    tiles: Box<[Tile; 7]>,
+}
 
-/// Lends the thread's tiles.
+/// Lends the thread's desk.
 #[inline]
-fn with_tiles<R>(work: impl FnOnce(&mut Tiles) -> Option<R>) -> Option<R> {
+fn with_desk<R>(work: impl FnOnce(&mut Desk) -> Option<R>) -> Option<R> {
     thread_local! {
-        static TILES: RefCell<Box<Tiles>> = RefCell::new(Box::new([[0; MOST]; 7]));
+        static DESK: RefCell<Desk> =
+            RefCell::new(Desk { hazards: Hazards::new(), tiles: Box::new([[0; MOST]; 7]) });
     }
     // A thread that is ending has none.
-    TILES.try_with(|tiles| work(&mut tiles.borrow_mut())).ok()?
-}
-
-/// The kernel of an operation, looked up once.
-fn kernel(op: Op, compute: DType) -> Option<&'static MapKernel> {
-    static KERNELS: Table<MapKernel> = table();
-    KERNELS[op as usize][compute as usize].get_or_init(|| map_kernel(op, compute)).as_ref()
-}
-
-/// What is known of each operation for each dtype.
-type Table<T> = [[OnceLock<Option<T>>; DType::ALL.len()]; Op::ALL.len()];
-
-const fn table<T>() -> Table<T> {
-    [const { [const { OnceLock::new() }; DType::ALL.len()] }; Op::ALL.len()]
+    DESK.try_with(|desk| work(&mut desk.borrow_mut())).ok()?
 }
 
 #[cfg(test)]
@@ -396,7 +504,7 @@ mod tests {
         (tensor.dtype(), tensor.shape().to_vec(), tensor.with_bytes(<[u8]>::to_vec).unwrap())
     }
 
-    fn applied(op: Op, values: &[Value<'_>]) -> Option<Tensor> {
+    fn applied(op: Op, values: &[Any<'_>]) -> Option<Tensor> {
         match *values {
             [a] => apply(op, &[a]),
             [a, b] => apply(op, &[a, b]),
@@ -427,11 +535,11 @@ mod tests {
                 let tensors: Vec<Tensor> = dtypes.iter().map(|&dtype| random.tensor(dtype)).collect();
                 let number =
                     (random.below(5) == 0).then(|| [Scalar::Int(2), Scalar::Float(0.5)][random.below(2)]);
-                let mut values: Vec<Value<'_>> =
-                    tensors.iter().map(|tensor| Value::Tensor(tensor, None)).collect();
+                let mut values: Vec<Any<'_>> =
+                    tensors.iter().map(|tensor| Any::Tensor(tensor, None)).collect();
                 let mut operands: Vec<Expr> = tensors.iter().map(Expr::current).collect();
                 if let (Some(number), true) = (number, arity > 1) {
-                    values[arity - 1] = Value::Number(number);
+                    values[arity - 1] = Any::Number(number);
                     operands[arity - 1] = Expr::from(number);
                 }
                 let Some(result) = applied(op, &values) else {
@@ -457,7 +565,7 @@ mod tests {
             for _ in 0..100 {
                 let dtype = DType::ALL[random.below(15)];
                 let (target, other) = (random.tensor(dtype), random.tensor(dtype));
-                let values = [Value::Tensor(&target, None), Value::Tensor(&other, None)];
+                let values = [Any::Tensor(&target, None), Any::Tensor(&other, None)];
                 let unary = op.info().class == Class::Unary;
                 let operands = [Expr::current(&target.clone_elements().unwrap()), Expr::current(&other)];
                 let version = target.storage().version();
@@ -482,7 +590,7 @@ mod tests {
         let x = Tensor::ones(&[3]).unwrap();
         let captured = Expr::from(&x) + 1.0;
         assert!(evaluate(&captured).is_some());
-        let own = Value::Tensor(&x, None);
+        let own = Any::Tensor(&x, None);
         assert!(apply_in_place(Op::Neg, &x, &[own]).is_some());
         assert!(evaluate(&captured).is_none());
         assert!(apply_in_place(Op::Add, &x, &[own, own]).is_none());

@@ -6,7 +6,8 @@
 //! (`exec/crew.rs` says why), so that what a thread waits for is never lower on its own stack.
 //!
 //! Short operations do not ask: they use a whole storage for a moment if nobody else does, which costs an atomic each.
-//! Meanwhile they wait at most for storages of higher addresses, as all operations do.
+//! Meanwhile they wait at most for storages of higher addresses, as all operations do. The shortest only note what they
+//! read (`hazard.rs`), and whoever writes looks for such notes.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -14,6 +15,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
+
+use super::hazard;
+use crate::interrupt;
 
 /// A range of bytes in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,22 +76,40 @@ fn conflict(some: &[Claim], others: &[Claim]) -> bool {
 }
 
 impl Claims {
-    /// Waits until none of the claims conflicts with another operation's, then holds them.
-    pub(crate) fn acquire(&self, claims: &[Claim]) {
+    /// Waits until none of the claims conflicts with another operation's, then holds them; `false` if whoever waits was
+    /// interrupted.
+    #[must_use]
+    pub(crate) fn acquire(&self, claims: &[Claim]) -> bool {
         let mut state = self.lock();
-        self.brief.fetch_or(LISTED, Ordering::Relaxed);
-        if self.is_held(&state, claims) || state.is_awaited(claims, state.next) {
-            let number = state.next;
+        self.brief.fetch_or(LISTED, Ordering::SeqCst);
+        let number = state.next;
+        if self.conflicts(&state, claims, number) {
             state.next += 1;
             state.waiting.push_back((number, claims.to_vec()));
-            while self.is_held(&state, claims) || state.is_awaited(claims, number) {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            drop(state);
+            let _queued = Queued { claims: self, number };
+            if !interrupt::wait(&mut || self.try_acquire(claims, number)) {
+                return false;
             }
-            state.waiting.retain(|(other, _)| *other != number);
-            // Those behind may go on together with this one.
-            self.changed.notify_all();
+        } else {
+            state.held.extend_from_slice(claims);
+            drop(state);
         }
-        state.held.extend_from_slice(claims);
+        if claims.iter().any(|claim| claim.write) {
+            hazard::wait(self.address());
+        }
+        true
+    }
+
+    /// Waits for some time for claims of an operation that has a number; whether it holds them now.
+    fn try_acquire(&self, claims: &[Claim], number: u64) -> bool {
+        let conflicts = |state: &mut State| self.conflicts(state, claims, number);
+        let waited = self.changed.wait_timeout_while(self.lock(), interrupt::PERIOD, conflicts);
+        let (mut state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        if !timeout.timed_out() {
+            state.held.extend_from_slice(claims);
+        }
+        !timeout.timed_out()
     }
 
     /// Lets go of claims that `acquire` was given.
@@ -98,6 +120,11 @@ impl Claims {
                 state.held.swap_remove(index);
             }
         }
+        self.tell(&state);
+    }
+
+    /// Tells those who wait that something has changed, or that the lists are empty.
+    fn tell(&self, state: &State) {
         if !state.waiting.is_empty() {
             self.changed.notify_all();
         } else if state.held.is_empty() {
@@ -116,7 +143,26 @@ impl Claims {
     /// As `try_read`, for writing.
     #[inline]
     pub(crate) fn try_write(&self) -> bool {
-        self.brief.compare_exchange(0, WRITER, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        if self.brief.compare_exchange(0, WRITER, Ordering::SeqCst, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        let is_free = !hazard::is_noted(self.address());
+        if !is_free {
+            self.end_write();
+        }
+        is_free
+    }
+
+    /// Whether the storage may be read for a moment by a thread that has noted its address.
+    #[inline]
+    pub(super) fn is_unclaimed(&self) -> bool {
+        self.brief.load(Ordering::Acquire) & (LISTED | WRITER) == 0
+    }
+
+    /// What tells these claims from those of other storages, and is not 0.
+    #[inline]
+    pub(super) fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
     }
 
     /// Lets go of what `try_read` has claimed.
@@ -140,11 +186,11 @@ impl Claims {
         }
     }
 
-    /// Whether others hold what conflicts.
-    fn is_held(&self, state: &State, claims: &[Claim]) -> bool {
+    /// Whether others hold what conflicts, or have waited for it since before the operation got its number.
+    fn conflicts(&self, state: &State, claims: &[Claim], number: u64) -> bool {
         let brief = self.brief.load(Ordering::Acquire);
-        let conflicts = brief & WRITER != 0 || brief >= READER && claims.iter().any(|claim| claim.write);
-        conflicts || conflict(&state.held, claims)
+        let in_use = brief & WRITER != 0 || brief >= READER && claims.iter().any(|claim| claim.write);
+        in_use || conflict(&state.held, claims) || state.is_awaited(claims, number)
     }
 
     /// A panic elsewhere cannot leave the lists half changed.
@@ -153,8 +199,23 @@ impl Claims {
     }
 }
 
+/// A place in the queue, which is left when this is dropped: those behind may go on.
+struct Queued<'a> {
+    claims: &'a Claims,
+    number: u64,
+}
+
+impl Drop for Queued<'_> {
+    fn drop(&mut self) {
+        let mut state = self.claims.lock();
+        state.waiting.retain(|(other, _)| *other != self.number);
+        self.claims.tell(&state);
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::hazard::Hazards;
     use super::*;
 
     fn claim(bytes: Range<usize>, write: bool) -> Claim {
@@ -164,11 +225,11 @@ mod tests {
     #[test]
     fn readers_share_and_disjoint_writers_go_on() {
         let claims = Claims::default();
-        claims.acquire(&[claim(0..8, false)]);
-        claims.acquire(&[claim(0..8, false), claim(8..16, true)]);
+        assert!(claims.acquire(&[claim(0..8, false)]));
+        assert!(claims.acquire(&[claim(0..8, false), claim(8..16, true)]));
         claims.release(&[claim(0..8, false)]);
         claims.release(&[claim(0..8, false), claim(8..16, true)]);
-        claims.acquire(&[claim(4..6, true)]);
+        assert!(claims.acquire(&[claim(4..6, true)]));
     }
 
     #[test]
@@ -187,7 +248,7 @@ mod tests {
     #[test]
     fn nothing_brief_begins_beside_claims() {
         let claims = Claims::default();
-        claims.acquire(&[claim(0..8, false)]);
+        assert!(claims.acquire(&[claim(0..8, false)]));
         assert!(!claims.try_read() && !claims.try_write());
         claims.release(&[claim(0..8, false)]);
         assert!(claims.try_write());
@@ -209,43 +270,75 @@ mod tests {
                 } else {
                     claims.end_write()
                 }
-                other.join().unwrap();
+                assert!(other.join().unwrap());
             });
         }
     }
 
     #[test]
+    fn who_writes_finds_what_is_noted() {
+        let (claims, mut hazards) = (Claims::default(), Hazards::new());
+        let noted = hazards.note([claims.address()]).unwrap();
+        assert!(claims.is_unclaimed() && claims.try_read());
+        claims.end_read();
+        assert!(!claims.try_write());
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| claims.acquire(&[claim(0..8, true)]));
+            while claims.is_unclaimed() {
+                std::thread::yield_now();
+            }
+            assert!(!writer.is_finished());
+            drop(noted);
+            assert!(writer.join().unwrap());
+        });
+        claims.release(&[claim(0..8, true)]);
+        assert!(claims.is_unclaimed() && claims.try_write());
+    }
+
+    #[test]
     fn a_writer_waits_for_a_reader() {
         let claims = Claims::default();
-        claims.acquire(&[claim(0..8, false)]);
+        assert!(claims.acquire(&[claim(0..8, false)]));
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| claims.acquire(&[claim(0..8, true)]));
             std::thread::sleep(std::time::Duration::from_millis(20));
             assert!(!writer.is_finished());
             claims.release(&[claim(0..8, false)]);
-            writer.join().unwrap();
+            assert!(writer.join().unwrap());
         });
+    }
+
+    #[test]
+    fn who_is_interrupted_leaves_the_queue() {
+        let claims = Claims::default();
+        assert!(claims.acquire(&[claim(0..8, false)]));
+        let interrupted = interrupt::interruptible(|| true, || Ok(claims.acquire(&[claim(0..8, true)])));
+        assert!(!interrupted.unwrap());
+        assert!(claims.acquire(&[claim(0..8, false)]), "nobody waits any more");
+        claims.release(&[claim(0..8, false)]);
+        claims.release(&[claim(0..8, false)]);
+        assert!(claims.try_write());
     }
 
     #[test]
     fn a_reader_does_not_overtake_a_waiting_writer() {
         let claims = Claims::default();
-        claims.acquire(&[claim(0..8, false)]);
+        assert!(claims.acquire(&[claim(0..8, false)]));
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| claims.acquire(&[claim(0..8, true)]));
             while claims.lock().waiting.is_empty() {
                 std::thread::yield_now();
             }
             let reader = scope.spawn(|| claims.acquire(&[claim(0..8, false)]));
-            claims.acquire(&[claim(8..16, false)]);
+            assert!(claims.acquire(&[claim(8..16, false)]));
             while claims.lock().waiting.len() < 2 {
                 std::thread::yield_now();
             }
             claims.release(&[claim(0..8, false)]);
-            writer.join().unwrap();
+            assert!(writer.join().unwrap());
             assert!(!reader.is_finished());
             claims.release(&[claim(0..8, true)]);
-            reader.join().unwrap();
+            assert!(reader.join().unwrap());
         });
     }
 }

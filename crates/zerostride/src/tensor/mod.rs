@@ -4,6 +4,7 @@
 mod borrow;
 mod create;
 mod display;
+mod hazard;
 mod in_place;
 #[allow(unsafe_code)]
 mod lent;
@@ -27,10 +28,11 @@ pub use operand::Operand;
 pub use views::broadcast_tensors;
 
 pub(crate) use borrow::{Claim, Request};
+pub(crate) use hazard::Hazards;
 pub(crate) use in_place::write;
 pub(crate) use pool::Shared;
 pub(crate) use region::share_heap;
-pub(crate) use storage::{Block, Fresh, Guard, Reading};
+pub(crate) use storage::{Block, Fresh, Guard, Reading, Storage};
 
 /// An n-dimensional array of elements of one dtype, as PyTorch's.
 ///
@@ -57,6 +59,7 @@ pub struct Tensor {
 }
 
 impl Tensor {
+    #[inline]
     pub(crate) fn new(storage: Shared, layout: Layout, dtype: DType) -> Tensor {
         debug_assert!(layout.span().is_none_or(|(low, high)| {
             low >= 0 && (high as usize + 1) * dtype.item_size() <= storage.len()
@@ -65,41 +68,49 @@ impl Tensor {
     }
 
     /// The dtype of the elements.
+    #[inline]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
     /// The sizes of the dimensions.
+    #[inline]
     pub fn shape(&self) -> &[usize] {
         self.layout.shape()
     }
 
     /// The number of dimensions.
+    #[inline]
     pub fn ndim(&self) -> usize {
         self.layout.ndim()
     }
 
     /// The number of elements.
+    #[inline]
     pub fn numel(&self) -> usize {
         self.layout.numel()
     }
 
     /// Elements between neighbours along each dimension; 0 where the tensor is stretched.
+    #[inline]
     pub fn strides(&self) -> &[isize] {
         self.layout.strides()
     }
 
     /// The element of the storage at which the tensor starts.
+    #[inline]
     pub fn storage_offset(&self) -> usize {
         self.layout.offset() as usize
     }
 
     /// Shape, strides and offset in one.
+    #[inline]
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
     /// Whether the elements lie next to each other in row-major order.
+    #[inline]
     pub fn is_contiguous(&self) -> bool {
         self.layout.is_contiguous()
     }
@@ -109,6 +120,7 @@ impl Tensor {
         self.storage.is(&other.storage)
     }
 
+    #[inline]
     pub(crate) fn storage(&self) -> &Shared {
         &self.storage
     }
@@ -118,6 +130,7 @@ impl Tensor {
     }
 
     /// What promotion needs to know.
+    #[inline]
     pub(crate) fn typed(&self) -> Typed {
         let bucket = if self.ndim() == 0 { Bucket::ZeroDim } else { Bucket::Dimensioned };
         Typed { dtype: self.dtype, bucket }

@@ -4,7 +4,7 @@ use zerostride_ops::Scalar;
 
 use super::Tensor;
 use crate::Expr;
-use crate::exec::Value;
+use crate::exec::Any;
 
 /// An operand of an eager method: a tensor, a number or an expression; made with `into()`.
 ///
@@ -25,8 +25,7 @@ pub struct Operand<'a>(Given<'a>);
 /// What a caller has given; it becomes an expression only where one is needed.
 #[derive(Clone, Debug)]
 enum Given<'a> {
-    Borrowed(&'a Tensor),
-    Owned(Tensor),
+    Tensor(&'a Tensor),
     Number(Scalar),
     Expr(Expr),
 }
@@ -34,22 +33,30 @@ enum Given<'a> {
 impl<'a> Operand<'a> {
     pub(crate) fn expr(operand: impl Into<Operand<'a>>) -> Expr {
         match operand.into().0 {
-            Given::Borrowed(tensor) => Expr::current(tensor),
-            Given::Owned(tensor) => Expr::current(&tensor),
+            Given::Tensor(tensor) => Expr::current(tensor),
             Given::Number(number) => Expr::from(number),
             Given::Expr(expr) => expr,
         }
     }
 
     /// What the short cut of small operations can read.
-    #[inline]
-    pub(crate) fn value(&self) -> Value<'_> {
+    pub(crate) fn value(&self) -> Any<'_> {
         match &self.0 {
-            Given::Borrowed(tensor) => Value::Tensor(tensor, None),
-            Given::Owned(tensor) => Value::Tensor(tensor, None),
-            Given::Number(number) => Value::Number(*number),
-            Given::Expr(_) => Value::Other,
+            Given::Tensor(tensor) => Any::Tensor(tensor, None),
+            Given::Number(number) => Any::Number(*number),
+            Given::Expr(expr) => Any::of(expr),
         }
+    }
+
+    /// The operands, if all of them are tensors.
+    #[inline]
+    pub(crate) fn tensors<'t, const N: usize>(operands: &'t [Operand<'a>; N]) -> Option<[&'t Tensor; N]> {
+        let Given::Tensor(first) = operands[0].0 else { return None };
+        let mut tensors = [first; N];
+        for (tensor, operand) in tensors.iter_mut().zip(operands) {
+            *tensor = if let Given::Tensor(tensor) = operand.0 { tensor } else { return None };
+        }
+        Some(tensors)
     }
 }
 
@@ -61,14 +68,15 @@ impl From<Operand<'_>> for Expr {
 }
 
 impl<'a> From<&'a Tensor> for Operand<'a> {
+    #[inline]
     fn from(tensor: &'a Tensor) -> Operand<'a> {
-        Operand(Given::Borrowed(tensor))
+        Operand(Given::Tensor(tensor))
     }
 }
 
 impl From<Tensor> for Operand<'_> {
     fn from(tensor: Tensor) -> Self {
-        Operand(Given::Owned(tensor))
+        Operand(Given::Expr(Expr::current(&tensor)))
     }
 }
 

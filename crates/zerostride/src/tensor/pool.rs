@@ -258,10 +258,15 @@ impl Local {
     fn follow_trims(&mut self) {
         let trims = TRIMS.load(Relaxed);
         if self.trims != trims {
-            self.trims = trims;
-            self.classes.iter_mut().for_each(Vec::clear);
-            self.counters.held.store(0, Relaxed);
+            self.trim(trims);
         }
+    }
+
+    #[cold]
+    fn trim(&mut self, trims: usize) {
+        self.trims = trims;
+        self.classes.iter_mut().for_each(Vec::clear);
+        self.counters.held.store(0, Relaxed);
     }
 }
 

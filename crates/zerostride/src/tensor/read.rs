@@ -14,14 +14,14 @@ impl Tensor {
     pub(crate) fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Result<R> {
         let tensor = self.contiguous()?;
         let reach = tensor.reach();
-        let guard = Guard::acquire(tensor.storage(), [Claim { bytes: reach.clone(), write: false }], false);
+        let guard = Guard::acquire(tensor.storage(), [Claim { bytes: reach.clone(), write: false }], false)?;
         Ok(read(guard.bytes(reach)))
     }
 
     /// Lets `read` look up the stored bytes of elements by their index, without copying the tensor.
     fn with_elements<R>(&self, read: impl FnOnce(&dyn Fn(&[usize]) -> Vec<u8>) -> R) -> Result<R> {
         let reach = self.reach();
-        let guard = Guard::acquire(self.storage(), [Claim { bytes: reach.clone(), write: false }], false);
+        let guard = Guard::acquire(self.storage(), [Claim { bytes: reach.clone(), write: false }], false)?;
         let (bytes, size) = (guard.bytes(reach.clone()), self.dtype().item_size());
         let element = |index: &[usize]| {
             let steps = index.iter().zip(self.strides()).map(|(&index, &stride)| index as isize * stride);

@@ -35,6 +35,7 @@ impl Region {
     /// The bytes that a region for `len` bytes has; `None` if no memory can have so many.
     ///
     /// Up to 1 MiB a power of two, so that a region serves many lengths.
+    #[inline]
     pub(super) fn capacity_for(len: usize) -> Option<usize> {
         let capacity = if len <= LARGEST_ALLOCATED {
             len.max(ALIGNMENT).next_power_of_two()
@@ -59,14 +60,17 @@ impl Region {
     }
 
     /// Whether the memory is somebody else's.
+    #[inline]
     pub(super) fn is_lent(&self) -> bool {
         self.lender.is_some()
     }
 
+    #[inline]
     pub(super) fn start(&self) -> NonNull<u8> {
         self.start
     }
 
+    #[inline]
     pub(super) fn capacity(&self) -> usize {
         self.capacity
     }

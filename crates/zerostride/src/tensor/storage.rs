@@ -9,8 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
 use super::borrow::{Claim, Claims, Request};
+use super::hazard::{Hazards, Noted};
 use super::pool::{self, Shared};
 use super::region::Region;
+use crate::{Error, Result};
 
 /// A block of memory that views of a tensor share.
 ///
@@ -41,6 +43,7 @@ impl Storage {
     }
 
     /// Whether the memory is somebody else's, and no use for other tensors.
+    #[inline]
     pub(super) fn is_lent(&self) -> bool {
         self.region.is_lent()
     }
@@ -54,6 +57,7 @@ impl Storage {
     ///
     /// # Panics
     /// If somebody else has it, or it has not as many bytes.
+    #[inline]
     pub(super) fn recycle(own: &mut Arc<Storage>, len: usize) {
         // Unlike `Arc::get_mut`, this needs no write: there are no weak references. Whoever had the storage before let go
         // of it before the fence.
@@ -64,59 +68,64 @@ impl Storage {
     }
 
     /// The first byte.
+    #[inline]
     pub(super) fn start(&self) -> NonNull<u8> {
         self.region.start()
     }
 
     /// The most bytes that the storage could have.
+    #[inline]
     pub(super) fn capacity(&self) -> usize {
         self.region.capacity()
     }
 
     /// Bytes in the block.
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.len.load(Ordering::Relaxed)
     }
 
     /// How often the block has been written to in place.
+    #[inline]
     pub(crate) fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
 }
 
 impl Storage {
-    /// Permission to read the whole storage for a moment, unless somebody may be writing: nothing waits for it, and its
+    /// Permission to write the whole storage for a moment, unless somebody may be using it: nothing waits for it, and its
     /// holder waits for nothing.
-    #[inline]
-    pub(crate) fn try_read(&self) -> Option<Reading<'_>> {
-        self.claims.try_read().then(|| Reading(self))
-    }
-
-    /// Permission to write the whole storage for a moment, unless somebody may be using it; else as `try_read`.
     #[inline]
     pub(crate) fn try_write(&self) -> Option<Rewriting<'_>> {
         (self.writable && self.claims.try_write()).then(|| Rewriting(self))
     }
 }
 
-/// Permission to read a storage for a moment.
+/// Permission to read some whole storages for a moment.
 #[derive(Debug)]
-pub(crate) struct Reading<'a>(&'a Storage);
-
-impl Reading<'_> {
-    /// All bytes.
-    #[inline]
-    pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: the region is valid for its capacity, which `len` is within, and its bytes are initialised. The claim
-        // keeps everybody from writing while `self` lives.
-        unsafe { std::slice::from_raw_parts(self.0.start().as_ptr(), self.0.len()) }
-    }
+pub(crate) struct Reading<'a, const N: usize> {
+    storages: [Option<&'a Storage>; N],
+    _noted: Noted<'a, N>,
 }
 
-impl Drop for Reading<'_> {
+impl<'a, const N: usize> Reading<'a, N> {
+    /// Permission to read storages, unless somebody may be writing one of them; else as [`Storage::try_write`].
     #[inline]
-    fn drop(&mut self) {
-        self.0.claims.end_read();
+    pub(crate) fn of(storages: [Option<&'a Storage>; N], hazards: &'a mut Hazards) -> Option<Reading<'a, N>> {
+        let noted =
+            hazards.note(storages.map(|storage| storage.map_or(0, |storage| storage.claims.address())))?;
+        let is_unclaimed = |storage: &&Storage| storage.claims.is_unclaimed();
+        storages.iter().flatten().all(is_unclaimed).then_some(Reading { storages, _noted: noted })
+    }
+
+    /// All bytes of the storage in a place; none where there is no storage.
+    #[inline]
+    pub(crate) fn bytes(&self, place: usize) -> &[u8] {
+        let Some(storage) = self.storages[place] else { return &[] };
+        // SAFETY: the region is valid for its capacity, which `len` is within, and its bytes are initialised. The storage
+        // has been noted before it was seen to be unclaimed, and stays so while `self` lives: who wants to write it waits
+        // or goes another way (`hazard.rs`).
+        unsafe { std::slice::from_raw_parts(storage.start().as_ptr(), storage.len()) }
     }
 }
 
@@ -161,16 +170,19 @@ impl Fresh {
     }
 
     /// As [`Fresh::zeroed`], but of any values: for who overwrites all of them.
+    #[inline]
     pub(crate) fn arbitrary(len: usize) -> Option<Fresh> {
         pool::take(len).map(|(storage, _)| Fresh(storage))
     }
 
     /// The storage for tensors to share, from now on guarded by claims.
+    #[inline]
     pub(crate) fn share(self) -> Shared {
         self.0
     }
 
     /// All bytes.
+    #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: the region is valid for its capacity, which `len` is within, and its bytes are initialised: they came
         // zeroed. The storage is not shared, so that whoever writes borrows this value mutably.
@@ -178,6 +190,7 @@ impl Fresh {
     }
 
     /// All bytes, for writing.
+    #[inline]
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as for `bytes`, and `&mut self` excludes every other borrow.
         unsafe { std::slice::from_raw_parts_mut(self.0.start().as_ptr(), self.0.len()) }
@@ -277,9 +290,16 @@ impl Guard {
     /// Waits for the ranges. A guard that will not be held for long takes the whole storage instead if nobody else uses
     /// it: that costs less.
     ///
+    /// # Errors
+    /// Whoever waits was interrupted.
+    ///
     /// # Panics
     /// If a range ends outside the storage, or is to be written and may not be.
-    pub(crate) fn acquire(storage: &Shared, claims: impl IntoIterator<Item = Claim>, short: bool) -> Guard {
+    pub(crate) fn acquire(
+        storage: &Shared,
+        claims: impl IntoIterator<Item = Claim>,
+        short: bool,
+    ) -> Result<Guard> {
         let claims = Request::from_iter(claims);
         assert!(
             claims
@@ -292,10 +312,10 @@ impl Guard {
                 true => storage.claims.try_write(),
                 false => storage.claims.try_read(),
             };
-        if !brief {
-            storage.claims.acquire(&claims);
+        if !brief && !storage.claims.acquire(&claims) {
+            return Err(Error::Interrupted);
         }
-        Guard { storage: storage.clone(), claims, brief, writing: Writing::NotYet }
+        Ok(Guard { storage: storage.clone(), claims, brief, writing: Writing::NotYet })
     }
 
     /// How often the storage has been written to, without what this guard will write.
@@ -393,7 +413,7 @@ mod tests {
     use super::*;
 
     fn guard(storage: &Shared, write: bool) -> Guard {
-        Guard::acquire(storage, [Claim { bytes: 0..storage.len(), write }], false)
+        Guard::acquire(storage, [Claim { bytes: 0..storage.len(), write }], false).unwrap()
     }
 
     #[test]

@@ -1,0 +1,139 @@
+//! Owns hazard slots: where a thread notes which storages it reads for a moment, so that whoever wants to write one finds
+//! it. To read this way costs one fence for all operands, where a count on each storage would cost two atomic changes for
+//! each; and threads that read the same storage change nothing that they share. It does not know what is read.
+//!
+//! # Why a reader and a writer never miss each other
+//!
+//! A reader notes its storages, fences, and then looks whether one of them is claimed. A writer claims the storage, and
+//! then looks for it in all slots. The fence, the writer's claim and its looks are sequentially consistent, so that they
+//! have one order: if the fence comes before the claim, the writer finds the note; otherwise the reader finds the claim,
+//! and takes its note back. Slots are cleared with release and looked at with acquire order, so that what was read was
+//! read before anything is written.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::thread;
+
+/// The most storages that a thread reads at once: no row of the table has more operands.
+const MOST: usize = 3;
+
+/// Threads that may have slots at the same time; those beyond do without.
+const THREADS: usize = 256;
+
+/// One thread's slots, in a cache line of their own.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Slots {
+    /// Whether a thread has them.
+    taken: AtomicBool,
+    /// Addresses of storages; 0 stands for none.
+    storages: [AtomicUsize; MOST],
+}
+
+static SLOTS: [Slots; THREADS] =
+    [const { Slots { taken: AtomicBool::new(false), storages: [const { AtomicUsize::new(0) }; MOST] } };
+        THREADS];
+
+/// How many of them have ever been taken: those before.
+static USED: AtomicUsize = AtomicUsize::new(0);
+
+/// How often a writer looks before it lets other threads run.
+const LOOKS: usize = 64;
+
+/// A thread's own slots, if there were any left.
+#[derive(Debug)]
+pub(crate) struct Hazards(Option<&'static Slots>);
+
+impl Hazards {
+    /// Slots that nobody else has until this is dropped.
+    pub(crate) fn new() -> Hazards {
+        let is_free = |slots: &Slots| !slots.taken.swap(true, Ordering::Acquire);
+        let place = SLOTS.iter().position(is_free);
+        if let Some(place) = place {
+            USED.fetch_max(place + 1, Ordering::SeqCst);
+        }
+        Hazards(place.map(|place| &SLOTS[place]))
+    }
+
+    /// Notes storages by their addresses, 0 standing for none. What is asked about a storage after this is later than
+    /// the note. `None` where there are no slots.
+    #[inline]
+    pub(super) fn note<const N: usize>(&mut self, addresses: [usize; N]) -> Option<Noted<'_, N>> {
+        const { assert!(N <= MOST) };
+        let slots = self.0?;
+        for (slot, address) in slots.storages.iter().zip(addresses) {
+            slot.store(address, Ordering::Release);
+        }
+        fence(Ordering::SeqCst);
+        Some(Noted { slots, _own: self })
+    }
+}
+
+impl Drop for Hazards {
+    fn drop(&mut self) {
+        if let Some(slots) = self.0 {
+            slots.taken.store(false, Ordering::Release);
+        }
+    }
+}
+
+/// Notes in a thread's slots, which are cleared when this is dropped.
+#[derive(Debug)]
+pub(super) struct Noted<'a, const N: usize> {
+    slots: &'static Slots,
+    _own: &'a mut Hazards,
+}
+
+impl<const N: usize> Drop for Noted<'_, N> {
+    #[inline]
+    fn drop(&mut self) {
+        for slot in &self.slots.storages[..N] {
+            slot.store(0, Ordering::Release);
+        }
+    }
+}
+
+/// Whether a thread has noted a storage, which is claimed for writing already.
+pub(super) fn is_noted(address: usize) -> bool {
+    let used = &SLOTS[..USED.load(Ordering::SeqCst)];
+    used.iter().flat_map(|slots| &slots.storages).any(|slot| slot.load(Ordering::SeqCst) == address)
+}
+
+/// Waits until no thread has noted a storage, which is claimed for writing already. Those who have are at the few
+/// elements of one operation, and wait for nothing themselves.
+pub(super) fn wait(address: usize) {
+    let mut looks = 0;
+    while is_noted(address) {
+        looks += 1;
+        if looks < LOOKS { std::hint::spin_loop() } else { thread::yield_now() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_found_until_it_is_dropped() {
+        let mut hazards = Hazards::new();
+        let storage = 0u64;
+        let address = std::ptr::from_ref(&storage).addr();
+        assert!(!is_noted(address));
+        let noted = hazards.note([0, address]).unwrap();
+        assert!(is_noted(address) && !is_noted(address + 8));
+        drop(noted);
+        assert!(!is_noted(address));
+        wait(address);
+    }
+
+    #[test]
+    fn threads_have_slots_of_their_own_and_leave_them_to_others() {
+        let own: Vec<Hazards> = std::iter::repeat_with(Hazards::new).take(2 * THREADS).collect();
+        let mut places: Vec<*const Slots> =
+            own.iter().filter_map(|hazards| hazards.0).map(std::ptr::from_ref).collect();
+        places.sort_unstable();
+        assert!(places.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(own.last().is_some_and(|hazards| hazards.0.is_none()));
+        drop(own);
+        assert!(Hazards::new().0.is_some());
+    }
+}
