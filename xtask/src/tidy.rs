@@ -43,6 +43,7 @@ const UNSAFE: &[&str] = &[
     "crates/python/src/entry.rs",
     "crates/python/src/memory/buffer.rs",
     "crates/python/src/memory/dlpack.rs",
+    "crates/python/src/memory/numpy.rs",
     "crates/zerostride/src/exec/access.rs",
     "crates/zerostride/src/exec/crew.rs",
     "crates/zerostride/src/exec/machine.rs",

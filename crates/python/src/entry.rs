@@ -191,48 +191,55 @@ unsafe fn enter(
     count: ffi::Py_ssize_t,
     names: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    Python::attach(|py| {
-        let answer = catch_unwind(AssertUnwindSafe(|| {
-            // SAFETY: Python keeps the arguments and the names until the call returns; there are as many values as
-            // positional arguments and names together, and no name is anything but a string.
-            let (given, names) = unsafe {
-                let names = Bound::from_borrowed_ptr_or_opt(py, names);
-                let names = names.map(|names| names.cast_into_unchecked::<PyTuple>());
-                let total = count as usize + names.as_ref().map_or(0, |names| names.len());
-                let given: &[*mut ffi::PyObject] =
-                    if total == 0 { &[] } else { std::slice::from_raw_parts(arguments, total) };
-                (given, names)
-            };
-            let object = |pointer| {
-                // SAFETY: as above, every value is an object that lives until the call returns.
-                unsafe { Bound::ref_from_ptr(py, pointer) }
-            };
-            let (positional, values) = given.split_at(count as usize);
-            let mut call = Call {
-                py,
-                positional: receiver.into_iter().chain(positional).map(object).collect(),
-                named: SmallVec::new(),
-                method: receiver.is_some(),
-            };
+    // SAFETY: a thread that Python calls on has its lock, until it returns.
+    let py = unsafe { Python::assume_attached() };
+    let answer = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: Python keeps the arguments and the names until the call returns; there are as many values as
+        // positional arguments and names together, and no name is anything but a string.
+        let (given, names) = unsafe {
+            let names = Bound::from_borrowed_ptr_or_opt(py, names);
+            let names = names.map(|names| names.cast_into_unchecked::<PyTuple>());
+            let total = count as usize + names.as_ref().map_or(0, |names| names.len());
+            let given: &[*mut ffi::PyObject] =
+                if total == 0 { &[] } else { std::slice::from_raw_parts(arguments, total) };
+            (given, names)
+        };
+        let object = |pointer| {
+            // SAFETY: as above, every value is an object that lives until the call returns.
+            unsafe { Bound::ref_from_ptr(py, pointer) }
+        };
+        let (positional, values) = given.split_at(count as usize);
+        let positional = receiver.into_iter().chain(positional).map(object);
+        let mut call =
+            Call { py, positional: positional.collect(), named: SmallVec::new(), method: receiver.is_some() };
+        let body = entries()[index].body;
+        if let (Body::Row(op), None) = (body, &names)
+            && let Some(result) = row::on_tensors(op, &call.positional)
+        {
+            return result;
+        }
+        // PyO3 wants to know that the thread has the lock: it lets go of objects later otherwise. To tell it costs as much
+        // as a small operation.
+        Python::attach(|_| {
             for (name, value) in names.iter().flatten().zip(values) {
                 let name =
                     name.cast::<PyString>().map_err(|_| PyRuntimeError::new_err("a name is no string"))?;
                 call.named.push((name.to_string(), object(value)));
             }
-            entries()[index].body.call(&mut call)
-        }));
-        let error = match answer {
-            Ok(Ok(object)) => return object.into_ptr(),
-            Ok(Err(error)) => error,
-            Err(panic) => {
-                let message = panic.downcast_ref::<&str>().map(ToString::to_string);
-                let message = message.or_else(|| panic.downcast_ref::<String>().cloned());
-                PanicException::new_err((message.unwrap_or_else(|| "panic from Rust code".to_owned()),))
-            }
-        };
-        error.restore(py);
-        std::ptr::null_mut()
-    })
+            body.call(&mut call)
+        })
+    }));
+    let error = match answer {
+        Ok(Ok(object)) => return object.into_ptr(),
+        Ok(Err(error)) => error,
+        Err(panic) => {
+            let message = panic.downcast_ref::<&str>().map(ToString::to_string);
+            let message = message.or_else(|| panic.downcast_ref::<String>().cloned());
+            PanicException::new_err((message.unwrap_or_else(|| "panic from Rust code".to_owned()),))
+        }
+    };
+    error.restore(py);
+    std::ptr::null_mut()
 }
 
 /// Entry points, 16 to a row.

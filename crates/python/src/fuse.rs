@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 use zerostride::{DType, Expr, Layout, Operand, Plan, Template, Tensor};
 
@@ -84,7 +84,7 @@ struct Arguments<'py> {
     /// Whether an array is in a file.
     is_read: bool,
     /// What the function gets, arrays replaced by computations.
-    positional: Vec<Argument<'py>>,
+    positional: SmallVec<[Argument<'py>; 4]>,
     named: Vec<(String, Argument<'py>)>,
 }
 
@@ -102,7 +102,7 @@ impl<'py> Arguments<'py> {
             tensors: SmallVec::new(),
             library: Library::Numpy,
             is_read: false,
-            positional: Vec::with_capacity(positional.len()),
+            positional: SmallVec::new(),
             named: Vec::new(),
         };
         for object in positional.iter_borrowed() {
@@ -233,8 +233,7 @@ fn is_value(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 impl Library {
     /// By the module that the object's class is from.
     fn of(object: &Bound<'_, PyAny>) -> PyResult<Library> {
-        static NDARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-        if object.is_exact_instance(NDARRAY.import(object.py(), "numpy", "ndarray")?) {
+        if memory::is_numpy(object)? {
             return Ok(Library::Numpy);
         }
         let module = object.get_type().getattr("__module__")?;

@@ -5,14 +5,14 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 use smallvec::SmallVec;
-use zerostride::{Argument, Arguments, Op, Tensor};
+use zerostride::{Argument, Arguments, Op, Tensor, policy};
 use zerostride_ops::{Class, Kind};
 
 use crate::entry::Call;
 use crate::error::{TraceError, raise_in};
 use crate::operand::Given;
 use crate::tensor::PyTensor;
-use crate::threads::{built, compute};
+use crate::threads::{built, compute, is_large};
 use crate::{dtype, expr, memory, tensor};
 
 /// The reductions that take `dtype`, the dtype to compute in.
@@ -63,6 +63,33 @@ pub(crate) fn function<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<
     general(op, call)
 }
 
+/// A row on one or two tensors of few elements, while nobody looks at operations: most calls are of this kind, and what is
+/// done for others would cost more than the operation. `None` for all others.
+#[inline]
+pub(crate) fn on_tensors<'py>(
+    op: Op,
+    operands: &[&Bound<'py, PyAny>],
+) -> Option<PyResult<Bound<'py, PyAny>>> {
+    match (op.info().class, operands) {
+        (Class::Unary, [x]) => small(op, [x.cast().ok()?]),
+        (Class::Binary, [a, b]) => small(op, [a.cast().ok()?, b.cast().ok()?]),
+        _ => None,
+    }
+}
+
+#[inline]
+fn small<'py, const N: usize>(
+    op: Op,
+    operands: [&Bound<'py, PyTensor>; N],
+) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let tensors = operands.map(|operand| &operand.get().0);
+    if policy::is_on() || is_large(tensors.map(Tensor::numel)) {
+        return None;
+    }
+    let result = Tensor::apply(op, tensors.map(Into::into)).map_err(|error| raise_in(error, Some(op)));
+    Some(result.and_then(|result| tensor::object(operands[0].py(), result)))
+}
+
 /// Calls the in-place method of a row.
 pub(crate) fn in_place<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
     let receiver = call.positional[0];
@@ -101,6 +128,9 @@ pub(crate) fn operator<'py>(
     a: &Bound<'py, PyAny>,
     b: &Bound<'py, PyAny>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if let Some(result) = on_tensors(op, &[a, b]) {
+        return result.map(Some);
+    }
     let (Some(x), Some(y)) = (Given::new(a)?, Given::new(b)?) else { return Ok(None) };
     if x.is_traced() || y.is_traced() {
         let positional = vec![Argument::Expr(x.expr()), Argument::Expr(y.expr())];

@@ -60,10 +60,13 @@ fn has_raised() -> bool {
 }
 
 fn raises(py: Python<'_>) -> bool {
-    let raised = py.check_signals().err();
-    let stops = raised.is_some();
-    RAISED.set(raised);
-    stops
+    match py.check_signals() {
+        Ok(()) => false,
+        Err(error) => {
+            RAISED.set(Some(error));
+            true
+        }
+    }
 }
 
 /// Waits for a tensor as Python waits for anything: other threads run meanwhile, and signals are heard.

@@ -20,7 +20,7 @@ pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     let buffer = match PyUntypedBuffer::get(&view) {
         // PyO3 knows no buffers without dimensions: the element is seen as a row of one.
         Err(_) if view.getattr("ndim")?.eq(0)? => {
-            let row = super::as_array(object.py())?.call1((object,))?.call_method1("reshape", (1,))?;
+            let row = super::numpy::as_array(object.py())?.call1((object,))?.call_method1("reshape", (1,))?;
             return import(&row)?.map(|row| row.select(0, 0).map_err(raise)).transpose();
         }
         buffer => buffer?,

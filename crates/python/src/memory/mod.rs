@@ -6,18 +6,18 @@
 mod buffer;
 #[allow(unsafe_code)]
 mod dlpack;
+#[allow(unsafe_code)]
+mod numpy;
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use zerostride::{DType, Tensor};
 
 use crate::expr::PyExpr;
-use crate::tensor::PyTensor;
 
 pub(crate) use buffer::rebuild;
 pub(crate) use dlpack::import as from_dlpack;
+pub(crate) use numpy::{array as numpy, is_array as is_numpy};
 
 /// The array that an object is, as a tensor on its memory; `None` if it is none.
 pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
@@ -35,6 +35,11 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     {
         return expr.get().read(object.py()).map(Some);
     }
+    if is_numpy(object)?
+        && let Some(tensor) = numpy::import(object)?
+    {
+        return Ok(Some(tensor));
+    }
     if let Some(tensor) = buffer::import(object)? {
         return Ok(Some(tensor));
     }
@@ -47,7 +52,7 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
         return from_dlpack(object).map(Some);
     }
     if object.hasattr("__array__")? || object.hasattr("__array_interface__")? {
-        return buffer::import(&as_array(object.py())?.call1((object,))?);
+        return buffer::import(&numpy::as_array(object.py())?.call1((object,))?);
     }
     Ok(None)
 }
@@ -57,21 +62,4 @@ fn is_bfloat16(object: &Bound<'_, PyAny>) -> bool {
     let numpy = object.get_type().getattr("__module__").is_ok_and(is_numpy);
     let name = || object.getattr("dtype")?.getattr("name")?.extract::<String>();
     numpy && name().is_ok_and(|name| name == "bfloat16")
-}
-
-/// `numpy.asarray`.
-fn as_array(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    ASARRAY.import(py, "numpy", "asarray")
-}
-
-/// A NumPy array on the memory of a tensor.
-pub(crate) fn numpy<'py>(tensor: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyAny>> {
-    if tensor.get().0.dtype() == DType::BF16 {
-        return Err(PyTypeError::new_err(
-            "NumPy has no bfloat16: convert the tensor first, as in t.float().numpy()",
-        ));
-    }
-    let view = pyo3::types::PyMemoryView::from(tensor)?;
-    as_array(tensor.py())?.call1((view,))
 }
