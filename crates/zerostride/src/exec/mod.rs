@@ -37,6 +37,13 @@ use window::Window;
 
 /// Runs a plan into memory of its own.
 pub(crate) fn run(plan: &Plan) -> Result<Tensor> {
+    match tiny::run_plan(plan) {
+        Some(result) => Ok(result),
+        None => run_at_length(plan),
+    }
+}
+
+fn run_at_length(plan: &Plan) -> Result<Tensor> {
     let memory = Memory::claim(&plan.leaves, None, plan.is_short())?;
     let result = run_steps(plan, &memory)?;
     Ok(share(plan, result))

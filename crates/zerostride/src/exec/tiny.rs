@@ -1,16 +1,18 @@
 //! Owns the short cut of small operations: one row of the table on a few elements, where a plan would cost more than the
-//! arithmetic. Nothing here waits, and nothing but the result is allocated. It knows no rules: whatever is unusual, an
-//! error among them, it leaves to the plan by returning `None`.
+//! arithmetic; and one step of a plan on a few, where panels would. Nothing here waits, and nothing but the result is
+//! allocated. It knows no rules: whatever is unusual, an error among them, it leaves to the long way by returning `None`.
 
 use std::cell::RefCell;
 use std::sync::OnceLock;
 
+use smallvec::SmallVec;
 use zerostride_kernels::{MapKernel, cast_kernel, map_kernel, store_scalar};
 use zerostride_ops::{Bucket, DType, Inferred, Op, Scalar, Typed};
-use zerostride_shape::{Layout, broadcast_size};
+use zerostride_shape::{Layout, Shape, Strides, broadcast_size};
 
 use crate::Tensor;
 use crate::expr::{Expr, Kind};
+use crate::plan::{Instruction, Leaf, Load, Plan, Source, Step, Work};
 use crate::tensor::{Fresh, Hazards, Reading, Storage};
 
 /// Elements beyond which the plan is as fast.
@@ -159,8 +161,7 @@ impl<const N: usize> Loops<N> {
                 self.ndim = self.ndim.max(layout.ndim());
             }
         }
-        let places = self.sizes.get_mut(..self.ndim)?;
-        for (from_right, place) in places.iter_mut().rev().enumerate() {
+        for from_right in 0..self.ndim {
             let (mut size, mut steps) = (1, [0; N]);
             for (step, (sizes, strides)) in steps.iter_mut().zip(dims) {
                 if let Some(dim) = sizes.len().checked_sub(from_right + 1) {
@@ -168,16 +169,23 @@ impl<const N: usize> Loops<N> {
                     *step = if sizes[dim] == 1 { 0 } else { strides[dim] };
                 }
             }
-            *place = size;
-            if size != 1 {
-                for (operand, step) in steps.into_iter().enumerate() {
-                    self.strides[operand][self.count] = step;
-                    self.dense[operand] &= step == self.numel as isize;
-                }
-                self.lens[self.count] = size;
-                self.count += 1;
-                self.numel = self.numel.checked_mul(size).filter(|numel| (1..=MOST).contains(numel))?;
+            *self.sizes.get_mut(self.ndim - 1 - from_right)? = size;
+            self.push(size, steps)?;
+        }
+        Some(())
+    }
+
+    /// Adds a dimension outside of the others.
+    #[inline(always)]
+    fn push(&mut self, size: usize, steps: [isize; N]) -> Option<()> {
+        if size != 1 {
+            *self.lens.get_mut(self.count)? = size;
+            for (operand, step) in steps.into_iter().enumerate() {
+                self.strides[operand][self.count] = step;
+                self.dense[operand] &= step == self.numel as isize;
             }
+            self.count += 1;
+            self.numel = self.numel.checked_mul(size).filter(|numel| (1..=MOST).contains(numel))?;
         }
         Some(())
     }
@@ -185,6 +193,15 @@ impl<const N: usize> Loops<N> {
     #[inline]
     fn sizes(&self) -> &[usize] {
         &self.sizes[..self.ndim]
+    }
+}
+
+impl Loops<1> {
+    /// The loops of a step.
+    fn of(shape: &Shape, strides: &Strides) -> Option<Loops<1>> {
+        let mut loops = Loops::SINGLE;
+        shape.iter().zip(strides).rev().try_for_each(|(&size, &stride)| loops.push(size, [stride]))?;
+        Some(loops)
     }
 }
 
@@ -292,6 +309,66 @@ pub(crate) fn apply_in_place<const N: usize>(
         writing.bytes_mut()[start..][..len].copy_from_slice(out);
         Some(())
     })
+}
+
+/// The result of a plan that is one element-wise step: its instructions one after the other, each on all elements.
+pub(super) fn run_plan(plan: &Plan) -> Option<Tensor> {
+    let [Step { work: Work::Map { shape, program, out, out_offset: 0 }, .. }] = &plan.passes.steps[..] else {
+        return None;
+    };
+    let loops = Loops::of(shape, out)?;
+    if !loops.dense[0] || plan.leaves.len() > MOST_LEAVES {
+        return None;
+    }
+    let buffer = &plan.passes.buffers[plan.result()];
+    let mut result = Fresh::arbitrary(loops.numel * buffer.dtype.item_size())?;
+    with_desk(|Desk { hazards, tiles }| {
+        let mut storages = [None; MOST_LEAVES];
+        for (storage, leaf) in storages.iter_mut().zip(&plan.leaves) {
+            *storage = Some(&**leaf.tensor.storage());
+        }
+        let reading = Reading::of(storages, hazards)?;
+        let has_changed =
+            |leaf: &Leaf| leaf.version.is_some_and(|captured| captured != leaf.tensor.storage().version());
+        if plan.leaves.iter().any(has_changed) {
+            return None;
+        }
+        let mut tiles = tiles.iter_mut();
+        let mut registers: SmallVec<[&[u8]; TILES]> = SmallVec::new();
+        for (instruction, &dtype) in program.instructions.iter().zip(&program.dtypes) {
+            let (tile, len) = (tiles.next()?, loops.numel * dtype.item_size());
+            registers.push(match instruction {
+                Instruction::Load(load) => {
+                    let Load { source: Source::Leaf(leaf), strides, offset, .. } = &program.loads[*load]
+                    else {
+                        return None;
+                    };
+                    let own = Loops::of(shape, strides)?;
+                    elements(dtype.item_size(), *offset, reading.bytes(*leaf), &own, 0, tile)
+                }
+                Instruction::Splat(number) => {
+                    let tile = bytes(tile, len);
+                    splat(*number, dtype, tile);
+                    tile
+                }
+                Instruction::Cast(from) => {
+                    let tile = bytes(tile, len);
+                    cast_kernel(program.dtypes[*from], dtype)(registers[*from], tile);
+                    tile
+                }
+                Instruction::Map { op, compute, operands } => {
+                    let tile = bytes(tile, len);
+                    let inputs: SmallVec<[&[u8]; 4]> =
+                        operands.iter().map(|&operand| registers[operand]).collect();
+                    map_kernel(*op, *compute)?(&inputs, tile).ok()?;
+                    tile
+                }
+            });
+        }
+        result.bytes_mut().copy_from_slice(registers[program.result]);
+        Some(())
+    })?;
+    Some(Tensor::new(result.share(), Layout::contiguous(buffer.shape.clone()), buffer.dtype))
 }
 
 #[inline]
@@ -443,11 +520,16 @@ fn bytes(tile: &mut Tile, len: usize) -> &mut [u8] {
     &mut bytemuck::cast_slice_mut(tile)[..len]
 }
 
+/// Tiles of a thread: one for each instruction of a plan; or one for a result, and two for each of up to three operands.
+const TILES: usize = 16;
+
+/// The most operands of a plan.
+const MOST_LEAVES: usize = 4;
+
 /// What a thread works with.
 struct Desk {
     hazards: Hazards,
-    /// A tile for a result, and two for each of up to three operands.
-    tiles: Box<[Tile; 7]>,
+    tiles: Box<[Tile; TILES]>,
 }
 
 /// Lends the thread's desk.
@@ -455,7 +537,7 @@ struct Desk {
 fn with_desk<R>(work: impl FnOnce(&mut Desk) -> Option<R>) -> Option<R> {
     thread_local! {
         static DESK: RefCell<Desk> =
-            RefCell::new(Desk { hazards: Hazards::new(), tiles: Box::new([[0; MOST]; 7]) });
+            RefCell::new(Desk { hazards: Hazards::new(), tiles: Box::new([[0; MOST]; TILES]) });
     }
     // A thread that is ending has none.
     DESK.try_with(|desk| work(&mut desk.borrow_mut())).ok()?
@@ -513,8 +595,39 @@ mod tests {
         }
     }
 
+    /// What the plan gives at length, and its short cut, if it has one.
     fn planned(op: Op, operands: &[Expr]) -> Result<Tensor> {
-        super::super::run(&Expr::map(op, operands.iter().cloned()).plan()?)
+        let plan = Expr::map(op, operands.iter().cloned()).plan()?;
+        let result = super::super::run_at_length(&plan)?;
+        if let Some(short) = run_plan(&plan) {
+            assert_eq!(bytes_of(&short), bytes_of(&result), "{op:?} {operands:?}");
+        }
+        Ok(result)
+    }
+
+    #[test]
+    fn a_small_formula_gives_what_it_gives_at_length() {
+        let mut random = Random(3);
+        let mut taken = 0;
+        for _ in 0..1000 {
+            let dtype = DType::ALL[random.below(15)];
+            let [a, b, c] = [(); 3].map(|()| Expr::current(&random.tensor(dtype)));
+            let formulas = [
+                (&a - &b) * &a + &c,
+                a.abs() * 2 + b.t() * &c,
+                (&a + 0.5).sqrt() * (&b - 1),
+                (&a * &b).to_dtype(DType::F32).gelu_tanh() - &c,
+            ];
+            for formula in formulas {
+                let Ok(plan) = formula.plan() else { continue };
+                if let Some(short) = run_plan(&plan) {
+                    taken += 1;
+                    let result = super::super::run_at_length(&plan).unwrap();
+                    assert_eq!(bytes_of(&short), bytes_of(&result), "{formula}");
+                }
+            }
+        }
+        assert!(taken > 500, "{taken}");
     }
 
     #[test]

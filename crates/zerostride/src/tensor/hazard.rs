@@ -13,8 +13,8 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::thread;
 
-/// The most storages that a thread reads at once: no row of the table has more operands.
-const MOST: usize = 3;
+/// The most storages that a thread reads at once.
+const MOST: usize = 4;
 
 /// Threads that may have slots at the same time; those beyond do without.
 const THREADS: usize = 256;
