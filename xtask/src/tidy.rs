@@ -39,6 +39,7 @@ const UNSAFE: &[&str] = &[
     "crates/kernels/src/pack/lines.rs",
     "crates/kernels/src/pack/mod.rs",
     "crates/kernels/src/pack/transpose.rs",
+    "crates/kernels/src/reduce/rule.rs",
     // Python's own protocols, which are C: how it calls, and how memory is shared.
     "crates/python/src/entry.rs",
     "crates/python/src/memory/buffer.rs",

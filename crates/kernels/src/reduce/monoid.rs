@@ -41,6 +41,11 @@ where
     }
 
     #[inline(always)]
+    fn none() -> M::Vector {
+        M::Vector::splat(M::empty())
+    }
+
+    #[inline(always)]
     fn read(state: &Self::State, at: usize) -> M::Vector {
         M::Vector::load(&state[at..])
     }
@@ -52,12 +57,12 @@ where
 
     #[inline(always)]
     fn steps<const G: usize>(
-        acc: Option<[M::Vector; G]>,
+        mut acc: [M::Vector; G],
+        _: bool,
         steps: &Steps<'_, Elem<Self>, impl Rows>,
         sides: [Side; G],
     ) -> [M::Vector; G] {
-        let mut acc = acc.unwrap_or([M::Vector::splat(M::empty()); G]);
-        for step in 0..steps.count {
+        for step in 0..steps.count() {
             for g in 0..G {
                 acc[g] = M::step(acc[g], steps.load(step, sides[g]));
             }
@@ -73,6 +78,11 @@ where
     #[inline(always)]
     fn merge(left: M::Vector, right: M::Vector) -> M::Vector {
         M::step(left, right)
+    }
+
+    #[inline(always)]
+    fn turned<const BY: usize>(acc: M::Vector) -> M::Vector {
+        acc.turned::<BY>()
     }
 
     fn results(&self, state: &Self::State, len: usize) -> impl Iterator<Item = Elem<Self>> {

@@ -24,16 +24,21 @@ pub(super) trait Rule: Sized + Send + 'static {
 
     /// Accumulators of no elements.
     fn empty(len: usize) -> Self::State;
+    /// A vector of them.
+    fn none() -> Self::Acc;
     fn read(state: &Self::State, at: usize) -> Self::Acc;
     fn write(acc: Self::Acc, state: &mut Self::State, at: usize);
-    /// Accumulates rows in order, in as many vectors as there are accumulators, into those or into empty ones.
+    /// Accumulates rows in order, in as many vectors as there are accumulators, which are empty if they are `fresh`.
     fn steps<const G: usize>(
-        acc: Option<[Self::Acc; G]>,
+        acc: [Self::Acc; G],
+        fresh: bool,
         steps: &Steps<'_, Elem<Self>, impl Rows>,
         sides: [Side; G],
     ) -> [Self::Acc; G];
     /// What two accumulators say together.
     fn merge(left: Self::Acc, right: Self::Acc) -> Self::Acc;
+    /// The accumulators whose place `i` is place `i + BY`, around the end.
+    fn turned<const BY: usize>(acc: Self::Acc) -> Self::Acc;
     /// The results of accumulators.
     fn results(&self, state: &Self::State, len: usize) -> impl Iterator<Item = Self::Out>;
 }
@@ -41,6 +46,8 @@ pub(super) trait Rule: Sized + Send + 'static {
 /// Where the rows of some steps begin, in elements.
 pub(super) trait Rows {
     fn begin(&self, step: usize) -> usize;
+    /// The last of the first `count` beginnings in memory.
+    fn last(&self, count: usize) -> usize;
 }
 
 /// Rows at even distances.
@@ -51,6 +58,11 @@ impl Rows for Even {
     fn begin(&self, step: usize) -> usize {
         step * self.0
     }
+
+    #[inline(always)]
+    fn last(&self, count: usize) -> usize {
+        count.saturating_sub(1).checked_mul(self.0).expect("elements are counted by a usize")
+    }
 }
 
 impl Rows for &[usize] {
@@ -58,16 +70,23 @@ impl Rows for &[usize] {
     fn begin(&self, step: usize) -> usize {
         self[step]
     }
+
+    #[inline(always)]
+    fn last(&self, count: usize) -> usize {
+        self[..count].iter().copied().max().unwrap_or(0)
+    }
 }
 
 /// Rows of elements that enter accumulators, one after the other.
 pub(super) struct Steps<'a, T, P> {
-    pub(super) elements: &'a [T],
-    pub(super) rows: P,
+    elements: &'a [T],
+    rows: P,
     /// Whole rows.
-    pub(super) count: usize,
+    count: usize,
     /// Places that have one element more.
-    pub(super) tail: usize,
+    tail: usize,
+    /// Elements that there are from the beginning of every row on.
+    room: usize,
     /// The index among the reduced elements of the first row, and what a row adds to it.
     pub(super) first: usize,
     pub(super) advance: usize,
@@ -103,10 +122,47 @@ impl Side {
     }
 }
 
-impl<T: Copy, P: Rows> Steps<'_, T, P> {
+impl<'a, T: Copy, P: Rows> Steps<'a, T, P> {
+    /// Some whole rows, then as many places of one more as `tail` says. The first row is reduced element `first`, and a row
+    /// adds `advance` to that.
+    ///
+    /// # Panics
+    /// If a row begins outside the elements.
+    #[inline(always)]
+    pub(super) fn new(
+        elements: &'a [T],
+        rows: P,
+        (count, tail): (usize, usize),
+        (first, advance): (usize, usize),
+    ) -> Self {
+        let room = elements.len().checked_sub(rows.last(count)).expect("every row begins among the elements");
+        Steps { elements, rows, count, tail, room, first, advance }
+    }
+
+    /// Whole rows.
+    #[inline(always)]
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Rows with those that are not whole.
+    #[inline(always)]
+    pub(super) fn all(&self) -> usize {
+        self.count + usize::from(self.tail > 0)
+    }
+
+    /// The elements of a whole row that a vector takes.
+    ///
+    /// # Panics
+    /// If the row is none, or the elements are not all there.
     #[inline(always)]
     pub(super) fn load<V: Vector<Elem = T>>(&self, step: usize, side: Side) -> V {
-        V::load(&self.elements[self.rows.begin(step) + side.at..])
+        // Neither depends on the row, so that loops over rows ask once, unlike a slice's own check.
+        assert!(step < self.count && side.at <= self.room && V::LEN <= self.room - side.at);
+        let at = self.rows.begin(step) + side.at;
+        // SAFETY: `new` has seen that `room` elements follow the beginning of each of the first `count` rows: both kinds of
+        // rows above say which of these comes last.
+        V::load(unsafe { self.elements.get_unchecked(at..at + V::LEN) })
     }
 
     /// The elements of the places that have one more, and how many they are.

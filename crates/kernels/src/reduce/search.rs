@@ -39,6 +39,12 @@ impl<V: Ordered<One: Ordered>, const LARGEST: bool> Rule for Search<V, LARGEST> 
     }
 
     #[inline(always)]
+    fn none() -> Found<V> {
+        let value = if LARGEST { V::Elem::LOWEST } else { V::Elem::HIGHEST };
+        Found { value: V::splat(value), index: V::splat(V::Elem::from_index(V::Elem::NOWHERE)) }
+    }
+
+    #[inline(always)]
     fn read(state: &Self::State, at: usize) -> Found<V> {
         Found { value: V::load(&state.value[at..]), index: V::load(&state.index[at..]) }
     }
@@ -51,21 +57,20 @@ impl<V: Ordered<One: Ordered>, const LARGEST: bool> Rule for Search<V, LARGEST> 
 
     #[inline(always)]
     fn steps<const G: usize>(
-        acc: Option<[Found<V>; G]>,
+        mut acc: [Found<V>; G],
+        _: bool,
         steps: &Steps<'_, V::Elem, impl Rows>,
         sides: [Side; G],
     ) -> [Found<V>; G] {
         let index = |step: usize| V::Elem::from_index(steps.first + step * steps.advance);
-        let nowhere = V::splat(V::Elem::from_index(V::Elem::NOWHERE));
-        let none = V::splat(if LARGEST { V::Elem::LOWEST } else { V::Elem::HIGHEST });
-        let mut acc = acc.unwrap_or([Found { value: none, index: nowhere }; G]);
+        let nowhere = Self::none().index;
         let mut places = [nowhere; G];
         for g in 0..G {
             places[g] = sides[g].indices::<V>(V::Elem::from_index);
         }
         // While the rows are looked through, what was found in one has the index of the row.
         let mut at = [nowhere; G];
-        for step in 0..steps.count {
+        for step in 0..steps.count() {
             let row = V::splat(index(step));
             for g in 0..G {
                 let value: V = steps.load(step, sides[g]);
@@ -75,14 +80,14 @@ impl<V: Ordered<One: Ordered>, const LARGEST: bool> Rule for Search<V, LARGEST> 
             }
         }
         for g in 0..G {
-            if steps.count > 0 {
+            if steps.count() > 0 {
                 // The neutral value is the first element itself where nothing is more extreme.
                 let first = V::splat(index(0)).plus_bits(places[g]);
                 let first = V::select(acc[g].index.earlier(nowhere), acc[g].index, first);
                 acc[g].index = V::select(at[g].earlier(nowhere), at[g].plus_bits(places[g]), first);
             }
             if let Some((value, count)) = steps.tail(sides[g]) {
-                let found = Found { value, index: V::splat(index(steps.count)).plus_bits(places[g]) };
+                let found = Found { value, index: V::splat(index(steps.count())).plus_bits(places[g]) };
                 acc[g] = Found::select(V::first(count), Self::merge(acc[g], found), acc[g]);
             }
         }
@@ -95,6 +100,11 @@ impl<V: Ordered<One: Ordered>, const LARGEST: bool> Rule for Search<V, LARGEST> 
         let swaps = right.index.earlier(left.index);
         let (first, second) = (Found::select(swaps, right, left), Found::select(swaps, left, right));
         Found::select(second.value.beats::<LARGEST>(first.value), second, first)
+    }
+
+    #[inline(always)]
+    fn turned<const BY: usize>(acc: Found<V>) -> Found<V> {
+        Found { value: acc.value.turned::<BY>(), index: acc.index.turned::<BY>() }
     }
 
     fn results(&self, state: &Self::State, len: usize) -> impl Iterator<Item = i64> {

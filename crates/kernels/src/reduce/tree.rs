@@ -16,6 +16,9 @@ use crate::isa::{Task, prefetch};
 /// Vectors that are worked on side by side, so that none waits for the one before.
 const SIDES: usize = 4;
 
+/// Elements of the next leaf that are asked for: as many as arrive while the results of one are halved.
+const AHEAD: usize = 256;
+
 /// The tree over lanes: a stack of complete subtrees, one for each digit 1 of the number of lanes taken. A leaf is a
 /// subtree whose height is that of its lanes.
 pub(super) struct Tree<R: Rule> {
@@ -83,7 +86,7 @@ impl<R: Rule> Tree<R> {
     /// Rows of the lane under way, their columns next to each other.
     #[inline(always)]
     fn rows(&mut self, elements: &[Elem<R>], rows: &[usize], first: usize) {
-        let steps = Steps { elements, rows, count: rows.len(), tail: 0, first, advance: self.lanes };
+        let steps = Steps::new(elements, rows, (rows.len(), 0), (first, self.lanes));
         let side = |at| Side { at, place: 0, width: None };
         spread::<R>(&mut self.current, !self.begun, &steps, self.columns, side);
         self.begun = true;
@@ -111,15 +114,9 @@ impl<R: Rule> Tree<R> {
                 let rows = LEAF.min(panel.rows - row);
                 // The results of a leaf are halved while the next one is on its way.
                 let next = &elements[(rows * width).min(elements.len())..];
-                prefetch(&next[..next.len().min(LEAF)]);
-                let steps = Steps {
-                    elements,
-                    rows: Even(places),
-                    count: rows / self.lanes,
-                    tail: rows % self.lanes * width,
-                    first: first + row,
-                    advance: self.lanes,
-                };
+                prefetch(&next[..next.len().min(AHEAD)]);
+                let whole = (rows / self.lanes, rows % self.lanes * width);
+                let steps = Steps::new(elements, Even(places), whole, (first + row, self.lanes));
                 if together == 1 {
                     spread::<R>(&mut self.leaf, true, &steps, places, |at| Side {
                         at,
@@ -134,7 +131,7 @@ impl<R: Rule> Tree<R> {
                     for at in 0..width {
                         let (mut height, to) = (height, (column + result) * width + at);
                         let mut one = if width == 1 && places >= R::Vector::LEN {
-                            joined::<R>(&self.leaf, result * places)
+                            join::<R>(&mut self.leaf, result * places)
                         } else {
                             R::One::read(&self.leaf, result * places + at)
                         };
@@ -221,14 +218,13 @@ fn accumulate<R: Rule, const G: usize>(
     places: [usize; G],
     sides: [Side; G],
 ) -> [R::Acc; G] {
-    if fresh {
-        return R::steps(None, steps, sides);
+    let mut acc = [R::none(); G];
+    if !fresh {
+        for g in 0..G {
+            acc[g] = R::read(state, places[g]);
+        }
     }
-    let mut acc = [R::read(state, places[0]); G];
-    for g in 1..G {
-        acc[g] = R::read(state, places[g]);
-    }
-    R::steps(Some(acc), steps, sides)
+    R::steps(acc, fresh, steps, sides)
 }
 
 /// Merges the upper half of some places with the lower one until `width` are left, or those of a vector of one result.
@@ -252,23 +248,23 @@ fn halve<R: Rule>(state: &mut R::State, first: usize, places: usize, width: usiz
 
 /// What the places of a vector say together, halved until one is left.
 #[inline(always)]
-fn joined<R: Rule>(state: &R::State, first: usize) -> <R::One as Rule>::Acc {
-    let mut acc = [R::One::read(state, first); MOST];
-    for (at, acc) in acc.iter_mut().enumerate().take(R::Vector::LEN).skip(1) {
-        *acc = R::One::read(state, first + at);
+fn join<R: Rule>(state: &mut R::State, at: usize) -> <R::One as Rule>::Acc {
+    let mut acc = R::read(state, at);
+    if R::Vector::LEN > 8 {
+        acc = R::merge(acc, R::turned::<8>(acc));
     }
-    let mut left = R::Vector::LEN;
-    while left > 1 {
-        left /= 2;
-        for at in 0..left {
-            acc[at] = R::One::merge(acc[at], acc[at + left]);
-        }
+    if R::Vector::LEN > 4 {
+        acc = R::merge(acc, R::turned::<4>(acc));
     }
-    acc[0]
+    if R::Vector::LEN > 2 {
+        acc = R::merge(acc, R::turned::<2>(acc));
+    }
+    if R::Vector::LEN > 1 {
+        acc = R::merge(acc, R::turned::<1>(acc));
+    }
+    R::write(acc, state, at);
+    R::One::read(state, at)
 }
-
-/// Elements of the longest vector.
-const MOST: usize = 16;
 
 /// `right = left merged with right`, one by one.
 #[inline(always)]

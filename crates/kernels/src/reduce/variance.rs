@@ -8,7 +8,7 @@ use std::ops::Range;
 use zerostride_ops::DType;
 
 use super::rule::{Rows, Rule, Side, Steps};
-use super::vector::Vector;
+use super::vector::{Vector, turned};
 use crate::lane::{Lane, Mask};
 
 /// `var`, with `count - correction` degrees of freedom, of samples of one or two parts side by side.
@@ -29,41 +29,50 @@ pub(super) struct Moments<T> {
 /// Rows of one pass.
 const ROWS: usize = 16;
 
-/// The moments of some rows, and of as many places of one more as there are.
+/// The moments of some rows, and of as many places of one more as there are, in as many vectors as there are sides.
 #[inline(always)]
-fn moments<V: Vector<Elem = <V as Lane>::Elem> + Lane>(
+fn moments<V: Vector<Elem = <V as Lane>::Elem> + Lane, const G: usize>(
     steps: &Steps<'_, <V as Lane>::Elem, impl Rows>,
     rows: Range<usize>,
-    side: Side,
-    tail: Option<(V, usize)>,
-) -> Moments<V::Wide> {
+    sides: [Side; G],
+    ends: bool,
+) -> [Moments<V::Wide>; G] {
     let (zero, one) = (V::Wide::num(0.0), V::Wide::num(1.0));
     let number = rows.len() as f64;
-    let mut sum = zero;
+    let mut sums = [zero; G];
     for step in rows.clone() {
-        sum = sum + steps.load::<V>(step, side).widen();
+        for g in 0..G {
+            sums[g] = sums[g] + steps.load::<V>(step, sides[g]).widen();
+        }
     }
     // Divisions are slow, and the same for all places but at the end.
-    let (mut count, mut reciprocal) = (V::Wide::num(number), V::Wide::num(1.0 / number.max(1.0)));
-    let mut last = (zero, zero);
-    if let Some((value, places)) = tail {
-        // What a place has counts once, what it does not have not at all.
-        last = (value.widen(), V::Wide::from_fn(|i| if i < places { 1.0 } else { 0.0 }));
-        sum = sum + last.0 * last.1;
-        count = count + last.1;
-        reciprocal = one / count.max(one);
+    let (count, reciprocal) = (V::Wide::num(number), V::Wide::num(1.0 / number.max(1.0)));
+    let mut lasts = [(zero, zero); G];
+    let mut all = [Moments { count, mean: zero, squares: zero }; G];
+    for g in 0..G {
+        match if ends { steps.tail::<V>(sides[g]) } else { None } {
+            None => all[g].mean = sums[g] * reciprocal,
+            Some((value, places)) => {
+                // What a place has counts once, what it does not have not at all.
+                lasts[g] = (value.widen(), V::Wide::from_fn(|i| if i < places { 1.0 } else { 0.0 }));
+                all[g].count = count + lasts[g].1;
+                all[g].mean = (sums[g] + lasts[g].0 * lasts[g].1) * (one / all[g].count.max(one));
+            }
+        }
     }
-    let mean = sum * reciprocal;
-    let mut squares = zero;
     for step in rows {
-        let off = steps.load::<V>(step, side).widen() - mean;
-        squares = squares + off * off;
+        for g in 0..G {
+            let off = steps.load::<V>(step, sides[g]).widen() - all[g].mean;
+            all[g].squares = all[g].squares + off * off;
+        }
     }
-    if tail.is_some() {
-        let off = last.0 - mean;
-        squares = squares + off * off * last.1;
+    if ends {
+        for g in 0..G {
+            let off = lasts[g].0 - all[g].mean;
+            all[g].squares = all[g].squares + off * off * lasts[g].1;
+        }
     }
-    Moments { count, mean, squares }
+    all
 }
 
 impl<V> Rule for Variance<V>
@@ -79,6 +88,12 @@ where
 
     fn empty(len: usize) -> Self::State {
         Moments { count: vec![0.0; len], mean: vec![0.0; len], squares: vec![0.0; len] }
+    }
+
+    #[inline(always)]
+    fn none() -> Self::Acc {
+        let zero = V::Wide::num(0.0);
+        Moments { count: zero, mean: zero, squares: zero }
     }
 
     #[inline(always)]
@@ -99,27 +114,20 @@ where
 
     #[inline(always)]
     fn steps<const G: usize>(
-        mut acc: Option<[Self::Acc; G]>,
+        mut acc: [Self::Acc; G],
+        fresh: bool,
         steps: &Steps<'_, <V as Lane>::Elem, impl Rows>,
         sides: [Side; G],
     ) -> [Self::Acc; G] {
-        let zero = V::Wide::num(0.0);
-        let empty = Moments { count: zero, mean: zero, squares: zero };
-        let rows = steps.count + usize::from(steps.tail > 0);
+        let rows = steps.all();
         for begin in (0..rows).step_by(ROWS) {
-            let whole = begin..steps.count.min(begin + ROWS);
-            let ends = steps.tail > 0 && begin + ROWS >= rows;
-            let mut all = [empty; G];
+            let whole = begin..steps.count().min(begin + ROWS);
+            let all = moments::<V, G>(steps, whole, sides, begin + ROWS >= rows);
             for g in 0..G {
-                let tail = if ends { steps.tail::<V>(sides[g]) } else { None };
-                all[g] = moments::<V>(steps, whole.clone(), sides[g], tail);
-                if let Some(acc) = &acc {
-                    all[g] = Self::merge(acc[g], all[g]);
-                }
+                acc[g] = if fresh && begin == 0 { all[g] } else { Self::merge(acc[g], all[g]) };
             }
-            acc = Some(all);
         }
-        acc.unwrap_or([empty; G])
+        acc
     }
 
     #[inline(always)]
@@ -138,6 +146,15 @@ where
             count: a + b,
             mean: V::Wide::select(none, right.mean, left.mean + delta * share),
             squares: left.squares + right.squares + between,
+        }
+    }
+
+    #[inline(always)]
+    fn turned<const BY: usize>(acc: Self::Acc) -> Self::Acc {
+        Moments {
+            count: turned::<V::Wide, BY>(acc.count),
+            mean: turned::<V::Wide, BY>(acc.mean),
+            squares: turned::<V::Wide, BY>(acc.squares),
         }
     }
 

@@ -36,6 +36,8 @@ pub(super) trait Vector: Copy + 'static {
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
     /// The mask of the first `count` elements.
     fn first(count: usize) -> Self::Mask;
+    /// The vector whose element `i` is element `i + BY`, around the end.
+    fn turned<const BY: usize>(self) -> Self;
     /// Runs a loop over such vectors, compiled for their instruction set.
     fn run(task: impl Task);
 
@@ -147,9 +149,20 @@ where
     }
 
     #[inline(always)]
+    fn turned<const BY: usize>(self) -> Self {
+        turned::<L, BY>(self)
+    }
+
+    #[inline(always)]
     fn run(task: impl Task) {
         L::enter(task);
     }
+}
+
+/// The register whose element `i` is element `i + BY`, around the end.
+#[inline(always)]
+pub(super) fn turned<L: Lane, const BY: usize>(lane: L) -> L {
+    L::from_fn(|i| lane.element((i + BY) % L::LEN))
 }
 
 impl<L> Ordered for L
@@ -259,6 +272,11 @@ impl<T: Scalar, const N: usize> Vector for Array<T, N> {
     #[inline(always)]
     fn first(count: usize) -> [bool; N] {
         std::array::from_fn(|i| i < count)
+    }
+
+    #[inline(always)]
+    fn turned<const BY: usize>(self) -> Self {
+        Array(std::array::from_fn(|i| self.0[(i + BY) % N]))
     }
 
     #[inline(always)]
