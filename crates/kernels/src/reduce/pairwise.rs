@@ -1,14 +1,15 @@
 //! Owns reductions over pairs: every row of one matrix meets every column of another, as in squared distances. A few rows
 //! at a time share the loads of a column's elements. It does not know where the matrices come from.
 //!
-//! The bits are those of the operation's kernel followed by the reduction in order, which short reductions have.
+//! The bits are those of the operation's kernel followed by the tree over lanes (`tree.rs`), which for short reductions is
+//! their order.
 
 use std::marker::PhantomData;
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use zerostride_ops::{DType, Op};
 
-use super::lanes;
+use super::{LEAF, lane_rows, lanes};
 use crate::isa::{LaneTask, Registers};
 use crate::lane::Lane;
 
@@ -53,6 +54,15 @@ const SIDE: usize = 16;
 const ROWS: usize = 4;
 const REGISTERS: usize = 4;
 
+/// The most terms: those of a leaf, so that the tree is that of its lanes.
+const DEEPEST: usize = LEAF;
+
+/// The most subtrees of different heights, but for the last one.
+const HEIGHTS: usize = lanes(DEEPEST).ilog2() as usize;
+
+/// What the pairs of some rows and the columns of some registers have come to.
+type Accs<L, const R: usize> = [[L; R]; ROWS];
+
 impl Pairwise {
     /// The reduction `op` over `depth` terms for pairs with `width` columns, if there is one; the width must be a multiple
     /// of 16.
@@ -62,8 +72,8 @@ impl Pairwise {
             DType::F64 => kernel::<f64>(op, term),
             _ => None,
         }?;
-        let in_order = lanes(depth) == 1 && depth > 0 && width.is_multiple_of(SIDE);
-        in_order.then_some(Pairwise { kernel, sizes: Sizes { depth, width } })
+        let fits = (1..=DEEPEST).contains(&depth) && width.is_multiple_of(SIDE);
+        fits.then_some(Pairwise { kernel, sizes: Sizes { depth, width } })
     }
 
     /// Reduces all pairs.
@@ -180,32 +190,56 @@ impl<T: Registers, F: Fold, P: Pair> Block<'_, T, F, P> {
     #[inline(always)]
     fn side<L: Lane<Elem = T>, const R: usize>(&mut self, column: usize) {
         let Sizes { depth, width } = self.sizes;
-        let side = column..column + R * L::LEN;
+        let lanes = lanes(depth);
+        let heights = if lanes > 1 { HEIGHTS } else { 0 };
+        let mut subtrees: Vec<Accs<L, R>> = vec![[[F::empty(); R]; ROWS]; heights];
         for (rows, out) in self.rows.chunks(ROWS * depth).zip(self.out.chunks_mut(ROWS * width)) {
             let last = rows.len() / depth - 1;
             // Rows that are missing are the last one again; only its first result is kept.
             let row: [&[T]; ROWS] = std::array::from_fn(|row| &rows[row.min(last) * depth..][..depth]);
-            let mut acc = [[F::empty::<L>(); R]; ROWS];
-            for (at, columns) in self.columns.chunks_exact(width).enumerate() {
-                let columns = &columns[side.clone()];
-                let mut elements = [F::empty::<L>(); R];
-                for (register, element) in elements.iter_mut().enumerate() {
-                    *element = L::load(&columns[register * L::LEN..]);
-                }
-                for (acc, row) in acc.iter_mut().zip(&row) {
-                    let element = L::splat(row[at]);
-                    for (acc, &column) in acc.iter_mut().zip(&elements) {
-                        *acc = F::step(*acc, P::term(element, column));
+            for (turn, (first, _)) in lane_rows(depth, 0..depth).enumerate() {
+                let mut acc = [[F::empty::<L>(); R]; ROWS];
+                for (step, columns) in self.columns[first * width..].chunks(lanes * width).enumerate() {
+                    let at = first + step * lanes;
+                    let columns = &columns[column..column + R * L::LEN];
+                    let mut elements = [F::empty::<L>(); R];
+                    for (register, element) in elements.iter_mut().enumerate() {
+                        *element = L::load(&columns[register * L::LEN..]);
+                    }
+                    for (acc, row) in acc.iter_mut().zip(&row) {
+                        let element = L::splat(row[at]);
+                        for (acc, &column) in acc.iter_mut().zip(&elements) {
+                            *acc = F::step(*acc, P::term(element, column));
+                        }
                     }
                 }
-            }
-            for (acc, out) in acc.iter().zip(out.chunks_exact_mut(width)) {
-                for (register, acc) in acc.iter().enumerate() {
-                    acc.store(&mut out[column + register * L::LEN..]);
+                // Subtrees of one height meet.
+                let heights = turn.trailing_ones() as usize;
+                for subtree in &subtrees[..heights] {
+                    acc = meet::<F, L, R>(subtree, &acc);
+                }
+                if turn + 1 < lanes {
+                    subtrees[heights] = acc;
+                    continue;
+                }
+                for (acc, out) in acc.iter().zip(out.chunks_exact_mut(width)) {
+                    for (register, acc) in acc.iter().enumerate() {
+                        acc.store(&mut out[column + register * L::LEN..]);
+                    }
                 }
             }
         }
     }
+}
+
+/// What neighbouring subtrees say together.
+#[inline(always)]
+fn meet<F: Fold, L: Lane, const R: usize>(left: &Accs<L, R>, right: &Accs<L, R>) -> Accs<L, R> {
+    let mut both = *right;
+    for (both, left) in both.iter_mut().flatten().zip(left.iter().flatten()) {
+        *both = F::step(*left, *both);
+    }
+    both
 }
 
 #[cfg(test)]

@@ -76,6 +76,12 @@ impl Grid<'_> {
         reach.is_some()
     }
 
+    /// Whether steps lie side by side in row-major order.
+    fn is_dense(&self) -> bool {
+        let mut dims = self.shape.iter().zip(self.strides).rev().filter(|&(&size, _)| size != 1);
+        dims.try_fold(1, |step, (&size, &stride)| (stride == step).then(|| step * size as isize)).is_some()
+    }
+
     fn inner_stride(&self) -> isize {
         self.strides.last().copied().unwrap_or(0)
     }
@@ -313,6 +319,18 @@ impl<'a> Input<'a> {
         &self.0
     }
 
+    /// The same without the last dimension of the columns: its first elements.
+    ///
+    /// # Panics
+    /// If there is no such dimension, or no element.
+    pub(super) fn outer(&self) -> Input<'a> {
+        let Elements { ref block, columns: Grid { shape, strides }, .. } = self.0;
+        assert!(!shape.contains(&0));
+        let last = shape.len() - 1;
+        let columns = Grid { shape: &shape[..last], strides: &strides[..last] };
+        Input(Elements { block: block.reader(), columns, ..self.0 })
+    }
+
     /// Copies the elements of some columns of some rows to a tile.
     ///
     /// # Panics
@@ -428,9 +446,16 @@ impl<'a> Output<'a> {
     /// Copies a tile to elements of this part.
     ///
     /// # Panics
-    /// If the columns are not all in this part.
+    /// If the columns are not all in this part, or the tile is too short.
     pub(crate) fn store(&mut self, columns: Range<usize>, tile: &[u8]) {
         self.check(&columns);
+        let Elements { item, columns: grid, offset, .. } = self.elements;
+        if grid.is_dense() {
+            let (first, tile) = (offset + columns.start as isize, &tile[..columns.len() * item]);
+            // SAFETY: as below; these columns lie side by side from the first one on.
+            unsafe { self.elements.address(first).copy_from_nonoverlapping(tile.as_ptr(), tile.len()) };
+            return;
+        }
         // SAFETY: `Written::new` has seen that the block is writable and that no two columns share memory; only this part
         // touches its columns, inputs read other elements, and `&mut self` keeps it to one access at a time.
         unsafe { self.elements.store(columns, tile) }

@@ -13,8 +13,9 @@ use super::machine::Scratch;
 use crate::Result;
 use crate::plan::{Instruction, Program, TILE};
 
-/// Rows that meet the same packed columns.
+/// The most rows that meet the same packed columns, and elements of them.
 const ROWS: usize = 256;
+const PACKED: usize = 8 * TILE;
 
 /// Rows whose results share a tile.
 const TOGETHER: usize = 4;
@@ -87,30 +88,31 @@ impl Pairs {
 
     /// Reduces all pairs, by parts of rows.
     pub(super) fn run(&self, inputs: &[Input<'_>], out: Output<'_>) -> Result<()> {
+        // The elements of a row are the same for all columns.
+        let (rows, columns) = (&inputs[self.row].outer(), &inputs[self.column]);
         let part = |_: &mut (), mut out: Output<'_>| {
             let Range { start, end } = out.columns();
             let (mut row, end) = (start / self.columns, end / self.columns);
             while row < end {
                 // Rows of one matrix meet the columns of one matrix.
                 let last = end.min((row / self.rows + 1) * self.rows);
-                self.block(inputs, row..last, &mut out);
+                self.block((rows, columns), row..last, &mut out);
                 row = last;
             }
             Ok(())
         };
-        crew::for_each(out.parts(ROWS * self.columns), || (), part)
+        let together = (PACKED / self.depth).clamp(TOGETHER, ROWS);
+        crew::for_each(out.parts(together * self.columns), || (), part)
     }
 
-    fn block(&self, inputs: &[Input<'_>], rows: Range<usize>, out: &mut Output<'_>) {
+    fn block(&self, (left, right): (&Input<'_>, &Input<'_>), rows: Range<usize>, out: &mut Output<'_>) {
         let (depth, item) = (self.depth, self.dtype.item_size());
         let most = (4 * TILE / depth).clamp(64, 1024).min(self.columns.next_multiple_of(16)) / 16 * 16;
         let mut packed_rows = Scratch::new(rows.len() * depth * item);
-        for (at, row) in rows.clone().enumerate() {
-            let first = row * self.columns;
-            let place = &mut packed_rows.bytes_mut()[at * depth * item..][..depth * item];
-            inputs[self.row].load(first..first + 1, Rows::all(0..depth), Order::ByRow, place);
-        }
-        let (mut loaded, mut packed) = (Scratch::new(depth * most * item), Scratch::new(depth * most * item));
+        left.load(rows.clone(), Rows::all(0..depth), Order::ByColumn, packed_rows.bytes_mut());
+        let uneven = !self.columns.is_multiple_of(16);
+        let mut loaded = Scratch::new(if uneven { depth * most * item } else { 0 });
+        let mut packed = Scratch::new(depth * most * item);
         // Columns beyond the last are computed with and left.
         packed.bytes_mut().fill(0);
         let mut results = Scratch::new(TOGETHER * most * item);
@@ -119,13 +121,16 @@ impl Pairs {
             let width = count.next_multiple_of(16);
             let kernel = self.kernel(width).expect("there is a kernel for every width");
             let start = rows.start * self.columns + first;
-            let columns = &mut loaded.bytes_mut()[..depth * count * item];
-            inputs[self.column].load(start..start + count, Rows::all(0..depth), Order::ByRow, columns);
+            let load =
+                |tile: &mut [u8]| right.load(start..start + count, Rows::all(0..depth), Order::ByRow, tile);
             let packed = &mut packed.bytes_mut()[..depth * width * item];
-            for (row, columns) in
-                packed.chunks_exact_mut(width * item).zip(columns.chunks_exact(count * item))
-            {
-                row[..columns.len()].copy_from_slice(columns);
+            if count == width {
+                load(packed);
+            } else {
+                let columns = &mut loaded.bytes_mut()[..depth * count * item];
+                load(columns);
+                let rows = packed.chunks_exact_mut(width * item).zip(columns.chunks_exact(count * item));
+                rows.for_each(|(row, columns)| row[..columns.len()].copy_from_slice(columns));
             }
             let bytes = &packed_rows.bytes_mut()[..rows.len() * depth * item];
             for (at, rows_together) in bytes.chunks(TOGETHER * depth * item).enumerate() {
