@@ -63,7 +63,9 @@ fn layouts_and_threads_do_not_change_a_bit() {
 
 #[test]
 fn a_fused_reduction_has_the_bits_of_its_steps() {
-    for (rows, columns, depth) in [(37, 50, 3), (300, 41, 64), (5, 16, 127), (4, 33, 200)] {
+    for (rows, columns, depth) in
+        [(37, 50, 3), (300, 41, 64), (5, 16, 127), (4, 33, 200), (9, 48, 1023), (5, 70, 1024)]
+    {
         let a = Tensor::rand(&[rows, 1, depth], 1).unwrap();
         let b = Tensor::rand(&[1, columns, depth], 2).unwrap();
         let (x, y) = (Expr::from(&a), Expr::from(&b));
@@ -144,28 +146,41 @@ fn reductions_of_any_dims_have_the_bits_of_those_of_values_in_memory() {
 
 #[test]
 fn steps_that_run_together_have_the_bits_of_steps_apart() {
-    let x = Expr::from(&Tensor::rand(&[1500, 700], 3).unwrap());
-    let gain = Expr::from(&Tensor::rand(&[700], 4).unwrap());
     let apart = |expr: Expr| Expr::from(&expr.eval().unwrap());
-    let softmax = {
-        let exponentials = apart((&x - &apart(x.amax(keepdim(1)))).exp());
-        &exponentials / &apart(exponentials.sum(keepdim(1)))
-    };
-    let (mean, variance) = (x.mean(keepdim(1)), x.var_corrected(keepdim(1), 0.0));
-    let root = (&variance + 1e-5).sqrt();
-    let normalised = (&x - &mean) / &root * &gain;
-    let slowly = (&x - &apart(mean)) / &apart(root) * &gain;
-    for (together, apart) in [(x.softmax(1), softmax), (normalised, slowly)] {
-        assert!(
-            together.plan().unwrap().to_string().contains("run together"),
-            "{}",
-            together.plan().unwrap()
-        );
-        let expected = bytes(&apart, 1);
-        for threads in [1, 2, 3, 16] {
-            assert!(bytes(&together, threads) == expected, "{together} on {threads} threads");
+    // Rows by the dozen, and rows too long to be held beside the result.
+    for (rows, columns) in [(1500, 700), (30, 65), (7, 40_000)] {
+        let x = Expr::from(&Tensor::rand(&[rows, columns], 3).unwrap());
+        let gain = Expr::from(&Tensor::rand(&[columns], 4).unwrap());
+        let softmax = {
+            let exponentials = apart((&x - &apart(x.amax(keepdim(1)))).exp());
+            &exponentials / &apart(exponentials.sum(keepdim(1)))
+        };
+        let (mean, variance) = (x.mean(keepdim(1)), x.var_corrected(keepdim(1), 0.0));
+        let root = (&variance + 1e-5).sqrt();
+        let normalised = (&x - &mean) / &root * &gain;
+        let slowly = (&x - &apart(mean)) / &apart(root) * &gain;
+        let point = Expr::from(&Tensor::rand(&[columns, 1, 8], 5).unwrap());
+        let others = Expr::from(&Tensor::rand(&[1, rows, 8], 6).unwrap());
+        let distances = (&point - &others).square().sum(-1);
+        let kernel = (-&distances).exp().sum(-1);
+        let by_hand = apart((-apart(distances)).exp()).sum(-1);
+        for (together, apart) in [(x.softmax(1), softmax), (normalised, slowly), (kernel, by_hand)] {
+            let plan = together.plan().unwrap();
+            assert_eq!(plan.to_string().contains("run together"), rows * columns > 8192, "{plan}");
+            let expected = bytes(&apart, 1);
+            for threads in [1, 2, 3, 16] {
+                assert!(bytes(&together, threads) == expected, "{together} on {threads} threads");
+            }
         }
     }
+}
+
+#[test]
+fn columns_do_not_run_together() {
+    let x = Expr::from(&Tensor::rand(&[2000, 300], 3).unwrap());
+    let both = (&x - x.mean(keepdim(0))) / x.std(keepdim(0));
+    let plan = both.plan().unwrap();
+    assert!(!plan.to_string().contains("run together"), "{plan}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use zerostride_kernels::{PackDim, Slot, Stores, pack};
 
 use super::program::{Compiled, Kind, Place, Stage, Work};
 use crate::Result;
-use crate::tensor::Fresh;
+use crate::tensor::{Block, Fresh};
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
@@ -94,6 +94,14 @@ impl Scratch {
 
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
         self.0.as_mut().map_or(&mut [], Fresh::bytes_mut)
+    }
+
+    /// The same as what a step may read and write.
+    ///
+    /// # Panics
+    /// If there is no memory.
+    pub(super) fn block_mut(&mut self) -> Block<'_> {
+        self.0.as_mut().expect("there are bytes").block_mut()
     }
 }
 

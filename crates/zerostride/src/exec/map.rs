@@ -67,8 +67,8 @@ pub(super) fn run<'a>(
         let operands = elements.map(|elements| Operand::new(elements, walk)).collect();
         Worker { machine: Machine::new(compiled, TILE.max(walk.row())), operands, copies }
     };
-    let grain = GRAIN.max(part.numel() / PARTS);
-    if part.numel() < 2 * grain {
+    let grain = window.grain(GRAIN.max(part.numel() / PARTS));
+    if part.numel() / 2 < grain {
         // There is nothing to share, and what sharing takes would cost more than a small loop.
         return worker().run(target, walk, stores);
     }

@@ -15,7 +15,7 @@ use super::pairwise::Pairs;
 use super::program::{Compiled, Kind};
 use super::window::Window;
 use crate::Result;
-use crate::plan::{FEW, GRAIN, Instruction, Load, Program, Source, TILE};
+use crate::plan::{FEW, GRAIN, Instruction, Load, Program, REDUCED, Source};
 use crate::tensor::Block;
 
 /// Reduced elements that one task takes at least: a power of two of leaves.
@@ -25,13 +25,16 @@ const GROUP: usize = 64 * LEAF;
 const PARTS: usize = 64;
 
 /// Elements of all rows and columns of a tile, but for those of whole leaves of several results.
-const AREA: usize = TILE;
+const AREA: usize = REDUCED;
 
 /// Rows of a tile that results lie along.
 const ROWS: usize = 16;
 
 /// Results that are read across memory at once.
 const ACROSS: usize = 2048;
+
+/// Results that a thread's share of them is a multiple of.
+const SHARE: usize = 256;
 
 /// Neighbouring results from which on their rows are worth a pass each.
 const WIDE: usize = 16;
@@ -131,8 +134,8 @@ pub(super) fn run<'a>(
         direct,
     };
     // Whole blocks of results, as many as are worth a thread.
-    let blocks = GRAIN.div_ceil(reduction.columns.saturating_mul(reduced.numel()).max(1));
-    let parts = out.parts(reduction.columns.saturating_mul(blocks));
+    let blocks = window.grain(GRAIN).div_ceil(reduction.columns.saturating_mul(reduced.numel()).max(1));
+    let parts = out.parts(reduction.columns.saturating_mul(blocks).min(kept.numel()));
     crew::for_each(parts, || reduction.worker(), |worker, out| reduction.part(worker, out, dtype))
 }
 
@@ -200,9 +203,11 @@ impl Loads<'_> {
     fn columns(&self, form: Form, direct: bool, op: Op) -> usize {
         let (inner, count) = (self.inner(), self.reduced.numel());
         match form {
-            // Moments take more room than elements.
-            Form::Across if direct && op == Op::Var => inner.min(ACROSS / 4),
-            Form::Across if direct => inner.min(ACROSS),
+            // All threads have columns, of a few cache lines at least. Moments take more room than elements.
+            Form::Across if direct => {
+                let share = inner.div_ceil(crew::num_threads()).next_multiple_of(SHARE);
+                share.min(if op == Op::Var { ACROSS / 4 } else { ACROSS }).min(inner)
+            }
             Form::Across => self.kept.numel().min(AREA / count.clamp(1, ROWS)),
             Form::Narrow => inner,
             Form::Along => {

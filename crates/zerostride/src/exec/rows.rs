@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::machine::Scratch;
 use super::window::Window;
 use super::{Memory, Slots, allocate, crew, run_work};
 use crate::Result;
@@ -25,10 +26,11 @@ pub(super) fn run(
         output if Some(output) == targeted => Place::Target,
         output => Place::Slot(buffers[output].slot),
     };
-    // The slots that the steps write, taken out so that each block of rows can have its own part of them.
+    // The slots of the plan that the steps write, taken out so that each block of rows can have its own part of them.
     let mut written: SmallVec<[(usize, Fresh); 4]> = SmallVec::new();
     for step in steps {
         if let Place::Slot(slot) = place(step)
+            && slot < slots.len()
             && !written.iter().any(|(known, _)| *known == slot)
         {
             let fresh = match slots[slot].take() {
@@ -41,7 +43,22 @@ pub(super) fn run(
     let reads = |leaf: &Leaf| memory.guard(&leaf.tensor).block(leaf.tensor.reach());
     let leaves: SmallVec<[Block<'_>; 4]> = plan.leaves.iter().map(reads).collect();
     let others = &*slots;
-    let run_rows = |_: &mut (), Rows { rows, mut held }: Rows<'_>| -> Result<()> {
+    let threads = crew::num_threads();
+    let most = group.rows.div_ceil(threads).max(group.worth).min(group.block);
+    let one_of_many = group.rows.div_ceil(most) >= threads;
+    // What is local is in memory of the thread, which lasts for all of its blocks.
+    let local = || -> SmallVec<[Scratch; 4]> {
+        group.local.iter().map(|(_, row)| Scratch::new(row * most)).collect()
+    };
+    let run_rows = |local: &mut SmallVec<[Scratch; 4]>, Rows { rows, held }: Rows<'_>| -> Result<()> {
+        // Memory of the plan lasts longer than the thread's.
+        let mut all: SmallVec<[Held<'_>; 6]> = SmallVec::new();
+        held.into_iter().for_each(|held| all.push(held));
+        for ((slot, row), scratch) in group.local.iter().zip(local) {
+            let (block, _) = scratch.block_mut().split(row * rows.len());
+            all.push(Held { place: Place::Slot(*slot), block: Some(block.moved_to(row * rows.start)) });
+        }
+        let mut held = all;
         for step in steps {
             let own = held.iter().position(|held| held.place == place(step)).expect("every place is held");
             let mut block = held[own].block.take().expect("one step runs at a time");
@@ -57,7 +74,7 @@ pub(super) fn run(
                 }
             };
             let steps = Some(steps_of(&step.work, group.rows, &rows));
-            let window = Window { steps, read_next: step.output != plan.result() };
+            let window = Window { steps, read_next: step.output != plan.result(), one_of_many };
             run_work(&step.work, &window, read, block.again(), buffers[step.output].dtype)?;
             held[own].block = Some(block);
         }
@@ -66,8 +83,8 @@ pub(super) fn run(
     let own = written.iter_mut().map(|(slot, fresh)| (Place::Slot(*slot), fresh.block_mut()));
     let all = own.chain(target.map(|target| (Place::Target, target)));
     let held = all.map(|(place, block)| Held { place, block: Some(block) }).collect();
-    let blocks = Blocks { rest: Rows { rows: 0..group.rows, held }, most: group.block };
-    crew::for_each(blocks, || (), run_rows)?;
+    let blocks = Blocks { rest: Rows { rows: 0..group.rows, held }, most };
+    crew::for_each(blocks, local, run_rows)?;
     written.into_iter().for_each(|(slot, fresh)| slots[slot] = Some(fresh));
     Ok(())
 }

@@ -12,11 +12,13 @@ pub(super) struct Window {
     pub(super) steps: Option<Range<usize>>,
     /// Whether a step that is run next reads the result while it is in the caches.
     pub(super) read_next: bool,
+    /// Whether enough other windows are run at the same time for all threads.
+    pub(super) one_of_many: bool,
 }
 
 impl Window {
     /// All of a step.
-    pub(super) const ALL: Window = Window { steps: None, read_next: false };
+    pub(super) const ALL: Window = Window { steps: None, read_next: false, one_of_many: false };
 
     /// The loop's shape.
     pub(super) fn shape(&self, whole: &Shape) -> Shape {
@@ -24,6 +26,11 @@ impl Window {
         let mut sizes: SmallVec<[usize; 6]> = whole.as_ref().into();
         sizes[0] = steps.len();
         Shape::new(&sizes).expect("a part of a shape is one")
+    }
+
+    /// The elements that are worth a thread of their own, given how many are for a whole loop.
+    pub(super) fn grain(&self, whole: usize) -> usize {
+        if self.one_of_many { usize::MAX / 2 } else { whole }
     }
 
     /// The elements before the first, of an operand with these strides.

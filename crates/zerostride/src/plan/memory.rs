@@ -4,7 +4,7 @@
 use zerostride_kernels::LEAF;
 
 use super::panel::Walk;
-use super::program::{Buffer, FEW, GRAIN, Source, Step, TILE, Work};
+use super::program::{Buffer, FEW, GRAIN, REDUCED, Source, Step, TILE, Work};
 
 /// Lets an element-wise step write over a buffer that it reads for the last time, element for element, and tells each step
 /// which slots die with it.
@@ -65,7 +65,7 @@ fn deaths(steps: &[Step], buffers: &[Buffer]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// The most bytes of intermediate results that are held at once, without the plan's result.
+/// The most bytes of intermediate results that are held at once, without the plan's result and what is local to groups.
 pub(crate) fn peak(steps: &[Step], buffers: &[Buffer]) -> usize {
     let result = steps.last().map(|step| buffers[step.output].slot);
     let bytes = |slot: usize| {
@@ -75,7 +75,7 @@ pub(crate) fn peak(steps: &[Step], buffers: &[Buffer]) -> usize {
     let (mut held, mut peak): (Vec<usize>, usize) = (Vec::new(), 0);
     for step in steps {
         let slot = buffers[step.output].slot;
-        if result != Some(slot) && !held.contains(&slot) {
+        if slot < buffers.len() && result != Some(slot) && !held.contains(&slot) {
             held.push(slot);
         }
         peak = peak.max(held.iter().map(|&slot| bytes(slot)).fold(0, usize::saturating_add));
@@ -100,8 +100,8 @@ fn tile(work: &Work) -> usize {
     match work {
         // A leaf of a few results may be one tile.
         Work::Reduce { kept, reduced, .. } => match kept.last() {
-            Some(&few) if few <= FEW => TILE.max(few * LEAF.min(reduced.numel())),
-            _ => TILE,
+            Some(&few) if few <= FEW => REDUCED.max(few * LEAF.min(reduced.numel())),
+            _ => REDUCED,
         },
         _ => TILE,
     }

@@ -20,7 +20,7 @@ use zerostride_shape::{Layout, Shape};
 pub(crate) use lower::Leaf;
 pub(crate) use panel::{Form, Part, Walk};
 pub(crate) use program::{
-    Buffer, FEW, Factor, GRAIN, Instruction, Load, Program, Register, Source, Step, TILE, Work,
+    Buffer, FEW, Factor, GRAIN, Instruction, Load, Program, REDUCED, Register, Source, Step, TILE, Work,
 };
 pub(crate) use rows::Group;
 pub use template::Template;
@@ -76,7 +76,7 @@ impl Plan {
             zerostride_shape::checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
         }
         memory::share(&mut lowered.steps, &mut lowered.buffers);
-        let groups = rows::groups(&lowered.steps, &lowered.buffers);
+        let groups = rows::groups(&lowered.steps, &mut lowered.buffers);
         let lower::Lowered { leaves, buffers, steps } = lowered;
         Ok(Plan { leaves: leaves.into(), passes: Arc::new(Passes { buffers, steps, groups }) })
     }
@@ -115,8 +115,11 @@ impl Plan {
 
     /// The most bytes held at once besides operands and result: intermediate results, and tiles of all threads.
     pub fn scratch_bytes(&self) -> usize {
-        let tiles = self.passes.steps.iter().map(memory::tile_bytes).max().unwrap_or(0);
-        memory::peak(&self.passes.steps, &self.passes.buffers).saturating_add(tiles)
+        let Passes { buffers, steps, groups } = &*self.passes;
+        let tiles = steps.iter().map(memory::tile_bytes).max().unwrap_or(0);
+        let local = groups.iter().map(Group::local_bytes).max().unwrap_or(0);
+        let of_threads = local.saturating_mul(rayon::current_num_threads());
+        memory::peak(steps, buffers).saturating_add(tiles).saturating_add(of_threads)
     }
 
     /// The sub-expressions that are computed once at a smaller shape and stretched where they are used.
@@ -211,7 +214,7 @@ impl fmt::Display for Plan {
                 writeln!(f, "        {}", counts.join(", "))?;
             }
         }
-        for Group { steps, rows, block } in self.passes.groups.iter() {
+        for Group { steps, rows, block, .. } in self.passes.groups.iter() {
             let (first, last) = (steps.start + 1, steps.end);
             writeln!(f, "passes {first} to {last} run together, {block} of {rows} rows at a time")?;
         }

@@ -12,6 +12,9 @@ use zerostride_shape::{Layout, Shape, Strides};
 /// Elements of a tile: the program runs on that many at a time.
 pub(crate) const TILE: usize = 2048;
 
+/// Elements of a tile whose values are reduced: more, for it takes longer to say where they lie.
+pub(crate) const REDUCED: usize = 2 * TILE;
+
 /// Neighbouring results of a reduction whose rows are so short that tiles hold whole leaves of all of them.
 pub(crate) const FEW: usize = 8;
 
@@ -184,7 +187,8 @@ fn distinct(program: &Program, sizes: impl Iterator<Item = usize> + Clone) -> Ve
 pub(crate) struct Buffer {
     pub(crate) dtype: DType,
     pub(crate) shape: Shape,
-    /// The block of memory it lies in; a buffer may take over the block of an operand that dies.
+    /// The block of memory it lies in; a buffer may take over the block of an operand that dies. There is one for each
+    /// buffer, and beyond these those that are local to a group.
     pub(crate) slot: usize,
 }
 

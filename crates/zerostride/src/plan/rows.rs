@@ -2,7 +2,9 @@
 //! in cache when the next one reads it: the form of softmax and of layer normalisation. It does not run them (`exec`).
 //!
 //! Rows are steps of the outermost dimension that the loops of all steps have in common. Steps run together if each
-//! touches in a buffer that one of them writes, while it is at a row, that row alone.
+//! touches in a buffer that one of them writes, while it is at a row, that row alone, and if the rows of what they read
+//! do not interleave: blocks of columns would read lines of the cache in part. What only they touch is never whole: each
+//! thread holds the rows that it is at.
 
 use std::ops::Range;
 
@@ -15,18 +17,29 @@ use super::program::{Buffer, Source, Step, Work};
 pub(crate) struct Group {
     pub(crate) steps: Range<usize>,
     pub(crate) rows: usize,
-    /// Rows of a block.
+    /// The most rows of a block, and how many are worth a thread.
     pub(crate) block: usize,
+    pub(crate) worth: usize,
+    /// Slots of what nothing but these steps touches, each with the bytes of a row.
+    pub(crate) local: Vec<(usize, usize)>,
 }
 
-/// Bytes that a block of rows may hold of the largest thing that the steps read: less than the cache of a core.
-const BLOCK: usize = 1 << 18;
+impl Group {
+    /// Bytes of the rows that a thread holds.
+    pub(crate) fn local_bytes(&self) -> usize {
+        self.local.iter().map(|(_, row)| row * self.block).sum()
+    }
+}
 
-/// Bytes that steps must read more than once for a group to be worth it: about the cache of a core.
-const LARGE: usize = 1 << 20;
+/// Bytes that a block of rows may hold of the largest thing that the steps touch: it and a few of its kind fit into the
+/// cache of a core.
+const BLOCK: usize = 1 << 17;
 
-/// The groups of a plan, in order.
-pub(crate) fn groups(steps: &[Step], buffers: &[Buffer]) -> Vec<Group> {
+/// Bytes that steps must read more than once for a group to be worth it, and that are worth a thread.
+const AGAIN: usize = 1 << 15;
+
+/// The groups of a plan, in order. What is local to one is moved to a slot of its own.
+pub(crate) fn groups(steps: &[Step], buffers: &mut [Buffer]) -> Vec<Group> {
     let (mut groups, mut start) = (Vec::new(), 0);
     while start < steps.len() {
         let end = match rows_of(&steps[start]) {
@@ -55,17 +68,49 @@ fn rows_of(step: &Step) -> Option<usize> {
     }
 }
 
-fn group(steps: &[Step], range: Range<usize>, buffers: &[Buffer]) -> Option<Group> {
+fn group(steps: &[Step], range: Range<usize>, buffers: &mut [Buffer]) -> Option<Group> {
     let rows = rows_of(steps.get(range.start)?)?;
-    let bytes = |step: &Step| {
+    let own = &steps[range.clone()];
+    let bytes = |buffer: &Buffer| buffer.shape.numel().saturating_mul(buffer.dtype.item_size());
+    let read = |step: &Step| {
         let reads = step.work.reads().into_iter();
         reads.map(|(_, dtype, count)| count.saturating_mul(dtype.item_size())).max().unwrap_or(0)
     };
-    let largest = steps[range.clone()].iter().map(bytes).max()?;
-    let again = steps[range.clone()].iter().filter(|step| bytes(step) >= LARGE).count() > 1;
-    let written = buffers[steps[range.start].output].shape.numel() > 0;
-    let block = (BLOCK / (largest / rows).max(1)).clamp(1, rows);
-    (range.len() > 1 && again && written).then_some(Group { steps: range, rows, block })
+    let all = own.iter().flat_map(|step| [read(step), bytes(&buffers[step.output])]);
+    let row = (all.max()? / rows).max(1);
+    let written = own.iter().all(|step| bytes(&buffers[step.output]) > 0);
+    // What is read when a step of the group has touched it already.
+    let again = own.iter().skip(1).map(read).max()?;
+    if range.len() < 2 || again < AGAIN || !written {
+        return None;
+    }
+    let others = || steps[..range.start].iter().chain(&steps[range.end..]);
+    let outside = |buffer: usize| {
+        let reads =
+            |step: &Step| step.work.reads().iter().any(|(source, ..)| *source == Source::Buffer(buffer));
+        steps.last().is_some_and(|last| last.output == buffer) || others().any(reads)
+    };
+    let mut group = Group {
+        steps: range.clone(),
+        rows,
+        block: (BLOCK / row).clamp(1, rows),
+        worth: (AGAIN / row).clamp(1, rows),
+        local: Vec::new(),
+    };
+    // Beyond the slots of the plan. Those that share one still do.
+    let first = buffers.len();
+    for buffer in own.iter().map(|step| step.output) {
+        // A row that is larger than a block has its place in the plan's memory.
+        if row > BLOCK || outside(buffer) {
+            continue;
+        }
+        let slot = first + buffers[buffer].slot;
+        if !group.local.iter().any(|(known, _)| *known == slot) {
+            group.local.push((slot, bytes(&buffers[buffer]) / rows));
+        }
+        buffers[buffer].slot = slot;
+    }
+    Some(group)
 }
 
 /// Whether some steps may run together.
@@ -91,7 +136,7 @@ fn fits(steps: &[Step], rows: usize, buffers: &[Buffer]) -> bool {
                 Source::Buffer(buffer) if written(buffer) => {
                     load.offset == 0 && by_row(&whole, &load.strides, rows, &buffers[buffer])
                 }
-                _ => true,
+                _ => is_apart(&whole, &load.strides),
             })
     })
 }
@@ -106,6 +151,16 @@ fn whole(work: &Work) -> Shape {
         }
         Work::Matmul { batch, .. } => batch.clone(),
     }
+}
+
+/// Whether steps of the outermost dimension read elements behind each other, or the same ones.
+fn is_apart(shape: &Shape, strides: &Strides) -> bool {
+    let outer = strides.first().map_or(0, |stride| stride.unsigned_abs());
+    let inner = shape.iter().zip(&**strides).skip(1);
+    let reach = inner.fold(0usize, |reach, (&size, stride)| {
+        reach.saturating_add(size.saturating_sub(1).saturating_mul(stride.unsigned_abs()))
+    });
+    outer == 0 || outer > reach
 }
 
 /// Whether a loop of that shape, while it is at a row, touches the same row of a buffer and no other.

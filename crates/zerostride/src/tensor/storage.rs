@@ -226,7 +226,7 @@ unsafe impl Send for Block<'_> {}
 unsafe impl Sync for Block<'_> {}
 
 impl<'a> Block<'a> {
-    /// The first byte of the storage that the range is part of.
+    /// The first byte of the storage that the range is part of; it need not be in memory itself.
     pub(crate) fn storage_start(&self) -> NonNull<u8> {
         self.start
     }
@@ -250,6 +250,16 @@ impl<'a> Block<'a> {
         assert!(middle <= self.range.end);
         let (left, right) = (self.range.start..middle, middle..self.range.end);
         (Block { range: left, ..self }, Block { range: right, ..self })
+    }
+
+    /// The same bytes as if the range began at another byte: for a part of something that is nowhere as a whole.
+    ///
+    /// # Panics
+    /// If the whole would begin at address 0.
+    pub(crate) fn moved_to(self, first: usize) -> Block<'a> {
+        let start = self.start.as_ptr().wrapping_add(self.range.start).wrapping_sub(first);
+        let start = NonNull::new(start).expect("what is a part of memory does not begin before it");
+        Block { start, range: first..first + self.range.len(), ..self }
     }
 
     /// The same block, lent.
