@@ -182,7 +182,7 @@ fn memory(text: &mut String, record: &Record) {
     line!(
         text,
         "## Peak memory\n\nResident memory at its highest during one evaluation to a new result, above what was resident \
-         before, in MiB. Each in a process of its own.\n"
+         before, in MiB. Each in a process of its own, which has run the workload on a few elements before.\n"
     );
     line!(text, "| workload | result | {} |\n|---|---|{}", peers.join(" | "), "---|".repeat(peers.len()));
     let mib = |bytes: f64| format!("{:.1}", bytes / f64::from(1 << 20));
