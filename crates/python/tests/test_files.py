@@ -129,6 +129,18 @@ def test_errors_name_the_file(folder):
     assert not os.path.exists("y.npy")
 
 
+def test_zarr_stores_are_files_where_the_package_is_built_for_them(folder):
+    x = zs.open("x.npy")
+    try:
+        zs.evaluate(standardised, out="y.zarr", max_memory="4 MiB", x=x)
+    except ValueError as error:
+        assert "y.zarr" in str(error)
+        pytest.skip(str(error))
+    y = zs.open("y.zarr")
+    assert y.shape == x.shape
+    np.testing.assert_array_equal(np.asarray(y), standardised(ROWS))
+
+
 def test_progress_is_told_and_may_end_it(folder, capfd):
     told = []
     zs.evaluate(standardised, out="y.npy", max_memory="4 MiB", progress=lambda done, total: told.append((done, total)), x=zs.open("x.npy"))
