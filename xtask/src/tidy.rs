@@ -47,6 +47,7 @@ const UNSAFE: &[&str] = &[
     "crates/python/src/memory/numpy.rs",
     "crates/zerostride/src/exec/access.rs",
     "crates/zerostride/src/exec/crew.rs",
+    "crates/zerostride/src/exec/helpers.rs",
     "crates/zerostride/src/exec/machine.rs",
     "crates/zerostride/src/exec/operand.rs",
     "crates/zerostride/src/tensor/lent.rs",

@@ -181,10 +181,15 @@ fn no_workload_holds_more_than_its_result_and_a_mebibyte() {
     assert!(peak <= MIB, "in place: {peak} bytes");
 }
 
-/// Operands that fit into a cache, so that one thread does the work: what calls for others allocates.
+/// One thread does the work: what calls for others allocates.
 #[test]
 fn a_repeated_evaluation_into_memory_allocates_nothing() {
     let _alone = alone();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    pool.install(evaluate_repeatedly);
+}
+
+fn evaluate_repeatedly() {
     let (n, m) = (96, 640);
     let rand = |shape: &[usize]| Tensor::rand(shape, shape.len() as u64).unwrap();
     let (x, y, row, column) = (rand(&[n, m]), rand(&[n, m]), rand(&[m]), rand(&[n, 1]));

@@ -1,47 +1,51 @@
-//! Owns the division of work among threads: the calling thread does it, and threads of the pool that are free help. It
-//! does not know what the work is.
+//! Owns the division of work among threads: the calling thread does it, and threads of the pool that are free help
+//! (`helpers.rs`). It does not know what the work is.
 //!
 //! # Why nothing here can wait forever
 //!
 //! An evaluation holds claims on tensors while its parts run, and other threads wait for those claims, threads of the pool
 //! among them. So whoever holds claims must finish whatever all others do:
 //!
-//! 1. The caller takes parts until none is left. It never needs a helper: one that has not begun by then finds the work
-//!    closed and goes.
-//! 2. The caller then waits for the helpers that are inside. Each of them runs one part, and a part waits for nothing but
+//! 1. The caller takes parts until none is left. It never needs a helper: what it has asked for and no helper has taken up
+//!    by then, it takes back, with one atomic for each.
+//! 2. The caller then waits for the helpers that are inside. Each of them runs parts, and a part waits for nothing but
 //!    helpers of a division that it makes itself, of which the same holds.
-//! 3. While it waits, the caller sleeps. It takes up no other work of the pool, as it would inside `rayon::join`: such work
-//!    is the user's, may wait for anything, and would keep an evaluation that lies below it on the stack from finishing.
+//! 3. While it waits, the caller takes up no other work of the pool, as it would inside `rayon::join`: such work is the
+//!    user's, may wait for anything, and would keep an evaluation that lies below it on the stack from finishing.
 //!    (Two threads did wait for each other like that: one in a task that waited for a claim, the other in an evaluation
 //!    that had the claim and, on top of it, a task that waited for the first one's.)
+//! 4. A helper that waits to be asked does take up such work. It holds no claim then, and nor does anything below it on the
+//!    stack: it was started as a task of the pool, which an evaluation that has claims never takes up (3).
 //!
 //! Waiting for a claim is therefore waiting for threads that run, or that wait for claims on storages of higher addresses
 //! (`Memory::claim`), the last of which is held by threads that run. It makes no difference which thread waits.
+//!
+//! A process that forks leaves its helpers behind. What the child asks of them nobody takes up, and it does all parts itself.
 
 use std::any::Any;
+use std::cell::{Cell, UnsafeCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, Thread};
+use std::{hint, mem};
 
+use smallvec::SmallVec;
+
+use super::helpers::{Helpers, SEATS};
 use crate::interrupt;
 
-/// Calls for help that no thread of the pool has heard yet. A pool that is busy for long leaves them in its queue, where
-/// they must not pile up.
-static UNHEARD: AtomicUsize = AtomicUsize::new(0);
-
-/// Unheard calls beyond which none is made.
-const MOST_UNHEARD: usize = 1024;
-
-/// How often the caller looks whether its helpers are done before it sleeps.
-const LOOKS: usize = 64;
+/// How often the caller looks whether its helpers are done, first a pause of the processor apart, then after others have
+/// had their turn, before it sleeps: a part takes some microseconds, often less than falling asleep.
+const LOOKS: [usize; 2] = [256, 64];
 
 /// The most threads that work on one evaluation.
 static MOST_THREADS: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// How many threads work on one evaluation: as many as the processor runs, unless [`set_num_threads`] says otherwise.
+/// How many threads work on one evaluation: as many as the processor runs, unless [`set_num_threads`] says otherwise; 65
+/// at most.
 pub fn num_threads() -> usize {
-    rayon::current_num_threads().min(MOST_THREADS.load(Ordering::Relaxed))
+    rayon::current_num_threads().min(MOST_THREADS.load(Ordering::Relaxed)).min(SEATS + 1)
 }
 
 /// Sets how many threads work on one evaluation; at least one does.
@@ -60,175 +64,244 @@ pub fn set_num_threads(threads: usize) {
     MOST_THREADS.store(threads.max(1), Ordering::Relaxed);
 }
 
+/// How much work there is to divide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Done before a sleeping thread would come: it is for helpers that are awake.
+    Short,
+    /// Worth calling others.
+    Long,
+}
+
 /// Runs `part` on every item of `parts`, on this thread and on free ones of the pool; each begins with a state of its own.
+/// The same threads get about the same parts, by their order, whenever the same helpers are awake.
 ///
 /// # Errors
 /// The error of the first part that has one; parts behind it may not have run.
 pub(crate) fn for_each<P: Send, S, E: Send>(
-    parts: impl ExactSizeIterator<Item = P> + Send,
+    parts: impl ExactSizeIterator<Item = P>,
+    state: impl Fn() -> S + Sync,
+    part: impl Fn(&mut S, P) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    for_each_of(Effort::Long, parts, state, part)
+}
+
+/// As [`for_each`], of work that need not be long.
+///
+/// # Errors
+/// The error of the first part that has one; parts behind it may not have run.
+pub(crate) fn for_each_of<P: Send, S, E: Send>(
+    effort: Effort,
+    parts: impl ExactSizeIterator<Item = P>,
     state: impl Fn() -> S + Sync,
     part: impl Fn(&mut S, P) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
     let count = parts.len();
     // Asking how many threads there are starts the pool.
     let threads = if count < 2 { 1 } else { count.min(num_threads()) };
-    let queue = Mutex::new(Queue { parts: parts.enumerate(), failed: None, stopped: false });
-    let lock = || queue.lock().unwrap_or_else(PoisonError::into_inner);
-    together(threads, &|| {
+    if threads < 2 {
         let mut own = None;
-        loop {
+        for item in parts {
             if interrupt::is_asked_for() {
-                // Helpers leave after the parts that they are at.
-                lock().stopped = true;
                 interrupt::stop();
             }
-            let next = lock().next();
-            let Some((index, item)) = next else { break };
+            part(own.get_or_insert_with(&state), item)?;
+        }
+        return Ok(());
+    }
+    let parts = Parts::new(parts, threads);
+    together(threads, effort, &|number, ask| {
+        let mut own = None;
+        loop {
+            if number == 0 && interrupt::is_asked_for() {
+                // Helpers leave after the parts that they are at.
+                parts.end.store(0, Ordering::Relaxed);
+                interrupt::stop();
+            }
+            ask();
+            let Some((index, item)) = parts.take(number) else { break };
             if let Err(error) = part(own.get_or_insert_with(&state), item) {
-                lock().fail(index, error);
+                parts.fail(index, error);
             }
         }
     });
-    match queue.into_inner().unwrap_or_else(PoisonError::into_inner).failed {
+    match parts.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some((_, error)) => Err(error),
         None => Ok(()),
     }
 }
 
-/// The parts that nobody has taken.
-struct Queue<I, E> {
-    parts: I,
-    failed: Option<(usize, E)>,
-    /// Nobody wants the rest.
-    stopped: bool,
+/// The parts, and who takes which: every thread begins with a share of its own and goes on with what others have left.
+struct Parts<P, E> {
+    items: SmallVec<[UnsafeCell<Option<P>>; 16]>,
+    shares: SmallVec<[Share; 8]>,
+    /// The first part that nobody wants any more: what follows an error, or all of them.
+    end: AtomicUsize,
+    failed: Mutex<Option<(usize, E)>>,
 }
 
-impl<P, I: Iterator<Item = (usize, P)>, E> Queue<I, E> {
-    fn next(&mut self) -> Option<(usize, P)> {
-        if self.failed.is_none() && !self.stopped { self.parts.next() } else { None }
+/// Neighbouring parts, on a cache line that one thread has to itself until others help with them.
+#[repr(align(64))]
+struct Share {
+    next: AtomicUsize,
+    end: usize,
+}
+
+// SAFETY: an item is touched by the one thread that has got its index from a share, and then belongs to it.
+unsafe impl<P: Send, E: Send> Sync for Parts<P, E> {}
+
+impl<P, E> Parts<P, E> {
+    fn new(parts: impl ExactSizeIterator<Item = P>, threads: usize) -> Parts<P, E> {
+        let items: SmallVec<[_; 16]> = parts.map(|item| UnsafeCell::new(Some(item))).collect();
+        let border = |share: usize| share * items.len() / threads;
+        let share = |share: usize| Share { next: border(share).into(), end: border(share + 1) };
+        let shares = (0..threads).map(share).collect();
+        Parts { items, shares, end: AtomicUsize::new(usize::MAX), failed: Mutex::new(None) }
     }
 
-    /// Parts are taken in order and always finished, so that the first error is the same however many threads there are.
-    fn fail(&mut self, index: usize, error: E) {
-        if self.failed.as_ref().is_none_or(|(first, _)| index < *first) {
-            self.failed = Some((index, error));
+    /// A part for a thread, with its index.
+    fn take(&self, number: usize) -> Option<(usize, P)> {
+        let (before, own) = self.shares.split_at(number);
+        for share in own.iter().chain(before) {
+            while share.next.load(Ordering::Relaxed) < share.end {
+                let index = share.next.fetch_add(1, Ordering::Relaxed);
+                if index < share.end && index < self.end.load(Ordering::Relaxed) {
+                    // SAFETY: shares are apart, and `next` gives each index once, so that nobody else touches the item. It
+                    // was there before the helpers were asked.
+                    let item = unsafe { (*self.items[index].get()).take() };
+                    return item.map(|item| (index, item));
+                }
+            }
+        }
+        None
+    }
+
+    /// Parts before one that fails are taken all the same, so that the first error is the same however many threads there
+    /// are.
+    fn fail(&self, index: usize, error: E) {
+        self.end.fetch_min(index, Ordering::Relaxed);
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if failed.as_ref().is_none_or(|(first, _)| index < *first) {
+            *failed = Some((index, error));
         }
     }
 }
 
-/// Runs `work` on this thread and, at the same time, on up to `threads - 1` of the pool. It is to return once nothing is
-/// left to do.
-fn together(threads: usize, work: &(dyn Fn() + Sync)) {
-    if threads < 2 {
-        return work();
-    }
-    let work = std::ptr::from_ref(work);
-    // SAFETY: only the lifetime of what `work` borrows is forgotten. `Crew::enter` gives the pointer out only while the
-    // crew is open, and `Closing` closes it and waits until nobody is inside before this function returns or unwinds,
-    // while the borrow lasts.
-    let work =
-        Work(unsafe { std::mem::transmute::<*const (dyn Fn() + Sync), *const (dyn Fn() + Sync)>(work) });
-    let crew = Arc::new(Crew {
-        state: Mutex::new(State { work: Some(work), inside: 0, panic: None }),
-        left: Condvar::new(),
-    });
-    recruit(&crew, threads - 1);
+/// What threads do together: it gets the number of the thread, 0 for the caller, and how the caller asks others to help. It is
+/// to return once nothing is left to do.
+type Work<'a> = dyn Fn(usize, &dyn Fn()) + Sync + 'a;
+
+/// Runs `work` on this thread and, at the same time, on up to `threads - 1` of the pool.
+fn together(threads: usize, effort: Effort, work: &Work<'_>) {
+    // SAFETY: only the lifetime of what `work` borrows is forgotten. Helpers use it until `Asking` has waited for the last of
+    // them, before this function returns or unwinds.
+    let lasting = unsafe { mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };
+    let crew = Crew {
+        work: lasting,
+        helpers: threads - 1,
+        left: AtomicUsize::new(0),
+        caller: thread::current(),
+        panic: Mutex::new(None),
+    };
     {
-        let _closing = Closing(&crew);
-        // SAFETY: the borrow that the pointer comes from lasts to the end of this function.
-        unsafe { (*work.0)() };
+        let asking = Asking { crew: &crew, pool: Helpers::of_this_thread(), asked: Cell::new(0) };
+        asking.ask();
+        asking.call(effort);
+        work(0, &|| asking.ask());
     }
-    let panic = crew.lock().panic.take();
-    if let Some(panic) = panic {
+    if let Some(panic) = crew.panic.into_inner().unwrap_or_else(PoisonError::into_inner) {
         resume_unwind(panic);
     }
 }
 
-/// Calls for `helpers` threads of the pool. The first to come calls for the others, so that the caller wakes only one.
-fn recruit(crew: &Arc<Crew>, helpers: usize) {
-    if helpers == 0 || !crew.is_open() || UNHEARD.load(Ordering::Relaxed) >= MOST_UNHEARD {
-        return;
-    }
-    UNHEARD.fetch_add(1, Ordering::Relaxed);
-    let crew = Arc::clone(crew);
-    rayon::spawn(move || {
-        UNHEARD.fetch_sub(1, Ordering::Relaxed);
-        let others = helpers - 1;
-        recruit(&crew, others / 2);
-        recruit(&crew, others - others / 2);
-        crew.help();
-    });
-}
-
-#[derive(Clone, Copy)]
-struct Work(*const (dyn Fn() + Sync));
-
-// SAFETY: what the pointer leads to is `Sync`; whether it is still there is `Crew`'s to say.
-unsafe impl Send for Work {}
-
-/// One call of `together` and those who help.
-struct Crew {
-    state: Mutex<State>,
-    /// The last helper has left.
-    left: Condvar,
-}
-
-struct State {
-    /// `None` once the crew is closed.
-    work: Option<Work>,
-    /// Helpers that are running the work.
-    inside: usize,
+/// One call of `together`, on the stack of the caller.
+pub(super) struct Crew {
+    work: *const Work<'static>,
+    /// The most that may help.
+    helpers: usize,
+    /// Helpers that have left, and [`ASLEEP`].
+    left: AtomicUsize,
+    caller: Thread,
     /// What the first of them panicked with.
-    panic: Option<Box<dyn Any + Send>>,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
+
+/// The caller sleeps until the last helper wakes it.
+const ASLEEP: usize = 1 << (usize::BITS - 1);
 
 impl Crew {
-    fn is_open(&self) -> bool {
-        self.lock().work.is_some()
-    }
-
-    /// Runs the work, unless the crew is closed.
-    fn help(&self) {
-        let Some(work) = self.enter() else { return };
-        // SAFETY: `enter` has counted this thread in, and `Closing` keeps the work alive until it is counted out.
-        let outcome = catch_unwind(AssertUnwindSafe(|| unsafe { (*work.0)() }));
-        let mut state = self.lock();
-        if let Err(panic) = outcome {
-            state.panic.get_or_insert(panic);
+    /// Runs the work on the helper in a seat.
+    ///
+    /// # Safety
+    /// The crew is there until this function has counted the helper as one that has left.
+    pub(super) unsafe fn help(crew: *const Crew, seat: usize) {
+        // SAFETY: as the caller says.
+        let Crew { work, helpers, left, caller, panic } = unsafe { &*crew };
+        // SAFETY: the work lasts as long as the crew.
+        let work = AssertUnwindSafe(|| unsafe { (**work)(1 + seat % helpers, &|| ()) });
+        if let Err(reason) = catch_unwind(work) {
+            panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
         }
-        state.inside -= 1;
-        if state.inside == 0 {
-            self.left.notify_all();
+        let caller = caller.clone();
+        // The crew may be gone from here on.
+        if left.fetch_add(1, Ordering::AcqRel) & ASLEEP != 0 {
+            caller.unpark();
         }
     }
 
-    fn enter(&self) -> Option<Work> {
-        let mut state = self.lock();
-        state.inside += usize::from(state.work.is_some());
-        state.work
-    }
-
-    /// Nothing panics while the state is locked.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits until that many helpers have left.
+    fn wait(&self, helpers: usize) {
+        let [pauses, turns] = LOOKS;
+        for look in 0..pauses + turns {
+            if self.left.load(Ordering::Acquire) == helpers {
+                return;
+            }
+            if look < pauses { hint::spin_loop() } else { thread::yield_now() }
+        }
+        if self.left.fetch_or(ASLEEP, Ordering::AcqRel) != helpers {
+            while self.left.load(Ordering::Acquire) != helpers | ASLEEP {
+                thread::park();
+            }
+        }
     }
 }
 
-/// Closes the crew when dropped, also by a panic, and waits until the helpers have left.
-struct Closing<'a>(&'a Crew);
+/// The caller's side of a crew. When dropped, also by a panic, it takes back what nobody has taken up, and waits for those
+/// who have.
+struct Asking<'a> {
+    crew: &'a Crew,
+    pool: Arc<Helpers>,
+    /// The seats that the crew is in, or has been.
+    asked: Cell<u64>,
+}
 
-impl Drop for Closing<'_> {
-    fn drop(&mut self) {
-        self.0.lock().work = None;
-        // A part takes some microseconds: often less than falling asleep.
-        for _ in 0..LOOKS {
-            if self.0.lock().inside == 0 {
-                return;
-            }
-            thread::yield_now();
+impl Asking<'_> {
+    fn missing(&self) -> usize {
+        self.crew.helpers - self.asked.get().count_ones() as usize
+    }
+
+    /// Asks those who wait, if more may help.
+    fn ask(&self) {
+        if self.missing() > 0 {
+            let asked = self.asked.get();
+            // SAFETY: the crew outlives this value, whose end takes the work back and waits for who has taken it up.
+            self.asked.set(asked | unsafe { self.pool.ask(self.crew, self.missing(), asked) });
         }
-        let state = self.0.lock();
-        drop(self.0.left.wait_while(state, |state| state.inside > 0).unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Calls others, if more may help.
+    fn call(&self, effort: Effort) {
+        if self.missing() > 0 && (effort == Effort::Long || self.pool.is_time_to_call()) {
+            // SAFETY: as in `ask`.
+            let called = unsafe { self.pool.call(self.crew, self.crew.helpers, self.asked.get()) };
+            self.asked.set(self.asked.get() | called);
+        }
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.crew.wait(self.pool.take_back(self.crew, self.asked.get()));
     }
 }
 
@@ -304,20 +377,5 @@ mod tests {
             let Ok(()) = for_each(0..50, || (), |(), _| for_each(0..50, || (), inner));
             assert_eq!(count.into_inner(), 2500);
         });
-    }
-
-    #[test]
-    fn work_is_done_while_no_thread_of_the_pool_is_free() {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        let (free, blocked) = std::sync::mpsc::channel::<()>();
-        pool.spawn(move || _ = blocked.recv());
-        pool.install(|| {
-            // More than the queue may take.
-            for _ in 0..2 * MOST_UNHEARD {
-                let Ok(()) = for_each(0..2, || (), |(), _| Ok::<_, Infallible>(()));
-            }
-        });
-        assert!(UNHEARD.load(Ordering::Relaxed) <= MOST_UNHEARD + 64);
-        drop(free);
     }
 }

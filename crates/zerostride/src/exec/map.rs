@@ -9,16 +9,16 @@ use zerostride_shape::{Shape, Strides};
 
 use super::access::{Input, Written};
 use super::cache;
-use super::crew;
+use super::crew::{self, Effort};
 use super::machine::Machine;
-use super::operand::{Operand, Target};
+use super::operand::{Operand, Share, Target, Writer};
 use super::program::{Compiled, Kind};
 use super::window::Window;
 use crate::Result;
-use crate::plan::{Form, GRAIN, Instruction, Program, Source, TILE, Walk};
+use crate::plan::{Cost, Form, GRAIN, Instruction, Program, Source, TILE, Walk};
 use crate::tensor::Block;
 
-/// The most parts that a large loop is divided into, up to twice as many.
+/// The most parts that a large loop is divided into.
 const PARTS: usize = 64;
 
 /// Bytes of a row that are worth writing past the caches: less would leave many lines written in part.
@@ -54,7 +54,8 @@ pub(super) fn run<'a>(
     let in_place = inputs.iter().any(Option::is_none);
     let loops = program.kept.get(Loops::default);
     let loops = if in_place { &loops.in_place } else { &loops.apart };
-    let Loop { walk, compiled } = loops.get_or_init(|| Loop::new(shape, program, strides, dtype, in_place));
+    let Loop { walk, compiled, cost } =
+        loops.get_or_init(|| Loop::new(shape, program, strides, dtype, in_place));
     let long = walk.form(steps(strides)) == Form::Dense && walk.row() * item >= STREAM;
     let large = shape.numel().saturating_mul(item) > cache::last_level() / 2;
     let streams = long && large && !in_place && !window.read_next;
@@ -65,14 +66,14 @@ pub(super) fn run<'a>(
     let worker = || {
         let elements = inputs.iter().map(|input| input.as_ref().map_or(own, Input::elements));
         let operands = elements.map(|elements| Operand::new(elements, walk)).collect();
-        Worker { machine: Machine::new(compiled, TILE.max(walk.row())), operands, copies }
+        let machine = Machine::new(compiled, TILE.max(walk.row()));
+        Worker { machine, operands, writer: Writer::new(own, walk), copies }
     };
-    let grain = window.grain(GRAIN.max(part.numel() / PARTS));
-    if part.numel() / 2 < grain {
-        // There is nothing to share, and what sharing takes would cost more than a small loop.
-        return worker().run(target, walk, stores);
-    }
-    crew::for_each(target.parts(grain).into_iter(), worker, |worker, part| worker.run(part, walk, stores))
+    // What runs a window is divided itself.
+    let least = if window.steps.is_some() { GRAIN } else { cost.grain() };
+    let shares = target.shares(window.grain(least.max(part.numel() / PARTS)));
+    let effort = if cost.is_long(part.numel()) { Effort::Long } else { Effort::Short };
+    crew::for_each_of(effort, shares, worker, |worker, share| worker.run(share, stores))
 }
 
 /// The shape of a loop, which has a dimension at least.
@@ -96,6 +97,7 @@ struct Loops {
 struct Loop {
     walk: Walk,
     compiled: Compiled,
+    cost: Cost,
 }
 
 impl Loop {
@@ -103,7 +105,8 @@ impl Loop {
         let loads = program.loads.iter().map(|load| (steps(&load.strides), load.dtype.item_size()));
         let all: Vec<(&[isize], usize)> =
             std::iter::once((steps(out), dtype.item_size())).chain(loads).collect();
-        let walk = Walk::new(&looped(shape.clone()), &all);
+        let cost = Cost::new(program, shape);
+        let walk = Walk::new(&looped(shape.clone()), &all, cost.grain());
         let kind = |&(strides, _): &(&[isize], usize)| match walk.form(strides) {
             Form::Splat => Kind::Splat,
             _ => Kind::Vector,
@@ -111,7 +114,7 @@ impl Loop {
         let kinds: Vec<Kind> = all[1..].iter().map(kind).collect();
         let compiled = Compiled::new(program, &kinds, in_place);
         let walk = if compiled.is_direct() { walk } else { walk.tiled() };
-        Loop { walk, compiled }
+        Loop { walk, compiled, cost }
     }
 }
 
@@ -119,24 +122,20 @@ impl Loop {
 struct Worker<'a> {
     machine: Machine<'a>,
     operands: SmallVec<[Operand<'a>; 6]>,
+    writer: Writer<'a>,
     /// Whether the program computes nothing.
     copies: bool,
 }
 
 impl Worker<'_> {
-    fn run(&mut self, mut target: Target<'_>, walk: &Walk, stores: Stores) -> Result<()> {
-        let Worker { machine, operands, copies } = self;
-        let part = target.part().clone();
-        if *copies && target.is_copy_of(&operands[0]) {
-            return walk.panels(&part, |panel| {
-                target.copy(panel, &operands[0]);
-                Ok(())
-            });
+    fn run(&mut self, share: Share<'_>, stores: Stores) -> Result<()> {
+        let Worker { machine, operands, writer, copies } = self;
+        if *copies && writer.is_copy_of(&operands[0]) {
+            writer.copy(share, &operands[0]);
+            return Ok(());
         }
-        let done = walk.panels(&part, |panel| {
-            target
-                .panel(panel, operands, |rows, len, feeds, sink| machine.run(rows, len, feeds, sink, stores))
-        });
+        let done = writer
+            .compute(share, operands, |rows, len, feeds, sink| machine.run(rows, len, feeds, sink, stores));
         if stores == Stores::Streaming {
             fence();
         }

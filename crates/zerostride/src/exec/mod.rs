@@ -8,6 +8,8 @@ mod cache;
 pub(crate) mod crew;
 mod fold;
 #[allow(unsafe_code)]
+mod helpers;
+#[allow(unsafe_code)]
 mod machine;
 mod map;
 mod matmul;

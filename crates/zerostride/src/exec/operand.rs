@@ -2,12 +2,16 @@
 //! scattered afterwards. It makes the feeds and sinks that machines run on, and so vouches for their addresses, with
 //! what `access.rs` has proved of the whole loop. It does not know what is computed.
 
+use std::convert::Infallible;
+use std::ops::Range;
+use std::ptr;
+
 use smallvec::SmallVec;
 use zerostride_kernels::{Pack, PackDim};
 
 use super::access::{Elements, Output};
 use super::machine::{Feed, Rows, Scratch, Sink};
-use crate::plan::{Form, Part, Walk};
+use crate::plan::{Form, Panel, Walk};
 
 /// The sizes of a panel's dimensions, with the bytes from one element to the next.
 type Distances = SmallVec<[PackDim; 12]>;
@@ -29,11 +33,20 @@ pub(super) struct Operand<'a> {
     packed: Option<(isize, usize, usize)>,
 }
 
-/// Elements that one thread writes: a part of the loop, which it has to itself.
+/// Elements that a step writes.
 pub(super) struct Target<'a> {
-    panels: Panels<'a>,
-    part: Part,
+    elements: &'a Elements<'a>,
+    walk: &'a Walk,
 }
+
+/// Panels of a target, by their numbers, that whoever has the share has to himself.
+pub(super) struct Share<'a> {
+    target: Target<'a>,
+    numbers: Range<usize>,
+}
+
+/// What one thread writes with.
+pub(super) struct Writer<'a>(Panels<'a>);
 
 impl<'a> Panels<'a> {
     fn new(elements: &'a Elements<'a>, walk: &'a Walk) -> Panels<'a> {
@@ -48,7 +61,7 @@ impl<'a> Panels<'a> {
     ///
     /// # Panics
     /// If the panel is not inside the loop, or is more or less than its rows.
-    fn first(&self, panel: &Part) -> isize {
+    fn first(&self, panel: &Panel) -> isize {
         assert!(panel.is_within(self.elements.shape()));
         // Rows that follow each other along a dimension end where the panel does.
         assert_eq!(self.walk.row_of(panel) * self.walk.rows_of(panel), panel.numel());
@@ -56,7 +69,7 @@ impl<'a> Panels<'a> {
     }
 
     /// The rows of a panel where they lie.
-    fn rows(&self, panel: &Part) -> Rows {
+    fn rows(&self, panel: &Panel) -> Rows {
         let (across, steps) = self.walk.across();
         let len = if self.form == Form::Splat { 1 } else { self.walk.row_of(panel) };
         let step = self.elements.strides()[across] * (steps * self.item()) as isize;
@@ -64,14 +77,14 @@ impl<'a> Panels<'a> {
     }
 
     /// The rows of a panel in the tile. Rows that are all the same are one.
-    fn tile_rows(&self, panel: &Part) -> Rows {
+    fn tile_rows(&self, panel: &Panel) -> Rows {
         let rows = self.rows(panel);
         Rows { step: if rows.step == 0 { 0 } else { self.walk.pitch(self.item()) as isize }, ..rows }
     }
 
     /// The copy of a panel, made of the distances of its elements. Panels that have as many rows and elements of a row
     /// have the same.
-    fn copy(&mut self, panel: &Part, make: impl FnOnce(&Distances) -> Pack) -> &Pack {
+    fn copy(&mut self, panel: &Panel, make: impl FnOnce(&Distances) -> Pack) -> &Pack {
         let own = (self.walk.rows_of(panel), self.walk.row_of(panel));
         let copy = self.copy.take().filter(|(panel, _)| *panel == own);
         let (_, pack) = self.copy.insert(copy.unwrap_or_else(|| (own, make(&self.distances(panel)))));
@@ -79,7 +92,7 @@ impl<'a> Panels<'a> {
     }
 
     /// The distances of a panel's elements, where they lie and in the tile: from row to row, then inside a row.
-    fn distances(&self, panel: &Part) -> Distances {
+    fn distances(&self, panel: &Panel) -> Distances {
         let (item, strides) = (self.item(), self.elements.strides());
         let (rows, tile_rows) = (self.rows(panel), self.tile_rows(panel));
         let mut dims = Distances::new();
@@ -116,7 +129,7 @@ impl<'a> Operand<'a> {
     ///
     /// # Panics
     /// If the panel is not inside the loop.
-    unsafe fn feed(&mut self, panel: &Part) -> Feed<'_> {
+    unsafe fn feed(&mut self, panel: &Panel) -> Feed<'_> {
         let panels = &mut self.panels;
         let first = panels.first(panel);
         let at = panels.elements.address(first);
@@ -151,102 +164,119 @@ impl<'a> Operand<'a> {
 impl<'a> Target<'a> {
     /// The whole loop.
     pub(super) fn new(output: &'a mut Output<'_>, walk: &'a Walk) -> Target<'a> {
-        let panels = Panels::new(output.elements(), walk);
-        Target { part: Part::whole(panels.elements.shape()), panels }
+        Target { elements: output.elements(), walk }
     }
 
-    /// The elements of the whole loop.
     pub(super) fn elements(&self) -> &'a Elements<'a> {
-        self.panels.elements
+        self.elements
     }
 
-    pub(super) fn part(&self) -> &Part {
-        &self.part
+    /// The target in shares of as many panels, at least one, as have about that many elements.
+    pub(super) fn shares(self, grain: usize) -> impl ExactSizeIterator<Item = Share<'a>> {
+        let Target { elements, walk } = self;
+        let panels = walk.count(elements.shape());
+        let numel: usize = elements.shape().iter().product();
+        let shares = (numel / grain.max(1)).clamp(1, panels);
+        let border = move |share: usize| share * panels / shares;
+        (0..shares).map(move |share| Share {
+            target: Target { elements, walk },
+            numbers: border(share)..border(share + 1),
+        })
+    }
+}
+
+impl<'a> Writer<'a> {
+    /// For shares of a target with these elements and this walk.
+    pub(super) fn new(elements: &'a Elements<'a>, walk: &'a Walk) -> Writer<'a> {
+        Writer(Panels::new(elements, walk))
     }
 
-    /// Parts of as many elements as are worth a thread, without dividing panels.
-    pub(super) fn parts(self, grain: usize) -> SmallVec<[Target<'a>; 1]> {
-        let (mut parts, mut rest) = (SmallVec::new(), SmallVec::<[_; 1]>::new());
-        rest.push(self);
-        while let Some(target) = rest.pop() {
-            match target.panels.walk.middle(&target.part).filter(|_| target.part.numel() >= 2 * grain) {
-                Some((dim, middle)) => {
-                    let (left, right) = target.split(dim, middle);
-                    rest.extend([right, left]);
-                }
-                None => parts.push(target),
-            }
-        }
-        parts
-    }
-
-    /// Two parts, the second from an index of a dimension on.
+    /// Computes the panels of a share: hands out their rows, what operands have there, and where results go.
     ///
     /// # Panics
-    /// If the index lies outside the part.
-    fn split(self, dim: usize, middle: usize) -> (Target<'a>, Target<'a>) {
-        let Panels { elements, walk, .. } = self.panels;
-        let (left, right) = self.part.split(dim, middle);
-        let target = |part| Target { panels: Panels::new(elements, walk), part };
-        (target(left), target(right))
-    }
-
-    /// Hands out the rows of a panel: what operands have there, and where results go.
-    ///
-    /// # Panics
-    /// If the panel is not inside this part.
-    pub(super) fn panel<E>(
+    /// If the share is of another target.
+    pub(super) fn compute<E>(
         &mut self,
-        panel: &Part,
+        share: Share<'_>,
+        operands: &mut [Operand<'_>],
+        mut compute: impl FnMut(usize, usize, &[Feed<'_>], &mut Sink<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.visit(share, |panels, panel| panels.compute(panel, operands, &mut compute))
+    }
+
+    /// Copies the panels of a share straight from where an operand's elements lie.
+    ///
+    /// # Panics
+    /// If the share is of another target, or the elements are of another size.
+    pub(super) fn copy(&mut self, share: Share<'_>, operand: &Operand<'_>) {
+        let Ok(()) = self.visit(share, |panels, panel| {
+            panels.copy_from(panel, &operand.panels);
+            Ok::<_, Infallible>(())
+        });
+    }
+
+    fn visit<E>(
+        &mut self,
+        Share { target, numbers }: Share<'_>,
+        mut visit: impl FnMut(&mut Panels<'a>, &Panel) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (elements, walk) = (self.0.elements, self.0.walk);
+        assert!(ptr::eq(target.elements, elements) && ptr::eq(target.walk, walk));
+        walk.panels(elements.shape(), numbers, |panel| visit(&mut self.0, panel))
+    }
+
+    /// Whether the elements of a panel are best copied from an operand as they are, without a tile.
+    pub(super) fn is_copy_of(&self, operand: &Operand<'_>) -> bool {
+        let forms = [self.0.form, operand.panels.form];
+        self.0.item() == operand.panels.item() && forms.contains(&Form::Scattered)
+    }
+}
+
+impl Panels<'_> {
+    /// Hands out the rows of a panel of a share: what operands have there, and where results go.
+    fn compute<E>(
+        &mut self,
+        panel: &Panel,
         operands: &mut [Operand<'_>],
         compute: impl FnOnce(usize, usize, &[Feed<'_>], &mut Sink<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        assert!(self.part.contains(panel));
         // SAFETY: inputs read other elements than their step writes; what is the target's own is of the same panel of
-        // a part that only this thread touches, and `operands` is borrowed until the machine is done.
+        // a share that only this thread has, and `operands` is borrowed until the machine is done.
         let feeds: SmallVec<[Feed<'_>; 8]> =
             operands.iter_mut().map(|operand| unsafe { operand.feed(panel) }).collect();
-        let panels = &mut self.panels;
-        let at = panels.elements.address(panels.first(panel));
-        let (rows, columns) = (panels.rows(panel), panels.walk.row_of(panel));
-        if panels.form != Form::Scattered {
+        let at = self.elements.address(self.first(panel));
+        let (rows, columns) = (self.rows(panel), self.walk.row_of(panel));
+        if self.form != Form::Scattered {
             // SAFETY: the rows' elements are the panel's, in a block that is writable; no two of them share memory, and
             // only this part touches its own.
             let mut sink = unsafe { Sink::new(at, rows) };
             return compute(rows.count, columns, &feeds, &mut sink);
         }
-        let (tile_rows, tile) = (panels.tile_rows(panel), panels.tile());
+        let (tile_rows, tile) = (self.tile_rows(panel), self.tile());
         // SAFETY: the tile has room for the largest panel of the walk.
         let mut sink = unsafe { Sink::new(tile, tile_rows) };
         compute(rows.count, columns, &feeds, &mut sink)?;
-        let item = panels.item();
-        let back = panels.copy(panel, |dims| {
+        let item = self.item();
+        let back = self.copy(panel, |dims| {
             let back: Distances =
                 dims.iter().map(|dim| PackDim { from: dim.to, to: dim.from, ..*dim }).collect();
             Pack::new(item, &back)
         });
-        // SAFETY: the dimensions lead to the rows in the tile and to the panel's elements, which are this part's to write.
+        // SAFETY: the dimensions lead to the rows in the tile and to the panel's elements, which are this thread's to write.
         unsafe { back.run(tile, at) };
         Ok(())
     }
 
-    /// Whether the elements of a panel are best copied from an operand as they are, without a tile.
-    pub(super) fn is_copy_of(&self, operand: &Operand<'_>) -> bool {
-        let forms = [self.panels.form, operand.panels.form];
-        self.panels.item() == operand.panels.item() && forms.contains(&Form::Scattered)
-    }
-
-    /// Copies a panel straight from where an operand's elements lie.
+    /// Copies a panel of a share straight from where another loop's elements lie.
     ///
     /// # Panics
-    /// If the panel is not inside this part, or the elements are of another size.
-    pub(super) fn copy(&mut self, panel: &Part, operand: &Operand<'_>) {
-        let (own, other) = (&mut self.panels, &operand.panels);
-        let item = own.item();
-        assert!(self.part.contains(panel) && item == other.item());
-        let (from, to) = (other.first(panel), own.first(panel));
-        let (from, to) = (other.elements.address(from), own.elements.address(to));
-        let copy = own.copy(panel, |dims| {
+    /// If the elements are of another size.
+    fn copy_from(&mut self, panel: &Panel, other: &Panels<'_>) {
+        let item = self.item();
+        assert!(item == other.item());
+        let (from, to) = (other.first(panel), self.first(panel));
+        let (from, to) = (other.elements.address(from), self.elements.address(to));
+        let copy = self.copy(panel, |dims| {
             let read = other.distances(panel);
             let both: Distances =
                 dims.iter().zip(&read).map(|(to, from)| PackDim { to: to.from, ..*from }).collect();
@@ -254,7 +284,7 @@ impl<'a> Target<'a> {
         });
         // SAFETY: the dimensions lead to the panel's elements on both sides, which lie inside the loop, all of whose
         // elements are in blocks that are readable and initialised, and writable. Inputs read other elements than their
-        // step writes, and this part's own are only touched here.
+        // step writes, and a share's own are only touched by who has it.
         unsafe { copy.run(from, to) };
     }
 }

@@ -3,6 +3,7 @@
 
 use zerostride_kernels::LEAF;
 
+use super::cost::Cost;
 use super::panel::Walk;
 use super::program::{Buffer, FEW, GRAIN, REDUCED, Source, Step, TILE, Work};
 
@@ -90,7 +91,11 @@ pub(crate) fn tile_bytes(step: &Step) -> usize {
         Work::Map { program, .. } | Work::Reduce { program, .. } => program,
         Work::Matmul { .. } => return 0,
     };
-    let threads = if step.visits() < GRAIN { 1 } else { rayon::current_num_threads() };
+    let divided = match &step.work {
+        Work::Map { shape, program, .. } => Cost::new(program, shape).grain() < shape.numel(),
+        _ => step.visits() >= GRAIN,
+    };
+    let threads = if divided { rayon::current_num_threads() } else { 1 };
     let tiles: usize = program.dtypes.iter().map(|dtype| tile(&step.work) * dtype.item_size()).sum();
     (tiles + packed_bytes(&step.work)) * threads
 }
@@ -116,6 +121,6 @@ fn packed_bytes(work: &Work) -> usize {
     let item = program.dtypes[program.result].item_size();
     let loads = program.loads.iter().map(|load| (&*load.strides, load.dtype.item_size()));
     let operands: Vec<(&[isize], usize)> = std::iter::once((&**out, item)).chain(loads).collect();
-    let walk = Walk::new(shape, &operands);
+    let walk = Walk::new(shape, &operands, Cost::new(program, shape).grain());
     operands.iter().map(|(strides, item)| walk.tile(strides, *item)).sum()
 }

@@ -1,6 +1,7 @@
 //! Owns `Plan`: what evaluation will do, as a value that can be printed, counted and run. It does not touch elements.
 
 mod cache;
+mod cost;
 mod lower;
 mod memory;
 mod panel;
@@ -17,8 +18,9 @@ use smallvec::SmallVec;
 use zerostride_ops::{DType, Op};
 use zerostride_shape::{Layout, Shape};
 
+pub(crate) use cost::Cost;
 pub(crate) use lower::Leaf;
-pub(crate) use panel::{Form, Part, Walk};
+pub(crate) use panel::{Form, Panel, Walk};
 pub(crate) use program::{
     Buffer, FEW, Factor, GRAIN, Instruction, Load, Program, REDUCED, Register, Source, Step, TILE, Work,
 };

@@ -1,16 +1,15 @@
-//! Owns the way through the loop of an element-wise step: which elements are worked on together, in what order, and
-//! where the loop may be divided. It does not touch elements, and does not know what is computed.
+//! Owns the way through the loop of an element-wise step: which elements are worked on together, and in what order. It does not touch elements, and does not know what is computed.
 //!
 //! A panel is some rows of neighbouring elements. A row runs along one dimension, with everything inside it; the rows
 //! follow each other there, or are steps of a dimension further out. Operands are read where they lie if a row of them
 //! is dense or a single element, and packed into a tile otherwise.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use smallvec::SmallVec;
 use zerostride_shape::Shape;
 
-use super::program::{GRAIN, TILE};
+use super::program::TILE;
 
 /// One number for each dimension of a loop.
 pub(crate) type Index = SmallVec<[usize; 6]>;
@@ -28,8 +27,8 @@ const PACKED: usize = 16 << 10;
 const PANEL: usize = 2 * PACKED;
 
 /// Rows of a panel where an operand's neighbours lie across the rows: as many as make it worth to go from one column, often
-/// a page of its own, to the next.
-const ACROSS: usize = 256;
+/// a page of its own, to the next, fewer where all is in cache and shared by several threads.
+const ACROSS: RangeInclusive<usize> = 64..=256;
 
 /// Bytes of a row of such a panel, which must be worth a pass of its own, and of all packed rows, if these are few.
 const ACROSS_ROW: usize = 512;
@@ -52,51 +51,23 @@ pub(crate) enum Form {
     Scattered,
 }
 
-/// A part of a loop: in each dimension, the first index and the number of steps.
+/// Neighbouring elements of a loop that are worked on together: in each dimension, the first index and the number of steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct Panel {
     pub(crate) start: Index,
     pub(crate) len: Index,
 }
 
-impl Part {
+impl Panel {
     pub(crate) fn numel(&self) -> usize {
         self.len.iter().product()
     }
 
-    /// Whether the part lies inside a loop.
-    pub(crate) fn is_within(&self, shape: &[usize]) -> bool {
-        let dims = self.start.iter().zip(&self.len).zip(shape);
-        [self.start.len(), self.len.len()] == [shape.len(); 2]
+    /// Whether the panel lies inside a loop.
+    pub(crate) fn is_within(&self, sizes: &[usize]) -> bool {
+        let dims = self.start.iter().zip(&self.len).zip(sizes);
+        [self.start.len(), self.len.len()] == [sizes.len(); 2]
             && dims.into_iter().all(|((&start, &len), &size)| start <= size && len <= size - start)
-    }
-
-    /// Whether another part lies inside this one.
-    pub(crate) fn contains(&self, other: &Part) -> bool {
-        let ranks = [&self.start, &self.len, &other.start, &other.len].map(|index| index.len());
-        let own = self.start.iter().zip(&self.len);
-        ranks == [ranks[0]; 4]
-            && own.zip(other.start.iter().zip(&other.len)).all(|((&start, &len), (&first, &count))| {
-                start <= first && count <= len && first - start <= len - count
-            })
-    }
-
-    /// All of a loop.
-    pub(crate) fn whole(shape: &[usize]) -> Part {
-        Part { start: Index::from_elem(0, shape.len()), len: shape.into() }
-    }
-
-    /// Two parts, the second from an index of a dimension on.
-    ///
-    /// # Panics
-    /// If the index lies outside the part.
-    pub(crate) fn split(mut self, dim: usize, middle: usize) -> (Part, Part) {
-        let left = middle - self.start[dim];
-        assert!(left <= self.len[dim]);
-        let mut right = self.clone();
-        (right.start[dim], right.len[dim]) = (middle, self.len[dim] - left);
-        self.len[dim] = left;
-        (self, right)
     }
 }
 
@@ -111,14 +82,17 @@ pub(crate) struct Walk {
     across: usize,
     /// Steps of each dimension in one panel.
     units: Index,
+    /// The most elements of a panel, if its rows have no more.
+    grain: usize,
 }
 
 impl Walk {
-    /// A walk in step with all operands, of which it gets the strides and the bytes of an element.
+    /// A walk in step with all operands, of which it gets the strides and the bytes of an element, by panels that are worth
+    /// a thread's while.
     ///
     /// # Panics
     /// If the loop has no dimensions.
-    pub(crate) fn new(shape: &Shape, operands: &[(&[isize], usize)]) -> Walk {
+    pub(crate) fn new(shape: &Shape, operands: &[(&[isize], usize)], grain: usize) -> Walk {
         let (mut along, mut inner) = (shape.ndim() - 1, 1);
         let widest = operands.iter().map(|(_, item)| *item).max().unwrap_or(1);
         while along > 0 && inner * shape[along] < ROW / widest {
@@ -126,22 +100,23 @@ impl Walk {
             along -= 1;
         }
         let (chunk, units) = (shape[along], shape.as_ref().into());
-        let mut walk = Walk { shape: shape.clone(), along, chunk, across: along, units };
+        let mut walk = Walk { shape: shape.clone(), along, chunk, across: along, units, grain };
         let scattered: SmallVec<[(&[isize], usize); 8]> =
             operands.iter().copied().filter(|(strides, _)| walk.form(strides) == Form::Scattered).collect();
         let packed: usize = scattered.iter().map(|(_, item)| item).sum();
         if let Some(across) = scattered.iter().find_map(|(strides, _)| walk.neighbours_across(strides)) {
-            let rows = ACROSS.min(shape[across]);
             let narrowest = scattered.iter().map(|(_, item)| *item).min().unwrap_or(1);
-            walk.cut((ACROSS_PACKED / (rows * packed)).max(ACROSS_ROW / narrowest), across, rows);
+            let row = ACROSS_ROW / narrowest;
+            let rows = (grain / row).clamp(*ACROSS.start(), *ACROSS.end()).min(shape[across]);
+            walk.cut(row.max(ACROSS_PACKED / (rows * packed)), across, rows);
             return walk;
         }
-        let row = PACKED.checked_div(packed).map_or(GRAIN, |row| row.clamp(SHORT, TILE));
+        let row = PACKED.checked_div(packed).map_or(grain, |row| row.clamp(SHORT, TILE));
         walk.cut(row, along, 1);
         // A row that ends before its dimension does is followed by the next one there.
         let across = if walk.chunk < shape[along] { along } else { along.saturating_sub(1) };
         let packed_once = scattered.iter().all(|(strides, _)| strides[across] == 0);
-        let panel = if packed_once { GRAIN } else { PANEL / packed };
+        let panel = if packed_once { grain } else { grain.min(PANEL / packed) };
         walk.cut(row, across, panel / walk.row());
         walk
     }
@@ -158,7 +133,7 @@ impl Walk {
     /// The same walk for rows that pass through tiles.
     pub(crate) fn tiled(mut self) -> Walk {
         if self.row() > TILE {
-            self.cut(TILE, self.along, GRAIN / TILE);
+            self.cut(TILE, self.along, self.grain / TILE);
         }
         self
     }
@@ -201,12 +176,12 @@ impl Walk {
     }
 
     /// Elements of a row of a panel.
-    pub(crate) fn row_of(&self, panel: &Part) -> usize {
+    pub(crate) fn row_of(&self, panel: &Panel) -> usize {
         panel.len[self.along].min(self.chunk) * self.inner()
     }
 
     /// Rows of a panel.
-    pub(crate) fn rows_of(&self, panel: &Part) -> usize {
+    pub(crate) fn rows_of(&self, panel: &Panel) -> usize {
         panel.len[self.across].div_ceil(self.across().1)
     }
 
@@ -233,49 +208,73 @@ impl Walk {
         if end.is_some() { Form::Dense } else { Form::Scattered }
     }
 
-    /// Where a part may be divided into about equal ones without dividing panels.
-    pub(crate) fn middle(&self, part: &Part) -> Option<(usize, usize)> {
-        let dim = (0..=self.along).find(|&dim| part.len[dim] > self.units[dim])?;
-        let panels = part.len[dim].div_ceil(self.units[dim]);
-        Some((dim, part.start[dim] + panels / 2 * self.units[dim]))
-    }
-
-    /// Visits the panels of a part: rows are continued first, then come the next rows.
-    pub(crate) fn panels<E>(
-        &self,
-        part: &Part,
-        mut visit: impl FnMut(&Part) -> Result<(), E>,
-    ) -> Result<(), E> {
-        if part.numel() == 0 {
-            return Ok(());
-        }
+    /// The dimensions that lead from panel to panel, outermost first: rows are continued first, then come the next rows.
+    fn order(&self) -> SmallVec<[usize; 6]> {
         let outer = (0..self.along).filter(|&dim| dim != self.across);
         let rows = Some(self.across).filter(|&across| across != self.along);
-        let order: SmallVec<[usize; 6]> = outer.chain(rows).chain([self.along]).collect();
-        // Rows that follow each other are whole ones, but for the last, which is a panel of its own.
-        let steps = |dim: usize, left: usize| match self.units[dim].min(left) {
+        outer.chain(rows).chain([self.along]).collect()
+    }
+
+    /// The steps of a panel along a dimension of which so many are left.
+    fn steps(&self, dim: usize, left: usize) -> usize {
+        match self.units[dim].min(left) {
+            // Rows that follow each other are whole ones, but for the last, which is a panel of its own.
             steps if dim == self.along && steps > self.chunk => steps / self.chunk * self.chunk,
             steps => steps,
-        };
-        let mut panel = part.clone();
-        for &dim in &order {
-            panel.len[dim] = steps(dim, part.len[dim]);
         }
-        loop {
+    }
+
+    /// How many panels follow each other along a dimension of a loop.
+    fn panels_along(&self, dim: usize, size: usize) -> usize {
+        let (whole, rest) = (size / self.units[dim], size % self.units[dim]);
+        whole + usize::from(rest > 0) + usize::from(rest > self.steps(dim, rest))
+    }
+
+    /// Where a panel begins along a dimension, by its number there.
+    fn start_of(&self, dim: usize, size: usize, number: usize) -> usize {
+        let rest = size % self.units[dim];
+        match number * self.units[dim] {
+            start if start <= size => start,
+            _ => size - rest + self.steps(dim, rest),
+        }
+    }
+
+    /// How many panels a loop of these sizes has: those of the walk, or fewer steps of the outermost dimension.
+    pub(crate) fn count(&self, sizes: &[usize]) -> usize {
+        self.order().into_iter().map(|dim| self.panels_along(dim, sizes[dim])).product()
+    }
+
+    /// Visits some panels of a loop by their numbers, from 0 to their count. Panels of two numbers have no element in common.
+    pub(crate) fn panels<E>(
+        &self,
+        sizes: &[usize],
+        numbers: Range<usize>,
+        mut visit: impl FnMut(&Panel) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let order = self.order();
+        let mut panel = Panel { start: Index::from_elem(0, sizes.len()), len: sizes.into() };
+        let mut number = numbers.start;
+        for &dim in order.iter().rev() {
+            let count = self.panels_along(dim, sizes[dim]).max(1);
+            panel.start[dim] = self.start_of(dim, sizes[dim], number % count);
+            panel.len[dim] = self.steps(dim, sizes[dim] - panel.start[dim]);
+            number /= count;
+        }
+        for _ in numbers {
             visit(&panel)?;
-            let mut dims = order.iter().rev();
-            loop {
-                let Some(&dim) = dims.next() else { return Ok(()) };
+            for &dim in order.iter().rev() {
                 panel.start[dim] += panel.len[dim];
-                let left = part.start[dim] + part.len[dim] - panel.start[dim];
-                if left > 0 {
-                    panel.len[dim] = steps(dim, left);
+                let ends = panel.start[dim] == sizes[dim];
+                if ends {
+                    panel.start[dim] = 0;
+                }
+                panel.len[dim] = self.steps(dim, sizes[dim] - panel.start[dim]);
+                if !ends {
                     break;
                 }
-                panel.start[dim] = part.start[dim];
-                panel.len[dim] = steps(dim, part.len[dim]);
             }
         }
+        Ok(())
     }
 }
 
@@ -299,7 +298,7 @@ mod tests {
 
     /// Loops of all kinds: rows that are joined, cut, followed by others, crossed by an operand's neighbours.
     #[test]
-    fn panels_cover_a_part_once_and_stay_within_their_limits() {
+    fn panels_cover_a_loop_once_and_stay_within_their_limits() {
         let cases: [(&[usize], &[&[isize]]); 7] = [
             (&[7], &[&[1]]),
             (&[1000, 3], &[&[3, 1], &[0, 1]]),
@@ -312,19 +311,14 @@ mod tests {
         for (sizes, strides) in cases {
             let shape = Shape::new(sizes).unwrap();
             let operands: Vec<(&[isize], usize)> = strides.iter().map(|&strides| (strides, 4)).collect();
-            for walk in [Walk::new(&shape, &operands), Walk::new(&shape, &operands).tiled()] {
-                let (mut parts, mut rest) = (Vec::new(), vec![Part::whole(sizes)]);
-                while let Some(part) = rest.pop() {
-                    match walk.middle(&part) {
-                        Some((dim, middle)) => rest.extend(<[Part; 2]>::from(part.split(dim, middle))),
-                        None => parts.push(part),
-                    }
-                }
-                for parts in [vec![Part::whole(sizes)], parts] {
+            let walks = [1 << 16, 2000].map(|grain| Walk::new(&shape, &operands, grain));
+            for walk in walks.iter().cloned().chain(walks.iter().cloned().map(Walk::tiled)) {
+                let count = walk.count(sizes);
+                for step in [count, 1, 3] {
                     let mut seen = vec![0u8; shape.numel()];
-                    for part in &parts {
-                        let Ok(()) = walk.panels(part, |panel| {
-                            assert!(part.contains(panel) && Part::whole(sizes).contains(panel));
+                    for first in (0..count).step_by(step) {
+                        let Ok(()) = walk.panels(sizes, first..count.min(first + step), |panel| {
+                            assert!(panel.is_within(sizes));
                             assert!(walk.row_of(panel) <= walk.row() && walk.rows_of(panel) <= walk.rows());
                             assert_eq!(walk.row_of(panel) * walk.rows_of(panel), panel.numel(), "{walk:?}");
                             for at in 0..panel.numel() {
@@ -343,16 +337,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn a_part_contains_what_lies_inside_it() {
-        let part = |start: [usize; 2], len: [usize; 2]| Part {
-            start: start.into_iter().collect(),
-            len: len.into_iter().collect(),
-        };
-        let (own, other) = part([2, 0], [3, 4]).split(0, 4);
-        assert!(own.contains(&part([3, 1], [1, 3])) && !own.contains(&part([3, 1], [2, 3])));
-        assert!(other.contains(&part([4, 0], [1, 4])) && !other.contains(&part([3, 0], [1, 1])));
     }
 }

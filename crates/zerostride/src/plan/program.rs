@@ -172,7 +172,10 @@ impl Work {
     }
 }
 
-fn distinct(program: &Program, sizes: impl Iterator<Item = usize> + Clone) -> Vec<(Source, DType, usize)> {
+pub(super) fn distinct(
+    program: &Program,
+    sizes: impl Iterator<Item = usize> + Clone,
+) -> Vec<(Source, DType, usize)> {
     let elements = |load: &Load| {
         sizes.clone().zip(&*load.strides).fold(1usize, |count, (size, &stride)| match stride {
             0 if size > 0 => count,

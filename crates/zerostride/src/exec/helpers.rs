@@ -1,0 +1,243 @@
+//! Owns the threads of a pool that have helped and wait for a little while to be asked again: who waits, how a caller asks
+//! them, when they go. It does not know what they help with (`crew.rs`).
+//!
+//! To wake a thread that sleeps takes tens of microseconds, which is longer than most evaluations in cache. A thread that has
+//! helped therefore stays awake for [`LINGER`], and looks into its seat, in which a caller leaves what is to be done. It
+//! lets other threads of the processor have their turn meanwhile, and takes up whatever else the pool is to do: it holds
+//! nothing that anybody waits for.
+
+use std::cell::{Cell, RefCell};
+use std::ops::RangeInclusive;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+use std::{hint, thread};
+
+use super::crew::Crew;
+
+/// Seats of a pool: more threads do not help with one evaluation.
+pub(super) const SEATS: usize = u64::BITS as usize;
+
+/// How long a thread waits to be asked again before it goes back to its pool, which lets it sleep.
+const LINGER: Duration = Duration::from_micros(200);
+
+/// Looks into a seat, a pause of the processor apart, before others have their turn: some microseconds.
+const LOOKS: usize = 128;
+
+/// Turns of other threads for each one that the pool's own work gets.
+const TURNS: usize = 4;
+
+/// Divisions of short work that find too few threads waiting, for each one that calls others: these come too late for it, but
+/// not for the next ones, if these follow soon. Where none do, or threads come late because the processors are busy, calls
+/// become rarer.
+const PATIENCE: RangeInclusive<usize> = 8..=256;
+
+/// The threads of one pool that help.
+pub(super) struct Helpers {
+    seats: [Seat; SEATS],
+    /// The seats that threads have or have been called to, a bit for each: where the pool is busy and leaves calls in its
+    /// queue, they do not pile up.
+    taken: AtomicU64,
+    /// Those of them that no caller has asked.
+    waiting: AtomicU64,
+    /// Divisions of short work since the last call of one, and how many it takes to the next.
+    lonely: AtomicUsize,
+    patience: AtomicUsize,
+}
+
+/// Where a waiting thread finds what it is asked for, on a cache line of its own and of its neighbour's prefetcher.
+#[derive(Default)]
+#[repr(align(128))]
+struct Seat(AtomicPtr<Crew>);
+
+impl Default for Helpers {
+    fn default() -> Helpers {
+        let seats = std::array::from_fn(|_| Seat::default());
+        let [taken, waiting] = [AtomicU64::new(0), AtomicU64::new(0)];
+        let patience = (*PATIENCE.start()).into();
+        Helpers { seats, taken, waiting, lonely: 0.into(), patience }
+    }
+}
+
+thread_local! {
+    /// The helpers of the pool that this thread belongs to, or asks.
+    static OWN: RefCell<Option<Arc<Helpers>>> = const { RefCell::new(None) };
+    /// Whether this thread waits in a seat, perhaps below a task of the pool that it has taken up meanwhile.
+    static LINGERS: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Helpers {
+    /// Those whom this thread may ask: of its own pool, or of the global one.
+    pub(super) fn of_this_thread() -> Arc<Helpers> {
+        static GLOBAL: LazyLock<Arc<Helpers>> = LazyLock::new(Arc::default);
+        let own = || match rayon::current_thread_index() {
+            Some(_) => Arc::default(),
+            None => Arc::clone(&GLOBAL),
+        };
+        let kept = |kept: &RefCell<Option<_>>| Arc::clone(kept.borrow_mut().get_or_insert_with(own));
+        // A thread that ends has none any more.
+        OWN.try_with(kept).unwrap_or_default()
+    }
+
+    /// Asks up to `most` waiting threads, none of them in the seats `asked`; the seats of those.
+    ///
+    /// # Safety
+    /// `asked` are all seats that the crew has been put into. It stays where it is until `take_back` has been called for them and these, and those who had taken it up by then
+    /// have left it.
+    pub(super) unsafe fn ask(&self, crew: &Crew, most: usize, asked: u64) -> u64 {
+        let waiting = self.waiting.load(Ordering::Relaxed) & !asked;
+        let chosen = seats(waiting).take(most).fold(0, |chosen, seat| chosen | 1 << seat);
+        if chosen == 0 {
+            return 0;
+        }
+        // Another caller may have been quicker.
+        let own = self.waiting.fetch_and(!chosen, Ordering::AcqRel) & chosen;
+        for seat in seats(own) {
+            self.seats[seat].0.store(ptr::from_ref(crew).cast_mut(), Ordering::Release);
+        }
+        own
+    }
+
+    /// Takes back what no thread has taken up yet; the number of those who have.
+    pub(super) fn take_back(&self, crew: &Crew, asked: u64) -> usize {
+        let crew = ptr::from_ref(crew).cast_mut();
+        let untouched = |seat: &usize| {
+            let place = &self.seats[*seat].0;
+            place.compare_exchange(crew, ptr::null_mut(), Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        };
+        let back = seats(asked).filter(untouched).fold(0, |back, seat| back | 1 << seat);
+        if back != 0 {
+            self.waiting.fetch_or(back, Ordering::AcqRel);
+        }
+        (asked & !back).count_ones() as usize
+    }
+
+    /// Calls for threads of the pool that do something else, or sleep, so that `helpers` are awake, to none of the seats
+    /// `asked`; the seats they are called to. They come when they can.
+    ///
+    /// # Safety
+    /// As for [`ask`](Self::ask).
+    pub(super) unsafe fn call(self: &Arc<Self>, crew: &Crew, helpers: usize, asked: u64) -> u64 {
+        let (caller, mut called) = (rayon::current_thread_index(), 0);
+        // Whoever has come may have gone again already: a seat is asked once.
+        while (asked | called).count_ones() < helpers as u32
+            && let Some(seat) = self.take_seat(helpers, asked | called)
+        {
+            called |= 1 << seat;
+            self.seats[seat].0.store(ptr::from_ref(crew).cast_mut(), Ordering::Release);
+            let own = Arc::clone(self);
+            rayon::spawn(move || {
+                // Who comes upon a call of its own has other things to do.
+                let stays = caller.is_none() || caller != rayon::current_thread_index();
+                own.come(seat, helpers, stays);
+            });
+        }
+        called
+    }
+
+    /// Whether work that is over before threads come that sleep has called none for long enough.
+    pub(super) fn is_time_to_call(&self) -> bool {
+        let is_time = self.lonely.fetch_add(1, Ordering::Relaxed) >= self.patience.load(Ordering::Relaxed);
+        if is_time {
+            self.lonely.store(0, Ordering::Relaxed);
+        }
+        is_time
+    }
+
+    /// Helps from a seat that this thread has been called to and, if it stays, then from one of the first ones, until nobody
+    /// has asked for some time.
+    fn come(self: &Arc<Self>, mut seat: usize, seats: usize, stays: bool) {
+        // Below this task may lie another such, which has taken up work of the pool while it lingers.
+        let stays = stays && !LINGERS.replace(stays);
+        let looks = if stays { TURNS * LOOKS } else { 1 };
+        OWN.set(Some(Arc::clone(self)));
+        let mut patience = (2 * self.patience.load(Ordering::Relaxed)).min(*PATIENCE.end());
+        let mut start = Instant::now();
+        loop {
+            while let Some(crew) = self.wait(seat, looks) {
+                // SAFETY: it was in the seat, so that its caller waits until this thread has left it (`ask`).
+                unsafe { Crew::help(crew, seat) };
+                self.waiting.fetch_or(1 << seat, Ordering::AcqRel);
+                (patience, start) = (*PATIENCE.start(), Instant::now());
+            }
+            self.taken.fetch_and(!(1 << seat), Ordering::AcqRel);
+            if !stays {
+                return;
+            }
+            while start.elapsed() < LINGER && rayon::yield_now() == Some(rayon::Yield::Executed) {}
+            let free = if start.elapsed() < LINGER { self.take_seat(seats, 0) } else { None };
+            let Some(free) = free else { break };
+            seat = free;
+            self.waiting.fetch_or(1 << seat, Ordering::AcqRel);
+        }
+        self.patience.store(patience, Ordering::Relaxed);
+        LINGERS.set(false);
+    }
+
+    /// One of the first seats that nobody has: the fewer there are, the surer the same threads get the same parts of the next
+    /// evaluation, which are in their caches.
+    fn take_seat(&self, first: usize, except: u64) -> Option<usize> {
+        loop {
+            let seat =
+                seats(!(self.taken.load(Ordering::Relaxed) | except)).next().filter(|&seat| seat < first)?;
+            if self.taken.fetch_or(1 << seat, Ordering::AcqRel) & 1 << seat == 0 {
+                return Some(seat);
+            }
+        }
+    }
+
+    /// What a caller asks for; `None` if nobody does so for as many looks.
+    fn wait(&self, seat: usize, looks: usize) -> Option<*const Crew> {
+        let (own, bit) = (&self.seats[seat].0, 1 << seat);
+        loop {
+            for look in 1..=looks {
+                if !own.load(Ordering::Relaxed).is_null() {
+                    let crew = own.swap(ptr::null_mut(), Ordering::Acquire);
+                    // Its caller may have taken it back.
+                    if !crew.is_null() {
+                        return Some(crew);
+                    }
+                }
+                if look % LOOKS == 0 { thread::yield_now() } else { hint::spin_loop() }
+            }
+            // Who has been asked already will find it in the seat in a moment, unless it is taken back.
+            if self.waiting.fetch_and(!bit, Ordering::AcqRel) & bit != 0 {
+                return None;
+            }
+        }
+    }
+}
+
+/// The seats whose bits are set.
+fn seats(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let seat = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+        bits &= bits - 1;
+        Some(seat)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::mpsc;
+
+    use super::super::crew;
+    use super::*;
+
+    #[test]
+    fn calls_do_not_pile_up_while_no_thread_of_the_pool_is_free() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        let (free, blocked) = mpsc::channel::<()>();
+        pool.spawn(move || _ = blocked.recv());
+        pool.install(|| {
+            let helpers = Helpers::of_this_thread();
+            for _ in 0..1000 {
+                let Ok(()) = crew::for_each(0..4, || (), |(), _| Ok::<_, Infallible>(()));
+            }
+            assert!(helpers.taken.load(Ordering::Relaxed).count_ones() <= 2);
+        });
+        drop(free);
+    }
+}
