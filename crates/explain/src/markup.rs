@@ -1,6 +1,7 @@
 //! Owns what SVG and HTML have in common: text that may come from anybody, made harmless between tags and in attributes.
 //! It does not know what is written.
 
+use std::convert::Infallible;
 use std::fmt;
 
 use crate::story::words::harmless;
@@ -11,25 +12,37 @@ pub(crate) struct Escaped<T>(pub(crate) T);
 
 impl<T: AsRef<str>> fmt::Display for Escaped<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.0.as_ref();
-        let mut written = 0;
-        for (at, character) in text.char_indices() {
-            let instead = match character {
-                '&' => "&amp;",
-                '<' => "&lt;",
-                '>' => "&gt;",
-                '"' => "&quot;",
-                '\'' => "&#39;",
-                '\u{fffe}' | '\u{ffff}' => "\u{fffd}",
-                other if harmless(other) != other => "\u{fffd}",
-                _ => continue,
-            };
-            f.write_str(&text[written..at])?;
-            f.write_str(instead)?;
-            written = at + character.len_utf8();
-        }
-        f.write_str(&text[written..])
+        escape(self.0.as_ref(), |part| f.write_str(part))
     }
+}
+
+/// Adds a text to another one, escaped as [`Escaped`] is.
+pub(crate) fn push_escaped(text: &str, to: &mut String) {
+    let Ok(()) = escape(text, |part| {
+        to.push_str(part);
+        Ok::<_, Infallible>(())
+    });
+}
+
+/// Hands out a text, escaped, in parts.
+fn escape<E>(text: &str, mut write: impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
+    let mut written = 0;
+    for (at, character) in text.char_indices() {
+        let instead = match character {
+            '&' => "&amp;",
+            '<' => "&lt;",
+            '>' => "&gt;",
+            '"' => "&quot;",
+            '\'' => "&#39;",
+            '\u{fffe}' | '\u{ffff}' => "\u{fffd}",
+            other if harmless(other) != other => "\u{fffd}",
+            _ => continue,
+        };
+        write(&text[written..at])?;
+        write(instead)?;
+        written = at + character.len_utf8();
+    }
+    write(&text[written..])
 }
 
 #[cfg(test)]

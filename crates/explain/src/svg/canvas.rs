@@ -1,23 +1,34 @@
 //! Owns `Canvas`, the elements of an SVG document as they are written: groups, paths, text, all of it escaped.
 //! It does not know what is drawn, nor in which colours (`style.rs`).
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
-use crate::markup::Escaped;
+use crate::markup::push_escaped;
 
 /// A length or a place in units of the document, written with one decimal at most.
 pub(super) struct Number(pub(super) f64);
 
+impl Number {
+    /// Adds the digits to a text: a large picture has tens of thousands of numbers, which `write!` takes longer for than
+    /// everything else takes together.
+    fn push_to(&self, text: &mut String) {
+        let tenths = (self.0 * 10.0).round() as i64;
+        let (whole, tenth) = (tenths.unsigned_abs() / 10, tenths.unsigned_abs() % 10);
+        let mut digits = itoa::Buffer::new();
+        text.push_str(if tenths < 0 { "-" } else { "" });
+        text.push_str(digits.format(whole));
+        if tenth > 0 {
+            text.push('.');
+            text.push_str(digits.format(tenth));
+        }
+    }
+}
+
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Integers are written several times as fast as floats, and a large picture has tens of thousands of numbers.
-        let tenths = (self.0 * 10.0).round() as i64;
-        let sign = if tenths < 0 { "-" } else { "" };
-        let (whole, tenth) = (tenths.unsigned_abs() / 10, tenths.unsigned_abs() % 10);
-        match tenth {
-            0 => write!(f, "{sign}{whole}"),
-            tenth => write!(f, "{sign}{whole}.{tenth}"),
-        }
+        let mut text = String::new();
+        self.push_to(&mut text);
+        f.write_str(&text)
     }
 }
 
@@ -42,16 +53,20 @@ impl Canvas {
 
     /// Opens a group; `attributes` are pairs of a name and a value.
     pub(super) fn open(&mut self, class: &str, attributes: &[(&str, &str)]) {
-        write!(self.body, "<g class=\"{class}\"").expect("a String takes all text");
+        self.body.extend(["<g class=\"", class, "\""]);
         for (name, value) in attributes {
-            write!(self.body, " {name}=\"{}\"", Escaped(value)).expect("a String takes all text");
+            self.body.extend([" ", name, "=\""]);
+            push_escaped(value, &mut self.body);
+            self.body.push('"');
         }
         self.body.push('>');
     }
 
     /// What a pointer that rests on the group is told.
     pub(super) fn tooltip(&mut self, text: &str) {
-        write!(self.body, "<title>{}</title>", Escaped(text)).expect("a String takes all text");
+        self.body.push_str("<title>");
+        push_escaped(text, &mut self.body);
+        self.body.push_str("</title>");
     }
 
     pub(super) fn close(&mut self) {
@@ -59,27 +74,33 @@ impl Canvas {
     }
 
     pub(super) fn path(&mut self, class: &str, path: &Path) {
-        write!(self.body, "<path class=\"{class}\" d=\"{}\"/>", path.0).expect("a String takes all text");
+        self.body.extend(["<path class=\"", class, "\" d=\"", &path.0, "\"/>"]);
     }
 
     pub(super) fn rect(&mut self, class: &str, [x, y, width, height]: [f64; 4]) {
-        let [x, y, width, height] = [x, y, width, height].map(Number);
-        write!(
-            self.body,
-            "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"4\"/>"
-        )
-        .expect("a String takes all text");
+        self.body.extend(["<rect class=\"", class]);
+        self.numbers([("\" x=\"", x), ("\" y=\"", y), ("\" width=\"", width), ("\" height=\"", height)]);
+        self.body.push_str("\" rx=\"4\"/>");
     }
 
     pub(super) fn text(&mut self, class: &str, (x, y): (f64, f64), anchor: Anchor, text: &str) {
-        let anchor = match anchor {
-            Anchor::Start => "",
-            Anchor::Middle => " text-anchor=\"middle\"",
-            Anchor::End => " text-anchor=\"end\"",
-        };
-        let (x, y) = (Number(x), Number(y));
-        write!(self.body, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{}</text>", Escaped(text))
-            .expect("a String takes all text");
+        self.body.extend(["<text class=\"", class]);
+        self.numbers([("\" x=\"", x), ("\" y=\"", y)]);
+        self.body.push_str(match anchor {
+            Anchor::Start => "\">",
+            Anchor::Middle => "\" text-anchor=\"middle\">",
+            Anchor::End => "\" text-anchor=\"end\">",
+        });
+        push_escaped(text, &mut self.body);
+        self.body.push_str("</text>");
+    }
+
+    /// Numbers, each behind what leads up to it.
+    fn numbers<const N: usize>(&mut self, numbers: [(&str, f64); N]) {
+        for (lead, number) in numbers {
+            self.body.push_str(lead);
+            Number(number).push_to(&mut self.body);
+        }
     }
 }
 
@@ -101,8 +122,10 @@ impl Path {
     /// A line through these points.
     pub(super) fn line(&mut self, points: &[(f64, f64)]) {
         for (i, (x, y)) in points.iter().enumerate() {
-            let command = if i == 0 { 'M' } else { 'L' };
-            write!(self.0, "{command}{} {}", Number(*x), Number(*y)).expect("a String takes all text");
+            self.0.push(if i == 0 { 'M' } else { 'L' });
+            Number(*x).push_to(&mut self.0);
+            self.0.push(' ');
+            Number(*y).push_to(&mut self.0);
         }
     }
 }

@@ -31,7 +31,8 @@ pub(super) fn draw(
     labels.push(say!(lang, "result"));
     let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     let margin = CHIP + 8.0 + longest as f64 * CHARACTER + 14.0;
-    let widths: Vec<f64> = columns.iter().map(width).collect();
+    let cells: Vec<Vec<String>> = columns.iter().map(cells).collect();
+    let widths: Vec<f64> = cells.iter().map(|cells| width(cells)).collect();
     let (mut bottom, mut right) = (y, x);
     for band in bands(&widths, room - margin) {
         let mut left = x + margin;
@@ -45,7 +46,7 @@ pub(super) fn draw(
             let misfit = is_misfit(explanation, columns, &columns[at]);
             for row in 0..labels.len() {
                 let place = [left, bottom + HEAD + row_offset(row, labels.len()), widths[at], BOX];
-                draw_box(&columns[at], row, misfit, canvas, place);
+                draw_box(&columns[at], &cells[at], row, misfit, canvas, place);
             }
             left += widths[at] + GAP;
         }
@@ -88,9 +89,14 @@ fn bands(widths: &[f64], room: f64) -> Vec<std::ops::Range<usize>> {
     bands
 }
 
-fn width(column: &Column) -> f64 {
-    let cells = (0..=column.sizes.len()).map(|row| cell(column, row).chars().count());
-    (cells.max().unwrap_or(0) as f64 * CHARACTER + 18.0).max(44.0)
+fn width(cells: &[String]) -> f64 {
+    let longest = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
+    (longest as f64 * CHARACTER + 18.0).max(44.0)
+}
+
+/// What the boxes of a column say.
+fn cells(column: &Column) -> Vec<String> {
+    (0..=column.sizes.len()).map(|row| cell(column, row)).collect()
 }
 
 /// What a box says: the size of an operand and what becomes of it, or the size of the result.
@@ -106,7 +112,14 @@ fn cell(column: &Column, row: usize) -> String {
     }
 }
 
-fn draw_box(column: &Column, row: usize, misfit: bool, canvas: &mut Canvas, place: [f64; 4]) {
+fn draw_box(
+    column: &Column,
+    cells: &[String],
+    row: usize,
+    misfit: bool,
+    canvas: &mut Canvas,
+    place: [f64; 4],
+) {
     let is_result = row == column.sizes.len();
     let role = if is_result { Role::Kept } else { column.roles[row] };
     let is_wrong = misfit && (is_result || column.is_wrong(row));
@@ -130,6 +143,6 @@ fn draw_box(column: &Column, row: usize, misfit: bool, canvas: &mut Canvas, plac
     canvas.rect(if is_wrong || kind == "zs-kept" { "zs-card" } else { "zs-tint" }, place);
     let [x, y, width, height] = place;
     let class = if is_result { "zs-code zs-strong" } else { "zs-code" };
-    canvas.text(class, (x + width / 2.0, y + height / 2.0 + 4.6), Anchor::Middle, &cell(column, row));
+    canvas.text(class, (x + width / 2.0, y + height / 2.0 + 4.6), Anchor::Middle, &cells[row]);
     canvas.close();
 }
