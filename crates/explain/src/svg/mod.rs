@@ -63,16 +63,18 @@ pub(crate) fn picture(explanation: &Explanation, story: &Story, lang: Lang, with
         bottom = draw(explanation, columns, lang, &mut canvas, bottom);
     }
     let (width, height) = (Number(WIDTH), Number(bottom + PADDING));
-    format!(
+    let head = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"zs-picture\" role=\"img\" lang=\"{lang}\" \
          width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n<title>{}</title>\n\
          <desc>{}</desc>\n<style>\n{}</style>\n\
-         <rect class=\"zs-ground\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>\n{}</svg>\n",
+         <rect class=\"zs-ground\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>\n",
         Escaped(story.headline.line()),
         Escaped(description(story)),
         style::sheet(),
-        canvas.finish(),
-    )
+    );
+    let mut svg = canvas.finish();
+    svg.insert_str(0, &head);
+    svg + "</svg>\n"
 }
 
 /// The colour of an operand.

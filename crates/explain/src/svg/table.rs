@@ -129,17 +129,16 @@ fn draw_box(
         (Role::Stretched, Some(_), _) => "zs-stretched",
         _ => "zs-kept",
     };
+    // Of boxes there are as many as operands and dimensions together: nothing is formatted that need not be.
+    let [mut dim, mut operand, mut number] = [itoa::Buffer::new(); 3];
     let class = match (is_result, is_wrong) {
         (true, false) => "zs-box zs-kept zs-hue-0".to_owned(),
-        (_, true) => format!("zs-box {kind} zs-wrong"),
-        (false, false) => format!("zs-box {kind} zs-hue-{}", hue(row)),
+        (_, true) => ["zs-box ", kind, " zs-wrong"].concat(),
+        (false, false) => ["zs-box ", kind, " zs-hue-", number.format(hue(row))].concat(),
     };
-    let (dim, operand) = (column.dim.to_string(), row.to_string());
-    let mut attributes = vec![("data-dims", dim.as_str())];
-    if !is_result {
-        attributes.push(("data-operand", &operand));
-    }
-    canvas.open(&class, &attributes);
+    let attributes = [("data-dims", dim.format(column.dim)), ("data-operand", operand.format(row))];
+    let attributes = if is_result { &attributes[..1] } else { &attributes };
+    canvas.open(&class, attributes);
     canvas.rect(if is_wrong || kind == "zs-kept" { "zs-card" } else { "zs-tint" }, place);
     let [x, y, width, height] = place;
     let class = if is_result { "zs-code zs-strong" } else { "zs-code" };
