@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use common::zs_in;
+use common::{names, zs_in};
 
 /// Writes an array of zeros whose file takes no room on the disk.
 fn sparse(path: &Path, rows: usize, columns: usize) {
@@ -35,14 +35,6 @@ fn limited(folder: &Path, before: &str, args: &[&str]) -> Command {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).unwrap();
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
 }
 
 const STANDARDISED: [&str; 5] = ["eval", "(x + 1 - x.mean(0)) * (x.std(0) + 2)", "x=x.npy", "-o", "y.npy"];

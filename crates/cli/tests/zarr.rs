@@ -5,19 +5,10 @@
 mod common;
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use common::zs_in;
-
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).unwrap();
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
-}
+use common::{names, zs_in};
 
 #[test]
 fn a_store_is_an_operand_and_a_result_like_a_file() {

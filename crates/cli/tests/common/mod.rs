@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test program uses its own part")]
 
+use std::fs;
 use std::path::Path;
 
 use assert_cmd::Command;
@@ -32,4 +33,13 @@ pub(crate) fn zs_in(folder: &Path, args: &[&str]) -> Run {
 /// Runs `zs` where no file matters.
 pub(crate) fn zs(args: &[&str]) -> Run {
     zs_in(Path::new("."), args)
+}
+
+/// The names in a folder, in order.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
 }

@@ -83,8 +83,8 @@ impl Helpers {
     /// Asks up to `most` waiting threads, none of them in the seats `asked`; the seats of those.
     ///
     /// # Safety
-    /// `asked` are all seats that the crew has been put into. It stays where it is until `take_back` has been called for them and these, and those who had taken it up by then
-    /// have left it.
+    /// `asked` are all seats that the crew has been put into. It stays where it is until `take_back` has been called for
+    /// them and these, and those who had taken it up by then have left it.
     pub(super) unsafe fn ask(&self, crew: &Crew, most: usize, asked: u64) -> u64 {
         let waiting = self.waiting.load(Ordering::Relaxed) & !asked;
         let chosen = seats(waiting).take(most).fold(0, |chosen, seat| chosen | 1 << seat);
