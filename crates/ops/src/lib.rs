@@ -21,7 +21,7 @@ pub use num_complex::{Complex32, Complex64};
 pub use dtype::{Category, DType, Element, UnknownDType};
 pub use error::OpError;
 pub use infer::Inferred;
-pub use op::{Class, Domain, Op, OpInfo, Rule};
+pub use op::{Class, Domain, Effort, Op, OpInfo, Rule};
 pub use promote::{Bucket, Typed, can_cast, promote_types, result_type};
 pub use scalar::Scalar;
 pub use signature::{Argument, Default, Kind, Signature};

@@ -56,6 +56,19 @@ pub enum Rule {
     truth,
 }
 
+/// What an operation takes for one element, beside others. It tells loops that are worth dividing from those that are
+/// not, no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(non_camel_case_types, reason = "the table spells its columns in lower case")]
+pub enum Effort {
+    /// One instruction or a few.
+    simple,
+    /// A division or a root.
+    division,
+    /// A mathematical function, or a loop for each element.
+    function,
+}
+
 /// Which section of the table an operation stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
@@ -95,6 +108,8 @@ pub struct OpInfo {
     pub domain: Domain,
     /// How dtypes go in and out.
     pub rule: Rule,
+    /// What an element takes; `None` where there is no loop over elements that stand for themselves.
+    pub effort: Option<Effort>,
     /// The name in PyTorch's refusal.
     pub kernel: &'static str,
     /// The arguments in PyTorch's notation.
@@ -149,9 +164,9 @@ macro_rules! cell {
 
 macro_rules! define_ops {
     (
-        unary { $($(#[doc = $udoc:literal])* $uv:ident $un:ident $ui:tt [$($ua:ident)*] $us:tt $ud:ident $ur:ident $uk:literal $($uarg:literal)?;)* }
-        binary { $($(#[doc = $bdoc:literal])* $bv:ident $bn:ident $bi:tt [$($ba:ident)*] $bs:tt $bd:ident $br:ident $bk:literal $($barg:literal)? $([$law:ident])?;)* }
-        nary { $($(#[doc = $ndoc:literal])* $nv:ident $nn:ident $ni:tt [$($na:ident)*] $ns:tt $nd:ident $nr:ident $nk:literal $narg:literal;)* }
+        unary { $($(#[doc = $udoc:literal])* $uv:ident $un:ident $ui:tt [$($ua:ident)*] $us:tt $ud:ident $ur:ident $ue:ident $uk:literal $($uarg:literal)?;)* }
+        binary { $($(#[doc = $bdoc:literal])* $bv:ident $bn:ident $bi:tt [$($ba:ident)*] $bs:tt $bd:ident $br:ident $be:ident $bk:literal $($barg:literal)? $([$law:ident])?;)* }
+        nary { $($(#[doc = $ndoc:literal])* $nv:ident $nn:ident $ni:tt [$($na:ident)*] $ns:tt $nd:ident $nr:ident $ne:ident $nk:literal $narg:literal;)* }
         reduce { $($(#[doc = $rdoc:literal])* $rv:ident $rn:ident $rd:ident $rr:ident $rk:literal $rarg:literal;)* }
         formula { $($(#[doc = $fdoc:literal])* $fv:ident $fname:ident $fi:tt $fd:ident $fr:ident $fk:literal $farg:literal;)* }
     ) => {
@@ -175,26 +190,26 @@ macro_rules! define_ops {
         static ROWS: &[OpInfo] = &[
             $(OpInfo {
                 name: stringify!($un), in_place: cell!(in_place $ui), aliases: &[$(stringify!($ua)),*],
-                symbol: cell!(symbol $us), class: Class::Unary, domain: Domain::$ud, rule: Rule::$ur, kernel: $uk,
+                symbol: cell!(symbol $us), class: Class::Unary, domain: Domain::$ud, rule: Rule::$ur, effort: Some(Effort::$ue), kernel: $uk,
                 arguments: cell!(arguments "input" $($uarg)?), commutative: false, doc: concat!($($udoc),*),
             },)*
             $(OpInfo {
                 name: stringify!($bn), in_place: cell!(in_place $bi), aliases: &[$(stringify!($ba)),*],
-                symbol: cell!(symbol $bs), class: Class::Binary, domain: Domain::$bd, rule: Rule::$br, kernel: $bk,
+                symbol: cell!(symbol $bs), class: Class::Binary, domain: Domain::$bd, rule: Rule::$br, effort: Some(Effort::$be), kernel: $bk,
                 arguments: cell!(arguments "input, other" $($barg)?), commutative: cell!(laws $($law)?), doc: concat!($($bdoc),*),
             },)*
             $(OpInfo {
                 name: cell!(name $nn), in_place: cell!(in_place $ni), aliases: &[$(stringify!($na)),*],
-                symbol: cell!(symbol $ns), class: Class::Nary, domain: Domain::$nd, rule: Rule::$nr, kernel: $nk,
+                symbol: cell!(symbol $ns), class: Class::Nary, domain: Domain::$nd, rule: Rule::$nr, effort: Some(Effort::$ne), kernel: $nk,
                 arguments: $narg, commutative: false, doc: concat!($($ndoc),*),
             },)*
             $(OpInfo {
                 name: stringify!($rn), in_place: None, aliases: &[], symbol: None, class: Class::Reduce,
-                domain: Domain::$rd, rule: Rule::$rr, kernel: $rk, arguments: $rarg, commutative: false, doc: concat!($($rdoc),*),
+                domain: Domain::$rd, rule: Rule::$rr, effort: None, kernel: $rk, arguments: $rarg, commutative: false, doc: concat!($($rdoc),*),
             },)*
             $(OpInfo {
                 name: stringify!($fname), in_place: cell!(in_place $fi), aliases: &[], symbol: None, class: Class::Formula,
-                domain: Domain::$fd, rule: Rule::$fr, kernel: $fk, arguments: $farg, commutative: false, doc: concat!($($fdoc),*),
+                domain: Domain::$fd, rule: Rule::$fr, effort: None, kernel: $fk, arguments: $farg, commutative: false, doc: concat!($($fdoc),*),
             },)*
         ];
     };
@@ -247,6 +262,13 @@ mod tests {
                 assert!(seen.insert(*name), "{name} stands twice in the table");
                 assert_eq!(Op::from_name(name), Some(*op));
             }
+        }
+    }
+
+    #[test]
+    fn every_element_wise_row_says_what_an_element_takes() {
+        for op in Op::ALL {
+            assert_eq!(op.info().effort.is_some(), op.info().class.is_elementwise(), "{op:?}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Owns THE op table: every operation's name, signature, domain and result rule, once. Everything that enumerates
+//! Owns THE op table: every operation's name, signature, domain, result rule and effort, once. Everything that enumerates
 //! operations (inference, kernels, methods, the expression language, the docs, the test matrix) reads it here.
 //! It does not know what an operation computes: that is one body in `kernels`, or one formula in `zerostride`.
 //!
@@ -6,6 +6,7 @@
 //! - `Variant`, `name` (PyTorch's), the in-place method or `-`, `[aliases]`, the operator symbol or `""`;
 //! - `domain`: the categories that the operation computes in, after promotion (`Domain`);
 //! - `result`: how operand dtypes give the computing and the result dtype (`Rule`);
+//! - `effort`, of element-wise operations: what an element takes (`Effort`);
 //! - the name that PyTorch's refusal carries: `"abs_cpu" not implemented for 'Bool'`;
 //! - where the arguments are not just `input` or `input, other`: the signature in PyTorch's notation.
 
@@ -21,223 +22,223 @@ macro_rules! for_each_op {
             $($($extra)*)?
             unary {
                 /// The absolute value; of a complex number its modulus.
-                Abs         abs          abs_          [absolute]   ""  numeric real       "abs_cpu";
+                Abs         abs          abs_          [absolute]   ""  numeric real       simple   "abs_cpu";
                 /// The inverse cosine, in radians.
-                Acos        acos         acos_         [arccos]     ""  any     float      "acos";
+                Acos        acos         acos_         [arccos]     ""  any     float      function "acos";
                 /// The inverse hyperbolic cosine.
-                Acosh       acosh        acosh_        [arccosh]    ""  any     float      "acosh";
+                Acosh       acosh        acosh_        [arccosh]    ""  any     float      function "acosh";
                 /// The angle of a number in the complex plane: 0 or pi for real numbers.
-                Angle       angle        -             []           ""  any     float_real "angle";
+                Angle       angle        -             []           ""  any     float_real function "angle";
                 /// The inverse sine, in radians.
-                Asin        asin         asin_         [arcsin]     ""  any     float      "asin";
+                Asin        asin         asin_         [arcsin]     ""  any     float      function "asin";
                 /// The inverse hyperbolic sine.
-                Asinh       asinh        asinh_        [arcsinh]    ""  any     float      "asinh";
+                Asinh       asinh        asinh_        [arcsinh]    ""  any     float      function "asinh";
                 /// The inverse tangent, in radians.
-                Atan        atan         atan_         [arctan]     ""  any     float      "atan";
+                Atan        atan         atan_         [arctan]     ""  any     float      function "atan";
                 /// The inverse hyperbolic tangent.
-                Atanh       atanh        atanh_        [arctanh]    ""  any     float      "atanh";
+                Atanh       atanh        atanh_        [arctanh]    ""  any     float      function "atanh";
                 /// Every bit inverted; logical not for bool.
-                BitwiseNot  bitwise_not  bitwise_not_  []           "~" integral common    "bitwise_not_cpu";
+                BitwiseNot  bitwise_not  bitwise_not_  []           "~" integral common    simple   "bitwise_not_cpu";
                 /// The smallest integer not below.
-                Ceil        ceil         ceil_         []           ""  ordered common     "ceil_vml_cpu";
+                Ceil        ceil         ceil_         []           ""  ordered common     simple   "ceil_vml_cpu";
                 /// The complex conjugate; real numbers stay.
-                ConjPhysical conj_physical conj_physical_ [conj]    ""  any     common     "conj_physical";
+                ConjPhysical conj_physical conj_physical_ [conj]    ""  any     common     simple   "conj_physical";
                 /// The cosine of radians.
-                Cos         cos          cos_          []           ""  any     float      "cos";
+                Cos         cos          cos_          []           ""  any     float      function "cos";
                 /// The hyperbolic cosine.
-                Cosh        cosh         cosh_         []           ""  any     float      "cosh";
+                Cosh        cosh         cosh_         []           ""  any     float      function "cosh";
                 /// Degrees to radians.
-                Deg2rad     deg2rad      deg2rad_      []           ""  real    float      "deg2rad";
+                Deg2rad     deg2rad      deg2rad_      []           ""  real    float      simple   "deg2rad";
                 /// The logarithmic derivative of the gamma function.
-                Digamma     digamma      digamma_      []           ""  real    float      "digamma";
+                Digamma     digamma      digamma_      []           ""  real    float      function "digamma";
                 /// The error function.
-                Erf         erf          erf_          []           ""  real    float      "erf_vml_cpu";
+                Erf         erf          erf_          []           ""  real    float      function "erf_vml_cpu";
                 /// The complementary error function, `1 - erf`, without its cancellation.
-                Erfc        erfc         erfc_         []           ""  real    float      "erfc_vml_cpu";
+                Erfc        erfc         erfc_         []           ""  real    float      function "erfc_vml_cpu";
                 /// The inverse of the error function.
-                Erfinv      erfinv       erfinv_       []           ""  real    float      "erfinv_vml_cpu";
+                Erfinv      erfinv       erfinv_       []           ""  real    float      function "erfinv_vml_cpu";
                 /// e to the power of the operand.
-                Exp         exp          exp_          []           ""  any     float      "exp";
+                Exp         exp          exp_          []           ""  any     float      function "exp";
                 /// 2 to the power of the operand.
-                Exp2        exp2         exp2_         []           ""  any     float      "exp2";
+                Exp2        exp2         exp2_         []           ""  any     float      function "exp2";
                 /// `exp - 1`, without its cancellation near 0.
-                Expm1       expm1        expm1_        []           ""  any     float      "expm1";
+                Expm1       expm1        expm1_        []           ""  any     float      function "expm1";
                 /// The largest integer not above.
-                Floor       floor        floor_        []           ""  ordered common     "floor_vml_cpu";
+                Floor       floor        floor_        []           ""  ordered common     simple   "floor_vml_cpu";
                 /// The fraction left by `trunc`; it has the operand's sign.
-                Frac        frac         frac_         []           ""  floats  common     "frac_cpu";
+                Frac        frac         frac_         []           ""  floats  common     simple   "frac_cpu";
                 /// The mantissa of `frexp`, in [0.5, 1).
-                FrexpMantissa frexp_mantissa -         []           ""  floats  common     "frexp";
+                FrexpMantissa frexp_mantissa -         []           ""  floats  common     simple   "frexp";
                 /// The exponent of `frexp`, as i32.
-                FrexpExponent frexp_exponent -         []           ""  floats  int        "frexp";
+                FrexpExponent frexp_exponent -         []           ""  floats  int        simple   "frexp";
                 /// The Gaussian error linear unit, `x * Phi(x)`.
-                Gelu        gelu         -             []           ""  floats  common     "GeluKernelImpl" "input, *, approximate='none'";
+                Gelu        gelu         -             []           ""  floats  common     function "GeluKernelImpl" "input, *, approximate='none'";
                 /// `gelu` by its tanh formula.
-                GeluTanh    gelu_tanh    -             []           ""  floats  common     "GeluKernelImpl";
+                GeluTanh    gelu_tanh    -             []           ""  floats  common     function "GeluKernelImpl";
                 /// The modified Bessel function of the first kind, order 0.
-                I0          i0           i0_           []           ""  real    float      "i0_vml_cpu";
+                I0          i0           i0_           []           ""  real    float      function "i0_vml_cpu";
                 /// The imaginary part.
-                Imag        imag         -             []           ""  complexes real     "imag";
+                Imag        imag         -             []           ""  complexes real     simple   "imag";
                 /// Whether the operand is neither infinite nor NaN.
-                Isfinite    isfinite     -             []           ""  any     bool       "isfinite";
+                Isfinite    isfinite     -             []           ""  any     bool       simple   "isfinite";
                 /// Whether the operand is infinite.
-                Isinf       isinf        -             []           ""  any     bool       "isinf";
+                Isinf       isinf        -             []           ""  any     bool       simple   "isinf";
                 /// Whether the operand is NaN.
-                Isnan       isnan        -             []           ""  any     bool       "isnan";
+                Isnan       isnan        -             []           ""  any     bool       simple   "isnan";
                 /// Whether the operand is minus infinity.
-                Isneginf    isneginf     -             []           ""  real    bool       "isneginf";
+                Isneginf    isneginf     -             []           ""  real    bool       simple   "isneginf";
                 /// Whether the operand is plus infinity.
-                Isposinf    isposinf     -             []           ""  real    bool       "isposinf";
+                Isposinf    isposinf     -             []           ""  real    bool       simple   "isposinf";
                 /// The logarithm of the absolute value of the gamma function.
-                Lgamma      lgamma       lgamma_       []           ""  real    float      "lgamma_vml_cpu";
+                Lgamma      lgamma       lgamma_       []           ""  real    float      function "lgamma_vml_cpu";
                 /// The natural logarithm.
-                Log         log          log_          []           ""  any     float      "log";
+                Log         log          log_          []           ""  any     float      function "log";
                 /// The logarithm to base 10.
-                Log10       log10        log10_        []           ""  any     float      "log10";
+                Log10       log10        log10_        []           ""  any     float      function "log10";
                 /// `log(1 + x)`, exact near 0.
-                Log1p       log1p        log1p_        []           ""  any     float      "log1p";
+                Log1p       log1p        log1p_        []           ""  any     float      function "log1p";
                 /// The logarithm to base 2.
-                Log2        log2         log2_         []           ""  any     float      "log2";
+                Log2        log2         log2_         []           ""  any     float      function "log2";
                 /// Whether the operand is zero.
-                LogicalNot  logical_not  logical_not_  []           ""  any     bool       "logical_not_cpu";
+                LogicalNot  logical_not  logical_not_  []           ""  any     bool       simple   "logical_not_cpu";
                 /// `log(x / (1 - x))`, the inverse of `sigmoid`; with `eps`, x is first clamped to [eps, 1 - eps].
-                Logit       logit        logit_        []           ""  real    float      "logit_cpu" "input, eps=None";
+                Logit       logit        logit_        []           ""  real    float      function "logit_cpu" "input, eps=None";
                 /// The operand with the other sign.
-                Neg         neg          neg_          [negative]   "-" numeric common     "neg_cpu";
+                Neg         neg          neg_          [negative]   "-" numeric common     simple   "neg_cpu";
                 /// The operand itself.
-                Positive    positive     -             []           "+" numeric common     "positive";
+                Positive    positive     -             []           "+" numeric common     simple   "positive";
                 /// Radians to degrees.
-                Rad2deg     rad2deg      rad2deg_      []           ""  real    float      "rad2deg";
+                Rad2deg     rad2deg      rad2deg_      []           ""  real    float      simple   "rad2deg";
                 /// The real part.
-                Real        real         -             []           ""  any     real       "real";
+                Real        real         -             []           ""  any     real       simple   "real";
                 /// `1 / x`.
-                Reciprocal  reciprocal   reciprocal_   []           ""  any     float      "reciprocal";
+                Reciprocal  reciprocal   reciprocal_   []           ""  any     float      division "reciprocal";
                 /// The operand where it is positive, else 0.
-                Relu        relu         relu_         []           ""  ordered common     "relu";
+                Relu        relu         relu_         []           ""  ordered common     simple   "relu";
                 /// The nearest integer, halves to the even one; with `decimals`, the nearest multiple of 10^-decimals.
-                Round       round        round_        []           ""  ordered common     "round_vml_cpu" "input, *, decimals=0";
+                Round       round        round_        []           ""  ordered common     simple   "round_vml_cpu" "input, *, decimals=0";
                 /// `1 / sqrt(x)`.
-                Rsqrt       rsqrt        rsqrt_        []           ""  any     float      "rsqrt";
+                Rsqrt       rsqrt        rsqrt_        []           ""  any     float      division "rsqrt";
                 /// The sign; of a complex number, the number divided by its modulus.
-                Sgn         sgn          sgn_          []           ""  any     common     "sign_cpu";
+                Sgn         sgn          sgn_          []           ""  any     common     simple   "sign_cpu";
                 /// `1 / (1 + exp(-x))`.
-                Sigmoid     sigmoid      sigmoid_      [expit]      ""  any     float      "sigmoid";
+                Sigmoid     sigmoid      sigmoid_      [expit]      ""  any     float      function "sigmoid";
                 /// -1, 0 or 1.
-                Sign        sign         sign_         []           ""  real    common     "sign_cpu";
+                Sign        sign         sign_         []           ""  real    common     simple   "sign_cpu";
                 /// Whether the sign bit is set: also for -0.
-                Signbit     signbit      -             []           ""  real    bool       "signbit";
+                Signbit     signbit      -             []           ""  real    bool       simple   "signbit";
                 /// `x * sigmoid(x)`.
-                Silu        silu         -             []           ""  inexact common     "silu_cpu";
+                Silu        silu         -             []           ""  inexact common     function "silu_cpu";
                 /// The sine of radians.
-                Sin         sin          sin_          []           ""  any     float      "sin";
+                Sin         sin          sin_          []           ""  any     float      function "sin";
                 /// `sin(pi x) / (pi x)`, 1 at 0.
-                Sinc        sinc         sinc_         []           ""  any     float      "sinc";
+                Sinc        sinc         sinc_         []           ""  any     float      function "sinc";
                 /// The hyperbolic sine.
-                Sinh        sinh         sinh_         []           ""  any     float      "sinh";
+                Sinh        sinh         sinh_         []           ""  any     float      function "sinh";
                 /// The square root.
-                Sqrt        sqrt         sqrt_         []           ""  any     float      "sqrt";
+                Sqrt        sqrt         sqrt_         []           ""  any     float      division "sqrt";
                 /// The operand times itself.
-                Square      square       square_       []           ""  numeric bool_to_int "pow";
+                Square      square       square_       []           ""  numeric bool_to_int simple   "pow";
                 /// The tangent of radians.
-                Tan         tan          tan_          []           ""  any     float      "tan";
+                Tan         tan          tan_          []           ""  any     float      function "tan";
                 /// The hyperbolic tangent.
-                Tanh        tanh         tanh_         []           ""  any     float      "tanh";
+                Tanh        tanh         tanh_         []           ""  any     float      function "tanh";
                 /// The integer part, towards zero.
-                Trunc       trunc        trunc_        [fix]        ""  ordered common     "trunc_vml_cpu";
+                Trunc       trunc        trunc_        [fix]        ""  ordered common     simple   "trunc_vml_cpu";
             }
             binary {
                 /// The sum; logical or for bool. With `alpha`, `input + alpha * other`.
-                Add         add          add_          []           "+" any     common     "add_stub" "input, other, *, alpha=1" [commutative];
+                Add         add          add_          []           "+" any     common     simple   "add_stub" "input, other, *, alpha=1" [commutative];
                 /// The angle of the point (other, input), in radians.
-                Atan2       atan2        atan2_        [arctan2]    ""  real    float      "atan2_cpu";
+                Atan2       atan2        atan2_        [arctan2]    ""  real    float      function "atan2_cpu";
                 /// Bitwise and; logical and for bool.
-                BitwiseAnd  bitwise_and  bitwise_and_  []           "&" integral common    "bitwise_and_cpu" [commutative];
+                BitwiseAnd  bitwise_and  bitwise_and_  []           "&" integral common    simple   "bitwise_and_cpu" [commutative];
                 /// Bits shifted left; 0 for a count outside the width.
-                BitwiseLeftShift bitwise_left_shift bitwise_left_shift_ [] "<<" integer common "lshift_cpu";
+                BitwiseLeftShift bitwise_left_shift bitwise_left_shift_ [] "<<" integer common simple   "lshift_cpu";
                 /// Bitwise or; logical or for bool.
-                BitwiseOr   bitwise_or   bitwise_or_   []           "|" integral common    "bitwise_or_cpu" [commutative];
+                BitwiseOr   bitwise_or   bitwise_or_   []           "|" integral common    simple   "bitwise_or_cpu" [commutative];
                 /// Bits shifted right, keeping the sign; 0 or -1 for a count outside the width.
-                BitwiseRightShift bitwise_right_shift bitwise_right_shift_ [] ">>" integer common "rshift_cpu";
+                BitwiseRightShift bitwise_right_shift bitwise_right_shift_ [] ">>" integer common simple   "rshift_cpu";
                 /// Bitwise exclusive or.
-                BitwiseXor  bitwise_xor  bitwise_xor_  []           "^" integral common    "bitwise_xor_cpu" [commutative];
+                BitwiseXor  bitwise_xor  bitwise_xor_  []           "^" integral common    simple   "bitwise_xor_cpu" [commutative];
                 /// The complex number with these parts.
-                Complex     complex      -             []           ""  floats  complex    "complex" "real, imag";
+                Complex     complex      -             []           ""  floats  complex    simple   "complex" "real, imag";
                 /// The magnitude of `input` with the sign of `other`.
-                Copysign    copysign     copysign_     []           ""  real    float      "copysign_cpu";
+                Copysign    copysign     copysign_     []           ""  real    float      simple   "copysign_cpu";
                 /// True division; with `rounding_mode`, `"floor"` or `"trunc"` division.
-                Div         div          div_          [divide true_divide] "/" any float  "div_true_cpu" "input, other, *, rounding_mode=None";
+                Div         div          div_          [divide true_divide] "/" any float  division "div_true_cpu" "input, other, *, rounding_mode=None";
                 /// Division rounded towards zero.
-                DivTrunc    div_trunc    -             []           ""  ordered common     "div_trunc_cpu";
+                DivTrunc    div_trunc    -             []           ""  ordered common     division "div_trunc_cpu";
                 /// Whether the operands are equal.
-                Eq          eq           eq_           []           "==" any    bool       "eq_cpu" [commutative];
+                Eq          eq           eq_           []           "==" any    bool       simple   "eq_cpu" [commutative];
                 /// Division rounded down.
-                FloorDivide floor_divide floor_divide_ []           "//" ordered common    "div_floor_cpu";
+                FloorDivide floor_divide floor_divide_ []           "//" ordered common    division "div_floor_cpu";
                 /// The larger operand, NaN only if both are.
-                Fmax        fmax         -             []           ""  real    common     "fmax" [commutative];
+                Fmax        fmax         -             []           ""  real    common     simple   "fmax" [commutative];
                 /// The smaller operand, NaN only if both are.
-                Fmin        fmin         -             []           ""  real    common     "fmin" [commutative];
+                Fmin        fmin         -             []           ""  real    common     simple   "fmin" [commutative];
                 /// The remainder of truncated division: it has the sign of `input`.
-                Fmod        fmod         fmod_         []           ""  ordered common     "fmod_cpu";
+                Fmod        fmod         fmod_         []           ""  ordered common     division "fmod_cpu";
                 /// The greatest common divisor, not negative.
-                Gcd         gcd          gcd_          []           ""  integer common     "gcd_cpu" [commutative];
+                Gcd         gcd          gcd_          []           ""  integer common     function "gcd_cpu" [commutative];
                 /// Whether `input` is at least `other`.
-                Ge          ge           ge_           [greater_equal] ">=" real bool      "ge_cpu";
+                Ge          ge           ge_           [greater_equal] ">=" real bool      simple   "ge_cpu";
                 /// Whether `input` is greater than `other`.
-                Gt          gt           gt_           [greater]    ">" real    bool       "gt_cpu";
+                Gt          gt           gt_           [greater]    ">" real    bool       simple   "gt_cpu";
                 /// 0 for a negative operand, 1 for a positive one, `values` for 0.
-                Heaviside   heaviside    heaviside_    []           ""  real    common     "heaviside_cpu" "input, values";
+                Heaviside   heaviside    heaviside_    []           ""  real    common     simple   "heaviside_cpu" "input, values";
                 /// `sqrt(input^2 + other^2)` without overflow.
-                Hypot       hypot        hypot_        []           ""  floats  common     "hypot_cpu" [commutative];
+                Hypot       hypot        hypot_        []           ""  floats  common     division "hypot_cpu" [commutative];
                 /// The least common multiple, not negative; it wraps.
-                Lcm         lcm          lcm_          []           ""  integer common     "lcm_cpu" [commutative];
+                Lcm         lcm          lcm_          []           ""  integer common     function "lcm_cpu" [commutative];
                 /// `input * 2^other`, rounded once.
-                Ldexp       ldexp        ldexp_       []           ""  any     float      "ldexp";
+                Ldexp       ldexp        ldexp_       []           ""  any     float      simple   "ldexp";
                 /// Whether `input` is at most `other`.
-                Le          le           le_           [less_equal] "<=" real   bool       "le_cpu";
+                Le          le           le_           [less_equal] "<=" real   bool       simple   "le_cpu";
                 /// `log(exp(input) + exp(other))` without overflow.
-                Logaddexp   logaddexp    -             []           ""  inexact common     "logaddexp_cpu" [commutative];
+                Logaddexp   logaddexp    -             []           ""  inexact common     function "logaddexp_cpu" [commutative];
                 /// `log2(2^input + 2^other)` without overflow.
-                Logaddexp2  logaddexp2   -             []           ""  floats  common     "logaddexp2_cpu" [commutative];
+                Logaddexp2  logaddexp2   -             []           ""  floats  common     function "logaddexp2_cpu" [commutative];
                 /// Whether both operands are nonzero.
-                LogicalAnd  logical_and  logical_and_  []           "and" any   bool       "logical_and_cpu" [commutative];
+                LogicalAnd  logical_and  logical_and_  []           "and" any   bool       simple   "logical_and_cpu" [commutative];
                 /// Whether an operand is nonzero.
-                LogicalOr   logical_or   logical_or_   []           "or" any    bool       "logical_or_cpu" [commutative];
+                LogicalOr   logical_or   logical_or_   []           "or" any    bool       simple   "logical_or_cpu" [commutative];
                 /// Whether exactly one operand is nonzero.
-                LogicalXor  logical_xor  logical_xor_  []           ""  any     bool       "logical_xor_cpu" [commutative];
+                LogicalXor  logical_xor  logical_xor_  []           ""  any     bool       simple   "logical_xor_cpu" [commutative];
                 /// Whether `input` is less than `other`.
-                Lt          lt           lt_           [less]       "<" real    bool       "lt_cpu";
+                Lt          lt           lt_           [less]       "<" real    bool       simple   "lt_cpu";
                 /// The larger operand, NaN if one is.
-                Maximum     maximum      -             []           ""  real    common     "maximum" [commutative];
+                Maximum     maximum      -             []           ""  real    common     simple   "maximum" [commutative];
                 /// The smaller operand, NaN if one is.
-                Minimum     minimum      -             []           ""  real    common     "minimum" [commutative];
+                Minimum     minimum      -             []           ""  real    common     simple   "minimum" [commutative];
                 /// The product; logical and for bool.
-                Mul         mul          mul_          [multiply]   "*" any     common     "mul_cpu" [commutative];
+                Mul         mul          mul_          [multiply]   "*" any     common     simple   "mul_cpu" [commutative];
                 /// Whether the operands differ.
-                Ne          ne           ne_           [not_equal]  "!=" any    bool       "ne_cpu" [commutative];
+                Ne          ne           ne_           [not_equal]  "!=" any    bool       simple   "ne_cpu" [commutative];
                 /// The next float after `input` towards `other`.
-                Nextafter   nextafter    nextafter_    []           ""  floats  common     "nextafter_cpu";
+                Nextafter   nextafter    nextafter_    []           ""  floats  common     simple   "nextafter_cpu";
                 /// The complex number with this modulus and angle.
-                Polar       polar        -             []           ""  floats  complex    "polar" "abs, angle";
+                Polar       polar        -             []           ""  floats  complex    function "polar" "abs, angle";
                 /// `input` to the power `exponent`.
-                Pow         pow          pow_          []           "**" numeric common    "pow" "input, exponent";
+                Pow         pow          pow_          []           "**" numeric common    function "pow" "input, exponent";
                 /// The remainder of floor division: it has the sign of `other`.
-                Remainder   remainder    remainder_    []           "%" ordered common     "remainder_cpu";
+                Remainder   remainder    remainder_    []           "%" ordered common     division "remainder_cpu";
                 /// The difference. With `alpha`, `input - alpha * other`.
-                Sub         sub          sub_          [subtract]   "-" numeric common     "add_stub" "input, other, *, alpha=1";
+                Sub         sub          sub_          [subtract]   "-" numeric common     simple   "add_stub" "input, other, *, alpha=1";
                 /// `input * log(other)`, 0 where `input` is 0 and `other` is not NaN.
-                Xlogy       xlogy        xlogy_        []           ""  real    float      "xlogy_cpu";
+                Xlogy       xlogy        xlogy_        []           ""  real    float      function "xlogy_cpu";
             }
             nary {
                 /// `input + weight * (end - input)`, exact at both ends.
-                Lerp        lerp         lerp_         []           ""  inexact common     "lerp_kernel_tensor" "input, end, weight";
+                Lerp        lerp         lerp_         []           ""  inexact common     simple   "lerp_kernel_tensor" "input, end, weight";
                 /// NaN and infinities replaced; by default with 0 and the dtype's extremes.
-                NanToNum    nan_to_num   nan_to_num_   []           ""  any     common     "nan_to_num" "input, nan=0.0, posinf=None, neginf=None";
+                NanToNum    nan_to_num   nan_to_num_   []           ""  any     common     simple   "nan_to_num" "input, nan=0.0, posinf=None, neginf=None";
                 /// `round` to a number of decimals.
-                RoundDecimals round_decimals -         []           ""  floats  common     "round_cpu" "input, decimals";
+                RoundDecimals round_decimals -         []           ""  floats  common     function "round_cpu" "input, decimals";
                 /// `log(1 + exp(beta x)) / beta`, x itself where `beta x` is over `threshold`.
-                Softplus    softplus     -             []           ""  floats  common     "softplus_cpu" "input, beta=1, threshold=20";
+                Softplus    softplus     -             []           ""  floats  common     function "softplus_cpu" "input, beta=1, threshold=20";
                 /// `input` where the bool `condition` holds, else `other`.
-                Where       where_       -             []           ""  any     common     "where" "condition, input, other";
+                Where       where_       -             []           ""  any     common     simple   "where" "condition, input, other";
             }
             reduce {
                 /// The sum; integers and bools add up as i64.

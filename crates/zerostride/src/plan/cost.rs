@@ -1,18 +1,12 @@
 //! Owns the estimate of how long one thread takes for a loop, and into how large parts it is worth dividing. The estimate
 //! tells microseconds from milliseconds, no more. It does not divide anything (`exec/crew.rs`).
 
-use zerostride_ops::{DType, Op};
+use zerostride_ops::{DType, Effort};
 
 use super::program::{GRAIN, Instruction, Program, distinct};
 
 /// Picoseconds for a byte on its way between the cache of a core and its registers; what is written goes both ways.
 const BYTE: usize = 15;
-
-/// Picoseconds of an operation on one element of 32 bits, in full registers: of one instruction or a few, of a division
-/// or a root, of a mathematical function.
-const SIMPLE: usize = 25;
-const DIVISION: usize = 150;
-const FUNCTION: usize = 1000;
 
 /// Nanoseconds of the least work that is divided among threads that are awake: dividing takes one or two thousand.
 const DIVIDED: usize = 8_000;
@@ -64,25 +58,18 @@ impl Cost {
 fn picoseconds(instruction: &Instruction) -> usize {
     let (one, dtype) = match instruction {
         Instruction::Load(_) | Instruction::Splat(_) => return 0,
-        Instruction::Cast(_) => (SIMPLE, DType::F32),
-        Instruction::Map { op, compute, .. } => (operation(*op), *compute),
+        Instruction::Cast(_) => (operation(Effort::simple), DType::F32),
+        Instruction::Map { op, compute, .. } => (op.info().effort.map_or(0, operation), *compute),
     };
     (one * dtype.item_size()).div_ceil(DType::F32.item_size())
 }
 
-fn operation(op: Op) -> usize {
-    use Op::*;
-    match op {
-        Abs | Add | Addcmul | BitwiseAnd | BitwiseLeftShift | BitwiseNot | BitwiseOr | BitwiseRightShift
-        | BitwiseXor | Ceil | Clamp | Complex | ConjPhysical | Copysign | Deg2rad | Eq | Floor | Fmax
-        | Fmin | Frac | Ge | Gt | Heaviside | Imag | Isclose | Isfinite | Isinf | Isnan | Isneginf
-        | Isposinf | Le | Lerp | LogicalAnd | LogicalNot | LogicalOr | LogicalXor | Lt | MaskedFill
-        | Maximum | Minimum | Mul | NanToNum | Ne | Neg | Positive | Rad2deg | Real | Relu | Round | Sgn
-        | Sign | Signbit | Square | Sub | Trunc | Where => SIMPLE,
-        Addcdiv | Div | DivTrunc | FloorDivide | Fmod | Hypot | Reciprocal | Remainder | Rsqrt | Sqrt => {
-            DIVISION
-        }
-        _ => FUNCTION,
+/// Picoseconds of an operation on one element of 32 bits, in full registers.
+const fn operation(effort: Effort) -> usize {
+    match effort {
+        Effort::simple => 25,
+        Effort::division => 150,
+        Effort::function => 1000,
     }
 }
 
