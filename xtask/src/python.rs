@@ -52,6 +52,6 @@ pub(crate) fn own() -> PathBuf {
 }
 
 /// Where Cargo builds.
-fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }

@@ -2,13 +2,10 @@
 //! AddressSanitizer. It needs no other toolchain: the stable compiler carries the sanitizer and is told to let it be used.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::{Outcome, python, root, run};
-
-/// Where everything is built with the sanitizer.
-const TARGET: &str = "target/sanitize";
 
 /// The package's tests that count memory or time, which the sanitizer takes for itself.
 const COUNTING: &str = "not leak and not cluster and not within_its_limit and not threads_run_meanwhile";
@@ -20,15 +17,20 @@ pub(crate) fn address(filter: &[&str]) -> Outcome {
         _ => {
             let mut cargo = cargo("test")?;
             cargo.args(["--no-fail-fast", "--package", "zerostride-kernels", "--package", "zerostride"]);
-            run(cargo.args(["--lib", "--tests", "--"]).args(filter))
+            run(cargo.args(["--features", "zerostride/zarr", "--lib", "--tests", "--"]).args(filter))
         }
     }
+}
+
+/// Where everything is built with the sanitizer.
+fn target() -> PathBuf {
+    python::target().join("sanitize")
 }
 
 fn cargo(command: &str) -> Result<Command, String> {
     let mut cargo = Command::new(env!("CARGO"));
     // With a target named, build scripts and macros are built without the sanitizer.
-    cargo.args([command, "--target", &host()?, "--target-dir", TARGET]);
+    cargo.args([command, "--target", &host()?, "--target-dir"]).arg(target());
     // What the pool keeps is never freed, which is no leak; nor is what Python keeps to its end.
     cargo.env("ASAN_OPTIONS", "detect_leaks=0");
     cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=address");
@@ -38,10 +40,10 @@ fn cargo(command: &str) -> Result<Command, String> {
 /// The tests of the Python package on a module with the sanitizer, in the environment that `cargo xtask test` has made.
 fn package(arguments: &[&str]) -> Outcome {
     run(cargo("build")?.args(["--package", "zerostride-python", "--lib"]))?;
-    let (target, parent) = (root().join(TARGET), root().join(TARGET).join("package"));
+    let parent = target().join("package");
     let package = parent.join("zerostride");
     copied(&root().join("crates/python/python/zerostride"), &package)?;
-    let module = target.join(host()?).join("debug/lib_zerostride.so");
+    let module = target().join(host()?).join("debug/lib_zerostride.so");
     fs::copy(module, package.join("_zerostride.abi3.so")).map_err(|error| format!("the module: {error}"))?;
     let mut pytest = Command::new(python::own());
     pytest.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "-k", COUNTING, "crates/python"]);
