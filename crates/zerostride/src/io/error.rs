@@ -70,6 +70,11 @@ impl From<FileError> for crate::Error {
     }
 }
 
+/// What messages and plans call an array in a file.
+pub(super) fn name_of(file: &str, entry: Option<&str>) -> String {
+    entry.map_or_else(|| file.to_owned(), |entry| format!("{file}:{entry}"))
+}
+
 /// What can be wrong with a file. Offsets and lengths count bytes; offsets are from the start of the file, or of the
 /// unpacked member of an `.npz`.
 #[derive(Debug, thiserror::Error)]

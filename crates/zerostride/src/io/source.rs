@@ -15,7 +15,7 @@ use crate::{Expr, Result};
 use super::container::{Container, Place};
 use super::elements::Encoding;
 use super::entry::Entry;
-use super::error::{FileError, Problem};
+use super::error::{FileError, Problem, name_of};
 use super::open::{locate, open_regular};
 use super::packed::Packed;
 use super::read_at::{ReadAt, Section};
@@ -164,10 +164,7 @@ enum Elements {
 
 impl Input for Stored {
     fn name(&self) -> String {
-        match &self.name {
-            Some(name) => format!("{}:{name}", self.file),
-            None => self.file.clone(),
-        }
+        name_of(&self.file, self.name.as_deref())
     }
 
     fn dtype(&self) -> DType {

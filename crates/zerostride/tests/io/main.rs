@@ -4,6 +4,7 @@
 
 mod faults;
 mod golden;
+mod injected;
 mod pieces;
 mod random;
 mod refused;

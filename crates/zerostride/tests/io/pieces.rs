@@ -1,14 +1,15 @@
 //! Arrays in files of every format are evaluated in pieces with the bits of the evaluation in memory, and whatever fails
 //! on the way, the result is complete or absent.
 
-use std::io::{self, Error, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use zerostride::io::{Destination, Format, ReadAt, Sink, Source, load, save_all};
+use zerostride::io::{Destination, Format, Sink, Source, load, save_all};
 use zerostride::stream::Options;
 use zerostride::{Expr, Result, Tensor};
+
+use crate::injected::{Calls, FailingReads};
 
 fn standardised(x: &Expr) -> Expr {
     (x - x.mean(0)) / x.std(0)
@@ -200,38 +201,6 @@ fn a_source_that_is_cut_short_or_damaged_ends_in_an_error_that_names_it() {
     assert!(!out.exists());
 }
 
-/// Lets a number of calls through, then fails.
-#[derive(Debug, Default)]
-struct Calls {
-    left: AtomicUsize,
-    failed: AtomicUsize,
-}
-
-impl Calls {
-    fn count(&self) -> io::Result<()> {
-        let left = self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-        left.map(drop).map_err(|_| {
-            self.failed.fetch_add(1, Ordering::SeqCst);
-            Error::other("injected")
-        })
-    }
-}
-
-#[derive(Debug)]
-struct FailingReads(Vec<u8>, Arc<Calls>);
-
-impl ReadAt for FailingReads {
-    fn read_exact_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
-        self.1.count()?;
-        self.0.read_exact_at(out, offset)
-    }
-
-    fn length(&self) -> io::Result<u64> {
-        self.1.count()?;
-        self.0.length()
-    }
-}
-
 /// A file that gets its name at the end, every call of which may fail.
 struct FailingWrites {
     file: tempfile::NamedTempFile,
@@ -291,7 +260,8 @@ fn whichever_call_fails_the_result_is_complete_or_absent() {
         for output in [Format::Npy, Format::Npz, Format::Safetensors] {
             let out = folder.path().join("out");
             let run = |left: usize| -> (Result<()>, bool) {
-                let calls = Arc::new(Calls { left: left.into(), ..Calls::default() });
+                let calls = Arc::new(Calls::default());
+                calls.let_through(left);
                 let run = || {
                     let source =
                         Source::new(Arc::new(FailingReads(input.clone(), calls.clone())), format, array)?;
@@ -301,7 +271,7 @@ fn whichever_call_fails_the_result_is_complete_or_absent() {
                     (&x + x.amax(0))
                         .eval_to(&mut Sink::new(Box::new(to), output), Options::new().piece_rows(1))
                 };
-                (run(), calls.failed.load(Ordering::SeqCst) > 0)
+                (run(), calls.have_failed())
             };
             let (done, _) = run(usize::MAX);
             done.unwrap();

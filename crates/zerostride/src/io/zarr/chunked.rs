@@ -16,7 +16,7 @@ use crate::Result;
 use crate::expr::{Input, leading};
 use crate::io::elements::Encoding;
 use crate::io::entry::Entry;
-use crate::io::error::{FileError, Problem};
+use crate::io::error::{FileError, Problem, name_of};
 use crate::io::read_at::ReadAt;
 
 /// Bytes of the place of a chunk in a shard: where it begins and how many bytes it has.
@@ -160,10 +160,7 @@ impl Chunked {
 
 impl Input for Chunked {
     fn name(&self) -> String {
-        match &self.name {
-            Some(name) => format!("{}:{name}", self.file),
-            None => self.file.clone(),
-        }
+        name_of(&self.file, self.name.as_deref())
     }
 
     fn dtype(&self) -> DType {

@@ -18,16 +18,15 @@ fn whichever_call_fails_the_store_is_complete_or_absent() {
         let run = |left: usize| {
             let (from, to) = (good.clone(), Memory::new());
             // One count for reads and writes.
-            let to = Memory { left: good.left.clone(), failed: good.failed.clone(), ..to };
-            from.left.store(left, Ordering::SeqCst);
-            from.failed.store(0, Ordering::SeqCst);
+            let to = Memory { calls: good.calls.clone(), ..to };
+            from.calls.let_through(left);
             let written = from.source(None).and_then(|source| {
                 let x = Expr::from(&source);
                 let mut sink = Sink::of_store(Box::new(to.clone()));
                 (&x + x.amax(0)).eval_to(&mut sink, Options::new().piece_rows(1))
             });
-            let failed = from.failed.load(Ordering::SeqCst) > 0;
-            from.left.store(usize::MAX, Ordering::SeqCst);
+            let failed = from.calls.have_failed();
+            from.calls.let_through(usize::MAX);
             (written, failed, to)
         };
         let (written, _, to) = run(usize::MAX);

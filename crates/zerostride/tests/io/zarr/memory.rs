@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{self, Error, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,19 +10,21 @@ use std::sync::{Arc, Mutex};
 use zerostride::io::{Files, NewFiles, ReadAt, Source};
 use zerostride::{Expr, Result, Tensor};
 
+use crate::injected::{Calls, FailingReads};
+
 /// A store in memory, whose calls fail after so many.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
     pub(super) files: Arc<Mutex<HashMap<String, Vec<u8>>>>,
-    pub(super) left: Arc<AtomicUsize>,
-    pub(super) failed: Arc<AtomicUsize>,
+    pub(super) calls: Arc<Calls>,
     pub(super) complete: Arc<AtomicUsize>,
 }
 
 impl Memory {
     pub(super) fn new() -> Memory {
-        let count = |number: usize| Arc::new(AtomicUsize::new(number));
-        Memory { files: Arc::default(), left: count(usize::MAX), failed: count(0), complete: count(0) }
+        let memory = Memory { files: Arc::default(), calls: Arc::default(), complete: Arc::default() };
+        memory.calls.let_through(usize::MAX);
+        memory
     }
 
     /// All files of a folder.
@@ -42,14 +44,6 @@ impl Memory {
         memory
     }
 
-    fn count(&self) -> io::Result<()> {
-        let left = self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-        left.map(drop).map_err(|_| {
-            self.failed.fetch_add(1, Ordering::SeqCst);
-            Error::other("injected")
-        })
-    }
-
     pub(super) fn source(&self, name: Option<&str>) -> Result<Source> {
         Source::of_store(Arc::new(self.clone()), name)
     }
@@ -61,13 +55,13 @@ impl Memory {
 
 impl Files for Memory {
     fn open(&self, key: &str) -> io::Result<Option<Arc<dyn ReadAt>>> {
-        self.count()?;
+        self.calls.count()?;
         let bytes = self.files.lock().unwrap().get(key).cloned();
-        Ok(bytes.map(|bytes| Arc::new(Failing(bytes, self.clone())) as Arc<dyn ReadAt>))
+        Ok(bytes.map(|bytes| Arc::new(FailingReads(bytes, Arc::clone(&self.calls))) as Arc<dyn ReadAt>))
     }
 
     fn folders(&self, key: &str) -> io::Result<Vec<String>> {
-        self.count()?;
+        self.calls.count()?;
         let files = self.files.lock().unwrap();
         let below = files.keys().filter_map(|file| file.strip_prefix(key)?.split_once('/'));
         let mut names: Vec<String> = below.map(|(name, _)| name.to_owned()).collect();
@@ -77,52 +71,37 @@ impl Files for Memory {
     }
 }
 
-#[derive(Debug)]
-struct Failing(Vec<u8>, Memory);
-
-impl ReadAt for Failing {
-    fn read_exact_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
-        self.1.count()?;
-        self.0.read_exact_at(out, offset)
-    }
-
-    fn length(&self) -> io::Result<u64> {
-        self.1.count()?;
-        self.0.length()
-    }
-}
-
 /// A file of a store in memory.
 struct NewFile(String, Memory);
 
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.1.count()?;
+        self.1.calls.count()?;
         self.1.files.lock().unwrap().entry(self.0.clone()).or_default().extend(bytes);
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.1.count()
+        self.1.calls.count()
     }
 }
 
 impl NewFiles for Memory {
     fn reserve(&mut self, _: u64) -> io::Result<()> {
-        self.count()
+        self.calls.count()
     }
 
     fn create(&mut self, key: &str) -> io::Result<Box<dyn Write + Send>> {
-        self.count()?;
+        self.calls.count()?;
         Ok(Box::new(NewFile(key.to_owned(), self.clone())))
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.count()
+        self.calls.count()
     }
 
     fn commit(self: Box<Self>) -> io::Result<()> {
-        self.count()?;
+        self.calls.count()?;
         self.complete.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
