@@ -59,61 +59,19 @@ fn of_bits<const BITS: u32>(bits: u64) -> u64 {
 
 /// Evaluates `$body` with `$type` standing for the Rust type of a dtype that has an order, or `$otherwise`.
 macro_rules! with_ordered {
-    ($dtype:expr, $type:ident => $body:expr, $otherwise:expr) => {
+    (@arms $dtype:expr, $type:ident, $body:expr, $otherwise:expr; $($variant:ident $rust:ty;)*) => {
         match $dtype {
-            DType::Bool => {
-                type $type = bool;
+            $(DType::$variant => {
+                type $type = $rust;
                 $body
-            }
-            DType::U8 => {
-                type $type = u8;
-                $body
-            }
-            DType::U16 => {
-                type $type = u16;
-                $body
-            }
-            DType::U32 => {
-                type $type = u32;
-                $body
-            }
-            DType::U64 => {
-                type $type = u64;
-                $body
-            }
-            DType::I8 => {
-                type $type = i8;
-                $body
-            }
-            DType::I16 => {
-                type $type = i16;
-                $body
-            }
-            DType::I32 => {
-                type $type = i32;
-                $body
-            }
-            DType::I64 => {
-                type $type = i64;
-                $body
-            }
-            DType::F16 => {
-                type $type = zerostride_ops::f16;
-                $body
-            }
-            DType::BF16 => {
-                type $type = zerostride_ops::bf16;
-                $body
-            }
-            DType::F32 => {
-                type $type = f32;
-                $body
-            }
-            DType::F64 => {
-                type $type = f64;
-                $body
-            }
+            })*
             DType::C64 | DType::C128 => $otherwise,
+        }
+    };
+    ($dtype:expr, $type:ident => $body:expr, $otherwise:expr) => {
+        with_ordered! { @arms $dtype, $type, $body, $otherwise;
+            Bool bool; U8 u8; U16 u16; U32 u32; U64 u64; I8 i8; I16 i16; I32 i32; I64 i64;
+            F16 zerostride_ops::f16; BF16 zerostride_ops::bf16; F32 f32; F64 f64;
         }
     };
 }
