@@ -26,14 +26,14 @@ const MOST_TRACED: usize = 64;
 pub(crate) struct Fused {
     function: Py<PyAny>,
     /// The latest used first.
-    traced: Mutex<Vec<(Signature, Arc<Traced>)>>,
+    traced: Mutex<Vec<Arc<Traced>>>,
 }
 
-/// What a call's arguments are, apart from elements.
+/// What a call's arguments are, apart from arrays' dtypes and layouts.
 #[derive(Clone, Debug, PartialEq)]
 enum Part {
     /// An array, and which of the arrays before it is the same.
-    Array(DType, Layout, Option<usize>),
+    Array(Option<usize>),
     /// A number, a word or the like, as Python writes it; or the name of a keyword argument.
     Written(String),
     /// Any other object, which is itself alone.
@@ -54,6 +54,8 @@ type Signature = SmallVec<[Part; 4]>;
 
 /// A function for one signature.
 struct Traced {
+    signature: Signature,
+    arrays: Vec<(DType, Layout)>,
     templates: Vec<Template>,
     plans: Vec<String>,
     output: Output,
@@ -68,8 +70,9 @@ enum Output {
 }
 
 /// The library whose arrays a function got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Library {
+    #[default]
     Numpy,
     Own,
     Jax,
@@ -77,6 +80,7 @@ enum Library {
 }
 
 /// The arguments of a call.
+#[derive(Default)]
 struct Arguments<'py> {
     signature: Signature,
     tensors: SmallVec<[Tensor; 4]>,
@@ -96,26 +100,19 @@ enum Argument<'py> {
 }
 
 impl<'py> Arguments<'py> {
-    fn new(positional: &Bound<'py, PyTuple>, named: Option<&Bound<'py, PyDict>>) -> PyResult<Arguments<'py>> {
-        let mut arguments = Arguments {
-            signature: Signature::new(),
-            tensors: SmallVec::new(),
-            library: Library::Numpy,
-            is_read: false,
-            positional: SmallVec::new(),
-            named: Vec::new(),
-        };
+    /// Takes all arguments of a call, in place: they are too large to be handed on for nothing.
+    fn read(&mut self, positional: &Bound<'py, PyTuple>, named: Option<&Bound<'py, PyDict>>) -> PyResult<()> {
         for object in positional.iter_borrowed() {
-            let argument = arguments.take(&object)?;
-            arguments.positional.push(argument);
+            let argument = self.take(&object)?;
+            self.positional.push(argument);
         }
         for (name, object) in named.into_iter().flatten() {
             let name = name.to_string();
-            arguments.signature.push(Part::Written(name.clone()));
-            let argument = arguments.take(&object)?;
-            arguments.named.push((name, argument));
+            self.signature.push(Part::Written(name.clone()));
+            let argument = self.take(&object)?;
+            self.named.push((name, argument));
         }
-        Ok(arguments)
+        Ok(())
     }
 
     fn take(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Argument<'py>> {
@@ -143,7 +140,7 @@ impl<'py> Arguments<'py> {
         };
         let place = self.tensors.len();
         let twin = self.tensors.iter().position(same);
-        self.signature.push(Part::Array(tensor.dtype(), tensor.layout().clone(), twin));
+        self.signature.push(Part::Array(twin));
         self.library = self.library.max(library);
         self.tensors.push(tensor);
         Ok(Argument::Array(place))
@@ -175,6 +172,8 @@ impl<'py> Arguments<'py> {
             results.iter().map(Expr::plan).collect::<zerostride::Result<Vec<Plan>>>().map_err(raise)?;
         let tensors: Vec<&Tensor> = self.tensors.iter().collect();
         Ok(Traced {
+            signature: self.signature.clone(),
+            arrays: tensors.iter().map(|tensor| (tensor.dtype(), tensor.layout().clone())).collect(),
             plans: plans.iter().map(ToString::to_string).collect(),
             templates: plans.into_iter().map(|plan| plan.template(&tensors)).collect(),
             output,
@@ -198,6 +197,16 @@ impl<'py> Arguments<'py> {
     ) -> PyResult<Bound<'py, PyAny>> {
         let results = results.into_iter().map(|result| self.library.array(py, result));
         output.object(py, &results.collect::<PyResult<SmallVec<[_; 1]>>>()?)
+    }
+}
+
+impl Traced {
+    /// Whether a call with these arguments means this computation.
+    fn is_of(&self, arguments: &Arguments<'_>) -> bool {
+        let same = |(tensor, (dtype, layout)): (&Tensor, &(DType, Layout))| {
+            tensor.dtype() == *dtype && tensor.layout() == layout
+        };
+        self.signature == arguments.signature && arguments.tensors.iter().zip(&self.arrays).all(same)
     }
 }
 
@@ -310,18 +319,17 @@ impl Fused {
     fn traced<'py>(&self, py: Python<'py>, arguments: &Arguments<'py>) -> PyResult<Arc<Traced>> {
         let known = || {
             let mut traced = self.traced.lock().unwrap_or_else(PoisonError::into_inner);
-            let place = traced.iter().position(|(signature, _)| *signature == arguments.signature)?;
+            let place = traced.iter().position(|traced| traced.is_of(arguments))?;
             traced[..=place].rotate_right(1);
-            Some(Arc::clone(&traced[0].1))
+            Some(Arc::clone(&traced[0]))
         };
         if let Some(known) = known() {
             return Ok(known);
         }
         // Without the lock: the function is the user's.
         let new = Arc::new(arguments.trace(py, &self.function)?);
-        let signature = arguments.signature.clone();
         let mut traced = self.traced.lock().unwrap_or_else(PoisonError::into_inner);
-        traced.insert(0, (signature, Arc::clone(&new)));
+        traced.insert(0, Arc::clone(&new));
         traced.truncate(MOST_TRACED);
         Ok(new)
     }
@@ -334,7 +342,8 @@ impl Fused {
         named: Option<&Bound<'py, PyDict>>,
         run: impl FnOnce(&Expr) -> zerostride::Result<Option<Tensor>> + Send,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let arguments = Arguments::new(positional, named)?;
+        let mut arguments = Arguments::default();
+        arguments.read(positional, named)?;
         let (output, exprs) = arguments.call(py, &self.function)?;
         let (Output::Result(_), [expr]) = (output, &exprs[..]) else {
             return Err(TraceError::new_err("what is computed in pieces is one array, not several"));
@@ -358,7 +367,8 @@ impl Fused {
         positional: &Bound<'py, PyTuple>,
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let arguments = Arguments::new(positional, named)?;
+        let mut arguments = Arguments::default();
+        arguments.read(positional, named)?;
         if arguments.is_read || zerostride::policy::is_on() {
             return arguments.anew(py, &self.function);
         }
@@ -378,7 +388,8 @@ impl Fused {
         positional: &Bound<'py, PyTuple>,
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<String> {
-        let arguments = Arguments::new(positional, named)?;
+        let mut arguments = Arguments::default();
+        arguments.read(positional, named)?;
         if arguments.is_read {
             let (_, exprs) = arguments.call(py, &self.function)?;
             let plan = |expr: &Expr| Ok(format!("{}\n{}", expr.plan()?, expr.passes(None)?));

@@ -84,6 +84,15 @@ def test_read_only_memory_is_not_written():
         tensor.__dlpack__()
     assert source.tolist() == [0, 1, 2]
     assert zs.asarray(memoryview(b"abc")).tolist() == [97, 98, 99]
+    # NumPy warns whoever writes to such an array.
+    assert not zs.asarray(np.broadcast_arrays(np.zeros((1, 3)), np.zeros((2, 1)))[0]).writable
+
+
+def test_native_elements_are_shared_whatever_numpy_calls_them():
+    for dtype in (np.longlong, np.ulonglong, np.dtype("f8", metadata={"unit": "m"}), pickle.loads(pickle.dumps(np.dtype("f4")))):
+        source = np.zeros(3, dtype)
+        zs.asarray(source).add_(2)
+        assert source.tolist() == [2, 2, 2]
 
 
 def test_what_cannot_be_read_in_place_is_copied():

@@ -1,6 +1,6 @@
 //! Owns Python's buffer protocol, both ways, and pickling, which hands buffers on.
 
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::ptr::NonNull;
 
 use pyo3::buffer::PyUntypedBuffer;
@@ -8,6 +8,7 @@ use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView, PyTuple};
+use smallvec::SmallVec;
 use zerostride::{Category, DType, Lent, Tensor};
 
 use crate::dtype;
@@ -117,9 +118,8 @@ fn format_of(dtype: DType) -> Option<&'static CStr> {
 
 /// Shape and strides of a buffer that is out, in bytes.
 struct Exported {
-    shape: Vec<ffi::Py_ssize_t>,
-    strides: Vec<ffi::Py_ssize_t>,
-    format: CString,
+    shape: SmallVec<[ffi::Py_ssize_t; 6]>,
+    strides: SmallVec<[ffi::Py_ssize_t; 6]>,
 }
 
 #[pymethods]
@@ -148,9 +148,8 @@ impl PyTensor {
             shape: tensor.shape().iter().map(|&size| size as isize).collect(),
             // Only the stride of a dimension without a second element can be too large; nobody takes that step.
             strides: tensor.strides().iter().map(|stride| stride.saturating_mul(item)).collect(),
-            format: format.to_owned(),
         });
-        let has = |flag: c_int, list: &mut Vec<isize>| {
+        let has = |flag: c_int, list: &mut SmallVec<[isize; 6]>| {
             if asks(flag) { list.as_mut_ptr() } else { std::ptr::null_mut() }
         };
         // SAFETY: the buffer is Python's, to be filled; what it points to is in `exported`, which `__releasebuffer__` takes
@@ -165,11 +164,8 @@ impl PyTensor {
             (*buffer).shape = has(ffi::PyBUF_ND, &mut exported.shape);
             (*buffer).strides = has(ffi::PyBUF_STRIDES, &mut exported.strides);
             (*buffer).suboffsets = std::ptr::null_mut();
-            (*buffer).format = if asks(ffi::PyBUF_FORMAT) {
-                exported.format.as_ptr().cast_mut()
-            } else {
-                std::ptr::null_mut()
-            };
+            (*buffer).format =
+                if asks(ffi::PyBUF_FORMAT) { format.as_ptr().cast_mut() } else { std::ptr::null_mut() };
             (*buffer).internal = Box::into_raw(exported).cast();
         }
         Ok(())

@@ -21,6 +21,9 @@ pub(crate) use numpy::{array as numpy, is_array as is_numpy};
 
 /// The array that an object is, as a tensor on its memory; `None` if it is none.
 pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
+    if let Some(tensor) = numpy::import(object)? {
+        return Ok(Some(tensor));
+    }
     let plain = object.is_none()
         || object.is_instance_of::<PyString>()
         || object.is_instance_of::<PyList>()
@@ -34,11 +37,6 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
         && expr.get().0.has_inputs()
     {
         return expr.get().read(object.py()).map(Some);
-    }
-    if is_numpy(object)?
-        && let Some(tensor) = numpy::import(object)?
-    {
-        return Ok(Some(tensor));
     }
     if let Some(tensor) = buffer::import(object)? {
         return Ok(Some(tensor));

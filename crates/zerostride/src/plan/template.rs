@@ -1,5 +1,7 @@
 //! Owns `Template`: a plan that waits for operands. It does not know how a plan is made or run.
 
+use std::sync::Arc;
+
 use zerostride_ops::DType;
 use zerostride_shape::{ErrorClass, Layout};
 
@@ -54,10 +56,6 @@ impl Template {
     /// # Errors
     /// An operand is of another dtype or layout; or as [`Expr::eval`](crate::Expr::eval).
     pub fn run(&self, operands: &[&Tensor]) -> Result<Tensor> {
-        exec::run(&self.plan_on(operands)?)
-    }
-
-    fn plan_on(&self, operands: &[&Tensor]) -> Result<Plan> {
         let fits = |(operand, (dtype, layout)): (&&Tensor, &(DType, Layout))| {
             operand.dtype() == *dtype && operand.layout() == layout
         };
@@ -69,6 +67,7 @@ impl Template {
             Origin::Given(place) => Leaf { tensor: operands[*place].clone(), version: None },
             Origin::Kept(leaf) => leaf.clone(),
         };
-        Ok(Plan { leaves: self.operands.iter().map(leaf).collect(), ..self.plan.clone() })
+        let leaves = self.operands.iter().map(leaf).collect();
+        exec::run(&Plan { leaves, passes: Arc::clone(&self.plan.passes) })
     }
 }

@@ -46,13 +46,14 @@ impl Tensor {
         }
         let shape = Shape::new(shape)?;
         // Strides of a tensor without elements say nothing, and may say too much.
-        let strides = if shape.numel() == 0 { vec![0; shape.ndim()] } else { strides.to_vec() };
-        let steps = shape.iter().zip(&strides);
+        let none = if shape.numel() == 0 { vec![0; shape.ndim()] } else { Vec::new() };
+        let strides = if shape.numel() == 0 { &none } else { strides };
+        let steps = shape.iter().zip(strides);
         let below = steps.filter(|(_, stride)| **stride < 0).try_fold(0usize, |below, (&size, stride)| {
             stride.unsigned_abs().checked_mul(size - 1)?.checked_add(below)
         });
         let offset = below.and_then(|below| isize::try_from(below).ok()).unwrap_or(isize::MAX);
-        let layout = Layout::new(shape, Strides::new(&strides)?, offset)?;
+        let layout = Layout::new(shape, Strides::new(strides)?, offset)?;
         let len = layout.span().map_or(0, |(_, high)| (high as usize + 1) * item);
         let start = NonNull::new(data.as_ptr().wrapping_sub(offset as usize * item)).unwrap_or(data);
         // SAFETY: the layout reaches exactly from the lowest to the highest element, all of which the caller vouches for.
