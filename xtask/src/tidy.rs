@@ -40,6 +40,8 @@ const UNSAFE: &[&str] = &[
     "crates/kernels/src/pack/mod.rs",
     "crates/kernels/src/pack/transpose.rs",
     "crates/kernels/src/reduce/rule.rs",
+    // The user's word, given to the engine, that nobody changes a file that is mapped.
+    "crates/cli/src/file_text.rs",
     // Python's own protocols, which are C: how it calls, and how memory is shared.
     "crates/python/src/entry.rs",
     "crates/python/src/memory/buffer.rs",
@@ -50,6 +52,7 @@ const UNSAFE: &[&str] = &[
     "crates/zerostride/src/exec/helpers.rs",
     "crates/zerostride/src/exec/machine.rs",
     "crates/zerostride/src/exec/operand.rs",
+    "crates/zerostride/src/io/map.rs",
     "crates/zerostride/src/tensor/lent.rs",
     "crates/zerostride/src/tensor/region.rs",
     "crates/zerostride/src/tensor/storage.rs",
@@ -57,11 +60,13 @@ const UNSAFE: &[&str] = &[
     "bench/src/bin/stream.rs",
     // Allocators that count, and that fail, for the tests of what evaluation holds in memory.
     "crates/zerostride/tests/allocations.rs",
+    // Files that the test has for itself.
+    "crates/zerostride/tests/io/mapped.rs",
     "crates/zerostride/tests/plan.rs",
 ];
 
 /// Crates whose root forbids unsafe code altogether.
-const SAFE: [&str; 5] = ["crates/shape", "crates/ops", "crates/explain", "crates/cli", "xtask"];
+const SAFE: [&str; 4] = ["crates/shape", "crates/ops", "crates/explain", "xtask"];
 
 /// Checks every rule and reports all violations.
 pub(crate) fn run() -> Outcome {

@@ -134,6 +134,10 @@ pub(crate) struct EvalArgs {
     /// Hold at most so much in memory, as in 512MiB, and refuse what needs more; by default half of what is available.
     #[arg(long, value_name = "SIZE", value_parser = bytes::read)]
     pub(crate) max_memory: Option<u64>,
+    /// Compute on the pages of .npy and .safetensors files instead of reading these. No other program may change the files
+    /// meanwhile: the result would be wrong, or zs would be ended by SIGBUS.
+    #[arg(long)]
+    pub(crate) mmap: bool,
     /// What to do about implicit broadcasts: CLASS=allow|warn|error or max_bytes=SIZE; may be repeated. The classes are
     /// rank_added, stretched, mutual_stretch, same_numel and blow_up.
     #[arg(long, value_name = "RULE", value_parser = policy::read)]

@@ -23,3 +23,11 @@ pub(crate) fn entry(text: &str) -> Result<Entry> {
 pub(crate) fn load(text: &str) -> Result<Tensor> {
     io::load(text)
 }
+
+/// The array that an argument names, on the pages of its file.
+#[allow(unsafe_code)]
+pub(crate) fn map(text: &str) -> Result<Tensor> {
+    // SAFETY: nothing here writes to a file that exists: results appear under new names. That no other program changes the
+    // file meanwhile nobody can see from here; whoever asks for `--mmap` has read that it must not, and vouches for it.
+    unsafe { io::map(text) }
+}

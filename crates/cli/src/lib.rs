@@ -3,7 +3,7 @@
 //! [`run`] is the whole program. [`expr`] is the language without its evaluation, for those who test it.
 //! This floor parses, calls and renders; it decides nothing about shapes, dtypes or values.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod args;
 mod bytes;

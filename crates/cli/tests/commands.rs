@@ -103,6 +103,25 @@ fn files_go_in_and_out() {
     assert!(ok(at, &["explain", "x=x.npy", "row=3"]).contains("(2, 3)"));
 }
 
+#[test]
+fn mapped_files_give_what_files_that_are_read_give() {
+    let folder = folder();
+    let at = folder.path();
+    ok(at, &["eval", "rand(50, 4, seed=1)", "-o", "x.npy"]);
+    ok(at, &["eval", "x", "x=x.npy", "-o", "x.npz"]);
+    for expression in ["(x - x.mean(0)) / x.std(0)", "x.T @ x", "sort(x, 0)[0]", "x[x > 0.5]"] {
+        let read = ok(at, &["eval", expression, "x=x.npy"]);
+        assert_eq!(ok(at, &["eval", "--mmap", expression, "x=x.npy"]), read, "{expression}");
+    }
+    // The file that is mapped goes on while another one takes its name.
+    ok(at, &["eval", "--mmap", "x * 0 + arange(50).unsqueeze(1)", "x=x.npy", "-o", "x.npy", "--force"]);
+    assert_eq!(ok(at, &["eval", "--mmap", "x.sum(0)", "x=x.npy"]), "tensor([1225., 1225., 1225., 1225.])\n");
+    let refused = fails(at, &["eval", "--mmap", "x + 1", "x=x.npz:arr_0"], 2);
+    assert!(refused.contains("x.npz: array `arr_0`: it cannot be mapped: an archive"), "{refused}");
+    let refused = fails(at, &["eval", "--mmap", "x.add_(1)", "x=x.npy"], 1);
+    assert!(refused.contains("the tensor is read-only"), "{refused}");
+}
+
 /// The answers are PyTorch's.
 #[test]
 fn elements_are_picked_moved_ordered_and_counted() {

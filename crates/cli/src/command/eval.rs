@@ -17,7 +17,7 @@ use crate::evaluate::{self, Bindings, Budget, Fault, Value};
 use crate::expr::{self, Ast, Kind, Problem};
 use crate::failure::{Failure, Report, Result};
 use crate::value_text::{self, Binding, Source};
-use crate::{bytes, policy, terminal};
+use crate::{bytes, file_text, policy, terminal};
 
 pub(crate) fn eval(args: &EvalArgs) -> Result<ExitCode> {
     let source = &args.expression;
@@ -36,7 +36,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<ExitCode> {
     let budget = Budget::new(args.max_memory);
     let mut values = Bindings::new();
     for binding in &bindings {
-        values.insert(binding.name.to_owned(), load(binding, &budget, args.dry_run, writes(&ast))?);
+        values.insert(binding.name.to_owned(), load(binding, &budget, args, writes(&ast))?);
     }
     let result = evaluate::evaluate(&ast, &values, &budget).map_err(|fault| fault.report(source))?;
     let span = result.span;
@@ -194,18 +194,23 @@ fn set_threads(threads: usize) -> Result {
         .map_err(|error| Report::usage(format!("cannot start {threads} threads: {error}")).into())
 }
 
-/// The value of a name. A file is opened, and read when the expression runs, unless the expression `writes` to tensors.
-fn load(binding: &Binding<'_>, budget: &Budget, dry_run: bool, writes: bool) -> Result<Value> {
+/// The value of a name. A file is opened, and read when the expression runs, unless the expression `writes` to tensors or the
+/// file is to be mapped.
+fn load(binding: &Binding<'_>, budget: &Budget, args: &EvalArgs, writes: bool) -> Result<Value> {
     let text = match binding.source {
         Source::File(text) => text,
         Source::Written(start) => return value_text::written(binding.argument, start, budget),
     };
+    if args.mmap {
+        return Ok(file_text::map(text)?.into());
+    }
     let source = io::Source::open(text)?;
     if !writes {
         return Ok(Expr::from(&source).into());
     }
     budget.take(source.entry().bytes()).map_err(|message| Report::usage(format!("{text}: {message}")))?;
     // In a dry run zeros stand for the elements.
-    let tensor = if dry_run { Tensor::full(source.shape(), 0, source.dtype())? } else { io::load(text)? };
+    let tensor =
+        if args.dry_run { Tensor::full(source.shape(), 0, source.dtype())? } else { io::load(text)? };
     Ok(tensor.into())
 }

@@ -100,6 +100,12 @@ pub enum Problem {
     /// A Zarr store, and a build without the feature `zarr`.
     #[error("it is a Zarr store, and this build reads and writes none; build it with the feature `zarr`")]
     WithoutZarr,
+    /// Elements that do not lie in the file as they lie in memory, so that a mapping of the file is no tensor.
+    #[error("it cannot be mapped: {reason}; read it instead")]
+    NotMapped {
+        /// Why not.
+        reason: &'static str,
+    },
     /// A file of a Zarr store that is not what it has to be.
     #[error("{}: {}", Excerpt(key), Sentence(reason))]
     Store {

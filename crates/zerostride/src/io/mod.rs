@@ -53,6 +53,9 @@ mod entry;
 mod error;
 mod format;
 mod literal;
+#[cfg(feature = "mmap")]
+#[allow(unsafe_code)]
+mod map;
 mod new_archive;
 mod npy;
 mod npz;
@@ -71,6 +74,8 @@ pub use container::Container;
 pub use entry::Entry;
 pub use error::{FileError, HeaderLimit, Problem};
 pub use format::{Compression, Format};
+#[cfg(feature = "mmap")]
+pub use map::map;
 pub use open::{load, load_all, locate, open};
 pub use read_at::ReadAt;
 pub use replacement::Destination;

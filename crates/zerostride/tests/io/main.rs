@@ -5,6 +5,9 @@
 mod faults;
 mod golden;
 mod injected;
+#[cfg(feature = "mmap")]
+#[allow(unsafe_code)]
+mod mapped;
 mod pieces;
 mod random;
 mod refused;

@@ -1,0 +1,84 @@
+//! Owns tensors on the pages of a file, which the system reads when they are touched. It does not know what computes with
+//! them, nor how arrays are read (`container.rs`).
+
+use std::io::Cursor;
+use std::path::Path;
+use std::ptr::NonNull;
+
+use memmap2::Mmap;
+use zerostride_ops::DType;
+use zerostride_shape::Layout;
+
+use super::container::{Container, Place};
+use super::elements::Encoding;
+use super::error::{FileError, Problem};
+use super::open::{locate, open_regular};
+use crate::{Lent, Result, Tensor};
+
+/// The only array of a file, or the one named behind a colon, on the pages of the file: nothing is read before it is needed,
+/// and nothing is copied. The tensor is read-only.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("x.npy");
+/// use zerostride::{Tensor, io};
+///
+/// io::save(&path, &Tensor::arange(0, 6, 1)?.reshape(&[2, 3])?)?;
+/// // SAFETY: nobody else knows the file.
+/// let x = unsafe { io::map(&path) }?;
+/// assert_eq!(x.sum(0)?.to_vec::<i64>()?, [3, 5, 7]);
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+///
+/// # Errors
+/// As for [`io::load`](super::load); elements that do not lie in the file as they lie in memory: those of `.npz` and Zarr, of
+/// the other byte order, not aligned, and bools, which are checked when they are read.
+///
+/// # Safety
+/// Until no tensor is on the file any more, nobody writes to it or cuts it short, in this process or another. Elements that
+/// change break what computations rely on, such as indices that have been checked; pages that are gone end the process.
+pub unsafe fn map(path: impl AsRef<Path>) -> Result<Tensor> {
+    let (path, name) = locate(path.as_ref());
+    let file = &*path.to_string_lossy();
+    let whole = |problem| FileError::new(file, None, problem);
+    if path.is_dir() {
+        return Err(whole(Problem::NotMapped { reason: "a store has its elements in chunks" }).into());
+    }
+    let (opened, format) = open_regular(path).map_err(whole)?;
+    // SAFETY: nobody changes the file while it is mapped, as the caller vouches.
+    let bytes = unsafe { Mmap::map(&opened) };
+    let bytes = bytes.map_err(|source| whole(Problem::Io { action: "map it", source }))?;
+    let mut container = Container::named(file, Cursor::new(&bytes[..]), format)?;
+    let index = container.find(name)?;
+    let (entry, place) = container.place(index)?;
+    drop(container);
+    let failed = |problem| FileError::new(file, entry.name(), problem);
+    let Encoding { dtype, swapped } = entry.encoding().map_err(failed)?;
+    let data = bytes.as_ptr().wrapping_add(entry.start as usize);
+    let reason = match place {
+        Place::Bytes if swapped => Some("its numbers are in the other byte order"),
+        Place::Bytes if dtype == DType::Bool => Some("bools are checked when they are read"),
+        Place::Bytes if !data.addr().is_multiple_of(dtype.to_real().item_size()) => {
+            Some("its elements are not aligned")
+        }
+        Place::Bytes => None,
+        _ => Some("an archive has its elements in members, packed or not aligned"),
+    };
+    if let Some(reason) = reason {
+        return Err(failed(Problem::NotMapped { reason }).into());
+    }
+    let mut sizes = entry.shape().to_vec();
+    if entry.is_fortran() {
+        sizes.reverse();
+    }
+    let layout = Layout::contiguous_of(&sizes)?;
+    let data = NonNull::new(data.cast_mut()).unwrap_or(NonNull::dangling());
+    let lent = Lent { data, dtype, shape: layout.shape(), strides: layout.strides(), writable: false };
+    // SAFETY: the headers have been held against the length of the mapping, which so has all elements and keeps them until
+    // it is dropped, without waiting for anybody; any bytes are numbers, and nobody writes them, as the caller vouches.
+    let stored = unsafe { Tensor::from_lent(&lent, bytes) }?;
+    if !entry.is_fortran() {
+        return Ok(stored);
+    }
+    stored.permute(&(0..stored.ndim() as isize).rev().collect::<Vec<_>>())
+}
