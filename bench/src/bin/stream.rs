@@ -2,7 +2,7 @@
 //! the two modes: `fresh` writes with non-temporal stores (NT-STREAM), `reuse` with ordinary ones, which win in caches.
 //! It knows no library and computes nothing of use.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::sync::Arc;
 
 use zerostride_bench::{Case, Peer, Task, serve};
@@ -28,12 +28,12 @@ impl Buffer {
     fn new(len: usize) -> Buffer {
         let layout = Layout::from_size_align(len.max(BLOCK) * 4, HUGE_PAGE).expect("sizes are small");
         // SAFETY: the layout has at least the size of a block.
-        let start = unsafe { alloc_zeroed(layout) };
+        let start = unsafe { alloc(layout) };
         if start.is_null() {
             handle_alloc_error(layout);
         }
         #[cfg(target_os = "linux")]
-        // SAFETY: advice about memory that is ours; refusal is harmless.
+        // SAFETY: advice about memory that is ours and that nobody has touched yet; refusal is harmless.
         unsafe {
             libc::madvise(start.cast(), layout.size(), libc::MADV_HUGEPAGE);
         }

@@ -72,6 +72,14 @@ fn ask(watch: Watch) -> bool {
     stops
 }
 
+/// Does what is over soon without asking anybody: for who must not be kept from letting go of what others wait for.
+pub(crate) fn put_off<T>(work: impl FnOnce() -> T) -> T {
+    let watch = WATCH.take();
+    let result = work();
+    WATCH.set(watch);
+    result
+}
+
 /// How a thread waits until others are done with a tensor: it calls what it is given, which waits for some
 /// milliseconds, until that returns true; or returns false itself, which ends the operation with [`Error::Interrupted`].
 pub type Waiter = fn(&mut (dyn FnMut() -> bool + Send)) -> bool;

@@ -99,7 +99,9 @@ struct Threaded<'a> {
 impl<'a> Threaded<'a> {
     #[inline(always)]
     fn new(chain: &'a Chain) -> Threaded<'a> {
-        let (mut splats, mut stages) = (SmallVec::new(), SmallVec::new());
+        let mut threaded =
+            Threaded { chain, words: SmallVec::new(), splats: SmallVec::new(), stages: SmallVec::new() };
+        let Threaded { words, splats, stages, .. } = &mut threaded;
         let word = |part: &Part| {
             let (mask, step) = match part.place {
                 Place::Registers => (0, 0),
@@ -116,8 +118,9 @@ impl<'a> Threaded<'a> {
             };
             Word { code: part.code, address: std::ptr::null_mut(), mask, step, row: 0 }
         };
-        let words = chain.code.iter().map(word).collect();
-        Threaded { chain, words, splats, stages }
+        // Filled where it is: to move the room for words takes longer than to write a few of them.
+        words.extend(chain.code.iter().map(word));
+        threaded
     }
 
     /// Gives the words the addresses of a row of the operands, and of the result.

@@ -43,6 +43,18 @@ impl Feed<'_> {
 }
 
 impl<'a> Feed<'a> {
+    /// Rows inside of some bytes, the first from a byte on, for threaded code: it asks for no alignment.
+    ///
+    /// # Panics
+    /// If a row begins or ends outside.
+    pub(super) fn inside(bytes: &'a [u8], first: usize, rows: Rows) -> Feed<'a> {
+        let last =
+            rows.step.checked_mul(rows.count as isize - 1).and_then(|reach| first.checked_add_signed(reach));
+        let ends = |start: Option<usize>| start.and_then(|start| start.checked_add(rows.bytes));
+        assert!([ends(Some(first)), ends(last)].iter().all(|end| end.is_some_and(|end| end <= bytes.len())));
+        Feed { at: bytes[first..].as_ptr(), rows, lasting: PhantomData }
+    }
+
     /// One row.
     fn tile(bytes: &'a [u8]) -> Feed<'a> {
         let rows = Rows { step: 0, count: 1, bytes: bytes.len() };
@@ -72,6 +84,16 @@ impl Sink<'_> {
 }
 
 impl<'a> Sink<'a> {
+    /// Some bytes as so many rows, one after the other, for threaded code.
+    pub(super) fn rows(bytes: &'a mut [u8], count: usize) -> Sink<'a> {
+        let row = bytes.len() / count;
+        Sink {
+            at: bytes.as_mut_ptr(),
+            rows: Rows { step: row as isize, count, bytes: row },
+            lasting: PhantomData,
+        }
+    }
+
     /// One row.
     fn tile(bytes: &'a mut [u8]) -> Sink<'a> {
         let rows = Rows { step: 0, count: 1, bytes: bytes.len() };

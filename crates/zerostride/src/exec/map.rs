@@ -57,7 +57,7 @@ pub(super) fn run<'a>(
     let Loop { walk, compiled, cost } =
         loops.get_or_init(|| Loop::new(shape, program, strides, dtype, in_place));
     let long = walk.form(steps(strides)) == Form::Dense && walk.row() * item >= STREAM;
-    let large = shape.numel().saturating_mul(item) > cache::last_level() / 2;
+    let large = cost.bytes() / 2 > cache::last_level();
     let streams = long && large && !in_place && !window.read_next;
     let stores = if streams { Stores::Streaming } else { Stores::Cached };
     let copies = !streams && !in_place && matches!(program.instructions[..], [Instruction::Load(_)]);

@@ -93,6 +93,11 @@ impl Compiled {
     pub(crate) fn is_direct(&self) -> bool {
         self.tiles.is_empty() && !self.numbers.iter().any(|number| number.everywhere)
     }
+
+    /// Whether one chain does everything.
+    pub(super) fn is_one_chain(&self) -> bool {
+        self.is_direct() && matches!(&self.stages[..], [Stage { work: Work::Chain(_), .. }])
+    }
 }
 
 /// How the value of an instruction comes about.

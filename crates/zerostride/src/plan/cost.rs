@@ -1,7 +1,7 @@
 //! Owns the estimate of how long one thread takes for a loop, and into how large parts it is worth dividing. The estimate
 //! tells microseconds from milliseconds, no more. It does not divide anything (`exec/crew.rs`).
 
-use zerostride_ops::{DType, Effort};
+use zerostride_ops::{DType, Effort, Inferred, Op};
 
 use super::program::{GRAIN, Instruction, Program, distinct};
 
@@ -23,26 +23,59 @@ const LONG: usize = 60_000;
 pub(crate) struct Cost {
     elements: usize,
     nanos: usize,
+    /// What is read and written, stretched elements once.
+    bytes: usize,
 }
 
 impl Cost {
     /// The cost of a program for each element of a loop of these sizes.
     pub(crate) fn new(program: &Program, sizes: &[usize]) -> Cost {
         let elements = sizes.iter().fold(1usize, |count, &size| count.saturating_mul(size));
-        let item = |register: usize| program.dtypes[register].item_size();
-        let reads = distinct(program, sizes.iter().copied())
-            .into_iter()
-            .map(|(_, dtype, count)| count.saturating_mul(dtype.item_size() * BYTE));
-        let operations: usize = program.instructions.iter().map(picoseconds).sum();
-        let each = operations + item(program.result) * 2 * BYTE;
-        let picos = reads.fold(elements.saturating_mul(each), usize::saturating_add);
-        Cost { elements, nanos: picos / 1000 }
+        let reads = distinct(program, sizes.iter().copied()).into_iter();
+        let read = reads.map(|(_, dtype, count)| count.saturating_mul(dtype.item_size()));
+        let operations = program.instructions.iter().map(picoseconds).sum();
+        let written = program.dtypes[program.result].item_size();
+        Cost::of(elements, operations, read.fold(0, usize::saturating_add), written)
+    }
+
+    /// The cost of an operation of the table on so many operands, none of them stretched.
+    pub(crate) fn of_operation(
+        op: Op,
+        Inferred { compute, result }: Inferred,
+        operands: usize,
+        elements: usize,
+    ) -> Cost {
+        let read = elements.saturating_mul(operands * compute.item_size());
+        Cost::of(elements, one(op, compute), read, result.item_size())
+    }
+
+    /// The cost of elements that take so many picoseconds each and are of so many bytes, for which others are read.
+    fn of(elements: usize, operations: usize, read: usize, item: usize) -> Cost {
+        let written = elements.saturating_mul(item);
+        let moved = read.saturating_add(written.saturating_mul(2)).saturating_mul(BYTE);
+        let picos = elements.saturating_mul(operations).saturating_add(moved);
+        Cost { elements, nanos: picos / 1000, bytes: read.saturating_add(written) }
+    }
+
+    /// How long one thread takes.
+    pub(crate) fn nanos(self) -> usize {
+        self.nanos
+    }
+
+    /// Bytes that are read and written, stretched elements once.
+    pub(crate) fn bytes(self) -> usize {
+        self.bytes
+    }
+
+    /// Whether it is worth dividing among threads.
+    pub(crate) fn is_divided(self) -> bool {
+        self.nanos >= DIVIDED
     }
 
     /// Elements of a part that is worth a thread's while: a power of two, as sizes often are, so that parts are even. All of
     /// a loop that is not worth dividing.
     pub(crate) fn grain(self) -> usize {
-        if self.nanos < DIVIDED {
+        if !self.is_divided() {
             return self.elements.clamp(1, GRAIN);
         }
         let most = (self.elements / self.nanos.div_ceil(PART).min(PARTS)).clamp(1, GRAIN);
@@ -56,12 +89,17 @@ impl Cost {
 }
 
 fn picoseconds(instruction: &Instruction) -> usize {
-    let (one, dtype) = match instruction {
-        Instruction::Load(_) | Instruction::Splat(_) => return 0,
-        Instruction::Cast(_) => (operation(Effort::simple), DType::F32),
-        Instruction::Map { op, compute, .. } => (op.info().effort.map_or(0, operation), *compute),
-    };
-    (one * dtype.item_size()).div_ceil(DType::F32.item_size())
+    match instruction {
+        Instruction::Load(_) | Instruction::Splat(_) => 0,
+        Instruction::Cast(_) => operation(Effort::simple),
+        Instruction::Map { op, compute, .. } => one(*op, *compute),
+    }
+}
+
+/// Picoseconds of an operation on one element.
+fn one(op: Op, compute: DType) -> usize {
+    let picos = op.info().effort.map_or(0, operation);
+    (picos * compute.item_size()).div_ceil(DType::F32.item_size())
 }
 
 /// Picoseconds of an operation on one element of 32 bits, in full registers.

@@ -98,8 +98,8 @@ pub(super) fn is_noted(address: usize) -> bool {
     used.iter().flat_map(|slots| &slots.storages).any(|slot| slot.load(Ordering::SeqCst) == address)
 }
 
-/// Waits until no thread has noted a storage, which is claimed for writing already. Those who have are at the few
-/// elements of one operation, and wait for nothing themselves.
+/// Waits until no thread has noted a storage, which is claimed for writing already. Those who have are at one operation
+/// on elements in cache, and wait for nothing but threads that help with it, which wait for no claim.
 pub(super) fn wait(address: usize) {
     let mut looks = 0;
     while is_noted(address) {

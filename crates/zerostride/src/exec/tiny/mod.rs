@@ -1,25 +1,28 @@
-//! Owns the short cut of small operations: one row of the table on a few elements, where a plan would cost more than the
-//! arithmetic; and one step of a plan on a few, where panels would. Nothing here waits, and nothing but the result is
-//! allocated. It knows no rules: whatever is unusual, an error among them, it leaves to the long way by returning `None`.
+//! Owns the short cut of small operations: one row of the table where a plan would cost about as much as the arithmetic,
+//! or more; and one step of a plan on a few elements, where panels would. Nothing here waits, and nothing but the result
+//! is allocated. It knows no rules: whatever is unusual, an error among them, it leaves to the long way by returning
+//! `None`.
+
+mod direct;
+mod gather;
+mod loops;
 
 use std::cell::RefCell;
 use std::sync::OnceLock;
 
 use smallvec::SmallVec;
-use zerostride_kernels::{MapKernel, cast_kernel, map_kernel, store_scalar};
+use zerostride_kernels::{MapKernel, cast_kernel, map_kernel};
 use zerostride_ops::{Bucket, DType, Inferred, Op, Scalar, Typed};
-use zerostride_shape::{Layout, Shape, Strides, broadcast_size};
+use zerostride_shape::Layout;
+
+use direct::Direct;
+use gather::{MOST, Tile, bytes, elements, splat};
+use loops::Loops;
 
 use crate::Tensor;
 use crate::expr::{Expr, Kind};
 use crate::plan::{Instruction, Leaf, Load, Plan, Source, Step, Work};
 use crate::tensor::{Fresh, Hazards, Reading, Storage};
-
-/// Elements beyond which the plan is as fast.
-const MOST: usize = 256;
-
-/// Dimensions beyond which shapes need memory of their own.
-const MOST_DIMS: usize = 6;
 
 /// What an operation reads. Code that is made for tensors alone has no more to ask about them.
 pub(crate) trait Value {
@@ -123,91 +126,10 @@ impl Value for Any<'_> {
     }
 }
 
-/// The operands in step with the result.
-struct Loops<const N: usize> {
-    /// The result's sizes, of which there are few: a shape is made only once the result exists.
-    sizes: [usize; MOST_DIMS],
-    ndim: usize,
-    numel: usize,
-    /// The dimensions of more than one element, innermost first, and how many they are.
-    lens: [usize; MOST_DIMS],
-    count: usize,
-    /// Each operand's strides along those, 0 where it is stretched.
-    strides: [[isize; MOST_DIMS]; N],
-    /// Whether an operand's elements lie next to each other in the result's order.
-    dense: [bool; N],
-}
-
-impl<const N: usize> Loops<N> {
-    /// Those of a single element.
-    const SINGLE: Loops<N> = Loops {
-        sizes: [1; MOST_DIMS],
-        ndim: 0,
-        numel: 1,
-        lens: [1; MOST_DIMS],
-        count: 0,
-        strides: [[0; MOST_DIMS]; N],
-        dense: [true; N],
-    };
-
-    /// Walks along the dimensions of operands, from the right; `None` if they do not broadcast, or the result has no
-    /// elements or too many.
-    #[inline(always)]
-    fn walk(&mut self, values: &[impl Value; N]) -> Option<()> {
-        let mut dims = [(&[][..], &[][..]); N];
-        for (dims, value) in dims.iter_mut().zip(values) {
-            if let Some(layout) = value.layout() {
-                *dims = (&**layout.shape(), &layout.strides()[..layout.ndim()]);
-                self.ndim = self.ndim.max(layout.ndim());
-            }
-        }
-        for from_right in 0..self.ndim {
-            let (mut size, mut steps) = (1, [0; N]);
-            for (step, (sizes, strides)) in steps.iter_mut().zip(dims) {
-                if let Some(dim) = sizes.len().checked_sub(from_right + 1) {
-                    size = broadcast_size(size, sizes[dim])?;
-                    *step = if sizes[dim] == 1 { 0 } else { strides[dim] };
-                }
-            }
-            *self.sizes.get_mut(self.ndim - 1 - from_right)? = size;
-            self.push(size, steps)?;
-        }
-        Some(())
-    }
-
-    /// Adds a dimension outside of the others.
-    #[inline(always)]
-    fn push(&mut self, size: usize, steps: [isize; N]) -> Option<()> {
-        if size != 1 {
-            *self.lens.get_mut(self.count)? = size;
-            for (operand, step) in steps.into_iter().enumerate() {
-                self.strides[operand][self.count] = step;
-                self.dense[operand] &= step == self.numel as isize;
-            }
-            self.count += 1;
-            self.numel = self.numel.checked_mul(size).filter(|numel| (1..=MOST).contains(numel))?;
-        }
-        Some(())
-    }
-
-    #[inline]
-    fn sizes(&self) -> &[usize] {
-        &self.sizes[..self.ndim]
-    }
-}
-
-impl Loops<1> {
-    /// The loops of a step.
-    fn of(shape: &Shape, strides: &Strides) -> Option<Loops<1>> {
-        let mut loops = Loops::SINGLE;
-        shape.iter().zip(strides).rev().try_for_each(|(&size, &stride)| loops.push(size, [stride]))?;
-        Some(loops)
-    }
-}
-
 /// What computes an operation, and in which dtypes.
 #[derive(Clone, Copy)]
 struct Row {
+    op: Op,
     inferred: Inferred,
     kernel: MapKernel,
 }
@@ -244,7 +166,7 @@ impl Row {
     }
 
     fn new(op: Op, inferred: Inferred) -> Option<Row> {
-        Some(Row { inferred, kernel: map_kernel(op, inferred.compute)? })
+        Some(Row { op, inferred, kernel: map_kernel(op, inferred.compute)? })
     }
 }
 
@@ -258,24 +180,52 @@ pub(crate) fn apply<const N: usize>(op: Op, values: &[impl Value; N]) -> Option<
 
 /// The value of an expression that is one operation on tensors and numbers.
 pub(crate) fn evaluate(expr: &Expr) -> Option<Tensor> {
+    fn value<const N: usize>(op: Op, inferred: Inferred, operands: [&Expr; N]) -> Option<Tensor> {
+        let (values, loops) = computed(operands)?;
+        run(&Row::new(op, inferred)?, &values, &loops)
+    }
     let Kind::Map { op, operands, compute } = &expr.node().kind else { return None };
     let inferred = Inferred { compute: *compute, result: expr.meta().ok()?.dtype() };
     match &operands[..] {
-        [a] => evaluate_map(*op, inferred, &[a].map(Any::of)),
-        [a, b] => evaluate_map(*op, inferred, &[a, b].map(Any::of)),
-        [a, b, c] => evaluate_map(*op, inferred, &[a, b, c].map(Any::of)),
+        [a] => value(*op, inferred, [a]),
+        [a, b] => value(*op, inferred, [a, b]),
+        [a, b, c] => value(*op, inferred, [a, b, c]),
         _ => None,
     }
 }
 
-fn evaluate_map<const N: usize>(op: Op, inferred: Inferred, values: &[Any<'_>; N]) -> Option<Tensor> {
+/// Writes the value of such an expression to a tensor that none of its operands shares memory with; `None` if nothing has
+/// been done.
+pub(crate) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
+    fn into<const N: usize>(op: Op, inferred: Inferred, operands: [&Expr; N], target: &Tensor) -> Option<()> {
+        let (values, loops) = computed(operands)?;
+        let fits = loops.sizes() == target.shape() && inferred.result == target.dtype();
+        if fits && target.is_contiguous() {
+            write(&Row::new(op, inferred)?, &values, &loops, target, false)
+        } else {
+            None
+        }
+    }
+    let Kind::Map { op, operands, compute } = &expr.node().kind else { return None };
+    let inferred = Inferred { compute: *compute, result: expr.meta().ok()?.dtype() };
+    match &operands[..] {
+        [a] => into(*op, inferred, [a], target),
+        [a, b] => into(*op, inferred, [a, b], target),
+        [a, b, c] => into(*op, inferred, [a, b, c], target),
+        _ => None,
+    }
+}
+
+/// Operands and their loops, if nothing has to be computed first.
+fn computed<const N: usize>(operands: [&Expr; N]) -> Option<([Any<'_>; N], Loops<N>)> {
+    let values = operands.map(Any::of);
     let has_to_be_computed = |value: &Any<'_>| matches!(value, Any::Other);
     if values.iter().any(has_to_be_computed) {
         return None;
     }
     let mut loops = Loops::SINGLE;
-    loops.walk(values)?;
-    run(&Row::new(op, inferred)?, values, &loops)
+    loops.walk(&values)?;
+    Some((values, loops))
 }
 
 /// Writes the operation's result over its first operand, the target, whose version counts it; `None` if nothing has
@@ -289,24 +239,51 @@ pub(crate) fn apply_in_place<const N: usize>(
     let mut loops = Loops::SINGLE;
     loops.walk(values)?;
     let row = Row::of(op, values)?;
-    let result = row.inferred.result;
-    if loops.sizes() != target.shape() || result != target.dtype() || !loops.dense[0] {
+    if loops.sizes() != target.shape() || row.inferred.result != target.dtype() || !loops.dense[0] {
         return None;
     }
-    let len = loops.numel * result.item_size();
+    write(&row, values, &loops, target, true)
+}
+
+/// Writes the operation's result to a target of its shape and dtype, whose elements lie in order; and whose memory is
+/// that of the first operand if `over`, else of none.
+fn write<const N: usize>(
+    row: &Row,
+    values: &[impl Value; N],
+    loops: &Loops<N>,
+    target: &Tensor,
+    over: bool,
+) -> Option<()> {
+    let way = Way::new(row, values, loops)?;
+    // What passes through memory of its own first must not be much.
+    if over && matches!(&way, Way::Direct(direct) if direct.is_divided()) {
+        return None;
+    }
+    let item = row.inferred.result.item_size();
+    let (start, len) = (target.storage_offset() * item, loops.numel * item);
     let mut writing = target.storage().try_write()?;
     // Another operand of the same storage cannot be read now.
     let mut others = storages_of(values);
-    others[0] = None;
+    if over {
+        others[0] = None;
+    }
     with_desk(|Desk { hazards, tiles }| {
         let reading = Reading::of(others, hazards)?;
-        let [out, tiles @ ..] = &mut **tiles;
-        let out = bytes(out, len);
+        if values.iter().any(Value::has_changed) {
+            return None;
+        }
         let mut storages = std::array::from_fn(|place| reading.bytes(place));
-        storages[0] = writing.bytes();
-        fill(&row, values, storages, &loops, out, tiles)?;
-        let start = target.storage_offset() * result.item_size();
-        writing.bytes_mut()[start..][..len].copy_from_slice(out);
+        if let (Way::Direct(direct), false) = (&way, over) {
+            direct.run(values, storages, &mut writing.bytes_mut()[start..][..len]);
+            return Some(());
+        }
+        // What finds something wrong with values has written nothing.
+        let mut fresh = Fresh::arbitrary(len)?;
+        if over {
+            storages[0] = writing.bytes();
+        }
+        way.run(row, values, storages, loops, fresh.bytes_mut(), &mut **tiles)?;
+        writing.bytes_mut()[start..][..len].copy_from_slice(fresh.bytes());
         Some(())
     })
 }
@@ -317,7 +294,7 @@ pub(super) fn run_plan(plan: &Plan) -> Option<Tensor> {
         return None;
     };
     let loops = Loops::of(shape, out)?;
-    if !loops.dense[0] || plan.leaves.len() > MOST_LEAVES {
+    if loops.numel > MOST || !loops.dense[0] || plan.leaves.len() > MOST_LEAVES {
         return None;
     }
     let buffer = &plan.passes.buffers[plan.result()];
@@ -373,15 +350,16 @@ pub(super) fn run_plan(plan: &Plan) -> Option<Tensor> {
 
 #[inline]
 fn run<const N: usize>(row: &Row, values: &[impl Value; N], loops: &Loops<N>) -> Option<Tensor> {
+    let way = Way::new(row, values, loops)?;
     let result = row.inferred.result;
-    let mut out = Fresh::arbitrary(loops.numel * result.item_size())?;
+    let mut out = Fresh::arbitrary(loops.numel.checked_mul(result.item_size())?)?;
     with_desk(|Desk { hazards, tiles }| {
         let reading = Reading::of(storages_of(values), hazards)?;
         if values.iter().any(Value::has_changed) {
             return None;
         }
         let storages = std::array::from_fn(|place| reading.bytes(place));
-        fill(row, values, storages, loops, out.bytes_mut(), &mut tiles[1..])
+        way.run(row, values, storages, loops, out.bytes_mut(), &mut **tiles)
     })?;
     Some(Tensor::new(out.share(), Layout::contiguous_of(loops.sizes()).ok()?, result))
 }
@@ -395,7 +373,45 @@ fn storages_of<const N: usize>(values: &[impl Value; N]) -> [Option<&Storage>; N
     storages
 }
 
-/// Computes the result's elements from operands whose storages are given.
+/// How elements get from the operands to the result.
+enum Way<const N: usize> {
+    /// Each operand's are copied, unless they lie in order, and a kernel runs on all of them.
+    Gathered,
+    /// From where they lie.
+    Direct(Direct<N>),
+}
+
+impl<const N: usize> Way<N> {
+    #[inline(always)]
+    fn new(row: &Row, values: &[impl Value; N], loops: &Loops<N>) -> Option<Way<N>> {
+        match Direct::new(row.op, row.inferred, values, loops) {
+            Some(direct) => Some(Way::Direct(direct)),
+            None => (loops.numel <= MOST).then_some(Way::Gathered),
+        }
+    }
+
+    /// Computes the result's elements from operands whose storages are given.
+    #[inline(always)]
+    fn run(
+        &self,
+        row: &Row,
+        values: &[impl Value; N],
+        storages: [&[u8]; N],
+        loops: &Loops<N>,
+        out: &mut [u8],
+        tiles: &mut [Tile],
+    ) -> Option<()> {
+        match self {
+            Way::Gathered => fill(row, values, storages, loops, out, tiles),
+            Way::Direct(direct) => {
+                direct.run(values, storages, out);
+                Some(())
+            }
+        }
+    }
+}
+
+/// Computes the result's elements of copies of the operands'.
 #[inline(always)]
 fn fill<const N: usize>(
     row: &Row,
@@ -428,99 +444,7 @@ fn fill<const N: usize>(
     (row.kernel)(&inputs, out).ok()
 }
 
-/// The elements of an operand, stretched: where they lie if they lie there in order, else gathered.
-#[inline(always)]
-fn elements<'a, const N: usize>(
-    item: usize,
-    first: isize,
-    storage: &'a [u8],
-    loops: &Loops<N>,
-    operand: usize,
-    tile: &'a mut Tile,
-) -> &'a [u8] {
-    if loops.dense[operand] {
-        return &storage[first as usize * item..][..loops.numel * item];
-    }
-    let tile = bytes(tile, loops.numel * item);
-    let (lens, strides) = (&loops.lens[..loops.count], &loops.strides[operand]);
-    match item {
-        1 => gather::<1>(storage, first, strides, lens, tile),
-        2 => gather::<2>(storage, first, strides, lens, tile),
-        4 => gather::<4>(storage, first, strides, lens, tile),
-        8 => gather::<8>(storage, first, strides, lens, tile),
-        _ => gather::<16>(storage, first, strides, lens, tile),
-    }
-    tile
-}
-
-/// Copies elements of `N` bytes, whose dimensions are given innermost first.
-fn gather<const N: usize>(
-    storage: &[u8],
-    first: isize,
-    strides: &[isize; MOST_DIMS],
-    lens: &[usize],
-    tile: &mut [u8],
-) {
-    let (storage, tile) = (storage.as_chunks::<N>().0, tile.as_chunks_mut::<N>().0);
-    match *lens {
-        [] => tile.fill(storage[first as usize]),
-        [_] => line(storage, first, strides[0], tile),
-        [len, _] => {
-            let (mut rest, mut first) = (tile, first);
-            while rest.len() >= len {
-                let row;
-                (row, rest) = rest.split_at_mut(len);
-                line(storage, first, strides[0], row);
-                first += strides[1];
-            }
-        }
-        [ref inner @ .., len] => {
-            let part = tile.len() / len;
-            for (index, part) in (0..).zip(tile.chunks_exact_mut(part)) {
-                let first = first + index * strides[inner.len()];
-                gather::<N>(storage.as_flattened(), first, strides, inner, part.as_flattened_mut());
-            }
-        }
-    }
-}
-
-/// Copies elements at a distance from each other.
-#[inline(always)]
-fn line<T: Copy>(storage: &[T], first: isize, stride: isize, tile: &mut [T]) {
-    let mut at = first;
-    for place in tile {
-        *place = storage[at as usize];
-        at += stride;
-    }
-}
-
-/// Fills a tile with a number.
-fn splat(number: Scalar, dtype: DType, tile: &mut [u8]) {
-    let mut element = [0; 16];
-    let item = dtype.item_size();
-    store_scalar(number, dtype, &mut element[..item]);
-    match item {
-        1 => repeat::<1>(&element, tile),
-        2 => repeat::<2>(&element, tile),
-        4 => repeat::<4>(&element, tile),
-        8 => repeat::<8>(&element, tile),
-        _ => repeat::<16>(&element, tile),
-    }
-}
-
-/// Fills a tile with the first of some elements of `N` bytes.
-fn repeat<const N: usize>(elements: &[u8], tile: &mut [u8]) {
-    tile.as_chunks_mut::<N>().0.fill(elements.as_chunks::<N>().0[0]);
-}
-
-/// Room for the elements of one operand of the widest dtype.
-type Tile = [u128; MOST];
-
-fn bytes(tile: &mut Tile, len: usize) -> &mut [u8] {
-    &mut bytemuck::cast_slice_mut(tile)[..len]
-}
-
-/// Tiles of a thread: one for each instruction of a plan; or one for a result, and two for each of up to three operands.
+/// Tiles of a thread: one for each instruction of a plan; or two for each of up to three operands.
 const TILES: usize = 16;
 
 /// The most operands of a plan.
@@ -698,6 +622,60 @@ mod tests {
         assert!(taken > 200, "{taken}");
     }
 
+    /// Views of some numbers whose elements lie in rows, with shapes that go together.
+    fn rows(dtype: DType) -> Vec<Tensor> {
+        let numbers: Vec<f64> = (0..3000).map(|number| f64::from(number % 17) * 0.75 - 3.0).collect();
+        let base = Tensor::from_slice(&numbers, &[3000]).unwrap().to_dtype(dtype).unwrap();
+        let part = |start: isize, shape: &[isize]| {
+            let numel: isize = shape.iter().product();
+            base.slice(0, Some(start), Some(start + numel), 1).unwrap().reshape(shape).unwrap()
+        };
+        vec![
+            part(1, &[3, 5, 150]),
+            part(7, &[3, 1, 150]),
+            part(3, &[5, 150]).flip(&[0]).unwrap(),
+            part(2, &[3, 5, 160]).slice(2, Some(5), Some(155), 1).unwrap(),
+            part(9, &[150]),
+            part(4, &[5, 1]),
+            part(5, &[1]),
+        ]
+    }
+
+    #[test]
+    fn every_operation_on_rows_gives_what_its_plan_gives() {
+        let mut direct = 0;
+        for &op in Op::ALL.iter().filter(|op| matches!(op.info().class, Class::Unary | Class::Binary)) {
+            for dtype in [DType::F32, DType::F64, DType::BF16, DType::I32, DType::U8, DType::Bool] {
+                let tensors = rows(dtype);
+                let target = Tensor::full(&[3, 5, 150], 0, dtype).unwrap();
+                for (index, a) in tensors.iter().enumerate() {
+                    let b = &tensors[(3 * index + 2) % tensors.len()];
+                    let values = [Any::Tensor(a, None), Any::Tensor(b, None)];
+                    let number = [values[0], Any::Number(Scalar::Int(2))];
+                    let operands = [Expr::current(a), Expr::current(b)];
+                    let cases: &[(&[Any<'_>], Vec<Expr>)] = match op.info().class {
+                        Class::Unary => &[(&values[..1], operands[..1].to_vec())],
+                        _ => &[
+                            (&values, operands.to_vec()),
+                            (&number, vec![operands[0].clone(), Expr::from(Scalar::Int(2))]),
+                        ],
+                    };
+                    for (values, operands) in cases {
+                        let Some(result) = applied(op, values) else { continue };
+                        direct += usize::from(result.numel() > MOST);
+                        let planned = planned(op, operands).unwrap();
+                        assert_eq!(bytes_of(&result), bytes_of(&planned), "{op:?} {dtype} {index}");
+                        let expr = Expr::map(op, operands.iter().cloned());
+                        if evaluate_into(&expr, &target).is_some() {
+                            assert_eq!(bytes_of(&target), bytes_of(&planned), "{op:?} {dtype} {index}");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(direct > 1000, "{direct}");
+    }
+
     #[test]
     fn what_is_in_use_or_has_changed_is_left_to_the_plan() {
         let x = Tensor::ones(&[3]).unwrap();
@@ -711,5 +689,10 @@ mod tests {
         assert!(apply(Op::Add, &[own, own]).is_none());
         drop(writing);
         assert!(apply(Op::Add, &[own, own]).is_some());
+        let sum = Expr::current(&x) + 1.0;
+        let version = x.storage().version();
+        assert!(evaluate_into(&sum, &x).is_none() && x.storage().version() == version);
+        assert!(evaluate_into(&sum, &Tensor::ones(&[1, 3]).unwrap()).is_none());
+        assert!(evaluate_into(&sum, &Tensor::ones(&[3]).unwrap()).is_some());
     }
 }

@@ -1,0 +1,183 @@
+//! Owns operations on rows of elements that are used where they lie: through the threaded code that a plan would run,
+//! without a plan, and divided as that would be. It does not know who may touch the elements (`mod.rs`).
+
+use std::sync::OnceLock;
+
+use smallvec::SmallVec;
+use zerostride_kernels::{Stores, store_scalar};
+use zerostride_ops::{DType, Inferred, Op};
+use zerostride_shape::Strides;
+
+use super::Value;
+use super::loops::Loops;
+use crate::Result;
+use crate::exec::cache;
+use crate::exec::crew::{self, Effort};
+use crate::exec::machine::{Feed, Machine, Rows, Sink};
+use crate::exec::program::{Compiled, Kind};
+use crate::interrupt;
+use crate::plan::{Cost, Instruction, Load, Program, Source};
+
+/// Nanoseconds of work below which it is faster to copy elements and to run a kernel.
+const LEAST: usize = 75;
+
+/// Nanoseconds of work that nobody should have to wait for: its operands are noted, and it is not interrupted.
+const MOST: usize = 1_000_000;
+
+/// Elements that full registers hold, of which parts of a row have a multiple; a row, where there are several, has as many
+/// at least.
+const EVEN: usize = 128;
+
+/// The most operands.
+const MOST_OPERANDS: usize = 2;
+
+/// An operation by rows.
+pub(super) struct Direct<const N: usize> {
+    code: &'static Compiled,
+    inferred: Inferred,
+    cost: Cost,
+    /// Elements of a row, then how many rows, then what leads from rows to rows; with the operands' strides.
+    dims: SmallVec<[(usize, [isize; N]); 3]>,
+}
+
+/// An operand: its memory, and its first element there.
+type Elements<'a> = (&'a [u8], isize);
+
+impl<const N: usize> Direct<N> {
+    /// `None` where elements are few, or so many that the result is not to stay in the caches, or do not lie in rows, or are
+    /// of other dtypes than the operation computes in, or where the operation has no threaded code.
+    pub(super) fn new(
+        op: Op,
+        inferred: Inferred,
+        values: &[impl Value; N],
+        loops: &Loops<N>,
+    ) -> Option<Direct<N>> {
+        let cost = Cost::of_operation(op, inferred, N, loops.numel);
+        let is_read = |value: &_| Value::number(value).is_some() || dtype(value) == Some(inferred.compute);
+        let is_worth_it = (LEAST..MOST).contains(&cost.nanos()) && cost.bytes() <= cache::last_level() / 2;
+        if !is_worth_it || !values.iter().all(is_read) {
+            return None;
+        }
+        let dims = loops.joined();
+        let &(len, steps) = dims.first()?;
+        if (dims.len() > 1 && len < EVEN) || !steps.iter().all(|step| [0, 1].contains(step)) {
+            return None;
+        }
+        let splats = (0..N).filter(|&operand| steps[operand] == 0).map(|operand| 1 << operand).sum();
+        Some(Direct { code: code(op, inferred, N, splats)?, inferred, cost, dims })
+    }
+
+    /// Whether the elements are worth dividing among threads.
+    pub(super) fn is_divided(&self) -> bool {
+        self.cost.is_divided()
+    }
+
+    /// Writes the result's elements.
+    pub(super) fn run(&self, values: &[impl Value; N], storages: [&[u8]; N], out: &mut [u8]) {
+        let item = self.inferred.compute.item_size();
+        // A number is one element for all.
+        let mut numbers = [[0; 16]; N];
+        for (bytes, value) in numbers.iter_mut().zip(values) {
+            if let Some(number) = value.number() {
+                store_scalar(number, self.inferred.compute, &mut bytes[..item]);
+            }
+        }
+        let operands: [Elements<'_>; N] = std::array::from_fn(|operand| match values[operand].layout() {
+            Some(layout) => (storages[operand], layout.offset()),
+            None => (&numbers[operand][..], 0),
+        });
+        let (row, grain) = (self.dims[0].0, self.cost.grain());
+        // Whole rows, or a part of the only one.
+        let part = match self.dims.len() {
+            1 => grain.next_multiple_of(EVEN),
+            _ => (grain / row).max(1) * row,
+        };
+        let effort = if self.cost.is_long(out.len() / self.inferred.result.item_size()) {
+            Effort::Long
+        } else {
+            Effort::Short
+        };
+        let parts = out.chunks_mut(part * self.inferred.result.item_size()).enumerate();
+        let machine = || Machine::new(self.code, 0);
+        let run = |machine: &mut _, (index, out)| self.run_part(machine, &operands, index * part, out);
+        let ran = interrupt::put_off(|| crew::for_each_of(effort, parts, machine, run));
+        ran.expect("threaded code finds nothing wrong with values");
+    }
+
+    /// Writes some of the result's elements, the first of which has that number.
+    fn run_part(
+        &self,
+        machine: &mut Machine<'_>,
+        operands: &[Elements<'_>; N],
+        first: usize,
+        mut out: &mut [u8],
+    ) -> Result<()> {
+        let Inferred { compute, result } = self.inferred;
+        let (item, (row, kinds)) = (compute.item_size(), self.dims[0]);
+        let (rows, steps) = self.dims.get(1).copied().unwrap_or((1, [0; N]));
+        let mut first = first;
+        while !out.is_empty() {
+            let numel = out.len() / result.item_size();
+            let (len, at) = (row.min(numel), first / row % rows);
+            let count = (numel / len).min(rows - at);
+            let feed = |operand: usize| {
+                let ((bytes, start), (stride, step)) = (operands[operand], (kinds[operand], steps[operand]));
+                let elements = if stride == 0 { 1 } else { len };
+                let rows = Rows { step: step * item as isize, count, bytes: elements * item };
+                let from = start + self.distance(operand, first);
+                Feed::inside(bytes, from as usize * item, rows)
+            };
+            let feeds: [Feed<'_>; N] = std::array::from_fn(feed);
+            let own;
+            (own, out) = out.split_at_mut(count * len * result.item_size());
+            machine.run(count, len, &feeds, &mut Sink::rows(own, count), Stores::Cached)?;
+            first += count * len;
+        }
+        Ok(())
+    }
+
+    /// Elements of storage from an operand's first to one of a number.
+    fn distance(&self, operand: usize, number: usize) -> isize {
+        let mut rest = number;
+        let step = |&(size, strides): &(usize, [isize; N])| {
+            let index = rest % size;
+            rest /= size;
+            index as isize * strides[operand]
+        };
+        self.dims.iter().map(step).sum()
+    }
+}
+
+fn dtype(value: &impl Value) -> Option<DType> {
+    value.typed().map(|typed| typed.dtype)
+}
+
+/// The threaded code of an operation on so many operands of the dtype it computes in, some of which are one element for a
+/// whole row: those whose bits are set.
+fn code(op: Op, inferred: Inferred, operands: usize, splats: usize) -> Option<&'static Compiled> {
+    /// By the bits.
+    type Codes = [Option<Box<Compiled>>; 1 << MOST_OPERANDS];
+    static CODES: [[OnceLock<Codes>; DType::ALL.len()]; Op::ALL.len()] =
+        [const { [const { OnceLock::new() }; DType::ALL.len()] }; Op::ALL.len()];
+    if operands > MOST_OPERANDS {
+        return None;
+    }
+    let make = || {
+        let mut program = Program::default();
+        let load = |place| Load {
+            source: Source::Leaf(place),
+            dtype: inferred.compute,
+            strides: Strides::default(),
+            offset: 0,
+        };
+        let loads = (0..operands).map(|place| program.push_load(load(place))).collect();
+        let map = Instruction::Map { op, compute: inferred.compute, operands: loads };
+        program.result = program.push(map, inferred.result);
+        std::array::from_fn(|splats| {
+            let kind = |operand| if splats >> operand & 1 == 1 { Kind::Splat } else { Kind::Vector };
+            let kinds: Vec<Kind> = (0..operands).map(kind).collect();
+            Some(Compiled::new(&program, &kinds, false)).filter(Compiled::is_one_chain).map(Box::new)
+        })
+    };
+    CODES[op as usize][inferred.compute as usize].get_or_init(make)[splats].as_deref()
+}

@@ -1,0 +1,95 @@
+//! Owns the copies of a few elements: an operand's, stretched and in order. It does not know what they are for.
+
+use zerostride_kernels::store_scalar;
+use zerostride_ops::{DType, Scalar};
+
+use super::loops::Loops;
+
+/// Elements beyond which copies are not worth it.
+pub(super) const MOST: usize = 256;
+
+/// The elements of an operand, stretched: where they lie if they lie there in order, else gathered.
+#[inline(always)]
+pub(super) fn elements<'a, const N: usize>(
+    item: usize,
+    first: isize,
+    storage: &'a [u8],
+    loops: &Loops<N>,
+    operand: usize,
+    tile: &'a mut Tile,
+) -> &'a [u8] {
+    if loops.dense[operand] {
+        return &storage[first as usize * item..][..loops.numel * item];
+    }
+    let tile = bytes(tile, loops.numel * item);
+    let (lens, strides) = loops.of_operand(operand);
+    match item {
+        1 => gather::<1>(storage, first, strides, lens, tile),
+        2 => gather::<2>(storage, first, strides, lens, tile),
+        4 => gather::<4>(storage, first, strides, lens, tile),
+        8 => gather::<8>(storage, first, strides, lens, tile),
+        _ => gather::<16>(storage, first, strides, lens, tile),
+    }
+    tile
+}
+
+/// Copies elements of `N` bytes, whose dimensions are given innermost first.
+fn gather<const N: usize>(storage: &[u8], first: isize, strides: &[isize], lens: &[usize], tile: &mut [u8]) {
+    let (storage, tile) = (storage.as_chunks::<N>().0, tile.as_chunks_mut::<N>().0);
+    match *lens {
+        [] => tile.fill(storage[first as usize]),
+        [_] => line(storage, first, strides[0], tile),
+        [len, _] => {
+            let (mut rest, mut first) = (tile, first);
+            while rest.len() >= len {
+                let row;
+                (row, rest) = rest.split_at_mut(len);
+                line(storage, first, strides[0], row);
+                first += strides[1];
+            }
+        }
+        [ref inner @ .., len] => {
+            let part = tile.len() / len;
+            for (index, part) in (0..).zip(tile.chunks_exact_mut(part)) {
+                let first = first + index * strides[inner.len()];
+                gather::<N>(storage.as_flattened(), first, strides, inner, part.as_flattened_mut());
+            }
+        }
+    }
+}
+
+/// Copies elements at a distance from each other.
+#[inline(always)]
+fn line<T: Copy>(storage: &[T], first: isize, stride: isize, tile: &mut [T]) {
+    let mut at = first;
+    for place in tile {
+        *place = storage[at as usize];
+        at += stride;
+    }
+}
+
+/// Fills a tile with a number.
+pub(super) fn splat(number: Scalar, dtype: DType, tile: &mut [u8]) {
+    let mut element = [0; 16];
+    let item = dtype.item_size();
+    store_scalar(number, dtype, &mut element[..item]);
+    match item {
+        1 => repeat::<1>(&element, tile),
+        2 => repeat::<2>(&element, tile),
+        4 => repeat::<4>(&element, tile),
+        8 => repeat::<8>(&element, tile),
+        _ => repeat::<16>(&element, tile),
+    }
+}
+
+/// Fills a tile with the first of some elements of `N` bytes.
+fn repeat<const N: usize>(elements: &[u8], tile: &mut [u8]) {
+    tile.as_chunks_mut::<N>().0.fill(elements.as_chunks::<N>().0[0]);
+}
+
+/// Room for the elements of one operand of the widest dtype.
+pub(super) type Tile = [u128; MOST];
+
+pub(super) fn bytes(tile: &mut Tile, len: usize) -> &mut [u8] {
+    &mut bytemuck::cast_slice_mut(tile)[..len]
+}
