@@ -219,6 +219,29 @@ impl<'a> Machine<'a> {
     }
 }
 
+impl Machine<'_> {
+    /// Runs the program on some rows of `len` elements that follow each other in memory, over which it writes its results:
+    /// they are its first load.
+    ///
+    /// # Panics
+    /// As for [`run`](Self::run), and if the program is more than one chain, or its results are of another size.
+    pub(super) fn run_over(
+        &mut self,
+        rows: usize,
+        len: usize,
+        over: &mut [u8],
+        others: &[Feed<'_>],
+    ) -> Result<()> {
+        let Compiled { loads, item, .. } = self.compiled;
+        assert!(self.compiled.is_one_chain() && loads[0] == (Kind::Vector, *item));
+        let mut sink = Sink::rows(over, rows);
+        // Nobody has these rows but the sink of the same address and step, which a chain may write over them.
+        let own = Feed { at: sink.at, rows: sink.rows, lasting: PhantomData };
+        let feeds: SmallVec<[Feed<'_>; 4]> = std::iter::once(own).chain(others.iter().copied()).collect();
+        self.run(rows, len, &feeds, &mut sink, Stores::Cached)
+    }
+}
+
 /// # Safety
 /// The slots have that many rows of what the stage reads, `len` elements each, or one where the stage reads one for all;
 /// `out` is writable for as many rows and overlaps no slot, except that a chain may have it at the rows of one with elements

@@ -18,7 +18,8 @@ use crate::exec::program::{Compiled, Kind};
 use crate::interrupt;
 use crate::plan::{Cost, Instruction, Load, Program, Source};
 
-/// Nanoseconds of work below which it is faster to copy elements and to run a kernel.
+/// Elements, and nanoseconds of work, below which it is faster to copy elements and to run a kernel.
+const FEWEST: usize = 32;
 const LEAST: usize = 75;
 
 /// Nanoseconds of work that nobody should have to wait for: its operands are noted, and it is not interrupted.
@@ -52,6 +53,9 @@ impl<const N: usize> Direct<N> {
         values: &[impl Value; N],
         loops: &Loops<N>,
     ) -> Option<Direct<N>> {
+        if loops.numel < FEWEST {
+            return None;
+        }
         let cost = Cost::of_operation(op, inferred, N, loops.numel);
         let is_read = |value: &_| Value::number(value).is_some() || dtype(value) == Some(inferred.compute);
         let is_worth_it = (LEAST..MOST).contains(&cost.nanos()) && cost.bytes() <= cache::last_level() / 2;
@@ -67,13 +71,8 @@ impl<const N: usize> Direct<N> {
         Some(Direct { code: code(op, inferred, N, splats)?, inferred, cost, dims })
     }
 
-    /// Whether the elements are worth dividing among threads.
-    pub(super) fn is_divided(&self) -> bool {
-        self.cost.is_divided()
-    }
-
-    /// Writes the result's elements.
-    pub(super) fn run(&self, values: &[impl Value; N], storages: [&[u8]; N], out: &mut [u8]) {
+    /// Writes the result's elements; over those of the first operand, which have their dtype, if its storage is `None`.
+    pub(super) fn run(&self, values: &[impl Value; N], storages: [Option<&[u8]>; N], out: &mut [u8]) {
         let item = self.inferred.compute.item_size();
         // A number is one element for all.
         let mut numbers = [[0; 16]; N];
@@ -82,10 +81,11 @@ impl<const N: usize> Direct<N> {
                 store_scalar(number, self.inferred.compute, &mut bytes[..item]);
             }
         }
-        let operands: [Elements<'_>; N] = std::array::from_fn(|operand| match values[operand].layout() {
-            Some(layout) => (storages[operand], layout.offset()),
-            None => (&numbers[operand][..], 0),
-        });
+        let operands: [Option<Elements<'_>>; N] =
+            std::array::from_fn(|operand| match values[operand].layout() {
+                Some(layout) => storages[operand].map(|storage| (storage, layout.offset())),
+                None => Some((&numbers[operand][..], 0)),
+            });
         let (row, grain) = (self.dims[0].0, self.cost.grain());
         // Whole rows, or a part of the only one.
         let part = match self.dims.len() {
@@ -108,7 +108,7 @@ impl<const N: usize> Direct<N> {
     fn run_part(
         &self,
         machine: &mut Machine<'_>,
-        operands: &[Elements<'_>; N],
+        operands: &[Option<Elements<'_>>; N],
         first: usize,
         mut out: &mut [u8],
     ) -> Result<()> {
@@ -121,16 +121,19 @@ impl<const N: usize> Direct<N> {
             let (len, at) = (row.min(numel), first / row % rows);
             let count = (numel / len).min(rows - at);
             let feed = |operand: usize| {
-                let ((bytes, start), (stride, step)) = (operands[operand], (kinds[operand], steps[operand]));
-                let elements = if stride == 0 { 1 } else { len };
-                let rows = Rows { step: step * item as isize, count, bytes: elements * item };
+                let (bytes, start) = operands[operand]?;
+                let elements = if kinds[operand] == 0 { 1 } else { len };
+                let rows = Rows { step: steps[operand] * item as isize, count, bytes: elements * item };
                 let from = start + self.distance(operand, first);
-                Feed::inside(bytes, from as usize * item, rows)
+                Some(Feed::inside(bytes, from as usize * item, rows))
             };
-            let feeds: [Feed<'_>; N] = std::array::from_fn(feed);
+            let feeds: SmallVec<[Feed<'_>; MOST_OPERANDS]> = (0..N).filter_map(feed).collect();
             let own;
             (own, out) = out.split_at_mut(count * len * result.item_size());
-            machine.run(count, len, &feeds, &mut Sink::rows(own, count), Stores::Cached)?;
+            match feeds.len() == N {
+                true => machine.run(count, len, &feeds, &mut Sink::rows(own, count), Stores::Cached)?,
+                false => machine.run_over(count, len, own, &feeds)?,
+            }
             first += count * len;
         }
         Ok(())

@@ -255,10 +255,6 @@ fn write<const N: usize>(
     over: bool,
 ) -> Option<()> {
     let way = Way::new(row, values, loops)?;
-    // What passes through memory of its own first must not be much.
-    if over && matches!(&way, Way::Direct(direct) if direct.is_divided()) {
-        return None;
-    }
     let item = row.inferred.result.item_size();
     let (start, len) = (target.storage_offset() * item, loops.numel * item);
     let mut writing = target.storage().try_write()?;
@@ -273,8 +269,9 @@ fn write<const N: usize>(
             return None;
         }
         let mut storages = std::array::from_fn(|place| reading.bytes(place));
-        if let (Way::Direct(direct), false) = (&way, over) {
-            direct.run(values, storages, &mut writing.bytes_mut()[start..][..len]);
+        if let Way::Direct(direct) = &way {
+            let apart = |place: usize| (place > 0 || !over).then(|| storages[place]);
+            direct.run(values, std::array::from_fn(apart), &mut writing.bytes_mut()[start..][..len]);
             return Some(());
         }
         // What finds something wrong with values has written nothing.
@@ -282,7 +279,7 @@ fn write<const N: usize>(
         if over {
             storages[0] = writing.bytes();
         }
-        way.run(row, values, storages, loops, fresh.bytes_mut(), &mut **tiles)?;
+        fill(row, values, storages, loops, fresh.bytes_mut(), &mut **tiles)?;
         writing.bytes_mut()[start..][..len].copy_from_slice(fresh.bytes());
         Some(())
     })
@@ -359,7 +356,11 @@ fn run<const N: usize>(row: &Row, values: &[impl Value; N], loops: &Loops<N>) ->
             return None;
         }
         let storages = std::array::from_fn(|place| reading.bytes(place));
-        way.run(row, values, storages, loops, out.bytes_mut(), &mut **tiles)
+        match &way {
+            Way::Gathered => fill(row, values, storages, loops, out.bytes_mut(), &mut **tiles)?,
+            Way::Direct(direct) => direct.run(values, storages.map(Some), out.bytes_mut()),
+        }
+        Some(())
     })?;
     Some(Tensor::new(out.share(), Layout::contiguous_of(loops.sizes()).ok()?, result))
 }
@@ -387,26 +388,6 @@ impl<const N: usize> Way<N> {
         match Direct::new(row.op, row.inferred, values, loops) {
             Some(direct) => Some(Way::Direct(direct)),
             None => (loops.numel <= MOST).then_some(Way::Gathered),
-        }
-    }
-
-    /// Computes the result's elements from operands whose storages are given.
-    #[inline(always)]
-    fn run(
-        &self,
-        row: &Row,
-        values: &[impl Value; N],
-        storages: [&[u8]; N],
-        loops: &Loops<N>,
-        out: &mut [u8],
-        tiles: &mut [Tile],
-    ) -> Option<()> {
-        match self {
-            Way::Gathered => fill(row, values, storages, loops, out, tiles),
-            Way::Direct(direct) => {
-                direct.run(values, storages, out);
-                Some(())
-            }
         }
     }
 }
@@ -643,7 +624,7 @@ mod tests {
 
     #[test]
     fn every_operation_on_rows_gives_what_its_plan_gives() {
-        let mut direct = 0;
+        let (mut direct, mut over_rows) = (0, 0);
         for &op in Op::ALL.iter().filter(|op| matches!(op.info().class, Class::Unary | Class::Binary)) {
             for dtype in [DType::F32, DType::F64, DType::BF16, DType::I32, DType::U8, DType::Bool] {
                 let tensors = rows(dtype);
@@ -669,11 +650,25 @@ mod tests {
                         if evaluate_into(&expr, &target).is_some() {
                             assert_eq!(bytes_of(&target), bytes_of(&planned), "{op:?} {dtype} {index}");
                         }
+                        let over = a.clone_elements().unwrap();
+                        let values = [Any::Tensor(&over, None), *values.last().unwrap()];
+                        let done = match op.info().class {
+                            Class::Unary => apply_in_place(op, &over, &[values[0]]),
+                            _ => apply_in_place(op, &over, &values),
+                        };
+                        if done.is_some() {
+                            over_rows += usize::from(over.numel() > MOST);
+                            assert_eq!(
+                                bytes_of(&over),
+                                bytes_of(&planned),
+                                "{op:?} {dtype} {index} in place"
+                            );
+                        }
                     }
                 }
             }
         }
-        assert!(direct > 1000, "{direct}");
+        assert!(direct > 1000 && over_rows > 500, "{direct} {over_rows}");
     }
 
     #[test]
