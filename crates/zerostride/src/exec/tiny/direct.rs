@@ -30,11 +30,12 @@ const MOST: usize = 1_000_000;
 const EVEN: usize = 128;
 
 /// The most operands.
-const MOST_OPERANDS: usize = 2;
+const MOST_OPERANDS: usize = 3;
 
 /// An operation by rows.
 pub(super) struct Direct<const N: usize> {
     code: &'static Compiled,
+    op: Op,
     inferred: Inferred,
     cost: Cost,
     /// Elements of a row, then how many rows, then what leads from rows to rows; with the operands' strides.
@@ -57,9 +58,13 @@ impl<const N: usize> Direct<N> {
             return None;
         }
         let cost = Cost::of_operation(op, inferred, N, loops.numel);
-        let is_read = |value: &_| Value::number(value).is_some() || dtype(value) == Some(inferred.compute);
+        let is_read = |operand: usize| {
+            let value = &values[operand];
+            value.number().is_some()
+                || value.typed().is_some_and(|typed| typed.dtype == read(op, inferred, operand))
+        };
         let is_worth_it = (LEAST..MOST).contains(&cost.nanos()) && cost.bytes() <= cache::last_level() / 2;
-        if !is_worth_it || !values.iter().all(is_read) {
+        if !is_worth_it || !(0..N).all(is_read) {
             return None;
         }
         let dims = loops.joined();
@@ -68,17 +73,17 @@ impl<const N: usize> Direct<N> {
             return None;
         }
         let splats = (0..N).filter(|&operand| steps[operand] == 0).map(|operand| 1 << operand).sum();
-        Some(Direct { code: code(op, inferred, N, splats)?, inferred, cost, dims })
+        Some(Direct { code: code(op, inferred, N, splats)?, op, inferred, cost, dims })
     }
 
     /// Writes the result's elements; over those of the first operand, which have their dtype, if its storage is `None`.
     pub(super) fn run(&self, values: &[impl Value; N], storages: [Option<&[u8]>; N], out: &mut [u8]) {
-        let item = self.inferred.compute.item_size();
         // A number is one element for all.
         let mut numbers = [[0; 16]; N];
-        for (bytes, value) in numbers.iter_mut().zip(values) {
+        for (operand, (bytes, value)) in numbers.iter_mut().zip(values).enumerate() {
             if let Some(number) = value.number() {
-                store_scalar(number, self.inferred.compute, &mut bytes[..item]);
+                let dtype = read(self.op, self.inferred, operand);
+                store_scalar(number, dtype, &mut bytes[..dtype.item_size()]);
             }
         }
         let operands: [Option<Elements<'_>>; N] =
@@ -112,8 +117,7 @@ impl<const N: usize> Direct<N> {
         first: usize,
         mut out: &mut [u8],
     ) -> Result<()> {
-        let Inferred { compute, result } = self.inferred;
-        let (item, (row, kinds)) = (compute.item_size(), self.dims[0]);
+        let (result, (row, kinds)) = (self.inferred.result, self.dims[0]);
         let (rows, steps) = self.dims.get(1).copied().unwrap_or((1, [0; N]));
         let mut first = first;
         while !out.is_empty() {
@@ -122,6 +126,7 @@ impl<const N: usize> Direct<N> {
             let count = (numel / len).min(rows - at);
             let feed = |operand: usize| {
                 let (bytes, start) = operands[operand]?;
+                let item = read(self.op, self.inferred, operand).item_size();
                 let elements = if kinds[operand] == 0 { 1 } else { len };
                 let rows = Rows { step: steps[operand] * item as isize, count, bytes: elements * item };
                 let from = start + self.distance(operand, first);
@@ -151,8 +156,9 @@ impl<const N: usize> Direct<N> {
     }
 }
 
-fn dtype(value: &impl Value) -> Option<DType> {
-    value.typed().map(|typed| typed.dtype)
+/// The dtype in which threaded code reads an operand: the one it computes in, but for a condition.
+fn read(op: Op, inferred: Inferred, operand: usize) -> DType {
+    if op == Op::Where && operand == 0 { DType::Bool } else { inferred.compute }
 }
 
 /// The threaded code of an operation on so many operands of the dtype it computes in, some of which are one element for a
@@ -169,7 +175,7 @@ fn code(op: Op, inferred: Inferred, operands: usize, splats: usize) -> Option<&'
         let mut program = Program::default();
         let load = |place| Load {
             source: Source::Leaf(place),
-            dtype: inferred.compute,
+            dtype: read(op, inferred, place),
             strides: Strides::default(),
             offset: 0,
         };

@@ -672,6 +672,23 @@ mod tests {
     }
 
     #[test]
+    fn a_choice_between_rows_gives_what_its_plan_gives() {
+        let mut direct = 0;
+        for dtype in DType::ALL {
+            let (conditions, tensors) = (rows(DType::Bool), rows(dtype));
+            for (index, condition) in conditions.iter().enumerate() {
+                let [a, b] = [3, 5].map(|step| &tensors[(index + step) % tensors.len()]);
+                let values = [condition, a, b].map(|tensor| Any::Tensor(tensor, None));
+                let Some(result) = apply(Op::Where, &values) else { continue };
+                direct += usize::from(result.numel() > MOST);
+                let planned = planned(Op::Where, &[condition, a, b].map(Expr::current)).unwrap();
+                assert_eq!(bytes_of(&result), bytes_of(&planned), "{dtype} {index}");
+            }
+        }
+        assert!(direct > 50, "{direct}");
+    }
+
+    #[test]
     fn what_is_in_use_or_has_changed_is_left_to_the_plan() {
         let x = Tensor::ones(&[3]).unwrap();
         let captured = Expr::from(&x) + 1.0;
