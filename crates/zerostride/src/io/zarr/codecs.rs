@@ -42,7 +42,19 @@ impl Packing {
         }
     }
 
+    /// The most bytes that so many can have been, as far as the format tells: a chunk may claim any number of elements.
+    fn unpacked(self, bytes: usize) -> usize {
+        match self {
+            Packing::Checksum => bytes,
+            // Deflate's longest repetition, 258 bytes, takes two bits.
+            Packing::Gzip => bytes.saturating_mul(1032),
+            // A block has 128 KiB at most, and takes four bytes at least.
+            Packing::Zstd => (bytes / 4).saturating_mul(128 << 10),
+        }
+    }
+
     fn undo(self, packed: Vec<u8>, most: usize) -> Result<Vec<u8>, String> {
+        let space = most.min(self.unpacked(packed.len()));
         match self {
             Packing::Checksum => {
                 let size = BytesRepresentation::BoundedSize(most as u64);
@@ -50,24 +62,24 @@ impl Packing {
                 checked.map(Cow::into_owned).map_err(|error| error.to_string())
             }
             Packing::Gzip => {
-                let mut bytes = room(most)?;
-                let mut unpacker = flate2::read::GzDecoder::new(&packed[..]).take(most as u64 + 1);
+                let mut bytes = room(space)?;
+                let mut unpacker = flate2::read::GzDecoder::new(&packed[..]);
                 // What does not fit into the room is more than there can be.
                 let mut filled = 0;
-                while filled < most {
+                while filled < space {
                     match unpacker.read(&mut bytes[filled..]).map_err(|error| error.to_string())? {
                         0 => break,
                         read => filled += read,
                     }
                 }
-                if filled == most && unpacker.read(&mut [0]).map_err(|error| error.to_string())? > 0 {
+                if filled == space && unpacker.read(&mut [0]).map_err(|error| error.to_string())? > 0 {
                     return Err(format!("it unpacks to more than the {most} bytes of its elements"));
                 }
                 bytes.truncate(filled);
                 Ok(bytes)
             }
             Packing::Zstd => {
-                let mut bytes = room(most)?;
+                let mut bytes = room(space)?;
                 let filled = zstd::bulk::decompress_to_buffer(&packed, &mut bytes[..]);
                 let filled = filled.map_err(|error| {
                     format!("it does not unpack to at most the {most} bytes of its elements: {error}")

@@ -166,6 +166,27 @@ fn little_bombs_do_not_go_off() {
 }
 
 #[test]
+fn what_a_chunk_claims_takes_no_memory_before_it_is_there() {
+    use std::io::Write;
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    gzip.write_all(&[0; 24]).unwrap();
+    for (codec, chunk) in
+        [("gzip", gzip.finish().unwrap()), ("zstd", zstd::bulk::compress(&[0; 24], 1).unwrap())]
+    {
+        // 4 TiB of chunk, and a file of a few bytes; who loads an array sets no limit.
+        let changes = json!({"chunk_grid": grid(json!([1u64 << 20, 1u64 << 20])), "codecs": packed(codec)});
+        let folder = tempfile::tempdir().unwrap();
+        let metadata = store(changes, &[]).files.lock().unwrap()["zarr.json"].clone();
+        fs::write(folder.path().join("zarr.json"), metadata).unwrap();
+        fs::create_dir_all(folder.path().join("c/0")).unwrap();
+        fs::write(folder.path().join("c/0/0"), chunk).unwrap();
+        let said = message(load(folder.path()));
+        let expected = "c/0/0: it holds 24 bytes, and its elements take 4398046511104";
+        assert!(said.ends_with(expected), "{codec}: {said}");
+    }
+}
+
+#[test]
 fn a_chunk_that_memory_may_not_hold_is_refused_before_it_is_read() {
     use zerostride::stream::Options;
     // 4 EiB of chunk; of the array there is little.
