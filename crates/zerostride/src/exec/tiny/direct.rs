@@ -8,8 +8,8 @@ use zerostride_kernels::{Stores, store_scalar};
 use zerostride_ops::{DType, Inferred, Op};
 use zerostride_shape::Strides;
 
-use super::Value;
 use super::loops::Loops;
+use super::{Value, gather};
 use crate::Result;
 use crate::exec::cache;
 use crate::exec::crew::{self, Effort};
@@ -18,16 +18,16 @@ use crate::exec::program::{Compiled, Kind};
 use crate::interrupt;
 use crate::plan::{Cost, Instruction, Load, Program, Source};
 
-/// Elements, and nanoseconds of work, below which it is faster to copy elements and to run a kernel.
+/// Elements, and nanoseconds of work on some more, below which it is faster to copy them and to run a kernel.
 const FEWEST: usize = 32;
-const LEAST: usize = 75;
+const LEAST: usize = 100;
 
 /// Nanoseconds of work that nobody should have to wait for: its operands are noted, and it is not interrupted.
 const MOST: usize = 1_000_000;
 
-/// Elements that full registers hold, of which parts of a row have a multiple; a row, where there are several, has as many
-/// at least.
-const EVEN: usize = 128;
+/// Bytes that full registers hold, which a row has at least where there are several; a part of a row is a multiple of as many
+/// elements.
+const EVEN: usize = 512;
 
 /// The most operands.
 const MOST_OPERANDS: usize = 3;
@@ -63,13 +63,16 @@ impl<const N: usize> Direct<N> {
             value.number().is_some()
                 || value.typed().is_some_and(|typed| typed.dtype == read(op, inferred, operand))
         };
-        let is_worth_it = (LEAST..MOST).contains(&cost.nanos()) && cost.bytes() <= cache::last_level() / 2;
-        if !is_worth_it || !(0..N).all(is_read) {
+        let is_little = loops.numel <= gather::MOST && cost.nanos() < LEAST;
+        let is_much = cost.nanos() > MOST || cost.bytes() > cache::last_level() / 2;
+        if is_little || is_much || !(0..N).all(is_read) {
             return None;
         }
         let dims = loops.joined();
         let &(len, steps) = dims.first()?;
-        if (dims.len() > 1 && len < EVEN) || !steps.iter().all(|step| [0, 1].contains(step)) {
+        if (dims.len() > 1 && len * inferred.compute.item_size() < EVEN)
+            || !steps.iter().all(|step| [0, 1].contains(step))
+        {
             return None;
         }
         let splats = (0..N).filter(|&operand| steps[operand] == 0).map(|operand| 1 << operand).sum();

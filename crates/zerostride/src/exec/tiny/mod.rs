@@ -605,18 +605,18 @@ mod tests {
 
     /// Views of some numbers whose elements lie in rows, with shapes that go together.
     fn rows(dtype: DType) -> Vec<Tensor> {
-        let numbers: Vec<f64> = (0..3000).map(|number| f64::from(number % 17) * 0.75 - 3.0).collect();
-        let base = Tensor::from_slice(&numbers, &[3000]).unwrap().to_dtype(dtype).unwrap();
+        let numbers: Vec<f64> = (0..9000).map(|number| f64::from(number % 17) * 0.75 - 3.0).collect();
+        let base = Tensor::from_slice(&numbers, &[9000]).unwrap().to_dtype(dtype).unwrap();
         let part = |start: isize, shape: &[isize]| {
             let numel: isize = shape.iter().product();
             base.slice(0, Some(start), Some(start + numel), 1).unwrap().reshape(shape).unwrap()
         };
         vec![
-            part(1, &[3, 5, 150]),
-            part(7, &[3, 1, 150]),
-            part(3, &[5, 150]).flip(&[0]).unwrap(),
-            part(2, &[3, 5, 160]).slice(2, Some(5), Some(155), 1).unwrap(),
-            part(9, &[150]),
+            part(1, &[3, 5, 520]),
+            part(7, &[3, 1, 520]),
+            part(3, &[5, 520]).flip(&[0]).unwrap(),
+            part(2, &[3, 5, 530]).slice(2, Some(5), Some(525), 1).unwrap(),
+            part(9, &[520]),
             part(4, &[5, 1]),
             part(5, &[1]),
         ]
@@ -628,7 +628,7 @@ mod tests {
         for &op in Op::ALL.iter().filter(|op| matches!(op.info().class, Class::Unary | Class::Binary)) {
             for dtype in [DType::F32, DType::F64, DType::BF16, DType::I32, DType::U8, DType::Bool] {
                 let tensors = rows(dtype);
-                let target = Tensor::full(&[3, 5, 150], 0, dtype).unwrap();
+                let target = Tensor::full(&[3, 5, 520], 0, dtype).unwrap();
                 for (index, a) in tensors.iter().enumerate() {
                     let b = &tensors[(3 * index + 2) % tensors.len()];
                     let values = [Any::Tensor(a, None), Any::Tensor(b, None)];
