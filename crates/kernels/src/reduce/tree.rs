@@ -9,12 +9,15 @@ use smallvec::SmallVec;
 
 use super::rule::{Elem, Even, Rows, Rule, Side, Steps};
 use super::vector::Vector;
-use super::{Fold, LEAF, Panel};
+use super::{Fold, LEAF, Panel, lanes};
 use crate::cast::CastKernel;
 use crate::isa::{Task, prefetch};
 
 /// Vectors that are worked on side by side, so that none waits for the one before.
 const SIDES: usize = 4;
+
+/// The most lanes of a leaf, which wide registers hold side by side.
+const WIDEST: usize = lanes(LEAF);
 
 /// Elements of the next leaf that are asked for: as many as arrive while the results of one are halved.
 const AHEAD: usize = 256;
@@ -96,7 +99,7 @@ impl<R: Rule> Tree<R> {
     #[inline(always)]
     fn leaves(&mut self, elements: &[Elem<R>], panel: &Panel, first: usize) {
         let width = panel.width;
-        let (leaves, height) = (panel.rows.div_ceil(LEAF), self.lanes.ilog2() as usize);
+        let leaves = panel.rows.div_ceil(LEAF);
         self.grow(self.taken + leaves * self.lanes);
         let places = self.lanes * width;
         // Results of few lanes are worked on side by side.
@@ -117,6 +120,12 @@ impl<R: Rule> Tree<R> {
                 prefetch(&next[..next.len().min(AHEAD)]);
                 let whole = (rows / self.lanes, rows % self.lanes * width);
                 let steps = Steps::new(elements, Even(places), whole, (first + row, self.lanes));
+                if SIDES * R::Vector::LEN == WIDEST && places == WIDEST && width == 1 {
+                    let one = in_registers::<R>(&mut self.leaf, &steps);
+                    push_one::<R>(&mut self.subtrees, taken, self.lanes, column, one);
+                    taken += self.lanes;
+                    continue;
+                }
                 if together == 1 {
                     spread::<R>(&mut self.leaf, true, &steps, places, |at| Side {
                         at,
@@ -129,17 +138,14 @@ impl<R: Rule> Tree<R> {
                 for result in 0..together {
                     halve::<R>(&mut self.leaf, result * places, places, width);
                     for at in 0..width {
-                        let (mut height, to) = (height, (column + result) * width + at);
-                        let mut one = if width == 1 && places >= R::Vector::LEN {
-                            join::<R>(&mut self.leaf, result * places)
+                        let one = if width == 1 && places >= R::Vector::LEN {
+                            let acc = R::read(&self.leaf, result * places);
+                            join::<R>(&mut self.leaf, result * places, acc)
                         } else {
                             R::One::read(&self.leaf, result * places + at)
                         };
-                        while taken >> height & 1 == 1 {
-                            one = R::One::merge(R::One::read(&self.subtrees[height], to), one);
-                            height += 1;
-                        }
-                        R::One::write(one, &mut self.subtrees[height], to);
+                        let to = (column + result) * width + at;
+                        push_one::<R>(&mut self.subtrees, taken, self.lanes, to, one);
                     }
                 }
                 taken += self.lanes;
@@ -246,10 +252,37 @@ fn halve<R: Rule>(state: &mut R::State, first: usize, places: usize, width: usiz
     }
 }
 
-/// What the places of a vector say together, halved until one is left.
+/// Accumulates the lanes of one result, which are as many as vectors side by side have places, and halves them.
 #[inline(always)]
-fn join<R: Rule>(state: &mut R::State, at: usize) -> <R::One as Rule>::Acc {
-    let mut acc = R::read(state, at);
+fn in_registers<R: Rule>(
+    state: &mut R::State,
+    steps: &Steps<'_, Elem<R>, impl Rows>,
+) -> <R::One as Rule>::Acc {
+    let side = |i| Side { at: i * R::Vector::LEN, place: i * R::Vector::LEN, width: Some(1) };
+    let [a, b, c, d] = accumulate::<R, SIDES>(state, true, steps, [0; SIDES], std::array::from_fn(side));
+    join::<R>(state, 0, R::merge(R::merge(a, c), R::merge(b, d)))
+}
+
+/// Adds what the lanes of a leaf say of one result to its subtrees, of which `taken` lanes are there.
+#[inline(always)]
+fn push_one<R: Rule>(
+    subtrees: &mut [R::State],
+    taken: usize,
+    lanes: usize,
+    at: usize,
+    mut one: <R::One as Rule>::Acc,
+) {
+    let mut height = lanes.ilog2() as usize;
+    while taken >> height & 1 == 1 {
+        one = R::One::merge(R::One::read(&subtrees[height], at), one);
+        height += 1;
+    }
+    R::One::write(one, &mut subtrees[height], at);
+}
+
+/// What the places of a vector say together, halved until one is left. The place `at` of `state` is overwritten.
+#[inline(always)]
+fn join<R: Rule>(state: &mut R::State, at: usize, mut acc: R::Acc) -> <R::One as Rule>::Acc {
     if R::Vector::LEN > 8 {
         acc = R::merge(acc, R::turned::<8>(acc));
     }

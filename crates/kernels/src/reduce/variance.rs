@@ -1,4 +1,4 @@
-//! Owns the variance: some rows in two passes while they are in cache, then by their moments.
+//! Owns the variance: some rows while they are in cache, then by their moments.
 //!
 //! Source: Chan, Golub, LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances", 1979.
 
@@ -30,6 +30,10 @@ pub(super) struct Moments<T> {
 const ROWS: usize = 16;
 
 /// The moments of some rows, and of as many places of one more as there are, in as many vectors as there are sides.
+///
+/// One pass sums deviations from a value near all rows, and their squares. For f32 that is the first row, a sample: its own
+/// deviation from the mean is among those whose squares are wanted, so that what cancels is at most as many times as large
+/// as there are rows. Of f64 no digit is to spare, and it is the mean of the rows, which a pass before has found.
 #[inline(always)]
 fn moments<V: Vector<Elem = <V as Lane>::Elem> + Lane, const G: usize>(
     steps: &Steps<'_, <V as Lane>::Elem, impl Rows>,
@@ -39,38 +43,51 @@ fn moments<V: Vector<Elem = <V as Lane>::Elem> + Lane, const G: usize>(
 ) -> [Moments<V::Wide>; G] {
     let (zero, one) = (V::Wide::num(0.0), V::Wide::num(1.0));
     let number = rows.len() as f64;
-    let mut sums = [zero; G];
-    for step in rows.clone() {
-        for g in 0..G {
-            sums[g] = sums[g] + steps.load::<V>(step, sides[g]).widen();
-        }
-    }
     // Divisions are slow, and the same for all places but at the end.
     let (count, reciprocal) = (V::Wide::num(number), V::Wide::num(1.0 / number.max(1.0)));
-    let mut lasts = [(zero, zero); G];
     let mut all = [Moments { count, mean: zero, squares: zero }; G];
+    let (mut lasts, mut reciprocals) = ([(zero, zero); G], [reciprocal; G]);
     for g in 0..G {
-        match if ends { steps.tail::<V>(sides[g]) } else { None } {
-            None => all[g].mean = sums[g] * reciprocal,
-            Some((value, places)) => {
-                // What a place has counts once, what it does not have not at all.
-                lasts[g] = (value.widen(), V::Wide::from_fn(|i| if i < places { 1.0 } else { 0.0 }));
-                all[g].count = count + lasts[g].1;
-                all[g].mean = (sums[g] + lasts[g].0 * lasts[g].1) * (one / all[g].count.max(one));
+        if let Some((value, places)) = if ends { steps.tail::<V>(sides[g]) } else { None } {
+            // What a place has counts once, what it does not have not at all.
+            lasts[g] = (value.widen(), V::Wide::from_fn(|i| if i < places { 1.0 } else { 0.0 }));
+            all[g].count = count + lasts[g].1;
+            reciprocals[g] = one / all[g].count.max(one);
+        }
+    }
+    let mut near = [zero; G];
+    if size_of::<<V as Lane>::Elem>() == size_of::<f64>() {
+        for step in rows.clone() {
+            for g in 0..G {
+                near[g] = near[g] + steps.load::<V>(step, sides[g]).widen();
             }
         }
+        for g in 0..G {
+            near[g] = (near[g] + lasts[g].0 * lasts[g].1) * reciprocals[g];
+        }
+    } else {
+        for g in 0..G {
+            near[g] =
+                if rows.is_empty() { lasts[g].0 } else { steps.load::<V>(rows.start, sides[g]).widen() };
+        }
     }
+    let (mut sums, mut squares) = ([zero; G], [zero; G]);
     for step in rows {
         for g in 0..G {
-            let off = steps.load::<V>(step, sides[g]).widen() - all[g].mean;
-            all[g].squares = all[g].squares + off * off;
+            let off = steps.load::<V>(step, sides[g]).widen() - near[g];
+            sums[g] = sums[g] + off;
+            squares[g] = squares[g] + off * off;
         }
     }
-    if ends {
-        for g in 0..G {
-            let off = lasts[g].0 - all[g].mean;
-            all[g].squares = all[g].squares + off * off * lasts[g].1;
+    for g in 0..G {
+        if ends {
+            let off = (lasts[g].0 - near[g]) * lasts[g].1;
+            sums[g] = sums[g] + off;
+            squares[g] = squares[g] + off * off;
         }
+        let mean = sums[g] * reciprocals[g];
+        all[g].mean = near[g] + mean;
+        all[g].squares = squares[g] - sums[g] * mean;
     }
     all
 }
