@@ -4,6 +4,7 @@
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::marker::PhantomData;
+use std::ptr;
 
 use smallvec::SmallVec;
 use zerostride_kernels::{PackDim, Slot, Stores, pack};
@@ -162,6 +163,11 @@ impl<'a> Machine<'a> {
         });
         let numbers = numbers.collect();
         Machine { compiled, memory, room, tiles, numbers }
+    }
+
+    /// Whether the machine runs this very program.
+    pub(crate) fn is_of(&self, compiled: &Compiled) -> bool {
+        ptr::eq(self.compiled, compiled)
     }
 
     /// Runs the program on some rows of `len` elements.

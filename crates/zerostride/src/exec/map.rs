@@ -24,56 +24,88 @@ const PARTS: usize = 64;
 /// Bytes of a row that are worth writing past the caches: less would leave many lines written in part.
 const STREAM: usize = 1 << 10;
 
-/// Runs a program for each element of a window on `shape`.
-pub(super) fn run<'a>(
-    shape: &Shape,
-    program: &Program,
-    window: &Window,
-    read: impl Fn(Source) -> Block<'a>,
-    (block, strides, offset): (Block<'a>, &Strides, isize),
-    dtype: DType,
-) -> Result<()> {
-    if shape.numel() == 0 {
-        return Ok(());
+/// An element-wise step made ready for windows of as many steps.
+pub(super) struct Ready<'p> {
+    shape: &'p Shape,
+    /// The shape of a window.
+    part: Shape,
+    program: &'p Program,
+    strides: &'p Strides,
+    offset: isize,
+    /// What the window before was worked on with.
+    machine: Option<Machine<'p>>,
+}
+
+impl<'p> Ready<'p> {
+    /// Makes ready to run a program for each element of `shape`, in windows of as many steps, and to write results at these
+    /// strides from an offset on.
+    pub(super) fn new(
+        shape: &'p Shape,
+        program: &'p Program,
+        (strides, offset): (&'p Strides, isize),
+        window: &Window,
+    ) -> Ready<'p> {
+        Ready { shape, part: looped(window.shape(shape)), program, strides, offset, machine: None }
     }
-    let part = looped(window.shape(shape));
-    let (item, offset) = (dtype.item_size(), offset + window.offset(strides));
-    let mut written = Written::new(block, item, &part, steps(strides), offset);
-    let mut out = written.output();
-    // `None` is the very elements that the step overwrites.
-    let inputs = program.loads.iter().map(|load| {
-        let (block, read_item) = (read(load.source), load.dtype.item_size());
-        let (strides, offset) = (steps(&load.strides), load.offset + window.offset(&load.strides));
-        if read_item == item && out.is_same(&block, strides, offset) {
-            return None;
+
+    /// Runs the program for each element of a window.
+    pub(super) fn run<'a>(
+        &mut self,
+        window: &Window,
+        read: impl Fn(Source) -> Block<'a>,
+        block: Block<'a>,
+        dtype: DType,
+    ) -> Result<()> {
+        let Ready { shape, ref part, program, strides, offset, .. } = *self;
+        if shape.numel() == 0 {
+            return Ok(());
         }
-        let input = Input::new(block, read_item, (&part, &[]), (strides, offset), &out);
-        Some(input.expect("what a step overwrites at other places has been copied first"))
-    });
-    let inputs: SmallVec<[Option<Input<'_>>; 6]> = inputs.collect();
-    let in_place = inputs.iter().any(Option::is_none);
-    let loops = program.kept.get(Loops::default);
-    let loops = if in_place { &loops.in_place } else { &loops.apart };
-    let Loop { walk, compiled, cost } =
-        loops.get_or_init(|| Loop::new(shape, program, strides, dtype, in_place));
-    let long = walk.form(steps(strides)) == Form::Dense && walk.row() * item >= STREAM;
-    let large = cost.bytes() / 2 > cache::last_level();
-    let streams = long && large && !in_place && !window.read_next;
-    let stores = if streams { Stores::Streaming } else { Stores::Cached };
-    let copies = !streams && !in_place && matches!(program.instructions[..], [Instruction::Load(_)]);
-    let target = Target::new(&mut out, walk);
-    let own = target.elements();
-    let worker = || {
-        let elements = inputs.iter().map(|input| input.as_ref().map_or(own, Input::elements));
-        let operands = elements.map(|elements| Operand::new(elements, walk)).collect();
-        let machine = Machine::new(compiled, TILE.max(walk.row()));
-        Worker { machine, operands, writer: Writer::new(own, walk), copies }
-    };
-    // What runs a window is divided itself.
-    let least = if window.steps.is_some() { GRAIN } else { cost.grain() };
-    let shares = target.shares(window.grain(least.max(part.numel() / PARTS)));
-    let effort = if cost.is_long(part.numel()) { Effort::Long } else { Effort::Short };
-    crew::for_each_of(effort, shares, worker, |worker, share| worker.run(share, stores))
+        let (item, offset) = (dtype.item_size(), offset + window.offset(strides));
+        let mut written = Written::new(block, item, part, steps(strides), offset);
+        let mut out = written.output();
+        // `None` is the very elements that the step overwrites.
+        let inputs = program.loads.iter().map(|load| {
+            let (block, read_item) = (read(load.source), load.dtype.item_size());
+            let (strides, offset) = (steps(&load.strides), load.offset + window.offset(&load.strides));
+            if read_item == item && out.is_same(&block, strides, offset) {
+                return None;
+            }
+            let input = Input::new(block, read_item, (part, &[]), (strides, offset), &out);
+            Some(input.expect("what a step overwrites at other places has been copied first"))
+        });
+        let inputs: SmallVec<[Option<Input<'_>>; 6]> = inputs.collect();
+        let in_place = inputs.iter().any(Option::is_none);
+        let loops = program.kept.get(Loops::default);
+        let loops = if in_place { &loops.in_place } else { &loops.apart };
+        // What runs windows is divided itself.
+        let windows = window.steps.is_some();
+        let Loop { walk, compiled, cost } =
+            loops.get_or_init(|| Loop::new(shape, program, strides, dtype, in_place, windows));
+        let long = walk.form(steps(strides)) == Form::Dense && walk.row() * item >= STREAM;
+        let large = cost.bytes() / 2 > cache::last_level();
+        let streams = long && large && !in_place && !window.read_next;
+        let stores = if streams { Stores::Streaming } else { Stores::Cached };
+        let copies = !streams && !in_place && matches!(program.instructions[..], [Instruction::Load(_)]);
+        let target = Target::new(&mut out, walk);
+        let own = target.elements();
+        let new_machine = || Machine::new(compiled, TILE.max(walk.row()));
+        let worker = |machine: Machine<'p>| {
+            let elements = inputs.iter().map(|input| input.as_ref().map_or(own, Input::elements));
+            let operands = elements.map(|elements| Operand::new(elements, walk)).collect();
+            Worker { machine, operands, writer: Writer::new(own, walk), copies }
+        };
+        let least = if windows { GRAIN } else { cost.grain() };
+        let mut shares = target.shares(window.grain(least.max(part.numel() / PARTS)));
+        if shares.len() == 1 {
+            let kept = self.machine.take().filter(|machine| machine.is_of(compiled));
+            let mut worker = worker(kept.unwrap_or_else(new_machine));
+            let done = shares.try_for_each(|share| worker.run(share, stores));
+            self.machine = Some(worker.machine);
+            return done;
+        }
+        let effort = if cost.is_long(part.numel()) { Effort::Long } else { Effort::Short };
+        crew::for_each_of(effort, shares, || worker(new_machine()), |worker, share| worker.run(share, stores))
+    }
 }
 
 /// The shape of a loop, which has a dimension at least.
@@ -101,12 +133,20 @@ struct Loop {
 }
 
 impl Loop {
-    fn new(shape: &Shape, program: &Program, out: &Strides, dtype: DType, in_place: bool) -> Loop {
+    fn new(
+        shape: &Shape,
+        program: &Program,
+        out: &Strides,
+        dtype: DType,
+        in_place: bool,
+        windows: bool,
+    ) -> Loop {
         let loads = program.loads.iter().map(|load| (steps(&load.strides), load.dtype.item_size()));
         let all: Vec<(&[isize], usize)> =
             std::iter::once((steps(out), dtype.item_size())).chain(loads).collect();
         let cost = Cost::new(program, shape);
-        let walk = Walk::new(&looped(shape.clone()), &all, cost.grain());
+        let grain = if windows { GRAIN } else { cost.grain() };
+        let walk = Walk::new(&looped(shape.clone()), &all, grain);
         let kind = |&(strides, _): &(&[isize], usize)| match walk.form(strides) {
             Form::Splat => Kind::Splat,
             _ => Kind::Vector,
@@ -119,15 +159,15 @@ impl Loop {
 }
 
 /// What one thread works with.
-struct Worker<'a> {
-    machine: Machine<'a>,
+struct Worker<'a, 'p> {
+    machine: Machine<'p>,
     operands: SmallVec<[Operand<'a>; 6]>,
     writer: Writer<'a>,
     /// Whether the program computes nothing.
     copies: bool,
 }
 
-impl Worker<'_> {
+impl Worker<'_, '_> {
     fn run(&mut self, share: Share<'_>, stores: Stores) -> Result<()> {
         let Worker { machine, operands, writer, copies } = self;
         if *copies && writer.is_copy_of(&operands[0]) {

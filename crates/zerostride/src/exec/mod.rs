@@ -23,6 +23,7 @@ pub(crate) mod tiny;
 mod window;
 
 use smallvec::SmallVec;
+use zerostride_kernels::Reducer;
 use zerostride_ops::{DType, OpError, can_cast};
 use zerostride_shape::{InternalOverlap, Layout, Overlap, check_in_place, checked_bytes};
 
@@ -190,26 +191,45 @@ fn run_step(step: &Step, plan: &Plan, memory: &Memory, slots: &Slots, out: Block
             None => own.reader(),
         },
     };
-    run_work(&step.work, &Window::ALL, read, out, buffer.dtype)
+    Ready::new(&step.work, &Window::ALL).run(&Window::ALL, read, out, buffer.dtype)
 }
 
-/// Runs a window of a step's work.
-fn run_work<'a>(
-    work: &Work,
-    window: &Window,
-    read: impl Fn(Source) -> Block<'a>,
-    out: Block<'a>,
-    dtype: DType,
-) -> Result<()> {
-    match work {
-        Work::Map { shape, program, out: strides, out_offset } => {
-            map::run(shape, program, window, read, (out, strides, *out_offset), dtype)
+/// A step made ready for windows of as many steps each.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are few, and a box would be an allocation for every evaluation"
+)]
+enum Ready<'p> {
+    Map(map::Ready<'p>),
+    Reduce(reduce::Ready<'p>),
+}
+
+impl<'p> Ready<'p> {
+    fn new(work: &'p Work, window: &Window) -> Ready<'p> {
+        match work {
+            Work::Map { shape, program, out, out_offset } => {
+                Ready::Map(map::Ready::new(shape, program, (out, *out_offset), window))
+            }
+            Work::Reduce { op, compute, correction, kept, reduced, program } => {
+                let reducer = Reducer::new(*op, *compute, reduced.numel(), *correction);
+                Ready::Reduce(reduce::Ready::new(reducer, (kept, reduced), program, window))
+            }
+            Work::Matmul { .. } => unreachable!("a matrix product is written to memory of its own"),
         }
-        Work::Reduce { op, compute, correction, kept, reduced, program } => {
-            let reducer = zerostride_kernels::Reducer::new(*op, *compute, reduced.numel(), *correction);
-            reduce::run(&reducer, (kept, reduced), program, window, read, out, dtype)
+    }
+
+    /// Runs a window of the step's work.
+    fn run<'a>(
+        &mut self,
+        window: &Window,
+        read: impl Fn(Source) -> Block<'a>,
+        out: Block<'a>,
+        dtype: DType,
+    ) -> Result<()> {
+        match self {
+            Ready::Map(map) => map.run(window, read, out, dtype),
+            Ready::Reduce(reduce) => reduce.run(window, read, out, dtype),
         }
-        Work::Matmul { .. } => unreachable!("a matrix product is written to memory of its own"),
     }
 }
 

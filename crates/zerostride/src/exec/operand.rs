@@ -60,20 +60,18 @@ impl<'a> Panels<'a> {
     /// The number of the panel's first element.
     ///
     /// # Panics
-    /// If the panel is not inside the loop, or is more or less than its rows.
+    /// If the panel is not inside the loop.
     fn first(&self, panel: &Panel) -> isize {
         assert!(panel.is_within(self.elements.shape()));
-        // Rows that follow each other along a dimension end where the panel does.
-        assert_eq!(self.walk.row_of(panel) * self.walk.rows_of(panel), panel.numel());
         self.elements.element(&panel.start)
     }
 
     /// The rows of a panel where they lie.
     fn rows(&self, panel: &Panel) -> Rows {
         let (across, steps) = self.walk.across();
-        let len = if self.form == Form::Splat { 1 } else { self.walk.row_of(panel) };
+        let len = if self.form == Form::Splat { 1 } else { panel.row() };
         let step = self.elements.strides()[across] * (steps * self.item()) as isize;
-        Rows { step, count: self.walk.rows_of(panel), bytes: len * self.item() }
+        Rows { step, count: panel.rows(), bytes: len * self.item() }
     }
 
     /// The rows of a panel in the tile. Rows that are all the same are one.
@@ -85,7 +83,7 @@ impl<'a> Panels<'a> {
     /// The copy of a panel, made of the distances of its elements. Panels that have as many rows and elements of a row
     /// have the same.
     fn copy(&mut self, panel: &Panel, make: impl FnOnce(&Distances) -> Pack) -> &Pack {
-        let own = (self.walk.rows_of(panel), self.walk.row_of(panel));
+        let own = (panel.rows(), panel.row());
         let copy = self.copy.take().filter(|(panel, _)| *panel == own);
         let (_, pack) = self.copy.insert(copy.unwrap_or_else(|| (own, make(&self.distances(panel)))));
         pack
@@ -97,10 +95,10 @@ impl<'a> Panels<'a> {
         let (rows, tile_rows) = (self.rows(panel), self.tile_rows(panel));
         let mut dims = Distances::new();
         dims.push(PackDim { len: rows.count, from: rows.step, to: tile_rows.step });
-        let mut width = self.walk.row_of(panel) * item;
+        let mut width = panel.row() * item;
         for (at, dim) in self.walk.row_dims().enumerate() {
             // The first dimension may go on beyond the row.
-            let len = if at == 0 { self.walk.row_of(panel) / self.walk.inner() } else { panel.len[dim] };
+            let len = if at == 0 { panel.row() / self.walk.inner() } else { panel.len[dim] };
             width /= len;
             dims.push(PackDim { len, from: strides[dim] * item as isize, to: width as isize });
         }
@@ -139,7 +137,7 @@ impl<'a> Operand<'a> {
             return unsafe { Feed::new(at, panels.rows(panel)) };
         }
         let rows = panels.tile_rows(panel);
-        let columns = panels.walk.row_of(panel);
+        let columns = panel.row();
         let tile = panels.tile();
         let holds = |&(packed, count, row): &(isize, usize, usize)| {
             packed == first && rows.count <= count && columns <= row
@@ -240,12 +238,14 @@ impl Panels<'_> {
         operands: &mut [Operand<'_>],
         compute: impl FnOnce(usize, usize, &[Feed<'_>], &mut Sink<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        // Rows lead to elements of the panel on the walk that has found them.
+        assert!(operands.iter().all(|operand| ptr::eq(operand.panels.walk, self.walk)));
         // SAFETY: inputs read other elements than their step writes; what is the target's own is of the same panel of
         // a share that only this thread has, and `operands` is borrowed until the machine is done.
         let feeds: SmallVec<[Feed<'_>; 8]> =
             operands.iter_mut().map(|operand| unsafe { operand.feed(panel) }).collect();
         let at = self.elements.address(self.first(panel));
-        let (rows, columns) = (self.rows(panel), self.walk.row_of(panel));
+        let (rows, columns) = (self.rows(panel), panel.row());
         if self.form != Form::Scattered {
             // SAFETY: the rows' elements are the panel's, in a block that is writable; no two of them share memory, and
             // only this part touches its own.
@@ -273,7 +273,7 @@ impl Panels<'_> {
     /// If the elements are of another size.
     fn copy_from(&mut self, panel: &Panel, other: &Panels<'_>) {
         let item = self.item();
-        assert!(item == other.item());
+        assert!(item == other.item() && ptr::eq(other.walk, self.walk));
         let (from, to) = (other.first(panel), self.first(panel));
         let (from, to) = (other.elements.address(from), self.elements.address(to));
         let copy = self.copy(panel, |dims| {

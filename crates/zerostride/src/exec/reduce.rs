@@ -9,13 +9,13 @@ use zerostride_ops::{DType, Op};
 use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims};
 
 use super::access::{Input, Order, Output, Rows, Written};
-use super::crew;
+use super::crew::{self, Effort};
 use super::machine::{Scratch, Tiles};
 use super::pairwise::Pairs;
 use super::program::{Compiled, Kind};
 use super::window::Window;
 use crate::Result;
-use crate::plan::{FEW, GRAIN, Instruction, Load, Program, REDUCED, Source};
+use crate::plan::{Cost, FEW, GRAIN, Instruction, Load, Program, REDUCED, Source};
 use crate::tensor::Block;
 
 /// Reduced elements that one task takes at least: a power of two of leaves.
@@ -34,7 +34,7 @@ const ROWS: usize = 16;
 const ACROSS: usize = 2048;
 
 /// Results that a thread's share of them is a multiple of.
-const SHARE: usize = 256;
+const SHARE: usize = 128;
 
 /// Neighbouring results from which on their rows are worth a pass each.
 const WIDE: usize = 16;
@@ -50,16 +50,44 @@ enum Form {
     Along,
 }
 
-struct Reduction<'a> {
-    reducer: &'a Reducer,
-    compiled: &'a Compiled,
-    inputs: &'a [Input<'a>],
-    reduced: usize,
+/// How the elements of a loop are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Way {
     form: Form,
+    /// Whether they are reduced where they lie.
+    direct: bool,
     /// Results of a block.
     columns: usize,
-    /// Elements that are reduced where they lie.
-    direct: Option<Direct<'a>>,
+}
+
+/// What is kept with a program.
+struct Made {
+    compiled: Compiled,
+    cost: Cost,
+}
+
+/// A loop, or windows on it of as many steps each, with all that does not depend on where their elements are.
+struct Loop<'p> {
+    reducer: Reducer,
+    program: &'p Program,
+    made: &'p Made,
+    /// Kept dimensions in the order in which operands lie, and the strides of results in it.
+    kept: Shape,
+    out: Strides,
+    /// Results from one step of the window to the next.
+    step: Strides,
+    reduced: &'p Shape,
+    /// The strides of each load: kept dimensions, then reduced ones.
+    loads: Vec<SmallVec<[isize; 8]>>,
+    pairs: Option<Pairs>,
+}
+
+/// A reduction made ready for windows of as many steps.
+pub(super) struct Ready<'p> {
+    /// Nothing where there are no results.
+    own: Option<Loop<'p>>,
+    /// What the window before was worked on with.
+    worker: Option<Worker<'p>>,
 }
 
 /// Elements where they lie.
@@ -73,100 +101,129 @@ struct Direct<'a> {
 }
 
 /// What one thread works with.
-struct Worker<'a> {
-    tiles: Option<Tiles<'a>>,
+struct Worker<'p> {
+    way: Way,
+    tiles: Option<Tiles<'p>>,
     fold: Box<dyn Fold>,
+    results: Scratch,
 }
 
-/// Reduces the values of a program over a window on `kept` and over `reduced` to one result for each element of `kept`.
-pub(super) fn run<'a>(
-    reducer: &Reducer,
-    (kept, reduced): (&Shape, &Shape),
-    program: &Program,
-    window: &Window,
-    read: impl Fn(Source) -> Block<'a>,
-    block: Block<'a>,
-    dtype: DType,
-) -> Result<()> {
-    let kept = &window.shape(kept);
-    if kept.numel() == 0 {
-        return Ok(());
+/// A loop over elements.
+struct Reduction<'a, 'p> {
+    own: &'a Loop<'p>,
+    way: Way,
+    inputs: &'a [Input<'a>],
+    /// Bytes of a result.
+    item: usize,
+    reduced: usize,
+    /// Elements that are reduced where they lie.
+    direct: Option<Direct<'a>>,
+}
+
+impl<'p> Ready<'p> {
+    /// Makes ready to reduce the values of a program over `kept` and over `reduced` to one result for each element of
+    /// `kept`, in windows of as many steps.
+    pub(super) fn new(
+        reducer: Reducer,
+        (kept, reduced): (&'p Shape, &'p Shape),
+        program: &'p Program,
+        window: &Window,
+    ) -> Ready<'p> {
+        let made = program.kept.get(|| {
+            let sizes: SmallVec<[usize; 8]> = kept.iter().chain(&**reduced).copied().collect();
+            let compiled = Compiled::new(program, &vec![Kind::Vector; program.loads.len()], false);
+            Made { compiled, cost: Cost::new(program, &sizes) }
+        });
+        let part = window.shape(kept);
+        let own = (part.numel() > 0).then(|| Loop::new(reducer, (part, reduced), program, made));
+        Ready { own, worker: None }
     }
-    // Results in the order in which operands lie, whatever order they are wanted in.
-    let contiguous = contiguous_strides(kept);
-    let of_kept = program.loads.iter().map(|load| &load.strides[..kept.ndim()]);
-    let strides: Vec<&[isize]> = of_kept.chain([&contiguous[..]]).collect();
-    let (ordered, strides) = order_dims(kept, &strides);
-    let (ordered, strides) =
-        coalesce(&ordered, &strides.iter().map(|strides| &strides[..]).collect::<Vec<_>>());
-    let (out_strides, strides) = strides.split_last().expect("the output has strides");
-    let mut written =
-        Written::new(block, dtype.item_size(), &ordered, out_strides, window.offset(&contiguous));
-    let out = written.output();
-    let whole = |(load, strides): (&Load, &Strides)| -> SmallVec<[isize; 8]> {
-        strides.iter().chain(&load.strides[kept.ndim()..]).copied().collect()
-    };
-    let places: Vec<_> = program.loads.iter().zip(strides).map(whole).collect();
-    let inputs = program.loads.iter().zip(&places).map(|(load, strides)| {
-        let place = (&strides[..], load.offset + window.offset(&load.strides));
-        let input = Input::new(read(load.source), load.dtype.item_size(), (&ordered, reduced), place, &out);
-        input.expect("a reduction writes into memory of its own")
-    });
-    let inputs: Vec<Input<'_>> = inputs.collect();
-    if let Some(pairs) = Pairs::find(reducer.op(), program, &ordered, reduced, strides) {
-        return pairs.run(&inputs, out);
+
+    /// Reduces the elements of a window.
+    pub(super) fn run<'a>(
+        &mut self,
+        window: &Window,
+        read: impl Fn(Source) -> Block<'a>,
+        block: Block<'a>,
+        dtype: DType,
+    ) -> Result<()> {
+        let Some(own) = &self.own else { return Ok(()) };
+        let offset = window.offset(&own.step);
+        let mut written = Written::new(block, dtype.item_size(), &own.kept, &own.out, offset);
+        let out = written.output();
+        let inputs = own.program.loads.iter().zip(&own.loads).map(|(load, strides)| {
+            let place = (&strides[..], load.offset + window.offset(&load.strides));
+            let grids = (&*own.kept, &**own.reduced);
+            let input = Input::new(read(load.source), load.dtype.item_size(), grids, place, &out);
+            input.expect("a reduction writes into memory of its own")
+        });
+        let inputs: SmallVec<[Input<'_>; 4]> = inputs.collect();
+        if let Some(pairs) = &own.pairs {
+            return pairs.run(&inputs, out);
+        }
+        let span = inputs.first().filter(|_| own.alone()).and_then(|input| input.span(&out));
+        let form = own.form(span.is_some());
+        let span = span.filter(|_| own.are_direct(form));
+        let column_step = own.column_step(0).unsigned_abs();
+        let direct = span.map(|(bytes, first)| Direct { bytes, first, inner: own.inner(), column_step });
+        let grain = window.grain(own.made.cost.grain());
+        let way = Way { form, direct: direct.is_some(), columns: own.columns(form, direct.is_some(), grain) };
+        let (item, reduced) = (dtype.item_size(), own.reduced.numel());
+        let reduction = Reduction { own, way, inputs: &inputs, item, reduced, direct };
+        // Whole blocks of results, as many as are worth a thread.
+        let blocks = grain.div_ceil(way.columns.saturating_mul(reduced).max(1));
+        let mut parts = out.parts(way.columns.saturating_mul(blocks).min(own.kept.numel()));
+        if parts.len() == 1 {
+            let kept = self.worker.take().filter(|worker| worker.way == way);
+            let worker = self.worker.insert(kept.unwrap_or_else(|| reduction.worker()));
+            return parts.try_for_each(|out| reduction.part(worker, out));
+        }
+        let long = own.made.cost.is_long(own.kept.numel().saturating_mul(reduced));
+        let effort = if long { Effort::Long } else { Effort::Short };
+        crew::for_each_of(effort, parts, || reduction.worker(), |worker, out| reduction.part(worker, out))
     }
-    let loads = Loads { kept: &ordered, reduced, strides, program, split: kept.ndim() };
-    let span = inputs.first().filter(|_| loads.alone()).and_then(|input| input.span(&out));
-    let form = loads.form(span.is_some());
-    let span = span.filter(|_| loads.are_direct(form));
-    let column_step = loads.column_step(0).unsigned_abs();
-    let direct = span.map(|(bytes, first)| Direct { bytes, first, inner: loads.inner(), column_step });
-    let reduction = Reduction {
-        reducer,
-        compiled: program
-            .kept
-            .get(|| Compiled::new(program, &vec![Kind::Vector; program.loads.len()], false)),
-        inputs: &inputs,
-        reduced: reduced.numel(),
-        form,
-        columns: loads.columns(form, direct.is_some(), reducer.op()),
-        direct,
-    };
-    // Whole blocks of results, as many as are worth a thread.
-    let blocks = window.grain(GRAIN).div_ceil(reduction.columns.saturating_mul(reduced.numel()).max(1));
-    let parts = out.parts(reduction.columns.saturating_mul(blocks).min(kept.numel()));
-    crew::for_each(parts, || reduction.worker(), |worker, out| reduction.part(worker, out, dtype))
 }
 
-/// How the loads of a reduction lie.
-struct Loads<'a> {
-    kept: &'a Shape,
-    reduced: &'a Shape,
-    /// The strides of the kept dimensions; those of the reduced ones are the program's, from `split` on.
-    strides: &'a [Strides],
-    program: &'a Program,
-    split: usize,
-}
+impl<'p> Loop<'p> {
+    fn new(
+        reducer: Reducer,
+        (part, reduced): (Shape, &'p Shape),
+        program: &'p Program,
+        made: &'p Made,
+    ) -> Loop<'p> {
+        // Results in the order in which operands lie, whatever order they are wanted in.
+        let step = contiguous_strides(&part);
+        let of_kept = program.loads.iter().map(|load| &load.strides[..part.ndim()]);
+        let strides: Vec<&[isize]> = of_kept.chain([&step[..]]).collect();
+        let (ordered, strides) = order_dims(&part, &strides);
+        let (kept, mut strides) =
+            coalesce(&ordered, &strides.iter().map(|strides| &strides[..]).collect::<Vec<_>>());
+        let out = strides.pop().expect("the output has strides");
+        let pairs = Pairs::find(reducer.op(), program, &kept, reduced, &strides);
+        let whole = |(load, strides): (&Load, &Strides)| -> SmallVec<[isize; 8]> {
+            strides.iter().chain(&load.strides[part.ndim()..]).copied().collect()
+        };
+        let loads = program.loads.iter().zip(&strides).map(whole).collect();
+        Loop { reducer, program, made, kept, out, step, reduced, loads, pairs }
+    }
 
-impl Loads<'_> {
     /// Neighbouring results.
     fn inner(&self) -> usize {
         self.kept.last().copied().unwrap_or(1)
     }
 
     fn column_step(&self, load: usize) -> isize {
-        self.strides.get(load).and_then(|strides| strides.last()).copied().unwrap_or(1)
+        self.loads.get(load).and_then(|strides| strides[..self.kept.ndim()].last()).copied().unwrap_or(1)
     }
 
     fn row_step(&self, load: usize) -> isize {
-        self.program.loads[load].strides[self.split..].last().copied().unwrap_or(1)
+        self.loads[load][self.kept.ndim()..].last().copied().unwrap_or(1)
     }
 
     /// The form for elements that may be reduced where they lie, or not.
     fn form(&self, in_place: bool) -> Form {
         let (inner, count) = (self.inner(), self.reduced.numel());
-        let across = (0..self.program.loads.len()).any(|load| self.column_step(load) == 1) && inner > 1;
+        let across = (0..self.loads.len()).any(|load| self.column_step(load) == 1) && inner > 1;
         let joined = in_place && self.reduced.ndim() == 1 && self.row_step(0) == inner as isize;
         match lanes(count) {
             1 => Form::Across,
@@ -199,19 +256,20 @@ impl Loads<'_> {
             }
     }
 
-    /// Results of a block.
-    fn columns(&self, form: Form, direct: bool, op: Op) -> usize {
+    /// Results of a block, where so many elements are worth a thread.
+    fn columns(&self, form: Form, direct: bool, grain: usize) -> usize {
         let (inner, count) = (self.inner(), self.reduced.numel());
         match form {
             // All threads have columns, of a few cache lines at least. Moments take more room than elements.
             Form::Across if direct => {
-                let share = inner.div_ceil(crew::num_threads()).next_multiple_of(SHARE);
-                share.min(if op == Op::Var { ACROSS / 4 } else { ACROSS }).min(inner)
+                let threads = (self.kept.numel().saturating_mul(count) / grain).clamp(1, crew::num_threads());
+                let share = inner.div_ceil(threads).next_multiple_of(SHARE);
+                share.min(if self.reducer.op() == Op::Var { ACROSS / 4 } else { ACROSS }).min(inner)
             }
             Form::Across => self.kept.numel().min(AREA / count.clamp(1, ROWS)),
             Form::Narrow => inner,
             Form::Along => {
-                let (area, most) = if direct { (GRAIN, inner) } else { (AREA, self.kept.numel()) };
+                let (area, most) = if direct { (grain.min(GRAIN), inner) } else { (AREA, self.kept.numel()) };
                 (area / count.min(area)).clamp(1, most)
             }
         }
@@ -221,29 +279,28 @@ impl Loads<'_> {
 /// Results side by side that are not worth a pass for each row.
 const NARROW: usize = 64;
 
-impl<'a> Reduction<'a> {
-    fn worker(&'a self) -> Worker<'a> {
-        let elements = match self.form {
-            Form::Across => self.columns * self.reduced.min(ROWS),
-            _ => self.columns * self.reduced.min(LEAF),
-        };
-        let tiles = || Tiles::new(self.compiled, elements.max(1));
-        Worker { tiles: self.direct.is_none().then(tiles), fold: self.reducer.start(self.columns) }
+impl<'p> Reduction<'_, 'p> {
+    fn worker(&self) -> Worker<'p> {
+        let Way { form, direct, columns } = self.way;
+        let elements = columns * self.reduced.min(if form == Form::Across { ROWS } else { LEAF });
+        let made: &'p Made = self.own.made;
+        let tiles = (!direct).then(|| Tiles::new(&made.compiled, elements.max(1)));
+        let results = Scratch::new(columns * self.item);
+        Worker { way: self.way, tiles, fold: self.own.reducer.start(columns), results }
     }
 
-    fn part(&self, worker: &mut Worker<'_>, mut out: Output<'_>, dtype: DType) -> Result<()> {
+    fn part(&self, worker: &mut Worker<'p>, mut out: Output<'_>) -> Result<()> {
         let Range { start, end } = out.columns();
-        let mut results = Scratch::new(self.columns * dtype.item_size());
         let mut first = start;
         while first < end {
             let even = self.direct.as_ref().map_or(end, |direct| (first / direct.inner + 1) * direct.inner);
-            let columns = first..end.min(first + self.columns).min(even);
-            let results = &mut results.bytes_mut()[..columns.len() * dtype.item_size()];
+            let columns = first..end.min(first + self.way.columns).min(even);
             worker.fold.start(columns.len());
             match self.reduced.div_ceil(GROUP) {
                 groups @ 0..2 => self.leaves(worker, &columns, 0..groups)?,
                 groups => self.groups(worker, &columns, groups)?,
             }
+            let results = &mut worker.results.bytes_mut()[..columns.len() * self.item];
             worker.fold.finish(results);
             out.store(columns.clone(), results);
             first = columns.end;
@@ -252,15 +309,15 @@ impl<'a> Reduction<'a> {
     }
 
     /// Takes all groups of leaves. Threads take a power of two of them at a time, so that the tree is that of one pass.
-    fn groups(&self, worker: &mut Worker<'_>, columns: &Range<usize>, groups: usize) -> Result<()> {
+    fn groups(&self, worker: &mut Worker<'p>, columns: &Range<usize>, groups: usize) -> Result<()> {
         let step = (groups / PARTS).max(1).next_power_of_two();
         let mut folds: Vec<Option<Box<dyn Fold>>> = Vec::new();
         folds.resize_with(groups.div_ceil(step), || None);
         let part =
-            |worker: &mut Worker<'_>, (index, fold): (usize, &mut Option<Box<dyn Fold>>)| -> Result<()> {
+            |worker: &mut Worker<'p>, (index, fold): (usize, &mut Option<Box<dyn Fold>>)| -> Result<()> {
                 worker.fold.start(columns.len());
                 self.leaves(worker, columns, index * step..groups.min((index + 1) * step))?;
-                *fold = Some(std::mem::replace(&mut worker.fold, self.reducer.start(self.columns)));
+                *fold = Some(std::mem::replace(&mut worker.fold, self.own.reducer.start(self.way.columns)));
                 Ok(())
             };
         crew::for_each(folds.iter_mut().enumerate(), || self.worker(), part)?;
@@ -271,9 +328,11 @@ impl<'a> Reduction<'a> {
     /// Takes some groups of leaves.
     fn leaves(&self, worker: &mut Worker<'_>, columns: &Range<usize>, groups: Range<usize>) -> Result<()> {
         let rows = groups.start * GROUP..self.reduced.min(groups.end * GROUP);
-        let Worker { tiles, fold } = worker;
+        let Worker { tiles, fold, .. } = worker;
         match (tiles, &self.direct) {
-            (Some(tiles), _) if self.form == Form::Across => self.rows_of_tiles(tiles, fold, columns, rows),
+            (Some(tiles), _) if self.way.form == Form::Across => {
+                self.rows_of_tiles(tiles, fold, columns, rows)
+            }
             (Some(tiles), _) => self.leaves_of_tiles(tiles, fold, columns, rows),
             (None, Some(direct)) => {
                 self.take(direct, fold, columns, rows);
@@ -292,7 +351,7 @@ impl<'a> Reduction<'a> {
         rows: Range<usize>,
     ) {
         let begin = |row| (direct.first as isize + self.inputs[0].offset(columns.start, row)) as usize;
-        if self.form == Form::Across {
+        if self.way.form == Form::Across {
             let step = lanes(self.reduced);
             for (first, count) in lane_rows(self.reduced, rows) {
                 let rows: SmallVec<[usize; 128]> = (0..count).map(|row| begin(first + row * step)).collect();
@@ -306,7 +365,7 @@ impl<'a> Reduction<'a> {
 
     /// The panel of a block's elements.
     fn panel(&self, rows: usize, columns: usize, column_step: usize) -> Panel {
-        let (width, columns) = if self.form == Form::Narrow { (columns, 1) } else { (1, columns) };
+        let (width, columns) = if self.way.form == Form::Narrow { (columns, 1) } else { (1, columns) };
         Panel { rows, width, columns, column_step }
     }
 
@@ -343,7 +402,7 @@ impl<'a> Reduction<'a> {
         columns: &Range<usize>,
         rows: Range<usize>,
     ) -> Result<()> {
-        let order = if self.form == Form::Narrow { Order::ByRow } else { Order::ByColumn };
+        let order = if self.way.form == Form::Narrow { Order::ByRow } else { Order::ByColumn };
         for first in rows.clone().step_by(LEAF) {
             let leaf = first..rows.end.min(first + LEAF);
             let tile = tiles.run(leaf.len() * columns.len(), |load, tile| {

@@ -7,14 +7,14 @@ use smallvec::SmallVec;
 
 use super::machine::Scratch;
 use super::window::Window;
-use super::{Memory, Slots, allocate, crew, run_work};
+use super::{Memory, Ready, Slots, allocate, crew};
 use crate::Result;
 use crate::plan::{Group, Leaf, Plan, Source, Step, Work};
 use crate::tensor::{Block, Fresh};
 
 /// Runs the steps of a group; their results are in their slots afterwards, but for the plan's result if it has a target.
-pub(super) fn run(
-    plan: &Plan,
+pub(super) fn run<'p>(
+    plan: &'p Plan,
     group: &Group,
     memory: &Memory,
     slots: &mut Slots,
@@ -44,13 +44,25 @@ pub(super) fn run(
     let leaves: SmallVec<[Block<'_>; 4]> = plan.leaves.iter().map(reads).collect();
     let others = &*slots;
     let threads = crew::num_threads();
-    let most = group.rows.div_ceil(threads).max(group.worth).min(group.block);
+    // More blocks than threads, so that those who come late do fewer of them.
+    let most = group.rows.div_ceil(2 * threads).max(group.worth).min(group.block);
     let one_of_many = group.rows.div_ceil(most) >= threads;
-    // What is local is in memory of the thread, which lasts for all of its blocks.
-    let local = || -> SmallVec<[Scratch; 4]> {
-        group.local.iter().map(|(_, row)| Scratch::new(row * most)).collect()
+    let window = |step: &Step, rows: &Range<usize>| Window {
+        steps: Some(steps_of(&step.work, group.rows, rows)),
+        read_next: step.output != plan.result(),
+        one_of_many,
     };
-    let run_rows = |local: &mut SmallVec<[Scratch; 4]>, Rows { rows, held }: Rows<'_>| -> Result<()> {
+    let thread = || Thread {
+        local: group.local.iter().map(|(_, row)| Scratch::new(row * most)).collect(),
+        rows: 0,
+        ready: Vec::new(),
+    };
+    let run_rows = |thread: &mut Thread<'p>, Rows { rows, held }: Rows<'_>| -> Result<()> {
+        let Thread { local, rows: ready_for, ready } = thread;
+        if *ready_for != rows.len() {
+            *ready = steps.iter().map(|step| Ready::new(&step.work, &window(step, &rows))).collect();
+            *ready_for = rows.len();
+        }
         // Memory of the plan lasts longer than the thread's.
         let mut all: SmallVec<[Held<'_>; 6]> = SmallVec::new();
         held.into_iter().for_each(|held| all.push(held));
@@ -59,7 +71,7 @@ pub(super) fn run(
             all.push(Held { place: Place::Slot(*slot), block: Some(block.moved_to(row * rows.start)) });
         }
         let mut held = all;
-        for step in steps {
+        for (step, ready) in steps.iter().zip(ready) {
             let own = held.iter().position(|held| held.place == place(step)).expect("every place is held");
             let mut block = held[own].block.take().expect("one step runs at a time");
             let reader = block.reader();
@@ -73,9 +85,7 @@ pub(super) fn run(
                     }
                 }
             };
-            let steps = Some(steps_of(&step.work, group.rows, &rows));
-            let window = Window { steps, read_next: step.output != plan.result(), one_of_many };
-            run_work(&step.work, &window, read, block.again(), buffers[step.output].dtype)?;
+            ready.run(&window(step, &rows), read, block.again(), buffers[step.output].dtype)?;
             held[own].block = Some(block);
         }
         Ok(())
@@ -84,7 +94,7 @@ pub(super) fn run(
     let all = own.chain(target.map(|target| (Place::Target, target)));
     let held = all.map(|(place, block)| Held { place, block: Some(block) }).collect();
     let blocks = Blocks { rest: Rows { rows: 0..group.rows, held }, most };
-    crew::for_each(blocks, local, run_rows)?;
+    crew::for_each(blocks, thread, run_rows)?;
     written.into_iter().for_each(|(slot, fresh)| slots[slot] = Some(fresh));
     Ok(())
 }
@@ -96,6 +106,15 @@ fn steps_of(work: &Work, rows: usize, part: &Range<usize>) -> Range<usize> {
         Work::Matmul { .. } => unreachable!("no product is in a group"),
     };
     steps * part.start..steps * part.end
+}
+
+/// What one thread works with.
+struct Thread<'p> {
+    /// Memory for what is local, which lasts for all of its blocks.
+    local: SmallVec<[Scratch; 4]>,
+    /// The steps, made ready for blocks of that many rows: all but the last.
+    rows: usize,
+    ready: Vec<Ready<'p>>,
 }
 
 /// Some rows, and what belongs to them of everything that the steps write.

@@ -1,6 +1,7 @@
 //! Owns where results lie and for how long: which buffer takes over the block of an operand that dies, and how much memory
 //! is held at once. It does not allocate (`exec`).
 
+use smallvec::SmallVec;
 use zerostride_kernels::LEAF;
 
 use super::cost::Cost;
@@ -85,19 +86,20 @@ pub(crate) fn peak(steps: &[Step], buffers: &[Buffer]) -> usize {
     peak
 }
 
-/// Bytes of tiles that a step needs on all threads.
-pub(crate) fn tile_bytes(step: &Step) -> usize {
-    let program = match &step.work {
-        Work::Map { program, .. } | Work::Reduce { program, .. } => program,
+/// Bytes of tiles that a step needs on all threads, by itself or in a group.
+pub(crate) fn tile_bytes(step: &Step, grouped: bool) -> usize {
+    let (program, sizes): (_, SmallVec<[usize; 8]>) = match &step.work {
+        Work::Map { program, shape, .. } => (program, shape.as_ref().into()),
+        Work::Reduce { program, kept, reduced, .. } => {
+            (program, kept.iter().chain(&**reduced).copied().collect())
+        }
         Work::Matmul { .. } => return 0,
     };
-    let divided = match &step.work {
-        Work::Map { shape, program, .. } => Cost::new(program, shape).grain() < shape.numel(),
-        _ => step.visits() >= GRAIN,
-    };
+    let grain = if grouped { GRAIN } else { Cost::new(program, &sizes).grain() };
+    let divided = grouped || grain < step.visits();
     let threads = if divided { rayon::current_num_threads() } else { 1 };
     let tiles: usize = program.dtypes.iter().map(|dtype| tile(&step.work) * dtype.item_size()).sum();
-    (tiles + packed_bytes(&step.work)) * threads
+    (tiles + packed_bytes(&step.work, grain)) * threads
 }
 
 /// Elements of a tile of a step.
@@ -112,8 +114,8 @@ fn tile(work: &Work) -> usize {
     }
 }
 
-/// Bytes of tiles for what an element-wise step does not read or write where it lies.
-fn packed_bytes(work: &Work) -> usize {
+/// Bytes of tiles for what an element-wise step does not read or write where it lies, in panels of about so many elements.
+fn packed_bytes(work: &Work, grain: usize) -> usize {
     let Work::Map { shape, program, out, .. } = work else { return 0 };
     if shape.ndim() == 0 || shape.numel() == 0 {
         return 0;
@@ -121,6 +123,6 @@ fn packed_bytes(work: &Work) -> usize {
     let item = program.dtypes[program.result].item_size();
     let loads = program.loads.iter().map(|load| (&*load.strides, load.dtype.item_size()));
     let operands: Vec<(&[isize], usize)> = std::iter::once((&**out, item)).chain(loads).collect();
-    let walk = Walk::new(shape, &operands, Cost::new(program, shape).grain());
+    let walk = Walk::new(shape, &operands, grain);
     operands.iter().map(|(strides, item)| walk.tile(strides, *item)).sum()
 }

@@ -118,7 +118,12 @@ impl Plan {
     /// The most bytes held at once besides operands and result: intermediate results, and tiles of all threads.
     pub fn scratch_bytes(&self) -> usize {
         let Passes { buffers, steps, groups } = &*self.passes;
-        let tiles = steps.iter().map(memory::tile_bytes).max().unwrap_or(0);
+        let alone = steps.iter().map(|step| memory::tile_bytes(step, false));
+        // A thread keeps the tiles of all steps of a group.
+        let together = |group: &Group| -> usize {
+            steps[group.steps.clone()].iter().map(|step| memory::tile_bytes(step, true)).sum()
+        };
+        let tiles = alone.chain(groups.iter().map(together)).max().unwrap_or(0);
         let local = groups.iter().map(Group::local_bytes).max().unwrap_or(0);
         let of_threads = local.saturating_mul(rayon::current_num_threads());
         memory::peak(steps, buffers).saturating_add(tiles).saturating_add(of_threads)

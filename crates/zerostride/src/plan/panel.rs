@@ -20,6 +20,9 @@ const ROW: usize = 1024;
 /// Elements that a row has at least where many operands are packed.
 const SHORT: usize = 256;
 
+/// Elements that a row has at most where an operand is the same in all rows of a panel.
+const REPEATED: usize = 512;
+
 /// Bytes of the packed parts of one row: less than the first level of cache, for there is also what is not packed.
 const PACKED: usize = 16 << 10;
 
@@ -56,11 +59,19 @@ pub(crate) enum Form {
 pub(crate) struct Panel {
     pub(crate) start: Index,
     pub(crate) len: Index,
+    /// Rows, and the elements of each: the walk has seen that they are all elements of the panel.
+    rows: usize,
+    row: usize,
 }
 
 impl Panel {
-    pub(crate) fn numel(&self) -> usize {
-        self.len.iter().product()
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Elements of a row.
+    pub(crate) fn row(&self) -> usize {
+        self.row
     }
 
     /// Whether the panel lies inside a loop.
@@ -78,6 +89,8 @@ pub(crate) struct Walk {
     /// The dimension that a row runs along, and how many steps of it.
     along: usize,
     chunk: usize,
+    /// Elements of one step of a row.
+    inner: usize,
     /// The dimension that leads from one row to the next.
     across: usize,
     /// Steps of each dimension in one panel.
@@ -100,7 +113,7 @@ impl Walk {
             along -= 1;
         }
         let (chunk, units) = (shape[along], shape.as_ref().into());
-        let mut walk = Walk { shape: shape.clone(), along, chunk, across: along, units, grain };
+        let mut walk = Walk { shape: shape.clone(), along, chunk, inner, across: along, units, grain };
         let scattered: SmallVec<[(&[isize], usize); 8]> =
             operands.iter().copied().filter(|(strides, _)| walk.form(strides) == Form::Scattered).collect();
         let packed: usize = scattered.iter().map(|(_, item)| item).sum();
@@ -111,7 +124,10 @@ impl Walk {
             walk.cut(row.max(ACROSS_PACKED / (rows * packed)), across, rows);
             return walk;
         }
-        let row = PACKED.checked_div(packed).map_or(grain, |row| row.clamp(SHORT, TILE));
+        // What is the same in all rows of a panel, and not in the next one, is packed for one row: a short one.
+        let again = |strides: &[isize]| strides[along] == 0 && strides[..along].iter().any(|&step| step != 0);
+        let most = if scattered.iter().any(|(strides, _)| again(strides)) { REPEATED } else { TILE };
+        let row = PACKED.checked_div(packed).map_or(grain, |row| row.clamp(SHORT, most));
         walk.cut(row, along, 1);
         // A row that ends before its dimension does is followed by the next one there.
         let across = if walk.chunk < shape[along] { along } else { along.saturating_sub(1) };
@@ -123,7 +139,7 @@ impl Walk {
 
     /// Cuts the loop into panels of rows of at most that many elements, and that many rows.
     fn cut(&mut self, row: usize, across: usize, rows: usize) {
-        self.chunk = even_chunk(self.shape[self.along], self.inner(), row);
+        self.chunk = even_chunk(self.shape[self.along], self.inner, row);
         self.across = across;
         self.units[..self.along].fill(1);
         self.units[self.along] = self.chunk;
@@ -147,12 +163,12 @@ impl Walk {
 
     /// Elements of one step of a row.
     pub(crate) fn inner(&self) -> usize {
-        self.shape[self.along + 1..].iter().product()
+        self.inner
     }
 
     /// The most elements of a row.
     pub(crate) fn row(&self) -> usize {
-        self.chunk * self.inner()
+        self.chunk * self.inner
     }
 
     /// The most rows of a panel.
@@ -175,14 +191,17 @@ impl Walk {
         }
     }
 
-    /// Elements of a row of a panel.
-    pub(crate) fn row_of(&self, panel: &Panel) -> usize {
-        panel.len[self.along].min(self.chunk) * self.inner()
-    }
-
-    /// Rows of a panel.
-    pub(crate) fn rows_of(&self, panel: &Panel) -> usize {
-        panel.len[self.across].div_ceil(self.across().1)
+    /// Finds out the rows of a panel.
+    ///
+    /// # Panics
+    /// If these have other elements than the panel, as where rows that follow each other end before it.
+    fn find_rows(&self, panel: &mut Panel) {
+        panel.row = panel.len[self.along].min(self.chunk) * self.inner;
+        panel.rows = match self.across() {
+            (across, 1) => panel.len[across],
+            (across, steps) => panel.len[across].div_ceil(steps),
+        };
+        assert_eq!(panel.row * panel.rows, panel.len.iter().product::<usize>());
     }
 
     /// The dimension that leads from one row to the next, and the steps of it that this takes.
@@ -252,7 +271,8 @@ impl Walk {
         mut visit: impl FnMut(&Panel) -> Result<(), E>,
     ) -> Result<(), E> {
         let order = self.order();
-        let mut panel = Panel { start: Index::from_elem(0, sizes.len()), len: sizes.into() };
+        let (start, len) = (Index::from_elem(0, sizes.len()), sizes.into());
+        let mut panel = Panel { start, len, rows: 0, row: 0 };
         let mut number = numbers.start;
         for &dim in order.iter().rev() {
             let count = self.panels_along(dim, sizes[dim]).max(1);
@@ -261,6 +281,7 @@ impl Walk {
             number /= count;
         }
         for _ in numbers {
+            self.find_rows(&mut panel);
             visit(&panel)?;
             for &dim in order.iter().rev() {
                 panel.start[dim] += panel.len[dim];
@@ -319,9 +340,8 @@ mod tests {
                     for first in (0..count).step_by(step) {
                         let Ok(()) = walk.panels(sizes, first..count.min(first + step), |panel| {
                             assert!(panel.is_within(sizes));
-                            assert!(walk.row_of(panel) <= walk.row() && walk.rows_of(panel) <= walk.rows());
-                            assert_eq!(walk.row_of(panel) * walk.rows_of(panel), panel.numel(), "{walk:?}");
-                            for at in 0..panel.numel() {
+                            assert!(panel.row <= walk.row() && panel.rows <= walk.rows(), "{walk:?}");
+                            for at in 0..panel.row * panel.rows {
                                 let (mut rest, mut linear, mut width) = (at, 0, 1);
                                 for dim in (0..sizes.len()).rev() {
                                     linear += (panel.start[dim] + rest % panel.len[dim]) * width;
