@@ -1,5 +1,6 @@
 //! Owns reductions: which rule each operation and dtype accumulates by (`monoid.rs`, `search.rs`, `variance.rs`), and the
-//! tree in which partial results meet (`tree.rs`); `pairwise.rs` reduces over pairs without one.
+//! tree in which partial results meet (`tree.rs`). `exact.rs` has what needs none, because order makes no difference;
+//! `pairwise.rs` reduces over pairs without one.
 //!
 //! The tree depends on the number of reduced elements alone, never on threads, tiles or memory layout, so the bits of
 //! a result do not either: elements are numbered in row-major order of the reduced dimensions; each leaf of
@@ -13,6 +14,7 @@
 //! Whichever way elements lie in memory, a vector takes neighbours: along the reduced elements those are the lanes of one
 //! result, across them one lane of many results. Shapes are not known here: a caller hands in rows or panels.
 
+mod exact;
 mod monoid;
 mod pairwise;
 mod rule;
@@ -31,7 +33,8 @@ use zerostride_ops::{Category, DType, Element, Op};
 pub use pairwise::{Pairwise, Term};
 
 use crate::lane::{self, Lane};
-use crate::{Isa, cast_kernel};
+use crate::{CastKernel, Isa, cast_kernel};
+use exact::{Exact, Integer, Truth, Unordered};
 use monoid::{Accumulated, Extreme, Monoid, Prod, Sum};
 use rule::Rule;
 use search::Search;
@@ -118,41 +121,52 @@ pub trait Fold: Send {
 pub struct Reducer {
     op: Op,
     compute: DType,
+    takes: DType,
     reduced: usize,
     correction: f64,
 }
 
 impl Reducer {
-    /// The reduction `op` of `reduced` elements, given that the operation computes in `compute`; `correction` is that of
-    /// `var`.
+    /// The reduction `op` of `reduced` elements of a dtype, given that the operation computes in `compute`; `correction` is
+    /// that of `var`. Folds [take](Reducer::takes) elements of the same dtype or another one.
     ///
     /// # Panics
     /// If `op` is no reduction of the op table, or `compute` is outside its domain.
-    pub fn new(op: Op, compute: DType, reduced: usize, correction: f64) -> Self {
-        let reducer = Reducer { op, compute, reduced, correction };
+    pub fn new(op: Op, compute: DType, elements: DType, reduced: usize, correction: f64) -> Self {
+        let takes = Self::takes(op, compute, elements, reduced);
+        let reducer = Reducer { op, compute, takes, reduced, correction };
         assert!(reducer.fold(Isa::Portable, 1).is_some(), "{op:?} has no reduction for {compute}");
         reducer
     }
 
-    /// The dtype of the elements that folds are given: one that holds every value of the dtype that the operation
-    /// computes in. There are fewer of these, so that each can be fast. Indices are as wide as the elements that are
-    /// searched.
-    pub fn takes(op: Op, compute: DType, reduced: usize) -> DType {
-        let searches = matches!(op, Op::Argmax | Op::Argmin) && reduced >= i32::MAX as usize;
+    /// The dtype of what folds are given for elements of a dtype. Where the order of elements makes no difference they are
+    /// taken as they are: sums and products of integers are the same modulo any smaller power of two. Else it is a dtype
+    /// that holds every value of the one that the operation computes in: there are fewer of these, so that each can be
+    /// fast. Indices are as wide as the elements that are searched.
+    pub fn takes(op: Op, compute: DType, elements: DType, reduced: usize) -> DType {
+        let searches = matches!(op, Op::Argmax | Op::Argmin);
+        let (long, whole) = (reduced >= i32::MAX as usize, |dtype: DType| dtype.category() <= Category::Int);
         match (op, compute) {
             (Op::All | Op::Any, _) => DType::Bool,
-            (_, DType::F16 | DType::BF16 | DType::F32) if searches => DType::F64,
+            (_, DType::F16 | DType::BF16 | DType::F32) if searches && long => DType::F64,
             (_, DType::F16 | DType::BF16) => DType::F32,
-            (Op::Sum | Op::Prod, dtype) if dtype.category() <= Category::Int => DType::I64,
-            (_, DType::Bool | DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::I32) => {
-                if searches {
+            (Op::Sum | Op::Prod, dtype) if whole(dtype) => {
+                if whole(elements) {
+                    elements
+                } else {
+                    DType::I64
+                }
+            }
+            (_, dtype) if !searches || !whole(dtype) => dtype,
+            (_, DType::U64) => DType::U64,
+            (_, DType::U32 | DType::I64) => DType::I64,
+            _ => {
+                if long {
                     DType::I64
                 } else {
                     DType::I32
                 }
             }
-            (_, DType::U32) => DType::I64,
-            (_, dtype) => dtype,
         }
     }
 
@@ -170,16 +184,22 @@ impl Reducer {
     }
 
     fn fold(&self, isa: Isa, columns: usize) -> Option<Box<dyn Fold>> {
-        match (self.op, Self::takes(self.op, self.compute, self.reduced)) {
-            (Op::All, _) => self.monoid::<Extreme<Array<u8, 16>, false>, bool>(columns),
-            (Op::Any, _) => self.monoid::<Extreme<Array<u8, 16>, true>, bool>(columns),
+        match (self.op, self.takes) {
+            (Op::All, _) => self.exact::<Truth<false>>(columns),
+            (Op::Any, _) => self.exact::<Truth<true>>(columns),
             (_, DType::F32) => self.f32(isa, 1, columns),
             (_, DType::F64) => self.f64(isa, 1, columns),
-            (_, DType::I32) => self.extremes::<Array<i32, 16>, i32>(columns),
-            (_, DType::I64) => self
-                .sums::<Array<i64, 8>, i64>(1, columns)
-                .or_else(|| self.extremes::<Array<i64, 8>, i64>(columns)),
-            (_, DType::U64) => self.extremes::<Array<u64, 8>, u64>(columns),
+            (Op::Argmax | Op::Argmin, DType::I32) => self.search::<Array<i32, 16>>(columns),
+            (Op::Argmax | Op::Argmin, DType::I64) => self.search::<Array<i64, 8>>(columns),
+            (Op::Argmax | Op::Argmin, DType::U64) => self.search::<Array<u64, 8>>(columns),
+            (_, DType::Bool | DType::U8) => self.integers::<u8>(columns),
+            (_, DType::I8) => self.integers::<i8>(columns),
+            (_, DType::U16) => self.integers::<u16>(columns),
+            (_, DType::I16) => self.integers::<i16>(columns),
+            (_, DType::U32) => self.integers::<u32>(columns),
+            (_, DType::I32) => self.integers::<i32>(columns),
+            (_, DType::U64) => self.integers::<u64>(columns),
+            (_, DType::I64) => self.integers::<i64>(columns),
             (Op::Prod, DType::C64) => self.monoid::<Prod<Array<Complex32, 8>>, Complex32>(columns),
             (Op::Prod, DType::C128) => self.monoid::<Prod<Array<Complex64, 4>>, Complex64>(columns),
             // The parts of a complex number do not meet in sums.
@@ -199,10 +219,28 @@ impl Reducer {
         }
     }
 
+    /// The way from accumulators' results to those that are wanted.
+    fn cast(&self, found: DType) -> Option<CastKernel> {
+        let wanted = self.result();
+        (found != wanted).then(|| cast_kernel(found, wanted))
+    }
+
     fn tree<R: Rule>(&self, rule: R, parts: usize, columns: usize) -> Option<Box<dyn Fold>> {
-        let (found, wanted) = (R::RESULT, self.result());
-        let cast = (found != wanted).then(|| cast_kernel(found, wanted));
-        Some(Box::new(Tree::new(rule, columns, lanes(self.reduced), parts, cast)))
+        Some(Box::new(Tree::new(rule, columns, lanes(self.reduced), parts, self.cast(R::RESULT))))
+    }
+
+    fn exact<X: Exact>(&self, columns: usize) -> Option<Box<dyn Fold>> {
+        Some(Box::new(Unordered::<X>::new(columns, self.cast(X::RESULT))))
+    }
+
+    fn integers<T: Integer>(&self, columns: usize) -> Option<Box<dyn Fold>> {
+        match self.op {
+            Op::Sum => self.exact::<exact::Sum<T>>(columns),
+            Op::Prod => self.exact::<exact::Product<T>>(columns),
+            Op::Amax => self.exact::<exact::Extreme<T, true>>(columns),
+            Op::Amin => self.exact::<exact::Extreme<T, false>>(columns),
+            _ => None,
+        }
     }
 
     fn monoid<M: Monoid, T>(&self, columns: usize) -> Option<Box<dyn Fold>>
@@ -212,24 +250,8 @@ impl Reducer {
         self.tree(Accumulated::<M, T>::new(), 1, columns)
     }
 
-    fn sums<V: Vector, T>(&self, parts: usize, columns: usize) -> Option<Box<dyn Fold>>
-    where
-        T: Element<Stored = V::Elem> + 'static,
-    {
+    fn search<V: Ordered<One: Ordered>>(&self, columns: usize) -> Option<Box<dyn Fold>> {
         match self.op {
-            Op::Sum => self.tree(Accumulated::<Sum<V>, T>::new(), parts, columns),
-            Op::Prod => self.tree(Accumulated::<Prod<V>, T>::new(), parts, columns),
-            _ => None,
-        }
-    }
-
-    fn extremes<V: Ordered<One: Ordered>, T>(&self, columns: usize) -> Option<Box<dyn Fold>>
-    where
-        T: Element<Stored = V::Elem> + 'static,
-    {
-        match self.op {
-            Op::Amax => self.monoid::<Extreme<V, true>, T>(columns),
-            Op::Amin => self.monoid::<Extreme<V, false>, T>(columns),
             Op::Argmax => self.tree(Search::<V, true>(PhantomData), 1, columns),
             Op::Argmin => self.tree(Search::<V, false>(PhantomData), 1, columns),
             _ => None,
@@ -242,9 +264,14 @@ impl Reducer {
         T: Element<Stored = <V as Vector>::Elem> + 'static,
     {
         let variance = || Variance::<V> { correction: self.correction, parts, kind: PhantomData };
-        self.sums::<V, T>(parts, columns)
-            .or_else(|| self.extremes::<V, T>(columns))
-            .or_else(|| (self.op == Op::Var).then(|| self.tree(variance(), parts, columns)).flatten())
+        match self.op {
+            Op::Sum => self.tree(Accumulated::<Sum<V>, T>::new(), parts, columns),
+            Op::Prod => self.monoid::<Prod<V>, T>(columns),
+            Op::Amax => self.monoid::<Extreme<V, true>, T>(columns),
+            Op::Amin => self.monoid::<Extreme<V, false>, T>(columns),
+            Op::Var => self.tree(variance(), parts, columns),
+            _ => self.search::<V>(columns),
+        }
     }
 }
 
@@ -285,7 +312,7 @@ mod tests {
 
     /// Feeds `values` as one column, in folds of `leaves` leaves each.
     fn sum(values: &[f32], leaves: usize) -> f32 {
-        let reducer = Reducer::new(Op::Sum, DType::F32, values.len(), 0.0);
+        let reducer = Reducer::new(Op::Sum, DType::F32, DType::F32, values.len(), 0.0);
         let mut whole = reducer.start(1);
         for (chunk, values) in values.chunks(LEAF * leaves).enumerate() {
             let mut part = reducer.start(1);
@@ -310,6 +337,11 @@ mod tests {
             let number = number(i);
             match dtype {
                 DType::Bool => SmallVec::from_slice(&[u8::from(number > 12.9)]),
+                DType::U8 => SmallVec::from_slice(&[(number * 20.0) as u8]),
+                DType::I8 => SmallVec::from_slice(&((number * 10.0) as i8).to_ne_bytes()),
+                DType::U16 => SmallVec::from_slice(&((number * 5000.0) as u16).to_ne_bytes()),
+                DType::I16 => SmallVec::from_slice(&((number * 2000.0) as i16).to_ne_bytes()),
+                DType::U32 => SmallVec::from_slice(&((number * 100.0) as u32).to_ne_bytes()),
                 DType::I32 => SmallVec::from_slice(&((number * 100.0) as i32).to_ne_bytes()),
                 DType::I64 => SmallVec::from_slice(&((number * 100.0) as i64).to_ne_bytes()),
                 DType::U64 => SmallVec::from_slice(&((number * 100.0) as u64).to_ne_bytes()),
@@ -355,12 +387,17 @@ mod tests {
     #[test]
     fn every_way_on_every_instruction_set_has_the_bits_of_rows_on_the_portable_one() {
         let floats = [Op::Sum, Op::Prod, Op::Amax, Op::Amin, Op::Argmax, Op::Argmin, Op::Var];
-        let cases: [(DType, &[Op]); 7] = [
+        let cases: [(DType, &[Op]); 12] = [
             (DType::F32, &floats),
             (DType::F64, &floats),
             (DType::I64, &floats[..6]),
-            (DType::I32, &floats[2..6]),
-            (DType::U64, &floats[2..6]),
+            (DType::I32, &floats[..6]),
+            (DType::U64, &floats[..6]),
+            (DType::U32, &floats[..4]),
+            (DType::I16, &floats[..4]),
+            (DType::U16, &floats[..4]),
+            (DType::I8, &floats[..4]),
+            (DType::U8, &floats[..4]),
             (DType::Bool, &[Op::All, Op::Any]),
             (DType::C64, &[Op::Sum, Op::Prod, Op::Var]),
         ];
@@ -373,7 +410,7 @@ mod tests {
                         .flat_map(|column| (0..rows).map(move |row| (row * columns + column) * size))
                         .flat_map(|at| across[at..][..size].iter().copied())
                         .collect();
-                    let reducer = Reducer::new(op, dtype, rows, 1.0);
+                    let reducer = Reducer::new(op, dtype, dtype, rows, 1.0);
                     let item = reducer.result().item_size()
                         * if op == Op::Var { 1 } else { size / dtype.to_real().item_size() };
                     let size = (rows, columns);
@@ -406,7 +443,7 @@ mod tests {
         let mut values = vec![0.0f32; 3000];
         (values[700], values[701], values[2500]) = (5.0, 5.0, 5.0);
         for (op, expected) in [(Op::Argmax, 700), (Op::Argmin, 0)] {
-            let mut fold = Reducer::new(op, DType::F32, values.len(), 0.0).start(1);
+            let mut fold = Reducer::new(op, DType::F32, DType::F32, values.len(), 0.0).start(1);
             for (leaf, values) in values.chunks(LEAF).enumerate() {
                 fold.leaves(cast_slice(values), &column(values.len()), leaf * LEAF);
             }

@@ -89,7 +89,6 @@ macro_rules! limits {
 }
 
 limits! {
-    u8, u8, i8: u8::MIN, u8::MAX;
     i32, u32, i32: i32::MIN, i32::MAX;
     i64, u64, i64: i64::MIN, i64::MAX;
     u64, u64, i64: u64::MIN, u64::MAX;
@@ -210,7 +209,6 @@ macro_rules! scalars {
 }
 
 scalars! {
-    u8: 1, u8::wrapping_add, u8::wrapping_mul;
     i32: 1, i32::wrapping_add, i32::wrapping_mul;
     i64: 1, i64::wrapping_add, i64::wrapping_mul;
     u64: 1, u64::wrapping_add, u64::wrapping_mul;

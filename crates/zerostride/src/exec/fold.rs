@@ -30,17 +30,17 @@ pub(crate) struct Folding {
 }
 
 impl Folding {
-    /// The reduction `op` of `reduced` elements for each of `columns` results of dtype `result`.
+    /// The reduction `op` of `reduced` elements of a dtype for each of `columns` results of dtype `result`.
     pub(crate) fn new(
         (op, compute, correction): (Op, DType, f64),
-        reduced: usize,
+        (elements, reduced): (DType, usize),
         columns: usize,
         result: DType,
     ) -> Folding {
-        let reducer = Reducer::new(op, compute, reduced, correction);
+        let reducer = Reducer::new(op, compute, elements, reduced, correction);
         let width = |first: usize| WIDTH.min(columns - first);
         let folds = (0..columns).step_by(WIDTH).map(|first| reducer.start(width(first))).collect();
-        let takes = Reducer::takes(op, compute, reduced);
+        let takes = Reducer::takes(op, compute, elements, reduced);
         Folding { reducer, reduced, takes, result, folds, columns, taken: 0 }
     }
 
@@ -141,7 +141,8 @@ mod tests {
                 };
                 let expected = expected.eval().unwrap().to_vec::<f32>().unwrap();
                 for leaves in [1, 2, 3, 7, 64, 1000] {
-                    let mut folding = Folding::new((op, DType::F32, 1.0), rows, columns, DType::F32);
+                    let mut folding =
+                        Folding::new((op, DType::F32, 1.0), (DType::F32, rows), columns, DType::F32);
                     for piece in elements.chunks(leaves * LEAF * columns) {
                         folding.take(cast_slice(piece));
                     }

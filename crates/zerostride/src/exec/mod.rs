@@ -211,7 +211,8 @@ impl<'p> Ready<'p> {
                 Ready::Map(map::Ready::new(shape, program, (out, *out_offset), window))
             }
             Work::Reduce { op, compute, correction, kept, reduced, program } => {
-                let reducer = Reducer::new(*op, *compute, reduced.numel(), *correction);
+                let takes = program.dtypes[program.result];
+                let reducer = Reducer::new(*op, *compute, takes, reduced.numel(), *correction);
                 Ready::Reduce(reduce::Ready::new(reducer, (kept, reduced), program, window))
             }
             Work::Matmul { .. } => unreachable!("a matrix product is written to memory of its own"),

@@ -138,7 +138,8 @@ impl Lowerer<'_> {
         let register = self.emit(operand, &[], &mut program, &mut Emitted::new())?;
         let sizes = shape(operand);
         let count = dims.iter().fold(1usize, |count, &dim| count.saturating_mul(sizes[dim]));
-        program.result = self.converted(register, Reducer::takes(op, compute, count), &mut program);
+        let takes = Reducer::takes(op, compute, program.dtypes[register], count);
+        program.result = self.converted(register, takes, &mut program);
         let (inner, outer): (Vec<usize>, Vec<usize>) = (0..sizes.ndim()).partition(|dim| dims.contains(dim));
         let split = |program: &Program, dims: &[usize]| {
             let part: Vec<usize> = dims.iter().map(|&dim| sizes[dim]).collect();

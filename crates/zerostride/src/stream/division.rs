@@ -168,7 +168,8 @@ impl Division {
             let order: SmallVec<[isize; 4]> =
                 dims.iter().copied().chain(kept).map(|dim| dim as isize).collect();
             let reduced: usize = dims.iter().map(|&dim| sizes[dim]).product();
-            let elements = operand.to_dtype(Reducer::takes(*op, *compute, reduced));
+            let dtype = operand.dtype().ok()?;
+            let elements = operand.to_dtype(Reducer::takes(*op, *compute, dtype, reduced));
             let in_order = order.iter().enumerate().all(|(place, &dim)| place as isize == dim);
             let body = if in_order { elements } else { elements.view(View::Permute(order)) };
             // Pieces are whole leaves of the tree.

@@ -183,7 +183,12 @@ impl Taker {
             Kind::Reduce { op, operand, dims, compute, correction, .. } if target.folds => {
                 let reduced = dims.iter().map(|&dim| shape(operand)[dim]).product();
                 let how = (*op, *compute, *correction);
-                Ok(Taker::Fold(Folding::new(how, reduced, shape(node).numel(), node.dtype()?)))
+                Ok(Taker::Fold(Folding::new(
+                    how,
+                    (operand.dtype()?, reduced),
+                    shape(node).numel(),
+                    node.dtype()?,
+                )))
             }
             Kind::Reduce { .. } if !target.is_result => {
                 let mut collect = Collect::default();
