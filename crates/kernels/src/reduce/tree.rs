@@ -166,34 +166,31 @@ fn spread<R: Rule>(
     side: impl Fn(usize) -> Side,
 ) {
     let len = R::Vector::LEN;
-    // The last vector may overlap the one before: it is computed first, and written last.
-    let last = (places >= len && !places.is_multiple_of(len)).then(|| places - len);
-    let end = match last {
-        Some(at) => Some(accumulate::<R, 1>(state, fresh, steps, [at], [side(at)])),
-        None => None,
-    };
+    if places < len {
+        for at in 0..places {
+            let acc = begin::<R::One, 1>(state, fresh, [at]);
+            let [acc] = R::One::steps(acc, fresh, steps, [side(at)]);
+            R::One::write(acc, state, at);
+        }
+        return;
+    }
+    // The last vector may overlap the one before, and so is read before that one is written.
+    let last = begin::<R, 1>(state, fresh, [places - len]);
     let mut at = 0;
     while at + SIDES * len <= places {
         let all: [usize; SIDES] = std::array::from_fn(|i| at + i * len);
-        let acc = accumulate::<R, SIDES>(state, fresh, steps, all, all.map(&side));
+        let acc = R::steps(begin::<R, SIDES>(state, fresh, all), fresh, steps, all.map(&side));
         for (acc, at) in acc.into_iter().zip(all) {
             R::write(acc, state, at);
         }
         at += SIDES * len;
     }
-    while at + len <= places {
-        let [acc] = accumulate::<R, 1>(state, fresh, steps, [at], [side(at)]);
-        R::write(acc, state, at);
+    while at < places {
+        let whole = at + len <= places;
+        let (from, acc) = if whole { (at, begin::<R, 1>(state, fresh, [at])) } else { (places - len, last) };
+        let [acc] = R::steps(acc, fresh, steps, [side(from)]);
+        R::write(acc, state, from);
         at += len;
-    }
-    match (last, end) {
-        (Some(at), Some([acc])) => R::write(acc, state, at),
-        _ => {
-            for at in at..places {
-                let [acc] = accumulate::<R::One, 1>(state, fresh, steps, [at], [side(at)]);
-                R::One::write(acc, state, at);
-            }
-        }
     }
 }
 
@@ -209,28 +206,23 @@ fn side_by_side<R: Rule>(
         let places: [usize; SIDES] = std::array::from_fn(|result| result * lanes + lane);
         let sides =
             std::array::from_fn(|result| Side { at: result * step + lane, place: lane, width: Some(1) });
-        let acc = accumulate::<R, SIDES>(state, true, steps, places, sides);
+        let acc = R::steps([R::none(); SIDES], true, steps, sides);
         for (acc, at) in acc.into_iter().zip(places) {
             R::write(acc, state, at);
         }
     }
 }
 
+/// The accumulators of some vectors of places, empty if they are `fresh`.
 #[inline(always)]
-fn accumulate<R: Rule, const G: usize>(
-    state: &R::State,
-    fresh: bool,
-    steps: &Steps<'_, Elem<R>, impl Rows>,
-    places: [usize; G],
-    sides: [Side; G],
-) -> [R::Acc; G] {
+fn begin<R: Rule, const G: usize>(state: &R::State, fresh: bool, places: [usize; G]) -> [R::Acc; G] {
     let mut acc = [R::none(); G];
     if !fresh {
         for g in 0..G {
             acc[g] = R::read(state, places[g]);
         }
     }
-    R::steps(acc, fresh, steps, sides)
+    acc
 }
 
 /// Merges the upper half of some places with the lower one until `width` are left, or those of a vector of one result.
@@ -259,7 +251,7 @@ fn in_registers<R: Rule>(
     steps: &Steps<'_, Elem<R>, impl Rows>,
 ) -> <R::One as Rule>::Acc {
     let side = |i| Side { at: i * R::Vector::LEN, place: i * R::Vector::LEN, width: Some(1) };
-    let [a, b, c, d] = accumulate::<R, SIDES>(state, true, steps, [0; SIDES], std::array::from_fn(side));
+    let [a, b, c, d] = R::steps([R::none(); SIDES], true, steps, std::array::from_fn(side));
     join::<R>(state, 0, R::merge(R::merge(a, c), R::merge(b, d)))
 }
 
@@ -355,12 +347,14 @@ impl<R: Rule> Fold for Tree<R> {
     }
 
     fn rows(&mut self, elements: &[u8], rows: &[usize], first: usize, ends: bool) {
-        let elements = cast_slice(elements);
-        if self.parts == 1 {
-            return R::Vector::run(TakeRows { tree: self, elements, rows, first, ends });
-        }
-        let rows: SmallVec<[usize; 16]> = rows.iter().map(|row| row * self.parts).collect();
-        R::Vector::run(TakeRows { tree: self, elements, rows: &rows, first, ends });
+        let scaled: SmallVec<[usize; 16]>;
+        let rows = if self.parts == 1 {
+            rows
+        } else {
+            scaled = rows.iter().map(|row| row * self.parts).collect();
+            &scaled
+        };
+        R::Vector::run(TakeRows { tree: self, elements: cast_slice(elements), rows, first, ends });
     }
 
     fn leaves(&mut self, elements: &[u8], panel: &Panel, first: usize) {
