@@ -1,7 +1,7 @@
 //! Owns the functions that are square roots at heart: `rsqrt`, `hypot`.
 
 use super::Real;
-use super::dw::two_prod;
+use super::dw::{fast_two_sum, two_prod};
 use crate::lane::Element;
 
 /// 1 / √x.
@@ -26,18 +26,21 @@ pub(crate) fn rsqrt<V: Real>(x: V) -> V {
 #[inline(always)]
 pub(crate) fn hypot<V: Real>(x: V, y: V) -> V {
     let (x, y) = (x.abs(), y.abs());
-    let larger = x.max(y);
+    let (larger, smaller) = (x.max(y), x.min(y));
     // Powers of two that bring the larger side to where squares, and their low parts, are ordinary numbers.
     let bias = V::Elem::BIAS as f64;
-    let edge = (bias * 0.4).round();
-    let big = larger.gt(V::exp2_int(V::num(edge)));
-    let small = larger.lt(V::exp2_int(V::num(-edge)));
-    let zero = V::num(0.0);
-    let shift =
-        V::select(big, V::num((bias * -0.625).round()), V::select(small, V::num((bias * 0.8).round()), zero));
-    let scale = V::exp2_int(shift);
-    let (a, b) = (x * scale, y * scale);
-    let root = (two_prod(a, a) + two_prod(b, b)).sqrt().round() * V::exp2_int(-shift);
+    let (edge, down, up) = ((bias * 0.4) as i32, (bias * 0.625) as i32, (bias * 0.8) as i32);
+    let (one, big) = (V::num(1.0), larger.gt(V::num(2f64.powi(edge))));
+    let small = larger.lt(V::num(2f64.powi(-edge)));
+    let scale = V::select(big, V::num(2f64.powi(-down)), V::select(small, V::num(2f64.powi(up)), one));
+    let back = V::select(big, V::num(2f64.powi(down)), V::select(small, V::num(2f64.powi(-up)), one));
+    let (a, b) = (two_prod(larger * scale, larger * scale), two_prod(smaller * scale, smaller * scale));
+    let square = fast_two_sum(a.hi, b.hi);
+    let root = square.hi.sqrt();
+    // What was rounded away, in the squares, in their sum and in the root.
+    let rest = root.mul_add(-root, square.hi) + (square.lo + (a.lo + b.lo));
+    // The least divisor only keeps 0 / 0 away.
+    let root = (root + rest / V::splat(V::Elem::MIN_POSITIVE).max(root + root)) * back;
 
     let infinity = V::splat(V::Elem::INFINITY);
     let result = V::select(x.is_nan() | y.is_nan(), x + y, root);
