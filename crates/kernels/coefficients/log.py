@@ -23,9 +23,10 @@ for bits, degree, integer_bits in [(24, 2, 8), (53, 7, 11)]:
     p, error = fit(f, lambda z: z * z + mpf(2) ** -40, 0, S2, degree, bits)
     show("ATANH", p, error, bits)
 
-print("\n===== single precision, whole polynomial")
 # (log(1 + f) - f + f^2/2) / f^3, the error being relative to log(1 + f).
 g = series(lambda f: (log1p(f) - f + f * f / 2) / f**3, lambda k: mpf(-1) ** k / (k + 3))
 weight = lambda f: f * f if f == 0 else abs(f**3 / log1p(f))
-p, error = fit(g, weight, mpf(-1) / 4, mpf(1) / 2, 7, 24)
-show("LOG", p, error, 24)
+for bits, degree in [(24, 7), (53, 20)]:
+    print(f"\n===== {bits} bits, whole polynomial")
+    p, error = fit(g, weight, mpf(-1) / 4, mpf(1) / 2, degree, bits)
+    show("LOG", p, error, bits)

@@ -219,7 +219,15 @@ impl LogConstants for f64 {
 
     #[inline(always)]
     fn log<V: Real<Elem = f64>>(x: V) -> V {
-        Logarithm::of(x).natural().round()
+        let (e, m) = x.split_exponent();
+        let f = m - V::num(1.0);
+        // f - f²/2 in two words and the small rest in one, without a division.
+        let square = two_prod(f, f);
+        let near = fast_two_sum(f, square.hi * V::num(-0.5));
+        let rest = (square.hi * f).mul_add(poly(f, &LOG_NEAR_1_LONG), square.lo * V::num(-0.5));
+        let (ln2_hi, ln2_lo) = Self::LN2_SPLIT;
+        let sum = fast_two_sum(e * V::splat(ln2_hi), near.hi);
+        sum.hi + (e.mul_add(V::splat(ln2_lo), sum.lo) + (near.lo + rest))
     }
 
     #[inline(always)]
@@ -232,3 +240,28 @@ impl LogConstants for f64 {
         Logarithm::of_one_plus(x.into()).natural().round()
     }
 }
+
+/// As `LOG_NEAR_1`, for `f64`.
+const LOG_NEAR_1_LONG: [f64; 21] = [
+    0.3333333333333331,
+    -0.24999999999999864,
+    0.20000000000010973,
+    -0.16666666666723737,
+    0.1428571428412168,
+    -0.12499999990944481,
+    0.11111111214589184,
+    -0.10000000709113109,
+    0.09090905949485542,
+    -0.08333303174225128,
+    0.07692334307508412,
+    -0.0714356311970137,
+    0.0666758395191922,
+    -0.06241786676668409,
+    0.05855441408734497,
+    -0.05577941121688793,
+    0.05509983065132903,
+    -0.053744661440309545,
+    0.04390306717012442,
+    -0.023967449427385896,
+    0.006172040170438777,
+];
