@@ -1,5 +1,6 @@
 //! Owns the bodies on complex numbers, each written once over lanes of `f64`, as those on floats are: c64 is widened before
-//! and rounded after. How numbers are stored, and what reductions do with them, is said here too.
+//! and rounded after. What there is for c64 besides is in `short`. How numbers are stored, and what reductions do with them,
+//! is said here too.
 
 use num_complex::{Complex as Pair, Complex32, Complex64};
 use zerostride_ops::Element;
@@ -10,39 +11,46 @@ use crate::math::complex as math;
 
 pub(crate) use math::Part;
 
-/// What a pair of `f64` is stored as.
-pub(crate) trait FromParts: Element {
-    fn from_parts(re: f64, im: f64) -> Self;
+/// What a pair of parts is stored as.
+pub(crate) trait FromParts<P>: Element {
+    fn from_parts(re: P, im: P) -> Self;
+}
+
+/// What parts are read from.
+pub(crate) trait IntoParts<P>: Element {
+    fn parts(self) -> Pair<P>;
 }
 
 /// A complex dtype.
-pub(crate) trait Complex: FromParts {
+pub(crate) trait Complex: FromParts<f64> + IntoParts<f64> {
     /// The float that it is made of.
-    type Part: Float;
-    fn parts(self) -> Pair<f64>;
+    type Part: Float + FromParts<f64>;
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
 }
 
 macro_rules! parts {
-    ($($part:ident $complex:ident;)*) => {
-        $(impl FromParts for $part {
+    ($($part:ident $complex:ident: $($wide:ident)*;)*) => {
+        $($(impl FromParts<$wide> for $part {
             #[inline(always)]
-            fn from_parts(re: f64, _: f64) -> Self { re as $part }
+            fn from_parts(re: $wide, _: $wide) -> Self { re as $part }
         }
 
-        impl FromParts for $complex {
+        impl FromParts<$wide> for $complex {
             #[inline(always)]
-            fn from_parts(re: f64, im: f64) -> Self { Pair::new(re as $part, im as $part) }
+            fn from_parts(re: $wide, im: $wide) -> Self { Pair::new(re as $part, im as $part) }
         }
+
+        impl IntoParts<$wide> for $complex {
+            #[inline(always)]
+            fn parts(self) -> Pair<$wide> { Pair::new(self.re.into(), self.im.into()) }
+        })*
 
         impl Complex for $complex {
             type Part = $part;
-            #[inline(always)]
-            fn parts(self) -> Pair<f64> { Pair::new(self.re.into(), self.im.into()) }
             fn plus(self, other: Self) -> Self { self + other }
             fn times(self, other: Self) -> Self {
-                let Pair { re, im } = math::mul(self.parts(), other.parts());
+                let Pair { re, im }: Pair<f64> = math::mul(self.parts(), other.parts());
                 Self::from_parts(re, im)
             }
         })*
@@ -50,12 +58,12 @@ macro_rules! parts {
 }
 
 parts! {
-    f32 Complex32;
-    f64 Complex64;
+    f32 Complex32: f32 f64;
+    f64 Complex64: f64;
 }
 
 /// A truth value is 1 or 0 among the parts.
-impl FromParts for bool {
+impl FromParts<f64> for bool {
     #[inline(always)]
     fn from_parts(re: f64, _: f64) -> Self {
         re != 0.0
@@ -137,4 +145,39 @@ pub(crate) fn nan_to_num<W: Part>([a, nan, posinf, neginf]: [Pair<W>; 4]) -> Pai
 #[inline(always)]
 pub(crate) fn where_<W: Part>([condition, a, b]: [Pair<W>; 3]) -> Pair<W> {
     math::select(math::is_zero(condition), b, a)
+}
+
+/// Bodies on lanes of `f32`, for operations whose work on c64 is little beside that of widening numbers in memory.
+pub(crate) mod short {
+    use num_complex::Complex as Pair;
+    use zerostride_ops::Op;
+
+    use crate::bodies::dispatch::Body;
+    use crate::bodies::float::Floats;
+    use crate::math::complex::{self as math, short};
+
+    macro_rules! bodies {
+        ($($op:ident($($arg:ident),+) -> $result:ty => $body:expr;)*) => {
+            $(pub(crate) struct $op;
+
+            impl<V: Floats<Elem = f32>> Body<{ [$(stringify!($arg)),+].len() }, Pair<V>> for $op {
+                const OP: Op = Op::$op;
+                type Result = $result;
+
+                #[inline(always)]
+                fn call([$($arg),+]: [Pair<V>; { [$(stringify!($arg)),+].len() }]) -> $result {
+                    $body
+                }
+            })*
+        };
+    }
+
+    bodies! {
+        Abs(z) -> V => math::abs(z);
+        Angle(z) -> V => math::angle(z);
+        Div(a, b) -> Pair<V> => short::div(a, b);
+        Mul(a, b) -> Pair<V> => short::mul(a, b);
+        Reciprocal(z) -> Pair<V> => short::div(Pair::new(V::num(1.0), V::num(0.0)), z);
+        Square(z) -> Pair<V> => short::mul(z, z);
+    }
 }

@@ -1,53 +1,45 @@
 //! Owns the float dtypes as they are stored, and what is different for the halves: where their bodies round in between,
 //! or look at their own bits.
 
+use bytemuck::Pod;
 use half::{bf16, f16};
 use num_complex::{Complex32, Complex64};
 use zerostride_ops::Element;
 
 use super::float::Floats;
 
-/// A float dtype, seen as the type that its arithmetic runs in.
-pub(crate) trait Float: Element + PartialOrd {
-    /// `f32` for the halves, else the type itself.
-    type Work: Floats<Mask = bool> + Send;
-    /// The complex type of two such floats; the halves have none of their own.
+/// A float dtype that its arithmetic runs in.
+pub(crate) trait Float: Floats<Mask = bool> + Element + Pod {
+    /// The complex type of two such floats.
     type Pair: Element;
-    /// Exact.
-    fn widen(self) -> Self::Work;
-    /// Rounds to nearest even.
-    fn narrow(value: Self::Work) -> Self;
-    fn pair(parts: [Self::Work; 2]) -> Self::Pair;
-    /// An integral value.
-    fn integer(value: Self::Work) -> i32;
+    fn pair(parts: [Self; 2]) -> Self::Pair;
+    /// Of an integral value.
+    fn to_i32(self) -> i32;
 }
 
 macro_rules! floats {
-    ($($type:ident: $work:ident, $pair:ident, $widen:expr, $narrow:expr;)*) => {
+    ($($type:ident: $pair:ident;)*) => {
         $(impl Float for $type {
-            type Work = $work;
             type Pair = $pair;
             #[inline(always)]
-            fn widen(self) -> $work { $widen(self) }
+            fn pair([re, im]: [$type; 2]) -> $pair { $pair::new(re, im) }
             #[inline(always)]
-            fn narrow(value: $work) -> Self { $narrow(value) }
-            #[inline(always)]
-            fn pair([re, im]: [$work; 2]) -> $pair { $pair::new(re, im) }
-            #[inline(always)]
-            fn integer(value: $work) -> i32 { value as i32 }
+            fn to_i32(self) -> i32 { self as i32 }
         })*
     };
 }
 
 floats! {
-    f16: f32, Complex32, f16::to_f32, f16::from_f32;
-    bf16: f32, Complex32, bf16::to_f32, bf16::from_f32;
-    f32: f32, Complex32, std::convert::identity, std::convert::identity;
-    f64: f64, Complex64, std::convert::identity, std::convert::identity;
+    f32: Complex32;
+    f64: Complex64;
 }
 
 /// A dtype of two bytes whose arithmetic runs in `f32`.
-pub(crate) trait Half: Float<Work = f32> {
+pub(crate) trait Half: Element {
+    /// Exact.
+    fn widen(self) -> f32;
+    /// Rounds to nearest even.
+    fn narrow(value: f32) -> Self;
     /// The next number of this type after `self` towards `other`.
     fn next_after(self, other: Self) -> Self;
 
@@ -60,6 +52,10 @@ pub(crate) trait Half: Float<Work = f32> {
 macro_rules! halves {
     ($($type:ident)*) => {
         $(impl Half for $type {
+            #[inline(always)]
+            fn widen(self) -> f32 { self.to_f32() }
+            #[inline(always)]
+            fn narrow(value: f32) -> Self { $type::from_f32(value) }
             fn next_after(self, other: Self) -> Self {
                 const SIGN: u16 = 1 << 15;
                 if self.is_nan() || other.is_nan() {

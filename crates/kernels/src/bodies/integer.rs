@@ -1,9 +1,11 @@
 //! Owns the bodies on integers: arithmetic wraps, division by zero has been ruled out before.
 
-use zerostride_ops::{Element, Op};
+use zerostride_ops::{DType, Element, Op};
+
+use super::division::Quotient;
 
 /// What the bodies need of an integer type.
-pub(crate) trait Integer: Element + Ord {
+pub(crate) trait Integer: Element + Ord + Quotient {
     const ZERO: Self;
     const ONE: Self;
     const BITS: u32;
@@ -13,9 +15,7 @@ pub(crate) trait Integer: Element + Ord {
     fn wrapping_neg(self) -> Self;
     /// The magnitude; the smallest integer stays what it is.
     fn wrapping_abs(self) -> Self;
-    /// Truncated; MIN / -1 = MIN.
-    fn wrapping_div(self, other: Self) -> Self;
-    /// The remainder of truncated division; MIN % -1 = 0.
+    /// The remainder of truncated division by one number after the other; MIN % -1 = 0.
     fn wrapping_rem(self, other: Self) -> Self;
     fn not(self) -> Self;
     fn and(self, other: Self) -> Self;
@@ -41,7 +41,6 @@ macro_rules! integers {
             fn wrapping_mul(self, other: Self) -> Self { <$type>::wrapping_mul(self, other) }
             fn wrapping_neg(self) -> Self { <$type>::wrapping_neg(self) }
             fn wrapping_abs(self) -> Self { if self.is_negative() { <$type>::wrapping_neg(self) } else { self } }
-            fn wrapping_div(self, other: Self) -> Self { <$type>::wrapping_div(self, other) }
             fn wrapping_rem(self, other: Self) -> Self { <$type>::wrapping_rem(self, other) }
             fn not(self) -> Self { !self }
             fn and(self, other: Self) -> Self { self & other }
@@ -67,6 +66,59 @@ integers! {
 /// Whether the operation fails where its second operand is zero.
 pub(crate) const fn divides(op: Op) -> bool {
     matches!(op, Op::FloorDivide | Op::DivTrunc | Op::Remainder | Op::Fmod)
+}
+
+/// Whether an operation does the same to signed and unsigned integers, so that those for these do.
+const fn ignores_sign(op: Op) -> bool {
+    use Op::*;
+    matches!(
+        op,
+        Add | BitwiseAnd
+            | BitwiseLeftShift
+            | BitwiseNot
+            | BitwiseOr
+            | BitwiseXor
+            | Ceil
+            | ConjPhysical
+            | Eq
+            | Floor
+            | Isfinite
+            | Isinf
+            | Isnan
+            | Isneginf
+            | Isposinf
+            | LogicalAnd
+            | LogicalNot
+            | LogicalOr
+            | LogicalXor
+            | Mul
+            | NanToNum
+            | Ne
+            | Neg
+            | Positive
+            | Real
+            | Round
+            | Square
+            | Sub
+            | Trunc
+            | Where
+    )
+}
+
+/// Whether the operation's body on a signed type is that on unsigned integers, by another name.
+pub(crate) const fn is_served<T: Integer>(op: Op) -> bool {
+    T::DTYPE.is_signed_int() && ignores_sign(op)
+}
+
+/// The dtype whose body serves a dtype.
+pub(crate) const fn serving(op: Op, dtype: DType) -> DType {
+    match dtype {
+        DType::I8 if ignores_sign(op) => DType::U8,
+        DType::I16 if ignores_sign(op) => DType::U16,
+        DType::I32 if ignores_sign(op) => DType::U32,
+        DType::I64 if ignores_sign(op) => DType::U64,
+        dtype => dtype,
+    }
 }
 
 macro_rules! bodies {
@@ -102,11 +154,9 @@ bodies! {
     bitwise_left_shift(a, b) -> T => b.shift_count().map_or(T::ZERO, |count| a.shl(count));
     bitwise_or(a, b) -> T => a.or(b);
     bitwise_xor(a, b) -> T => a.xor(b);
-    div_trunc(a, b) -> T => a.wrapping_div(b);
     eq(a, b) -> bool => a == b;
     fmax(a, b) -> T => a.max(b);
     fmin(a, b) -> T => a.min(b);
-    fmod(a, b) -> T => a.wrapping_rem(b);
     ge(a, b) -> bool => a >= b;
     gt(a, b) -> bool => a > b;
     le(a, b) -> bool => a <= b;
@@ -138,19 +188,42 @@ pub(crate) fn sign<T: Integer>(a: T) -> T {
     }
 }
 
+#[inline(always)]
+pub(crate) fn div_trunc<T: Integer>(a: T, b: T) -> T {
+    a.quotient(b)
+}
+
+/// The remainder of `div_trunc`: it has the sign of `a`.
+#[inline(always)]
+pub(crate) fn fmod<T: Integer>(a: T, b: T) -> T {
+    divided(a, b).1
+}
+
+/// The truncated quotient and what is left.
+#[inline(always)]
+fn divided<T: Integer>(a: T, b: T) -> (T, T) {
+    let quotient = a.quotient(b);
+    (quotient, a.wrapping_sub(quotient.wrapping_mul(b)))
+}
+
+/// Whether a remainder has the sign against the divisor.
+#[inline(always)]
+fn against<T: Integer>(remainder: T, divisor: T) -> bool {
+    remainder != T::ZERO && remainder.is_negative() != divisor.is_negative()
+}
+
 /// Rounded down: the truncated quotient, less 1 where a remainder has the sign against the divisor.
+#[inline(always)]
 pub(crate) fn floor_divide<T: Integer>(a: T, b: T) -> T {
-    let quotient = a.wrapping_div(b);
-    let remainder = a.wrapping_rem(b);
-    let against = remainder != T::ZERO && remainder.is_negative() != b.is_negative();
-    if against { quotient.wrapping_sub(T::ONE) } else { quotient }
+    let (quotient, remainder) = divided(a, b);
+    if against(remainder, b) { quotient.wrapping_sub(T::ONE) } else { quotient }
 }
 
 /// The remainder of `floor_divide`: it has the sign of the divisor.
+#[inline(always)]
 pub(crate) fn remainder<T: Integer>(a: T, b: T) -> T {
-    let remainder = a.wrapping_rem(b);
-    let against = remainder != T::ZERO && remainder.is_negative() != b.is_negative();
-    if against { remainder.wrapping_add(b) } else { remainder }
+    let remainder = fmod(a, b);
+    if against(remainder, b) { remainder.wrapping_add(b) } else { remainder }
 }
 
 /// Euclid's algorithm on magnitudes; next to the smallest integer, which has none, the result may be negative.
@@ -169,7 +242,7 @@ pub(crate) fn lcm<T: Integer>(a: T, b: T) -> T {
     if divisor == T::ZERO {
         return T::ZERO;
     }
-    let factor = a.wrapping_div(divisor);
+    let factor = a.quotient(divisor);
     if T::BITS < 32 {
         factor.wrapping_abs().wrapping_mul(b.wrapping_abs())
     } else {

@@ -4,6 +4,7 @@
 pub(crate) mod boolean;
 pub(crate) mod complex;
 pub(crate) mod dispatch;
+mod division;
 pub(crate) mod float;
 pub(crate) mod half;
 pub(crate) mod integer;

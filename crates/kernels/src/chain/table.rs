@@ -174,7 +174,7 @@ pub(super) fn map<S: Set>(op: Op, compute: DType, place: usize, width: usize) ->
 /// The function of an operation in lanes of a width, which its dtype computes in.
 fn function<S: Set>(op: Op, compute: DType, place: usize, width: usize) -> Option<Function> {
     let steps = Steps::<S> { place, set: PhantomData };
-    match if ignores_sign(op) { unsigned(compute) } else { compute } {
+    match integer::serving(op, compute) {
         DType::Bool => bools::<S>(op, place, width),
         DType::U8 => dispatch::integer::<u8, _>(op, steps)?,
         DType::U16 => dispatch::integer::<u16, _>(op, steps)?,
@@ -292,53 +292,6 @@ const fn is_short(op: Op) -> bool {
     )
 }
 
-/// Whether an operation does the same to signed and unsigned integers, so that functions for these do.
-const fn ignores_sign(op: Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        Add | BitwiseAnd
-            | BitwiseLeftShift
-            | BitwiseNot
-            | BitwiseOr
-            | BitwiseXor
-            | Ceil
-            | ConjPhysical
-            | Eq
-            | Floor
-            | Isfinite
-            | Isinf
-            | Isnan
-            | Isneginf
-            | Isposinf
-            | LogicalAnd
-            | LogicalNot
-            | LogicalOr
-            | LogicalXor
-            | Mul
-            | NanToNum
-            | Ne
-            | Neg
-            | Positive
-            | Real
-            | Round
-            | Square
-            | Sub
-            | Trunc
-            | Where
-    )
-}
-
-fn unsigned(dtype: DType) -> DType {
-    match dtype {
-        DType::I8 => DType::U8,
-        DType::I16 => DType::U16,
-        DType::I32 => DType::U32,
-        DType::I64 => DType::U64,
-        dtype => dtype,
-    }
-}
-
 fn registers<S: Set, V: Floats, B: Body<N, V, Result = V>, const N: usize>(place: usize) -> Option<Function> {
     let code = match place {
         0 => S::step::<Registers<V, B, N, 0>>(),
@@ -351,7 +304,7 @@ fn registers<S: Set, V: Floats, B: Body<N, V, Result = V>, const N: usize>(place
 
 fn elements<S: Set, T: Integer, B: Body<N, T, Result = T>, const N: usize>(place: usize) -> Option<Function> {
     // Divisions have no function, because they can fail.
-    if const { integer::divides(B::OP) || T::DTYPE.is_signed_int() && ignores_sign(B::OP) } {
+    if const { integer::divides(B::OP) || integer::is_served::<T>(B::OP) } {
         return None;
     }
     let code = match place {

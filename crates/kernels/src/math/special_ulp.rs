@@ -138,3 +138,15 @@ complex_bounds! {
     sigmoid(z) silu(z) sin(z) cos(z) tan(z) sinh(z) cosh(z) tanh(z) sinc(z) asin(z) acos(z) atan(z) asinh(z)
     acosh(z) atanh(z) mul(a, b) div(a, b) pow(a, b) logaddexp(a, b)
 }
+
+/// Quotients of c64 have a shorter form than those above.
+#[test]
+fn short_quotients() {
+    let error = worst_complex::<f32>("div", "c64", 2, |z| {
+        let [a, b] = [z[0], z[1]].map(|z| Complex::new(z.re as f32, z.im as f32));
+        let quotient = complex::short::div(a, b);
+        Complex::new(quotient.re.into(), quotient.im.into())
+    });
+    let [c64, _] = documented(COMPLEX, "div");
+    assert!(error <= c64, "{error} ULP");
+}

@@ -82,7 +82,7 @@ fn quotient_of<W: Part>(x: Dw<W>, square: Dw<W>, n: W, sign: W) -> W {
 
 /// The quotient by Smith's method, which decides what infinities, NaN and zeros give.
 #[inline(always)]
-fn div_at_the_ends<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
+pub(super) fn div_at_the_ends<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
     let wide = b.re.abs().ge(b.im.abs());
     // The larger part of the divisor, and the smaller; the dividend's parts in that order.
     let (larger, smaller) = (W::select(wide, b.re, b.im), W::select(wide, b.im, b.re));

@@ -1,5 +1,6 @@
 //! Owns the functions of complex numbers, written over lanes of `f64`: one number, or as many as a register has room for,
-//! with the same bits. Case distinctions are selections; what hardly any number needs is skipped where none does.
+//! with the same bits. Case distinctions are selections; what hardly any number needs is skipped where none does. `short` has
+//! shorter forms for lanes of `f32`.
 //!
 //! Branch cuts, signed zeros, infinities and NaN are those of C99's Annex G, which PyTorch follows; products and quotients
 //! of infinities are PyTorch's. `Complex<f32>` is widened by the caller and rounded once.
@@ -12,6 +13,7 @@ mod ends;
 mod exponential;
 mod hyperbolic;
 mod inverse;
+pub(crate) mod short;
 
 use num_complex::Complex;
 
@@ -175,12 +177,12 @@ functions! {
 
 /// |z|.
 #[inline(always)]
-pub(crate) fn abs<W: Part>(z: Complex<W>) -> W {
+pub(crate) fn abs<V: Real>(z: Complex<V>) -> V {
     super::hypot(z.re, z.im)
 }
 
 /// The angle of z in [-π, π].
 #[inline(always)]
-pub(crate) fn angle<W: Part>(z: Complex<W>) -> W {
+pub(crate) fn angle<V: Real>(z: Complex<V>) -> V {
     super::atan2(z.im, z.re)
 }

@@ -1,0 +1,120 @@
+//! Owns quotients of integers, truncated. No processor here divides registers of integers, and most take long to divide one
+//! of 64 bits; so floats are divided, rounded to an integer, and what that missed is put right. It does not look for zeros: a
+//! quotient by zero is some number.
+
+/// An integer type that can be divided.
+pub(crate) trait Quotient {
+    /// Truncated; MIN / -1 = MIN.
+    fn quotient(self, divisor: Self) -> Self;
+}
+
+/// 1.5 · 2^23 and 1.5 · 2^52: what is added to them is rounded to an integer, which is in the low bits. A conversion would
+/// test for numbers out of range.
+const ROUNDER_F32: f32 = 12_582_912.0;
+const ROUNDER_F64: f64 = 6_755_399_441_055_744.0;
+
+/// Quotients of so few bits that the nearest integer is found at once: `integer, the signed one: float, rounder, whether it is
+/// negative`.
+macro_rules! quotients {
+    ($($integer:ty, $signed:ty: $float:ty, $rounder:ident, $negative:expr;)*) => {
+        $(impl Quotient for $integer {
+            #[inline(always)]
+            fn quotient(self, divisor: Self) -> Self {
+                let quotient = <$float>::from(self) / <$float>::from(divisor);
+                let nearest = (quotient + $rounder).to_bits() as $integer;
+                let rest = self.wrapping_sub(nearest.wrapping_mul(divisor)) as $signed;
+                let negative: fn(&$integer) -> bool = $negative;
+                let away = if negative(&self) == negative(&divisor) { 1 } else { (0 as $integer).wrapping_sub(1) };
+                // The nearest integer lies further from 0 than the quotient.
+                let beyond = rest != 0 && (rest < 0) != negative(&self);
+                nearest.wrapping_sub(if beyond { away } else { 0 })
+            }
+        })*
+    };
+}
+
+quotients! {
+    u8, i8: f32, ROUNDER_F32, |_| false;
+    i8, i8: f32, ROUNDER_F32, |x| x.is_negative();
+    u16, i16: f32, ROUNDER_F32, |_| false;
+    i16, i16: f32, ROUNDER_F32, |x| x.is_negative();
+    u32, i32: f64, ROUNDER_F64, |_| false;
+    i32, i32: f64, ROUNDER_F64, |x| x.is_negative();
+}
+
+/// The nearest integer of a number up to 2^51.
+#[inline(always)]
+fn nearest(x: f64) -> i64 {
+    (x + ROUNDER_F64).to_bits().wrapping_sub(ROUNDER_F64.to_bits()) as i64
+}
+
+impl Quotient for i64 {
+    #[inline(always)]
+    fn quotient(self, divisor: i64) -> i64 {
+        let inverse = 1.0 / divisor as f64;
+        let high = nearest(self as f64 * inverse * 2f64.powi(-32)) << 32;
+        // Little more than 2^31 divisors, so that the second quotient is the nearest, or next to it at a half.
+        let rest = self.wrapping_sub(high.wrapping_mul(divisor));
+        let low = nearest(rest as f64 * inverse);
+        let rest = rest.wrapping_sub(low.wrapping_mul(divisor));
+        let away = if (self < 0) == (divisor < 0) { 1 } else { -1 };
+        let beyond = rest != 0 && (rest < 0) != (self < 0);
+        high.wrapping_add(low).wrapping_sub(if beyond { away } else { 0 })
+    }
+}
+
+impl Quotient for u64 {
+    #[inline(always)]
+    fn quotient(self, divisor: u64) -> u64 {
+        // That of half the number has a sign to spare.
+        let even = (((self >> 1) as i64).quotient(divisor as i64) as u64) << 1;
+        let rest = self.wrapping_sub(even.wrapping_mul(divisor));
+        let quotient = even.wrapping_add(u64::from(rest >= divisor));
+        if divisor >> 63 == 1 { u64::from(self >= divisor) } else { quotient }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    macro_rules! compare {
+        ($($name:ident: $integer:ident;)*) => {
+            $(#[test]
+            fn $name() {
+                let ends = [0, 1, 2, 3, 7, $integer::MAX / 3, $integer::MAX / 2, $integer::MAX - 1, $integer::MAX];
+                let mut state = 1u64;
+                let random = (0..500).map(|i| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    ((state >> 8 ^ state << 40) as $integer) >> (i % $integer::BITS)
+                });
+                let powers = (0..$integer::BITS).map(|bit| (1 as $integer) << bit);
+                let near = powers.flat_map(|power| [power.wrapping_sub(1), power, power.wrapping_add(1)]);
+                let values: Vec<$integer> =
+                    ends.into_iter().chain(near).flat_map(|x| [x, (0 as $integer).wrapping_sub(x)]).chain(random).collect();
+                for &a in &values {
+                    for &b in values.iter().filter(|&&b| b != 0) {
+                        assert_eq!(a.quotient(b), a.wrapping_div(b), "{a} / {b}");
+                        // The multiples of a divisor and their neighbours are where a float may round across.
+                        let multiple = a.wrapping_div(b).wrapping_mul(b);
+                        for a in [multiple.wrapping_sub(1), multiple, multiple.wrapping_add(1)] {
+                            assert_eq!(a.quotient(b), a.wrapping_div(b), "{a} / {b}");
+                        }
+                    }
+                }
+            }
+            )*
+        };
+    }
+
+    compare! {
+        quotients_of_u8: u8;
+        quotients_of_i8: i8;
+        quotients_of_u16: u16;
+        quotients_of_i16: i16;
+        quotients_of_u32: u32;
+        quotients_of_i32: i32;
+        quotients_of_u64: u64;
+        quotients_of_i64: i64;
+    }
+}

@@ -1,0 +1,200 @@
+//! Owns the element-wise kernels of complex numbers: their parts are taken apart, block by block, and bodies work on registers
+//! of parts. Parts are `f64`, so that one function serves both dtypes; where the work on c64 is little, they stay `f32` until
+//! they are in registers. It does not know what an operation computes.
+
+use std::marker::PhantomData;
+
+use bytemuck::cast_slice_mut;
+use num_complex::{Complex as Pair, Complex32};
+use zerostride_ops::{DType, Op};
+
+use super::{BLOCK, Fault, MapKernel, float_kernel, tiles};
+use crate::Isa;
+use crate::bodies::complex::{Complex, FromParts, IntoParts, Part, short};
+use crate::bodies::dispatch::{self, Body, VisitComplex};
+use crate::bodies::float::Floats;
+use crate::bodies::half::Float;
+use crate::isa::{self, Enter, Task};
+use crate::lane::{self, Lane};
+
+/// The parts of complex numbers, apart.
+#[derive(Clone, Copy)]
+struct Parts<P> {
+    re: [P; BLOCK],
+    im: [P; BLOCK],
+}
+
+impl<P: Float> Parts<P> {
+    fn zeros() -> Parts<P> {
+        Parts { re: [P::zeroed(); BLOCK], im: [P::zeroed(); BLOCK] }
+    }
+}
+
+/// A body on so many of the parts, which all complex dtypes that have such parts share.
+type OnParts<P, const N: usize> = fn(&[Parts<P>; N], &mut Parts<P>, usize);
+
+/// Takes complex numbers apart, calls a body on the parts, and stores its results, whatever they are.
+struct Apart<'a, T, R, P, const N: usize> {
+    inputs: &'a [&'a [u8]],
+    out: &'a mut [u8],
+    body: OnParts<P, N>,
+    dtypes: PhantomData<(T, R)>,
+}
+
+impl<T: IntoParts<P>, R: FromParts<P>, P: Float, const N: usize> Task for Apart<'_, T, R, P, N> {
+    #[inline(always)]
+    fn run(self) {
+        let out = cast_slice_mut::<u8, R::Stored>(self.out);
+        let operands = tiles::<T, N>(self.inputs, out.len());
+        let (mut parts, mut results) = ([Parts::zeros(); N], Parts::zeros());
+        for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+            for (parts, operand) in parts.iter_mut().zip(operands) {
+                let numbers = &operand[block * BLOCK..][..out.len()];
+                for ((re, im), &number) in parts.re.iter_mut().zip(&mut parts.im).zip(numbers) {
+                    let number = T::load(number).parts();
+                    (*re, *im) = (number.re, number.im);
+                }
+            }
+            (self.body)(&parts, &mut results, out.len());
+            for ((out, &re), &im) in out.iter_mut().zip(&results.re).zip(&results.im) {
+                *out = R::from_parts(re, im).store();
+            }
+        }
+    }
+}
+
+/// Calls a body on registers of parts.
+struct OnLanes<'a, W: Lane, B, const N: usize> {
+    operands: &'a [Parts<W::Elem>; N],
+    results: &'a mut Parts<W::Elem>,
+    len: usize,
+    body: PhantomData<B>,
+}
+
+impl<W: Lane, B: Body<N, Pair<W>, Result = Pair<W>>, const N: usize> Task for OnLanes<'_, W, B, N> {
+    #[inline(always)]
+    fn run(self) {
+        for at in (0..self.len).step_by(W::LEN) {
+            let mut operands = [Pair::new(W::num(0.0), W::num(0.0)); N];
+            for (operand, parts) in operands.iter_mut().zip(self.operands) {
+                *operand = Pair::new(W::load(&parts.re[at..]), W::load(&parts.im[at..]));
+            }
+            let result = B::call(operands);
+            result.re.store(&mut self.results.re[at..]);
+            result.im.store(&mut self.results.im[at..]);
+        }
+    }
+}
+
+/// The body whose truth values are 1 and 0, without an imaginary part.
+struct Truth<B>(PhantomData<B>);
+
+impl<W: Lane, B: Body<N, Pair<W>, Result = W::Mask>, const N: usize> Body<N, Pair<W>> for Truth<B> {
+    const OP: Op = B::OP;
+    type Result = Pair<W>;
+
+    #[inline(always)]
+    fn call(operands: [Pair<W>; N]) -> Pair<W> {
+        Pair::new(W::select(B::call(operands), W::num(1.0), W::num(0.0)), W::num(0.0))
+    }
+}
+
+/// The body whose real results are complex numbers.
+struct Real<B>(PhantomData<B>);
+
+impl<W: Lane, B: Body<N, Pair<W>, Result = W>, const N: usize> Body<N, Pair<W>> for Real<B> {
+    const OP: Op = B::OP;
+    type Result = Pair<W>;
+
+    #[inline(always)]
+    fn call(operands: [Pair<W>; N]) -> Pair<W> {
+        Pair::new(B::call(operands), W::num(0.0))
+    }
+}
+
+/// The body on parts of a body on registers of them.
+fn on_lanes<W, B, const N: usize>(operands: &[Parts<W::Elem>; N], results: &mut Parts<W::Elem>, len: usize)
+where
+    W: Lane + Enter,
+    B: Body<N, Pair<W>, Result = Pair<W>>,
+{
+    W::enter(OnLanes::<W, B, N> { operands, results, len, body: PhantomData });
+}
+
+/// Calls a body on the parts of complex numbers of type `T` for results of type `R`.
+fn apart<T: IntoParts<P>, R: FromParts<P>, P: Float, const N: usize>(
+    inputs: &[&[u8]],
+    out: &mut [u8],
+    body: OnParts<P, N>,
+) -> Result<(), Fault> {
+    isa::run_widest(Apart::<T, R, P, N> { inputs, out, body, dtypes: PhantomData });
+    Ok(())
+}
+
+/// The kernel of a body on registers of parts.
+fn on_complex<T, R, W, B, const N: usize>(inputs: &[&[u8]], out: &mut [u8]) -> Result<(), Fault>
+where
+    W: Lane<Elem: Float> + Enter,
+    T: IntoParts<W::Elem>,
+    R: FromParts<W::Elem>,
+    B: Body<N, Pair<W>, Result = Pair<W>>,
+{
+    apart::<T, R, W::Elem, N>(inputs, out, on_lanes::<W, B, N>)
+}
+
+/// Makes kernels of bodies on complex numbers, in registers of `f64`.
+struct Numbers<T>(PhantomData<T>);
+
+impl<T: Complex, W: Part + Enter> VisitComplex<W> for Numbers<T> {
+    type Output = MapKernel;
+
+    fn value<B: Body<N, Pair<W>, Result = Pair<W>>, const N: usize>(self) -> MapKernel {
+        on_complex::<T, T, W, B, N>
+    }
+
+    fn test<B: Body<N, Pair<W>, Result = W::Mask>, const N: usize>(self) -> MapKernel {
+        on_complex::<T, bool, W, Truth<B>, N>
+    }
+
+    fn part<B: Body<N, Pair<W>, Result = W>, const N: usize>(self) -> MapKernel {
+        on_complex::<T, T::Part, W, Real<B>, N>
+    }
+}
+
+/// The kernels of c64 in registers of `f32`.
+fn short_kernel<W: Floats<Elem = f32> + Enter>(op: Op) -> Option<MapKernel> {
+    Some(match op {
+        Op::Abs => on_complex::<Complex32, f32, W, Real<short::Abs>, 1>,
+        Op::Angle => on_complex::<Complex32, f32, W, Real<short::Angle>, 1>,
+        Op::Div => on_complex::<Complex32, Complex32, W, short::Div, 2>,
+        Op::Mul => on_complex::<Complex32, Complex32, W, short::Mul, 2>,
+        Op::Reciprocal => on_complex::<Complex32, Complex32, W, short::Reciprocal, 1>,
+        Op::Square => on_complex::<Complex32, Complex32, W, short::Square, 1>,
+        _ => return None,
+    })
+}
+
+/// The kernel of an operation in registers of `f32` and `f64`.
+fn in_registers<T, V, W>(op: Op) -> Option<MapKernel>
+where
+    T: Complex,
+    V: Floats<Elem = f32> + Enter,
+    W: Part + Enter,
+{
+    let short = if T::DTYPE == DType::C64 { short_kernel::<V>(op) } else { None };
+    short.or_else(|| dispatch::complex::<W, _>(op, Numbers::<T>(PhantomData)))
+}
+
+/// What is done to each part on its own is done to twice as many floats.
+pub(super) fn kernel<T: Complex>(op: Op) -> Option<MapKernel> {
+    match (op, Isa::active()) {
+        (Op::Add | Op::Sub | Op::Neg | Op::Positive, _) => float_kernel::<T::Part>(op),
+        #[cfg(target_arch = "x86_64")]
+        (_, Isa::Avx512) => in_registers::<T, lane::avx512::F32x16, lane::avx512::F64x8>(op),
+        #[cfg(target_arch = "x86_64")]
+        (_, Isa::Avx2) => in_registers::<T, lane::avx2::F32x8, lane::avx2::F64x4>(op),
+        #[cfg(target_arch = "aarch64")]
+        (_, Isa::Neon) => in_registers::<T, lane::neon::F32x4, lane::neon::F64x2>(op),
+        _ => in_registers::<T, f32, f64>(op),
+    }
+}

@@ -1,0 +1,237 @@
+//! Owns the element-wise kernels over tiles of memory: one loop around every body. Halves (`half.rs`) and complex numbers
+//! (`complex.rs`) go through blocks of the floats that they are computed in. It does not know what an operation computes
+//! (`bodies/`), nor where a tile comes from.
+
+mod complex;
+mod half;
+
+use std::marker::PhantomData;
+
+use ::half::{bf16, f16};
+use bytemuck::{cast_slice, cast_slice_mut};
+use num_complex::{Complex32, Complex64};
+use zerostride_ops::{DType, Element, Op};
+
+use crate::bodies::dispatch::{self, Body, VisitBoolean, VisitFloat, VisitInteger};
+use crate::bodies::half::Float;
+use crate::bodies::integer::{self, Integer};
+use crate::isa::{self, Task};
+
+/// What a kernel can find wrong with values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// An integer was divided by zero.
+    ZeroDivision,
+}
+
+/// A kernel: reads one contiguous tile for each operand, writes one tile.
+///
+/// All tiles hold the same number of elements, in their stored form, aligned to their type; operands are of the dtype
+/// that [`Op::infer`] computes in, the output of the dtype that it returns.
+pub type MapKernel = fn(&[&[u8]], &mut [u8]) -> Result<(), Fault>;
+
+/// The operands' elements, as many as there are results.
+#[inline(always)]
+fn tiles<'a, A: Element, const N: usize>(inputs: &[&'a [u8]], len: usize) -> [&'a [A::Stored]; N] {
+    std::array::from_fn(|operand| &cast_slice(inputs[operand])[..len])
+}
+
+/// Elements that are worked on together: they fit into the nearest cache.
+const BLOCK: usize = 64;
+
+/// Loads each element, calls the body on it and stores the result.
+#[inline(always)]
+fn run<A: Element, R: Element, const N: usize>(inputs: &[&[u8]], out: &mut [u8], body: impl Fn([A; N]) -> R) {
+    let out = cast_slice_mut::<u8, R::Stored>(out);
+    let operands = tiles::<A, N>(inputs, out.len());
+    for (i, out) in out.iter_mut().enumerate() {
+        let mut elements = [A::load(operands[0][i]); N];
+        for place in 1..N {
+            elements[place] = A::load(operands[place][i]);
+        }
+        *out = body(elements).store();
+    }
+}
+
+/// Makes kernels of bodies on elements of a dtype. They are functions and not closures, of each of which the compiler
+/// would make two.
+struct Loops<T>(PhantomData<T>);
+
+/// The kernel of a body on elements.
+fn on_elements<A, B, const N: usize>(inputs: &[&[u8]], out: &mut [u8]) -> Result<(), Fault>
+where
+    A: Element,
+    B: Body<N, A, Result: Element>,
+{
+    run(inputs, out, B::call);
+    Ok(())
+}
+
+/// The loop around a division, to be compiled for each instruction set.
+struct Division<'a, T, B, const N: usize> {
+    inputs: &'a [&'a [u8]],
+    out: &'a mut [u8],
+    kind: PhantomData<(T, B)>,
+}
+
+impl<T: Integer, B: Body<N, T, Result = T>, const N: usize> Task for Division<'_, T, B, N> {
+    #[inline(always)]
+    fn run(self) {
+        run(self.inputs, self.out, B::call);
+    }
+}
+
+/// The kernel of a division of integers, which looks for a zero among the divisors before it writes anything.
+fn on_divisors<T, B, const N: usize>(inputs: &[&[u8]], out: &mut [u8]) -> Result<(), Fault>
+where
+    T: Integer,
+    B: Body<N, T, Result = T>,
+{
+    let is_zero = |&&divisor: &&T::Stored| T::load(divisor) == T::ZERO;
+    // Counted to the end, which is done in registers.
+    if cast_slice(inputs[1]).iter().filter(is_zero).count() > 0 {
+        return Err(Fault::ZeroDivision);
+    }
+    isa::run_widest(Division::<T, B, N> { inputs, out, kind: PhantomData });
+    Ok(())
+}
+
+impl VisitBoolean for Loops<bool> {
+    type Output = MapKernel;
+
+    fn value<B: Body<N, bool, Result = bool>, const N: usize>(self) -> MapKernel {
+        on_elements::<bool, B, N>
+    }
+}
+
+/// Signed integers have no kernels of their own where those of unsigned ones do the same.
+impl<T: Integer> VisitInteger<T> for Loops<T> {
+    type Output = Option<MapKernel>;
+
+    fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Option<MapKernel> {
+        if const { integer::is_served::<T>(B::OP) } {
+            None
+        } else if const { integer::divides(B::OP) } {
+            Some(on_divisors::<T, B, N>)
+        } else {
+            Some(on_elements::<T, B, N>)
+        }
+    }
+
+    fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> Option<MapKernel> {
+        if const { integer::is_served::<T>(B::OP) } { None } else { Some(on_elements::<T, B, N>) }
+    }
+}
+
+/// The kernel of a body on floats whose results are whole.
+fn on_whole<T, B, const N: usize>(inputs: &[&[u8]], out: &mut [u8]) -> Result<(), Fault>
+where
+    T: Float,
+    B: Body<N, T, Result = T>,
+{
+    run(inputs, out, |operands: [T; N]| B::call(operands).to_i32());
+    Ok(())
+}
+
+/// The kernel of a body on floats whose results are complex.
+fn on_pairs<T, B, const N: usize>(inputs: &[&[u8]], out: &mut [u8]) -> Result<(), Fault>
+where
+    T: Float,
+    B: Body<N, T, Result = [T; 2]>,
+{
+    run(inputs, out, |operands: [T; N]| T::pair(B::call(operands)));
+    Ok(())
+}
+
+impl<T: Float> VisitFloat<T> for Loops<T> {
+    type Output = MapKernel;
+
+    fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> MapKernel {
+        on_elements::<T, B, N>
+    }
+
+    fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> MapKernel {
+        on_elements::<T, B, N>
+    }
+
+    fn integer<B: Body<N, T, Result = T>, const N: usize>(self) -> MapKernel {
+        on_whole::<T, B, N>
+    }
+
+    fn pair<B: Body<N, T, Result = [T; 2]>, const N: usize>(self) -> MapKernel {
+        on_pairs::<T, B, N>
+    }
+}
+
+fn integer_kernel<T: Integer>(op: Op) -> Option<MapKernel> {
+    dispatch::integer(op, Loops::<T>(PhantomData))?
+}
+
+fn float_kernel<T: Float>(op: Op) -> Option<MapKernel> {
+    dispatch::float(op, Loops::<T>(PhantomData))
+}
+
+/// The kernel of an element-wise operation that computes in `compute`; `None` outside the operation's domain.
+///
+/// ```
+/// use zerostride_kernels::map_kernel;
+/// use zerostride_ops::{DType, Op};
+///
+/// let add = map_kernel(Op::Add, DType::U8).expect("u8 is in the domain of add");
+/// let mut sum = [0; 3];
+/// add(&[&[1, 2, 255], &[10, 20, 1]], &mut sum)?;
+/// assert_eq!(sum, [11, 22, 0]);
+/// # Ok::<(), zerostride_kernels::Fault>(())
+/// ```
+pub fn map_kernel(op: Op, compute: DType) -> Option<MapKernel> {
+    match integer::serving(op, compute) {
+        DType::Bool => dispatch::boolean(op, Loops::<bool>(PhantomData)),
+        DType::U8 => integer_kernel::<u8>(op),
+        DType::U16 => integer_kernel::<u16>(op),
+        DType::U32 => integer_kernel::<u32>(op),
+        DType::U64 => integer_kernel::<u64>(op),
+        DType::I8 => integer_kernel::<i8>(op),
+        DType::I16 => integer_kernel::<i16>(op),
+        DType::I32 => integer_kernel::<i32>(op),
+        DType::I64 => integer_kernel::<i64>(op),
+        DType::F16 => half::kernel::<f16>(op),
+        DType::BF16 => half::kernel::<bf16>(op),
+        DType::F32 => float_kernel::<f32>(op),
+        DType::F64 => float_kernel::<f64>(op),
+        DType::C64 => complex::kernel::<Complex32>(op),
+        DType::C128 => complex::kernel::<Complex64>(op),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_exists_exactly_where_the_table_has_the_dtype_in_its_domain() {
+        for &op in Op::ALL.iter().filter(|op| op.info().class.is_elementwise()) {
+            for dtype in DType::ALL {
+                let operands =
+                    vec![zerostride_ops::Typed::dimensioned(dtype); op.info().signature().arguments.len()];
+                let computes_in = op.infer(&operands).is_ok_and(|inferred| inferred.compute == dtype);
+                if computes_in && op != Op::Where {
+                    assert!(map_kernel(op, dtype).is_some(), "{op:?} has no body for {dtype}");
+                }
+                if !op.info().domain.contains(dtype.category()) {
+                    assert!(
+                        map_kernel(op, dtype).is_none(),
+                        "{op:?} has a body for {dtype} outside its domain"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_zero_divisor_is_reported_before_anything_is_written() {
+        let divide = map_kernel(Op::FloorDivide, DType::I8).unwrap();
+        let mut out = [7, 7];
+        assert_eq!(divide(&[&[1, 2], &[1, 0]], &mut out), Err(Fault::ZeroDivision));
+        assert_eq!(out, [7, 7]);
+    }
+}
