@@ -23,6 +23,7 @@ cargo xtask COMMAND
   bench             measure side by side with the peers; `cargo xtask bench --help`
   test              all checks: format, lints, tests, documentation, repository rules
   test --python     the tests of the Python package alone, in a virtual environment of their own
+  test --sdist      those tests on the package built from its source distribution, which takes minutes
   test --web        the tests of the page alone, in Chromium
   test --aarch64    the tests of the kernels and the engine on aarch64, under an emulator elsewhere
   sanitize [FILTER] the tests of the crates with unsafe code, under AddressSanitizer
@@ -42,7 +43,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words[..] {
         ["test"] => test::run(),
-        ["test", "--python"] => python::test(),
+        ["test", "--python"] => python::test(false),
+        ["test", "--sdist"] => python::test(true),
         ["test", "--web"] => web::test(),
         ["test", "--aarch64"] => aarch64::run(),
         ["sanitize", ref filter @ ..] => sanitize::address(filter),

@@ -1,5 +1,6 @@
 //! Owns the tests of the Python package: they run in a virtual environment that is made for them, as users install it.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -8,10 +9,11 @@ use crate::{Outcome, root, run};
 /// The oldest Python that the package supports.
 const OLDEST: (u32, u32) = (3, 11);
 
-const PACKAGE: &str = "./crates/python[test]";
+const PACKAGE: &str = "./crates/python";
 
-/// Installs the package and runs its tests; where no Python is new enough, says so and checks nothing.
-pub(crate) fn test() -> Outcome {
+/// Installs the package and runs its tests; where no Python is new enough, says so and checks nothing. Of its source
+/// distribution alone it is built anew, which takes minutes.
+pub(crate) fn test(of_source_distribution: bool) -> Outcome {
     let Some(python) = python() else {
         eprintln!(
             "\nleft out: the tests of the Python package, which need python3 of {}.{} or later",
@@ -19,17 +21,32 @@ pub(crate) fn test() -> Outcome {
         );
         return Ok(());
     };
-    let own = own();
-    if !own.exists() {
+    if !own().exists() {
         run(Command::new(python).args(["-m", "venv"]).arg(environment()))?;
     }
-    let pip = |arguments: &[&str]| {
-        run(Command::new(&own).args(["-m", "pip", "--quiet", "--disable-pip-version-check"]).args(arguments))
-    };
+    let package = if of_source_distribution { source_distribution()? } else { PACKAGE.to_owned() };
     // Of the same version as what is installed, the package would not be built again.
     pip(&["uninstall", "--yes", "zerostride"])?;
-    pip(&["install", PACKAGE])?;
-    run(Command::new(&own).args(["-m", "pytest", "--quiet", "crates/python"]))
+    pip(&["install", &format!("{package}[test]")])?;
+    run(Command::new(own()).args(["-m", "pytest", "--quiet", "crates/python"]))
+}
+
+/// Makes the package's source distribution, and says where it is.
+fn source_distribution() -> Result<String, String> {
+    let folder = target().join("sdist");
+    let failed = |error| format!("{}: {error}", folder.display());
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(failed)?;
+    }
+    pip(&["install", "build"])?;
+    run(Command::new(own()).args(["-m", "build", "--sdist", PACKAGE, "--outdir"]).arg(&folder))?;
+    let made = fs::read_dir(&folder).map_err(failed)?.next();
+    let made = made.ok_or_else(|| format!("{}: nothing was made", folder.display()))?;
+    Ok(made.map_err(failed)?.path().display().to_string())
+}
+
+fn pip(arguments: &[&str]) -> Outcome {
+    run(Command::new(own()).args(["-m", "pip", "--quiet", "--disable-pip-version-check"]).args(arguments))
 }
 
 /// A Python that is new enough.
