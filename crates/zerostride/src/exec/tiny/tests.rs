@@ -1,0 +1,254 @@
+//! Holds the short cuts to what plans give.
+
+use zerostride_ops::Class;
+
+use super::*;
+use crate::Result;
+
+/// The same sequence of choices in every run (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        ((mixed ^ (mixed >> 29)) % bound as u64) as usize
+    }
+
+    /// Numbers around zero of a shape that mostly goes with others, seen through some view.
+    fn tensor(&mut self, dtype: DType) -> Tensor {
+        let ndim = self.below(4);
+        let sizes = [4, 3, if self.below(20) == 0 { 0 } else { 2 }];
+        let shape: Vec<usize> =
+            sizes[3 - ndim..].iter().map(|&size| if self.below(3) > 0 { size } else { 1 }).collect();
+        let numel: usize = shape.iter().product();
+        let numbers: Vec<f64> = (0..2 * numel + 3).map(|_| self.below(9) as f64 * 0.75 - 3.0).collect();
+        let base = Tensor::from_slice(&numbers, &[numbers.len()]).unwrap().to_dtype(dtype).unwrap();
+        let signed: Vec<isize> = shape.iter().map(|&size| size as isize).collect();
+        let step = 1 + self.below(2) as isize;
+        let part = base.slice(0, Some(1), Some(1 + numel as isize * step), step).unwrap();
+        let tensor = part.reshape(&signed).unwrap();
+        match self.below(4) {
+            0 => tensor.t().unwrap_or(tensor),
+            1 => tensor.flip(&(0..shape.len() as isize).collect::<Vec<_>>()).unwrap(),
+            2 => tensor.unsqueeze(0).unwrap().expand(&[&[2][..], &signed].concat()).unwrap(),
+            _ => tensor,
+        }
+    }
+}
+
+fn bytes_of(tensor: &Tensor) -> (DType, Vec<usize>, Vec<u8>) {
+    (tensor.dtype(), tensor.shape().to_vec(), tensor.with_bytes(<[u8]>::to_vec).unwrap())
+}
+
+fn applied(op: Op, values: &[Any<'_>]) -> Option<Tensor> {
+    match *values {
+        [a] => apply(op, &[a]),
+        [a, b] => apply(op, &[a, b]),
+        [a, b, c] => apply(op, &[a, b, c]),
+        _ => None,
+    }
+}
+
+/// What the plan gives at length, and its short cut, if it has one.
+fn planned(op: Op, operands: &[Expr]) -> Result<Tensor> {
+    let plan = Expr::map(op, operands.iter().cloned()).plan()?;
+    let result = crate::exec::run_at_length(&plan)?;
+    if let Some(short) = run_plan(&plan) {
+        assert_eq!(bytes_of(&short), bytes_of(&result), "{op:?} {operands:?}");
+    }
+    Ok(result)
+}
+
+#[test]
+fn a_small_formula_gives_what_it_gives_at_length() {
+    let mut random = Random(3);
+    let mut taken = 0;
+    for _ in 0..1000 {
+        let dtype = DType::ALL[random.below(15)];
+        let [a, b, c] = [(); 3].map(|()| Expr::current(&random.tensor(dtype)));
+        let formulas = [
+            (&a - &b) * &a + &c,
+            a.abs() * 2 + b.t() * &c,
+            (&a + 0.5).sqrt() * (&b - 1),
+            (&a * &b).to_dtype(DType::F32).gelu_tanh() - &c,
+        ];
+        for formula in formulas {
+            let Ok(plan) = formula.plan() else { continue };
+            if let Some(short) = run_plan(&plan) {
+                taken += 1;
+                let result = crate::exec::run_at_length(&plan).unwrap();
+                assert_eq!(bytes_of(&short), bytes_of(&result), "{formula}");
+            }
+        }
+    }
+    assert!(taken > 500, "{taken}");
+}
+
+#[test]
+fn every_operation_gives_what_its_plan_gives_or_nothing() {
+    let mut random = Random(1);
+    let (mut taken, mut left) = (0, 0);
+    for &op in Op::ALL.iter().filter(|op| op.info().class.is_elementwise()) {
+        let arity = match op {
+            Op::Where | Op::Lerp => 3,
+            _ if op.info().class == Class::Nary => continue,
+            _ => 1 + usize::from(op.info().class == Class::Binary),
+        };
+        for _ in 0..300 {
+            let dtype = DType::ALL[random.below(15)];
+            let dtypes: Vec<DType> = (0..arity)
+                .map(|_| if random.below(4) == 0 { DType::ALL[random.below(15)] } else { dtype })
+                .collect();
+            let tensors: Vec<Tensor> = dtypes.iter().map(|&dtype| random.tensor(dtype)).collect();
+            let number =
+                (random.below(5) == 0).then(|| [Scalar::Int(2), Scalar::Float(0.5)][random.below(2)]);
+            let mut values: Vec<Any<'_>> = tensors.iter().map(|tensor| Any::Tensor(tensor, None)).collect();
+            let mut operands: Vec<Expr> = tensors.iter().map(Expr::current).collect();
+            if let (Some(number), true) = (number, arity > 1) {
+                values[arity - 1] = Any::Number(number);
+                operands[arity - 1] = Expr::from(number);
+            }
+            let Some(result) = applied(op, &values) else {
+                left += 1;
+                continue;
+            };
+            taken += 1;
+            let planned = planned(op, &operands).unwrap();
+            assert_eq!(bytes_of(&result), bytes_of(&planned), "{op:?} {tensors:?}");
+            let one = evaluate(&Expr::map(op, operands.iter().cloned()));
+            assert_eq!(one.as_ref().map(bytes_of), Some(bytes_of(&planned)), "{op:?} {tensors:?}");
+        }
+    }
+    assert!(taken > left / 4, "{taken} taken, {left} left");
+}
+
+#[test]
+fn every_in_place_operation_writes_what_its_plan_writes_and_counts() {
+    let mut random = Random(2);
+    let mut taken = 0;
+    let has_method = |op: &&Op| op.info().in_place.is_some() && **op != Op::Lerp && **op != Op::NanToNum;
+    for &op in Op::ALL.iter().filter(|op| op.info().class.is_elementwise()).filter(has_method) {
+        for _ in 0..100 {
+            let dtype = DType::ALL[random.below(15)];
+            let (target, other) = (random.tensor(dtype), random.tensor(dtype));
+            let values = [Any::Tensor(&target, None), Any::Tensor(&other, None)];
+            let unary = op.info().class == Class::Unary;
+            let operands = [Expr::current(&target.clone_elements().unwrap()), Expr::current(&other)];
+            let version = target.storage().version();
+            let planned = planned(op, if unary { &operands[..1] } else { &operands });
+            let written = match unary {
+                true => apply_in_place(op, &target, &[values[0]]),
+                false => apply_in_place(op, &target, &values),
+            };
+            if written.is_some() {
+                taken += 1;
+                let planned = planned.unwrap();
+                assert_eq!(bytes_of(&target), bytes_of(&planned), "{op:?} {target:?} {other:?}");
+                assert_eq!(target.storage().version(), version + 1);
+            }
+        }
+    }
+    assert!(taken > 200, "{taken}");
+}
+
+/// Views of some numbers whose elements lie in rows, with shapes that go together.
+fn rows(dtype: DType) -> Vec<Tensor> {
+    let numbers: Vec<f64> = (0..9000).map(|number| f64::from(number % 17) * 0.75 - 3.0).collect();
+    let base = Tensor::from_slice(&numbers, &[9000]).unwrap().to_dtype(dtype).unwrap();
+    let part = |start: isize, shape: &[isize]| {
+        let numel: isize = shape.iter().product();
+        base.slice(0, Some(start), Some(start + numel), 1).unwrap().reshape(shape).unwrap()
+    };
+    vec![
+        part(1, &[3, 5, 520]),
+        part(7, &[3, 1, 520]),
+        part(3, &[5, 520]).flip(&[0]).unwrap(),
+        part(2, &[3, 5, 530]).slice(2, Some(5), Some(525), 1).unwrap(),
+        part(9, &[520]),
+        part(4, &[5, 1]),
+        part(5, &[1]),
+    ]
+}
+
+#[test]
+fn every_operation_on_rows_gives_what_its_plan_gives() {
+    let (mut direct, mut over_rows) = (0, 0);
+    for &op in Op::ALL.iter().filter(|op| matches!(op.info().class, Class::Unary | Class::Binary)) {
+        for dtype in [DType::F32, DType::F64, DType::BF16, DType::I32, DType::U8, DType::Bool] {
+            let tensors = rows(dtype);
+            let target = Tensor::full(&[3, 5, 520], 0, dtype).unwrap();
+            for (index, a) in tensors.iter().enumerate() {
+                let b = &tensors[(3 * index + 2) % tensors.len()];
+                let values = [Any::Tensor(a, None), Any::Tensor(b, None)];
+                let number = [values[0], Any::Number(Scalar::Int(2))];
+                let operands = [Expr::current(a), Expr::current(b)];
+                let cases: &[(&[Any<'_>], Vec<Expr>)] = match op.info().class {
+                    Class::Unary => &[(&values[..1], operands[..1].to_vec())],
+                    _ => &[
+                        (&values, operands.to_vec()),
+                        (&number, vec![operands[0].clone(), Expr::from(Scalar::Int(2))]),
+                    ],
+                };
+                for (values, operands) in cases {
+                    let Some(result) = applied(op, values) else { continue };
+                    direct += usize::from(result.numel() > MOST);
+                    let planned = planned(op, operands).unwrap();
+                    assert_eq!(bytes_of(&result), bytes_of(&planned), "{op:?} {dtype} {index}");
+                    let expr = Expr::map(op, operands.iter().cloned());
+                    if evaluate_into(&expr, &target).is_some() {
+                        assert_eq!(bytes_of(&target), bytes_of(&planned), "{op:?} {dtype} {index}");
+                    }
+                    let over = a.clone_elements().unwrap();
+                    let values = [Any::Tensor(&over, None), *values.last().unwrap()];
+                    let done = match op.info().class {
+                        Class::Unary => apply_in_place(op, &over, &[values[0]]),
+                        _ => apply_in_place(op, &over, &values),
+                    };
+                    if done.is_some() {
+                        over_rows += usize::from(over.numel() > MOST);
+                        assert_eq!(bytes_of(&over), bytes_of(&planned), "{op:?} {dtype} {index} in place");
+                    }
+                }
+            }
+        }
+    }
+    assert!(direct > 1000 && over_rows > 500, "{direct} {over_rows}");
+}
+
+#[test]
+fn a_choice_between_rows_gives_what_its_plan_gives() {
+    let mut direct = 0;
+    for dtype in DType::ALL {
+        let (conditions, tensors) = (rows(DType::Bool), rows(dtype));
+        for (index, condition) in conditions.iter().enumerate() {
+            let [a, b] = [3, 5].map(|step| &tensors[(index + step) % tensors.len()]);
+            let values = [condition, a, b].map(|tensor| Any::Tensor(tensor, None));
+            let Some(result) = apply(Op::Where, &values) else { continue };
+            direct += usize::from(result.numel() > MOST);
+            let planned = planned(Op::Where, &[condition, a, b].map(Expr::current)).unwrap();
+            assert_eq!(bytes_of(&result), bytes_of(&planned), "{dtype} {index}");
+        }
+    }
+    assert!(direct > 50, "{direct}");
+}
+
+#[test]
+fn what_is_in_use_or_has_changed_is_left_to_the_plan() {
+    let x = Tensor::ones(&[3]).unwrap();
+    let captured = Expr::from(&x) + 1.0;
+    assert!(evaluate(&captured).is_some());
+    let own = Any::Tensor(&x, None);
+    assert!(apply_in_place(Op::Neg, &x, &[own]).is_some());
+    assert!(evaluate(&captured).is_none());
+    assert!(apply_in_place(Op::Add, &x, &[own, own]).is_none());
+    let writing = x.storage().try_write();
+    assert!(apply(Op::Add, &[own, own]).is_none());
+    drop(writing);
+    assert!(apply(Op::Add, &[own, own]).is_some());
+    let sum = Expr::current(&x) + 1.0;
+    let version = x.storage().version();
+    assert!(evaluate_into(&sum, &x).is_none() && x.storage().version() == version);
+    assert!(evaluate_into(&sum, &Tensor::ones(&[1, 3]).unwrap()).is_none());
+    assert!(evaluate_into(&sum, &Tensor::ones(&[3]).unwrap()).is_some());
+}
