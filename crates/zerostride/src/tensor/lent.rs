@@ -34,8 +34,9 @@ impl Tensor {
     /// The data is not aligned to the dtype, or no layout reaches so far.
     ///
     /// # Safety
-    /// Until the lender is dropped, the elements at all indices of the shape are initialised and valid for reads, and for
-    /// writes if `writable`; nobody else writes them while an operation on the tensor runs, nor reads what it writes.
+    /// Until the lender is dropped, all bytes from the lowest of the elements to the highest are initialised and valid for
+    /// reads, and the elements for writes if `writable`. While an operation on the tensor runs, nobody else writes any of
+    /// these bytes, nor reads the elements that it writes.
     /// Dropping the lender waits for nobody who may wait for a tensor.
     pub unsafe fn from_lent(lent: &Lent<'_>, lender: impl Any + Send + Sync) -> Result<Tensor> {
         let Lent { data, dtype, shape, strides, writable } = *lent;
@@ -78,14 +79,19 @@ impl Tensor {
             let (start, reach) = (tensor.storage().start().as_ptr() as usize, tensor.reach());
             start + reach.start..start + reach.end
         };
-        let (own, others) = (addresses(self), addresses(other));
-        !self.shares_storage(other) && own.start < others.end && others.start < own.end
+        // Memory of our own is in one storage.
+        let is_lent = self.storage().is_lent() || other.storage().is_lent();
+        is_lent && !self.shares_storage(other) && {
+            let (own, others) = (addresses(self), addresses(other));
+            own.start < others.end && others.start < own.end
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Expr;
 
     fn lend(values: &mut [i32], strides: &[isize], first: usize, writable: bool) -> Tensor {
         let shape = vec![2; strides.len()];
@@ -123,19 +129,32 @@ mod tests {
 
     #[test]
     fn the_same_memory_lent_twice_is_read_before_it_is_written() {
-        let mut values: Vec<i32> = (0..2000).collect();
-        let data = NonNull::from(&mut values[..]).cast::<u8>();
-        let lend = |first: usize| {
-            let data = NonNull::new(data.as_ptr().wrapping_add(4 * first)).unwrap();
-            let lent = Lent { data, dtype: DType::I32, shape: &[1999], strides: &[1], writable: true };
-            // SAFETY: as above.
-            unsafe { Tensor::from_lent(&lent, ()) }.unwrap()
-        };
-        let (target, operand) = (lend(1), lend(0));
-        target.copy_(&operand).unwrap();
-        assert_eq!(target.to_vec::<i32>().unwrap(), (0..1999).collect::<Vec<_>>());
-        target.add_(&operand).unwrap();
-        assert_eq!(target.to_vec::<i32>().unwrap()[1998], 1998 + 1997);
+        type Write = fn(&Tensor, &Tensor) -> Result<()>;
+        type Wanted = fn(i32, i32) -> i32;
+        let writes: [(Write, Wanted); 3] = [
+            (|to, from| to.copy_(from), |_, from| from),
+            (|to, from| to.add_(from), |to, from| to + from),
+            (|to, from| Expr::from(from).neg().eval_into(to), |_, from| -from),
+        ];
+        for (len, (to, from)) in
+            [3, 100, 1999, 100_000].into_iter().flat_map(|len| [(len, (0, 1)), (len, (1, 0))])
+        {
+            for (write, wanted) in writes {
+                let before: Vec<i32> = (0..=len as i32).collect();
+                let mut values = before.clone();
+                let data = NonNull::from(&mut values[..]).cast::<u8>();
+                let lend = |first: usize| {
+                    let data = NonNull::new(data.as_ptr().wrapping_add(4 * first)).unwrap();
+                    let lent = Lent { data, dtype: DType::I32, shape: &[len], strides: &[1], writable: true };
+                    // SAFETY: as above.
+                    unsafe { Tensor::from_lent(&lent, ()) }.unwrap()
+                };
+                write(&lend(to), &lend(from)).unwrap();
+                let wanted: Vec<i32> =
+                    (0..len).map(|at| wanted(before[to + at], before[from + at])).collect();
+                assert!(values[to..][..len] == wanted, "{len} elements, {from} to {to}");
+            }
+        }
     }
 
     #[test]

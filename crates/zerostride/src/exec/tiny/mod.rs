@@ -31,17 +31,26 @@ pub(crate) trait Value {
     /// What promotion needs to know; `None` if it has to be computed first.
     fn typed(&self) -> Option<Typed>;
 
-    /// Where a tensor's elements lie.
-    fn layout(&self) -> Option<&Layout>;
-
-    /// A tensor's memory.
-    fn storage(&self) -> Option<&Storage>;
+    /// A tensor.
+    fn tensor(&self) -> Option<&Tensor>;
 
     /// A bare number.
     fn number(&self) -> Option<Scalar>;
 
     /// Whether a tensor has been written to since it was captured.
     fn has_changed(&self) -> bool;
+
+    /// Where a tensor's elements lie.
+    #[inline]
+    fn layout(&self) -> Option<&Layout> {
+        self.tensor().map(Tensor::layout)
+    }
+
+    /// A tensor's memory.
+    #[inline]
+    fn storage(&self) -> Option<&Storage> {
+        self.tensor().map(|tensor| &**Tensor::storage(tensor))
+    }
 }
 
 impl Value for &Tensor {
@@ -51,13 +60,8 @@ impl Value for &Tensor {
     }
 
     #[inline]
-    fn layout(&self) -> Option<&Layout> {
-        Some(Tensor::layout(self))
-    }
-
-    #[inline]
-    fn storage(&self) -> Option<&Storage> {
-        Some(Tensor::storage(self))
+    fn tensor(&self) -> Option<&Tensor> {
+        Some(self)
     }
 
     #[inline]
@@ -90,13 +94,6 @@ impl<'a> Any<'a> {
             _ => Any::Other,
         }
     }
-
-    fn tensor(&self) -> Option<&'a Tensor> {
-        match *self {
-            Any::Tensor(tensor, _) => Some(tensor),
-            Any::Number(_) | Any::Other => None,
-        }
-    }
 }
 
 impl Value for Any<'_> {
@@ -108,12 +105,11 @@ impl Value for Any<'_> {
         }
     }
 
-    fn layout(&self) -> Option<&Layout> {
-        self.tensor().map(Tensor::layout)
-    }
-
-    fn storage(&self) -> Option<&Storage> {
-        self.tensor().map(|tensor| &**Tensor::storage(tensor))
+    fn tensor(&self) -> Option<&Tensor> {
+        match *self {
+            Any::Tensor(tensor, _) => Some(tensor),
+            Any::Number(_) | Any::Other => None,
+        }
     }
 
     fn number(&self) -> Option<Scalar> {
@@ -259,6 +255,10 @@ fn write<const N: usize>(
     let way = Way::new(row, values, loops)?;
     let item = row.inferred.result.item_size();
     let (start, len) = (target.storage_offset() * item, loops.numel * item);
+    // What is read must be read before any of it is written, which the long way sees to.
+    if values.iter().filter_map(Value::tensor).any(|tensor| tensor.meets_elsewhere(target)) {
+        return None;
+    }
     let mut writing = target.storage().try_write()?;
     // Another operand of the same storage cannot be read now.
     let mut others = storages_of(values);
