@@ -45,7 +45,8 @@ impl Isa {
         }
     }
 
-    /// The instruction set in use: the one that `ZEROSTRIDE_ISA` names, else the widest that the processor has.
+    /// The instruction set in use: the one that `ZEROSTRIDE_ISA` names, else the widest that the processor has; where this
+    /// crate is compiled without optimisation, the portable one.
     ///
     /// # Panics
     /// At its first use, if the variable names none, or one that the processor lacks: a forced instruction set that
@@ -57,6 +58,9 @@ impl Isa {
     pub fn active() -> Isa {
         static ACTIVE: OnceLock<Isa> = OnceLock::new();
         *ACTIVE.get_or_init(|| match std::env::var_os("ZEROSTRIDE_ISA") {
+            // Unoptimised, every value of a function on registers has a place on the stack: one of a chain takes up to two
+            // mebibytes there, all that a thread has.
+            None if cfg!(unoptimised) => Isa::Portable,
             None => widest(),
             Some(name) => named(&name.to_string_lossy()).unwrap_or_else(|problem| panic!("{problem}")),
         })
