@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use zerostride::{Error, Expr, Op, Tensor, keepdim, pool};
+use zerostride::{Error, Expr, Op, Tensor, keepdim, num_threads, pool};
 
 /// Counts the bytes that are held, the most there were, and each thread's allocations.
 struct Counting;
@@ -167,6 +167,10 @@ fn no_workload_holds_more_than_its_result_and_a_mebibyte() {
         ("tiny", &rand(&[1, 3]) + &rand(&[3, 1]), 0),
         ("layer norm", &centred / (rows.var_corrected(keepdim(1), 0.0) + 1e-5).sqrt(), 3 * 4 * 8192),
         ("softmax", rows.softmax(-1), 2 * 4 * 8192),
+        ("rbf", (-distances(512, 16)).exp().sum(-1), 0),
+        // The library of products packs factors into a mebibyte of each thread.
+        ("matrices", Expr::from(rand(&[8, 128, 128])).matmul(rand(&[1, 128, 128])), num_threads() * MIB),
+        ("chain", (0..6).fold(Expr::from(&x), |x, _| x * 1.01 + &row), 0),
     ];
     for (name, expr, hoisted) in workloads {
         let limit = expr.plan().unwrap().output_bytes() + hoisted + MIB;

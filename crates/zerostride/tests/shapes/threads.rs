@@ -12,18 +12,19 @@ use zerostride::{Error, Expr, Tensor};
 /// Elements that are divided among threads.
 const LARGE: usize = 1 << 18;
 
-/// Runs a test on a thread of its own and gives up on it after two minutes.
+/// Runs a test on a thread of its own and gives up on it after two minutes, or an hour with `ZEROSTRIDE_LONG=1`.
 fn watched(test: impl FnOnce() + Send + 'static) {
+    let minutes = if std::env::var_os("ZEROSTRIDE_LONG").is_some() { 60 } else { 2 };
     let (done, waits) = mpsc::channel();
     let runner = thread::spawn(move || {
         test();
         // The receiver is gone only if the test has taken too long already.
         let _ = done.send(());
     });
-    match waits.recv_timeout(Duration::from_secs(120)) {
+    match waits.recv_timeout(Duration::from_secs(60 * minutes)) {
         Ok(()) => runner.join().unwrap(),
         Err(mpsc::RecvTimeoutError::Disconnected) => runner.join().unwrap(),
-        Err(mpsc::RecvTimeoutError::Timeout) => panic!("deadlock: not done after two minutes"),
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("deadlock: not done after {minutes} minutes"),
     }
 }
 
