@@ -46,11 +46,11 @@ impl Matrix<'_> {
     /// The first element, if every element of the matrix lies in the slice.
     fn start<T: Pod>(&self, rows: usize, columns: usize) -> *const T {
         let elements: &[T] = cast_slice(self.bytes);
-        let reach = |stride: isize, size: usize| stride * (size as isize - 1);
+        let reach = |stride: isize, size: usize| (stride as i128).saturating_mul(size as i128 - 1);
         let (down, across) = (reach(self.row_stride, rows), reach(self.column_stride, columns));
-        let low = self.offset + down.min(0) + across.min(0);
-        let high = self.offset + down.max(0) + across.max(0);
-        assert!(low >= 0 && (high as usize) < elements.len(), "the matrix is not inside its slice");
+        let low = (self.offset as i128).saturating_add(down.min(0)).saturating_add(across.min(0));
+        let high = (self.offset as i128).saturating_add(down.max(0)).saturating_add(across.max(0));
+        assert!(low >= 0 && high < elements.len() as i128, "the matrix is not inside its slice");
         elements.as_ptr().wrapping_offset(self.offset)
     }
 }
@@ -74,7 +74,8 @@ impl Matrix<'_> {
 /// assert_eq!(out, [5, 11, 11, 25]);
 /// ```
 pub fn matmul(dtype: DType, sizes: ProductSizes, a: Matrix<'_>, b: Matrix<'_>, out: &mut [u8]) {
-    assert_eq!(out.len(), sizes.n * sizes.m * dtype.item_size());
+    let bytes = sizes.n.checked_mul(sizes.m).and_then(|numel| numel.checked_mul(dtype.item_size()));
+    assert_eq!(Some(out.len()), bytes, "the product has another size");
     if out.is_empty() || sizes.k == 0 {
         out.fill(0);
         return;
@@ -180,5 +181,31 @@ fn integers<T: Integer + Pod>(
                 *out = out.wrapping_add(a.wrapping_mul(b));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: Matrix<'_> = Matrix { bytes: &[0; 4], offset: 0, row_stride: 0, column_stride: 0 };
+
+    #[test]
+    #[should_panic(expected = "another size")]
+    fn sizes_whose_product_wraps_around_are_refused() {
+        matmul(DType::F32, ProductSizes { n: (1 << 62) + 1, k: 1, m: 1 }, ONE, ONE, &mut [0; 4]);
+    }
+
+    #[test]
+    #[should_panic(expected = "not inside its slice")]
+    fn strides_that_wrap_around_are_refused() {
+        let far = Matrix { row_stride: isize::MIN, ..ONE };
+        matmul(
+            DType::F32,
+            ProductSizes { n: 3, k: 1, m: 1 },
+            far,
+            ONE,
+            bytemuck::bytes_of_mut(&mut [0f32; 3]),
+        );
     }
 }

@@ -22,11 +22,12 @@ pub(super) fn each<S: Set>(register: impl Fn(usize) -> S::Register) -> Run<S> {
 /// A function of threaded code, of the type that its instruction set says.
 pub(super) type Code = unsafe extern "C" fn();
 
-/// Runs code on rows of elements.
+/// Runs code on rows of elements. Splats are no borrow, because words point into them.
 ///
 /// # Safety
-/// The words are code of this instruction set, and their operands have elements for all runs of the span.
-pub(super) type Enter = unsafe fn(&mut [Word], &mut [Splat], &Span);
+/// The words are code of this instruction set, and their operands have elements for all runs of the span. The splats are
+/// there, each with an element for every row, and nobody else changes them meanwhile.
+pub(super) type Enter = unsafe fn(&mut [Word], *mut [Splat], &Span);
 
 /// The runs of elements that code is to handle.
 pub(super) struct Span {

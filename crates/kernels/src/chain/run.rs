@@ -30,8 +30,12 @@ impl Chain {
     /// There are that many rows in every slot of a [`Feed`] and in `out`. A row of a [`Feed::Vector`] is readable for
     /// `len` elements of its dtype, one of a [`Feed::Splat`] for one; a row of `out` is writable for `len` elements. No
     /// alignment is asked for. `out` overlaps no slot and no row of it another one, except that it may be the very rows
-    /// of a vector whose elements are as large as the result's.
+    /// of an operand whose elements are as large as the result's: of a vector, or where rows have one element.
     pub unsafe fn run(&self, rows: usize, len: usize, slots: &[Slot], out: Slot, stores: Stores) {
+        debug_assert!(
+            self.are_apart(rows, len, slots, out),
+            "{rows} rows of {len} elements would overwrite what is still to be read: {slots:?}, {out:?}"
+        );
         let Chain { register, streaming, enter, ref code, .. } = *self;
         let is_out = |part: &Part| match part.place {
             Place::Feed(Feed::Vector(slot), _) => slots[slot].first == out.first,
@@ -60,12 +64,10 @@ impl Chain {
         // either end of a stream would fetch the lines that have just gone past the caches.
         let again = to < len && len >= run && !in_place && head.is_none();
         if from < to {
-            threaded.aim(slots, out, 0);
             let last = again.then(|| len - run);
+            let splats = threaded.aim(slots, out, 0);
             // SAFETY: the words are this chain's, aimed at rows that have as many elements.
-            unsafe {
-                enter(&mut threaded.words, &mut threaded.splats, &Span { rows, from, to, by: run, last })
-            };
+            unsafe { enter(&mut threaded.words, splats, &Span { rows, from, to, by: run, last }) };
         }
         for row in 0..rows as isize {
             // SAFETY: as the caller says; a row has these elements, less than a run of them.
@@ -86,6 +88,38 @@ impl Chain {
         let head = out.align_offset(self.register);
         (head.is_multiple_of(size) && head / size + self.run_len() <= len).then(|| head / size)
     }
+
+    /// Whether the addresses keep to what [`run`](Chain::run) asks of rows that are written, and of those that are read
+    /// beside them.
+    fn are_apart(&self, rows: usize, len: usize, slots: &[Slot], out: Slot) -> bool {
+        let width = len * self.stored;
+        let is_apart = |part: &Part| {
+            let (slot, bytes, is_out) = match part.place {
+                Place::Feed(Feed::Vector(slot), size) => (slots[slot], len * size, size == self.stored),
+                Place::Feed(Feed::Splat(slot), size) => (slots[slot], size, len == 1 && size == self.stored),
+                Place::Registers | Place::Stage(_) | Place::Out => return true,
+            };
+            let is_out = is_out && slot.first == out.first && (rows == 1 || slot.step == out.step);
+            let row = |slot: Slot, row: usize, bytes: usize| reach(slot.from(row as isize), 1, bytes);
+            is_out
+                || is_disjoint(&reach(slot, rows, bytes), &reach(out, rows, width))
+                || (0..rows)
+                    .all(|at| (0..rows).all(|to| is_disjoint(&row(slot, at, bytes), &row(out, to, width))))
+        };
+        rows == 0
+            || len == 0
+            || (rows == 1 || out.step.unsigned_abs() >= width) && self.code.iter().all(is_apart)
+    }
+}
+
+/// The addresses of some rows of so many bytes, at least one, with what lies between them.
+fn reach(slot: Slot, rows: usize, bytes: usize) -> Range<i128> {
+    let (first, end) = (slot.first.addr() as i128, slot.step as i128 * (rows as i128 - 1));
+    first + end.min(0)..first + end.max(0) + bytes as i128
+}
+
+fn is_disjoint(one: &Range<i128>, other: &Range<i128>) -> bool {
+    one.end <= other.start || other.end <= one.start
 }
 
 /// Threaded code with addresses, and memory for what is not read where it lies.
@@ -123,23 +157,29 @@ impl<'a> Threaded<'a> {
         threaded
     }
 
-    /// Gives the words the addresses of a row of the operands, and of the result.
-    fn aim(&mut self, slots: &[Slot], out: Slot, row: isize) {
+    /// Gives the words the addresses of a row of the operands, and of the result. Returns the splats, for code to be entered
+    /// with: another borrow of them would end the words' right to read there.
+    fn aim(&mut self, slots: &[Slot], out: Slot, row: isize) -> *mut [Splat] {
         let slot = |slot: usize| slots[slot].from(row);
-        let mut splats = self.splats.iter_mut();
+        let (splats, stages) = (&raw mut self.splats[..], self.stages.as_mut_ptr());
+        let mut rest = (0..splats.len()).map(|number| splats.cast::<Splat>().wrapping_add(number));
         for (word, part) in self.words.iter_mut().zip(&self.chain.code) {
             (word.address, word.row) = match part.place {
                 Place::Registers => continue,
                 Place::Feed(Feed::Vector(index), _) => (slot(index).first, slot(index).step),
                 Place::Feed(Feed::Splat(index), _) => {
-                    let splat = splats.next().expect("there is one for each such feed");
-                    splat.from = slot(index);
-                    (splat.register.0.as_mut_ptr(), 0)
+                    let splat = rest.next().expect("there is one for each such feed");
+                    // SAFETY: it is one of the splats, which are borrowed mutably.
+                    unsafe {
+                        (*splat).from = slot(index);
+                        ((&raw mut (*splat).register).cast(), 0)
+                    }
                 }
-                Place::Stage(index) => (self.stages[index].0.as_mut_ptr(), 0),
+                Place::Stage(index) => (stages.wrapping_add(index).cast(), 0),
                 Place::Out => (out.first, out.step),
             };
         }
+        splats
     }
 
     /// Less than a run of elements of a row, through memory that has room for a whole run.
@@ -149,7 +189,7 @@ impl<'a> Threaded<'a> {
     unsafe fn run_apart(&mut self, slots: &[Slot], out: Slot, row: isize, elements: Range<usize>) {
         let (chain, size) = (self.chain, self.chain.stored);
         let mut result = Scratch::EMPTY;
-        self.aim(slots, Slot { first: result.0.as_mut_ptr(), step: 0 }, row);
+        let splats = self.aim(slots, Slot { first: result.0.as_mut_ptr(), step: 0 }, row);
         let mut copies: SmallVec<[Scratch; 3]> = SmallVec::from_elem(Scratch::EMPTY, chain.vectors());
         let mut free = copies.iter_mut();
         for (word, part) in self.words.iter_mut().zip(&chain.code) {
@@ -168,7 +208,7 @@ impl<'a> Threaded<'a> {
         let span = Span { rows: 1, from: 0, to: 1, by: 1, last: None };
         // SAFETY: every address has room for a whole run; the row of `out` is writable up to the last element.
         unsafe {
-            (chain.enter)(&mut self.words, &mut self.splats, &span);
+            (chain.enter)(&mut self.words, splats, &span);
             let to = out.from(row).first.add(elements.start * size);
             to.copy_from_nonoverlapping(result.0.as_ptr(), elements.len() * size);
         }

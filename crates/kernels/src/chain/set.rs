@@ -40,12 +40,18 @@ macro_rules! set {
             type Step = unsafe extern $abi fn(*const Word, usize, R, R, R, R, R, R, R, R);
 
             #[target_feature(enable = $features)]
-            unsafe fn enter(words: &mut [Word], splats: &mut [Splat], span: &Span) {
+            unsafe fn enter(words: &mut [Word], splats: *mut [Splat], span: &Span) {
                 let Span { rows, from, to, by, last } = *span;
                 for row in 0..rows {
-                    for splat in splats.iter_mut().filter(|splat| row == 0 || splat.from.step != 0) {
-                        // SAFETY: the caller has as many rows of elements.
-                        unsafe { splat.next::<$set>() };
+                    for number in 0..splats.len() {
+                        // SAFETY: the caller has so many splats to itself, and as many rows of elements. The borrow ends
+                        // before code reads the register.
+                        unsafe {
+                            let splat = &mut *splats.cast::<Splat>().add(number);
+                            if row == 0 || splat.from.step != 0 {
+                                splat.next::<$set>();
+                            }
+                        }
                     }
                     let code = words.as_ptr();
                     // SAFETY: the caller hands over code of this instruction set that is right for these offsets; any

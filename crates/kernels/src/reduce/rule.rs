@@ -160,6 +160,7 @@ impl<'a, T: Copy, P: Rows> Steps<'a, T, P> {
         // Neither depends on the row, so that loops over rows ask once, unlike a slice's own check.
         assert!(step < self.count && side.at <= self.room && V::LEN <= self.room - side.at);
         let at = self.rows.begin(step) + side.at;
+        debug_assert!(self.elements.get(at..at + V::LEN).is_some());
         // SAFETY: `new` has seen that `room` elements follow the beginning of each of the first `count` rows: both kinds of
         // rows above say which of these comes last.
         V::load(unsafe { self.elements.get_unchecked(at..at + V::LEN) })

@@ -197,7 +197,15 @@ impl<'a> Elements<'a> {
 
     /// The address of an element that the loop reaches, all of which `new` has seen in the block.
     pub(super) fn address(&self, element: isize) -> *mut u8 {
+        debug_assert!(self.holds(element, 1));
         self.block.storage_start().as_ptr().wrapping_add(element as usize * self.item)
+    }
+
+    /// Whether elements that lie side by side are in the block.
+    pub(super) fn holds(&self, first: isize, count: usize) -> bool {
+        let (range, item) = (self.block.range(), self.item as i128);
+        let first = first as i128 * item;
+        first >= range.start as i128 && first + count as i128 * item <= range.end as i128
     }
 
     /// The elements of some columns of some rows and their places in a tile of `len` bytes, in blocks of even distances: the
@@ -214,6 +222,9 @@ impl<'a> Elements<'a> {
     ) {
         assert!(columns.end <= self.columns.numel() && rows.end() <= self.rows.numel());
         assert!(columns.len() * rows.count * self.item <= len);
+        if columns.is_empty() || rows.count == 0 {
+            return;
+        }
         let item = self.item as isize;
         let (row_to, column_to) = match order {
             Order::ByRow => (columns.len() as isize * item, item),
@@ -350,12 +361,14 @@ impl<'a> Input<'a> {
             || block.range().end <= written.range().start
             || written.range().end <= block.range().start;
         // No element needs more than the alignment of f64.
-        let aligned = self.0.address(0).addr().is_multiple_of((*item).min(align_of::<f64>()));
+        let start = block.storage_start().addr().get();
+        let aligned = start.is_multiple_of((*item).min(align_of::<f64>()));
         if !apart || !aligned || columns.numel() == 0 || rows.numel() == 0 {
             return None;
         }
         let (low, high) = [columns, rows].into_iter().fold((0, 0), |reach, grid| grid.reach(reach));
         let len = (high - low + 1) as usize * item;
+        debug_assert!(self.0.holds(offset + low, (high - low + 1) as usize));
         // SAFETY: the first and the last element are in the block, which `Elements::new` has seen, and so is what lies
         // between them: initialised, readable, kept from other operations' writes by the block, and not written by this
         // step, whose output is in another range.

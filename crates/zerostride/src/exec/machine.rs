@@ -136,8 +136,8 @@ pub(crate) struct Machine<'a> {
     room: usize,
     /// Where tiles begin in `memory`, in bytes.
     tiles: SmallVec<[usize; 8]>,
-    /// The numbers, some of them in `memory`.
-    numbers: SmallVec<[*mut u8; 4]>,
+    /// Where numbers that are wanted for every element begin in `memory`.
+    numbers: SmallVec<[Option<usize>; 4]>,
 }
 
 impl<'a> Machine<'a> {
@@ -150,18 +150,16 @@ impl<'a> Machine<'a> {
             start
         };
         let tiles = compiled.tiles.iter().map(|&item| place(item)).collect();
-        let repeated: SmallVec<[Option<usize>; 4]> =
+        let numbers: SmallVec<[Option<usize>; 4]> =
             compiled.numbers.iter().map(|number| number.everywhere.then(|| place(number.item))).collect();
         let mut memory = Scratch::new(end);
-        let numbers = compiled.numbers.iter().zip(repeated).map(|(number, start)| {
-            let Some(start) = start else { return number.bytes.as_ptr().cast_mut() };
+        for (number, start) in compiled.numbers.iter().zip(&numbers) {
+            let Some(start) = *start else { continue };
             let dims = [PackDim { len: room, from: 0, to: number.item as isize }];
-            let to = memory.bytes_mut().as_mut_ptr().wrapping_add(start);
+            let to = memory.bytes_mut()[start..][..room * number.item].as_mut_ptr();
             // SAFETY: the number's bytes are read; its place in `memory` has room for as many copies.
             unsafe { pack(number.item, &dims, number.bytes.as_ptr(), to) };
-            to
-        });
-        let numbers = numbers.collect();
+        }
         Machine { compiled, memory, room, tiles, numbers }
     }
 
@@ -193,20 +191,25 @@ impl<'a> Machine<'a> {
         // Stages take turns on as many rows as their tiles have room for.
         let together = if compiled.is_direct() { rows } else { self.room / len.max(1) };
         assert!(together > 0 || rows == 0);
-        let memory = self.memory.bytes_mut().as_mut_ptr();
+        let bytes = self.memory.bytes_mut();
+        let (memory, size) = (bytes.as_mut_ptr(), bytes.len());
         for first in (0..rows).step_by(together.max(1)) {
             let rows = together.min(rows - first);
             for stage in &compiled.stages {
-                let tile = |start: usize, item: usize| Slot {
-                    first: memory.wrapping_add(start),
-                    step: (len * item) as isize,
+                let tile = |start: usize, item: usize| {
+                    debug_assert!(start + rows * len * item <= size);
+                    Slot { first: memory.wrapping_add(start), step: (len * item) as isize }
+                };
+                let number = |number: usize| match self.numbers[number] {
+                    Some(start) => memory.wrapping_add(start),
+                    None => compiled.numbers[number].bytes.as_ptr().cast_mut(),
                 };
                 let slots: SmallVec<[Slot; 16]> = stage
                     .inputs
                     .iter()
                     .map(|&(place, item)| match place {
                         Place::Load(load) => feeds[load].slot().from(first as isize),
-                        Place::Number(number) => Slot { first: self.numbers[number], step: 0 },
+                        Place::Number(index) => Slot { first: number(index), step: 0 },
                         Place::Tile(index) => tile(self.tiles[index], item),
                     })
                     .collect();

@@ -105,12 +105,23 @@ impl<'a> Panels<'a> {
         dims
     }
 
-    /// Room for the largest panel of the walk.
-    fn tile(&mut self) -> *mut u8 {
+    /// Whether rows from an element on lie where the loop's elements do.
+    fn hold(&self, first: isize, rows: &Rows) -> bool {
+        let item = self.item();
+        let last = first + rows.step / item as isize * (rows.count as isize - 1);
+        [first, last].iter().all(|&row| self.elements.holds(row, rows.bytes / item))
+    }
+
+    /// Room for the largest panel of the walk, which is to have these rows.
+    ///
+    /// # Panics
+    /// If there is less.
+    fn tile(&mut self, rows: &Rows) -> *mut u8 {
         if self.tile.bytes_mut().is_empty() {
             self.tile = Scratch::new(self.walk.tile(self.elements.strides(), self.item()));
         }
-        self.tile.bytes_mut().as_mut_ptr()
+        let before = rows.step.unsigned_abs() * rows.count.saturating_sub(1);
+        self.tile.bytes_mut()[..before + rows.bytes].as_mut_ptr()
     }
 }
 
@@ -132,13 +143,15 @@ impl<'a> Operand<'a> {
         let first = panels.first(panel);
         let at = panels.elements.address(first);
         if panels.form != Form::Scattered {
+            let rows = panels.rows(panel);
+            debug_assert!(panels.hold(first, &rows));
             // SAFETY: the rows' elements are elements of the panel, which lies inside the loop, all of whose elements
             // are in a block that is readable and initialised; the caller excludes writers.
-            return unsafe { Feed::new(at, panels.rows(panel)) };
+            return unsafe { Feed::new(at, rows) };
         }
         let rows = panels.tile_rows(panel);
         let columns = panel.row();
-        let tile = panels.tile();
+        let tile = panels.tile(&rows);
         let holds = |&(packed, count, row): &(isize, usize, usize)| {
             packed == first && rows.count <= count && columns <= row
         };
@@ -247,13 +260,15 @@ impl Panels<'_> {
         let at = self.elements.address(self.first(panel));
         let (rows, columns) = (self.rows(panel), panel.row());
         if self.form != Form::Scattered {
+            debug_assert!(self.hold(self.first(panel), &rows));
             // SAFETY: the rows' elements are the panel's, in a block that is writable; no two of them share memory, and
             // only this part touches its own.
             let mut sink = unsafe { Sink::new(at, rows) };
             return compute(rows.count, columns, &feeds, &mut sink);
         }
-        let (tile_rows, tile) = (self.tile_rows(panel), self.tile());
-        // SAFETY: the tile has room for the largest panel of the walk.
+        let tile_rows = self.tile_rows(panel);
+        let tile = self.tile(&tile_rows);
+        // SAFETY: the tile has room for these rows.
         let mut sink = unsafe { Sink::new(tile, tile_rows) };
         compute(rows.count, columns, &feeds, &mut sink)?;
         let item = self.item();

@@ -45,8 +45,12 @@ impl Region {
         (capacity <= isize::MAX as usize - HUGE_PAGE).then_some(capacity)
     }
 
-    /// A region of zeros; `None` where the system has none. `capacity` is of [`Region::capacity_for`].
+    /// A region of zeros; `None` where the system has none.
+    ///
+    /// # Panics
+    /// If the capacity is none that [`Region::capacity_for`] gives.
     pub(super) fn zeroed(capacity: usize) -> Option<Region> {
+        assert_eq!(Region::capacity_for(capacity), Some(capacity));
         let start = if is_mapped(capacity) { map(capacity)? } else { allocate(capacity)? };
         Some(Region { start, capacity, lender: None })
     }
