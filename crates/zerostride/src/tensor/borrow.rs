@@ -156,7 +156,7 @@ impl Claims {
     /// Whether the storage may be read for a moment by a thread that has noted its address.
     #[inline]
     pub(super) fn is_unclaimed(&self) -> bool {
-        self.brief.load(Ordering::Acquire) & (LISTED | WRITER) == 0
+        self.brief.load(Ordering::SeqCst) & (LISTED | WRITER) == 0
     }
 
     /// What tells these claims from those of other storages, and is not 0.

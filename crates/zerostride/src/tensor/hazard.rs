@@ -1,16 +1,20 @@
 //! Owns hazard slots: where a thread notes which storages it reads for a moment, so that whoever wants to write one finds
-//! it. To read this way costs one fence for all operands, where a count on each storage would cost two atomic changes for
-//! each; and threads that read the same storage change nothing that they share. It does not know what is read.
+//! it. To read this way costs one atomic exchange for all operands, where a count on each storage would cost two for each;
+//! and threads that read the same storage change nothing that they share. It does not know what is read.
 //!
 //! # Why a reader and a writer never miss each other
 //!
-//! A reader notes its storages, fences, and then looks whether one of them is claimed. A writer claims the storage, and
-//! then looks for it in all slots. The fence, the writer's claim and its looks are sequentially consistent, so that they
-//! have one order: if the fence comes before the claim, the writer finds the note; otherwise the reader finds the claim,
-//! and takes its note back. Slots are cleared with release and looked at with acquire order, so that what was read was
-//! read before anything is written.
+//! A reader notes its storages, says how many they are, and then looks whether one of them is claimed. A writer claims the
+//! storage, and then looks in all slots that are said to be in use. What the reader says and its looks, the writer's claim
+//! and its looks are sequentially consistent, so that they have one order. If the reader looks before the claim, it has
+//! spoken before the writer looks, who finds the notes that were made before; otherwise the reader finds the claim, and
+//! takes its word back.
+//!
+//! A writer that finds other notes than those that were spoken of, because the reader has gone on, finds later ones: slots
+//! are written with release and looked at with acquire order, so that what was read before is read before anything is
+//! written; and that reader has yet to look for the claim.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 /// The most storages that a thread reads at once.
@@ -25,13 +29,29 @@ const THREADS: usize = 256;
 struct Slots {
     /// Whether a thread has them.
     taken: AtomicBool,
+    /// How many storages are noted.
+    used: AtomicUsize,
     /// Addresses of storages; 0 stands for none.
     storages: [AtomicUsize; MOST],
 }
 
-static SLOTS: [Slots; THREADS] =
-    [const { Slots { taken: AtomicBool::new(false), storages: [const { AtomicUsize::new(0) }; MOST] } };
-        THREADS];
+impl Slots {
+    const fn free() -> Slots {
+        Slots {
+            taken: AtomicBool::new(false),
+            used: AtomicUsize::new(0),
+            storages: [const { AtomicUsize::new(0) }; MOST],
+        }
+    }
+
+    /// Whether a storage is among those noted.
+    fn hold(&self, address: usize) -> bool {
+        let used = &self.storages[..self.used.load(Ordering::SeqCst)];
+        used.iter().any(|slot| slot.load(Ordering::Acquire) == address)
+    }
+}
+
+static SLOTS: [Slots; THREADS] = [const { Slots::free() }; THREADS];
 
 /// How many of them have ever been taken: those before.
 static USED: AtomicUsize = AtomicUsize::new(0);
@@ -54,16 +74,16 @@ impl Hazards {
         Hazards(place.map(|place| &SLOTS[place]))
     }
 
-    /// Notes storages by their addresses, 0 standing for none. What is asked about a storage after this is later than
-    /// the note. `None` where there are no slots.
+    /// Notes storages by their addresses, 0 standing for none. What is then asked with sequential consistency about a
+    /// storage is asked after the note. `None` where there are no slots.
     #[inline]
-    pub(super) fn note<const N: usize>(&mut self, addresses: [usize; N]) -> Option<Noted<'_, N>> {
+    pub(super) fn note<const N: usize>(&mut self, addresses: [usize; N]) -> Option<Noted<'_>> {
         const { assert!(N <= MOST) };
         let slots = self.0?;
         for (slot, address) in slots.storages.iter().zip(addresses) {
             slot.store(address, Ordering::Release);
         }
-        fence(Ordering::SeqCst);
+        slots.used.swap(N, Ordering::SeqCst);
         Some(Noted { slots, _own: self })
     }
 }
@@ -78,24 +98,22 @@ impl Drop for Hazards {
 
 /// Notes in a thread's slots, which are cleared when this is dropped.
 #[derive(Debug)]
-pub(super) struct Noted<'a, const N: usize> {
+pub(super) struct Noted<'a> {
     slots: &'static Slots,
     _own: &'a mut Hazards,
 }
 
-impl<const N: usize> Drop for Noted<'_, N> {
+impl Drop for Noted<'_> {
     #[inline]
     fn drop(&mut self) {
-        for slot in &self.slots.storages[..N] {
-            slot.store(0, Ordering::Release);
-        }
+        self.slots.used.store(0, Ordering::Release);
     }
 }
 
 /// Whether a thread has noted a storage, which is claimed for writing already.
 pub(super) fn is_noted(address: usize) -> bool {
     let used = &SLOTS[..USED.load(Ordering::SeqCst)];
-    used.iter().flat_map(|slots| &slots.storages).any(|slot| slot.load(Ordering::SeqCst) == address)
+    used.iter().any(|slots| slots.hold(address))
 }
 
 /// Waits until no thread has noted a storage, which is claimed for writing already. Those who have are at one operation

@@ -105,7 +105,7 @@ impl Storage {
 #[derive(Debug)]
 pub(crate) struct Reading<'a, const N: usize> {
     storages: [Option<&'a Storage>; N],
-    _noted: Noted<'a, N>,
+    _noted: Noted<'a>,
 }
 
 impl<'a, const N: usize> Reading<'a, N> {
