@@ -1,6 +1,7 @@
 //! Floor 2 of zerostride: the code that touches elements.
 //!
 //! - [`map_kernel`]: an element-wise operation over tiles, one body for each row of the op table and kind of dtype;
+//! - [`strided_kernel`]: a quick one over elements at any distance;
 //! - [`Chain`]: instructions on values that stay in registers from the load to the store;
 //! - [`Reducer`]: a reduction, whose tree depends on its length alone;
 //! - [`cast_kernel`]: conversion between dtypes;
@@ -22,7 +23,7 @@ mod reduce;
 
 pub use cast::{CastKernel, cast_kernel, load_scalar, store_scalar};
 pub use chain::{Chain, Feed, Link, Slot, Stores, fence};
-pub use elementwise::{Fault, MapKernel, map_kernel};
+pub use elementwise::{Fault, MapKernel, Strided, StridedKernel, map_kernel, strided_kernel};
 pub use isa::Isa;
 pub use matmul::{Matrix, ProductSizes, matmul};
 pub use pack::{Pack, PackDim, pack};

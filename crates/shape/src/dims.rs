@@ -5,13 +5,38 @@
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
 
-/// Entries kept without a heap allocation; tensors of a higher rank are rare and large.
-const INLINE: usize = 6;
+/// Dimensions that shapes and strides have without a heap allocation; tensors of a higher rank are rare and large.
+pub const FEW_DIMS: usize = 6;
 
 #[derive(Clone)]
 enum Repr<T> {
-    Inline { len: u8, entries: [T; INLINE] },
+    Inline { len: Few, entries: [T; FEW_DIMS] },
     Heap(Vec<T>),
+}
+
+/// How many entries are inline. What else a word could be tells [`Repr`] what it is, so that it is made of whole words: these
+/// are moved as they were written, where a tag in a byte of its own would let them go through memory once more.
+#[derive(Clone, Copy)]
+#[repr(usize)]
+enum Few {
+    Zero,
+    One,
+    Two,
+    Three,
+    Four,
+    Five,
+    Six,
+}
+
+impl Few {
+    const ALL: [Few; FEW_DIMS + 1] =
+        [Few::Zero, Few::One, Few::Two, Few::Three, Few::Four, Few::Five, Few::Six];
+
+    /// `None` if they are more.
+    #[inline(always)]
+    fn new(len: usize) -> Option<Few> {
+        Few::ALL.get(len).copied()
+    }
 }
 
 /// A sequence of one entry for each dimension.
@@ -22,35 +47,45 @@ impl<T: Copy + Default> Dims<T> {
     /// `len` times the same entry.
     #[inline]
     pub(crate) fn filled(len: usize, entry: T) -> Self {
-        if len <= INLINE {
-            Dims(Repr::Inline { len: len as u8, entries: [entry; INLINE] })
-        } else {
-            Dims(Repr::Heap(alloc::vec![entry; len]))
+        match Few::new(len) {
+            Some(len) => Dims(Repr::Inline { len, entries: [entry; FEW_DIMS] }),
+            None => Dims(Repr::Heap(alloc::vec![entry; len])),
         }
+    }
+
+    /// The first `len` of some entries.
+    ///
+    /// # Panics
+    /// If there are not as many.
+    #[inline(always)]
+    pub(crate) fn few(entries: [T; FEW_DIMS], len: usize) -> Self {
+        Dims(Repr::Inline { len: Few::new(len).expect("as many entries as there are"), entries })
     }
 
     #[inline]
     pub(crate) fn from_slice(source: &[T]) -> Self {
-        if source.len() <= INLINE {
-            // A loop of constant length costs less than the call that a copy of unknown length becomes.
-            let entries = core::array::from_fn(|at| source.get(at).copied().unwrap_or_default());
-            Dims(Repr::Inline { len: source.len() as u8, entries })
-        } else {
-            Dims(Repr::Heap(source.to_vec()))
+        match Few::new(source.len()) {
+            Some(len) => {
+                // A loop of constant length costs less than the call that a copy of unknown length becomes.
+                let entries = core::array::from_fn(|at| source.get(at).copied().unwrap_or_default());
+                Dims(Repr::Inline { len, entries })
+            }
+            None => Dims(Repr::Heap(source.to_vec())),
         }
     }
 
     pub(crate) fn push(&mut self, entry: T) {
         match &mut self.0 {
-            Repr::Inline { len, entries } if usize::from(*len) < INLINE => {
-                entries[usize::from(*len)] = entry;
-                *len += 1;
-            }
-            Repr::Inline { entries, .. } => {
-                let mut heap = Vec::with_capacity(2 * INLINE);
-                heap.extend_from_slice(entries);
-                heap.push(entry);
-                self.0 = Repr::Heap(heap);
+            Repr::Inline { len, entries } => {
+                let at = *len as usize;
+                if let Some(longer) = Few::new(at + 1) {
+                    (*len, entries[at]) = (longer, entry);
+                } else {
+                    let mut heap = Vec::with_capacity(2 * FEW_DIMS);
+                    heap.extend_from_slice(entries);
+                    heap.push(entry);
+                    self.0 = Repr::Heap(heap);
+                }
             }
             Repr::Heap(entries) => entries.push(entry),
         }
@@ -66,7 +101,7 @@ impl<T: Copy + Default> Dims<T> {
     pub(crate) fn remove(&mut self, at: usize) {
         self[at..].rotate_left(1);
         match &mut self.0 {
-            Repr::Inline { len, .. } => *len -= 1,
+            Repr::Inline { len, .. } => *len = Few::ALL[*len as usize - 1],
             Repr::Heap(entries) => {
                 entries.pop();
             }
@@ -87,7 +122,7 @@ impl<T: Copy + Default> FromIterator<T> for Dims<T> {
 impl<T: Copy + Default> Default for Dims<T> {
     #[inline]
     fn default() -> Self {
-        Dims(Repr::Inline { len: 0, entries: [T::default(); INLINE] })
+        Dims(Repr::Inline { len: Few::Zero, entries: [T::default(); FEW_DIMS] })
     }
 }
 
@@ -97,7 +132,7 @@ impl<T> Deref for Dims<T> {
     #[inline]
     fn deref(&self) -> &[T] {
         match &self.0 {
-            Repr::Inline { len, entries } => &entries[..usize::from(*len)],
+            Repr::Inline { len, entries } => &entries[..*len as usize],
             Repr::Heap(entries) => entries,
         }
     }
@@ -107,7 +142,7 @@ impl<T> DerefMut for Dims<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         match &mut self.0 {
-            Repr::Inline { len, entries } => &mut entries[..usize::from(*len)],
+            Repr::Inline { len, entries } => &mut entries[..*len as usize],
             Repr::Heap(entries) => entries,
         }
     }

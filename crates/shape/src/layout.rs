@@ -1,7 +1,7 @@
 //! Owns `Layout`: where the elements of a tensor lie in its storage, and what can be read off that.
 //! It does not know how layouts are made from each other (`views.rs`, `reshape.rs`, `choose.rs`), nor any storage.
 
-use crate::dims::Dims;
+use crate::dims::{Dims, FEW_DIMS};
 use crate::error::ShapeError;
 use crate::shape::{Shape, Strides, contiguous_strides};
 
@@ -35,21 +35,25 @@ impl Layout {
         Layout { shape, strides, offset: 0 }
     }
 
-    /// [`Layout::contiguous`] of a shape of these sizes.
+    /// [`Layout::contiguous`] of the first `ndim` of some sizes, for those who make such layouts often.
     ///
     /// # Errors
     /// As [`Shape::new`].
     ///
+    /// # Panics
+    /// If there are not as many sizes.
+    ///
     /// ```
     /// use zerostride_shape::{Layout, Shape};
     ///
-    /// assert_eq!(Layout::contiguous_of(&[2, 3])?, Layout::contiguous(Shape::new(&[2, 3])?));
-    /// assert!(Layout::contiguous_of(&[1 << 40, 1 << 40]).is_err());
+    /// let layout = Layout::contiguous_few([2, 3, 0, 0, 0, 0], 2)?;
+    /// assert_eq!(layout, Layout::contiguous(Shape::new(&[2, 3])?));
+    /// assert!(Layout::contiguous_few([1 << 40; 6], 2).is_err());
     /// # Ok::<(), zerostride_shape::ShapeError>(())
     /// ```
-    #[inline]
-    pub fn contiguous_of(sizes: &[usize]) -> Result<Layout, ShapeError> {
-        let (shape, strides) = Shape::with_strides(sizes)?;
+    #[inline(always)]
+    pub fn contiguous_few(sizes: [usize; FEW_DIMS], ndim: usize) -> Result<Layout, ShapeError> {
+        let (shape, strides) = Shape::few(sizes, ndim)?;
         Ok(Layout { shape, strides, offset: 0 })
     }
 

@@ -58,6 +58,7 @@ pub use broadcast::{
 pub use class::{Class, Classes, UnknownClass, is_mutual_stretch};
 pub use coalesce::{coalesce, order_dims};
 pub use constant::{broadcast_const, broadcast_rank};
+pub use dims::FEW_DIMS;
 pub use error::{Diagnostic, ErrorClass, ShapeError};
 pub use layout::Layout;
 pub use overlap::{InternalOverlap, Overlap};

@@ -4,7 +4,7 @@
 
 use core::fmt;
 
-use crate::dims::{Dims, reads_like_a_slice};
+use crate::dims::{Dims, FEW_DIMS, reads_like_a_slice};
 use crate::error::ShapeError;
 
 /// The largest number of dimensions: NumPy's limit. PyTorch has none.
@@ -74,24 +74,24 @@ impl Shape {
         let product = sizes.iter().try_fold(1usize, |product, &size| product.checked_mul(size.max(1)));
         match product {
             Some(product) if product <= isize::MAX as usize => Ok(Shape(sizes)),
-            _ => Err(ShapeError::NumelOverflow { sizes: sizes.to_vec() }),
+            _ => Err(overflow(&sizes)),
         }
     }
 
-    /// [`Shape::new`] and [`contiguous_strides`] in one walk, for those who make shapes of few elements often.
-    #[inline]
-    pub(crate) fn with_strides(sizes: &[usize]) -> Result<(Shape, Strides), ShapeError> {
-        check_rank(sizes.len())?;
-        let mut strides = Dims::filled(sizes.len(), 1isize);
-        let mut numel = 1isize;
-        for (stride, &size) in strides.iter_mut().zip(sizes).rev() {
-            *stride = numel;
-            numel = match isize::try_from(size.max(1)).ok().and_then(|size| numel.checked_mul(size)) {
-                Some(numel) => numel,
-                None => return Err(ShapeError::NumelOverflow { sizes: sizes.to_vec() }),
-            };
+    /// The first `ndim` of some sizes, with [`contiguous_strides`]. All of it is done in registers.
+    #[inline(always)]
+    pub(crate) fn few(sizes: [usize; FEW_DIMS], ndim: usize) -> Result<(Shape, Strides), ShapeError> {
+        let (mut strides, mut numel) = ([0; FEW_DIMS], 1usize);
+        for dim in (0..FEW_DIMS).rev() {
+            if dim < ndim {
+                strides[dim] = numel as isize;
+                numel = numel.saturating_mul(sizes[dim].max(1));
+            }
         }
-        Ok((Shape(Dims::from_slice(sizes)), Strides(strides)))
+        if numel > isize::MAX as usize {
+            return Err(overflow(&sizes[..ndim]));
+        }
+        Ok((Shape(Dims::few(sizes, ndim)), Strides(Dims::few(strides, ndim))))
     }
 
     pub(crate) fn dims(&self) -> &Dims<usize> {
@@ -191,6 +191,11 @@ pub fn checked_bytes(shape: &Shape, item_size: usize) -> Result<usize, ShapeErro
         .checked_mul(item_size)
         .filter(|&bytes| bytes <= isize::MAX as usize)
         .ok_or_else(|| ShapeError::BytesOverflow { shape: shape.clone(), item_size })
+}
+
+#[cold]
+fn overflow(sizes: &[usize]) -> ShapeError {
+    ShapeError::NumelOverflow { sizes: sizes.to_vec() }
 }
 
 #[inline]

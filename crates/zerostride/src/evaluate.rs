@@ -13,11 +13,11 @@ use crate::{Expr, Operand, Result, Tensor, exec};
 #[track_caller]
 pub(crate) fn at_once<const N: usize>(op: Op, operands: [Operand<'_>; N]) -> Result<Tensor> {
     if !is_watched::<N>() {
-        let result = match Operand::tensors(&operands) {
-            Some(tensors) => tiny::apply(op, &tensors),
-            None => tiny::apply(op, &operands.each_ref().map(Operand::value)),
-        };
-        if let Some(result) = result {
+        if let Some(tensors) = Operand::tensors(&operands) {
+            if let Some(result) = tiny::apply(op, &tensors) {
+                return Ok(result);
+            }
+        } else if let Some(result) = tiny::apply(op, &operands.each_ref().map(Operand::value)) {
             return Ok(result);
         }
     }

@@ -1,9 +1,10 @@
 //! Owns the element-wise kernels over tiles of memory: one loop around every body. Halves (`half.rs`) and complex numbers
-//! (`complex.rs`) go through blocks of the floats that they are computed in. It does not know what an operation computes
-//! (`bodies/`), nor where a tile comes from.
+//! (`complex.rs`) go through blocks of the floats that they are computed in; `strided.rs` has loops over elements that are
+//! in no tile. It does not know what an operation computes (`bodies/`), nor where a tile comes from.
 
 mod complex;
 mod half;
+mod strided;
 
 use std::marker::PhantomData;
 
@@ -11,6 +12,8 @@ use ::half::{bf16, f16};
 use bytemuck::{cast_slice, cast_slice_mut};
 use num_complex::{Complex32, Complex64};
 use zerostride_ops::{DType, Element, Op};
+
+pub use strided::{Strided, StridedKernel, strided_kernel};
 
 use crate::bodies::dispatch::{self, Body, VisitBoolean, VisitFloat, VisitInteger};
 use crate::bodies::half::Float;

@@ -44,18 +44,6 @@ impl Feed<'_> {
 }
 
 impl<'a> Feed<'a> {
-    /// Rows inside of some bytes, the first from a byte on, for threaded code: it asks for no alignment.
-    ///
-    /// # Panics
-    /// If a row begins or ends outside.
-    pub(super) fn inside(bytes: &'a [u8], first: usize, rows: Rows) -> Feed<'a> {
-        let last =
-            rows.step.checked_mul(rows.count as isize - 1).and_then(|reach| first.checked_add_signed(reach));
-        let ends = |start: Option<usize>| start.and_then(|start| start.checked_add(rows.bytes));
-        assert!([ends(Some(first)), ends(last)].iter().all(|end| end.is_some_and(|end| end <= bytes.len())));
-        Feed { at: bytes[first..].as_ptr(), rows, lasting: PhantomData }
-    }
-
     /// One row.
     fn tile(bytes: &'a [u8]) -> Feed<'a> {
         let rows = Rows { step: 0, count: 1, bytes: bytes.len() };
@@ -64,6 +52,27 @@ impl<'a> Feed<'a> {
 
     fn slot(&self) -> Slot {
         Slot { first: self.at.cast_mut(), step: self.rows.step }
+    }
+}
+
+/// Rows inside of some bytes, the first from a byte on, of any alignment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Inside<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) first: usize,
+    pub(super) rows: Rows,
+}
+
+impl<'a> Inside<'a> {
+    /// # Panics
+    /// If a row begins or ends outside.
+    fn feed(&self) -> Feed<'a> {
+        let Inside { bytes, first, rows } = *self;
+        let last =
+            rows.step.checked_mul(rows.count as isize - 1).and_then(|reach| first.checked_add_signed(reach));
+        let ends = |start: Option<usize>| start.and_then(|start| start.checked_add(rows.bytes));
+        assert!([ends(Some(first)), ends(last)].iter().all(|end| end.is_some_and(|end| end <= bytes.len())));
+        Feed { at: bytes[first..].as_ptr(), rows, lasting: PhantomData }
     }
 }
 
@@ -85,16 +94,6 @@ impl Sink<'_> {
 }
 
 impl<'a> Sink<'a> {
-    /// Some bytes as so many rows, one after the other, for threaded code.
-    pub(super) fn rows(bytes: &'a mut [u8], count: usize) -> Sink<'a> {
-        let row = bytes.len() / count;
-        Sink {
-            at: bytes.as_mut_ptr(),
-            rows: Rows { step: row as isize, count, bytes: row },
-            lasting: PhantomData,
-        }
-    }
-
     /// One row.
     fn tile(bytes: &'a mut [u8]) -> Sink<'a> {
         let rows = Rows { step: 0, count: 1, bytes: bytes.len() };
@@ -229,24 +228,33 @@ impl<'a> Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// Runs the program on some rows of `len` elements that follow each other in memory, over which it writes its results:
-    /// they are its first load.
+    /// Runs a program that is one chain, which asks for no alignment, on some rows of `len` elements, and writes the results
+    /// to `out`, row after row. One load may be the rows that are written over, and is `None`.
     ///
     /// # Panics
-    /// As for [`run`](Self::run), and if the program is more than one chain, or its results are of another size.
-    pub(super) fn run_over(
+    /// As for [`run`](Self::run), and if the program is more than one chain, or what is written over is more than one load
+    /// or of another size than the results.
+    pub(super) fn run_anywhere<'b>(
         &mut self,
         rows: usize,
         len: usize,
-        over: &mut [u8],
-        others: &[Feed<'_>],
+        loads: &[Option<Inside<'b>>],
+        out: &mut [u8],
     ) -> Result<()> {
-        let Compiled { loads, item, .. } = self.compiled;
-        assert!(self.compiled.is_one_chain() && loads[0] == (Kind::Vector, *item));
-        let mut sink = Sink::rows(over, rows);
-        // Nobody has these rows but the sink of the same address and step, which a chain may write over them.
-        let own = Feed { at: sink.at, rows: sink.rows, lasting: PhantomData };
-        let feeds: SmallVec<[Feed<'_>; 4]> = std::iter::once(own).chain(others.iter().copied()).collect();
+        let Compiled { loads: kinds, item, .. } = self.compiled;
+        assert!(self.compiled.is_one_chain() && loads.iter().filter(|load| load.is_none()).count() < 2);
+        let row = out.len() / rows;
+        let written = Rows { step: row as isize, count: rows, bytes: row };
+        let mut sink = Sink { at: out.as_mut_ptr(), rows: written, lasting: PhantomData };
+        let feed = |(load, kind): (&Option<Inside<'b>>, &(Kind, usize))| match load {
+            Some(inside) => inside.feed(),
+            None => {
+                assert!(*kind == (Kind::Vector, *item));
+                // Nobody has these rows but the sink of the same address and step, which a chain may write over them.
+                Feed { at: sink.at, rows: written, lasting: PhantomData }
+            }
+        };
+        let feeds: SmallVec<[Feed<'_>; 4]> = loads.iter().zip(kinds).map(feed).collect();
         self.run(rows, len, &feeds, &mut sink, Stores::Cached)
     }
 }

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 
 use memmap2::Mmap;
 use zerostride_ops::DType;
-use zerostride_shape::Layout;
+use zerostride_shape::{Layout, Shape};
 
 use super::container::{Container, Place};
 use super::elements::Encoding;
@@ -71,7 +71,7 @@ pub unsafe fn map(path: impl AsRef<Path>) -> Result<Tensor> {
     if entry.is_fortran() {
         sizes.reverse();
     }
-    let layout = Layout::contiguous_of(&sizes)?;
+    let layout = Layout::contiguous(Shape::new(&sizes)?);
     let data = NonNull::new(data.cast_mut()).unwrap_or(NonNull::dangling());
     let lent = Lent { data, dtype, shape: layout.shape(), strides: layout.strides(), writable: false };
     // SAFETY: the headers have been held against the length of the mapping, which so has all elements and keeps them until

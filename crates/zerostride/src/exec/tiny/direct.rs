@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use smallvec::SmallVec;
-use zerostride_kernels::{Stores, store_scalar};
+use zerostride_kernels::store_scalar;
 use zerostride_ops::{DType, Inferred, Op};
 use zerostride_shape::Strides;
 
@@ -13,13 +13,12 @@ use super::{Value, gather};
 use crate::Result;
 use crate::exec::cache;
 use crate::exec::crew::{self, Effort};
-use crate::exec::machine::{Feed, Machine, Rows, Sink};
+use crate::exec::machine::{Inside, Machine, Rows};
 use crate::exec::program::{Compiled, Kind};
 use crate::interrupt;
 use crate::plan::{Cost, Instruction, Load, Program, Source};
 
-/// Elements, and nanoseconds of work on some more, below which it is faster to copy them and to run a kernel.
-const FEWEST: usize = 32;
+/// Nanoseconds of work on few elements below which it is faster to copy them and to run a kernel.
 const LEAST: usize = 100;
 
 /// Nanoseconds of work that nobody should have to wait for: its operands are noted, and it is not interrupted.
@@ -46,17 +45,14 @@ pub(super) struct Direct<const N: usize> {
 type Elements<'a> = (&'a [u8], isize);
 
 impl<const N: usize> Direct<N> {
-    /// `None` where elements are few, or so many that the result is not to stay in the caches, or do not lie in rows, or are
-    /// of other dtypes than the operation computes in, or where the operation has no threaded code.
+    /// `None` where there is little to do, or elements are so many that the result is not to stay in the caches, or do not lie
+    /// in rows, or are of other dtypes than the operation computes in, or where the operation has no threaded code.
     pub(super) fn new(
         op: Op,
         inferred: Inferred,
         values: &[impl Value; N],
         loops: &Loops<N>,
     ) -> Option<Direct<N>> {
-        if loops.numel < FEWEST {
-            return None;
-        }
         let cost = Cost::of_operation(op, inferred, N, loops.numel);
         let is_read = |operand: usize| {
             let value = &values[operand];
@@ -127,21 +123,17 @@ impl<const N: usize> Direct<N> {
             let numel = out.len() / result.item_size();
             let (len, at) = (row.min(numel), first / row % rows);
             let count = (numel / len).min(rows - at);
-            let feed = |operand: usize| {
+            let load = |operand: usize| {
                 let (bytes, start) = operands[operand]?;
                 let item = read(self.op, self.inferred, operand).item_size();
                 let elements = if kinds[operand] == 0 { 1 } else { len };
                 let rows = Rows { step: steps[operand] * item as isize, count, bytes: elements * item };
                 let from = start + self.distance(operand, first);
-                Some(Feed::inside(bytes, from as usize * item, rows))
+                Some(Inside { bytes, first: from as usize * item, rows })
             };
-            let feeds: SmallVec<[Feed<'_>; MOST_OPERANDS]> = (0..N).filter_map(feed).collect();
             let own;
             (own, out) = out.split_at_mut(count * len * result.item_size());
-            match feeds.len() == N {
-                true => machine.run(count, len, &feeds, &mut Sink::rows(own, count), Stores::Cached)?,
-                false => machine.run_over(count, len, own, &feeds)?,
-            }
+            machine.run_anywhere(count, len, &std::array::from_fn::<_, N, _>(load), own)?;
             first += count * len;
         }
         Ok(())

@@ -61,10 +61,16 @@ fn gather<const N: usize>(storage: &[u8], first: isize, strides: &[isize], lens:
 /// Copies elements at a distance from each other.
 #[inline(always)]
 fn line<T: Copy>(storage: &[T], first: isize, stride: isize, tile: &mut [T]) {
-    let mut at = first;
-    for place in tile {
-        *place = storage[at as usize];
-        at += stride;
+    match stride {
+        0 => tile.fill(storage[first as usize]),
+        1 => tile.copy_from_slice(&storage[first as usize..][..tile.len()]),
+        _ => {
+            let mut at = first;
+            for place in tile {
+                *place = storage[at as usize];
+                at += stride;
+            }
+        }
     }
 }
 

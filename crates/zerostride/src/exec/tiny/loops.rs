@@ -1,39 +1,39 @@
 //! Owns the way through the elements of a small operation: its operands' dimensions side by side. It does not touch elements.
 
 use smallvec::SmallVec;
-use zerostride_shape::{Shape, Strides, broadcast_size};
+use zerostride_shape::{FEW_DIMS, Layout, Shape, Strides, broadcast_size};
 
 use super::Value;
 
-/// Dimensions beyond which shapes need memory of their own.
-const MOST_DIMS: usize = 6;
-
 /// The operands in step with the result.
 pub(super) struct Loops<const N: usize> {
-    /// The result's sizes, of which there are few: a shape is made only once the result exists.
-    sizes: [usize; MOST_DIMS],
+    /// The result's sizes: a layout is made only once the result exists.
+    sizes: [usize; FEW_DIMS],
     ndim: usize,
     pub(super) numel: usize,
     /// The dimensions of more than one element, innermost first, and how many they are.
-    lens: [usize; MOST_DIMS],
+    lens: [usize; FEW_DIMS],
     count: usize,
     /// Each operand's strides along those, 0 where it is stretched.
-    strides: [[isize; MOST_DIMS]; N],
+    strides: [[isize; FEW_DIMS]; N],
     /// Whether an operand's elements lie next to each other in the result's order.
     pub(super) dense: [bool; N],
 }
 
 impl<const N: usize> Loops<N> {
     /// Those of a single element.
-    pub(super) const SINGLE: Loops<N> = Loops {
-        sizes: [1; MOST_DIMS],
-        ndim: 0,
-        numel: 1,
-        lens: [1; MOST_DIMS],
-        count: 0,
-        strides: [[0; MOST_DIMS]; N],
-        dense: [true; N],
-    };
+    #[inline(always)]
+    pub(super) fn single() -> Loops<N> {
+        Loops {
+            sizes: [0; FEW_DIMS],
+            ndim: 0,
+            numel: 1,
+            lens: [0; FEW_DIMS],
+            count: 0,
+            strides: [[0; FEW_DIMS]; N],
+            dense: [true; N],
+        }
+    }
 
     /// Walks along the dimensions of operands, from the right; `None` if they do not broadcast, or the result has no
     /// elements or too many dimensions.
@@ -42,19 +42,22 @@ impl<const N: usize> Loops<N> {
         let mut dims = [(&[][..], &[][..]); N];
         for (dims, value) in dims.iter_mut().zip(values) {
             if let Some(layout) = value.layout() {
-                *dims = (&**layout.shape(), &layout.strides()[..layout.ndim()]);
-                self.ndim = self.ndim.max(layout.ndim());
+                *dims = (&**layout.shape(), &**layout.strides());
+                self.ndim = self.ndim.max(dims.0.len());
             }
         }
-        for from_right in 0..self.ndim {
+        for place in (0..self.ndim).rev() {
             let (mut size, mut steps) = (1, [0; N]);
-            for (step, (sizes, strides)) in steps.iter_mut().zip(dims) {
-                if let Some(dim) = sizes.len().checked_sub(from_right + 1) {
-                    size = broadcast_size(size, sizes[dim])?;
-                    *step = if sizes[dim] == 1 { 0 } else { strides[dim] };
+            for (step, (sizes, strides)) in steps.iter_mut().zip(&mut dims) {
+                if let (Some((&own, others)), Some((&stride, other_strides))) =
+                    (sizes.split_last(), strides.split_last())
+                {
+                    size = broadcast_size(size, own)?;
+                    *step = if own == 1 { 0 } else { stride };
+                    (*sizes, *strides) = (others, other_strides);
                 }
             }
-            *self.sizes.get_mut(self.ndim - 1 - from_right)? = size;
+            *self.sizes.get_mut(place)? = size;
             self.push(size, steps)?;
         }
         Some(())
@@ -75,6 +78,12 @@ impl<const N: usize> Loops<N> {
         Some(())
     }
 
+    /// The result's layout: its elements lie in order.
+    #[inline(always)]
+    pub(super) fn layout(&self) -> Option<Layout> {
+        Layout::contiguous_few(self.sizes, self.ndim).ok()
+    }
+
     /// The result's sizes.
     #[inline]
     pub(super) fn sizes(&self) -> &[usize] {
@@ -85,6 +94,25 @@ impl<const N: usize> Loops<N> {
     #[inline]
     pub(super) fn of_operand(&self, operand: usize) -> (&[usize], &[isize]) {
         (&self.lens[..self.count], &self.strides[operand][..self.count])
+    }
+
+    /// Whether the elements are rows at an even distance, of which some operand's do not lie in order.
+    #[inline]
+    pub(super) fn are_rows(&self) -> bool {
+        self.count <= 2 && self.dense.contains(&false)
+    }
+
+    /// Elements of a row.
+    #[inline]
+    pub(super) fn row(&self) -> usize {
+        self.lens[0]
+    }
+
+    /// An operand's steps from one element of a row to the next, and from one row to the next.
+    #[inline]
+    pub(super) fn steps(&self, operand: usize) -> [isize; 2] {
+        let [inner, outer, ..] = self.strides[operand];
+        [inner, outer]
     }
 
     /// As few dimensions as lead to the same elements, innermost first: the size of each, and the operands' strides.
@@ -107,7 +135,7 @@ impl<const N: usize> Loops<N> {
 impl Loops<1> {
     /// The loops of a step.
     pub(super) fn of(shape: &Shape, strides: &Strides) -> Option<Loops<1>> {
-        let mut loops = Loops::SINGLE;
+        let mut loops = Loops::single();
         shape.iter().zip(strides).rev().try_for_each(|(&size, &stride)| loops.push(size, [stride]))?;
         Some(loops)
     }

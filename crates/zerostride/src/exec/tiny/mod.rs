@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::sync::OnceLock;
 
 use smallvec::SmallVec;
-use zerostride_kernels::{MapKernel, cast_kernel, map_kernel};
+use zerostride_kernels::{MapKernel, Strided, StridedKernel, cast_kernel, map_kernel, strided_kernel};
 use zerostride_ops::{Bucket, DType, Inferred, Op, Scalar, Typed};
 use zerostride_shape::Layout;
 
@@ -130,6 +130,8 @@ struct Row {
     op: Op,
     inferred: Inferred,
     kernel: MapKernel,
+    /// The one that needs no copies, if there is one.
+    strided: Option<StridedKernel>,
 }
 
 impl Row {
@@ -164,66 +166,86 @@ impl Row {
     }
 
     fn new(op: Op, inferred: Inferred) -> Option<Row> {
-        Some(Row { op, inferred, kernel: map_kernel(op, inferred.compute)? })
+        let compute = inferred.compute;
+        Some(Row { op, inferred, kernel: map_kernel(op, compute)?, strided: strided_kernel(op, compute) })
     }
 }
 
 /// The operation's result.
-#[inline]
+#[inline(always)]
 pub(crate) fn apply<const N: usize>(op: Op, values: &[impl Value; N]) -> Option<Tensor> {
-    let mut loops = Loops::SINGLE;
+    let mut loops = Loops::single();
     loops.walk(values)?;
     run(&Row::of(op, values)?, values, &loops)
 }
 
 /// The value of an expression that is one operation on tensors and numbers.
 pub(crate) fn evaluate(expr: &Expr) -> Option<Tensor> {
-    fn value<const N: usize>(op: Op, inferred: Inferred, operands: [&Expr; N]) -> Option<Tensor> {
-        let (values, loops) = computed(operands)?;
-        run(&Row::new(op, inferred)?, &values, &loops)
-    }
-    let Kind::Map { op, operands, compute } = &expr.node().kind else { return None };
-    let inferred = Inferred { compute: *compute, result: expr.meta().ok()?.dtype() };
-    match &operands[..] {
-        [a] => value(*op, inferred, [a]),
-        [a, b] => value(*op, inferred, [a, b]),
-        [a, b, c] => value(*op, inferred, [a, b, c]),
-        _ => None,
-    }
-}
-
-/// Writes the value of such an expression to a tensor that none of its operands shares memory with; `None` if nothing has
-/// been done.
-pub(crate) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
-    fn into<const N: usize>(op: Op, inferred: Inferred, operands: [&Expr; N], target: &Tensor) -> Option<()> {
-        let (values, loops) = computed(operands)?;
-        let fits = loops.sizes() == target.shape() && inferred.result == target.dtype();
-        if fits && target.is_contiguous() {
-            write(&Row::new(op, inferred)?, &values, &loops, target, false)
-        } else {
-            None
+    struct New;
+    impl Visit for New {
+        type Output = Tensor;
+        fn operation<const N: usize>(
+            self,
+            row: &Row,
+            values: &[Any<'_>; N],
+            loops: &Loops<N>,
+        ) -> Option<Tensor> {
+            run(row, values, loops)
         }
     }
+    visit(expr, New)
+}
+
+/// Writes the value of an expression that is one operation on tensors and numbers to a tensor that none of its operands
+/// shares memory with; `None` if nothing has been done.
+pub(crate) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
+    struct Into<'a>(&'a Tensor);
+    impl Visit for Into<'_> {
+        type Output = ();
+        fn operation<const N: usize>(self, row: &Row, values: &[Any<'_>; N], loops: &Loops<N>) -> Option<()> {
+            let Into(target) = self;
+            let fits = loops.sizes() == target.shape() && row.inferred.result == target.dtype();
+            if fits && target.is_contiguous() { write(row, values, loops, target, false) } else { None }
+        }
+    }
+    visit(expr, Into(target))
+}
+
+/// What is done with an operation, however many operands it has.
+trait Visit {
+    type Output;
+    fn operation<const N: usize>(
+        self,
+        row: &Row,
+        values: &[Any<'_>; N],
+        loops: &Loops<N>,
+    ) -> Option<Self::Output>;
+}
+
+/// Hands over an expression that is one operation, none of whose operands has to be computed first.
+fn visit<V: Visit>(expr: &Expr, visitor: V) -> Option<V::Output> {
+    fn with<const N: usize, V: Visit>(
+        op: Op,
+        inferred: Inferred,
+        operands: [&Expr; N],
+        visitor: V,
+    ) -> Option<V::Output> {
+        let values = operands.map(Any::of);
+        if values.iter().any(|value| matches!(value, Any::Other)) {
+            return None;
+        }
+        let mut loops = Loops::single();
+        loops.walk(&values)?;
+        visitor.operation(&Row::new(op, inferred)?, &values, &loops)
+    }
     let Kind::Map { op, operands, compute } = &expr.node().kind else { return None };
     let inferred = Inferred { compute: *compute, result: expr.meta().ok()?.dtype() };
     match &operands[..] {
-        [a] => into(*op, inferred, [a], target),
-        [a, b] => into(*op, inferred, [a, b], target),
-        [a, b, c] => into(*op, inferred, [a, b, c], target),
+        [a] => with(*op, inferred, [a], visitor),
+        [a, b] => with(*op, inferred, [a, b], visitor),
+        [a, b, c] => with(*op, inferred, [a, b, c], visitor),
         _ => None,
     }
-}
-
-/// Operands and their loops, if nothing has to be computed first.
-fn computed<const N: usize>(operands: [&Expr; N]) -> Option<([Any<'_>; N], Loops<N>)> {
-    let values = operands.map(Any::of);
-    let has_to_be_computed = |value: &Any<'_>| matches!(value, Any::Other);
-    if values.iter().any(has_to_be_computed) {
-        return None;
-    }
-    let mut loops = Loops::SINGLE;
-    loops.walk(&values)?;
-    Some((values, loops))
 }
 
 /// Writes the operation's result over its first operand, the target, whose version counts it; `None` if nothing has
@@ -234,7 +256,7 @@ pub(crate) fn apply_in_place<const N: usize>(
     target: &Tensor,
     values: &[impl Value; N],
 ) -> Option<()> {
-    let mut loops = Loops::SINGLE;
+    let mut loops = Loops::single();
     loops.walk(values)?;
     let row = Row::of(op, values)?;
     if loops.sizes() != target.shape() || row.inferred.result != target.dtype() || !loops.dense[0] {
@@ -281,7 +303,7 @@ fn write<const N: usize>(
         if over {
             storages[0] = writing.bytes();
         }
-        fill(row, values, storages, loops, fresh.bytes_mut(), &mut **tiles)?;
+        way.run(row, values, storages, loops, fresh.bytes_mut(), &mut **tiles)?;
         writing.bytes_mut()[start..][..len].copy_from_slice(fresh.bytes());
         Some(())
     })
@@ -347,7 +369,7 @@ pub(super) fn run_plan(plan: &Plan) -> Option<Tensor> {
     Some(Tensor::new(result.share(), Layout::contiguous(buffer.shape.clone()), buffer.dtype))
 }
 
-#[inline]
+#[inline(always)]
 fn run<const N: usize>(row: &Row, values: &[impl Value; N], loops: &Loops<N>) -> Option<Tensor> {
     let way = Way::new(row, values, loops)?;
     let result = row.inferred.result;
@@ -358,13 +380,9 @@ fn run<const N: usize>(row: &Row, values: &[impl Value; N], loops: &Loops<N>) ->
             return None;
         }
         let storages = std::array::from_fn(|place| reading.bytes(place));
-        match &way {
-            Way::Gathered => fill(row, values, storages, loops, out.bytes_mut(), &mut **tiles)?,
-            Way::Direct(direct) => direct.run(values, storages.map(Some), out.bytes_mut()),
-        }
-        Some(())
+        way.run(row, values, storages, loops, out.bytes_mut(), &mut **tiles)
     })?;
-    Some(Tensor::new(out.share(), Layout::contiguous_of(loops.sizes()).ok()?, result))
+    Some(Tensor::new(out.share(), loops.layout()?, result))
 }
 
 #[inline(always)]
@@ -376,22 +394,64 @@ fn storages_of<const N: usize>(values: &[impl Value; N]) -> [Option<&Storage>; N
     storages
 }
 
+/// Elements that are too few for threaded code.
+const FEW: usize = 32;
+
 /// How elements get from the operands to the result.
 enum Way<const N: usize> {
+    /// One by one, from where they lie.
+    Strided(StridedKernel),
     /// Each operand's are copied, unless they lie in order, and a kernel runs on all of them.
     Gathered,
-    /// From where they lie.
+    /// Row by row, from where they lie.
     Direct(Direct<N>),
 }
 
 impl<const N: usize> Way<N> {
     #[inline(always)]
     fn new(row: &Row, values: &[impl Value; N], loops: &Loops<N>) -> Option<Way<N>> {
+        if loops.numel < FEW {
+            let is_read = |value: &_| is_read(value, row.inferred.compute);
+            let strided = row.strided.filter(|_| loops.are_rows() && values.iter().all(is_read));
+            return Some(strided.map_or(Way::Gathered, Way::Strided));
+        }
         match Direct::new(row.op, row.inferred, values, loops) {
             Some(direct) => Some(Way::Direct(direct)),
             None => (loops.numel <= MOST).then_some(Way::Gathered),
         }
     }
+
+    /// Computes the result's elements.
+    #[inline(always)]
+    fn run(
+        &self,
+        row: &Row,
+        values: &[impl Value; N],
+        storages: [&[u8]; N],
+        loops: &Loops<N>,
+        out: &mut [u8],
+        tiles: &mut [Tile],
+    ) -> Option<()> {
+        match self {
+            Way::Strided(kernel) => {
+                let mut operands = [Strided { bytes: &[], first: 0, steps: [0; 2] }; N];
+                for (place, operand) in operands.iter_mut().enumerate() {
+                    let (bytes, first) = (storages[place], values[place].layout()?.offset());
+                    *operand = Strided { bytes, first, steps: loops.steps(place) };
+                }
+                kernel(&operands, loops.row(), out);
+            }
+            Way::Gathered => fill(row, values, storages, loops, out, tiles)?,
+            Way::Direct(direct) => direct.run(values, storages.map(Some), out),
+        }
+        Some(())
+    }
+}
+
+/// Whether a value is a tensor of that dtype.
+#[inline]
+fn is_read(value: &impl Value, dtype: DType) -> bool {
+    value.number().is_none() && value.typed().is_some_and(|typed| typed.dtype == dtype)
 }
 
 /// Computes the result's elements of copies of the operands'.

@@ -1,0 +1,180 @@
+//! Owns the element-wise kernels over elements at any distance: of the operations that take less than a copy of their
+//! operands would. It does not know why elements lie where they do.
+
+use std::marker::PhantomData;
+
+use bytemuck::{cast_slice, cast_slice_mut};
+use zerostride_ops::{DType, Element, Op};
+
+use crate::bodies::dispatch::{self, Body, VisitFloat, VisitInteger};
+use crate::bodies::half::Float;
+use crate::bodies::integer::{self, Integer};
+
+/// Elements of an operand in rows, in their stored form and aligned to it.
+#[derive(Clone, Copy, Debug)]
+pub struct Strided<'a> {
+    /// The elements that these are among.
+    pub bytes: &'a [u8],
+    /// The number of the first one there.
+    pub first: isize,
+    /// From one element of a row to the next, and from one row to the next.
+    pub steps: [isize; 2],
+}
+
+/// A kernel: reads rows of each operand where they lie, and writes results row after row.
+///
+/// The output holds rows of as many elements as the number says, at least one. Dtypes are those of a
+/// [`MapKernel`](crate::MapKernel); it panics where an element lies outside.
+pub type StridedKernel = fn(&[Strided<'_>], usize, &mut [u8]);
+
+/// Whether an operation takes less than to copy its operands.
+const fn is_quick(op: Op) -> bool {
+    use Op::*;
+    matches!(op, Add | Sub | Mul | Div | Maximum | Minimum | Eq | Ne | Lt | Le | Gt | Ge)
+}
+
+/// The kernel of a body on elements.
+fn on_rows<A, B, const N: usize>(operands: &[Strided<'_>], len: usize, out: &mut [u8])
+where
+    A: Element,
+    B: Body<N, A, Result: Element>,
+{
+    let operands: &[Strided<'_>; N] = operands.try_into().expect("as many operands as the operation has");
+    let elements: [&[A::Stored]; N] = operands.map(|Strided { bytes, .. }| {
+        let whole = bytes.len() / size_of::<A::Stored>();
+        cast_slice(&bytes[..whole * size_of::<A::Stored>()])
+    });
+    let mut begins = operands.map(|operand| operand.first);
+    for row in cast_slice_mut::<u8, <B::Result as Element>::Stored>(out).chunks_mut(len) {
+        let mut at = begins;
+        for out in row {
+            let mut values = [A::load(elements[0][at[0] as usize]); N];
+            for operand in 1..N {
+                values[operand] = A::load(elements[operand][at[operand] as usize]);
+            }
+            *out = B::call(values).store();
+            for operand in 0..N {
+                at[operand] = at[operand].wrapping_add(operands[operand].steps[0]);
+            }
+        }
+        for operand in 0..N {
+            begins[operand] = begins[operand].wrapping_add(operands[operand].steps[1]);
+        }
+    }
+}
+
+/// Makes kernels of bodies on elements of a dtype.
+struct Loops<T>(PhantomData<T>);
+
+impl<T: Integer> VisitInteger<T> for Loops<T> {
+    type Output = Option<StridedKernel>;
+
+    fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Option<StridedKernel> {
+        let own = const { is_quick(B::OP) && !integer::is_served::<T>(B::OP) };
+        if own { Some(on_rows::<T, B, N>) } else { None }
+    }
+
+    fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> Option<StridedKernel> {
+        let own = const { is_quick(B::OP) && !integer::is_served::<T>(B::OP) };
+        if own { Some(on_rows::<T, B, N>) } else { None }
+    }
+}
+
+impl<T: Float> VisitFloat<T> for Loops<T> {
+    type Output = Option<StridedKernel>;
+
+    fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Option<StridedKernel> {
+        if const { is_quick(B::OP) } { Some(on_rows::<T, B, N>) } else { None }
+    }
+
+    fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> Option<StridedKernel> {
+        if const { is_quick(B::OP) } { Some(on_rows::<T, B, N>) } else { None }
+    }
+
+    fn integer<B: Body<N, T, Result = T>, const N: usize>(self) -> Option<StridedKernel> {
+        None
+    }
+
+    fn pair<B: Body<N, T, Result = [T; 2]>, const N: usize>(self) -> Option<StridedKernel> {
+        None
+    }
+}
+
+fn of_integers<T: Integer>(op: Op) -> Option<StridedKernel> {
+    dispatch::integer(op, Loops::<T>(PhantomData))?
+}
+
+fn of_floats<T: Float>(op: Op) -> Option<StridedKernel> {
+    dispatch::float(op, Loops::<T>(PhantomData))?
+}
+
+/// The kernel over elements at any distance of an operation that computes in `compute`; `None` where it is better to copy
+/// them and to run a [`map_kernel`](crate::map_kernel).
+///
+/// ```
+/// use zerostride_kernels::{Strided, strided_kernel};
+/// use zerostride_ops::{DType, Op};
+///
+/// let add = strided_kernel(Op::Add, DType::U8).expect("a sum takes less than a copy");
+/// let row = Strided { bytes: &[1, 2, 3], first: 0, steps: [1, 0] };
+/// let column = Strided { bytes: &[10, 20], first: 0, steps: [0, 1] };
+/// let mut sums = [0; 6];
+/// add(&[row, column], 3, &mut sums);
+/// assert_eq!(sums, [11, 12, 13, 21, 22, 23]);
+/// ```
+pub fn strided_kernel(op: Op, compute: DType) -> Option<StridedKernel> {
+    match integer::serving(op, compute) {
+        DType::U8 => of_integers::<u8>(op),
+        DType::U16 => of_integers::<u16>(op),
+        DType::U32 => of_integers::<u32>(op),
+        DType::U64 => of_integers::<u64>(op),
+        DType::I8 => of_integers::<i8>(op),
+        DType::I16 => of_integers::<i16>(op),
+        DType::I32 => of_integers::<i32>(op),
+        DType::I64 => of_integers::<i64>(op),
+        DType::F32 => of_floats::<f32>(op),
+        DType::F64 => of_floats::<f64>(op),
+        // Truths, halves and complex numbers have longer ways in and out of their kernels.
+        DType::Bool | DType::F16 | DType::BF16 | DType::C64 | DType::C128 => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map_kernel;
+
+    /// Rows of seven whose elements lie in order, reversed, apart, or are all one.
+    #[test]
+    fn elements_at_any_distance_give_what_copies_of_them_give() {
+        const STEPS: [[isize; 2]; 5] = [[1, 7], [-1, -7], [2, 1], [0, 3], [0, 0]];
+        let bytes: Vec<u64> = (0..100u64).map(|number| number.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
+        let (bytes, mut tested): (&[u8], _) = (cast_slice(&bytes), 0);
+        for (op, dtype) in Op::ALL.iter().flat_map(|&op| DType::ALL.map(|dtype| (op, dtype))) {
+            let Some(kernel) = strided_kernel(op, dtype) else { continue };
+            let item = dtype.item_size();
+            let size = if matches!(op.info().rule, zerostride_ops::Rule::bool) { 1 } else { item };
+            for (a, b) in STEPS.iter().flat_map(|&a| STEPS.map(|b| (a, b))) {
+                let operands = [a, b].map(|steps| Strided { bytes, first: 40, steps });
+                let copies = operands.map(|operand| {
+                    let at =
+                        |row: isize, column: isize| 40 + row * operand.steps[1] + column * operand.steps[0];
+                    let places = (0..3).flat_map(|row| (0..7).map(move |column| at(row, column) as usize));
+                    let mut copy = vec![0u64; 21];
+                    let elements = cast_slice_mut::<u64, u8>(&mut copy).chunks_mut(item);
+                    elements.zip(places).for_each(|(to, at)| to.copy_from_slice(&bytes[at * item..][..item]));
+                    copy
+                });
+                let [mut found, mut expected] = [vec![0u64; 21], vec![0u64; 21]];
+                let found = &mut cast_slice_mut::<u64, u8>(&mut found)[..21 * size];
+                let expected = &mut cast_slice_mut::<u64, u8>(&mut expected)[..21 * size];
+                kernel(&operands, 7, found);
+                let copies = [0, 1].map(|operand| &cast_slice::<u64, u8>(&copies[operand])[..21 * item]);
+                map_kernel(op, dtype).unwrap()(&copies, expected).unwrap();
+                assert_eq!(found, expected, "{op:?} of {dtype} by {a:?} and {b:?}");
+                tested += 1;
+            }
+        }
+        assert!(tested > 1000, "{tested}");
+    }
+}
