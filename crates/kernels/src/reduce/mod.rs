@@ -129,14 +129,8 @@ pub struct Reducer {
 impl Reducer {
     /// The reduction `op` of `reduced` elements of a dtype, given that the operation computes in `compute`; `correction` is
     /// that of `var`. Folds [take](Reducer::takes) elements of the same dtype or another one.
-    ///
-    /// # Panics
-    /// If `op` is no reduction of the op table, or `compute` is outside its domain.
     pub fn new(op: Op, compute: DType, elements: DType, reduced: usize, correction: f64) -> Self {
-        let takes = Self::takes(op, compute, elements, reduced);
-        let reducer = Reducer { op, compute, takes, reduced, correction };
-        assert!(reducer.fold(Isa::Portable, 1).is_some(), "{op:?} has no reduction for {compute}");
-        reducer
+        Reducer { op, compute, takes: Self::takes(op, compute, elements, reduced), reduced, correction }
     }
 
     /// The dtype of what folds are given for elements of a dtype. Where the order of elements makes no difference they are
@@ -178,9 +172,11 @@ impl Reducer {
     /// A fold for blocks of up to that many neighbouring results, started.
     ///
     /// # Panics
-    /// Never: `new` has seen that there is a body.
+    /// If the operation is no reduction of the op table, or computes in a dtype outside its domain.
     pub fn start(&self, columns: usize) -> Box<dyn Fold> {
-        self.fold(Isa::active(), columns).expect("`new` has seen that there is a body")
+        let Reducer { op, compute, .. } = self;
+        let fold = self.fold(Isa::active(), columns);
+        fold.unwrap_or_else(|| panic!("{op:?} has no reduction for {compute}"))
     }
 
     fn fold(&self, isa: Isa, columns: usize) -> Option<Box<dyn Fold>> {

@@ -115,9 +115,11 @@ impl<R: Rule> Tree<R> {
             for row in (0..panel.rows).step_by(LEAF) {
                 let elements = &elements[column * panel.column_step + row * width..];
                 let rows = LEAF.min(panel.rows - row);
-                // The results of a leaf are halved while the next one is on its way.
-                let next = &elements[(rows * width).min(elements.len())..];
-                prefetch(&next[..next.len().min(AHEAD)]);
+                // The results of a leaf are halved while the next one is on its way. Those side by side come by themselves.
+                if together == 1 {
+                    let next = &elements[(rows * width).min(elements.len())..];
+                    prefetch(&next[..next.len().min(AHEAD)]);
+                }
                 let whole = (rows / self.lanes, rows % self.lanes * width);
                 let steps = Steps::new(elements, Even(places), whole, (first + row, self.lanes));
                 if SIDES * R::Vector::LEN == WIDEST && places == WIDEST && width == 1 {

@@ -9,6 +9,7 @@ pub(crate) mod crew;
 mod fold;
 #[allow(unsafe_code)]
 mod helpers;
+mod lying;
 #[allow(unsafe_code)]
 mod machine;
 mod map;

@@ -4,18 +4,19 @@
 use std::ops::Range;
 
 use smallvec::SmallVec;
-use zerostride_kernels::{Fold, LEAF, Panel, Reducer, lane_rows, lanes};
-use zerostride_ops::{DType, Op};
+use zerostride_kernels::{Fold, LEAF, Reducer, lane_rows, lanes};
+use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims};
 
 use super::access::{Input, Order, Output, Rows, Written};
 use super::crew::{self, Effort};
+use super::lying::{Form, Grid, Lying, widest};
 use super::machine::{Scratch, Tiles};
 use super::pairwise::Pairs;
 use super::program::{Compiled, Kind};
 use super::window::Window;
 use crate::Result;
-use crate::plan::{Cost, FEW, GRAIN, Instruction, Load, Program, REDUCED, Source};
+use crate::plan::{Cost, GRAIN, Instruction, Load, Program, REDUCED, Source};
 use crate::tensor::Block;
 
 /// Reduced elements that one task takes at least: a power of two of leaves.
@@ -30,25 +31,8 @@ const AREA: usize = REDUCED;
 /// Rows of a tile that results lie along.
 const ROWS: usize = 16;
 
-/// Results that are read across memory at once.
-const ACROSS: usize = 2048;
-
 /// Results that a thread's share of them is a multiple of.
 const SHARE: usize = 128;
-
-/// Neighbouring results from which on their rows are worth a pass each.
-const WIDE: usize = 16;
-
-/// How the elements of a block of results are handed to a fold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    /// Row by row, those of a lane after the other.
-    Across,
-    /// Leaf by leaf, the rows of a leaf being next to each other, and the results of a row.
-    Narrow,
-    /// Leaf by leaf, the elements of a result being next to each other.
-    Along,
-}
 
 /// How the elements of a loop are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,8 +79,8 @@ struct Direct<'a> {
     bytes: &'a [u8],
     /// The place of the loop's first element in `bytes`, in elements.
     first: usize,
-    /// Results at even distances, and the distance.
-    inner: usize,
+    grid: Grid,
+    /// From those of a result to those of the next.
     column_step: usize,
 }
 
@@ -162,10 +146,11 @@ impl<'p> Ready<'p> {
             return pairs.run(&inputs, out);
         }
         let span = inputs.first().filter(|_| own.alone()).and_then(|input| input.span(&out));
-        let form = own.form(span.is_some());
-        let span = span.filter(|_| own.are_direct(form));
-        let column_step = own.column_step(0).unsigned_abs();
-        let direct = span.map(|(bytes, first)| Direct { bytes, first, inner: own.inner(), column_step });
+        let grid = own.grid();
+        let form = grid.form(own.lie_across(), span.is_some());
+        let span = span.filter(|_| grid.is_direct(form));
+        let column_step = grid.column_step.unsigned_abs();
+        let direct = span.map(|(bytes, first)| Direct { bytes, first, grid, column_step });
         let grain = window.grain(own.made.cost.grain());
         let way = Way { form, direct: direct.is_some(), columns: own.columns(form, direct.is_some(), grain) };
         let (item, reduced) = (dtype.item_size(), own.reduced.numel());
@@ -216,44 +201,26 @@ impl<'p> Loop<'p> {
         self.loads.get(load).and_then(|strides| strides[..self.kept.ndim()].last()).copied().unwrap_or(1)
     }
 
-    fn row_step(&self, load: usize) -> isize {
-        self.loads[load][self.kept.ndim()..].last().copied().unwrap_or(1)
+    /// Where the elements lie, those of the first load.
+    fn grid(&self) -> Grid {
+        let row_step = match &self.loads[..] {
+            [first, ..] if self.reduced.ndim() <= 1 => {
+                Some(first[self.kept.ndim()..].first().copied().unwrap_or(1))
+            }
+            _ => None,
+        };
+        let (inner, results) = (self.inner(), self.kept.numel());
+        Grid { inner, results, count: self.reduced.numel(), column_step: self.column_step(0), row_step }
     }
 
-    /// The form for elements that may be reduced where they lie, or not.
-    fn form(&self, in_place: bool) -> Form {
-        let (inner, count) = (self.inner(), self.reduced.numel());
-        let across = (0..self.loads.len()).any(|load| self.column_step(load) == 1) && inner > 1;
-        let joined = in_place && self.reduced.ndim() == 1 && self.row_step(0) == inner as isize;
-        match lanes(count) {
-            1 => Form::Across,
-            _ if !across => Form::Along,
-            // Rows of a few results are joined.
-            _ if inner <= if joined { NARROW } else { FEW } => Form::Narrow,
-            _ => Form::Across,
-        }
+    /// Whether the elements of some load lie across memory.
+    fn lie_across(&self) -> bool {
+        (0..self.loads.len()).any(|load| self.column_step(load) == 1)
     }
 
     /// Whether the elements are one load.
     fn alone(&self) -> bool {
         matches!(self.program.instructions[self.program.result], Instruction::Load(0))
-    }
-
-    /// Whether elements can be reduced where they lie.
-    fn are_direct(&self, form: Form) -> bool {
-        let (inner, count) = (self.inner(), self.reduced.numel());
-        let row = self.reduced.ndim() <= 1;
-        self.alone()
-            && count > 0
-            && match form {
-                // Short rows are joined in tiles.
-                Form::Across => {
-                    self.column_step(0) == 1
-                        && (inner == self.kept.numel() || (inner >= WIDE && inner * count >= ACROSS))
-                }
-                Form::Narrow => row && self.column_step(0) == 1 && self.row_step(0) == inner as isize,
-                Form::Along => row && self.row_step(0) == 1 && self.column_step(0) >= 0,
-            }
     }
 
     /// Results of a block, where so many elements are worth a thread.
@@ -264,7 +231,7 @@ impl<'p> Loop<'p> {
             Form::Across if direct => {
                 let threads = (self.kept.numel().saturating_mul(count) / grain).clamp(1, crew::num_threads());
                 let share = inner.div_ceil(threads).next_multiple_of(SHARE);
-                share.min(if self.reducer.op() == Op::Var { ACROSS / 4 } else { ACROSS }).min(inner)
+                share.min(widest(self.reducer.op())).min(inner)
             }
             Form::Across => self.kept.numel().min(AREA / count.clamp(1, ROWS)),
             Form::Narrow => inner,
@@ -275,9 +242,6 @@ impl<'p> Loop<'p> {
         }
     }
 }
-
-/// Results side by side that are not worth a pass for each row.
-const NARROW: usize = 64;
 
 impl<'p> Reduction<'_, 'p> {
     fn worker(&self) -> Worker<'p> {
@@ -293,7 +257,10 @@ impl<'p> Reduction<'_, 'p> {
         let Range { start, end } = out.columns();
         let mut first = start;
         while first < end {
-            let even = self.direct.as_ref().map_or(end, |direct| (first / direct.inner + 1) * direct.inner);
+            let even = self
+                .direct
+                .as_ref()
+                .map_or(end, |direct| (first / direct.grid.inner + 1) * direct.grid.inner);
             let columns = first..end.min(first + self.way.columns).min(even);
             worker.fold.start(columns.len());
             match self.reduced.div_ceil(GROUP) {
@@ -335,7 +302,7 @@ impl<'p> Reduction<'_, 'p> {
             }
             (Some(tiles), _) => self.leaves_of_tiles(tiles, fold, columns, rows),
             (None, Some(direct)) => {
-                self.take(direct, fold, columns, rows);
+                self.take(direct, &mut **fold, columns, rows);
                 Ok(())
             }
             (None, None) => unreachable!("there are tiles unless elements are reduced where they lie"),
@@ -343,30 +310,21 @@ impl<'p> Reduction<'_, 'p> {
     }
 
     /// Takes elements where they lie.
-    fn take(
-        &self,
-        direct: &Direct<'_>,
-        fold: &mut Box<dyn Fold>,
-        columns: &Range<usize>,
-        rows: Range<usize>,
-    ) {
-        let begin = |row| (direct.first as isize + self.inputs[0].offset(columns.start, row)) as usize;
-        if self.way.form == Form::Across {
-            let step = lanes(self.reduced);
-            for (first, count) in lane_rows(self.reduced, rows) {
-                let rows: SmallVec<[usize; 128]> = (0..count).map(|row| begin(first + row * step)).collect();
-                fold.rows(direct.bytes, &rows, first, true);
-            }
-            return;
-        }
-        let bytes = &direct.bytes[begin(rows.start) * self.inputs[0].elements().item()..];
-        fold.leaves(bytes, &self.panel(rows.len(), columns.len(), direct.column_step), rows.start);
-    }
-
-    /// The panel of a block's elements.
-    fn panel(&self, rows: usize, columns: usize, column_step: usize) -> Panel {
-        let (width, columns) = if self.way.form == Form::Narrow { (columns, 1) } else { (1, columns) };
-        Panel { rows, width, columns, column_step }
+    fn take(&self, direct: &Direct<'_>, fold: &mut dyn Fold, columns: &Range<usize>, rows: Range<usize>) {
+        let input = &self.inputs[0];
+        let column = direct.first as isize + input.offset(columns.start, 0);
+        let row = |row: usize| {
+            direct.grid.row_step.map_or_else(|| input.offset(0, row), |step| row as isize * step)
+        };
+        let lying = Lying {
+            bytes: direct.bytes,
+            item: input.elements().item(),
+            form: self.way.form,
+            columns: columns.len(),
+            column_step: direct.column_step,
+            reduced: self.reduced,
+        };
+        lying.take(fold, rows, |at| (column + row(at)) as usize);
     }
 
     fn rows_of_tiles(
@@ -408,7 +366,7 @@ impl<'p> Reduction<'_, 'p> {
             let tile = tiles.run(leaf.len() * columns.len(), |load, tile| {
                 self.inputs[load].load(columns.clone(), Rows::all(leaf.clone()), order, tile);
             })?;
-            fold.leaves(tile, &self.panel(leaf.len(), columns.len(), leaf.len()), first);
+            fold.leaves(tile, &self.way.form.panel(leaf.len(), columns.len(), leaf.len()), first);
         }
         Ok(())
     }

@@ -49,6 +49,11 @@ impl Cost {
         Cost::of(elements, one(op, compute), read, result.item_size())
     }
 
+    /// The cost of reading elements that are done with in registers.
+    pub(crate) fn of_reading(dtype: DType, elements: usize) -> Cost {
+        Cost::of(elements, 0, elements.saturating_mul(dtype.item_size()), 0)
+    }
+
     /// The cost of elements that take so many picoseconds each and are of so many bytes, for which others are read.
     fn of(elements: usize, operations: usize, read: usize, item: usize) -> Cost {
         let written = elements.saturating_mul(item);

@@ -6,6 +6,7 @@
 mod direct;
 mod gather;
 mod loops;
+mod reduce;
 #[cfg(test)]
 mod tests;
 
@@ -179,7 +180,7 @@ pub(crate) fn apply<const N: usize>(op: Op, values: &[impl Value; N]) -> Option<
     run(&Row::of(op, values)?, values, &loops)
 }
 
-/// The value of an expression that is one operation on tensors and numbers.
+/// The value of an expression that is one operation on tensors and numbers, or one reduction of a tensor.
 pub(crate) fn evaluate(expr: &Expr) -> Option<Tensor> {
     struct New;
     impl Visit for New {
@@ -192,6 +193,9 @@ pub(crate) fn evaluate(expr: &Expr) -> Option<Tensor> {
         ) -> Option<Tensor> {
             run(row, values, loops)
         }
+    }
+    if let Kind::Reduce { .. } = expr.node().kind {
+        return reduce::evaluate(expr);
     }
     visit(expr, New)
 }

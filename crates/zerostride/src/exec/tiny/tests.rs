@@ -3,7 +3,7 @@
 use zerostride_ops::Class;
 
 use super::*;
-use crate::Result;
+use crate::{Dims, Result};
 
 /// The same sequence of choices in every run (SplitMix64).
 struct Random(u64);
@@ -231,6 +231,52 @@ fn a_choice_between_rows_gives_what_its_plan_gives() {
         }
     }
     assert!(direct > 50, "{direct}");
+}
+
+#[test]
+fn every_reduction_gives_what_its_plan_gives() {
+    let mut taken = [0; 2];
+    for &op in Op::ALL.iter().filter(|op| op.info().class == Class::Reduce) {
+        for dtype in DType::ALL {
+            let numbers: Vec<f64> = (0..6400).map(|number| f64::from(number * 7 % 31) * 0.75 - 9.0).collect();
+            let base = Tensor::from_slice(&numbers, &[6400]).unwrap().to_dtype(dtype).unwrap();
+            let views = |shape: &[isize]| {
+                let x =
+                    base.slice(0, Some(0), Some(shape.iter().product()), 1).unwrap().reshape(shape).unwrap();
+                let narrow = x.slice(-1, Some(1), None, 1).unwrap();
+                [x.flip(&[0]).unwrap(), narrow, x.transpose(0, -1).unwrap(), x]
+            };
+            let shapes =
+                [&[40, 160][..], &[160, 40], &[2500, 2], &[2, 2500], &[4, 160, 10], &[5, 8, 160], &[6400]];
+            for x in shapes.into_iter().flat_map(views) {
+                for dim in (0..x.ndim() as isize).map(Some).chain([None]) {
+                    let dims = dim.map_or(Dims::from(..), Dims::from);
+                    let expr = Expr::reduce(op, Expr::current(&x), &dims, 1.0);
+                    let Ok(plan) = expr.plan() else { continue };
+                    let short = evaluate(&expr);
+                    taken[usize::from(short.is_some())] += 1;
+                    if let Some(short) = short {
+                        let planned = crate::exec::run_at_length(&plan).unwrap();
+                        assert_eq!(bytes_of(&short), bytes_of(&planned), "{op:?} over {dim:?} of {x:?}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(taken[1] > 2000, "{taken:?}");
+}
+
+#[test]
+fn a_reduction_of_what_has_changed_or_is_in_use_is_left_to_the_plan() {
+    let x = Tensor::ones(&[300]).unwrap();
+    let (captured, current) = (Expr::from(&x).sum(0), Expr::current(&x).sum(0));
+    assert!(evaluate(&captured).is_some());
+    let writing = x.storage().try_write();
+    assert!(evaluate(&current).is_none());
+    drop(writing);
+    x.add_(1).unwrap();
+    assert!(evaluate(&captured).is_none() && evaluate(&current).is_some());
+    assert!(evaluate(&Expr::current(&Tensor::ones(&[1 << 20]).unwrap()).sum(0)).is_none());
 }
 
 #[test]

@@ -1,0 +1,117 @@
+//! Owns the reduction of elements where they lie: in which form they are handed to a fold, and how. It does not know who may
+//! read them (`reduce.rs`, `tiny/reduce.rs`), nor how they are reduced (`kernels`).
+
+use std::ops::Range;
+
+use zerostride_kernels::{Fold, Panel, lane_rows, lanes};
+use zerostride_ops::Op;
+
+use crate::plan::FEW;
+
+/// Results that are read across memory at once.
+const ACROSS: usize = 2048;
+
+/// Neighbouring results from which on their rows are worth a pass each.
+const WIDE: usize = 16;
+
+/// Results side by side that are not worth a pass for each row.
+const NARROW: usize = 64;
+
+/// The most rows of a lane in a leaf.
+const LANE: usize = 128;
+
+/// How the elements of a block of results are handed to a fold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Row by row, those of a lane after the other.
+    Across,
+    /// Leaf by leaf, the rows of a leaf being next to each other, and the results of a row.
+    Narrow,
+    /// Leaf by leaf, the elements of a result being next to each other.
+    Along,
+}
+
+impl Form {
+    /// The panel of a block's elements, of which `column_step` lead from a result's to those of the next.
+    pub(super) fn panel(self, rows: usize, columns: usize, column_step: usize) -> Panel {
+        let (width, columns) = if self == Form::Narrow { (columns, 1) } else { (1, columns) };
+        Panel { rows, width, columns, column_step }
+    }
+}
+
+/// Where the elements of a loop lie, as far as it decides about their form.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grid {
+    /// Neighbouring results, and all of them.
+    pub(super) inner: usize,
+    pub(super) results: usize,
+    /// Reduced elements of each.
+    pub(super) count: usize,
+    /// Elements from those of a result to those of the next.
+    pub(super) column_step: isize,
+    /// From one reduced element to the next, if that is always as far.
+    pub(super) row_step: Option<isize>,
+}
+
+impl Grid {
+    /// The form of elements that lie across memory or not, and may be reduced where they lie or not.
+    pub(super) fn form(&self, across: bool, in_place: bool) -> Form {
+        let joined = in_place && self.row_step == Some(self.inner as isize);
+        match lanes(self.count) {
+            1 => Form::Across,
+            _ if !across || self.inner < 2 => Form::Along,
+            // Rows of a few results are joined.
+            _ if self.inner <= if joined { NARROW } else { FEW } => Form::Narrow,
+            _ => Form::Across,
+        }
+    }
+
+    /// Whether elements can be reduced where they lie.
+    pub(super) fn is_direct(&self, form: Form) -> bool {
+        self.count > 0
+            && match form {
+                // Short rows are joined in tiles.
+                Form::Across => {
+                    self.column_step == 1
+                        && (self.inner == self.results
+                            || (self.inner >= WIDE && self.inner * self.count >= ACROSS))
+                }
+                Form::Narrow => self.column_step == 1 && self.row_step == Some(self.inner as isize),
+                Form::Along => self.row_step == Some(1) && self.column_step >= 0,
+            }
+    }
+}
+
+/// The most results that are worth reading across memory at once. Moments take more room than elements.
+pub(super) fn widest(op: Op) -> usize {
+    if op == Op::Var { ACROSS / 4 } else { ACROSS }
+}
+
+/// The elements of neighbouring results.
+pub(super) struct Lying<'a> {
+    pub(super) bytes: &'a [u8],
+    /// Bytes of an element.
+    pub(super) item: usize,
+    pub(super) form: Form,
+    pub(super) columns: usize,
+    pub(super) column_step: usize,
+    /// Reduced elements of each result.
+    pub(super) reduced: usize,
+}
+
+impl Lying<'_> {
+    /// Hands a fold some rows, where `begin` says which element is the first of a row.
+    pub(super) fn take(&self, fold: &mut dyn Fold, rows: Range<usize>, begin: impl Fn(usize) -> usize) {
+        let Lying { bytes, item, form, columns, column_step, reduced } = *self;
+        if form != Form::Across {
+            let panel = form.panel(rows.len(), columns, column_step);
+            return fold.leaves(&bytes[begin(rows.start) * item..], &panel, rows.start);
+        }
+        let (step, mut begins) = (lanes(reduced), [0; LANE]);
+        for (first, count) in lane_rows(reduced, rows) {
+            let begins = &mut begins[..count];
+            begins.iter_mut().enumerate().for_each(|(row, at)| *at = begin(first + row * step));
+            fold.rows(bytes, begins, first, true);
+        }
+    }
+}
