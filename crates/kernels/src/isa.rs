@@ -174,8 +174,10 @@ pub(crate) trait LaneTask<E> {
 }
 
 /// A loop on one type of register.
+#[cfg(target_arch = "x86_64")]
 struct On<L, T>(T, PhantomData<L>);
 
+#[cfg(target_arch = "x86_64")]
 impl<L: Lane, T: LaneTask<L::Elem>> Task for On<L, T> {
     #[inline(always)]
     fn run(self) {

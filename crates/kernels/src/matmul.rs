@@ -186,26 +186,25 @@ fn integers<T: Integer + Pod>(
 
 #[cfg(test)]
 mod tests {
+    use bytemuck::{bytes_of, bytes_of_mut};
+
     use super::*;
 
-    const ONE: Matrix<'_> = Matrix { bytes: &[0; 4], offset: 0, row_stride: 0, column_stride: 0 };
+    fn one() -> Matrix<'static> {
+        Matrix { bytes: bytes_of(&0f32), offset: 0, row_stride: 0, column_stride: 0 }
+    }
 
     #[test]
     #[should_panic(expected = "another size")]
     fn sizes_whose_product_wraps_around_are_refused() {
-        matmul(DType::F32, ProductSizes { n: (1 << 62) + 1, k: 1, m: 1 }, ONE, ONE, &mut [0; 4]);
+        let sizes = ProductSizes { n: (1 << 62) + 1, k: 1, m: 1 };
+        matmul(DType::F32, sizes, one(), one(), bytes_of_mut(&mut 0f32));
     }
 
     #[test]
     #[should_panic(expected = "not inside its slice")]
     fn strides_that_wrap_around_are_refused() {
-        let far = Matrix { row_stride: isize::MIN, ..ONE };
-        matmul(
-            DType::F32,
-            ProductSizes { n: 3, k: 1, m: 1 },
-            far,
-            ONE,
-            bytemuck::bytes_of_mut(&mut [0f32; 3]),
-        );
+        let far = Matrix { row_stride: isize::MIN, ..one() };
+        matmul(DType::F32, ProductSizes { n: 3, k: 1, m: 1 }, far, one(), bytes_of_mut(&mut [0f32; 3]));
     }
 }
