@@ -13,7 +13,8 @@ const EMULATOR: &str = "qemu-aarch64";
 const SYSROOT: &str = "/usr/aarch64-linux-gnu";
 
 /// The crates with code for NEON, and the engine that runs it.
-const TESTS: [&str; 2] = ["test --package zerostride-kernels", "test --package zerostride --lib"];
+const TESTS: [&str; 2] =
+    ["test --no-fail-fast --package zerostride-kernels", "test --no-fail-fast --package zerostride --lib"];
 
 /// Runs the tests, or says what the machine lacks.
 pub(crate) fn run() -> Outcome {
