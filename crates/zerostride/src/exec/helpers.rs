@@ -130,7 +130,7 @@ impl Helpers {
             rayon::spawn(move || {
                 // Who comes upon a call of its own has other things to do.
                 let stays = caller.is_none() || caller != rayon::current_thread_index();
-                own.come(seat, helpers, stays);
+                own.come(seat, stays);
             });
         }
         called
@@ -145,9 +145,10 @@ impl Helpers {
         is_time
     }
 
-    /// Helps from a seat that this thread has been called to and, if it stays, then from one of the first ones, until nobody
-    /// has asked for some time.
-    fn come(self: &Arc<Self>, mut seat: usize, seats: usize, stays: bool) {
+    /// Helps from a seat that this thread has been called to, if it stays until nobody has asked for some time. The seat
+    /// is its own while it takes up work of the pool: whoever were called to it meanwhile would be one thread too many as
+    /// soon as this one is back, and two would share a processor.
+    fn come(self: &Arc<Self>, seat: usize, stays: bool) {
         // Below this task may lie another such, which has taken up work of the pool while it lingers.
         let stays = stays && !LINGERS.replace(stays);
         let looks = if stays { TURNS * LOOKS } else { 1 };
@@ -161,18 +162,17 @@ impl Helpers {
                 self.waiting.fetch_or(1 << seat, Ordering::AcqRel);
                 (patience, start) = (*PATIENCE.start(), Instant::now());
             }
-            self.taken.fetch_and(!(1 << seat), Ordering::AcqRel);
-            if !stays {
-                return;
+            if !stays || start.elapsed() >= LINGER {
+                break;
             }
-            while start.elapsed() < LINGER && rayon::yield_now() == Some(rayon::Yield::Executed) {}
-            let free = if start.elapsed() < LINGER { self.take_seat(seats, 0) } else { None };
-            let Some(free) = free else { break };
-            seat = free;
+            rayon::yield_now();
             self.waiting.fetch_or(1 << seat, Ordering::AcqRel);
         }
-        self.patience.store(patience, Ordering::Relaxed);
-        LINGERS.set(false);
+        self.taken.fetch_and(!(1 << seat), Ordering::AcqRel);
+        if stays {
+            self.patience.store(patience, Ordering::Relaxed);
+            LINGERS.set(false);
+        }
     }
 
     /// One of the first seats that nobody has: the fewer there are, the surer the same threads get the same parts of the next
