@@ -87,6 +87,12 @@ impl Builder {
         } else if value != compute {
             return None;
         }
+        if let (Op::Div, 0, [Feed::Splat(slot)]) = (op, place, others)
+            && let Some(quotient) = table::quotient::<S>(compute)
+        {
+            self.push(quotient, Place::Divisor(*slot, compute.item_size()));
+            return Some(compute);
+        }
         let function = table::map::<S>(op, compute, place, self.width)?;
         if others.len() + 1 != function.arity || place >= function.arity {
             return None;

@@ -60,21 +60,33 @@ pub(super) const REGISTER: usize = 64;
 /// Memory of one register.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-pub(super) struct Register(pub(super) [u8; REGISTER]);
+pub(super) struct Register(
+    #[expect(dead_code, reason = "what is in it is read as a register of an instruction set")] [u8; REGISTER],
+);
 
 /// An operand that is the same in a whole row, as a register.
+#[repr(C)]
 pub(super) struct Splat {
     pub(super) register: Register,
+    /// Of a divisor, its reciprocal as the sum of two numbers.
+    reciprocal: [Register; 2],
+    divides: bool,
     /// The element of each row.
     pub(super) from: Slot,
     /// Bytes of an element.
     size: usize,
 }
 
+/// A divisor and its reciprocal as the sum of two numbers, as they lie in a [`Splat`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) struct Divisor<V>(pub(super) V, pub(super) V, pub(super) V);
+
 impl Splat {
-    pub(super) fn new(size: usize) -> Splat {
+    pub(super) fn new(size: usize, divides: bool) -> Splat {
         let from = Slot { first: std::ptr::null_mut(), step: 0 };
-        Splat { register: Register([0; REGISTER]), from, size }
+        let empty = Register([0; REGISTER]);
+        Splat { register: empty, reciprocal: [empty; 2], divides, from, size }
     }
 
     /// Fills the register with the element of a row and goes on to the next row.
@@ -87,10 +99,10 @@ impl Splat {
         let at = self.from.first;
         self.from = self.from.from(1);
         let narrow = |bits: u64| S::F32::from_bits(Bits::<S::F32>::splat(bits));
+        let to = std::ptr::from_mut(self).cast::<u8>();
         // SAFETY: the element is readable, the caller says; lanes are registers by another name, for which there is
-        // room, aligned.
+        // room at the beginning, aligned.
         unsafe {
-            let to = self.register.0.as_mut_ptr();
             match self.size {
                 1 => to.cast::<S::F32>().write(narrow(u64::from(*at) * 0x0101_0101)),
                 2 => to
@@ -102,6 +114,28 @@ impl Splat {
                     to.cast::<S::F64>().write(S::F64::from_bits(bits));
                 }
             }
+            match self.size {
+                _ if !self.divides => {}
+                4 => Divisor::<S::F32>::complete(to),
+                _ => Divisor::<S::F64>::complete(to),
+            }
+        }
+    }
+}
+
+impl<V: Lane> Divisor<V> {
+    /// Adds the reciprocal to a divisor.
+    ///
+    /// # Safety
+    /// There is a lane to read, and room for three, aligned.
+    #[inline(always)]
+    unsafe fn complete(at: *mut u8) {
+        // SAFETY: as the caller says.
+        unsafe {
+            let divisor = at.cast::<V>().read();
+            let reciprocal = V::num(1.0) / divisor;
+            let rest = (-reciprocal).mul_add(divisor, V::num(1.0)) * reciprocal;
+            at.cast::<Self>().write(Divisor(divisor, reciprocal, rest));
         }
     }
 }

@@ -45,10 +45,18 @@ impl<S: Set, V: Lane, B: Body<N, V, Result = V>, const N: usize, const PLACE: us
 
 /// The registers of a lane, from the given one on.
 #[inline(always)]
-fn lane<S: Set, V: Lane>(run: &Run<S>, first: usize) -> V {
+pub(super) fn lane<S: Set, V: Lane>(run: &Run<S>, first: usize) -> V {
     let registers = &run[first..first + size_of::<V>() / size_of::<S::Register>()];
     // SAFETY: a lane is as many registers by another name.
     unsafe { registers.as_ptr().cast::<V>().read_unaligned() }
+}
+
+/// The register that a lane is.
+#[inline(always)]
+pub(super) fn register<S: Set, V: Lane>(lane: V) -> S::Register {
+    const { assert!(size_of::<V>() == size_of::<S::Register>()) };
+    // SAFETY: a lane is a register by another name.
+    unsafe { std::ptr::from_ref(&lane).cast::<S::Register>().read_unaligned() }
 }
 
 /// The body whose truth values are the integers 0 and 1.

@@ -18,6 +18,7 @@ mod code;
 mod float;
 mod half;
 mod memory;
+mod quotient;
 mod run;
 mod set;
 mod table;
@@ -121,6 +122,8 @@ enum Place {
     Registers,
     /// An operand in memory, with the bytes of its elements.
     Feed(Feed, usize),
+    /// An operand that all of a row is divided by: its slot, with the bytes of its elements.
+    Divisor(usize, usize),
     /// A run of converted elements, by its index among the operands of one instruction.
     Stage(usize),
     /// The result.

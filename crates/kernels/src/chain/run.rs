@@ -96,7 +96,9 @@ impl Chain {
         let is_apart = |part: &Part| {
             let (slot, bytes, is_out) = match part.place {
                 Place::Feed(Feed::Vector(slot), size) => (slots[slot], len * size, size == self.stored),
-                Place::Feed(Feed::Splat(slot), size) => (slots[slot], size, len == 1 && size == self.stored),
+                Place::Feed(Feed::Splat(slot), size) | Place::Divisor(slot, size) => {
+                    (slots[slot], size, len == 1 && size == self.stored)
+                }
                 Place::Registers | Place::Stage(_) | Place::Out => return true,
             };
             let is_out = is_out && slot.first == out.first && (rows == 1 || slot.step == out.step);
@@ -141,7 +143,11 @@ impl<'a> Threaded<'a> {
                 Place::Registers => (0, 0),
                 Place::Feed(Feed::Vector(_), size) => (usize::MAX, chain.register / chain.width * size),
                 Place::Feed(Feed::Splat(_), size) => {
-                    splats.push(Splat::new(size));
+                    splats.push(Splat::new(size, false));
+                    (0, 0)
+                }
+                Place::Divisor(_, size) => {
+                    splats.push(Splat::new(size, true));
                     (0, 0)
                 }
                 Place::Stage(index) => {
@@ -167,7 +173,7 @@ impl<'a> Threaded<'a> {
             (word.address, word.row) = match part.place {
                 Place::Registers => continue,
                 Place::Feed(Feed::Vector(index), _) => (slot(index).first, slot(index).step),
-                Place::Feed(Feed::Splat(index), _) => {
+                Place::Feed(Feed::Splat(index), _) | Place::Divisor(index, _) => {
                     let splat = rest.next().expect("there is one for each such feed");
                     // SAFETY: it is one of the splats, which are borrowed mutably.
                     unsafe {

@@ -12,6 +12,7 @@ use super::code::{Code, Set};
 use super::float::{self, Registers, Whole};
 use super::half::{LoadF16, RoundF16, StageF16, StoreF16};
 use super::memory::{Exchange, Load, Narrow, Stage, Store, Widen};
+use super::quotient::Quotient;
 use crate::bodies::dispatch::{self, Body, VisitBoolean, VisitFloat, VisitInteger};
 use crate::bodies::float::Floats;
 use crate::bodies::integer::{self, Integer};
@@ -187,6 +188,19 @@ fn function<S: Set>(op: Op, compute: DType, place: usize, width: usize) -> Optio
         DType::F32 | DType::F16 | DType::BF16 => dispatch::float::<S::F32, _>(op, steps)?,
         DType::F64 => dispatch::float::<S::F64s, _>(op, steps)?,
         DType::C64 | DType::C128 => None,
+    }
+}
+
+/// The division by one number, where it is worth it: the wider a register, the longer it takes to divide it. Those of AVX-512
+/// take more than twice as long as all the instructions that do without, those of AVX2 (Cascade Lake) as long.
+pub(super) fn quotient<S: Set>(compute: DType) -> Option<Code> {
+    if const { size_of::<S::Register>() < 64 } {
+        return None;
+    }
+    match compute {
+        DType::F32 => Some(S::step::<Quotient<S::F32>>()),
+        DType::F64 => Some(S::step::<Quotient<S::F64>>()),
+        _ => None,
     }
 }
 

@@ -37,6 +37,10 @@ impl Lane for F32x8 {
         fn load(from: &[f32]) -> Self {
             F32x8(transmute::<[f32; 8], __m256>(*from.first_chunk().expect("8 elements to load")))
         }
+        fn load_wide(from: &[f32]) -> Pair<F64x4> {
+            let [low, high] = transmute::<[f32; 8], [__m128; 2]>(*from.first_chunk().expect("8 elements to load"));
+            Pair(F64x4(_mm256_cvtps_pd(low)), F64x4(_mm256_cvtps_pd(high)))
+        }
         fn store(self, to: &mut [f32]) {
             *to.first_chunk_mut().expect("room for 8 elements") = transmute::<__m256, [f32; 8]>(self.0);
         }

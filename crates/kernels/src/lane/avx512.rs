@@ -53,6 +53,10 @@ impl Lane for F32x16 {
         fn load(from: &[f32]) -> Self {
             F32x16(transmute::<[f32; 16], __m512>(*from.first_chunk().expect("16 elements to load")))
         }
+        fn load_wide(from: &[f32]) -> Pair<F64x8> {
+            let [low, high] = transmute::<[f32; 16], [__m256; 2]>(*from.first_chunk().expect("16 elements to load"));
+            Pair(F64x8(_mm512_cvtps_pd(low)), F64x8(_mm512_cvtps_pd(high)))
+        }
         fn store(self, to: &mut [f32]) {
             *to.first_chunk_mut().expect("room for 16 elements") = transmute::<__m512, [f32; 16]>(self.0);
         }

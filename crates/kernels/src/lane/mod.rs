@@ -100,6 +100,14 @@ pub(crate) trait Lane:
     /// # Panics
     /// If there are fewer.
     fn load(from: &[Self::Elem]) -> Self;
+    /// The first `LEN` elements in `f64`, exactly: shorter than to load and then to widen them.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    #[inline(always)]
+    fn load_wide(from: &[Self::Elem]) -> Self::Wide {
+        Self::load(from).widen()
+    }
     /// Writes to the first `LEN` elements.
     ///
     /// # Panics

@@ -5,6 +5,7 @@ use bytemuck::Pod;
 use zerostride_ops::DType;
 
 use super::vector::Vector;
+use crate::lane::Lane;
 
 pub(super) type Elem<R> = <<R as Rule>::Vector as Vector>::Elem;
 
@@ -157,13 +158,27 @@ impl<'a, T: Copy, P: Rows> Steps<'a, T, P> {
     /// If the row is none, or the elements are not all there.
     #[inline(always)]
     pub(super) fn load<V: Vector<Elem = T>>(&self, step: usize, side: Side) -> V {
+        V::load(self.elements_of::<V>(step, side))
+    }
+
+    /// The same in f64.
+    ///
+    /// # Panics
+    /// As for [`load`](Steps::load).
+    #[inline(always)]
+    pub(super) fn load_wide<V: Vector<Elem = T> + Lane<Elem = T>>(&self, step: usize, side: Side) -> V::Wide {
+        V::load_wide(self.elements_of::<V>(step, side))
+    }
+
+    #[inline(always)]
+    fn elements_of<V: Vector<Elem = T>>(&self, step: usize, side: Side) -> &'a [T] {
         // Neither depends on the row, so that loops over rows ask once, unlike a slice's own check.
         assert!(step < self.count && side.at <= self.room && V::LEN <= self.room - side.at);
         let at = self.rows.begin(step) + side.at;
         debug_assert!(self.elements.get(at..at + V::LEN).is_some());
         // SAFETY: `new` has seen that `room` elements follow the beginning of each of the first `count` rows: both kinds of
         // rows above say which of these comes last.
-        V::load(unsafe { self.elements.get_unchecked(at..at + V::LEN) })
+        unsafe { self.elements.get_unchecked(at..at + V::LEN) }
     }
 
     /// The elements of the places that have one more, and how many they are.

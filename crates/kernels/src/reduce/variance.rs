@@ -59,7 +59,7 @@ fn moments<V: Vector<Elem = <V as Lane>::Elem> + Lane, const G: usize>(
     if size_of::<<V as Lane>::Elem>() == size_of::<f64>() {
         for step in rows.clone() {
             for g in 0..G {
-                near[g] = near[g] + steps.load::<V>(step, sides[g]).widen();
+                near[g] = near[g] + steps.load_wide::<V>(step, sides[g]);
             }
         }
         for g in 0..G {
@@ -67,23 +67,22 @@ fn moments<V: Vector<Elem = <V as Lane>::Elem> + Lane, const G: usize>(
         }
     } else {
         for g in 0..G {
-            near[g] =
-                if rows.is_empty() { lasts[g].0 } else { steps.load::<V>(rows.start, sides[g]).widen() };
+            near[g] = if rows.is_empty() { lasts[g].0 } else { steps.load_wide::<V>(rows.start, sides[g]) };
         }
     }
     let (mut sums, mut squares) = ([zero; G], [zero; G]);
     for step in rows {
         for g in 0..G {
-            let off = steps.load::<V>(step, sides[g]).widen() - near[g];
+            let off = steps.load_wide::<V>(step, sides[g]) - near[g];
             sums[g] = sums[g] + off;
-            squares[g] = squares[g] + off * off;
+            squares[g] = off.mul_add(off, squares[g]);
         }
     }
     for g in 0..G {
         if ends {
             let off = (lasts[g].0 - near[g]) * lasts[g].1;
             sums[g] = sums[g] + off;
-            squares[g] = squares[g] + off * off;
+            squares[g] = off.mul_add(off, squares[g]);
         }
         let mean = sums[g] * reciprocals[g];
         all[g].mean = near[g] + mean;

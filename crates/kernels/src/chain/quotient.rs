@@ -1,0 +1,145 @@
+//! Owns the division of a run by one number, without a division for each register: these are the slowest arithmetic there
+//! is. It does not know when that pays (`table.rs`).
+//!
+//! With `y` the reciprocal, rounded, and `e` the rest of it, `q = a * y + a * e` is one of the two numbers around
+//! `a / b`. Then `a - b * q` is exact, and `q + (a - b * q) * y` is `a / b` rounded: Markstein's theorem. It asks that
+//! nothing is subnormal or overflows on the way, so that runs with other numbers in them are divided.
+//!
+//! Source: Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990.
+
+use std::marker::PhantomData;
+
+use super::code::{Body, Divisor, Run, Set, Word, each};
+use super::float::{lane, register};
+use crate::lane::{Bits, Element, Lane, Mask};
+
+/// The running value divided by an operand that is one number for all of a row.
+pub(super) struct Quotient<V>(PhantomData<V>);
+
+impl<S: Set, V: Lane> Body<S> for Quotient<V> {
+    const WORDS: usize = 1;
+
+    #[inline(always)]
+    unsafe fn apply(value: Run<S>, words: *const Word, _: usize) -> Run<S> {
+        // SAFETY: the operand is a divisor, the caller says.
+        let Divisor(divisor, reciprocal, rest) = unsafe { (*words).address.cast::<Divisor<V>>().read() };
+        // Half of all exponents are near 1 for quotients, a quarter for the divisor: what their products lose is a number.
+        let bias = V::Elem::BIAS;
+        let power = |biased: u64| V::Bits::splat(biased << V::Elem::SIGNIFICAND);
+        let (least, most) = (power(bias - bias.div_ceil(2)), V::from_bits(power(bias + bias.div_ceil(4))));
+        let dividend = |i| lane::<S, V>(&value, i);
+        let quotients = each::<S>(|i| register::<S, V>(dividend(i).mul_add(reciprocal, dividend(i) * rest)));
+        let quotient = |i| lane::<S, V>(&quotients, i);
+        let beyond = |i| quotient(i).to_bits() - least;
+        let far =
+            (beyond(0) | beyond(1) | beyond(2) | beyond(3)) | (beyond(4) | beyond(5) | beyond(6) | beyond(7));
+        // The bit below the sign: it is set where a magnitude is smaller than the least one, or 2^(BIAS + 1) times as large.
+        let is_near = (far & V::num(2.0).to_bits()).eq(V::Bits::splat(0))
+            & divisor.abs().le(most)
+            & reciprocal.abs().le(most);
+        if (!is_near).any() {
+            return each::<S>(|i| register::<S, V>(dividend(i) / divisor));
+        }
+        each::<S>(|i| {
+            let left = (-quotient(i)).mul_add(divisor, dividend(i));
+            register::<S, V>(left.mul_add(reciprocal, quotient(i)))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytemuck::{Pod, cast_slice_mut};
+    use zerostride_ops::{DType, Op};
+
+    use super::super::{Chain, Feed, Link, Slot, Stores};
+    use crate::Isa;
+
+    /// Every dividend by every divisor, against the division of the language.
+    fn divides<T: Pod + std::fmt::Debug>(
+        dtype: DType,
+        dividends: &[T],
+        divisors: &[T],
+        divide: impl Fn(T, T) -> T,
+        bits: impl Fn(T) -> u64,
+    ) {
+        let link = |compute| Link::Map {
+            op: Op::Div,
+            compute,
+            place: 0,
+            others: [Feed::Splat(1)].into_iter().collect(),
+        };
+        for isa in Isa::ALL {
+            let Some(chain) = Chain::new(isa, (Feed::Vector(0), dtype), &[link(dtype)], dtype) else {
+                continue;
+            };
+            let mut quotients = vec![T::zeroed(); dividends.len()];
+            for divisor in divisors {
+                let slot = |first: *const T| Slot { first: first.cast_mut().cast(), step: 0 };
+                let out = Slot { first: cast_slice_mut::<T, u8>(&mut quotients).as_mut_ptr(), step: 0 };
+                let slots = [slot(dividends.as_ptr()), slot(divisor)];
+                // SAFETY: the slots hold what the chain reads, and there is room for as many quotients.
+                unsafe { chain.run(1, dividends.len(), &slots, out, Stores::Cached) };
+                for (&dividend, &quotient) in dividends.iter().zip(&quotients) {
+                    let wanted = divide(dividend, *divisor);
+                    let same = bits(quotient) == bits(wanted);
+                    assert!(same, "{isa}: {dividend:?} / {divisor:?} = {quotient:?}, not {wanted:?}");
+                }
+            }
+        }
+    }
+
+    /// Of NaN there are many.
+    fn bits_f32(x: f32) -> u64 {
+        if x.is_nan() { u64::MAX } else { u64::from(x.to_bits()) }
+    }
+
+    fn bits_f64(x: f64) -> u64 {
+        if x.is_nan() { u64::MAX } else { x.to_bits() }
+    }
+
+    /// Numbers whose significands are hard to divide by, and random ones, of many magnitudes.
+    fn numbers(count: usize, significand: u32, exponents: std::ops::Range<i64>, seed: u64) -> Vec<f64> {
+        let mut state = seed;
+        let mut random = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state >> 11
+        };
+        let ones = (1u64 << significand) - 1;
+        let number = |i: usize| {
+            let fraction = match i % 4 {
+                0 => random() % 8,
+                1 => ones - random() % 8,
+                _ => random() & ones,
+            };
+            let exponent = exponents.start + (random() % (exponents.end - exponents.start) as u64) as i64;
+            let sign = if random() % 2 == 0 { 1.0 } else { -1.0 };
+            sign * (1.0 + fraction as f64 / (ones + 1) as f64) * 2f64.powi(exponent as i32)
+        };
+        (0..count).map(number).collect()
+    }
+
+    #[test]
+    fn quotients_are_those_of_the_division() {
+        // Runs of numbers near each other stay away from the division; runs of all magnitudes do not.
+        for (exponents, others) in [(-10..10, -30..31), (-70..70, -40..40), (-149..128, -149..128)] {
+            let f32s = |count, exponents, seed| -> Vec<f32> {
+                numbers(count, 23, exponents, seed).into_iter().map(|x| x as f32).collect()
+            };
+            let (dividends, divisors) = (f32s(4096, exponents, 1), f32s(200, others, 2));
+            divides(DType::F32, &dividends, &divisors, |a, b| a / b, bits_f32);
+        }
+        for (exponents, others) in [(-10..10, -250..250), (-600..600, -300..300), (-1074..1023, -1074..1023)]
+        {
+            let (dividends, divisors) = (numbers(2048, 52, exponents, 3), numbers(200, 52, others, 4));
+            divides(DType::F64, &dividends, &divisors, |a, b| a / b, bits_f64);
+        }
+    }
+
+    #[test]
+    fn what_is_no_usual_number_is_divided() {
+        let special = [0.0, -0.0, f32::NAN, f32::INFINITY, -f32::INFINITY, 1e-40, f32::MAX, 3.0];
+        let dividends: Vec<f32> = (0..special.len() * 128).map(|i| special[i / 128]).chain(special).collect();
+        divides(DType::F32, &dividends, &special, |a, b| a / b, bits_f32);
+    }
+}
