@@ -29,6 +29,7 @@ const UNSAFE: &[&str] = &[
     "crates/kernels/src/chain/half.rs",
     "crates/kernels/src/chain/memory.rs",
     "crates/kernels/src/chain/mod.rs",
+    "crates/kernels/src/chain/quotient.rs",
     "crates/kernels/src/chain/run.rs",
     "crates/kernels/src/chain/set.rs",
     "crates/kernels/src/isa.rs",
