@@ -1,9 +1,15 @@
 //! Holds the short cuts to what plans give.
 
+use zerostride_kernels::Isa;
 use zerostride_ops::Class;
 
 use super::*;
 use crate::{Dims, Result};
+
+/// Without it nothing is taken on rows.
+fn has_threaded_code() -> bool {
+    Isa::active() != Isa::Portable
+}
 
 /// The same sequence of choices in every run (SplitMix64).
 struct Random(u64);
@@ -213,7 +219,7 @@ fn every_operation_on_rows_gives_what_its_plan_gives() {
             }
         }
     }
-    assert!(direct > 1000 && over_rows > 500, "{direct} {over_rows}");
+    assert!(!has_threaded_code() || direct > 1000 && over_rows > 500, "{direct} {over_rows}");
 }
 
 #[test]
@@ -230,7 +236,7 @@ fn a_choice_between_rows_gives_what_its_plan_gives() {
             assert_eq!(bytes_of(&result), bytes_of(&planned), "{dtype} {index}");
         }
     }
-    assert!(direct > 50, "{direct}");
+    assert!(!has_threaded_code() || direct > 50, "{direct}");
 }
 
 #[test]
