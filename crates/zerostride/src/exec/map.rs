@@ -15,7 +15,7 @@ use super::operand::{Operand, Share, Target, Writer};
 use super::program::{Compiled, Kind};
 use super::window::Window;
 use crate::Result;
-use crate::plan::{Cost, Form, GRAIN, Instruction, Joins, Program, Source, TILE, Walk};
+use crate::plan::{Cost, Form, GRAIN, Instruction, Program, Source, TILE, Walk};
 use crate::tensor::Block;
 
 /// The most parts that a large loop is divided into.
@@ -146,19 +146,13 @@ impl Loop {
             std::iter::once((steps(out), dtype.item_size())).chain(loads).collect();
         let cost = Cost::new(program, shape);
         let grain = if windows { GRAIN } else { cost.grain() };
-        let kind = |walk: &Walk, strides: &[isize]| match walk.form(strides) {
+        let walk = Walk::new(&looped(shape.clone()), &all, grain);
+        let kind = |&(strides, _): &(&[isize], usize)| match walk.form(strides) {
             Form::Splat => Kind::Splat,
             _ => Kind::Vector,
         };
-        let made = |joins| {
-            let walk = Walk::new(&looped(shape.clone()), &all, grain, joins);
-            let kinds: Vec<Kind> = all[1..].iter().map(|(strides, _)| kind(&walk, strides)).collect();
-            let compiled = Compiled::new(program, &kinds, in_place, walk.row());
-            (walk, compiled)
-        };
-        // Whatever is more than one chain begins anew for each row.
-        let short = Some(made(Joins::Packed)).filter(|(_, compiled)| compiled.is_one_chain());
-        let (walk, compiled) = short.unwrap_or_else(|| made(Joins::All));
+        let kinds: Vec<Kind> = all[1..].iter().map(kind).collect();
+        let compiled = Compiled::new(program, &kinds, in_place);
         let walk = if compiled.is_direct() { walk } else { walk.tiled() };
         Loop { walk, compiled, cost }
     }

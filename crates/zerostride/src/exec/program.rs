@@ -70,12 +70,11 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
-    /// A program whose loads are read in the given ways, in rows of that many elements; `in_place` if the result may be written
-    /// over a load.
-    pub(crate) fn new(program: &Program, kinds: &[Kind], in_place: bool, row: usize) -> Compiled {
+    /// A program whose loads are read in the given ways; `in_place` if the result may be written over a load.
+    pub(crate) fn new(program: &Program, kinds: &[Kind], in_place: bool) -> Compiled {
         let loads =
             program.loads.iter().zip(kinds).map(|(load, &kind)| (kind, load.dtype.item_size())).collect();
-        let mut builder = Builder::new(program, kinds, in_place, row);
+        let mut builder = Builder::new(program, kinds, in_place);
         let paths = builder.paths();
         for (register, path) in paths.iter().enumerate() {
             if let Some(path) = path
@@ -113,8 +112,6 @@ struct Builder<'a> {
     program: &'a Program,
     kinds: &'a [Kind],
     in_place: bool,
-    /// Elements of a row.
-    row: usize,
     /// How often each register is an operand.
     uses: Vec<usize>,
     /// Whether each register must be in memory.
@@ -136,7 +133,7 @@ fn operands(instruction: &Instruction) -> &[Register] {
 }
 
 impl<'a> Builder<'a> {
-    fn new(program: &'a Program, kinds: &'a [Kind], in_place: bool, row: usize) -> Builder<'a> {
+    fn new(program: &'a Program, kinds: &'a [Kind], in_place: bool) -> Builder<'a> {
         let count = program.instructions.len();
         let (mut uses, mut numbers) = (vec![0; count], Vec::new());
         for &operand in program.instructions.iter().flat_map(operands) {
@@ -158,7 +155,6 @@ impl<'a> Builder<'a> {
             program,
             kinds,
             in_place,
-            row,
             uses,
             wanted,
             places,
@@ -240,13 +236,7 @@ impl<'a> Builder<'a> {
         };
         let chain: Vec<Link> = links.iter().map(link).collect();
         let last = links.last().map_or(first, |&(register, _)| register);
-        let sets = Isa::ALL.into_iter().rev().skip_while(|isa| *isa != Isa::active());
-        let mut chains = sets.filter_map(|isa| Chain::new(isa, start, &chain, program.dtypes[last]));
-        let widest = chains.next()?;
-        // A row that does not fill the widest registers may fill narrower ones, with the same bits.
-        let fits = |chain: &Chain| chain.run_len() <= self.row;
-        let chain = if fits(&widest) { widest } else { chains.find(fits).unwrap_or(widest) };
-        Some((chain, inputs))
+        Chain::new(Isa::active(), start, &chain, program.dtypes[last]).map(|chain| (chain, inputs))
     }
 
     /// Adds the stage whose result is a register.

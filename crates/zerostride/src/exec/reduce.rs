@@ -115,8 +115,7 @@ impl<'p> Ready<'p> {
     ) -> Ready<'p> {
         let made = program.kept.get(|| {
             let sizes: SmallVec<[usize; 8]> = kept.iter().chain(&**reduced).copied().collect();
-            let kinds = vec![Kind::Vector; program.loads.len()];
-            let compiled = Compiled::new(program, &kinds, false, usize::MAX);
+            let compiled = Compiled::new(program, &vec![Kind::Vector; program.loads.len()], false);
             Made { compiled, cost: Cost::new(program, &sizes) }
         });
         let part = window.shape(kept);

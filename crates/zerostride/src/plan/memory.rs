@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use zerostride_kernels::LEAF;
 
 use super::cost::Cost;
-use super::panel::{Joins, Walk};
+use super::panel::Walk;
 use super::program::{Buffer, FEW, GRAIN, REDUCED, Source, Step, TILE, Work};
 
 /// Lets an element-wise step write over a buffer that it reads for the last time, element for element, and tells each step
@@ -123,6 +123,6 @@ fn packed_bytes(work: &Work, grain: usize) -> usize {
     let item = program.dtypes[program.result].item_size();
     let loads = program.loads.iter().map(|load| (&*load.strides, load.dtype.item_size()));
     let operands: Vec<(&[isize], usize)> = std::iter::once((&**out, item)).chain(loads).collect();
-    let walk = Walk::new(shape, &operands, grain, Joins::All);
+    let walk = Walk::new(shape, &operands, grain);
     operands.iter().map(|(strides, item)| walk.tile(strides, *item)).sum()
 }

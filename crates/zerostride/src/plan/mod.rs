@@ -20,7 +20,7 @@ use zerostride_shape::{Layout, Shape};
 
 pub(crate) use cost::Cost;
 pub(crate) use lower::Leaf;
-pub(crate) use panel::{Form, Joins, Panel, Walk};
+pub(crate) use panel::{Form, Panel, Walk};
 pub(crate) use program::{
     Buffer, FEW, Factor, GRAIN, Instruction, Load, Program, REDUCED, Register, Source, Step, TILE, Work,
 };

@@ -17,9 +17,6 @@ pub(crate) type Index = SmallVec<[usize; 6]>;
 /// Bytes of the widest operand that make a row worth a pass of its own; shorter rows are joined.
 const ROW: usize = 1024;
 
-/// As many where nothing has to be packed, and the program is one chain: eight registers of AVX2.
-const WHOLE: usize = 256;
-
 /// Elements that a row has at least where many operands are packed.
 const SHORT: usize = 256;
 
@@ -55,14 +52,6 @@ pub(crate) enum Form {
     Splat,
     /// Neither.
     Scattered,
-}
-
-/// Which short rows are joined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Joins {
-    All,
-    /// Those of which some would have to be packed anyway.
-    Packed,
 }
 
 /// Neighbouring elements of a loop that are worked on together: in each dimension, the first index and the number of steps.
@@ -116,13 +105,10 @@ impl Walk {
     ///
     /// # Panics
     /// If the loop has no dimensions.
-    pub(crate) fn new(shape: &Shape, operands: &[(&[isize], usize)], grain: usize, joins: Joins) -> Walk {
+    pub(crate) fn new(shape: &Shape, operands: &[(&[isize], usize)], grain: usize) -> Walk {
         let (mut along, mut inner) = (shape.ndim() - 1, 1);
         let widest = operands.iter().map(|(_, item)| *item).max().unwrap_or(1);
-        let whole = joins == Joins::Packed
-            && shape[along] >= WHOLE / widest
-            && operands.iter().all(|(strides, _)| matches!(strides[along], 0 | 1));
-        while along > 0 && inner * shape[along] < ROW / widest && !whole {
+        while along > 0 && inner * shape[along] < ROW / widest {
             inner *= shape[along];
             along -= 1;
         }
@@ -334,7 +320,7 @@ mod tests {
     /// Loops of all kinds: rows that are joined, cut, followed by others, crossed by an operand's neighbours.
     #[test]
     fn panels_cover_a_loop_once_and_stay_within_their_limits() {
-        let cases: [(&[usize], &[&[isize]]); 8] = [
+        let cases: [(&[usize], &[&[isize]]); 7] = [
             (&[7], &[&[1]]),
             (&[1000, 3], &[&[3, 1], &[0, 1]]),
             (&[300, 257], &[&[257, 1], &[1, 300]]),
@@ -342,13 +328,11 @@ mod tests {
             (&[3, 70000], &[&[70000, 1], &[1, 3]]),
             (&[5, 3000], &[&[4000, 1], &[1, 0]]),
             (&[2500, 4], &[&[4, 1], &[1, 0]]),
-            (&[3, 50, 96], &[&[4800, 96, 1], &[50, 1, 0], &[96, 0, 1]]),
         ];
         for (sizes, strides) in cases {
             let shape = Shape::new(sizes).unwrap();
             let operands: Vec<(&[isize], usize)> = strides.iter().map(|&strides| (strides, 4)).collect();
-            let walks = [(1 << 16, Joins::All), (2000, Joins::All), (2000, Joins::Packed)]
-                .map(|(grain, joins)| Walk::new(&shape, &operands, grain, joins));
+            let walks = [1 << 16, 2000].map(|grain| Walk::new(&shape, &operands, grain));
             for walk in walks.iter().cloned().chain(walks.iter().cloned().map(Walk::tiled)) {
                 let count = walk.count(sizes);
                 for step in [count, 1, 3] {

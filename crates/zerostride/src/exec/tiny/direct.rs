@@ -180,9 +180,7 @@ fn code(op: Op, inferred: Inferred, operands: usize, splats: usize) -> Option<&'
         std::array::from_fn(|splats| {
             let kind = |operand| if splats >> operand & 1 == 1 { Kind::Splat } else { Kind::Vector };
             let kinds: Vec<Kind> = (0..operands).map(kind).collect();
-            Some(Compiled::new(&program, &kinds, false, usize::MAX))
-                .filter(Compiled::is_one_chain)
-                .map(Box::new)
+            Some(Compiled::new(&program, &kinds, false)).filter(Compiled::is_one_chain).map(Box::new)
         })
     };
     CODES[op as usize][inferred.compute as usize].get_or_init(make)[splats].as_deref()
