@@ -1,5 +1,6 @@
 //! Owns the form of threaded code: what a word of it is, what an instruction set must bring along, and what a function
-//! of it does between the registers it receives and those it passes on. It does not know any operation.
+//! of it does between the registers it receives and those it passes on. It does not know any operation, but that an operand
+//! which is the same in a whole row may be a divisor, and then keeps its reciprocal.
 
 use std::fmt::Debug;
 

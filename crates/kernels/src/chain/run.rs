@@ -175,7 +175,8 @@ impl<'a> Threaded<'a> {
                 Place::Feed(Feed::Vector(index), _) => (slot(index).first, slot(index).step),
                 Place::Feed(Feed::Splat(index), _) | Place::Divisor(index, _) => {
                     let splat = rest.next().expect("there is one for each such feed");
-                    // SAFETY: it is one of the splats, which are borrowed mutably.
+                    // SAFETY: it is one of the splats, which are borrowed mutably. The address is that of the splat too: a
+                    // divisor's function reads on beyond the register.
                     unsafe {
                         (*splat).from = slot(index);
                         ((&raw mut (*splat).register).cast(), 0)
