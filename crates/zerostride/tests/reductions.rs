@@ -2,20 +2,17 @@
 //! step, and errors that grow with the logarithm of the length.
 
 use rayon::ThreadPoolBuilder;
-use zerostride::{DType, Expr, Op, Tensor, keepdim};
+use zerostride::{DType, Element, Expr, Op, Tensor, cat, keepdim};
+use zerostride_ops::{Category, with_type};
 
 /// The bytes of a value, computed on that many threads.
 fn bytes(expr: &Expr, threads: usize) -> Vec<u8> {
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let value = pool.install(|| expr.eval().unwrap().contiguous().unwrap());
-    match value.dtype() {
-        DType::F32 => value.to_vec::<f32>().unwrap().iter().flat_map(|v| v.to_ne_bytes()).collect(),
-        DType::F64 => value.to_vec::<f64>().unwrap().iter().flat_map(|v| v.to_ne_bytes()).collect(),
-        DType::I64 => value.to_vec::<i64>().unwrap().iter().flat_map(|v| v.to_ne_bytes()).collect(),
-        DType::I32 => value.to_vec::<i32>().unwrap().iter().flat_map(|v| v.to_ne_bytes()).collect(),
-        DType::Bool => value.to_vec::<bool>().unwrap().iter().map(|&v| v.into()).collect(),
-        other => unreachable!("no test reduces to {other}"),
-    }
+    with_type!(value.dtype(), T => {
+        let stored: Vec<_> = value.to_vec::<T>().unwrap().into_iter().map(T::store).collect();
+        bytemuck::cast_slice(&stored).to_vec()
+    })
 }
 
 /// A tensor and the same values in other layouts.
@@ -23,7 +20,7 @@ fn layouts(shape: &[usize]) -> Vec<Tensor> {
     let x = Tensor::rand(shape, 7).unwrap();
     let dims: Vec<isize> = (0..shape.len() as isize).rev().collect();
     let transposed = x.permute(&dims).unwrap().contiguous().unwrap().permute(&dims).unwrap();
-    let doubled = zerostride::cat(&[&x, &x], -1).unwrap();
+    let doubled = cat(&[&x, &x], -1).unwrap();
     let narrowed = doubled.narrow(-1, 0, *shape.last().unwrap() as isize).unwrap();
     vec![x, transposed, narrowed]
 }
@@ -142,6 +139,94 @@ fn reductions_of_any_dims_have_the_bits_of_those_of_values_in_memory() {
             }
         }
     }
+}
+
+/// Every reduction that there is for elements of that dtype.
+fn reductions(x: &Expr, dims: &[isize], dtype: DType) -> Vec<Expr> {
+    let mut all = vec![x.sum(dims), x.prod(keepdim(dims)), x.all(dims), x.any(keepdim(dims))];
+    if dtype.category() < Category::Complex {
+        all.extend([x.amax(dims), x.amin(keepdim(dims))]);
+    }
+    all.extend((Category::Int..Category::Complex).contains(&dtype.category()).then(|| x.argmax(dims[0])));
+    all.extend((dtype.category() >= Category::Float).then(|| x.var_corrected(dims, 0.0)));
+    all
+}
+
+/// Numbers, among them zeros of both signs.
+fn numbers(shape: &[usize], dtype: DType) -> Tensor {
+    let x = (Expr::from(&Tensor::rand(shape, 9).unwrap()) * 6.0 - 3.0).round();
+    if dtype == DType::U8 { x.abs() } else { x * 0.75 }.to_dtype(dtype).eval().unwrap()
+}
+
+#[test]
+fn stretched_and_permuted_elements_are_reduced_to_the_bits_of_their_copies() {
+    use DType::{BF16, Bool, C64, F32, F64, I32, I64, U8};
+    let sets: [&[isize]; 7] = [&[0], &[1], &[2], &[0, 1], &[0, 2], &[1, 2], &[0, 1, 2]];
+    let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    let cases: [([usize; 3], &[DType]); 4] = [
+        ([4, 3, 5], &[Bool, U8, I32, I64, BF16, F32, F64, C64]),
+        ([7, 130, 2], &[U8, I32, BF16, F32, C64]),
+        ([2, 1, 1100], &[I32, F32, F64]),
+        ([1, 3000, 1], &[BF16, F32]),
+    ];
+    for (sizes, dtypes) in cases {
+        for (order, stretched) in orders.iter().flat_map(|order| (0..8).map(move |mask| (order, mask))) {
+            let shape = order.map(|dim| sizes[dim as usize] as isize);
+            let in_memory = |dim: usize| if stretched >> dim & 1 == 1 { 1 } else { sizes[dim] };
+            for &dtype in dtypes {
+                let x = numbers(&[0, 1, 2].map(in_memory), dtype).permute(order).unwrap();
+                let x = x.flip(&[1]).unwrap().expand(&shape).unwrap();
+                let copy = Expr::from(&x.clone_elements().unwrap());
+                for dims in sets {
+                    let found = reductions(&Expr::from(&x), dims, dtype).into_iter();
+                    for (found, expected) in found.zip(reductions(&copy, dims, dtype)) {
+                        let expected = bytes(&expected, 1);
+                        for threads in [1, 3] {
+                            assert!(
+                                bytes(&found, threads) == expected,
+                                "{found} over {dims:?} of {dtype} {shape:?}, order {order:?}, {stretched:b}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn one_element_is_reduced_to_itself_but_for_zeros_and_dtypes() {
+    let specials = [-0.0, 0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.5];
+    let x = Tensor::from_vec(specials.to_vec(), &[6, 1]).unwrap();
+    for dtype in [DType::F16, DType::F32, DType::F64] {
+        let x = Expr::from(&x.to_dtype(dtype).unwrap());
+        let column = x.eval().unwrap();
+        let two = cat(&[&column, &Tensor::full(&[6, 1], 0.0, dtype).unwrap()], 1).unwrap();
+        assert_eq!(bytes(&x.sum(1), 1), bytes(&Expr::from(&two).sum(1), 1), "{dtype}");
+        for same in [x.prod(1), x.amax(1), x.amin(keepdim(1))] {
+            assert_eq!(bytes(&same, 1), bytes(&x, 1), "{same} of {dtype}");
+        }
+        assert_eq!(bytes(&x.any(1), 1), [0, 0, 1, 1, 1, 1]);
+        // It is fused with what surrounds it.
+        let fused = x.exp().sum(1) + 1;
+        assert_eq!(fused.plan().unwrap().passes(), 1);
+        assert_eq!(bytes(&fused, 1), bytes(&(x.exp().squeeze_dims(&[1]) + 1), 1));
+    }
+    let truths = Tensor::from_vec(vec![0u8, 5], &[2, 1]).unwrap();
+    assert_eq!(bytes(&Expr::from(&truths).all(1), 1), [0, 1]);
+    assert_eq!(truths.sum(1).unwrap().to_vec::<i64>().unwrap(), [0, 5]);
+}
+
+#[test]
+fn what_repeats_itself_is_reduced_once() {
+    let x = Tensor::rand(&[500, 1, 40], 3).unwrap().expand(&[500, 300, 40]).unwrap();
+    let x = Expr::from(&x);
+    let plan = x.exp().sum(2).plan().unwrap();
+    assert_eq!(plan.operations(Op::Exp), 500 * 40);
+    assert_eq!(plan.shape(), &[500, 300][..]);
+    assert_eq!(x.amax(1).plan().unwrap().operations(Op::Amax), 0);
+    // What follows reads it stretched.
+    assert_eq!((x.sum(keepdim(2)) * &x).plan().unwrap().operations(Op::Sum), 500 * 40);
 }
 
 #[test]

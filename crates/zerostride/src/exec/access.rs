@@ -17,44 +17,52 @@ struct Grid<'a> {
     strides: &'a [isize],
 }
 
-/// Neighbouring steps of a grid at even distances.
-struct Run {
+/// Steps of a grid that follow each other, and are a grid themselves.
+struct Part {
     offset: isize,
     len: usize,
+    /// Dimensions, outermost first: how many steps there are, and how far it is from one to the next.
+    dims: SmallVec<[(usize, isize); 4]>,
+}
+
+impl Part {
+    /// How elements of `item` bytes are copied to places that are `to` bytes apart.
+    fn packed(&self, item: isize, to: isize) -> impl Iterator<Item = PackDim> {
+        let mut inside = self.len as isize;
+        self.dims.iter().map(move |&(len, from)| {
+            inside /= len as isize;
+            PackDim { len, from: from * item, to: inside * to }
+        })
+    }
 }
 
 impl Grid<'_> {
-    /// The steps of a range in row-major order, as runs along the last dimension.
-    fn runs(&self, range: Range<usize>) -> SmallVec<[Run; 8]> {
-        let last = self.shape.last().copied().unwrap_or(1);
-        let mut index: SmallVec<[usize; 8]> = SmallVec::from_elem(0, self.shape.len());
-        let mut rest = range.start;
-        for (index, &size) in index.iter_mut().zip(self.shape).rev() {
-            (*index, rest) = (rest % size, rest / size);
-        }
-        let mut offset: isize =
-            index.iter().zip(self.strides).map(|(&index, &stride)| index as isize * stride).sum();
-        let mut runs = SmallVec::new();
-        let mut left = range.len();
-        while left > 0 {
-            let position = index.last().copied().unwrap_or(0);
-            let len = left.min(last - position);
-            runs.push(Run { offset, len });
-            left -= len;
-            // To the end of the row, then into the next one.
-            let Some(inner) = index.last_mut() else { break };
-            *inner += len;
-            offset += len as isize * self.inner_stride();
-            for dim in (1..index.len()).rev() {
-                if index[dim] < self.shape[dim] {
-                    break;
-                }
-                offset += self.strides[dim - 1] - self.shape[dim] as isize * self.strides[dim];
-                index[dim] = 0;
-                index[dim - 1] += 1;
+    /// The steps of a range in row-major order, in as few parts as there can be.
+    fn parts(&self, range: Range<usize>) -> SmallVec<[Part; 2]> {
+        let (mut parts, mut step) = (SmallVec::new(), range.start);
+        while step < range.end {
+            let left = range.end - step;
+            let (mut outer, mut inside) = (self.shape.len(), 1);
+            // Dimensions that are there with all of their steps.
+            while outer > 1
+                && left / inside >= self.shape[outer - 1]
+                && step.is_multiple_of(inside * self.shape[outer - 1])
+            {
+                outer -= 1;
+                inside *= self.shape[outer];
             }
+            let mut dims = SmallVec::new();
+            if let Some(dim) = outer.checked_sub(1) {
+                let index = step / inside % self.shape[dim];
+                dims.push(((left / inside).min(self.shape[dim] - index), self.strides[dim]));
+            }
+            let whole = self.shape[outer..].iter().zip(&self.strides[outer..]);
+            dims.extend(whole.map(|(&size, &stride)| (size, stride)));
+            let len = dims.iter().map(|&(len, _)| len).product();
+            parts.push(Part { offset: self.offset(step), len, dims });
+            step += len;
         }
-        runs
+        parts
     }
 
     /// Where a step lies.
@@ -218,7 +226,7 @@ impl<'a> Elements<'a> {
         columns: Range<usize>,
         rows: Rows,
         (order, len): (Order, usize),
-        mut visit: impl FnMut(isize, &[PackDim; 3], usize),
+        mut visit: impl FnMut(isize, &[PackDim], usize),
     ) {
         assert!(columns.end <= self.columns.numel() && rows.end() <= self.rows.numel());
         assert!(columns.len() * rows.count * self.item <= len);
@@ -230,47 +238,33 @@ impl<'a> Elements<'a> {
             Order::ByRow => (columns.len() as isize * item, item),
             Order::ByColumn => (item, rows.count as isize * item),
         };
-        let (row_runs, row_step) = self.row_runs(rows);
-        let mut column_runs = self.columns.runs(columns);
-        // Runs of columns that repeat evenly are one dimension more.
-        let (mut repeats, mut apart) = (1, 0);
-        if let [first, second, ..] = &column_runs[..] {
-            apart = second.offset - first.offset;
-            let follows =
-                |pair: &[Run]| pair[1].len == pair[0].len && pair[1].offset - pair[0].offset == apart;
-            if column_runs.windows(2).all(follows) {
-                repeats = column_runs.len();
-                column_runs.truncate(1);
-            }
-        }
+        let columns = self.columns.parts(columns);
         let mut row = 0;
-        for row_run in row_runs {
+        for of_rows in self.row_parts(rows) {
             let mut column = 0;
-            for column_run in &column_runs {
-                let dims = [
-                    PackDim { len: row_run.len, from: row_step * item, to: row_to },
-                    PackDim { len: repeats, from: apart * item, to: column_run.len as isize * column_to },
-                    PackDim { len: column_run.len, from: self.columns.inner_stride() * item, to: column_to },
-                ];
+            for of_columns in &columns {
+                let dims: SmallVec<[PackDim; 6]> =
+                    of_rows.packed(item, row_to).chain(of_columns.packed(item, column_to)).collect();
                 let position = row as isize * row_to + column as isize * column_to;
-                visit(self.offset + row_run.offset + column_run.offset, &dims, position as usize);
-                column += column_run.len;
+                visit(self.offset + of_rows.offset + of_columns.offset, &dims, position as usize);
+                column += of_columns.len;
             }
-            row += row_run.len;
+            row += of_rows.len;
         }
     }
 
-    /// Where rows lie, in runs, and the distance in a run.
-    fn row_runs(&self, rows: Rows) -> (SmallVec<[Run; 8]>, isize) {
-        if rows.step == 1 {
-            return (self.rows.runs(rows.first..rows.first + rows.count), self.rows.inner_stride());
+    /// Where rows lie.
+    fn row_parts(&self, Rows { first, step, count }: Rows) -> SmallVec<[Part; 2]> {
+        let along = |row, len| Part {
+            offset: self.rows.offset(row),
+            len,
+            dims: SmallVec::from_iter([(len, self.rows.inner_stride() * step as isize)]),
+        };
+        match self.rows.shape.len() {
+            _ if step == 1 => self.rows.parts(first..first + count),
+            0 | 1 => SmallVec::from_iter([along(first, count)]),
+            _ => (0..count).map(|row| along(first + row * step, 1)).collect(),
         }
-        if self.rows.shape.len() <= 1 {
-            let run = Run { offset: self.rows.offset(rows.first), len: rows.count };
-            return (SmallVec::from_iter([run]), self.rows.inner_stride() * rows.step as isize);
-        }
-        let run = |row| Run { offset: self.rows.offset(rows.first + row * rows.step), len: 1 };
-        ((0..rows.count).map(run).collect(), 0)
     }
 
     /// Copies the elements of some columns of some rows to a tile.
@@ -294,7 +288,8 @@ impl<'a> Elements<'a> {
     unsafe fn store(&self, columns: Range<usize>, tile: &[u8]) {
         self.blocks(columns, Rows::all(0..1), (Order::ByRow, tile.len()), |element, dims, position| {
             let place = tile.as_ptr().wrapping_add(position);
-            let back = dims.map(|dim| PackDim { from: dim.to, to: dim.from, ..dim });
+            let back = |dim: &PackDim| PackDim { from: dim.to, to: dim.from, ..*dim };
+            let back: SmallVec<[PackDim; 6]> = dims.iter().map(back).collect();
             // SAFETY: as in `load`, the other way round; the caller has these elements writable and to itself.
             unsafe { pack(self.item, &back, place, self.address(element)) };
         });
@@ -485,18 +480,24 @@ mod tests {
     use crate::tensor::Fresh;
 
     #[test]
-    fn runs_walk_a_grid_in_row_major_order() {
+    fn parts_walk_a_grid_in_row_major_order() {
         let grid = Grid { shape: &[2, 3, 4], strides: &[100, 10, 1] };
-        let steps = |range| -> Vec<isize> {
-            let runs = grid.runs(range);
-            runs.iter().flat_map(|run| (0..run.len as isize).map(|i| run.offset + i)).collect()
+        let steps = |part: Part| {
+            let walk = |steps: Vec<isize>, &(len, stride): &(usize, isize)| -> Vec<isize> {
+                steps.iter().flat_map(|step| (0..len as isize).map(move |at| step + at * stride)).collect()
+            };
+            let steps = part.dims.iter().fold(vec![part.offset], walk);
+            assert_eq!(steps.len(), part.len);
+            steps
         };
         let all: Vec<isize> = (0..2)
             .flat_map(|a| (0..3).flat_map(move |b| (0..4).map(move |c| 100 * a + 10 * b + c)))
             .collect();
         for start in 0..24 {
             for end in start..=24 {
-                assert_eq!(steps(start..end), all[start..end], "{start}..{end}");
+                let parts = grid.parts(start..end);
+                assert!(parts.len() <= 5);
+                assert_eq!(parts.into_iter().flat_map(steps).collect::<Vec<_>>(), all[start..end]);
             }
         }
     }
@@ -504,7 +505,8 @@ mod tests {
     #[test]
     fn a_scalar_grid_has_one_step() {
         let grid = Grid { shape: &[], strides: &[] };
-        assert_eq!(grid.runs(0..1).iter().map(|run| (run.offset, run.len)).collect::<Vec<_>>(), [(0, 1)]);
+        let parts = grid.parts(0..1);
+        assert_eq!(parts.iter().map(|part| (part.offset, part.len)).collect::<Vec<_>>(), [(0, 1)]);
     }
 
     /// Every part of a loop over columns and rows, of every item size and kind of stride, against an index by index walk.

@@ -55,8 +55,10 @@ struct Loop<'p> {
     reducer: Reducer,
     program: &'p Program,
     made: &'p Made,
-    /// Kept dimensions in the order in which operands lie, and the strides of results in it.
+    /// Kept dimensions in the order in which operands lie, as few as there can be for these.
     kept: Shape,
+    /// The same for results, and their strides.
+    results: Shape,
     out: Strides,
     /// Results from one step of the window to the next.
     step: Strides,
@@ -133,7 +135,7 @@ impl<'p> Ready<'p> {
     ) -> Result<()> {
         let Some(own) = &self.own else { return Ok(()) };
         let offset = window.offset(&own.step);
-        let mut written = Written::new(block, dtype.item_size(), &own.kept, &own.out, offset);
+        let mut written = Written::new(block, dtype.item_size(), &own.results, &own.out, offset);
         let out = written.output();
         let inputs = own.program.loads.iter().zip(&own.loads).map(|(load, strides)| {
             let place = (&strides[..], load.offset + window.offset(&load.strides));
@@ -181,15 +183,17 @@ impl<'p> Loop<'p> {
         let of_kept = program.loads.iter().map(|load| &load.strides[..part.ndim()]);
         let strides: Vec<&[isize]> = of_kept.chain([&step[..]]).collect();
         let (ordered, strides) = order_dims(&part, &strides);
-        let (kept, mut strides) =
-            coalesce(&ordered, &strides.iter().map(|strides| &strides[..]).collect::<Vec<_>>());
-        let out = strides.pop().expect("the output has strides");
+        let ordered_strides: Vec<&[isize]> = strides.iter().map(|strides| &strides[..]).collect();
+        let (out, of_loads) = ordered_strides.split_last().expect("results have strides");
+        let (kept, strides) = coalesce(&ordered, of_loads);
+        let (results, mut out) = coalesce(&ordered, &[out]);
+        let out = out.remove(0);
         let pairs = Pairs::find(reducer.op(), program, &kept, reduced, &strides);
         let whole = |(load, strides): (&Load, &Strides)| -> SmallVec<[isize; 8]> {
             strides.iter().chain(&load.strides[part.ndim()..]).copied().collect()
         };
         let loads = program.loads.iter().zip(&strides).map(whole).collect();
-        Loop { reducer, program, made, kept, out, step, reduced, loads, pairs }
+        Loop { reducer, program, made, kept, results, out, step, reduced, loads, pairs }
     }
 
     /// Neighbouring results.
@@ -211,6 +215,11 @@ impl<'p> Loop<'p> {
         };
         let (inner, results) = (self.inner(), self.kept.numel());
         Grid { inner, results, count: self.reduced.numel(), column_step: self.column_step(0), row_step }
+    }
+
+    /// Whether all elements that are reduced to one result are the same.
+    fn repeats(&self) -> bool {
+        self.loads.iter().all(|strides| strides[self.kept.ndim()..].iter().all(|&stride| stride == 0))
     }
 
     /// Whether the elements of some load lie across memory.
@@ -334,17 +343,19 @@ impl<'p> Reduction<'_, 'p> {
         columns: &Range<usize>,
         rows: Range<usize>,
     ) -> Result<()> {
-        let begins: [usize; ROWS] = std::array::from_fn(|row| row * columns.len());
+        let repeats = self.own.repeats();
+        let begins: [usize; ROWS] = std::array::from_fn(|row| if repeats { 0 } else { row * columns.len() });
         let step = lanes(self.reduced);
         for (first, count) in lane_rows(self.reduced, rows) {
             let mut done = 0;
             loop {
-                let rows = Rows { first: first + done * step, step, count: ROWS.min(count - done) };
-                let tile = tiles.run(rows.count * columns.len(), |load, tile| {
-                    self.inputs[load].load(columns.clone(), rows, Order::ByRow, tile);
+                let (first, rows) = (first + done * step, ROWS.min(count - done));
+                let taken = Rows { first, step, count: if repeats { rows.min(1) } else { rows } };
+                let tile = tiles.run(taken.count * columns.len(), |load, tile| {
+                    self.inputs[load].load(columns.clone(), taken, Order::ByRow, tile);
                 })?;
-                done += rows.count;
-                fold.rows(tile, &begins[..rows.count], rows.first, done == count);
+                done += rows;
+                fold.rows(tile, &begins[..rows], first, done == count);
                 if done == count {
                     break;
                 }
@@ -361,12 +372,16 @@ impl<'p> Reduction<'_, 'p> {
         rows: Range<usize>,
     ) -> Result<()> {
         let order = if self.way.form == Form::Narrow { Order::ByRow } else { Order::ByColumn };
+        let (repeats, mut known): (_, (usize, &[u8])) = (self.own.repeats(), (0, &[]));
         for first in rows.clone().step_by(LEAF) {
             let leaf = first..rows.end.min(first + LEAF);
-            let tile = tiles.run(leaf.len() * columns.len(), |load, tile| {
-                self.inputs[load].load(columns.clone(), Rows::all(leaf.clone()), order, tile);
-            })?;
-            fold.leaves(tile, &self.way.form.panel(leaf.len(), columns.len(), leaf.len()), first);
+            if !repeats || known.0 != leaf.len() {
+                let tile = tiles.run(leaf.len() * columns.len(), |load, tile| {
+                    self.inputs[load].load(columns.clone(), Rows::all(leaf.clone()), order, tile);
+                })?;
+                known = (leaf.len(), tile);
+            }
+            fold.leaves(known.1, &self.way.form.panel(leaf.len(), columns.len(), leaf.len()), first);
         }
         Ok(())
     }

@@ -432,11 +432,16 @@ fn infer_reduce(op: Op, operand: &Expr, dims: &Dims) -> Result<InferredReduction
         formula::refuse_empty_search(op, &meta.shape, dims, &reduced)?;
     }
     let inferred = inferred?;
-    let kept = (0..meta.shape.ndim()).filter_map(|dim| match (reduced.contains(&dim), dims.keepdim) {
+    let shape = reduced_shape(&meta.shape, &reduced, dims.keepdim)?;
+    Ok((reduced, shape, inferred.compute, inferred.result))
+}
+
+/// The shape of the results of a reduction.
+pub(crate) fn reduced_shape(sizes: &[usize], reduced: &[usize], keepdim: bool) -> Result<Shape, ShapeError> {
+    let kept = sizes.iter().enumerate().filter_map(|(dim, &size)| match (reduced.contains(&dim), keepdim) {
         (true, false) => None,
         (true, true) => Some(1),
-        (false, _) => Some(meta.shape[dim]),
+        (false, _) => Some(size),
     });
-    let shape = Shape::new(&kept.collect::<SmallVec<[usize; 8]>>())?;
-    Ok((reduced, shape, inferred.compute, inferred.result))
+    Shape::new(&kept.collect::<SmallVec<[usize; 8]>>())
 }

@@ -4,13 +4,13 @@
 use std::collections::{HashMap, HashSet};
 
 use smallvec::SmallVec;
-use zerostride_kernels::Reducer;
-use zerostride_ops::{DType, Op, Scalar};
+use zerostride_ops::{DType, Op};
 use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims};
 
 use super::product;
-use super::program::{Buffer, Instruction, Load, Program, Register, Source, Step, Work};
-use super::uses::{Buffered, analyse, entry, shape};
+use super::program::{Buffer, Load, Program, Register, Source, Step, Work};
+use super::reduction::Reduction;
+use super::uses::{Buffered, analyse, entry};
 use crate::Tensor;
 use crate::expr::{Expr, Kind, View};
 
@@ -52,7 +52,7 @@ pub(crate) fn lower(root: &Expr, out: &Layout) -> Lowered {
             Lowerer { buffered, root: (root.id(), out), done: HashMap::new(), lowered: Lowered::default() };
         match lowerer.buffer(root) {
             Ok(result) => {
-                lowerer.copy_out(result);
+                lowerer.copy_out(root, result);
                 return lowerer.lowered;
             }
             Err(NeedsBuffer(node)) => forced.insert(node),
@@ -64,8 +64,8 @@ struct Lowerer<'a> {
     buffered: Buffered,
     /// The expression's own node and the layout its value is wanted in.
     root: (usize, &'a Layout),
-    /// The buffer of each node that has one.
-    done: HashMap<usize, usize>,
+    /// The buffer of each node that has one, and how its value lies there.
+    done: HashMap<usize, (usize, Layout)>,
     lowered: Lowered,
 }
 
@@ -73,91 +73,66 @@ struct Lowerer<'a> {
 type Emitted = HashMap<(usize, Vec<View>), Register>;
 
 impl Lowerer<'_> {
-    /// The buffer that holds the node's value, computed by a step.
-    fn buffer(&mut self, expr: &Expr) -> Result<usize, NeedsBuffer> {
-        if let Some(&buffer) = self.done.get(&expr.id()) {
-            return Ok(buffer);
+    /// The buffer that holds the node's value, computed by a step, and how the value lies in it.
+    fn buffer(&mut self, expr: &Expr) -> Result<(usize, Layout), NeedsBuffer> {
+        if let Some(known) = self.done.get(&expr.id()) {
+            return Ok(known.clone());
         }
-        let work = match &expr.node().kind {
-            Kind::Reduce { op, operand, dims, compute, correction, .. } => {
-                self.reduce(*op, operand, dims, *compute, *correction)?
+        let meta =
+            expr.meta().unwrap_or_else(|_| unreachable!("a plan is only made of expressions without errors"));
+        let mut layout = Layout::contiguous(meta.shape.clone());
+        let mut held = meta.shape.clone();
+        let work = match (&expr.node().kind, Reduction::of(expr)) {
+            (_, Some(reduction)) if !reduction.is_of_one() => {
+                let work;
+                (work, held) = self.reduce(&reduction)?;
+                if held != meta.shape {
+                    let stretched = Layout::contiguous(held.clone()).broadcast_to(&meta.shape);
+                    layout = stretched.expect("sizes differ where they are 1");
+                }
+                work
             }
-            Kind::Matmul { a, b } => self.matmul(expr, a, b)?,
+            (Kind::Matmul { a, b }, _) => self.matmul(expr, a, b)?,
             _ => {
                 let mut program = Program::default();
                 program.result = self.compute(expr, &[], &mut program, &mut Emitted::new())?;
-                let shape = shape(expr).clone();
                 let (root, out) = self.root;
-                let contiguous = Layout::contiguous(shape.clone());
-                map(shape, program, if expr.id() == root { out } else { &contiguous })
+                if expr.id() == root {
+                    layout = out.clone();
+                }
+                map(meta.shape.clone(), program, &layout)
             }
         };
-        let meta =
-            expr.meta().unwrap_or_else(|_| unreachable!("a plan is only made of expressions without errors"));
         let output = self.lowered.buffers.len();
-        self.lowered.buffers.push(Buffer { dtype: meta.dtype(), shape: meta.shape.clone(), slot: output });
-        let hoisted = self.buffered.is_hoisted(expr);
+        let hoisted = self.buffered.is_hoisted(expr) || held != meta.shape;
+        self.lowered.buffers.push(Buffer { dtype: meta.dtype(), shape: held, slot: output });
         self.lowered.steps.push(Step { text: expr.to_string(), output, dead: Vec::new(), hoisted, work });
-        self.done.insert(expr.id(), output);
-        Ok(output)
+        self.done.insert(expr.id(), (output, layout.clone()));
+        Ok((output, layout))
     }
 
-    /// Reductions and products fill memory of their own: another layout takes a copy.
-    fn copy_out(&mut self, result: usize) {
-        let Step { work, text, .. } = &self.lowered.steps[self.lowered.steps.len() - 1];
-        let Buffer { dtype, shape, .. } = self.lowered.buffers[result].clone();
-        let contiguous = Layout::contiguous(shape.clone());
-        if matches!(work, Work::Map { .. }) || contiguous == *self.root.1 {
+    /// Reductions and products fill memory of their own, and what repeats itself is there once: another layout takes a
+    /// copy.
+    fn copy_out(&mut self, expr: &Expr, (result, layout): (usize, Layout)) {
+        if layout == *self.root.1 {
             return;
         }
+        let dtype = self.lowered.buffers[result].dtype;
+        let (shape, strides, offset) = layout.into_parts();
         let mut program = Program::default();
-        let strides = contiguous.strides().clone();
-        program.result =
-            program.push_load(Load { source: Source::Buffer(result), dtype, strides, offset: 0 });
+        program.result = program.push_load(Load { source: Source::Buffer(result), dtype, strides, offset });
         let output = self.lowered.buffers.len();
-        let step = Step {
-            text: text.clone(),
-            output,
-            dead: Vec::new(),
-            hoisted: false,
-            work: map(shape.clone(), program, self.root.1),
-        };
+        let work = map(shape.clone(), program, self.root.1);
+        let step = Step { text: expr.to_string(), output, dead: Vec::new(), hoisted: false, work };
         self.lowered.steps.push(step);
         self.lowered.buffers.push(Buffer { dtype, shape, slot: output });
     }
 
-    fn reduce(
-        &mut self,
-        op: Op,
-        operand: &Expr,
-        dims: &[usize],
-        compute: DType,
-        correction: f64,
-    ) -> Result<Work, NeedsBuffer> {
+    /// The step of a reduction, and the shape of its results, which is 1 where they repeat themselves.
+    fn reduce(&mut self, reduction: &Reduction<'_>) -> Result<(Work, Shape), NeedsBuffer> {
         let mut program = Program::default();
-        let register = self.emit(operand, &[], &mut program, &mut Emitted::new())?;
-        let sizes = shape(operand);
-        let count = dims.iter().fold(1usize, |count, &dim| count.saturating_mul(sizes[dim]));
-        let takes = Reducer::takes(op, compute, program.dtypes[register], count);
-        program.result = self.converted(register, takes, &mut program);
-        let (inner, outer): (Vec<usize>, Vec<usize>) = (0..sizes.ndim()).partition(|dim| dims.contains(dim));
-        let split = |program: &Program, dims: &[usize]| {
-            let part: Vec<usize> = dims.iter().map(|&dim| sizes[dim]).collect();
-            let strides: Vec<SmallVec<[isize; 8]>> = program
-                .loads
-                .iter()
-                .map(|load| dims.iter().map(|&dim| load.strides[dim]).collect())
-                .collect();
-            let strides: Vec<&[isize]> = strides.iter().map(|strides| &strides[..]).collect();
-            coalesce(&part, &strides)
-        };
-        let (kept, kept_strides) = split(&program, &outer);
-        let (reduced, reduced_strides) = split(&program, &inner);
-        for ((load, kept), reduced) in program.loads.iter_mut().zip(kept_strides).zip(reduced_strides) {
-            let joined: SmallVec<[isize; 8]> = kept.iter().chain(&*reduced).copied().collect();
-            load.strides = strides(&joined);
-        }
-        Ok(Work::Reduce { op, compute, correction, kept, reduced, program })
+        let register = self.emit(reduction.operand, &[], &mut program, &mut Emitted::new())?;
+        Ok(reduction.plan(register, program))
     }
 
     fn matmul(&mut self, product: &Expr, a: &Expr, b: &Expr) -> Result<Work, NeedsBuffer> {
@@ -176,8 +151,8 @@ impl Lowerer<'_> {
                 view.apply(&layout).map(|layout| (source, layout)).map_err(|_| NeedsBuffer(expr.id()))
             }
             _ => {
-                let buffer = self.buffer(expr)?;
-                Ok((Source::Buffer(buffer), self.lowered.buffers[buffer].layout()))
+                let (buffer, layout) = self.buffer(expr)?;
+                Ok((Source::Buffer(buffer), layout))
             }
         }
     }
@@ -221,9 +196,8 @@ impl Lowerer<'_> {
         chain: &[View],
         program: &mut Program,
     ) -> Result<Register, NeedsBuffer> {
-        let buffer = self.buffer(expr)?;
+        let (buffer, layout) = self.buffer(expr)?;
         let Buffer { dtype, .. } = self.lowered.buffers[buffer];
-        let layout = self.lowered.buffers[buffer].layout();
         self.load(expr, Source::Buffer(buffer), dtype, &layout, chain, program)
     }
 
@@ -240,16 +214,15 @@ impl Lowerer<'_> {
                 let source = self.leaf(tensor, *version);
                 self.load(expr, source, tensor.dtype(), tensor.layout(), chain, program)
             }
-            Kind::Number(number) => Ok(splat(*number, number.dtype(), program)),
+            Kind::Number(number) => Ok(program.splat(*number, number.dtype())),
             Kind::View { operand, view } => self.view((expr, operand, view), chain, program, emitted),
             Kind::Cast { operand, dtype } => self.operand((expr, operand), *dtype, chain, program, emitted),
             Kind::Map { op, operands, compute } => {
                 self.map((expr, *op, operands, *compute), chain, program, emitted)
             }
-            Kind::Reduce { .. } | Kind::Matmul { .. } | Kind::Input(_) | Kind::Failed { .. } => {
-                unreachable!(
-                    "reductions and products have buffers, inputs are read before, and failures have no plan"
-                )
+            Kind::Reduce { .. } => self.element(expr, chain, program, emitted),
+            Kind::Matmul { .. } | Kind::Input(_) | Kind::Failed { .. } => {
+                unreachable!("products have buffers, inputs are read before, and failures have no plan")
             }
         }
     }
@@ -271,6 +244,20 @@ impl Lowerer<'_> {
         })
     }
 
+    /// A reduction of one element.
+    fn element(
+        &mut self,
+        expr: &Expr,
+        chain: &[View],
+        program: &mut Program,
+        emitted: &mut Emitted,
+    ) -> Result<Register, NeedsBuffer> {
+        let reduction = Reduction::of(expr).expect("only reductions reduce");
+        let operand = reduction.operand;
+        let register = self.emit(operand, &entry(expr, operand, chain), program, emitted)?;
+        Ok(reduction.of_one(register, program))
+    }
+
     fn map(
         &mut self,
         (expr, op, operands, compute): (&Expr, Op, &[Expr], DType),
@@ -282,7 +269,7 @@ impl Lowerer<'_> {
         for operand in operands {
             registers.push(self.operand((expr, operand), compute, chain, program, emitted)?);
         }
-        Ok(apply(op, compute, registers, expr.meta().map_or(compute, |meta| meta.dtype()), program))
+        Ok(program.map(op, compute, registers, expr.meta().map_or(compute, |meta| meta.dtype())))
     }
 
     /// The register of an operand, converted; a number takes the dtype unrounded by its own.
@@ -295,18 +282,10 @@ impl Lowerer<'_> {
         emitted: &mut Emitted,
     ) -> Result<Register, NeedsBuffer> {
         if let Some(number) = operand.number() {
-            return Ok(splat(number, dtype, program));
+            return Ok(program.splat(number, dtype));
         }
         let register = self.emit(operand, &entry(user, operand, chain), program, emitted)?;
-        Ok(self.converted(register, dtype, program))
-    }
-
-    fn converted(&self, register: Register, dtype: DType, program: &mut Program) -> Register {
-        if program.dtypes[register] == dtype {
-            register
-        } else {
-            program.push(Instruction::Cast(register), dtype)
-        }
+        Ok(program.converted(register, dtype))
     }
 
     fn load(
@@ -324,24 +303,8 @@ impl Lowerer<'_> {
     }
 }
 
-/// The register of a number.
-fn splat(number: Scalar, dtype: DType, program: &mut Program) -> Register {
-    program.push(Instruction::Splat(number), dtype)
-}
-
-/// The register of an operation's result.
-fn apply(
-    op: Op,
-    compute: DType,
-    operands: SmallVec<[Register; 4]>,
-    dtype: DType,
-    program: &mut Program,
-) -> Register {
-    program.push(Instruction::Map { op, compute, operands }, dtype)
-}
-
 /// An element-wise step over a shape into a layout of it, its loops simplified.
-fn map(shape: Shape, mut program: Program, out: &Layout) -> Work {
+pub(super) fn map(shape: Shape, mut program: Program, out: &Layout) -> Work {
     let all = |out: &Strides, program: &Program| -> Vec<Strides> {
         std::iter::once(out.clone()).chain(program.loads.iter().map(|load| load.strides.clone())).collect()
     };
@@ -356,9 +319,4 @@ fn map(shape: Shape, mut program: Program, out: &Layout) -> Work {
 
 fn slices(strides: &[Strides]) -> Vec<&[isize]> {
     strides.iter().map(|strides| &**strides).collect()
-}
-
-/// Strides that are not more than the limit on dimensions, being those of shapes.
-fn strides(strides: &[isize]) -> Strides {
-    Strides::new(strides).unwrap_or_default()
 }

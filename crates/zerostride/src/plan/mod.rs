@@ -7,6 +7,7 @@ mod memory;
 mod panel;
 mod product;
 mod program;
+mod reduction;
 mod rows;
 mod template;
 mod uses;

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 use zerostride_ops::{DType, Op, Scalar};
-use zerostride_shape::{Layout, Shape, Strides};
+use zerostride_shape::{Shape, Strides};
 
 /// Elements of a tile: the program runs on that many at a time.
 pub(crate) const TILE: usize = 2048;
@@ -111,6 +111,27 @@ impl Program {
         });
         self.push(Instruction::Load(index), dtype)
     }
+
+    /// The register of a number.
+    pub(super) fn splat(&mut self, number: Scalar, dtype: DType) -> Register {
+        self.push(Instruction::Splat(number), dtype)
+    }
+
+    /// The register of an operation's result.
+    pub(super) fn map(
+        &mut self,
+        op: Op,
+        compute: DType,
+        operands: SmallVec<[Register; 4]>,
+        dtype: DType,
+    ) -> Register {
+        self.push(Instruction::Map { op, compute, operands }, dtype)
+    }
+
+    /// The register of another one's value in a dtype.
+    pub(super) fn converted(&mut self, register: Register, dtype: DType) -> Register {
+        if self.dtypes[register] == dtype { register } else { self.push(Instruction::Cast(register), dtype) }
+    }
 }
 
 /// One pass over memory.
@@ -193,10 +214,4 @@ pub(crate) struct Buffer {
     /// The block of memory it lies in; a buffer may take over the block of an operand that dies. There is one for each
     /// buffer, and beyond these those that are local to a group.
     pub(crate) slot: usize,
-}
-
-impl Buffer {
-    pub(crate) fn layout(&self) -> Layout {
-        Layout::contiguous(self.shape.clone())
-    }
 }

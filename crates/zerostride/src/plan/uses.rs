@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use zerostride_shape::{InternalOverlap, Layout, Shape};
 
+use super::reduction::Reduction;
 use crate::expr::{Expr, Kind, View};
 
 /// How a node's value gets into the loop of a step: the views between them, innermost first.
@@ -67,9 +68,9 @@ pub(crate) fn analyse(root: &Expr, forced: &HashSet<usize>) -> Buffered {
             | Kind::Number(_)
             | Kind::View { .. }
             | Kind::Failed { .. } => false,
-            Kind::Reduce { .. } | Kind::Matmul { .. } => true,
             Kind::Cast { operand, .. } if is_read(operand) => false,
-            Kind::Map { .. } | Kind::Cast { .. } => stretched || (own.len() > 1 && !blow_up),
+            _ if is_elementwise(expr) => stretched || (own.len() > 1 && !blow_up),
+            _ => true,
         };
         let root_or_forced = expr.id() == root.id() || forced.contains(&expr.id());
         if buffer || root_or_forced {
@@ -94,6 +95,9 @@ pub(crate) fn entry(user: &Expr, operand: &Expr, chain: &[View]) -> Vec<View> {
     let first = match &user.node().kind {
         Kind::View { view, .. } => Some(view.clone()),
         Kind::Map { .. } if shape(operand) != shape(user) => Some(View::BroadcastTo(shape(user)[..].into())),
+        Kind::Reduce { dims, keepdim: false, .. } if is_elementwise(user) => {
+            Some(View::SqueezeDims(dims.iter().map(|&dim| dim as isize).collect()))
+        }
         _ => None,
     };
     first.into_iter().chain(chain.iter().cloned()).collect()
@@ -104,6 +108,15 @@ fn repeats(shape: &Shape, chain: &[View]) -> bool {
     let layout = Layout::contiguous(shape.clone());
     let seen = chain.iter().try_fold(layout, |layout, view| view.apply(&layout));
     seen.is_ok_and(|layout| layout.has_internal_overlap() != InternalOverlap::No)
+}
+
+/// Whether each element of the node's value is computed from one of each operand's.
+pub(super) fn is_elementwise(expr: &Expr) -> bool {
+    match &expr.node().kind {
+        Kind::Map { .. } | Kind::Cast { .. } => true,
+        Kind::Reduce { .. } => Reduction::of(expr).is_some_and(|reduction| reduction.is_of_one()),
+        _ => false,
+    }
 }
 
 /// Whether the value is only read, not computed: its conversion happens as it is loaded.
@@ -122,7 +135,8 @@ fn largest_operands(order: &[Expr]) -> HashMap<usize, usize> {
         let kind = &expr.node().kind;
         let operands = kind.operands();
         let below = operands.iter().map(|operand| match &operand.node().kind {
-            Kind::Map { .. } | Kind::Cast { .. } | Kind::View { .. } => largest[&operand.id()],
+            Kind::View { .. } => largest[&operand.id()],
+            _ if is_elementwise(operand) => largest[&operand.id()],
             _ => shape(operand).numel(),
         });
         largest.insert(expr.id(), below.max().unwrap_or(0));

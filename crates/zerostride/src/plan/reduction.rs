@@ -1,0 +1,140 @@
+//! Owns the least loop that has the value of a reduction: what repeats itself is left out, and what is reduced to one
+//! element each is no reduction. It does not know how elements get into a program (`lower.rs`), nor how they are reduced
+//! (`exec`).
+
+use std::mem;
+
+use smallvec::SmallVec;
+use zerostride_kernels::Reducer;
+use zerostride_ops::{Category, DType, Op, Scalar};
+use zerostride_shape::{Layout, Shape, Strides, coalesce};
+
+use super::lower::map;
+use super::program::{Program, Register, Work};
+use crate::expr::{Expr, Kind, reduced_shape};
+
+/// A reduction of the table over some dimensions of an operand.
+pub(super) struct Reduction<'e> {
+    pub(super) operand: &'e Expr,
+    op: Op,
+    compute: DType,
+    correction: f64,
+    /// The dtype of results.
+    dtype: DType,
+    dims: &'e [usize],
+    keepdim: bool,
+    /// The sizes of the operand.
+    sizes: &'e Shape,
+}
+
+impl<'e> Reduction<'e> {
+    /// The reduction that a node without an error is, if it is one.
+    pub(super) fn of(expr: &'e Expr) -> Option<Reduction<'e>> {
+        let node = expr.node();
+        let Kind::Reduce { op, operand, dims, keepdim, compute, correction } = &node.kind else {
+            return None;
+        };
+        let (own, below) = (node.meta.as_ref().ok()?, operand.node().meta.as_ref().ok()?);
+        Some(Reduction {
+            operand,
+            op: *op,
+            compute: *compute,
+            correction: *correction,
+            dtype: own.dtype(),
+            dims,
+            keepdim: *keepdim,
+            sizes: &below.shape,
+        })
+    }
+
+    /// Whether each result is made of one element, by an operation on it.
+    pub(super) fn is_of_one(&self) -> bool {
+        self.keeps_one() && self.dims.iter().all(|&dim| self.sizes[dim] == 1)
+    }
+
+    /// Whether the result of one element is that element, but for zeros and dtypes.
+    fn keeps_one(&self) -> bool {
+        match self.op {
+            Op::Sum | Op::Amax | Op::Amin | Op::All | Op::Any => true,
+            // A product of complex numbers with 1 may be NaN.
+            Op::Prod => self.compute.category() < Category::Complex,
+            _ => false,
+        }
+    }
+
+    /// The register of the results of one element each.
+    pub(super) fn of_one(&self, element: Register, program: &mut Program) -> Register {
+        let found = match self.op {
+            // A sum begins with a zero, which a negative one does not survive.
+            Op::Sum if !self.is_whole() => {
+                let zero = program.splat(Scalar::Int(0), self.compute);
+                let operands = SmallVec::from_slice(&[program.converted(element, self.compute), zero]);
+                program.map(Op::Add, self.compute, operands, self.compute)
+            }
+            Op::All | Op::Any => program.converted(element, DType::Bool),
+            _ => element,
+        };
+        program.converted(found, self.dtype)
+    }
+
+    /// The step that reduces the values of a register, and the shape of its results, which is 1 where they repeat
+    /// themselves. The strides of the program's loads are along the dimensions of the operand.
+    pub(super) fn plan(&self, mut element: Register, mut program: Program) -> (Work, Shape) {
+        let repeats = |dim: usize| program.loads.iter().all(|load| load.strides[dim] == 0);
+        let (mut sizes, mut times): (SmallVec<[usize; 8]>, i64) = (self.sizes.as_ref().into(), 1);
+        for dim in (0..sizes.len()).filter(|&dim| self.sizes[dim] > 1 && repeats(dim)) {
+            match self.op {
+                Op::Amax | Op::Amin | Op::All | Op::Any => sizes[dim] = 1,
+                _ if !self.dims.contains(&dim) => sizes[dim] = 1,
+                // A sum of equal integers is a product, modulo 2^64 too.
+                Op::Sum if self.is_whole() => {
+                    times = times.wrapping_mul(mem::replace(&mut sizes[dim], 1) as i64);
+                }
+                _ => {}
+            }
+        }
+        if times != 1 {
+            let number = program.splat(Scalar::Int(times), DType::I64);
+            let operands = SmallVec::from_slice(&[program.converted(element, DType::I64), number]);
+            element = program.map(Op::Mul, DType::I64, operands, DType::I64);
+        }
+        let shape =
+            reduced_shape(&sizes, self.dims, self.keepdim).expect("there are no more results than elements");
+        let (reduced, kept): (Vec<usize>, Vec<usize>) =
+            (0..sizes.len()).partition(|dim| self.dims.contains(dim));
+        let ((kept, outer), (reduced, inner)) =
+            (part(&program, &sizes, &kept), part(&program, &sizes, &reduced));
+        for ((load, outer), inner) in program.loads.iter_mut().zip(outer).zip(inner) {
+            let joined: SmallVec<[isize; 8]> = outer.iter().chain(&*inner).copied().collect();
+            load.strides = strides(&joined);
+        }
+        let count = reduced.numel();
+        if count == 1 && self.keeps_one() {
+            program.result = self.of_one(element, &mut program);
+            let out = Layout::contiguous(kept.clone());
+            return (map(kept, program, &out), shape);
+        }
+        let takes = Reducer::takes(self.op, self.compute, program.dtypes[element], count);
+        program.result = program.converted(element, takes);
+        let Reduction { op, compute, correction, .. } = *self;
+        (Work::Reduce { op, compute, correction, kept, reduced, program }, shape)
+    }
+
+    /// Whether results are sums of integers.
+    fn is_whole(&self) -> bool {
+        self.op == Op::Sum && self.compute.category() < Category::Float
+    }
+}
+
+/// Some dimensions of a program's loop, as few as there can be, and the strides of its loads along them.
+fn part(program: &Program, sizes: &[usize], dims: &[usize]) -> (Shape, Vec<Strides>) {
+    let part: Vec<usize> = dims.iter().map(|&dim| sizes[dim]).collect();
+    let strides: Vec<SmallVec<[isize; 8]>> =
+        program.loads.iter().map(|load| dims.iter().map(|&dim| load.strides[dim]).collect()).collect();
+    coalesce(&part, &strides.iter().map(|strides| &strides[..]).collect::<Vec<_>>())
+}
+
+/// Strides that are not more than the limit on dimensions, being those of shapes.
+fn strides(strides: &[isize]) -> Strides {
+    Strides::new(strides).unwrap_or_default()
+}
