@@ -1,14 +1,27 @@
 //! What reductions promise: the same bits however elements lie and however many threads there are, in one pass or step by
 //! step, and errors that grow with the logarithm of the length.
 
-use rayon::ThreadPoolBuilder;
+use std::sync::{Arc, Mutex};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use zerostride::{DType, Element, Expr, Op, Tensor, cat, keepdim};
 use zerostride_ops::{Category, with_type};
 
+/// So many threads, which are started once.
+fn pool(threads: usize) -> Arc<ThreadPool> {
+    static POOLS: Mutex<Vec<Arc<ThreadPool>>> = Mutex::new(Vec::new());
+    let mut pools = POOLS.lock().unwrap();
+    if let Some(pool) = pools.iter().find(|pool| pool.current_num_threads() == threads) {
+        return pool.clone();
+    }
+    let pool = Arc::new(ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
+    pools.push(pool.clone());
+    pool
+}
+
 /// The bytes of a value, computed on that many threads.
 fn bytes(expr: &Expr, threads: usize) -> Vec<u8> {
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let value = pool.install(|| expr.eval().unwrap().contiguous().unwrap());
+    let value = pool(threads).install(|| expr.eval().unwrap().contiguous().unwrap());
     with_type!(value.dtype(), T => {
         let stored: Vec<_> = value.to_vec::<T>().unwrap().into_iter().map(T::store).collect();
         bytemuck::cast_slice(&stored).to_vec()

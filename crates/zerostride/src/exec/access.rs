@@ -17,52 +17,52 @@ struct Grid<'a> {
     strides: &'a [isize],
 }
 
-/// Steps of a grid that follow each other, and are a grid themselves.
+/// Steps of a grid that follow each other: some along a dimension, with all of those inside it.
 struct Part {
     offset: isize,
     len: usize,
-    /// Dimensions, outermost first: how many steps there are, and how far it is from one to the next.
-    dims: SmallVec<[(usize, isize); 4]>,
-}
-
-impl Part {
-    /// How elements of `item` bytes are copied to places that are `to` bytes apart.
-    fn packed(&self, item: isize, to: isize) -> impl Iterator<Item = PackDim> {
-        let mut inside = self.len as isize;
-        self.dims.iter().map(move |&(len, from)| {
-            inside /= len as isize;
-            PackDim { len, from: from * item, to: inside * to }
-        })
-    }
+    dim: usize,
+    count: usize,
+    /// Indices of the dimension from one to the next.
+    step: isize,
 }
 
 impl Grid<'_> {
     /// The steps of a range in row-major order, in as few parts as there can be.
-    fn parts(&self, range: Range<usize>) -> SmallVec<[Part; 2]> {
+    fn parts(&self, range: Range<usize>) -> SmallVec<[Part; 4]> {
         let (mut parts, mut step) = (SmallVec::new(), range.start);
         while step < range.end {
             let left = range.end - step;
-            let (mut outer, mut inside) = (self.shape.len(), 1);
+            let (mut dim, mut inside) = (self.shape.len().saturating_sub(1), 1);
             // Dimensions that are there with all of their steps.
-            while outer > 1
-                && left / inside >= self.shape[outer - 1]
-                && step.is_multiple_of(inside * self.shape[outer - 1])
+            while dim > 0 && step.is_multiple_of(inside * self.shape[dim]) && left / inside >= self.shape[dim]
             {
-                outer -= 1;
-                inside *= self.shape[outer];
+                inside *= self.shape[dim];
+                dim -= 1;
             }
-            let mut dims = SmallVec::new();
-            if let Some(dim) = outer.checked_sub(1) {
-                let index = step / inside % self.shape[dim];
-                dims.push(((left / inside).min(self.shape[dim] - index), self.strides[dim]));
-            }
-            let whole = self.shape[outer..].iter().zip(&self.strides[outer..]);
-            dims.extend(whole.map(|(&size, &stride)| (size, stride)));
-            let len = dims.iter().map(|&(len, _)| len).product();
-            parts.push(Part { offset: self.offset(step), len, dims });
-            step += len;
+            let size = self.shape.get(dim).copied().unwrap_or(1);
+            let count = (left / inside).min(size - step / inside % size);
+            parts.push(Part { offset: self.offset(step), len: count * inside, dim, count, step: 1 });
+            step += count * inside;
         }
         parts
+    }
+
+    /// How the elements of a part, `item` bytes each, are copied to places that are `to` bytes apart: dimensions, outermost
+    /// first.
+    fn push_dims(&self, part: &Part, (item, to): (isize, isize), dims: &mut SmallVec<[PackDim; 6]>) {
+        let mut inside = part.len as isize;
+        let mut push = |len: usize, stride: isize| {
+            inside /= len as isize;
+            dims.push(PackDim { len, from: stride * item, to: inside * to });
+        };
+        for dim in part.dim..self.shape.len() {
+            if dim == part.dim {
+                push(part.count, part.step * self.strides[dim]);
+            } else {
+                push(self.shape[dim], self.strides[dim]);
+            }
+        }
     }
 
     /// Where a step lies.
@@ -88,10 +88,6 @@ impl Grid<'_> {
     fn is_dense(&self) -> bool {
         let mut dims = self.shape.iter().zip(self.strides).rev().filter(|&(&size, _)| size != 1);
         dims.try_fold(1, |step, (&size, &stride)| (stride == step).then(|| step * size as isize)).is_some()
-    }
-
-    fn inner_stride(&self) -> isize {
-        self.strides.last().copied().unwrap_or(0)
     }
 
     fn numel(&self) -> usize {
@@ -243,8 +239,9 @@ impl<'a> Elements<'a> {
         for of_rows in self.row_parts(rows) {
             let mut column = 0;
             for of_columns in &columns {
-                let dims: SmallVec<[PackDim; 6]> =
-                    of_rows.packed(item, row_to).chain(of_columns.packed(item, column_to)).collect();
+                let mut dims = SmallVec::new();
+                self.rows.push_dims(&of_rows, (item, row_to), &mut dims);
+                self.columns.push_dims(of_columns, (item, column_to), &mut dims);
                 let position = row as isize * row_to + column as isize * column_to;
                 visit(self.offset + of_rows.offset + of_columns.offset, &dims, position as usize);
                 column += of_columns.len;
@@ -254,16 +251,15 @@ impl<'a> Elements<'a> {
     }
 
     /// Where rows lie.
-    fn row_parts(&self, Rows { first, step, count }: Rows) -> SmallVec<[Part; 2]> {
-        let along = |row, len| Part {
-            offset: self.rows.offset(row),
-            len,
-            dims: SmallVec::from_iter([(len, self.rows.inner_stride() * step as isize)]),
+    fn row_parts(&self, Rows { first, step, count }: Rows) -> SmallVec<[Part; 4]> {
+        let part = |row, count| {
+            let (offset, dim) = (self.rows.offset(row), self.rows.shape.len().saturating_sub(1));
+            Part { offset, len: count, dim, count, step: step as isize }
         };
         match self.rows.shape.len() {
             _ if step == 1 => self.rows.parts(first..first + count),
-            0 | 1 => SmallVec::from_iter([along(first, count)]),
-            _ => (0..count).map(|row| along(first + row * step, 1)).collect(),
+            0 | 1 => SmallVec::from_iter([part(first, count)]),
+            _ => (0..count).map(|row| part(first + row * step, 1)).collect(),
         }
     }
 
@@ -483,10 +479,15 @@ mod tests {
     fn parts_walk_a_grid_in_row_major_order() {
         let grid = Grid { shape: &[2, 3, 4], strides: &[100, 10, 1] };
         let steps = |part: Part| {
-            let walk = |steps: Vec<isize>, &(len, stride): &(usize, isize)| -> Vec<isize> {
-                steps.iter().flat_map(|step| (0..len as isize).map(move |at| step + at * stride)).collect()
+            let mut dims = SmallVec::new();
+            grid.push_dims(&part, (1, 1), &mut dims);
+            let walk = |steps: Vec<isize>, dim: &PackDim| -> Vec<isize> {
+                steps
+                    .iter()
+                    .flat_map(|step| (0..dim.len as isize).map(move |at| step + at * dim.from))
+                    .collect()
             };
-            let steps = part.dims.iter().fold(vec![part.offset], walk);
+            let steps = dims.iter().fold(vec![part.offset], walk);
             assert_eq!(steps.len(), part.len);
             steps
         };

@@ -18,7 +18,10 @@ const WIDE: usize = 16;
 const NARROW: usize = 64;
 
 /// The most rows of a lane in a leaf.
-const LANE: usize = 128;
+pub(super) const LANE: usize = 128;
+
+/// Elements of a result from which on they are worth a pass, where their order makes no difference.
+const LONG: usize = 16;
 
 /// How the elements of a block of results are handed to a fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +50,8 @@ pub(super) struct Grid {
     pub(super) results: usize,
     /// Reduced elements of each.
     pub(super) count: usize,
+    /// Whether they have the same result in any order.
+    pub(super) any_order: bool,
     /// Elements from those of a result to those of the next.
     pub(super) column_step: isize,
     /// From one reduced element to the next, if that is always as far.
@@ -57,8 +62,9 @@ impl Grid {
     /// The form of elements that lie across memory or not, and may be reduced where they lie or not.
     pub(super) fn form(&self, across: bool, in_place: bool) -> Form {
         let joined = in_place && self.row_step == Some(self.inner as isize);
+        let alone = in_place && self.any_order && self.row_step == Some(1) && self.count >= LONG;
         match lanes(self.count) {
-            1 => Form::Across,
+            1 if !alone => Form::Across,
             _ if !across || self.inner < 2 => Form::Along,
             // Rows of a few results are joined.
             _ if self.inner <= if joined { NARROW } else { FEW } => Form::Narrow,

@@ -305,30 +305,38 @@ unsafe fn run(
 
 /// One thread's tiles for a program whose loads are tiles too.
 pub(crate) struct Tiles<'a> {
-    machine: Machine<'a>,
+    compiled: &'a Compiled,
+    /// Nothing where the value is a load.
+    machine: Option<Machine<'a>>,
     loads: SmallVec<[Scratch; 4]>,
     result: Scratch,
 }
 
 impl<'a> Tiles<'a> {
-    /// Tiles for at most `len` elements at a time.
-    pub(crate) fn new(compiled: &'a Compiled, len: usize) -> Tiles<'a> {
+    /// Tiles for at most `len` elements at a time, of a program whose value is its only load if it `is_load`.
+    pub(crate) fn new(compiled: &'a Compiled, len: usize, is_load: bool) -> Tiles<'a> {
         let loads = compiled.loads.iter().map(|(_, item)| Scratch::new(len * item)).collect();
-        Tiles { machine: Machine::new(compiled, len), loads, result: Scratch::new(len * compiled.item) }
+        let machine = (!is_load).then(|| Machine::new(compiled, len));
+        let result = Scratch::new(if is_load { 0 } else { len * compiled.item });
+        Tiles { compiled, machine, loads, result }
     }
 
     /// Runs the program on `len` elements: `load` fills the tile of each load. Returns the result's tile.
     pub(crate) fn run(&mut self, len: usize, mut load: impl FnMut(usize, &mut [u8])) -> Result<&[u8]> {
-        let compiled = self.machine.compiled;
         let bytes = |item: usize| len * item;
         let mut feeds: SmallVec<[Feed<'_>; 8]> = SmallVec::new();
-        for (index, (tile, (_, item))) in self.loads.iter_mut().zip(&compiled.loads).enumerate() {
+        for (index, (tile, (_, item))) in self.loads.iter_mut().zip(&self.compiled.loads).enumerate() {
             let tile = &mut tile.bytes_mut()[..bytes(*item)];
             load(index, tile);
+            if self.machine.is_none() {
+                return Ok(tile);
+            }
             feeds.push(Feed::tile(tile));
         }
-        let result = &mut self.result.bytes_mut()[..bytes(compiled.item)];
-        self.machine.run(1, len, &feeds, &mut Sink::tile(result), Stores::Cached)?;
-        Ok(&self.result.bytes_mut()[..bytes(compiled.item)])
+        let result = &mut self.result.bytes_mut()[..bytes(self.compiled.item)];
+        if let Some(machine) = &mut self.machine {
+            machine.run(1, len, &feeds, &mut Sink::tile(result), Stores::Cached)?;
+        }
+        Ok(result)
     }
 }

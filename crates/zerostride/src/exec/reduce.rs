@@ -10,13 +10,15 @@ use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims}
 
 use super::access::{Input, Order, Output, Rows, Written};
 use super::crew::{self, Effort};
-use super::lying::{Form, Grid, Lying, widest};
+use super::lying::{Form, Grid, LANE, Lying, widest};
 use super::machine::{Scratch, Tiles};
 use super::pairwise::Pairs;
 use super::program::{Compiled, Kind};
 use super::window::Window;
 use crate::Result;
-use crate::plan::{Cost, GRAIN, Instruction, Load, Program, REDUCED, Source};
+use crate::plan::{
+    Cost, GRAIN, Instruction, Load, Program, REDUCED, Source, in_any_order, slices, turn_dims,
+};
 use crate::tensor::Block;
 
 /// Reduced elements that one task takes at least: a power of two of leaves.
@@ -28,7 +30,7 @@ const PARTS: usize = 64;
 /// Elements of all rows and columns of a tile, but for those of whole leaves of several results.
 const AREA: usize = REDUCED;
 
-/// Rows of a tile that results lie along.
+/// Rows of a tile that results lie along, where rows lie along memory.
 const ROWS: usize = 16;
 
 /// Results that a thread's share of them is a multiple of.
@@ -60,11 +62,12 @@ struct Loop<'p> {
     /// The same for results, and their strides.
     results: Shape,
     out: Strides,
-    /// Results from one step of the window to the next.
+    /// The first result, and results from one step of the window to the next.
+    first: isize,
     step: Strides,
     reduced: &'p Shape,
-    /// The strides of each load: kept dimensions, then reduced ones.
-    loads: Vec<SmallVec<[isize; 8]>>,
+    /// The first element of each load, from the one it has in the program, and its strides: kept dimensions, then reduced ones.
+    loads: Vec<(isize, SmallVec<[isize; 8]>)>,
     pairs: Option<Pairs>,
 }
 
@@ -134,11 +137,11 @@ impl<'p> Ready<'p> {
         dtype: DType,
     ) -> Result<()> {
         let Some(own) = &self.own else { return Ok(()) };
-        let offset = window.offset(&own.step);
+        let offset = own.first + window.offset(&own.step);
         let mut written = Written::new(block, dtype.item_size(), &own.results, &own.out, offset);
         let out = written.output();
-        let inputs = own.program.loads.iter().zip(&own.loads).map(|(load, strides)| {
-            let place = (&strides[..], load.offset + window.offset(&load.strides));
+        let inputs = own.program.loads.iter().zip(&own.loads).map(|(load, (first, strides))| {
+            let place = (&strides[..], load.offset + first + window.offset(&load.strides));
             let grids = (&*own.kept, &**own.reduced);
             let input = Input::new(read(load.source), load.dtype.item_size(), grids, place, &out);
             input.expect("a reduction writes into memory of its own")
@@ -178,22 +181,23 @@ impl<'p> Loop<'p> {
         program: &'p Program,
         made: &'p Made,
     ) -> Loop<'p> {
-        // Results in the order in which operands lie, whatever order they are wanted in.
+        // Results in the order in which operands lie, and forwards, whatever order they are wanted in.
         let step = contiguous_strides(&part);
         let of_kept = program.loads.iter().map(|load| &load.strides[..part.ndim()]);
         let strides: Vec<&[isize]> = of_kept.chain([&step[..]]).collect();
-        let (ordered, strides) = order_dims(&part, &strides);
-        let ordered_strides: Vec<&[isize]> = strides.iter().map(|strides| &strides[..]).collect();
-        let (out, of_loads) = ordered_strides.split_last().expect("results have strides");
+        let (turned, firsts) = turn_dims(&part, &strides);
+        let (ordered, strides) = order_dims(&part, &slices(&turned));
+        let strides = slices(&strides);
+        let (of_results, of_loads) = strides.split_last().expect("results have strides");
         let (kept, strides) = coalesce(&ordered, of_loads);
-        let (results, mut out) = coalesce(&ordered, &[out]);
-        let out = out.remove(0);
+        let (results, out) = coalesce(&ordered, &[of_results]);
         let pairs = Pairs::find(reducer.op(), program, &kept, reduced, &strides);
-        let whole = |(load, strides): (&Load, &Strides)| -> SmallVec<[isize; 8]> {
-            strides.iter().chain(&load.strides[part.ndim()..]).copied().collect()
+        let whole = |((load, strides), &first): ((&Load, &Strides), &isize)| {
+            (first, strides.iter().chain(&load.strides[part.ndim()..]).copied().collect())
         };
-        let loads = program.loads.iter().zip(&strides).map(whole).collect();
-        Loop { reducer, program, made, kept, results, out, step, reduced, loads, pairs }
+        let loads = program.loads.iter().zip(&strides).zip(&firsts).map(whole).collect();
+        let (first, out) = (firsts[program.loads.len()], out[0].clone());
+        Loop { reducer, program, made, kept, results, out, first, step, reduced, loads, pairs }
     }
 
     /// Neighbouring results.
@@ -202,24 +206,26 @@ impl<'p> Loop<'p> {
     }
 
     fn column_step(&self, load: usize) -> isize {
-        self.loads.get(load).and_then(|strides| strides[..self.kept.ndim()].last()).copied().unwrap_or(1)
+        self.loads.get(load).and_then(|(_, strides)| strides[..self.kept.ndim()].last()).copied().unwrap_or(1)
     }
 
     /// Where the elements lie, those of the first load.
     fn grid(&self) -> Grid {
         let row_step = match &self.loads[..] {
-            [first, ..] if self.reduced.ndim() <= 1 => {
+            [(_, first), ..] if self.reduced.ndim() <= 1 => {
                 Some(first[self.kept.ndim()..].first().copied().unwrap_or(1))
             }
             _ => None,
         };
         let (inner, results) = (self.inner(), self.kept.numel());
-        Grid { inner, results, count: self.reduced.numel(), column_step: self.column_step(0), row_step }
+        let any_order = in_any_order(self.reducer.op(), self.program.dtypes[self.program.result]);
+        let count = self.reduced.numel();
+        Grid { inner, results, count, any_order, column_step: self.column_step(0), row_step }
     }
 
     /// Whether all elements that are reduced to one result are the same.
     fn repeats(&self) -> bool {
-        self.loads.iter().all(|strides| strides[self.kept.ndim()..].iter().all(|&stride| stride == 0))
+        self.loads.iter().all(|(_, strides)| strides[self.kept.ndim()..].iter().all(|&stride| stride == 0))
     }
 
     /// Whether the elements of some load lie across memory.
@@ -232,6 +238,16 @@ impl<'p> Loop<'p> {
         matches!(self.program.instructions[self.program.result], Instruction::Load(0))
     }
 
+    /// The most rows of a tile of so many results: of a lane, all that there are where they lie along memory; else whole
+    /// leaves.
+    fn tile_rows(&self, form: Form, columns: usize) -> usize {
+        match form {
+            Form::Across if self.lie_across() => ROWS,
+            Form::Across => LANE,
+            Form::Narrow | Form::Along => (AREA / columns / LEAF).max(1) * LEAF,
+        }
+    }
+
     /// Results of a block, where so many elements are worth a thread.
     fn columns(&self, form: Form, direct: bool, grain: usize) -> usize {
         let (inner, count) = (self.inner(), self.reduced.numel());
@@ -242,7 +258,7 @@ impl<'p> Loop<'p> {
                 let share = inner.div_ceil(threads).next_multiple_of(SHARE);
                 share.min(widest(self.reducer.op())).min(inner)
             }
-            Form::Across => self.kept.numel().min(AREA / count.clamp(1, ROWS)),
+            Form::Across => self.kept.numel().min(AREA / count.clamp(1, self.tile_rows(form, 1))),
             Form::Narrow => inner,
             Form::Along => {
                 let (area, most) = if direct { (grain.min(GRAIN), inner) } else { (AREA, self.kept.numel()) };
@@ -255,9 +271,9 @@ impl<'p> Loop<'p> {
 impl<'p> Reduction<'_, 'p> {
     fn worker(&self) -> Worker<'p> {
         let Way { form, direct, columns } = self.way;
-        let elements = columns * self.reduced.min(if form == Form::Across { ROWS } else { LEAF });
+        let elements = columns * self.reduced.min(self.own.tile_rows(form, columns));
         let made: &'p Made = self.own.made;
-        let tiles = (!direct).then(|| Tiles::new(&made.compiled, elements.max(1)));
+        let tiles = (!direct).then(|| Tiles::new(&made.compiled, elements.max(1), self.own.alone()));
         let results = Scratch::new(columns * self.item);
         Worker { way: self.way, tiles, fold: self.own.reducer.start(columns), results }
     }
@@ -344,12 +360,13 @@ impl<'p> Reduction<'_, 'p> {
         rows: Range<usize>,
     ) -> Result<()> {
         let repeats = self.own.repeats();
-        let begins: [usize; ROWS] = std::array::from_fn(|row| if repeats { 0 } else { row * columns.len() });
+        let begins: [usize; LANE] = std::array::from_fn(|row| if repeats { 0 } else { row * columns.len() });
+        let most = self.own.tile_rows(Form::Across, self.way.columns);
         let step = lanes(self.reduced);
         for (first, count) in lane_rows(self.reduced, rows) {
             let mut done = 0;
             loop {
-                let (first, rows) = (first + done * step, ROWS.min(count - done));
+                let (first, rows) = (first + done * step, most.min(count - done));
                 let taken = Rows { first, step, count: if repeats { rows.min(1) } else { rows } };
                 let tile = tiles.run(taken.count * columns.len(), |load, tile| {
                     self.inputs[load].load(columns.clone(), taken, Order::ByRow, tile);
@@ -372,16 +389,17 @@ impl<'p> Reduction<'_, 'p> {
         rows: Range<usize>,
     ) -> Result<()> {
         let order = if self.way.form == Form::Narrow { Order::ByRow } else { Order::ByColumn };
+        let most = self.own.tile_rows(self.way.form, self.way.columns);
         let (repeats, mut known): (_, (usize, &[u8])) = (self.own.repeats(), (0, &[]));
-        for first in rows.clone().step_by(LEAF) {
-            let leaf = first..rows.end.min(first + LEAF);
-            if !repeats || known.0 != leaf.len() {
-                let tile = tiles.run(leaf.len() * columns.len(), |load, tile| {
-                    self.inputs[load].load(columns.clone(), Rows::all(leaf.clone()), order, tile);
+        for first in rows.clone().step_by(most) {
+            let leaves = first..rows.end.min(first + most);
+            if !repeats || known.0 != leaves.len() {
+                let tile = tiles.run(leaves.len() * columns.len(), |load, tile| {
+                    self.inputs[load].load(columns.clone(), Rows::all(leaves.clone()), order, tile);
                 })?;
-                known = (leaf.len(), tile);
+                known = (leaves.len(), tile);
             }
-            fold.leaves(known.1, &self.way.form.panel(leaf.len(), columns.len(), leaf.len()), first);
+            fold.leaves(known.1, &self.way.form.panel(leaves.len(), columns.len(), leaves.len()), first);
         }
         Ok(())
     }

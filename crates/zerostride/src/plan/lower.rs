@@ -317,6 +317,6 @@ pub(super) fn map(shape: Shape, mut program: Program, out: &Layout) -> Work {
     Work::Map { shape, program, out: out_strides, out_offset: out.offset() }
 }
 
-fn slices(strides: &[Strides]) -> Vec<&[isize]> {
+pub(crate) fn slices(strides: &[Strides]) -> Vec<&[isize]> {
     strides.iter().map(|strides| &**strides).collect()
 }

@@ -20,11 +20,12 @@ use zerostride_ops::{DType, Op};
 use zerostride_shape::{Layout, Shape};
 
 pub(crate) use cost::Cost;
-pub(crate) use lower::Leaf;
+pub(crate) use lower::{Leaf, slices};
 pub(crate) use panel::{Form, Panel, Walk};
 pub(crate) use program::{
     Buffer, FEW, Factor, GRAIN, Instruction, Load, Program, REDUCED, Register, Source, Step, TILE, Work,
 };
+pub(crate) use reduction::{in_any_order, turn_dims};
 pub(crate) use rows::Group;
 pub use template::Template;
 

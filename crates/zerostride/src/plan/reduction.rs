@@ -7,9 +7,9 @@ use std::mem;
 use smallvec::SmallVec;
 use zerostride_kernels::Reducer;
 use zerostride_ops::{Category, DType, Op, Scalar};
-use zerostride_shape::{Layout, Shape, Strides, coalesce};
+use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims};
 
-use super::lower::map;
+use super::lower::{map, slices};
 use super::program::{Program, Register, Work};
 use crate::expr::{Expr, Kind, reduced_shape};
 
@@ -102,8 +102,15 @@ impl<'e> Reduction<'e> {
             reduced_shape(&sizes, self.dims, self.keepdim).expect("there are no more results than elements");
         let (reduced, kept): (Vec<usize>, Vec<usize>) =
             (0..sizes.len()).partition(|dim| self.dims.contains(dim));
-        let ((kept, outer), (reduced, inner)) =
-            (part(&program, &sizes, &kept), part(&program, &sizes, &reduced));
+        let (kept, outer) = part(&program, &sizes, &kept);
+        let (mut reduced, mut inner) = part(&program, &sizes, &reduced);
+        if in_any_order(self.op, self.compute) {
+            let firsts;
+            (inner, firsts) = turn_dims(&reduced, &slices(&inner));
+            program.loads.iter_mut().zip(firsts).for_each(|(load, first)| load.offset += first);
+            (reduced, inner) = order_dims(&reduced, &slices(&inner));
+            (reduced, inner) = coalesce(&reduced, &slices(&inner));
+        }
         for ((load, outer), inner) in program.loads.iter_mut().zip(outer).zip(inner) {
             let joined: SmallVec<[isize; 8]> = outer.iter().chain(&*inner).copied().collect();
             load.strides = strides(&joined);
@@ -132,6 +139,34 @@ fn part(program: &Program, sizes: &[usize], dims: &[usize]) -> (Shape, Vec<Strid
     let strides: Vec<SmallVec<[isize; 8]>> =
         program.loads.iter().map(|load| dims.iter().map(|&dim| load.strides[dim]).collect()).collect();
     coalesce(&part, &strides.iter().map(|strides| &strides[..]).collect::<Vec<_>>())
+}
+
+/// Whether a reduction of elements of that dtype has the same bits in any order of them.
+pub(crate) fn in_any_order(op: Op, dtype: DType) -> bool {
+    match op {
+        Op::All | Op::Any => true,
+        Op::Sum | Op::Prod | Op::Amax | Op::Amin => dtype.category() < Category::Float,
+        _ => false,
+    }
+}
+
+/// The same loop walked forwards: along each dimension the first of the operands that moves at all takes steps that are not
+/// negative. Returns their strides, and for each how far its first element is from the one it had.
+pub(crate) fn turn_dims(shape: &[usize], operands: &[&[isize]]) -> (Vec<Strides>, Vec<isize>) {
+    let is_turned = |dim: usize| {
+        let step = operands.iter().map(|operand| operand[dim]).find(|&step| step != 0);
+        shape[dim] > 1 && step.is_some_and(|step| step < 0)
+    };
+    let turned: Vec<usize> = (0..shape.len()).filter(|&dim| is_turned(dim)).collect();
+    let turn = |operand: &&[isize]| {
+        let (mut own, mut first): (SmallVec<[isize; 8]>, _) = ((*operand).into(), 0);
+        for &dim in &turned {
+            first += (shape[dim] - 1) as isize * own[dim];
+            own[dim] = -own[dim];
+        }
+        (strides(&own), first)
+    };
+    operands.iter().map(turn).unzip()
 }
 
 /// Strides that are not more than the limit on dimensions, being those of shapes.

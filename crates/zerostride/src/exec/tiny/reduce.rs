@@ -10,7 +10,7 @@ use super::{Any, Desk, Value, with_desk};
 use crate::Tensor;
 use crate::exec::lying::{Form, Grid, Lying, widest};
 use crate::expr::{Expr, Kind};
-use crate::plan::Cost;
+use crate::plan::{Cost, in_any_order};
 use crate::tensor::{Fresh, Reading};
 
 /// The value of an expression that is a reduction of a tensor.
@@ -32,9 +32,14 @@ pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
         _ => return None,
     };
     let is_taken = Reducer::takes(*op, *compute, dtype, rows) == dtype;
-    let grid = Grid { inner, results: outer * inner, count: rows, column_step, row_step: Some(row_step) };
+    let any_order = in_any_order(*op, dtype);
+    let (results, even) = (outer * inner, Some(row_step));
+    let grid = Grid { inner, results, count: rows, any_order, column_step, row_step: even };
     let form = grid.form(column_step == 1, true);
-    if !is_taken || !grid.is_direct(form) || Cost::of_reading(dtype, tensor.numel()).is_divided() {
+    // Many elements that are results themselves are copied faster.
+    let are_many = rows == 1 && results > widest(*op);
+    if !is_taken || are_many || !grid.is_direct(form) || Cost::of_reading(dtype, tensor.numel()).is_divided()
+    {
         return None;
     }
     let reducer = Reducer::new(*op, *compute, dtype, rows, *correction);
