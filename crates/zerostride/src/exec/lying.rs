@@ -52,6 +52,8 @@ pub(super) struct Grid {
     pub(super) count: usize,
     /// Whether they have the same result in any order.
     pub(super) any_order: bool,
+    /// Whether elements of other results lie between a row of neighbours and their next row.
+    pub(super) interleaved: bool,
     /// Elements from those of a result to those of the next.
     pub(super) column_step: isize,
     /// From one reduced element to the next, if that is always as far.
@@ -67,7 +69,7 @@ impl Grid {
             1 if !alone => Form::Across,
             _ if !across || self.inner < 2 => Form::Along,
             // Rows of a few results are joined.
-            _ if self.inner <= if joined { NARROW } else { FEW } => Form::Narrow,
+            _ if self.inner <= if joined { NARROW } else { FEW } && !self.interleaved => Form::Narrow,
             _ => Form::Across,
         }
     }

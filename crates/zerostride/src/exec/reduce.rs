@@ -205,22 +205,28 @@ impl<'p> Loop<'p> {
         self.kept.last().copied().unwrap_or(1)
     }
 
-    fn column_step(&self, load: usize) -> isize {
-        self.loads.get(load).and_then(|(_, strides)| strides[..self.kept.ndim()].last()).copied().unwrap_or(1)
+    /// The strides of a load along the last kept dimension and the one before, and along the last reduced one.
+    fn steps(&self, load: usize) -> [Option<isize>; 3] {
+        let Some((_, strides)) = self.loads.get(load) else { return [None; 3] };
+        let (kept, reduced) = strides.split_at(self.kept.ndim());
+        let mut kept = kept.iter().rev().copied();
+        [kept.next(), kept.next(), reduced.last().copied()]
     }
 
     /// Where the elements lie, those of the first load.
     fn grid(&self) -> Grid {
-        let row_step = match &self.loads[..] {
-            [(_, first), ..] if self.reduced.ndim() <= 1 => {
-                Some(first[self.kept.ndim()..].first().copied().unwrap_or(1))
-            }
-            _ => None,
-        };
-        let (inner, results) = (self.inner(), self.kept.numel());
+        let [column, outer, row] = self.steps(0);
+        let is_even = self.reduced.ndim() <= 1 && !self.loads.is_empty();
         let any_order = in_any_order(self.reducer.op(), self.program.dtypes[self.program.result]);
-        let count = self.reduced.numel();
-        Grid { inner, results, count, any_order, column_step: self.column_step(0), row_step }
+        Grid {
+            inner: self.inner(),
+            results: self.kept.numel(),
+            count: self.reduced.numel(),
+            any_order,
+            interleaved: is_nearer(outer, row),
+            column_step: column.unwrap_or(1),
+            row_step: is_even.then(|| row.unwrap_or(1)),
+        }
     }
 
     /// Whether all elements that are reduced to one result are the same.
@@ -230,7 +236,10 @@ impl<'p> Loop<'p> {
 
     /// Whether the elements of some load lie across memory.
     fn lie_across(&self) -> bool {
-        (0..self.loads.len()).any(|load| self.column_step(load) == 1)
+        (0..self.loads.len()).any(|load| {
+            let [column, _, row] = self.steps(load);
+            column == Some(1) || is_nearer(column, row)
+        })
     }
 
     /// Whether the elements are one load.
@@ -266,6 +275,11 @@ impl<'p> Loop<'p> {
             }
         }
     }
+}
+
+/// Whether one step leads elsewhere, but less far than another.
+fn is_nearer(one: Option<isize>, other: Option<isize>) -> bool {
+    matches!((one, other), (Some(one), Some(other)) if one != 0 && one.unsigned_abs() < other.unsigned_abs())
 }
 
 impl<'p> Reduction<'_, 'p> {

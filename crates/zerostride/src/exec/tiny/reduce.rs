@@ -34,7 +34,8 @@ pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
     let is_taken = Reducer::takes(*op, *compute, dtype, rows) == dtype;
     let any_order = in_any_order(*op, dtype);
     let (results, even) = (outer * inner, Some(row_step));
-    let grid = Grid { inner, results, count: rows, any_order, column_step, row_step: even };
+    let interleaved = outer > 1 && outer_step.unsigned_abs() < row_step.unsigned_abs();
+    let grid = Grid { inner, results, count: rows, any_order, interleaved, column_step, row_step: even };
     let form = grid.form(column_step == 1, true);
     // Many elements that are results themselves are copied faster.
     let are_many = rows == 1 && results > widest(*op);
