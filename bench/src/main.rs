@@ -15,7 +15,7 @@ mod targets;
 mod workload;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use machine::Machine;
@@ -38,11 +38,14 @@ struct Options {
     bench: PathBuf,
     /// A record to write again, instead of a run.
     render: Option<PathBuf>,
+    /// Whether to search for cliffs, instead of a run.
+    cliffs: bool,
 }
 
 fn main() -> ExitCode {
     let outcome = options().and_then(|options| match &options.render {
         Some(path) => record::read(path).and_then(|record| report::write(&record, path)),
+        None if options.cliffs => search(&options),
         None => run(&options),
     });
     match outcome {
@@ -65,12 +68,14 @@ fn options() -> Result<Options, String> {
         python: None,
         bench: PathBuf::new(),
         render: None,
+        cliffs: false,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} takes a value"));
         match word.as_str() {
             "--quick" => options.quick = true,
+            "--cliffs" => options.cliffs = true,
             "--peers" => options.peers = value()?.split(',').map(str::to_owned).collect(),
             "--threads" => {
                 let counts = value()?;
@@ -130,8 +135,8 @@ fn run(options: &Options) -> Result<(), String> {
         record.memory = memory::measure(&cells, &launches, most);
     }
     record.duration = start.elapsed().as_secs_f64();
-    let folder = options.bench.join("records").join(&record.machine.name);
-    record.cliffs = record::read_cliffs(&folder.join("cliffs.json"))?;
+    let folder = folder(options, &record.machine);
+    record.cliffs = record::read_cliffs(&folder.join(CLIFFS))?;
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     // A part of the whole, or a rough look at it, does not take the place of a record.
     let part = if options.filter.is_some() || options.quick { "-part" } else { "" };
@@ -140,6 +145,54 @@ fn run(options: &Options) -> Result<(), String> {
     report::write(&record, &path)?;
     println!("\n{:.0} s; the record: {}", record.duration, path.with_extension("md").display());
     Ok(())
+}
+
+/// The file of what the last search for cliffs has found, beside the machine's records.
+const CLIFFS: &str = "cliffs.json";
+
+/// Runs the search for cliffs, and shows what it finds in the newest record of this machine. A search among the cases of
+/// one formula is only printed.
+fn search(options: &Options) -> Result<(), String> {
+    let python = options.python.as_ref().ok_or("the search compares with NumPy: it takes --python")?;
+    let mut search = Command::new(beside("cliffs"));
+    search.arg("--python").arg(python);
+    if let Some(formula) = &options.filter {
+        return started(search.args(["--formula", formula]));
+    }
+    let folder = folder(options, &Machine::this());
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let found = folder.join(CLIFFS);
+    started(search.arg("--out").arg(&found))?;
+    let Some(path) = record::newest(&folder)? else {
+        println!("\nthe next record of this machine will show {}", found.display());
+        return Ok(());
+    };
+    let record = Record { cliffs: record::read_cliffs(&found)?, ..record::read(&path)? };
+    record::write(&record, &path)?;
+    report::write(&record, &path)?;
+    println!("\nthe record: {}", path.with_extension("md").display());
+    Ok(())
+}
+
+/// Waits for a program that prints what it does.
+fn started(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{name}: {status}")),
+        Err(error) => Err(format!("{name}: {error}")),
+    }
+}
+
+/// Where the records of a machine are.
+fn folder(options: &Options, machine: &Machine) -> PathBuf {
+    options.bench.join("records").join(&machine.name)
+}
+
+/// A program that lies beside this one.
+fn beside(name: &str) -> PathBuf {
+    let own = std::env::current_exe().unwrap_or_default();
+    own.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// Whether a workload is part of this run.
@@ -167,10 +220,9 @@ const PEERS: [(&str, &str, bool); 8] = [
 fn launches(options: &Options) -> Vec<Launch> {
     let program =
         |folder: &Path, name: &str| folder.join(format!("peer-{name}{}", std::env::consts::EXE_SUFFIX));
-    let own = std::env::current_exe().unwrap_or_default();
-    let own = own.parent().unwrap_or(Path::new("."));
+    let own = [record::OURS, record::STREAM];
     let mut launches: Vec<Launch> =
-        [record::OURS, record::STREAM].iter().map(|name| Launch::program(name, program(own, name))).collect();
+        own.iter().map(|name| Launch::program(name, beside(&format!("peer-{name}")))).collect();
     let script = options.bench.join("peers/python.py");
     for (short, name, is_python) in PEERS {
         if !options.peers.iter().any(|peer| peer == short) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use zerostride_bench::Mode;
@@ -147,6 +147,24 @@ pub(crate) fn read(path: &Path) -> Result<Record, String> {
 pub(crate) fn write(record: &Record, path: &Path) -> Result<(), String> {
     let text = serde_json::to_string_pretty(record).map_err(|error| error.to_string())?;
     fs::write(path, text + "\n").map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The newest record of a full run in a machine's folder.
+pub(crate) fn newest(folder: &Path) -> Result<Option<PathBuf>, String> {
+    let failed = |error| format!("{}: {error}", folder.display());
+    let mut newest = None;
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        // Records are named after their days; those of parts have more in their names.
+        let is_record = name.strip_suffix(".json").is_some_and(|day| {
+            day.len() == "2026-01-31".len() && day.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit())
+        });
+        if is_record {
+            newest = newest.max(Some(path));
+        }
+    }
+    Ok(newest)
 }
 
 /// What the search for cliffs has left, if it has run.

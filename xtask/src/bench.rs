@@ -21,6 +21,10 @@ and a quick run write DATE-part instead.
   --threads LIST  numbers of threads, such as 1,2; by default 1 and as many as there are processors
   --quick         about 3 minutes instead of 20: fewer rounds and sizes, no memory, all processors
   --render JSON   write the report and the pictures of a record again
+  --cliffs        search for cliffs instead, which takes some minutes: 400 random shapes, strides and dtypes, each beside
+                  NumPy, on one thread. What is found goes to bench/records/MACHINE/cliffs.json and into the newest
+                  record. With a FILTER, only cases of a formula (copy, add, less, sqrt, normalise, sum, amax): these
+                  are printed, no more
 
 The first run builds the Rust peers (several minutes) and installs the Python ones (5 GB), both under target/bench.
 Close other programs: whatever runs beside it is measured with it. The figures that count are ratios within one run.
@@ -51,6 +55,10 @@ pub(crate) fn bench(words: &[&str]) -> Outcome {
     if let Some(record) = options.render {
         return run(driver.args(["--render", record]));
     }
+    if options.cliffs {
+        driver.arg("--cliffs").arg("--python").arg(environment(&[], &target)?);
+        return run(driver.args(options.filter));
+    }
     let of = |known: &[&str]| -> Vec<&str> {
         options.peers.iter().copied().filter(|peer| known.contains(peer)).collect()
     };
@@ -77,6 +85,7 @@ struct Options<'a> {
     threads: String,
     quick: bool,
     render: Option<&'a str>,
+    cliffs: bool,
     filter: Option<&'a str>,
 }
 
@@ -84,13 +93,20 @@ impl<'a> Options<'a> {
     fn read(words: &[&'a str]) -> Result<Options<'a>, String> {
         let cores = available_parallelism().map_or(1, usize::from);
         let (mut peers, mut threads) = ("all", None);
-        let mut options =
-            Options { peers: Vec::new(), threads: String::new(), quick: false, render: None, filter: None };
+        let mut options = Options {
+            peers: Vec::new(),
+            threads: String::new(),
+            quick: false,
+            render: None,
+            cliffs: false,
+            filter: None,
+        };
         let mut words = words.iter().copied();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} takes a value\n\n{HELP}"));
             match word {
                 "--quick" => options.quick = true,
+                "--cliffs" => options.cliffs = true,
                 "--peers" => peers = value()?,
                 "--threads" => threads = Some(value()?.to_owned()),
                 "--render" => options.render = Some(value()?),
