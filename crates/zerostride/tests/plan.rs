@@ -88,6 +88,17 @@ fn a_sum_of_squared_differences_holds_the_output_and_a_mebibyte() {
 }
 
 #[test]
+fn a_plan_tells_of_scratch_where_there_is_some() {
+    let _alone = alone();
+    let x = Tensor::rand(&[64, 64], 1).unwrap();
+    let product = Expr::from(&x).matmul(&x).plan().unwrap();
+    assert_eq!((product.scratch_bytes(), product.to_string().contains("scratch")), (0, false), "{product}");
+    let shared = Expr::from(&x).softmax(-1).plan().unwrap();
+    let told = format!("scratch at most {} bytes", shared.scratch_bytes());
+    assert!(shared.scratch_bytes() > 0 && shared.to_string().ends_with(&told), "{shared}");
+}
+
+#[test]
 fn nothing_is_copied_to_a_broadcast_shape() {
     let _alone = alone();
     let (n, m) = (1500, 400);

@@ -227,13 +227,11 @@ impl fmt::Display for Plan {
             let (first, last) = (steps.start + 1, steps.end);
             writeln!(f, "passes {first} to {last} run together, {block} of {rows} rows at a time")?;
         }
-        write!(
-            f,
-            "reads {} bytes, writes {} bytes; result {} bytes, scratch at most {} bytes",
-            self.bytes_read(),
-            self.bytes_written(),
-            self.output_bytes(),
-            self.scratch_bytes()
-        )
+        let [read, written] = [self.bytes_read(), self.bytes_written()];
+        write!(f, "reads {read} bytes, writes {written} bytes; result {} bytes", self.output_bytes())?;
+        match self.scratch_bytes() {
+            0 => Ok(()),
+            scratch => write!(f, ", scratch at most {scratch} bytes"),
+        }
     }
 }
