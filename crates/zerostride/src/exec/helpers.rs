@@ -22,6 +22,10 @@ pub(super) const SEATS: usize = u64::BITS as usize;
 /// How long a thread waits to be asked again before it goes back to its pool, which lets it sleep.
 const LINGER: Duration = Duration::from_micros(200);
 
+/// How long a thread stays, however often it is asked, before its pool has it back for a moment: below it on its stack may
+/// lie a task that could go on.
+const SHIFT: Duration = Duration::from_millis(10);
+
 /// Looks into a seat, a pause of the processor apart, before others have their turn: some microseconds.
 const LOOKS: usize = 128;
 
@@ -145,33 +149,41 @@ impl Helpers {
         is_time
     }
 
-    /// Helps from a seat that this thread has been called to, if it stays until nobody has asked for some time. The seat
-    /// is its own while it takes up work of the pool: whoever were called to it meanwhile would be one thread too many as
-    /// soon as this one is back, and two would share a processor.
+    /// Helps from a seat that this thread has been called to, if it stays until nobody has asked for some time, in shifts.
+    /// The seat is its own while it takes up work of the pool: whoever were called to it meanwhile would be one thread too
+    /// many as soon as this one is back, and two would share a processor.
     fn come(self: &Arc<Self>, seat: usize, stays: bool) {
         // Below this task may lie another such, which has taken up work of the pool while it lingers.
         let stays = stays && !LINGERS.replace(stays);
-        let looks = if stays { TURNS * LOOKS } else { 1 };
         OWN.set(Some(Arc::clone(self)));
         let mut patience = (2 * self.patience.load(Ordering::Relaxed)).min(*PATIENCE.end());
-        let mut start = Instant::now();
+        let came = Instant::now();
+        let (mut asked, mut leaves) = (came, !stays);
         loop {
-            while let Some(crew) = self.wait(seat, looks) {
+            while let Some(crew) = self.wait(seat, if leaves { 1 } else { TURNS * LOOKS }) {
                 // SAFETY: it was in the seat, so that its caller waits until this thread has left it (`ask`).
                 unsafe { Crew::help(crew, seat) };
                 self.waiting.fetch_or(1 << seat, Ordering::AcqRel);
-                (patience, start) = (*PATIENCE.start(), Instant::now());
+                (patience, asked) = (*PATIENCE.start(), Instant::now());
+                leaves |= asked - came >= SHIFT;
             }
-            if !stays || start.elapsed() >= LINGER {
+            if leaves || asked.elapsed() >= LINGER {
                 break;
             }
             rayon::yield_now();
             self.waiting.fetch_or(1 << seat, Ordering::AcqRel);
         }
-        self.taken.fetch_and(!(1 << seat), Ordering::AcqRel);
         if stays {
             self.patience.store(patience, Ordering::Relaxed);
             LINGERS.set(false);
+        }
+        if stays && leaves {
+            // The next shift begins once the pool has seen to what lies below this one.
+            self.waiting.fetch_or(1 << seat, Ordering::AcqRel);
+            let own = Arc::clone(self);
+            rayon::spawn(move || own.come(seat, true));
+        } else {
+            self.taken.fetch_and(!(1 << seat), Ordering::AcqRel);
         }
     }
 
@@ -221,10 +233,15 @@ fn seats(mut bits: u64) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
+    use std::sync::atomic::AtomicBool;
     use std::sync::mpsc;
 
     use super::super::crew;
     use super::*;
+
+    fn divide(parts: usize) {
+        let Ok(()) = crew::for_each(0..parts, || (), |(), _| Ok::<_, Infallible>(()));
+    }
 
     #[test]
     fn calls_do_not_pile_up_while_no_thread_of_the_pool_is_free() {
@@ -234,10 +251,40 @@ mod tests {
         pool.install(|| {
             let helpers = Helpers::of_this_thread();
             for _ in 0..1000 {
-                let Ok(()) = crew::for_each(0..4, || (), |(), _| Ok::<_, Infallible>(()));
+                divide(4);
             }
             assert!(helpers.taken.load(Ordering::Relaxed).count_ones() <= 2);
         });
         drop(free);
+    }
+
+    #[test]
+    fn a_task_below_a_helper_goes_on_however_often_others_ask() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let (start, is_done) = (Instant::now(), AtomicBool::new(false));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                // One thread of the pool works on this, and the other helps.
+                while !is_done.load(Ordering::Relaxed) && start.elapsed() < Duration::from_secs(60) {
+                    pool.install(|| divide(100));
+                }
+            });
+            for _ in 0..10 {
+                let has_begun = AtomicBool::new(false);
+                // Whoever waits for the other half helps meanwhile.
+                let first = || {
+                    while !has_begun.load(Ordering::Relaxed) {
+                        thread::yield_now();
+                    }
+                };
+                let other = || {
+                    has_begun.store(true, Ordering::Relaxed);
+                    (0..1000).for_each(|_| divide(100));
+                };
+                pool.install(|| rayon::join(first, other));
+            }
+            is_done.store(true, Ordering::Relaxed);
+        });
+        assert!(start.elapsed() < Duration::from_secs(60), "a task has waited for all the others");
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use zerostride::{Error, Expr, Tensor};
@@ -238,7 +238,9 @@ fn copies_beside_tasks(tasks: impl Fn(&(dyn Fn() + Sync)), copy: impl Fn(&Tensor
                 });
             }
         }
-        for _ in 0..500 {
+        // Under a sanitizer, where a copy takes a hundred times as long, half a minute is enough.
+        let start = Instant::now();
+        for _ in (0..500).take_while(|_| start.elapsed() < Duration::from_secs(30)) {
             tasks(&|| (0..64).into_par_iter().for_each(|_| drop(small.sum(0).unwrap())));
         }
         done.store(true, Ordering::Relaxed);
