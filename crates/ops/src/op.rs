@@ -57,7 +57,7 @@ pub enum Rule {
 }
 
 /// What an operation takes for one element, beside others. It tells loops that are worth dividing from those that are
-/// not, no more.
+/// not, and operations beside which a copy of their operands would count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(non_camel_case_types, reason = "the table spells its columns in lower case")]
 pub enum Effort {
@@ -65,7 +65,7 @@ pub enum Effort {
     simple,
     /// A division or a root.
     division,
-    /// A mathematical function, or a loop for each element.
+    /// A mathematical function, a loop for each element, or as many instructions.
     function,
 }
 
@@ -121,6 +121,17 @@ pub struct OpInfo {
 }
 
 impl OpInfo {
+    /// Whether an element takes about as little as a copy of its operands would.
+    ///
+    /// ```
+    /// use zerostride_ops::Op;
+    /// assert!(Op::Add.info().is_short() && Op::Div.info().is_short());
+    /// assert!(!Op::Exp.info().is_short() && !Op::FloorDivide.info().is_short());
+    /// ```
+    pub const fn is_short(&self) -> bool {
+        matches!(self.effort, Some(Effort::simple | Effort::division))
+    }
+
     /// The arguments with their kinds and defaults.
     pub fn signature(&self) -> Signature {
         Signature::parse(self.arguments)
@@ -219,7 +230,7 @@ crate::for_each_op!(define_ops);
 
 impl Op {
     /// The operation's row.
-    pub fn info(self) -> &'static OpInfo {
+    pub const fn info(self) -> &'static OpInfo {
         &ROWS[self as usize]
     }
 

@@ -172,13 +172,13 @@ macro_rules! for_each_op {
                 /// Whether the operands are equal.
                 Eq          eq           eq_           []           "==" any    bool       simple   "eq_cpu" [commutative];
                 /// Division rounded down.
-                FloorDivide floor_divide floor_divide_ []           "//" ordered common    division "div_floor_cpu";
+                FloorDivide floor_divide floor_divide_ []           "//" ordered common    function "div_floor_cpu";
                 /// The larger operand, NaN only if both are.
                 Fmax        fmax         -             []           ""  real    common     simple   "fmax" [commutative];
                 /// The smaller operand, NaN only if both are.
                 Fmin        fmin         -             []           ""  real    common     simple   "fmin" [commutative];
                 /// The remainder of truncated division: it has the sign of `input`.
-                Fmod        fmod         fmod_         []           ""  ordered common     division "fmod_cpu";
+                Fmod        fmod         fmod_         []           ""  ordered common     function "fmod_cpu";
                 /// The greatest common divisor, not negative.
                 Gcd         gcd          gcd_          []           ""  integer common     function "gcd_cpu" [commutative];
                 /// Whether `input` is at least `other`.
@@ -188,11 +188,11 @@ macro_rules! for_each_op {
                 /// 0 for a negative operand, 1 for a positive one, `values` for 0.
                 Heaviside   heaviside    heaviside_    []           ""  real    common     simple   "heaviside_cpu" "input, values";
                 /// `sqrt(input^2 + other^2)` without overflow.
-                Hypot       hypot        hypot_        []           ""  floats  common     division "hypot_cpu" [commutative];
+                Hypot       hypot        hypot_        []           ""  floats  common     function "hypot_cpu" [commutative];
                 /// The least common multiple, not negative; it wraps.
                 Lcm         lcm          lcm_          []           ""  integer common     function "lcm_cpu" [commutative];
                 /// `input * 2^other`, rounded once.
-                Ldexp       ldexp        ldexp_       []           ""  any     float      simple   "ldexp";
+                Ldexp       ldexp        ldexp_       []           ""  any     float      function "ldexp";
                 /// Whether `input` is at most `other`.
                 Le          le           le_           [less_equal] "<=" real   bool       simple   "le_cpu";
                 /// `log(exp(input) + exp(other))` without overflow.
@@ -222,7 +222,7 @@ macro_rules! for_each_op {
                 /// `input` to the power `exponent`.
                 Pow         pow          pow_          []           "**" numeric common    function "pow" "input, exponent";
                 /// The remainder of floor division: it has the sign of `other`.
-                Remainder   remainder    remainder_    []           "%" ordered common     division "remainder_cpu";
+                Remainder   remainder    remainder_    []           "%" ordered common     function "remainder_cpu";
                 /// The difference. With `alpha`, `input - alpha * other`.
                 Sub         sub          sub_          [subtract]   "-" numeric common     simple   "add_stub" "input, other, *, alpha=1";
                 /// `input * log(other)`, 0 where `input` is 0 and `other` is not NaN.

@@ -281,36 +281,17 @@ struct Function {
     arity: usize,
 }
 
-/// Whether a function is compiled for every place that the running value may have. Others are so long that an exchange
-/// of operands before them costs nothing beside them.
-const fn is_short(op: Op) -> bool {
-    use Op::*;
-    !matches!(
-        op,
-        Atan2
-            | FloorDivide
-            | Fmod
-            | Gcd
-            | Hypot
-            | Lcm
-            | Ldexp
-            | Logaddexp
-            | Logaddexp2
-            | Nextafter
-            | Pow
-            | Remainder
-            | RoundDecimals
-            | Softplus
-            | Xlogy
-            | NanToNum
-    )
+/// Whether an operation on so many operands has a function for the running value at this place beside the first. Beside
+/// long functions an exchange of operands costs nothing.
+const fn has_place(op: Op, operands: usize, place: usize) -> bool {
+    place < operands && op.info().is_short()
 }
 
 fn registers<S: Set, V: Floats, B: Body<N, V, Result = V>, const N: usize>(place: usize) -> Option<Function> {
     let code = match place {
         0 => S::step::<Registers<V, B, N, 0>>(),
-        1 if const { N > 1 && is_short(B::OP) } => S::step::<Registers<V, B, N, 1>>(),
-        2 if const { N > 2 && is_short(B::OP) } => S::step::<Registers<V, B, N, 2>>(),
+        1 if const { has_place(B::OP, N, 1) } => S::step::<Registers<V, B, N, 1>>(),
+        2 if const { has_place(B::OP, N, 2) } => S::step::<Registers<V, B, N, 2>>(),
         _ => return None,
     };
     Some(Function { code, arity: N })
@@ -323,8 +304,8 @@ fn elements<S: Set, T: Integer, B: Body<N, T, Result = T>, const N: usize>(place
     }
     let code = match place {
         0 => S::step::<Elements<T, T, B, N, 0>>(),
-        1 if const { N > 1 && is_short(B::OP) } => S::step::<Elements<T, T, B, N, 1>>(),
-        2 if const { N > 2 && is_short(B::OP) } => S::step::<Elements<T, T, B, N, 2>>(),
+        1 if const { has_place(B::OP, N, 1) } => S::step::<Elements<T, T, B, N, 1>>(),
+        2 if const { has_place(B::OP, N, 2) } => S::step::<Elements<T, T, B, N, 2>>(),
         _ => return None,
     };
     Some(Function { code, arity: N })

@@ -1,5 +1,5 @@
-//! Owns the element-wise kernels over elements at any distance: of the operations that take less than a copy of their
-//! operands would. It does not know why elements lie where they do.
+//! Owns the element-wise kernels over elements at any distance: of the operations on two operands that take less than a
+//! copy of these would. It does not know why elements lie where they do.
 
 use std::marker::PhantomData;
 
@@ -27,10 +27,14 @@ pub struct Strided<'a> {
 /// [`MapKernel`](crate::MapKernel); it panics where an element lies outside.
 pub type StridedKernel = fn(&[Strided<'_>], usize, &mut [u8]);
 
-/// Whether an operation takes less than to copy its operands.
-const fn is_quick(op: Op) -> bool {
-    use Op::*;
-    matches!(op, Add | Sub | Mul | Div | Maximum | Minimum | Eq | Ne | Lt | Le | Gt | Ge)
+/// Whether an operation on so many operands has a kernel here.
+const fn is_quick(op: Op, operands: usize) -> bool {
+    operands == 2 && op.info().is_short()
+}
+
+/// The same of an operation on integers: it must not fail, and have a body of its own.
+const fn is_quick_on<T: Integer>(op: Op, operands: usize) -> bool {
+    is_quick(op, operands) && !integer::divides(op) && !integer::is_served::<T>(op)
 }
 
 /// The kernel of a body on elements.
@@ -70,13 +74,11 @@ impl<T: Integer> VisitInteger<T> for Loops<T> {
     type Output = Option<StridedKernel>;
 
     fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Option<StridedKernel> {
-        let own = const { is_quick(B::OP) && !integer::is_served::<T>(B::OP) };
-        if own { Some(on_rows::<T, B, N>) } else { None }
+        if const { is_quick_on::<T>(B::OP, N) } { Some(on_rows::<T, B, N>) } else { None }
     }
 
     fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> Option<StridedKernel> {
-        let own = const { is_quick(B::OP) && !integer::is_served::<T>(B::OP) };
-        if own { Some(on_rows::<T, B, N>) } else { None }
+        if const { is_quick_on::<T>(B::OP, N) } { Some(on_rows::<T, B, N>) } else { None }
     }
 }
 
@@ -84,11 +86,11 @@ impl<T: Float> VisitFloat<T> for Loops<T> {
     type Output = Option<StridedKernel>;
 
     fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Option<StridedKernel> {
-        if const { is_quick(B::OP) } { Some(on_rows::<T, B, N>) } else { None }
+        if const { is_quick(B::OP, N) } { Some(on_rows::<T, B, N>) } else { None }
     }
 
     fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> Option<StridedKernel> {
-        if const { is_quick(B::OP) } { Some(on_rows::<T, B, N>) } else { None }
+        if const { is_quick(B::OP, N) } { Some(on_rows::<T, B, N>) } else { None }
     }
 
     fn integer<B: Body<N, T, Result = T>, const N: usize>(self) -> Option<StridedKernel> {
