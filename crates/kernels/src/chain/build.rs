@@ -88,9 +88,9 @@ impl Builder {
             return None;
         }
         if let (Op::Div, 0, [Feed::Splat(slot)]) = (op, place, others)
-            && let Some(quotient) = table::quotient::<S>(compute)
+            && let Some((quotient, prepare)) = table::quotient::<S>(compute)
         {
-            self.push(quotient, Place::Divisor(*slot, compute.item_size()));
+            self.push(quotient, Place::Prepared(*slot, compute.item_size(), prepare));
             return Some(compute);
         }
         let function = table::map::<S>(op, compute, place, self.width)?;

@@ -1,6 +1,5 @@
 //! Owns the form of threaded code: what a word of it is, what an instruction set must bring along, and what a function
-//! of it does between the registers it receives and those it passes on. It does not know any operation, but that an operand
-//! which is the same in a whole row may be a divisor, and then keeps its reciprocal.
+//! of it does between the registers it receives and those it passes on. It does not know any operation.
 
 use std::fmt::Debug;
 
@@ -69,25 +68,29 @@ pub(super) struct Register(
 #[repr(C)]
 pub(super) struct Splat {
     pub(super) register: Register,
-    /// Of a divisor, its reciprocal as the sum of two numbers.
-    reciprocal: [Register; 2],
-    divides: bool,
+    /// What the function has prepared from it.
+    prepared: [Register; PREPARED],
+    prepare: Option<Prepare>,
     /// The element of each row.
     pub(super) from: Slot,
     /// Bytes of an element.
     size: usize,
 }
 
-/// A divisor and its reciprocal as the sum of two numbers, as they lie in a [`Splat`].
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub(super) struct Divisor<V>(pub(super) V, pub(super) V, pub(super) V);
+/// Registers that a function may prepare from a splat, once for a whole row: they follow it.
+pub(super) const PREPARED: usize = 2;
+
+/// Prepares them.
+///
+/// # Safety
+/// The processor has the instruction set. There is a register to read, and room behind it for as many as are prepared.
+pub(super) type Prepare = unsafe fn(*mut Register);
 
 impl Splat {
-    pub(super) fn new(size: usize, divides: bool) -> Splat {
+    pub(super) fn new(size: usize, prepare: Option<Prepare>) -> Splat {
         let from = Slot { first: std::ptr::null_mut(), step: 0 };
         let empty = Register([0; REGISTER]);
-        Splat { register: empty, reciprocal: [empty; 2], divides, from, size }
+        Splat { register: empty, prepared: [empty; PREPARED], prepare, from, size }
     }
 
     /// Fills the register with the element of a row and goes on to the next row.
@@ -115,28 +118,9 @@ impl Splat {
                     to.cast::<S::F64>().write(S::F64::from_bits(bits));
                 }
             }
-            match self.size {
-                _ if !self.divides => {}
-                4 => Divisor::<S::F32>::complete(to),
-                _ => Divisor::<S::F64>::complete(to),
+            if let Some(prepare) = self.prepare {
+                prepare(to.cast());
             }
-        }
-    }
-}
-
-impl<V: Lane> Divisor<V> {
-    /// Adds the reciprocal to a divisor.
-    ///
-    /// # Safety
-    /// There is a lane to read, and room for three, aligned.
-    #[inline(always)]
-    unsafe fn complete(at: *mut u8) {
-        // SAFETY: as the caller says.
-        unsafe {
-            let divisor = at.cast::<V>().read();
-            let reciprocal = V::num(1.0) / divisor;
-            let rest = (-reciprocal).mul_add(divisor, V::num(1.0)) * reciprocal;
-            at.cast::<Self>().write(Divisor(divisor, reciprocal, rest));
         }
     }
 }
@@ -223,6 +207,8 @@ pub(super) trait Set: Sized + 'static {
     unsafe fn narrow_f16(register: Self::Register, to: *mut u8);
     /// The function that does what the body says and goes on with the next.
     fn step<B: Body<Self>>() -> Code;
+    /// The function that prepares from a splat what the body says.
+    fn prepare<B: Prepared<Self>>() -> Prepare;
     /// The function that stores what the body says, and returns.
     fn store<B: Sink<Self>>() -> Code;
     /// The same, past the caches, to addresses aligned to registers.
@@ -237,6 +223,13 @@ pub(super) trait Body<S: Set> {
     /// # Safety
     /// `words` are the function's, and their operands have elements for all of the run at `offset`.
     unsafe fn apply(value: Run<S>, words: *const Word, offset: usize) -> Run<S>;
+}
+
+/// A function on a splat and what has been prepared from it.
+pub(super) trait Prepared<S: Set>: Body<S> {
+    /// # Safety
+    /// As for [`Prepare`].
+    unsafe fn prepare(splat: *mut Register);
 }
 
 /// What the last function does to the running value before it is stored.

@@ -27,7 +27,7 @@ use smallvec::SmallVec;
 use zerostride_ops::{DType, Op};
 
 use crate::Isa;
-use code::{Code, Enter};
+use code::{Code, Enter, Prepare};
 
 /// Where an operand of a chain comes from: one of the slots that [`Chain::run`] is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,8 +122,8 @@ enum Place {
     Registers,
     /// An operand in memory, with the bytes of its elements.
     Feed(Feed, usize),
-    /// An operand that all of a row is divided by: its slot, with the bytes of its elements.
-    Divisor(usize, usize),
+    /// An element for all of a row, from which more is prepared: its slot, with the bytes of its elements.
+    Prepared(usize, usize, Prepare),
     /// A run of converted elements, by its index among the operands of one instruction.
     Stage(usize),
     /// The result.

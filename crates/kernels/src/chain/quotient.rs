@@ -9,19 +9,37 @@
 
 use std::marker::PhantomData;
 
-use super::code::{Body, Divisor, Run, Set, Word, each};
+use super::code::{Body, PREPARED, Prepared, Register, Run, Set, Word, each};
 use super::float::{lane, register};
 use crate::lane::{Bits, Element, Lane, Mask};
 
 /// The running value divided by an operand that is one number for all of a row.
 pub(super) struct Quotient<V>(PhantomData<V>);
 
+/// A divisor, its reciprocal and the rest of it, as they lie in a splat.
+#[repr(C)]
+struct Divisor<V>(V, V, V);
+
+impl<S: Set, V: Lane> Prepared<S> for Quotient<V> {
+    #[inline(always)]
+    unsafe fn prepare(splat: *mut Register) {
+        const { assert!(size_of::<Divisor<V>>() <= (1 + PREPARED) * size_of::<Register>()) };
+        // SAFETY: there is a register to read, the caller says, and room for three lanes, which is aligned to them.
+        unsafe {
+            let divisor = splat.cast::<V>().read();
+            let reciprocal = V::num(1.0) / divisor;
+            let rest = (-reciprocal).mul_add(divisor, V::num(1.0)) * reciprocal;
+            splat.cast::<Divisor<V>>().write(Divisor(divisor, reciprocal, rest));
+        }
+    }
+}
+
 impl<S: Set, V: Lane> Body<S> for Quotient<V> {
     const WORDS: usize = 1;
 
     #[inline(always)]
     unsafe fn apply(value: Run<S>, words: *const Word, _: usize) -> Run<S> {
-        // SAFETY: the operand is a divisor, the caller says.
+        // SAFETY: the operand is a splat from which a divisor has been prepared, the caller says.
         let Divisor(divisor, reciprocal, rest) = unsafe { (*words).address.cast::<Divisor<V>>().read() };
         // Half of all exponents are near 1 for quotients, a quarter for the divisor: what their products lose is a number.
         let bias = V::Elem::BIAS;

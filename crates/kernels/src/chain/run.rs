@@ -96,7 +96,7 @@ impl Chain {
         let is_apart = |part: &Part| {
             let (slot, bytes, is_out) = match part.place {
                 Place::Feed(Feed::Vector(slot), size) => (slots[slot], len * size, size == self.stored),
-                Place::Feed(Feed::Splat(slot), size) | Place::Divisor(slot, size) => {
+                Place::Feed(Feed::Splat(slot), size) | Place::Prepared(slot, size, _) => {
                     (slots[slot], size, len == 1 && size == self.stored)
                 }
                 Place::Registers | Place::Stage(_) | Place::Out => return true,
@@ -143,11 +143,11 @@ impl<'a> Threaded<'a> {
                 Place::Registers => (0, 0),
                 Place::Feed(Feed::Vector(_), size) => (usize::MAX, chain.register / chain.width * size),
                 Place::Feed(Feed::Splat(_), size) => {
-                    splats.push(Splat::new(size, false));
+                    splats.push(Splat::new(size, None));
                     (0, 0)
                 }
-                Place::Divisor(_, size) => {
-                    splats.push(Splat::new(size, true));
+                Place::Prepared(_, size, prepare) => {
+                    splats.push(Splat::new(size, Some(prepare)));
                     (0, 0)
                 }
                 Place::Stage(index) => {
@@ -173,10 +173,10 @@ impl<'a> Threaded<'a> {
             (word.address, word.row) = match part.place {
                 Place::Registers => continue,
                 Place::Feed(Feed::Vector(index), _) => (slot(index).first, slot(index).step),
-                Place::Feed(Feed::Splat(index), _) | Place::Divisor(index, _) => {
+                Place::Feed(Feed::Splat(index), _) | Place::Prepared(index, ..) => {
                     let splat = rest.next().expect("there is one for each such feed");
-                    // SAFETY: it is one of the splats, which are borrowed mutably. The address is that of the splat too: a
-                    // divisor's function reads on beyond the register.
+                    // SAFETY: it is one of the splats, which are borrowed mutably. The address is that of the splat too: what
+                    // has been prepared lies behind the register.
                     unsafe {
                         (*splat).from = slot(index);
                         ((&raw mut (*splat).register).cast(), 0)

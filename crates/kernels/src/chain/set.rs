@@ -12,7 +12,7 @@ use ::half::f16;
 
 #[cfg(target_arch = "aarch64")]
 use super::cast::{Source, Target};
-use super::code::{Body, Code, Enter, Set, Sink, Span, Splat, Word};
+use super::code::{Body, Code, Enter, Prepare, Prepared, Register, Set, Sink, Span, Splat, Word};
 #[cfg(target_arch = "aarch64")]
 use crate::lane::neon::{F32x4, F64x2};
 #[cfg(target_arch = "x86_64")]
@@ -88,6 +88,12 @@ macro_rules! set {
             }
 
             #[target_feature(enable = $features)]
+            unsafe fn prepare<B: Prepared<$set>>(splat: *mut Register) {
+                // SAFETY: as the caller says.
+                unsafe { B::prepare(splat) }
+            }
+
+            #[target_feature(enable = $features)]
             unsafe extern $abi fn store<B: Sink<$set>, const STREAM: bool>(
                 words: *const Word, at: usize, r0: R, r1: R, r2: R, r3: R, r4: R, r5: R, r6: R, r7: R,
             ) {
@@ -126,6 +132,11 @@ macro_rules! set {
                 fn step<B: Body<Self>>() -> Code {
                     // SAFETY: `Code` stands for functions of this type.
                     unsafe { transmute::<Step, Code>(step::<B>) }
+                }
+
+                #[inline(always)]
+                fn prepare<B: Prepared<Self>>() -> Prepare {
+                    prepare::<B>
                 }
 
                 #[inline(always)]

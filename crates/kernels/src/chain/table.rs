@@ -8,7 +8,7 @@ use zerostride_ops::{DType, Op, Rule};
 
 use super::array::{self, Bools, Elements};
 use super::cast::{Cast, Source, Target};
-use super::code::{Code, Set};
+use super::code::{Code, Prepare, Prepared, Set};
 use super::float::{self, Registers, Whole};
 use super::half::{LoadF16, RoundF16, StageF16, StoreF16};
 use super::memory::{Exchange, Load, Narrow, Stage, Store, Widen};
@@ -193,15 +193,19 @@ fn function<S: Set>(op: Op, compute: DType, place: usize, width: usize) -> Optio
 
 /// The division by one number, where it is worth it: the wider a register, the longer it takes to divide it. Those of AVX-512
 /// take more than twice as long as all the instructions that do without, those of AVX2 (Cascade Lake) as long.
-pub(super) fn quotient<S: Set>(compute: DType) -> Option<Code> {
+pub(super) fn quotient<S: Set>(compute: DType) -> Option<(Code, Prepare)> {
     if const { size_of::<S::Register>() < 64 } {
         return None;
     }
     match compute {
-        DType::F32 => Some(S::step::<Quotient<S::F32>>()),
-        DType::F64 => Some(S::step::<Quotient<S::F64>>()),
+        DType::F32 => Some(prepared::<S, Quotient<S::F32>>()),
+        DType::F64 => Some(prepared::<S, Quotient<S::F64>>()),
         _ => None,
     }
+}
+
+fn prepared<S: Set, B: Prepared<S>>() -> (Code, Prepare) {
+    (S::step::<B>(), S::prepare::<B>())
 }
 
 fn exchange<S: Set>(width: usize) -> Code {
