@@ -239,10 +239,6 @@ mod tests {
     use super::super::crew;
     use super::*;
 
-    fn divide(parts: usize) {
-        let Ok(()) = crew::for_each(0..parts, || (), |(), _| Ok::<_, Infallible>(()));
-    }
-
     #[test]
     fn calls_do_not_pile_up_while_no_thread_of_the_pool_is_free() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
@@ -251,7 +247,7 @@ mod tests {
         pool.install(|| {
             let helpers = Helpers::of_this_thread();
             for _ in 0..1000 {
-                divide(4);
+                let Ok(()) = crew::for_each(0..4, || (), |(), _| Ok::<_, Infallible>(()));
             }
             assert!(helpers.taken.load(Ordering::Relaxed).count_ones() <= 2);
         });
@@ -261,30 +257,42 @@ mod tests {
     #[test]
     fn a_task_below_a_helper_goes_on_however_often_others_ask() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        let (start, is_done) = (Instant::now(), AtomicBool::new(false));
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                // One thread of the pool works on this, and the other helps.
-                while !is_done.load(Ordering::Relaxed) && start.elapsed() < Duration::from_secs(60) {
-                    pool.install(|| divide(100));
+        let (limit, is_done) = (Instant::now() + Duration::from_secs(5), AtomicBool::new(false));
+        let divide = || {
+            let part = |(): &mut (), _| {
+                let end = Instant::now() + Duration::from_micros(20);
+                while Instant::now() < end {
+                    hint::spin_loop();
                 }
-            });
-            for _ in 0..10 {
-                let has_begun = AtomicBool::new(false);
-                // Whoever waits for the other half helps meanwhile.
-                let first = || {
-                    while !has_begun.load(Ordering::Relaxed) {
-                        thread::yield_now();
+                Ok::<_, Infallible>(())
+            };
+            let Ok(()) = crew::for_each(0..8, || (), part);
+        };
+        pool.scope(|scope| {
+            let (waits, has_begun) = (rayon::current_thread_index(), AtomicBool::new(false));
+            let first = || {
+                while !has_begun.load(Ordering::Relaxed) {
+                    thread::yield_now();
+                }
+            };
+            let is_done = &is_done;
+            let other = || {
+                has_begun.store(true, Ordering::Relaxed);
+                // The thread that waits for this half helps meanwhile,
+                (0..100).for_each(|_| divide());
+                // and with what comes next, if it does not take that up itself.
+                scope.spawn(move |_| {
+                    while !is_done.load(Ordering::Relaxed)
+                        && Instant::now() < limit
+                        && rayon::current_thread_index() != waits
+                    {
+                        divide();
                     }
-                };
-                let other = || {
-                    has_begun.store(true, Ordering::Relaxed);
-                    (0..1000).for_each(|_| divide(100));
-                };
-                pool.install(|| rayon::join(first, other));
-            }
+                });
+            };
+            rayon::join(first, other);
             is_done.store(true, Ordering::Relaxed);
         });
-        assert!(start.elapsed() < Duration::from_secs(60), "a task has waited for all the others");
+        assert!(Instant::now() < limit, "a task has waited for all the others");
     }
 }
