@@ -234,12 +234,13 @@ impl<'p> Loop<'p> {
         self.loads.iter().all(|(_, strides)| strides[self.kept.ndim()..].iter().all(|&stride| stride == 0))
     }
 
-    /// Whether the elements of some load lie across memory.
+    /// Whether the elements of some load lie across memory, or each result's are the same.
     fn lie_across(&self) -> bool {
-        (0..self.loads.len()).any(|load| {
+        let across = |load| {
             let [column, _, row] = self.steps(load);
             column == Some(1) || is_nearer(column, row)
-        })
+        };
+        self.repeats() || (0..self.loads.len()).any(across)
     }
 
     /// Whether the elements are one load.
@@ -376,17 +377,20 @@ impl<'p> Reduction<'_, 'p> {
         let repeats = self.own.repeats();
         let begins: [usize; LANE] = std::array::from_fn(|row| if repeats { 0 } else { row * columns.len() });
         let most = self.own.tile_rows(Form::Across, self.way.columns);
-        let step = lanes(self.reduced);
+        let (step, mut known): (_, (usize, &[u8])) = (lanes(self.reduced), (0, &[]));
         for (first, count) in lane_rows(self.reduced, rows) {
             let mut done = 0;
             loop {
                 let (first, rows) = (first + done * step, most.min(count - done));
                 let taken = Rows { first, step, count: if repeats { rows.min(1) } else { rows } };
-                let tile = tiles.run(taken.count * columns.len(), |load, tile| {
-                    self.inputs[load].load(columns.clone(), taken, Order::ByRow, tile);
-                })?;
+                if !repeats || known.0 != taken.count {
+                    let tile = tiles.run(taken.count * columns.len(), |load, tile| {
+                        self.inputs[load].load(columns.clone(), taken, Order::ByRow, tile);
+                    })?;
+                    known = (taken.count, tile);
+                }
                 done += rows;
-                fold.rows(tile, &begins[..rows], first, done == count);
+                fold.rows(known.1, &begins[..rows], first, done == count);
                 if done == count {
                     break;
                 }
