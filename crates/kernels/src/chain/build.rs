@@ -51,7 +51,7 @@ pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType)
         streaming: form.stream,
         enter: S::ENTER,
         register: size_of::<S::Register>(),
-        width,
+        lanes: size_of::<S::Register>() / width,
         stored: stored.item_size(),
     })
 }

@@ -103,8 +103,8 @@ pub struct Chain {
     enter: Enter,
     /// Bytes of a register.
     register: usize,
-    /// Bytes of a lane.
-    width: usize,
+    /// Lanes of a register.
+    lanes: usize,
     /// Bytes of an element of the result.
     stored: usize,
 }
@@ -174,7 +174,7 @@ impl Chain {
 
     /// The elements that one pass over the code handles; any number may be run.
     pub fn run_len(&self) -> usize {
-        code::REGISTERS * self.register / self.width
+        code::REGISTERS * self.lanes
     }
 
     /// How many operands have an element for each element of the result.

@@ -52,14 +52,22 @@ impl Chain {
             }
             return;
         }
-        let mut threaded = Threaded::new(self);
+        // Filled where it is: to move the room for words takes longer than to write a few of them.
+        let mut threaded = Threaded {
+            chain: self,
+            words: SmallVec::new(),
+            splats: SmallVec::new(),
+            stages: SmallVec::new(),
+        };
+        threaded.fill();
         let head = if streams { self.unaligned(len, out.first) } else { None };
         if head.is_some() {
             threaded.words[code.len() - 1].code = streaming;
         }
         let run = self.run_len();
         let from = head.unwrap_or(0);
-        let to = from + (len - from) / run * run;
+        // A run is a power of two, of which the compiler does not know, and a division takes as long as some runs.
+        let to = from + ((len - from) & !(run - 1));
         // Elements that are computed once more are the same once more, but not over themselves. And a whole run over
         // either end of a stream would fetch the lines that have just gone past the caches.
         let again = to < len && len >= run && !in_place && head.is_none();
@@ -132,16 +140,14 @@ struct Threaded<'a> {
     stages: SmallVec<[Scratch; 1]>,
 }
 
-impl<'a> Threaded<'a> {
-    #[inline(always)]
-    fn new(chain: &'a Chain) -> Threaded<'a> {
-        let mut threaded =
-            Threaded { chain, words: SmallVec::new(), splats: SmallVec::new(), stages: SmallVec::new() };
-        let Threaded { words, splats, stages, .. } = &mut threaded;
-        let word = |part: &Part| {
+impl Threaded<'_> {
+    /// Makes the words, without addresses, and room for what they need.
+    fn fill(&mut self) {
+        let Threaded { chain, words, splats, stages } = self;
+        for part in &chain.code {
             let (mask, step) = match part.place {
                 Place::Registers => (0, 0),
-                Place::Feed(Feed::Vector(_), size) => (usize::MAX, chain.register / chain.width * size),
+                Place::Feed(Feed::Vector(_), size) => (usize::MAX, chain.lanes * size),
                 Place::Feed(Feed::Splat(_), size) => {
                     splats.push(Splat::new(size, None));
                     (0, 0)
@@ -156,11 +162,8 @@ impl<'a> Threaded<'a> {
                 }
                 Place::Out => (usize::MAX, 0),
             };
-            Word { code: part.code, address: std::ptr::null_mut(), mask, step, row: 0 }
-        };
-        // Filled where it is: to move the room for words takes longer than to write a few of them.
-        words.extend(chain.code.iter().map(word));
-        threaded
+            words.push(Word { code: part.code, address: std::ptr::null_mut(), mask, step, row: 0 });
+        }
     }
 
     /// Gives the words the addresses of a row of the operands, and of the result. Returns the splats, for code to be entered

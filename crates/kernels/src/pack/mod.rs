@@ -148,6 +148,32 @@ pub unsafe fn pack(item: usize, dims: &[PackDim], from: *const u8, to: *mut u8) 
     unsafe { Pack::new(item, dims).run(from, to) }
 }
 
+/// Copies elements of `item` bytes (1, 2, 4, 8 or 16) into a slice, in order and without gaps. Dimensions are outermost first:
+/// how many elements, and the bytes from one to the next. The first element begins at that byte.
+///
+/// # Panics
+/// If `item` is no size of an element, the slice is not as long as the elements, or one of them lies outside of `from`.
+pub fn pack_dense(item: usize, dims: &[(usize, isize)], from: &[u8], first: usize, to: &mut [u8]) {
+    let (mut before, mut after, mut width) = (0usize, item, item);
+    let mut all: SmallVec<[PackDim; 6]> = SmallVec::new();
+    for &(len, step) in dims.iter().rev() {
+        all.push(PackDim { len, from: step, to: width as isize });
+        width = width.checked_mul(len).expect("the elements are in memory");
+        let reach = step.unsigned_abs().checked_mul(len.saturating_sub(1));
+        let side = if step < 0 { &mut before } else { &mut after };
+        *side = reach.and_then(|reach| reach.checked_add(*side)).expect("the elements are in memory");
+    }
+    assert_eq!(width, to.len(), "the slice is as long as the elements");
+    if width > 0 {
+        let is_inside = before <= first && first < from.len() && after <= from.len() - first;
+        assert!(is_inside, "the elements are in the slice");
+        all.reverse();
+        // SAFETY: no element lies more than `before` bytes before the first, or ends more than `after` bytes behind its start,
+        // and the slice reaches as far; they fill the `width` bytes of the other slice, which nobody else has.
+        unsafe { pack(item, &all, from.as_ptr().add(first), to.as_mut_ptr()) }
+    }
+}
+
 /// The same dimensions without those of one step, and with those that step evenly into each other as one.
 fn merged(dims: &[PackDim]) -> SmallVec<[PackDim; 4]> {
     let mut merged: SmallVec<[PackDim; 4]> = SmallVec::new();
@@ -230,6 +256,24 @@ mod tests {
             }
             assert_eq!(found, expected, "{dims:?} of {item} bytes on {isa}");
             assert!(!apart || scattered == returned, "{back:?} of {item} bytes on {isa}");
+        }
+    }
+
+    #[test]
+    fn slices_are_packed_from_any_first_element() {
+        let from: Vec<u8> = (0..60).collect();
+        let packed = |dims: &[(usize, isize)], first| {
+            let mut to = vec![0; 2 * dims.iter().map(|(len, _)| len).product::<usize>()];
+            pack_dense(2, dims, &from, first, &mut to);
+            to
+        };
+        assert_eq!(packed(&[], 58), [58, 59]);
+        assert_eq!(packed(&[(0, 2), (7, 1000)], 58), []);
+        assert_eq!(packed(&[(2, 20), (3, -4)], 38), [38, 39, 34, 35, 30, 31, 58, 59, 54, 55, 50, 51]);
+        for (dims, first) in
+            [(&[(2, 20), (3, -4)][..], 40), (&[(3, -4)], 7), (&[], 59), (&[], 60), (&[], usize::MAX)]
+        {
+            assert!(std::panic::catch_unwind(|| packed(dims, first)).is_err(), "{dims:?} from {first}");
         }
     }
 

@@ -192,7 +192,8 @@ impl<'a> Machine<'a> {
         assert!(together > 0 || rows == 0);
         let bytes = self.memory.bytes_mut();
         let (memory, size) = (bytes.as_mut_ptr(), bytes.len());
-        for first in (0..rows).step_by(together.max(1)) {
+        let mut first = 0;
+        while first < rows {
             let rows = together.min(rows - first);
             for stage in &compiled.stages {
                 let tile = |start: usize, item: usize| {
@@ -203,15 +204,14 @@ impl<'a> Machine<'a> {
                     Some(start) => memory.wrapping_add(start),
                     None => compiled.numbers[number].bytes.as_ptr().cast_mut(),
                 };
-                let slots: SmallVec<[Slot; 16]> = stage
-                    .inputs
-                    .iter()
-                    .map(|&(place, item)| match place {
+                let mut slots: SmallVec<[Slot; 16]> = SmallVec::new();
+                for &(place, item) in &stage.inputs {
+                    slots.push(match place {
                         Place::Load(load) => feeds[load].slot().from(first as isize),
                         Place::Number(index) => Slot { first: number(index), step: 0 },
                         Place::Tile(index) => tile(self.tiles[index], item),
-                    })
-                    .collect();
+                    });
+                }
                 let (out, stores) = match stage.out {
                     Some(index) => (tile(self.tiles[index], stage.item), Stores::Cached),
                     None => (sink.slot().from(first as isize), stores),
@@ -222,6 +222,7 @@ impl<'a> Machine<'a> {
                 // over feeds that allow it, which no stage but a chain does where the program is compiled in place.
                 unsafe { run(stage, rows, len, &slots, out, stores)? };
             }
+            first += rows;
         }
         Ok(())
     }
@@ -232,8 +233,8 @@ impl Machine<'_> {
     /// to `out`, row after row. One load may be the rows that are written over, and is `None`.
     ///
     /// # Panics
-    /// As for [`run`](Self::run), and if the program is more than one chain, or what is written over is more than one load
-    /// or of another size than the results.
+    /// As for [`run`](Self::run), and if the program is more than one chain, `out` is no room for the rows without more, or
+    /// what is written over is more than one load or of another size than the results.
     pub(super) fn run_anywhere<'b>(
         &mut self,
         rows: usize,
@@ -243,7 +244,8 @@ impl Machine<'_> {
     ) -> Result<()> {
         let Compiled { loads: kinds, item, .. } = self.compiled;
         assert!(self.compiled.is_one_chain() && loads.iter().filter(|load| load.is_none()).count() < 2);
-        let row = out.len() / rows;
+        let row = len * item;
+        assert_eq!(rows * row, out.len());
         let written = Rows { step: row as isize, count: rows, bytes: row };
         let mut sink = Sink { at: out.as_mut_ptr(), rows: written, lasting: PhantomData };
         let feed = |(load, kind): (&Option<Inside<'b>>, &(Kind, usize))| match load {
@@ -254,7 +256,8 @@ impl Machine<'_> {
                 Feed { at: sink.at, rows: written, lasting: PhantomData }
             }
         };
-        let feeds: SmallVec<[Feed<'_>; 4]> = loads.iter().zip(kinds).map(feed).collect();
+        let mut feeds: SmallVec<[Feed<'_>; 4]> = SmallVec::new();
+        loads.iter().zip(kinds).for_each(|load| feeds.push(feed(load)));
         self.run(rows, len, &feeds, &mut sink, Stores::Cached)
     }
 }

@@ -54,6 +54,11 @@ impl Cost {
         Cost::of(elements, 0, elements.saturating_mul(dtype.item_size()), 0)
     }
 
+    /// The cost of copying elements.
+    pub(crate) fn of_copying(dtype: DType, elements: usize) -> Cost {
+        Cost::of(elements, 0, elements.saturating_mul(dtype.item_size()), dtype.item_size())
+    }
+
     /// The cost of elements that take so many picoseconds each and are of so many bytes, for which others are read.
     fn of(elements: usize, operations: usize, read: usize, item: usize) -> Cost {
         let written = elements.saturating_mul(item);

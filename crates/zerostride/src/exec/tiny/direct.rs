@@ -90,21 +90,22 @@ impl<const N: usize> Direct<N> {
                 Some(layout) => storages[operand].map(|storage| (storage, layout.offset())),
                 None => Some((&numbers[operand][..], 0)),
             });
-        let (row, grain) = (self.dims[0].0, self.cost.grain());
-        // Whole rows, or a part of the only one.
-        let part = match self.dims.len() {
-            1 => grain.next_multiple_of(EVEN),
-            _ => (grain / row).max(1) * row,
-        };
-        let effort = if self.cost.is_long(out.len() / self.inferred.result.item_size()) {
-            Effort::Long
-        } else {
-            Effort::Short
-        };
-        let parts = out.chunks_mut(part * self.inferred.result.item_size()).enumerate();
         let machine = || Machine::new(self.code, 0);
-        let run = |machine: &mut _, (index, out)| self.run_part(machine, &operands, index * part, out);
-        let ran = interrupt::put_off(|| crew::for_each_of(effort, parts, machine, run));
+        let run =
+            |machine: &mut _, (first, out): (usize, &mut [u8])| self.run_part(machine, &operands, first, out);
+        let ran = if self.cost.is_divided() {
+            let (row, grain, item) = (self.dims[0].0, self.cost.grain(), self.inferred.result.item_size());
+            // Whole rows, or a part of the only one.
+            let part = match self.dims.len() {
+                1 => grain.next_multiple_of(EVEN),
+                _ => (grain / row).max(1) * row,
+            };
+            let effort = if self.cost.is_long(out.len() / item) { Effort::Long } else { Effort::Short };
+            let parts = out.chunks_mut(part * item).enumerate().map(|(index, out)| (index * part, out));
+            interrupt::put_off(|| crew::for_each_of(effort, parts, machine, run))
+        } else {
+            run(&mut machine(), (0, out))
+        };
         ran.expect("threaded code finds nothing wrong with values");
     }
 
@@ -116,31 +117,50 @@ impl<const N: usize> Direct<N> {
         first: usize,
         mut out: &mut [u8],
     ) -> Result<()> {
-        let (result, (row, kinds)) = (self.inferred.result, self.dims[0]);
-        let (rows, steps) = self.dims.get(1).copied().unwrap_or((1, [0; N]));
+        let item = self.inferred.result.item_size();
+        // Without divisions, which would take as long as a hundred elements.
+        let numel = |out: &[u8]| out.len() >> item.trailing_zeros();
+        let (row, _) = self.dims[0];
+        let Some(&(rows, steps)) = self.dims.get(1) else {
+            return self.run_rows(machine, operands, first, (1, numel(out), [0; N]), out);
+        };
         let mut first = first;
         while !out.is_empty() {
-            let numel = out.len() / result.item_size();
-            let (len, at) = (row.min(numel), first / row % rows);
-            let count = (numel / len).min(rows - at);
-            let load = |operand: usize| {
-                let (bytes, start) = operands[operand]?;
-                let item = read(self.op, self.inferred, operand).item_size();
-                let elements = if kinds[operand] == 0 { 1 } else { len };
-                let rows = Rows { step: steps[operand] * item as isize, count, bytes: elements * item };
-                let from = start + self.distance(operand, first);
-                Some(Inside { bytes, first: from as usize * item, rows })
-            };
+            let count = (numel(out) / row).min(rows - first / row % rows);
             let own;
-            (own, out) = out.split_at_mut(count * len * result.item_size());
-            machine.run_anywhere(count, len, &std::array::from_fn::<_, N, _>(load), own)?;
-            first += count * len;
+            (own, out) = out.split_at_mut(count * row * item);
+            self.run_rows(machine, operands, first, (count, row, steps), own)?;
+            first += count * row;
         }
         Ok(())
     }
 
+    /// Writes some rows of the result's elements, the first of which has that number.
+    fn run_rows(
+        &self,
+        machine: &mut Machine<'_>,
+        operands: &[Option<Elements<'_>>; N],
+        first: usize,
+        (count, len, steps): (usize, usize, [isize; N]),
+        out: &mut [u8],
+    ) -> Result<()> {
+        let (_, kinds) = self.dims[0];
+        let load = |operand: usize| {
+            let (bytes, start) = operands[operand]?;
+            let item = read(self.op, self.inferred, operand).item_size();
+            let elements = if kinds[operand] == 0 { 1 } else { len };
+            let rows = Rows { step: steps[operand] * item as isize, count, bytes: elements * item };
+            let from = start + self.distance(operand, first);
+            Some(Inside { bytes, first: from as usize * item, rows })
+        };
+        machine.run_anywhere(count, len, &std::array::from_fn::<_, N, _>(load), out)
+    }
+
     /// Elements of storage from an operand's first to one of a number.
     fn distance(&self, operand: usize, number: usize) -> isize {
+        if let [(_, strides)] = self.dims[..] {
+            return number as isize * strides[operand];
+        }
         let mut rest = number;
         let step = |&(size, strides): &(usize, [isize; N])| {
             let index = rest % size;

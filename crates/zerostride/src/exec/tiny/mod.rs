@@ -3,6 +3,7 @@
 //! is allocated. It knows no rules: whatever is unusual, an error among them, it leaves to the long way by returning
 //! `None`.
 
+mod copy;
 mod direct;
 mod gather;
 mod loops;
@@ -180,7 +181,8 @@ pub(crate) fn apply<const N: usize>(op: Op, values: &[impl Value; N]) -> Option<
     run(&Row::of(op, values)?, values, &loops)
 }
 
-/// The value of an expression that is one operation on tensors and numbers, or one reduction of a tensor.
+/// The value of an expression that is one operation on tensors and numbers, one reduction of a tensor, or a tensor, which is
+/// copied.
 pub(crate) fn evaluate(expr: &Expr) -> Option<Tensor> {
     struct New;
     impl Visit for New {
@@ -194,10 +196,11 @@ pub(crate) fn evaluate(expr: &Expr) -> Option<Tensor> {
             run(row, values, loops)
         }
     }
-    if let Kind::Reduce { .. } = expr.node().kind {
-        return reduce::evaluate(expr);
+    match expr.node().kind {
+        Kind::Leaf { .. } => copy::evaluate(expr),
+        Kind::Reduce { .. } => reduce::evaluate(expr),
+        _ => visit(expr, New),
     }
-    visit(expr, New)
 }
 
 /// Writes the value of an expression that is one operation on tensors and numbers to a tensor that none of its operands

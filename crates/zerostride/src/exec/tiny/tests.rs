@@ -130,6 +130,36 @@ fn every_operation_gives_what_its_plan_gives_or_nothing() {
 }
 
 #[test]
+fn a_copy_has_the_elements_of_the_view() {
+    let mut random = Random(9);
+    let check = |view: &Tensor, is_taken: bool| {
+        let expr = Expr::current(view);
+        let copy = evaluate(&expr);
+        assert_eq!(copy.is_some(), is_taken, "{:?}", view.layout());
+        let Some(copy) = copy else { return };
+        assert!(copy.is_contiguous() && !copy.shares_storage(view));
+        let planned = crate::exec::run_at_length(&expr.plan().unwrap()).unwrap();
+        assert_eq!(bytes_of(&copy), bytes_of(&planned), "{:?}", view.layout());
+    };
+    for dtype in DType::ALL {
+        (0..100).map(|_| random.tensor(dtype)).for_each(|view| check(&view, view.numel() > 0));
+        let x = Tensor::arange(0, 6000, 1).unwrap().to_dtype(dtype).unwrap().reshape(&[20, 300]).unwrap();
+        check(&x, true);
+        check(&x.t().unwrap().slice(0, Some(7), None, 3).unwrap(), true);
+        check(&x.flip(&[0, 1]).unwrap(), true);
+        check(&x.slice(1, Some(1), None, 2).unwrap().expand(&[3, 20, 150]).unwrap(), true);
+    }
+    // What lies in order is divided among threads, until the result is not to stay in the caches.
+    let x = Tensor::rand(&[1 << 19], 1).unwrap();
+    check(&x.slice(0, Some(5), None, 1).unwrap(), true);
+    check(&x.reshape(&[1 << 10, 1 << 9]).unwrap().t().unwrap(), false);
+    let tensor = Tensor::ones(&[3]).unwrap();
+    let captured = Expr::from(&tensor);
+    tensor.add_(1).unwrap();
+    assert!(evaluate(&captured).is_none());
+}
+
+#[test]
 fn every_in_place_operation_writes_what_its_plan_writes_and_counts() {
     let mut random = Random(2);
     let mut taken = 0;
