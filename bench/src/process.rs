@@ -6,6 +6,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal};
 use zerostride_bench::{Reply, Request};
 
 /// How a peer is started.
@@ -101,12 +102,21 @@ impl Process {
         Ok(())
     }
 
-    /// Sends a request and waits for its reply.
+    /// Sends a request and waits for its reply. Meanwhile the peer runs, else it rests: threads of some libraries spin for many
+    /// milliseconds after their work, and would take a processor from whoever comes next.
     ///
     /// # Errors
     /// The process has ended, or takes too long, and is ended.
     pub(crate) fn ask(&mut self, request: &Request) -> Result<Reply, String> {
         let line = serde_json::to_string(request).map_err(|error| error.to_string())?;
+        self.signal(Signal::CONT);
+        let reply = self.answer(&line);
+        self.signal(Signal::STOP);
+        reply
+    }
+
+    /// Sends a line and waits for its reply.
+    fn answer(&mut self, line: &str) -> Result<Reply, String> {
         // A peer that ends without having been asked has said why: its line is read below.
         let _ = writeln!(self.requests, "{line}").and_then(|()| self.requests.flush());
         match self.replies.recv_timeout(PATIENCE) {
@@ -121,6 +131,13 @@ impl Process {
                 Err(format!("the process ended: {status}"))
             }
         }
+    }
+}
+
+impl Process {
+    /// Lets the peer run or rest. One that has ended does neither.
+    fn signal(&self, signal: Signal) {
+        let _ = rustix::process::kill_process(Pid::from_child(&self.child), signal);
     }
 }
 
