@@ -10,6 +10,9 @@ use crate::lane::{Bits as _, Lane};
 /// Registers that hold the running value: as many as the calling conventions pass.
 pub(super) const REGISTERS: usize = 8;
 
+/// Those of a row's beginning, or of all of a row with fewer elements than a run.
+pub(super) const HALF: usize = REGISTERS / 2;
+
 /// The running value.
 pub(super) type Run<S> = [<S as Set>::Register; REGISTERS];
 
@@ -50,6 +53,8 @@ pub(super) struct Word {
     pub(super) mask: usize,
     /// Bytes from the elements of one register to those of the next.
     pub(super) step: usize,
+    /// Bytes from the first half of the registers to the second, which are neighbours unless a row has fewer elements than a run.
+    pub(super) far: usize,
     /// Bytes from one row to the next.
     pub(super) row: isize,
 }
@@ -132,8 +137,9 @@ impl Word {
     /// The word's operand has elements of that size for all of the run at `offset`.
     #[inline(always)]
     pub(super) unsafe fn register(&self, offset: usize, size: usize, register: usize) -> *mut u8 {
+        let (far, near) = if register < HALF { (0, register) } else { (self.far, register - HALF) };
         // SAFETY: the elements are there, the caller says.
-        unsafe { self.address.add((offset & self.mask) * size).add(register * self.step) }
+        unsafe { self.address.add((offset & self.mask) * size).add(far).add(near * self.step) }
     }
 
     /// An operand whose elements are as wide as the lanes.

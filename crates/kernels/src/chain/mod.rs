@@ -205,7 +205,7 @@ mod tests {
             let Some(chain) = Chain::new(isa, (Feed::Vector(0), DType::F32), &links, DType::F32) else {
                 continue;
             };
-            for len in [0, 1, 7, 127, 128, 129, 300, 1000, 1024] {
+            for len in [0, 1, 7, 63, 64, 65, 100, 127, 128, 129, 300, 1000, 1024] {
                 for (shift, stores) in [(0, Stores::Cached), (1, Stores::Streaming), (0, Stores::Streaming)] {
                     let x: Vec<f32> = (0..len).map(|i| i as f32).collect();
                     let y: Vec<f32> = (0..len).map(|i| 3.0 * i as f32 + 1.0).collect();
@@ -226,6 +226,70 @@ mod tests {
                     }
                     assert_eq!((out[shift], out[len + 1 + shift]), (7.0, 7.0));
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_of_less_than_a_run_are_run_where_they_lie() {
+        let map =
+            |op, feed| Link::Map { op, compute: DType::F32, place: 0, others: [feed].into_iter().collect() };
+        let vector = map(Op::Mul, Feed::Vector(1));
+        let rows = 3;
+        for isa in Isa::ALL {
+            for len in 1..140 {
+                let x: Vec<f32> = (0..rows * len).map(|at| at as f32 - 50.0).collect();
+                let (y, z) = (&x[7 % len..], [2.0f32, 75.0, 150.0]);
+                let products = || (0..rows * len).map(|at| x[at] * y[at % len]);
+                let row = |first: *const f32, step: usize| Slot {
+                    first: first.cast_mut().cast(),
+                    step: 4 * step as isize,
+                };
+                // One row for all, one number for each row.
+                let slots = [row(x.as_ptr(), len), row(y.as_ptr(), 0), row(z.as_ptr(), 1)];
+                for stored in [DType::F32, DType::F16, DType::Bool] {
+                    let links: &[Link] = match stored {
+                        DType::Bool => &[vector.clone(), map(Op::Lt, Feed::Splat(2))],
+                        _ => &[vector.clone(), map(Op::Minimum, Feed::Splat(2)), Link::Cast(stored)],
+                    };
+                    let Some(chain) = Chain::new(isa, (Feed::Vector(0), DType::F32), links, stored) else {
+                        continue;
+                    };
+                    let item = stored.item_size();
+                    // A gap behind each row stays as it is.
+                    let mut out = vec![0xee; rows * (len + 1) * item];
+                    let result = Slot { first: out.as_mut_ptr(), step: ((len + 1) * item) as isize };
+                    // SAFETY: the slots hold what the chain reads, and the result has room for the rows.
+                    unsafe { chain.run(rows, len, &slots, result, Stores::Cached) };
+                    for (at, product) in products().enumerate() {
+                        let (row, column) = (at / len, at % len);
+                        let found = &out[(row * (len + 1) + column) * item..][..item];
+                        let least = product.min(z[row]);
+                        match stored {
+                            DType::Bool => {
+                                assert_eq!(found, [u8::from(product < z[row])], "{isa} {len} {at}")
+                            }
+                            DType::F16 => assert_eq!(
+                                found,
+                                ::half::f16::from_f32(least).to_ne_bytes(),
+                                "{isa} {len} {at}"
+                            ),
+                            _ => assert_eq!(found, least.to_ne_bytes(), "{isa} {len} {at}"),
+                        }
+                        let gap = &out[(row * (len + 1) + len) * item..][..item];
+                        assert!(gap.iter().all(|&byte| byte == 0xee));
+                    }
+                }
+                let Some(chain) =
+                    Chain::new(isa, (Feed::Vector(0), DType::F32), &[vector.clone()], DType::F32)
+                else {
+                    continue;
+                };
+                let mut over = x.clone();
+                let own = Slot { first: over.as_mut_ptr().cast(), step: 4 * len as isize };
+                // SAFETY: as above; the result is the first operand.
+                unsafe { chain.run(rows, len, &[own, slots[1]], own, Stores::Cached) };
+                assert!(over.into_iter().eq(products()), "{isa} {len}");
             }
         }
     }

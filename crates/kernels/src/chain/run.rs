@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::code::{REGISTER, REGISTERS, Span, Splat, Word};
+use super::code::{HALF, REGISTER, REGISTERS, Span, Splat, Word};
 use super::{Chain, Feed, Part, Place, Slot, Stores};
 
 /// Memory of one run.
@@ -65,6 +65,14 @@ impl Chain {
             threaded.words[code.len() - 1].code = streaming;
         }
         let run = self.run_len();
+        if (run / 2..run).contains(&len) && self.halves() {
+            threaded.overlap(len);
+            let splats = threaded.aim(slots, out, 0);
+            let span = Span { rows, from: 0, to: 1, by: 1, last: None };
+            // SAFETY: the words are this chain's, aimed at rows that have as many elements as half a run or more. All of a
+            // row is read before any of it is written.
+            return unsafe { enter(&mut threaded.words, splats, &span) };
+        }
         let from = head.unwrap_or(0);
         // A run is a power of two, of which the compiler does not know, and a division takes as long as some runs.
         let to = from + ((len - from) & !(run - 1));
@@ -88,6 +96,11 @@ impl Chain {
                 }
             }
         }
+    }
+
+    /// Whether each half of the registers is stored from registers of its own.
+    fn halves(&self) -> bool {
+        self.run_len() * self.stored >= 2 * self.register
     }
 
     /// The elements before the first that a streaming store may begin with, if a run fits after them.
@@ -160,9 +173,23 @@ impl Threaded<'_> {
                     stages.resize(stages.len().max(index + 1), Scratch::EMPTY);
                     (0, chain.register)
                 }
-                Place::Out => (usize::MAX, 0),
+                Place::Out => (usize::MAX, chain.lanes * chain.stored),
             };
-            words.push(Word { code: part.code, address: std::ptr::null_mut(), mask, step, row: 0 });
+            let address = std::ptr::null_mut();
+            words.push(Word { code: part.code, address, mask, step, far: HALF * step, row: 0 });
+        }
+    }
+
+    /// Makes the second half of the registers the last elements of rows that have fewer than a run; both halves have those in
+    /// the middle.
+    fn overlap(&mut self, len: usize) {
+        let between = len - self.chain.run_len() / 2;
+        for (word, part) in self.words.iter_mut().zip(&self.chain.code) {
+            match part.place {
+                Place::Feed(Feed::Vector(_), size) => word.far = between * size,
+                Place::Out => word.far = between * self.chain.stored,
+                _ => {}
+            }
         }
     }
 

@@ -101,9 +101,12 @@ macro_rules! set {
                 let packed = B::pack([r0, r1, r2, r3, r4, r5, r6, r7]);
                 // SAFETY: there is room for the elements of the run, aligned if this streams; a run is eight registers.
                 unsafe {
-                    let to: *mut R = (*words).address.add(at * B::SIZE).cast();
+                    let first = (*words).address.add(at * B::SIZE);
+                    let half = B::REGISTERS.div_ceil(2);
                     for i in 0..B::REGISTERS {
-                        let (to, register) = (to.add(i), packed.as_ptr().add(i).read());
+                        let (far, near) = if i < half { (0, i) } else { ((*words).far, i - half) };
+                        let to: *mut R = first.add(far).cast::<R>().add(near);
+                        let register = packed.as_ptr().add(i).read();
                         if STREAM {
                             $stream(to.cast(), register);
                         } else {

@@ -146,13 +146,20 @@ impl Loop {
             std::iter::once((steps(out), dtype.item_size())).chain(loads).collect();
         let cost = Cost::new(program, shape);
         let grain = if windows { GRAIN } else { cost.grain() };
-        let walk = Walk::new(&looped(shape.clone()), &all, grain);
-        let kind = |&(strides, _): &(&[isize], usize)| match walk.form(strides) {
-            Form::Splat => Kind::Splat,
-            _ => Kind::Vector,
+        let shape = looped(shape.clone());
+        let made = |walk: Walk| {
+            let kind = |&(strides, _): &(&[isize], usize)| match walk.form(strides) {
+                Form::Splat => Kind::Splat,
+                _ => Kind::Vector,
+            };
+            let kinds: Vec<Kind> = all[1..].iter().map(kind).collect();
+            (Compiled::new(program, &kinds, in_place), walk)
         };
-        let kinds: Vec<Kind> = all[1..].iter().map(kind).collect();
-        let compiled = Compiled::new(program, &kinds, in_place);
+        // Whatever is more than one chain begins anew for each row.
+        let unjoined = Walk::unjoined(&shape, &all, grain).map(made);
+        let (compiled, walk) = unjoined
+            .filter(|(compiled, _)| compiled.is_one_chain())
+            .unwrap_or_else(|| made(Walk::new(&shape, &all, grain)));
         let walk = if compiled.is_direct() { walk } else { walk.tiled() };
         Loop { walk, compiled, cost }
     }

@@ -17,6 +17,11 @@ pub(crate) type Index = SmallVec<[usize; 6]>;
 /// Bytes of the widest operand that make a row worth a pass of its own; shorter rows are joined.
 const ROW: usize = 1024;
 
+/// As many where nothing has to be packed, and the program is one chain, which fills half of its registers with them; and how
+/// many such rows there must be to make the set-up of a panel cheap.
+const HALF: usize = 256;
+const ROWS: usize = 16;
+
 /// Elements that a row has at least where many operands are packed.
 const SHORT: usize = 256;
 
@@ -107,11 +112,31 @@ impl Walk {
     /// If the loop has no dimensions.
     pub(crate) fn new(shape: &Shape, operands: &[(&[isize], usize)], grain: usize) -> Walk {
         let (mut along, mut inner) = (shape.ndim() - 1, 1);
-        let widest = operands.iter().map(|(_, item)| *item).max().unwrap_or(1);
+        let widest = widest(operands);
         while along > 0 && inner * shape[along] < ROW / widest {
             inner *= shape[along];
             along -= 1;
         }
+        Walk::along(shape, operands, grain, along, inner)
+    }
+
+    /// The walk whose short rows are read and written where they lie, if each operand has them there and they are worth it.
+    pub(crate) fn unjoined(shape: &Shape, operands: &[(&[isize], usize)], grain: usize) -> Option<Walk> {
+        let [.., rows, row] = **shape else { return None };
+        let (along, widest) = (shape.ndim() - 1, widest(operands));
+        let is_worth = rows >= ROWS && (HALF / widest..ROW / widest).contains(&row);
+        let lie = operands.iter().all(|(strides, _)| matches!(strides[along], 0 | 1));
+        (is_worth && lie).then(|| Walk::along(shape, operands, grain, along, 1))
+    }
+
+    /// A walk whose rows run along a dimension, each step being so many elements.
+    fn along(
+        shape: &Shape,
+        operands: &[(&[isize], usize)],
+        grain: usize,
+        along: usize,
+        inner: usize,
+    ) -> Walk {
         let (chunk, units) = (shape[along], shape.as_ref().into());
         let mut walk = Walk { shape: shape.clone(), along, chunk, inner, across: along, units, grain };
         let scattered: SmallVec<[(&[isize], usize); 8]> =
@@ -299,6 +324,11 @@ impl Walk {
     }
 }
 
+/// Bytes of the widest operand's elements.
+fn widest(operands: &[(&[isize], usize)]) -> usize {
+    operands.iter().map(|(_, item)| *item).max().unwrap_or(1)
+}
+
 /// Steps of `inner` elements for rows of at most `limit` elements: about equal ones, in full registers where possible.
 fn even_chunk(size: usize, inner: usize, limit: usize) -> usize {
     let most = (limit / inner).clamp(1, size);
@@ -320,7 +350,7 @@ mod tests {
     /// Loops of all kinds: rows that are joined, cut, followed by others, crossed by an operand's neighbours.
     #[test]
     fn panels_cover_a_loop_once_and_stay_within_their_limits() {
-        let cases: [(&[usize], &[&[isize]]); 7] = [
+        let cases: [(&[usize], &[&[isize]]); 8] = [
             (&[7], &[&[1]]),
             (&[1000, 3], &[&[3, 1], &[0, 1]]),
             (&[300, 257], &[&[257, 1], &[1, 300]]),
@@ -328,12 +358,15 @@ mod tests {
             (&[3, 70000], &[&[70000, 1], &[1, 3]]),
             (&[5, 3000], &[&[4000, 1], &[1, 0]]),
             (&[2500, 4], &[&[4, 1], &[1, 0]]),
+            (&[3, 50, 96], &[&[4800, 96, 1], &[50, 1, 0], &[96, 0, 1]]),
         ];
         for (sizes, strides) in cases {
             let shape = Shape::new(sizes).unwrap();
             let operands: Vec<(&[isize], usize)> = strides.iter().map(|&strides| (strides, 4)).collect();
             let walks = [1 << 16, 2000].map(|grain| Walk::new(&shape, &operands, grain));
-            for walk in walks.iter().cloned().chain(walks.iter().cloned().map(Walk::tiled)) {
+            let unjoined = Walk::unjoined(&shape, &operands, 2000);
+            assert_eq!(unjoined.is_some(), sizes == [3, 50, 96]);
+            for walk in walks.iter().cloned().chain(walks.iter().cloned().map(Walk::tiled)).chain(unjoined) {
                 let count = walk.count(sizes);
                 for step in [count, 1, 3] {
                     let mut seen = vec![0u8; shape.numel()];

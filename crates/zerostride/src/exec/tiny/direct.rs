@@ -24,9 +24,12 @@ const LEAST: usize = 100;
 /// Nanoseconds of work that nobody should have to wait for: its operands are noted, and it is not interrupted.
 const MOST: usize = 1_000_000;
 
-/// Bytes that full registers hold, which a row has at least where there are several; a part of a row is a multiple of as many
-/// elements.
+/// Bytes that full registers hold, which a row has at least where there are several, or half of them where there are many; a
+/// part of a row is a multiple of as many elements.
 const EVEN: usize = 512;
+
+/// Rows that are many.
+const ROWS: usize = 16;
 
 /// The most operands.
 const MOST_OPERANDS: usize = 3;
@@ -66,9 +69,12 @@ impl<const N: usize> Direct<N> {
         }
         let dims = loops.joined();
         let &(len, steps) = dims.first()?;
-        if (dims.len() > 1 && len * inferred.compute.item_size() < EVEN)
-            || !steps.iter().all(|step| [0, 1].contains(step))
-        {
+        let least = match dims.get(1) {
+            Some(&(rows, _)) if rows < ROWS => EVEN,
+            Some(_) => EVEN / 2,
+            None => 0,
+        };
+        if len * inferred.compute.item_size() < least || !steps.iter().all(|step| [0, 1].contains(step)) {
             return None;
         }
         let splats = (0..N).filter(|&operand| steps[operand] == 0).map(|operand| 1 << operand).sum();
