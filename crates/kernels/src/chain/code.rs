@@ -211,6 +211,9 @@ pub(super) trait Set: Sized + 'static {
     /// # Safety
     /// The processor has the set, and `to` room for half a register.
     unsafe fn narrow_f16(register: Self::Register, to: *mut u8);
+    /// The function that code begins with: it does what a body says that takes nothing from registers, and goes on with the
+    /// next.
+    fn start<B: Body<Self>>() -> Code;
     /// The function that does what the body says and goes on with the next.
     fn step<B: Body<Self>>() -> Code;
     /// The function that prepares from a splat what the body says.

@@ -177,6 +177,13 @@ impl Chain {
         code::REGISTERS * self.lanes
     }
 
+    /// The fewest elements of a row that are handled where they lie: half of what one pass does, if each half of the registers is
+    /// stored from registers of its own. Those of shorter rows are copied.
+    pub fn least_len(&self) -> usize {
+        let has_halves = self.run_len() * self.stored >= 2 * self.register;
+        if has_halves { self.run_len() / 2 } else { self.run_len() }
+    }
+
     /// How many operands have an element for each element of the result.
     fn vectors(&self) -> usize {
         self.code.iter().filter(|part| matches!(part.place, Place::Feed(Feed::Vector(_), _))).count()

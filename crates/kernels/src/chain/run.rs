@@ -65,7 +65,7 @@ impl Chain {
             threaded.words[code.len() - 1].code = streaming;
         }
         let run = self.run_len();
-        if (run / 2..run).contains(&len) && self.halves() {
+        if (self.least_len()..run).contains(&len) {
             threaded.overlap(len);
             let splats = threaded.aim(slots, out, 0);
             let span = Span { rows, from: 0, to: 1, by: 1, last: None };
@@ -96,11 +96,6 @@ impl Chain {
                 }
             }
         }
-    }
-
-    /// Whether each half of the registers is stored from registers of its own.
-    fn halves(&self) -> bool {
-        self.run_len() * self.stored >= 2 * self.register
     }
 
     /// The elements before the first that a streaming store may begin with, if a run fits after them.

@@ -12,7 +12,7 @@ use ::half::f16;
 
 #[cfg(target_arch = "aarch64")]
 use super::cast::{Source, Target};
-use super::code::{Body, Code, Enter, Prepare, Prepared, Register, Set, Sink, Span, Splat, Word};
+use super::code::{Body, Code, Enter, Prepare, Prepared, REGISTERS, Register, Set, Sink, Span, Splat, Word};
 #[cfg(target_arch = "aarch64")]
 use crate::lane::neon::{F32x4, F64x2};
 #[cfg(target_arch = "x86_64")]
@@ -38,6 +38,7 @@ macro_rules! set {
             use super::*;
 
             type R = $register;
+            type Start = unsafe extern $abi fn(*const Word, usize);
             type Step = unsafe extern $abi fn(*const Word, usize, R, R, R, R, R, R, R, R);
 
             #[target_feature(enable = $features)]
@@ -55,23 +56,39 @@ macro_rules! set {
                         }
                     }
                     let code = words.as_ptr();
-                    // SAFETY: the caller hands over code of this instruction set that is right for these offsets; any
-                    // bits are a register.
+                    // SAFETY: the caller hands over code of this instruction set that is right for these offsets, and begins
+                    // with a load.
                     unsafe {
-                        let step = transmute::<Code, Step>((*code).code);
-                        let r: R = std::mem::zeroed();
+                        let start = transmute::<Code, Start>((*code).code);
                         let mut at = from;
                         while at < to {
-                            step(code, at, r, r, r, r, r, r, r, r);
+                            start(code, at);
                             at += by;
                         }
                         if let Some(at) = last {
-                            step(code, at, r, r, r, r, r, r, r, r);
+                            start(code, at);
                         }
                     }
-                    for word in &mut *words {
-                        word.address = word.address.wrapping_offset(word.row);
+                    if row + 1 == rows {
+                        break;
                     }
+                    for word in &mut *words {
+                        let address = word.address.wrapping_offset(word.row);
+                        // SAFETY: it is borrowed. A volatile write keeps the compiler from gathering and scattering many words
+                        // at once, for which it would prepare after each row.
+                        unsafe { (&raw mut word.address).write_volatile(address) };
+                    }
+                }
+            }
+
+            #[target_feature(enable = $features)]
+            unsafe extern $abi fn start<B: Body<$set>>(words: *const Word, at: usize) {
+                // SAFETY: as for `step`; any bits are a register.
+                unsafe {
+                    let [r0, r1, r2, r3, r4, r5, r6, r7] = B::apply([std::mem::zeroed(); REGISTERS], words, at);
+                    let words = words.add(B::WORDS);
+                    let step = transmute::<Code, Step>((*words).code);
+                    step(words, at, r0, r1, r2, r3, r4, r5, r6, r7)
                 }
             }
 
@@ -139,8 +156,14 @@ macro_rules! set {
                 }
 
                 #[inline(always)]
+                fn start<B: Body<Self>>() -> Code {
+                    // SAFETY: `Code` stands for functions of these types.
+                    unsafe { transmute::<Start, Code>(start::<B>) }
+                }
+
+                #[inline(always)]
                 fn step<B: Body<Self>>() -> Code {
-                    // SAFETY: `Code` stands for functions of this type.
+                    // SAFETY: as above.
                     unsafe { transmute::<Step, Code>(step::<B>) }
                 }
 

@@ -30,7 +30,7 @@ pub(super) struct Form {
 /// Elements as wide as the lanes.
 fn native<S: Set, M>() -> Form {
     Form {
-        load: S::step::<Load<M>>(),
+        load: S::start::<Load<M>>(),
         stage: None,
         store: S::store::<Store<M>>(),
         stream: S::stream::<Store<M>>(),
@@ -40,7 +40,7 @@ fn native<S: Set, M>() -> Form {
 /// Elements of type `M` that are values of `L` in lanes of type `R`, and of `T` when they are stored.
 fn converted<S: Set, M: Source, R: Source, L: Target<R>, T: Target<M>>() -> Form {
     Form {
-        load: S::step::<Widen<M, R, L>>(),
+        load: S::start::<Widen<M, R, L>>(),
         stage: Some(S::step::<Stage<M, R, L>>()),
         store: S::store::<Narrow<R, M, T>>(),
         stream: S::stream::<Narrow<R, M, T>>(),
@@ -53,7 +53,7 @@ fn converted<S: Set, M: Source, R: Source, L: Target<R>, T: Target<M>>() -> Form
 pub(super) fn form<S: Set>(dtype: DType, width: usize) -> Option<Form> {
     use DType::*;
     Some(match (width, dtype) {
-        (1, Bool) => Form { load: S::step::<Widen<u8, u8, bool>>(), ..native::<S, u8>() },
+        (1, Bool) => Form { load: S::start::<Widen<u8, u8, bool>>(), ..native::<S, u8>() },
         (1, U8 | I8) => native::<S, u8>(),
 
         (2, Bool) => converted::<S, u8, i16, bool, bool>(),
@@ -67,7 +67,7 @@ pub(super) fn form<S: Set>(dtype: DType, width: usize) -> Option<Form> {
         (4, U16) => converted::<S, u16, i32, u16, u16>(),
         (4, I16) => converted::<S, i16, i32, i16, i16>(),
         (4, F16) => Form {
-            load: S::step::<LoadF16>(),
+            load: S::start::<LoadF16>(),
             stage: Some(S::step::<StageF16>()),
             store: S::store::<StoreF16>(),
             stream: S::stream::<StoreF16>(),

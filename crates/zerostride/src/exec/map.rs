@@ -158,7 +158,9 @@ impl Loop {
         // Whatever is more than one chain begins anew for each row.
         let unjoined = Walk::unjoined(&shape, &all, grain).map(made);
         let (compiled, walk) = unjoined
-            .filter(|(compiled, _)| compiled.is_one_chain())
+            .filter(|(compiled, walk)| {
+                compiled.one_chain().is_some_and(|chain| chain.least_len() <= walk.row())
+            })
             .unwrap_or_else(|| made(Walk::new(&shape, &all, grain)));
         let walk = if compiled.is_direct() { walk } else { walk.tiled() };
         Loop { walk, compiled, cost }

@@ -96,7 +96,15 @@ impl Compiled {
 
     /// Whether one chain does everything.
     pub(super) fn is_one_chain(&self) -> bool {
-        self.is_direct() && matches!(&self.stages[..], [Stage { work: Work::Chain(_), .. }])
+        self.one_chain().is_some()
+    }
+
+    /// The one that does everything, if one does.
+    pub(super) fn one_chain(&self) -> Option<&Chain> {
+        match &self.stages[..] {
+            [Stage { work: Work::Chain(chain), .. }] if self.is_direct() => Some(chain),
+            _ => None,
+        }
     }
 }
 

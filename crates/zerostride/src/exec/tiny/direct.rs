@@ -69,16 +69,19 @@ impl<const N: usize> Direct<N> {
         }
         let dims = loops.joined();
         let &(len, steps) = dims.first()?;
-        let least = match dims.get(1) {
-            Some(&(rows, _)) if rows < ROWS => EVEN,
-            Some(_) => EVEN / 2,
-            None => 0,
-        };
-        if len * inferred.compute.item_size() < least || !steps.iter().all(|step| [0, 1].contains(step)) {
+        if !steps.iter().all(|step| [0, 1].contains(step)) {
             return None;
         }
         let splats = (0..N).filter(|&operand| steps[operand] == 0).map(|operand| 1 << operand).sum();
-        Some(Direct { code: code(op, inferred, N, splats)?, op, inferred, cost, dims })
+        let code = code(op, inferred, N, splats)?;
+        if let Some(&(rows, _)) = dims.get(1) {
+            let full = EVEN / inferred.compute.item_size();
+            let least = if rows < ROWS { full } else { code.one_chain()?.least_len().max(full / 2) };
+            if len < least {
+                return None;
+            }
+        }
+        Some(Direct { code, op, inferred, cost, dims })
     }
 
     /// Writes the result's elements; over those of the first operand, which have their dtype, if its storage is `None`.
