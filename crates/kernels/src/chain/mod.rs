@@ -288,7 +288,7 @@ mod tests {
                     }
                 }
                 let Some(chain) =
-                    Chain::new(isa, (Feed::Vector(0), DType::F32), &[vector.clone()], DType::F32)
+                    Chain::new(isa, (Feed::Vector(0), DType::F32), std::slice::from_ref(&vector), DType::F32)
                 else {
                     continue;
                 };

@@ -160,6 +160,38 @@ fn a_copy_has_the_elements_of_the_view() {
 }
 
 #[test]
+fn short_rows_give_what_stretched_copies_give() {
+    for dtype in [DType::F32, DType::F64, DType::F16, DType::I16, DType::Bool] {
+        for width in [31, 32, 63, 64, 65, 100, 127, 128, 200] {
+            let of = |shape: &[usize], seed| {
+                let numbers = Tensor::rand(shape, seed).unwrap().mul(9).unwrap();
+                numbers.sub(4).unwrap().to_dtype(dtype).unwrap()
+            };
+            let (x, y) = (of(&[3, 1, 17, 1], 1), of(&[2, 1, width], 2));
+            let stretched = crate::broadcast_tensors(&[&x, &y]).unwrap();
+            let copies: Vec<Tensor> = stretched.iter().map(|view| view.clone_elements().unwrap()).collect();
+            let formulas = |x: &Tensor, y: &Tensor| {
+                let (x, y) = (Expr::current(x), Expr::current(y));
+                [&x + &y, x.lt(&y), (&x + &y) * &y, x.where_(x.eq(&y), &y)]
+            };
+            for (short, long) in formulas(&x, &y).into_iter().zip(formulas(&copies[0], &copies[1])) {
+                let wanted = bytes_of(&long.eval().unwrap());
+                assert_eq!(bytes_of(&short.eval().unwrap()), wanted, "{short} {dtype} {width}");
+                let plan = short.plan().unwrap();
+                assert_eq!(
+                    bytes_of(&crate::exec::run_at_length(&plan).unwrap()),
+                    wanted,
+                    "{short} {dtype} {width}"
+                );
+            }
+            let over = copies[0].clone_elements().unwrap();
+            over.mul_(&y).unwrap();
+            assert_eq!(bytes_of(&over), bytes_of(&copies[0].mul(&copies[1]).unwrap()), "{dtype} {width}");
+        }
+    }
+}
+
+#[test]
 fn every_in_place_operation_writes_what_its_plan_writes_and_counts() {
     let mut random = Random(2);
     let mut taken = 0;
