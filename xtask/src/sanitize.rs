@@ -33,6 +33,8 @@ fn cargo(command: &str) -> Result<Command, String> {
     cargo.args([command, "--target", &host()?, "--target-dir"]).arg(target());
     // What the pool keeps is never freed, which is no leak; nor is what Python keeps to its end.
     cargo.env("ASAN_OPTIONS", "detect_leaks=0");
+    // Frames are several times as large.
+    cargo.env("RUST_MIN_STACK", (16 << 20).to_string());
     cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=address");
     Ok(cargo)
 }

@@ -3,6 +3,7 @@
 //! operations, and none are contracted. It does not know what is computed.
 
 use std::fmt;
+#[cfg(target_arch = "x86_64")]
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 

@@ -26,7 +26,7 @@ use crate::lane::{
 macro_rules! set {
     ($(#[$doc:meta])* $set:ident $module:ident $register:ident $f32:ident $f64:ident ($f64s:ty) $features:literal $abi:literal {
         stream: $stream:path,
-        fetch: |$next:ident| $fetch:expr,
+        fetch: $fetch:path,
         widen_f16: |$from:ident| $widen:expr,
         narrow_f16: |$narrow_from:ident, $narrow_to:ident| $narrow:expr,
     }) => {
@@ -128,8 +128,7 @@ macro_rules! set {
                             $stream(to.cast(), register);
                         } else {
                             // The next run's lines are asked for before its elements are loaded, which then wait less.
-                            let $next = to.wrapping_add(B::REGISTERS);
-                            $fetch;
+                            $fetch(to.wrapping_add(B::REGISTERS).cast());
                             to.write_unaligned(register);
                         }
                     }
@@ -193,7 +192,7 @@ set! {
     /// AVX-512 with its parts F, BW, DQ and VL.
     Avx512 avx512 __m512i F32x16 F64x8 (Pair<Pair<F64x8>>) "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c" "sysv64" {
         stream: _mm512_stream_si512,
-        fetch: |next| _mm_prefetch::<_MM_HINT_T0>(next.cast()),
+        fetch: _mm_prefetch::<_MM_HINT_T0>,
         widen_f16: |from| _mm512_castps_si512(_mm512_cvtph_ps(_mm256_loadu_si256(from.cast()))),
         narrow_f16: |register, to| {
             _mm256_storeu_si256(to.cast(), _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm512_castsi512_ps(register)))
@@ -206,7 +205,7 @@ set! {
     /// AVX2 with FMA and F16C.
     Avx2 avx2 __m256i F32x8 F64x4 (F64x4) "avx2,fma,f16c" "sysv64" {
         stream: _mm256_stream_si256,
-        fetch: |next| _mm_prefetch::<_MM_HINT_T0>(next.cast()),
+        fetch: _mm_prefetch::<_MM_HINT_T0>,
         widen_f16: |from| _mm256_castps_si256(_mm256_cvtph_ps(_mm_loadu_si128(from.cast()))),
         narrow_f16: |register, to| {
             _mm_storeu_si128(to.cast(), _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm256_castsi256_ps(register)))
@@ -219,7 +218,7 @@ set! {
     /// NEON, which every aarch64 has.
     Neon neon uint8x16_t F32x4 F64x2 (F64x2) "neon" "C" {
         stream: write,
-        fetch: |_next| (),
+        fetch: leave,
         widen_f16: |from| transmute::<[f32; 4], uint8x16_t>(from.cast::<[f16; 4]>().read_unaligned().map(Source::f32)),
         narrow_f16: |register, to| {
             to.cast::<[f16; 4]>().write_unaligned(transmute::<uint8x16_t, [f32; 4]>(register).map(<f16 as Target<f16>>::of))
@@ -233,3 +232,7 @@ unsafe fn write(to: *mut uint8x16_t, register: uint8x16_t) {
     // SAFETY: there is room, the caller says.
     unsafe { to.write(register) }
 }
+
+/// Stable Rust has no instruction for it there: the processor finds out itself what is written next.
+#[cfg(target_arch = "aarch64")]
+fn leave(_: *const i8) {}

@@ -216,7 +216,7 @@ impl Register for Lane {
         let byte = |half: usize| {
             move |at: usize| {
                 let own = half * size_of::<Lane>() / 2 + at / size / 2 * size + at % size;
-                if at / size % 2 == 0 { self[own] } else { other[own] }
+                if (at / size).is_multiple_of(2) { self[own] } else { other[own] }
             }
         };
         (std::array::from_fn(byte(0)), std::array::from_fn(byte(1)))
