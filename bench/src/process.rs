@@ -1,5 +1,6 @@
 //! Owns the peers' processes: starting, asking, giving up. It does not know what is measured.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -40,7 +41,11 @@ pub(crate) struct Process {
     child: Child,
     requests: ChildStdin,
     replies: Receiver<String>,
+    is_minded: bool,
 }
+
+/// The program that ends a peer when this one ends: a peer that rests does not notice.
+const MINDER: &str = "setpriv";
 
 /// No evaluation takes that long; a compiler may take a while.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -51,7 +56,7 @@ impl Process {
     /// Threads are limited twice: by what each library is told, and by the processors that the process may use, so that
     /// no library can have more than the others.
     pub(crate) fn start(launch: &Launch, threads: usize) -> Result<Process, String> {
-        let mut command = pinned(launch, threads);
+        let mut command = wrapped(launch, threads);
         command.args(&launch.arguments);
         if !launch.arguments.is_empty() {
             command.arg(threads.to_string());
@@ -83,7 +88,8 @@ impl Process {
             }
         });
         let (name, version, launch) = (launch.name.clone(), String::new(), launch.clone());
-        let mut process = Process { name, version, launch, threads, child, requests, replies };
+        let mut process =
+            Process { name, version, launch, threads, child, requests, replies, is_minded: has(MINDER) };
         match process.ask(&Request::Hello)? {
             Reply::Hello { version, .. } => process.version = version,
             other => return Err(reason(other)),
@@ -135,8 +141,11 @@ impl Process {
 }
 
 impl Process {
-    /// Lets the peer run or rest. One that has ended does neither.
+    /// Lets the peer run or rest, if somebody minds it. One that has ended does neither.
     fn signal(&self, signal: Signal) {
+        if !self.is_minded {
+            return;
+        }
         let _ = rustix::process::kill_process(Pid::from_child(&self.child), signal);
     }
 }
@@ -156,14 +165,24 @@ pub(crate) fn reason(reply: Reply) -> String {
     }
 }
 
-/// The program, on the first `threads` processors where the system can do that.
-fn pinned(launch: &Launch, threads: usize) -> Command {
-    let all = std::thread::available_parallelism().map_or(1, usize::from);
-    let can = Command::new("taskset").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if threads < all && can.is_ok_and(|status| status.success()) {
-        let mut command = Command::new("taskset");
-        command.args(["--cpu-list", &format!("0-{}", threads - 1)]).arg(&launch.program);
-        return command;
+/// The program, on the first `threads` processors where the system can do that, and to end with this one.
+fn wrapped(launch: &Launch, threads: usize) -> Command {
+    let mut words: Vec<OsString> = Vec::new();
+    if has(MINDER) {
+        words.extend([MINDER, "--pdeathsig", "KILL", "--"].map(OsString::from));
     }
-    Command::new(&launch.program)
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    if threads < all && has("taskset") {
+        words.extend(["taskset".into(), "--cpu-list".into(), format!("0-{}", threads - 1).into()]);
+    }
+    words.push(launch.program.clone().into());
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command
+}
+
+/// Whether there is such a program.
+fn has(program: &str) -> bool {
+    let version = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    version.is_ok_and(|status| status.success())
 }
