@@ -1,13 +1,11 @@
 //! Owns the peers' processes: starting, asking, giving up. It does not know what is measured.
 
-use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal};
 use zerostride_bench::{Reply, Request};
 
 /// How a peer is started.
@@ -41,11 +39,7 @@ pub(crate) struct Process {
     child: Child,
     requests: ChildStdin,
     replies: Receiver<String>,
-    is_minded: bool,
 }
-
-/// The program that ends a peer when this one ends: a peer that rests does not notice.
-const MINDER: &str = "setpriv";
 
 /// No evaluation takes that long; a compiler may take a while.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -56,7 +50,7 @@ impl Process {
     /// Threads are limited twice: by what each library is told, and by the processors that the process may use, so that
     /// no library can have more than the others.
     pub(crate) fn start(launch: &Launch, threads: usize) -> Result<Process, String> {
-        let mut command = wrapped(launch, threads);
+        let mut command = pinned(launch, threads);
         command.args(&launch.arguments);
         if !launch.arguments.is_empty() {
             command.arg(threads.to_string());
@@ -88,8 +82,7 @@ impl Process {
             }
         });
         let (name, version, launch) = (launch.name.clone(), String::new(), launch.clone());
-        let mut process =
-            Process { name, version, launch, threads, child, requests, replies, is_minded: has(MINDER) };
+        let mut process = Process { name, version, launch, threads, child, requests, replies };
         match process.ask(&Request::Hello)? {
             Reply::Hello { version, .. } => process.version = version,
             other => return Err(reason(other)),
@@ -108,21 +101,12 @@ impl Process {
         Ok(())
     }
 
-    /// Sends a request and waits for its reply. Meanwhile the peer runs, else it rests: threads of some libraries spin for many
-    /// milliseconds after their work, and would take a processor from whoever comes next.
+    /// Sends a request and waits for its reply.
     ///
     /// # Errors
     /// The process has ended, or takes too long, and is ended.
     pub(crate) fn ask(&mut self, request: &Request) -> Result<Reply, String> {
         let line = serde_json::to_string(request).map_err(|error| error.to_string())?;
-        self.signal(Signal::CONT);
-        let reply = self.answer(&line);
-        self.signal(Signal::STOP);
-        reply
-    }
-
-    /// Sends a line and waits for its reply.
-    fn answer(&mut self, line: &str) -> Result<Reply, String> {
         // A peer that ends without having been asked has said why: its line is read below.
         let _ = writeln!(self.requests, "{line}").and_then(|()| self.requests.flush());
         match self.replies.recv_timeout(PATIENCE) {
@@ -137,16 +121,6 @@ impl Process {
                 Err(format!("the process ended: {status}"))
             }
         }
-    }
-}
-
-impl Process {
-    /// Lets the peer run or rest, if somebody minds it. One that has ended does neither.
-    fn signal(&self, signal: Signal) {
-        if !self.is_minded {
-            return;
-        }
-        let _ = rustix::process::kill_process(Pid::from_child(&self.child), signal);
     }
 }
 
@@ -165,24 +139,14 @@ pub(crate) fn reason(reply: Reply) -> String {
     }
 }
 
-/// The program, on the first `threads` processors where the system can do that, and to end with this one.
-fn wrapped(launch: &Launch, threads: usize) -> Command {
-    let mut words: Vec<OsString> = Vec::new();
-    if has(MINDER) {
-        words.extend([MINDER, "--pdeathsig", "KILL", "--"].map(OsString::from));
-    }
+/// The program, on the first `threads` processors where the system can do that.
+fn pinned(launch: &Launch, threads: usize) -> Command {
     let all = std::thread::available_parallelism().map_or(1, usize::from);
-    if threads < all && has("taskset") {
-        words.extend(["taskset".into(), "--cpu-list".into(), format!("0-{}", threads - 1).into()]);
+    let can = Command::new("taskset").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if threads < all && can.is_ok_and(|status| status.success()) {
+        let mut command = Command::new("taskset");
+        command.args(["--cpu-list", &format!("0-{}", threads - 1)]).arg(&launch.program);
+        return command;
     }
-    words.push(launch.program.clone().into());
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]);
-    command
-}
-
-/// Whether there is such a program.
-fn has(program: &str) -> bool {
-    let version = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    version.is_ok_and(|status| status.success())
+    Command::new(&launch.program)
 }
