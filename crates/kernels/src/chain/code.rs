@@ -10,7 +10,8 @@ use crate::lane::{Bits as _, Lane};
 /// Registers that hold the running value: as many as the calling conventions pass.
 pub(super) const REGISTERS: usize = 8;
 
-/// Those of a row's beginning, or of all of a row with fewer elements than a run.
+/// The first of them, which hold a row's beginning; the others go on there, or hold the end of a row that has fewer elements than
+/// a run.
 pub(super) const HALF: usize = REGISTERS / 2;
 
 /// The running value.
