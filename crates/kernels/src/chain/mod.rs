@@ -24,7 +24,7 @@ mod set;
 mod table;
 
 use smallvec::SmallVec;
-use zerostride_ops::{DType, Op};
+use zerostride_ops::{DType, Effort, Op};
 
 use crate::Isa;
 use code::{Code, Enter, Prepare};
@@ -162,6 +162,9 @@ impl Chain {
             return None;
         }
         match isa {
+            // The unit that divides is no wider than registers of AVX2, and the clock is higher without wider ones.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 if divides(links) => build::chain::<set::Avx2>(first, links, stored),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => build::chain::<set::Avx512>(first, links, stored),
             #[cfg(target_arch = "x86_64")]
@@ -188,6 +191,20 @@ impl Chain {
     fn vectors(&self) -> usize {
         self.code.iter().filter(|part| matches!(part.place, Place::Feed(Feed::Vector(_), _))).count()
     }
+}
+
+/// Whether instructions do nothing but divide and take roots; what is divided by one number for all is multiplied.
+#[cfg(target_arch = "x86_64")]
+fn divides(links: &[Link]) -> bool {
+    let mut operations = links.iter().filter_map(|link| match link {
+        Link::Map { op, place, others, .. } => Some((op, *place, &others[..])),
+        Link::Cast(_) => None,
+    });
+    let divides = |(op, place, others): (&Op, usize, &[Feed])| {
+        op.info().effort == Some(Effort::division)
+            && !matches!((op, place, others), (Op::Div, 0, [Feed::Splat(_)]))
+    };
+    operations.next().is_some_and(divides) && operations.all(divides)
 }
 
 #[cfg(test)]
