@@ -3,11 +3,8 @@
 
 use std::convert::Infallible;
 
-use smallvec::SmallVec;
-use zerostride_kernels::pack_dense;
-
 use super::loops::Loops;
-use super::{Any, Desk, Value, with_desk};
+use super::{Any, Desk, Value, gather, with_desk};
 use crate::Tensor;
 use crate::exec::cache;
 use crate::exec::crew::{self, Effort};
@@ -24,7 +21,6 @@ pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
     loops.walk(&[tensor])?;
     let (dtype, is_dense) = (tensor.dtype(), loops.dense[0]);
     let (item, cost) = (dtype.item_size(), Cost::of_copying(dtype, loops.numel));
-    let dims = loops.joined();
     // Large copies that cross over are packed block by block.
     let is_taken = if is_dense { cost.bytes() <= cache::last_level() / 2 } else { !cost.is_divided() };
     if !is_taken {
@@ -41,9 +37,7 @@ pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
         if is_dense {
             copy_all(&storage[first as usize * item..][..out.len()], out, item, cost);
         } else {
-            let dims: SmallVec<[_; 4]> =
-                dims.iter().rev().map(|&(len, [step])| (len, step * item as isize)).collect();
-            pack_dense(item, &dims, storage, first as usize * item, out);
+            gather::pack(item, first, storage, &loops, 0, out);
         }
         Some(())
     })?;

@@ -1,9 +1,10 @@
-//! Owns operations on rows of elements that are used where they lie: through the threaded code that a plan would run,
-//! without a plan, and divided as that would be. It does not know who may touch the elements (`mod.rs`).
+//! Owns operations on rows of elements that are used where they lie, and on few that do not lie in rows and are copied:
+//! through the threaded code that a plan would run, without a plan, and divided as that would be. It does not know who may
+//! touch the elements (`mod.rs`).
 
 use std::sync::OnceLock;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use zerostride_kernels::store_scalar;
 use zerostride_ops::{DType, Inferred, Op};
 use zerostride_shape::Strides;
@@ -17,6 +18,7 @@ use crate::exec::machine::{Inside, Machine, Rows};
 use crate::exec::program::{Compiled, Kind};
 use crate::interrupt;
 use crate::plan::{Cost, Instruction, Load, Program, Source};
+use crate::tensor::Fresh;
 
 /// Nanoseconds of work on few elements below which it is faster to copy them and to run a kernel.
 const LEAST: usize = 100;
@@ -42,6 +44,8 @@ pub(super) struct Direct<const N: usize> {
     cost: Cost,
     /// Elements of a row, then how many rows, then what leads from rows to rows; with the operands' strides.
     dims: SmallVec<[(usize, [isize; N]); 3]>,
+    /// Whether an operand's elements are copied first, into one row.
+    copied: [bool; N],
 }
 
 /// An operand: its memory, and its first element there.
@@ -67,25 +71,45 @@ impl<const N: usize> Direct<N> {
         if is_little || is_much || !(0..N).all(is_read) {
             return None;
         }
-        let dims = loops.joined();
-        let &(len, steps) = dims.first()?;
-        if !steps.iter().all(|step| [0, 1].contains(step)) {
-            return None;
-        }
-        let splats = (0..N).filter(|&operand| steps[operand] == 0).map(|operand| 1 << operand).sum();
-        let code = code(op, inferred, N, splats)?;
-        if let Some(&(rows, _)) = dims.get(1) {
-            let full = EVEN / inferred.compute.item_size();
-            let least = if rows < ROWS { full } else { code.one_chain()?.least_len().max(full / 2) };
-            if len < least {
+        let code = |steps: [isize; N]| {
+            let splats = (0..N).filter(|&operand| steps[operand] == 0).map(|operand| 1 << operand).sum();
+            code(op, inferred, N, splats)
+        };
+        let lying = |dims: SmallVec<[(usize, [isize; N]); 3]>| {
+            let &(len, steps) = dims.first()?;
+            if !steps.iter().all(|step| [0, 1].contains(step)) {
                 return None;
             }
-        }
-        Some(Direct { code, op, inferred, cost, dims })
+            let code = code(steps)?;
+            if let Some(&(rows, _)) = dims.get(1) {
+                let full = EVEN / inferred.compute.item_size();
+                let least = if rows < ROWS { full } else { code.one_chain()?.least_len().max(full / 2) };
+                if len < least {
+                    return None;
+                }
+            }
+            Some(Direct { code, op, inferred, cost, dims, copied: [false; N] })
+        };
+        lying(loops.joined()).or_else(|| {
+            if cost.is_divided() {
+                return None;
+            }
+            let steps = std::array::from_fn(|operand| isize::from(!loops.is_one(operand)));
+            let copied = std::array::from_fn(|operand| steps[operand] == 1 && !loops.dense[operand]);
+            let dims = smallvec![(loops.numel, steps)];
+            Some(Direct { code: code(steps)?, op, inferred, cost, dims, copied })
+        })
     }
 
     /// Writes the result's elements; over those of the first operand, which have their dtype, if its storage is `None`.
-    pub(super) fn run(&self, values: &[impl Value; N], storages: [Option<&[u8]>; N], out: &mut [u8]) {
+    /// `None` if there is no memory for copies.
+    pub(super) fn run(
+        &self,
+        values: &[impl Value; N],
+        storages: [Option<&[u8]>; N],
+        loops: &Loops<N>,
+        out: &mut [u8],
+    ) -> Option<()> {
         // A number is one element for all.
         let mut numbers = [[0; 16]; N];
         for (operand, (bytes, value)) in numbers.iter_mut().zip(values).enumerate() {
@@ -94,11 +118,20 @@ impl<const N: usize> Direct<N> {
                 store_scalar(number, dtype, &mut bytes[..dtype.item_size()]);
             }
         }
-        let operands: [Option<Elements<'_>>; N] =
+        let mut operands: [Option<Elements<'_>>; N] =
             std::array::from_fn(|operand| match values[operand].layout() {
                 Some(layout) => storages[operand].map(|storage| (storage, layout.offset())),
                 None => Some((&numbers[operand][..], 0)),
             });
+        let mut copies = [const { None }; N];
+        for (operand, (elements, copy)) in operands.iter_mut().zip(&mut copies).enumerate() {
+            if let Some((storage, first)) = elements.filter(|_| self.copied[operand]) {
+                let item = read(self.op, self.inferred, operand).item_size();
+                let copy = copy.insert(Fresh::arbitrary(loops.numel * item)?);
+                gather::pack(item, first, storage, loops, operand, copy.bytes_mut());
+                *elements = Some((copy.bytes(), 0));
+            }
+        }
         let machine = || Machine::new(self.code, 0);
         let run =
             |machine: &mut _, (first, out): (usize, &mut [u8])| self.run_part(machine, &operands, first, out);
@@ -116,6 +149,7 @@ impl<const N: usize> Direct<N> {
             run(&mut machine(), (0, out))
         };
         ran.expect("threaded code finds nothing wrong with values");
+        Some(())
     }
 
     /// Writes some of the result's elements, the first of which has that number.

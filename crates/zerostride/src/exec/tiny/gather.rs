@@ -1,11 +1,13 @@
-//! Owns the copies of a few elements: an operand's, stretched and in order. It does not know what they are for.
+//! Owns the copies of an operand's elements, stretched and in order: of a few, and of any number. It does not know what they
+//! are for.
 
-use zerostride_kernels::store_scalar;
+use smallvec::SmallVec;
+use zerostride_kernels::{pack_dense, store_scalar};
 use zerostride_ops::{DType, Scalar};
 
 use super::loops::Loops;
 
-/// Elements beyond which copies are not worth it.
+/// Elements that are few.
 pub(super) const MOST: usize = 256;
 
 /// The elements of an operand, stretched: where they lie if they lie there in order, else gathered.
@@ -31,6 +33,21 @@ pub(super) fn elements<'a, const N: usize>(
         _ => gather::<16>(storage, first, strides, lens, tile),
     }
     tile
+}
+
+/// Copies all elements of an operand, stretched, in order: any number of them, where it is worth a preparation.
+pub(super) fn pack<const N: usize>(
+    item: usize,
+    first: isize,
+    storage: &[u8],
+    loops: &Loops<N>,
+    operand: usize,
+    to: &mut [u8],
+) {
+    let (lens, strides) = loops.of_operand(operand);
+    let dims: SmallVec<[_; 4]> =
+        lens.iter().zip(strides).rev().map(|(&len, step)| (len, step * item as isize)).collect();
+    pack_dense(item, &dims, storage, first as usize * item, to);
 }
 
 /// Copies elements of `N` bytes, whose dimensions are given innermost first.

@@ -96,6 +96,12 @@ impl<const N: usize> Loops<N> {
         (&self.lens[..self.count], &self.strides[operand][..self.count])
     }
 
+    /// Whether an operand is one element.
+    #[inline]
+    pub(super) fn is_one(&self, operand: usize) -> bool {
+        self.of_operand(operand).1.iter().all(|&stride| stride == 0)
+    }
+
     /// Whether the elements are rows at an even distance, of which some operand's do not lie in order.
     #[inline]
     pub(super) fn are_rows(&self) -> bool {

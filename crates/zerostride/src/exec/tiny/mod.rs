@@ -25,7 +25,7 @@ use loops::Loops;
 
 use crate::Tensor;
 use crate::expr::{Expr, Kind};
-use crate::plan::{Instruction, Leaf, Load, Plan, Source, Step, Work};
+use crate::plan::{Cost, Instruction, Leaf, Load, Plan, Source, Step, Work};
 use crate::tensor::{Fresh, Hazards, Reading, Storage};
 
 /// What an operation reads. Code that is made for tensors alone has no more to ask about them.
@@ -302,8 +302,8 @@ fn write<const N: usize>(
         let mut storages = std::array::from_fn(|place| reading.bytes(place));
         if let Way::Direct(direct) = &way {
             let apart = |place: usize| (place > 0 || !over).then(|| storages[place]);
-            direct.run(values, std::array::from_fn(apart), &mut writing.bytes_mut()[start..][..len]);
-            return Some(());
+            let out = &mut writing.bytes_mut()[start..][..len];
+            return direct.run(values, std::array::from_fn(apart), loops, out);
         }
         // What finds something wrong with values has written nothing.
         let mut fresh = Fresh::arbitrary(len)?;
@@ -423,10 +423,14 @@ impl<const N: usize> Way<N> {
             let strided = row.strided.filter(|_| loops.are_rows() && values.iter().all(is_read));
             return Some(strided.map_or(Way::Gathered, Way::Strided));
         }
-        match Direct::new(row.op, row.inferred, values, loops) {
-            Some(direct) => Some(Way::Direct(direct)),
-            None => (loops.numel <= MOST).then_some(Way::Gathered),
+        if let Some(direct) = Direct::new(row.op, row.inferred, values, loops) {
+            return Some(Way::Direct(direct));
         }
+        // Nothing is copied of what lies in order.
+        let is_taken = |(value, dense): (&_, _)| dense && is_read(value, row.inferred.compute);
+        let are_taken = || values.iter().zip(loops.dense).all(is_taken);
+        let is_little = || !Cost::of_operation(row.op, row.inferred, N, loops.numel).is_divided();
+        (loops.numel <= MOST || are_taken() && is_little()).then_some(Way::Gathered)
     }
 
     /// Computes the result's elements.
@@ -450,7 +454,7 @@ impl<const N: usize> Way<N> {
                 kernel(&operands, loops.row(), out);
             }
             Way::Gathered => fill(row, values, storages, loops, out, tiles)?,
-            Way::Direct(direct) => direct.run(values, storages.map(Some), out),
+            Way::Direct(direct) => direct.run(values, storages.map(Some), loops, out)?,
         }
         Some(())
     }
