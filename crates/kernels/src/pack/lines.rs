@@ -67,11 +67,15 @@ impl Lines {
         if rows.from == item && rows.to == (columns.len * size) as isize {
             let of_few = if columns.from == 0 { fixed::repeated::<T> } else { fixed::interleaved::<T> };
             if let Some(few) = of_few(columns.len) {
-                offer(few, 0.15 + 2.0 * bytes + 10.0 / all);
+                offer(few, 0.1 + 2.0 * bytes + 0.03 * len + 10.0 / all);
             }
         }
         if rows.from == item && transpose::fits::<T>(rows.len, columns.len) {
-            offer(transpose::copy::<T>, 0.1 + 2.0 * bytes + 10.0 / all);
+            let [tall, wide] = transpose::block::<T>(rows.len, columns.len);
+            // The last blocks copy again what they have in common with others.
+            let copied = (rows.len.next_multiple_of(tall) * columns.len.next_multiple_of(wide)) as f64;
+            let cost = 0.1 + 2.0 * bytes + 3.0 / (tall * wide) as f64;
+            offer(transpose::copy::<T>, cost * copied / all + 10.0 / all);
         }
         best
     }

@@ -14,6 +14,19 @@ pub(super) fn fits<T>(rows: usize, columns: usize) -> bool {
     Lane::side::<T>() > 1 && Lane::fits::<T>(rows, columns)
 }
 
+/// The rows and columns of a block of so many of them, in the largest registers that a processor may have for it.
+pub(super) fn block<T>(rows: usize, columns: usize) -> [usize; 2] {
+    #[cfg(target_arch = "x86_64")]
+    if size_of::<T>() >= 4 && Wide::fits::<T>(rows, columns) {
+        return Wide::block::<T>();
+    }
+    #[cfg(target_arch = "x86_64")]
+    if __m256i::fits::<T>(rows, columns) {
+        return __m256i::block::<T>();
+    }
+    Lane::block::<T>()
+}
+
 /// Copies rows that are next to each other where they are read to columns that are where they are written.
 ///
 /// # Safety
@@ -68,7 +81,7 @@ unsafe fn blocks<T, R: Register>(rows: &PackDim, columns: &PackDim, from: *const
             let from = from.wrapping_offset(row * rows.from + column * columns.from);
             let to = to.wrapping_offset(row * rows.to + column * columns.to);
             // SAFETY: as many rows and columns from here are among those that the caller vouches for.
-            unsafe { block::<T, R>(from, columns.from, to, rows.to) };
+            unsafe { cross::<T, R>(from, columns.from, to, rows.to) };
         }
     }
 }
@@ -83,7 +96,7 @@ unsafe fn blocks<T, R: Register>(rows: &PackDim, columns: &PackDim, from: *const
 /// As many registers as a lane has elements are readable, and all their lanes writable, at those distances; the processor
 /// has the instructions.
 #[inline(always)]
-unsafe fn block<T, R: Register>(from: *const u8, from_step: isize, to: *mut u8, to_step: isize) {
+unsafe fn cross<T, R: Register>(from: *const u8, from_step: isize, to: *mut u8, to_step: isize) {
     let side = R::side::<T>();
     let register = |at: usize| {
         // SAFETY: the caller vouches for this register's bytes, of which every pattern is a register.
@@ -128,8 +141,14 @@ trait Register: Copy {
         size_of::<Self::Lane>() / size_of::<T>()
     }
 
+    /// Rows and columns of a block.
+    fn block<T>() -> [usize; 2] {
+        [Self::side::<T>() * Self::LANES, Self::side::<T>()]
+    }
+
     fn fits<T>(rows: usize, columns: usize) -> bool {
-        rows >= Self::side::<T>() * Self::LANES && columns >= Self::side::<T>()
+        let [tall, wide] = Self::block::<T>();
+        rows >= tall && columns >= wide
     }
 
     /// Elements in turn from this register and the other, lane by lane: the lower half, then the upper one.
