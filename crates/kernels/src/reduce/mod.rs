@@ -96,7 +96,8 @@ pub trait Fold: Send {
     fn start(&mut self, columns: usize);
     /// Takes rows of the lane under way, the first being reduced element `first`: each has an element of every result,
     /// next to each other from an index of `elements` on. Lanes come in the order of [`lane_rows`], and all calls for a
-    /// lane but the last, which says that it `ends`, bring a multiple of 16 rows.
+    /// lane but the last, which says that it `ends`, bring a multiple of 16 rows. Integers and truths come in any order,
+    /// but for the places of the largest and the smallest.
     ///
     /// # Panics
     /// If a row reaches outside `elements`, or they are not aligned.

@@ -105,21 +105,29 @@ pub(super) struct Lying<'a> {
     pub(super) column_step: usize,
     /// Reduced elements of each result.
     pub(super) reduced: usize,
+    /// Whether they have the same result in any order.
+    pub(super) any_order: bool,
 }
 
 impl Lying<'_> {
     /// Hands a fold some rows, where `begin` says which element is the first of a row.
     pub(super) fn take(&self, fold: &mut dyn Fold, rows: Range<usize>, begin: impl Fn(usize) -> usize) {
-        let Lying { bytes, item, form, columns, column_step, reduced } = *self;
+        let Lying { bytes, item, form, columns, column_step, reduced, any_order } = *self;
         if form != Form::Across {
             let panel = form.panel(rows.len(), columns, column_step);
             return fold.leaves(&bytes[begin(rows.start) * item..], &panel, rows.start);
         }
-        let (step, mut begins) = (lanes(reduced), [0; LANE]);
-        for (first, count) in lane_rows(reduced, rows) {
+        let mut begins = [0; LANE];
+        let mut take = |first: usize, count: usize, step: usize| {
             let begins = &mut begins[..count];
             begins.iter_mut().enumerate().for_each(|(row, at)| *at = begin(first + row * step));
             fold.rows(bytes, begins, first, true);
+        };
+        if any_order {
+            // As they lie.
+            rows.clone().step_by(LANE).for_each(|first| take(first, LANE.min(rows.end - first), 1));
+        } else {
+            lane_rows(reduced, rows).for_each(|(first, count)| take(first, count, lanes(reduced)));
         }
     }
 }

@@ -363,6 +363,7 @@ impl<'p> Reduction<'_, 'p> {
             columns: columns.len(),
             column_step: direct.column_step,
             reduced: self.reduced,
+            any_order: direct.grid.any_order,
         };
         lying.take(fold, rows, |at| (column + row(at)) as usize);
     }

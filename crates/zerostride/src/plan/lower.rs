@@ -255,7 +255,7 @@ impl Lowerer<'_> {
         let reduction = Reduction::of(expr).expect("only reductions reduce");
         let operand = reduction.operand;
         let register = self.emit(operand, &entry(expr, operand, chain), program, emitted)?;
-        Ok(reduction.of_one(register, program))
+        Ok(reduction.of_one(register, program).expect("other reductions have steps of their own"))
     }
 
     fn map(

@@ -49,32 +49,21 @@ impl<'e> Reduction<'e> {
 
     /// Whether each result is made of one element, by an operation on it.
     pub(super) fn is_of_one(&self) -> bool {
-        self.keeps_one() && self.dims.iter().all(|&dim| self.sizes[dim] == 1)
+        One::of(self.op, self.compute).is_some() && self.dims.iter().all(|&dim| self.sizes[dim] == 1)
     }
 
-    /// Whether the result of one element is that element, but for zeros and dtypes.
-    fn keeps_one(&self) -> bool {
-        match self.op {
-            Op::Sum | Op::Amax | Op::Amin | Op::All | Op::Any => true,
-            // A product of complex numbers with 1 may be NaN.
-            Op::Prod => self.compute.category() < Category::Complex,
-            _ => false,
-        }
-    }
-
-    /// The register of the results of one element each.
-    pub(super) fn of_one(&self, element: Register, program: &mut Program) -> Register {
-        let found = match self.op {
-            // A sum begins with a zero, which a negative one does not survive.
-            Op::Sum if !self.is_whole() => {
+    /// The register of the results of one element each, if an operation on it makes them.
+    pub(super) fn of_one(&self, element: Register, program: &mut Program) -> Option<Register> {
+        let found = match One::of(self.op, self.compute)? {
+            One::Element => element,
+            One::AfterZero => {
                 let zero = program.splat(Scalar::Int(0), self.compute);
                 let operands = SmallVec::from_slice(&[program.converted(element, self.compute), zero]);
                 program.map(Op::Add, self.compute, operands, self.compute)
             }
-            Op::All | Op::Any => program.converted(element, DType::Bool),
-            _ => element,
+            One::Truth => program.converted(element, DType::Bool),
         };
-        program.converted(found, self.dtype)
+        Some(program.converted(found, self.dtype))
     }
 
     /// The step that reduces the values of a register, and the shape of its results, which is 1 where they repeat
@@ -116,8 +105,10 @@ impl<'e> Reduction<'e> {
             load.strides = strides(&joined);
         }
         let count = reduced.numel();
-        if count == 1 && self.keeps_one() {
-            program.result = self.of_one(element, &mut program);
+        if count == 1
+            && let Some(result) = self.of_one(element, &mut program)
+        {
+            program.result = result;
             let out = Layout::contiguous(kept.clone());
             return (map(kept, program, &out), shape);
         }
@@ -130,6 +121,31 @@ impl<'e> Reduction<'e> {
     /// Whether results are sums of integers.
     fn is_whole(&self) -> bool {
         self.op == Op::Sum && self.compute.category() < Category::Float
+    }
+}
+
+/// What a reduction makes of one element, but for the dtype.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum One {
+    /// The element.
+    Element,
+    /// What it adds to zero, which a negative zero does not survive.
+    AfterZero,
+    /// Whether it is not zero.
+    Truth,
+}
+
+impl One {
+    /// `None` where more is computed.
+    pub(crate) fn of(op: Op, compute: DType) -> Option<One> {
+        match op {
+            Op::Sum if compute.category() >= Category::Float => Some(One::AfterZero),
+            Op::Sum | Op::Amax | Op::Amin => Some(One::Element),
+            // A product of complex numbers with 1 may be NaN.
+            Op::Prod if compute.category() < Category::Complex => Some(One::Element),
+            Op::All | Op::Any => Some(One::Truth),
+            _ => None,
+        }
     }
 }
 

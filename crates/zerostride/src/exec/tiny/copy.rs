@@ -8,14 +8,12 @@ use super::{Any, Desk, Value, gather, with_desk};
 use crate::Tensor;
 use crate::exec::cache;
 use crate::exec::crew::{self, Effort};
-use crate::expr::Expr;
 use crate::interrupt;
 use crate::plan::Cost;
 use crate::tensor::{Fresh, Reading};
 
-/// A copy of an expression that is a tensor.
-pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
-    let value = Any::of(expr);
+/// A copy of a tensor.
+pub(super) fn evaluate(value: Any<'_>) -> Option<Tensor> {
     let tensor = value.tensor()?;
     let mut loops = Loops::single();
     loops.walk(&[tensor])?;

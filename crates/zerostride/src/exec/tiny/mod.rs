@@ -197,7 +197,7 @@ pub(crate) fn evaluate(expr: &Expr) -> Option<Tensor> {
         }
     }
     match expr.node().kind {
-        Kind::Leaf { .. } => copy::evaluate(expr),
+        Kind::Leaf { .. } => copy::evaluate(Any::of(expr)),
         Kind::Reduce { .. } => reduce::evaluate(expr),
         _ => visit(expr, New),
     }

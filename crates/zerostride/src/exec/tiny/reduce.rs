@@ -4,13 +4,14 @@
 
 use smallvec::SmallVec;
 use zerostride_kernels::Reducer;
+use zerostride_ops::{DType, Op, Scalar};
 use zerostride_shape::Layout;
 
-use super::{Any, Desk, Value, with_desk};
+use super::{Any, Desk, Value, apply, copy, with_desk};
 use crate::Tensor;
 use crate::exec::lying::{Form, Grid, Lying, widest};
 use crate::expr::{Expr, Kind};
-use crate::plan::{Cost, in_any_order};
+use crate::plan::{Cost, One, in_any_order};
 use crate::tensor::{Fresh, Reading};
 
 /// The value of an expression that is a reduction of a tensor.
@@ -18,8 +19,19 @@ pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
     let Kind::Reduce { op, operand, dims, compute, correction, .. } = &expr.node().kind else { return None };
     let (value, meta) = (Any::of(operand), expr.meta().ok()?);
     let tensor = value.tensor()?;
-    let (kept, reduced) = split(tensor.layout(), dims)?;
     let (dtype, item) = (tensor.dtype(), tensor.dtype().item_size());
+    if dims.iter().all(|&dim| tensor.shape()[dim] == 1)
+        && [*compute, meta.dtype()] == [dtype; 2]
+        && let Some(one) = One::of(*op, dtype)
+    {
+        let result = match one {
+            One::AfterZero => apply(Op::Add, &[value, Any::Number(Scalar::Int(0))]),
+            One::Truth if dtype != DType::Bool => None,
+            One::Element | One::Truth => copy::evaluate(value),
+        }?;
+        return Some(Tensor::new(result.storage().clone(), Layout::contiguous(meta.shape.clone()), dtype));
+    }
+    let (kept, reduced) = split(tensor.layout(), dims)?;
     let (rows, row_step) = match reduced[..] {
         [] => (1, 1),
         [row] => row,
@@ -59,7 +71,7 @@ pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
             for column in (0..inner).step_by(most) {
                 let (columns, column_step) = (most.min(inner - column), column_step.unsigned_abs());
                 let begin = first + block * outer_step + (column * column_step) as isize;
-                let lying = Lying { bytes, item, form, columns, column_step, reduced: rows };
+                let lying = Lying { bytes, item, form, columns, column_step, reduced: rows, any_order };
                 fold.start(columns);
                 lying.take(&mut *fold, 0..rows, |row| (begin + row as isize * row_step) as usize);
                 let results;
