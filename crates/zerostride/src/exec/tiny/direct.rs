@@ -4,7 +4,7 @@
 
 use std::sync::OnceLock;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use zerostride_kernels::store_scalar;
 use zerostride_ops::{DType, Inferred, Op};
 use zerostride_shape::Strides;
@@ -44,7 +44,7 @@ pub(super) struct Direct<const N: usize> {
     cost: Cost,
     /// Elements of a row, then how many rows, then what leads from rows to rows; with the operands' strides.
     dims: SmallVec<[(usize, [isize; N]); 3]>,
-    /// Whether an operand's elements are copied first, into one row.
+    /// Whether an operand's elements are copied into the result's order first.
     copied: [bool; N],
 }
 
@@ -75,7 +75,8 @@ impl<const N: usize> Direct<N> {
             let splats = (0..N).filter(|&operand| steps[operand] == 0).map(|operand| 1 << operand).sum();
             code(op, inferred, N, splats)
         };
-        let lying = |dims: SmallVec<[(usize, [isize; N]); 3]>| {
+        let lying = |loops: &Loops<N>, copied| {
+            let dims = loops.joined();
             let &(len, steps) = dims.first()?;
             if !steps.iter().all(|step| [0, 1].contains(step)) {
                 return None;
@@ -88,17 +89,16 @@ impl<const N: usize> Direct<N> {
                     return None;
                 }
             }
-            Some(Direct { code, op, inferred, cost, dims, copied: [false; N] })
+            Some(Direct { code, op, inferred, cost, dims, copied })
         };
-        lying(loops.joined()).or_else(|| {
-            if cost.is_divided() {
-                return None;
-            }
-            let steps = std::array::from_fn(|operand| isize::from(!loops.is_one(operand)));
-            let copied = std::array::from_fn(|operand| steps[operand] == 1 && !loops.dense[operand]);
-            let dims = smallvec![(loops.numel, steps)];
-            Some(Direct { code: code(steps)?, op, inferred, cost, dims, copied })
-        })
+        let lies = lying(loops, [false; N]);
+        if lies.is_some() || cost.is_divided() {
+            return lies;
+        }
+        // As few operands as there can be.
+        let crosses = std::array::from_fn(|operand| !matches!(loops.steps(operand), [0 | 1, _]));
+        let is_scattered = std::array::from_fn(|operand| !loops.dense[operand] && !loops.is_one(operand));
+        [crosses, is_scattered].into_iter().find_map(|copied| lying(&loops.with_copies(copied), copied))
     }
 
     /// Writes the result's elements; over those of the first operand, which have their dtype, if its storage is `None`.

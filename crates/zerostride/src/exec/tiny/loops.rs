@@ -6,6 +6,7 @@ use zerostride_shape::{FEW_DIMS, Layout, Shape, Strides, broadcast_size};
 use super::Value;
 
 /// The operands in step with the result.
+#[derive(Clone, Copy)]
 pub(super) struct Loops<const N: usize> {
     /// The result's sizes: a layout is made only once the result exists.
     sizes: [usize; FEW_DIMS],
@@ -119,6 +120,20 @@ impl<const N: usize> Loops<N> {
     pub(super) fn steps(&self, operand: usize) -> [isize; 2] {
         let [inner, outer, ..] = self.strides[operand];
         [inner, outer]
+    }
+
+    /// The same with copies of some operands, which lie in the result's order.
+    pub(super) fn with_copies(&self, copied: [bool; N]) -> Loops<N> {
+        let mut loops = *self;
+        for (operand, _) in copied.iter().enumerate().filter(|(_, copied)| **copied) {
+            let mut step = 1;
+            for (stride, len) in loops.strides[operand].iter_mut().zip(&self.lens[..self.count]) {
+                *stride = step;
+                step *= *len as isize;
+            }
+            loops.dense[operand] = true;
+        }
+        loops
     }
 
     /// As few dimensions as lead to the same elements, innermost first: the size of each, and the operands' strides.
