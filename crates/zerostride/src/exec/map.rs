@@ -108,6 +108,23 @@ impl<'p> Ready<'p> {
     }
 }
 
+/// The one chain that a program is over a row of elements in order, each load being as many or one for all; `None` where it
+/// is something else, or worth dividing among threads.
+pub(super) fn row<'p>(
+    shape: &Shape,
+    program: &'p Program,
+    out: &Strides,
+    dtype: DType,
+) -> Option<&'p Compiled> {
+    if shape.ndim() != 1 || !program.loads.iter().all(|load| matches!(*load.strides, [0 | 1])) {
+        return None;
+    }
+    let loops = program.kept.get(Loops::default);
+    let Loop { compiled, cost, .. } =
+        loops.apart.get_or_init(|| Loop::new(shape, program, out, dtype, false, false));
+    (compiled.is_one_chain() && !cost.is_divided()).then_some(compiled)
+}
+
 /// The shape of a loop, which has a dimension at least.
 fn looped(shape: Shape) -> Shape {
     if shape.ndim() == 0 { Shape::new(&[1]).unwrap_or_default() } else { shape }

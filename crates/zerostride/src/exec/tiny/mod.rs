@@ -24,6 +24,8 @@ use gather::{MOST, Tile, bytes, elements, splat};
 use loops::Loops;
 
 use crate::Tensor;
+use crate::exec::machine::{Inside, Machine, Rows};
+use crate::exec::map;
 use crate::expr::{Expr, Kind};
 use crate::plan::{Cost, Instruction, Leaf, Load, Plan, Source, Step, Work};
 use crate::tensor::{Fresh, Hazards, Reading, Storage};
@@ -316,16 +318,18 @@ fn write<const N: usize>(
     })
 }
 
-/// The result of a plan that is one element-wise step: its instructions one after the other, each on all elements.
+/// The result of a plan that is one element-wise step: of a few elements by its instructions one after the other, each on all
+/// of them; of more that lie in order by its threaded code.
 pub(super) fn run_plan(plan: &Plan) -> Option<Tensor> {
     let [Step { work: Work::Map { shape, program, out, out_offset: 0 }, .. }] = &plan.passes.steps[..] else {
         return None;
     };
     let loops = Loops::of(shape, out)?;
-    if loops.numel > MOST || !loops.dense[0] || plan.leaves.len() > MOST_LEAVES {
+    if !loops.dense[0] || plan.leaves.len() > MOST_LEAVES {
         return None;
     }
     let buffer = &plan.passes.buffers[plan.result()];
+    let row = if loops.numel > MOST { Some(map::row(shape, program, out, buffer.dtype)?) } else { None };
     let mut result = Fresh::arbitrary(loops.numel * buffer.dtype.item_size())?;
     with_desk(|Desk { hazards, tiles }| {
         let mut storages = [None; MOST_LEAVES];
@@ -337,6 +341,16 @@ pub(super) fn run_plan(plan: &Plan) -> Option<Tensor> {
             |leaf: &Leaf| leaf.version.is_some_and(|captured| captured != leaf.tensor.storage().version());
         if plan.leaves.iter().any(has_changed) {
             return None;
+        }
+        if let Some(code) = row {
+            let load = |load: &Load| {
+                let Source::Leaf(leaf) = load.source else { return None };
+                let (item, steps) = (load.dtype.item_size(), load.strides[0] as usize);
+                let rows = Rows { step: 0, count: 1, bytes: (1 + (loops.numel - 1) * steps) * item };
+                Some(Some(Inside { bytes: reading.bytes(leaf), first: load.offset as usize * item, rows }))
+            };
+            let loads: SmallVec<[_; MOST_LEAVES]> = program.loads.iter().map(load).collect::<Option<_>>()?;
+            return Machine::new(code, 0).run_anywhere(1, loops.numel, &loads, result.bytes_mut()).ok();
         }
         let mut tiles = tiles.iter_mut();
         let mut registers: SmallVec<[&[u8]; TILES]> = SmallVec::new();

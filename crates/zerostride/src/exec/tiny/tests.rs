@@ -92,6 +92,30 @@ fn a_small_formula_gives_what_it_gives_at_length() {
 }
 
 #[test]
+fn a_formula_on_a_row_gives_what_it_gives_at_length() {
+    let mut taken = 0;
+    for dtype in DType::ALL {
+        let numbers: Vec<f64> = (0..4000).map(|number| f64::from(number % 17) * 0.75 - 3.0).collect();
+        let base = Tensor::from_slice(&numbers, &[4000]).unwrap().to_dtype(dtype).unwrap();
+        let part = |start: isize, len: isize| {
+            Expr::current(&base.slice(0, Some(start), Some(start + len), 1).unwrap())
+        };
+        for len in [257, 1000, 1501] {
+            let (a, b, one) = (part(1, len), part(1607, len), part(5, 1));
+            let formulas = [(&a - &b) * &a + &one, (&a * 2).lt(&b), (&one - &a) * 0.5 + &b, -(&a * &b).abs()];
+            for formula in formulas {
+                let Ok(plan) = formula.plan() else { continue };
+                let Some(short) = run_plan(&plan) else { continue };
+                taken += 1;
+                let result = crate::exec::run_at_length(&plan).unwrap();
+                assert_eq!(bytes_of(&short), bytes_of(&result), "{formula} {len}");
+            }
+        }
+    }
+    assert!(!has_threaded_code() || taken > 100, "{taken}");
+}
+
+#[test]
 fn every_operation_gives_what_its_plan_gives_or_nothing() {
     let mut random = Random(1);
     let (mut taken, mut left) = (0, 0);
@@ -308,16 +332,26 @@ fn every_reduction_gives_what_its_plan_gives() {
     let mut taken = [0; 2];
     for &op in Op::ALL.iter().filter(|op| op.info().class == Class::Reduce) {
         for dtype in DType::ALL {
-            let numbers: Vec<f64> = (0..6400).map(|number| f64::from(number * 7 % 31) * 0.75 - 9.0).collect();
-            let base = Tensor::from_slice(&numbers, &[6400]).unwrap().to_dtype(dtype).unwrap();
+            // Zeros among them are negative.
+            let numbers: Vec<f64> =
+                (0..6400).map(|number| f64::from(number * 7 % 31) * -0.75 + 9.0).collect();
+            let base = Tensor::from_slice(&numbers, &[6400]).unwrap().neg().unwrap().to_dtype(dtype).unwrap();
             let views = |shape: &[isize]| {
                 let x =
                     base.slice(0, Some(0), Some(shape.iter().product()), 1).unwrap().reshape(shape).unwrap();
                 let narrow = x.slice(-1, Some(1), None, 1).unwrap();
                 [x.flip(&[0]).unwrap(), narrow, x.transpose(0, -1).unwrap(), x]
             };
-            let shapes =
-                [&[40, 160][..], &[160, 40], &[2500, 2], &[2, 2500], &[4, 160, 10], &[5, 8, 160], &[6400]];
+            let shapes = [
+                &[40, 160][..],
+                &[160, 40],
+                &[2500, 2],
+                &[2, 2500],
+                &[4, 160, 10],
+                &[5, 8, 160],
+                &[6400],
+                &[80, 1, 80],
+            ];
             for x in shapes.into_iter().flat_map(views) {
                 for dim in (0..x.ndim() as isize).map(Some).chain([None]) {
                     let dims = dim.map_or(Dims::from(..), Dims::from);
