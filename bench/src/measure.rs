@@ -190,8 +190,10 @@ fn calibrate(process: &mut Process, index: usize, mode: Mode, effort: Effort) ->
     }
     let fitting = |time: f64| (time / one.max(1e-9)).ceil().clamp(1.0, 1e8) as usize;
     let slow = one > SLOW;
-    let warm = if slow { 0 } else { fitting(effort.sample.as_secs_f64() / 8.0) };
     let repeats = fitting(effort.sample.as_secs_f64());
+    // Two threads that wake often share a processor until the system moves one of them, which takes milliseconds: as long
+    // as a sample.
+    let warm = if slow { 0 } else { repeats };
     Ok(Runner { process: index, mode, warm, repeats, slow, times: Vec::new() })
 }
 
