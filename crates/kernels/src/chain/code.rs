@@ -11,7 +11,7 @@ use crate::lane::{Bits as _, Lane};
 pub(super) const REGISTERS: usize = 8;
 
 /// The first of them, which hold a row's beginning; the others go on there, or hold the end of a row that has fewer elements than
-/// a run.
+/// a run, or the next row.
 pub(super) const HALF: usize = REGISTERS / 2;
 
 /// The running value.
@@ -55,8 +55,8 @@ pub(super) struct Word {
     /// Bytes from the elements of one register to those of the next.
     pub(super) step: usize,
     /// Bytes from the first half of the registers to the second, which are neighbours unless a row has fewer elements than a run.
-    pub(super) far: usize,
-    /// Bytes from one row to the next.
+    pub(super) far: isize,
+    /// Bytes from what is run at a time, which is a row or two, to what is run next.
     pub(super) row: isize,
 }
 
@@ -140,7 +140,7 @@ impl Word {
     pub(super) unsafe fn register(&self, offset: usize, size: usize, register: usize) -> *mut u8 {
         let (far, near) = if register < HALF { (0, register) } else { (self.far, register - HALF) };
         // SAFETY: the elements are there, the caller says.
-        unsafe { self.address.add((offset & self.mask) * size).add(far).add(near * self.step) }
+        unsafe { self.address.add((offset & self.mask) * size).offset(far).add(near * self.step) }
     }
 
     /// An operand whose elements are as wide as the lanes.

@@ -9,7 +9,7 @@
 
 use std::marker::PhantomData;
 
-use super::code::{Body, PREPARED, Prepared, Register, Run, Set, Word, each};
+use super::code::{Body, HALF, PREPARED, Prepared, Register, Run, Set, Word, each};
 use super::float::{lane, register};
 use crate::lane::{Bits, Element, Lane, Mask};
 
@@ -17,6 +17,7 @@ use crate::lane::{Bits, Element, Lane, Mask};
 pub(super) struct Quotient<V>(PhantomData<V>);
 
 /// A divisor, its reciprocal and the rest of it, as they lie in a splat.
+#[derive(Clone, Copy)]
 #[repr(C)]
 struct Divisor<V>(V, V, V);
 
@@ -39,26 +40,34 @@ impl<S: Set, V: Lane> Body<S> for Quotient<V> {
 
     #[inline(always)]
     unsafe fn apply(value: Run<S>, words: *const Word, _: usize) -> Run<S> {
-        // SAFETY: the operand is a splat from which a divisor has been prepared, the caller says.
-        let Divisor(divisor, reciprocal, rest) = unsafe { (*words).address.cast::<Divisor<V>>().read() };
+        // SAFETY: the operand is a splat from which a divisor has been prepared, or one for each half, the caller says.
+        let divisors =
+            [0, HALF].map(|first| unsafe { (*words).register(0, 0, first).cast::<Divisor<V>>().read() });
+        let divisor = |i: usize| &divisors[i / HALF];
         // Half of all exponents are near 1 for quotients, a quarter for the divisor: what their products lose is a number.
         let bias = V::Elem::BIAS;
         let power = |biased: u64| V::Bits::splat(biased << V::Elem::SIGNIFICAND);
         let (least, most) = (power(bias - bias.div_ceil(2)), V::from_bits(power(bias + bias.div_ceil(4))));
         let dividend = |i| lane::<S, V>(&value, i);
-        let quotients = each::<S>(|i| register::<S, V>(dividend(i).mul_add(reciprocal, dividend(i) * rest)));
+        let quotients = each::<S>(|i| {
+            let Divisor(_, reciprocal, rest) = *divisor(i);
+            register::<S, V>(dividend(i).mul_add(reciprocal, dividend(i) * rest))
+        });
         let quotient = |i| lane::<S, V>(&quotients, i);
         let beyond = |i| quotient(i).to_bits() - least;
         let far =
             (beyond(0) | beyond(1) | beyond(2) | beyond(3)) | (beyond(4) | beyond(5) | beyond(6) | beyond(7));
+        let fits = |&Divisor(divisor, reciprocal, _): &Divisor<V>| {
+            divisor.abs().le(most) & reciprocal.abs().le(most)
+        };
         // The bit below the sign: it is set where a magnitude is smaller than the least one, or 2^(BIAS + 1) times as large.
-        let is_near = (far & V::num(2.0).to_bits()).eq(V::Bits::splat(0))
-            & divisor.abs().le(most)
-            & reciprocal.abs().le(most);
+        let is_near =
+            (far & V::num(2.0).to_bits()).eq(V::Bits::splat(0)) & fits(&divisors[0]) & fits(&divisors[1]);
         if (!is_near).any() {
-            return each::<S>(|i| register::<S, V>(dividend(i) / divisor));
+            return each::<S>(|i| register::<S, V>(dividend(i) / divisor(i).0));
         }
         each::<S>(|i| {
+            let Divisor(divisor, reciprocal, _) = *divisor(i);
             let left = (-quotient(i)).mul_add(divisor, dividend(i));
             register::<S, V>(left.mul_add(reciprocal, quotient(i)))
         })
@@ -92,18 +101,27 @@ mod tests {
                 continue;
             };
             let mut quotients = vec![T::zeroed(); dividends.len()];
-            for divisor in divisors {
-                let slot = |first: *const T| Slot { first: first.cast_mut().cast(), step: 0 };
-                let out = Slot { first: cast_slice_mut::<T, u8>(&mut quotients).as_mut_ptr(), step: 0 };
-                let slots = [slot(dividends.as_ptr()), slot(divisor)];
+            let mut divide_rows = |rows: usize, len: usize, divisors: &[T]| {
+                let slot = |first: *const T, len: usize| Slot {
+                    first: first.cast_mut().cast(),
+                    step: (len * size_of::<T>()) as isize,
+                };
+                let slots = [slot(dividends.as_ptr(), len), slot(divisors.as_ptr(), 1)];
+                let out = Slot { first: cast_slice_mut::<T, u8>(&mut quotients).as_mut_ptr(), ..slots[0] };
                 // SAFETY: the slots hold what the chain reads, and there is room for as many quotients.
-                unsafe { chain.run(1, dividends.len(), &slots, out, Stores::Cached) };
-                for (&dividend, &quotient) in dividends.iter().zip(&quotients) {
-                    let wanted = divide(dividend, *divisor);
+                unsafe { chain.run(rows, len, &slots, out, Stores::Cached) };
+                for at in 0..rows * len {
+                    let (dividend, divisor, quotient) = (dividends[at], divisors[at / len], quotients[at]);
+                    let wanted = divide(dividend, divisor);
                     let same = bits(quotient) == bits(wanted);
                     assert!(same, "{isa}: {dividend:?} / {divisor:?} = {quotient:?}, not {wanted:?}");
                 }
-            }
+            };
+            divisors.chunks(1).for_each(|divisor| divide_rows(1, dividends.len(), divisor));
+            // Two rows at a time, and one that is left.
+            let half = chain.run_len() / 2;
+            let rows = dividends.len() / half - 1;
+            divisors.windows(rows).for_each(|divisors| divide_rows(rows, half, divisors));
         }
     }
 

@@ -59,19 +59,26 @@ impl Chain {
             splats: SmallVec::new(),
             stages: SmallVec::new(),
         };
-        threaded.fill();
+        let run = self.run_len();
+        let is_half = (self.least_len()..run).contains(&len);
+        let pairs = if is_half && 2 * len == run { rows / 2 } else { 0 };
+        threaded.fill(if pairs > 0 { 2 } else { 1 });
         let head = if streams { self.unaligned(len, out.first) } else { None };
         if head.is_some() {
             threaded.words[code.len() - 1].code = streaming;
         }
-        let run = self.run_len();
-        if (self.least_len()..run).contains(&len) {
-            threaded.overlap(len);
-            let splats = threaded.aim(slots, out, 0);
-            let span = Span { rows, from: 0, to: 1, by: 1, last: None };
-            // SAFETY: the words are this chain's, aimed at rows that have as many elements as half a run or more. All of a
-            // row is read before any of it is written.
-            return unsafe { enter(&mut threaded.words, splats, &span) };
+        if is_half {
+            let left = (2 * pairs, rows - 2 * pairs, Halves::Ends(len - run / 2));
+            for (first, rows, halves) in [(0, pairs, Halves::Rows), left] {
+                if rows > 0 {
+                    let splats = threaded.aim(slots, out, first as isize, halves);
+                    let span = Span { rows, from: 0, to: 1, by: 1, last: None };
+                    // SAFETY: the words are this chain's, aimed at rows that have as many elements as half a run or more. All
+                    // of a row is read before any of it is written.
+                    unsafe { enter(&mut threaded.words, splats, &span) };
+                }
+            }
+            return;
         }
         let from = head.unwrap_or(0);
         // A run is a power of two, of which the compiler does not know, and a division takes as long as some runs.
@@ -81,7 +88,7 @@ impl Chain {
         let again = to < len && len >= run && !in_place && head.is_none();
         if from < to {
             let last = again.then(|| len - run);
-            let splats = threaded.aim(slots, out, 0);
+            let splats = threaded.aim(slots, out, 0, Halves::Neighbours);
             // SAFETY: the words are this chain's, aimed at rows that have as many elements.
             unsafe { enter(&mut threaded.words, splats, &Span { rows, from, to, by: run, last }) };
         }
@@ -140,6 +147,17 @@ fn is_disjoint(one: &Range<i128>, other: &Range<i128>) -> bool {
     one.end <= other.start || other.end <= one.start
 }
 
+/// What the two halves of the registers hold.
+#[derive(Clone, Copy)]
+enum Halves {
+    /// Elements of a row that follow each other.
+    Neighbours,
+    /// Both ends of a row, the last elements so many after the first ones; both halves have those in the middle.
+    Ends(usize),
+    /// A row each.
+    Rows,
+}
+
 /// Threaded code with addresses, and memory for what is not read where it lies.
 struct Threaded<'a> {
     chain: &'a Chain,
@@ -149,19 +167,19 @@ struct Threaded<'a> {
 }
 
 impl Threaded<'_> {
-    /// Makes the words, without addresses, and room for what they need.
-    fn fill(&mut self) {
+    /// Makes the words, without addresses, and room for what they need for so many rows at a time.
+    fn fill(&mut self, together: usize) {
         let Threaded { chain, words, splats, stages } = self;
         for part in &chain.code {
             let (mask, step) = match part.place {
                 Place::Registers => (0, 0),
                 Place::Feed(Feed::Vector(_), size) => (usize::MAX, chain.lanes * size),
                 Place::Feed(Feed::Splat(_), size) => {
-                    splats.push(Splat::new(size, None));
+                    (0..together).for_each(|_| splats.push(Splat::new(size, None)));
                     (0, 0)
                 }
                 Place::Prepared(_, size, prepare) => {
-                    splats.push(Splat::new(size, Some(prepare)));
+                    (0..together).for_each(|_| splats.push(Splat::new(size, Some(prepare))));
                     (0, 0)
                 }
                 Place::Stage(index) => {
@@ -171,47 +189,49 @@ impl Threaded<'_> {
                 Place::Out => (usize::MAX, chain.lanes * chain.stored),
             };
             let address = std::ptr::null_mut();
-            words.push(Word { code: part.code, address, mask, step, far: HALF * step, row: 0 });
+            words.push(Word { code: part.code, address, mask, step, far: (HALF * step) as isize, row: 0 });
         }
     }
 
-    /// Makes the second half of the registers the last elements of rows that have fewer than a run; both halves have those in
-    /// the middle.
-    fn overlap(&mut self, len: usize) {
-        let between = len - self.chain.run_len() / 2;
-        for (word, part) in self.words.iter_mut().zip(&self.chain.code) {
-            match part.place {
-                Place::Feed(Feed::Vector(_), size) => word.far = between * size,
-                Place::Out => word.far = between * self.chain.stored,
-                _ => {}
-            }
-        }
-    }
-
-    /// Gives the words the addresses of a row of the operands, and of the result. Returns the splats, for code to be entered
+    /// Gives the words the addresses of the operands from a row on, and of the result. Returns the splats, for code to be entered
     /// with: another borrow of them would end the words' right to read there.
-    fn aim(&mut self, slots: &[Slot], out: Slot, row: isize) -> *mut [Splat] {
+    fn aim(&mut self, slots: &[Slot], out: Slot, row: isize, halves: Halves) -> *mut [Splat] {
         let slot = |slot: usize| slots[slot].from(row);
-        let (splats, stages) = (&raw mut self.splats[..], self.stages.as_mut_ptr());
-        let mut rest = (0..splats.len()).map(|number| splats.cast::<Splat>().wrapping_add(number));
+        let together = if matches!(halves, Halves::Rows) { 2 } else { 1 };
+        let (splats, stages) = (self.splats.as_mut_ptr(), self.stages.as_mut_ptr());
+        let mut used = 0;
         for (word, part) in self.words.iter_mut().zip(&self.chain.code) {
-            (word.address, word.row) = match part.place {
+            let (own, size) = match part.place {
                 Place::Registers => continue,
-                Place::Feed(Feed::Vector(index), _) => (slot(index).first, slot(index).step),
-                Place::Feed(Feed::Splat(index), _) | Place::Prepared(index, ..) => {
-                    let splat = rest.next().expect("there is one for each such feed");
-                    // SAFETY: it is one of the splats, which are borrowed mutably. The address is that of the splat too: what
-                    // has been prepared lies behind the register.
-                    unsafe {
-                        (*splat).from = slot(index);
-                        ((&raw mut (*splat).register).cast(), 0)
-                    }
+                Place::Stage(index) => {
+                    word.address = stages.wrapping_add(index).cast();
+                    continue;
                 }
-                Place::Stage(index) => (stages.wrapping_add(index).cast(), 0),
-                Place::Out => (out.first, out.step),
+                Place::Feed(Feed::Splat(index), _) | Place::Prepared(index, ..) => {
+                    let own = splats.wrapping_add(used);
+                    used += together;
+                    for half in 0..together {
+                        let Slot { first, step } = slot(index).from(half as isize);
+                        // SAFETY: it is one of the splats, which are borrowed mutably, as there are so many for each such feed.
+                        unsafe { (*own.add(half)).from = Slot { first, step: together as isize * step } };
+                    }
+                    // What has been prepared lies behind the register.
+                    word.address = own.cast();
+                    word.far = if together == 1 { 0 } else { size_of::<Splat>() as isize };
+                    continue;
+                }
+                Place::Feed(Feed::Vector(index), size) => (slot(index), size),
+                Place::Out => (out.from(row), self.chain.stored),
+            };
+            (word.address, word.row) = (own.first, together as isize * own.step);
+            word.far = match halves {
+                Halves::Neighbours => (HALF * word.step) as isize,
+                Halves::Ends(between) => (between * size) as isize,
+                Halves::Rows => own.step,
             };
         }
-        splats
+        debug_assert!(used <= self.splats.len());
+        std::ptr::slice_from_raw_parts_mut(splats, used)
     }
 
     /// Less than a run of elements of a row, through memory that has room for a whole run.
@@ -221,7 +241,8 @@ impl Threaded<'_> {
     unsafe fn run_apart(&mut self, slots: &[Slot], out: Slot, row: isize, elements: Range<usize>) {
         let (chain, size) = (self.chain, self.chain.stored);
         let mut result = Scratch::EMPTY;
-        let splats = self.aim(slots, Slot { first: result.0.as_mut_ptr(), step: 0 }, row);
+        let target = Slot { first: result.0.as_mut_ptr(), step: 0 };
+        let splats = self.aim(slots, target, row, Halves::Neighbours);
         let mut copies: SmallVec<[Scratch; 3]> = SmallVec::from_elem(Scratch::EMPTY, chain.vectors());
         let mut free = copies.iter_mut();
         for (word, part) in self.words.iter_mut().zip(&chain.code) {

@@ -122,7 +122,7 @@ macro_rules! set {
                     let half = B::REGISTERS.div_ceil(2);
                     for i in 0..B::REGISTERS {
                         let (far, near) = if i < half { (0, i) } else { ((*words).far, i - half) };
-                        let to: *mut R = first.add(far).cast::<R>().add(near);
+                        let to: *mut R = first.offset(far).cast::<R>().add(near);
                         let register = packed.as_ptr().add(i).read();
                         if STREAM {
                             $stream(to.cast(), register);
