@@ -155,7 +155,7 @@ fn lengths(run: usize) -> [usize; 6] {
 
 /// One row.
 fn row(first: *const u8) -> Slot {
-    Slot { first: first.cast_mut(), step: 0 }
+    Slot { first: first.cast_mut(), step: 0, ahead: 0 }
 }
 
 fn rows(slots: &[*const u8]) -> Vec<Slot> {
@@ -422,13 +422,15 @@ fn rows_give_the_bits_of_single_ones() {
                         .map(|(memory, step)| Slot {
                             first: memory.as_ptr().cast_mut(),
                             step: *step as isize,
+                            ahead: (len * size) as isize,
                         })
                         .collect();
                     let bytes = (count - 1) * pitch + len * size;
                     let mut want = Output::new(0, bytes);
-                    let single = Slot { first: want.as_mut_ptr(), step: pitch as isize };
+                    let single = Slot { first: want.as_mut_ptr(), step: pitch as isize, ahead: 0 };
                     for at in 0..count as isize {
-                        let slots: Vec<Slot> = slots.iter().map(|slot| slot.from(at)).collect();
+                        let slots: Vec<Slot> =
+                            slots.iter().map(|slot| Slot { ahead: 0, ..slot.from(at) }).collect();
                         // SAFETY: the slots hold as many rows as there are, and the output has room for them.
                         unsafe { chain.run(1, len, &slots, single.from(at), Stores::Cached) };
                     }
@@ -436,7 +438,7 @@ fn rows_give_the_bits_of_single_ones() {
                         [(0, Stores::Cached), (0, Stores::Streaming), (size, Stores::Streaming)]
                     {
                         let mut out = Output::new(offset, bytes);
-                        let result = Slot { first: out.as_mut_ptr(), step: pitch as isize };
+                        let result = Slot { first: out.as_mut_ptr(), step: pitch as isize, ahead: 0 };
                         // SAFETY: as above.
                         unsafe { chain.run(count, len, &slots, result, stores) };
                         fence();
@@ -450,7 +452,7 @@ fn rows_give_the_bits_of_single_ones() {
                         let row = &memory[0].0.0[1 + at..][..len * size];
                         out.bytes_mut()[start + at..][..len * size].copy_from_slice(row);
                     }
-                    slots[0] = Slot { first: out.as_mut_ptr(), step: pitch as isize };
+                    slots[0] = Slot { first: out.as_mut_ptr(), step: pitch as isize, ahead: 0 };
                     // SAFETY: as above; the first operand is the output.
                     unsafe { chain.run(count, len, &slots, slots[0], Stores::Cached) };
                     assert_eq!(out.written(), want.written(), "{isa} {dtype} {len} {pitch} in place");

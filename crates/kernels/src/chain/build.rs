@@ -33,7 +33,8 @@ fn width(first: DType, links: &[Link], stored: DType) -> Option<usize> {
 pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType) -> Option<Chain> {
     let width = width(first.1, links, stored)?;
     let mut code = Builder { width, parts: SmallVec::new() };
-    code.push(table::form::<S>(first.1, width)?.load, Place::Feed(first.0, first.1.item_size()));
+    let loaded = table::form::<S>(first.1, width)?;
+    code.push(loaded.load, Place::Feed(first.0, first.1.item_size()));
     let mut value = first.1;
     for link in links {
         value = match link {
@@ -49,6 +50,7 @@ pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType)
     Some(Chain {
         code: code.parts,
         streaming: form.stream,
+        fetching: loaded.fetch,
         enter: S::ENTER,
         register: size_of::<S::Register>(),
         lanes: size_of::<S::Register>() / width,

@@ -58,6 +58,8 @@ pub(super) struct Word {
     pub(super) far: isize,
     /// Bytes from what is run at a time, which is a row or two, to what is run next.
     pub(super) row: isize,
+    /// Bytes from an element to one that will be read a little later.
+    pub(super) ahead: isize,
 }
 
 /// The largest register of any instruction set, in bytes.
@@ -94,7 +96,7 @@ pub(super) type Prepare = unsafe fn(*mut Register);
 
 impl Splat {
     pub(super) fn new(size: usize, prepare: Option<Prepare>) -> Splat {
-        let from = Slot { first: std::ptr::null_mut(), step: 0 };
+        let from = Slot { first: std::ptr::null_mut(), step: 0, ahead: 0 };
         let empty = Register([0; REGISTER]);
         Splat { register: empty, prepared: [empty; PREPARED], prepare, from, size }
     }
@@ -202,6 +204,8 @@ pub(super) trait Set: Sized + 'static {
     /// As many registers of `f64` as hide each other's latency in long bodies, in one lane.
     type F64s: Floats;
     const ENTER: Enter;
+    /// Brings a line into the cache of the core, where there is such an instruction and such a line.
+    fn fetch(at: *const u8);
     /// A register of `f32` from as many f16.
     ///
     /// # Safety

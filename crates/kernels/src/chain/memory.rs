@@ -20,6 +20,24 @@ impl<S: Set, T> Body<S> for Load<T> {
     }
 }
 
+/// The same, which also fetches what will be loaded later.
+pub(super) struct LoadAhead<T>(PhantomData<T>);
+
+impl<S: Set, T> Body<S> for LoadAhead<T> {
+    const WORDS: usize = 1;
+
+    #[inline(always)]
+    unsafe fn apply(_: Run<S>, words: *const Word, offset: usize) -> Run<S> {
+        // SAFETY: as the caller says. Nothing is read from what is ahead.
+        unsafe {
+            for i in 0..REGISTERS {
+                S::fetch((*words).register(offset, size_of::<T>(), i).wrapping_offset((*words).ahead));
+            }
+            (*words).load::<S>(offset, size_of::<T>())
+        }
+    }
+}
+
 /// The converted operand of a word.
 ///
 /// # Safety

@@ -45,6 +45,9 @@ pub struct Slot {
     pub first: *mut u8,
     /// Bytes from one row to the next.
     pub step: isize,
+    /// Bytes from an element to one that will be read a little later, and is to be in the caches then; 0 if nothing is known. There
+    /// need be nothing.
+    pub ahead: isize,
 }
 
 impl Slot {
@@ -100,6 +103,8 @@ pub struct Chain {
     code: SmallVec<[Part; 8]>,
     /// The function that stores past the caches.
     streaming: Code,
+    /// The function that loads, and fetches what is ahead, if there is one.
+    fetching: Option<Code>,
     enter: Enter,
     /// Bytes of a register.
     register: usize,
@@ -150,7 +155,7 @@ impl Chain {
     /// let add = Link::Map { op: Op::Add, compute: DType::F32, place: 0, others: [Feed::Splat(1)].into_iter().collect() };
     /// if let Some(chain) = Chain::new(Isa::active(), (Feed::Vector(0), DType::F32), &[add], DType::F32) {
     ///     let (x, one, mut sum) = ([1.0f32, 2.0, 3.0], 1.0f32, [0.0f32; 3]);
-    ///     let row = |first: *const f32| Slot { first: first.cast_mut().cast(), step: 0 };
+    ///     let row = |first: *const f32| Slot { first: first.cast_mut().cast(), step: 0, ahead: 0 };
     ///     let (slots, out) = ([row(x.as_ptr()), row(&one)], row(sum.as_mut_ptr()));
     ///     // SAFETY: one row of slot 0 holds three numbers, of slot 1 one, and there is room for three in `sum`.
     ///     unsafe { chain.run(1, 3, &slots, out, Stores::Cached) };
@@ -235,7 +240,7 @@ mod tests {
                     let y: Vec<f32> = (0..len).map(|i| 3.0 * i as f32 + 1.0).collect();
                     let mut out = vec![7.0f32; len + 2 + shift];
                     let splat = 2.5f32;
-                    let row = |first: *const f32| Slot { first: first.cast_mut().cast(), step: 0 };
+                    let row = |first: *const f32| Slot { first: first.cast_mut().cast(), step: 0, ahead: 0 };
                     let slots = [row(x.as_ptr()), row(y.as_ptr()), row(&splat)];
                     let result = row(out[1 + shift..].as_mut_ptr());
                     // SAFETY: the slots hold what the chain reads.
@@ -268,6 +273,7 @@ mod tests {
                 let row = |first: *const f32, step: usize| Slot {
                     first: first.cast_mut().cast(),
                     step: 4 * step as isize,
+                    ahead: 0,
                 };
                 // One row for all, one number for each row.
                 let slots = [row(x.as_ptr(), len), row(y.as_ptr(), 0), row(z.as_ptr(), 1)];
@@ -282,7 +288,8 @@ mod tests {
                     let item = stored.item_size();
                     // A gap behind each row stays as it is.
                     let mut out = vec![0xee; rows * (len + 1) * item];
-                    let result = Slot { first: out.as_mut_ptr(), step: ((len + 1) * item) as isize };
+                    let result =
+                        Slot { first: out.as_mut_ptr(), step: ((len + 1) * item) as isize, ahead: 0 };
                     // SAFETY: the slots hold what the chain reads, and the result has room for the rows.
                     unsafe { chain.run(rows, len, &slots, result, Stores::Cached) };
                     for (at, product) in products().enumerate() {
@@ -310,7 +317,7 @@ mod tests {
                     continue;
                 };
                 let mut over = x.clone();
-                let own = Slot { first: over.as_mut_ptr().cast(), step: 4 * len as isize };
+                let own = Slot { first: over.as_mut_ptr().cast(), step: 4 * len as isize, ahead: 64 };
                 // SAFETY: as above; the result is the first operand.
                 unsafe { chain.run(rows, len, &[own, slots[1]], own, Stores::Cached) };
                 assert!(over.into_iter().eq(products()), "{isa} {len}");

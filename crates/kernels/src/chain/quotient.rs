@@ -105,6 +105,7 @@ mod tests {
                 let slot = |first: *const T, len: usize| Slot {
                     first: first.cast_mut().cast(),
                     step: (len * size_of::<T>()) as isize,
+                    ahead: 0,
                 };
                 let slots = [slot(dividends.as_ptr(), len), slot(divisors.as_ptr(), 1)];
                 let out = Slot { first: cast_slice_mut::<T, u8>(&mut quotients).as_mut_ptr(), ..slots[0] };

@@ -63,6 +63,11 @@ impl Chain {
         let is_half = (self.least_len()..run).contains(&len);
         let pairs = if is_half && 2 * len == run { rows / 2 } else { 0 };
         threaded.fill(if pairs > 0 { 2 } else { 1 });
+        if let (Place::Feed(Feed::Vector(slot), _), Some(fetching)) = (code[0].place, self.fetching)
+            && slots[slot].ahead != 0
+        {
+            (threaded.words[0].code, threaded.words[0].ahead) = (fetching, slots[slot].ahead);
+        }
         let head = if streams { self.unaligned(len, out.first) } else { None };
         if head.is_some() {
             threaded.words[code.len() - 1].code = streaming;
@@ -189,7 +194,8 @@ impl Threaded<'_> {
                 Place::Out => (usize::MAX, chain.lanes * chain.stored),
             };
             let address = std::ptr::null_mut();
-            words.push(Word { code: part.code, address, mask, step, far: (HALF * step) as isize, row: 0 });
+            let far = (HALF * step) as isize;
+            words.push(Word { code: part.code, address, mask, step, far, row: 0, ahead: 0 });
         }
     }
 
@@ -211,9 +217,11 @@ impl Threaded<'_> {
                     let own = splats.wrapping_add(used);
                     used += together;
                     for half in 0..together {
-                        let Slot { first, step } = slot(index).from(half as isize);
+                        let Slot { first, step, .. } = slot(index).from(half as isize);
                         // SAFETY: it is one of the splats, which are borrowed mutably, as there are so many for each such feed.
-                        unsafe { (*own.add(half)).from = Slot { first, step: together as isize * step } };
+                        unsafe {
+                            (*own.add(half)).from = Slot { first, step: together as isize * step, ahead: 0 }
+                        };
                     }
                     // What has been prepared lies behind the register.
                     word.address = own.cast();
@@ -241,7 +249,7 @@ impl Threaded<'_> {
     unsafe fn run_apart(&mut self, slots: &[Slot], out: Slot, row: isize, elements: Range<usize>) {
         let (chain, size) = (self.chain, self.chain.stored);
         let mut result = Scratch::EMPTY;
-        let target = Slot { first: result.0.as_mut_ptr(), step: 0 };
+        let target = Slot { first: result.0.as_mut_ptr(), step: 0, ahead: 0 };
         let splats = self.aim(slots, target, row, Halves::Neighbours);
         let mut copies: SmallVec<[Scratch; 3]> = SmallVec::from_elem(Scratch::EMPTY, chain.vectors());
         let mut free = copies.iter_mut();

@@ -27,6 +27,7 @@ macro_rules! set {
     ($(#[$doc:meta])* $set:ident $module:ident $register:ident $f32:ident $f64:ident ($f64s:ty) $features:literal $abi:literal {
         stream: $stream:path,
         fetch: $fetch:path,
+        fetch_far: $fetch_far:path,
         widen_f16: |$from:ident| $widen:expr,
         narrow_f16: |$narrow_from:ident, $narrow_to:ident| $narrow:expr,
     }) => {
@@ -143,6 +144,13 @@ macro_rules! set {
                 const ENTER: Enter = enter;
 
                 #[inline(always)]
+                fn fetch(at: *const u8) {
+                    // SAFETY: the processor has the instruction, which does nothing where there is no memory.
+                    #[allow(unused_unsafe, reason = "not every set has one")]
+                    unsafe { $fetch_far(at.cast()) }
+                }
+
+                #[inline(always)]
                 unsafe fn widen_f16($from: *const u8) -> R {
                     // SAFETY: the caller says that the processor has the instructions and that the elements are there.
                     unsafe { $widen }
@@ -193,6 +201,7 @@ set! {
     Avx512 avx512 __m512i F32x16 F64x8 (Pair<Pair<F64x8>>) "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c" "sysv64" {
         stream: _mm512_stream_si512,
         fetch: _mm_prefetch::<_MM_HINT_T0>,
+        fetch_far: _mm_prefetch::<_MM_HINT_T1>,
         widen_f16: |from| _mm512_castps_si512(_mm512_cvtph_ps(_mm256_loadu_si256(from.cast()))),
         narrow_f16: |register, to| {
             _mm256_storeu_si256(to.cast(), _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm512_castsi512_ps(register)))
@@ -206,6 +215,7 @@ set! {
     Avx2 avx2 __m256i F32x8 F64x4 (F64x4) "avx2,fma,f16c" "sysv64" {
         stream: _mm256_stream_si256,
         fetch: _mm_prefetch::<_MM_HINT_T0>,
+        fetch_far: _mm_prefetch::<_MM_HINT_T1>,
         widen_f16: |from| _mm256_castps_si256(_mm256_cvtph_ps(_mm_loadu_si128(from.cast()))),
         narrow_f16: |register, to| {
             _mm_storeu_si128(to.cast(), _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm256_castsi256_ps(register)))
@@ -219,6 +229,7 @@ set! {
     Neon neon uint8x16_t F32x4 F64x2 (F64x2) "neon" "C" {
         stream: write,
         fetch: leave,
+        fetch_far: leave,
         widen_f16: |from| transmute::<[f32; 4], uint8x16_t>(from.cast::<[f16; 4]>().read_unaligned().map(Source::f32)),
         narrow_f16: |register, to| {
             to.cast::<[f16; 4]>().write_unaligned(transmute::<uint8x16_t, [f32; 4]>(register).map(<f16 as Target<f16>>::of))

@@ -11,7 +11,7 @@ use super::cast::{Cast, Source, Target};
 use super::code::{Code, Prepare, Prepared, Set};
 use super::float::{self, Registers, Whole};
 use super::half::{LoadF16, RoundF16, StageF16, StoreF16};
-use super::memory::{Exchange, Load, Narrow, Stage, Store, Widen};
+use super::memory::{Exchange, Load, LoadAhead, Narrow, Stage, Store, Widen};
 use super::quotient::Quotient;
 use crate::bodies::dispatch::{self, Body, VisitBoolean, VisitFloat, VisitInteger};
 use crate::bodies::float::Floats;
@@ -20,6 +20,8 @@ use crate::bodies::integer::{self, Integer};
 /// How a dtype gets into lanes of a width and out of them.
 pub(super) struct Form {
     pub(super) load: Code,
+    /// The load that also fetches what is ahead, of elements as wide as the lanes.
+    pub(super) fetch: Option<Code>,
     /// Converts an operand that is not the running value, where it needs that.
     pub(super) stage: Option<Code>,
     pub(super) store: Code,
@@ -31,6 +33,7 @@ pub(super) struct Form {
 fn native<S: Set, M>() -> Form {
     Form {
         load: S::start::<Load<M>>(),
+        fetch: Some(S::start::<LoadAhead<M>>()),
         stage: None,
         store: S::store::<Store<M>>(),
         stream: S::stream::<Store<M>>(),
@@ -41,6 +44,7 @@ fn native<S: Set, M>() -> Form {
 fn converted<S: Set, M: Source, R: Source, L: Target<R>, T: Target<M>>() -> Form {
     Form {
         load: S::start::<Widen<M, R, L>>(),
+        fetch: None,
         stage: Some(S::step::<Stage<M, R, L>>()),
         store: S::store::<Narrow<R, M, T>>(),
         stream: S::stream::<Narrow<R, M, T>>(),
@@ -53,7 +57,7 @@ fn converted<S: Set, M: Source, R: Source, L: Target<R>, T: Target<M>>() -> Form
 pub(super) fn form<S: Set>(dtype: DType, width: usize) -> Option<Form> {
     use DType::*;
     Some(match (width, dtype) {
-        (1, Bool) => Form { load: S::start::<Widen<u8, u8, bool>>(), ..native::<S, u8>() },
+        (1, Bool) => Form { load: S::start::<Widen<u8, u8, bool>>(), fetch: None, ..native::<S, u8>() },
         (1, U8 | I8) => native::<S, u8>(),
 
         (2, Bool) => converted::<S, u8, i16, bool, bool>(),
@@ -68,6 +72,7 @@ pub(super) fn form<S: Set>(dtype: DType, width: usize) -> Option<Form> {
         (4, I16) => converted::<S, i16, i32, i16, i16>(),
         (4, F16) => Form {
             load: S::start::<LoadF16>(),
+            fetch: None,
             stage: Some(S::step::<StageF16>()),
             store: S::store::<StoreF16>(),
             stream: S::stream::<StoreF16>(),

@@ -31,15 +31,17 @@ pub(super) struct Rows {
 pub(crate) struct Feed<'a> {
     at: *const u8,
     rows: Rows,
+    /// Bytes from an element to one that will be read a little later; 0 if nothing is known.
+    ahead: isize,
     lasting: PhantomData<&'a [u8]>,
 }
 
 impl Feed<'_> {
     /// # Safety
-    /// While `'a` lasts, the rows are readable, initialised and aligned to their elements. Nobody writes them but a
+    /// While `'a` lasts, the rows are readable, initialised and aligned to their elements; not so what is `ahead`. Nobody writes them but a
     /// machine that runs this feed with a sink of the same address and step, and elements of the same size.
-    pub(super) unsafe fn new(at: *const u8, rows: Rows) -> Self {
-        Feed { at, rows, lasting: PhantomData }
+    pub(super) unsafe fn new(at: *const u8, rows: Rows, ahead: isize) -> Self {
+        Feed { at, rows, ahead, lasting: PhantomData }
     }
 }
 
@@ -47,11 +49,11 @@ impl<'a> Feed<'a> {
     /// One row.
     fn tile(bytes: &'a [u8]) -> Feed<'a> {
         let rows = Rows { step: 0, count: 1, bytes: bytes.len() };
-        Feed { at: bytes.as_ptr(), rows, lasting: PhantomData }
+        Feed { at: bytes.as_ptr(), rows, ahead: 0, lasting: PhantomData }
     }
 
     fn slot(&self) -> Slot {
-        Slot { first: self.at.cast_mut(), step: self.rows.step }
+        Slot { first: self.at.cast_mut(), step: self.rows.step, ahead: self.ahead }
     }
 }
 
@@ -72,7 +74,7 @@ impl<'a> Inside<'a> {
             rows.step.checked_mul(rows.count as isize - 1).and_then(|reach| first.checked_add_signed(reach));
         let ends = |start: Option<usize>| start.and_then(|start| start.checked_add(rows.bytes));
         assert!([ends(Some(first)), ends(last)].iter().all(|end| end.is_some_and(|end| end <= bytes.len())));
-        Feed { at: bytes[first..].as_ptr(), rows, lasting: PhantomData }
+        Feed { at: bytes[first..].as_ptr(), rows, ahead: 0, lasting: PhantomData }
     }
 }
 
@@ -101,7 +103,7 @@ impl<'a> Sink<'a> {
     }
 
     fn slot(&mut self) -> Slot {
-        Slot { first: self.at, step: self.rows.step }
+        Slot { first: self.at, step: self.rows.step, ahead: 0 }
     }
 }
 
@@ -198,7 +200,7 @@ impl<'a> Machine<'a> {
             for stage in &compiled.stages {
                 let tile = |start: usize, item: usize| {
                     debug_assert!(start + rows * len * item <= size);
-                    Slot { first: memory.wrapping_add(start), step: (len * item) as isize }
+                    Slot { first: memory.wrapping_add(start), step: (len * item) as isize, ahead: 0 }
                 };
                 let number = |number: usize| match self.numbers[number] {
                     Some(start) => memory.wrapping_add(start),
@@ -208,7 +210,7 @@ impl<'a> Machine<'a> {
                 for &(place, item) in &stage.inputs {
                     slots.push(match place {
                         Place::Load(load) => feeds[load].slot().from(first as isize),
-                        Place::Number(index) => Slot { first: number(index), step: 0 },
+                        Place::Number(index) => Slot { first: number(index), step: 0, ahead: 0 },
                         Place::Tile(index) => tile(self.tiles[index], item),
                     });
                 }
@@ -253,7 +255,7 @@ impl Machine<'_> {
             None => {
                 assert!(*kind == (Kind::Vector, *item));
                 // Nobody has these rows but the sink of the same address and step, which a chain may write over them.
-                Feed { at: sink.at, rows: written, lasting: PhantomData }
+                Feed { at: sink.at, rows: written, ahead: 0, lasting: PhantomData }
             }
         };
         let mut feeds: SmallVec<[Feed<'_>; 4]> = SmallVec::new();

@@ -15,7 +15,7 @@ use super::operand::{Operand, Share, Target, Writer};
 use super::program::{Compiled, Kind};
 use super::window::Window;
 use crate::Result;
-use crate::plan::{Cost, Form, GRAIN, Instruction, Program, Source, TILE, Walk};
+use crate::plan::{Cost, Form, GRAIN, Instruction, Load, Program, Source, TILE, Walk};
 use crate::tensor::Block;
 
 /// The most parts that a large loop is divided into.
@@ -91,7 +91,9 @@ impl<'p> Ready<'p> {
         let new_machine = || Machine::new(compiled, TILE.max(walk.row()));
         let worker = |machine: Machine<'p>| {
             let elements = inputs.iter().map(|input| input.as_ref().map_or(own, Input::elements));
-            let operands = elements.map(|elements| Operand::new(elements, walk)).collect();
+            let operand =
+                |(elements, load)| Operand::new(elements, walk, if large { ahead(load, window) } else { 0 });
+            let operands = elements.zip(&program.loads).map(operand).collect();
             Worker { machine, operands, writer: Writer::new(own, walk), copies }
         };
         let least = if windows { GRAIN } else { cost.grain() };
@@ -123,6 +125,16 @@ pub(super) fn row<'p>(
     let Loop { compiled, cost, .. } =
         loops.apart.get_or_init(|| Loop::new(shape, program, out, dtype, false, false));
     (compiled.is_one_chain() && !cost.is_divided()).then_some(compiled)
+}
+
+/// Bytes from an element to that of the next window, which comes from further away than what steps hand to each other.
+fn ahead(load: &Load, window: &Window) -> isize {
+    match (load.source, &window.steps) {
+        (Source::Leaf(_), Some(steps)) => {
+            (steps.len() as isize).wrapping_mul(load.strides[0]).wrapping_mul(load.dtype.item_size() as isize)
+        }
+        _ => 0,
+    }
 }
 
 /// The shape of a loop, which has a dimension at least.

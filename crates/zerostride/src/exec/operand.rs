@@ -29,6 +29,8 @@ struct Panels<'a> {
 /// Elements that one thread reads.
 pub(super) struct Operand<'a> {
     panels: Panels<'a>,
+    /// Bytes from an element to one that will be read a little later; 0 if nothing is known.
+    ahead: isize,
     /// The panel whose elements are in the tile: its first element, rows and elements of a row.
     packed: Option<(isize, usize, usize)>,
 }
@@ -126,9 +128,10 @@ impl<'a> Panels<'a> {
 }
 
 impl<'a> Operand<'a> {
-    /// Elements that the step reads in step with a walk.
-    pub(super) fn new(elements: &'a Elements<'a>, walk: &'a Walk) -> Operand<'a> {
-        Operand { panels: Panels::new(elements, walk), packed: None }
+    /// Elements that the step reads in step with a walk, and bytes from an element to one that will be read a little later, if it
+    /// is known.
+    pub(super) fn new(elements: &'a Elements<'a>, walk: &'a Walk, ahead: isize) -> Operand<'a> {
+        Operand { panels: Panels::new(elements, walk), ahead, packed: None }
     }
 
     /// The rows of a panel.
@@ -147,7 +150,7 @@ impl<'a> Operand<'a> {
             debug_assert!(panels.hold(first, &rows));
             // SAFETY: the rows' elements are elements of the panel, which lies inside the loop, all of whose elements
             // are in a block that is readable and initialised; the caller excludes writers.
-            return unsafe { Feed::new(at, rows) };
+            return unsafe { Feed::new(at, rows, self.ahead) };
         }
         let rows = panels.tile_rows(panel);
         let columns = panel.row();
@@ -168,7 +171,7 @@ impl<'a> Operand<'a> {
             self.packed = Some((first, rows.count, columns));
         }
         // SAFETY: the rows are in the tile, which is borrowed as long as the feed lives.
-        unsafe { Feed::new(tile, rows) }
+        unsafe { Feed::new(tile, rows, 0) }
     }
 }
 

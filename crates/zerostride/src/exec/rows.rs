@@ -44,8 +44,10 @@ pub(super) fn run<'p>(
     let leaves: SmallVec<[Block<'_>; 4]> = plan.leaves.iter().map(reads).collect();
     let others = &*slots;
     let threads = crew::num_threads();
-    // More blocks than threads, so that those who come late do fewer of them.
-    let most = group.rows.div_ceil(2 * threads).max(group.worth).min(group.block);
+    let share = group.rows.div_ceil(threads);
+    // More blocks than threads, so that those who come late do fewer of them, unless blocks are short: each costs microseconds.
+    let most = if share < 4 * group.worth { share } else { share.div_ceil(2) };
+    let most = most.max(group.worth).min(group.block);
     let one_of_many = group.rows.div_ceil(most) >= threads;
     let window = |step: &Step, rows: &Range<usize>| Window {
         steps: Some(steps_of(&step.work, group.rows, rows)),
