@@ -205,6 +205,7 @@ fn together(threads: usize, effort: Effort, work: &Work<'_>) {
     };
     {
         let asking = Asking { crew: &crew, pool: Helpers::of_this_thread(), asked: Cell::new(0) };
+        asking.pool.keep_processor();
         asking.ask();
         asking.call(effort);
         work(0, &|| asking.ask());

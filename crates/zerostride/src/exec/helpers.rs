@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use std::{hint, thread};
 
 use super::crew::Crew;
+use super::processor;
 
 /// Seats of a pool: more threads do not help with one evaluation.
 pub(super) const SEATS: usize = u64::BITS as usize;
@@ -25,6 +26,9 @@ const LINGER: Duration = Duration::from_micros(200);
 /// How long a thread stays, however often it is asked, before its pool has it back for a moment: below it on its stack may
 /// lie a task that could go on.
 const SHIFT: Duration = Duration::from_millis(10);
+
+/// How long a thread stays on a processor that another one uses, too, before it looks again whether that has ended.
+const SETTLED: Duration = Duration::from_millis(1);
 
 /// Looks into a seat, a pause of the processor apart, before others have their turn: some microseconds.
 const LOOKS: usize = 128;
@@ -48,19 +52,27 @@ pub(super) struct Helpers {
     /// Divisions of short work since the last call of one, and how many it takes to the next.
     lonely: AtomicUsize,
     patience: AtomicUsize,
+    /// The processor of whoever asked last.
+    caller: AtomicUsize,
 }
 
 /// Where a waiting thread finds what it is asked for, on a cache line of its own and of its neighbour's prefetcher.
-#[derive(Default)]
 #[repr(align(128))]
-struct Seat(AtomicPtr<Crew>);
+struct Seat {
+    crew: AtomicPtr<Crew>,
+    /// The processor of the thread that has the seat.
+    processor: AtomicUsize,
+}
+
+/// No processor.
+const UNKNOWN: usize = usize::MAX;
 
 impl Default for Helpers {
     fn default() -> Helpers {
-        let seats = std::array::from_fn(|_| Seat::default());
+        let seats = std::array::from_fn(|_| Seat { crew: AtomicPtr::default(), processor: UNKNOWN.into() });
         let [taken, waiting] = [AtomicU64::new(0), AtomicU64::new(0)];
         let patience = (*PATIENCE.start()).into();
-        Helpers { seats, taken, waiting, lonely: 0.into(), patience }
+        Helpers { seats, taken, waiting, lonely: 0.into(), patience, caller: UNKNOWN.into() }
     }
 }
 
@@ -98,16 +110,25 @@ impl Helpers {
         // Another caller may have been quicker.
         let own = self.waiting.fetch_and(!chosen, Ordering::AcqRel) & chosen;
         for seat in seats(own) {
-            self.seats[seat].0.store(ptr::from_ref(crew).cast_mut(), Ordering::Release);
+            self.seats[seat].crew.store(ptr::from_ref(crew).cast_mut(), Ordering::Release);
         }
         own
+    }
+
+    /// Tells helpers which processor is not theirs: the one that this thread runs on.
+    pub(super) fn keep_processor(&self) {
+        if let Some(own) = processor::current()
+            && self.caller.load(Ordering::Relaxed) != own
+        {
+            self.caller.store(own, Ordering::Relaxed);
+        }
     }
 
     /// Takes back what no thread has taken up yet; the number of those who have.
     pub(super) fn take_back(&self, crew: &Crew, asked: u64) -> usize {
         let crew = ptr::from_ref(crew).cast_mut();
         let untouched = |seat: &usize| {
-            let place = &self.seats[*seat].0;
+            let place = &self.seats[*seat].crew;
             place.compare_exchange(crew, ptr::null_mut(), Ordering::Relaxed, Ordering::Relaxed).is_ok()
         };
         let back = seats(asked).filter(untouched).fold(0, |back, seat| back | 1 << seat);
@@ -129,7 +150,7 @@ impl Helpers {
             && let Some(seat) = self.take_seat(helpers, asked | called)
         {
             called |= 1 << seat;
-            self.seats[seat].0.store(ptr::from_ref(crew).cast_mut(), Ordering::Release);
+            self.seats[seat].crew.store(ptr::from_ref(crew).cast_mut(), Ordering::Release);
             let own = Arc::clone(self);
             rayon::spawn(move || {
                 // Who comes upon a call of its own has other things to do.
@@ -158,13 +179,20 @@ impl Helpers {
         OWN.set(Some(Arc::clone(self)));
         let mut patience = (2 * self.patience.load(Ordering::Relaxed)).min(*PATIENCE.end());
         let came = Instant::now();
-        let (mut asked, mut leaves) = (came, !stays);
+        let (mut asked, mut settled, mut leaves) = (came, came, !stays);
+        if stays {
+            self.settle(seat);
+        }
         loop {
             while let Some(crew) = self.wait(seat, if leaves { 1 } else { TURNS * LOOKS }) {
                 // SAFETY: it was in the seat, so that its caller waits until this thread has left it (`ask`).
                 unsafe { Crew::help(crew, seat) };
-                self.waiting.fetch_or(1 << seat, Ordering::AcqRel);
                 (patience, asked) = (*PATIENCE.start(), Instant::now());
+                if stays && asked - settled >= SETTLED {
+                    self.settle(seat);
+                    settled = asked;
+                }
+                self.waiting.fetch_or(1 << seat, Ordering::AcqRel);
                 leaves |= asked - came >= SHIFT;
             }
             if leaves || asked.elapsed() >= LINGER {
@@ -187,6 +215,19 @@ impl Helpers {
         }
     }
 
+    /// Leaves a processor that another helper or the last caller is on. The system would see to it too, but only after some
+    /// milliseconds, often a hundred: threads that wait here look as if they were busy.
+    fn settle(&self, seat: usize) {
+        let Some(own) = processor::current() else { return };
+        let place = |seat: usize| self.seats[seat].processor.load(Ordering::Relaxed);
+        let taken = self.taken.load(Ordering::Relaxed) & !(1 << seat);
+        let others = || seats(taken).map(place).chain([self.caller.load(Ordering::Relaxed)]);
+        if others().any(|other| other == own) {
+            processor::leave(others());
+        }
+        self.seats[seat].processor.store(processor::current().unwrap_or(UNKNOWN), Ordering::Relaxed);
+    }
+
     /// One of the first seats that nobody has: the fewer there are, the surer the same threads get the same parts of the next
     /// evaluation, which are in their caches.
     fn take_seat(&self, first: usize, except: u64) -> Option<usize> {
@@ -201,7 +242,7 @@ impl Helpers {
 
     /// What a caller asks for; `None` if nobody does so for as many looks.
     fn wait(&self, seat: usize, looks: usize) -> Option<*const Crew> {
-        let (own, bit) = (&self.seats[seat].0, 1 << seat);
+        let (own, bit) = (&self.seats[seat].crew, 1 << seat);
         loop {
             for look in 1..=looks {
                 if !own.load(Ordering::Relaxed).is_null() {

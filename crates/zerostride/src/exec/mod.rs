@@ -17,6 +17,8 @@ mod matmul;
 #[allow(unsafe_code)]
 mod operand;
 mod pairwise;
+#[allow(unsafe_code)]
+mod processor;
 mod program;
 mod reduce;
 mod rows;
