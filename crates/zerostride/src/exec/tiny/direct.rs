@@ -71,34 +71,46 @@ impl<const N: usize> Direct<N> {
         if is_little || is_much || !(0..N).all(is_read) {
             return None;
         }
-        let code = |steps: [isize; N]| {
-            let splats = (0..N).filter(|&operand| steps[operand] == 0).map(|operand| 1 << operand).sum();
-            code(op, inferred, N, splats)
-        };
-        let lying = |loops: &Loops<N>, copied| {
-            let dims = loops.joined();
-            let &(len, steps) = dims.first()?;
-            if !steps.iter().all(|step| [0, 1].contains(step)) {
+        let lying = Direct::lying(op, inferred, cost, loops, [false; N]);
+        lying.or_else(|| Direct::copying(op, inferred, cost, loops))
+    }
+
+    /// The operation where elements lie in rows, those of some operands in copies.
+    #[inline(always)]
+    fn lying(
+        op: Op,
+        inferred: Inferred,
+        cost: Cost,
+        loops: &Loops<N>,
+        copied: [bool; N],
+    ) -> Option<Direct<N>> {
+        let dims = loops.joined();
+        let &(len, steps) = dims.first()?;
+        if !steps.iter().all(|step| [0, 1].contains(step)) {
+            return None;
+        }
+        let splats = (0..N).filter(|&operand| steps[operand] == 0).map(|operand| 1 << operand).sum();
+        let code = code(op, inferred, N, splats)?;
+        if let Some(&(rows, _)) = dims.get(1) {
+            let full = EVEN / inferred.compute.item_size();
+            let least = if rows < ROWS { full } else { code.one_chain()?.least_len().max(full / 2) };
+            if len < least {
                 return None;
             }
-            let code = code(steps)?;
-            if let Some(&(rows, _)) = dims.get(1) {
-                let full = EVEN / inferred.compute.item_size();
-                let least = if rows < ROWS { full } else { code.one_chain()?.least_len().max(full / 2) };
-                if len < least {
-                    return None;
-                }
-            }
-            Some(Direct { code, op, inferred, cost, dims, copied })
-        };
-        let lies = lying(loops, [false; N]);
-        if lies.is_some() || cost.is_divided() {
-            return lies;
         }
-        // As few operands as there can be.
+        Some(Direct { code, op, inferred, cost, dims, copied })
+    }
+
+    /// The operation with as few copies as there can be. Apart, as is `run_on_copies`: what needs none has no room for them.
+    #[inline(never)]
+    fn copying(op: Op, inferred: Inferred, cost: Cost, loops: &Loops<N>) -> Option<Direct<N>> {
+        if cost.is_divided() {
+            return None;
+        }
         let crosses = std::array::from_fn(|operand| !matches!(loops.steps(operand), [0 | 1, _]));
         let is_scattered = std::array::from_fn(|operand| !loops.dense[operand] && !loops.is_one(operand));
-        [crosses, is_scattered].into_iter().find_map(|copied| lying(&loops.with_copies(copied), copied))
+        let with = |copied| Direct::lying(op, inferred, cost, &loops.with_copies(copied), copied);
+        [crosses, is_scattered].into_iter().find_map(with)
     }
 
     /// Writes the result's elements; over those of the first operand, which have their dtype, if its storage is `None`.
@@ -118,19 +130,13 @@ impl<const N: usize> Direct<N> {
                 store_scalar(number, dtype, &mut bytes[..dtype.item_size()]);
             }
         }
-        let mut operands: [Option<Elements<'_>>; N] =
+        let operands: [Option<Elements<'_>>; N] =
             std::array::from_fn(|operand| match values[operand].layout() {
                 Some(layout) => storages[operand].map(|storage| (storage, layout.offset())),
                 None => Some((&numbers[operand][..], 0)),
             });
-        let mut copies = [const { None }; N];
-        for (operand, (elements, copy)) in operands.iter_mut().zip(&mut copies).enumerate() {
-            if let Some((storage, first)) = elements.filter(|_| self.copied[operand]) {
-                let item = read(self.op, self.inferred, operand).item_size();
-                let copy = copy.insert(Fresh::arbitrary(loops.numel * item)?);
-                gather::pack(item, first, storage, loops, operand, copy.bytes_mut());
-                *elements = Some((copy.bytes(), 0));
-            }
+        if self.copied.contains(&true) {
+            return self.run_on_copies(operands, loops, out);
         }
         let machine = || Machine::new(self.code, 0);
         let run =
@@ -150,6 +156,26 @@ impl<const N: usize> Direct<N> {
         };
         ran.expect("threaded code finds nothing wrong with values");
         Some(())
+    }
+
+    /// The same, of operands some of which are copied.
+    #[inline(never)]
+    fn run_on_copies(
+        &self,
+        operands: [Option<Elements<'_>>; N],
+        loops: &Loops<N>,
+        out: &mut [u8],
+    ) -> Option<()> {
+        let (mut copies, mut operands) = ([const { None }; N], operands);
+        for (operand, (elements, copy)) in operands.iter_mut().zip(&mut copies).enumerate() {
+            if let Some((storage, first)) = elements.filter(|_| self.copied[operand]) {
+                let item = read(self.op, self.inferred, operand).item_size();
+                let copy = copy.insert(Fresh::arbitrary(loops.numel * item)?);
+                gather::pack(item, first, storage, loops, operand, copy.bytes_mut());
+                *elements = Some((copy.bytes(), 0));
+            }
+        }
+        self.run_part(&mut Machine::new(self.code, 0), &operands, 0, out).ok()
     }
 
     /// Writes some of the result's elements, the first of which has that number.
