@@ -121,7 +121,8 @@ where
     W::enter(OnLanes::<W, B, N> { operands, results, len, body: PhantomData });
 }
 
-/// Calls a body on the parts of complex numbers of type `T` for results of type `R`.
+/// Calls a body on the parts of complex numbers of type `T` for results of type `R`: once for all bodies, so not inlined.
+#[inline(never)]
 fn apart<T: IntoParts<P>, R: FromParts<P>, P: Float, const N: usize>(
     inputs: &[&[u8]],
     out: &mut [u8],

@@ -37,7 +37,7 @@ use crate::{CastKernel, Isa, cast_kernel};
 use exact::{Exact, Integer, Truth, Unordered};
 use monoid::{Accumulated, Extreme, Monoid, Prod, Sum};
 use rule::Rule;
-use search::Search;
+use search::{Floats, Integers, Search};
 use tree::Tree;
 use variance::Variance;
 use vector::{Array, Ordered, Vector};
@@ -186,9 +186,9 @@ impl Reducer {
             (Op::Any, _) => self.exact::<Truth<true>>(columns),
             (_, DType::F32) => self.f32(isa, 1, columns),
             (_, DType::F64) => self.f64(isa, 1, columns),
-            (Op::Argmax | Op::Argmin, DType::I32) => self.search::<Array<i32, 16>>(columns),
-            (Op::Argmax | Op::Argmin, DType::I64) => self.search::<Array<i64, 8>>(columns),
-            (Op::Argmax | Op::Argmin, DType::U64) => self.search::<Array<u64, 8>>(columns),
+            // Integers are searched in registers of as wide floats.
+            (Op::Argmax | Op::Argmin, DType::I32) => self.f32(isa, 1, columns),
+            (Op::Argmax | Op::Argmin, DType::I64 | DType::U64) => self.f64(isa, 1, columns),
             (_, DType::Bool | DType::U8) => self.integers::<u8>(columns),
             (_, DType::I8) => self.integers::<i8>(columns),
             (_, DType::U16) => self.integers::<u16>(columns),
@@ -248,9 +248,19 @@ impl Reducer {
     }
 
     fn search<V: Ordered<One: Ordered>>(&self, columns: usize) -> Option<Box<dyn Fold>> {
-        match self.op {
-            Op::Argmax => self.tree(Search::<V, true>(PhantomData), 1, columns),
-            Op::Argmin => self.tree(Search::<V, false>(PhantomData), 1, columns),
+        match (self.op, self.takes) {
+            (Op::Argmax, DType::F32 | DType::F64) => self.tree(Search::<V, Floats<true>>::new(), 1, columns),
+            (Op::Argmin, DType::F32 | DType::F64) => self.tree(Search::<V, Floats<false>>::new(), 1, columns),
+            (Op::Argmax, DType::I32 | DType::I64) => {
+                self.tree(Search::<V, Integers<true, true>>::new(), 1, columns)
+            }
+            (Op::Argmin, DType::I32 | DType::I64) => {
+                self.tree(Search::<V, Integers<true, false>>::new(), 1, columns)
+            }
+            // Shorter ones without a sign are taken as longer ones with one.
+            _ if const { size_of::<V::Elem>() < size_of::<u64>() } => None,
+            (Op::Argmax, DType::U64) => self.tree(Search::<V, Integers<false, true>>::new(), 1, columns),
+            (Op::Argmin, DType::U64) => self.tree(Search::<V, Integers<false, false>>::new(), 1, columns),
             _ => None,
         }
     }
@@ -447,6 +457,41 @@ mod tests {
             let mut out = [0i64];
             fold.finish(cast_slice_mut(&mut out));
             assert_eq!(out[0], expected, "{op:?}");
+        }
+    }
+
+    #[test]
+    fn a_search_of_integers_knows_the_ends_of_their_range() {
+        fn found<T: bytemuck::Pod>(op: Op, dtype: DType, values: &[T]) -> Vec<i64> {
+            let reducer = Reducer::new(op, dtype, dtype, values.len(), 0.0);
+            let isas = Isa::ALL.into_iter().filter(|isa| isa.is_supported());
+            let results = isas.map(|isa| {
+                let mut fold = reducer.fold(isa, 1).unwrap();
+                fold.leaves(cast_slice(values), &column(values.len()), 0);
+                let mut out = [0i64];
+                fold.finish(cast_slice_mut(&mut out));
+                out[0]
+            });
+            results.collect()
+        }
+        for len in [3, 100, 200, 1024] {
+            let all = |expected: usize, found: Vec<i64>| {
+                assert!(found.iter().all(|&at| at == expected as i64), "{expected} of {len}: {found:?}");
+            };
+            let (mut signed, mut unsigned, mut short) =
+                (vec![0i64; len], vec![1u64 << 63; len], vec![0i32; len]);
+            (signed[len - 2], signed[len - 1]) = (i64::MIN, i64::MAX);
+            (unsigned[len - 2], unsigned[len - 1]) = (0, u64::MAX);
+            (short[len - 2], short[len - 1]) = (i32::MIN, i32::MAX);
+            for (op, expected) in [(Op::Argmin, len - 2), (Op::Argmax, len - 1)] {
+                all(expected, found(op, DType::I64, &signed));
+                all(expected, found(op, DType::U64, &unsigned));
+                all(expected, found(op, DType::I32, &short));
+                // Bits of NaN, and nothing that beats the first.
+                all(0, found(op, DType::I64, &vec![if op == Op::Argmax { i64::MIN } else { i64::MAX }; len]));
+                all(0, found(op, DType::U64, &vec![if op == Op::Argmax { 0 } else { u64::MAX }; len]));
+                all(0, found(op, DType::I32, &vec![-1; len]));
+            }
         }
     }
 

@@ -179,8 +179,10 @@ impl<T: Registers, F: Fold, P: Pair> LaneTask<T> for Block<'_, T, F, P> {
         for column in (0..even).step_by(wide) {
             self.side::<L, REGISTERS>(column);
         }
-        for column in (even..self.sizes.width).step_by(L::LEN) {
-            self.side::<L, 1>(column);
+        if const { !SIDE.is_multiple_of(REGISTERS * L::LEN) } {
+            for column in (even..self.sizes.width).step_by(L::LEN) {
+                self.side::<L, 1>(column);
+            }
         }
     }
 }

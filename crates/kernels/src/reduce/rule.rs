@@ -25,6 +25,10 @@ pub(super) trait Rule: Sized + Send + 'static {
 
     /// Accumulators of no elements.
     fn empty(len: usize) -> Self::State;
+    /// What each place of a leaf adds to the index of a row, as the bits of an element: of a rule that looks at indices.
+    fn numbers(_places: usize, _width: usize) -> Vec<Elem<Self>> {
+        Vec::new()
+    }
     /// A vector of them.
     fn none() -> Self::Acc;
     fn read(state: &Self::State, at: usize) -> Self::Acc;
@@ -91,6 +95,8 @@ pub(super) struct Steps<'a, T, P> {
     /// The index among the reduced elements of the first row, and what a row adds to it.
     pub(super) first: usize,
     pub(super) advance: usize,
+    /// What each place adds to the index of a row, if rows do not go across.
+    pub(super) numbers: &'a [T],
 }
 
 /// The part of a row that one vector takes.
@@ -100,32 +106,11 @@ pub(super) struct Side {
     pub(super) at: usize,
     /// The number of its first place, of which the tail are the first ones.
     pub(super) place: usize,
-    /// Places of the same index; all are where rows go across.
-    pub(super) width: Option<usize>,
-}
-
-impl Side {
-    /// What each place adds to the index of a row.
-    #[inline(always)]
-    pub(super) fn indices<V: Vector>(&self, number: impl Fn(usize) -> V::Elem) -> V {
-        let Some(width) = self.width else { return V::splat(number(0)) };
-        let (mut index, mut after) =
-            if width == 1 { (self.place, 0) } else { (self.place / width, self.place % width) };
-        // Divisions are slow.
-        V::from_fn(|_| {
-            let own = index;
-            after += 1;
-            if after == width {
-                (index, after) = (index + 1, 0);
-            }
-            number(own)
-        })
-    }
 }
 
 impl<'a, T: Copy, P: Rows> Steps<'a, T, P> {
     /// Some whole rows, then as many places of one more as `tail` says. The first row is reduced element `first`, and a row
-    /// adds `advance` to that.
+    /// adds `advance` to that, a place what `numbers` say.
     ///
     /// # Panics
     /// If a row begins outside the elements.
@@ -135,9 +120,10 @@ impl<'a, T: Copy, P: Rows> Steps<'a, T, P> {
         rows: P,
         (count, tail): (usize, usize),
         (first, advance): (usize, usize),
+        numbers: &'a [T],
     ) -> Self {
         let room = elements.len().checked_sub(rows.last(count)).expect("every row begins among the elements");
-        Steps { elements, rows, count, tail, room, first, advance }
+        Steps { elements, rows, count, tail, room, first, advance, numbers }
     }
 
     /// Whole rows.

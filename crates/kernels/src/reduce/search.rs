@@ -4,110 +4,237 @@ use std::marker::PhantomData;
 
 use zerostride_ops::DType;
 
-use super::rule::{Rows, Rule, Side, Steps};
-use super::vector::{Limits, Ordered, Vector};
+use super::rule::{Elem, Rows, Rule, Side, Steps};
+use super::vector::{Limits, Ordered};
+use crate::lane::Bits;
 
-/// The search for the index of the largest element, or of the smallest.
-pub(super) struct Search<V, const LARGEST: bool>(pub(super) PhantomData<fn(V)>);
+/// The search for the index of the most extreme element.
+pub(super) struct Search<V, O>(PhantomData<fn(V, O)>);
+
+impl<V, O> Search<V, O> {
+    pub(super) fn new() -> Self {
+        Search(PhantomData)
+    }
+}
+
+/// What elements are compared as, and which of two is more extreme.
+pub(super) trait Order<V: Ordered>: 'static {
+    /// Registers of floats, or of integers: single ones are in different registers of the processor.
+    type Value: Copy;
+    /// An element that beats no other one.
+    fn least() -> V::Elem;
+    fn value(elements: V) -> Self::Value;
+    fn elements(value: Self::Value) -> V;
+    fn select(mask: V::Mask, yes: Self::Value, no: Self::Value) -> Self::Value;
+    /// Where `value` takes the place of `held`.
+    fn beats(value: Self::Value, held: Self::Value) -> V::Mask;
+}
+
+/// The order of floats.
+pub(super) struct Floats<const LARGEST: bool>;
+
+impl<V: Ordered, const LARGEST: bool> Order<V> for Floats<LARGEST> {
+    type Value = V;
+
+    fn least() -> V::Elem {
+        if LARGEST { V::Elem::LOWEST } else { V::Elem::HIGHEST }
+    }
+
+    #[inline(always)]
+    fn value(elements: V) -> V {
+        elements
+    }
+
+    #[inline(always)]
+    fn elements(value: V) -> V {
+        value
+    }
+
+    #[inline(always)]
+    fn select(mask: V::Mask, yes: V, no: V) -> V {
+        V::select(mask, yes, no)
+    }
+
+    #[inline(always)]
+    fn beats(value: V, held: V) -> V::Mask {
+        value.beats::<LARGEST>(held)
+    }
+}
+
+/// The order of integers as wide as the floats that they are loaded as, with a sign or without.
+pub(super) struct Integers<const SIGNED: bool, const LARGEST: bool>;
+
+impl<V: Ordered, const SIGNED: bool, const LARGEST: bool> Order<V> for Integers<SIGNED, LARGEST> {
+    type Value = V::Bits;
+
+    fn least() -> V::Elem {
+        let highest = if SIGNED { V::Elem::LAST } else { u64::MAX };
+        V::Elem::from_bits(if LARGEST { !highest } else { highest })
+    }
+
+    #[inline(always)]
+    fn value(elements: V) -> V::Bits {
+        elements.to_bits()
+    }
+
+    #[inline(always)]
+    fn elements(value: V::Bits) -> V {
+        V::from_bits(value)
+    }
+
+    #[inline(always)]
+    fn select(mask: V::Mask, yes: V::Bits, no: V::Bits) -> V::Bits {
+        V::Bits::select(mask, yes, no)
+    }
+
+    #[inline(always)]
+    fn beats(value: V::Bits, held: V::Bits) -> V::Mask {
+        // With the sign bit flipped, integers without a sign are in the order of those with one.
+        let sign = V::Bits::splat(if SIGNED { 0 } else { !V::Elem::LAST });
+        let (value, held) = (value ^ sign, held ^ sign);
+        if LARGEST { held.signed_lt(value) } else { value.signed_lt(held) }
+    }
+}
 
 /// The most extreme elements and their indices, which are the bits of elements: of no elements, one that every other
-/// comes before.
+/// comes before. Both are held alike: what selects the one selects the other.
 #[derive(Clone, Copy)]
 pub(super) struct Found<T> {
     value: T,
     index: T,
 }
 
-impl<V: Vector> Found<V> {
-    #[inline(always)]
-    fn select(mask: V::Mask, yes: Self, no: Self) -> Self {
-        Found { value: V::select(mask, yes.value, no.value), index: V::select(mask, yes.index, no.index) }
-    }
+/// What is found in the places of a vector.
+type FoundIn<V, O> = Found<<O as Order<V>>::Value>;
+
+#[inline(always)]
+fn select<V: Ordered, O: Order<V>>(mask: V::Mask, yes: FoundIn<V, O>, no: FoundIn<V, O>) -> FoundIn<V, O> {
+    Found { value: O::select(mask, yes.value, no.value), index: O::select(mask, yes.index, no.index) }
 }
 
-impl<V: Ordered<One: Ordered>, const LARGEST: bool> Rule for Search<V, LARGEST> {
+/// An index in every place.
+#[inline(always)]
+fn index<V: Ordered, O: Order<V>>(index: u64) -> O::Value {
+    O::value(V::from_bits(V::Bits::splat(index)))
+}
+
+/// Where the one index is less than the other.
+#[inline(always)]
+fn is_earlier<V: Ordered, O: Order<V>>(one: O::Value, other: O::Value) -> V::Mask {
+    O::elements(one).to_bits().signed_lt(O::elements(other).to_bits())
+}
+
+#[inline(always)]
+fn plus<V: Ordered, O: Order<V>>(index: O::Value, more: V::Bits) -> O::Value {
+    O::value(V::from_bits(O::elements(index).to_bits() + more))
+}
+
+impl<V, O> Rule for Search<V, O>
+where
+    V: Ordered<One: Ordered>,
+    O: Order<V> + Order<V::One>,
+{
     type Vector = V;
-    type One = Search<V::One, LARGEST>;
-    type State = Found<Vec<V::Elem>>;
-    type Acc = Found<V>;
+    type One = Search<V::One, O>;
+    type State = Found<Vec<Elem<Self>>>;
+    type Acc = FoundIn<V, O>;
     type Out = i64;
     const RESULT: DType = DType::I64;
 
     fn empty(len: usize) -> Self::State {
-        let value = if LARGEST { V::Elem::LOWEST } else { V::Elem::HIGHEST };
-        Found { value: vec![value; len], index: vec![V::Elem::from_index(V::Elem::NOWHERE); len] }
+        let nowhere = Elem::<Self>::from_bits(Elem::<Self>::LAST);
+        Found { value: vec![<O as Order<V>>::least(); len], index: vec![nowhere; len] }
+    }
+
+    fn numbers(places: usize, width: usize) -> Vec<Elem<Self>> {
+        (0..places).map(|place| Elem::<Self>::from_bits((place / width) as u64)).collect()
     }
 
     #[inline(always)]
-    fn none() -> Found<V> {
-        let value = if LARGEST { V::Elem::LOWEST } else { V::Elem::HIGHEST };
-        Found { value: V::splat(value), index: V::splat(V::Elem::from_index(V::Elem::NOWHERE)) }
+    fn none() -> FoundIn<V, O> {
+        Found {
+            value: <O as Order<V>>::value(V::splat(<O as Order<V>>::least())),
+            index: index::<V, O>(Elem::<Self>::LAST),
+        }
     }
 
     #[inline(always)]
-    fn read(state: &Self::State, at: usize) -> Found<V> {
-        Found { value: V::load(&state.value[at..]), index: V::load(&state.index[at..]) }
+    fn read(state: &Self::State, at: usize) -> FoundIn<V, O> {
+        Found {
+            value: <O as Order<V>>::value(V::load(&state.value[at..])),
+            index: <O as Order<V>>::value(V::load(&state.index[at..])),
+        }
     }
 
     #[inline(always)]
-    fn write(acc: Found<V>, state: &mut Self::State, at: usize) {
-        acc.value.store(&mut state.value[at..]);
-        acc.index.store(&mut state.index[at..]);
+    fn write(acc: FoundIn<V, O>, state: &mut Self::State, at: usize) {
+        <O as Order<V>>::elements(acc.value).store(&mut state.value[at..]);
+        <O as Order<V>>::elements(acc.index).store(&mut state.index[at..]);
     }
 
     #[inline(always)]
     fn steps<const G: usize>(
-        mut acc: [Found<V>; G],
+        mut acc: [FoundIn<V, O>; G],
         _: bool,
-        steps: &Steps<'_, V::Elem, impl Rows>,
+        steps: &Steps<'_, Elem<Self>, impl Rows>,
         sides: [Side; G],
-    ) -> [Found<V>; G] {
-        let index = |step: usize| V::Elem::from_index(steps.first + step * steps.advance);
+    ) -> [FoundIn<V, O>; G] {
+        let row = |step: usize| index::<V, O>((steps.first + step * steps.advance) as u64);
         let nowhere = Self::none().index;
-        let mut places = [nowhere; G];
-        for g in 0..G {
-            places[g] = sides[g].indices::<V>(V::Elem::from_index);
+        let mut places = [V::Bits::splat(0); G];
+        if !steps.numbers.is_empty() {
+            for g in 0..G {
+                places[g] = V::load(&steps.numbers[sides[g].place..]).to_bits();
+            }
         }
         // While the rows are looked through, what was found in one has the index of the row.
         let mut at = [nowhere; G];
         for step in 0..steps.count() {
-            let row = V::splat(index(step));
+            let row = row(step);
             for g in 0..G {
-                let value: V = steps.load(step, sides[g]);
-                let beats = value.beats::<LARGEST>(acc[g].value);
-                acc[g].value = V::select(beats, value, acc[g].value);
-                at[g] = V::select(beats, row, at[g]);
+                let value = <O as Order<V>>::value(steps.load::<V>(step, sides[g]));
+                let beats = <O as Order<V>>::beats(value, acc[g].value);
+                acc[g].value = <O as Order<V>>::select(beats, value, acc[g].value);
+                at[g] = <O as Order<V>>::select(beats, row, at[g]);
             }
         }
         for g in 0..G {
             if steps.count() > 0 {
                 // The neutral value is the first element itself where nothing is more extreme.
-                let first = V::splat(index(0)).plus_bits(places[g]);
-                let first = V::select(acc[g].index.earlier(nowhere), acc[g].index, first);
-                acc[g].index = V::select(at[g].earlier(nowhere), at[g].plus_bits(places[g]), first);
+                let is_held = is_earlier::<V, O>(acc[g].index, nowhere);
+                let first = plus::<V, O>(row(0), places[g]);
+                let before = <O as Order<V>>::select(is_held, acc[g].index, first);
+                let is_found = is_earlier::<V, O>(at[g], nowhere);
+                acc[g].index = <O as Order<V>>::select(is_found, plus::<V, O>(at[g], places[g]), before);
             }
-            if let Some((value, count)) = steps.tail(sides[g]) {
-                let found = Found { value, index: V::splat(index(steps.count())).plus_bits(places[g]) };
-                acc[g] = Found::select(V::first(count), Self::merge(acc[g], found), acc[g]);
+            if let Some((value, count)) = steps.tail::<V>(sides[g]) {
+                let found = Found {
+                    value: <O as Order<V>>::value(value),
+                    index: plus::<V, O>(row(steps.count()), places[g]),
+                };
+                acc[g] = select::<V, O>(V::first(count), Self::merge(acc[g], found), acc[g]);
             }
         }
         acc
     }
 
     #[inline(always)]
-    fn merge(left: Found<V>, right: Found<V>) -> Found<V> {
+    fn merge(left: FoundIn<V, O>, right: FoundIn<V, O>) -> FoundIn<V, O> {
         // The lanes of a leaf interleave, so that either side may hold the earlier index.
-        let swaps = right.index.earlier(left.index);
-        let (first, second) = (Found::select(swaps, right, left), Found::select(swaps, left, right));
-        Found::select(second.value.beats::<LARGEST>(first.value), second, first)
+        let swaps = is_earlier::<V, O>(right.index, left.index);
+        let (first, second) = (select::<V, O>(swaps, right, left), select::<V, O>(swaps, left, right));
+        select::<V, O>(<O as Order<V>>::beats(second.value, first.value), second, first)
     }
 
     #[inline(always)]
-    fn turned<const BY: usize>(acc: Found<V>) -> Found<V> {
-        Found { value: acc.value.turned::<BY>(), index: acc.index.turned::<BY>() }
+    fn turned<const BY: usize>(acc: FoundIn<V, O>) -> FoundIn<V, O> {
+        Found {
+            value: <O as Order<V>>::value(<O as Order<V>>::elements(acc.value).turned::<BY>()),
+            index: <O as Order<V>>::value(<O as Order<V>>::elements(acc.index).turned::<BY>()),
+        }
     }
 
     fn results(&self, state: &Self::State, len: usize) -> impl Iterator<Item = i64> {
-        state.index[..len].iter().map(|index| index.to_index())
+        state.index[..len].iter().map(|index| index.to_bits() as i64)
     }
 }

@@ -16,7 +16,7 @@ use crate::isa::{Task, prefetch};
 /// Vectors that are worked on side by side, so that none waits for the one before.
 const SIDES: usize = 4;
 
-/// The most lanes of a leaf, which wide registers hold side by side.
+/// The most lanes of a leaf.
 const WIDEST: usize = lanes(LEAF);
 
 /// Elements of the next leaf that are asked for: as many as arrive while the results of one are halved.
@@ -42,6 +42,9 @@ pub(super) struct Tree<R: Rule> {
     /// Those of the lanes of some leaves, and how many there is room for.
     leaf: R::State,
     room: usize,
+    /// What the places of a leaf add to the index of a row, and how many results side by side that is right for.
+    numbers: Vec<Elem<R>>,
+    width: usize,
     /// The subtree of `2^height` lanes, by height.
     subtrees: Vec<R::State>,
 }
@@ -61,6 +64,8 @@ impl<R: Rule> Tree<R> {
             current: R::empty(most),
             leaf: R::empty(0),
             room: 0,
+            numbers: Vec::new(),
+            width: 0,
             subtrees: Vec::new(),
         }
     }
@@ -73,13 +78,13 @@ impl<R: Rule> Tree<R> {
         }
     }
 
-    /// Takes a subtree of `2^height` lanes from `current`.
+    /// Takes a subtree of `2^height` lanes from `current`, in the vectors that the caller is compiled for.
     #[inline(always)]
-    fn push(&mut self, mut height: usize) {
+    fn push<V: Rule<State = R::State>>(&mut self, mut height: usize) {
         let added = 1 << height;
         self.grow(self.taken + added);
         while self.taken >> height & 1 == 1 {
-            merge_states::<R>(&self.subtrees[height], &mut self.current, self.columns);
+            merge_states::<V>(&self.subtrees[height], &mut self.current, self.columns);
             height += 1;
         }
         self.taken += added;
@@ -89,9 +94,8 @@ impl<R: Rule> Tree<R> {
     /// Rows of the lane under way, their columns next to each other.
     #[inline(always)]
     fn rows(&mut self, elements: &[Elem<R>], rows: &[usize], first: usize) {
-        let steps = Steps::new(elements, rows, (rows.len(), 0), (first, self.lanes));
-        let side = |at| Side { at, place: 0, width: None };
-        spread::<R>(&mut self.current, !self.begun, &steps, self.columns, side);
+        let steps = Steps::new(elements, rows, (rows.len(), 0), (first, self.lanes), &[]);
+        spread::<R>(&mut self.current, (!self.begun, false), &steps, self.columns);
         self.begun = true;
     }
 
@@ -121,28 +125,19 @@ impl<R: Rule> Tree<R> {
                     prefetch(&next[..next.len().min(AHEAD)]);
                 }
                 let whole = (rows / self.lanes, rows % self.lanes * width);
-                let steps = Steps::new(elements, Even(places), whole, (first + row, self.lanes));
-                if SIDES * R::Vector::LEN == WIDEST && places == WIDEST && width == 1 {
-                    let one = in_registers::<R>(&mut self.leaf, &steps);
-                    push_one::<R>(&mut self.subtrees, taken, self.lanes, column, one);
-                    taken += self.lanes;
-                    continue;
-                }
-                if together == 1 {
-                    spread::<R>(&mut self.leaf, true, &steps, places, |at| Side {
-                        at,
-                        place: at,
-                        width: Some(width),
-                    });
+                let steps =
+                    Steps::new(elements, Even(places), whole, (first + row, self.lanes), &self.numbers);
+                let left = if together == 1 {
+                    spread::<R>(&mut self.leaf, (true, width == 1), &steps, places)
                 } else {
                     side_by_side::<R>(&mut self.leaf, &steps, places, panel.column_step);
-                }
+                    places
+                };
                 for result in 0..together {
-                    halve::<R>(&mut self.leaf, result * places, places, width);
+                    halve::<R>(&mut self.leaf, result * places, left, width);
                     for at in 0..width {
                         let one = if width == 1 && places >= R::Vector::LEN {
-                            let acc = R::read(&self.leaf, result * places);
-                            join::<R>(&mut self.leaf, result * places, acc)
+                            join::<R>(&mut self.leaf, result * places)
                         } else {
                             R::One::read(&self.leaf, result * places + at)
                         };
@@ -158,30 +153,36 @@ impl<R: Rule> Tree<R> {
     }
 }
 
-/// Accumulates rows whose places are next to each other.
+/// Accumulates rows whose places are next to each other. Returns how many of these are left: where `halves` says so, those
+/// that registers hold all at once meet there.
 #[inline(always)]
 fn spread<R: Rule>(
     state: &mut R::State,
-    fresh: bool,
+    (fresh, halves): (bool, bool),
     steps: &Steps<'_, Elem<R>, impl Rows>,
     places: usize,
-    side: impl Fn(usize) -> Side,
-) {
+) -> usize {
     let len = R::Vector::LEN;
     if places < len {
         for at in 0..places {
             let acc = begin::<R::One, 1>(state, fresh, [at]);
-            let [acc] = R::One::steps(acc, fresh, steps, [side(at)]);
+            let [acc] = R::One::steps(acc, fresh, steps, [Side { at, place: at }]);
             R::One::write(acc, state, at);
         }
-        return;
+        return places;
     }
     // The last vector may overlap the one before, and so is read before that one is written.
     let last = begin::<R, 1>(state, fresh, [places - len]);
     let mut at = 0;
     while at + SIDES * len <= places {
         let all: [usize; SIDES] = std::array::from_fn(|i| at + i * len);
-        let acc = R::steps(begin::<R, SIDES>(state, fresh, all), fresh, steps, all.map(&side));
+        let sides = all.map(|at| Side { at, place: at });
+        let acc = R::steps(begin::<R, SIDES>(state, fresh, all), fresh, steps, sides);
+        if SIDES * len == WIDEST && places == WIDEST && halves {
+            let [a, b, c, d] = acc;
+            R::write(R::merge(R::merge(a, c), R::merge(b, d)), state, 0);
+            return len;
+        }
         for (acc, at) in acc.into_iter().zip(all) {
             R::write(acc, state, at);
         }
@@ -190,10 +191,11 @@ fn spread<R: Rule>(
     while at < places {
         let whole = at + len <= places;
         let (from, acc) = if whole { (at, begin::<R, 1>(state, fresh, [at])) } else { (places - len, last) };
-        let [acc] = R::steps(acc, fresh, steps, [side(from)]);
+        let [acc] = R::steps(acc, fresh, steps, [Side { at: from, place: from }]);
         R::write(acc, state, from);
         at += len;
     }
+    places
 }
 
 /// Accumulates the lanes of several results, whose elements are `step` apart.
@@ -206,8 +208,7 @@ fn side_by_side<R: Rule>(
 ) {
     for lane in (0..lanes).step_by(R::Vector::LEN) {
         let places: [usize; SIDES] = std::array::from_fn(|result| result * lanes + lane);
-        let sides =
-            std::array::from_fn(|result| Side { at: result * step + lane, place: lane, width: Some(1) });
+        let sides = std::array::from_fn(|result| Side { at: result * step + lane, place: lane });
         let acc = R::steps([R::none(); SIDES], true, steps, sides);
         for (acc, at) in acc.into_iter().zip(places) {
             R::write(acc, state, at);
@@ -229,9 +230,9 @@ fn begin<R: Rule, const G: usize>(state: &R::State, fresh: bool, places: [usize;
 
 /// Merges the upper half of some places with the lower one until `width` are left, or those of a vector of one result.
 #[inline(always)]
-fn halve<R: Rule>(state: &mut R::State, first: usize, places: usize, width: usize) {
+fn halve<R: Rule>(state: &mut R::State, first: usize, mut left: usize, width: usize) {
     let len = R::Vector::LEN;
-    let (mut left, end) = (places, if width == 1 { len.min(places) } else { width });
+    let end = if width == 1 { len.min(left) } else { width };
     while left > end {
         left /= 2;
         let mut low = first;
@@ -244,17 +245,6 @@ fn halve<R: Rule>(state: &mut R::State, first: usize, places: usize, width: usiz
             R::One::write(merged, state, low);
         }
     }
-}
-
-/// Accumulates the lanes of one result, which are as many as vectors side by side have places, and halves them.
-#[inline(always)]
-fn in_registers<R: Rule>(
-    state: &mut R::State,
-    steps: &Steps<'_, Elem<R>, impl Rows>,
-) -> <R::One as Rule>::Acc {
-    let side = |i| Side { at: i * R::Vector::LEN, place: i * R::Vector::LEN, width: Some(1) };
-    let [a, b, c, d] = R::steps([R::none(); SIDES], true, steps, std::array::from_fn(side));
-    join::<R>(state, 0, R::merge(R::merge(a, c), R::merge(b, d)))
 }
 
 /// Adds what the lanes of a leaf say of one result to its subtrees, of which `taken` lanes are there.
@@ -274,9 +264,10 @@ fn push_one<R: Rule>(
     R::One::write(one, &mut subtrees[height], at);
 }
 
-/// What the places of a vector say together, halved until one is left. The place `at` of `state` is overwritten.
+/// What the places of a vector say together, halved until one is left. The place `at` is overwritten.
 #[inline(always)]
-fn join<R: Rule>(state: &mut R::State, at: usize, mut acc: R::Acc) -> <R::One as Rule>::Acc {
+fn join<R: Rule>(state: &mut R::State, at: usize) -> <R::One as Rule>::Acc {
+    let mut acc = R::read(state, at);
     if R::Vector::LEN > 8 {
         acc = R::merge(acc, R::turned::<8>(acc));
     }
@@ -321,7 +312,7 @@ impl<R: Rule> Task for TakeRows<'_, R> {
         self.tree.rows(self.elements, self.rows, self.first);
         if self.ends {
             self.tree.begun = false;
-            self.tree.push(0);
+            self.tree.push::<R>(0);
         }
     }
 }
@@ -363,6 +354,9 @@ impl<R: Rule> Fold for Tree<R> {
         assert_eq!(panel.columns * panel.width * self.parts, self.columns);
         let (width, column_step) = (panel.width * self.parts, panel.column_step * self.parts);
         let panel = Panel { width, column_step, ..*panel };
+        if width != self.width {
+            (self.numbers, self.width) = (R::numbers(self.lanes * width, width), width);
+        }
         R::Vector::run(TakeLeaves { tree: self, elements: cast_slice(elements), panel, first });
     }
 
@@ -370,7 +364,7 @@ impl<R: Rule> Fold for Tree<R> {
         let mut other = other.into_any().downcast::<Self>().expect("folds of one reduction are of one kind");
         for height in (0..other.subtrees.len()).rev().filter(|height| other.taken >> height & 1 == 1) {
             mem::swap(&mut self.current, &mut other.subtrees[height]);
-            self.push(height);
+            self.push::<R::One>(height);
         }
     }
 
@@ -381,7 +375,7 @@ impl<R: Rule> Fold for Tree<R> {
             None => self.current = R::empty(self.most),
         }
         for height in heights {
-            merge_states::<R>(&self.subtrees[height], &mut self.current, self.columns);
+            merge_states::<R::One>(&self.subtrees[height], &mut self.current, self.columns);
         }
         let results = self.rule.results(&self.current, self.columns);
         match self.cast {

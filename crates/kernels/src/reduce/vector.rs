@@ -8,13 +8,16 @@ use crate::bodies::complex::Complex;
 use crate::isa::{self, Registers, Task};
 use crate::lane::{Bits, Element, Lane};
 
+/// The most elements of a vector.
+const LONGEST: usize = 16;
+
 /// Neighbours that are worked on together.
 pub(super) trait Vector: Copy + 'static {
     type Elem: Pod + Send + Sync;
     /// One element, for what is left of a row.
     type One: Vector<Elem = Self::Elem, One = Self::One>;
     type Mask: Copy;
-    /// A power of two, at most 16.
+    /// A power of two, at most [`LONGEST`].
     const LEN: usize;
 
     /// The vector whose element `i` is `element(i)`.
@@ -46,54 +49,53 @@ pub(super) trait Vector: Copy + 'static {
         Self::from_fn(|_| x)
     }
 
-    /// The elements that there are, then anything.
+    /// The elements that there are, at most `LEN`, then anything.
     #[inline(always)]
     fn load_some(from: &[Self::Elem]) -> Self {
-        Self::from_fn(|i| from.get(i).copied().unwrap_or(Self::Elem::zeroed()))
+        let mut elements = [Self::Elem::zeroed(); LONGEST];
+        elements[..from.len()].copy_from_slice(from);
+        Self::load(&elements)
     }
 }
 
-/// Vectors of elements that can be compared.
+/// Vectors of elements that can be compared, also as the integers that their bits are.
 pub(super) trait Ordered: Vector<Elem: Limits> {
+    type Bits: Bits<Mask = Self::Mask>;
+
     /// Where `self` takes the place of `held`: it is larger, or smaller, or the first NaN.
     fn beats<const LARGEST: bool>(self, held: Self) -> Self::Mask;
-
-    /// Compares the bits of elements as signed integers.
-    fn earlier(self, other: Self) -> Self::Mask;
-    /// Adds the bits of elements as integers.
-    fn plus_bits(self, other: Self) -> Self;
+    fn to_bits(self) -> Self::Bits;
+    fn from_bits(bits: Self::Bits) -> Self;
 }
 
-/// What every element is compared with first, and numbers as the bits of elements.
+/// What every element is compared with first, and integers as the bits of elements.
 pub(super) trait Limits: Pod {
     const LOWEST: Self;
     const HIGHEST: Self;
-    /// The largest number that bits are, as signed integers.
-    const NOWHERE: usize;
-    fn from_index(index: usize) -> Self;
-    fn to_index(self) -> i64;
+    /// The largest signed integer.
+    const LAST: u64;
+    /// The element with the lowest of these bits.
+    fn from_bits(bits: u64) -> Self;
+    fn to_bits(self) -> u64;
 }
 
 macro_rules! limits {
-    ($($type:ty, $bits:ty, $signed:ty: $lowest:expr, $highest:expr;)*) => {
+    ($($type:ident: $signed:ty;)*) => {
         $(impl Limits for $type {
-            const LOWEST: Self = $lowest;
-            const HIGHEST: Self = $highest;
-            const NOWHERE: usize = <$signed>::MAX as usize;
+            const LOWEST: Self = $type::NEG_INFINITY;
+            const HIGHEST: Self = $type::INFINITY;
+            const LAST: u64 = <$signed>::MAX as u64;
             #[inline(always)]
-            fn from_index(index: usize) -> Self { bytemuck::cast(index as $bits) }
+            fn from_bits(bits: u64) -> Self { bytemuck::cast(bits as $signed) }
             #[inline(always)]
-            fn to_index(self) -> i64 { bytemuck::cast::<Self, $bits>(self) as i64 }
+            fn to_bits(self) -> u64 { $type::to_bits(self).into() }
         })*
     };
 }
 
 limits! {
-    i32, u32, i32: i32::MIN, i32::MAX;
-    i64, u64, i64: i64::MIN, i64::MAX;
-    u64, u64, i64: u64::MIN, u64::MAX;
-    f32, u32, i32: f32::NEG_INFINITY, f32::INFINITY;
-    f64, u64, i64: f64::NEG_INFINITY, f64::INFINITY;
+    f32: i32;
+    f64: i64;
 }
 
 impl<L> Vector for L
@@ -168,6 +170,8 @@ impl<L> Ordered for L
 where
     L: Vector<Mask = <L as Lane>::Mask, Elem = <L as Lane>::Elem> + Lane<Elem: Limits>,
 {
+    type Bits = <L as Lane>::Bits;
+
     #[inline(always)]
     fn beats<const LARGEST: bool>(self, held: Self) -> <L as Lane>::Mask {
         let stays = if LARGEST { self.le(held) } else { self.ge(held) };
@@ -175,13 +179,13 @@ where
     }
 
     #[inline(always)]
-    fn earlier(self, other: Self) -> <L as Lane>::Mask {
-        self.to_bits().signed_lt(other.to_bits())
+    fn to_bits(self) -> <L as Lane>::Bits {
+        <L as Lane>::to_bits(self)
     }
 
     #[inline(always)]
-    fn plus_bits(self, other: Self) -> Self {
-        L::from_bits(self.to_bits() + other.to_bits())
+    fn from_bits(bits: <L as Lane>::Bits) -> Self {
+        <L as Lane>::from_bits(bits)
     }
 }
 
@@ -209,9 +213,6 @@ macro_rules! scalars {
 }
 
 scalars! {
-    i32: 1, i32::wrapping_add, i32::wrapping_mul;
-    i64: 1, i64::wrapping_add, i64::wrapping_mul;
-    u64: 1, u64::wrapping_add, u64::wrapping_mul;
     Complex32: Complex32::ONE, Complex::plus, Complex::times;
     Complex64: Complex64::ONE, Complex::plus, Complex::times;
 }
@@ -280,22 +281,5 @@ impl<T: Scalar, const N: usize> Vector for Array<T, N> {
     #[inline(always)]
     fn run(task: impl Task) {
         isa::run_widest(task);
-    }
-}
-
-impl<T: Scalar + Limits + PartialOrd, const N: usize> Ordered for Array<T, N> {
-    #[inline(always)]
-    fn beats<const LARGEST: bool>(self, held: Self) -> [bool; N] {
-        self.zip(held, |value, held| if LARGEST { value > held } else { value < held })
-    }
-
-    #[inline(always)]
-    fn earlier(self, other: Self) -> [bool; N] {
-        self.zip(other, |a, b| a.to_index() < b.to_index())
-    }
-
-    #[inline(always)]
-    fn plus_bits(self, other: Self) -> Self {
-        Array(self.zip(other, T::plus))
     }
 }
