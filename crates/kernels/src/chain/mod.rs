@@ -24,7 +24,7 @@ mod set;
 mod table;
 
 use smallvec::SmallVec;
-use zerostride_ops::{DType, Effort, Op};
+use zerostride_ops::{DType, Op};
 
 use crate::Isa;
 use code::{Code, Enter, Prepare};
@@ -206,7 +206,7 @@ fn divides(links: &[Link]) -> bool {
         Link::Cast(_) => None,
     });
     let divides = |(op, place, others): (&Op, usize, &[Feed])| {
-        op.info().effort == Some(Effort::division)
+        op.info().effort == Some(zerostride_ops::Effort::division)
             && !matches!((op, place, others), (Op::Div, 0, [Feed::Splat(_)]))
     };
     operations.next().is_some_and(divides) && operations.all(divides)

@@ -16,6 +16,7 @@ pub(super) fn fits<T>(rows: usize, columns: usize) -> bool {
 
 /// The rows and columns of a block of so many of them, in the largest registers that a processor may have for it.
 pub(super) fn block<T>(rows: usize, columns: usize) -> [usize; 2] {
+    debug_assert!(fits::<T>(rows, columns));
     #[cfg(target_arch = "x86_64")]
     if size_of::<T>() >= 4 && Wide::fits::<T>(rows, columns) {
         return Wide::block::<T>();
