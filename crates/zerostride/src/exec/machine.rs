@@ -38,8 +38,8 @@ pub(crate) struct Feed<'a> {
 
 impl Feed<'_> {
     /// # Safety
-    /// While `'a` lasts, the rows are readable, initialised and aligned to their elements; not so what is `ahead`. Nobody writes them but a
-    /// machine that runs this feed with a sink of the same address and step, and elements of the same size.
+    /// While `'a` lasts, the rows are readable, initialised and aligned to their elements, which `ahead` need not lead to. Nobody
+    /// writes them but a machine that runs this feed with a sink of the same address and step, and elements of the same size.
     pub(super) unsafe fn new(at: *const u8, rows: Rows, ahead: isize) -> Self {
         Feed { at, rows, ahead, lasting: PhantomData }
     }
