@@ -198,10 +198,6 @@ fn run_step(step: &Step, plan: &Plan, memory: &Memory, slots: &Slots, out: Block
 }
 
 /// A step made ready for windows of as many steps each.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there are few, and a box would be an allocation for every evaluation"
-)]
 enum Ready<'p> {
     Map(map::Ready<'p>),
     Reduce(reduce::Ready<'p>),

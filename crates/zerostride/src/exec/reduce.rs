@@ -2,6 +2,7 @@
 //! whichever is longer. The tree in which leaves meet is the kernels'; threads cannot change it.
 
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
 use zerostride_kernels::{Fold, LEAF, Reducer, lane_rows, lanes};
@@ -50,13 +51,15 @@ struct Way {
 struct Made {
     compiled: Compiled,
     cost: Cost,
+    /// The latest first.
+    lays: Mutex<Vec<(Shape, Arc<Lay>)>>,
 }
 
-/// A loop, or windows on it of as many steps each, with all that does not depend on where their elements are.
-struct Loop<'p> {
-    reducer: Reducer,
-    program: &'p Program,
-    made: &'p Made,
+/// Sizes of windows whose lays are kept: those of a few divisions among threads, each of which may end with a smaller one.
+const LAYS: usize = 8;
+
+/// How a loop lies, or windows on it of as many steps each, wherever their elements are.
+struct Lay {
     /// Kept dimensions in the order in which operands lie, as few as there can be for these.
     kept: Shape,
     /// The same for results, and their strides.
@@ -65,10 +68,18 @@ struct Loop<'p> {
     /// The first result, and results from one step of the window to the next.
     first: isize,
     step: Strides,
-    reduced: &'p Shape,
     /// The first element of each load, from the one it has in the program, and its strides: kept dimensions, then reduced ones.
     loads: Vec<(isize, SmallVec<[isize; 8]>)>,
     pairs: Option<Pairs>,
+}
+
+/// A loop, or windows on it, with all that does not depend on where their elements are.
+struct Loop<'p> {
+    reducer: Reducer,
+    program: &'p Program,
+    made: &'p Made,
+    lay: Arc<Lay>,
+    reduced: &'p Shape,
 }
 
 /// A reduction made ready for windows of as many steps.
@@ -121,10 +132,13 @@ impl<'p> Ready<'p> {
         let made = program.kept.get(|| {
             let sizes: SmallVec<[usize; 8]> = kept.iter().chain(&**reduced).copied().collect();
             let compiled = Compiled::new(program, &vec![Kind::Vector; program.loads.len()], false);
-            Made { compiled, cost: Cost::new(program, &sizes) }
+            Made { compiled, cost: Cost::new(program, &sizes), lays: Mutex::default() }
         });
         let part = window.shape(kept);
-        let own = (part.numel() > 0).then(|| Loop::new(reducer, (part, reduced), program, made));
+        let own = (part.numel() > 0).then(|| {
+            let lay = made.lay(part, |part| Lay::new(reducer, (part, reduced), program));
+            Loop { reducer, program, made, lay, reduced }
+        });
         Ready { own, worker: None }
     }
 
@@ -137,17 +151,17 @@ impl<'p> Ready<'p> {
         dtype: DType,
     ) -> Result<()> {
         let Some(own) = &self.own else { return Ok(()) };
-        let offset = own.first + window.offset(&own.step);
-        let mut written = Written::new(block, dtype.item_size(), &own.results, &own.out, offset);
+        let offset = own.lay.first + window.offset(&own.lay.step);
+        let mut written = Written::new(block, dtype.item_size(), &own.lay.results, &own.lay.out, offset);
         let out = written.output();
-        let inputs = own.program.loads.iter().zip(&own.loads).map(|(load, (first, strides))| {
+        let inputs = own.program.loads.iter().zip(&own.lay.loads).map(|(load, (first, strides))| {
             let place = (&strides[..], load.offset + first + window.offset(&load.strides));
-            let grids = (&*own.kept, &**own.reduced);
+            let grids = (&*own.lay.kept, &**own.reduced);
             let input = Input::new(read(load.source), load.dtype.item_size(), grids, place, &out);
             input.expect("a reduction writes into memory of its own")
         });
         let inputs: SmallVec<[Input<'_>; 4]> = inputs.collect();
-        if let Some(pairs) = &own.pairs {
+        if let Some(pairs) = &own.lay.pairs {
             return pairs.run(&inputs, out);
         }
         let span = inputs.first().filter(|_| own.alone()).and_then(|input| input.span(&out));
@@ -162,31 +176,42 @@ impl<'p> Ready<'p> {
         let reduction = Reduction { own, way, inputs: &inputs, item, reduced, direct };
         // Whole blocks of results, as many as are worth a thread.
         let blocks = grain.div_ceil(way.columns.saturating_mul(reduced).max(1));
-        let mut parts = out.parts(way.columns.saturating_mul(blocks).min(own.kept.numel()));
+        let mut parts = out.parts(way.columns.saturating_mul(blocks).min(own.lay.kept.numel()));
         if parts.len() == 1 {
             let kept = self.worker.take().filter(|worker| worker.way == way);
             let worker = self.worker.insert(kept.unwrap_or_else(|| reduction.worker()));
             return parts.try_for_each(|out| reduction.part(worker, out));
         }
-        let long = own.made.cost.is_long(own.kept.numel().saturating_mul(reduced));
+        let long = own.made.cost.is_long(own.lay.kept.numel().saturating_mul(reduced));
         let effort = if long { Effort::Long } else { Effort::Short };
         crew::for_each_of(effort, parts, || reduction.worker(), |worker, out| reduction.part(worker, out))
     }
 }
 
-impl<'p> Loop<'p> {
-    fn new(
-        reducer: Reducer,
-        (part, reduced): (Shape, &'p Shape),
-        program: &'p Program,
-        made: &'p Made,
-    ) -> Loop<'p> {
+impl Made {
+    /// The lay of a window whose kept dimensions have these sizes.
+    fn lay(&self, part: Shape, make: impl FnOnce(&Shape) -> Lay) -> Arc<Lay> {
+        let mut lays = self.lays.lock().unwrap_or_else(PoisonError::into_inner);
+        match lays.iter().find(|(known, _)| *known == part) {
+            Some((_, lay)) => Arc::clone(lay),
+            None => {
+                let lay = Arc::new(make(&part));
+                lays.insert(0, (part, Arc::clone(&lay)));
+                lays.truncate(LAYS);
+                lay
+            }
+        }
+    }
+}
+
+impl Lay {
+    fn new(reducer: Reducer, (part, reduced): (&Shape, &Shape), program: &Program) -> Lay {
         // Results in the order in which operands lie, and forwards, whatever order they are wanted in.
-        let step = contiguous_strides(&part);
+        let step = contiguous_strides(part);
         let of_kept = program.loads.iter().map(|load| &load.strides[..part.ndim()]);
         let strides: Vec<&[isize]> = of_kept.chain([&step[..]]).collect();
-        let (turned, firsts) = turn_dims(&part, &strides);
-        let (ordered, strides) = order_dims(&part, &slices(&turned));
+        let (turned, firsts) = turn_dims(part, &strides);
+        let (ordered, strides) = order_dims(part, &slices(&turned));
         let strides = slices(&strides);
         let (of_results, of_loads) = strides.split_last().expect("results have strides");
         let (kept, strides) = coalesce(&ordered, of_loads);
@@ -197,18 +222,20 @@ impl<'p> Loop<'p> {
         };
         let loads = program.loads.iter().zip(&strides).zip(&firsts).map(whole).collect();
         let (first, out) = (firsts[program.loads.len()], out[0].clone());
-        Loop { reducer, program, made, kept, results, out, first, step, reduced, loads, pairs }
+        Lay { kept, results, out, first, step, loads, pairs }
     }
+}
 
+impl Loop<'_> {
     /// Neighbouring results.
     fn inner(&self) -> usize {
-        self.kept.last().copied().unwrap_or(1)
+        self.lay.kept.last().copied().unwrap_or(1)
     }
 
     /// The strides of a load along the last kept dimension and the one before, and along the last reduced one.
     fn steps(&self, load: usize) -> [Option<isize>; 3] {
-        let Some((_, strides)) = self.loads.get(load) else { return [None; 3] };
-        let (kept, reduced) = strides.split_at(self.kept.ndim());
+        let Some((_, strides)) = self.lay.loads.get(load) else { return [None; 3] };
+        let (kept, reduced) = strides.split_at(self.lay.kept.ndim());
         let mut kept = kept.iter().rev().copied();
         [kept.next(), kept.next(), reduced.last().copied()]
     }
@@ -216,11 +243,11 @@ impl<'p> Loop<'p> {
     /// Where the elements lie, those of the first load.
     fn grid(&self) -> Grid {
         let [column, outer, row] = self.steps(0);
-        let is_even = self.reduced.ndim() <= 1 && !self.loads.is_empty();
+        let is_even = self.reduced.ndim() <= 1 && !self.lay.loads.is_empty();
         let any_order = in_any_order(self.reducer.op(), self.program.dtypes[self.program.result]);
         Grid {
             inner: self.inner(),
-            results: self.kept.numel(),
+            results: self.lay.kept.numel(),
             count: self.reduced.numel(),
             any_order,
             interleaved: is_nearer(outer, row),
@@ -231,7 +258,10 @@ impl<'p> Loop<'p> {
 
     /// Whether all elements that are reduced to one result are the same.
     fn repeats(&self) -> bool {
-        self.loads.iter().all(|(_, strides)| strides[self.kept.ndim()..].iter().all(|&stride| stride == 0))
+        self.lay
+            .loads
+            .iter()
+            .all(|(_, strides)| strides[self.lay.kept.ndim()..].iter().all(|&stride| stride == 0))
     }
 
     /// Whether the elements of some load lie across memory, or each result's are the same.
@@ -240,7 +270,7 @@ impl<'p> Loop<'p> {
             let [column, _, row] = self.steps(load);
             column == Some(1) || is_nearer(column, row)
         };
-        self.repeats() || (0..self.loads.len()).any(across)
+        self.repeats() || (0..self.lay.loads.len()).any(across)
     }
 
     /// Whether the elements are one load.
@@ -264,14 +294,16 @@ impl<'p> Loop<'p> {
         match form {
             // All threads have columns, of a few cache lines at least. Moments take more room than elements.
             Form::Across if direct => {
-                let threads = (self.kept.numel().saturating_mul(count) / grain).clamp(1, crew::num_threads());
+                let threads =
+                    (self.lay.kept.numel().saturating_mul(count) / grain).clamp(1, crew::num_threads());
                 let share = inner.div_ceil(threads).next_multiple_of(SHARE);
                 share.min(widest(self.reducer.op())).min(inner)
             }
-            Form::Across => self.kept.numel().min(AREA / count.clamp(1, self.tile_rows(form, 1))),
+            Form::Across => self.lay.kept.numel().min(AREA / count.clamp(1, self.tile_rows(form, 1))),
             Form::Narrow => inner,
             Form::Along => {
-                let (area, most) = if direct { (grain.min(GRAIN), inner) } else { (AREA, self.kept.numel()) };
+                let (area, most) =
+                    if direct { (grain.min(GRAIN), inner) } else { (AREA, self.lay.kept.numel()) };
                 (area / count.min(area)).clamp(1, most)
             }
         }

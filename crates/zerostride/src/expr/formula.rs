@@ -3,6 +3,7 @@
 //!
 //! Formulas on f16 and bf16 run in f32 and are rounded once, at the end.
 
+use smallvec::SmallVec;
 use zerostride_kernels::{load_scalar, store_scalar};
 use zerostride_ops::{Category, DType, Inferred, Op, OpError, Scalar, Typed};
 use zerostride_shape::{ErrorClass, Shape, broadcast_shape, sum_to_size_dims};
@@ -22,10 +23,10 @@ impl Expr {
 /// Dtypes and shapes of the call as a whole, so that a refusal names its operands in their order, whatever order the
 /// formula has.
 fn infer(op: Op, operands: &[&Expr]) -> Result<Inferred> {
-    let metas: Vec<&Meta> = operands.iter().map(|operand| operand.meta()).collect::<Result<_>>()?;
-    let typed: Vec<Typed> = metas.iter().map(|meta| meta.typed).collect();
+    let metas: SmallVec<[&Meta; 4]> = operands.iter().map(|operand| operand.meta()).collect::<Result<_>>()?;
+    let typed: SmallVec<[Typed; 4]> = metas.iter().map(|meta| meta.typed).collect();
     let inferred = op.infer(&typed)?;
-    let shapes: Vec<&[usize]> = metas.iter().map(|meta| &meta.shape[..]).collect();
+    let shapes: SmallVec<[&[usize]; 4]> = metas.iter().map(|meta| &meta.shape[..]).collect();
     broadcast_shape(&shapes)?;
     Ok(inferred)
 }

@@ -168,8 +168,12 @@ impl Expr {
     }
 
     fn written(kind: Kind, meta: Result<Meta>, caller: Option<Caller>) -> Expr {
-        let depth = 1 + kind.operands().iter().map(|operand| operand.0.depth).max().unwrap_or(0);
-        let lazy = matches!(kind, Kind::Input(_)) || kind.operands().iter().any(|operand| operand.0.lazy);
+        let reads = matches!(kind, Kind::Input(_));
+        let (below, lazy) = kind
+            .operands()
+            .iter()
+            .fold((0, reads), |(below, lazy), operand| (operand.0.depth.max(below), lazy || operand.0.lazy));
+        let depth = 1 + below;
         let meta = if depth > MAX_DEPTH { Err(Error::TooDeep { limit: MAX_DEPTH }) } else { meta };
         // A failed node lets go of its operands: it will never run, and its depth must not grow on.
         match meta {
