@@ -102,9 +102,10 @@ fn head(text: &mut String, record: &Record, name: &str) {
     }
     line!(
         text,
-        "Every process may use as many processors as it has threads. Peers take turns in rounds, in which each \
-         computes as long to warm up as it is then measured, some milliseconds; times are medians of the rounds, with half the distance of the quartiles as the spread. **Fresh**: each evaluation returns a new result. \
-         **Reuse**: each writes to the same memory. Results are compared with zerostride's before anything is timed. \
+        "Every process may use as many processors as it has threads. Peers take turns in rounds, in which each computes as \
+         long to warm up as it is then measured, some milliseconds; times are medians of the rounds, with half the \
+         distance of the quartiles as the spread. **Fresh**: each evaluation returns a new result. **Reuse**: each writes \
+         to the same memory. Results are compared with zerostride's before anything is timed. \
          *Limit* is the time in which this machine moves the workload's bytes once, measured in the same rounds by a loop \
          with non-temporal stores (NT-STREAM), or with ordinary ones where those are faster. The Rust peers are built for \
          the machine's own processor; zerostride is built as it is shipped. L2, L3 and RAM say where operands and result \
