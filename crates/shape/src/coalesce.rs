@@ -93,6 +93,33 @@ pub fn order_dims(shape: &[usize], strides: &[&[isize]]) -> (Shape, Vec<Strides>
     pack(sizes, strides.iter().map(|operand| order.iter().map(|&dim| operand[dim]).collect()))
 }
 
+/// The same loop walked forwards: along each dimension the first of the operands that moves at all takes steps that are not
+/// negative. Returns their strides, and for each how far its first element is from the one it had.
+///
+/// ```
+/// use zerostride_shape::turn_dims;
+///
+/// let (strides, firsts) = turn_dims(&[4, 3], &[&[-3, 0], &[3, -1]]);
+/// assert_eq!((&strides[0][..], firsts[0]), (&[3, 0][..], -9));
+/// assert_eq!((&strides[1][..], firsts[1]), (&[-3, 1][..], 9 - 2));
+/// ```
+pub fn turn_dims(shape: &[usize], strides: &[&[isize]]) -> (Vec<Strides>, Vec<isize>) {
+    let is_turned = |dim: usize| {
+        let step = strides.iter().map(|operand| operand[dim]).find(|&step| step != 0);
+        shape[dim] > 1 && step.is_some_and(|step| step < 0)
+    };
+    let turned: Dims<usize> = (0..shape.len()).filter(|&dim| is_turned(dim)).collect();
+    let turn = |operand: &&[isize]| {
+        let (mut own, mut first): (Dims<isize>, _) = (operand.iter().copied().collect(), 0);
+        for &dim in &*turned {
+            first += (shape[dim] - 1) as isize * own[dim];
+            own[dim] = -own[dim];
+        }
+        (Strides::from_dims(own), first)
+    };
+    strides.iter().map(turn).unzip()
+}
+
 /// Whether dimension `a` should lie inside dimension `b`; `None` if no operand tells.
 fn inner_of(shape: &[usize], strides: &[&[isize]], a: usize, b: usize) -> Option<bool> {
     for operand in strides {

@@ -24,7 +24,7 @@
 //! - [`Broadcast`] is what a broadcast does to each operand; [`broadcast_shape`] only its result.
 //! - [`Classes`] says what a broadcast does that its reader may not expect.
 //! - [`Layout::overlap`] and [`Layout::has_internal_overlap`] decide whether elements share memory.
-//! - [`coalesce`] and [`order_dims`] simplify the loops over several operands.
+//! - [`coalesce`], [`order_dims`] and [`turn_dims`] simplify the loops over several operands.
 //! - [`assert_broadcast!`] checks constant shapes while compiling.
 //!
 //! Sizes, strides and offsets count elements, never bytes. Nothing here allocates in proportion to a size, and no
@@ -56,7 +56,7 @@ pub use broadcast::{
     check_in_place, sum_to_size_dims,
 };
 pub use class::{Class, Classes, UnknownClass, is_mutual_stretch};
-pub use coalesce::{coalesce, order_dims};
+pub use coalesce::{coalesce, order_dims, turn_dims};
 pub use constant::{broadcast_const, broadcast_rank};
 pub use dims::FEW_DIMS;
 pub use error::{Diagnostic, ErrorClass, ShapeError};

@@ -269,6 +269,50 @@ fn overlapping_windows_are_computed_once() {
 }
 
 #[test]
+fn what_is_stretched_as_a_whole_is_computed_once_and_copied() {
+    let _alone = alone();
+    let (row, column) = (Tensor::rand(&[300], 1).unwrap(), Tensor::rand(&[200, 1], 2).unwrap());
+    let block = Tensor::rand(&[200, 1, 2], 3).unwrap();
+    let cases: [(&[&Tensor], &[isize], usize); 5] = [
+        (&[&row], &[200, 300], 300),
+        (&[&column], &[200, 300], 200),
+        (&[&column, &row], &[40, 200, 300], 200 * 300),
+        (&[&block], &[200, 150, 2], 200 * 2),
+        (&[&block.flip(&[0]).unwrap(), &row.narrow(0, 0, 2).unwrap()], &[200, 150, 2], 200 * 2),
+    ];
+    for (operands, shape, elements) in cases {
+        let stretched = |operand: &&Tensor| operand.expand(shape).unwrap();
+        let sum = |operands: Vec<Tensor>| operands.iter().fold(Expr::from(1.0), |sum, x| sum + x).sqrt();
+        let expr = sum(operands.iter().map(stretched).collect());
+        let plan = expr.plan().unwrap();
+        assert_eq!(
+            (plan.operations(Op::Sqrt), plan.passes(), plan.hoisted().len()),
+            (elements, 2, 1),
+            "{plan}"
+        );
+        let copies = operands.iter().map(|operand| stretched(operand).clone_elements().unwrap());
+        let expected = sum(copies.collect()).eval().unwrap();
+        let values = |tensor: &Tensor| tensor.to_vec::<f32>().unwrap();
+        assert_eq!(values(&expr.eval().unwrap()), values(&expected));
+        // Into a target whose elements lie in another order.
+        let turned: Vec<usize> = expected.shape().iter().rev().copied().collect();
+        let target = Tensor::zeros(&turned).unwrap();
+        let dims: Vec<isize> = (0..turned.len() as isize).rev().collect();
+        let target = target.permute(&dims).unwrap();
+        expr.eval_into(&target).unwrap();
+        assert_eq!(values(&target), values(&expected));
+        // A single operation does not take its short cut.
+        let one = stretched(&operands[0]);
+        let copy = one.clone_elements().unwrap();
+        assert_eq!(values(&one.sqrt().unwrap()), values(&copy.sqrt().unwrap()));
+    }
+    // Little work, and what is only copied, stay one pass.
+    let little = Expr::from(&row.narrow(0, 0, 10).unwrap().expand(&[5, 10]).unwrap()).sqrt();
+    let copied = Expr::from(&row.expand(&[2000, 300]).unwrap());
+    assert_eq!([little.plan().unwrap().passes(), copied.plan().unwrap().passes()], [1, 1]);
+}
+
+#[test]
 fn a_shared_expression_is_computed_once() {
     let _alone = alone();
     let mut x = Expr::from(Tensor::ones(&[3]).unwrap());

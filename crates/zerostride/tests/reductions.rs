@@ -231,6 +231,41 @@ fn one_element_is_reduced_to_itself_but_for_zeros_and_dtypes() {
 }
 
 #[test]
+fn a_few_elements_that_lie_apart_are_reduced_by_operations_on_them() {
+    use DType::{BF16, Bool, F16, F32, F64, I8, I64, U8, U64};
+    let extremes =
+        [f64::NAN, f64::INFINITY, -0.0, 0.0, f64::NEG_INFINITY, 1e30, -1e30, 255.0, -0.0, 0.0, 3.5];
+    for count in 2..=9 {
+        let values: Vec<f64> = (0..count * 7 * 33).map(|at| extremes[at * at % extremes.len()]).collect();
+        let values = Tensor::from_vec(values, &[count, 7, 33]).unwrap();
+        for dtype in [Bool, U8, I8, U64, I64, F16, BF16, F32, F64] {
+            let x = values.to_dtype(dtype).unwrap();
+            for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2]] {
+                let across = x.permute(&order).unwrap().flip(&[0, 2]).unwrap();
+                // Along memory the kernels reduce them.
+                let dim = order.iter().position(|&dim| dim == 0).unwrap() as isize;
+                let along = across.movedim(&[dim], &[2]).unwrap().clone_elements().unwrap();
+                for reduce in [Expr::sum as fn(&Expr, isize) -> Expr, Expr::amax, Expr::amin] {
+                    let expected = reduce(&Expr::from(&along), 2).eval().unwrap();
+                    // Nothing takes the short cut of small operations into a target.
+                    let target = Tensor::full(expected.shape(), 1.0, expected.dtype()).unwrap();
+                    let across = reduce(&Expr::from(&across), dim);
+                    across.eval_into(&target).unwrap();
+                    let [found, expected] = [target, expected].map(|value| bytes(&Expr::from(&value), 1));
+                    assert_eq!(found, expected, "{across} of {count} {dtype}, order {order:?}");
+                }
+            }
+        }
+        let plan = Expr::from(&values).amax(0).plan().unwrap();
+        let few = if count <= 8 { (count - 1) * 7 * 33 } else { 0 };
+        assert_eq!((plan.operations(Op::Maximum), plan.passes()), (few, 1), "{plan}");
+    }
+    // Steps of softmax run together with its reductions.
+    let x = Expr::from(&Tensor::rand(&[500, 4, 64], 1).unwrap());
+    assert!(x.softmax(1).plan().unwrap().operations(Op::Amax) > 0);
+}
+
+#[test]
 fn what_repeats_itself_is_reduced_once() {
     let x = Tensor::rand(&[500, 1, 40], 3).unwrap().expand(&[500, 300, 40]).unwrap();
     let x = Expr::from(&x);

@@ -29,20 +29,18 @@ const LINE: usize = 64;
 const HELD: usize = 128;
 
 impl Lines {
-    /// The cheapest way to copy columns row by row.
-    pub(super) fn new<T: Copy + 'static>(rows: PackDim, columns: PackDim) -> Lines {
+    /// The cheapest way to copy columns row by row, which are two of all dimensions of a copy.
+    pub(super) fn new<T: Copy + 'static>(rows: PackDim, columns: PackDim, all: &[PackDim]) -> Lines {
         let size = size_of::<T>();
         let (item, len) = (size as isize, columns.len as f64);
-        // A line that has left the cache before the next row wants its other elements is fetched again.
-        let fetches = |near: isize, far: isize| {
-            rows.len > 1 && columns.len > HELD && near.unsigned_abs() < LINE && far.unsigned_abs() >= LINE
-        };
-        let again = fetches(rows.from, columns.from) || fetches(rows.to, columns.to);
-        let again = if again { 4.0 } else { 0.0 };
+        // A line that has left the cache before its other elements are wanted is fetched again. Both sides share the cache.
+        let held =
+            crossed(&rows, &columns, all, |dim| dim.from) + crossed(&rows, &columns, all, |dim| dim.to);
+        let again = if held > HELD { 4.0 } else { 0.0 };
         // Cycles for each element, about as they were measured in the first level of cache.
         let bytes = size as f64 / 32.0;
         let mut best = match fixed::few::<T>(columns.len) {
-            Some(few) => Lines { rows, columns, way: few, cost: 1.1 + 1.5 / len },
+            Some(few) => Lines { rows, columns, way: few, cost: 1.1 + 1.5 / len + again },
             None => Lines { rows, columns, way: strided::<T>, cost: 1.1 + 5.0 / len + again },
         };
         let mut offer = |way: Way, cost: f64| {
@@ -78,6 +76,16 @@ impl Lines {
             offer(transpose::copy::<T>, cost * copied / all + 10.0 / all);
         }
         best
+    }
+}
+
+/// The lines that columns touch on a side until another dimension wants other elements of these lines; 0 if none does.
+fn crossed(rows: &PackDim, columns: &PackDim, all: &[PackDim], distance: fn(&PackDim) -> isize) -> usize {
+    let is_near = |dim: &PackDim| distance(dim).unsigned_abs() < LINE;
+    match columns.len {
+        _ if is_near(columns) || !all.iter().any(is_near) => 0,
+        lines if is_near(rows) => lines,
+        lines => lines * rows.len,
     }
 }
 

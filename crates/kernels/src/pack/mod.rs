@@ -75,12 +75,12 @@ impl Pack {
         }
         // The two dimensions that are cheapest to copy together.
         let (mut best, mut pair) =
-            (Lines::new::<T>(PackDim::ONE, outer.last().copied().unwrap_or(PackDim::ONE)), None);
+            (Lines::new::<T>(PackDim::ONE, outer.last().copied().unwrap_or(PackDim::ONE), &outer), None);
         for (rows, columns) in
             (0..outer.len()).flat_map(|rows| (0..outer.len()).map(move |columns| (rows, columns)))
         {
             if rows != columns {
-                let lines = Lines::new::<T>(outer[rows], outer[columns]);
+                let lines = Lines::new::<T>(outer[rows], outer[columns], &outer);
                 if pair.is_none() || lines.cost < best.cost {
                     (best, pair) = (lines, Some((rows, columns)));
                 }

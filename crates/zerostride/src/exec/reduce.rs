@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use smallvec::SmallVec;
 use zerostride_kernels::{Fold, LEAF, Reducer, lane_rows, lanes};
 use zerostride_ops::DType;
-use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims};
+use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims, turn_dims};
 
 use super::access::{Input, Order, Output, Rows, Written};
 use super::crew::{self, Effort};
@@ -17,9 +17,7 @@ use super::pairwise::Pairs;
 use super::program::{Compiled, Kind};
 use super::window::Window;
 use crate::Result;
-use crate::plan::{
-    Cost, GRAIN, Instruction, Load, Program, REDUCED, Source, in_any_order, slices, turn_dims,
-};
+use crate::plan::{Cost, GRAIN, Instruction, Load, Program, REDUCED, Source, in_any_order, slices};
 use crate::tensor::Block;
 
 /// Reduced elements that one task takes at least: a power of two of leaves.

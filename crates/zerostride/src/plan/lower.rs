@@ -7,8 +7,9 @@ use smallvec::SmallVec;
 use zerostride_ops::{DType, Op};
 use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims};
 
+use super::cost::Cost;
 use super::product;
-use super::program::{Buffer, Load, Program, Register, Source, Step, Work};
+use super::program::{Buffer, GRAIN, Instruction, Load, Program, Register, Source, Step, Work};
 use super::reduction::Reduction;
 use super::uses::{Buffered, analyse, entry};
 use crate::Tensor;
@@ -30,6 +31,9 @@ impl Leaf {
             && one.0.dtype() == other.0.dtype()
     }
 }
+
+/// Copies of a result that make it worth holding however large it is.
+const COPIES: usize = 8;
 
 /// What lowering yields.
 #[derive(Default)]
@@ -80,32 +84,34 @@ impl Lowerer<'_> {
         }
         let meta =
             expr.meta().unwrap_or_else(|_| unreachable!("a plan is only made of expressions without errors"));
-        let mut layout = Layout::contiguous(meta.shape.clone());
-        let mut held = meta.shape.clone();
-        let work = match (&expr.node().kind, Reduction::of(expr)) {
+        let (root, out) = self.root;
+        let is_root = expr.id() == root;
+        // What repeats itself is held once.
+        let (work, held) = match (&expr.node().kind, Reduction::of(expr)) {
             (_, Some(reduction)) if !reduction.is_of_one() => {
-                let work;
-                (work, held) = self.reduce(&reduction)?;
-                if held != meta.shape {
-                    let stretched = Layout::contiguous(held.clone()).broadcast_to(&meta.shape);
-                    layout = stretched.expect("sizes differ where they are 1");
-                }
-                work
+                let (work, shape) = self.reduce(&reduction, is_root)?;
+                (work, Layout::contiguous(shape))
             }
-            (Kind::Matmul { a, b }, _) => self.matmul(expr, a, b)?,
+            (Kind::Matmul { a, b }, _) => (self.matmul(expr, a, b)?, Layout::contiguous(meta.shape.clone())),
             _ => {
                 let mut program = Program::default();
                 program.result = self.compute(expr, &[], &mut program, &mut Emitted::new())?;
-                let (root, out) = self.root;
-                if expr.id() == root {
-                    layout = out.clone();
-                }
-                map(meta.shape.clone(), program, &layout)
+                let shape = once(&program, &meta.shape);
+                let in_place = is_root && shape == meta.shape;
+                let held = if in_place { out.clone() } else { Layout::contiguous(shape.clone()) };
+                (map(shape, program, &held), held)
             }
         };
+        let shape = held.shape().clone();
+        let is_whole = shape == meta.shape;
+        let layout = if is_whole {
+            held
+        } else {
+            held.broadcast_to(&meta.shape).expect("sizes differ where they are 1")
+        };
         let output = self.lowered.buffers.len();
-        let hoisted = self.buffered.is_hoisted(expr) || held != meta.shape;
-        self.lowered.buffers.push(Buffer { dtype: meta.dtype(), shape: held, slot: output });
+        let hoisted = self.buffered.is_hoisted(expr) || !is_whole;
+        self.lowered.buffers.push(Buffer { dtype: meta.dtype(), shape, slot: output });
         self.lowered.steps.push(Step { text: expr.to_string(), output, dead: Vec::new(), hoisted, work });
         self.done.insert(expr.id(), (output, layout.clone()));
         Ok((output, layout))
@@ -128,11 +134,12 @@ impl Lowerer<'_> {
         self.lowered.buffers.push(Buffer { dtype, shape, slot: output });
     }
 
-    /// The step of a reduction, and the shape of its results, which is 1 where they repeat themselves.
-    fn reduce(&mut self, reduction: &Reduction<'_>) -> Result<(Work, Shape), NeedsBuffer> {
+    /// The step of a reduction, and the shape of its results, which is 1 where they repeat themselves. Others are to run together
+    /// with it unless it is the last.
+    fn reduce(&mut self, reduction: &Reduction<'_>, is_last: bool) -> Result<(Work, Shape), NeedsBuffer> {
         let mut program = Program::default();
         let register = self.emit(reduction.operand, &[], &mut program, &mut Emitted::new())?;
-        Ok(reduction.plan(register, program))
+        Ok(reduction.plan(register, program, is_last))
     }
 
     fn matmul(&mut self, product: &Expr, a: &Expr, b: &Expr) -> Result<Work, NeedsBuffer> {
@@ -300,6 +307,22 @@ impl Lowerer<'_> {
         let seen = chain.iter().try_fold(layout.clone(), |layout, view| view.apply(&layout));
         let (_, strides, offset) = seen.map_err(|_| NeedsBuffer(expr.id()))?.into_parts();
         Ok(program.push_load(Load { source, dtype, strides, offset }))
+    }
+}
+
+/// The shape of what a program computes once, to be copied then: 1 where all that it reads is stretched. The shape itself where
+/// that is little work, where nothing is computed, or where copies would come from memory and are few.
+fn once(program: &Program, shape: &Shape) -> Shape {
+    let is_repeated = |dim: usize| program.loads.iter().all(|load| load.strides[dim] == 0);
+    let computes =
+        program.instructions.iter().any(|instruction| matches!(instruction, Instruction::Map { .. }));
+    let mut sizes: SmallVec<[usize; 8]> = shape.as_ref().into();
+    (0..sizes.len()).filter(|&dim| is_repeated(dim)).for_each(|dim| sizes[dim] = sizes[dim].min(1));
+    let held = sizes.iter().product::<usize>();
+    let are_worth_it = held <= GRAIN || held <= shape.numel() / COPIES;
+    match Shape::new(&sizes) {
+        Ok(held) if computes && are_worth_it && Cost::new(program, shape).is_divided() => held,
+        _ => shape.clone(),
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) use panel::{Form, Panel, Walk};
 pub(crate) use program::{
     Buffer, FEW, Factor, GRAIN, Instruction, Load, Program, REDUCED, Register, Source, Step, TILE, Work,
 };
-pub(crate) use reduction::{One, in_any_order, turn_dims};
+pub(crate) use reduction::{One, in_any_order};
 pub(crate) use rows::Group;
 pub use template::Template;
 

@@ -7,10 +7,10 @@ use std::mem;
 use smallvec::SmallVec;
 use zerostride_kernels::Reducer;
 use zerostride_ops::{Category, DType, Op, Scalar};
-use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims};
+use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims, turn_dims};
 
 use super::lower::{map, slices};
-use super::program::{Program, Register, Work};
+use super::program::{FEW, Instruction, Load, Program, Register, Work};
 use crate::expr::{Expr, Kind, reduced_shape};
 
 /// A reduction of the table over some dimensions of an operand.
@@ -67,8 +67,9 @@ impl<'e> Reduction<'e> {
     }
 
     /// The step that reduces the values of a register, and the shape of its results, which is 1 where they repeat
-    /// themselves. The strides of the program's loads are along the dimensions of the operand.
-    pub(super) fn plan(&self, mut element: Register, mut program: Program) -> (Work, Shape) {
+    /// themselves. The strides of the program's loads are along the dimensions of the operand. Other steps are to run together
+    /// with it, as they do with reductions alone, unless it `is_last`.
+    pub(super) fn plan(&self, mut element: Register, mut program: Program, is_last: bool) -> (Work, Shape) {
         let repeats = |dim: usize| program.loads.iter().all(|load| load.strides[dim] == 0);
         let (mut sizes, mut times): (SmallVec<[usize; 8]>, i64) = (self.sizes.as_ref().into(), 1);
         for dim in (0..sizes.len()).filter(|&dim| self.sizes[dim] > 1 && repeats(dim)) {
@@ -100,6 +101,10 @@ impl<'e> Reduction<'e> {
             (reduced, inner) = order_dims(&reduced, &slices(&inner));
             (reduced, inner) = coalesce(&reduced, &slices(&inner));
         }
+        if is_last && let Some(program) = self.of_few(&program, &outer, (&reduced, &inner)) {
+            let out = Layout::contiguous(kept.clone());
+            return (map(kept, program, &out), shape);
+        }
         for ((load, outer), inner) in program.loads.iter_mut().zip(outer).zip(inner) {
             let joined: SmallVec<[isize; 8]> = outer.iter().chain(&*inner).copied().collect();
             load.strides = strides(&joined);
@@ -116,6 +121,53 @@ impl<'e> Reduction<'e> {
         program.result = program.converted(element, takes);
         let Reduction { op, compute, correction, .. } = *self;
         (Work::Reduce { op, compute, correction, kept, reduced, program }, shape)
+    }
+
+    /// The program that has the results of a few elements each, which lie further apart than neighbouring results do: an
+    /// operation on the first two, then with the next, in the order of the kernels' tree. `None` where something else is
+    /// reduced.
+    fn of_few(
+        &self,
+        program: &Program,
+        kept: &[Strides],
+        (reduced, inner): (&[usize], &[Strides]),
+    ) -> Option<Program> {
+        let ([Instruction::Load(_)], [load], &[count @ 2..=FEW]) =
+            (&program.instructions[..], &program.loads[..], reduced)
+        else {
+            return None;
+        };
+        let (strides, step) = (&kept[0], inner[0][0]);
+        let lie_apart = strides.iter().any(|near| (1..step.unsigned_abs()).contains(&near.unsigned_abs()));
+        let takes = Reducer::takes(self.op, self.compute, load.dtype, count);
+        let compute = if self.is_whole() { self.compute } else { takes };
+        let op = match self.op {
+            Op::Sum => Op::Add,
+            Op::Amax => Op::Maximum,
+            Op::Amin => Op::Minimum,
+            _ => return None,
+        };
+        if !lie_apart || !matches!(compute.category(), Category::Int | Category::Float) {
+            return None;
+        }
+        let mut few = Program::default();
+        for index in 0..count as isize {
+            let next =
+                few.push_load(Load { strides: strides.clone(), offset: load.offset + index * step, ..*load });
+            let next = few.converted(next, compute);
+            few.result = if index == 0 {
+                next
+            } else {
+                few.map(op, compute, SmallVec::from_slice(&[next, few.result]), compute)
+            };
+        }
+        if self.op == Op::Sum && !self.is_whole() {
+            // A negative zero adds nothing to the zero that sums begin with.
+            let zero = few.splat(Scalar::Int(0), compute);
+            few.result = few.map(op, compute, SmallVec::from_slice(&[few.result, zero]), compute);
+        }
+        few.result = few.converted(few.result, self.dtype);
+        Some(few)
     }
 
     /// Whether results are sums of integers.
@@ -164,25 +216,6 @@ pub(crate) fn in_any_order(op: Op, dtype: DType) -> bool {
         Op::Sum | Op::Prod | Op::Amax | Op::Amin => dtype.category() < Category::Float,
         _ => false,
     }
-}
-
-/// The same loop walked forwards: along each dimension the first of the operands that moves at all takes steps that are not
-/// negative. Returns their strides, and for each how far its first element is from the one it had.
-pub(crate) fn turn_dims(shape: &[usize], operands: &[&[isize]]) -> (Vec<Strides>, Vec<isize>) {
-    let is_turned = |dim: usize| {
-        let step = operands.iter().map(|operand| operand[dim]).find(|&step| step != 0);
-        shape[dim] > 1 && step.is_some_and(|step| step < 0)
-    };
-    let turned: Vec<usize> = (0..shape.len()).filter(|&dim| is_turned(dim)).collect();
-    let turn = |operand: &&[isize]| {
-        let (mut own, mut first): (SmallVec<[isize; 8]>, _) = ((*operand).into(), 0);
-        for &dim in &turned {
-            first += (shape[dim] - 1) as isize * own[dim];
-            own[dim] = -own[dim];
-        }
-        (strides(&own), first)
-    };
-    operands.iter().map(turn).unzip()
 }
 
 /// Strides that are not more than the limit on dimensions, being those of shapes.

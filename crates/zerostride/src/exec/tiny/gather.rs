@@ -94,20 +94,23 @@ fn line<T: Copy>(storage: &[T], first: isize, stride: isize, tile: &mut [T]) {
 /// Fills a tile with a number.
 pub(super) fn splat(number: Scalar, dtype: DType, tile: &mut [u8]) {
     let mut element = [0; 16];
-    let item = dtype.item_size();
-    store_scalar(number, dtype, &mut element[..item]);
-    match item {
-        1 => repeat::<1>(&element, tile),
-        2 => repeat::<2>(&element, tile),
-        4 => repeat::<4>(&element, tile),
-        8 => repeat::<8>(&element, tile),
-        _ => repeat::<16>(&element, tile),
-    }
+    let element = &mut element[..dtype.item_size()];
+    store_scalar(number, dtype, element);
+    repeat(element, tile);
 }
 
-/// Fills a tile with the first of some elements of `N` bytes.
-fn repeat<const N: usize>(elements: &[u8], tile: &mut [u8]) {
-    tile.as_chunks_mut::<N>().0.fill(elements.as_chunks::<N>().0[0]);
+/// Fills a tile with an element.
+pub(super) fn repeat(element: &[u8], tile: &mut [u8]) {
+    fn fill<const N: usize>(element: &[u8], tile: &mut [u8]) {
+        tile.as_chunks_mut::<N>().0.fill(element.as_chunks::<N>().0[0]);
+    }
+    match element.len() {
+        1 => fill::<1>(element, tile),
+        2 => fill::<2>(element, tile),
+        4 => fill::<4>(element, tile),
+        8 => fill::<8>(element, tile),
+        _ => fill::<16>(element, tile),
+    }
 }
 
 /// Room for the elements of one operand of the widest dtype.

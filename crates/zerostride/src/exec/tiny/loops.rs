@@ -103,6 +103,11 @@ impl<const N: usize> Loops<N> {
         self.of_operand(operand).1.iter().all(|&stride| stride == 0)
     }
 
+    /// Whether all operands are stretched along some dimension.
+    pub(super) fn repeat(&self) -> bool {
+        (0..self.count).any(|dim| self.strides.iter().all(|strides| strides[dim] == 0))
+    }
+
     /// Whether the elements are rows at an even distance, of which some operand's do not lie in order.
     #[inline]
     pub(super) fn are_rows(&self) -> bool {

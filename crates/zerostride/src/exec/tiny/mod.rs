@@ -20,7 +20,7 @@ use zerostride_ops::{Bucket, DType, Inferred, Op, Scalar, Typed};
 use zerostride_shape::Layout;
 
 use direct::Direct;
-use gather::{MOST, Tile, bytes, elements, splat};
+use gather::{MOST, Tile, bytes, elements, repeat, splat};
 use loops::Loops;
 
 use crate::Tensor;
@@ -425,6 +425,8 @@ enum Way<const N: usize> {
     Strided(StridedKernel),
     /// Each operand's are copied, unless they lie in order, and a kernel runs on all of them.
     Gathered,
+    /// Block by block, from where they lie in order or from copies in order.
+    Blocks,
     /// Row by row, from where they lie.
     Direct(Direct<N>),
 }
@@ -437,14 +439,20 @@ impl<const N: usize> Way<N> {
             let strided = row.strided.filter(|_| loops.are_rows() && values.iter().all(is_read));
             return Some(strided.map_or(Way::Gathered, Way::Strided));
         }
+        let cost = Cost::of_operation(row.op, row.inferred, N, loops.numel);
+        // What is computed again and again is computed once by a plan.
+        if cost.is_divided() && loops.repeat() {
+            return None;
+        }
         if let Some(direct) = Direct::new(row.op, row.inferred, values, loops) {
             return Some(Way::Direct(direct));
         }
-        // Nothing is copied of what lies in order.
-        let is_taken = |(value, dense): (&_, _)| dense && is_read(value, row.inferred.compute);
-        let are_taken = || values.iter().zip(loops.dense).all(is_taken);
-        let is_little = || !Cost::of_operation(row.op, row.inferred, N, loops.numel).is_divided();
-        (loops.numel <= MOST || are_taken() && is_little()).then_some(Way::Gathered)
+        if loops.numel <= MOST {
+            return Some(Way::Gathered);
+        }
+        let are_taken =
+            values.iter().all(|value| value.number().is_some() || is_read(value, row.inferred.compute));
+        (are_taken && !cost.is_divided()).then_some(Way::Blocks)
     }
 
     /// Computes the result's elements.
@@ -468,6 +476,7 @@ impl<const N: usize> Way<N> {
                 kernel(&operands, loops.row(), out);
             }
             Way::Gathered => fill(row, values, storages, loops, out, tiles)?,
+            Way::Blocks => fill_blocks(row, values, storages, loops, out, tiles)?,
             Way::Direct(direct) => direct.run(values, storages.map(Some), loops, out)?,
         }
         Some(())
@@ -511,6 +520,52 @@ fn fill<const N: usize>(
         }
     }
     (row.kernel)(&inputs, out).ok()
+}
+
+/// Computes the result's elements of many that are read as they are stored: a block at a time, for one element is repeated for
+/// a block. What is neither one nor in order is copied before.
+#[inline(never)]
+fn fill_blocks<const N: usize>(
+    row: &Row,
+    values: &[impl Value; N],
+    storages: [&[u8]; N],
+    loops: &Loops<N>,
+    out: &mut [u8],
+    tiles: &mut [Tile],
+) -> Option<()> {
+    let Inferred { compute, result } = row.inferred;
+    let item = compute.item_size();
+    let (mut copies, mut wholes) = ([const { None }; N], [None; N]);
+    for (operand, (copy, tile)) in copies.iter_mut().zip(&mut *tiles).enumerate() {
+        let Some(layout) = values[operand].layout() else {
+            splat(values[operand].number()?, compute, bytes(tile, MOST * item));
+            continue;
+        };
+        let (storage, first) = (storages[operand], layout.offset());
+        let begins = &storage[first as usize * item..];
+        wholes[operand] = if loops.dense[operand] {
+            Some(&begins[..loops.numel * item])
+        } else if loops.is_one(operand) {
+            repeat(&begins[..item], bytes(tile, MOST * item));
+            None
+        } else {
+            let copy = copy.insert(Fresh::arbitrary(loops.numel * item)?);
+            gather::pack(item, first, storage, loops, operand, copy.bytes_mut());
+            Some(copy.bytes())
+        };
+    }
+    for (index, out) in out.chunks_mut(MOST * result.item_size()).enumerate() {
+        let len = out.len() / result.item_size() * item;
+        let mut inputs = [&[][..]; N];
+        for ((input, whole), tile) in inputs.iter_mut().zip(wholes).zip(&*tiles) {
+            *input = match whole {
+                Some(whole) => &whole[index * MOST * item..][..len],
+                None => &bytemuck::cast_slice(tile)[..len],
+            };
+        }
+        (row.kernel)(&inputs, out).ok()?;
+    }
+    Some(())
 }
 
 /// Tiles of a thread: one for each instruction of a plan; or two for each of up to three operands.

@@ -267,7 +267,7 @@ fn rows(dtype: DType) -> Vec<Tensor> {
 
 #[test]
 fn every_operation_on_rows_gives_what_its_plan_gives() {
-    let (mut direct, mut over_rows) = (0, 0);
+    let (mut direct, mut over_rows, mut in_blocks) = (0, 0, 0);
     for &op in Op::ALL.iter().filter(|op| matches!(op.info().class, Class::Unary | Class::Binary)) {
         for dtype in [DType::F32, DType::F64, DType::BF16, DType::I32, DType::U8, DType::Bool, DType::C64] {
             let tensors = rows(dtype);
@@ -287,6 +287,8 @@ fn every_operation_on_rows_gives_what_its_plan_gives() {
                 for (values, operands) in cases {
                     let Some(result) = applied(op, values) else { continue };
                     direct += usize::from(result.numel() > MOST);
+                    // No code of complex numbers is threaded.
+                    in_blocks += usize::from(result.numel() > MOST && dtype == DType::C64);
                     let planned = planned(op, operands).unwrap();
                     assert_eq!(bytes_of(&result), bytes_of(&planned), "{op:?} {dtype} {index}");
                     let expr = Expr::map(op, operands.iter().cloned());
@@ -308,6 +310,7 @@ fn every_operation_on_rows_gives_what_its_plan_gives() {
         }
     }
     assert!(!has_threaded_code() || direct > 1000 && over_rows > 500, "{direct} {over_rows}");
+    assert!(in_blocks > 100, "{in_blocks}");
 }
 
 #[test]
