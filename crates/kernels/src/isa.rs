@@ -155,15 +155,15 @@ fn task_with_avx512(task: impl Task) {
     task.run();
 }
 
-/// Asks for elements that will be read soon, line by line of the cache, where there is an instruction for it.
+/// Asks for `BYTES` from the first of some elements on, which will be read soon, line by line of the cache, where there is an
+/// instruction for it. What lies behind the elements may be asked for, too: that reads nothing.
 #[inline(always)]
-pub(crate) fn prefetch<T>(elements: &[T]) {
+pub(crate) fn prefetch<T, const BYTES: usize>(elements: &[T]) {
     #[cfg(target_arch = "x86_64")]
-    for line in elements.chunks(64 / size_of::<T>()) {
-        // SAFETY: every x86-64 has the instruction, and it reads nothing.
-        unsafe {
-            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line.as_ptr().cast())
-        };
+    for line in (0..BYTES).step_by(64) {
+        let line = elements.as_ptr().cast::<i8>().wrapping_add(line);
+        // SAFETY: every x86-64 has the instruction, and it may be given any address.
+        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = elements;

@@ -67,9 +67,12 @@ where
                 acc[g] = M::step(acc[g], steps.load(step, sides[g]));
             }
         }
-        for g in 0..G {
-            if let Some((value, count)) = steps.tail(sides[g]) {
-                acc[g] = M::Vector::select(M::Vector::first(count), M::step(acc[g], value), acc[g]);
+        // Asked once: most leaves are whole, and their accumulators stay in registers then.
+        if steps.has_tail() {
+            for g in 0..G {
+                if let Some((value, count)) = steps.tail(sides[g]) {
+                    acc[g] = M::Vector::select(M::Vector::first(count), M::step(acc[g], value), acc[g]);
+                }
             }
         }
         acc

@@ -132,10 +132,16 @@ impl<'a, T: Copy, P: Rows> Steps<'a, T, P> {
         self.count
     }
 
+    /// Whether some places have one element more.
+    #[inline(always)]
+    pub(super) fn has_tail(&self) -> bool {
+        self.tail > 0
+    }
+
     /// Rows with those that are not whole.
     #[inline(always)]
     pub(super) fn all(&self) -> usize {
-        self.count + usize::from(self.tail > 0)
+        self.count + usize::from(self.has_tail())
     }
 
     /// The elements of a whole row that a vector takes.

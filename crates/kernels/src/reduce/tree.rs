@@ -19,8 +19,8 @@ const SIDES: usize = 4;
 /// The most lanes of a leaf.
 const WIDEST: usize = lanes(LEAF);
 
-/// Elements of the next leaf that are asked for: as many as arrive while the results of one are halved.
-const AHEAD: usize = 256;
+/// Bytes of the next leaf that are asked for: as many as arrive while the results of one are halved.
+const AHEAD: usize = 1024;
 
 /// The tree over lanes: a stack of complete subtrees, one for each digit 1 of the number of lanes taken. A leaf is a
 /// subtree whose height is that of its lanes.
@@ -45,8 +45,9 @@ pub(super) struct Tree<R: Rule> {
     /// What the places of a leaf add to the index of a row, and how many results side by side that is right for.
     numbers: Vec<Elem<R>>,
     width: usize,
-    /// The subtree of `2^height` lanes, by height.
+    /// The subtree of `2^height` lanes, by height; those below the lowest one have no room.
     subtrees: Vec<R::State>,
+    lowest: usize,
 }
 
 impl<R: Rule> Tree<R> {
@@ -67,14 +68,20 @@ impl<R: Rule> Tree<R> {
             numbers: Vec::new(),
             width: 0,
             subtrees: Vec::new(),
+            lowest: usize::MAX,
         }
     }
 
-    /// Makes room for subtrees of up to that many lanes.
-    fn grow(&mut self, lanes: usize) {
-        let heights = (usize::BITS - lanes.leading_zeros()) as usize;
-        if self.subtrees.len() < heights {
-            self.subtrees.resize_with(heights, || R::empty(self.most));
+    /// Makes room for subtrees of up to that many lanes, and at least `2^lowest`.
+    fn grow(&mut self, lanes: usize, lowest: usize) {
+        let (known, heights) = (self.subtrees.len(), (usize::BITS - lanes.leading_zeros()) as usize);
+        if known < heights || lowest < self.lowest {
+            let lowest = lowest.min(self.lowest);
+            self.subtrees.resize_with(known.max(heights), || R::empty(0));
+            for height in (lowest..self.lowest.min(known)).chain(known.max(lowest)..heights) {
+                self.subtrees[height] = R::empty(self.most);
+            }
+            self.lowest = lowest;
         }
     }
 
@@ -82,7 +89,7 @@ impl<R: Rule> Tree<R> {
     #[inline(always)]
     fn push<V: Rule<State = R::State>>(&mut self, mut height: usize) {
         let added = 1 << height;
-        self.grow(self.taken + added);
+        self.grow(self.taken + added, height);
         while self.taken >> height & 1 == 1 {
             merge_states::<V>(&self.subtrees[height], &mut self.current, self.columns);
             height += 1;
@@ -102,9 +109,9 @@ impl<R: Rule> Tree<R> {
     /// Whole leaves, in order in memory.
     #[inline(always)]
     fn leaves(&mut self, elements: &[Elem<R>], panel: &Panel, first: usize) {
-        let width = panel.width;
-        let leaves = panel.rows.div_ceil(LEAF);
-        self.grow(self.taken + leaves * self.lanes);
+        let Panel { width, columns, column_step, .. } = *panel;
+        let count = panel.rows.div_ceil(LEAF);
+        self.grow(self.taken + count * self.lanes, self.lanes.ilog2() as usize);
         let places = self.lanes * width;
         // Results of few lanes are worked on side by side.
         let few = width == 1 && (R::Vector::LEN..SIDES * R::Vector::LEN).contains(&places);
@@ -112,45 +119,60 @@ impl<R: Rule> Tree<R> {
         if room > self.room {
             (self.leaf, self.room) = (R::empty(room), room);
         }
-        let mut column = 0;
-        while column < panel.columns {
-            let together = if few && panel.columns - column >= SIDES { SIDES } else { 1 };
-            let mut taken = self.taken;
-            for row in (0..panel.rows).step_by(LEAF) {
-                let elements = &elements[column * panel.column_step + row * width..];
-                let rows = LEAF.min(panel.rows - row);
-                // The results of a leaf are halved while the next one is on its way. Those side by side come by themselves.
-                if together == 1 {
-                    let next = &elements[(rows * width).min(elements.len())..];
-                    prefetch(&next[..next.len().min(AHEAD)]);
+        let together = if few { columns / SIDES * SIDES } else { 0 };
+        for column in (0..together).step_by(SIDES) {
+            for leaf in 0..count {
+                let elements = &elements[column * column_step + leaf * LEAF..];
+                let steps = leaf_steps::<R>(elements, panel, leaf, (first, self.lanes), &self.numbers);
+                side_by_side::<R>(&mut self.leaf, &steps, places, column_step);
+                for result in 0..SIDES {
+                    self.push_leaf(leaf, result * places, places, column + result, 1);
                 }
-                let whole = (rows / self.lanes, rows % self.lanes * width);
-                let steps =
-                    Steps::new(elements, Even(places), whole, (first + row, self.lanes), &self.numbers);
-                let left = if together == 1 {
-                    spread::<R>(&mut self.leaf, (true, width == 1), &steps, places)
-                } else {
-                    side_by_side::<R>(&mut self.leaf, &steps, places, panel.column_step);
-                    places
-                };
-                for result in 0..together {
-                    halve::<R>(&mut self.leaf, result * places, left, width);
-                    for at in 0..width {
-                        let one = if width == 1 && places >= R::Vector::LEN {
-                            join::<R>(&mut self.leaf, result * places)
-                        } else {
-                            R::One::read(&self.leaf, result * places + at)
-                        };
-                        let to = (column + result) * width + at;
-                        push_one::<R>(&mut self.subtrees, taken, self.lanes, to, one);
-                    }
-                }
-                taken += self.lanes;
             }
-            column += together;
         }
-        self.taken += leaves * self.lanes;
+        for column in together..columns {
+            for leaf in 0..count {
+                let elements = &elements[column * column_step + leaf * LEAF * width..];
+                // The results of a leaf are halved while the next one is on its way.
+                prefetch::<_, AHEAD>(&elements[(LEAF * width).min(elements.len())..]);
+                let steps = leaf_steps::<R>(elements, panel, leaf, (first, self.lanes), &self.numbers);
+                let left = spread::<R>(&mut self.leaf, (true, width == 1), &steps, places);
+                self.push_leaf(leaf, 0, left, column * width, width);
+            }
+        }
+        self.taken += count * self.lanes;
     }
+
+    /// Adds to the subtrees what the lanes of a leaf say of `width` results from one on, `left` places from `first` on.
+    #[inline(always)]
+    fn push_leaf(&mut self, leaf: usize, first: usize, left: usize, result: usize, width: usize) {
+        halve::<R>(&mut self.leaf, first, left, width);
+        let taken = self.taken + leaf * self.lanes;
+        for at in 0..width {
+            let one = if width == 1 && self.lanes >= R::Vector::LEN {
+                join::<R>(&mut self.leaf, first)
+            } else {
+                R::One::read(&self.leaf, first + at)
+            };
+            push_one::<R>(&mut self.subtrees, taken, self.lanes, result + at, one);
+        }
+    }
+}
+
+/// The steps of a leaf, from its first element on. The panel's first row is reduced element `first` of a reduction in so many
+/// lanes.
+#[inline(always)]
+fn leaf_steps<'a, R: Rule>(
+    elements: &'a [Elem<R>],
+    panel: &Panel,
+    leaf: usize,
+    (first, lanes): (usize, usize),
+    numbers: &'a [Elem<R>],
+) -> Steps<'a, Elem<R>, Even> {
+    let rows = LEAF.min(panel.rows - leaf * LEAF);
+    let (whole, tail) = (rows >> lanes.ilog2(), rows & (lanes - 1));
+    let row = first + leaf * LEAF;
+    Steps::new(elements, Even(lanes * panel.width), (whole, tail * panel.width), (row, lanes), numbers)
 }
 
 /// Accumulates rows whose places are next to each other. Returns how many of these are left: where `halves` says so, those
