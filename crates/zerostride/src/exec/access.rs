@@ -10,6 +10,9 @@ use zerostride_shape::{InternalOverlap, Layout, Overlap, Shape, Strides};
 
 use crate::tensor::Block;
 
+/// No element needs more than this.
+const ALIGNMENT: usize = align_of::<f64>();
+
 /// A group of a loop's dimensions.
 #[derive(Clone, Copy)]
 struct Grid<'a> {
@@ -86,8 +89,13 @@ impl Grid<'_> {
 
     /// Whether steps lie side by side in row-major order.
     fn is_dense(&self) -> bool {
+        self.dense(1).is_some()
+    }
+
+    /// Where the step after the last one would lie, if each is that far from the one before, in row-major order.
+    fn dense(&self, step: isize) -> Option<isize> {
         let mut dims = self.shape.iter().zip(self.strides).rev().filter(|&(&size, _)| size != 1);
-        dims.try_fold(1, |step, (&size, &stride)| (stride == step).then(|| step * size as isize)).is_some()
+        dims.try_fold(step, |step, (&size, &stride)| (stride == step).then(|| step * size as isize))
     }
 
     fn numel(&self) -> usize {
@@ -152,14 +160,22 @@ impl<'a> Elements<'a> {
     ) -> Self {
         let sizes = || columns.iter().chain(rows).copied();
         if !sizes().any(|size| size == 0) {
-            let reach = sizes().zip(strides).map(|(size, &stride)| (size as i128 - 1) * stride as i128);
-            let (low, high) = reach.fold((offset as i128, offset as i128), |(low, high), reach| {
-                (low.saturating_add(reach.min(0)), high.saturating_add(reach.max(0)))
-            });
-            let (range, item) = (block.range(), item as i128);
-            let inside = low.saturating_mul(item) >= range.start as i128
-                && high.saturating_add(1).saturating_mul(item) <= range.end as i128;
-            assert!(inside, "elements {low}..={high} of {item} bytes are not all in {range:?}");
+            // What is too far for an `isize` is in no block.
+            let reach = |[low, high]: [isize; 2], (size, &stride): (usize, &isize)| {
+                let reach = isize::try_from(size - 1).ok()?.checked_mul(stride)?;
+                Some([low.checked_add(reach.min(0))?, high.checked_add(reach.max(0))?])
+            };
+            let range = block.range();
+            let is_inside = |[low, high]: [isize; 2]| {
+                let bytes = |element: isize| element.checked_mul(item as isize);
+                bytes(low).is_some_and(|first| first >= range.start as isize)
+                    && high.checked_add(1).and_then(bytes).is_some_and(|end| end <= range.end as isize)
+            };
+            let reach = sizes().zip(strides).try_fold([offset; 2], reach);
+            assert!(
+                reach.is_some_and(is_inside),
+                "elements {reach:?} of {item} bytes are not all in {range:?}"
+            );
         }
         let (column_strides, row_strides) = strides.split_at(columns.len());
         Elements {
@@ -351,9 +367,7 @@ impl<'a> Input<'a> {
         let apart = block.storage_start() != written.storage_start()
             || block.range().end <= written.range().start
             || written.range().end <= block.range().start;
-        // No element needs more than the alignment of f64.
-        let start = block.storage_start().addr().get();
-        let aligned = start.is_multiple_of((*item).min(align_of::<f64>()));
+        let aligned = block.storage_start().addr().get().is_multiple_of((*item).min(ALIGNMENT));
         if !apart || !aligned || columns.numel() == 0 || rows.numel() == 0 {
             return None;
         }
@@ -365,6 +379,26 @@ impl<'a> Input<'a> {
         // step, whose output is in another range.
         let bytes = unsafe { std::slice::from_raw_parts(self.0.address(offset + low), len) };
         Some((bytes, -low as usize))
+    }
+
+    /// The elements of some columns, those of a column's rows one after the other, if they lie like that and aligned: all rows
+    /// of several columns, or some of one.
+    ///
+    /// # Panics
+    /// If columns or rows end outside the loop.
+    pub(crate) fn lying(&self, columns: Range<usize>, rows: Range<usize>) -> Option<&[u8]> {
+        let elements = &self.0;
+        let count = elements.rows.numel();
+        assert!(columns.end <= elements.columns.numel() && rows.end <= count);
+        let are_joined = |end| rows.len() == count && elements.columns.dense(end).is_some();
+        elements.rows.dense(1).filter(|&end| columns.len() <= 1 || are_joined(end))?;
+        let first = elements.offset + self.offset(columns.start, rows.start);
+        let (at, len) = (elements.address(first), columns.len() * rows.len());
+        debug_assert!(elements.holds(first, len));
+        let is_aligned = at.addr().is_multiple_of(elements.item.min(ALIGNMENT));
+        // SAFETY: these are elements of the loop, each next to the one before: initialised, readable, kept from other
+        // operations' writes by the block, and other ones than the step's output, which `new` has seen.
+        is_aligned.then(|| unsafe { std::slice::from_raw_parts(at, len * elements.item) })
     }
 
     /// Where a column of a row lies, in elements from the loop's first one.
@@ -522,8 +556,16 @@ mod tests {
             let mut target = Fresh::zeroed(6 * item).unwrap();
             let mut written = Written::new(target.block_mut(), item, &columns, &[3, 1], 0);
             let out = written.output();
-            for strides in [[15, 5, 1], [1, 2, 6], [0, 0, 0], [0, 1, 0], [-15, -5, -1], [3, 0, 7], [20, 1, 4]]
-            {
+            for strides in [
+                [15, 5, 1],
+                [1, 2, 6],
+                [0, 0, 0],
+                [0, 1, 0],
+                [-15, -5, -1],
+                [3, 0, 7],
+                [20, 1, 4],
+                [20, 7, 1],
+            ] {
                 let offset = if strides[0] < 0 { 40 } else { 2 };
                 let place = (&strides[..], offset);
                 let input = Input::new(fresh.block(), item, (&columns, &rows), place, &out).unwrap();
@@ -533,6 +575,13 @@ mod tests {
                         for order in [Order::ByRow, Order::ByColumn] {
                             let mut tile = vec![0; column_range.len() * rows.count * item];
                             input.load(column_range.clone(), rows, order, &mut tile);
+                            if order == Order::ByColumn && rows.step == 1 {
+                                let all = rows.first..rows.first + rows.count;
+                                let lying = input.lying(column_range.clone(), all.clone());
+                                let is_one = column_range.len() <= 1 && strides[2] == 1;
+                                let are_all = strides == [15, 5, 1] && all.len() == 5;
+                                assert_eq!(lying, (is_one || are_all).then_some(&tile[..]), "{strides:?}");
+                            }
                             for (at, found) in tile.chunks(item).enumerate() {
                                 let (row, column) = match order {
                                     Order::ByRow => (at / column_range.len(), at % column_range.len()),

@@ -326,19 +326,27 @@ impl<'a> Tiles<'a> {
         Tiles { compiled, machine, loads, result }
     }
 
-    /// Runs the program on `len` elements: `load` fills the tile of each load. Returns the result's tile.
-    pub(crate) fn run(&mut self, len: usize, mut load: impl FnMut(usize, &mut [u8])) -> Result<&[u8]> {
-        let bytes = |item: usize| len * item;
+    /// Runs the program on `len` elements: of each load those that are `lying` somewhere in order, or else what `load` fills
+    /// its tile with. Returns the result's tile.
+    pub(crate) fn run<'b>(
+        &'b mut self,
+        len: usize,
+        lying: impl Fn(usize) -> Option<&'b [u8]>,
+        mut load: impl FnMut(usize, &mut [u8]),
+    ) -> Result<&'b [u8]> {
         let mut feeds: SmallVec<[Feed<'_>; 8]> = SmallVec::new();
         for (index, (tile, (_, item))) in self.loads.iter_mut().zip(&self.compiled.loads).enumerate() {
-            let tile = &mut tile.bytes_mut()[..bytes(*item)];
-            load(index, tile);
+            let bytes = lying(index).unwrap_or_else(|| {
+                let tile = &mut tile.bytes_mut()[..len * item];
+                load(index, tile);
+                tile
+            });
             if self.machine.is_none() {
-                return Ok(tile);
+                return Ok(bytes);
             }
-            feeds.push(Feed::tile(tile));
+            feeds.push(Feed::tile(bytes));
         }
-        let result = &mut self.result.bytes_mut()[..bytes(self.compiled.item)];
+        let result = &mut self.result.bytes_mut()[..len * self.compiled.item];
         if let Some(machine) = &mut self.machine {
             machine.run(1, len, &feeds, &mut Sink::tile(result), Stores::Cached)?;
         }

@@ -2,7 +2,7 @@
 //! whichever is longer. The tree in which leaves meet is the kernels'; threads cannot change it.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::OnceLock;
 
 use smallvec::SmallVec;
 use zerostride_kernels::{Fold, LEAF, Reducer, lane_rows, lanes};
@@ -49,12 +49,16 @@ struct Way {
 struct Made {
     compiled: Compiled,
     cost: Cost,
-    /// The latest first.
-    lays: Mutex<Vec<(Shape, Arc<Lay>)>>,
+    lays: Lays,
 }
 
-/// Sizes of windows whose lays are kept: those of a few divisions among threads, each of which may end with a smaller one.
-const LAYS: usize = 8;
+/// The lay of windows whose kept dimensions have certain sizes, then those of others: of each division among so many threads,
+/// which may end with a smaller one. Threads look here all at once, and so without a lock.
+#[derive(Default)]
+struct Lays(OnceLock<Box<(Shape, Lay, Lays)>>);
+
+/// The strides of a load.
+type Steps = SmallVec<[isize; 8]>;
 
 /// How a loop lies, or windows on it of as many steps each, wherever their elements are.
 struct Lay {
@@ -67,7 +71,13 @@ struct Lay {
     first: isize,
     step: Strides,
     /// The first element of each load, from the one it has in the program, and its strides: kept dimensions, then reduced ones.
-    loads: Vec<(isize, SmallVec<[isize; 8]>)>,
+    loads: Vec<(isize, Steps)>,
+    /// Where the elements lie, those of the first load.
+    grid: Grid,
+    /// Whether all elements that are reduced to one result are the same.
+    repeats: bool,
+    /// Whether the elements of some load lie across memory, or each result's are the same.
+    across: bool,
     pairs: Option<Pairs>,
 }
 
@@ -76,7 +86,7 @@ struct Loop<'p> {
     reducer: Reducer,
     program: &'p Program,
     made: &'p Made,
-    lay: Arc<Lay>,
+    lay: &'p Lay,
     reduced: &'p Shape,
 }
 
@@ -130,11 +140,11 @@ impl<'p> Ready<'p> {
         let made = program.kept.get(|| {
             let sizes: SmallVec<[usize; 8]> = kept.iter().chain(&**reduced).copied().collect();
             let compiled = Compiled::new(program, &vec![Kind::Vector; program.loads.len()], false);
-            Made { compiled, cost: Cost::new(program, &sizes), lays: Mutex::default() }
+            Made { compiled, cost: Cost::new(program, &sizes), lays: Lays::default() }
         });
         let part = window.shape(kept);
         let own = (part.numel() > 0).then(|| {
-            let lay = made.lay(part, |part| Lay::new(reducer, (part, reduced), program));
+            let lay = made.lays.get(&part, || Lay::new(reducer, (&part, reduced), program));
             Loop { reducer, program, made, lay, reduced }
         });
         Ready { own, worker: None }
@@ -163,42 +173,35 @@ impl<'p> Ready<'p> {
             return pairs.run(&inputs, out);
         }
         let span = inputs.first().filter(|_| own.alone()).and_then(|input| input.span(&out));
-        let grid = own.grid();
-        let form = grid.form(own.lie_across(), span.is_some());
+        let grid = own.lay.grid;
+        let form = grid.form(own.lay.across, span.is_some());
         let span = span.filter(|_| grid.is_direct(form));
         let column_step = grid.column_step.unsigned_abs();
         let direct = span.map(|(bytes, first)| Direct { bytes, first, grid, column_step });
         let grain = window.grain(own.made.cost.grain());
         let way = Way { form, direct: direct.is_some(), columns: own.columns(form, direct.is_some(), grain) };
-        let (item, reduced) = (dtype.item_size(), own.reduced.numel());
+        let (item, reduced) = (dtype.item_size(), grid.count);
         let reduction = Reduction { own, way, inputs: &inputs, item, reduced, direct };
         // Whole blocks of results, as many as are worth a thread.
         let blocks = grain.div_ceil(way.columns.saturating_mul(reduced).max(1));
-        let mut parts = out.parts(way.columns.saturating_mul(blocks).min(own.lay.kept.numel()));
+        let mut parts = out.parts(way.columns.saturating_mul(blocks).min(grid.results));
         if parts.len() == 1 {
             let kept = self.worker.take().filter(|worker| worker.way == way);
             let worker = self.worker.insert(kept.unwrap_or_else(|| reduction.worker()));
             return parts.try_for_each(|out| reduction.part(worker, out));
         }
-        let long = own.made.cost.is_long(own.lay.kept.numel().saturating_mul(reduced));
+        let long = own.made.cost.is_long(grid.results.saturating_mul(reduced));
         let effort = if long { Effort::Long } else { Effort::Short };
         crew::for_each_of(effort, parts, || reduction.worker(), |worker, out| reduction.part(worker, out))
     }
 }
 
-impl Made {
+impl Lays {
     /// The lay of a window whose kept dimensions have these sizes.
-    fn lay(&self, part: Shape, make: impl FnOnce(&Shape) -> Lay) -> Arc<Lay> {
-        let mut lays = self.lays.lock().unwrap_or_else(PoisonError::into_inner);
-        match lays.iter().find(|(known, _)| *known == part) {
-            Some((_, lay)) => Arc::clone(lay),
-            None => {
-                let lay = Arc::new(make(&part));
-                lays.insert(0, (part, Arc::clone(&lay)));
-                lays.truncate(LAYS);
-                lay
-            }
-        }
+    fn get(&self, part: &Shape, make: impl Fn() -> Lay) -> &Lay {
+        let (known, lay, others) =
+            &**self.0.get_or_init(|| Box::new((part.clone(), make(), Lays::default())));
+        if known == part { lay } else { others.get(part, make) }
     }
 }
 
@@ -218,59 +221,43 @@ impl Lay {
         let whole = |((load, strides), &first): ((&Load, &Strides), &isize)| {
             (first, strides.iter().chain(&load.strides[part.ndim()..]).copied().collect())
         };
-        let loads = program.loads.iter().zip(&strides).zip(&firsts).map(whole).collect();
+        let loads: Vec<(isize, Steps)> = program.loads.iter().zip(&strides).zip(&firsts).map(whole).collect();
         let (first, out) = (firsts[program.loads.len()], out[0].clone());
-        Lay { kept, results, out, first, step, loads, pairs }
-    }
-}
-
-impl Loop<'_> {
-    /// Neighbouring results.
-    fn inner(&self) -> usize {
-        self.lay.kept.last().copied().unwrap_or(1)
-    }
-
-    /// The strides of a load along the last kept dimension and the one before, and along the last reduced one.
-    fn steps(&self, load: usize) -> [Option<isize>; 3] {
-        let Some((_, strides)) = self.lay.loads.get(load) else { return [None; 3] };
-        let (kept, reduced) = strides.split_at(self.lay.kept.ndim());
-        let mut kept = kept.iter().rev().copied();
-        [kept.next(), kept.next(), reduced.last().copied()]
-    }
-
-    /// Where the elements lie, those of the first load.
-    fn grid(&self) -> Grid {
-        let [column, outer, row] = self.steps(0);
-        let is_even = self.reduced.ndim() <= 1 && !self.lay.loads.is_empty();
-        let any_order = in_any_order(self.reducer.op(), self.program.dtypes[self.program.result]);
-        Grid {
-            inner: self.inner(),
-            results: self.lay.kept.numel(),
-            count: self.reduced.numel(),
-            any_order,
+        let of_loads: Vec<&[isize]> = loads.iter().map(|(_, strides)| strides.as_slice()).collect();
+        let repeats = of_loads.iter().all(|strides| strides[kept.ndim()..].iter().all(|&stride| stride == 0));
+        let lies_across = |strides: &&[isize]| {
+            let [column, _, row] = steps(strides, &kept);
+            column == Some(1) || is_nearer(column, row)
+        };
+        let across = repeats || of_loads.iter().any(lies_across);
+        let [column, outer, row] = of_loads.first().map_or([None; 3], |strides| steps(strides, &kept));
+        let is_even = reduced.ndim() <= 1 && !of_loads.is_empty();
+        let grid = Grid {
+            inner: kept.last().copied().unwrap_or(1),
+            results: kept.numel(),
+            count: reduced.numel(),
+            any_order: in_any_order(reducer.op(), program.dtypes[program.result]),
             interleaved: is_nearer(outer, row),
             column_step: column.unwrap_or(1),
             row_step: is_even.then(|| row.unwrap_or(1)),
-        }
-    }
-
-    /// Whether all elements that are reduced to one result are the same.
-    fn repeats(&self) -> bool {
-        self.lay
-            .loads
-            .iter()
-            .all(|(_, strides)| strides[self.lay.kept.ndim()..].iter().all(|&stride| stride == 0))
-    }
-
-    /// Whether the elements of some load lie across memory, or each result's are the same.
-    fn lie_across(&self) -> bool {
-        let across = |load| {
-            let [column, _, row] = self.steps(load);
-            column == Some(1) || is_nearer(column, row)
         };
-        self.repeats() || (0..self.lay.loads.len()).any(across)
+        Lay { kept, results, out, first, step, loads, grid, repeats, across, pairs }
     }
+}
 
+/// The strides of a load along the last kept dimension and the one before, and along the last reduced one.
+fn steps(strides: &[isize], kept: &Shape) -> [Option<isize>; 3] {
+    let (kept, reduced) = strides.split_at(kept.ndim());
+    let mut kept = kept.iter().rev().copied();
+    [kept.next(), kept.next(), reduced.last().copied()]
+}
+
+/// Whether one step leads elsewhere, but less far than another.
+fn is_nearer(one: Option<isize>, other: Option<isize>) -> bool {
+    matches!((one, other), (Some(one), Some(other)) if one != 0 && one.unsigned_abs() < other.unsigned_abs())
+}
+
+impl Loop<'_> {
     /// Whether the elements are one load.
     fn alone(&self) -> bool {
         matches!(self.program.instructions[self.program.result], Instruction::Load(0))
@@ -280,7 +267,7 @@ impl Loop<'_> {
     /// leaves.
     fn tile_rows(&self, form: Form, columns: usize) -> usize {
         match form {
-            Form::Across if self.lie_across() => ROWS,
+            Form::Across if self.lay.across => ROWS,
             Form::Across => LANE,
             Form::Narrow | Form::Along => (AREA / columns / LEAF).max(1) * LEAF,
         }
@@ -288,29 +275,22 @@ impl Loop<'_> {
 
     /// Results of a block, where so many elements are worth a thread.
     fn columns(&self, form: Form, direct: bool, grain: usize) -> usize {
-        let (inner, count) = (self.inner(), self.reduced.numel());
+        let Grid { inner, results, count, .. } = self.lay.grid;
         match form {
             // All threads have columns, of a few cache lines at least. Moments take more room than elements.
             Form::Across if direct => {
-                let threads =
-                    (self.lay.kept.numel().saturating_mul(count) / grain).clamp(1, crew::num_threads());
+                let threads = (results.saturating_mul(count) / grain).clamp(1, crew::num_threads());
                 let share = inner.div_ceil(threads).next_multiple_of(SHARE);
                 share.min(widest(self.reducer.op())).min(inner)
             }
-            Form::Across => self.lay.kept.numel().min(AREA / count.clamp(1, self.tile_rows(form, 1))),
+            Form::Across => results.min(AREA / count.clamp(1, self.tile_rows(form, 1))),
             Form::Narrow => inner,
             Form::Along => {
-                let (area, most) =
-                    if direct { (grain.min(GRAIN), inner) } else { (AREA, self.lay.kept.numel()) };
+                let (area, most) = if direct { (grain.min(GRAIN), inner) } else { (AREA, results) };
                 (area / count.min(area)).clamp(1, most)
             }
         }
     }
-}
-
-/// Whether one step leads elsewhere, but less far than another.
-fn is_nearer(one: Option<isize>, other: Option<isize>) -> bool {
-    matches!((one, other), (Some(one), Some(other)) if one != 0 && one.unsigned_abs() < other.unsigned_abs())
 }
 
 impl<'p> Reduction<'_, 'p> {
@@ -405,7 +385,7 @@ impl<'p> Reduction<'_, 'p> {
         columns: &Range<usize>,
         rows: Range<usize>,
     ) -> Result<()> {
-        let repeats = self.own.repeats();
+        let repeats = self.own.lay.repeats;
         let begins: [usize; LANE] = std::array::from_fn(|row| if repeats { 0 } else { row * columns.len() });
         let most = self.own.tile_rows(Form::Across, self.way.columns);
         let (step, mut known): (_, (usize, &[u8])) = (lanes(self.reduced), (0, &[]));
@@ -415,9 +395,13 @@ impl<'p> Reduction<'_, 'p> {
                 let (first, rows) = (first + done * step, most.min(count - done));
                 let taken = Rows { first, step, count: if repeats { rows.min(1) } else { rows } };
                 if !repeats || known.0 != taken.count {
-                    let tile = tiles.run(taken.count * columns.len(), |load, tile| {
-                        self.inputs[load].load(columns.clone(), taken, Order::ByRow, tile);
-                    })?;
+                    let tile = tiles.run(
+                        taken.count * columns.len(),
+                        |_| None,
+                        |load, tile| {
+                            self.inputs[load].load(columns.clone(), taken, Order::ByRow, tile);
+                        },
+                    )?;
                     known = (taken.count, tile);
                 }
                 done += rows;
@@ -439,11 +423,15 @@ impl<'p> Reduction<'_, 'p> {
     ) -> Result<()> {
         let order = if self.way.form == Form::Narrow { Order::ByRow } else { Order::ByColumn };
         let most = self.own.tile_rows(self.way.form, self.way.columns);
-        let (repeats, mut known): (_, (usize, &[u8])) = (self.own.repeats(), (0, &[]));
+        let (repeats, mut known): (_, (usize, &[u8])) = (self.own.lay.repeats, (0, &[]));
         for first in rows.clone().step_by(most) {
             let leaves = first..rows.end.min(first + most);
             if !repeats || known.0 != leaves.len() {
-                let tile = tiles.run(leaves.len() * columns.len(), |load, tile| {
+                let lying = |load: usize| match order {
+                    Order::ByColumn => self.inputs[load].lying(columns.clone(), leaves.clone()),
+                    Order::ByRow => None,
+                };
+                let tile = tiles.run(leaves.len() * columns.len(), lying, |load, tile| {
                     self.inputs[load].load(columns.clone(), Rows::all(leaves.clone()), order, tile);
                 })?;
                 known = (leaves.len(), tile);

@@ -100,6 +100,8 @@ pub(crate) struct Walk {
     across: usize,
     /// Steps of each dimension in one panel.
     units: Index,
+    /// The dimensions that lead from panel to panel, outermost first: rows are continued first, then come the next rows.
+    order: Index,
     /// The most elements of a panel, if its rows have no more.
     grain: usize,
 }
@@ -138,7 +140,8 @@ impl Walk {
         inner: usize,
     ) -> Walk {
         let (chunk, units) = (shape[along], shape.as_ref().into());
-        let mut walk = Walk { shape: shape.clone(), along, chunk, inner, across: along, units, grain };
+        let (whole, across, order) = (shape.clone(), along, Index::new());
+        let mut walk = Walk { shape: whole, along, chunk, inner, across, units, order, grain };
         let scattered: SmallVec<[(&[isize], usize); 8]> =
             operands.iter().copied().filter(|(strides, _)| walk.form(strides) == Form::Scattered).collect();
         let packed: usize = scattered.iter().map(|(_, item)| item).sum();
@@ -169,6 +172,9 @@ impl Walk {
         self.units[..self.along].fill(1);
         self.units[self.along] = self.chunk;
         self.units[across] *= rows.clamp(1, self.shape[across] / self.units[across]);
+        let outer = (0..self.along).filter(|&dim| dim != across);
+        let rows = Some(across).filter(|&across| across != self.along);
+        self.order = outer.chain(rows).chain([self.along]).collect();
     }
 
     /// The same walk for rows that pass through tiles.
@@ -252,13 +258,6 @@ impl Walk {
         if end.is_some() { Form::Dense } else { Form::Scattered }
     }
 
-    /// The dimensions that lead from panel to panel, outermost first: rows are continued first, then come the next rows.
-    fn order(&self) -> SmallVec<[usize; 6]> {
-        let outer = (0..self.along).filter(|&dim| dim != self.across);
-        let rows = Some(self.across).filter(|&across| across != self.along);
-        outer.chain(rows).chain([self.along]).collect()
-    }
-
     /// The steps of a panel along a dimension of which so many are left.
     fn steps(&self, dim: usize, left: usize) -> usize {
         match self.units[dim].min(left) {
@@ -285,7 +284,7 @@ impl Walk {
 
     /// How many panels a loop of these sizes has: those of the walk, or fewer steps of the outermost dimension.
     pub(crate) fn count(&self, sizes: &[usize]) -> usize {
-        self.order().into_iter().map(|dim| self.panels_along(dim, sizes[dim])).product()
+        self.order.iter().map(|&dim| self.panels_along(dim, sizes[dim])).product()
     }
 
     /// Visits some panels of a loop by their numbers, from 0 to their count. Panels of two numbers have no element in common.
@@ -295,20 +294,21 @@ impl Walk {
         numbers: Range<usize>,
         mut visit: impl FnMut(&Panel) -> Result<(), E>,
     ) -> Result<(), E> {
-        let order = self.order();
         let (start, len) = (Index::from_elem(0, sizes.len()), sizes.into());
         let mut panel = Panel { start, len, rows: 0, row: 0 };
         let mut number = numbers.start;
-        for &dim in order.iter().rev() {
-            let count = self.panels_along(dim, sizes[dim]).max(1);
-            panel.start[dim] = self.start_of(dim, sizes[dim], number % count);
+        for &dim in self.order.iter().rev() {
+            if number > 0 {
+                let count = self.panels_along(dim, sizes[dim]).max(1);
+                panel.start[dim] = self.start_of(dim, sizes[dim], number % count);
+                number /= count;
+            }
             panel.len[dim] = self.steps(dim, sizes[dim] - panel.start[dim]);
-            number /= count;
         }
         for _ in numbers {
             self.find_rows(&mut panel);
             visit(&panel)?;
-            for &dim in order.iter().rev() {
+            for &dim in self.order.iter().rev() {
                 panel.start[dim] += panel.len[dim];
                 let ends = panel.start[dim] == sizes[dim];
                 if ends {
