@@ -231,6 +231,25 @@ impl<'a> Machine<'a> {
 }
 
 impl Machine<'_> {
+    /// Runs the program on elements in order, as many of each load as results or one for all, tiles after tiles.
+    ///
+    /// # Panics
+    /// If a load has fewer elements, or a kernel finds them not aligned.
+    pub(super) fn run_in_order(&mut self, loads: &[&[u8]], out: &mut [u8]) -> Result<()> {
+        let Compiled { loads: kinds, item, .. } = self.compiled;
+        let room = if self.compiled.is_direct() { (out.len() / item).max(1) } else { self.room };
+        for (first, out) in (0..).step_by(room).zip(out.chunks_mut(room * item)) {
+            let len = out.len() / item;
+            let mut feeds: SmallVec<[Feed<'_>; 4]> = SmallVec::new();
+            for (load, &(kind, item)) in loads.iter().zip(kinds) {
+                let (from, count) = if kind == Kind::Splat { (0, 1) } else { (first, len) };
+                feeds.push(Feed::tile(&load[from * item..][..count * item]));
+            }
+            self.run(1, len, &feeds, &mut Sink::tile(out), Stores::Cached)?;
+        }
+        Ok(())
+    }
+
     /// Runs a program that is one chain, which asks for no alignment, on some rows of `len` elements, and writes the results
     /// to `out`, row after row. One load may be the rows that are written over, and is `None`.
     ///

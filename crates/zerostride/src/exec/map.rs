@@ -110,21 +110,15 @@ impl<'p> Ready<'p> {
     }
 }
 
-/// The one chain that a program is over a row of elements in order, each load being as many or one for all; `None` where it
-/// is something else, or worth dividing among threads.
-pub(super) fn row<'p>(
-    shape: &Shape,
-    program: &'p Program,
-    out: &Strides,
-    dtype: DType,
-) -> Option<&'p Compiled> {
-    if shape.ndim() != 1 || !program.loads.iter().all(|load| matches!(*load.strides, [0 | 1])) {
-        return None;
-    }
-    let loops = program.kept.get(Loops::default);
-    let Loop { compiled, cost, .. } =
-        loops.apart.get_or_init(|| Loop::new(shape, program, out, dtype, false, false));
-    (compiled.is_one_chain() && !cost.is_divided()).then_some(compiled)
+/// A program over elements in order, each load being as many or one for all; `None` where it is worth dividing among threads.
+pub(super) fn in_order<'p>(shape: &Shape, program: &'p Program) -> Option<&'p Compiled> {
+    let make = || {
+        let is_one = |load: &Load| load.strides.iter().all(|&stride| stride == 0);
+        let kind = |load: &Load| if is_one(load) { Kind::Splat } else { Kind::Vector };
+        let kinds: Vec<Kind> = program.loads.iter().map(kind).collect();
+        (!Cost::new(program, shape).is_divided()).then(|| Compiled::new(program, &kinds, false))
+    };
+    program.kept.get(Loops::default).in_order.get_or_init(make).as_ref()
 }
 
 /// Bytes from an element to that of the next window, which comes from further away than what steps hand to each other.
@@ -147,11 +141,13 @@ fn steps(strides: &Strides) -> &[isize] {
     if strides.is_empty() { &[1] } else { strides }
 }
 
-/// What is kept with a program: its loop where it writes to other memory than it reads, and over an operand.
+/// What is kept with a program: its loop where it writes to other memory than it reads, and over an operand; and its stages over
+/// elements in order, if they are few.
 #[derive(Default)]
 struct Loops {
     apart: OnceLock<Loop>,
     in_place: OnceLock<Loop>,
+    in_order: OnceLock<Option<Compiled>>,
 }
 
 /// A program made ready for a loop.

@@ -6,6 +6,7 @@ use zerostride_kernels::{pack_dense, store_scalar};
 use zerostride_ops::{DType, Scalar};
 
 use super::loops::Loops;
+use crate::tensor::Fresh;
 
 /// Elements that are few.
 pub(super) const MOST: usize = 256;
@@ -33,6 +34,28 @@ pub(super) fn elements<'a, const N: usize>(
         _ => gather::<16>(storage, first, strides, lens, tile),
     }
     tile
+}
+
+/// Any number of elements of an operand, stretched: where they lie if they lie there in order, or if they are all one; else a copy
+/// in order. `None` if there is no memory for it.
+pub(super) fn in_order<'a, const N: usize>(
+    item: usize,
+    first: isize,
+    storage: &'a [u8],
+    loops: &Loops<N>,
+    operand: usize,
+    copy: &'a mut Option<Fresh>,
+) -> Option<&'a [u8]> {
+    let lying = &storage[first as usize * item..];
+    if loops.is_one(operand) {
+        return Some(&lying[..item]);
+    }
+    if loops.dense[operand] {
+        return Some(&lying[..loops.numel * item]);
+    }
+    let copy = copy.insert(Fresh::arbitrary(loops.numel * item)?);
+    pack(item, first, storage, loops, operand, copy.bytes_mut());
+    Some(copy.bytes())
 }
 
 /// Copies all elements of an operand, stretched, in order: any number of them, where it is worth a preparation.

@@ -20,14 +20,14 @@ use zerostride_ops::{Bucket, DType, Inferred, Op, Scalar, Typed};
 use zerostride_shape::Layout;
 
 use direct::Direct;
-use gather::{MOST, Tile, bytes, elements, repeat, splat};
+use gather::{MOST, Tile, bytes, elements, in_order, repeat, splat};
 use loops::Loops;
 
 use crate::Tensor;
-use crate::exec::machine::{Inside, Machine, Rows};
+use crate::exec::machine::Machine;
 use crate::exec::map;
 use crate::expr::{Expr, Kind};
-use crate::plan::{Cost, Instruction, Leaf, Load, Plan, Source, Step, Work};
+use crate::plan::{Cost, Instruction, Leaf, Load, Plan, Source, Step, TILE, Work};
 use crate::tensor::{Fresh, Hazards, Reading, Storage};
 
 /// What an operation reads. Code that is made for tensors alone has no more to ask about them.
@@ -319,7 +319,7 @@ fn write<const N: usize>(
 }
 
 /// The result of a plan that is one element-wise step: of a few elements by its instructions one after the other, each on all
-/// of them; of more that lie in order by its threaded code.
+/// of them; of more, which are copied unless they lie in order, by its stages, without panels.
 pub(super) fn run_plan(plan: &Plan) -> Option<Tensor> {
     let [Step { work: Work::Map { shape, program, out, out_offset: 0 }, .. }] = &plan.passes.steps[..] else {
         return None;
@@ -329,7 +329,7 @@ pub(super) fn run_plan(plan: &Plan) -> Option<Tensor> {
         return None;
     }
     let buffer = &plan.passes.buffers[plan.result()];
-    let row = if loops.numel > MOST { Some(map::row(shape, program, out, buffer.dtype)?) } else { None };
+    let code = if loops.numel > MOST { Some(map::in_order(shape, program)?) } else { None };
     let mut result = Fresh::arbitrary(loops.numel * buffer.dtype.item_size())?;
     with_desk(|Desk { hazards, tiles }| {
         let mut storages = [None; MOST_LEAVES];
@@ -342,15 +342,16 @@ pub(super) fn run_plan(plan: &Plan) -> Option<Tensor> {
         if plan.leaves.iter().any(has_changed) {
             return None;
         }
-        if let Some(code) = row {
-            let load = |load: &Load| {
+        if let Some(code) = code {
+            let mut copies: SmallVec<[_; MOST_LEAVES]> = program.loads.iter().map(|_| None).collect();
+            let load = |(load, copy): (&Load, _)| {
                 let Source::Leaf(leaf) = load.source else { return None };
-                let (item, steps) = (load.dtype.item_size(), load.strides[0] as usize);
-                let rows = Rows { step: 0, count: 1, bytes: (1 + (loops.numel - 1) * steps) * item };
-                Some(Some(Inside { bytes: reading.bytes(leaf), first: load.offset as usize * item, rows }))
+                let own = Loops::of(shape, &load.strides)?;
+                in_order(load.dtype.item_size(), load.offset, reading.bytes(leaf), &own, 0, copy)
             };
-            let loads: SmallVec<[_; MOST_LEAVES]> = program.loads.iter().map(load).collect::<Option<_>>()?;
-            return Machine::new(code, 0).run_anywhere(1, loops.numel, &loads, result.bytes_mut()).ok();
+            let loads: SmallVec<[_; MOST_LEAVES]> =
+                program.loads.iter().zip(&mut copies).map(load).collect::<Option<_>>()?;
+            return Machine::new(code, TILE).run_in_order(&loads, result.bytes_mut()).ok();
         }
         let mut tiles = tiles.iter_mut();
         let mut registers: SmallVec<[&[u8]; TILES]> = SmallVec::new();
@@ -537,22 +538,17 @@ fn fill_blocks<const N: usize>(
     let item = compute.item_size();
     let (mut copies, mut wholes) = ([const { None }; N], [None; N]);
     for (operand, (copy, tile)) in copies.iter_mut().zip(&mut *tiles).enumerate() {
+        let tile = bytes(tile, MOST * item);
         let Some(layout) = values[operand].layout() else {
-            splat(values[operand].number()?, compute, bytes(tile, MOST * item));
+            splat(values[operand].number()?, compute, tile);
             continue;
         };
-        let (storage, first) = (storages[operand], layout.offset());
-        let begins = &storage[first as usize * item..];
-        wholes[operand] = if loops.dense[operand] {
-            Some(&begins[..loops.numel * item])
-        } else if loops.is_one(operand) {
-            repeat(&begins[..item], bytes(tile, MOST * item));
-            None
+        let elements = in_order(item, layout.offset(), storages[operand], loops, operand, copy)?;
+        if loops.is_one(operand) {
+            repeat(elements, tile);
         } else {
-            let copy = copy.insert(Fresh::arbitrary(loops.numel * item)?);
-            gather::pack(item, first, storage, loops, operand, copy.bytes_mut());
-            Some(copy.bytes())
-        };
+            wholes[operand] = Some(elements);
+        }
     }
     for (index, out) in out.chunks_mut(MOST * result.item_size()).enumerate() {
         let len = out.len() / result.item_size() * item;

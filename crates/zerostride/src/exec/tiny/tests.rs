@@ -92,27 +92,44 @@ fn a_small_formula_gives_what_it_gives_at_length() {
 }
 
 #[test]
-fn a_formula_on_a_row_gives_what_it_gives_at_length() {
+fn a_formula_on_more_gives_what_it_gives_at_length() {
     let mut taken = 0;
     for dtype in DType::ALL {
         let numbers: Vec<f64> = (0..4000).map(|number| f64::from(number % 17) * 0.75 - 3.0).collect();
         let base = Tensor::from_slice(&numbers, &[4000]).unwrap().to_dtype(dtype).unwrap();
-        let part = |start: isize, len: isize| {
-            Expr::current(&base.slice(0, Some(start), Some(start + len), 1).unwrap())
+        let part = |start: isize, shape: &[isize]| {
+            let numel: isize = shape.iter().product();
+            base.slice(0, Some(start), Some(start + numel), 1).unwrap().reshape(shape).unwrap()
         };
-        for len in [257, 1000, 1501] {
-            let (a, b, one) = (part(1, len), part(1607, len), part(5, 1));
-            let formulas = [(&a - &b) * &a + &one, (&a * 2).lt(&b), (&one - &a) * 0.5 + &b, -(&a * &b).abs()];
-            for formula in formulas {
-                let Ok(plan) = formula.plan() else { continue };
-                let Some(short) = run_plan(&plan) else { continue };
-                taken += 1;
-                let result = crate::exec::run_at_length(&plan).unwrap();
-                assert_eq!(bytes_of(&short), bytes_of(&result), "{formula} {len}");
+        let of_length = |len: isize| {
+            let twice = part(3, &[2 * len]).slice(0, None, None, 2).unwrap();
+            vec![
+                part(1, &[len]),
+                part(1607, &[len]),
+                part(5, &[1]),
+                twice,
+                part(9, &[len]).flip(&[0]).unwrap(),
+            ]
+        };
+        // More than tiles hold, of which some lie in order and others cross over, and some are stretched.
+        let crossing = part(2, &[300, 7]).t().unwrap();
+        let grids = vec![part(1, &[7, 300]), crossing, part(5, &[300]), part(4, &[7, 1]), part(8, &[1])];
+        for operands in [of_length(257), of_length(1000), of_length(1501), grids] {
+            let operands: Vec<Expr> = operands.iter().map(Expr::current).collect();
+            for first in 0..operands.len() {
+                let [a, b, c] = [0, 1, 2].map(|at| &operands[(first + at) % operands.len()]);
+                let formulas = [(a - b) * a + c, (a * 2).lt(b) & c, (c - a) * 0.5 + b, -(a * b).abs()];
+                for formula in formulas {
+                    let Ok(plan) = formula.plan() else { continue };
+                    let Some(short) = run_plan(&plan) else { continue };
+                    taken += 1;
+                    let result = crate::exec::run_at_length(&plan).unwrap();
+                    assert_eq!(bytes_of(&short), bytes_of(&result), "{formula} {first}");
+                }
             }
         }
     }
-    assert!(!has_threaded_code() || taken > 100, "{taken}");
+    assert!(taken > 500, "{taken}");
 }
 
 #[test]
