@@ -34,13 +34,18 @@ impl Matrix<'_> {
     /// The elements, row by row.
     fn gather<T: Pod, R>(&self, rows: usize, columns: usize, convert: impl Fn(T) -> R) -> Vec<R> {
         let elements: &[T] = cast_slice(self.bytes);
-        let index = |row: usize, column: usize| {
-            (self.offset + row as isize * self.row_stride + column as isize * self.column_stride) as usize
-        };
-        (0..rows)
-            .flat_map(|row| (0..columns).map(move |column| (row, column)))
-            .map(|(row, column)| convert(elements[index(row, column)]))
-            .collect()
+        let mut gathered = Vec::with_capacity(rows * columns);
+        for row in 0..rows as isize {
+            let first = self.offset + row * self.row_stride;
+            if self.column_stride == 1 {
+                gathered
+                    .extend(elements[first as usize..][..columns].iter().map(|&element| convert(element)));
+            } else {
+                let index = |column: usize| (first + column as isize * self.column_stride) as usize;
+                gathered.extend((0..columns).map(|column| convert(elements[index(column)])));
+            }
+        }
+        gathered
     }
 
     /// The first element, if every element of the matrix lies in the slice.
