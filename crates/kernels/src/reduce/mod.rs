@@ -38,7 +38,7 @@ use exact::{Exact, Integer, Truth, Unordered};
 use monoid::{Accumulated, Extreme, Monoid, Prod, Sum};
 use rule::Rule;
 use search::{Floats, Integers, Search};
-use tree::Tree;
+use tree::tree;
 use variance::Variance;
 use vector::{Array, Ordered, Vector};
 
@@ -222,8 +222,9 @@ impl Reducer {
         (found != wanted).then(|| cast_kernel(found, wanted))
     }
 
-    fn tree<R: Rule>(&self, rule: R, parts: usize, columns: usize) -> Option<Box<dyn Fold>> {
-        Some(Box::new(Tree::new(rule, columns, lanes(self.reduced), parts, self.cast(R::RESULT))))
+    fn tree<R: Rule>(&self, rule: R::One, parts: usize, columns: usize) -> Option<Box<dyn Fold>> {
+        let cast = self.cast(R::One::RESULT);
+        Some(Box::new(tree::<R>(rule, columns, lanes(self.reduced), parts, cast)))
     }
 
     fn exact<X: Exact>(&self, columns: usize) -> Option<Box<dyn Fold>> {
@@ -244,23 +245,31 @@ impl Reducer {
     where
         T: Element<Stored = <M::Vector as Vector>::Elem> + 'static,
     {
-        self.tree(Accumulated::<M, T>::new(), 1, columns)
+        self.tree::<Accumulated<M, T>>(Accumulated::new(), 1, columns)
     }
 
     fn search<V: Ordered<One: Ordered>>(&self, columns: usize) -> Option<Box<dyn Fold>> {
         match (self.op, self.takes) {
-            (Op::Argmax, DType::F32 | DType::F64) => self.tree(Search::<V, Floats<true>>::new(), 1, columns),
-            (Op::Argmin, DType::F32 | DType::F64) => self.tree(Search::<V, Floats<false>>::new(), 1, columns),
+            (Op::Argmax, DType::F32 | DType::F64) => {
+                self.tree::<Search<V, Floats<true>>>(Search::new(), 1, columns)
+            }
+            (Op::Argmin, DType::F32 | DType::F64) => {
+                self.tree::<Search<V, Floats<false>>>(Search::new(), 1, columns)
+            }
             (Op::Argmax, DType::I32 | DType::I64) => {
-                self.tree(Search::<V, Integers<true, true>>::new(), 1, columns)
+                self.tree::<Search<V, Integers<true, true>>>(Search::new(), 1, columns)
             }
             (Op::Argmin, DType::I32 | DType::I64) => {
-                self.tree(Search::<V, Integers<true, false>>::new(), 1, columns)
+                self.tree::<Search<V, Integers<true, false>>>(Search::new(), 1, columns)
             }
             // Shorter ones without a sign are taken as longer ones with one.
             _ if const { size_of::<V::Elem>() < size_of::<u64>() } => None,
-            (Op::Argmax, DType::U64) => self.tree(Search::<V, Integers<false, true>>::new(), 1, columns),
-            (Op::Argmin, DType::U64) => self.tree(Search::<V, Integers<false, false>>::new(), 1, columns),
+            (Op::Argmax, DType::U64) => {
+                self.tree::<Search<V, Integers<false, true>>>(Search::new(), 1, columns)
+            }
+            (Op::Argmin, DType::U64) => {
+                self.tree::<Search<V, Integers<false, false>>>(Search::new(), 1, columns)
+            }
             _ => None,
         }
     }
@@ -270,13 +279,13 @@ impl Reducer {
         V: Ordered<Elem = <V as Lane>::Elem, One: Ordered + Lane<Elem = <V as Lane>::Elem>> + Lane,
         T: Element<Stored = <V as Vector>::Elem> + 'static,
     {
-        let variance = || Variance::<V> { correction: self.correction, parts, kind: PhantomData };
+        let variance = || Variance { correction: self.correction, parts, kind: PhantomData };
         match self.op {
-            Op::Sum => self.tree(Accumulated::<Sum<V>, T>::new(), parts, columns),
+            Op::Sum => self.tree::<Accumulated<Sum<V>, T>>(Accumulated::new(), parts, columns),
             Op::Prod => self.monoid::<Prod<V>, T>(columns),
             Op::Amax => self.monoid::<Extreme<V, true>, T>(columns),
             Op::Amin => self.monoid::<Extreme<V, false>, T>(columns),
-            Op::Var => self.tree(variance(), parts, columns),
+            Op::Var => self.tree::<Variance<V>>(variance(), parts, columns),
             _ => self.search::<V>(columns),
         }
     }

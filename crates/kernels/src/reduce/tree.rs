@@ -24,8 +24,13 @@ const AHEAD: usize = 1024;
 
 /// The tree over lanes: a stack of complete subtrees, one for each digit 1 of the number of lanes taken. A leaf is a
 /// subtree whose height is that of its lanes.
-pub(super) struct Tree<R: Rule> {
-    rule: R,
+///
+/// Its rule is that on single elements: only what takes elements knows the vectors of an instruction set, and all else is
+/// there once.
+pub(super) struct Tree<O: Rule> {
+    rule: O,
+    take_rows: RowsTaker<O>,
+    take_leaves: LeavesTaker<O>,
     /// From the rule's results to those that are wanted.
     cast: Option<CastKernel>,
     /// Elements that the rule sees for each of the caller's: two for a complex number.
@@ -38,48 +43,61 @@ pub(super) struct Tree<R: Rule> {
     /// Whether the lane under way has rows already.
     begun: bool,
     /// The accumulators of the lane under way.
-    current: R::State,
+    current: O::State,
     /// Those of the lanes of some leaves, and how many there is room for.
-    leaf: R::State,
+    leaf: O::State,
     room: usize,
     /// What the places of a leaf add to the index of a row, and how many results side by side that is right for.
-    numbers: Vec<Elem<R>>,
+    numbers: Vec<Elem<O>>,
     width: usize,
     /// The subtree of `2^height` lanes, by height; those below the lowest one have no room.
-    subtrees: Vec<R::State>,
+    subtrees: Vec<O::State>,
     lowest: usize,
 }
 
-impl<R: Rule> Tree<R> {
-    pub(super) fn new(rule: R, columns: usize, lanes: usize, parts: usize, cast: Option<CastKernel>) -> Self {
-        let most = columns * parts;
-        Tree {
-            rule,
-            cast,
-            parts,
-            columns: most,
-            most,
-            lanes,
-            taken: 0,
-            begun: false,
-            current: R::empty(most),
-            leaf: R::empty(0),
-            room: 0,
-            numbers: Vec::new(),
-            width: 0,
-            subtrees: Vec::new(),
-            lowest: usize::MAX,
-        }
-    }
+/// What takes rows and leaves, as a [`Fold`] is given them, in vectors.
+type RowsTaker<O> = fn(&mut Tree<O>, &[Elem<O>], &[usize], usize, bool);
+type LeavesTaker<O> = fn(&mut Tree<O>, &[Elem<O>], Panel, usize);
 
+/// The tree of a rule, which takes elements in the rule's vectors.
+pub(super) fn tree<R: Rule>(
+    rule: R::One,
+    columns: usize,
+    lanes: usize,
+    parts: usize,
+    cast: Option<CastKernel>,
+) -> Tree<R::One> {
+    let most = columns * parts;
+    Tree {
+        rule,
+        take_rows: take_rows::<R>,
+        take_leaves: take_leaves::<R>,
+        cast,
+        parts,
+        columns: most,
+        most,
+        lanes,
+        taken: 0,
+        begun: false,
+        current: R::empty(most),
+        leaf: R::empty(0),
+        room: 0,
+        numbers: Vec::new(),
+        width: 0,
+        subtrees: Vec::new(),
+        lowest: usize::MAX,
+    }
+}
+
+impl<O: Rule> Tree<O> {
     /// Makes room for subtrees of up to that many lanes, and at least `2^lowest`.
     fn grow(&mut self, lanes: usize, lowest: usize) {
         let (known, heights) = (self.subtrees.len(), (usize::BITS - lanes.leading_zeros()) as usize);
         if known < heights || lowest < self.lowest {
             let lowest = lowest.min(self.lowest);
-            self.subtrees.resize_with(known.max(heights), || R::empty(0));
+            self.subtrees.resize_with(known.max(heights), || O::empty(0));
             for height in (lowest..self.lowest.min(known)).chain(known.max(lowest)..heights) {
-                self.subtrees[height] = R::empty(self.most);
+                self.subtrees[height] = O::empty(self.most);
             }
             self.lowest = lowest;
         }
@@ -87,7 +105,7 @@ impl<R: Rule> Tree<R> {
 
     /// Takes a subtree of `2^height` lanes from `current`, in the vectors that the caller is compiled for.
     #[inline(always)]
-    fn push<V: Rule<State = R::State>>(&mut self, mut height: usize) {
+    fn push<V: Rule<State = O::State>>(&mut self, mut height: usize) {
         let added = 1 << height;
         self.grow(self.taken + added, height);
         while self.taken >> height & 1 == 1 {
@@ -97,65 +115,27 @@ impl<R: Rule> Tree<R> {
         self.taken += added;
         mem::swap(&mut self.subtrees[height], &mut self.current);
     }
+}
 
-    /// Rows of the lane under way, their columns next to each other.
-    #[inline(always)]
-    fn rows(&mut self, elements: &[Elem<R>], rows: &[usize], first: usize) {
-        let steps = Steps::new(elements, rows, (rows.len(), 0), (first, self.lanes), &[]);
-        spread::<R>(&mut self.current, (!self.begun, false), &steps, self.columns);
-        self.begun = true;
-    }
-
-    /// Whole leaves, in order in memory.
-    #[inline(always)]
-    fn leaves(&mut self, elements: &[Elem<R>], panel: &Panel, first: usize) {
-        let Panel { width, columns, column_step, .. } = *panel;
-        let count = panel.rows.div_ceil(LEAF);
-        self.grow(self.taken + count * self.lanes, self.lanes.ilog2() as usize);
-        let places = self.lanes * width;
-        // Results of few lanes are worked on side by side.
-        let few = width == 1 && (R::Vector::LEN..SIDES * R::Vector::LEN).contains(&places);
-        let room = if few { SIDES * places } else { places };
-        if room > self.room {
-            (self.leaf, self.room) = (R::empty(room), room);
-        }
-        let together = if few { columns / SIDES * SIDES } else { 0 };
-        for column in (0..together).step_by(SIDES) {
-            for leaf in 0..count {
-                let elements = &elements[column * column_step + leaf * LEAF..];
-                let steps = leaf_steps::<R>(elements, panel, leaf, (first, self.lanes), &self.numbers);
-                side_by_side::<R>(&mut self.leaf, &steps, places, column_step);
-                for result in 0..SIDES {
-                    self.push_leaf(leaf, result * places, places, column + result, 1);
-                }
-            }
-        }
-        for column in together..columns {
-            for leaf in 0..count {
-                let elements = &elements[column * column_step + leaf * LEAF * width..];
-                // The results of a leaf are halved while the next one is on its way.
-                prefetch::<_, AHEAD>(&elements[(LEAF * width).min(elements.len())..]);
-                let steps = leaf_steps::<R>(elements, panel, leaf, (first, self.lanes), &self.numbers);
-                let left = spread::<R>(&mut self.leaf, (true, width == 1), &steps, places);
-                self.push_leaf(leaf, 0, left, column * width, width);
-            }
-        }
-        self.taken += count * self.lanes;
-    }
-
-    /// Adds to the subtrees what the lanes of a leaf say of `width` results from one on, `left` places from `first` on.
-    #[inline(always)]
-    fn push_leaf(&mut self, leaf: usize, first: usize, left: usize, result: usize, width: usize) {
-        halve::<R>(&mut self.leaf, first, left, width);
-        let taken = self.taken + leaf * self.lanes;
-        for at in 0..width {
-            let one = if width == 1 && self.lanes >= R::Vector::LEN {
-                join::<R>(&mut self.leaf, first)
-            } else {
-                R::One::read(&self.leaf, first + at)
-            };
-            push_one::<R>(&mut self.subtrees, taken, self.lanes, result + at, one);
-        }
+/// Adds to the subtrees what the lanes of a leaf say of `width` results from one on, `left` places from `first` on.
+#[inline(always)]
+fn push_leaf<R: Rule>(
+    tree: &mut Tree<R::One>,
+    leaf: usize,
+    first: usize,
+    left: usize,
+    result: usize,
+    width: usize,
+) {
+    halve::<R>(&mut tree.leaf, first, left, width);
+    let taken = tree.taken + leaf * tree.lanes;
+    for at in 0..width {
+        let one = if width == 1 && tree.lanes >= R::Vector::LEN {
+            join::<R>(&mut tree.leaf, first)
+        } else {
+            R::One::read(&tree.leaf, first + at)
+        };
+        push_one::<R>(&mut tree.subtrees, taken, tree.lanes, result + at, one);
     }
 }
 
@@ -319,9 +299,9 @@ fn merge_states<R: Rule>(left: &R::State, right: &mut R::State, len: usize) {
     }
 }
 
-/// Rows of a lane, to be compiled for each instruction set.
+/// Rows of the lane under way, their columns next to each other, to be compiled for each instruction set.
 struct TakeRows<'a, R: Rule> {
-    tree: &'a mut Tree<R>,
+    tree: &'a mut Tree<R::One>,
     elements: &'a [Elem<R>],
     rows: &'a [usize],
     first: usize,
@@ -331,17 +311,29 @@ struct TakeRows<'a, R: Rule> {
 impl<R: Rule> Task for TakeRows<'_, R> {
     #[inline(always)]
     fn run(self) {
-        self.tree.rows(self.elements, self.rows, self.first);
-        if self.ends {
-            self.tree.begun = false;
-            self.tree.push::<R>(0);
+        let TakeRows { tree, elements, rows, first, ends } = self;
+        let steps = Steps::new(elements, rows, (rows.len(), 0), (first, tree.lanes), &[]);
+        spread::<R>(&mut tree.current, (!tree.begun, false), &steps, tree.columns);
+        tree.begun = !ends;
+        if ends {
+            tree.push::<R>(0);
         }
     }
 }
 
-/// Leaves, to be compiled for each instruction set.
+fn take_rows<R: Rule>(
+    tree: &mut Tree<R::One>,
+    elements: &[Elem<R>],
+    rows: &[usize],
+    first: usize,
+    ends: bool,
+) {
+    R::Vector::run(TakeRows::<R> { tree, elements, rows, first, ends });
+}
+
+/// Whole leaves, in order in memory, to be compiled for each instruction set.
 struct TakeLeaves<'a, R: Rule> {
-    tree: &'a mut Tree<R>,
+    tree: &'a mut Tree<R::One>,
     elements: &'a [Elem<R>],
     panel: Panel,
     first: usize,
@@ -350,11 +342,47 @@ struct TakeLeaves<'a, R: Rule> {
 impl<R: Rule> Task for TakeLeaves<'_, R> {
     #[inline(always)]
     fn run(self) {
-        self.tree.leaves(self.elements, &self.panel, self.first);
+        let TakeLeaves { tree, elements, panel, first } = self;
+        let Panel { width, columns, column_step, .. } = panel;
+        let count = panel.rows.div_ceil(LEAF);
+        tree.grow(tree.taken + count * tree.lanes, tree.lanes.ilog2() as usize);
+        let places = tree.lanes * width;
+        // Results of few lanes are worked on side by side.
+        let few = width == 1 && (R::Vector::LEN..SIDES * R::Vector::LEN).contains(&places);
+        let room = if few { SIDES * places } else { places };
+        if room > tree.room {
+            (tree.leaf, tree.room) = (R::empty(room), room);
+        }
+        let together = if few { columns / SIDES * SIDES } else { 0 };
+        for column in (0..together).step_by(SIDES) {
+            for leaf in 0..count {
+                let elements = &elements[column * column_step + leaf * LEAF..];
+                let steps = leaf_steps::<R>(elements, &panel, leaf, (first, tree.lanes), &tree.numbers);
+                side_by_side::<R>(&mut tree.leaf, &steps, places, column_step);
+                for result in 0..SIDES {
+                    push_leaf::<R>(tree, leaf, result * places, places, column + result, 1);
+                }
+            }
+        }
+        for column in together..columns {
+            for leaf in 0..count {
+                let elements = &elements[column * column_step + leaf * LEAF * width..];
+                // The results of a leaf are halved while the next one is on its way.
+                prefetch::<_, AHEAD>(&elements[(LEAF * width).min(elements.len())..]);
+                let steps = leaf_steps::<R>(elements, &panel, leaf, (first, tree.lanes), &tree.numbers);
+                let left = spread::<R>(&mut tree.leaf, (true, width == 1), &steps, places);
+                push_leaf::<R>(tree, leaf, 0, left, column * width, width);
+            }
+        }
+        tree.taken += count * tree.lanes;
     }
 }
 
-impl<R: Rule> Fold for Tree<R> {
+fn take_leaves<R: Rule>(tree: &mut Tree<R::One>, elements: &[Elem<R>], panel: Panel, first: usize) {
+    R::Vector::run(TakeLeaves::<R> { tree, elements, panel, first });
+}
+
+impl<O: Rule> Fold for Tree<O> {
     fn start(&mut self, columns: usize) {
         self.columns = columns * self.parts;
         assert!(self.columns <= self.most);
@@ -369,7 +397,7 @@ impl<R: Rule> Fold for Tree<R> {
             scaled = rows.iter().map(|row| row * self.parts).collect();
             &scaled
         };
-        R::Vector::run(TakeRows { tree: self, elements: cast_slice(elements), rows, first, ends });
+        (self.take_rows)(self, cast_slice(elements), rows, first, ends);
     }
 
     fn leaves(&mut self, elements: &[u8], panel: &Panel, first: usize) {
@@ -377,16 +405,16 @@ impl<R: Rule> Fold for Tree<R> {
         let (width, column_step) = (panel.width * self.parts, panel.column_step * self.parts);
         let panel = Panel { width, column_step, ..*panel };
         if width != self.width {
-            (self.numbers, self.width) = (R::numbers(self.lanes * width, width), width);
+            (self.numbers, self.width) = (O::numbers(self.lanes * width, width), width);
         }
-        R::Vector::run(TakeLeaves { tree: self, elements: cast_slice(elements), panel, first });
+        (self.take_leaves)(self, cast_slice(elements), panel, first);
     }
 
     fn append(&mut self, other: Box<dyn Fold>) {
         let mut other = other.into_any().downcast::<Self>().expect("folds of one reduction are of one kind");
         for height in (0..other.subtrees.len()).rev().filter(|height| other.taken >> height & 1 == 1) {
             mem::swap(&mut self.current, &mut other.subtrees[height]);
-            self.push::<R::One>(height);
+            self.push::<O>(height);
         }
     }
 
@@ -394,16 +422,16 @@ impl<R: Rule> Fold for Tree<R> {
         let mut heights = (0..self.subtrees.len()).filter(|height| self.taken >> height & 1 == 1);
         match heights.next() {
             Some(lowest) => mem::swap(&mut self.current, &mut self.subtrees[lowest]),
-            None => self.current = R::empty(self.most),
+            None => self.current = O::empty(self.most),
         }
         for height in heights {
-            merge_states::<R::One>(&self.subtrees[height], &mut self.current, self.columns);
+            merge_states::<O>(&self.subtrees[height], &mut self.current, self.columns);
         }
         let results = self.rule.results(&self.current, self.columns);
         match self.cast {
             Some(cast) => cast(cast_slice(&results.collect::<Vec<_>>()), out),
             None => {
-                let out: &mut [R::Out] = cast_slice_mut(out);
+                let out: &mut [O::Out] = cast_slice_mut(out);
                 out.iter_mut().zip(results).for_each(|(out, result)| *out = result);
             }
         }
