@@ -1,6 +1,6 @@
 //! Owns copies of two dimensions: which of the ways to copy is the cheapest, and the ways that need no shuffles.
 
-use std::mem::transmute_copy;
+use std::mem::{MaybeUninit, transmute_copy};
 
 use super::{PackDim, fixed, transpose};
 use crate::isa::Isa;
@@ -68,12 +68,17 @@ impl Lines {
                 offer(few, 0.1 + 2.0 * bytes + 0.03 * len + 10.0 / all);
             }
         }
-        if rows.from == item && transpose::fits::<T>(rows.len, columns.len) {
+        if transpose::fits::<T>(rows.len, columns.len) {
             let [tall, wide] = transpose::block::<T>(rows.len, columns.len);
             // The last blocks copy again what they have in common with others.
             let copied = (rows.len.next_multiple_of(tall) * columns.len.next_multiple_of(wide)) as f64;
-            let cost = 0.1 + 2.0 * bytes + 3.0 / (tall * wide) as f64;
-            offer(transpose::copy::<T>, cost * copied / all + 10.0 / all);
+            let cost = (0.1 + 2.0 * bytes + 3.0 / (tall * wide) as f64) * copied / all + 10.0 / all;
+            if rows.from == item {
+                offer(transpose::copy::<T>, cost);
+            } else if rows.from % item == 0 && fixed::stepped::<T>(rows.from / item).is_some() {
+                let before = 0.15 + 2.0 * bytes + 10.0 / rows.len.min(square::<T>()) as f64;
+                offer(in_two::<T>, cost + before + 10.0 / square::<T>() as f64);
+            }
         }
         best
     }
@@ -86,6 +91,54 @@ fn crossed(rows: &PackDim, columns: &PackDim, all: &[PackDim], distance: fn(&Pac
         _ if is_near(columns) || !all.iter().any(is_near) => 0,
         lines if is_near(rows) => lines,
         lines => lines * rows.len,
+    }
+}
+
+/// Bytes of a square of elements that are brought next to each other before they cross over: less than the nearest cache.
+const SQUARE: usize = 8 << 10;
+
+/// Its rows and columns.
+const fn square<T>() -> usize {
+    if size_of::<T>() <= 2 { 64 } else { 32 }
+}
+
+/// Brings elements of rows that are some elements apart next to each other, square by square, then transposes the square. The
+/// last squares end with the rows and columns.
+///
+/// # Safety
+/// As [`Way`], rows apart by a distance that has a loop, columns next to each other where they are written, as many of both as
+/// a transposed block has at least.
+unsafe fn in_two<T: Copy + 'static>(
+    isa: Isa,
+    rows: &PackDim,
+    columns: &PackDim,
+    from: *const u8,
+    to: *mut u8,
+) {
+    let item = size_of::<T>() as isize;
+    let mut between = MaybeUninit::<[u64; SQUARE / size_of::<u64>()]>::uninit();
+    let between = between.as_mut_ptr().cast::<u8>();
+    let (tall, wide) = (rows.len.min(square::<T>()), columns.len.min(square::<T>()));
+    let own = tall as isize * item;
+    let Some(stepped) = fixed::stepped::<T>(rows.from / item) else { return };
+    let lines = PackDim { len: wide, from: columns.from, to: own };
+    let line = PackDim { len: tall, from: rows.from, to: item };
+    let read = PackDim { len: tall, from: item, to: rows.to };
+    let written = PackDim { len: wide, from: own, to: item };
+    for column in (0..columns.len).step_by(wide) {
+        let column = column.min(columns.len - wide) as isize;
+        for row in (0..rows.len).step_by(tall) {
+            let row = row.min(rows.len - tall) as isize;
+            let from = from.wrapping_offset(row * rows.from + column * columns.from);
+            let to = to.wrapping_offset(row * rows.to + column * columns.to);
+            // SAFETY: as many rows and columns from here are among those that the caller vouches for; the square of elements of
+            // up to 8 bytes, for there are no steps of larger ones, has room for them, and the first copy initialises all
+            // that the second one reads. The distances are those that the loop and the blocks are for.
+            unsafe {
+                stepped(isa, &lines, &line, from, between);
+                transpose::copy::<T>(isa, &read, &written, between, to);
+            }
+        }
     }
 }
 

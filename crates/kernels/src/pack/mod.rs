@@ -319,13 +319,27 @@ mod tests {
     #[test]
     fn blocks_of_all_sizes_cross_over() {
         for item in [1, 2, 4, 8, 16] {
-            for (rows, columns) in
-                [(1, 70), (15, 16), (16, 16), (17, 33), (63, 20), (64, 64), (65, 67), (130, 31)]
+            let sizes = [
+                (1, 70),
+                (4, 9),
+                (8, 8),
+                (11, 26),
+                (15, 16),
+                (16, 16),
+                (17, 33),
+                (63, 20),
+                (64, 64),
+                (65, 67),
+                (130, 31),
+            ];
+            // Next to each other on one side, or some elements apart.
+            for ((rows, columns), near) in
+                sizes.iter().flat_map(|&size| [1isize, -1, 2, 3, 5].map(|near| (size, near)))
             {
                 let step = item as isize;
-                let (tall, wide) = (rows as isize + 3, columns as isize);
+                let (tall, wide) = ((rows as isize + 3) * near.abs(), columns as isize);
                 let dims = [
-                    PackDim { len: rows, from: step, to: wide * step },
+                    PackDim { len: rows, from: near * step, to: wide * step },
                     PackDim { len: columns, from: tall * step, to: step },
                 ];
                 check(item, &dims);

@@ -11,7 +11,10 @@ use crate::isa::Isa;
 
 /// Whether so many rows and columns have a block between them.
 pub(super) fn fits<T>(rows: usize, columns: usize) -> bool {
-    Lane::side::<T>() > 1 && Lane::fits::<T>(rows, columns)
+    match size_of::<T>() {
+        1 | 2 => Half::fits::<T>(rows, columns),
+        _ => Lane::side::<T>() > 1 && Lane::fits::<T>(rows, columns),
+    }
 }
 
 /// The rows and columns of a block of so many of them, in the largest registers that a processor may have for it.
@@ -25,7 +28,7 @@ pub(super) fn block<T>(rows: usize, columns: usize) -> [usize; 2] {
     if __m256i::fits::<T>(rows, columns) {
         return __m256i::block::<T>();
     }
-    Lane::block::<T>()
+    if Lane::fits::<T>(rows, columns) { Lane::block::<T>() } else { Half::block::<T>() }
 }
 
 /// Copies rows that are next to each other where they are read to columns that are where they are written.
@@ -44,7 +47,8 @@ pub(super) unsafe fn copy<T>(isa: Isa, rows: &PackDim, columns: &PackDim, from: 
             Isa::Avx2 | Isa::Avx512 if __m256i::fits::<T>(rows.len, columns.len) => {
                 with_avx2::<T>(rows, columns, from, to);
             }
-            _ => blocks::<T, Lane>(rows, columns, from, to),
+            _ if Lane::fits::<T>(rows.len, columns.len) => blocks::<T, Lane>(rows, columns, from, to),
+            _ => blocks::<T, Half>(rows, columns, from, to),
         }
     }
 }
@@ -222,9 +226,38 @@ impl Register for Wide {
     }
 }
 
+/// Half a lane, for lines of elements of 1 or 2 bytes that are too few for a whole one.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+struct Half(u64);
+
+#[cfg(target_arch = "x86_64")]
+impl Register for Half {
+    type Lane = Half;
+
+    #[inline(always)]
+    unsafe fn interleave<T>(self, other: Self) -> (Self, Self) {
+        // SAFETY: every processor of this architecture has the instructions.
+        unsafe {
+            let (own, other) =
+                (_mm_cvtsi64_si128(self.0.cast_signed()), _mm_cvtsi64_si128(other.0.cast_signed()));
+            let both = match size_of::<T>() {
+                1 => _mm_unpacklo_epi8(own, other),
+                _ => _mm_unpacklo_epi16(own, other),
+            };
+            let half = |lane: __m128i| Half(_mm_cvtsi128_si64(lane).cast_unsigned());
+            (half(both), half(_mm_unpackhi_epi64(both, both)))
+        }
+    }
+}
+
 /// The compiler makes instructions of it.
 #[cfg(not(target_arch = "x86_64"))]
 type Lane = [u8; 16];
+
+/// There is none: blocks of it would be made element by element.
+#[cfg(not(target_arch = "x86_64"))]
+type Half = Lane;
 
 #[cfg(not(target_arch = "x86_64"))]
 impl Register for Lane {
