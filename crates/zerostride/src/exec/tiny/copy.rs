@@ -4,11 +4,9 @@
 use std::convert::Infallible;
 
 use super::loops::Loops;
-use super::{Any, Desk, Value, gather, with_desk};
+use super::{Any, Desk, Value, gather, share_out, with_desk};
 use crate::Tensor;
 use crate::exec::cache;
-use crate::exec::crew::{self, Effort};
-use crate::interrupt;
 use crate::plan::Cost;
 use crate::tensor::{Fresh, Reading};
 
@@ -33,23 +31,16 @@ pub(super) fn evaluate(value: Any<'_>) -> Option<Tensor> {
         }
         let (storage, first, out) = (reading.bytes(0), tensor.layout().offset(), fresh.bytes_mut());
         if is_dense {
-            copy_all(&storage[first as usize * item..][..out.len()], out, item, cost);
+            let from = &storage[first as usize * item..][..out.len()];
+            let copy = |(): &mut (), first: usize, to: &mut [u8]| {
+                to.copy_from_slice(&from[first * item..][..to.len()]);
+                Ok::<_, Infallible>(())
+            };
+            let Ok(()) = share_out(cost, (out, item), cost.grain(), || (), copy);
         } else {
             gather::pack(item, first, storage, &loops, 0, out);
         }
         Some(())
     })?;
     Some(Tensor::new(fresh.share(), layout, dtype))
-}
-
-/// Copies elements of so many bytes, divided among threads where that is worth it.
-fn copy_all(from: &[u8], to: &mut [u8], item: usize, cost: Cost) {
-    let effort = if cost.is_long(to.len() / item) { Effort::Long } else { Effort::Short };
-    let part = cost.grain() * item;
-    let parts = to.chunks_mut(part).zip(from.chunks(part));
-    let copy = |(): &mut (), (to, from): (&mut [u8], &[u8])| {
-        to.copy_from_slice(from);
-        Ok::<_, Infallible>(())
-    };
-    let Ok(()) = interrupt::put_off(|| crew::for_each_of(effort, parts, || (), copy));
 }

@@ -10,13 +10,11 @@ use zerostride_ops::{DType, Inferred, Op};
 use zerostride_shape::Strides;
 
 use super::loops::Loops;
-use super::{Value, gather};
+use super::{Value, gather, share_out};
 use crate::Result;
 use crate::exec::cache;
-use crate::exec::crew::{self, Effort};
 use crate::exec::machine::{Inside, Machine, Rows};
 use crate::exec::program::{Compiled, Kind};
-use crate::interrupt;
 use crate::plan::{Cost, Instruction, Load, Program, Source};
 use crate::tensor::Fresh;
 
@@ -138,21 +136,21 @@ impl<const N: usize> Direct<N> {
         if self.copied.contains(&true) {
             return self.run_on_copies(operands, loops, out);
         }
+        let item = self.inferred.result.item_size();
         let machine = || Machine::new(self.code, 0);
-        let run =
-            |machine: &mut _, (first, out): (usize, &mut [u8])| self.run_part(machine, &operands, first, out);
+        let run = |machine: &mut Machine<'_>, first: usize, out: &mut [u8]| {
+            self.run_part(machine, &operands, first, out)
+        };
         let ran = if self.cost.is_divided() {
-            let (row, grain, item) = (self.dims[0].0, self.cost.grain(), self.inferred.result.item_size());
+            let (row, grain) = (self.dims[0].0, self.cost.grain());
             // Whole rows, or a part of the only one.
             let part = match self.dims.len() {
                 1 => grain.next_multiple_of(EVEN),
                 _ => (grain / row).max(1) * row,
             };
-            let effort = if self.cost.is_long(out.len() / item) { Effort::Long } else { Effort::Short };
-            let parts = out.chunks_mut(part * item).enumerate().map(|(index, out)| (index * part, out));
-            interrupt::put_off(|| crew::for_each_of(effort, parts, machine, run))
+            share_out(self.cost, (out, item), part, machine, run)
         } else {
-            run(&mut machine(), (0, out))
+            run(&mut machine(), 0, out)
         };
         ran.expect("threaded code finds nothing wrong with values");
         Some(())

@@ -1,10 +1,11 @@
 //! Owns the short cut of small operations: one row of the table where a plan would cost about as much as the arithmetic,
-//! or more; and one step of a plan on a few elements, where panels would. Nothing here waits, and nothing but the result
-//! is allocated. It knows no rules: whatever is unusual, an error among them, it leaves to the long way by returning
-//! `None`.
+//! or more; and plans that are one step (`formula.rs`), where panels would. Nothing here waits, and nothing but the result and
+//! copies of operands is allocated. It knows no rules: whatever is unusual, an error among them, it leaves to the long way by
+//! returning `None`.
 
 mod copy;
 mod direct;
+mod formula;
 mod gather;
 mod loops;
 mod reduce;
@@ -14,20 +15,20 @@ mod tests;
 use std::cell::RefCell;
 use std::sync::OnceLock;
 
-use smallvec::SmallVec;
 use zerostride_kernels::{MapKernel, Strided, StridedKernel, cast_kernel, map_kernel, strided_kernel};
 use zerostride_ops::{Bucket, DType, Inferred, Op, Scalar, Typed};
 use zerostride_shape::Layout;
 
 use direct::Direct;
+pub(super) use formula::run_plan;
 use gather::{MOST, Tile, bytes, elements, in_order, repeat, splat};
 use loops::Loops;
 
 use crate::Tensor;
-use crate::exec::machine::Machine;
-use crate::exec::map;
+use crate::exec::crew::{self, Effort};
 use crate::expr::{Expr, Kind};
-use crate::plan::{Cost, Instruction, Leaf, Load, Plan, Source, Step, TILE, Work};
+use crate::interrupt;
+use crate::plan::Cost;
 use crate::tensor::{Fresh, Hazards, Reading, Storage};
 
 /// What an operation reads. Code that is made for tensors alone has no more to ask about them.
@@ -318,79 +319,6 @@ fn write<const N: usize>(
     })
 }
 
-/// The result of a plan that is one element-wise step: of a few elements by its instructions one after the other, each on all
-/// of them; of more, which are copied unless they lie in order, by its stages, without panels.
-pub(super) fn run_plan(plan: &Plan) -> Option<Tensor> {
-    let [Step { work: Work::Map { shape, program, out, out_offset: 0 }, .. }] = &plan.passes.steps[..] else {
-        return None;
-    };
-    let loops = Loops::of(shape, out)?;
-    if !loops.dense[0] || plan.leaves.len() > MOST_LEAVES {
-        return None;
-    }
-    let buffer = &plan.passes.buffers[plan.result()];
-    let code = if loops.numel > MOST { Some(map::in_order(shape, program)?) } else { None };
-    let mut result = Fresh::arbitrary(loops.numel * buffer.dtype.item_size())?;
-    with_desk(|Desk { hazards, tiles }| {
-        let mut storages = [None; MOST_LEAVES];
-        for (storage, leaf) in storages.iter_mut().zip(&plan.leaves) {
-            *storage = Some(&**leaf.tensor.storage());
-        }
-        let reading = Reading::of(storages, hazards)?;
-        let has_changed =
-            |leaf: &Leaf| leaf.version.is_some_and(|captured| captured != leaf.tensor.storage().version());
-        if plan.leaves.iter().any(has_changed) {
-            return None;
-        }
-        if let Some(code) = code {
-            let mut copies: SmallVec<[_; MOST_LEAVES]> = program.loads.iter().map(|_| None).collect();
-            let load = |(load, copy): (&Load, _)| {
-                let Source::Leaf(leaf) = load.source else { return None };
-                let own = Loops::of(shape, &load.strides)?;
-                in_order(load.dtype.item_size(), load.offset, reading.bytes(leaf), &own, 0, copy)
-            };
-            let loads: SmallVec<[_; MOST_LEAVES]> =
-                program.loads.iter().zip(&mut copies).map(load).collect::<Option<_>>()?;
-            return Machine::new(code, TILE).run_in_order(&loads, result.bytes_mut()).ok();
-        }
-        let mut tiles = tiles.iter_mut();
-        let mut registers: SmallVec<[&[u8]; TILES]> = SmallVec::new();
-        for (instruction, &dtype) in program.instructions.iter().zip(&program.dtypes) {
-            let (tile, len) = (tiles.next()?, loops.numel * dtype.item_size());
-            registers.push(match instruction {
-                Instruction::Load(load) => {
-                    let Load { source: Source::Leaf(leaf), strides, offset, .. } = &program.loads[*load]
-                    else {
-                        return None;
-                    };
-                    let own = Loops::of(shape, strides)?;
-                    elements(dtype.item_size(), *offset, reading.bytes(*leaf), &own, 0, tile)
-                }
-                Instruction::Splat(number) => {
-                    let tile = bytes(tile, len);
-                    splat(*number, dtype, tile);
-                    tile
-                }
-                Instruction::Cast(from) => {
-                    let tile = bytes(tile, len);
-                    cast_kernel(program.dtypes[*from], dtype)(registers[*from], tile);
-                    tile
-                }
-                Instruction::Map { op, compute, operands } => {
-                    let tile = bytes(tile, len);
-                    let inputs: SmallVec<[&[u8]; 4]> =
-                        operands.iter().map(|&operand| registers[operand]).collect();
-                    map_kernel(*op, *compute)?(&inputs, tile).ok()?;
-                    tile
-                }
-            });
-        }
-        result.bytes_mut().copy_from_slice(registers[program.result]);
-        Some(())
-    })?;
-    Some(Tensor::new(result.share(), Layout::contiguous(buffer.shape.clone()), buffer.dtype))
-}
-
 #[inline(always)]
 fn run<const N: usize>(row: &Row, values: &[impl Value; N], loops: &Loops<N>) -> Option<Tensor> {
     let way = Way::new(row, values, loops)?;
@@ -564,11 +492,23 @@ fn fill_blocks<const N: usize>(
     Some(())
 }
 
+/// Divides elements of so many bytes among threads, where their cost is worth it: each part is as many elements, and comes with the
+/// number of its first one. Nobody has to wait for this, so that it is not interrupted.
+fn share_out<S, E: Send>(
+    cost: Cost,
+    (out, item): (&mut [u8], usize),
+    part: usize,
+    state: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, usize, &mut [u8]) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    let effort = if cost.is_long(out.len() / item) { Effort::Long } else { Effort::Short };
+    let parts = out.chunks_mut(part * item).enumerate();
+    let work = |state: &mut S, (index, out): (usize, &mut [u8])| work(state, index * part, out);
+    interrupt::put_off(|| crew::for_each_of(effort, parts, state, work))
+}
+
 /// Tiles of a thread: one for each instruction of a plan; or two for each of up to three operands.
 const TILES: usize = 16;
-
-/// The most operands of a plan.
-const MOST_LEAVES: usize = 4;
 
 /// What a thread works with.
 struct Desk {
