@@ -241,7 +241,8 @@ impl<'a> Writer<'a> {
 
     /// Whether the elements of a panel are best copied from an operand as they are, without a tile.
     pub(super) fn is_copy_of(&self, operand: &Operand<'_>) -> bool {
-        self.0.item() == operand.panels.item()
+        let forms = [self.0.form, operand.panels.form];
+        self.0.item() == operand.panels.item() && forms.contains(&Form::Scattered)
     }
 }
 
