@@ -110,13 +110,16 @@ impl<'p> Ready<'p> {
     }
 }
 
-/// A program over elements in order, each load being as many or one for all; `None` where it is worth dividing among threads.
+/// A program over elements in order, each load being as many or one for all; `None` where it is worth dividing among threads, or
+/// is no more than a copy itself.
 pub(super) fn in_order<'p>(shape: &Shape, program: &'p Program) -> Option<&'p Compiled> {
     let make = || {
         let is_one = |load: &Load| load.strides.iter().all(|&stride| stride == 0);
         let kind = |load: &Load| if is_one(load) { Kind::Splat } else { Kind::Vector };
         let kinds: Vec<Kind> = program.loads.iter().map(kind).collect();
-        (!Cost::new(program, shape).is_divided()).then(|| Compiled::new(program, &kinds, false))
+        let is_copy = matches!(program.instructions[..], [Instruction::Load(_)]);
+        let is_taken = !is_copy && !Cost::new(program, shape).is_divided();
+        is_taken.then(|| Compiled::new(program, &kinds, false))
     };
     program.kept.get(Loops::default).in_order.get_or_init(make).as_ref()
 }
