@@ -1,11 +1,11 @@
 //! Owns the processors that threads run on, where the system tells and lets them choose: Linux. It does not know why a thread
-//! wants to be on another one.
+//! wants to be on another one. Miri, which runs threads itself, has no processors to tell of.
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 use std::mem::MaybeUninit;
 
 /// The processor that this thread runs on just now.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 pub(super) fn current() -> Option<usize> {
     // SAFETY: it has no arguments.
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()
@@ -13,7 +13,7 @@ pub(super) fn current() -> Option<usize> {
 
 /// Moves this thread to a processor that it may run on and that is none of `others`, if there is one. It may run on all that it
 /// could run on before.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 pub(super) fn leave(others: impl Iterator<Item = usize>) {
     const SIZE: usize = size_of::<libc::cpu_set_t>();
     let mut all = MaybeUninit::<libc::cpu_set_t>::zeroed();
@@ -32,15 +32,15 @@ pub(super) fn leave(others: impl Iterator<Item = usize>) {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 pub(super) fn current() -> Option<usize> {
     None
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 pub(super) fn leave(_: impl Iterator<Item = usize>) {}
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(all(test, target_os = "linux", not(miri)))]
 mod tests {
     use std::iter;
     use std::thread::{self, available_parallelism};

@@ -95,7 +95,9 @@ mod tests {
 
     fn lend(values: &mut [i32], strides: &[isize], first: usize, writable: bool) -> Tensor {
         let shape = vec![2; strides.len()];
-        let data = NonNull::from(&mut values[first]).cast();
+        assert!(first < values.len());
+        // Of all values, since strides may lead before the first one.
+        let data = NonNull::new(values.as_mut_ptr().wrapping_add(first).cast()).unwrap();
         let lent = Lent { data, dtype: DType::I32, shape: &shape, strides, writable };
         // SAFETY: the tests keep the values until the tensor is gone, and touch them only through it.
         unsafe { Tensor::from_lent(&lent, ()) }.unwrap()
