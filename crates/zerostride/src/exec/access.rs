@@ -10,9 +10,6 @@ use zerostride_shape::{InternalOverlap, Layout, Overlap, Shape, Strides};
 
 use crate::tensor::Block;
 
-/// No element needs more than this.
-const ALIGNMENT: usize = align_of::<f64>();
-
 /// A group of a loop's dimensions.
 #[derive(Clone, Copy)]
 struct Grid<'a> {
@@ -228,6 +225,12 @@ impl<'a> Elements<'a> {
         first >= range.start as i128 && first + count as i128 * item <= range.end as i128
     }
 
+    /// Whether elements lie at multiples of their size, or of eight bytes: none needs more than the alignment of f64.
+    fn are_aligned(&self) -> bool {
+        let start = self.block.storage_start().addr().get();
+        start.is_multiple_of(self.item.min(align_of::<f64>()))
+    }
+
     /// The elements of some columns of some rows and their places in a tile of `len` bytes, in blocks of even distances: the
     /// first element, how it goes on, and the first byte in the tile.
     ///
@@ -367,8 +370,7 @@ impl<'a> Input<'a> {
         let apart = block.storage_start() != written.storage_start()
             || block.range().end <= written.range().start
             || written.range().end <= block.range().start;
-        let aligned = block.storage_start().addr().get().is_multiple_of((*item).min(ALIGNMENT));
-        if !apart || !aligned || columns.numel() == 0 || rows.numel() == 0 {
+        if !apart || !self.0.are_aligned() || columns.numel() == 0 || rows.numel() == 0 {
             return None;
         }
         let (low, high) = [columns, rows].into_iter().fold((0, 0), |reach, grid| grid.reach(reach));
@@ -395,10 +397,9 @@ impl<'a> Input<'a> {
         let first = elements.offset + self.offset(columns.start, rows.start);
         let (at, len) = (elements.address(first), columns.len() * rows.len());
         debug_assert!(elements.holds(first, len));
-        let is_aligned = at.addr().is_multiple_of(elements.item.min(ALIGNMENT));
         // SAFETY: these are elements of the loop, each next to the one before: initialised, readable, kept from other
         // operations' writes by the block, and other ones than the step's output, which `new` has seen.
-        is_aligned.then(|| unsafe { std::slice::from_raw_parts(at, len * elements.item) })
+        elements.are_aligned().then(|| unsafe { std::slice::from_raw_parts(at, len * elements.item) })
     }
 
     /// Where a column of a row lies, in elements from the loop's first one.
