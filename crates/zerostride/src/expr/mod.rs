@@ -105,7 +105,7 @@ pub(crate) enum Kind {
     /// Other elements of the same values, or the same under another shape.
     View { operand: Expr, view: View },
     /// A matrix product, its batch dimensions broadcast.
-    Matmul { a: Expr, b: Expr },
+    Matmul { factors: [Expr; 2] },
     /// A node whose error is in `meta`.
     Failed { text: String },
 }
@@ -167,29 +167,37 @@ impl Expr {
         Expr::written(kind, meta, None)
     }
 
+    #[inline]
     fn written(kind: Kind, meta: Result<Meta>, caller: Option<Caller>) -> Expr {
-        let reads = matches!(kind, Kind::Input(_));
-        let (below, lazy) = kind
-            .operands()
-            .iter()
-            .fold((0, reads), |(below, lazy), operand| (operand.0.depth.max(below), lazy || operand.0.lazy));
-        let depth = 1 + below;
-        let meta = if depth > MAX_DEPTH { Err(Error::TooDeep { limit: MAX_DEPTH }) } else { meta };
-        // A failed node lets go of its operands: it will never run, and its depth must not grow on.
-        match meta {
-            Ok(meta) => Expr(Arc::new(Node { kind, meta: Ok(meta), caller, depth, lazy })),
-            Err(error) => {
-                let text = text::render(&kind);
-                let error = error.within(|| text.clone());
-                let kind = Kind::Failed { text };
-                Expr(Arc::new(Node { kind, meta: Err(error), caller: None, depth: 1, lazy: false }))
-            }
+        let (mut depth, mut lazy) = (1, matches!(kind, Kind::Input(_)));
+        for operand in kind.operands() {
+            depth = depth.max(1 + operand.0.depth);
+            lazy |= operand.0.lazy;
         }
+        match meta {
+            _ if depth > MAX_DEPTH => Expr::failing(&kind, Error::TooDeep { limit: MAX_DEPTH }),
+            Ok(meta) => Expr(Arc::new(Node { kind, meta: Ok(meta), caller, depth, lazy })),
+            Err(error) => Expr::failing(&kind, error),
+        }
+    }
+
+    /// A node that lets go of its operands: it will never run, and its depth must not grow on.
+    #[cold]
+    fn failing(kind: &Kind, error: Error) -> Expr {
+        let text = text::render(kind);
+        let meta = Err(error.within(|| text.clone()));
+        Expr(Arc::new(Node { kind: Kind::Failed { text }, meta, caller: None, depth: 1, lazy: false }))
+    }
+
+    /// A node without operands.
+    #[inline]
+    fn first(kind: Kind, meta: Meta) -> Expr {
+        Expr(Arc::new(Node { kind, meta: Ok(meta), caller: None, depth: 1, lazy: false }))
     }
 
     fn leaf(tensor: &Tensor, version: Option<u64>) -> Expr {
         let meta = Meta { shape: tensor.shape_value().clone(), typed: tensor.typed() };
-        Expr::build(Kind::Leaf { tensor: tensor.clone(), version }, Ok(meta))
+        Expr::first(Kind::Leaf { tensor: tensor.clone(), version }, meta)
     }
 
     /// The operand of an operation that runs at once: a tensor as it will be found then, not as it is now.
@@ -314,7 +322,7 @@ impl Expr {
             let b = other.meta()?;
             product::infer(a.typed, &a.shape, b.typed, &b.shape).map(|(shape, dtype)| Meta::new(shape, dtype))
         });
-        Expr::written(Kind::Matmul { a: self.clone(), b: other }, meta, Some(Caller::here()))
+        Expr::written(Kind::Matmul { factors: [self.clone(), other] }, meta, Some(Caller::here()))
     }
 
     pub(crate) fn is_number(&self) -> bool {
@@ -335,14 +343,14 @@ impl Expr {
 
 impl Kind {
     /// The nodes this one reads.
-    pub(crate) fn operands(&self) -> SmallVec<[&Expr; 3]> {
+    pub(crate) fn operands(&self) -> &[Expr] {
         match self {
-            Kind::Leaf { .. } | Kind::Input(_) | Kind::Number(_) | Kind::Failed { .. } => SmallVec::new(),
-            Kind::Map { operands, .. } => operands.iter().collect(),
+            Kind::Leaf { .. } | Kind::Input(_) | Kind::Number(_) | Kind::Failed { .. } => &[],
+            Kind::Map { operands, .. } => operands,
             Kind::Cast { operand, .. } | Kind::Reduce { operand, .. } | Kind::View { operand, .. } => {
-                SmallVec::from_slice(&[operand])
+                std::slice::from_ref(operand)
             }
-            Kind::Matmul { a, b } => SmallVec::from_slice(&[a, b]),
+            Kind::Matmul { factors } => factors,
         }
     }
 }
@@ -369,17 +377,21 @@ impl<N: Into<Scalar>> From<N> for Expr {
     fn from(number: N) -> Expr {
         let number = number.into();
         let typed = Typed { dtype: number.dtype(), bucket: Bucket::Number };
-        Expr::build(Kind::Number(number), Ok(Meta { shape: Shape::scalar(), typed }))
+        Expr::first(Kind::Number(number), Meta { shape: Shape::scalar(), typed })
     }
 }
 
 /// Shape, computing dtype and result dtype of an element-wise operation.
 fn infer_map(op: Op, operands: &[Expr]) -> Result<(Shape, DType, DType)> {
-    let metas: SmallVec<[&Meta; 4]> = operands.iter().map(Expr::meta).collect::<Result<_>>()?;
-    let typed: SmallVec<[Typed; 4]> = metas.iter().map(|meta| meta.typed).collect();
+    let mut typed: SmallVec<[Typed; 4]> = SmallVec::new();
+    let mut shapes: SmallVec<[&[usize]; 4]> = SmallVec::new();
+    for operand in operands {
+        let meta = operand.meta()?;
+        typed.push(meta.typed);
+        shapes.push(&meta.shape);
+    }
     let inferred = op.infer(&typed)?;
     check_numbers(op, inferred.compute, operands)?;
-    let shapes: SmallVec<[&[usize]; 4]> = metas.iter().map(|meta| &meta.shape[..]).collect();
     Ok((broadcast_shape(&shapes)?, inferred.compute, inferred.result))
 }
 

@@ -62,7 +62,7 @@ impl Expr {
                 correction: *correction,
             },
             Kind::View { view, .. } => Kind::View { operand: next(), view: view.clone() },
-            Kind::Matmul { .. } => Kind::Matmul { a: next(), b: next() },
+            Kind::Matmul { .. } => Kind::Matmul { factors: [next(), next()] },
             Kind::Leaf { .. } | Kind::Input(_) | Kind::Number(_) | Kind::Failed { .. } => {
                 return self.clone();
             }

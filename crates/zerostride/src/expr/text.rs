@@ -87,7 +87,7 @@ impl Writer {
                 self.operand(operand);
                 self.view(view);
             }
-            Kind::Matmul { a, b } => {
+            Kind::Matmul { factors: [a, b] } => {
                 self.operand(a);
                 self.text.push_str(" @ ");
                 self.operand(b);

@@ -90,7 +90,7 @@ impl<'a> Structure<'a> {
             Kind::Matmul { .. } => {}
             Kind::Input(_) | Kind::Failed { .. } => return None,
         }
-        kind.operands().into_iter().try_for_each(|operand| self.read(operand))
+        kind.operands().iter().try_for_each(|operand| self.read(operand))
     }
 
     fn leaf(&mut self, tensor: &'a Tensor, version: Option<u64>) {

@@ -92,7 +92,9 @@ impl Lowerer<'_> {
                 let (work, shape) = self.reduce(&reduction, is_root)?;
                 (work, Layout::contiguous(shape))
             }
-            (Kind::Matmul { a, b }, _) => (self.matmul(expr, a, b)?, Layout::contiguous(meta.shape.clone())),
+            (Kind::Matmul { factors: [a, b] }, _) => {
+                (self.matmul(expr, a, b)?, Layout::contiguous(meta.shape.clone()))
+            }
             _ => {
                 let mut program = Program::default();
                 program.result = self.compute(expr, &[], &mut program, &mut Emitted::new())?;

@@ -41,7 +41,7 @@ impl Buffered {
 fn operands_first(root: &Expr) -> Vec<Expr> {
     fn visit(expr: &Expr, seen: &mut HashSet<usize>, order: &mut Vec<Expr>) {
         if seen.insert(expr.id()) {
-            expr.node().kind.operands().into_iter().for_each(|operand| visit(operand, seen, order));
+            expr.node().kind.operands().iter().for_each(|operand| visit(operand, seen, order));
             order.push(expr.clone());
         }
     }

@@ -64,7 +64,7 @@ impl Walk<'_> {
             return Ok(());
         }
         let kind = &expr.node().kind;
-        kind.operands().into_iter().try_for_each(|operand| self.visit(operand))?;
+        kind.operands().iter().try_for_each(|operand| self.visit(operand))?;
         let Some(written) = &expr.node().caller else { return Ok(()) };
         let meta = expr.meta()?;
         let broadcast = match kind {
@@ -73,7 +73,7 @@ impl Walk<'_> {
                 let shapes = tensors.map(|operand| operand.meta().map(|meta| meta.shape.clone()));
                 Some((op.name(), shapes.collect::<Result<Vec<Shape>>>()?, meta.shape.clone()))
             }
-            Kind::Matmul { a, b } => batches(&a.meta()?.shape, &b.meta()?.shape, &meta.shape)?,
+            Kind::Matmul { factors: [a, b] } => batches(&a.meta()?.shape, &b.meta()?.shape, &meta.shape)?,
             _ => None,
         };
         let Some((op, shapes, result)) = broadcast else { return Ok(()) };

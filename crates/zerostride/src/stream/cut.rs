@@ -90,7 +90,7 @@ impl Cutter<'_> {
                 let operand = self.part(operand, Cut { dim, ..cut.clone() });
                 Some(expr.with_operands(Operands::from_iter([operand]), part))
             }
-            Kind::Matmul { a, b } => self.product(expr, a, b, part, cut),
+            Kind::Matmul { factors: [a, b] } => self.product(expr, a, b, part, cut),
             Kind::View { operand, view } => self.view(expr, operand, view, part, cut),
         }
     }
