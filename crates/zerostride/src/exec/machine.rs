@@ -74,7 +74,7 @@ impl<'a> Inside<'a> {
             rows.step.checked_mul(rows.count as isize - 1).and_then(|reach| first.checked_add_signed(reach));
         let ends = |start: Option<usize>| start.and_then(|start| start.checked_add(rows.bytes));
         assert!([ends(Some(first)), ends(last)].iter().all(|end| end.is_some_and(|end| end <= bytes.len())));
-        Feed { at: bytes[first..].as_ptr(), rows, ahead: 0, lasting: PhantomData }
+        Feed { at: bytes.as_ptr().wrapping_add(first), rows, ahead: 0, lasting: PhantomData }
     }
 }
 
@@ -249,37 +249,47 @@ impl Machine<'_> {
         }
         Ok(())
     }
+}
 
-    /// Runs a program that is one chain, which asks for no alignment, on some rows of `len` elements, and writes the results
-    /// to `out`, row after row. One load may be the rows that are written over, and is `None`.
+impl Compiled {
+    /// Runs a program that is one chain, which needs no tiles and asks for no alignment, on some rows of `len` elements, and
+    /// writes the results to `out`, row after row. One load may be the rows that are written over, and is `None`.
     ///
     /// # Panics
-    /// As for [`run`](Self::run), and if the program is more than one chain, `out` is no room for the rows without more, or
-    /// what is written over is more than one load or of another size than the results.
-    pub(super) fn run_anywhere<'b>(
-        &mut self,
-        rows: usize,
-        len: usize,
-        loads: &[Option<Inside<'b>>],
-        out: &mut [u8],
-    ) -> Result<()> {
-        let Compiled { loads: kinds, item, .. } = self.compiled;
-        assert!(self.compiled.is_one_chain() && loads.iter().filter(|load| load.is_none()).count() < 2);
-        let row = len * item;
-        assert_eq!(rows * row, out.len());
-        let written = Rows { step: row as isize, count: rows, bytes: row };
-        let mut sink = Sink { at: out.as_mut_ptr(), rows: written, lasting: PhantomData };
-        let feed = |(load, kind): (&Option<Inside<'b>>, &(Kind, usize))| match load {
-            Some(inside) => inside.feed(),
-            None => {
-                assert!(*kind == (Kind::Vector, *item));
-                // Nobody has these rows but the sink of the same address and step, which a chain may write over them.
-                Feed { at: sink.at, rows: written, ahead: 0, lasting: PhantomData }
+    /// If the program is more than one chain, `out` is no room for the rows without more, there is not a load for each of the
+    /// program's, one has fewer rows or elements or lies outside of its bytes, or what is written over is more than one load
+    /// or of another size than the results.
+    pub(super) fn run_anywhere(&self, rows: usize, len: usize, loads: &[Option<Inside<'_>>], out: &mut [u8]) {
+        let (chain, inputs) = self.one_chain().expect("a program that is one chain");
+        let row = len.checked_mul(self.item).expect("rows are in memory");
+        assert!(rows.checked_mul(row) == Some(out.len()) && loads.len() == self.loads.len());
+        assert!(loads.iter().filter(|load| load.is_none()).count() < 2);
+        let written = Slot { first: out.as_mut_ptr(), step: row as isize, ahead: 0 };
+        let slot = |load: usize| match (&loads[load], self.loads[load]) {
+            (Some(inside), (kind, item)) => {
+                let elements = if kind == Kind::Splat { 1 } else { len };
+                assert!(rows <= inside.rows.count && elements * item <= inside.rows.bytes);
+                inside.feed().slot()
+            }
+            (None, kind) => {
+                assert!(kind == (Kind::Vector, self.item));
+                written
             }
         };
-        let mut feeds: SmallVec<[Feed<'_>; 4]> = SmallVec::new();
-        loads.iter().zip(kinds).for_each(|load| feeds.push(feed(load)));
-        self.run(rows, len, &feeds, &mut sink, Stores::Cached)
+        let mut slots: SmallVec<[Slot; 4]> = SmallVec::new();
+        for &(place, _) in inputs {
+            slots.push(match place {
+                Place::Load(load) => slot(load),
+                Place::Number(index) => {
+                    Slot { first: self.numbers[index].bytes.as_ptr().cast_mut(), step: 0, ahead: 0 }
+                }
+                Place::Tile(_) => unreachable!("a chain that does everything reads no tiles"),
+            });
+        }
+        // SAFETY: every load has been seen to have that many rows of `len` elements, or of one, inside of bytes that are
+        // borrowed; nobody else has `out`, which is room for as many rows of results, and whose own rows are those of at most
+        // one load, of elements of their size.
+        unsafe { chain.run(rows, len, &slots, written, Stores::Cached) }
     }
 }
 

@@ -187,7 +187,7 @@ impl Loop {
         let unjoined = Walk::unjoined(&shape, &all, grain).map(made);
         let (compiled, walk) = unjoined
             .filter(|(compiled, walk)| {
-                compiled.one_chain().is_some_and(|chain| chain.least_len() <= walk.row())
+                compiled.one_chain().is_some_and(|(chain, _)| chain.least_len() <= walk.row())
             })
             .unwrap_or_else(|| made(Walk::new(&shape, &all, grain)));
         let walk = if compiled.is_direct() { walk } else { walk.tiled() };

@@ -99,10 +99,10 @@ impl Compiled {
         self.one_chain().is_some()
     }
 
-    /// The one that does everything, if one does.
-    pub(super) fn one_chain(&self) -> Option<&Chain> {
+    /// The one that does everything, and what it reads, if one does.
+    pub(super) fn one_chain(&self) -> Option<(&Chain, &[(Place, usize)])> {
         match &self.stages[..] {
-            [Stage { work: Work::Chain(chain), .. }] if self.is_direct() => Some(chain),
+            [Stage { work: Work::Chain(chain), inputs, .. }] if self.is_direct() => Some((chain, inputs)),
             _ => None,
         }
     }

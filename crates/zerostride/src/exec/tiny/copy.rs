@@ -1,8 +1,6 @@
 //! Owns copies of a tensor's elements, in order, without a plan. It does not know who may touch the elements (`mod.rs`), nor how
 //! they are collected (`kernels`).
 
-use std::convert::Infallible;
-
 use super::loops::Loops;
 use super::{Any, Desk, Value, gather, share_out, with_desk};
 use crate::Tensor;
@@ -32,11 +30,8 @@ pub(super) fn evaluate(value: Any<'_>) -> Option<Tensor> {
         let (storage, first, out) = (reading.bytes(0), tensor.layout().offset(), fresh.bytes_mut());
         if is_dense {
             let from = &storage[first as usize * item..][..out.len()];
-            let copy = |(): &mut (), first: usize, to: &mut [u8]| {
-                to.copy_from_slice(&from[first * item..][..to.len()]);
-                Ok::<_, Infallible>(())
-            };
-            let Ok(()) = share_out(cost, (out, item), cost.grain(), || (), copy);
+            let copy = |first: usize, to: &mut [u8]| to.copy_from_slice(&from[first * item..][..to.len()]);
+            share_out(cost, (out, item), cost.grain(), copy);
         } else {
             gather::pack(item, first, storage, &loops, 0, out);
         }

@@ -10,10 +10,9 @@ use zerostride_ops::{DType, Inferred, Op};
 use zerostride_shape::Strides;
 
 use super::loops::Loops;
-use super::{Value, gather, share_out};
-use crate::Result;
+use super::{Row, Value, gather, share_out};
 use crate::exec::cache;
-use crate::exec::machine::{Inside, Machine, Rows};
+use crate::exec::machine::{Inside, Rows};
 use crate::exec::program::{Compiled, Kind};
 use crate::plan::{Cost, Instruction, Load, Program, Source};
 use crate::tensor::Fresh;
@@ -53,12 +52,11 @@ impl<const N: usize> Direct<N> {
     /// `None` where there is little to do, or elements are so many that the result is not to stay in the caches, or do not lie
     /// in rows, or are of other dtypes than the operation computes in, or where the operation has no threaded code.
     pub(super) fn new(
-        op: Op,
-        inferred: Inferred,
+        Row { op, inferred, .. }: Row,
+        cost: Cost,
         values: &[impl Value; N],
         loops: &Loops<N>,
     ) -> Option<Direct<N>> {
-        let cost = Cost::of_operation(op, inferred, N, loops.numel);
         let is_read = |operand: usize| {
             let value = &values[operand];
             value.number().is_some()
@@ -91,7 +89,7 @@ impl<const N: usize> Direct<N> {
         let code = code(op, inferred, N, splats)?;
         if let Some(&(rows, _)) = dims.get(1) {
             let full = EVEN / inferred.compute.item_size();
-            let least = if rows < ROWS { full } else { code.one_chain()?.least_len().max(full / 2) };
+            let least = if rows < ROWS { full } else { code.one_chain()?.0.least_len().max(full / 2) };
             if len < least {
                 return None;
             }
@@ -137,22 +135,17 @@ impl<const N: usize> Direct<N> {
             return self.run_on_copies(operands, loops, out);
         }
         let item = self.inferred.result.item_size();
-        let machine = || Machine::new(self.code, 0);
-        let run = |machine: &mut Machine<'_>, first: usize, out: &mut [u8]| {
-            self.run_part(machine, &operands, first, out)
-        };
-        let ran = if self.cost.is_divided() {
+        if self.cost.is_divided() {
             let (row, grain) = (self.dims[0].0, self.cost.grain());
             // Whole rows, or a part of the only one.
             let part = match self.dims.len() {
                 1 => grain.next_multiple_of(EVEN),
                 _ => (grain / row).max(1) * row,
             };
-            share_out(self.cost, (out, item), part, machine, run)
+            share_out(self.cost, (out, item), part, |first, out| self.run_part(&operands, first, out));
         } else {
-            run(&mut machine(), 0, out)
-        };
-        ran.expect("threaded code finds nothing wrong with values");
+            self.run_part(&operands, 0, out);
+        }
         Some(())
     }
 
@@ -173,44 +166,37 @@ impl<const N: usize> Direct<N> {
                 *elements = Some((copy.bytes(), 0));
             }
         }
-        self.run_part(&mut Machine::new(self.code, 0), &operands, 0, out).ok()
+        self.run_part(&operands, 0, out);
+        Some(())
     }
 
     /// Writes some of the result's elements, the first of which has that number.
-    fn run_part(
-        &self,
-        machine: &mut Machine<'_>,
-        operands: &[Option<Elements<'_>>; N],
-        first: usize,
-        mut out: &mut [u8],
-    ) -> Result<()> {
+    fn run_part(&self, operands: &[Option<Elements<'_>>; N], first: usize, mut out: &mut [u8]) {
         let item = self.inferred.result.item_size();
         // Without divisions, which would take as long as a hundred elements.
         let numel = |out: &[u8]| out.len() >> item.trailing_zeros();
         let (row, _) = self.dims[0];
         let Some(&(rows, steps)) = self.dims.get(1) else {
-            return self.run_rows(machine, operands, first, (1, numel(out), [0; N]), out);
+            return self.run_rows(operands, first, (1, numel(out), [0; N]), out);
         };
         let mut first = first;
         while !out.is_empty() {
             let count = (numel(out) / row).min(rows - first / row % rows);
             let own;
             (own, out) = out.split_at_mut(count * row * item);
-            self.run_rows(machine, operands, first, (count, row, steps), own)?;
+            self.run_rows(operands, first, (count, row, steps), own);
             first += count * row;
         }
-        Ok(())
     }
 
     /// Writes some rows of the result's elements, the first of which has that number.
     fn run_rows(
         &self,
-        machine: &mut Machine<'_>,
         operands: &[Option<Elements<'_>>; N],
         first: usize,
         (count, len, steps): (usize, usize, [isize; N]),
         out: &mut [u8],
-    ) -> Result<()> {
+    ) {
         let (_, kinds) = self.dims[0];
         let load = |operand: usize| {
             let (bytes, start) = operands[operand]?;
@@ -220,7 +206,7 @@ impl<const N: usize> Direct<N> {
             let from = start + self.distance(operand, first);
             Some(Inside { bytes, first: from as usize * item, rows })
         };
-        machine.run_anywhere(count, len, &std::array::from_fn::<_, N, _>(load), out)
+        self.code.run_anywhere(count, len, &std::array::from_fn::<_, N, _>(load), out);
     }
 
     /// Elements of storage from an operand's first to one of a number.
@@ -239,7 +225,7 @@ impl<const N: usize> Direct<N> {
 }
 
 /// The dtype in which threaded code reads an operand: the one it computes in, but for a condition.
-fn read(op: Op, inferred: Inferred, operand: usize) -> DType {
+pub(super) fn read(op: Op, inferred: Inferred, operand: usize) -> DType {
     if op == Op::Where && operand == 0 { DType::Bool } else { inferred.compute }
 }
 

@@ -2,23 +2,22 @@
 //! worth dividing (`plan/cost.rs`), nor how stages run (`exec/machine.rs`).
 
 use smallvec::SmallVec;
-use zerostride_kernels::{cast_kernel, map_kernel};
 use zerostride_shape::Layout;
 
-use super::gather::{MOST, bytes, elements, in_order, splat};
+use super::gather::in_order;
 use super::loops::Loops;
-use super::{Desk, TILES, with_desk};
+use super::{Desk, with_desk};
 use crate::Tensor;
 use crate::exec::machine::Machine;
 use crate::exec::map;
-use crate::plan::{Instruction, Leaf, Load, Plan, Source, Step, TILE, Work};
+use crate::plan::{Leaf, Load, Plan, Source, Step, TILE, Work};
 use crate::tensor::{Fresh, Reading};
 
 /// The most operands of a plan.
 const MOST_LEAVES: usize = 4;
 
-/// The result of a plan that is one element-wise step: of a few elements by its instructions one after the other, each on all
-/// of them; of more, which are copied unless they lie in order, by its stages, without panels.
+/// The result of a plan that is one element-wise step, by its stages, without panels: on elements that are copied unless they
+/// lie in order.
 pub(in crate::exec) fn run_plan(plan: &Plan) -> Option<Tensor> {
     let [Step { work: Work::Map { shape, program, out, out_offset: 0 }, .. }] = &plan.passes.steps[..] else {
         return None;
@@ -28,9 +27,9 @@ pub(in crate::exec) fn run_plan(plan: &Plan) -> Option<Tensor> {
         return None;
     }
     let buffer = &plan.passes.buffers[plan.result()];
-    let code = if loops.numel > MOST { Some(map::in_order(shape, program)?) } else { None };
+    let code = map::in_order(shape, program)?;
     let mut result = Fresh::arbitrary(loops.numel * buffer.dtype.item_size())?;
-    with_desk(|Desk { hazards, tiles }| {
+    with_desk(|Desk { hazards, .. }| {
         let mut storages = [None; MOST_LEAVES];
         for (storage, leaf) in storages.iter_mut().zip(&plan.leaves) {
             *storage = Some(&**leaf.tensor.storage());
@@ -41,51 +40,15 @@ pub(in crate::exec) fn run_plan(plan: &Plan) -> Option<Tensor> {
         if plan.leaves.iter().any(has_changed) {
             return None;
         }
-        if let Some(code) = code {
-            let mut copies: SmallVec<[_; MOST_LEAVES]> = program.loads.iter().map(|_| None).collect();
-            let load = |(load, copy): (&Load, _)| {
-                let Source::Leaf(leaf) = load.source else { return None };
-                let own = Loops::of(shape, &load.strides)?;
-                in_order(load.dtype.item_size(), load.offset, reading.bytes(leaf), &own, 0, copy)
-            };
-            let loads: SmallVec<[_; MOST_LEAVES]> =
-                program.loads.iter().zip(&mut copies).map(load).collect::<Option<_>>()?;
-            return Machine::new(code, TILE).run_in_order(&loads, result.bytes_mut()).ok();
-        }
-        let mut tiles = tiles.iter_mut();
-        let mut registers: SmallVec<[&[u8]; TILES]> = SmallVec::new();
-        for (instruction, &dtype) in program.instructions.iter().zip(&program.dtypes) {
-            let (tile, len) = (tiles.next()?, loops.numel * dtype.item_size());
-            registers.push(match instruction {
-                Instruction::Load(load) => {
-                    let Load { source: Source::Leaf(leaf), strides, offset, .. } = &program.loads[*load]
-                    else {
-                        return None;
-                    };
-                    let own = Loops::of(shape, strides)?;
-                    elements(dtype.item_size(), *offset, reading.bytes(*leaf), &own, 0, tile)
-                }
-                Instruction::Splat(number) => {
-                    let tile = bytes(tile, len);
-                    splat(*number, dtype, tile);
-                    tile
-                }
-                Instruction::Cast(from) => {
-                    let tile = bytes(tile, len);
-                    cast_kernel(program.dtypes[*from], dtype)(registers[*from], tile);
-                    tile
-                }
-                Instruction::Map { op, compute, operands } => {
-                    let tile = bytes(tile, len);
-                    let inputs: SmallVec<[&[u8]; 4]> =
-                        operands.iter().map(|&operand| registers[operand]).collect();
-                    map_kernel(*op, *compute)?(&inputs, tile).ok()?;
-                    tile
-                }
-            });
-        }
-        result.bytes_mut().copy_from_slice(registers[program.result]);
-        Some(())
+        let mut copies: SmallVec<[_; MOST_LEAVES]> = program.loads.iter().map(|_| None).collect();
+        let load = |(load, copy): (&Load, _)| {
+            let Source::Leaf(leaf) = load.source else { return None };
+            let own = Loops::of(shape, &load.strides)?;
+            in_order(load.dtype.item_size(), load.offset, reading.bytes(leaf), &own, 0, copy)
+        };
+        let loads: SmallVec<[_; MOST_LEAVES]> =
+            program.loads.iter().zip(&mut copies).map(load).collect::<Option<_>>()?;
+        Machine::new(code, TILE).run_in_order(&loads, result.bytes_mut()).ok()
     })?;
     Some(Tensor::new(result.share(), Layout::contiguous(buffer.shape.clone()), buffer.dtype))
 }

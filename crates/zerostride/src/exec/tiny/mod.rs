@@ -1,18 +1,20 @@
 //! Owns the short cut of small operations: one row of the table where a plan would cost about as much as the arithmetic,
-//! or more; and plans that are one step (`formula.rs`), where panels would. Nothing here waits, and nothing but the result and
-//! copies of operands is allocated. It knows no rules: whatever is unusual, an error among them, it leaves to the long way by
-//! returning `None`.
+//! or more; expressions of few elements (`nodes.rs`); and plans that are one step (`formula.rs`), where panels would. Nothing here
+//! waits, and nothing but results and copies of operands is allocated. It knows no rules: whatever is unusual, an error among
+//! them, it leaves to the long way by returning `None`.
 
 mod copy;
 mod direct;
 mod formula;
 mod gather;
 mod loops;
+mod nodes;
 mod reduce;
 #[cfg(test)]
 mod tests;
 
 use std::cell::RefCell;
+use std::convert::Infallible;
 use std::sync::OnceLock;
 
 use zerostride_kernels::{MapKernel, Strided, StridedKernel, cast_kernel, map_kernel, strided_kernel};
@@ -184,8 +186,8 @@ pub(crate) fn apply<const N: usize>(op: Op, values: &[impl Value; N]) -> Option<
     run(&Row::of(op, values)?, values, &loops)
 }
 
-/// The value of an expression that is one operation on tensors and numbers, one reduction of a tensor, or a tensor, which is
-/// copied.
+/// The value of an expression of few elements; of more, if it is one operation on tensors and numbers, one reduction of a
+/// tensor, or a tensor, which is copied.
 pub(crate) fn evaluate(expr: &Expr) -> Option<Tensor> {
     struct New;
     impl Visit for New {
@@ -201,24 +203,32 @@ pub(crate) fn evaluate(expr: &Expr) -> Option<Tensor> {
     }
     match expr.node().kind {
         Kind::Leaf { .. } => copy::evaluate(Any::of(expr)),
-        Kind::Reduce { .. } => reduce::evaluate(expr),
-        _ => visit(expr, New),
+        Kind::Reduce { .. } if is_single(expr) => reduce::evaluate(expr),
+        _ => visit(expr, New).or_else(|| nodes::evaluate(expr)),
     }
 }
 
-/// Writes the value of an expression that is one operation on tensors and numbers to a tensor that none of its operands
-/// shares memory with; `None` if nothing has been done.
+/// Whether none of an expression's operands has to be computed first.
+fn is_single(expr: &Expr) -> bool {
+    !expr.node().kind.operands().iter().any(|operand| matches!(Any::of(operand), Any::Other))
+}
+
+/// Writes the value of an expression of few elements, or one that is one operation on tensors and numbers, to a tensor of its
+/// shape and dtype, whose elements lie in order; `None` if nothing has been done.
 pub(crate) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
     struct Into<'a>(&'a Tensor);
     impl Visit for Into<'_> {
         type Output = ();
         fn operation<const N: usize>(self, row: &Row, values: &[Any<'_>; N], loops: &Loops<N>) -> Option<()> {
-            let Into(target) = self;
-            let fits = loops.sizes() == target.shape() && row.inferred.result == target.dtype();
-            if fits && target.is_contiguous() { write(row, values, loops, target, false) } else { None }
+            write(row, values, loops, self.0, false)
         }
     }
-    visit(expr, Into(target))
+    let meta = expr.meta().ok()?;
+    let fits = *meta.shape == *target.shape() && meta.dtype() == target.dtype() && target.is_contiguous();
+    if !fits {
+        return None;
+    }
+    visit(expr, Into(target)).or_else(|| nodes::evaluate_into(expr, target))
 }
 
 /// What is done with an operation, however many operands it has.
@@ -241,14 +251,14 @@ fn visit<V: Visit>(expr: &Expr, visitor: V) -> Option<V::Output> {
         visitor: V,
     ) -> Option<V::Output> {
         let values = operands.map(Any::of);
-        if values.iter().any(|value| matches!(value, Any::Other)) {
-            return None;
-        }
         let mut loops = Loops::single();
         loops.walk(&values)?;
         visitor.operation(&Row::new(op, inferred)?, &values, &loops)
     }
     let Kind::Map { op, operands, compute } = &expr.node().kind else { return None };
+    if !is_single(expr) {
+        return None;
+    }
     let inferred = Inferred { compute: *compute, result: expr.meta().ok()?.dtype() };
     match &operands[..] {
         [a] => with(*op, inferred, [a], visitor),
@@ -307,6 +317,16 @@ fn write<const N: usize>(
             let apart = |place: usize| (place > 0 || !over).then(|| storages[place]);
             let out = &mut writing.bytes_mut()[start..][..len];
             return direct.run(values, std::array::from_fn(apart), loops, out);
+        }
+        if let (Way::Strided(_), false) = (&way, over) {
+            return way.run(
+                row,
+                values,
+                storages,
+                loops,
+                &mut writing.bytes_mut()[start..][..len],
+                &mut **tiles,
+            );
         }
         // What finds something wrong with values has written nothing.
         let mut fresh = Fresh::arbitrary(len)?;
@@ -373,7 +393,7 @@ impl<const N: usize> Way<N> {
         if cost.is_divided() && loops.repeat() {
             return None;
         }
-        if let Some(direct) = Direct::new(row.op, row.inferred, values, loops) {
+        if let Some(direct) = Direct::new(*row, cost, values, loops) {
             return Some(Way::Direct(direct));
         }
         if loops.numel <= MOST {
@@ -494,21 +514,23 @@ fn fill_blocks<const N: usize>(
 
 /// Divides elements of so many bytes among threads, where their cost is worth it: each part is as many elements, and comes with the
 /// number of its first one. Nobody has to wait for this, so that it is not interrupted.
-fn share_out<S, E: Send>(
+fn share_out(
     cost: Cost,
     (out, item): (&mut [u8], usize),
     part: usize,
-    state: impl Fn() -> S + Sync,
-    work: impl Fn(&mut S, usize, &mut [u8]) -> Result<(), E> + Sync,
-) -> Result<(), E> {
+    work: impl Fn(usize, &mut [u8]) + Sync,
+) {
     let effort = if cost.is_long(out.len() / item) { Effort::Long } else { Effort::Short };
     let parts = out.chunks_mut(part * item).enumerate();
-    let work = |state: &mut S, (index, out): (usize, &mut [u8])| work(state, index * part, out);
-    interrupt::put_off(|| crew::for_each_of(effort, parts, state, work))
+    let work = |(): &mut (), (index, out): (usize, &mut [u8])| {
+        work(index * part, out);
+        Ok::<_, Infallible>(())
+    };
+    let Ok(()) = interrupt::put_off(|| crew::for_each_of(effort, parts, || (), work));
 }
 
-/// Tiles of a thread: one for each instruction of a plan; or two for each of up to three operands.
-const TILES: usize = 16;
+/// Tiles of a thread: two for each of up to three operands.
+const TILES: usize = 6;
 
 /// What a thread works with.
 struct Desk {

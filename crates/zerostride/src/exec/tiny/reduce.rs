@@ -2,8 +2,10 @@
 //! the tree in which elements meet (`kernels`), which makes the bits those of a plan, nor how a fold is handed them
 //! (`exec/lying.rs`).
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
-use zerostride_kernels::Reducer;
+use zerostride_kernels::{Reducer, pack_dense};
 use zerostride_ops::{DType, Op, Scalar};
 use zerostride_shape::Layout;
 
@@ -14,12 +16,15 @@ use crate::expr::{Expr, Kind};
 use crate::plan::{Cost, One, in_any_order};
 use crate::tensor::{Fresh, Reading};
 
+/// The most bytes of elements that are copied so that they can be reduced.
+const COPIED: usize = 64 << 10;
+
 /// The value of an expression that is a reduction of a tensor.
 pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
-    let Kind::Reduce { op, operand, dims, compute, correction, .. } = &expr.node().kind else { return None };
+    let Kind::Reduce { op, operand, dims, compute, .. } = &expr.node().kind else { return None };
     let (value, meta) = (Any::of(operand), expr.meta().ok()?);
     let tensor = value.tensor()?;
-    let (dtype, item) = (tensor.dtype(), tensor.dtype().item_size());
+    let dtype = tensor.dtype();
     if dims.iter().all(|&dim| tensor.shape()[dim] == 1)
         && [*compute, meta.dtype()] == [dtype; 2]
         && let Some(one) = One::of(*op, dtype)
@@ -31,57 +36,130 @@ pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
         }?;
         return Some(Tensor::new(result.storage().clone(), Layout::contiguous(meta.shape.clone()), dtype));
     }
-    let (kept, reduced) = split(tensor.layout(), dims)?;
-    let (rows, row_step) = match reduced[..] {
-        [] => (1, 1),
-        [row] => row,
-        _ => return None,
-    };
-    let ((outer, outer_step), (inner, column_step)) = match kept[..] {
-        [] => ((1, 0), (1, 1)),
-        [column] => ((1, 0), column),
-        [outer, column] => (outer, column),
-        _ => return None,
-    };
-    let is_taken = Reducer::takes(*op, *compute, dtype, rows) == dtype;
-    let any_order = in_any_order(*op, dtype);
-    let (results, even) = (outer * inner, Some(row_step));
-    let interleaved = outer > 1 && outer_step.unsigned_abs() < row_step.unsigned_abs();
-    let grid = Grid { inner, results, count: rows, any_order, interleaved, column_step, row_step: even };
-    let form = grid.form(column_step == 1, true);
-    // Many elements that are results themselves are copied faster.
-    let are_many = rows == 1 && results > widest(*op);
-    if !is_taken || are_many || !grid.is_direct(form) || Cost::of_reading(dtype, tensor.numel()).is_divided()
-    {
-        return None;
-    }
-    let reducer = Reducer::new(*op, *compute, dtype, rows, *correction);
-    let most = if form == Form::Across { widest(*op).min(inner) } else { inner };
-    let (result, reach) = (meta.dtype().item_size(), tensor.reach());
-    let first = tensor.layout().offset() - (reach.start / item) as isize;
-    let mut fresh = Fresh::arbitrary(grid.results.checked_mul(result)?)?;
-    with_desk(|Desk { hazards, .. }| {
+    let reduction = Reduction::new(expr, tensor.layout(), dtype)?;
+    let result = with_desk(|Desk { hazards, .. }| {
         let reading = Reading::of([value.storage()], hazards)?;
-        if value.has_changed() {
+        if value.has_changed() { None } else { reduction.run(reading.bytes(0)) }
+    })?;
+    Some(Tensor::new(result.share(), Layout::contiguous(meta.shape.clone()), meta.dtype()))
+}
+
+/// A reduction of elements that lie somewhere.
+pub(super) struct Reduction {
+    reducer: Reducer,
+    grid: Grid,
+    form: Form,
+    /// The results that are read at once.
+    most: usize,
+    /// The first element of those that are read.
+    first: isize,
+    /// Elements from one block of neighbouring results to the next, and from one reduced element to the next.
+    outer_step: isize,
+    row_step: isize,
+    /// Bytes of an element, and of a result.
+    item: usize,
+    result: usize,
+    /// Where the elements' bytes lie.
+    reach: Range<usize>,
+    /// The dimensions in whose order they are copied before, with strides in bytes, and the byte at which they begin.
+    copied: Option<(Dims, usize)>,
+}
+
+impl Reduction {
+    /// The reduction that an expression is, of elements of a layout and a dtype; `None` where a plan is faster.
+    pub(super) fn new(expr: &Expr, layout: &Layout, dtype: DType) -> Option<Reduction> {
+        let Kind::Reduce { op, dims, compute, correction, .. } = &expr.node().kind else { return None };
+        let (kept, reduced) = split(layout, dims)?;
+        let count = |dims: &Dims| dims.iter().map(|(size, _)| size).product::<usize>();
+        let (rows, results) = (count(&reduced), count(&kept));
+        let cost = Cost::of_reading(dtype, layout.numel());
+        // Many elements that are results themselves are copied faster.
+        let are_many = rows == 1 && results > widest(*op);
+        if Reducer::takes(*op, *compute, dtype, rows) != dtype || are_many || cost.is_divided() {
             return None;
         }
-        let bytes = &reading.bytes(0)[reach];
-        let (mut fold, mut out) = (reducer.start(most), fresh.bytes_mut());
-        for block in 0..outer as isize {
+        let (item, any_order) = (dtype.item_size(), in_any_order(*op, dtype));
+        let (low, high) = layout.span()?;
+        let make = |grid: Grid, outer_step: isize, copied: Option<(Dims, usize)>| {
+            let form = grid.form(grid.column_step == 1, true);
+            grid.is_direct(form).then(|| Reduction {
+                reducer: Reducer::new(*op, *compute, dtype, rows, *correction),
+                grid,
+                form,
+                most: if form == Form::Across { widest(*op).min(grid.inner) } else { grid.inner },
+                first: if copied.is_some() { 0 } else { layout.offset() - low },
+                outer_step,
+                row_step: grid.row_step.unwrap_or(1),
+                item,
+                result: expr.dtype().map_or(item, DType::item_size),
+                reach: low as usize * item..(high as usize + 1) * item,
+                copied,
+            })
+        };
+        let lying = || {
+            let row_step = match reduced[..] {
+                [] => 1,
+                [(_, step)] => step,
+                _ => return None,
+            };
+            let ((outer, outer_step), (inner, column_step)) = match kept[..] {
+                [] => ((1, 0), (1, 1)),
+                [column] => ((1, 0), column),
+                [outer, column] => (outer, column),
+                _ => return None,
+            };
+            let interleaved = outer > 1 && outer_step.unsigned_abs() < row_step.unsigned_abs();
+            let row_step = Some(row_step);
+            let grid = Grid { inner, results, count: rows, any_order, interleaved, column_step, row_step };
+            make(grid, outer_step, None)
+        };
+        // Results side by side, one row of elements after the other.
+        let copying = || {
+            if cost.bytes() > COPIED {
+                return None;
+            }
+            let bytes = |&(size, step): &(usize, isize)| (size, step * item as isize);
+            let dims = reduced.iter().chain(&kept).map(bytes).collect();
+            let row_step = Some(results as isize);
+            let (inner, interleaved, column_step) = (results, false, 1);
+            let grid = Grid { inner, results, count: rows, any_order, interleaved, column_step, row_step };
+            make(grid, 0, Some((dims, (layout.offset() - low) as usize * item)))
+        };
+        lying().or_else(copying)
+    }
+
+    /// The results, given the bytes of the storage that the elements are in. `None` if there is no memory for them.
+    pub(super) fn run(&self, storage: &[u8]) -> Option<Fresh> {
+        let Reduction {
+            ref reducer, ref grid, form, most, first, outer_step, row_step, item, result, ..
+        } = *self;
+        let Grid { inner, results, count, any_order, column_step, .. } = *grid;
+        let mut block = Fresh::arbitrary(results.checked_mul(result)?)?;
+        let mut copy = None;
+        let lying = &storage[self.reach.clone()];
+        let bytes = match &self.copied {
+            None => lying,
+            Some((dims, first)) => {
+                let copy: &mut Fresh = copy.insert(Fresh::arbitrary(results * count * item)?);
+                pack_dense(item, dims, lying, *first, copy.bytes_mut());
+                copy.bytes()
+            }
+        };
+        let (mut fold, mut out) = (reducer.start(most), block.bytes_mut());
+        for outer in 0..(results / inner) as isize {
             for column in (0..inner).step_by(most) {
                 let (columns, column_step) = (most.min(inner - column), column_step.unsigned_abs());
-                let begin = first + block * outer_step + (column * column_step) as isize;
-                let lying = Lying { bytes, item, form, columns, column_step, reduced: rows, any_order };
+                let begin = first + outer * outer_step + (column * column_step) as isize;
+                let lying = Lying { bytes, item, form, columns, column_step, reduced: count, any_order };
                 fold.start(columns);
-                lying.take(&mut *fold, 0..rows, |row| (begin + row as isize * row_step) as usize);
-                let results;
-                (results, out) = out.split_at_mut(columns * result);
-                fold.finish(results);
+                lying.take(&mut *fold, 0..count, |row| (begin + row as isize * row_step) as usize);
+                let own;
+                (own, out) = out.split_at_mut(columns * result);
+                fold.finish(own);
             }
         }
-        Some(())
-    })?;
-    Some(Tensor::new(fresh.share(), Layout::contiguous(meta.shape.clone()), meta.dtype()))
+        Some(block)
+    }
 }
 
 /// Dimensions with their strides, outermost first.

@@ -1,0 +1,305 @@
+//! Owns expressions of so few elements that a plan would cost more than it saves: node by node, each on all of its elements,
+//! which the next ones find in cache. It does not know how a node is computed (`mod.rs`, `reduce.rs`).
+
+use std::borrow::Cow;
+
+use smallvec::SmallVec;
+use zerostride_kernels::cast_kernel;
+use zerostride_ops::{DType, Inferred, Scalar, Typed};
+use zerostride_shape::Layout;
+
+use super::gather::{self, Tile, in_order};
+use super::loops::Loops;
+use super::reduce::Reduction;
+use super::{Desk, Row, Value, Way, direct, with_desk};
+use crate::Tensor;
+use crate::expr::{Expr, Kind};
+use crate::plan::Cost;
+use crate::tensor::{Fresh, Reading, Storage};
+
+/// The most nodes.
+const MOST_NODES: usize = 32;
+
+/// The most operands of a node.
+const MOST_OPERANDS: usize = 3;
+
+/// The most storages that are read.
+const MOST_STORAGES: usize = 4;
+
+/// Bytes on their way between nodes that take about as long as a plan of one step: there they would stay in registers.
+const PLANNED: usize = 64 << 10;
+
+/// The same of a step that reduces.
+const REDUCED: usize = 128 << 10;
+
+/// The value of an expression.
+pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
+    let mut order = Order::new();
+    order.take(expr)?;
+    let meta = expr.meta().ok()?;
+    let result = with_desk(|Desk { hazards, tiles }| {
+        let reading = Reading::of(order.storages, hazards)?;
+        order.run(|place| reading.bytes(place), &mut **tiles)
+    })?;
+    Some(Tensor::new(result.share(), Layout::contiguous(meta.shape.clone()), meta.dtype()))
+}
+
+/// Writes the value of an expression to a tensor of its shape and dtype, whose elements lie in order, once all of it is
+/// computed: the tensor may be an operand. `None` if nothing has been done.
+pub(super) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
+    let mut order = Order::new();
+    order.take(expr)?;
+    if order.leaves().any(|(leaf, _)| leaf.meets_elsewhere(target)) {
+        return None;
+    }
+    let mut writing = target.storage().try_write()?;
+    // What is written cannot be read beside others.
+    let (own, mut others) = (order.place(target.storage()), order.storages);
+    if let Some(own) = own {
+        others[own] = None;
+    }
+    with_desk(|Desk { hazards, tiles }| {
+        let reading = Reading::of(others, hazards)?;
+        let bytes = |place| if Some(place) == own { writing.bytes() } else { reading.bytes(place) };
+        let result = order.run(bytes, &mut **tiles)?;
+        writing.bytes_mut()[target.reach()].copy_from_slice(result.bytes());
+        Some(())
+    })
+}
+
+/// The nodes of an expression, each after its operands.
+struct Order<'a> {
+    nodes: SmallVec<[Node<'a>; MOST_NODES]>,
+    storages: [Option<&'a Storage>; MOST_STORAGES],
+    /// Nodes that have been met.
+    met: usize,
+    /// What all nodes read and write, and how much of that is worth it.
+    bytes: usize,
+    most: usize,
+}
+
+struct Node<'a> {
+    expr: &'a Expr,
+    /// The operands' places in the order.
+    operands: [u8; MOST_OPERANDS],
+    /// The node whose elements it has: another one if it is a view.
+    owner: u8,
+    /// The last node that reads its elements.
+    last: u8,
+}
+
+impl<'a> Order<'a> {
+    fn new() -> Order<'a> {
+        let storages = [None; MOST_STORAGES];
+        Order { nodes: SmallVec::new(), storages, met: 0, bytes: 0, most: PLANNED }
+    }
+
+    /// Takes in an expression; `None` where there is too much to do, or something that this does not know.
+    fn take(&mut self, expr: &'a Expr) -> Option<()> {
+        let computes = matches!(expr.node().kind, Kind::Map { .. } | Kind::Cast { .. } | Kind::Reduce { .. });
+        if !computes {
+            return None;
+        }
+        self.visit(expr)?;
+        (self.bytes <= self.most).then_some(())
+    }
+
+    /// The place of a node, whose operands are taken in before it.
+    fn visit(&mut self, expr: &'a Expr) -> Option<u8> {
+        if let Some(place) = self.nodes.iter().position(|node| node.expr.id() == expr.id()) {
+            return Some(place as u8);
+        }
+        self.met += 1;
+        if self.met > MOST_NODES {
+            return None;
+        }
+        let (kind, meta) = (&expr.node().kind, expr.meta().ok()?);
+        let numel = meta.shape.numel();
+        let cost = match kind {
+            Kind::Leaf { tensor, .. } => {
+                self.note(tensor.storage())?;
+                None
+            }
+            Kind::Number(_) | Kind::View { .. } => None,
+            Kind::Map { op, operands, compute } => {
+                let inferred = Inferred { compute: *compute, result: meta.dtype() };
+                let is_read = |(place, operand): (usize, &Expr)| {
+                    operand.is_number()
+                        || operand.dtype().is_ok_and(|own| own == direct::read(*op, inferred, place))
+                };
+                if numel > gather::MOST && !operands.iter().enumerate().all(is_read) {
+                    return None;
+                }
+                Some(Cost::of_operation(*op, inferred, operands.len(), numel))
+            }
+            Kind::Cast { dtype, .. } => Some(Cost::of_copying(*dtype, numel)),
+            Kind::Reduce { operand, .. } => {
+                self.most += REDUCED;
+                let meta = operand.meta().ok()?;
+                Some(Cost::of_reading(meta.dtype(), meta.shape.numel()))
+            }
+            Kind::Input(_) | Kind::Matmul { .. } | Kind::Failed { .. } => return None,
+        };
+        if let Some(cost) = cost {
+            self.bytes += cost.bytes();
+            if numel == 0 || cost.is_divided() {
+                return None;
+            }
+        }
+        let mut operands = [0; MOST_OPERANDS];
+        for (index, operand) in kind.operands().iter().enumerate() {
+            *operands.get_mut(index)? = self.visit(operand)?;
+        }
+        let own = self.nodes.len() as u8;
+        let mut owner = own;
+        for &operand in &operands[..kind.operands().len()] {
+            let read = self.nodes[operand as usize].owner;
+            self.nodes[read as usize].last = own;
+            if matches!(kind, Kind::View { .. }) {
+                owner = read;
+            }
+        }
+        self.nodes.push(Node { expr, operands, owner, last: own });
+        Some(own)
+    }
+
+    /// Makes room for a storage.
+    fn note(&mut self, storage: &'a Storage) -> Option<()> {
+        if self.place(storage).is_none() {
+            *self.storages.iter_mut().find(|place| place.is_none())? = Some(storage);
+        }
+        Some(())
+    }
+
+    fn place(&self, storage: &Storage) -> Option<usize> {
+        self.storages.iter().position(|own| own.is_some_and(|own| std::ptr::eq(own, storage)))
+    }
+
+    /// Operands in memory, and how often they had been written to when they were captured.
+    fn leaves(&self) -> impl Iterator<Item = (&'a Tensor, Option<u64>)> {
+        self.nodes.iter().filter_map(|node| match &node.expr.node().kind {
+            Kind::Leaf { tensor, version } => Some((tensor, *version)),
+            _ => None,
+        })
+    }
+
+    /// The elements of the last node, given the bytes of storages. `None` if an operand has been written to since it was
+    /// captured, there is no memory, or a node finds something wrong with values.
+    fn run<'b>(&self, storage: impl Fn(usize) -> &'b [u8], tiles: &mut [Tile]) -> Option<Fresh> {
+        let has_changed = |(leaf, captured): (&Tensor, Option<u64>)| {
+            captured.is_some_and(|captured| captured != leaf.storage().version())
+        };
+        if self.leaves().any(has_changed) {
+            return None;
+        }
+        let mut values: SmallVec<[Known<'_>; MOST_NODES]> = SmallVec::new();
+        let mut blocks: SmallVec<[Option<Fresh>; MOST_NODES]> = SmallVec::new();
+        for (own, Node { expr, operands, .. }) in self.nodes.iter().enumerate() {
+            let (kind, meta) = (&expr.node().kind, expr.meta().ok()?);
+            let value = |operand: usize| &values[operands[operand] as usize];
+            let bytes = |operand: usize| {
+                let owner = self.nodes[operands[operand] as usize].owner as usize;
+                match (&blocks[owner], &self.nodes[owner].expr.node().kind) {
+                    (Some(block), _) => block.bytes(),
+                    (None, Kind::Leaf { tensor, .. }) => {
+                        storage(self.place(tensor.storage()).expect("every operand has been noted"))
+                    }
+                    (None, _) => &[],
+                }
+            };
+            let mut number = None;
+            let (block, layout) = match kind {
+                Kind::Leaf { tensor, .. } => (None, Cow::Borrowed(tensor.layout())),
+                Kind::Number(own) => {
+                    number = Some(*own);
+                    (None, Cow::Owned(Layout::default()))
+                }
+                Kind::View { view, .. } => (None, Cow::Owned(view.apply(value(0).layout()?).ok()?)),
+                _ => {
+                    let block = match kind {
+                        Kind::Map { op, operands, compute } => {
+                            let row = Row::new(*op, Inferred { compute: *compute, result: meta.dtype() })?;
+                            match operands.len() {
+                                1 => map(&row, [0].map(value), [0].map(bytes), tiles),
+                                2 => map(&row, [0, 1].map(value), [0, 1].map(bytes), tiles),
+                                _ => map(&row, [0, 1, 2].map(value), [0, 1, 2].map(bytes), tiles),
+                            }
+                        }
+                        Kind::Cast { dtype, .. } => cast(value(0), bytes(0), *dtype),
+                        _ => Reduction::new(expr, value(0).layout()?, value(0).typed.dtype)?.run(bytes(0)),
+                    }?;
+                    (Some(block), Cow::Owned(Layout::contiguous(meta.shape.clone())))
+                }
+            };
+            values.push(Known { layout, typed: meta.typed, number });
+            blocks.push(block);
+            // What nobody reads any more gives its memory to the next.
+            for &operand in &operands[..kind.operands().len()] {
+                let owner = self.nodes[operand as usize].owner as usize;
+                if usize::from(self.nodes[owner].last) == own {
+                    blocks[owner] = None;
+                }
+            }
+        }
+        blocks.pop()?
+    }
+}
+
+/// What a node has come to.
+struct Known<'a> {
+    layout: Cow<'a, Layout>,
+    typed: Typed,
+    number: Option<Scalar>,
+}
+
+impl Value for &Known<'_> {
+    fn typed(&self) -> Option<Typed> {
+        Some(self.typed)
+    }
+
+    fn tensor(&self) -> Option<&Tensor> {
+        None
+    }
+
+    fn number(&self) -> Option<Scalar> {
+        self.number
+    }
+
+    fn has_changed(&self) -> bool {
+        false
+    }
+
+    fn layout(&self) -> Option<&Layout> {
+        self.number.is_none().then_some(&*self.layout)
+    }
+}
+
+/// The elements of an operation's result.
+fn map<const N: usize>(
+    row: &Row,
+    values: [&Known<'_>; N],
+    bytes: [&[u8]; N],
+    tiles: &mut [Tile],
+) -> Option<Fresh> {
+    let mut loops = Loops::single();
+    loops.walk(&values)?;
+    let way = Way::new(row, &values, &loops)?;
+    let mut block = Fresh::arbitrary(loops.numel.checked_mul(row.inferred.result.item_size())?)?;
+    way.run(row, &values, bytes, &loops, block.bytes_mut(), tiles)?;
+    Some(block)
+}
+
+/// Elements converted to another dtype.
+fn cast(value: &Known<'_>, bytes: &[u8], dtype: DType) -> Option<Fresh> {
+    let mut loops = Loops::single();
+    loops.walk(&[value])?;
+    let (from, layout) = (value.typed.dtype, value.layout()?);
+    let mut copy = None;
+    let elements = in_order(from.item_size(), layout.offset(), bytes, &loops, 0, &mut copy)?;
+    if elements.len() < loops.numel * from.item_size() {
+        return None;
+    }
+    let mut block = Fresh::arbitrary(loops.numel.checked_mul(dtype.item_size())?)?;
+    cast_kernel(from, dtype)(elements, block.bytes_mut());
+    Some(block)
+}
