@@ -392,7 +392,12 @@ fn infer_map(op: Op, operands: &[Expr]) -> Result<(Shape, DType, DType)> {
     }
     let inferred = op.infer(&typed)?;
     check_numbers(op, inferred.compute, operands)?;
-    Ok((broadcast_shape(&shapes)?, inferred.compute, inferred.result))
+    let shape = match operands {
+        // Mostly there is nothing to stretch.
+        [first, ..] if shapes.iter().all(|shape| *shape == shapes[0]) => first.meta()?.shape.clone(),
+        _ => broadcast_shape(&shapes)?,
+    };
+    Ok((shape, inferred.compute, inferred.result))
 }
 
 /// The few operations in which a bare number must be one of the dtype; elsewhere it may overflow.

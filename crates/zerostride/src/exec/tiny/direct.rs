@@ -106,7 +106,8 @@ impl<const N: usize> Direct<N> {
         let crosses = std::array::from_fn(|operand| !matches!(loops.steps(operand), [0 | 1, _]));
         let is_scattered = std::array::from_fn(|operand| !loops.dense[operand] && !loops.is_one(operand));
         let with = |copied| Direct::lying(op, inferred, cost, &loops.with_copies(copied), copied);
-        [crosses, is_scattered].into_iter().find_map(with)
+        // Without copies it has been tried.
+        [crosses, is_scattered].into_iter().filter(|copied| copied.contains(&true)).find_map(with)
     }
 
     /// Writes the result's elements; over those of the first operand, which have their dtype, if its storage is `None`.
