@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
-use zerostride::{DType, Expr, Result, Tensor, bf16, keepdim};
+use zerostride::{DType, Expr, Op, Result, Tensor, bf16, keepdim};
 use zerostride_bench::{Case, Element, Kind, Operand, Peer, Task, Values, serve, values};
 
 type Formula = fn(&[Tensor]) -> Expr;
 type Method = fn(&[Tensor]) -> Result<Tensor>;
+type Writer = fn(&[Tensor], &Tensor) -> Result<()>;
 
 /// The formulas, as expressions of their operands.
 const FORMULAS: &[(&str, Formula)] = &[
@@ -49,6 +50,12 @@ const METHODS: &[(&str, Method)] = &[
     ("matmul", |t| t[0].matmul(&t[1])),
 ];
 
+/// The same into given memory.
+const WRITERS: &[(&str, Writer)] = &[
+    ("add", |t, out| Tensor::apply_out(Op::Add, [(&t[0]).into(), (&t[1]).into()], out)),
+    ("add_scalar", |t, out| Tensor::apply_out(Op::Add, [(&t[0]).into(), 2.5.into()], out)),
+];
+
 /// Multiplications and additions in turn.
 fn chain(x: &Tensor, length: usize) -> Expr {
     let link = |value: Expr, i: usize| if i.is_multiple_of(2) { value * 1.001 } else { value + 0.5 };
@@ -77,7 +84,10 @@ impl Peer for Zerostride {
         };
         let zeros = Tensor::zeros(&task.shape).and_then(|zeros| zeros.to_dtype(dtype(task.dtype)));
         let out = zeros.map_err(|error| error.to_string())?;
-        Ok(case.reuse(move || expression(&tensors).eval_into(&out).expect(FITS)))
+        Ok(match find(WRITERS, &task.formula) {
+            Some(write) => case.reuse(move || write(&tensors, &out).expect(FITS)),
+            None => case.reuse(move || expression(&tensors).eval_into(&out).expect(FITS)),
+        })
     }
 }
 

@@ -30,18 +30,18 @@ fn is_watched<const N: usize>() -> bool {
     N > 1 && policy::is_on()
 }
 
-/// One row of the table written over its first operand, the target; `None` leaves it to [`Expr::eval_into`].
-pub(crate) fn in_place_at_once<const N: usize>(
+/// One row of the table written to an existing tensor, perhaps the first operand; `None` leaves it to [`Expr::eval_into`].
+pub(crate) fn into_at_once<const N: usize>(
     op: Op,
-    target: &Tensor,
     operands: &[Operand<'_>; N],
+    target: &Tensor,
 ) -> Option<()> {
     if is_watched::<N>() {
         return None;
     }
     match Operand::tensors(operands) {
-        Some(tensors) => tiny::apply_in_place(op, target, &tensors),
-        None => tiny::apply_in_place(op, target, &operands.each_ref().map(Operand::value)),
+        Some(tensors) => tiny::apply_into(op, &tensors, target),
+        None => tiny::apply_into(op, &operands.each_ref().map(Operand::value), target),
     }
 }
 

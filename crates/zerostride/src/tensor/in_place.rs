@@ -40,7 +40,7 @@ fn is_modulus(expr: &Expr) -> bool {
 /// An operation of the table written over its first operand, the target.
 #[track_caller]
 fn write_at_once<const N: usize>(op: Op, target: &Tensor, operands: [Operand<'_>; N]) -> Result<()> {
-    if evaluate::in_place_at_once(op, target, &operands).is_some() {
+    if evaluate::into_at_once(op, &operands, target).is_some() {
         return Ok(());
     }
     let operands = operands.map(Operand::expr);
@@ -145,7 +145,7 @@ impl Tensor {
     /// The target keeps its shape and dtype (PyTorch would resize it).
     ///
     /// # Errors
-    /// As the in-place methods.
+    /// As the in-place methods; or the row takes another number of operands.
     ///
     /// ```
     /// use zerostride::{tensor, Op, Tensor};
@@ -155,8 +155,12 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     #[track_caller]
-    pub fn apply_out(op: Op, operands: impl IntoIterator<Item = Expr>, out: &Tensor) -> Result<()> {
-        let operands: Vec<Expr> = operands.into_iter().collect();
+    pub fn apply_out<const N: usize>(op: Op, operands: [Operand<'_>; N], out: &Tensor) -> Result<()> {
+        check_count(op, N)?;
+        if evaluate::into_at_once(op, &operands, out).is_some() {
+            return Ok(());
+        }
+        let operands = operands.map(Operand::expr);
         write(&operands, out, || Expr::map(op, operands.iter().cloned()))
     }
 

@@ -105,7 +105,7 @@ eager! {
 }
 
 impl Tensor {
-    /// A row of the table of one or two operands, at once, for those who have the row and not its name.
+    /// A row of the table of up to three operands, at once, for those who have the row and not its name.
     ///
     /// # Errors
     /// As the method of that name; or the row takes another number of operands.
@@ -139,8 +139,8 @@ impl Tensor {
 
 /// Whether a row of the table takes so many operands and nothing else.
 pub(super) fn check_count(op: Op, count: usize) -> Result<()> {
-    match (op.info().class, count) {
-        (Class::Unary, 1) | (Class::Binary, 2) => Ok(()),
+    match (op, op.info().class, count) {
+        (_, Class::Unary, 1) | (_, Class::Binary, 2) | (Op::Lerp | Op::Where, _, 3) => Ok(()),
         _ => Err(Error::runtime(format_args!("{} does not take {count} operands alone", op.usage()))),
     }
 }

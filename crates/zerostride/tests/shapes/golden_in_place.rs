@@ -10,7 +10,6 @@ use crate::windows::window;
 /// An in-place method or function with `out`, called on the target and its operands.
 fn call(name: &str, target: &Tensor, operands: &[Tensor]) -> Result<(), Error> {
     let other = |at: usize| Expr::from(&operands[at]);
-    let this = || Expr::from(target);
     match name {
         "copy_" => target.copy_(&operands[0]),
         "fill_" => target.fill_(7),
@@ -21,11 +20,14 @@ fn call(name: &str, target: &Tensor, operands: &[Tensor]) -> Result<(), Error> {
         "addcdiv_" => target.addcdiv_(&operands[0], &operands[1], 1),
         "lerp_" => target.lerp_(&operands[0], &operands[1]),
         "masked_fill_" => target.masked_fill_(operands[0].gt(3)?, -1),
-        "maximum" => Tensor::apply_out(Op::Maximum, [this(), other(0)], target),
-        "minimum" => Tensor::apply_out(Op::Minimum, [this(), other(0)], target),
-        "where" => Tensor::apply_out(Op::Where, [operands[0].gt(3)?.into(), other(0), other(1)], target),
+        "maximum" => Tensor::apply_out(Op::Maximum, [target.into(), other(0).into()], target),
+        "minimum" => Tensor::apply_out(Op::Minimum, [target.into(), other(0).into()], target),
+        "where" => {
+            let condition = operands[0].gt(3)?;
+            Tensor::apply_out(Op::Where, [condition.into(), other(0).into(), other(1).into()], target)
+        }
         "clamp" => other(0).clamp(Some(other(1)), Some(other(1))).eval_into(target),
-        "add(out)" => Tensor::apply_out(Op::Add, [other(0), other(0)], target),
+        "add(out)" => Tensor::apply_out(Op::Add, [other(0).into(), other(0).into()], target),
         "sum(out)" => other(0).unsqueeze(0).sum(0).eval_into(target),
         _ => match (unary_methods().remove(name), binary_methods().remove(name)) {
             (Some(method), _) => method(target),
@@ -149,8 +151,8 @@ fn targets_that_would_have_to_grow_are_refused() {
         };
         let ones = |key: &str| Expr::from(Tensor::ones(&list::<usize>(&case[key])).unwrap());
         let done = match case["fn"].as_str().unwrap() {
-            "add" => Tensor::apply_out(Op::Add, [ones("a"), ones("b")], &out),
-            "exp" => Tensor::apply_out(Op::Exp, [ones("a")], &out),
+            "add" => Tensor::apply_out(Op::Add, [ones("a").into(), ones("b").into()], &out),
+            "exp" => Tensor::apply_out(Op::Exp, [ones("a").into()], &out),
             "sum" => ones("a").sum(0).eval_into(&out),
             "matmul" => ones("a").matmul(Tensor::ones(&[3, 3]).unwrap()).eval_into(&out),
             other => panic!("no such function: {other}"),

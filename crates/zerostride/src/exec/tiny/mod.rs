@@ -220,13 +220,8 @@ pub(crate) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
     impl Visit for Into<'_> {
         type Output = ();
         fn operation<const N: usize>(self, row: &Row, values: &[Any<'_>; N], loops: &Loops<N>) -> Option<()> {
-            write(row, values, loops, self.0, false)
+            write(row, values, loops, self.0)
         }
-    }
-    let meta = expr.meta().ok()?;
-    let fits = *meta.shape == *target.shape() && meta.dtype() == target.dtype() && target.is_contiguous();
-    if !fits {
-        return None;
     }
     visit(expr, Into(target)).or_else(|| nodes::evaluate_into(expr, target))
 }
@@ -268,32 +263,31 @@ fn visit<V: Visit>(expr: &Expr, visitor: V) -> Option<V::Output> {
     }
 }
 
-/// Writes the operation's result over its first operand, the target, whose version counts it; `None` if nothing has
-/// been done.
+/// Writes the operation's result to a tensor, perhaps the first operand, whose version counts it; `None` if nothing has been
+/// done.
 #[inline]
-pub(crate) fn apply_in_place<const N: usize>(
-    op: Op,
-    target: &Tensor,
-    values: &[impl Value; N],
-) -> Option<()> {
+pub(crate) fn apply_into<const N: usize>(op: Op, values: &[impl Value; N], target: &Tensor) -> Option<()> {
     let mut loops = Loops::single();
     loops.walk(values)?;
-    let row = Row::of(op, values)?;
-    if loops.sizes() != target.shape() || row.inferred.result != target.dtype() || !loops.dense[0] {
-        return None;
-    }
-    write(&row, values, &loops, target, true)
+    write(&Row::of(op, values)?, values, &loops, target)
 }
 
-/// Writes the operation's result to a target of its shape and dtype, whose elements lie in order; and whose memory is
-/// that of the first operand if `over`, else of none.
+/// Writes the operation's result to a target of its shape and dtype, whose elements lie in order, and which may be the first
+/// operand.
 fn write<const N: usize>(
     row: &Row,
     values: &[impl Value; N],
     loops: &Loops<N>,
     target: &Tensor,
-    over: bool,
 ) -> Option<()> {
+    let is_target = |tensor: &Tensor| {
+        std::ptr::eq(tensor, target) || tensor.shares_storage(target) && tensor.layout() == target.layout()
+    };
+    let over = values[0].tensor().is_some_and(is_target);
+    let in_order = if over { loops.dense[0] } else { target.is_contiguous() };
+    if loops.sizes() != target.shape() || row.inferred.result != target.dtype() || !in_order {
+        return None;
+    }
     let way = Way::new(row, values, loops)?;
     let item = row.inferred.result.item_size();
     let (start, len) = (target.storage_offset() * item, loops.numel * item);

@@ -27,7 +27,7 @@ const MOST_OPERANDS: usize = 3;
 const MOST_STORAGES: usize = 4;
 
 /// Bytes on their way between nodes that take about as long as a plan of one step: there they would stay in registers.
-const PLANNED: usize = 64 << 10;
+const PLANNED: usize = 32 << 10;
 
 /// The same of a step that reduces.
 const REDUCED: usize = 128 << 10;
@@ -47,6 +47,11 @@ pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
 /// Writes the value of an expression to a tensor of its shape and dtype, whose elements lie in order, once all of it is
 /// computed: the tensor may be an operand. `None` if nothing has been done.
 pub(super) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
+    let meta = expr.meta().ok()?;
+    let fits = *meta.shape == *target.shape() && meta.dtype() == target.dtype() && target.is_contiguous();
+    if !fits {
+        return None;
+    }
     let mut order = Order::new();
     order.take(expr)?;
     if order.leaves().any(|(leaf, _)| leaf.meets_elsewhere(target)) {
@@ -115,6 +120,7 @@ impl<'a> Order<'a> {
         }
         let (kind, meta) = (&expr.node().kind, expr.meta().ok()?);
         let numel = meta.shape.numel();
+        let mut copied = 0;
         let cost = match kind {
             Kind::Leaf { tensor, .. } => {
                 self.note(tensor.storage())?;
@@ -130,6 +136,11 @@ impl<'a> Order<'a> {
                 if numel > gather::MOST && !operands.iter().enumerate().all(is_read) {
                     return None;
                 }
+                // What is stretched is copied, as a rule.
+                let is_stretched = |operand: &&Expr| {
+                    !operand.is_number() && operand.shape().is_ok_and(|shape| *shape != *meta.shape)
+                };
+                copied = 2 * operands.iter().filter(is_stretched).count() * compute.item_size();
                 Some(Cost::of_operation(*op, inferred, operands.len(), numel))
             }
             Kind::Cast { dtype, .. } => Some(Cost::of_copying(*dtype, numel)),
@@ -141,10 +152,10 @@ impl<'a> Order<'a> {
             Kind::Input(_) | Kind::Matmul { .. } | Kind::Failed { .. } => return None,
         };
         if let Some(cost) = cost {
-            self.bytes += cost.bytes();
             if numel == 0 || cost.is_divided() {
                 return None;
             }
+            self.bytes += cost.bytes() + copied * numel;
         }
         let mut operands = [0; MOST_OPERANDS];
         for (index, operand) in kind.operands().iter().enumerate() {
@@ -207,32 +218,38 @@ impl<'a> Order<'a> {
                     (None, _) => &[],
                 }
             };
+            let computed = match kind {
+                Kind::Map { op, operands, compute } => {
+                    let row = Row::new(*op, Inferred { compute: *compute, result: meta.dtype() })?;
+                    let block = match operands.len() {
+                        1 => map(&row, [0].map(value), [0].map(bytes), tiles),
+                        2 => map(&row, [0, 1].map(value), [0, 1].map(bytes), tiles),
+                        _ => map(&row, [0, 1, 2].map(value), [0, 1, 2].map(bytes), tiles),
+                    };
+                    Some(block?)
+                }
+                Kind::Cast { dtype, .. } => Some(cast(value(0), bytes(0), *dtype)?),
+                Kind::Reduce { .. } => {
+                    let reduction = Reduction::new(expr, value(0).layout()?, value(0).typed.dtype)?;
+                    Some(reduction.run(bytes(0))?)
+                }
+                _ => None,
+            };
+            if own + 1 == self.nodes.len() {
+                return computed;
+            }
             let mut number = None;
-            let (block, layout) = match kind {
-                Kind::Leaf { tensor, .. } => (None, Cow::Borrowed(tensor.layout())),
+            let layout = match kind {
+                Kind::Leaf { tensor, .. } => Cow::Borrowed(tensor.layout()),
                 Kind::Number(own) => {
                     number = Some(*own);
-                    (None, Cow::Owned(Layout::default()))
+                    Cow::Owned(Layout::default())
                 }
-                Kind::View { view, .. } => (None, Cow::Owned(view.apply(value(0).layout()?).ok()?)),
-                _ => {
-                    let block = match kind {
-                        Kind::Map { op, operands, compute } => {
-                            let row = Row::new(*op, Inferred { compute: *compute, result: meta.dtype() })?;
-                            match operands.len() {
-                                1 => map(&row, [0].map(value), [0].map(bytes), tiles),
-                                2 => map(&row, [0, 1].map(value), [0, 1].map(bytes), tiles),
-                                _ => map(&row, [0, 1, 2].map(value), [0, 1, 2].map(bytes), tiles),
-                            }
-                        }
-                        Kind::Cast { dtype, .. } => cast(value(0), bytes(0), *dtype),
-                        _ => Reduction::new(expr, value(0).layout()?, value(0).typed.dtype)?.run(bytes(0)),
-                    }?;
-                    (Some(block), Cow::Owned(Layout::contiguous(meta.shape.clone())))
-                }
+                Kind::View { view, .. } => Cow::Owned(view.apply(value(0).layout()?).ok()?),
+                _ => Cow::Owned(Layout::contiguous(meta.shape.clone())),
             };
             values.push(Known { layout, typed: meta.typed, number });
-            blocks.push(block);
+            blocks.push(computed);
             // What nobody reads any more gives its memory to the next.
             for &operand in &operands[..kind.operands().len()] {
                 let owner = self.nodes[operand as usize].owner as usize;
@@ -241,7 +258,7 @@ impl<'a> Order<'a> {
                 }
             }
         }
-        blocks.pop()?
+        None
     }
 }
 

@@ -310,8 +310,8 @@ fn every_in_place_operation_writes_what_its_plan_writes_and_counts() {
             let version = target.storage().version();
             let planned = planned(op, if unary { &operands[..1] } else { &operands });
             let written = match unary {
-                true => apply_in_place(op, &target, &[values[0]]),
-                false => apply_in_place(op, &target, &values),
+                true => apply_into(op, &[values[0]], &target),
+                false => apply_into(op, &values, &target),
             };
             if written.is_some() {
                 taken += 1;
@@ -378,8 +378,8 @@ fn every_operation_on_rows_gives_what_its_plan_gives() {
                     let over = a.clone_elements().unwrap();
                     let values = [Any::Tensor(&over, None), *values.last().unwrap()];
                     let done = match op.info().class {
-                        Class::Unary => apply_in_place(op, &over, &[values[0]]),
-                        _ => apply_in_place(op, &over, &values),
+                        Class::Unary => apply_into(op, &[values[0]], &over),
+                        _ => apply_into(op, &values, &over),
                     };
                     if done.is_some() {
                         over_rows += usize::from(over.numel() > MOST);
@@ -472,9 +472,9 @@ fn what_is_in_use_or_has_changed_is_left_to_the_plan() {
     let captured = Expr::from(&x) + 1.0;
     assert!(evaluate(&captured).is_some());
     let own = Any::Tensor(&x, None);
-    assert!(apply_in_place(Op::Neg, &x, &[own]).is_some());
+    assert!(apply_into(Op::Neg, &[own], &x).is_some());
     assert!(evaluate(&captured).is_none());
-    assert!(apply_in_place(Op::Add, &x, &[own, own]).is_none());
+    assert!(apply_into(Op::Add, &[own, own], &x).is_none());
     let writing = x.storage().try_write();
     assert!(apply(Op::Add, &[own, own]).is_none());
     drop(writing);
