@@ -124,11 +124,17 @@ fn reductions_of_any_dims_have_the_bits_of_those_of_values_in_memory() {
         let mut sets: Vec<Vec<isize>> = (0..ndim).map(|dim| vec![dim]).collect();
         sets.extend((0..ndim).flat_map(|a| (a + 1..ndim).map(move |b| vec![a, b])));
         let row = Tensor::rand(&shape[shape.len() - 1..], 8).unwrap();
+        let [column, plane] = [ndim - 1, 0].map(|dim| {
+            let one = Tensor::rand(shape, 9).unwrap().narrow(dim, 0, 1).unwrap();
+            one.contiguous().unwrap()
+        });
         for (layout, x) in layouts(shape).iter().enumerate() {
             let last = x.flip(&[0, ndim - 1]).unwrap();
             for x in [Expr::from(x), Expr::from(&last)] {
                 let values = (&x - &row).exp();
                 let stored = Expr::from(&values.eval().unwrap());
+                let scaled = &x * &column - &plane;
+                let stored_too = Expr::from(&scaled.eval().unwrap());
                 let copied = Expr::from(&x.eval().unwrap().contiguous().unwrap());
                 for dims in &sets {
                     let dims = &dims[..];
@@ -137,7 +143,7 @@ fn reductions_of_any_dims_have_the_bits_of_those_of_values_in_memory() {
                         all.extend((dims.len() == 1).then(|| x.argmin(dims[0])));
                         all
                     };
-                    for (one, other) in [(&values, &stored), (&x, &copied)] {
+                    for (one, other) in [(&values, &stored), (&scaled, &stored_too), (&x, &copied)] {
                         for (found, expected) in reductions(one).iter().zip(&reductions(other)) {
                             let expected = bytes(expected, 1);
                             for threads in [1, 3] {
@@ -306,6 +312,41 @@ fn steps_that_run_together_have_the_bits_of_steps_apart() {
             }
         }
     }
+}
+
+#[test]
+fn what_is_computed_on_results_alone_belongs_to_their_pass() {
+    let x = Expr::from(&Tensor::rand(&[70, 1500], 3).unwrap());
+    let whole = (&x * 1000.0).to_dtype(DType::I32);
+    let (a, b) = (Tensor::rand(&[50, 1, 5], 1).unwrap(), Tensor::rand(&[1, 61, 5], 2).unwrap());
+    let (largest, distances) = (whole.amax(1), (&a - &b).square().sum(-1));
+    // Each with the results that it goes on with.
+    let finished: [(Expr, Expr, fn(Expr) -> Expr); 7] = [
+        (x.mean(1), x.sum(1), |sums| sums / 1500.0),
+        (x.var(0).sqrt(), x.var(0), |variances| variances.sqrt()),
+        ((x.sum(1) * 2.0).exp().to_dtype(DType::F64), x.sum(1), |sums| {
+            (sums * 2.0).exp().to_dtype(DType::F64)
+        }),
+        (whole.sum(keepdim(0)) / 7, whole.sum(keepdim(0)), |sums| sums / 7),
+        (&largest + &largest, largest.clone(), |largest| &largest + &largest),
+        (x.sum(..).sqrt(), x.sum(..), |sum| sum.sqrt()),
+        (distances.sqrt() + 1.0, distances.clone(), |squares| squares.sqrt() + 1.0),
+    ];
+    for (together, results, finish) in finished {
+        let plan = together.plan().unwrap();
+        assert_eq!(plan.passes(), results.plan().unwrap().passes(), "{plan}");
+        let apart = finish(Expr::from(&results.eval().unwrap()));
+        let expected = bytes(&apart, 1);
+        for threads in [1, 3, 16] {
+            assert!(bytes(&together, threads) == expected, "{together} on {threads} threads");
+        }
+        let target = Tensor::full(plan.shape(), 0.0, plan.dtype()).unwrap();
+        together.eval_into(&target).unwrap();
+        assert!(bytes(&Expr::from(&target), 1) == expected, "{together} into memory");
+    }
+    // Results that something else reads are there for both.
+    let sums = x.sum(1);
+    assert_eq!((&sums * 2.0 + x.amax(1) * &sums).plan().unwrap().operations(Op::Sum), 70 * 1500);
 }
 
 #[test]

@@ -95,6 +95,15 @@ impl Grid<'_> {
         dims.try_fold(step, |step, (&size, &stride)| (stride == step).then(|| step * size as isize))
     }
 
+    /// How far it is from one step of some to the next, if that is always as far.
+    fn step(&self, Rows { first, step, count }: Rows) -> Option<isize> {
+        let Some((&stride, outer)) = self.strides.split_last() else { return Some(0) };
+        let is_inside = |size: usize| first % size + step * count.saturating_sub(1) < size;
+        let is_even =
+            outer.is_empty() || is_inside(self.shape[outer.len()].max(1)) || self.dense(stride).is_some();
+        is_even.then_some(stride * step as isize)
+    }
+
     fn numel(&self) -> usize {
         self.shape.iter().product()
     }
@@ -383,23 +392,19 @@ impl<'a> Input<'a> {
         Some((bytes, -low as usize))
     }
 
-    /// The elements of some columns, those of a column's rows one after the other, if they lie like that and aligned: all rows
-    /// of several columns, or some of one.
-    ///
-    /// # Panics
-    /// If columns or rows end outside the loop.
-    pub(crate) fn lying(&self, columns: Range<usize>, rows: Range<usize>) -> Option<&[u8]> {
-        let elements = &self.0;
-        let count = elements.rows.numel();
-        assert!(columns.end <= elements.columns.numel() && rows.end <= count);
-        let are_joined = |end| rows.len() == count && elements.columns.dense(end).is_some();
-        elements.rows.dense(1).filter(|&end| columns.len() <= 1 || are_joined(end))?;
-        let first = elements.offset + self.offset(columns.start, rows.start);
-        let (at, len) = (elements.address(first), columns.len() * rows.len());
-        debug_assert!(elements.holds(first, len));
-        // SAFETY: these are elements of the loop, each next to the one before: initialised, readable, kept from other
-        // operations' writes by the block, and other ones than the step's output, which `new` has seen.
-        elements.are_aligned().then(|| unsafe { std::slice::from_raw_parts(at, len * elements.item) })
+    /// Where some columns of some rows begin, in elements from the loop's first one, and how far it is from one line to the next:
+    /// a line are the columns of a row or the rows of a column, by the order. `None` unless the elements of a line lie side by
+    /// side, and lines are always as far from each other.
+    pub(crate) fn lines(&self, columns: Range<usize>, rows: Rows, order: Order) -> Option<(isize, isize)> {
+        let Elements { columns: of_columns, rows: of_rows, .. } = &self.0;
+        let columns = Rows::all(columns);
+        let (line, along, lines, across) = match order {
+            Order::ByRow => (of_columns, columns, of_rows, rows),
+            Order::ByColumn => (of_rows, rows, of_columns, columns),
+        };
+        let joined = along.count <= 1 || line.step(along) == Some(1);
+        let step = joined.then(|| lines.step(across)).flatten()?;
+        Some((line.offset(along.first) + lines.offset(across.first), step))
     }
 
     /// Where a column of a row lies, in elements from the loop's first one.
@@ -576,12 +581,15 @@ mod tests {
                         for order in [Order::ByRow, Order::ByColumn] {
                             let mut tile = vec![0; column_range.len() * rows.count * item];
                             input.load(column_range.clone(), rows, order, &mut tile);
-                            if order == Order::ByColumn && rows.step == 1 {
-                                let all = rows.first..rows.first + rows.count;
-                                let lying = input.lying(column_range.clone(), all.clone());
-                                let is_one = column_range.len() <= 1 && strides[2] == 1;
-                                let are_all = strides == [15, 5, 1] && all.len() == 5;
-                                assert_eq!(lying, (is_one || are_all).then_some(&tile[..]), "{strides:?}");
+                            let (lines, line) = match order {
+                                Order::ByRow => (rows.count, column_range.len()),
+                                Order::ByColumn => (column_range.len(), rows.count),
+                            };
+                            if let Some((first, step)) = input.lines(column_range.clone(), rows, order) {
+                                let at = |line: usize| (offset + first + line as isize * step) as usize;
+                                let lying =
+                                    (0..lines).map(|own| &fresh.bytes()[at(own) * item..][..line * item]);
+                                assert_eq!(lying.collect::<Vec<_>>().concat(), tile, "{strides:?}");
                             }
                             for (at, found) in tile.chunks(item).enumerate() {
                                 let (row, column) = match order {

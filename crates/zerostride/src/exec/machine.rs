@@ -66,6 +66,11 @@ pub(super) struct Inside<'a> {
 }
 
 impl<'a> Inside<'a> {
+    /// Whether rows follow each other without a gap.
+    fn is_joined(&self) -> bool {
+        self.rows.count <= 1 || self.rows.step == self.rows.bytes as isize
+    }
+
     /// # Panics
     /// If a row begins or ends outside.
     fn feed(&self) -> Feed<'a> {
@@ -96,9 +101,10 @@ impl Sink<'_> {
 }
 
 impl<'a> Sink<'a> {
-    /// One row.
-    fn tile(bytes: &'a mut [u8]) -> Sink<'a> {
-        let rows = Rows { step: 0, count: 1, bytes: bytes.len() };
+    /// Some rows, one after the other.
+    fn lines(bytes: &'a mut [u8], count: usize) -> Sink<'a> {
+        let line = bytes.len() / count;
+        let rows = Rows { step: line as isize, count, bytes: line };
         Sink { at: bytes.as_mut_ptr(), rows, lasting: PhantomData }
     }
 
@@ -245,7 +251,7 @@ impl Machine<'_> {
                 let (from, count) = if kind == Kind::Splat { (0, 1) } else { (first, len) };
                 feeds.push(Feed::tile(&load[from * item..][..count * item]));
             }
-            self.run(1, len, &feeds, &mut Sink::tile(out), Stores::Cached)?;
+            self.run(1, len, &feeds, &mut Sink::lines(out, 1), Stores::Cached)?;
         }
         Ok(())
     }
@@ -355,30 +361,78 @@ impl<'a> Tiles<'a> {
         Tiles { compiled, machine, loads, result }
     }
 
-    /// Runs the program on `len` elements: of each load those that are `lying` somewhere in order, or else what `load` fills
-    /// its tile with. Returns the result's tile.
+    /// Runs the program on some lines of `len` elements: of each load those that are `lying` somewhere, or else what `load`
+    /// fills its tile with, line after line. Returns the result's tile.
     pub(crate) fn run<'b>(
         &'b mut self,
-        len: usize,
-        lying: impl Fn(usize) -> Option<&'b [u8]>,
+        (lines, len): (usize, usize),
+        lying: impl Fn(usize) -> Option<Inside<'b>>,
         mut load: impl FnMut(usize, &mut [u8]),
     ) -> Result<&'b [u8]> {
-        let mut feeds: SmallVec<[Feed<'_>; 8]> = SmallVec::new();
-        for (index, (tile, (_, item))) in self.loads.iter_mut().zip(&self.compiled.loads).enumerate() {
-            let bytes = lying(index).unwrap_or_else(|| {
-                let tile = &mut tile.bytes_mut()[..len * item];
+        let mut loads: SmallVec<[Option<Inside<'_>>; 4]> = SmallVec::new();
+        let mut joined = true;
+        for (index, (tile, &(kind, item))) in self.loads.iter_mut().zip(&self.compiled.loads).enumerate() {
+            let line = if kind == Kind::Splat { item } else { len * item };
+            // A load that is the value itself is wanted in one piece.
+            let lying = lying(index).filter(|lying| self.machine.is_some() || lying.is_joined());
+            let inside = lying.unwrap_or_else(|| {
+                let tile = &mut tile.bytes_mut()[..lines * line];
                 load(index, tile);
-                tile
+                Inside {
+                    bytes: tile,
+                    first: 0,
+                    rows: Rows { step: line as isize, count: lines, bytes: line },
+                }
             });
             if self.machine.is_none() {
-                return Ok(bytes);
+                return Ok(&inside.bytes[inside.first..][..lines * line]);
             }
-            feeds.push(Feed::tile(bytes));
+            joined &= kind == Kind::Vector && inside.is_joined();
+            loads.push(Some(inside));
         }
-        let result = &mut self.result.bytes_mut()[..len * self.compiled.item];
-        if let Some(machine) = &mut self.machine {
-            machine.run(1, len, &feeds, &mut Sink::tile(result), Stores::Cached)?;
+        // Lines that lie one after the other are one line.
+        let (count, len) = if joined { (1, lines * len) } else { (lines, len) };
+        if joined {
+            let one = |inside: &mut Inside<'_>| {
+                inside.rows = Rows { step: 0, count, bytes: lines * inside.rows.bytes }
+            };
+            loads.iter_mut().flatten().for_each(one);
+        }
+        let result = &mut self.result.bytes_mut()[..count * len * self.compiled.item];
+        match &mut self.machine {
+            Some(machine) if !self.compiled.is_one_chain() => {
+                let feeds: SmallVec<[Feed<'_>; 4]> = loads.iter().flatten().map(Inside::feed).collect();
+                machine.run(count, len, &feeds, &mut Sink::lines(result, count), Stores::Cached)?;
+            }
+            _ => self.compiled.run_anywhere(count, len, &loads, result),
         }
         Ok(result)
+    }
+}
+
+/// One thread's tile for the results of a reduction, and what they go through.
+pub(crate) struct Results<'a> {
+    /// Bytes of a result.
+    item: usize,
+    results: Scratch,
+    finish: Option<(Machine<'a>, Scratch)>,
+}
+
+impl<'a> Results<'a> {
+    /// A tile for at most `len` results of `item` bytes, which are the only load of the program that they go through, if they do.
+    pub(crate) fn new(finish: Option<&'a Compiled>, len: usize, item: usize) -> Results<'a> {
+        let finish = finish.map(|finish| (Machine::new(finish, len), Scratch::new(len * finish.item)));
+        Results { item, results: Scratch::new(len * item), finish }
+    }
+
+    /// What becomes of `len` results that `fill` fills the tile with.
+    pub(crate) fn finished(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<&[u8]> {
+        let Results { item, results, finish } = self;
+        let results = &mut results.bytes_mut()[..len * *item];
+        fill(results);
+        let Some((machine, tile)) = finish else { return Ok(results) };
+        let finished = &mut tile.bytes_mut()[..len * machine.compiled.item];
+        machine.run_in_order(&[results], finished)?;
+        Ok(finished)
     }
 }

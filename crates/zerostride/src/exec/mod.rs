@@ -209,10 +209,11 @@ impl<'p> Ready<'p> {
             Work::Map { shape, program, out, out_offset } => {
                 Ready::Map(map::Ready::new(shape, program, (out, *out_offset), window))
             }
-            Work::Reduce { op, compute, correction, kept, reduced, program } => {
+            Work::Reduce { op, compute, correction, kept, reduced, program, finish } => {
                 let takes = program.dtypes[program.result];
                 let reducer = Reducer::new(*op, *compute, takes, reduced.numel(), *correction);
-                Ready::Reduce(reduce::Ready::new(reducer, (kept, reduced), program, window))
+                let programs = (program, finish.as_deref());
+                Ready::Reduce(reduce::Ready::new(reducer, (kept, reduced), programs, window))
             }
             Work::Matmul { .. } => unreachable!("a matrix product is written to memory of its own"),
         }

@@ -9,7 +9,8 @@ use zerostride_shape::{Shape, Strides};
 
 use super::access::{Input, Order, Output, Rows};
 use super::crew;
-use super::machine::Scratch;
+use super::machine::{Results, Scratch};
+use super::program::Compiled;
 use crate::Result;
 use crate::plan::{Instruction, Program, TILE};
 
@@ -86,28 +87,38 @@ impl Pairs {
         Pairwise::new(self.op, self.dtype, self.term, self.depth, width)
     }
 
-    /// Reduces all pairs, by parts of rows.
-    pub(super) fn run(&self, inputs: &[Input<'_>], out: Output<'_>) -> Result<()> {
+    /// Reduces all pairs, by parts of rows. Results may go through a program.
+    pub(super) fn run(&self, inputs: &[Input<'_>], finish: Option<&Compiled>, out: Output<'_>) -> Result<()> {
         // The elements of a row are the same for all columns.
         let (rows, columns) = (&inputs[self.row].outer(), &inputs[self.column]);
-        let part = |_: &mut (), mut out: Output<'_>| {
+        let state = || Results::new(finish, TOGETHER * self.most(), self.dtype.item_size());
+        let part = |results: &mut Results<'_>, mut out: Output<'_>| {
             let Range { start, end } = out.columns();
             let (mut row, end) = (start / self.columns, end / self.columns);
             while row < end {
                 // Rows of one matrix meet the columns of one matrix.
                 let last = end.min((row / self.rows + 1) * self.rows);
-                self.block((rows, columns), row..last, &mut out);
+                self.block((rows, columns), row..last, (results, &mut out))?;
                 row = last;
             }
             Ok(())
         };
         let together = (PACKED / self.depth).clamp(TOGETHER, ROWS);
-        crew::for_each(out.parts(together * self.columns), || (), part)
+        crew::for_each(out.parts(together * self.columns), state, part)
     }
 
-    fn block(&self, (left, right): (&Input<'_>, &Input<'_>), rows: Range<usize>, out: &mut Output<'_>) {
-        let (depth, item) = (self.depth, self.dtype.item_size());
-        let most = (4 * TILE / depth).clamp(64, 1024).min(self.columns.next_multiple_of(16)) / 16 * 16;
+    /// The most columns that are packed at once.
+    fn most(&self) -> usize {
+        (4 * TILE / self.depth).clamp(64, 1024).min(self.columns.next_multiple_of(16)) / 16 * 16
+    }
+
+    fn block(
+        &self,
+        (left, right): (&Input<'_>, &Input<'_>),
+        rows: Range<usize>,
+        (results, out): (&mut Results<'_>, &mut Output<'_>),
+    ) -> Result<()> {
+        let (depth, item, most) = (self.depth, self.dtype.item_size(), self.most());
         let mut packed_rows = Scratch::new(rows.len() * depth * item);
         left.load(rows.clone(), Rows::all(0..depth), Order::ByColumn, packed_rows.bytes_mut());
         let uneven = !self.columns.is_multiple_of(16);
@@ -115,7 +126,6 @@ impl Pairs {
         let mut packed = Scratch::new(depth * most * item);
         // Columns beyond the last are computed with and left.
         packed.bytes_mut().fill(0);
-        let mut results = Scratch::new(TOGETHER * most * item);
         for first in (0..self.columns).step_by(most) {
             let count = most.min(self.columns - first);
             let width = count.next_multiple_of(16);
@@ -135,13 +145,15 @@ impl Pairs {
             let bytes = &packed_rows.bytes_mut()[..rows.len() * depth * item];
             for (at, rows_together) in bytes.chunks(TOGETHER * depth * item).enumerate() {
                 let together = rows_together.len() / (depth * item);
-                let results = &mut results.bytes_mut()[..together * width * item];
-                kernel.run(rows_together, packed, results);
-                for (row, results) in results.chunks_exact(width * item).enumerate() {
+                let finished = results
+                    .finished(together * width, |results| kernel.run(rows_together, packed, results))?;
+                let row = finished.len() / together;
+                for (row, results) in finished.chunks_exact(row).enumerate() {
                     let start = (rows.start + at * TOGETHER + row) * self.columns + first;
-                    out.store(start..start + count, &results[..count * item]);
+                    out.store(start..start + count, &results[..results.len() / width * count]);
                 }
             }
         }
+        Ok(())
     }
 }

@@ -12,7 +12,7 @@ use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims,
 use super::access::{Input, Order, Output, Rows, Written};
 use super::crew::{self, Effort};
 use super::lying::{Form, Grid, LANE, Lying, widest};
-use super::machine::{Scratch, Tiles};
+use super::machine::{self, Inside, Results, Tiles};
 use super::pairwise::Pairs;
 use super::program::{Compiled, Kind};
 use super::window::Window;
@@ -32,6 +32,9 @@ const AREA: usize = REDUCED;
 /// Rows of a tile that results lie along, where rows lie along memory.
 const ROWS: usize = 16;
 
+/// Elements from which on lines of them are read where they lie: shorter ones are joined in tiles first.
+const LINE: usize = 128;
+
 /// Results that a thread's share of them is a multiple of.
 const SHARE: usize = 128;
 
@@ -47,7 +50,8 @@ struct Way {
 
 /// What is kept with a program.
 struct Made {
-    compiled: Compiled,
+    /// What results go through, if they do.
+    finish: Option<Compiled>,
     cost: Cost,
     lays: Lays,
 }
@@ -79,6 +83,8 @@ struct Lay {
     /// Whether the elements of some load lie across memory, or each result's are the same.
     across: bool,
     pairs: Option<Pairs>,
+    /// The program over lines of a tile.
+    compiled: Compiled,
 }
 
 /// A loop, or windows on it, with all that does not depend on where their elements are.
@@ -98,6 +104,9 @@ pub(super) struct Ready<'p> {
     worker: Option<Worker<'p>>,
 }
 
+/// Memory around the elements of a load, and the place of the loop's first one in it, in elements.
+type Span<'a> = (&'a [u8], usize);
+
 /// Elements where they lie.
 struct Direct<'a> {
     bytes: &'a [u8],
@@ -113,7 +122,7 @@ struct Worker<'p> {
     way: Way,
     tiles: Option<Tiles<'p>>,
     fold: Box<dyn Fold>,
-    results: Scratch,
+    results: Results<'p>,
 }
 
 /// A loop over elements.
@@ -121,7 +130,8 @@ struct Reduction<'a, 'p> {
     own: &'a Loop<'p>,
     way: Way,
     inputs: &'a [Input<'a>],
-    /// Bytes of a result.
+    spans: &'a [Option<Span<'a>>],
+    /// Bytes of what a fold yields.
     item: usize,
     reduced: usize,
     /// Elements that are reduced where they lie.
@@ -130,17 +140,17 @@ struct Reduction<'a, 'p> {
 
 impl<'p> Ready<'p> {
     /// Makes ready to reduce the values of a program over `kept` and over `reduced` to one result for each element of
-    /// `kept`, in windows of as many steps.
+    /// `kept`, which may go through another program, in windows of as many steps.
     pub(super) fn new(
         reducer: Reducer,
         (kept, reduced): (&'p Shape, &'p Shape),
-        program: &'p Program,
+        (program, finish): (&'p Program, Option<&Program>),
         window: &Window,
     ) -> Ready<'p> {
         let made = program.kept.get(|| {
             let sizes: SmallVec<[usize; 8]> = kept.iter().chain(&**reduced).copied().collect();
-            let compiled = Compiled::new(program, &vec![Kind::Vector; program.loads.len()], false);
-            Made { compiled, cost: Cost::new(program, &sizes), lays: Lays::default() }
+            let finish = finish.map(|finish| Compiled::new(finish, &[Kind::Vector], false));
+            Made { finish, cost: Cost::new(program, &sizes), lays: Lays::default() }
         });
         let part = window.shape(kept);
         let own = (part.numel() > 0).then(|| {
@@ -170,9 +180,10 @@ impl<'p> Ready<'p> {
         });
         let inputs: SmallVec<[Input<'_>; 4]> = inputs.collect();
         if let Some(pairs) = &own.lay.pairs {
-            return pairs.run(&inputs, out);
+            return pairs.run(&inputs, own.made.finish.as_ref(), out);
         }
-        let span = inputs.first().filter(|_| own.alone()).and_then(|input| input.span(&out));
+        let spans: SmallVec<[Option<Span<'_>>; 4]> = inputs.iter().map(|input| input.span(&out)).collect();
+        let span = spans.first().copied().flatten().filter(|_| is_load(own.program));
         let grid = own.lay.grid;
         let form = grid.form(own.lay.across, span.is_some());
         let span = span.filter(|_| grid.is_direct(form));
@@ -180,8 +191,9 @@ impl<'p> Ready<'p> {
         let direct = span.map(|(bytes, first)| Direct { bytes, first, grid, column_step });
         let grain = window.grain(own.made.cost.grain());
         let way = Way { form, direct: direct.is_some(), columns: own.columns(form, direct.is_some(), grain) };
-        let (item, reduced) = (dtype.item_size(), grid.count);
-        let reduction = Reduction { own, way, inputs: &inputs, item, reduced, direct };
+        let item = own.made.finish.as_ref().map_or(dtype.item_size(), |finish| finish.loads[0].1);
+        let reduced = grid.count;
+        let reduction = Reduction { own, way, inputs: &inputs, spans: &spans, item, reduced, direct };
         // Whole blocks of results, as many as are worth a thread.
         let blocks = grain.div_ceil(way.columns.saturating_mul(reduced).max(1));
         let mut parts = out.parts(way.columns.saturating_mul(blocks).min(grid.results));
@@ -227,7 +239,8 @@ impl Lay {
         let repeats = of_loads.iter().all(|strides| strides[kept.ndim()..].iter().all(|&stride| stride == 0));
         let lies_across = |strides: &&[isize]| {
             let [column, _, row] = steps(strides, &kept);
-            column == Some(1) || is_nearer(column, row)
+            // One element for all that are reduced to a result lies along as well.
+            row != Some(0) && (column == Some(1) || is_nearer(column, row))
         };
         let across = repeats || of_loads.iter().any(lies_across);
         let [column, outer, row] = of_loads.first().map_or([None; 3], |strides| steps(strides, &kept));
@@ -241,7 +254,23 @@ impl Lay {
             column_step: column.unwrap_or(1),
             row_step: is_even.then(|| row.unwrap_or(1)),
         };
-        Lay { kept, results, out, first, step, loads, grid, repeats, across, pairs }
+        let form = grid.form(across, false);
+        let line = match form {
+            Form::Across => tile_columns(&grid, form, across),
+            Form::Narrow => 1,
+            Form::Along => grid.count,
+        };
+        let kind = |strides: &&[isize]| {
+            let (of_columns, of_rows) = strides.split_at(kept.ndim());
+            let along = if form == Form::Along { of_rows } else { of_columns };
+            match along.iter().all(|&stride| stride == 0) {
+                true if line >= LINE && !is_load(program) => Kind::Splat,
+                _ => Kind::Vector,
+            }
+        };
+        let kinds: Vec<Kind> = of_loads.iter().map(kind).collect();
+        let compiled = Compiled::new(program, &kinds, false);
+        Lay { kept, results, out, first, step, loads, grid, repeats, across, pairs, compiled }
     }
 }
 
@@ -257,22 +286,32 @@ fn is_nearer(one: Option<isize>, other: Option<isize>) -> bool {
     matches!((one, other), (Some(one), Some(other)) if one != 0 && one.unsigned_abs() < other.unsigned_abs())
 }
 
+/// Whether the elements that a program reduces are those of its only load.
+fn is_load(program: &Program) -> bool {
+    matches!(program.instructions[program.result], Instruction::Load(0))
+}
+
+/// The most rows of a tile of so many results, whose elements lie across memory or not: of a lane, all that there are where they
+/// lie along memory; else whole leaves.
+fn tile_rows(form: Form, across: bool, columns: usize) -> usize {
+    match form {
+        Form::Across if across => ROWS,
+        Form::Across => LANE,
+        Form::Narrow | Form::Along => (AREA / columns / LEAF).max(1) * LEAF,
+    }
+}
+
+/// Results of a tile.
+fn tile_columns(grid: &Grid, form: Form, across: bool) -> usize {
+    let Grid { inner, results, count, .. } = *grid;
+    match form {
+        Form::Across => results.min(AREA / count.clamp(1, tile_rows(form, across, 1))),
+        Form::Narrow => inner,
+        Form::Along => (AREA / count.min(AREA)).clamp(1, results),
+    }
+}
+
 impl Loop<'_> {
-    /// Whether the elements are one load.
-    fn alone(&self) -> bool {
-        matches!(self.program.instructions[self.program.result], Instruction::Load(0))
-    }
-
-    /// The most rows of a tile of so many results: of a lane, all that there are where they lie along memory; else whole
-    /// leaves.
-    fn tile_rows(&self, form: Form, columns: usize) -> usize {
-        match form {
-            Form::Across if self.lay.across => ROWS,
-            Form::Across => LANE,
-            Form::Narrow | Form::Along => (AREA / columns / LEAF).max(1) * LEAF,
-        }
-    }
-
     /// Results of a block, where so many elements are worth a thread.
     fn columns(&self, form: Form, direct: bool, grain: usize) -> usize {
         let Grid { inner, results, count, .. } = self.lay.grid;
@@ -283,12 +322,11 @@ impl Loop<'_> {
                 let share = inner.div_ceil(threads).next_multiple_of(SHARE);
                 share.min(widest(self.reducer.op())).min(inner)
             }
-            Form::Across => results.min(AREA / count.clamp(1, self.tile_rows(form, 1))),
-            Form::Narrow => inner,
-            Form::Along => {
-                let (area, most) = if direct { (grain.min(GRAIN), inner) } else { (AREA, results) };
-                (area / count.min(area)).clamp(1, most)
+            Form::Along if direct => {
+                let area = grain.min(GRAIN);
+                (area / count.min(area)).clamp(1, inner)
             }
+            _ => tile_columns(&self.lay.grid, form, self.lay.across),
         }
     }
 }
@@ -296,10 +334,12 @@ impl Loop<'_> {
 impl<'p> Reduction<'_, 'p> {
     fn worker(&self) -> Worker<'p> {
         let Way { form, direct, columns } = self.way;
-        let elements = columns * self.reduced.min(self.own.tile_rows(form, columns));
+        let elements = columns * self.reduced.min(tile_rows(form, self.own.lay.across, columns));
+        let lay: &'p Lay = self.own.lay;
+        let is_load = is_load(self.own.program);
+        let tiles = (!direct).then(|| Tiles::new(&lay.compiled, elements.max(1), is_load));
         let made: &'p Made = self.own.made;
-        let tiles = (!direct).then(|| Tiles::new(&made.compiled, elements.max(1), self.own.alone()));
-        let results = Scratch::new(columns * self.item);
+        let results = Results::new(made.finish.as_ref(), columns, self.item);
         Worker { way: self.way, tiles, fold: self.own.reducer.start(columns), results }
     }
 
@@ -317,9 +357,8 @@ impl<'p> Reduction<'_, 'p> {
                 groups @ 0..2 => self.leaves(worker, &columns, 0..groups)?,
                 groups => self.groups(worker, &columns, groups)?,
             }
-            let results = &mut worker.results.bytes_mut()[..columns.len() * self.item];
-            worker.fold.finish(results);
-            out.store(columns.clone(), results);
+            let Worker { fold, results, .. } = worker;
+            out.store(columns.clone(), results.finished(columns.len(), |results| fold.finish(results))?);
             first = columns.end;
         }
         Ok(())
@@ -387,7 +426,7 @@ impl<'p> Reduction<'_, 'p> {
     ) -> Result<()> {
         let repeats = self.own.lay.repeats;
         let begins: [usize; LANE] = std::array::from_fn(|row| if repeats { 0 } else { row * columns.len() });
-        let most = self.own.tile_rows(Form::Across, self.way.columns);
+        let most = tile_rows(Form::Across, self.own.lay.across, self.way.columns);
         let (step, mut known): (_, (usize, &[u8])) = (lanes(self.reduced), (0, &[]));
         for (first, count) in lane_rows(self.reduced, rows) {
             let mut done = 0;
@@ -395,14 +434,7 @@ impl<'p> Reduction<'_, 'p> {
                 let (first, rows) = (first + done * step, most.min(count - done));
                 let taken = Rows { first, step, count: if repeats { rows.min(1) } else { rows } };
                 if !repeats || known.0 != taken.count {
-                    let tile = tiles.run(
-                        taken.count * columns.len(),
-                        |_| None,
-                        |load, tile| {
-                            self.inputs[load].load(columns.clone(), taken, Order::ByRow, tile);
-                        },
-                    )?;
-                    known = (taken.count, tile);
+                    known = (taken.count, self.values(tiles, columns, taken, Order::ByRow)?);
                 }
                 done += rows;
                 fold.rows(known.1, &begins[..rows], first, done == count);
@@ -422,22 +454,50 @@ impl<'p> Reduction<'_, 'p> {
         rows: Range<usize>,
     ) -> Result<()> {
         let order = if self.way.form == Form::Narrow { Order::ByRow } else { Order::ByColumn };
-        let most = self.own.tile_rows(self.way.form, self.way.columns);
+        let most = tile_rows(self.way.form, self.own.lay.across, self.way.columns);
         let (repeats, mut known): (_, (usize, &[u8])) = (self.own.lay.repeats, (0, &[]));
         for first in rows.clone().step_by(most) {
             let leaves = first..rows.end.min(first + most);
             if !repeats || known.0 != leaves.len() {
-                let lying = |load: usize| match order {
-                    Order::ByColumn => self.inputs[load].lying(columns.clone(), leaves.clone()),
-                    Order::ByRow => None,
-                };
-                let tile = tiles.run(leaves.len() * columns.len(), lying, |load, tile| {
-                    self.inputs[load].load(columns.clone(), Rows::all(leaves.clone()), order, tile);
-                })?;
-                known = (leaves.len(), tile);
+                let taken = Rows::all(leaves.clone());
+                known = (leaves.len(), self.values(tiles, columns, taken, order)?);
             }
             fold.leaves(known.1, &self.way.form.panel(leaves.len(), columns.len(), leaves.len()), first);
         }
         Ok(())
+    }
+
+    /// The values of some columns of some rows, line by line: the columns of a row or the rows of a column.
+    fn values<'t>(
+        &'t self,
+        tiles: &'t mut Tiles<'_>,
+        columns: &Range<usize>,
+        rows: Rows,
+        order: Order,
+    ) -> Result<&'t [u8]> {
+        let (lines, len) = match order {
+            Order::ByRow => (rows.count, columns.len()),
+            Order::ByColumn => (columns.len(), rows.count),
+        };
+        let loads = &self.own.lay.compiled.loads;
+        // What is the same all along a line is there once.
+        let part = |load: usize| match (loads[load].0, order) {
+            (Kind::Vector, _) => (columns.clone(), rows),
+            (Kind::Splat, Order::ByRow) => (columns.start..columns.start + 1, rows),
+            (Kind::Splat, Order::ByColumn) => (columns.clone(), Rows { count: 1, ..rows }),
+        };
+        let lying = |load: usize| {
+            let (bytes, first) = self.spans[load].filter(|_| lines == 1 || len >= LINE)?;
+            let (columns, rows) = part(load);
+            let (at, step) = self.inputs[load].lines(columns, rows, order)?;
+            let (kind, item) = loads[load];
+            let line = if kind == Kind::Splat { item } else { len * item };
+            let rows = machine::Rows { step: step * item as isize, count: lines, bytes: line };
+            Some(Inside { bytes, first: (first as isize + at) as usize * item, rows })
+        };
+        tiles.run((lines, len), lying, |load, tile| {
+            let (columns, rows) = part(load);
+            self.inputs[load].load(columns, rows, order, tile);
+        })
     }
 }

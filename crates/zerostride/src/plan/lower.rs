@@ -2,6 +2,7 @@
 //! instruction of that step's program. It does not know memory blocks (`memory.rs`) or threads (`exec`).
 
 use std::collections::{HashMap, HashSet};
+use std::mem;
 
 use smallvec::SmallVec;
 use zerostride_ops::{DType, Op};
@@ -11,9 +12,9 @@ use super::cost::Cost;
 use super::product;
 use super::program::{Buffer, GRAIN, Instruction, Load, Program, Register, Source, Step, Work};
 use super::reduction::Reduction;
-use super::uses::{Buffered, analyse, entry};
+use super::uses::{Buffered, analyse, entry, shape};
 use crate::Tensor;
-use crate::expr::{Expr, Kind, View};
+use crate::expr::{Expr, Kind, Meta, View};
 
 /// An operand of the plan, with the number of writes it had seen when it was captured, if it was.
 #[derive(Clone, Debug)]
@@ -82,41 +83,76 @@ impl Lowerer<'_> {
         if let Some(known) = self.done.get(&expr.id()) {
             return Ok(known.clone());
         }
-        let meta =
-            expr.meta().unwrap_or_else(|_| unreachable!("a plan is only made of expressions without errors"));
+        let (work, held) = self.work(expr)?;
+        Ok(self.push_step(expr, work, held))
+    }
+
+    /// What computes the node's value, and in which layout: what repeats itself is held once.
+    fn work(&mut self, expr: &Expr) -> Result<(Work, Layout), NeedsBuffer> {
+        let shape = shape(expr);
         let (root, out) = self.root;
         let is_root = expr.id() == root;
-        // What repeats itself is held once.
-        let (work, held) = match (&expr.node().kind, Reduction::of(expr)) {
+        Ok(match (&expr.node().kind, Reduction::of(expr)) {
             (_, Some(reduction)) if !reduction.is_of_one() => {
                 let (work, shape) = self.reduce(&reduction, is_root)?;
                 (work, Layout::contiguous(shape))
             }
             (Kind::Matmul { factors: [a, b] }, _) => {
-                (self.matmul(expr, a, b)?, Layout::contiguous(meta.shape.clone()))
+                (self.matmul(expr, a, b)?, Layout::contiguous(shape.clone()))
             }
             _ => {
                 let mut program = Program::default();
                 program.result = self.compute(expr, &[], &mut program, &mut Emitted::new())?;
-                let shape = once(&program, &meta.shape);
-                let in_place = is_root && shape == meta.shape;
-                let held = if in_place { out.clone() } else { Layout::contiguous(shape.clone()) };
-                (map(shape, program, &held), held)
+                let held = once(&program, shape);
+                let in_place = is_root && held == *shape;
+                let layout = if in_place { out.clone() } else { Layout::contiguous(held.clone()) };
+                (map(held, program, &layout), layout)
             }
-        };
-        let shape = held.shape().clone();
-        let is_whole = shape == meta.shape;
-        let layout = if is_whole {
+        })
+    }
+
+    /// Adds a step for a node; the buffer it writes, and how the value lies in it.
+    fn push_step(&mut self, expr: &Expr, work: Work, held: Layout) -> (usize, Layout) {
+        let (whole, own) = (shape(expr), held.shape().clone());
+        let hoisted = self.buffered.is_hoisted(expr) || own != *whole;
+        let layout = if own == *whole {
             held
         } else {
-            held.broadcast_to(&meta.shape).expect("sizes differ where they are 1")
+            held.broadcast_to(whole).expect("sizes differ where they are 1")
         };
+        let dtype = expr.meta().map_or(DType::F32, Meta::dtype);
+        let work = self.finish(work);
         let output = self.lowered.buffers.len();
-        let hoisted = self.buffered.is_hoisted(expr) || !is_whole;
-        self.lowered.buffers.push(Buffer { dtype: meta.dtype(), shape, slot: output });
+        self.lowered.buffers.push(Buffer { dtype, shape: own, slot: output });
         self.lowered.steps.push(Step { text: expr.to_string(), output, dead: Vec::new(), hoisted, work });
         self.done.insert(expr.id(), (output, layout.clone()));
-        Ok((output, layout))
+        (output, layout)
+    }
+
+    /// An element-wise step over the results of the reduction before it, element for element, together with that reduction, if
+    /// nothing else reads them: results are computed on before they are written. Any other step as it is.
+    fn finish(&mut self, mut work: Work) -> Work {
+        let Lowered { buffers, steps, .. } = &mut self.lowered;
+        let Work::Map { shape, program: finish, out, out_offset: 0 } = &mut work else { return work };
+        let ([load], Some(last)) = (&finish.loads[..], steps.last_mut()) else { return work };
+        let results = &buffers[last.output];
+        let node = self.done.iter().find(|(_, (buffer, _))| *buffer == last.output).map(|(&node, _)| node);
+        let are_results = load.source == Source::Buffer(last.output)
+            && (load.offset, &load.strides) == (0, out)
+            && shape.ndim() < 2
+            && out.iter().all(|&stride| stride == 1)
+            && shape.numel() == results.shape.numel();
+        match (&mut last.work, node) {
+            (Work::Reduce { finish: place @ None, .. }, Some(node))
+                if are_results && self.buffered.is_used_once(node) =>
+            {
+                *place = Some(Box::new(mem::take(finish)));
+                self.done.remove(&node);
+                buffers.pop();
+                steps.pop().expect("there is a last step").work
+            }
+            _ => work,
+        }
     }
 
     /// Reductions and products fill memory of their own, and what repeats itself is there once: another layout takes a

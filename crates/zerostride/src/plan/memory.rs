@@ -6,7 +6,7 @@ use zerostride_kernels::LEAF;
 
 use super::cost::Cost;
 use super::panel::Walk;
-use super::program::{Buffer, FEW, GRAIN, REDUCED, Source, Step, TILE, Work};
+use super::program::{Buffer, FEW, GRAIN, Program, REDUCED, Source, Step, TILE, Work};
 
 /// Lets an element-wise step write over a buffer that it reads for the last time, element for element, and tells each step
 /// which slots die with it.
@@ -88,17 +88,21 @@ pub(crate) fn peak(steps: &[Step], buffers: &[Buffer]) -> usize {
 
 /// Bytes of tiles that a step needs on all threads, by itself or in a group.
 pub(crate) fn tile_bytes(step: &Step, grouped: bool) -> usize {
-    let (program, sizes): (_, SmallVec<[usize; 8]>) = match &step.work {
-        Work::Map { program, shape, .. } => (program, shape.as_ref().into()),
-        Work::Reduce { program, kept, reduced, .. } => {
-            (program, kept.iter().chain(&**reduced).copied().collect())
+    let (program, sizes, finish): (_, SmallVec<[usize; 8]>, _) = match &step.work {
+        Work::Map { program, shape, .. } => (program, shape.as_ref().into(), None),
+        Work::Reduce { program, kept, reduced, finish, .. } => {
+            let finish = finish.as_deref().map(|finish| (finish, TILE.min(kept.numel())));
+            (program, kept.iter().chain(&**reduced).copied().collect(), finish)
         }
         Work::Matmul { .. } => return 0,
     };
     let grain = if grouped { GRAIN } else { Cost::new(program, &sizes).grain() };
     let divided = grouped || grain < step.visits();
     let threads = if divided { rayon::current_num_threads() } else { 1 };
-    let tiles: usize = program.dtypes.iter().map(|dtype| tile(&step.work) * dtype.item_size()).sum();
+    let bytes = |program: &Program, len: usize| -> usize {
+        program.dtypes.iter().map(|dtype| len * dtype.item_size()).sum()
+    };
+    let tiles = bytes(program, tile(&step.work)) + finish.map_or(0, |(finish, len)| bytes(finish, len));
     (tiles + packed_bytes(&step.work, grain)) * threads
 }
 

@@ -175,17 +175,18 @@ impl Step {
 
     /// Operations with the number of elements each is applied to.
     fn operations(&self) -> impl Iterator<Item = (Op, usize)> + '_ {
-        let (program, reduction) = match &self.work {
-            Work::Map { program, .. } => (Some(program), None),
-            Work::Reduce { program, op, .. } => (Some(program), Some(*op)),
-            Work::Matmul { .. } => (None, None),
+        let visits = self.visits();
+        let (program, reduction, finish) = match &self.work {
+            Work::Map { program, .. } => (Some(program), None, None),
+            Work::Reduce { program, op, finish, kept, .. } => {
+                (Some(program), Some(*op), finish.as_deref().map(|finish| (finish, kept.numel())))
+            }
+            Work::Matmul { .. } => (None, None, None),
         };
-        let instructions = program.into_iter().flat_map(|program| &program.instructions);
-        let maps = instructions.filter_map(|instruction| match instruction {
-            Instruction::Map { op, .. } => Some(*op),
-            _ => None,
-        });
-        maps.chain(reduction).map(|op| (op, self.visits()))
+        let finish =
+            finish.into_iter().flat_map(|(finish, count)| finish.operations().map(move |op| (op, count)));
+        let on_all = program.into_iter().flat_map(Program::operations).chain(reduction);
+        on_all.map(move |op| (op, visits)).chain(finish)
     }
 }
 

@@ -103,6 +103,14 @@ impl Program {
         }
     }
 
+    /// The operations of the table that it runs.
+    pub(super) fn operations(&self) -> impl Iterator<Item = Op> + '_ {
+        self.instructions.iter().filter_map(|instruction| match instruction {
+            Instruction::Map { op, .. } => Some(*op),
+            _ => None,
+        })
+    }
+
     pub(crate) fn push_load(&mut self, load: Load) -> Register {
         let dtype = load.dtype;
         let index = self.loads.iter().position(|known| *known == load).unwrap_or_else(|| {
@@ -154,8 +162,17 @@ pub(crate) enum Work {
     /// One result for each element of `shape`.
     Map { shape: Shape, program: Program, out: Strides, out_offset: isize },
     /// One result for each element of `kept`, from the elements of `reduced`, in row-major order. The strides of
-    /// loads are those of `kept` followed by those of `reduced`; the output is contiguous.
-    Reduce { op: Op, compute: DType, correction: f64, kept: Shape, reduced: Shape, program: Program },
+    /// loads are those of `kept` followed by those of `reduced`; the output is contiguous. Results go through `finish`
+    /// before they are written, a program whose only load they are.
+    Reduce {
+        op: Op,
+        compute: DType,
+        correction: f64,
+        kept: Shape,
+        reduced: Shape,
+        program: Program,
+        finish: Option<Box<Program>>,
+    },
     /// A product of matrices, its batch dimensions in step with `batch`; strides of 0 stretch. The output is contiguous.
     Matmul { dtype: DType, a: Factor, b: Factor, batch: Shape, n: usize, m: usize, k: usize },
 }

@@ -120,7 +120,7 @@ impl<'e> Reduction<'e> {
         let takes = Reducer::takes(self.op, self.compute, program.dtypes[element], count);
         program.result = program.converted(element, takes);
         let Reduction { op, compute, correction, .. } = *self;
-        (Work::Reduce { op, compute, correction, kept, reduced, program }, shape)
+        (Work::Reduce { op, compute, correction, kept, reduced, program, finish: None }, shape)
     }
 
     /// The program that has the results of a few elements each, which lie further apart than neighbouring results do: an

@@ -23,7 +23,16 @@ pub(crate) struct Context {
 /// The nodes with buffers of their own.
 #[derive(Debug, Default)]
 pub(crate) struct Buffered {
-    nodes: HashMap<usize, bool>,
+    nodes: HashMap<usize, Use>,
+}
+
+/// How a node with a buffer is used.
+#[derive(Debug)]
+struct Use {
+    /// For something larger than itself.
+    stretched: bool,
+    /// By one step, which sees it in one way.
+    once: bool,
 }
 
 impl Buffered {
@@ -33,7 +42,12 @@ impl Buffered {
 
     /// Whether the node is in a buffer because it is smaller than what it is used for.
     pub(crate) fn is_hoisted(&self, expr: &Expr) -> bool {
-        self.nodes.get(&expr.id()) == Some(&true)
+        self.nodes.get(&expr.id()).is_some_and(|node| node.stretched)
+    }
+
+    /// Whether the node of that identity is in a buffer that one step reads, in one way.
+    pub(crate) fn is_used_once(&self, id: usize) -> bool {
+        self.nodes.get(&id).is_some_and(|node| node.once)
     }
 }
 
@@ -74,7 +88,7 @@ pub(crate) fn analyse(root: &Expr, forced: &HashSet<usize>) -> Buffered {
         };
         let root_or_forced = expr.id() == root.id() || forced.contains(&expr.id());
         if buffer || root_or_forced {
-            buffered.nodes.insert(expr.id(), stretched);
+            buffered.nodes.insert(expr.id(), Use { stretched, once: own.len() == 1 });
             own = HashSet::from([Context { step: expr.id(), chain: Vec::new() }]);
         }
         for operand in expr.node().kind.operands() {

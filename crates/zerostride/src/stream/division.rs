@@ -156,6 +156,9 @@ impl Division {
 
     /// The way in which a node over inputs gets its value in pieces, if it is a reduction and there is one that holds no
     /// more than what it reduces.
+    ///
+    /// Not inlined: `hold_below` recurses as deep as expressions nest, and a level is to take little of the stack.
+    #[inline(never)]
     fn target(&mut self, node: &Expr) -> Option<Arc<Target>> {
         if let Some(known) = self.targets.get(&node.id()) {
             return known.clone();
