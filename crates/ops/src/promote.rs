@@ -101,6 +101,12 @@ pub fn promote_types(a: DType, b: DType) -> Result<DType, OpError> {
 /// # Ok::<(), zerostride_ops::OpError>(())
 /// ```
 pub fn result_type(operands: &[Typed]) -> Result<DType, OpError> {
+    // Mostly they are all of one kind.
+    if let [first, others @ ..] = operands
+        && others.iter().all(|other| other == first)
+    {
+        return Ok(first.dtype);
+    }
     let of = |bucket: Bucket| {
         operands.iter().filter(|operand| operand.bucket == bucket).try_fold(None, |met, operand| match met {
             None => Ok(Some(operand.dtype)),

@@ -76,6 +76,11 @@ pub(crate) const fn fold(common: &mut [usize], operand: &[usize]) -> Result<(), 
 /// # Ok::<(), zerostride_shape::ShapeError>(())
 /// ```
 pub fn broadcast_shape(shapes: &[&[usize]]) -> Result<Shape, ShapeError> {
+    // Mostly all are the same, or have no dimensions.
+    let longest = shapes.iter().copied().max_by_key(|shape| shape.len()).unwrap_or_default();
+    if shapes.iter().all(|shape| shape.is_empty() || *shape == longest) {
+        return Shape::new(longest);
+    }
     let mut common = blank(shapes)?;
     for (operand, shape) in shapes.iter().enumerate() {
         if let Err(mismatch) = fold(&mut common, shape) {

@@ -31,7 +31,7 @@ use zerostride_ops::{DType, OpError, can_cast};
 use zerostride_shape::{InternalOverlap, Layout, Overlap, check_in_place, checked_bytes};
 
 use crate::expr::Expr;
-use crate::plan::{Buffer, Leaf, Plan, Source, Step, Work};
+use crate::plan::{Buffer, Leaf, Load, Plan, Source, Step, TILE, Work};
 use crate::tensor::{Block, Claim, Fresh, Guard, Request, Shared};
 use crate::{Error, Result, Tensor};
 
@@ -39,6 +39,8 @@ pub use crew::{num_threads, set_num_threads};
 pub(crate) use fold::Folding;
 pub(crate) use tiny::Any;
 
+use machine::Machine;
+use matmul::Elements;
 use window::Window;
 
 /// Runs a plan into memory of its own.
@@ -169,10 +171,41 @@ fn run_one(plan: &Plan, step: &Step, memory: &Memory, slots: &mut Slots) -> Resu
             let (a, b) = (factor(a.source, plan, memory, slots), factor(b.source, plan, memory, slots));
             matmul::run(&step.work, a, b, fresh.bytes_mut());
         }
-        _ => run_step(step, plan, memory, slots, fresh.block_mut())?,
+        _ => match run_in_order(step, plan, memory, slots, fresh.bytes_mut()) {
+            Some(done) => done?,
+            None => run_step(step, plan, memory, slots, fresh.block_mut())?,
+        },
     }
     slots[buffer.slot] = Some(fresh);
     Ok(())
+}
+
+/// Runs an element-wise step on elements in order that are not worth dividing: without the panels that would take longer to
+/// make than they to compute. `None` if it is no such step.
+fn run_in_order(
+    step: &Step,
+    plan: &Plan,
+    memory: &Memory,
+    slots: &Slots,
+    out: &mut [u8],
+) -> Option<Result<()>> {
+    let Work::Map { shape, program, out: strides, out_offset: 0 } = &step.work else { return None };
+    let are_in_order = |strides: &[isize]| shape.ndim() < 2 && strides.iter().all(|&stride| stride == 1);
+    let code = map::in_order(shape, program).filter(|_| are_in_order(strides))?;
+    let load = |load: &Load| {
+        let lying = elements(load.source, plan, memory, slots)?;
+        let item = load.dtype.item_size();
+        let count = match load.strides.iter().all(|&stride| stride == 0) {
+            true => 1,
+            false if are_in_order(&load.strides) => shape.numel(),
+            false => return None,
+        };
+        let bytes = &lying.bytes[(load.offset as usize - lying.first) * item..][..count * item];
+        // Block kernels want elements aligned.
+        bytes.as_ptr().addr().is_multiple_of(item.min(align_of::<f64>())).then_some(bytes)
+    };
+    let loads: SmallVec<[&[u8]; 4]> = program.loads.iter().map(load).collect::<Option<_>>()?;
+    Some(Machine::new(code, TILE.min(shape.numel())).run_in_order(&loads, out))
 }
 
 fn share(plan: &Plan, result: Fresh) -> Tensor {
@@ -235,19 +268,27 @@ impl<'p> Ready<'p> {
 }
 
 /// The elements of a factor of a matrix product.
-fn factor<'a>(source: Source, plan: &'a Plan, memory: &'a Memory, slots: &'a Slots) -> matmul::Elements<'a> {
+fn factor<'a>(source: Source, plan: &'a Plan, memory: &'a Memory, slots: &'a Slots) -> Elements<'a> {
+    elements(source, plan, memory, slots).expect("a factor is computed before its product")
+}
+
+/// The elements of an operand or a result; `None` if it is not there, being written over.
+fn elements<'a>(
+    source: Source,
+    plan: &'a Plan,
+    memory: &'a Memory,
+    slots: &'a Slots,
+) -> Option<Elements<'a>> {
     match source {
         Source::Leaf(leaf) => {
             let tensor = &plan.leaves[leaf].tensor;
             let reach = tensor.reach();
             let first = reach.start / tensor.dtype().item_size();
-            matmul::Elements { bytes: memory.guard(tensor).bytes(reach), first }
+            Some(Elements { bytes: memory.guard(tensor).bytes(reach), first })
         }
         Source::Buffer(index) => {
-            let fresh = slots[plan.passes.buffers[index].slot]
-                .as_ref()
-                .expect("a factor is computed before its product");
-            matmul::Elements { bytes: fresh.bytes(), first: 0 }
+            let fresh = slots[plan.passes.buffers[index].slot].as_ref()?;
+            Some(Elements { bytes: fresh.bytes(), first: 0 })
         }
     }
 }
