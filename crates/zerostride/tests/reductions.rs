@@ -320,8 +320,9 @@ fn what_is_computed_on_results_alone_belongs_to_their_pass() {
     let whole = (&x * 1000.0).to_dtype(DType::I32);
     let (a, b) = (Tensor::rand(&[50, 1, 5], 1).unwrap(), Tensor::rand(&[1, 61, 5], 2).unwrap());
     let (largest, distances) = (whole.amax(1), (&a - &b).square().sum(-1));
-    // Each with the results that it goes on with.
-    let finished: [(Expr, Expr, fn(Expr) -> Expr); 7] = [
+    // Each with the results that it goes on with, and how.
+    type Finish = fn(Expr) -> Expr;
+    let finished: [(Expr, Expr, Finish); 7] = [
         (x.mean(1), x.sum(1), |sums| sums / 1500.0),
         (x.var(0).sqrt(), x.var(0), |variances| variances.sqrt()),
         ((x.sum(1) * 2.0).exp().to_dtype(DType::F64), x.sum(1), |sums| {

@@ -415,13 +415,14 @@ pub(crate) struct Results<'a> {
     /// Bytes of a result.
     item: usize,
     results: Scratch,
-    finish: Option<(Machine<'a>, Scratch)>,
+    finish: Option<Box<(Machine<'a>, Scratch)>>,
 }
 
 impl<'a> Results<'a> {
     /// A tile for at most `len` results of `item` bytes, which are the only load of the program that they go through, if they do.
     pub(crate) fn new(finish: Option<&'a Compiled>, len: usize, item: usize) -> Results<'a> {
-        let finish = finish.map(|finish| (Machine::new(finish, len), Scratch::new(len * finish.item)));
+        let finish =
+            finish.map(|finish| Box::new((Machine::new(finish, len), Scratch::new(len * finish.item))));
         Results { item, results: Scratch::new(len * item), finish }
     }
 
@@ -430,7 +431,8 @@ impl<'a> Results<'a> {
         let Results { item, results, finish } = self;
         let results = &mut results.bytes_mut()[..len * *item];
         fill(results);
-        let Some((machine, tile)) = finish else { return Ok(results) };
+        let Some(finish) = finish else { return Ok(results) };
+        let (machine, tile) = &mut **finish;
         let finished = &mut tile.bytes_mut()[..len * machine.compiled.item];
         machine.run_in_order(&[results], finished)?;
         Ok(finished)
