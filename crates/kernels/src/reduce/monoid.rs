@@ -84,8 +84,8 @@ where
     }
 
     #[inline(always)]
-    fn turned<const BY: usize>(acc: M::Vector) -> M::Vector {
-        acc.turned::<BY>()
+    fn crossed<const BY: usize>(one: M::Vector, other: M::Vector) -> [M::Vector; 2] {
+        one.crossed::<BY>(other)
     }
 
     fn results(&self, state: &Self::State, len: usize) -> impl Iterator<Item = Elem<Self>> {

@@ -42,8 +42,8 @@ pub(super) trait Rule: Sized + Send + 'static {
     ) -> [Self::Acc; G];
     /// What two accumulators say together.
     fn merge(left: Self::Acc, right: Self::Acc) -> Self::Acc;
-    /// The accumulators whose place `i` is place `i + BY`, around the end.
-    fn turned<const BY: usize>(acc: Self::Acc) -> Self::Acc;
+    /// Two vectors of accumulators in which those that were `BY` apart have the same place ([`Vector::crossed`]).
+    fn crossed<const BY: usize>(one: Self::Acc, other: Self::Acc) -> [Self::Acc; 2];
     /// The results of accumulators.
     fn results(&self, state: &Self::State, len: usize) -> impl Iterator<Item = Self::Out>;
 }

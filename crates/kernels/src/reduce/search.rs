@@ -227,11 +227,15 @@ where
     }
 
     #[inline(always)]
-    fn turned<const BY: usize>(acc: FoundIn<V, O>) -> FoundIn<V, O> {
-        Found {
-            value: <O as Order<V>>::value(<O as Order<V>>::elements(acc.value).turned::<BY>()),
-            index: <O as Order<V>>::value(<O as Order<V>>::elements(acc.index).turned::<BY>()),
-        }
+    fn crossed<const BY: usize>(one: FoundIn<V, O>, other: FoundIn<V, O>) -> [FoundIn<V, O>; 2] {
+        let elements = <O as Order<V>>::elements;
+        let value = elements(one.value).crossed::<BY>(elements(other.value));
+        let index = elements(one.index).crossed::<BY>(elements(other.index));
+        let found = |value, index| Found {
+            value: <O as Order<V>>::value(value),
+            index: <O as Order<V>>::value(index),
+        };
+        [found(value[0], index[0]), found(value[1], index[1])]
     }
 
     fn results(&self, state: &Self::State, len: usize) -> impl Iterator<Item = i64> {

@@ -8,7 +8,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use smallvec::SmallVec;
 
 use super::rule::{Elem, Even, Rows, Rule, Side, Steps};
-use super::vector::Vector;
+use super::vector::{LONGEST, Vector};
 use super::{Fold, LEAF, Panel, lanes};
 use crate::cast::CastKernel;
 use crate::isa::{Task, prefetch};
@@ -19,8 +19,8 @@ const SIDES: usize = 4;
 /// The most lanes of a leaf.
 const WIDEST: usize = lanes(LEAF);
 
-/// Bytes of the next leaf that are asked for: as many as arrive while the results of one are halved.
-const AHEAD: usize = 1024;
+/// Bytes of the next leaf that are asked for, so that they are there when it begins.
+const AHEAD: usize = 256;
 
 /// The tree over lanes: a stack of complete subtrees, one for each digit 1 of the number of lanes taken. A leaf is a
 /// subtree whose height is that of its lanes.
@@ -117,25 +117,54 @@ impl<O: Rule> Tree<O> {
     }
 }
 
-/// Adds to the subtrees what the lanes of a leaf say of `width` results from one on, `left` places from `first` on.
-#[inline(always)]
-fn push_leaf<R: Rule>(
-    tree: &mut Tree<R::One>,
-    leaf: usize,
-    first: usize,
-    left: usize,
-    result: usize,
-    width: usize,
-) {
-    halve::<R>(&mut tree.leaf, first, left, width);
-    let taken = tree.taken + leaf * tree.lanes;
-    for at in 0..width {
-        let one = if width == 1 && tree.lanes >= R::Vector::LEN {
-            join::<R>(&mut tree.leaf, first)
-        } else {
-            R::One::read(&tree.leaf, first + at)
-        };
-        push_one::<R>(&mut tree.subtrees, taken, tree.lanes, result + at, one);
+/// Leaves of single results, each halved to a vector. When they are as many as a vector has places, all are halved further
+/// together, which takes hardly longer than to do it for one.
+struct Halved<R: Rule> {
+    vectors: [R::Acc; LONGEST],
+    /// How many lanes the result of a leaf had taken before, and the number of the result.
+    leaves: [(usize, usize); LONGEST],
+    count: usize,
+}
+
+impl<R: Rule> Halved<R> {
+    #[inline(always)]
+    fn new() -> Self {
+        Halved { vectors: [R::none(); LONGEST], leaves: [(0, 0); LONGEST], count: 0 }
+    }
+
+    /// Takes the vector of a leaf.
+    #[inline(always)]
+    fn push(&mut self, vector: R::Acc, leaf: (usize, usize)) {
+        (self.vectors[self.count], self.leaves[self.count]) = (vector, leaf);
+        self.count += 1;
+    }
+
+    /// Adds the leaves to the subtrees of their results.
+    #[inline(always)]
+    fn join(&mut self, tree: &mut Tree<R::One>) {
+        self.meet::<8>();
+        self.meet::<4>();
+        self.meet::<2>();
+        self.meet::<1>();
+        R::write(self.vectors[0], &mut tree.leaf, 0);
+        for (place, &(taken, result)) in self.leaves[..self.count].iter().enumerate() {
+            let one = R::One::read(&tree.leaf, place);
+            push_one::<R>(&mut tree.subtrees, taken, tree.lanes, result, one);
+        }
+        self.count = 0;
+    }
+
+    /// Merges places that are `BY` apart, if a vector has any, and puts what is left of two vectors into one: in the end, the
+    /// first vector holds each leaf at the place of its number.
+    #[inline(always)]
+    fn meet<const BY: usize>(&mut self) {
+        if BY < R::Vector::LEN {
+            for at in 0..BY.min(self.count) {
+                let other = if at + BY < self.count { at + BY } else { at };
+                let [left, right] = R::crossed::<BY>(self.vectors[at], self.vectors[other]);
+                self.vectors[at] = R::merge(left, right);
+            }
+        }
     }
 }
 
@@ -155,15 +184,9 @@ fn leaf_steps<'a, R: Rule>(
     Steps::new(elements, Even(lanes * panel.width), (whole, tail * panel.width), (row, lanes), numbers)
 }
 
-/// Accumulates rows whose places are next to each other. Returns how many of these are left: where `halves` says so, those
-/// that registers hold all at once meet there.
+/// Accumulates rows whose places are next to each other.
 #[inline(always)]
-fn spread<R: Rule>(
-    state: &mut R::State,
-    (fresh, halves): (bool, bool),
-    steps: &Steps<'_, Elem<R>, impl Rows>,
-    places: usize,
-) -> usize {
+fn spread<R: Rule>(state: &mut R::State, fresh: bool, steps: &Steps<'_, Elem<R>, impl Rows>, places: usize) {
     let len = R::Vector::LEN;
     if places < len {
         for at in 0..places {
@@ -171,7 +194,7 @@ fn spread<R: Rule>(
             let [acc] = R::One::steps(acc, fresh, steps, [Side { at, place: at }]);
             R::One::write(acc, state, at);
         }
-        return places;
+        return;
     }
     // The last vector may overlap the one before, and so is read before that one is written.
     let last = begin::<R, 1>(state, fresh, [places - len]);
@@ -180,11 +203,6 @@ fn spread<R: Rule>(
         let all: [usize; SIDES] = std::array::from_fn(|i| at + i * len);
         let sides = all.map(|at| Side { at, place: at });
         let acc = R::steps(begin::<R, SIDES>(state, fresh, all), fresh, steps, sides);
-        if SIDES * len == WIDEST && places == WIDEST && halves {
-            let [a, b, c, d] = acc;
-            R::write(R::merge(R::merge(a, c), R::merge(b, d)), state, 0);
-            return len;
-        }
         for (acc, at) in acc.into_iter().zip(all) {
             R::write(acc, state, at);
         }
@@ -197,25 +215,50 @@ fn spread<R: Rule>(
         R::write(acc, state, from);
         at += len;
     }
-    places
 }
 
-/// Accumulates the lanes of several results, whose elements are `step` apart.
+/// The lanes of a leaf of one result, which are whole vectors, halved to one.
+#[inline(always)]
+fn alone<R: Rule>(state: &mut R::State, steps: &Steps<'_, Elem<R>, impl Rows>, lanes: usize) -> R::Acc {
+    let len = R::Vector::LEN;
+    if lanes != WIDEST || WIDEST < SIDES * len {
+        spread::<R>(state, true, steps, lanes);
+        halve::<R>(state, lanes, len);
+        return R::read(state, 0);
+    }
+    // Lanes that meet are taken together, and do so in registers. How many there are is a constant here, so that whether rows are
+    // whole is asked once.
+    let half = WIDEST / 2;
+    for at in (0..half).step_by(SIDES / 2 * len) {
+        let sides = [at, at + len, at + half, at + half + len].map(|at| Side { at, place: at });
+        let [a, b, c, d] = R::steps([R::none(); SIDES], true, steps, sides);
+        let (one, next) = (R::merge(a, c), R::merge(b, d));
+        if half == SIDES / 2 * len {
+            return R::merge(one, next);
+        }
+        R::write(one, state, at);
+        R::write(next, state, at + len);
+    }
+    halve::<R>(state, half, len);
+    R::read(state, 0)
+}
+
+/// The lanes of leaves of several results, whose elements are `step` apart, each halved to a vector.
 #[inline(always)]
 fn side_by_side<R: Rule>(
-    state: &mut R::State,
     steps: &Steps<'_, Elem<R>, impl Rows>,
     lanes: usize,
     step: usize,
-) {
+) -> [R::Acc; SIDES] {
+    let mut halved = [R::none(); SIDES];
     for lane in (0..lanes).step_by(R::Vector::LEN) {
-        let places: [usize; SIDES] = std::array::from_fn(|result| result * lanes + lane);
         let sides = std::array::from_fn(|result| Side { at: result * step + lane, place: lane });
         let acc = R::steps([R::none(); SIDES], true, steps, sides);
-        for (acc, at) in acc.into_iter().zip(places) {
-            R::write(acc, state, at);
+        for (halved, acc) in halved.iter_mut().zip(acc) {
+            *halved = if lane == 0 { acc } else { R::merge(*halved, acc) };
         }
     }
+    halved
 }
 
 /// The accumulators of some vectors of places, empty if they are `fresh`.
@@ -230,19 +273,17 @@ fn begin<R: Rule, const G: usize>(state: &R::State, fresh: bool, places: [usize;
     acc
 }
 
-/// Merges the upper half of some places with the lower one until `width` are left, or those of a vector of one result.
+/// Merges the upper half of some places with the lower one until `width` are left.
 #[inline(always)]
-fn halve<R: Rule>(state: &mut R::State, first: usize, mut left: usize, width: usize) {
-    let len = R::Vector::LEN;
-    let end = if width == 1 { len.min(left) } else { width };
-    while left > end {
+fn halve<R: Rule>(state: &mut R::State, mut left: usize, width: usize) {
+    while left > width {
         left /= 2;
-        let mut low = first;
-        while low + len <= first + left {
+        let mut low = 0;
+        while low + R::Vector::LEN <= left {
             R::write(R::merge(R::read(state, low), R::read(state, low + left)), state, low);
-            low += len;
+            low += R::Vector::LEN;
         }
-        for low in low..first + left {
+        for low in low..left {
             let merged = R::One::merge(R::One::read(state, low), R::One::read(state, low + left));
             R::One::write(merged, state, low);
         }
@@ -264,26 +305,6 @@ fn push_one<R: Rule>(
         height += 1;
     }
     R::One::write(one, &mut subtrees[height], at);
-}
-
-/// What the places of a vector say together, halved until one is left. The place `at` is overwritten.
-#[inline(always)]
-fn join<R: Rule>(state: &mut R::State, at: usize) -> <R::One as Rule>::Acc {
-    let mut acc = R::read(state, at);
-    if R::Vector::LEN > 8 {
-        acc = R::merge(acc, R::turned::<8>(acc));
-    }
-    if R::Vector::LEN > 4 {
-        acc = R::merge(acc, R::turned::<4>(acc));
-    }
-    if R::Vector::LEN > 2 {
-        acc = R::merge(acc, R::turned::<2>(acc));
-    }
-    if R::Vector::LEN > 1 {
-        acc = R::merge(acc, R::turned::<1>(acc));
-    }
-    R::write(acc, state, at);
-    R::One::read(state, at)
 }
 
 /// `right = left merged with right`, one by one.
@@ -313,7 +334,7 @@ impl<R: Rule> Task for TakeRows<'_, R> {
     fn run(self) {
         let TakeRows { tree, elements, rows, first, ends } = self;
         let steps = Steps::new(elements, rows, (rows.len(), 0), (first, tree.lanes), &[]);
-        spread::<R>(&mut tree.current, (!tree.begun, false), &steps, tree.columns);
+        spread::<R>(&mut tree.current, !tree.begun, &steps, tree.columns);
         tree.begun = !ends;
         if ends {
             tree.push::<R>(0);
@@ -342,39 +363,75 @@ struct TakeLeaves<'a, R: Rule> {
 impl<R: Rule> Task for TakeLeaves<'_, R> {
     #[inline(always)]
     fn run(self) {
-        let TakeLeaves { tree, elements, panel, first } = self;
-        let Panel { width, columns, column_step, .. } = panel;
-        let count = panel.rows.div_ceil(LEAF);
-        tree.grow(tree.taken + count * tree.lanes, tree.lanes.ilog2() as usize);
-        let places = tree.lanes * width;
-        // Results of few lanes are worked on side by side.
-        let few = width == 1 && (R::Vector::LEN..SIDES * R::Vector::LEN).contains(&places);
-        let room = if few { SIDES * places } else { places };
+        let (tree, panel) = (&mut *self.tree, self.panel);
+        tree.grow(tree.taken + panel.rows.div_ceil(LEAF) * tree.lanes, tree.lanes.ilog2() as usize);
+        let room = (tree.lanes * panel.width).max(R::Vector::LEN);
         if room > tree.room {
             (tree.leaf, tree.room) = (R::empty(room), room);
         }
-        let together = if few { columns / SIDES * SIDES } else { 0 };
-        for column in (0..together).step_by(SIDES) {
+        if panel.width == 1 && tree.lanes >= R::Vector::LEN {
+            self.alone();
+        } else {
+            self.in_rows();
+        }
+    }
+}
+
+impl<R: Rule> TakeLeaves<'_, R> {
+    /// Takes the leaves of results whose elements are next to each other.
+    #[inline(always)]
+    fn alone(self) {
+        let TakeLeaves { tree, elements, panel, first } = self;
+        let (count, lanes) = (panel.rows.div_ceil(LEAF), tree.lanes);
+        let mut halved = Halved::<R>::new();
+        let (mut column, mut leaf) = (0, 0);
+        while column < panel.columns && leaf < count {
+            let elements = &elements[column * panel.column_step + leaf * LEAF..];
+            let steps = leaf_steps::<R>(elements, &panel, leaf, (first, lanes), &tree.numbers);
+            // Leaves of few lanes are worked on side by side.
+            if R::Vector::LEN >= SIDES
+                && lanes <= SIDES / 2 * R::Vector::LEN
+                && panel.columns - column >= SIDES
+            {
+                for vector in side_by_side::<R>(&steps, lanes, panel.column_step) {
+                    halved.push(vector, (tree.taken, column));
+                    column += 1;
+                }
+            } else {
+                prefetch::<_, AHEAD>(&elements[LEAF.min(elements.len())..]);
+                let vector = alone::<R>(&mut tree.leaf, &steps, lanes);
+                halved.push(vector, (tree.taken + leaf * lanes, column));
+                leaf += 1;
+                if leaf == count {
+                    (column, leaf) = (column + 1, 0);
+                }
+            }
+            if halved.count == R::Vector::LEN || column == panel.columns {
+                halved.join(tree);
+            }
+        }
+        tree.taken += count * lanes;
+    }
+
+    /// Takes the leaves of results whose elements are side by side.
+    #[inline(always)]
+    fn in_rows(self) {
+        let TakeLeaves { tree, elements, panel, first } = self;
+        let Panel { width, columns, column_step, .. } = panel;
+        let (count, lanes) = (panel.rows.div_ceil(LEAF), tree.lanes);
+        for column in 0..columns {
             for leaf in 0..count {
-                let elements = &elements[column * column_step + leaf * LEAF..];
-                let steps = leaf_steps::<R>(elements, &panel, leaf, (first, tree.lanes), &tree.numbers);
-                side_by_side::<R>(&mut tree.leaf, &steps, places, column_step);
-                for result in 0..SIDES {
-                    push_leaf::<R>(tree, leaf, result * places, places, column + result, 1);
+                let elements = &elements[column * column_step + leaf * LEAF * width..];
+                let steps = leaf_steps::<R>(elements, &panel, leaf, (first, lanes), &tree.numbers);
+                spread::<R>(&mut tree.leaf, true, &steps, lanes * width);
+                halve::<R>(&mut tree.leaf, lanes * width, width);
+                for at in 0..width {
+                    let (taken, one) = (tree.taken + leaf * lanes, R::One::read(&tree.leaf, at));
+                    push_one::<R>(&mut tree.subtrees, taken, lanes, column * width + at, one);
                 }
             }
         }
-        for column in together..columns {
-            for leaf in 0..count {
-                let elements = &elements[column * column_step + leaf * LEAF * width..];
-                // The results of a leaf are halved while the next one is on its way.
-                prefetch::<_, AHEAD>(&elements[(LEAF * width).min(elements.len())..]);
-                let steps = leaf_steps::<R>(elements, &panel, leaf, (first, tree.lanes), &tree.numbers);
-                let left = spread::<R>(&mut tree.leaf, (true, width == 1), &steps, places);
-                push_leaf::<R>(tree, leaf, 0, left, column * width, width);
-            }
-        }
-        tree.taken += count * tree.lanes;
+        tree.taken += count * lanes;
     }
 }
 

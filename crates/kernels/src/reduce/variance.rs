@@ -8,7 +8,7 @@ use std::ops::Range;
 use zerostride_ops::DType;
 
 use super::rule::{Rows, Rule, Side, Steps};
-use super::vector::{Vector, turned};
+use super::vector::{Vector, crossed};
 use crate::lane::{Lane, Mask};
 
 /// `var`, with `count - correction` degrees of freedom, of samples of one or two parts side by side.
@@ -166,12 +166,14 @@ where
     }
 
     #[inline(always)]
-    fn turned<const BY: usize>(acc: Self::Acc) -> Self::Acc {
-        Moments {
-            count: turned::<V::Wide, BY>(acc.count),
-            mean: turned::<V::Wide, BY>(acc.mean),
-            squares: turned::<V::Wide, BY>(acc.squares),
-        }
+    fn crossed<const BY: usize>(one: Self::Acc, other: Self::Acc) -> [Self::Acc; 2] {
+        let count = crossed::<V::Wide, BY>(one.count, other.count);
+        let mean = crossed::<V::Wide, BY>(one.mean, other.mean);
+        let squares = crossed::<V::Wide, BY>(one.squares, other.squares);
+        [
+            Moments { count: count[0], mean: mean[0], squares: squares[0] },
+            Moments { count: count[1], mean: mean[1], squares: squares[1] },
+        ]
     }
 
     fn results(&self, state: &Self::State, len: usize) -> impl Iterator<Item = f64> {

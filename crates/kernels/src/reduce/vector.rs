@@ -9,7 +9,7 @@ use crate::isa::{self, Registers, Task};
 use crate::lane::{Bits, Element, Lane};
 
 /// The most elements of a vector.
-const LONGEST: usize = 16;
+pub(super) const LONGEST: usize = 16;
 
 /// Neighbours that are worked on together.
 pub(super) trait Vector: Copy + 'static {
@@ -39,8 +39,9 @@ pub(super) trait Vector: Copy + 'static {
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
     /// The mask of the first `count` elements.
     fn first(count: usize) -> Self::Mask;
-    /// The vector whose element `i` is element `i + BY`, around the end.
-    fn turned<const BY: usize>(self) -> Self;
+    /// Two vectors in which elements that were `BY` apart have the same place: those of `self` where the place's number lacks
+    /// the bit `BY`, those of `other` where it has it.
+    fn crossed<const BY: usize>(self, other: Self) -> [Self; 2];
     /// Runs a loop over such vectors, compiled for their instruction set.
     fn run(task: impl Task);
 
@@ -150,8 +151,8 @@ where
     }
 
     #[inline(always)]
-    fn turned<const BY: usize>(self) -> Self {
-        turned::<L, BY>(self)
+    fn crossed<const BY: usize>(self, other: Self) -> [Self; 2] {
+        crossed::<L, BY>(self, other)
     }
 
     #[inline(always)]
@@ -160,10 +161,13 @@ where
     }
 }
 
-/// The register whose element `i` is element `i + BY`, around the end.
+/// [`Vector::crossed`], of registers.
 #[inline(always)]
-pub(super) fn turned<L: Lane, const BY: usize>(lane: L) -> L {
-    L::from_fn(|i| lane.element((i + BY) % L::LEN))
+pub(super) fn crossed<L: Lane, const BY: usize>(a: L, b: L) -> [L; 2] {
+    [
+        L::from_fn(|i| if i & BY == 0 { a.element(i) } else { b.element(i & !BY) }),
+        L::from_fn(|i| if i & BY == 0 { a.element(i | BY) } else { b.element(i) }),
+    ]
 }
 
 impl<L> Ordered for L
@@ -274,8 +278,11 @@ impl<T: Scalar, const N: usize> Vector for Array<T, N> {
     }
 
     #[inline(always)]
-    fn turned<const BY: usize>(self) -> Self {
-        Array(std::array::from_fn(|i| self.0[(i + BY) % N]))
+    fn crossed<const BY: usize>(self, other: Self) -> [Self; 2] {
+        [
+            Array(std::array::from_fn(|i| if i & BY == 0 { self.0[i] } else { other.0[i & !BY] })),
+            Array(std::array::from_fn(|i| if i & BY == 0 { self.0[i | BY] } else { other.0[i] })),
+        ]
     }
 
     #[inline(always)]
