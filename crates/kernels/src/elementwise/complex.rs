@@ -17,8 +17,9 @@ use crate::bodies::half::Float;
 use crate::isa::{self, Enter, Task};
 use crate::lane::{self, Lane};
 
-/// The parts of complex numbers, apart.
+/// The parts of complex numbers, apart. A register of them lies within a line of the cache.
 #[derive(Clone, Copy)]
+#[repr(align(64))]
 struct Parts<P> {
     re: [P; BLOCK],
     im: [P; BLOCK],
