@@ -3,7 +3,7 @@
 
 use std::ops::Rem;
 
-use crate::lane::{self, Bits};
+use crate::lane::{Bits, Element, Mask};
 use crate::math::{self, Real};
 
 /// A lane of `f32` or `f64`.
@@ -12,7 +12,7 @@ pub(crate) trait Floats: Real<Elem: Number> {}
 impl<V: Real<Elem: Number>> Floats for V {}
 
 /// What no register can do, and one element at a time must.
-pub(crate) trait Number: lane::Element + Rem<Output = Self> {
+pub(crate) trait Number: Element + Rem<Output = Self> {
     /// 10 to an integral power, correctly rounded for the powers that fit.
     fn power_of_ten(self) -> Self;
 }
@@ -99,7 +99,6 @@ bodies! {
     floor_divide(a, b) => floored_quotient(a, b);
     fmax(a, b) => V::select(a.is_nan() | a.lt(b), b, a);
     fmin(a, b) => V::select(a.is_nan() | a.gt(b), b, a);
-    fmod(a, b) => a.zip(b, |a, b| a % b);
     heaviside(a, values) => V::select(a.eq(zero()), values, V::select(a.gt(zero()), one(), zero()));
     maximum(a, b) => V::select(a.is_nan() | a.gt(b), a, b);
     minimum(a, b) => V::select(a.is_nan() | a.lt(b), a, b);
@@ -141,6 +140,36 @@ fn one<V: Floats>() -> V {
 #[inline(always)]
 fn infinity<V: Floats>() -> V {
     V::num(f64::INFINITY)
+}
+
+/// The remainder of truncated division, which has the sign of `a`, and where that is known.
+///
+/// A quotient below 2 to the number of stored bits is one too large at most when it has been rounded and truncated, and its
+/// product with `b` taken from `a` is a number of the format either way, so that rounding once loses nothing. Larger quotients
+/// are not known, nor what is divided by infinity.
+#[inline(always)]
+fn short_remainder<V: Floats>(a: V, b: V) -> (V, V::Mask) {
+    let (dividend, divisor) = (a.abs(), b.abs());
+    let quotient = (dividend / divisor).trunc();
+    let rest = (-quotient).mul_add(divisor, dividend);
+    let rest = V::select(rest.lt(zero()), rest + divisor, rest).copysign(a);
+    let bound = V::num((1u64 << V::Elem::SIGNIFICAND) as f64);
+    (rest, quotient.lt(bound) & divisor.is_finite())
+}
+
+/// The remainder of truncated division, which has the sign of `a`. It is exact.
+#[inline(always)]
+pub(crate) fn fmod<V: Floats>(a: V, b: V) -> V {
+    // Outside registers, to truncate and to fuse are calls, which take longer than to divide bit by bit.
+    if V::LEN == 1 {
+        return a.zip(b, |a, b| a % b);
+    }
+    let (rest, is_known) = short_remainder(a, b);
+    if !(!is_known).any() {
+        return rest;
+    }
+    let (long, by) = (V::select(is_known, one(), a), V::select(is_known, one(), b));
+    V::select(is_known, rest, long.zip(by, |a, b| a % b))
 }
 
 /// Whether a remainder other than 0 has the sign against the divisor.
@@ -221,4 +250,42 @@ pub(crate) fn softplus<V: Floats>([a, beta, threshold]: [V; 3]) -> V {
 #[inline(always)]
 pub(crate) fn where_<V: Floats>([condition, a, b]: [V; 3]) -> V {
     V::select(condition.eq(zero()), b, a)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of every magnitude and their neighbours, among them all that are special.
+    macro_rules! remainders {
+        ($($name:ident $float:ident $bits:ident;)*) => {
+            $(#[test]
+            fn $name() {
+                let step = $bits::MAX / 331;
+                let spread = (0..331).map(|i| $float::from_bits(i * step));
+                let near = [1.0, 3.0, 7.5, 1e6, $float::MIN_POSITIVE, $float::MAX, $float::EPSILON].into_iter();
+                let near = near.flat_map(|x: $float| [x.next_down(), x, x.next_up(), -x]);
+                let special = [0.0, -0.0, $float::INFINITY, $float::NEG_INFINITY, $float::NAN, $float::from_bits(1)];
+                let numbers: Vec<$float> = spread.chain(near).chain(special).collect();
+                for &b in &numbers {
+                    let whole = numbers.iter().map(|&x| x.abs().min(1e7).trunc());
+                    let multiples = whole.flat_map(|n| [n * b, (n * b).next_down(), (n * b).next_up()]);
+                    for a in numbers.iter().copied().chain(multiples) {
+                        let ((found, is_known), expected) = (short_remainder(a, b), a % b);
+                        assert!(
+                            !is_known || found.to_bits() == expected.to_bits(),
+                            "{a:e} % {b:e} is {expected:e}, not {found:e}"
+                        );
+                        assert!(is_known || !((a / b).abs() < 1e6 && b.is_finite()), "{a:e} % {b:e}");
+                    }
+                }
+            }
+            )*
+        };
+    }
+
+    remainders! {
+        remainders_of_f32_are_exact f32 u32;
+        remainders_of_f64_are_exact f64 u64;
+    }
 }
