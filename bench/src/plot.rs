@@ -177,8 +177,10 @@ pub(crate) fn roofline(record: &Record) -> String {
             svg.mark(theirs, mark(&peer.peer), &format!("{}: {}", measurement.title, peer.peer));
         }
         svg.mark(own, Mark { form: Form::Circle, colour: "#1f883d", class: "better" }, &measurement.title);
-        svg.line(own, (own.0 + 13.0, height), "grid");
-        svg.text(own.0 + 14.0, height + 4.0, "small", "start", &number);
+        // At the right end the label goes to the left, where no list is.
+        let (side, anchor) = if own.0 + 40.0 > right { (-1.0, "end") } else { (1.0, "start") };
+        svg.line(own, (own.0 + side * 13.0, height), "grid");
+        svg.text(own.0 + side * 14.0, height + 4.0, "small", anchor, &number);
         let of_limit = measurement
             .limit()
             .map_or_else(String::new, |limit| format!(", {:.0}%", 100.0 * limit / ours.median));
