@@ -110,18 +110,39 @@ impl<'p> Ready<'p> {
     }
 }
 
-/// A program over elements in order, each load being as many or one for all; `None` where it is worth dividing among threads, or
-/// is no more than a copy itself.
-pub(super) fn in_order<'p>(shape: &Shape, program: &'p Program) -> Option<&'p Compiled> {
-    let make = || {
-        let is_one = |load: &Load| load.strides.iter().all(|&stride| stride == 0);
+/// A program over elements in cache, which needs no panels.
+#[derive(Clone, Copy)]
+pub(super) enum InCache<'p> {
+    /// One chain over rows: each load has them at even distances, of elements side by side or of one for all.
+    Rows(&'p Compiled),
+    /// Over elements in order: each load is as many, or one for all.
+    InOrder(&'p Compiled),
+}
+
+/// A program over elements in cache; `None` where it is worth dividing among threads, or is no more than a copy itself.
+pub(super) fn in_cache<'p>(shape: &Shape, program: &'p Program) -> Option<InCache<'p>> {
+    let compiled = |is_one: &dyn Fn(&Load) -> bool| {
         let kind = |load: &Load| if is_one(load) { Kind::Splat } else { Kind::Vector };
-        let kinds: Vec<Kind> = program.loads.iter().map(kind).collect();
-        let is_copy = matches!(program.instructions[..], [Instruction::Load(_)]);
-        let is_taken = !is_copy && !Cost::new(program, shape).is_divided();
-        is_taken.then(|| Compiled::new(program, &kinds, false))
+        Compiled::new(program, &program.loads.iter().map(kind).collect::<Vec<_>>(), false)
     };
-    program.kept.get(Loops::default).in_order.get_or_init(make).as_ref()
+    let make = || {
+        let is_copy = matches!(program.instructions[..], [Instruction::Load(_)]);
+        if is_copy || Cost::new(program, shape).is_divided() {
+            return None;
+        }
+        let rows = match shape[..] {
+            [_, row] if program.loads.iter().all(|load| matches!(load.strides[1], 0 | 1)) => {
+                let rows = compiled(&|load| load.strides[1] == 0);
+                let is_worth_it = rows.one_chain().is_some_and(|(chain, _)| chain.least_len() <= row);
+                is_worth_it.then_some(rows)
+            }
+            _ => None,
+        };
+        let in_order = || compiled(&|load| load.strides.iter().all(|&stride| stride == 0));
+        Some((rows.is_some(), rows.unwrap_or_else(in_order)))
+    };
+    let (by_row, compiled) = program.kept.get(Loops::default).in_cache.get_or_init(make).as_ref()?;
+    Some(if *by_row { InCache::Rows(compiled) } else { InCache::InOrder(compiled) })
 }
 
 /// Bytes from an element to that of the next window, which comes from further away than what steps hand to each other.
@@ -145,12 +166,13 @@ fn steps(strides: &Strides) -> &[isize] {
 }
 
 /// What is kept with a program: its loop where it writes to other memory than it reads, and over an operand; and its stages over
-/// elements in order, if they are few.
+/// elements in cache.
 #[derive(Default)]
 struct Loops {
     apart: OnceLock<Loop>,
     in_place: OnceLock<Loop>,
-    in_order: OnceLock<Option<Compiled>>,
+    /// By row, or in order.
+    in_cache: OnceLock<Option<(bool, Compiled)>>,
 }
 
 /// A program made ready for a loop.

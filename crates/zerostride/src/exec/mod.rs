@@ -40,6 +40,7 @@ pub(crate) use fold::Folding;
 pub(crate) use tiny::Any;
 
 use machine::Machine;
+use map::InCache;
 use matmul::Elements;
 use window::Window;
 
@@ -191,7 +192,9 @@ fn run_in_order(
 ) -> Option<Result<()>> {
     let Work::Map { shape, program, out: strides, out_offset: 0 } = &step.work else { return None };
     let are_in_order = |strides: &[isize]| shape.ndim() < 2 && strides.iter().all(|&stride| stride == 1);
-    let code = map::in_order(shape, program).filter(|_| are_in_order(strides))?;
+    let Some(InCache::InOrder(code)) = map::in_cache(shape, program).filter(|_| are_in_order(strides)) else {
+        return None;
+    };
     let load = |load: &Load| {
         let lying = elements(load.source, plan, memory, slots)?;
         let item = load.dtype.item_size();

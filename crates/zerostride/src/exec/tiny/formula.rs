@@ -8,16 +8,16 @@ use super::gather::in_order;
 use super::loops::Loops;
 use super::{Desk, with_desk};
 use crate::Tensor;
-use crate::exec::machine::Machine;
-use crate::exec::map;
+use crate::exec::machine::{Inside, Machine, Rows};
+use crate::exec::map::{self, InCache};
 use crate::plan::{Leaf, Load, Plan, Source, Step, TILE, Work};
 use crate::tensor::{Fresh, Reading};
 
 /// The most operands of a plan.
 const MOST_LEAVES: usize = 4;
 
-/// The result of a plan that is one element-wise step, by its stages, without panels: on elements that are copied unless they
-/// lie in order.
+/// The result of a plan that is one element-wise step, by its stages, without panels: on rows where they lie, or on elements that
+/// are copied unless they lie in order.
 pub(in crate::exec) fn run_plan(plan: &Plan) -> Option<Tensor> {
     let [Step { work: Work::Map { shape, program, out, out_offset: 0 }, .. }] = &plan.passes.steps[..] else {
         return None;
@@ -27,7 +27,7 @@ pub(in crate::exec) fn run_plan(plan: &Plan) -> Option<Tensor> {
         return None;
     }
     let buffer = &plan.passes.buffers[plan.result()];
-    let code = map::in_order(shape, program)?;
+    let code = map::in_cache(shape, program)?;
     let mut result = Fresh::arbitrary(loops.numel * buffer.dtype.item_size())?;
     with_desk(|Desk { hazards, .. }| {
         let mut storages = [None; MOST_LEAVES];
@@ -40,15 +40,35 @@ pub(in crate::exec) fn run_plan(plan: &Plan) -> Option<Tensor> {
         if plan.leaves.iter().any(has_changed) {
             return None;
         }
-        let mut copies: SmallVec<[_; MOST_LEAVES]> = program.loads.iter().map(|_| None).collect();
-        let load = |(load, copy): (&Load, _)| {
-            let Source::Leaf(leaf) = load.source else { return None };
-            let own = Loops::of(shape, &load.strides)?;
-            in_order(load.dtype.item_size(), load.offset, reading.bytes(leaf), &own, 0, copy)
+        let bytes = |load: &Load| match load.source {
+            Source::Leaf(leaf) => Some(reading.bytes(leaf)),
+            Source::Buffer(_) => None,
         };
-        let loads: SmallVec<[_; MOST_LEAVES]> =
-            program.loads.iter().zip(&mut copies).map(load).collect::<Option<_>>()?;
-        Machine::new(code, TILE).run_in_order(&loads, result.bytes_mut()).ok()
+        match code {
+            InCache::Rows(code) => {
+                let (count, row) = (shape[0], shape[1]);
+                let load = |load: &Load| {
+                    let item = load.dtype.item_size();
+                    let elements = if load.strides[1] == 0 { 1 } else { row };
+                    let rows = Rows { step: load.strides[0] * item as isize, count, bytes: elements * item };
+                    Some(Some(Inside { bytes: bytes(load)?, first: load.offset as usize * item, rows }))
+                };
+                let loads: SmallVec<[_; MOST_LEAVES]> =
+                    program.loads.iter().map(load).collect::<Option<_>>()?;
+                code.run_anywhere(count, row, &loads, result.bytes_mut());
+                Some(())
+            }
+            InCache::InOrder(code) => {
+                let mut copies: SmallVec<[_; MOST_LEAVES]> = program.loads.iter().map(|_| None).collect();
+                let load = |(load, copy): (&Load, _)| {
+                    let own = Loops::of(shape, &load.strides)?;
+                    in_order(load.dtype.item_size(), load.offset, bytes(load)?, &own, 0, copy)
+                };
+                let loads: SmallVec<[_; MOST_LEAVES]> =
+                    program.loads.iter().zip(&mut copies).map(load).collect::<Option<_>>()?;
+                Machine::new(code, TILE).run_in_order(&loads, result.bytes_mut()).ok()
+            }
+        }
     })?;
     Some(Tensor::new(result.share(), Layout::contiguous(buffer.shape.clone()), buffer.dtype))
 }

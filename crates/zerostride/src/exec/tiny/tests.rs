@@ -95,6 +95,39 @@ fn a_small_formula_gives_what_it_gives_at_length() {
 }
 
 #[test]
+fn a_formula_on_rows_gives_what_it_gives_at_length() {
+    let mut taken = 0;
+    for dtype in DType::ALL {
+        let numbers: Vec<f64> = (0..9000).map(|number| f64::from(number * 7 % 31) * 0.375 - 3.0).collect();
+        let base = Tensor::from_slice(&numbers, &[9000]).unwrap().to_dtype(dtype).unwrap();
+        let part = |start: isize, shape: &[isize]| {
+            let part = base.slice(0, Some(start), Some(start + shape.iter().product::<isize>()), 1);
+            part.unwrap().reshape(shape).unwrap()
+        };
+        for [rows, columns] in [[2, 300], [5, 1000], [64, 64], [70, 65], [3, 129]] {
+            let (row, column) = (part(5, &[columns]), part(7, &[rows, 1]));
+            let wide = part(1, &[rows, columns + 3]).narrow(1, 2, columns).unwrap();
+            for x in [part(3, &[rows, columns]), wide.clone(), wide.flip(&[0]).unwrap()] {
+                let formulas = [
+                    Expr::current(&x) * &row + &column,
+                    (Expr::current(&x) - &column) / &row * 2,
+                    Expr::current(&row.flip(&[0]).unwrap()) * &column - &x,
+                    Expr::current(&x).maximum(&column).to_dtype(DType::F32) + 0.5,
+                ];
+                for formula in formulas {
+                    let Ok(plan) = formula.plan() else { continue };
+                    let Some(short) = run_plan(&plan) else { continue };
+                    taken += 1;
+                    let result = crate::exec::run_at_length(&plan).unwrap();
+                    assert_eq!(bytes_of(&short), bytes_of(&result), "{formula} {dtype:?} {rows} {columns}");
+                }
+            }
+        }
+    }
+    assert!(taken > 400, "{taken}");
+}
+
+#[test]
 fn a_formula_with_reductions_gives_what_its_plan_gives() {
     let mut taken = 0;
     for dtype in DType::ALL {
