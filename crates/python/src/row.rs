@@ -42,23 +42,25 @@ pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
 
 /// Calls a row: as a function, or as a method with its receiver.
 pub(crate) fn function<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
-    if call.named.is_empty() {
-        let info = op.info();
-        match (info.class, &call.positional[..]) {
-            (Class::Unary, [x]) => {
-                let x = operand(op, x)?;
-                if !x.is_traced() {
-                    return eager(call.py, op, [x]);
-                }
+    let out = match &call.named[..] {
+        [] => None,
+        [(name, out)] if name == "out" && !out.is_none() => Some(*out),
+        _ => return general(op, call),
+    };
+    match (op.info().class, &call.positional[..]) {
+        (Class::Unary, [x]) => {
+            let x = operand(op, x)?;
+            if !x.is_traced() {
+                return eager(call.py, op, [x], out);
             }
-            (Class::Binary, [a, b]) => {
-                let (a, b) = (operand(op, a)?, operand(op, b)?);
-                if !a.is_traced() && !b.is_traced() {
-                    return eager(call.py, op, [a, b]);
-                }
-            }
-            _ => {}
         }
+        (Class::Binary, [a, b]) => {
+            let (a, b) = (operand(op, a)?, operand(op, b)?);
+            if !a.is_traced() && !b.is_traced() {
+                return eager(call.py, op, [a, b], out);
+            }
+        }
+        _ => {}
     }
     general(op, call)
 }
@@ -139,17 +141,36 @@ pub(crate) fn operator<'py>(
             built(a.py(), || zerostride::call(op, arguments)).map_err(|error| raise_in(error, Some(op)))?;
         return expr::object(a.py(), traced).map(Some);
     }
-    eager(a.py(), op, [x, y]).map(Some)
+    eager(a.py(), op, [x, y], None).map(Some)
 }
 
 fn eager<'py, const N: usize>(
     py: Python<'py>,
     op: Op,
     operands: [Given<'_>; N],
+    out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let numels = operands.each_ref().map(Given::numel);
-    let result = compute(py, numels, || Tensor::apply(op, operands.each_ref().map(Given::operand)));
-    tensor::object(py, result.map_err(|error| raise_in(error, Some(op)))?)
+    let operands = || operands.each_ref().map(Given::operand);
+    let raise = |error| raise_in(error, Some(op));
+    let Some(out) = out else {
+        let result = compute(py, numels, || Tensor::apply(op, operands()));
+        return tensor::object(py, result.map_err(raise)?);
+    };
+    let target = target(out)?;
+    let numels = numels.into_iter().chain([target.numel()]);
+    compute(py, numels, || Tensor::apply_out(op, operands(), &target)).map_err(raise)?;
+    Ok(out.clone())
+}
+
+/// The tensor that an object given as `out` is.
+fn target(out: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    match out.cast::<PyTensor>() {
+        Ok(tensor) => Ok(tensor.get().0.clone()),
+        Err(_) => memory::array(out)?.ok_or_else(|| {
+            PyTypeError::new_err(format!("out must be a tensor or an array, not {}", type_name(out)))
+        }),
+    }
 }
 
 fn operand<'a>(op: Op, object: &'a Bound<'_, PyAny>) -> PyResult<Given<'a>> {
@@ -173,13 +194,7 @@ fn general<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>>
             type_name(out)
         ))),
         Some(out) => {
-            let target = match out.cast::<PyTensor>() {
-                Ok(tensor) => tensor.get().0.clone(),
-                Err(_) => memory::array(out)?.ok_or_else(|| {
-                    PyTypeError::new_err(format!("out must be a tensor or an array, not {}", type_name(out)))
-                })?,
-            };
-            gathered.write(call.py, op, &target)?;
+            gathered.write(call.py, op, &target(out)?)?;
             Ok(out.clone())
         }
         None if gathered.traced => {
