@@ -27,7 +27,7 @@ const MOST_OPERANDS: usize = 3;
 const MOST_STORAGES: usize = 4;
 
 /// Bytes on their way between nodes that take about as long as a plan of one step: there they would stay in registers.
-const PLANNED: usize = 32 << 10;
+const PLANNED: usize = 12 << 10;
 
 /// The same of a step that reduces.
 const REDUCED: usize = 128 << 10;
@@ -78,8 +78,8 @@ struct Order<'a> {
     storages: [Option<&'a Storage>; MOST_STORAGES],
     /// Nodes that have been met.
     met: usize,
-    /// What all nodes read and write, and how much of that is worth it.
-    bytes: usize,
+    /// Bytes that nodes write for each other and read, and those of copies; and how many of them are worth it.
+    handed: usize,
     most: usize,
 }
 
@@ -96,17 +96,16 @@ struct Node<'a> {
 impl<'a> Order<'a> {
     fn new() -> Order<'a> {
         let storages = [None; MOST_STORAGES];
-        Order { nodes: SmallVec::new(), storages, met: 0, bytes: 0, most: PLANNED }
+        Order { nodes: SmallVec::new(), storages, met: 0, handed: 0, most: PLANNED }
     }
 
     /// Takes in an expression; `None` where there is too much to do, or something that this does not know.
     fn take(&mut self, expr: &'a Expr) -> Option<()> {
-        let computes = matches!(expr.node().kind, Kind::Map { .. } | Kind::Cast { .. } | Kind::Reduce { .. });
-        if !computes {
+        if !is_computed(expr) {
             return None;
         }
         self.visit(expr)?;
-        (self.bytes <= self.most).then_some(())
+        (self.handed <= self.most).then_some(())
     }
 
     /// The place of a node, whose operands are taken in before it.
@@ -140,7 +139,7 @@ impl<'a> Order<'a> {
                 let is_stretched = |operand: &&Expr| {
                     !operand.is_number() && operand.shape().is_ok_and(|shape| *shape != *meta.shape)
                 };
-                copied = 2 * operands.iter().filter(is_stretched).count() * compute.item_size();
+                copied = operands.iter().filter(is_stretched).count() * compute.item_size();
                 Some(Cost::of_operation(*op, inferred, operands.len(), numel))
             }
             Kind::Cast { dtype, .. } => Some(Cost::of_copying(*dtype, numel)),
@@ -151,12 +150,10 @@ impl<'a> Order<'a> {
             }
             Kind::Input(_) | Kind::Matmul { .. } | Kind::Failed { .. } => return None,
         };
-        if let Some(cost) = cost {
-            if numel == 0 || cost.is_divided() {
-                return None;
-            }
-            self.bytes += cost.bytes() + copied * numel;
+        if cost.is_some_and(|cost| numel == 0 || cost.is_divided()) {
+            return None;
         }
+        self.handed += 2 * copied * numel;
         let mut operands = [0; MOST_OPERANDS];
         for (index, operand) in kind.operands().iter().enumerate() {
             *operands.get_mut(index)? = self.visit(operand)?;
@@ -166,6 +163,11 @@ impl<'a> Order<'a> {
         for &operand in &operands[..kind.operands().len()] {
             let read = self.nodes[operand as usize].owner;
             self.nodes[read as usize].last = own;
+            let operand = self.nodes[read as usize].expr;
+            if is_computed(operand) {
+                let meta = operand.meta().ok()?;
+                self.handed += 2 * meta.shape.numel() * meta.dtype().item_size();
+            }
             if matches!(kind, Kind::View { .. }) {
                 owner = read;
             }
@@ -260,6 +262,11 @@ impl<'a> Order<'a> {
         }
         None
     }
+}
+
+/// Whether a node has elements of its own.
+fn is_computed(expr: &Expr) -> bool {
+    matches!(expr.node().kind, Kind::Map { .. } | Kind::Cast { .. } | Kind::Reduce { .. })
 }
 
 /// What a node has come to.
