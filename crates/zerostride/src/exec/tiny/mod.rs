@@ -176,6 +176,12 @@ impl Row {
         let compute = inferred.compute;
         Some(Row { op, inferred, kernel: map_kernel(op, compute)?, strided: strided_kernel(op, compute) })
     }
+
+    /// Whether the kernel finds nothing wrong with any values, and is about as fast as threaded code.
+    fn is_arithmetic(&self) -> bool {
+        let is_float = matches!(self.inferred.compute, DType::F32 | DType::F64);
+        is_float && matches!(self.op, Op::Add | Op::Sub | Op::Mul | Op::Div)
+    }
 }
 
 /// The operation's result.
@@ -312,7 +318,8 @@ fn write<const N: usize>(
             let out = &mut writing.bytes_mut()[start..][..len];
             return direct.run(values, std::array::from_fn(apart), loops, out);
         }
-        if let (Way::Strided(_), false) = (&way, over) {
+        let finds_nothing_wrong = matches!(way, Way::Strided(_)) || row.is_arithmetic();
+        if finds_nothing_wrong && !over {
             return way.run(
                 row,
                 values,
@@ -362,6 +369,9 @@ fn storages_of<const N: usize>(values: &[impl Value; N]) -> [Option<&Storage>; N
 /// Elements that are too few for threaded code.
 const FEW: usize = 32;
 
+/// Nanoseconds of arithmetic below which a kernel is done before threaded code has its addresses.
+const QUICK: usize = 300;
+
 /// How elements get from the operands to the result.
 enum Way<const N: usize> {
     /// One by one, from where they lie.
@@ -387,10 +397,13 @@ impl<const N: usize> Way<N> {
         if cost.is_divided() && loops.repeat() {
             return None;
         }
-        if let Some(direct) = Direct::new(*row, cost, values, loops) {
+        let is_read_in_order =
+            |operand: usize| loops.dense[operand] && is_read(&values[operand], row.inferred.compute);
+        let is_quick = row.is_arithmetic() && cost.nanos() < QUICK && (0..N).all(is_read_in_order);
+        if !is_quick && let Some(direct) = Direct::new(*row, cost, values, loops) {
             return Some(Way::Direct(direct));
         }
-        if loops.numel <= MOST {
+        if loops.numel <= MOST || is_quick {
             return Some(Way::Gathered);
         }
         let are_taken =
