@@ -254,22 +254,8 @@ impl Lay {
             column_step: column.unwrap_or(1),
             row_step: is_even.then(|| row.unwrap_or(1)),
         };
-        let form = grid.form(across, false);
-        let line = match form {
-            Form::Across => tile_columns(&grid, form, across),
-            Form::Narrow => 1,
-            Form::Along => grid.count,
-        };
-        let kind = |strides: &&[isize]| {
-            let (of_columns, of_rows) = strides.split_at(kept.ndim());
-            let along = if form == Form::Along { of_rows } else { of_columns };
-            match along.iter().all(|&stride| stride == 0) {
-                true if line >= LINE && !is_load(program) => Kind::Splat,
-                _ => Kind::Vector,
-            }
-        };
-        let kinds: Vec<Kind> = of_loads.iter().map(kind).collect();
-        let compiled = Compiled::new(program, &kinds, false);
+        let compiled =
+            Compiled::new(program, &kinds(program, &of_loads, &grid, (kept.ndim(), across)), false);
         Lay { kept, results, out, first, step, loads, grid, repeats, across, pairs, compiled }
     }
 }
@@ -284,6 +270,24 @@ fn steps(strides: &[isize], kept: &Shape) -> [Option<isize>; 3] {
 /// Whether one step leads elsewhere, but less far than another.
 fn is_nearer(one: Option<isize>, other: Option<isize>) -> bool {
     matches!((one, other), (Some(one), Some(other)) if one != 0 && one.unsigned_abs() < other.unsigned_abs())
+}
+
+/// How a program reads its loads, with these strides along so many kept dimensions, then along reduced ones: once for a line where
+/// elements are the same all along, if lines of its tiles are long. A load that is the value itself is wanted as it is.
+fn kinds(program: &Program, loads: &[&[isize]], grid: &Grid, (kept, across): (usize, bool)) -> Vec<Kind> {
+    let form = grid.form(across, false);
+    let line = match form {
+        Form::Across => tile_columns(grid, form, across),
+        Form::Narrow => 1,
+        Form::Along => grid.count,
+    };
+    let is_long = line >= LINE && !is_load(program);
+    let kind = |strides: &&[isize]| {
+        let (of_columns, of_rows) = strides.split_at(kept);
+        let along = if form == Form::Along { of_rows } else { of_columns };
+        if is_long && along.iter().all(|&stride| stride == 0) { Kind::Splat } else { Kind::Vector }
+    };
+    loads.iter().map(kind).collect()
 }
 
 /// Whether the elements that a program reduces are those of its only load.
