@@ -1,0 +1,57 @@
+//! Owns the way from the leaves of single results to the tree: leaves of several results are halved together. It does not know
+//! how a leaf came to one vector (`tree.rs`).
+
+use super::{Tree, push_one};
+use crate::reduce::rule::Rule;
+use crate::reduce::vector::{LONGEST, Vector};
+
+/// Leaves of single results, each halved to a vector. When they are as many as a vector has places, all are halved further
+/// together, which takes hardly longer than to do it for one.
+pub(super) struct Halved<R: Rule> {
+    vectors: [R::Acc; LONGEST],
+    /// How many lanes the result of a leaf had taken before, and the number of the result.
+    leaves: [(usize, usize); LONGEST],
+    pub(super) count: usize,
+}
+
+impl<R: Rule> Halved<R> {
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Halved { vectors: [R::none(); LONGEST], leaves: [(0, 0); LONGEST], count: 0 }
+    }
+
+    /// Takes the vector of a leaf.
+    #[inline(always)]
+    pub(super) fn push(&mut self, vector: R::Acc, leaf: (usize, usize)) {
+        (self.vectors[self.count], self.leaves[self.count]) = (vector, leaf);
+        self.count += 1;
+    }
+
+    /// Adds the leaves to the subtrees of their results.
+    #[inline(always)]
+    pub(super) fn join(&mut self, tree: &mut Tree<R::One>) {
+        self.meet::<8>();
+        self.meet::<4>();
+        self.meet::<2>();
+        self.meet::<1>();
+        R::write(self.vectors[0], &mut tree.leaf, 0);
+        for (place, &(taken, result)) in self.leaves[..self.count].iter().enumerate() {
+            let one = R::One::read(&tree.leaf, place);
+            push_one::<R>(&mut tree.subtrees, taken, tree.lanes, result, one);
+        }
+        self.count = 0;
+    }
+
+    /// Merges places that are `BY` apart, if a vector has any, and puts what is left of two vectors into one: in the end, the
+    /// first vector holds each leaf at the place of its number.
+    #[inline(always)]
+    fn meet<const BY: usize>(&mut self) {
+        if BY < R::Vector::LEN {
+            for at in 0..BY.min(self.count) {
+                let other = if at + BY < self.count { at + BY } else { at };
+                let [left, right] = R::crossed::<BY>(self.vectors[at], self.vectors[other]);
+                self.vectors[at] = R::merge(left, right);
+            }
+        }
+    }
+}
