@@ -56,6 +56,32 @@ fn applied(op: Op, values: &[Any<'_>]) -> Option<Tensor> {
     }
 }
 
+/// So many numbers.
+fn sequence(len: i32, dtype: DType, number: impl Fn(i32) -> f64) -> Tensor {
+    let numbers: Vec<f64> = (0..len).map(number).collect();
+    Tensor::from_slice(&numbers, &[numbers.len()]).unwrap().to_dtype(dtype).unwrap()
+}
+
+/// Numbers of a sequence from one on, in a shape.
+fn part(sequence: &Tensor, start: isize, shape: &[isize]) -> Tensor {
+    let end = start + shape.iter().product::<isize>();
+    sequence.slice(0, Some(start), Some(end), 1).unwrap().reshape(shape).unwrap()
+}
+
+/// Whether a formula has a value and takes a short cut, which then gives what its plan gives at length.
+fn is_taken(formula: &Expr, short_cut: impl Fn(&Expr) -> Option<Tensor>) -> bool {
+    let Ok(plan) = formula.plan() else { return false };
+    let Some(short) = short_cut(formula) else { return false };
+    let result = crate::exec::run_at_length(&plan).unwrap();
+    assert_eq!(bytes_of(&short), bytes_of(&result), "{formula} {:?} {:?}", plan.dtype(), plan.shape());
+    true
+}
+
+/// The short cut of a plan that is one step.
+fn run_plan_of(formula: &Expr) -> Option<Tensor> {
+    run_plan(&formula.plan().ok()?)
+}
+
 /// What the plan gives at length, and its short cut, if it has one.
 fn planned(op: Op, operands: &[Expr]) -> Result<Tensor> {
     let plan = Expr::map(op, operands.iter().cloned()).plan()?;
@@ -83,12 +109,7 @@ fn a_small_formula_gives_what_it_gives_at_length() {
             (&a * &b).t().to_dtype(DType::F64).prod(-1),
         ];
         for formula in formulas {
-            let Ok(plan) = formula.plan() else { continue };
-            if let Some(short) = nodes::evaluate(&formula) {
-                taken += 1;
-                let result = crate::exec::run_at_length(&plan).unwrap();
-                assert_eq!(bytes_of(&short), bytes_of(&result), "{formula}");
-            }
+            taken += usize::from(is_taken(&formula, nodes::evaluate));
         }
     }
     assert!(taken > 2000, "{taken}");
@@ -98,12 +119,8 @@ fn a_small_formula_gives_what_it_gives_at_length() {
 fn a_formula_on_rows_gives_what_it_gives_at_length() {
     let mut taken = 0;
     for dtype in DType::ALL {
-        let numbers: Vec<f64> = (0..9000).map(|number| f64::from(number * 7 % 31) * 0.375 - 3.0).collect();
-        let base = Tensor::from_slice(&numbers, &[9000]).unwrap().to_dtype(dtype).unwrap();
-        let part = |start: isize, shape: &[isize]| {
-            let part = base.slice(0, Some(start), Some(start + shape.iter().product::<isize>()), 1);
-            part.unwrap().reshape(shape).unwrap()
-        };
+        let base = sequence(9000, dtype, |number| f64::from(number * 7 % 31) * 0.375 - 3.0);
+        let part = |start, shape: &[isize]| part(&base, start, shape);
         for [rows, columns] in [[2, 300], [5, 1000], [64, 64], [70, 65], [3, 129]] {
             let (row, column) = (part(5, &[columns]), part(7, &[rows, 1]));
             let wide = part(1, &[rows, columns + 3]).narrow(1, 2, columns).unwrap();
@@ -115,11 +132,7 @@ fn a_formula_on_rows_gives_what_it_gives_at_length() {
                     Expr::current(&x).maximum(&column).to_dtype(DType::F32) + 0.5,
                 ];
                 for formula in formulas {
-                    let Ok(plan) = formula.plan() else { continue };
-                    let Some(short) = run_plan(&plan) else { continue };
-                    taken += 1;
-                    let result = crate::exec::run_at_length(&plan).unwrap();
-                    assert_eq!(bytes_of(&short), bytes_of(&result), "{formula} {dtype:?} {rows} {columns}");
+                    taken += usize::from(is_taken(&formula, run_plan_of));
                 }
             }
         }
@@ -131,12 +144,8 @@ fn a_formula_on_rows_gives_what_it_gives_at_length() {
 fn a_formula_with_reductions_gives_what_its_plan_gives() {
     let mut taken = 0;
     for dtype in DType::ALL {
-        let numbers: Vec<f64> = (0..3000).map(|number| f64::from(number * 7 % 31) * 0.375 - 3.0).collect();
-        let base = Tensor::from_slice(&numbers, &[3000]).unwrap().to_dtype(dtype).unwrap();
-        let part = |start: isize, shape: &[isize]| {
-            let part = base.slice(0, Some(start), Some(start + shape.iter().product::<isize>()), 1);
-            Expr::current(&part.unwrap().reshape(shape).unwrap())
-        };
+        let base = sequence(3000, dtype, |number| f64::from(number * 7 % 31) * 0.375 - 3.0);
+        let part = |start, shape: &[isize]| Expr::current(&part(&base, start, shape));
         for [rows, columns] in [[1, 300], [300, 1], [20, 33], [33, 20], [4, 257], [257, 4], [3, 700]] {
             let (row, column) = (part(5, &[columns]), part(7, &[rows, 1]));
             for x in [part(1, &[rows, columns]), part(2, &[columns, rows]).t()] {
@@ -153,11 +162,7 @@ fn a_formula_with_reductions_gives_what_its_plan_gives() {
                     x.where_(x.gt(&row), &column).sum(1),
                 ];
                 for formula in formulas {
-                    let Ok(plan) = formula.plan() else { continue };
-                    let Some(short) = nodes::evaluate(&formula) else { continue };
-                    taken += 1;
-                    let result = crate::exec::run_at_length(&plan).unwrap();
-                    assert_eq!(bytes_of(&short), bytes_of(&result), "{formula} {dtype:?} {rows} {columns}");
+                    taken += usize::from(is_taken(&formula, nodes::evaluate));
                 }
             }
         }
@@ -191,12 +196,8 @@ fn a_formula_is_written_over_its_own_operands() {
 fn a_formula_on_more_gives_what_it_gives_at_length() {
     let mut taken = 0;
     for dtype in DType::ALL {
-        let numbers: Vec<f64> = (0..4000).map(|number| f64::from(number % 17) * 0.75 - 3.0).collect();
-        let base = Tensor::from_slice(&numbers, &[4000]).unwrap().to_dtype(dtype).unwrap();
-        let part = |start: isize, shape: &[isize]| {
-            let numel: isize = shape.iter().product();
-            base.slice(0, Some(start), Some(start + numel), 1).unwrap().reshape(shape).unwrap()
-        };
+        let base = sequence(4000, dtype, |number| f64::from(number % 17) * 0.75 - 3.0);
+        let part = |start, shape: &[isize]| part(&base, start, shape);
         let of_length = |len: isize| {
             let twice = part(3, &[2 * len]).slice(0, None, None, 2).unwrap();
             vec![
@@ -216,11 +217,7 @@ fn a_formula_on_more_gives_what_it_gives_at_length() {
                 let [a, b, c] = [0, 1, 2].map(|at| &operands[(first + at) % operands.len()]);
                 let formulas = [(a - b) * a + c, (a * 2).lt(b) & c, (c - a) * 0.5 + b, -(a * b).abs()];
                 for formula in formulas {
-                    let Ok(plan) = formula.plan() else { continue };
-                    let Some(short) = run_plan(&plan) else { continue };
-                    taken += 1;
-                    let result = crate::exec::run_at_length(&plan).unwrap();
-                    assert_eq!(bytes_of(&short), bytes_of(&result), "{formula} {first}");
+                    taken += usize::from(is_taken(&formula, run_plan_of));
                 }
             }
         }
