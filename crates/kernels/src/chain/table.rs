@@ -4,6 +4,7 @@
 use std::marker::PhantomData;
 
 use ::half::{bf16, f16};
+use num_complex::Complex32;
 use zerostride_ops::{DType, Op, Rule};
 
 use super::array::{self, Bools, Elements};
@@ -13,6 +14,7 @@ use super::float::{self, Registers, Whole};
 use super::half::{LoadF16, RoundF16, StageF16, StoreF16};
 use super::memory::{Exchange, Load, LoadAhead, Narrow, Stage, Store, Widen};
 use super::quotient::Quotient;
+use crate::bodies::complex::short;
 use crate::bodies::dispatch::{self, Body, VisitBoolean, VisitFloat, VisitInteger};
 use crate::bodies::float::Floats;
 use crate::bodies::integer::{self, Integer};
@@ -90,7 +92,7 @@ pub(super) fn form<S: Set>(dtype: DType, width: usize) -> Option<Form> {
         (8, F16) => converted::<S, f16, f64, f64, f16>(),
         (8, BF16) => converted::<S, bf16, f64, f64, bf16>(),
         (8, F32) => converted::<S, f32, f64, f64, f32>(),
-        (8, U64 | I64 | F64) => native::<S, u64>(),
+        (8, U64 | I64 | F64 | C64) => native::<S, u64>(),
         _ => return None,
     })
 }
@@ -109,6 +111,7 @@ pub(super) fn cast<S: Set>(from: DType, to: DType, width: usize) -> Option<Code>
         (4, _) => cast_4::<S, i32>(to),
         (_, F64 | F32 | F16 | BF16) => cast_8::<S, f64>(to),
         (_, U64) => cast_8::<S, u64>(to),
+        (_, C64) => None,
         _ => cast_8::<S, i64>(to),
     }
 }
@@ -192,7 +195,21 @@ fn function<S: Set>(op: Op, compute: DType, place: usize, width: usize) -> Optio
         DType::I64 => dispatch::integer::<i64, _>(op, steps)?,
         DType::F32 | DType::F16 | DType::BF16 => dispatch::float::<S::F32, _>(op, steps)?,
         DType::F64 => dispatch::float::<S::F64s, _>(op, steps)?,
-        DType::C64 | DType::C128 => None,
+        DType::C64 => pairs::<S>(op, place),
+        DType::C128 => None,
+    }
+}
+
+/// The function of an operation on complex numbers, whose parts are neighbours in registers: of the few that take about as long
+/// as to bring the parts together.
+fn pairs<S: Set>(op: Op, place: usize) -> Option<Function> {
+    match op {
+        Op::Add => elements::<S, Complex32, short::Add, 2>(place),
+        Op::Mul => elements::<S, Complex32, short::Mul, 2>(place),
+        Op::Neg => elements::<S, Complex32, short::Neg, 1>(place),
+        Op::Square => elements::<S, Complex32, short::Square, 1>(place),
+        Op::Sub => elements::<S, Complex32, short::Sub, 2>(place),
+        _ => None,
     }
 }
 
@@ -261,11 +278,11 @@ impl<S: Set, T: Integer> VisitInteger<T> for Steps<S> {
     type Output = Option<Function>;
 
     fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Option<Function> {
-        elements::<S, T, B, N>(self.place)
+        integers::<S, T, B, N>(self.place)
     }
 
     fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> Option<Function> {
-        elements::<S, T, array::Truth<B>, N>(self.place)
+        integers::<S, T, array::Truth<B>, N>(self.place)
     }
 }
 
@@ -279,7 +296,7 @@ impl<S: Set, T: Integer> VisitBoolean for BoolSteps<S, T> {
     type Output = Option<Function>;
 
     fn value<B: Body<N, bool, Result = bool>, const N: usize>(self) -> Option<Function> {
-        elements::<S, T, Bools<B>, N>(self.place)
+        integers::<S, T, Bools<B>, N>(self.place)
     }
 }
 
@@ -306,11 +323,18 @@ fn registers<S: Set, V: Floats, B: Body<N, V, Result = V>, const N: usize>(place
     Some(Function { code, arity: N })
 }
 
-fn elements<S: Set, T: Integer, B: Body<N, T, Result = T>, const N: usize>(place: usize) -> Option<Function> {
+fn integers<S: Set, T: Integer, B: Body<N, T, Result = T>, const N: usize>(place: usize) -> Option<Function> {
     // Divisions have no function, because they can fail.
     if const { integer::divides(B::OP) || integer::is_served::<T>(B::OP) } {
-        return None;
+        None
+    } else {
+        elements::<S, T, B, N>(place)
     }
+}
+
+fn elements<S: Set, T: Copy + 'static, B: Body<N, T, Result = T>, const N: usize>(
+    place: usize,
+) -> Option<Function> {
     let code = match place {
         0 => S::step::<Elements<T, T, B, N, 0>>(),
         1 if const { has_place(B::OP, N, 1) } => S::step::<Elements<T, T, B, N, 1>>(),

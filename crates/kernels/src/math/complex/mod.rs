@@ -62,17 +62,17 @@ fn is_inf<W: Part>(x: W) -> W::Mask {
 }
 
 #[inline(always)]
-pub(crate) fn add<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
+pub(crate) fn add<V: Real>(a: Complex<V>, b: Complex<V>) -> Complex<V> {
     Complex::new(a.re + b.re, a.im + b.im)
 }
 
 #[inline(always)]
-pub(crate) fn sub<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
+pub(crate) fn sub<V: Real>(a: Complex<V>, b: Complex<V>) -> Complex<V> {
     Complex::new(a.re - b.re, a.im - b.im)
 }
 
 #[inline(always)]
-pub(crate) fn neg<W: Part>(z: Complex<W>) -> Complex<W> {
+pub(crate) fn neg<V: Real>(z: Complex<V>) -> Complex<V> {
     Complex::new(-z.re, -z.im)
 }
 
