@@ -527,7 +527,10 @@ fn share_out(
     part: usize,
     work: impl Fn(usize, &mut [u8]) + Sync,
 ) {
-    let effort = if cost.is_long(out.len() / item) { Effort::Long } else { Effort::Short };
+    let numel = out.len() / item;
+    let effort = if cost.is_long(numel) { Effort::Long } else { Effort::Short };
+    // Each part is begun anew.
+    let part = if crew::num_threads() == 1 { numel } else { part };
     let parts = out.chunks_mut(part * item).enumerate();
     let work = |(): &mut (), (index, out): (usize, &mut [u8])| {
         work(index * part, out);
