@@ -113,6 +113,14 @@ fn has_avx512() -> bool {
     false
 }
 
+/// Whether the processor is one of AMD's, which alone have SSE4a.
+pub(crate) fn is_amd() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return is_x86_feature_detected!("sse4a");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// A loop to be compiled for each instruction set. Implementations are marked `#[inline(always)]`, as a closure cannot
 /// be, and so is what they call: on its own it would not have the instruction set.
 pub(crate) trait Task {

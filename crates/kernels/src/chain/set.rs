@@ -128,8 +128,7 @@ macro_rules! set {
                         if STREAM {
                             $stream(to.cast(), register);
                         } else {
-                            // The next run's lines are asked for before its elements are loaded, which then wait less.
-                            $fetch(to.wrapping_add(B::REGISTERS).cast());
+                            $fetch(to.wrapping_byte_offset((*words).ahead).cast());
                             to.write_unaligned(register);
                         }
                     }
