@@ -2,7 +2,7 @@
 //! operands. It does not know what a function does.
 
 use smallvec::SmallVec;
-use zerostride_ops::{DType, Op};
+use zerostride_ops::{Category, DType, Op};
 
 use super::code::{Code, Set};
 use super::{Chain, Feed, Link, Part, Place, table};
@@ -32,7 +32,7 @@ fn width(first: DType, links: &[Link], stored: DType) -> Option<usize> {
 
 pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType) -> Option<Chain> {
     let width = width(first.1, links, stored)?;
-    let mut code = Builder { width, parts: SmallVec::new() };
+    let mut code = Builder { width, parts: SmallVec::new(), rounds: None };
     let loaded = table::form::<S>(first.1, width)?;
     code.push(loaded.load, Place::Feed(first.0, first.1.item_size()));
     let mut value = first.1;
@@ -45,6 +45,9 @@ pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType)
         };
     }
     code.cast::<S>(value, stored)?;
+    if code.rounds == Some(stored) {
+        code.parts.pop();
+    }
     let form = table::form::<S>(stored, width)?;
     code.push(form.store, Place::Out);
     Some(Chain {
@@ -61,16 +64,20 @@ pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType)
 struct Builder {
     width: usize,
     parts: SmallVec<[Part; 8]>,
+    /// The halves that the last function rounds floats to, as a store of them does.
+    rounds: Option<DType>,
 }
 
 impl Builder {
     fn push(&mut self, code: Code, place: Place) {
         self.parts.push(Part { code, place });
+        self.rounds = None;
     }
 
     fn cast<S: Set>(&mut self, from: DType, to: DType) -> Option<DType> {
         if from != to {
             self.push(table::cast::<S>(from, to, self.width)?, Place::Registers);
+            self.rounds = (from.category() == Category::Float && to.is_half()).then_some(to);
         }
         Some(to)
     }
@@ -123,9 +130,11 @@ impl Builder {
         for place in operands {
             self.push(function.code, place);
         }
+        let [round, then] = function.after;
         for code in function.after.into_iter().flatten() {
             self.push(code, Place::Registers);
         }
+        self.rounds = round.filter(|_| then.is_none()).map(|_| compute);
         Some(function.result)
     }
 }
