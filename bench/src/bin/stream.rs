@@ -84,7 +84,7 @@ impl Kernel {
 
 /// The loops, once for each instruction set.
 macro_rules! loops {
-    ($($name:ident $feature:literal $lanes:literal $load:ident $store:ident $stream:ident $add:ident $zero:ident;)*) => {
+    ($($name:ident $feature:literal $lanes:literal $load:ident $store:ident $stream:ident $add:ident $splat:ident;)*) => {
         $(
             /// # Safety
             /// The processor has the feature; the pointers are aligned to 64 bytes and valid for `len` elements, a
@@ -95,7 +95,7 @@ macro_rules! loops {
                 unsafe {
                     match kernel {
                         Kernel::Read => {
-                            let mut sums = [$zero(); BLOCK / $lanes];
+                            let mut sums = [$splat(0.0); BLOCK / $lanes];
                             for i in (0..len).step_by(BLOCK) {
                                 for (lane, sum) in sums.iter_mut().enumerate() {
                                     *sum = $add(*sum, $load(a.add(i + lane * $lanes)));
@@ -104,11 +104,13 @@ macro_rules! loops {
                             std::hint::black_box(sums);
                         }
                         _ => {
+                            // Not zeros: some processors do not send lines of them to memory, at three times the speed.
+                            let filling = $splat(1.0);
                             for i in (0..len).step_by($lanes) {
                                 let value = match kernel {
                                     Kernel::Copy => $load(a.add(i)),
                                     Kernel::Add => $add($load(a.add(i)), $load(b.add(i))),
-                                    _ => $zero(),
+                                    _ => filling,
                                 };
                                 if nt { $stream(out.add(i), value) } else { $store(out.add(i), value) }
                             }
@@ -128,9 +130,9 @@ use std::arch::x86_64::*;
 
 #[cfg(target_arch = "x86_64")]
 loops! {
-    avx512 "avx512f" 16 _mm512_load_ps _mm512_store_ps _mm512_stream_ps _mm512_add_ps _mm512_setzero_ps;
-    avx    "avx"     8  _mm256_load_ps _mm256_store_ps _mm256_stream_ps _mm256_add_ps _mm256_setzero_ps;
-    sse2   "sse2"    4  _mm_load_ps    _mm_store_ps    _mm_stream_ps    _mm_add_ps    _mm_setzero_ps;
+    avx512 "avx512f" 16 _mm512_load_ps _mm512_store_ps _mm512_stream_ps _mm512_add_ps _mm512_set1_ps;
+    avx    "avx"     8  _mm256_load_ps _mm256_store_ps _mm256_stream_ps _mm256_add_ps _mm256_set1_ps;
+    sse2   "sse2"    4  _mm_load_ps    _mm_store_ps    _mm_stream_ps    _mm_add_ps    _mm_set1_ps;
 }
 
 /// # Safety
