@@ -152,7 +152,13 @@ impl Word {
     #[inline(always)]
     pub(super) unsafe fn load<S: Set>(&self, offset: usize, size: usize) -> Run<S> {
         // SAFETY: the elements are there, the caller says; any bits are a register.
-        each::<S>(|i| unsafe { self.register(offset, size, i).cast::<S::Register>().read_unaligned() })
+        let load = |i| unsafe { self.register(offset, size, i).cast::<S::Register>().read_unaligned() };
+        if self.step == 0 {
+            // Registers that are the same are loaded once: the cache is busy enough with the lines that come and go.
+            let (near, far) = (load(0), load(HALF));
+            return each::<S>(|i| if i < HALF { near } else { far });
+        }
+        each::<S>(load)
     }
 
     /// Puts a run of lanes into the word's memory.

@@ -119,18 +119,19 @@ macro_rules! set {
                 let packed = B::pack([r0, r1, r2, r3, r4, r5, r6, r7]);
                 // SAFETY: there is room for the elements of the run, aligned if this streams; a run is eight registers.
                 unsafe {
-                    let first = (*words).address.add(at * B::SIZE);
+                    // What is written might be words, for all that the compiler knows.
+                    let Word { address, far, ahead, .. } = *words;
                     let half = B::REGISTERS.div_ceil(2);
+                    let to = |i: usize| {
+                        let (far, near) = if i < half { (0, i) } else { (far, i - half) };
+                        address.add(at * B::SIZE).offset(far).cast::<R>().add(near)
+                    };
+                    if !STREAM {
+                        (0..B::REGISTERS).for_each(|i| $fetch(to(i).wrapping_byte_offset(ahead).cast()));
+                    }
                     for i in 0..B::REGISTERS {
-                        let (far, near) = if i < half { (0, i) } else { ((*words).far, i - half) };
-                        let to: *mut R = first.offset(far).cast::<R>().add(near);
                         let register = packed.as_ptr().add(i).read();
-                        if STREAM {
-                            $stream(to.cast(), register);
-                        } else {
-                            $fetch(to.wrapping_byte_offset((*words).ahead).cast());
-                            to.write_unaligned(register);
-                        }
+                        if STREAM { $stream(to(i).cast(), register) } else { to(i).write_unaligned(register) }
                     }
                 }
             }
