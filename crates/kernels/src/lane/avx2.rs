@@ -53,6 +53,12 @@ impl Lane for F32x8 {
         fn narrow(x: Pair<F64x4>) -> Self { F32x8(_mm256_set_m128(_mm256_cvtpd_ps(x.1.0), _mm256_cvtpd_ps(x.0.0))) }
         fn to_bits(self) -> U32x8 { U32x8(_mm256_castps_si256(self.0)) }
         fn from_bits(bits: U32x8) -> Self { F32x8(_mm256_castsi256_ps(bits.0)) }
+        fn lookup(table: &[f32; 16], index: U32x8) -> Self {
+            let [low, high] = transmute::<[f32; 16], [__m256; 2]>(*table);
+            let (low, high) = (_mm256_permutevar8x32_ps(low, index.0), _mm256_permutevar8x32_ps(high, index.0));
+            // The fourth bit moves to where a blend looks for it.
+            F32x8(_mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index.0))))
+        }
         fn mul_add(self, a: Self, b: Self) -> Self { F32x8(_mm256_fmadd_ps(self.0, a.0, b.0)) }
         fn sqrt(self) -> Self { F32x8(_mm256_sqrt_ps(self.0)) }
         fn round_ties_even(self) -> Self { F32x8(_mm256_round_ps::<NEAREST>(self.0)) }
@@ -184,6 +190,10 @@ impl Lane for F64x4 {
         fn splat(x: f64) -> Self { F64x4(_mm256_set1_pd(x)) }
         fn to_bits(self) -> U64x4 { U64x4(_mm256_castpd_si256(self.0)) }
         fn from_bits(bits: U64x4) -> Self { F64x4(_mm256_castsi256_pd(bits.0)) }
+        fn lookup(table: &[f64; 16], index: U64x4) -> Self {
+            let [a, b, c, d] = transmute::<__m256i, [u64; 4]>(index.0);
+            F64x4(_mm256_set_pd(table[d as usize % 16], table[c as usize % 16], table[b as usize % 16], table[a as usize % 16]))
+        }
         fn mul_add(self, a: Self, b: Self) -> Self { F64x4(_mm256_fmadd_pd(self.0, a.0, b.0)) }
         fn sqrt(self) -> Self { F64x4(_mm256_sqrt_pd(self.0)) }
         fn round_ties_even(self) -> Self { F64x4(_mm256_round_pd::<NEAREST>(self.0)) }

@@ -72,6 +72,9 @@ impl Lane for F32x16 {
         }
         fn to_bits(self) -> U32x16 { U32x16(_mm512_castps_si512(self.0)) }
         fn from_bits(bits: U32x16) -> Self { F32x16(_mm512_castsi512_ps(bits.0)) }
+        fn lookup(table: &[f32; 16], index: U32x16) -> Self {
+            F32x16(_mm512_permutexvar_ps(index.0, transmute::<[f32; 16], __m512>(*table)))
+        }
         fn mul_add(self, a: Self, b: Self) -> Self { F32x16(_mm512_fmadd_ps(self.0, a.0, b.0)) }
         fn sqrt(self) -> Self { F32x16(_mm512_sqrt_ps(self.0)) }
         fn round_ties_even(self) -> Self { F32x16(_mm512_roundscale_ps::<NEAREST>(self.0)) }
@@ -86,6 +89,10 @@ impl Lane for F32x16 {
         fn eq(self, other: Self) -> __mmask16 { _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(self.0, other.0) }
         fn select(mask: __mmask16, yes: Self, no: Self) -> Self { F32x16(_mm512_mask_blend_ps(mask, no.0, yes.0)) }
         fn exp2_int(n: Self) -> Self { F32x16(_mm512_scalef_ps(_mm512_set1_ps(1.0), n.0)) }
+        fn binade(self) -> (Self, Self) {
+            let m = _mm512_getmant_ps::<_MM_MANT_NORM_1_2, _MM_MANT_SIGN_SRC>(self.0);
+            (F32x16(_mm512_getexp_ps(self.0)), F32x16(m))
+        }
         fn split_exponent(self) -> (Self, Self) {
             let m = _mm512_getmant_ps::<_MM_MANT_NORM_P75_1P5, _MM_MANT_SIGN_SRC>(self.0);
             // The exponent belongs to a significand from 1 to 2: what is below 1 here was halved.
@@ -186,6 +193,10 @@ impl Lane for F64x8 {
         fn splat(x: f64) -> Self { F64x8(_mm512_set1_pd(x)) }
         fn to_bits(self) -> U64x8 { U64x8(_mm512_castpd_si512(self.0)) }
         fn from_bits(bits: U64x8) -> Self { F64x8(_mm512_castsi512_pd(bits.0)) }
+        fn lookup(table: &[f64; 16], index: U64x8) -> Self {
+            let [low, high] = transmute::<[f64; 16], [__m512d; 2]>(*table);
+            F64x8(_mm512_permutex2var_pd(low, index.0, high))
+        }
         fn mul_add(self, a: Self, b: Self) -> Self { F64x8(_mm512_fmadd_pd(self.0, a.0, b.0)) }
         fn sqrt(self) -> Self { F64x8(_mm512_sqrt_pd(self.0)) }
         fn round_ties_even(self) -> Self { F64x8(_mm512_roundscale_pd::<NEAREST>(self.0)) }
@@ -200,6 +211,10 @@ impl Lane for F64x8 {
         fn eq(self, other: Self) -> __mmask8 { _mm512_cmp_pd_mask::<_CMP_EQ_OQ>(self.0, other.0) }
         fn select(mask: __mmask8, yes: Self, no: Self) -> Self { F64x8(_mm512_mask_blend_pd(mask, no.0, yes.0)) }
         fn exp2_int(n: Self) -> Self { F64x8(_mm512_scalef_pd(_mm512_set1_pd(1.0), n.0)) }
+        fn binade(self) -> (Self, Self) {
+            let m = _mm512_getmant_pd::<_MM_MANT_NORM_1_2, _MM_MANT_SIGN_SRC>(self.0);
+            (F64x8(_mm512_getexp_pd(self.0)), F64x8(m))
+        }
         fn split_exponent(self) -> (Self, Self) {
             let m = _mm512_getmant_pd::<_MM_MANT_NORM_P75_1P5, _MM_MANT_SIGN_SRC>(self.0);
             // The exponent belongs to a significand from 1 to 2: what is below 1 here was halved.

@@ -3,9 +3,9 @@
 //! instruction set, and a lane of two registers (`pair`).
 //!
 //! Every operation here is exact or correctly rounded, so a function written in them gives the same bits on
-//! every lane: adding a lane (16 `f32` of AVX-512, 4 of NEON) is a matter of speed alone. There are no table
-//! look-ups, no horizontal operations and no reciprocal estimates, because those differ between instruction
-//! sets.
+//! every lane: adding a lane (16 `f32` of AVX-512, 4 of NEON) is a matter of speed alone. There are no horizontal
+//! operations and no reciprocal estimates, because those differ between instruction sets; tables have 16 numbers, which
+//! AVX-512 permutes in registers.
 //!
 //! Deliberately unknown here: memory, tiles, tails, and which functions exist.
 
@@ -122,6 +122,8 @@ pub(crate) trait Lane:
     fn narrow(x: Self::Wide) -> Self;
     fn to_bits(self) -> Self::Bits;
     fn from_bits(bits: Self::Bits) -> Self;
+    /// For every element a number of the table: the one that the lowest four bits of its index count.
+    fn lookup(table: &[Self::Elem; 16], index: Self::Bits) -> Self;
 
     /// `self * a + b`, rounded once.
     fn mul_add(self, a: Self, b: Self) -> Self;
@@ -237,22 +239,17 @@ pub(crate) trait Lane:
         self * Self::exp2_int(n)
     }
 
-    /// `(e, m)` with `self = 2^e · m` and `0.75 <= m < 1.5`, also for subnormal numbers. Anything for what is not
-    /// positive and finite.
+    /// `(e, m)` with `self = 2^e · m` and `1 <= m < 2`, also for subnormal numbers. Anything for what is not positive and
+    /// finite.
+    #[inline(always)]
+    fn binade(self) -> (Self, Self) {
+        split(self, 1.0)
+    }
+
+    /// As [`Lane::binade`], but with `0.75 <= m < 1.5`.
     #[inline(always)]
     fn split_exponent(self) -> (Self, Self) {
-        let up = Self::Elem::SIGNIFICAND as f64 + 1.0;
-        let subnormal = self.lt(Self::splat(Self::Elem::MIN_POSITIVE));
-        let normal = Self::select(subnormal, self * Self::exp2_int(Self::num(up)), self);
-        let least = Self::num(0.75).to_bits();
-        let fraction = (Self::Bits::splat(1) << Self::Elem::SIGNIFICAND) - Self::Bits::splat(1);
-        // Moves the step from one exponent to the next from 1 down to 0.75.
-        let moved = normal.to_bits() + (Self::num(1.0).to_bits() - least);
-        let m = Self::from_bits((moved & fraction) + least);
-        let rounder = Self::splat(Self::Elem::ROUNDER);
-        let bias = rounder + Self::num(Self::Elem::BIAS as f64);
-        let bias = Self::select(subnormal, bias + Self::num(up), bias);
-        (Self::from_bits((moved >> Self::Elem::SIGNIFICAND) + rounder.to_bits()) - bias, m)
+        split(self, 0.75)
     }
 
     /// `self · 2^n`, rounded once, subnormal results and overflow included. `n` is integral, at most `2 ·
@@ -262,4 +259,21 @@ pub(crate) trait Lane:
         let half = (n * Self::num(0.5)).round_ties_even();
         self * Self::exp2_int(half) * Self::exp2_int(n - half)
     }
+}
+
+/// `(e, m)` with `x = 2^e · m` and `least <= m < 2 · least`, where `least` is from 0.5 to 1.
+#[inline(always)]
+fn split<V: Lane>(x: V, least: f64) -> (V, V) {
+    let up = V::Elem::SIGNIFICAND as f64 + 1.0;
+    let subnormal = x.lt(V::splat(V::Elem::MIN_POSITIVE));
+    let normal = V::select(subnormal, x * V::exp2_int(V::num(up)), x);
+    let least = V::num(least).to_bits();
+    let fraction = (V::Bits::splat(1) << V::Elem::SIGNIFICAND) - V::Bits::splat(1);
+    // Moves the step from one exponent to the next from 1 down to the least significand.
+    let moved = normal.to_bits() + (V::num(1.0).to_bits() - least);
+    let m = V::from_bits((moved & fraction) + least);
+    let rounder = V::splat(V::Elem::ROUNDER);
+    let bias = rounder + V::num(V::Elem::BIAS as f64);
+    let bias = V::select(subnormal, bias + V::num(up), bias);
+    (V::from_bits((moved >> V::Elem::SIGNIFICAND) + rounder.to_bits()) - bias, m)
 }

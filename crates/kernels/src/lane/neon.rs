@@ -56,6 +56,11 @@ impl Lane for F32x4 {
         fn narrow(x: Pair<F64x2>) -> Self { F32x4(vcvt_high_f32_f64(vcvt_f32_f64(x.0.0), x.1.0)) }
         fn to_bits(self) -> U32x4 { U32x4(vreinterpretq_u32_f32(self.0)) }
         fn from_bits(bits: U32x4) -> Self { F32x4(vreinterpretq_f32_u32(bits.0)) }
+        fn lookup(table: &[f32; 16], index: U32x4) -> Self {
+            let [a, b, c, d] = transmute::<uint32x4_t, [u32; 4]>(index.0);
+            let picked = [table[a as usize % 16], table[b as usize % 16], table[c as usize % 16], table[d as usize % 16]];
+            F32x4(transmute::<[f32; 4], float32x4_t>(picked))
+        }
         fn mul_add(self, a: Self, b: Self) -> Self { F32x4(vfmaq_f32(b.0, self.0, a.0)) }
         fn sqrt(self) -> Self { F32x4(vsqrtq_f32(self.0)) }
         fn round_ties_even(self) -> Self { F32x4(vrndnq_f32(self.0)) }
@@ -190,6 +195,10 @@ impl Lane for F64x2 {
         fn splat(x: f64) -> Self { F64x2(vdupq_n_f64(x)) }
         fn to_bits(self) -> U64x2 { U64x2(vreinterpretq_u64_f64(self.0)) }
         fn from_bits(bits: U64x2) -> Self { F64x2(vreinterpretq_f64_u64(bits.0)) }
+        fn lookup(table: &[f64; 16], index: U64x2) -> Self {
+            let [a, b] = transmute::<uint64x2_t, [u64; 2]>(index.0);
+            F64x2(transmute::<[f64; 2], float64x2_t>([table[a as usize % 16], table[b as usize % 16]]))
+        }
         fn mul_add(self, a: Self, b: Self) -> Self { F64x2(vfmaq_f64(b.0, self.0, a.0)) }
         fn sqrt(self) -> Self { F64x2(vsqrtq_f64(self.0)) }
         fn round_ties_even(self) -> Self { F64x2(vrndnq_f64(self.0)) }

@@ -147,6 +147,11 @@ impl<T: Lane> Lane for Pair<T> {
     }
 
     #[inline(always)]
+    fn lookup(table: &[T::Elem; 16], index: Self::Bits) -> Self {
+        Pair(T::lookup(table, index.0), T::lookup(table, index.1))
+    }
+
+    #[inline(always)]
     fn mul_add(self, a: Self, b: Self) -> Self {
         Pair(self.0.mul_add(a.0, b.0), self.1.mul_add(a.1, b.1))
     }
@@ -219,6 +224,12 @@ impl<T: Lane> Lane for Pair<T> {
     #[inline(always)]
     fn scale(self, n: Self) -> Self {
         Pair(self.0.scale(n.0), self.1.scale(n.1))
+    }
+
+    #[inline(always)]
+    fn binade(self) -> (Self, Self) {
+        let ((e0, m0), (e1, m1)) = (self.0.binade(), self.1.binade());
+        (Pair(e0, e1), Pair(m0, m1))
     }
 
     #[inline(always)]

@@ -105,6 +105,11 @@ macro_rules! one_element {
             }
 
             #[inline(always)]
+            fn lookup(table: &[$float; 16], index: Self::Bits) -> Self {
+                table[index.0 as usize % 16]
+            }
+
+            #[inline(always)]
             fn mul_add(self, a: Self, b: Self) -> Self {
                 $float::mul_add(self, a, b)
             }

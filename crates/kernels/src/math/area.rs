@@ -5,24 +5,23 @@
 
 use super::dw::{Dw, two_prod, two_sum};
 use super::log::Logarithm;
+use super::log_table::log_of_sum;
 use super::{Real, is_short, short};
-use crate::lane::Element;
+use crate::lane::{Element, Lane};
 
 /// Whether x² is so small that a function x + O(x³) equals x.
 #[inline(always)]
-fn is_tiny<V: Real>(x: V) -> V::Mask {
+fn is_tiny<V: Lane>(x: V) -> V::Mask {
     (x * x).lt(V::splat(V::Elem::EPSILON) * V::num(0.0625))
 }
 
 /// log(x + root), where the root is left out and doubling `x` stands for it once x² hides the ±1 under it.
 #[inline(always)]
-fn log_with_root<V: Real>(x: V, root_argument: Dw<V>) -> V {
-    let large = (x * x).gt(V::num(16.0) / V::splat(V::Elem::EPSILON));
-    let sum = root_argument.sqrt() + x;
-    let sum = Dw::select(large, x.into(), sum);
-    let mut l = Logarithm::of_quotient(sum, V::num(1.0).into(), sum.hi);
-    l.e = V::select(large, l.e + V::num(1.0), l.e);
-    l.natural().round()
+fn log_with_root<W: Lane<Elem = f64>>(x: W, one: f64) -> W {
+    let square = two_prod(x, x);
+    let large = square.hi.gt(W::num(16.0 / f64::EPSILON));
+    let sum = (square + W::num(one)).sqrt() + x;
+    log_of_sum(Dw::select(large, x.into(), sum), W::select(large, W::num(1.0), W::num(0.0))).round()
 }
 
 /// Inverse hyperbolic sine.
@@ -31,22 +30,16 @@ pub(crate) fn asinh<V: Real>(x: V) -> V {
     if is_short::<V>() {
         return V::select(x.is_finite(), V::narrow(short::asinh(x.widen())), x);
     }
-    let a = x.abs();
-    let y = log_with_root(a, two_prod(a, a) + V::num(1.0)).mul_sign(x);
+    let y = V::narrow(log_with_root(x.abs().widen(), 1.0)).mul_sign(x);
     V::select(is_tiny(x) | !x.is_finite(), x, y)
 }
 
 /// Inverse hyperbolic cosine; NaN below 1.
 #[inline(always)]
 pub(crate) fn acosh<V: Real>(x: V) -> V {
-    let one = V::num(1.0);
-    let y = if is_short::<V>() {
-        V::narrow(short::acosh(x.widen()))
-    } else {
-        log_with_root(x, two_prod(x, x) + -one)
-    };
-    let y = V::select(x.is_finite(), y, x);
-    V::select(x.lt(one), V::splat(V::Elem::NAN), y)
+    let y = if is_short::<V>() { short::acosh(x.widen()) } else { log_with_root(x.widen(), -1.0) };
+    let y = V::select(x.is_finite(), V::narrow(y), x);
+    V::select(x.lt(V::num(1.0)), V::splat(V::Elem::NAN), y)
 }
 
 /// Inverse hyperbolic tangent; infinite at ±1, NaN beyond.
@@ -54,19 +47,19 @@ pub(crate) fn acosh<V: Real>(x: V) -> V {
 pub(crate) fn atanh<V: Real>(x: V) -> V {
     let a = x.abs();
     let one = V::num(1.0);
-    let y = if is_short::<V>() { V::narrow(short::atanh(x.widen())) } else { half_log_of_quotient(x) };
+    let y =
+        V::narrow(if is_short::<V>() { short::atanh(x.widen()) } else { half_log_of_quotient(x.widen()) });
     let end = V::select(a.eq(one), V::splat(V::Elem::INFINITY).mul_sign(x), V::splat(V::Elem::NAN));
     V::select(a.lt(one), y, end)
 }
 
 /// atanh x for |x| < 1 as ½ log((1 + x) / (1 - x)).
 #[inline(always)]
-fn half_log_of_quotient<V: Real>(x: V) -> V {
-    let (one, a) = (V::num(1.0), x.abs());
-    let (above, below) = (two_sum(one, a), two_sum(one, -a));
-    let l = Logarithm::of_quotient(above, below, above.hi / below.hi);
-    let y = l.natural().scale(V::num(0.5)).round().mul_sign(x);
-    V::select(is_tiny(x), x, y)
+fn half_log_of_quotient<W: Lane<Elem = f64>>(x: W) -> W {
+    let (one, a) = (W::num(1.0), x.abs());
+    let quotient = two_sum(one, a).div(two_sum(one, -a));
+    let y = (log_of_sum(quotient, W::num(0.0)).round() * W::num(0.5)).mul_sign(x);
+    W::select(is_tiny(x), x, y)
 }
 
 /// log(x / (1 - x)); infinite at 0 and 1, NaN outside.

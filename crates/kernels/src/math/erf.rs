@@ -1,13 +1,14 @@
-//! Owns the error function and its complement, and the normal distribution's share in `gelu`.
+//! Owns the complement of the error function, and the normal distribution's share in `gelu`.
 //!
-//! The complement is exp(-x²) times one smooth function of (x - 4)/(x + 4) for every `x` that is not small; the error
-//! function is one odd polynomial below 1. The constants come from `coefficients/trig_special.py`.
+//! The complement is exp(-x²) times one smooth function of (x - 4)/(x + 4) for every `x` that is not small, and 1 less an odd
+//! polynomial elsewhere. The constants come from `coefficients/trig_special.py`.
 
 use super::dw::{Dw, fast_two_sum, two_prod};
+use super::erf_table::{erf as long_erf, short_erf};
 use super::exp::Exponential;
 use super::horner::Polynomial;
 use super::{clamp, is_short, poly, short};
-use crate::lane::{Lane, Mask};
+use crate::lane::Lane;
 
 /// erf x = x · (FIRST + x² · ERF(x²)) for |x| <= `CENTRE_TO`.
 const FIRST: (f64, f64) = (std::f64::consts::FRAC_2_SQRT_PI, 1.5201783193494323e-17);
@@ -104,23 +105,7 @@ pub(super) fn complement<W: Lane<Elem = f64>>(x: Dw<W>, square: Dw<W>) -> (Dw<W>
 /// The error function.
 #[inline(always)]
 pub(crate) fn erf<V: Lane>(x: V) -> V {
-    V::narrow(if is_short::<V>() { short::erf(x.widen()) } else { long_erf(x.widen()) })
-}
-
-#[inline(always)]
-fn long_erf<W: Lane<Elem = f64>>(x: W) -> W {
-    let size = x.abs();
-    let near = centre(size.into()).hi;
-    let is_far = size.gt(W::num(CENTRE_TO));
-    let result = if is_far.any() {
-        // Beyond 6 the complement is lost in the rounding.
-        let size = clamp(size, CENTRE_TO, 6.0);
-        let (t, n) = tail(size.into(), two_prod(size, size));
-        W::select(is_far, subtract_from(1.0, t, n).hi, near)
-    } else {
-        near
-    };
-    result.mul_sign(x)
+    V::narrow(if is_short::<V>() { short_erf(x.widen()) } else { long_erf(x.widen()) })
 }
 
 /// The complementary error function, 1 - erf x without the cancellation.

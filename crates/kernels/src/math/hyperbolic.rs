@@ -4,7 +4,7 @@
 //! does, and with `p` a double word, so the quotient is rounded once. `f32` has a shorter `tanh` of its own,
 //! for speed; its polynomial comes from `coefficients/tanh.py`.
 
-use super::dw::{Dw, fast_two_sum, two_sum};
+use super::dw::{Dw, fast_two_sum};
 use super::exp::{ExpConstants, Exponential, exp_parts};
 use super::{Real, clamp, is_short, poly, short};
 use crate::lane::Element;
@@ -25,6 +25,14 @@ fn exp_of_magnitude<V: Real>(x: V) -> (Exponential<V>, V) {
     (e, V::exp2_int(-(n + n)))
 }
 
+/// `1 + power + p`, where the power of two is at most 1, and `1 + power` is 0 or has an exponent not below that of `p`.
+#[inline(always)]
+fn one_plus<V: Real>(power: V, p: Dw<V>) -> Dw<V> {
+    let whole = fast_two_sum(V::num(1.0), power);
+    let s = fast_two_sum(whole.hi, p.hi);
+    fast_two_sum(s.hi, s.lo + (whole.lo + p.lo))
+}
+
 /// Hyperbolic sine.
 #[inline(always)]
 pub(crate) fn sinh<V: Real>(x: V) -> V {
@@ -33,7 +41,7 @@ pub(crate) fn sinh<V: Real>(x: V) -> V {
     }
     // (e^x - e^-x) / 2 = 2^(n-1) · ((1 + p)² - 4^-n) / (1 + p), the ones subtracted by hand.
     let (e, shrink) = exp_of_magnitude(x);
-    let numerator = e.p * (e.p + V::num(2.0)) + two_sum(V::num(1.0), -shrink);
+    let numerator = one_plus(-shrink, e.p * (e.p + V::num(2.0)));
     numerator.quotient(e.significand()).ldexp(e.n - V::num(1.0)).mul_sign(x)
 }
 
@@ -129,7 +137,6 @@ impl Tanh for f64 {
         let a = x.abs();
         let e = Exponential::of(V::num(64.0).min(a + a).into());
         let shrink = V::exp2_int(-e.n);
-        let numerator = e.p + two_sum(V::num(1.0), -shrink);
-        numerator.quotient(e.significand() + shrink).mul_sign(x)
+        one_plus(-shrink, e.p).quotient(one_plus(shrink, e.p)).mul_sign(x)
     }
 }

@@ -132,7 +132,7 @@ fn first_quadrant<W: Lane<Elem = f64>>(n: W, d: W) -> Dw<W> {
 pub(crate) fn atan<V: Lane>(x: V) -> V {
     let x = x.widen();
     if is_short::<V>() {
-        return V::narrow(Lane::select(x.is_nan(), x, short::atan(x)));
+        return V::narrow(short::atan(x));
     }
     // Beyond 2^100 the angle is π/2 to the last bit.
     let angle = first_quadrant(x.abs().min(Lane::num(1.2676506002282294e30)), Lane::num(1.0));

@@ -17,6 +17,7 @@ mod bessel;
 pub(crate) mod complex;
 mod dw;
 mod erf;
+mod erf_table;
 mod erfinv;
 mod exp;
 mod exponent;
@@ -28,6 +29,7 @@ mod inverse_trig;
 #[cfg(test)]
 mod lanes;
 mod log;
+mod log_table;
 mod logaddexp;
 mod pow;
 mod root;

@@ -5,9 +5,10 @@
 //! The arguments are `f32` in `f64`, and so no result here overflows or is subnormal before it is rounded. The constants
 //! come from `coefficients/short.py`.
 
-use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, LN_2, LOG2_E, LOG10_E, PI};
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, LN_2, LOG2_E, PI};
 
 use super::log::with_ends;
+use super::log_table::short_log as log;
 use super::{clamp, poly};
 use crate::lane::Lane;
 
@@ -41,17 +42,6 @@ const TAIL: [f64; 13] = [
 const TAIL_CENTRE: f64 = 3.0;
 /// Beyond, the complement is smaller than any `f32`.
 const TAIL_TO: f64 = 11.0;
-/// erf x = x · ERF(x²) for |x| <= `ERF_TO`.
-const ERF: [f64; 7] = [
-    1.1283791670831498,
-    -0.37612638664026465,
-    0.11283784072966072,
-    -0.02686526070246792,
-    0.005218756789067874,
-    -0.0008393090385586308,
-    9.717958140623705e-05,
-];
-const ERF_TO: f64 = 0.6875;
 /// e^r - 1 = r · EXPM1(r) for |r| <= ln(2)/2.
 const EXPM1: [f64; 8] = [
     0.9999999999955478,
@@ -66,24 +56,6 @@ const EXPM1: [f64; 8] = [
 /// sinh r = r · SINH(r²) and cosh r = COSH(r²) there.
 const SINH: [f64; 4] = [0.9999999999955478, 0.16666666785745807, 0.00833328365969855, 0.000199075043655447];
 const COSH: [f64; 4] = [0.9999999999606919, 0.5000000106049681, 0.041666222014008075, 0.0013948375202795875];
-/// log(1 + f) = f · LOG(f) for 1 + f from ¾ to 1½; precise to 2^-41, for `pow`.
-const LOG: [f64; 15] = [
-    0.9999999999995813,
-    -0.5000000000040637,
-    0.33333333371500534,
-    -0.24999999930245478,
-    0.1999999424678336,
-    -0.1666666323167807,
-    0.14286031160068785,
-    -0.12500697091093058,
-    0.11103734893765149,
-    -0.0997236998205566,
-    0.09145884693568919,
-    -0.08737915901708831,
-    0.080621746413018,
-    -0.0558983170300699,
-    0.01912280667776876,
-];
 /// atan q = q · ATAN(q²) for |q| <= 1.
 const ATAN: [f64; 12] = [
     0.9999999999418184,
@@ -159,20 +131,6 @@ pub(super) fn cosh<W: Lane<Elem = f64>>(x: W) -> W {
     cosh.mul_add(cosh_n, sinh * sinh_n)
 }
 
-/// log x for positive finite numbers.
-#[inline(always)]
-fn log<W: Lane<Elem = f64>>(x: W) -> W {
-    let (e, m) = x.split_exponent();
-    let f = m - W::num(1.0);
-    f.mul_add(poly(f, &LOG), e * W::num(LN_2))
-}
-
-/// log x to base 10 for positive finite numbers.
-#[inline(always)]
-pub(super) fn log10<W: Lane<Elem = f64>>(x: W) -> W {
-    log(x) * W::num(LOG10_E)
-}
-
 /// |x|^y with the zeros and infinities that the exponential and the logarithm bring.
 #[inline(always)]
 pub(super) fn pow_of_magnitude<W: Lane<Elem = f64>>(x: W, y: W) -> W {
@@ -220,7 +178,11 @@ fn first_quadrant<W: Lane<Elem = f64>>(n: W, d: W) -> W {
 /// atan x.
 #[inline(always)]
 pub(super) fn atan<W: Lane<Elem = f64>>(x: W) -> W {
-    first_quadrant(x.abs(), W::num(1.0)).mul_sign(x)
+    // In this order NaN stays.
+    let (size, one) = (x.abs(), W::num(1.0));
+    let q = one.min(size) / one.max(size);
+    let angle = q * poly(q * q, &ATAN);
+    W::select(size.gt(one), W::num(FRAC_PI_2) - angle, angle).mul_sign(x)
 }
 
 /// The angle of the point (x, y), in [-π, π].
@@ -289,16 +251,6 @@ fn tail<W: Lane<Elem = f64>>(x: W, square: W) -> W {
     let reciprocal = W::num(1.0) / (above * twice);
     let smooth = poly(below * twice * reciprocal, &TAIL);
     exp(-square) * (smooth * (above * reciprocal))
-}
-
-/// erf x.
-#[inline(always)]
-pub(super) fn erf<W: Lane<Elem = f64>>(x: W) -> W {
-    let size = x.abs();
-    let near = size * poly(x * x, &ERF);
-    let t = clamp(size, 0.0, TAIL_TO);
-    let far = W::num(1.0) - tail(t, t * t);
-    W::select(size.gt(W::num(ERF_TO)), far, near).mul_sign(x)
 }
 
 /// `low` below 0, and `sum - low` above.

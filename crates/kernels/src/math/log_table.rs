@@ -1,0 +1,250 @@
+//! Owns logarithms by tables. A significand is multiplied by a number r that brings it near to 1, which leaves a short
+//! polynomial: one table has these numbers, others what they take from the logarithm.
+//!
+//! The constants come from `coefficients/log.py`.
+
+use std::f64::consts::{LN_2, LOG2_E, LOG10_E};
+
+use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
+use super::poly;
+use crate::lane::{Element, Lane};
+
+/// Near reciprocals of the significands whose first four bits after the point are the same: 1 and ½ at the ends, and so short
+/// elsewhere that a product with a significand, less 1, is exact.
+#[rustfmt::skip]
+const RECIPROCALS: [f64; 16] = [
+    1.0, 0.90625, 0.875, 0.8125,
+    0.78125, 0.75, 0.71875, 0.6875,
+    0.65625, 0.625, 0.609375, 0.578125,
+    0.5625, 0.546875, 0.53125, 0.5,
+];
+
+/// A base of logarithms. Each is in two parts, of which the first is a multiple of 2^-42 (2^-16 in `f32`), so that sums of
+/// first parts are exact.
+pub(crate) struct Base<T> {
+    log_2: (T, T),
+    /// Of 1 / r, for each r of `RECIPROCALS`.
+    of_places: ([T; 16], [T; 16]),
+    /// What multiplies a natural logarithm.
+    per_natural: Option<(T, T)>,
+}
+
+/// e.
+#[rustfmt::skip]
+const NATURAL: Base<f64> = Base {
+    log_2: (0.6931471805598903, 5.497923018708371e-14),
+    of_places: (
+        [
+            0.0, 0.09844007281321865, 0.13353139262449076, 0.20763936477828793,
+            0.2468600779316148, 0.28768207245184385, 0.33024168687052224, 0.3746934494413381,
+            0.4212134650763346, 0.4700036292456389, 0.4953214372301318, 0.5479651707155426,
+            0.5753641449034603, 0.603535021870357, 0.6325225587434034, 0.6931471805598903,
+        ],
+        [
+            0.0, 3.3871241029241416e-14, 3.1859736349078334e-14, -4.3425422595242564e-14,
+            -8.899851356560444e-14, -6.292357389008195e-14, 5.4612144489920215e-14, 7.260466149925637e-14,
+            -3.1063837541003616e-14, 9.667719603235566e-14, -1.0634899648532451e-13, -9.521443188786736e-14,
+            1.0152652766306816e-13, -9.883674306179806e-14, 1.0711543657844876e-13, 5.497923018708371e-14,
+        ],
+    ),
+    per_natural: None,
+};
+
+/// 2.
+#[rustfmt::skip]
+const BINARY: Base<f64> = Base {
+    log_2: (1.0, 0.0),
+    of_places: (
+        [
+            0.0, 0.14201900487250896, 0.1926450779424158, 0.29956028185893047,
+            0.356143810225376, 0.41503749927892386, 0.47643804394306244, 0.5405683813626183,
+            0.6076825772213397, 0.6780719051125743, 0.7145977811378543, 0.7905466343711396,
+            0.8300749985576203, 0.8707169830549901, 0.9125371587497284, 1.0,
+        ],
+        [
+            0.0, -8.107893466726174e-14, -1.9917399279874596e-14, -2.262651135603261e-14,
+            -1.0069648492950886e-13, -8.00418555854124e-14, -7.531150579247643e-14, 8.443284155858175e-14,
+            -9.995925486528699e-14, 6.33385952568616e-14, -1.02668366941445e-13, -8.937120568078598e-14,
+            6.728996427240727e-14, 4.3421195976986995e-14, -6.781363655020842e-14, 0.0,
+        ],
+    ),
+    per_natural: Some((LOG2_E, 2.0355273740931033e-17)),
+};
+
+/// 10.
+#[rustfmt::skip]
+const DECIMAL: Base<f64> = Base {
+    log_2: (0.3010299956640665, -8.532344317057107e-14),
+    of_places: (
+        [
+            0.0, 0.04275198042091688, 0.05799194697760868, 0.09017663034910584,
+            0.10720996964778351, 0.12493873660832833, 0.14342214230237005, 0.16272729749766768,
+            0.182930683585937, 0.20411998265581133, 0.21511536695743416, 0.2379782499169778,
+            0.24987747321665665, 0.2621119296336474, 0.27470105694169433, 0.3010299956640665,
+        ],
+        [
+            0.0, 3.300906980985312e-14, 7.807781277774597e-14, -1.78235453177227e-14,
+            8.485692413569872e-14, -2.8373705641129622e-14, -5.695092715108574e-14, 3.206228782072406e-14,
+            4.9704107136616343e-14, 1.1345357820417986e-13, -4.619725095885232e-14, -8.562758469916686e-14,
+            -5.6747411282259244e-14, -3.584228446130624e-14, -6.22851074368937e-14, -8.532344317057107e-14,
+        ],
+    ),
+    per_natural: Some((LOG10_E, 1.098319650216765e-17)),
+};
+
+/// The table of natural logarithms, rounded once.
+const NATURAL_WHOLE: [f64; 16] = {
+    let (mut whole, small) = NATURAL.of_places;
+    let mut i = 0;
+    while i < 16 {
+        whole[i] += small[i];
+        i += 1;
+    }
+    whole
+};
+
+/// log(1 + f) / f, to 2^-39.
+const SHORT: [f64; 7] = [
+    1.0000000000013407,
+    -0.4999999999581508,
+    0.33333331901014257,
+    -0.2500000606055051,
+    0.20002365077339732,
+    -0.16680291317839413,
+    0.13272327304603163,
+];
+
+/// The tables of an element type.
+pub(crate) trait Tables: Element {
+    const RECIPROCALS: [Self; 16];
+    const NATURAL: Base<Self>;
+    const BINARY: Base<Self>;
+    const DECIMAL: Base<Self>;
+    /// (log(1 + f) - f + f²/2) / (-f³/2) for the `f` that `RECIPROCALS` leaves.
+    const REST: &'static [Self];
+}
+
+impl Tables for f64 {
+    const RECIPROCALS: [f64; 16] = RECIPROCALS;
+    const NATURAL: Base<f64> = NATURAL;
+    const BINARY: Base<f64> = BINARY;
+    const DECIMAL: Base<f64> = DECIMAL;
+    const REST: &'static [f64] = &[
+        -0.6666666666666634,
+        0.5000000000006053,
+        -0.40000000002478686,
+        0.3333333314189715,
+        -0.2857142235657876,
+        0.25000165979146777,
+        -0.22228345282600134,
+        0.19979780267564512,
+        -0.1616850236253619,
+    ];
+}
+
+impl Tables for f32 {
+    const RECIPROCALS: [f32; 16] = shortened(RECIPROCALS);
+    const NATURAL: Base<f32> = NATURAL.shortened();
+    const BINARY: Base<f32> = BINARY.shortened();
+    const DECIMAL: Base<f32> = DECIMAL.shortened();
+    const REST: &'static [f32] = &[-0.66666657, 0.5000244, -0.40035367, 0.31565273];
+}
+
+/// Each rounded to `f32`.
+const fn shortened(numbers: [f64; 16]) -> [f32; 16] {
+    let mut short = [0.0; 16];
+    let mut i = 0;
+    while i < 16 {
+        short[i] = numbers[i] as f32;
+        i += 1;
+    }
+    short
+}
+
+/// A number in two parts of `f64` in two of `f32`.
+const fn divided((hi, lo): (f64, f64)) -> (f32, f32) {
+    // Adding it leaves multiples of 2^-16.
+    const ROUNDER: f64 = 1.5 * (1u64 << 36) as f64;
+    let first = (hi + ROUNDER) - ROUNDER;
+    (first as f32, (hi - first + lo) as f32)
+}
+
+impl Base<f64> {
+    const fn shortened(self) -> Base<f32> {
+        let mut of_places = ([0.0; 16], [0.0; 16]);
+        let mut i = 0;
+        while i < 16 {
+            (of_places.0[i], of_places.1[i]) = divided((self.of_places.0[i], self.of_places.1[i]));
+            i += 1;
+        }
+        let per_natural = match self.per_natural {
+            Some((hi, lo)) => Some((hi as f32, (hi - hi as f32 as f64 + lo) as f32)),
+            None => None,
+        };
+        Base { log_2: divided(self.log_2), of_places, per_natural }
+    }
+}
+
+/// Takes a positive finite number apart as 2^e · (1 + f) / r: e, the place of r in the table, and f.
+#[inline(always)]
+fn reduced<V: Lane<Elem: Tables>>(x: V) -> (V, V::Bits, V) {
+    let (e, m) = x.binade();
+    let place = m.to_bits() >> (V::Elem::SIGNIFICAND - 4);
+    (e, place, m.mul_add(V::lookup(&V::Elem::RECIPROCALS, place), V::num(-1.0)))
+}
+
+/// The logarithm of 2^e · (1 + f) / r, as an unevaluated sum.
+#[inline(always)]
+fn sum<V: Lane<Elem: Tables>>((e, place, f): (V, V::Bits, V), base: &Base<V::Elem>) -> Dw<V> {
+    // f - f²/2 in two words, and the small rest in one.
+    let quadratic = two_prod(f, f * V::num(-0.5));
+    let near = fast_two_sum(f, quadratic.hi);
+    let rest = (quadratic.hi * f).mul_add(poly(f, V::Elem::REST), quadratic.lo);
+    let near = Dw { hi: near.hi, lo: near.lo + rest };
+    let near = match base.per_natural {
+        Some(factor) => scaled(near, factor),
+        None => near,
+    };
+    let large = e.mul_add(V::splat(base.log_2.0), V::lookup(&base.of_places.0, place));
+    let small = e.mul_add(V::splat(base.log_2.1), V::lookup(&base.of_places.1, place));
+    let sum = fast_two_sum(large, near.hi);
+    Dw { hi: sum.hi, lo: sum.lo + (near.lo + small) }
+}
+
+/// The product with a constant, as an unevaluated sum.
+#[inline(always)]
+fn scaled<V: Lane>(x: Dw<V>, (hi, lo): (V::Elem, V::Elem)) -> Dw<V> {
+    let product = two_prod(x.hi, V::splat(hi));
+    Dw { hi: product.hi, lo: x.lo.mul_add(V::splat(hi), x.hi.mul_add(V::splat(lo), product.lo)) }
+}
+
+/// The logarithm of a positive finite number.
+#[inline(always)]
+pub(super) fn log<V: Lane<Elem: Tables>>(x: V, base: &Base<V::Elem>) -> V {
+    sum(reduced(x), base).round()
+}
+
+/// log(2^n · x) for a positive finite double word.
+#[inline(always)]
+pub(super) fn log_of_sum<V: Lane<Elem: Tables>>(x: Dw<V>, n: V) -> Dw<V> {
+    let (e, place, f) = reduced(x.hi);
+    let low = x.lo.ldexp(-e) * V::lookup(&V::Elem::RECIPROCALS, place);
+    let y = sum((e + n, place, f), &V::Elem::NATURAL);
+    let s = fast_two_sum(y.hi, low);
+    // log(1 + f + low) has low · (1 - f + f² - low/2) beyond log(1 + f).
+    let t = low.mul_add(V::num(0.5), f);
+    Dw { hi: s.hi, lo: s.lo + t.mul_add(-f, t).mul_add(-low, y.lo) }
+}
+
+/// log(1 + x) for finite `x` above -1.
+#[inline(always)]
+pub(super) fn log1p<V: Lane<Elem: Tables>>(x: V) -> V {
+    log_of_sum(two_sum(V::num(1.0), x), V::num(0.0)).round()
+}
+
+/// The natural logarithm of a positive finite number, to 2^-39.
+#[inline(always)]
+pub(super) fn short_log<W: Lane<Elem = f64>>(x: W) -> W {
+    let (e, place, f) = reduced(x);
+    f.mul_add(poly(f, &SHORT), e.mul_add(W::num(LN_2), W::lookup(&NATURAL_WHOLE, place)))
+}
