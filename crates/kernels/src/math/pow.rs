@@ -4,18 +4,29 @@ use super::dw::Dw;
 use super::exp::{ExpConstants, Exponential};
 use super::log::{Logarithm, with_ends};
 use super::{Real, clamp, is_short, short};
-use crate::lane::Element;
+use crate::lane::{Element, Mask};
 
 /// x^y with all the special cases of C's `pow`.
 #[inline(always)]
 pub(crate) fn pow<V: Real>(x: V, y: V) -> V {
+    let infinity = V::splat(V::Elem::INFINITY);
+    let magnitude = if is_short::<V>() {
+        V::narrow(short::pow_of_magnitude(x.abs().widen(), y.widen()))
+    } else {
+        pow_of_magnitude(x.abs(), y)
+    };
+    let is_ordinary = x.gt(V::num(0.0)) & x.lt(infinity) & y.abs().lt(infinity);
+    if (!is_ordinary).any() { special_cases(x, y, magnitude) } else { magnitude }
+}
+
+/// x^y, given |x|^y where neither is 0 or infinite.
+#[inline(always)]
+fn special_cases<V: Real>(x: V, y: V, magnitude: V) -> V {
     let (zero, one, infinity) = (V::num(0.0), V::num(1.0), V::splat(V::Elem::INFINITY));
     let a = x.abs();
-    let magnitude = if is_short::<V>() {
-        V::narrow(short::pow_of_magnitude(x.widen(), y.widen()))
-    } else {
-        pow_of_magnitude(a, y)
-    };
+    let grows = y.gt(zero) ^ a.lt(one);
+    let at_end = V::select(grows, infinity, zero);
+    let magnitude = V::select(a.eq(zero) | a.eq(infinity) | y.abs().eq(infinity), at_end, magnitude);
     let magnitude = V::select(a.eq(one), one, magnitude);
 
     let half = y * V::num(0.5);
@@ -29,17 +40,15 @@ pub(crate) fn pow<V: Real>(x: V, y: V) -> V {
     V::select(y.eq(zero) | x.eq(one), one, result)
 }
 
-/// a^y for a >= 0 that is not 1.
+/// a^y for finite numbers, of which a is positive.
 #[inline(always)]
 fn pow_of_magnitude<V: Real>(a: V, y: V) -> V {
     let log = Logarithm::of(a).natural();
-    let product = log * y;
-    // The double word has no infinities: beyond the range of e^x, the product of single floats is good
-    // enough.
-    let rough = with_ends(a, log.hi) * y;
+    // The double word has no infinities: beyond the range of e^x, the product of single floats is good enough.
+    let rough = log.hi * y;
     let (bottom, top) = V::Elem::EXP_RANGE;
     let inside = rough.gt(V::num(bottom)) & rough.lt(V::num(top));
-    let e = Exponential::of(Dw::select(inside, product, clamp(rough, bottom, top).into()));
+    let e = Exponential::of(Dw::select(inside, log * y, clamp(rough, bottom, top).into()));
     e.significand().round().ldexp(e.n)
 }
 

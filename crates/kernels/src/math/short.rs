@@ -7,7 +7,6 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, LN_2, LOG2_E, PI};
 
-use super::log::with_ends;
 use super::log_table::short_log as log;
 use super::{clamp, poly};
 use crate::lane::Lane;
@@ -131,11 +130,10 @@ pub(super) fn cosh<W: Lane<Elem = f64>>(x: W) -> W {
     cosh.mul_add(cosh_n, sinh * sinh_n)
 }
 
-/// |x|^y with the zeros and infinities that the exponential and the logarithm bring.
+/// x^y for finite numbers, of which x is positive.
 #[inline(always)]
 pub(super) fn pow_of_magnitude<W: Lane<Elem = f64>>(x: W, y: W) -> W {
-    let x = x.abs();
-    exp(clamp(with_ends(x, log(x)) * y, -200.0, 200.0))
+    exp(clamp(log(x) * y, -200.0, 200.0))
 }
 
 /// An odd function: x + `cubic` · x³ where that is all of it, and `y`, its value at |x|, elsewhere.
