@@ -6,7 +6,7 @@ use super::dw::{Dw, fast_two_sum};
 use super::exp::ExpConstants;
 use super::log_table::{self, Tables};
 use super::{Real, poly};
-use crate::lane::{Element, Lane};
+use crate::lane::{Element, Lane, Mask};
 
 /// What the logarithms need to know about an element type.
 pub(crate) trait LogConstants: Tables {
@@ -90,10 +90,13 @@ fn log_ratio<V: Real>(difference: Dw<V>, sum: Dw<V>) -> Dw<V> {
 /// A logarithm at the ends of its domain: `-∞` for 0, NaN below, infinity and NaN themselves, else `y`.
 #[inline(always)]
 pub(super) fn with_ends<V: Lane>(x: V, y: V) -> V {
-    let zero = V::num(0.0);
-    let end = V::select(x.eq(zero), -V::splat(V::Elem::INFINITY), V::splat(V::Elem::NAN));
-    let y = V::select(x.lt(V::splat(V::Elem::INFINITY)), y, x);
-    V::select(x.le(zero), end, y)
+    let (zero, infinity) = (V::num(0.0), V::splat(V::Elem::INFINITY));
+    let is_ordinary = x.gt(zero) & x.lt(infinity);
+    if !(!is_ordinary).any() {
+        return y;
+    }
+    let end = V::select(x.eq(zero), -infinity, V::splat(V::Elem::NAN));
+    V::select(is_ordinary, y, V::select(x.le(zero), end, x))
 }
 
 /// Natural logarithm.
