@@ -4,6 +4,7 @@
 use std::fmt::Debug;
 
 use super::Slot;
+use super::float::register;
 use crate::bodies::float::Floats;
 use crate::lane::{Bits as _, Lane};
 
@@ -52,7 +53,7 @@ pub(super) struct Word {
     pub(super) address: *mut u8,
     /// All ones if the operand advances with the offset, else 0.
     pub(super) mask: usize,
-    /// Bytes from the elements of one register to those of the next.
+    /// Bytes from the elements of one register to those of the next; 0 if all are one element.
     pub(super) step: usize,
     /// Bytes from the first half of the registers to the second, which are neighbours unless a row has fewer elements than a run.
     pub(super) far: isize,
@@ -72,13 +73,12 @@ pub(super) struct Register(
     #[expect(dead_code, reason = "what is in it is read as a register of an instruction set")] [u8; REGISTER],
 );
 
-/// An operand that is the same in a whole row, as a register.
+/// A number that is the same in a whole row, as a register, and what the function has prepared from it.
 #[repr(C)]
 pub(super) struct Splat {
-    pub(super) register: Register,
-    /// What the function has prepared from it.
+    register: Register,
     prepared: [Register; PREPARED],
-    prepare: Option<Prepare>,
+    prepare: Prepare,
     /// The element of each row.
     pub(super) from: Slot,
     /// Bytes of an element.
@@ -95,45 +95,63 @@ pub(super) const PREPARED: usize = 2;
 pub(super) type Prepare = unsafe fn(*mut Register);
 
 impl Splat {
-    pub(super) fn new(size: usize, prepare: Option<Prepare>) -> Splat {
+    pub(super) fn new(size: usize, prepare: Prepare) -> Splat {
         let from = Slot { first: std::ptr::null_mut(), step: 0, ahead: 0 };
         let empty = Register([0; REGISTER]);
         Splat { register: empty, prepared: [empty; PREPARED], prepare, from, size }
     }
 
-    /// Fills the register with the element of a row and goes on to the next row.
+    /// Prepares the element of a row and goes on to the next row.
     ///
     /// # Safety
-    /// The row has an element, of 1, 2, 4 or 8 bytes.
+    /// The row has an element, of 4 or 8 bytes.
     #[inline(always)]
     pub(super) unsafe fn next<S: Set>(&mut self) {
-        type Bits<F> = <F as Lane>::Bits;
         let at = self.from.first;
         self.from = self.from.from(1);
-        let narrow = |bits: u64| S::F32::from_bits(Bits::<S::F32>::splat(bits));
-        let to = std::ptr::from_mut(self).cast::<u8>();
-        // SAFETY: the element is readable, the caller says; lanes are registers by another name, for which there is
-        // room at the beginning, aligned.
+        let to = std::ptr::from_mut(self).cast::<Register>();
+        // SAFETY: the element is readable, the caller says; there is room for a register at the beginning, aligned.
         unsafe {
-            match self.size {
-                1 => to.cast::<S::F32>().write(narrow(u64::from(*at) * 0x0101_0101)),
-                2 => to
-                    .cast::<S::F32>()
-                    .write(narrow(u64::from(at.cast::<u16>().read_unaligned()) * 0x0001_0001)),
-                4 => to.cast::<S::F32>().write(narrow(u64::from(at.cast::<u32>().read_unaligned()))),
-                _ => {
-                    let bits = Bits::<S::F64>::splat(at.cast::<u64>().read_unaligned());
-                    to.cast::<S::F64>().write(S::F64::from_bits(bits));
-                }
-            }
-            if let Some(prepare) = self.prepare {
-                prepare(to.cast());
+            to.cast::<S::Register>().write(if self.size == 4 { same::<S>(at, 4) } else { same::<S>(at, 8) });
+            (self.prepare)(to);
+        }
+    }
+}
+
+/// A register of one element of 1, 2, 4 or 8 bytes. Nothing of it is a closure, which would not be inlined into code of an
+/// instruction set.
+///
+/// # Safety
+/// The element is readable.
+#[inline(always)]
+unsafe fn same<S: Set>(at: *const u8, size: usize) -> S::Register {
+    // SAFETY: the element is readable, the caller says.
+    unsafe {
+        match size {
+            1 => narrow::<S>(u64::from(*at) * 0x0101_0101),
+            2 => narrow::<S>(u64::from(at.cast::<u16>().read_unaligned()) * 0x0001_0001),
+            4 => narrow::<S>(u64::from(at.cast::<u32>().read_unaligned())),
+            _ => {
+                let bits = <S::F64 as Lane>::Bits::splat(at.cast::<u64>().read_unaligned());
+                register::<S, S::F64>(S::F64::from_bits(bits))
             }
         }
     }
 }
 
+/// A register of 32 bits.
+#[inline(always)]
+fn narrow<S: Set>(bits: u64) -> S::Register {
+    register::<S, S::F32>(S::F32::from_bits(<S::F32 as Lane>::Bits::splat(bits)))
+}
+
 impl Word {
+    /// Whether the operand is one element for all of a row.
+    #[inline(always)]
+    pub(super) fn is_splat(&self) -> bool {
+        self.step == 0
+    }
+
     /// The address of the elements of one register, `size` bytes an element.
     ///
     /// # Safety
@@ -148,17 +166,19 @@ impl Word {
     /// An operand whose elements are as wide as the lanes.
     ///
     /// # Safety
-    /// As for [`register`](Word::register).
+    /// As for [`register`](Word::register), or it has one element.
     #[inline(always)]
     pub(super) unsafe fn load<S: Set>(&self, offset: usize, size: usize) -> Run<S> {
-        // SAFETY: the elements are there, the caller says; any bits are a register.
-        let load = |i| unsafe { self.register(offset, size, i).cast::<S::Register>().read_unaligned() };
-        if self.step == 0 {
-            // Registers that are the same are loaded once: the cache is busy enough with the lines that come and go.
-            let (near, far) = (load(0), load(HALF));
+        if self.is_splat() {
+            // Not by a load for each register: the cache is busy enough with the lines that come and go.
+            // SAFETY: the element is there, the caller says, and so is that of the other row, if there is one.
+            let near = unsafe { same::<S>(self.register(offset, size, 0), size) };
+            // SAFETY: as above.
+            let far = unsafe { same::<S>(self.register(offset, size, HALF), size) };
             return each::<S>(|i| if i < HALF { near } else { far });
         }
-        each::<S>(load)
+        // SAFETY: the elements are there, the caller says; any bits are a register.
+        each::<S>(|i| unsafe { self.register(offset, size, i).cast::<S::Register>().read_unaligned() })
     }
 
     /// Puts a run of lanes into the word's memory.

@@ -1,7 +1,7 @@
 //! Owns the functions on f16 that instruction sets have instructions for: its loads, stores and rounding. They compute
 //! what [`cast`](super::cast) says, where the loops of conversions are long.
 
-use super::code::{Body, REGISTERS, Run, Set, Sink, Word, each};
+use super::code::{Body, HALF, REGISTER, REGISTERS, Run, Set, Sink, Word, each};
 
 /// Bytes of an f16.
 const SIZE: usize = 2;
@@ -9,11 +9,31 @@ const SIZE: usize = 2;
 /// The operand of a word as `f32`.
 ///
 /// # Safety
-/// The word's operand has an f16 for all of the run at `offset`.
+/// The word's operand has an f16 for all of the run at `offset`, or one.
 #[inline(always)]
 unsafe fn widened<S: Set>(word: &Word, offset: usize) -> Run<S> {
+    if word.is_splat() {
+        // SAFETY: the element is there, the caller says.
+        let near = unsafe { same::<S>(word.register(offset, SIZE, 0)) };
+        // SAFETY: as above.
+        let far = unsafe { same::<S>(word.register(offset, SIZE, HALF)) };
+        return each::<S>(|i| if i < HALF { near } else { far });
+    }
     // SAFETY: the elements are there, the caller says.
     each::<S>(|i| unsafe { S::widen_f16(word.register(offset, SIZE, i)) })
+}
+
+/// A register of one f16 as `f32`.
+///
+/// # Safety
+/// The element is readable.
+#[inline(always)]
+unsafe fn same<S: Set>(at: *const u8) -> S::Register {
+    // SAFETY: the element is readable, the caller says, and half a register of it is.
+    unsafe {
+        let half = at.cast::<u16>().read_unaligned();
+        S::widen_f16([half; REGISTER / 2 / SIZE].as_ptr().cast())
+    }
 }
 
 /// A load of f16.

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 use super::cast::{Source, Target};
-use super::code::{Body, REGISTERS, Run, Set, Sink, Word};
+use super::code::{Body, HALF, REGISTERS, Run, Set, Sink, Word};
 
 /// A load of elements as wide as the lanes.
 pub(super) struct Load<T>(PhantomData<T>);
@@ -41,21 +41,30 @@ impl<S: Set, T> Body<S> for LoadAhead<T> {
 /// The converted operand of a word.
 ///
 /// # Safety
-/// The word's operand has elements of type `A` for all of the run at `offset`.
+/// The word's operand has elements of type `A` for all of the run at `offset`, or one.
 #[inline(always)]
-unsafe fn widened<S: Set, A: Source, R, T: Target<R>>(word: &Word, offset: usize) -> Run<S> {
+unsafe fn widened<S: Set, A: Source, R: Copy, T: Target<R>>(word: &Word, offset: usize) -> Run<S> {
     let bytes = size_of::<S::Register>() / size_of::<R>() * size_of::<A>();
     let mut elements = MaybeUninit::<Run<S>>::uninit();
     let narrow = elements.as_mut_ptr().cast::<u8>();
     let mut result = MaybeUninit::<Run<S>>::uninit();
+    let to = result.as_mut_ptr().cast::<R>();
+    let len = size_of::<Run<S>>() / size_of::<R>();
     // SAFETY: narrower elements fit into the space of a run; each is written before it is read, and so is the result.
     unsafe {
+        if word.is_splat() {
+            let near = T::of(word.register(offset, size_of::<A>(), 0).cast::<A>().read_unaligned());
+            let far = T::of(word.register(offset, size_of::<A>(), HALF).cast::<A>().read_unaligned());
+            for i in 0..len {
+                to.add(i).write(if i < len / 2 { near } else { far });
+            }
+            return result.assume_init();
+        }
         for i in 0..REGISTERS {
             let from = word.register(offset, size_of::<A>(), i);
             narrow.add(i * bytes).copy_from_nonoverlapping(from, bytes);
         }
-        let to = result.as_mut_ptr().cast::<R>();
-        for i in 0..size_of::<Run<S>>() / size_of::<R>() {
+        for i in 0..len {
             to.add(i).write(T::of(narrow.cast::<A>().add(i).read()));
         }
         result.assume_init()
@@ -65,7 +74,7 @@ unsafe fn widened<S: Set, A: Source, R, T: Target<R>>(word: &Word, offset: usize
 /// A load of narrower elements.
 pub(super) struct Widen<A, R, T>(PhantomData<(A, R, T)>);
 
-impl<S: Set, A: Source, R, T: Target<R>> Body<S> for Widen<A, R, T> {
+impl<S: Set, A: Source, R: Copy, T: Target<R>> Body<S> for Widen<A, R, T> {
     const WORDS: usize = 1;
 
     #[inline(always)]
@@ -79,7 +88,7 @@ impl<S: Set, A: Source, R, T: Target<R>> Body<S> for Widen<A, R, T> {
 /// finds it.
 pub(super) struct Stage<A, R, T>(PhantomData<(A, R, T)>);
 
-impl<S: Set, A: Source, R, T: Target<R>> Body<S> for Stage<A, R, T> {
+impl<S: Set, A: Source, R: Copy, T: Target<R>> Body<S> for Stage<A, R, T> {
     const WORDS: usize = 2;
 
     #[inline(always)]

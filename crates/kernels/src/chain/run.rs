@@ -178,14 +178,10 @@ impl Threaded<'_> {
         let Threaded { chain, words, splats, stages } = self;
         for part in &chain.code {
             let (mask, step) = match part.place {
-                Place::Registers => (0, 0),
+                Place::Registers | Place::Feed(Feed::Splat(_), _) => (0, 0),
                 Place::Feed(Feed::Vector(_), size) => (usize::MAX, chain.lanes * size),
-                Place::Feed(Feed::Splat(_), size) => {
-                    (0..together).for_each(|_| splats.push(Splat::new(size, None)));
-                    (0, 0)
-                }
                 Place::Prepared(_, size, prepare) => {
-                    (0..together).for_each(|_| splats.push(Splat::new(size, Some(prepare))));
+                    (0..together).for_each(|_| splats.push(Splat::new(size, prepare)));
                     (0, 0)
                 }
                 Place::Stage(index) => {
@@ -218,7 +214,7 @@ impl Threaded<'_> {
                     word.address = stages.wrapping_add(index).cast();
                     continue;
                 }
-                Place::Feed(Feed::Splat(index), _) | Place::Prepared(index, ..) => {
+                Place::Prepared(index, ..) => {
                     let own = splats.wrapping_add(used);
                     used += together;
                     for half in 0..together {
@@ -234,6 +230,8 @@ impl Threaded<'_> {
                     continue;
                 }
                 Place::Feed(Feed::Vector(index), size) => (slot(index), size),
+                // Halves of a row have the same one.
+                Place::Feed(Feed::Splat(index), _) => (slot(index), 0),
                 Place::Out => (out.from(row), self.chain.stored),
             };
             (word.address, word.row) = (own.first, together as isize * own.step);
