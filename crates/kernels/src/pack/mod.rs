@@ -49,12 +49,13 @@ impl Pack {
     }
 
     fn on(isa: Isa, item: usize, dims: &[PackDim]) -> Pack {
+        let (item, dims) = widened(item, dims);
         match item {
-            1 => Pack::of::<u8>(isa, dims),
-            2 => Pack::of::<u16>(isa, dims),
-            4 => Pack::of::<u32>(isa, dims),
-            8 => Pack::of::<u64>(isa, dims),
-            16 => Pack::of::<u128>(isa, dims),
+            1 => Pack::of::<u8>(isa, &dims),
+            2 => Pack::of::<u16>(isa, &dims),
+            4 => Pack::of::<u32>(isa, &dims),
+            8 => Pack::of::<u64>(isa, &dims),
+            16 => Pack::of::<u128>(isa, &dims),
             other => panic!("no element has {other} bytes"),
         }
     }
@@ -172,6 +173,20 @@ pub fn pack_dense(item: usize, dims: &[(usize, isize)], from: &[u8], first: usiz
         // and the slice reaches as far; they fill the `width` bytes of the other slice, which nobody else has.
         unsafe { pack(item, &all, from.as_ptr().add(first), to.as_mut_ptr()) }
     }
+}
+
+/// The widest elements that so many neighbours on both sides can be taken for, and what is left of the dimensions.
+fn widened(item: usize, dims: &[PackDim]) -> (usize, SmallVec<[PackDim; 6]>) {
+    let (mut item, mut dims) = (item, SmallVec::from_slice(dims));
+    while item < size_of::<u128>() {
+        let size = item as isize;
+        let is_even =
+            |dim: &&mut PackDim| [dim.from, dim.to] == [size; 2] && dim.len > 0 && dim.len.is_multiple_of(2);
+        let Some(dim) = dims.iter_mut().find(is_even) else { break };
+        *dim = PackDim { len: dim.len / 2, from: 2 * size, to: 2 * size };
+        item *= 2;
+    }
+    (item, dims)
 }
 
 /// The same dimensions without those of one step, and with those that step evenly into each other as one.
