@@ -163,18 +163,18 @@ fn task_with_avx512(task: impl Task) {
     task.run();
 }
 
-/// Asks for `BYTES` from the first of some elements on, which will be read soon, line by line of the cache, where there is an
-/// instruction for it. What lies behind the elements may be asked for, too: that reads nothing.
+/// Asks for `BYTES` from an address on, which will be read soon, line by line of the cache, where there is an instruction for it.
+/// There need be nothing: that reads nothing.
 #[inline(always)]
-pub(crate) fn prefetch<T, const BYTES: usize>(elements: &[T]) {
+pub(crate) fn prefetch<const BYTES: usize>(at: *const u8) {
     #[cfg(target_arch = "x86_64")]
     for line in (0..BYTES).step_by(64) {
-        let line = elements.as_ptr().cast::<i8>().wrapping_add(line);
+        let line = at.wrapping_add(line).cast();
         // SAFETY: every x86-64 has the instruction, and it may be given any address.
         unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = elements;
+    let _ = at;
 }
 
 /// A loop over registers of floats, whichever they are; inlined as [`Task`] is.

@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 use std::mem::transmute;
 
 use super::PackDim;
-use crate::isa::Isa;
+use crate::isa::{Isa, prefetch};
 
 /// Whether so many rows and columns have a block between them.
 pub(super) fn fits<T>(rows: usize, columns: usize) -> bool {
@@ -79,20 +79,24 @@ unsafe fn with_avx2<T>(rows: &PackDim, columns: &PackDim, from: *const u8, to: *
 #[inline(always)]
 unsafe fn blocks<T, R: Register>(rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
     let side = R::side::<T>();
+    let apart = columns.from.unsigned_abs() >= LINE;
     for column in (0..columns.len).step_by(side) {
+        let far = column + AHEAD * side;
+        let is_asked = apart && far < columns.len;
+        let ahead = if is_asked { (AHEAD * side) as isize * columns.from } else { 0 };
         let column = column.min(columns.len - side) as isize;
         for row in (0..rows.len).step_by(side * R::LANES) {
             let row = row.min(rows.len - side * R::LANES) as isize;
             let from = from.wrapping_offset(row * rows.from + column * columns.from);
             let to = to.wrapping_offset(row * rows.to + column * columns.to);
             // SAFETY: as many rows and columns from here are among those that the caller vouches for.
-            unsafe { cross::<T, R>(from, columns.from, to, rows.to) };
+            unsafe { cross::<T, R>(from, (columns.from, ahead), to, rows.to) };
         }
     }
 }
 
 /// Transposes one square block for each lane: registers of elements that are next to each other, `from_step` bytes apart
-/// where they are read; lanes `to_step` bytes apart where they are written.
+/// where they are read; lanes `to_step` bytes apart where they are written. Those that lie `ahead`, if any do, are asked for.
 ///
 /// Each stage interleaves the registers of the first half with those of the second; after as many stages as a side
 /// has binary digits, every element has crossed over.
@@ -101,8 +105,16 @@ unsafe fn blocks<T, R: Register>(rows: &PackDim, columns: &PackDim, from: *const
 /// As many registers as a lane has elements are readable, and all their lanes writable, at those distances; the processor
 /// has the instructions.
 #[inline(always)]
-unsafe fn cross<T, R: Register>(from: *const u8, from_step: isize, to: *mut u8, to_step: isize) {
+unsafe fn cross<T, R: Register>(
+    from: *const u8,
+    (from_step, ahead): (isize, isize),
+    to: *mut u8,
+    to_step: isize,
+) {
     let side = R::side::<T>();
+    if ahead != 0 {
+        (0..side as isize).for_each(|at| prefetch::<1>(from.wrapping_offset(at * from_step + ahead)));
+    }
     let register = |at: usize| {
         // SAFETY: the caller vouches for this register's bytes, of which every pattern is a register.
         unsafe { from.wrapping_offset(at as isize * from_step).cast::<R>().read_unaligned() }
@@ -131,6 +143,13 @@ unsafe fn cross<T, R: Register>(from: *const u8, from_step: isize, to: *mut u8, 
         }
     }
 }
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// Blocks from one whose columns are read to one whose are asked for, if each is in lines of its own: the processor may not
+/// foresee them.
+const AHEAD: usize = 2;
 
 /// The longest side of a block.
 const MOST: usize = 16;

@@ -350,7 +350,7 @@ impl<R: Rule> TakeLeaves<'_, R> {
                     column += 1;
                 }
             } else {
-                prefetch::<_, AHEAD>(&elements[LEAF.min(elements.len())..]);
+                prefetch::<AHEAD>(elements.as_ptr().wrapping_add(LEAF).cast());
                 let vector = alone::<R>(&mut tree.leaf, &steps, lanes);
                 halved.push(vector, (tree.taken + leaf * lanes, column));
                 leaf += 1;
