@@ -14,8 +14,8 @@ use crate::isa::{Task, run_widest};
 /// Places side by side that elements of few results are spread over.
 const PLACES: usize = 64;
 
-/// Results whose rows are taken together: neighbours enough to be fetched ahead, of which the cache holds many rows.
-const ACROSS: usize = 512;
+/// Bytes of accumulators whose rows are taken together: neighbours enough to be fetched ahead, in the nearest cache.
+const ACROSS: usize = 16 << 10;
 
 /// A reduction that may take elements in any order.
 pub(super) trait Exact: Send + 'static {
@@ -233,12 +233,13 @@ struct TakeRows<'a, X: Exact> {
 impl<X: Exact> Task for TakeRows<'_, X> {
     #[inline(always)]
     fn run(self) {
-        for (at, accs) in self.accs.chunks_mut(ACROSS).enumerate() {
+        let together = const { ACROSS / size_of::<X::Acc>() };
+        for (at, accs) in self.accs.chunks_mut(together).enumerate() {
             if accs.iter().all(|&acc| X::is_known(acc)) {
                 continue;
             }
             for row in self.rows {
-                step::<X>(accs, &self.elements[row + at * ACROSS..][..accs.len()]);
+                step::<X>(accs, &self.elements[row + at * together..][..accs.len()]);
             }
         }
     }
