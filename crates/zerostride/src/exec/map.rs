@@ -21,8 +21,13 @@ use crate::tensor::Block;
 /// The most parts that a large loop is divided into.
 const PARTS: usize = 64;
 
-/// Bytes of a row that are worth writing past the caches: less would leave many lines written in part.
+/// Bytes of a row that are worth writing past the caches: less would leave many lines written in part. Rows that begin within
+/// lines have ends of their own, which go through the caches piece by piece.
 const STREAM: usize = 1 << 10;
+const STREAM_UNALIGNED: usize = 8 << 10;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 /// An element-wise step made ready for windows of as many steps.
 pub(super) struct Ready<'p> {
@@ -81,7 +86,8 @@ impl<'p> Ready<'p> {
         let windows = window.steps.is_some();
         let Loop { walk, compiled, cost } =
             loops.get_or_init(|| Loop::new(shape, program, strides, dtype, in_place, windows));
-        let long = walk.form(steps(strides)) == Form::Dense && walk.row() * item >= STREAM;
+        let long = walk.form(steps(strides)) == Form::Dense
+            && walk.row() * item >= least_streamed(walk, strides, item);
         let large = cost.bytes() / 2 > cache::last_level();
         let streams = long && large && !in_place && !window.read_next;
         let stores = if streams { Stores::Streaming } else { Stores::Cached };
@@ -143,6 +149,13 @@ pub(super) fn in_cache<'p>(shape: &Shape, program: &'p Program) -> Option<InCach
     };
     let (by_row, compiled) = program.kept.get(Loops::default).in_cache.get_or_init(make).as_ref()?;
     Some(if *by_row { InCache::Rows(compiled) } else { InCache::InOrder(compiled) })
+}
+
+/// Bytes of a row from which on rows of elements of `item` bytes at these strides are worth writing past the caches.
+fn least_streamed(walk: &Walk, strides: &Strides, item: usize) -> usize {
+    let (across, count) = walk.across();
+    let apart = steps(strides)[across].unsigned_abs() * count * item;
+    if apart.is_multiple_of(LINE) { STREAM } else { STREAM_UNALIGNED }
 }
 
 /// Bytes from an element to that of the next window, which comes from further away than what steps hand to each other.

@@ -40,7 +40,10 @@ const ACROSS: RangeInclusive<usize> = 64..=256;
 
 /// Bytes of a row of such a panel, which must be worth a pass of its own, and of all packed rows, if these are few.
 const ACROSS_ROW: usize = 512;
-const ACROSS_PACKED: usize = 32 << 10;
+const ACROSS_PACKED: usize = 64 << 10;
+
+/// Bytes that are read in one go at least where an operand's neighbours lie along the rows, each with others inside it.
+const GO: usize = 1 << 10;
 
 /// Rows are of a multiple of this many elements if they may be, so that registers are full.
 const EVEN: usize = 128;
@@ -156,6 +159,14 @@ impl Walk {
         let again = |strides: &[isize]| strides[along] == 0 && strides[..along].iter().any(|&step| step != 0);
         let most = if scattered.iter().any(|(strides, _)| again(strides)) { REPEATED } else { TILE };
         let row = PACKED.checked_div(packed).map_or(grain, |row| row.clamp(SHORT, most));
+        // Neighbours that lie along the rows, with elements from elsewhere between them, are to be read many at a time.
+        let go = |&(strides, item): &(&[isize], usize)| match walk.nearest(strides) {
+            Some(dim) if dim == along && strides[along + 1..].iter().any(|&step| step != 0) => {
+                GO / item * inner
+            }
+            _ => 0,
+        };
+        let row = row.max(scattered.iter().map(go).max().unwrap_or(0));
         walk.cut(row, along, 1);
         // A row that ends before its dimension does is followed by the next one there.
         let across = if walk.chunk < shape[along] { along } else { along.saturating_sub(1) };
@@ -187,9 +198,13 @@ impl Walk {
 
     /// The dimension outside the rows along which the operand's neighbours lie, if it is outside.
     fn neighbours_across(&self, strides: &[isize]) -> Option<usize> {
+        self.nearest(strides).filter(|&nearest| nearest < self.along)
+    }
+
+    /// The dimension along which the operand's neighbours lie.
+    fn nearest(&self, strides: &[isize]) -> Option<usize> {
         let steps = (0..strides.len()).filter(|&dim| strides[dim] != 0 && self.shape[dim] > 1);
-        let nearest = steps.min_by_key(|&dim| strides[dim].unsigned_abs())?;
-        (nearest < self.along).then_some(nearest)
+        steps.min_by_key(|&dim| strides[dim].unsigned_abs())
     }
 
     /// Elements of one step of a row.
