@@ -474,12 +474,15 @@ fn what_does_not_fit_into_one_lane_width_is_no_chain() {
         sets().all(|isa| Chain::new(isa, (Feed::Vector(0), first), links, stored).is_some())
     };
     assert!(is_chain(DType::U8, &[Link::Cast(DType::F32), add(DType::F32)], DType::U8));
+    assert!(is_chain(DType::C64, &[add(DType::C64)], DType::C64));
     let none = |first, links: &[Link], stored| {
         sets().all(|isa| Chain::new(isa, (Feed::Vector(0), first), links, stored).is_none())
     };
     assert!(none(DType::U8, &[add(DType::U8), Link::Cast(DType::F32)], DType::F32));
     assert!(none(DType::F32, &[add(DType::F32)], DType::F64));
     assert!(none(DType::F32, &[add(DType::F64)], DType::F64));
-    assert!(none(DType::C64, &[], DType::C64));
+    assert!(none(DType::C64, &[], DType::F32));
+    assert!(none(DType::F32, &[Link::Cast(DType::C64)], DType::C64));
+    assert!(none(DType::C128, &[], DType::C128));
     assert!(Chain::new(Isa::Portable, (Feed::Vector(0), DType::F32), &[], DType::F32).is_none());
 }
