@@ -59,8 +59,8 @@ pub(super) struct Word {
     pub(super) far: isize,
     /// Bytes from what is run at a time, which is a row or two, to what is run next.
     pub(super) row: isize,
-    /// Bytes from an element to one that will be read or written a little later, and is asked for.
-    pub(super) ahead: isize,
+    /// Bytes from an element to one that will be read or written a little later, if it is asked for.
+    pub(super) ahead: Option<isize>,
 }
 
 /// The largest register of any instruction set, in bytes.

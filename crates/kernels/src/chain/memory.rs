@@ -30,8 +30,9 @@ impl<S: Set, T> Body<S> for LoadAhead<T> {
     unsafe fn apply(_: Run<S>, words: *const Word, offset: usize) -> Run<S> {
         // SAFETY: as the caller says. Nothing is read from what is ahead.
         unsafe {
+            let ahead = (*words).ahead.unwrap_or(0);
             for i in 0..REGISTERS {
-                S::fetch((*words).register(offset, size_of::<T>(), i).wrapping_offset((*words).ahead));
+                S::fetch((*words).register(offset, size_of::<T>(), i).wrapping_offset(ahead));
             }
             (*words).load::<S>(offset, size_of::<T>())
         }

@@ -82,6 +82,8 @@ pub enum Link {
 pub enum Stores {
     /// Through the caches.
     Cached,
+    /// Through the caches, to lines that have probably left them.
+    Far,
     /// Past the caches, for results that will have left them before they are read. A [`fence`] must follow before
     /// another thread may read them.
     Streaming,

@@ -63,11 +63,11 @@ impl Chain {
         let run = self.run_len();
         let is_half = (self.least_len()..run).contains(&len);
         let pairs = if is_half && 2 * len == run { rows / 2 } else { 0 };
-        threaded.fill(if pairs > 0 { 2 } else { 1 });
+        threaded.fill(if pairs > 0 { 2 } else { 1 }, stores);
         if let (Place::Feed(Feed::Vector(slot), _), Some(fetching)) = (code[0].place, self.fetching)
             && slots[slot].ahead != 0
         {
-            (threaded.words[0].code, threaded.words[0].ahead) = (fetching, slots[slot].ahead);
+            (threaded.words[0].code, threaded.words[0].ahead) = (fetching, Some(slots[slot].ahead));
         }
         let head = if streams { self.unaligned(len, out.first) } else { None };
         if head.is_some() {
@@ -174,7 +174,7 @@ struct Threaded<'a> {
 
 impl Threaded<'_> {
     /// Makes the words, without addresses, and room for what they need for so many rows at a time.
-    fn fill(&mut self, together: usize) {
+    fn fill(&mut self, together: usize, stores: Stores) {
         let Threaded { chain, words, splats, stages } = self;
         for part in &chain.code {
             let (mask, step) = match part.place {
@@ -193,9 +193,13 @@ impl Threaded<'_> {
             let address = std::ptr::null_mut();
             let far = (HALF * step) as isize;
             // The lines of the next run are asked for before its elements are loaded, which then wait less. AMD's processors are
-            // faster if those of this run are asked for, all together before they are written one by one.
-            let is_asked_ahead = matches!(part.place, Place::Out) && !is_amd();
-            let ahead = if is_asked_ahead { (REGISTERS * step) as isize } else { 0 };
+            // faster if those of this run are asked for, all together before they are written one by one, and only if they
+            // come from memory.
+            let ahead = match (part.place, stores) {
+                (Place::Out, _) if !is_amd() => Some((REGISTERS * step) as isize),
+                (Place::Out, Stores::Far) => Some(0),
+                _ => None,
+            };
             words.push(Word { code: part.code, address, mask, step, far, row: 0, ahead });
         }
     }

@@ -126,7 +126,7 @@ macro_rules! set {
                         let (far, near) = if i < half { (0, i) } else { (far, i - half) };
                         address.add(at * B::SIZE).offset(far).cast::<R>().add(near)
                     };
-                    if !STREAM {
+                    if let (false, Some(ahead)) = (STREAM, ahead) {
                         (0..B::REGISTERS).for_each(|i| $fetch(to(i).wrapping_byte_offset(ahead).cast()));
                     }
                     for i in 0..B::REGISTERS {

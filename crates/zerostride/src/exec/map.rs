@@ -90,7 +90,13 @@ impl<'p> Ready<'p> {
             && walk.row() * item >= least_streamed(walk, strides, item);
         let large = cost.bytes() / 2 > cache::last_level();
         let streams = long && large && !in_place && !window.read_next;
-        let stores = if streams { Stores::Streaming } else { Stores::Cached };
+        let stores = if streams {
+            Stores::Streaming
+        } else if cost.bytes() > cache::last_level() / 2 {
+            Stores::Far
+        } else {
+            Stores::Cached
+        };
         let copies = !streams && !in_place && matches!(program.instructions[..], [Instruction::Load(_)]);
         let target = Target::new(&mut out, walk);
         let own = target.elements();

@@ -11,8 +11,12 @@ const BYTE: usize = 15;
 /// Nanoseconds of the least work that is divided among threads that are awake: dividing takes one or two thousand.
 const DIVIDED: usize = 8_000;
 
-/// The most nanoseconds of a part of such work, and the most parts that are so short.
+/// The nanoseconds of a part of such work, and the most parts that are so short: each begins anew.
 const PART: usize = 3_000;
+const SHORT_PARTS: usize = 16;
+
+/// The nanoseconds of a part where there are more, and the most parts.
+const LONG_PART: usize = 20_000;
 const PARTS: usize = 64;
 
 /// Nanoseconds from which on threads that sleep come in time to help.
@@ -88,8 +92,8 @@ impl Cost {
         if !self.is_divided() {
             return self.elements.clamp(1, GRAIN);
         }
-        let most = (self.elements / self.nanos.div_ceil(PART).min(PARTS)).clamp(1, GRAIN);
-        1 << most.ilog2()
+        let parts = (self.nanos / LONG_PART).clamp(SHORT_PARTS, PARTS).min(self.nanos.div_ceil(PART));
+        1 << (self.elements / parts).clamp(1, GRAIN).ilog2()
     }
 
     /// Whether a part of that many elements is work enough for threads that sleep.
