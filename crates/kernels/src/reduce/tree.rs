@@ -22,7 +22,7 @@ const SIDES: usize = 4;
 /// The most lanes of a leaf.
 const WIDEST: usize = lanes(LEAF);
 
-/// Bytes of the next leaf that are asked for, so that they are there when it begins.
+/// Bytes of the next leaves that are asked for, so that they are there when these begin.
 const AHEAD: usize = 256;
 
 /// The tree over lanes: a stack of complete subtrees, one for each digit 1 of the number of lanes taken. A leaf is a
@@ -345,6 +345,9 @@ impl<R: Rule> TakeLeaves<'_, R> {
                 && lanes <= SIDES / 2 * R::Vector::LEN
                 && panel.columns - column >= SIDES
             {
+                for next in SIDES..2 * SIDES {
+                    prefetch::<AHEAD>(elements.as_ptr().wrapping_add(next * panel.column_step).cast());
+                }
                 for vector in side_by_side::<R>(&steps, lanes, panel.column_step) {
                     halved.push(vector, (tree.taken, column));
                     column += 1;
