@@ -7,6 +7,7 @@ use zerostride_ops::{DType, Element};
 
 use super::rule::{Elem, Rows, Rule, Side, Steps};
 use super::vector::{Limits, Ordered, Vector};
+use crate::lane::Mask;
 
 /// A neutral element and an operation, on vectors of one kind.
 pub(super) trait Monoid: 'static {
@@ -14,6 +15,30 @@ pub(super) trait Monoid: 'static {
     type One: Monoid<Vector: Vector<Elem = <Self::Vector as Vector>::Elem>>;
     fn empty() -> <Self::Vector as Vector>::Elem;
     fn step(acc: Self::Vector, value: Self::Vector) -> Self::Vector;
+    /// Takes whole rows.
+    #[inline(always)]
+    fn rows<const G: usize>(
+        acc: [Self::Vector; G],
+        steps: &Steps<'_, <Self::Vector as Vector>::Elem, impl Rows>,
+        sides: [Side; G],
+    ) -> [Self::Vector; G] {
+        each::<Self, G>(acc, steps, sides)
+    }
+}
+
+/// A step for each vector of whole rows.
+#[inline(always)]
+fn each<M: Monoid + ?Sized, const G: usize>(
+    mut acc: [M::Vector; G],
+    steps: &Steps<'_, <M::Vector as Vector>::Elem, impl Rows>,
+    sides: [Side; G],
+) -> [M::Vector; G] {
+    for step in 0..steps.count() {
+        for g in 0..G {
+            acc[g] = M::step(acc[g], steps.load(step, sides[g]));
+        }
+    }
+    acc
 }
 
 /// The reduction by a monoid, of elements stored as those of dtype `T` are.
@@ -35,6 +60,7 @@ where
     type Acc = M::Vector;
     type Out = Elem<Self>;
     const RESULT: DType = T::DTYPE;
+    const IS_LIGHT: bool = true;
 
     fn empty(len: usize) -> Self::State {
         vec![M::empty(); len]
@@ -57,16 +83,12 @@ where
 
     #[inline(always)]
     fn steps<const G: usize>(
-        mut acc: [M::Vector; G],
+        acc: [M::Vector; G],
         _: bool,
         steps: &Steps<'_, Elem<Self>, impl Rows>,
         sides: [Side; G],
     ) -> [M::Vector; G] {
-        for step in 0..steps.count() {
-            for g in 0..G {
-                acc[g] = M::step(acc[g], steps.load(step, sides[g]));
-            }
-        }
+        let mut acc = M::rows(acc, steps, sides);
         // Asked once: most leaves are whole, and their accumulators stay in registers then.
         if steps.has_tail() {
             for g in 0..G {
@@ -95,13 +117,12 @@ where
 
 /// Declares monoids.
 macro_rules! monoids {
-    ($($(#[$doc:meta])* $name:ident<$($constant:ident)?> $bound:ident: $empty:expr; |$acc:ident, $value:ident| $step:expr;)*) => {
-        $($(#[$doc])*
-        pub(super) struct $name<V $(, const $constant: bool)?>(PhantomData<V>);
+    ($($name:ident: $empty:expr; |$acc:ident, $value:ident| $step:expr;)*) => {
+        $(pub(super) struct $name<V>(PhantomData<V>);
 
-        impl<V: $bound<One: $bound> $(, const $constant: bool)?> Monoid for $name<V $(, $constant)?> {
+        impl<V: Vector> Monoid for $name<V> {
             type Vector = V;
-            type One = $name<V::One $(, $constant)?>;
+            type One = $name<V::One>;
             #[inline(always)]
             fn empty() -> V::Elem { $empty }
             #[inline(always)]
@@ -111,9 +132,42 @@ macro_rules! monoids {
 }
 
 monoids! {
-    Sum<> Vector: V::Elem::zeroed(); |acc, value| acc.plus(value);
-    Prod<> Vector: V::one(); |acc, value| acc.times(value);
-    /// The largest, or the smallest; the first NaN if there is one. Of truths, whether any is, or all are.
-    Extreme<LARGEST> Ordered: if LARGEST { V::Elem::LOWEST } else { V::Elem::HIGHEST };
-        |acc, value| V::select(value.beats::<LARGEST>(acc), value, acc);
+    Sum: V::Elem::zeroed(); |acc, value| acc.plus(value);
+    Prod: V::one(); |acc, value| acc.times(value);
+}
+
+/// The largest, or the smallest; the first NaN if there is one.
+pub(super) struct Extreme<V, const LARGEST: bool>(PhantomData<V>);
+
+impl<V: Ordered<One: Ordered>, const LARGEST: bool> Monoid for Extreme<V, LARGEST> {
+    type Vector = V;
+    type One = Extreme<V::One, LARGEST>;
+
+    #[inline(always)]
+    fn empty() -> V::Elem {
+        if LARGEST { V::Elem::LOWEST } else { V::Elem::HIGHEST }
+    }
+
+    #[inline(always)]
+    fn step(acc: V, value: V) -> V {
+        V::select(value.beats::<LARGEST>(acc), value, acc)
+    }
+
+    /// By the instruction for it, as if no element were a NaN; once more if one is.
+    #[inline(always)]
+    fn rows<const G: usize>(acc: [V; G], steps: &Steps<'_, V::Elem, impl Rows>, sides: [Side; G]) -> [V; G] {
+        // Several masks, so that none waits for the one before.
+        let (mut quick, mut numbers) = (acc, [V::first(V::LEN); 4]);
+        for step in 0..steps.count() {
+            for g in 0..G {
+                let value: V = steps.load(step, sides[g]);
+                numbers[g % 4] = numbers[g % 4] & value.is_number();
+                quick[g] = value.of_two::<LARGEST>(quick[g]);
+            }
+        }
+        if !numbers.into_iter().any(|numbers| (!numbers).any()) {
+            return quick;
+        }
+        each::<Self, G>(acc, steps, sides)
+    }
 }

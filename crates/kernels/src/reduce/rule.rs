@@ -22,6 +22,8 @@ pub(super) trait Rule: Sized + Send + 'static {
     type Out: Pod;
     /// The dtype of results.
     const RESULT: DType;
+    /// Whether a vector of accumulators is one vector, and a step hardly more than an instruction.
+    const IS_LIGHT: bool = false;
 
     /// Accumulators of no elements.
     fn empty(len: usize) -> Self::State;

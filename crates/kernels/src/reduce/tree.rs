@@ -181,6 +181,13 @@ fn alone<R: Rule>(state: &mut R::State, steps: &Steps<'_, Elem<R>, impl Rows>, l
     // Lanes that meet are taken together, and do so in registers. How many there are is a constant here, so that whether rows are
     // whole is asked once.
     let half = WIDEST / 2;
+    if const { R::IS_LIGHT && WIDEST == 2 * SIDES * R::Vector::LEN } {
+        // All at once, so that memory is read in order.
+        let sides = std::array::from_fn(|i| Side { at: i * len, place: i * len });
+        let [a, b, c, d, e, f, g, h] = R::steps([R::none(); 2 * SIDES], true, steps, sides);
+        let four = |[a, b, c, d]: [R::Acc; 4]| R::merge(R::merge(a, c), R::merge(b, d));
+        return R::merge(four([a, c, e, g]), four([b, d, f, h]));
+    }
     for at in (0..half).step_by(SIDES / 2 * len) {
         let sides = [at, at + len, at + half, at + half + len].map(|at| Side { at, place: at });
         let [a, b, c, d] = R::steps([R::none(); SIDES], true, steps, sides);

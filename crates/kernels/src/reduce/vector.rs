@@ -6,7 +6,7 @@ use num_complex::{Complex32, Complex64};
 
 use crate::bodies::complex::Complex;
 use crate::isa::{self, Registers, Task};
-use crate::lane::{Bits, Element, Lane};
+use crate::lane::{Bits, Element, Lane, Mask};
 
 /// The most elements of a vector.
 pub(super) const LONGEST: usize = 16;
@@ -60,11 +60,15 @@ pub(super) trait Vector: Copy + 'static {
 }
 
 /// Vectors of elements that can be compared, also as the integers that their bits are.
-pub(super) trait Ordered: Vector<Elem: Limits> {
+pub(super) trait Ordered: Vector<Elem: Limits, Mask: Mask> {
     type Bits: Bits<Mask = Self::Mask>;
 
     /// Where `self` takes the place of `held`: it is larger, or smaller, or the first NaN.
     fn beats<const LARGEST: bool>(self, held: Self) -> Self::Mask;
+    /// The larger of both, or the smaller; what is held where they are equal, or one is a NaN.
+    fn of_two<const LARGEST: bool>(self, held: Self) -> Self;
+    /// Where there is no NaN.
+    fn is_number(self) -> Self::Mask;
     fn to_bits(self) -> Self::Bits;
     fn from_bits(bits: Self::Bits) -> Self;
 }
@@ -180,6 +184,16 @@ where
     fn beats<const LARGEST: bool>(self, held: Self) -> <L as Lane>::Mask {
         let stays = if LARGEST { self.le(held) } else { self.ge(held) };
         !(held.is_nan() | stays)
+    }
+
+    #[inline(always)]
+    fn of_two<const LARGEST: bool>(self, held: Self) -> Self {
+        if LARGEST { self.max(held) } else { self.min(held) }
+    }
+
+    #[inline(always)]
+    fn is_number(self) -> <L as Lane>::Mask {
+        self.eq(self)
     }
 
     #[inline(always)]
