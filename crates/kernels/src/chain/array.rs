@@ -55,7 +55,8 @@ impl<T: Integer, B: Body<N, T, Result = bool>, const N: usize> Body<N, T> for Tr
     }
 }
 
-/// The body on bools that lie in wider lanes, as 0 or anything else.
+/// The body on bools that lie in wider lanes, as 0 or anything else. It is asked about constants alone: bools side by side are one
+/// integer to the compiler, which puts them together and takes them apart in registers.
 pub(super) struct Bools<B>(PhantomData<B>);
 
 impl<T: Integer, B: Body<N, bool, Result = bool>, const N: usize> Body<N, T> for Bools<B> {
@@ -64,10 +65,15 @@ impl<T: Integer, B: Body<N, bool, Result = bool>, const N: usize> Body<N, T> for
 
     #[inline(always)]
     fn call(operands: [T; N]) -> T {
-        let mut bools = [false; N];
-        for (bool, operand) in bools.iter_mut().zip(operands) {
-            *bool = operand != T::ZERO;
+        let mut truth = false;
+        for case in 0..1usize << N {
+            let (mut bools, mut is_case) = ([false; N], true);
+            for (place, bool) in bools.iter_mut().enumerate() {
+                *bool = case >> place & 1 == 1;
+                is_case &= (operands[place] != T::ZERO) == *bool;
+            }
+            truth |= is_case & B::call(bools);
         }
-        if B::call(bools) { T::ONE } else { T::ZERO }
+        if truth { T::ONE } else { T::ZERO }
     }
 }

@@ -33,7 +33,9 @@ fn width(first: DType, links: &[Link], stored: DType) -> Option<usize> {
 pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType) -> Option<Chain> {
     let width = width(first.1, links, stored)?;
     let mut code = Builder { width, parts: SmallVec::new(), rounds: None };
-    let loaded = table::form::<S>(first.1, width)?;
+    // What computes on bools tells any other byte from 0 itself.
+    let is_told = matches!(links.first(), Some(Link::Map { compute: DType::Bool, .. })) && width == 1;
+    let loaded = table::form::<S>(if is_told { DType::U8 } else { first.1 }, width)?;
     code.push(loaded.load, Place::Feed(first.0, first.1.item_size()));
     let mut value = first.1;
     for link in links {
