@@ -114,7 +114,7 @@ fn has_avx512() -> bool {
 }
 
 /// Whether the processor is one of AMD's, which alone have SSE4a.
-pub(crate) fn is_amd() -> bool {
+pub fn is_amd() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("sse4a");
     #[cfg(not(target_arch = "x86_64"))]

@@ -3,7 +3,7 @@
 use std::mem::{MaybeUninit, transmute_copy};
 
 use super::{PackDim, fixed, transpose};
-use crate::isa::Isa;
+use crate::isa::{self, Isa, Task};
 
 /// A copy of rows of columns: from the first element where it is read to the first where it is written.
 ///
@@ -182,28 +182,53 @@ const SPLAT: usize = 32;
 
 /// # Safety
 /// As [`Way`], one element for each row, columns next to each other where they are written.
-unsafe fn splat<T: Copy>(_: Isa, rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
-    let width = columns.len * size_of::<T>();
-    let dense = rows.to == width as isize;
-    for row in 0..rows.len {
-        let place = to.wrapping_offset(row as isize * rows.to);
-        // SAFETY: the caller vouches for the element.
-        let element = unsafe { from.wrapping_offset(row as isize * rows.from).cast::<T>().read_unaligned() };
-        // SAFETY: the elements have more bytes, all of them initialised as they are in memory.
-        let piece: [u8; SPLAT] = unsafe { transmute_copy(&[element; SPLAT]) };
-        let write = |at: usize| {
-            // SAFETY: called where the whole piece lies in this row, or in this and rows that are written after it.
-            unsafe { place.add(at).cast::<[u8; SPLAT]>().write(piece) }
-        };
-        if width >= SPLAT {
-            (0..width - SPLAT).step_by(SPLAT).for_each(write);
-            write(width - SPLAT);
-        } else if dense && (rows.len - row) * width >= SPLAT {
-            write(0);
-        } else {
-            for column in 0..columns.len {
-                // SAFETY: the column is in this row.
-                unsafe { place.cast::<T>().add(column).write_unaligned(element) }
+unsafe fn splat<T: Copy>(isa: Isa, rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
+    let splat = Splat { rows: *rows, columns: columns.len, from: from.cast::<T>(), to };
+    // SAFETY: the caller vouches for the instruction set, and for what the task copies.
+    unsafe { isa::run_with(isa, splat) }
+}
+
+/// Rows of the same element, next to each other where they are written.
+struct Splat<T> {
+    rows: PackDim,
+    columns: usize,
+    from: *const T,
+    to: *mut u8,
+}
+
+impl<T: Copy> Task for Splat<T> {
+    #[inline(always)]
+    fn run(self) {
+        let Splat { rows, columns, from, to } = self;
+        let width = columns * size_of::<T>();
+        let dense = rows.to == width as isize;
+        for row in 0..rows.len {
+            let place = to.wrapping_offset(row as isize * rows.to);
+            // SAFETY: the maker of the task vouches for the element.
+            let element = unsafe { from.wrapping_byte_offset(row as isize * rows.from).read_unaligned() };
+            // SAFETY: the elements have more bytes, all of them initialised as they are in memory.
+            let piece: [u8; SPLAT] = unsafe { transmute_copy(&[element; SPLAT]) };
+            if width >= SPLAT {
+                // Pieces that are aligned, where elements are: none lies in two lines of the cache then.
+                let ahead = place.addr().wrapping_neg() % SPLAT;
+                let mut at = if ahead.is_multiple_of(size_of::<T>()) { ahead } else { SPLAT };
+                // SAFETY: each piece lies in the row.
+                unsafe {
+                    place.cast::<[u8; SPLAT]>().write(piece);
+                    while at < width - SPLAT {
+                        place.add(at).cast::<[u8; SPLAT]>().write(piece);
+                        at += SPLAT;
+                    }
+                    place.add(width - SPLAT).cast::<[u8; SPLAT]>().write(piece);
+                }
+            } else if dense && (rows.len - row) * width >= SPLAT {
+                // SAFETY: the piece lies in this row and in rows that are written after it.
+                unsafe { place.cast::<[u8; SPLAT]>().write(piece) }
+            } else {
+                for column in 0..columns {
+                    // SAFETY: the column is in this row.
+                    unsafe { place.cast::<T>().add(column).write_unaligned(element) }
+                }
             }
         }
     }
