@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use smallvec::SmallVec;
-use zerostride_kernels::{Stores, fence};
+use zerostride_kernels::{Stores, fence, is_amd};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides};
 
@@ -89,7 +89,10 @@ impl<'p> Ready<'p> {
         let long = walk.form(steps(strides)) == Form::Dense
             && walk.row() * item >= least_streamed(walk, strides, item);
         let large = cost.bytes() / 2 > cache::last_level();
-        let streams = long && large && !in_place && !window.read_next;
+        // AMD's processors are faster past the caches as soon as these do not hold what is read and written, much of it results.
+        let last = cache::last_level();
+        let leaves = large || is_amd() && cost.bytes() > last / 4 * 5 && part.numel() * item > last / 4;
+        let streams = long && leaves && !in_place && !window.read_next;
         let stores = if streams {
             Stores::Streaming
         } else if cost.bytes() > cache::last_level() / 2 {
