@@ -17,6 +17,11 @@ def view(operand, dtype):
     return np.broadcast_to(values.transpose(operand["order"]), operand["shape"])
 
 
+def reduced(function, x, dim):
+    result = function(x, axis=dim)
+    return lambda: function(x, axis=dim, out=np.empty(result.shape, result.dtype))
+
+
 def formula(case, operands):
     x, *others = operands
     match case["formula"]:
@@ -32,9 +37,9 @@ def formula(case, operands):
             y, z = others
             return lambda: np.multiply(np.subtract(x, y, order="C"), z, order="C")
         case "sum":
-            return lambda: np.sum(x, axis=case["dim"])
+            return reduced(np.sum, x, case["dim"])
         case "amax":
-            return lambda: np.amax(x, axis=case["dim"])
+            return reduced(np.amax, x, case["dim"])
     raise ValueError(case["formula"])
 
 
