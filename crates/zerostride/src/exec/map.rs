@@ -88,19 +88,20 @@ impl<'p> Ready<'p> {
             loops.get_or_init(|| Loop::new(shape, program, strides, dtype, in_place, windows));
         let long = walk.form(steps(strides)) == Form::Dense
             && walk.row() * item >= least_streamed(walk, strides, item);
-        let large = cost.bytes() / 2 > cache::last_level();
-        // AMD's processors are faster past the caches as soon as these do not hold what is read and written, much of it results.
         let last = cache::last_level();
+        let large = cost.bytes() / 2 > last;
+        // AMD's processors are faster past the caches as soon as these do not hold what is read and written, much of it results.
         let leaves = large || is_amd() && cost.bytes() > last / 4 * 5 && part.numel() * item > last / 4;
-        let streams = long && leaves && !in_place && !window.read_next;
-        let stores = if streams {
+        let stores = if long && leaves && !in_place && !window.read_next {
             Stores::Streaming
-        } else if cost.bytes() > cache::last_level() / 2 {
+        } else if cost.bytes() > last / 2 {
             Stores::Far
         } else {
             Stores::Cached
         };
-        let copies = !streams && !in_place && matches!(program.instructions[..], [Instruction::Load(_)]);
+        let copies = stores != Stores::Streaming
+            && !in_place
+            && matches!(program.instructions[..], [Instruction::Load(_)]);
         let target = Target::new(&mut out, walk);
         let own = target.elements();
         let new_machine = || Machine::new(compiled, TILE.max(walk.row()));
