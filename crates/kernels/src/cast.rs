@@ -27,12 +27,14 @@ trait Convert: Element {
 }
 
 /// As x86 converts: what does not fit in 64 bits, NaN included, is the smallest i64.
+#[inline(always)]
 fn to_i64(value: f64) -> i64 {
     const BOUND: f64 = 9_223_372_036_854_775_808.0;
     if (-BOUND..BOUND).contains(&value) { value as i64 } else { i64::MIN }
 }
 
 impl Number {
+    #[inline(always)]
     fn to_f64(self) -> f64 {
         match self {
             Number::Int(value) => value as f64,
@@ -42,6 +44,7 @@ impl Number {
         }
     }
 
+    #[inline(always)]
     fn to_f32(self) -> f32 {
         match self {
             // One rounding: through f64 there would be two.
@@ -52,6 +55,7 @@ impl Number {
     }
 
     /// The low 64 bits of the integer part.
+    #[inline(always)]
     fn to_bits(self) -> u64 {
         match self {
             Number::Int(value) => value as u64,
@@ -64,7 +68,9 @@ impl Number {
 macro_rules! integers {
     ($variant:ident $wide:ty: $($type:ty)*) => {
         $(impl Convert for $type {
+            #[inline(always)]
             fn to_number(self) -> Number { Number::$variant(self as $wide) }
+            #[inline(always)]
             fn from_number(number: Number) -> Self { number.to_bits() as $type }
         })*
     };
@@ -74,11 +80,13 @@ integers!(Unsigned u64: u8 u16 u32);
 integers!(Int i64: i8 i16 i64);
 
 impl Convert for u64 {
+    #[inline(always)]
     fn to_number(self) -> Number {
         Number::Unsigned(self)
     }
 
     /// The upper half of the range is within reach of floats, but not of `i64`.
+    #[inline(always)]
     fn from_number(number: Number) -> Self {
         match number {
             Number::Int(_) | Number::Unsigned(_) => number.to_bits(),
@@ -89,11 +97,13 @@ impl Convert for u64 {
 }
 
 impl Convert for i32 {
+    #[inline(always)]
     fn to_number(self) -> Number {
         Number::Int(i64::from(self))
     }
 
     /// As x86 converts to 32 bits: what does not fit, NaN included, is the smallest i32.
+    #[inline(always)]
     fn from_number(number: Number) -> Self {
         match number {
             Number::Int(value) => value as i32,
@@ -104,10 +114,12 @@ impl Convert for i32 {
 }
 
 impl Convert for bool {
+    #[inline(always)]
     fn to_number(self) -> Number {
         Number::Int(i64::from(self))
     }
 
+    #[inline(always)]
     fn from_number(number: Number) -> Self {
         match number {
             Number::Int(value) => value != 0,
@@ -121,7 +133,9 @@ impl Convert for bool {
 macro_rules! floats {
     ($($type:ty: $to:expr, $from:expr;)*) => {
         $(impl Convert for $type {
+            #[inline(always)]
             fn to_number(self) -> Number { Number::Real($to(self)) }
+            #[inline(always)]
             fn from_number(number: Number) -> Self { $from(number) }
         })*
     };
@@ -135,10 +149,12 @@ floats! {
 }
 
 impl Convert for Complex32 {
+    #[inline(always)]
     fn to_number(self) -> Number {
         Number::Complex(Complex64::new(f64::from(self.re), f64::from(self.im)))
     }
 
+    #[inline(always)]
     fn from_number(number: Number) -> Self {
         match number {
             Number::Complex(value) => Complex32::new(value.re as f32, value.im as f32),
@@ -148,10 +164,12 @@ impl Convert for Complex32 {
 }
 
 impl Convert for Complex64 {
+    #[inline(always)]
     fn to_number(self) -> Number {
         Number::Complex(self)
     }
 
+    #[inline(always)]
     fn from_number(number: Number) -> Self {
         match number {
             Number::Complex(value) => value,

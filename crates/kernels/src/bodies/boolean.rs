@@ -2,7 +2,8 @@
 
 macro_rules! bodies {
     ($($name:ident($($arg:ident),+) => $body:expr;)*) => {
-        $(pub(crate) fn $name($($arg: bool),+) -> bool { $body })*
+        $(#[inline(always)]
+        pub(crate) fn $name($($arg: bool),+) -> bool { $body })*
     };
 }
 
@@ -41,10 +42,12 @@ bodies! {
     ne(a, b) => a != b;
 }
 
+#[inline(always)]
 pub(crate) fn nan_to_num([a, _nan, _posinf, _neginf]: [bool; 4]) -> bool {
     a
 }
 
+#[inline(always)]
 pub(crate) fn where_([condition, a, b]: [bool; 3]) -> bool {
     if condition { a } else { b }
 }

@@ -48,7 +48,9 @@ macro_rules! parts {
 
         impl Complex for $complex {
             type Part = $part;
+            #[inline(always)]
             fn plus(self, other: Self) -> Self { self + other }
+            #[inline(always)]
             fn times(self, other: Self) -> Self {
                 let Pair { re, im }: Pair<f64> = math::mul(self.parts(), other.parts());
                 Self::from_parts(re, im)

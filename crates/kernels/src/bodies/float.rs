@@ -20,6 +20,7 @@ pub(crate) trait Number: Element + Rem<Output = Self> {
 macro_rules! numbers {
     ($($type:ident)*) => {
         $(impl Number for $type {
+            #[inline(always)]
             fn power_of_ten(self) -> Self { (10 as $type).powi(self as i32) }
         })*
     };

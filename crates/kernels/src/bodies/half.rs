@@ -56,6 +56,7 @@ macro_rules! halves {
             fn widen(self) -> f32 { self.to_f32() }
             #[inline(always)]
             fn narrow(value: f32) -> Self { $type::from_f32(value) }
+            #[inline(always)]
             fn next_after(self, other: Self) -> Self {
                 const SIGN: u16 = 1 << 15;
                 if self.is_nan() || other.is_nan() {

@@ -36,21 +36,35 @@ macro_rules! integers {
             const ZERO: Self = 0;
             const ONE: Self = 1;
             const BITS: u32 = <$type>::BITS;
+            #[inline(always)]
             fn wrapping_add(self, other: Self) -> Self { <$type>::wrapping_add(self, other) }
+            #[inline(always)]
             fn wrapping_sub(self, other: Self) -> Self { <$type>::wrapping_sub(self, other) }
+            #[inline(always)]
             fn wrapping_mul(self, other: Self) -> Self { <$type>::wrapping_mul(self, other) }
+            #[inline(always)]
             fn wrapping_neg(self) -> Self { <$type>::wrapping_neg(self) }
+            #[inline(always)]
             fn wrapping_abs(self) -> Self { if self.is_negative() { <$type>::wrapping_neg(self) } else { self } }
+            #[inline(always)]
             fn wrapping_rem(self, other: Self) -> Self { <$type>::wrapping_rem(self, other) }
+            #[inline(always)]
             fn not(self) -> Self { !self }
+            #[inline(always)]
             fn and(self, other: Self) -> Self { self & other }
+            #[inline(always)]
             fn or(self, other: Self) -> Self { self | other }
+            #[inline(always)]
             fn xor(self, other: Self) -> Self { self ^ other }
+            #[inline(always)]
             fn is_negative(self) -> bool { integers!(@negative $signed self) }
+            #[inline(always)]
             fn shift_count(self) -> Option<u32> {
                 u32::try_from(self).ok().filter(|&count| count < <$type>::BITS)
             }
+            #[inline(always)]
             fn shl(self, count: u32) -> Self { self << count }
+            #[inline(always)]
             fn shr(self, count: u32) -> Self { self >> count }
         })*
     };
@@ -123,7 +137,8 @@ pub(crate) const fn serving(op: Op, dtype: DType) -> DType {
 
 macro_rules! bodies {
     ($($name:ident($($arg:ident),+) -> $result:ty => $body:expr;)*) => {
-        $(pub(crate) fn $name<T: Integer>($($arg: T),+) -> $result { $body })*
+        $(#[inline(always)]
+        pub(crate) fn $name<T: Integer>($($arg: T),+) -> $result { $body })*
     };
 }
 
@@ -172,6 +187,7 @@ bodies! {
 }
 
 /// A count outside the width moves every bit out: what is left is the sign.
+#[inline(always)]
 pub(crate) fn bitwise_right_shift<T: Integer>(a: T, b: T) -> T {
     match b.shift_count() {
         Some(count) => a.shr(count),
@@ -180,6 +196,7 @@ pub(crate) fn bitwise_right_shift<T: Integer>(a: T, b: T) -> T {
     }
 }
 
+#[inline(always)]
 pub(crate) fn sign<T: Integer>(a: T) -> T {
     match a {
         a if a == T::ZERO => T::ZERO,
@@ -227,6 +244,7 @@ pub(crate) fn remainder<T: Integer>(a: T, b: T) -> T {
 }
 
 /// Euclid's algorithm on magnitudes; next to the smallest integer, which has none, the result may be negative.
+#[inline(always)]
 pub(crate) fn gcd<T: Integer>(a: T, b: T) -> T {
     let (mut a, mut b) = (a.wrapping_abs(), b.wrapping_abs());
     while a != T::ZERO {
@@ -237,6 +255,7 @@ pub(crate) fn gcd<T: Integer>(a: T, b: T) -> T {
 
 /// The division comes first, so that only a result too large wraps: after its sign is dropped if C would multiply in
 /// a wider type, before it is dropped otherwise.
+#[inline(always)]
 pub(crate) fn lcm<T: Integer>(a: T, b: T) -> T {
     let divisor = gcd(a, b);
     if divisor == T::ZERO {
@@ -250,6 +269,7 @@ pub(crate) fn lcm<T: Integer>(a: T, b: T) -> T {
     }
 }
 
+#[inline(always)]
 pub(crate) fn heaviside<T: Integer>(a: T, values: T) -> T {
     match a {
         a if a == T::ZERO => values,
@@ -259,6 +279,7 @@ pub(crate) fn heaviside<T: Integer>(a: T, values: T) -> T {
 }
 
 /// Squaring and multiplying, wrapping; a negative exponent gives 0 but for the bases 1 and -1.
+#[inline(always)]
 pub(crate) fn pow<T: Integer>(base: T, exponent: T) -> T {
     if exponent.is_negative() {
         let minus_one = T::ONE.wrapping_neg();
@@ -280,10 +301,12 @@ pub(crate) fn pow<T: Integer>(base: T, exponent: T) -> T {
     power
 }
 
+#[inline(always)]
 pub(crate) fn nan_to_num<T: Integer>([a, _nan, _posinf, _neginf]: [T; 4]) -> T {
     a
 }
 
+#[inline(always)]
 pub(crate) fn where_<T: Integer>([condition, a, b]: [T; 3]) -> T {
     if condition != T::ZERO { a } else { b }
 }

@@ -40,7 +40,7 @@ use rule::Rule;
 use search::{Floats, Integers, Search};
 use tree::tree;
 use variance::Variance;
-use vector::{Array, Ordered, Vector};
+use vector::{Array, Limits, Ordered, Vector};
 
 /// Reduced elements that one leaf of the tree holds.
 pub const LEAF: usize = 1024;
@@ -249,27 +249,18 @@ impl Reducer {
     }
 
     fn search<V: Ordered<One: Ordered>>(&self, columns: usize) -> Option<Box<dyn Fold>> {
-        match (self.op, self.takes) {
-            (Op::Argmax, DType::F32 | DType::F64) => {
-                self.tree::<Search<V, Floats<true>>>(Search::new(), 1, columns)
-            }
-            (Op::Argmin, DType::F32 | DType::F64) => {
-                self.tree::<Search<V, Floats<false>>>(Search::new(), 1, columns)
-            }
-            (Op::Argmax, DType::I32 | DType::I64) => {
-                self.tree::<Search<V, Integers<true, true>>>(Search::new(), 1, columns)
-            }
-            (Op::Argmin, DType::I32 | DType::I64) => {
-                self.tree::<Search<V, Integers<true, false>>>(Search::new(), 1, columns)
-            }
-            // Shorter ones without a sign are taken as longer ones with one.
-            _ if const { size_of::<V::Elem>() < size_of::<u64>() } => None,
-            (Op::Argmax, DType::U64) => {
-                self.tree::<Search<V, Integers<false, true>>>(Search::new(), 1, columns)
-            }
-            (Op::Argmin, DType::U64) => {
-                self.tree::<Search<V, Integers<false, false>>>(Search::new(), 1, columns)
-            }
+        let sign = !V::Elem::LAST;
+        let flips = match (self.op, self.takes) {
+            (Op::Argmax, DType::U64) => sign,
+            (Op::Argmin, DType::U64) => !sign,
+            (Op::Argmin, DType::F32 | DType::F64) => sign,
+            (Op::Argmin, _) => !0,
+            (Op::Argmax, _) => 0,
+            _ => return None,
+        };
+        match self.takes.category() {
+            Category::Float => self.tree::<Search<V, Floats>>(Search::new(flips), 1, columns),
+            Category::Int => self.tree::<Search<V, Integers>>(Search::new(flips), 1, columns),
             _ => None,
         }
     }

@@ -27,6 +27,10 @@ pub(super) trait Rule: Sized + Send + 'static {
 
     /// Accumulators of no elements.
     fn empty(len: usize) -> Self::State;
+    /// The bits that change in every element before it is looked at: of a rule that knows one order of elements.
+    fn flips(&self) -> u64 {
+        0
+    }
     /// What each place of a leaf adds to the index of a row, as the bits of an element: of a rule that looks at indices.
     fn numbers(_places: usize, _width: usize) -> Vec<Elem<Self>> {
         Vec::new()
@@ -99,6 +103,8 @@ pub(super) struct Steps<'a, T, P> {
     pub(super) advance: usize,
     /// What each place adds to the index of a row, if rows do not go across.
     pub(super) numbers: &'a [T],
+    /// The bits that change in every element.
+    pub(super) flips: u64,
 }
 
 /// The part of a row that one vector takes.
@@ -112,7 +118,7 @@ pub(super) struct Side {
 
 impl<'a, T: Copy, P: Rows> Steps<'a, T, P> {
     /// Some whole rows, then as many places of one more as `tail` says. The first row is reduced element `first`, and a row
-    /// adds `advance` to that, a place what `numbers` say.
+    /// adds `advance` to that, a place what `numbers` say. Of every element `flips` change.
     ///
     /// # Panics
     /// If a row begins outside the elements.
@@ -122,10 +128,10 @@ impl<'a, T: Copy, P: Rows> Steps<'a, T, P> {
         rows: P,
         (count, tail): (usize, usize),
         (first, advance): (usize, usize),
-        numbers: &'a [T],
+        (numbers, flips): (&'a [T], u64),
     ) -> Self {
         let room = elements.len().checked_sub(rows.last(count)).expect("every row begins among the elements");
-        Steps { elements, rows, count, tail, room, first, advance, numbers }
+        Steps { elements, rows, count, tail, room, first, advance, numbers, flips }
     }
 
     /// Whole rows.

@@ -8,16 +8,20 @@ use super::rule::{Elem, Rows, Rule, Side, Steps};
 use super::vector::{Limits, Ordered};
 use crate::lane::Bits;
 
-/// The search for the index of the most extreme element.
-pub(super) struct Search<V, O>(PhantomData<fn(V, O)>);
+/// The search for the index of the largest element, each of whose bits in `flips` is changed: of a float the sign, to find
+/// the smallest, of an integer all; of an integer without a sign also the first, to be in the order of those with one.
+pub(super) struct Search<V, O> {
+    flips: u64,
+    kind: PhantomData<fn(V, O)>,
+}
 
 impl<V, O> Search<V, O> {
-    pub(super) fn new() -> Self {
-        Search(PhantomData)
+    pub(super) fn new(flips: u64) -> Self {
+        Search { flips, kind: PhantomData }
     }
 }
 
-/// What elements are compared as, and which of two is more extreme.
+/// What elements are compared as.
 pub(super) trait Order<V: Ordered>: 'static {
     /// Registers of floats, or of integers: single ones are in different registers of the processor.
     type Value: Copy;
@@ -31,13 +35,13 @@ pub(super) trait Order<V: Ordered>: 'static {
 }
 
 /// The order of floats.
-pub(super) struct Floats<const LARGEST: bool>;
+pub(super) struct Floats;
 
-impl<V: Ordered, const LARGEST: bool> Order<V> for Floats<LARGEST> {
+impl<V: Ordered> Order<V> for Floats {
     type Value = V;
 
     fn least() -> V::Elem {
-        if LARGEST { V::Elem::LOWEST } else { V::Elem::HIGHEST }
+        V::Elem::LOWEST
     }
 
     #[inline(always)]
@@ -57,19 +61,18 @@ impl<V: Ordered, const LARGEST: bool> Order<V> for Floats<LARGEST> {
 
     #[inline(always)]
     fn beats(value: V, held: V) -> V::Mask {
-        value.beats::<LARGEST>(held)
+        value.beats::<true>(held)
     }
 }
 
-/// The order of integers as wide as the floats that they are loaded as, with a sign or without.
-pub(super) struct Integers<const SIGNED: bool, const LARGEST: bool>;
+/// The order of integers as wide as the floats that they are loaded as.
+pub(super) struct Integers;
 
-impl<V: Ordered, const SIGNED: bool, const LARGEST: bool> Order<V> for Integers<SIGNED, LARGEST> {
+impl<V: Ordered> Order<V> for Integers {
     type Value = V::Bits;
 
     fn least() -> V::Elem {
-        let highest = if SIGNED { V::Elem::LAST } else { u64::MAX };
-        V::Elem::from_bits(if LARGEST { !highest } else { highest })
+        V::Elem::from_bits(!V::Elem::LAST)
     }
 
     #[inline(always)]
@@ -89,10 +92,7 @@ impl<V: Ordered, const SIGNED: bool, const LARGEST: bool> Order<V> for Integers<
 
     #[inline(always)]
     fn beats(value: V::Bits, held: V::Bits) -> V::Mask {
-        // With the sign bit flipped, integers without a sign are in the order of those with one.
-        let sign = V::Bits::splat(if SIGNED { 0 } else { !V::Elem::LAST });
-        let (value, held) = (value ^ sign, held ^ sign);
-        if LARGEST { held.signed_lt(value) } else { value.signed_lt(held) }
+        held.signed_lt(value)
     }
 }
 
@@ -146,6 +146,10 @@ where
         Found { value: vec![<O as Order<V>>::least(); len], index: vec![nowhere; len] }
     }
 
+    fn flips(&self) -> u64 {
+        self.flips
+    }
+
     fn numbers(places: usize, width: usize) -> Vec<Elem<Self>> {
         (0..places).map(|place| Elem::<Self>::from_bits((place / width) as u64)).collect()
     }
@@ -180,6 +184,8 @@ where
         sides: [Side; G],
     ) -> [FoundIn<V, O>; G] {
         let row = |step: usize| index::<V, O>((steps.first + step * steps.advance) as u64);
+        let flipped =
+            |value: V| <O as Order<V>>::value(V::from_bits(value.to_bits() ^ V::Bits::splat(steps.flips)));
         let nowhere = Self::none().index;
         let mut places = [V::Bits::splat(0); G];
         if !steps.numbers.is_empty() {
@@ -192,7 +198,7 @@ where
         for step in 0..steps.count() {
             let row = row(step);
             for g in 0..G {
-                let value = <O as Order<V>>::value(steps.load::<V>(step, sides[g]));
+                let value = flipped(steps.load(step, sides[g]));
                 let beats = <O as Order<V>>::beats(value, acc[g].value);
                 acc[g].value = <O as Order<V>>::select(beats, value, acc[g].value);
                 at[g] = <O as Order<V>>::select(beats, row, at[g]);
@@ -208,10 +214,8 @@ where
                 acc[g].index = <O as Order<V>>::select(is_found, plus::<V, O>(at[g], places[g]), before);
             }
             if let Some((value, count)) = steps.tail::<V>(sides[g]) {
-                let found = Found {
-                    value: <O as Order<V>>::value(value),
-                    index: plus::<V, O>(row(steps.count()), places[g]),
-                };
+                let found =
+                    Found { value: flipped(value), index: plus::<V, O>(row(steps.count()), places[g]) };
                 acc[g] = select::<V, O>(V::first(count), Self::merge(acc[g], found), acc[g]);
             }
         }

@@ -128,12 +128,12 @@ fn leaf_steps<'a, R: Rule>(
     panel: &Panel,
     leaf: usize,
     (first, lanes): (usize, usize),
-    numbers: &'a [Elem<R>],
+    looks: (&'a [Elem<R>], u64),
 ) -> Steps<'a, Elem<R>, Even> {
     let rows = LEAF.min(panel.rows - leaf * LEAF);
     let (whole, tail) = (rows >> lanes.ilog2(), rows & (lanes - 1));
     let row = first + leaf * LEAF;
-    Steps::new(elements, Even(lanes * panel.width), (whole, tail * panel.width), (row, lanes), numbers)
+    Steps::new(elements, Even(lanes * panel.width), (whole, tail * panel.width), (row, lanes), looks)
 }
 
 /// Accumulates rows whose places are next to each other.
@@ -292,7 +292,8 @@ impl<R: Rule> Task for TakeRows<'_, R> {
     #[inline(always)]
     fn run(self) {
         let TakeRows { tree, elements, rows, first, ends } = self;
-        let steps = Steps::new(elements, rows, (rows.len(), 0), (first, tree.lanes), &[]);
+        let steps =
+            Steps::new(elements, rows, (rows.len(), 0), (first, tree.lanes), (&[], tree.rule.flips()));
         spread::<R>(&mut tree.current, !tree.begun, &steps, tree.columns);
         tree.begun = !ends;
         if ends {
@@ -341,12 +342,12 @@ impl<R: Rule> TakeLeaves<'_, R> {
     #[inline(always)]
     fn alone(self) {
         let TakeLeaves { tree, elements, panel, first } = self;
-        let (count, lanes) = (panel.rows.div_ceil(LEAF), tree.lanes);
+        let (count, lanes, flips) = (panel.rows.div_ceil(LEAF), tree.lanes, tree.rule.flips());
         let mut halved = Halved::<R>::new();
         let (mut column, mut leaf) = (0, 0);
         while column < panel.columns && leaf < count {
             let elements = &elements[column * panel.column_step + leaf * LEAF..];
-            let steps = leaf_steps::<R>(elements, &panel, leaf, (first, lanes), &tree.numbers);
+            let steps = leaf_steps::<R>(elements, &panel, leaf, (first, lanes), (&tree.numbers, flips));
             // Leaves of few lanes are worked on side by side.
             if R::Vector::LEN >= SIDES
                 && lanes <= SIDES / 2 * R::Vector::LEN
@@ -380,11 +381,11 @@ impl<R: Rule> TakeLeaves<'_, R> {
     fn in_rows(self) {
         let TakeLeaves { tree, elements, panel, first } = self;
         let Panel { width, columns, column_step, .. } = panel;
-        let (count, lanes) = (panel.rows.div_ceil(LEAF), tree.lanes);
+        let (count, lanes, flips) = (panel.rows.div_ceil(LEAF), tree.lanes, tree.rule.flips());
         for column in 0..columns {
             for leaf in 0..count {
                 let elements = &elements[column * column_step + leaf * LEAF * width..];
-                let steps = leaf_steps::<R>(elements, &panel, leaf, (first, lanes), &tree.numbers);
+                let steps = leaf_steps::<R>(elements, &panel, leaf, (first, lanes), (&tree.numbers, flips));
                 spread::<R>(&mut tree.leaf, true, &steps, lanes * width);
                 halve::<R>(&mut tree.leaf, lanes * width, width);
                 for at in 0..width {

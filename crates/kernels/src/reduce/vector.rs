@@ -119,6 +119,11 @@ where
     }
 
     #[inline(always)]
+    fn splat(x: Self::Elem) -> Self {
+        <L as Lane>::splat(x)
+    }
+
+    #[inline(always)]
     fn load(from: &[Self::Elem]) -> Self {
         <L as Lane>::load(from)
     }
