@@ -1,11 +1,48 @@
-//! Owns the sizes of the processor's caches: read once from the system, or common ones. It does not know what they are
-//! used for.
+//! Owns what the processor's caches decide: when results are written past them, what is asked for ahead, which copies are left to
+//! the C library. Their sizes are read once from the system, or common ones.
 
 use std::fs;
 use std::sync::OnceLock;
 
+use zerostride_kernels::{Stores, is_amd};
+
+/// How results are best stored by what touches `bytes`, of which it writes `written`; those that are `long` are fit to be written
+/// past the caches.
+pub(super) fn stores(bytes: usize, written: usize, long: bool) -> Stores {
+    // AMD's processors are faster past the caches as soon as these do not hold what is read and written, much of it results.
+    let leaves = is_amd() && bytes > last_level() / 4 * 5 && written > last_level() / 4;
+    if long && (comes_from_memory(bytes) || leaves) {
+        Stores::Streaming
+    } else if is_far(bytes) {
+        Stores::Far
+    } else {
+        Stores::Cached
+    }
+}
+
+/// Whether hardly anything of so many bytes is found in the caches again, so that it is best asked for ahead.
+pub(super) fn comes_from_memory(bytes: usize) -> bool {
+    bytes / 2 > last_level()
+}
+
+/// Whether the last level does not hold so many bytes for sure.
+pub(super) fn is_far(bytes: usize) -> bool {
+    bytes > last_level() / 2
+}
+
+/// Whether a copy of what lies in order, reading and writing so many bytes, is left to the C library: chains take over where they
+/// are faster.
+pub(super) fn copies_plainly(bytes: usize) -> bool {
+    if is_amd() { bytes <= last_level() * 2 } else { !is_far(bytes) }
+}
+
+/// Whether that library also copies rows faster than chains do.
+pub(super) fn copies_rows_plainly() -> bool {
+    is_amd()
+}
+
 /// Bytes of the last level of cache, which all cores share.
-pub(super) fn last_level() -> usize {
+fn last_level() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| largest().unwrap_or(DEFAULT))
 }

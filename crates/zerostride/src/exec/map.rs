@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use smallvec::SmallVec;
-use zerostride_kernels::{Stores, fence, is_amd};
+use zerostride_kernels::{Stores, fence};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides};
 
@@ -88,17 +88,8 @@ impl<'p> Ready<'p> {
             loops.get_or_init(|| Loop::new(shape, program, strides, dtype, in_place, windows));
         let long = walk.form(steps(strides)) == Form::Dense
             && walk.row() * item >= least_streamed(walk, strides, item);
-        let last = cache::last_level();
-        let large = cost.bytes() / 2 > last;
-        // AMD's processors are faster past the caches as soon as these do not hold what is read and written, much of it results.
-        let leaves = large || is_amd() && cost.bytes() > last / 4 * 5 && part.numel() * item > last / 4;
-        let stores = if long && leaves && !in_place && !window.read_next {
-            Stores::Streaming
-        } else if cost.bytes() > last / 2 {
-            Stores::Far
-        } else {
-            Stores::Cached
-        };
+        let large = cache::comes_from_memory(cost.bytes());
+        let stores = cache::stores(cost.bytes(), part.numel() * item, long && !in_place && !window.read_next);
         let copies = stores != Stores::Streaming
             && !in_place
             && matches!(program.instructions[..], [Instruction::Load(_)]);

@@ -7,9 +7,10 @@ use std::ops::Range;
 use std::ptr;
 
 use smallvec::SmallVec;
-use zerostride_kernels::{Pack, PackDim, is_amd};
+use zerostride_kernels::{Pack, PackDim};
 
 use super::access::{Elements, Output};
+use super::cache;
 use super::machine::{Feed, Rows, Scratch, Sink};
 use crate::plan::{Form, Panel, Walk};
 
@@ -239,11 +240,12 @@ impl<'a> Writer<'a> {
         walk.panels(elements.shape(), numbers, |panel| visit(&mut self.0, panel))
     }
 
-    /// Whether the elements of a panel are best copied from an operand as they are: those of rows on AMD's processors, which are
-    /// slower with a chain, and what would need a tile.
+    /// Whether the elements of a panel are best copied from an operand as they are: rows where a chain is slower, and what would
+    /// need a tile.
     pub(super) fn is_copy_of(&self, operand: &Operand<'_>) -> bool {
         let forms = [self.0.form, operand.panels.form];
-        self.0.item() == operand.panels.item() && (forms.contains(&Form::Scattered) || is_amd())
+        self.0.item() == operand.panels.item()
+            && (forms.contains(&Form::Scattered) || cache::copies_rows_plainly())
     }
 }
 

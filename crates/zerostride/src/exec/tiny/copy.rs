@@ -1,8 +1,6 @@
 //! Owns copies of a tensor's elements, in order, without a plan. It does not know who may touch the elements (`mod.rs`), nor how
 //! they are collected (`kernels`).
 
-use zerostride_kernels::is_amd;
-
 use super::loops::Loops;
 use super::{Any, Desk, Value, gather, share_out, with_desk};
 use crate::Tensor;
@@ -17,10 +15,8 @@ pub(super) fn evaluate(value: Any<'_>) -> Option<Tensor> {
     loops.walk(&[tensor])?;
     let (dtype, is_dense) = (tensor.dtype(), loops.dense[0]);
     let (item, cost) = (dtype.item_size(), Cost::of_copying(dtype, loops.numel));
-    // Large copies that cross over are packed block by block, and those that no cache holds go past them. Before that, chains take
-    // over where they are faster.
-    let most = if is_amd() { cache::last_level() * 2 } else { cache::last_level() / 2 };
-    let is_taken = if is_dense { cost.bytes() <= most } else { !cost.is_divided() };
+    // Large copies that cross over are packed block by block.
+    let is_taken = if is_dense { cache::copies_plainly(cost.bytes()) } else { !cost.is_divided() };
     if !is_taken {
         return None;
     }

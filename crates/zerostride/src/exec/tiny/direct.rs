@@ -63,7 +63,7 @@ impl<const N: usize> Direct<N> {
                 || value.typed().is_some_and(|typed| typed.dtype == read(op, inferred, operand))
         };
         let is_little = loops.numel <= gather::MOST && cost.nanos() < LEAST;
-        let is_much = cost.nanos() > MOST || cost.bytes() > cache::last_level() / 2;
+        let is_much = cost.nanos() > MOST || cache::is_far(cost.bytes());
         if is_little || is_much || !(0..N).all(is_read) {
             return None;
         }
