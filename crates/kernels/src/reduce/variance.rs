@@ -136,6 +136,10 @@ where
         sides: [Side; G],
     ) -> [Self::Acc; G] {
         let rows = steps.all();
+        // Most leaves: nothing is held besides, and all places have as many.
+        if fresh && (1..=ROWS).contains(&rows) && !steps.has_tail() {
+            return moments::<V, G>(steps, 0..rows, sides, false);
+        }
         for begin in (0..rows).step_by(ROWS) {
             let whole = begin..steps.count().min(begin + ROWS);
             let all = moments::<V, G>(steps, whole, sides, begin + ROWS >= rows);
@@ -155,12 +159,14 @@ where
             false => V::Wide::num(0.5),
         };
         let delta = right.mean - left.mean;
-        // Samples that are not there must not bring their difference in.
-        let none = a.eq(zero);
-        let between = V::Wide::select(none | b.eq(zero), zero, delta * delta * (a * share));
+        let mut between = delta * delta * (a * share);
+        if size_of::<<V as Lane>::Elem>() == size_of::<f64>() {
+            // Samples that are not there weigh nothing, but the square of an f64 may be beyond all numbers.
+            between = V::Wide::select(a.eq(zero) | b.eq(zero), zero, between);
+        }
         Moments {
             count: a + b,
-            mean: V::Wide::select(none, right.mean, left.mean + delta * share),
+            mean: left.mean + delta * share,
             squares: left.squares + right.squares + between,
         }
     }
