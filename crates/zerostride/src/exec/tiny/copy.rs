@@ -20,7 +20,7 @@ pub(super) fn evaluate(value: Any<'_>) -> Option<Tensor> {
     if !is_taken {
         return None;
     }
-    let layout = loops.layout()?;
+    let layout = loops.layout().ok()?;
     let mut fresh = Fresh::arbitrary(loops.numel.checked_mul(item)?)?;
     with_desk(|Desk { hazards, .. }| {
         let reading = Reading::of([value.storage()], hazards)?;

@@ -1,7 +1,7 @@
 //! Owns the way through the elements of a small operation: its operands' dimensions side by side. It does not touch elements.
 
 use smallvec::SmallVec;
-use zerostride_shape::{FEW_DIMS, Layout, Shape, Strides, broadcast_size};
+use zerostride_shape::{FEW_DIMS, Layout, Shape, ShapeError, Strides, broadcast_size};
 
 use super::Value;
 
@@ -81,8 +81,8 @@ impl<const N: usize> Loops<N> {
 
     /// The result's layout: its elements lie in order.
     #[inline(always)]
-    pub(super) fn layout(&self) -> Option<Layout> {
-        Layout::contiguous_few(self.sizes, self.ndim).ok()
+    pub(super) fn layout(&self) -> Result<Layout, ShapeError> {
+        Layout::contiguous_few(self.sizes, self.ndim)
     }
 
     /// The result's sizes.

@@ -343,8 +343,8 @@ fn write<const N: usize>(
 #[inline(always)]
 fn run<const N: usize>(row: &Row, values: &[impl Value; N], loops: &Loops<N>) -> Option<Tensor> {
     let way = Way::new(row, values, loops)?;
-    // Made first: what has just been written takes longer to move.
-    let (layout, result) = (loops.layout()?, row.inferred.result);
+    // Made first and moved last: what has just been written takes longer to move.
+    let (layout, result) = (loops.layout(), row.inferred.result);
     let mut out = Fresh::arbitrary(loops.numel.checked_mul(result.item_size())?)?;
     with_desk(|Desk { hazards, tiles }| {
         let reading = Reading::of(storages_of(values), hazards)?;
@@ -354,7 +354,7 @@ fn run<const N: usize>(row: &Row, values: &[impl Value; N], loops: &Loops<N>) ->
         let storages = std::array::from_fn(|place| reading.bytes(place));
         way.run(row, values, storages, loops, out.bytes_mut(), &mut **tiles)
     })?;
-    Some(Tensor::new(out.share(), layout, result))
+    Some(Tensor::new(out.share(), layout.ok()?, result))
 }
 
 #[inline(always)]
