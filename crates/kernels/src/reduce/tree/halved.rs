@@ -34,6 +34,16 @@ impl<R: Rule> Halved<R> {
         self.meet::<4>();
         self.meet::<2>();
         self.meet::<1>();
+        let (len, height) = (R::Vector::LEN, tree.lanes.ilog2() as usize);
+        let (taken, first) = self.leaves[0];
+        // Whole vectors of one leaf each go where results are, if there is nothing to merge them with.
+        if self.leaves[..self.count].get(len - 1) == Some(&(taken, first + len - 1))
+            && taken >> height & 1 == 0
+        {
+            R::write(self.vectors[0], &mut tree.subtrees[height], first);
+            self.count = 0;
+            return;
+        }
         R::write(self.vectors[0], &mut tree.leaf, 0);
         for (place, &(taken, result)) in self.leaves[..self.count].iter().enumerate() {
             let one = R::One::read(&tree.leaf, place);
