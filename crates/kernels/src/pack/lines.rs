@@ -56,7 +56,8 @@ impl Lines {
             from if from == item && columns.len * size >= 4 => offer(whole::<T>, bytes + 3.0 / len),
             from if from % item == 0 => {
                 if let Some(stepped) = fixed::stepped::<T>(from / item) {
-                    offer(stepped, 0.15 + 2.0 * bytes + 10.0 / len + again);
+                    // What it steps over is near, and foreseen when it is fetched again.
+                    offer(stepped, 0.15 + 2.0 * bytes + 10.0 / len);
                 }
             }
             _ => {}
@@ -86,10 +87,11 @@ impl Lines {
 
 /// The lines that columns touch on a side until another dimension wants other elements of these lines; 0 if none does.
 fn crossed(rows: &PackDim, columns: &PackDim, all: &[PackDim], distance: fn(&PackDim) -> isize) -> usize {
-    let is_near = |dim: &PackDim| distance(dim).unsigned_abs() < LINE;
-    match columns.len {
-        _ if is_near(columns) || !all.iter().any(is_near) => 0,
-        lines if is_near(rows) => lines,
+    let apart = |dim: &PackDim| distance(dim).unsigned_abs().min(LINE);
+    let own = apart(columns);
+    match columns.len * own / LINE {
+        _ if !all.iter().any(|dim| apart(dim) < own) => 0,
+        lines if apart(rows) < LINE => lines,
         lines => lines * rows.len,
     }
 }
