@@ -69,6 +69,7 @@ pub mod policy;
 mod spec;
 pub mod stream;
 mod tensor;
+mod threads;
 
 pub use zerostride_ops::{
     Bucket, Category, Complex32, Complex64, DType, Element, Op, OpError, OpInfo, Scalar, Typed, UnknownDType,
@@ -81,8 +82,8 @@ pub use zerostride_shape::{
 
 pub use arrange::{Index, Interpolation, Unique, cat, dstack, hstack, meshgrid, stack, vstack};
 pub use error::{Error, Result};
-pub use exec::{num_threads, set_num_threads};
 pub use expr::{Argument, Arguments, Dims, Expr, call, call_into, keepdim};
 pub use interrupt::{Waiter, interruptible, set_waiter};
 pub use plan::{Plan, Template};
 pub use tensor::{Lent, Literal, Operand, Tensor, broadcast_tensors, pool};
+pub use threads::{num_threads, set_num_threads};

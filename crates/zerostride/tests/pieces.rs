@@ -151,7 +151,8 @@ fn pieces_of_any_size_give_the_bits_of_the_whole_on_any_number_of_threads() {
         }
         // What is not held whole is not needed whole either.
         if reads.is_some() {
-            let passes = expr.passes(Some(1 << 20)).unwrap();
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+            let passes = pool.install(|| expr.passes(Some(1 << 20))).unwrap();
             assert!(passes.memory() < 1 << 20, "{name}: {passes}");
         }
     }

@@ -16,9 +16,7 @@ use std::{hint, thread};
 
 use super::crew::Crew;
 use super::processor;
-
-/// Seats of a pool: more threads do not help with one evaluation.
-pub(super) const SEATS: usize = u64::BITS as usize;
+use crate::threads::SEATS;
 
 /// How long a thread waits to be asked again before it goes back to its pool, which lets it sleep.
 const LINGER: Duration = Duration::from_micros(200);

@@ -35,7 +35,6 @@ use crate::plan::{Buffer, Leaf, Load, Plan, Source, Step, TILE, Work};
 use crate::tensor::{Block, Claim, Fresh, Guard, Request, Shared};
 use crate::{Error, Result, Tensor};
 
-pub use crew::{num_threads, set_num_threads};
 pub(crate) use fold::Folding;
 pub(crate) use tiny::Any;
 

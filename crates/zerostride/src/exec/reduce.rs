@@ -16,9 +16,9 @@ use super::machine::{self, Inside, Results, Tiles};
 use super::pairwise::Pairs;
 use super::program::{Compiled, Kind};
 use super::window::Window;
-use crate::Result;
 use crate::plan::{Cost, GRAIN, Instruction, Load, Program, REDUCED, Source, in_any_order, slices};
 use crate::tensor::Block;
+use crate::{Result, num_threads};
 
 /// Reduced elements that one task takes at least: a power of two of leaves.
 const GROUP: usize = 64 * LEAF;
@@ -322,7 +322,7 @@ impl Loop<'_> {
         match form {
             // All threads have columns, of a few cache lines at least. Moments take more room than elements.
             Form::Across if direct => {
-                let threads = (results.saturating_mul(count) / grain).clamp(1, crew::num_threads());
+                let threads = (results.saturating_mul(count) / grain).clamp(1, num_threads());
                 let share = inner.div_ceil(threads).next_multiple_of(SHARE);
                 share.min(widest(self.reducer.op())).min(inner)
             }

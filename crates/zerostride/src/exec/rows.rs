@@ -8,9 +8,9 @@ use smallvec::SmallVec;
 use super::machine::Scratch;
 use super::window::Window;
 use super::{Memory, Ready, Slots, allocate, crew};
-use crate::Result;
 use crate::plan::{Group, Leaf, Plan, Source, Step, Work};
 use crate::tensor::{Block, Fresh};
+use crate::{Result, num_threads};
 
 /// Runs the steps of a group; their results are in their slots afterwards, but for the plan's result if it has a target.
 pub(super) fn run<'p>(
@@ -43,7 +43,7 @@ pub(super) fn run<'p>(
     let reads = |leaf: &Leaf| memory.guard(&leaf.tensor).block(leaf.tensor.reach());
     let leaves: SmallVec<[Block<'_>; 4]> = plan.leaves.iter().map(reads).collect();
     let others = &*slots;
-    let threads = crew::num_threads();
+    let threads = num_threads();
     let share = group.rows.div_ceil(threads);
     // More blocks than threads, so that those who come late do fewer of them, unless blocks are short: each costs microseconds.
     let most = if share < 4 * group.worth { share } else { share.div_ceil(2) };

@@ -7,6 +7,7 @@ use zerostride_kernels::LEAF;
 use super::cost::Cost;
 use super::panel::Walk;
 use super::program::{Buffer, FEW, GRAIN, Program, REDUCED, Source, Step, TILE, Work};
+use crate::num_threads;
 
 /// Lets an element-wise step write over a buffer that it reads for the last time, element for element, and tells each step
 /// which slots die with it.
@@ -98,7 +99,7 @@ pub(crate) fn tile_bytes(step: &Step, grouped: bool) -> usize {
     };
     let grain = if grouped { GRAIN } else { Cost::new(program, &sizes).grain() };
     let divided = grouped || grain < step.visits();
-    let threads = if divided { rayon::current_num_threads() } else { 1 };
+    let threads = if divided { num_threads() } else { 1 };
     let bytes = |program: &Program, len: usize| -> usize {
         program.dtypes.iter().map(|dtype| len * dtype.item_size()).sum()
     };

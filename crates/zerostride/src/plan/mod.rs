@@ -29,8 +29,8 @@ pub(crate) use reduction::{One, in_any_order};
 pub(crate) use rows::Group;
 pub use template::Template;
 
-use crate::Result;
 use crate::expr::Expr;
+use crate::{Result, num_threads};
 
 /// How an expression will be evaluated: its passes over memory, in order.
 ///
@@ -127,7 +127,7 @@ impl Plan {
         };
         let tiles = alone.chain(groups.iter().map(together)).max().unwrap_or(0);
         let local = groups.iter().map(Group::local_bytes).max().unwrap_or(0);
-        let of_threads = local.saturating_mul(rayon::current_num_threads());
+        let of_threads = local.saturating_mul(num_threads());
         memory::peak(steps, buffers).saturating_add(tiles).saturating_add(of_threads)
     }
 

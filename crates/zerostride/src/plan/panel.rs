@@ -35,8 +35,9 @@ const PACKED: usize = 16 << 10;
 const PANEL: usize = 2 * PACKED;
 
 /// Rows of a panel where an operand's neighbours lie across the rows: as many as make it worth to go from one column, often
-/// a page of its own, to the next, fewer where all is in cache and shared by several threads.
-const ACROSS: RangeInclusive<usize> = 64..=256;
+/// a page of its own, to the next, fewer where all is in cache and shared by several threads. The most fit, a line apart, into
+/// 128 KiB: the pool's memory comes in powers of two.
+const ACROSS: RangeInclusive<usize> = 64..=224;
 
 /// Bytes of a row of such a panel, which must be worth a pass of its own, and of all packed rows, if these are few.
 const ACROSS_ROW: usize = 512;

@@ -29,9 +29,9 @@ use loops::Loops;
 use crate::Tensor;
 use crate::exec::crew::{self, Effort};
 use crate::expr::{Expr, Kind};
-use crate::interrupt;
 use crate::plan::Cost;
 use crate::tensor::{Fresh, Hazards, Reading, Storage};
+use crate::{interrupt, num_threads};
 
 /// What an operation reads. Code that is made for tensors alone has no more to ask about them.
 pub(crate) trait Value {
@@ -530,7 +530,7 @@ fn share_out(
     let numel = out.len() / item;
     let effort = if cost.is_long(numel) { Effort::Long } else { Effort::Short };
     // Each part is begun anew.
-    let part = if crew::num_threads() == 1 { numel } else { part };
+    let part = if num_threads() == 1 { numel } else { part };
     let parts = out.chunks_mut(part * item).enumerate();
     let work = |(): &mut (), (index, out): (usize, &mut [u8])| {
         work(index * part, out);
