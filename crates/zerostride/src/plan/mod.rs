@@ -117,7 +117,8 @@ impl Plan {
         self.bytes_of(self.result())
     }
 
-    /// The most bytes held at once besides operands and result: intermediate results, and tiles of all threads.
+    /// The most bytes held at once besides operands and result: intermediate results, and tiles of all threads that
+    /// [`num_threads`](crate::num_threads) counts, each of which has its own.
     pub fn scratch_bytes(&self) -> usize {
         let Passes { buffers, steps, groups } = &*self.passes;
         let alone = steps.iter().map(|step| memory::tile_bytes(step, false));

@@ -39,6 +39,9 @@ const PANEL: usize = 2 * PACKED;
 /// 128 KiB: the pool's memory comes in powers of two.
 const ACROSS: RangeInclusive<usize> = 64..=224;
 
+/// Rows of a transposed block.
+const BLOCK: usize = 16;
+
 /// Bytes of a row of such a panel, which must be worth a pass of its own, and of all packed rows, if these are few.
 const ACROSS_ROW: usize = 512;
 const ACROSS_PACKED: usize = 64 << 10;
@@ -152,7 +155,10 @@ impl Walk {
         if let Some(across) = scattered.iter().find_map(|(strides, _)| walk.neighbours_across(strides)) {
             let narrowest = scattered.iter().map(|(_, item)| *item).min().unwrap_or(1);
             let row = ACROSS_ROW / narrowest;
-            let rows = (grain / row).clamp(*ACROSS.start(), *ACROSS.end()).min(shape[across]);
+            let most = (grain / row).clamp(*ACROSS.start(), *ACROSS.end()).min(shape[across]);
+            // About equal ones, in whole transposed blocks, so that threads have about as much to do.
+            let equal = shape[across].div_ceil(shape[across].div_ceil(most));
+            let rows = equal.next_multiple_of(BLOCK).min(most);
             walk.cut(row.max(ACROSS_PACKED / (rows * packed)), across, rows);
             return walk;
         }
