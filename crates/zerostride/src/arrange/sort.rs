@@ -10,7 +10,7 @@ use zerostride_shape::{ErrorClass, Shape};
 
 use super::{access, named_dim, scratch};
 use crate::exec::crew;
-use crate::{Error, Result, Tensor};
+use crate::{Error, Result, Tensor, num_threads};
 
 /// Elements that a thread sorts at least.
 const GRAIN: usize = 1 << 14;
@@ -109,7 +109,7 @@ impl Entry for u128 {
 /// Sorts entries; `other` is as long, for threads to merge into and back.
 fn sort_entries<E: Entry>(entries: &mut [E], other: &mut [E]) -> Result<()> {
     let len = entries.len();
-    let parts = rayon::current_num_threads().next_power_of_two().min((len / GRAIN).next_power_of_two());
+    let parts = num_threads().next_power_of_two().min((len / GRAIN).next_power_of_two());
     if parts < 2 {
         entries.sort_unstable();
         return Ok(());
