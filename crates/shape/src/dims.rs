@@ -1,12 +1,13 @@
 //! Owns `Dims`, the short sequence behind [`Shape`](crate::Shape), [`Strides`](crate::Strides) and
-//! [`Roles`](crate::Roles): up to six entries inline, more on the heap.
+//! [`Roles`](crate::Roles): up to five entries inline, more on the heap.
 //! It does not know what the entries mean; rank limits and overflow checks live with the types that wrap it.
 
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
 
-/// Dimensions that shapes and strides have without a heap allocation; tensors of a higher rank are rare and large.
-pub const FEW_DIMS: usize = 6;
+/// Dimensions that shapes and strides have without a heap allocation; tensors of a higher rank are rare and large. With one more,
+/// a tensor is of 136 bytes, above the 128 that are moved without a call.
+pub const FEW_DIMS: usize = 5;
 
 #[derive(Clone)]
 enum Repr<T> {
@@ -25,12 +26,10 @@ enum Few {
     Three,
     Four,
     Five,
-    Six,
 }
 
 impl Few {
-    const ALL: [Few; FEW_DIMS + 1] =
-        [Few::Zero, Few::One, Few::Two, Few::Three, Few::Four, Few::Five, Few::Six];
+    const ALL: [Few; FEW_DIMS + 1] = [Few::Zero, Few::One, Few::Two, Few::Three, Few::Four, Few::Five];
 
     /// `None` if they are more.
     #[inline(always)]

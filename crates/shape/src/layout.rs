@@ -46,9 +46,9 @@ impl Layout {
     /// ```
     /// use zerostride_shape::{Layout, Shape};
     ///
-    /// let layout = Layout::contiguous_few([2, 3, 0, 0, 0, 0], 2)?;
+    /// let layout = Layout::contiguous_few([2, 3, 0, 0, 0], 2)?;
     /// assert_eq!(layout, Layout::contiguous(Shape::new(&[2, 3])?));
-    /// assert!(Layout::contiguous_few([1 << 40; 6], 2).is_err());
+    /// assert!(Layout::contiguous_few([1 << 40; 5], 2).is_err());
     /// # Ok::<(), zerostride_shape::ShapeError>(())
     /// ```
     #[inline(always)]

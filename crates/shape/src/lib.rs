@@ -18,7 +18,7 @@
 //! # Ok::<(), zerostride_shape::ShapeError>(())
 //! ```
 //!
-//! - [`Shape`] and [`Strides`] are short sequences without a heap allocation up to six dimensions.
+//! - [`Shape`] and [`Strides`] are short sequences without a heap allocation up to five dimensions.
 //! - [`Layout`] is shape, strides and storage offset; every view of PyTorch is a method that returns another
 //!   `Layout` ([`Layout::expand`], [`Layout::permute`], [`Layout::view`], [`Layout::slice`], ...).
 //! - [`Broadcast`] is what a broadcast does to each operand; [`broadcast_shape`] only its result.

@@ -12,7 +12,7 @@ pub const MAX_RANK: usize = 64;
 
 /// The sizes of a tensor, outermost dimension first.
 ///
-/// Reads like a slice of `usize` and prints as PyTorch prints sizes. Up to six sizes need no heap.
+/// Reads like a slice of `usize` and prints as PyTorch prints sizes. Up to five sizes need no heap.
 ///
 /// Source: PyTorch `torch.Size`.
 ///
