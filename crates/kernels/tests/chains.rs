@@ -466,6 +466,73 @@ fn rows_give_the_bits_of_single_ones() {
 }
 
 #[test]
+fn elements_that_lie_apart_give_the_bits_of_packed_ones() {
+    let (mut random, count) = (Random(5), 3);
+    let steps = || Chain::STEPS.filter(|&step| step != 0);
+    let pairs = steps().flat_map(|step| [(step, 1), (1, step), (step, -step), (step, -1)]);
+    for (isa, dtype) in sets().flat_map(|isa| [DType::I32, DType::F32, DType::C64].map(|dtype| (isa, dtype)))
+    {
+        let size = dtype.item_size();
+        let chain = |feeds: [Feed; 2], place| {
+            let others = feeds[1..].iter().copied().collect();
+            let sub = Link::Map { op: Op::Sub, compute: dtype, place, others };
+            Chain::new(isa, (feeds[0], dtype), &[sub], dtype).expect("elements are as wide as lanes")
+        };
+        for (at, (first, second)) in pairs.clone().enumerate() {
+            let feed = |slot, step| if step == 1 { Feed::Vector(slot) } else { Feed::Stepped(slot, step) };
+            let apart = chain([feed(0, first), feed(1, second)], at % 2);
+            let packed = chain([Feed::Vector(0), Feed::Vector(1)], at % 2);
+            let run = apart.run_len();
+            for len in [1, run / 2 - 1, run / 2, run / 2 + 3, run - 1, run, run + 1, 3 * run + 7] {
+                // Nothing is before the first row or behind the last one; the packed elements follow the others.
+                let rows = [first, second].map(|step| {
+                    let width = (len - 1) * step.unsigned_abs() + 1;
+                    let lying = random.elements(dtype, count * width);
+                    let mut packed = Vec::new();
+                    for row in lying.chunks(width * size) {
+                        let elements = row.chunks(size).step_by(step.unsigned_abs());
+                        let ordered: Vec<&[u8]> =
+                            if step < 0 { elements.rev().collect() } else { elements.collect() };
+                        packed.extend(ordered.concat());
+                    }
+                    let start = if step < 0 { (width - 1) * size } else { 0 };
+                    (Unaligned::new(&lying), start, width * size, Unaligned::new(&packed))
+                });
+                let slot = |first: *const u8, step: usize| Slot {
+                    first: first.cast_mut(),
+                    step: step as isize,
+                    ahead: 0,
+                };
+                let lying = rows
+                    .each_ref()
+                    .map(|(rows, start, width, _)| slot(rows.as_ptr().wrapping_add(*start), *width));
+                let dense = rows.each_ref().map(|(.., packed)| slot(packed.as_ptr(), len * size));
+                let (mut want, mut over) =
+                    (Output::new(0, count * len * size), Output::new(0, count * len * size));
+                let result = |out: &mut Output| slot(out.as_mut_ptr(), len * size);
+                // SAFETY: the slots hold what the chain reads, and the output has room for the rows.
+                unsafe { packed.run(count, len, &dense, result(&mut want), Stores::Cached) };
+                for stores in [Stores::Cached, Stores::Streaming] {
+                    let mut out = Output::new(0, count * len * size);
+                    // SAFETY: as above.
+                    unsafe { apart.run(count, len, &lying, result(&mut out), stores) };
+                    fence();
+                    assert_eq!(out.written(), want.written(), "{isa} {dtype} {first} {second} {len}");
+                }
+                if first == 1 {
+                    let (start, own) = (over.start(), &rows[0].3.0[1..]);
+                    over.bytes_mut()[start..][..own.len()].copy_from_slice(own);
+                    let own = result(&mut over);
+                    // SAFETY: as above; the first operand is the output.
+                    unsafe { apart.run(count, len, &[own, lying[1]], own, Stores::Cached) };
+                    assert_eq!(over.written(), want.written(), "{isa} {dtype} {second} {len} in place");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn what_does_not_fit_into_one_lane_width_is_no_chain() {
     let add = |compute| Link::Map {
         op: Op::Add,
@@ -487,5 +554,7 @@ fn what_does_not_fit_into_one_lane_width_is_no_chain() {
     assert!(none(DType::C64, &[], DType::F32));
     assert!(none(DType::F32, &[Link::Cast(DType::C64)], DType::C64));
     assert!(none(DType::C128, &[], DType::C128));
+    let stepped = |first, stored| Chain::new(Isa::active(), (Feed::Stepped(0, 2), first), &[], stored);
+    assert!(stepped(DType::U16, DType::U16).is_none() && stepped(DType::F32, DType::F64).is_none());
     assert!(Chain::new(Isa::Portable, (Feed::Vector(0), DType::F32), &[], DType::F32).is_none());
 }

@@ -30,13 +30,22 @@ fn width(first: DType, links: &[Link], stored: DType) -> Option<usize> {
     links.iter().all(fits).then_some(width)
 }
 
+/// The functions that read elements of a dtype some elements apart, if they are as wide as the lanes.
+fn stepped<S: Set>(dtype: DType, width: usize, step: isize) -> Option<[Code; 2]> {
+    if dtype.item_size() == width { table::stepped::<S>(width, step) } else { None }
+}
+
 pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType) -> Option<Chain> {
     let width = width(first.1, links, stored)?;
     let mut code = Builder { width, parts: SmallVec::new(), rounds: None };
     // What computes on bools tells any other byte from 0 itself.
     let is_told = matches!(links.first(), Some(Link::Map { compute: DType::Bool, .. })) && width == 1;
     let loaded = table::form::<S>(if is_told { DType::U8 } else { first.1 }, width)?;
-    code.push(loaded.load, Place::Feed(first.0, first.1.item_size()));
+    let (load, fetching) = match first.0 {
+        Feed::Stepped(_, step) => (stepped::<S>(first.1, width, step)?[0], None),
+        Feed::Vector(_) | Feed::Splat(_) => (loaded.load, loaded.fetch),
+    };
+    code.push(load, Place::Feed(first.0, first.1.item_size()));
     let mut value = first.1;
     for link in links {
         value = match link {
@@ -55,7 +64,7 @@ pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType)
     Some(Chain {
         code: code.parts,
         streaming: form.stream,
-        fetching: loaded.fetch,
+        fetching,
         enter: S::ENTER,
         register: size_of::<S::Register>(),
         lanes: size_of::<S::Register>() / width,
@@ -111,7 +120,11 @@ impl Builder {
         let mut operands: SmallVec<[Place; 3]> = SmallVec::new();
         for (i, &feed) in others.iter().enumerate() {
             let memory = Place::Feed(feed, compute.item_size());
-            operands.push(match table::form::<S>(compute, self.width)?.stage {
+            let stage = match feed {
+                Feed::Stepped(_, step) => Some(stepped::<S>(compute, self.width, step)?[1]),
+                Feed::Vector(_) | Feed::Splat(_) => table::form::<S>(compute, self.width)?.stage,
+            };
+            operands.push(match stage {
                 Some(stage) => {
                     self.push(stage, memory);
                     self.push(stage, Place::Stage(i));

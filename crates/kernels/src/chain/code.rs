@@ -5,6 +5,7 @@ use std::fmt::Debug;
 
 use super::Slot;
 use super::float::register;
+use super::memory::Picks;
 use crate::bodies::float::Floats;
 use crate::lane::{Bits as _, Lane};
 
@@ -54,7 +55,7 @@ pub(super) struct Word {
     /// All ones if the operand advances with the offset, else 0.
     pub(super) mask: usize,
     /// Bytes from the elements of one register to those of the next; 0 if all are one element.
-    pub(super) step: usize,
+    pub(super) step: isize,
     /// Bytes from the first half of the registers to the second, which are neighbours unless a row has fewer elements than a run.
     pub(super) far: isize,
     /// Bytes from what is run at a time, which is a row or two, to what is run next.
@@ -160,7 +161,7 @@ impl Word {
     pub(super) unsafe fn register(&self, offset: usize, size: usize, register: usize) -> *mut u8 {
         let (far, near) = if register < HALF { (0, register) } else { (self.far, register - HALF) };
         // SAFETY: the elements are there, the caller says.
-        unsafe { self.address.add((offset & self.mask) * size).offset(far).add(near * self.step) }
+        unsafe { self.address.add((offset & self.mask) * size).offset(far + near as isize * self.step) }
     }
 
     /// An operand whose elements are as wide as the lanes.
@@ -242,6 +243,11 @@ pub(super) trait Set: Sized + 'static {
     /// # Safety
     /// The processor has the set, and `to` room for half a register.
     unsafe fn narrow_f16(register: Self::Register, to: *mut u8);
+    /// The lanes of 32 bits of two registers that are picked.
+    ///
+    /// # Safety
+    /// The processor has the set, and both registers together have the lanes.
+    unsafe fn pick(low: Self::Register, high: Self::Register, lanes: &Picks) -> Self::Register;
     /// The function that code begins with: it does what a body says that takes nothing from registers, and goes on with the
     /// next.
     fn start<B: Body<Self>>() -> Code;

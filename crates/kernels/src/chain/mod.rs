@@ -23,6 +23,8 @@ mod run;
 mod set;
 mod table;
 
+use std::ops::RangeInclusive;
+
 use smallvec::SmallVec;
 use zerostride_ops::{DType, Op};
 
@@ -34,6 +36,8 @@ use code::{Code, Enter, Prepare};
 pub enum Feed {
     /// One element for each element of the result, side by side.
     Vector(usize),
+    /// The same at this distance, in elements, which is one of [`Chain::STEPS`].
+    Stepped(usize, isize),
     /// One element for all of a row.
     Splat(usize),
 }
@@ -123,6 +127,17 @@ struct Part {
     place: Place,
 }
 
+impl Part {
+    /// The bytes of the elements of an operand that has one for each element of the result, and their distance in elements.
+    fn vector(&self) -> Option<(usize, isize)> {
+        match self.place {
+            Place::Feed(Feed::Vector(_), size) => Some((size, 1)),
+            Place::Feed(Feed::Stepped(_, step), size) => Some((size, step)),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Place {
     /// Registers alone.
@@ -140,6 +155,9 @@ enum Place {
 impl Chain {
     /// The most instructions after the load. Without optimisation each is a stack frame.
     pub const MAX_LINKS: usize = 48;
+
+    /// The distances of a [`Feed::Stepped`], but for 0 and 1, which other feeds have.
+    pub const STEPS: RangeInclusive<isize> = memory::STEPS;
 
     /// The chain of these instructions. `None` where the instruction set has no such chain; then block kernels
     /// ([`map_kernel`](crate::map_kernel), [`cast_kernel`](crate::cast_kernel)) do the work, or several chains do.
@@ -192,11 +210,6 @@ impl Chain {
     pub fn least_len(&self) -> usize {
         let has_halves = self.run_len() * self.stored >= 2 * self.register;
         if has_halves { self.run_len() / 2 } else { self.run_len() }
-    }
-
-    /// How many operands have an element for each element of the result.
-    fn vectors(&self) -> usize {
-        self.code.iter().filter(|part| matches!(part.place, Place::Feed(Feed::Vector(_), _))).count()
     }
 }
 

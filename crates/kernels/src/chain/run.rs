@@ -29,9 +29,10 @@ impl Chain {
     ///
     /// # Safety
     /// There are that many rows in every slot of a [`Feed`] and in `out`. A row of a [`Feed::Vector`] is readable for
-    /// `len` elements of its dtype, one of a [`Feed::Splat`] for one; a row of `out` is writable for `len` elements. No
-    /// alignment is asked for. `out` overlaps no slot and no row of it another one, except that it may be the very rows
-    /// of an operand whose elements are as large as the result's: of a vector, or where rows have one element.
+    /// `len` elements of its dtype, one of a [`Feed::Stepped`] too, with what lies between them, which is part of the row, one of
+    /// a [`Feed::Splat`] for one; a row of `out` is writable for `len` elements. No alignment is asked for. `out` overlaps no slot
+    /// and no row of it another one, except that it may be the very rows of an operand whose elements are as large as the
+    /// result's: of a vector, or where rows have one element.
     pub unsafe fn run(&self, rows: usize, len: usize, slots: &[Slot], out: Slot, stores: Stores) {
         debug_assert!(
             self.are_apart(rows, len, slots, out),
@@ -125,6 +126,11 @@ impl Chain {
         let is_apart = |part: &Part| {
             let (slot, bytes, is_out) = match part.place {
                 Place::Feed(Feed::Vector(slot), size) => (slots[slot], len * size, size == self.stored),
+                Place::Feed(Feed::Stepped(slot, step), size) => {
+                    let reach = (len as isize - 1) * step * size as isize;
+                    let first = slots[slot].first.wrapping_offset(reach.min(0));
+                    (Slot { first, ..slots[slot] }, reach.unsigned_abs() + size, false)
+                }
                 Place::Feed(Feed::Splat(slot), size) | Place::Prepared(slot, size, _) => {
                     (slots[slot], size, len == 1 && size == self.stored)
                 }
@@ -179,24 +185,27 @@ impl Threaded<'_> {
         for part in &chain.code {
             let (mask, step) = match part.place {
                 Place::Registers | Place::Feed(Feed::Splat(_), _) => (0, 0),
-                Place::Feed(Feed::Vector(_), size) => (usize::MAX, chain.lanes * size),
+                Place::Feed(Feed::Vector(_), size) => (usize::MAX, (chain.lanes * size) as isize),
+                Place::Feed(Feed::Stepped(_, step), size) => {
+                    (usize::MAX, (chain.lanes * size) as isize * step)
+                }
                 Place::Prepared(_, size, prepare) => {
                     (0..together).for_each(|_| splats.push(Splat::new(size, prepare)));
                     (0, 0)
                 }
                 Place::Stage(index) => {
                     stages.resize(stages.len().max(index + 1), Scratch::EMPTY);
-                    (0, chain.register)
+                    (0, chain.register as isize)
                 }
-                Place::Out => (usize::MAX, chain.lanes * chain.stored),
+                Place::Out => (usize::MAX, (chain.lanes * chain.stored) as isize),
             };
             let address = std::ptr::null_mut();
-            let far = (HALF * step) as isize;
+            let far = HALF as isize * step;
             // The lines of the next run are asked for before its elements are loaded, which then wait less. AMD's processors are
             // faster if those of this run are asked for, all together before they are written one by one, and only if they
             // come from memory.
             let ahead = match (part.place, stores) {
-                (Place::Out, _) if !is_amd() => Some((REGISTERS * step) as isize),
+                (Place::Out, _) if !is_amd() => Some(REGISTERS as isize * step),
                 (Place::Out, Stores::Far) => Some(0),
                 _ => None,
             };
@@ -212,7 +221,8 @@ impl Threaded<'_> {
         let (splats, stages) = (self.splats.as_mut_ptr(), self.stages.as_mut_ptr());
         let mut used = 0;
         for (word, part) in self.words.iter_mut().zip(&self.chain.code) {
-            let (own, size) = match part.place {
+            // The first row, and bytes from an element to the next.
+            let (own, distance) = match part.place {
                 Place::Registers => continue,
                 Place::Stage(index) => {
                     word.address = stages.wrapping_add(index).cast();
@@ -233,15 +243,16 @@ impl Threaded<'_> {
                     word.far = if together == 1 { 0 } else { size_of::<Splat>() as isize };
                     continue;
                 }
-                Place::Feed(Feed::Vector(index), size) => (slot(index), size),
+                Place::Feed(Feed::Vector(index), size) => (slot(index), size as isize),
+                Place::Feed(Feed::Stepped(index, step), size) => (slot(index), size as isize * step),
                 // Halves of a row have the same one.
                 Place::Feed(Feed::Splat(index), _) => (slot(index), 0),
-                Place::Out => (out.from(row), self.chain.stored),
+                Place::Out => (out.from(row), self.chain.stored as isize),
             };
             (word.address, word.row) = (own.first, together as isize * own.step);
             word.far = match halves {
-                Halves::Neighbours => (HALF * word.step) as isize,
-                Halves::Ends(between) => (between * size) as isize,
+                Halves::Neighbours => HALF as isize * word.step,
+                Halves::Ends(between) => between as isize * distance,
                 Halves::Rows => own.step,
             };
         }
@@ -258,18 +269,25 @@ impl Threaded<'_> {
         let mut result = Scratch::EMPTY;
         let target = Slot { first: result.0.as_mut_ptr(), step: 0, ahead: 0 };
         let splats = self.aim(slots, target, row, Halves::Neighbours);
-        let mut copies: SmallVec<[Scratch; 3]> = SmallVec::from_elem(Scratch::EMPTY, chain.vectors());
-        let mut free = copies.iter_mut();
+        let runs = chain.code.iter().filter_map(Part::vector).map(|(_, step)| step.unsigned_abs()).sum();
+        let mut copies: SmallVec<[Scratch; 3]> = SmallVec::from_elem(Scratch::EMPTY, runs);
+        let mut free = &mut copies[..];
         for (word, part) in self.words.iter_mut().zip(&chain.code) {
-            if let Place::Feed(Feed::Vector(_), size) = part.place {
-                let copy = free.next().expect("there is one for each such feed").0.as_mut_ptr();
-                // SAFETY: the slot is readable up to the last element, and less than a run fits into a scratch.
-                unsafe {
-                    let from = word.address.add(elements.start * size);
-                    copy.copy_from_nonoverlapping(from, elements.len() * size);
-                }
-                word.address = copy;
-            }
+            let Some((size, step)) = part.vector() else { continue };
+            let copy;
+            (copy, free) = free.split_at_mut(step.unsigned_abs());
+            let (room, copy) = (size_of_val(copy), copy.as_mut_ptr().cast::<u8>());
+            let bytes = (elements.len() - 1) * step.unsigned_abs() * size + size;
+            let first = word.address.wrapping_offset(elements.start as isize * step * size as isize);
+            // Elements that run backwards end with the first.
+            let (from, to) = match step {
+                ..0 => (first.wrapping_add(size).wrapping_sub(bytes), room - bytes),
+                _ => (first, 0),
+            };
+            // SAFETY: the slot is readable up to the last element, with what lies between them, and less than a run fits
+            // into so many scratches.
+            unsafe { copy.add(to).copy_from_nonoverlapping(from, bytes) };
+            word.address = copy.wrapping_add(if step < 0 { room - size } else { 0 });
         }
         let last = self.words.len() - 1;
         self.words[last].code = chain.code[last].code;

@@ -13,6 +13,7 @@ use ::half::f16;
 #[cfg(target_arch = "aarch64")]
 use super::cast::{Source, Target};
 use super::code::{Body, Code, Enter, Prepare, Prepared, REGISTERS, Register, Set, Sink, Span, Splat, Word};
+use super::memory::Picks;
 #[cfg(target_arch = "aarch64")]
 use crate::lane::neon::{F32x4, F64x2};
 #[cfg(target_arch = "x86_64")]
@@ -30,6 +31,7 @@ macro_rules! set {
         fetch_far: $fetch_far:path,
         widen_f16: |$from:ident| $widen:expr,
         narrow_f16: |$narrow_from:ident, $narrow_to:ident| $narrow:expr,
+        pick: |$low:ident, $high:ident, $lanes:ident| $pick:expr,
     }) => {
         $(#[$doc])*
         pub(super) struct $set;
@@ -163,6 +165,12 @@ macro_rules! set {
                 }
 
                 #[inline(always)]
+                unsafe fn pick($low: R, $high: R, $lanes: &Picks) -> R {
+                    // SAFETY: as above; there are lanes for a register.
+                    unsafe { $pick }
+                }
+
+                #[inline(always)]
                 fn start<B: Body<Self>>() -> Code {
                     // SAFETY: `Code` stands for functions of these types.
                     unsafe { transmute::<Start, Code>(start::<B>) }
@@ -206,6 +214,7 @@ set! {
         narrow_f16: |register, to| {
             _mm256_storeu_si256(to.cast(), _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm512_castsi512_ps(register)))
         },
+        pick: |low, high, lanes| _mm512_permutex2var_epi32(low, _mm512_loadu_si512(lanes.as_ptr().cast()), high),
     }
 }
 
@@ -220,6 +229,11 @@ set! {
         narrow_f16: |register, to| {
             _mm_storeu_si128(to.cast(), _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm256_castsi256_ps(register)))
         },
+        pick: |low, high, lanes| {
+            let lanes = _mm256_loadu_si256(lanes.as_ptr().cast());
+            let [low, high] = [low, high].map(|from| _mm256_permutevar8x32_epi32(from, lanes));
+            _mm256_blendv_epi8(low, high, _mm256_cmpgt_epi32(lanes, _mm256_set1_epi32(7)))
+        },
     }
 }
 
@@ -233,6 +247,11 @@ set! {
         widen_f16: |from| transmute::<[f32; 4], uint8x16_t>(from.cast::<[f16; 4]>().read_unaligned().map(Source::f32)),
         narrow_f16: |register, to| {
             to.cast::<[f16; 4]>().write_unaligned(transmute::<uint8x16_t, [f32; 4]>(register).map(<f16 as Target<f16>>::of))
+        },
+        pick: |low, high, lanes| {
+            let both = transmute::<[uint8x16_t; 2], [u32; 8]>([low, high]);
+            let &[a, b, c, d, ..] = lanes;
+            transmute::<[u32; 4], uint8x16_t>([a, b, c, d].map(|lane| both[lane as usize]))
         },
     }
 }

@@ -12,7 +12,7 @@ use super::cast::{Cast, Source, Target};
 use super::code::{Code, Prepare, Prepared, Set};
 use super::float::{self, Registers, Whole};
 use super::half::{LoadF16, RoundF16, StageF16, StoreF16};
-use super::memory::{Exchange, Load, LoadAhead, Narrow, Stage, Store, Widen};
+use super::memory::{Exchange, Load, LoadAhead, Narrow, Stage, StageStepped, Stepped, Store, Widen};
 use super::quotient::Quotient;
 use crate::bodies::complex::short;
 use crate::bodies::dispatch::{self, Body, VisitBoolean, VisitFloat, VisitInteger};
@@ -96,6 +96,28 @@ pub(super) fn form<S: Set>(dtype: DType, width: usize) -> Option<Form> {
         (8, U64 | I64 | F64 | C64) => native::<S, u64>(),
         _ => return None,
     })
+}
+
+/// The functions that read elements of so many bytes, as wide as the lanes, at a distance of some elements: as the running
+/// value, and as an operand that is not.
+pub(super) fn stepped<S: Set>(size: usize, step: isize) -> Option<[Code; 2]> {
+    match size {
+        4 => steps::<S, u32>(step),
+        8 => steps::<S, u64>(step),
+        _ => None,
+    }
+}
+
+fn steps<S: Set, T>(step: isize) -> Option<[Code; 2]> {
+    macro_rules! of {
+        ($($step:literal)*) => {
+            match step {
+                $($step => Some([S::start::<Stepped<T, $step>>(), S::step::<StageStepped<T, $step>>()]),)*
+                _ => None,
+            }
+        };
+    }
+    of!(-4 -3 -2 -1 2 3 4)
 }
 
 /// The function that converts lanes of one dtype to another.

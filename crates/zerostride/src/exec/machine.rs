@@ -22,15 +22,17 @@ pub(super) struct Rows {
     /// Bytes from one row to the next.
     pub(super) step: isize,
     pub(super) count: usize,
-    /// Bytes of a row.
+    /// Bytes of the elements of a row.
     pub(super) bytes: usize,
 }
 
-/// Rows that a program reads: a row has the elements of a load, one after the other, or one for all.
+/// Rows that a program reads: a row has the elements of a load, at even distances, or one for all.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Feed<'a> {
     at: *const u8,
     rows: Rows,
+    /// Elements from one to the next.
+    apart: isize,
     /// Bytes from an element to one that will be read a little later; 0 if nothing is known.
     ahead: isize,
     lasting: PhantomData<&'a [u8]>,
@@ -38,10 +40,10 @@ pub(crate) struct Feed<'a> {
 
 impl Feed<'_> {
     /// # Safety
-    /// While `'a` lasts, the rows are readable, initialised and aligned to their elements, which `ahead` need not lead to. Nobody
-    /// writes them but a machine that runs this feed with a sink of the same address and step, and elements of the same size.
-    pub(super) unsafe fn new(at: *const u8, rows: Rows, ahead: isize) -> Self {
-        Feed { at, rows, ahead, lasting: PhantomData }
+    /// While `'a` lasts, the rows are readable, initialised and aligned to their elements, which `ahead` need not lead to, and
+    /// so is what lies between elements that are `apart`. Nobody writes them but a machine that runs this feed with a sink of the same address and step, and elements of the same size.
+    pub(super) unsafe fn new(at: *const u8, rows: Rows, apart: isize, ahead: isize) -> Self {
+        Feed { at, rows, apart, ahead, lasting: PhantomData }
     }
 }
 
@@ -49,7 +51,7 @@ impl<'a> Feed<'a> {
     /// One row.
     fn tile(bytes: &'a [u8]) -> Feed<'a> {
         let rows = Rows { step: 0, count: 1, bytes: bytes.len() };
-        Feed { at: bytes.as_ptr(), rows, ahead: 0, lasting: PhantomData }
+        Feed { at: bytes.as_ptr(), rows, apart: 1, ahead: 0, lasting: PhantomData }
     }
 
     fn slot(&self) -> Slot {
@@ -79,7 +81,7 @@ impl<'a> Inside<'a> {
             rows.step.checked_mul(rows.count as isize - 1).and_then(|reach| first.checked_add_signed(reach));
         let ends = |start: Option<usize>| start.and_then(|start| start.checked_add(rows.bytes));
         assert!([ends(Some(first)), ends(last)].iter().all(|end| end.is_some_and(|end| end <= bytes.len())));
-        Feed { at: bytes.as_ptr().wrapping_add(first), rows, ahead: 0, lasting: PhantomData }
+        Feed { at: bytes.as_ptr().wrapping_add(first), rows, apart: 1, ahead: 0, lasting: PhantomData }
     }
 }
 
@@ -178,8 +180,8 @@ impl<'a> Machine<'a> {
     /// Runs the program on some rows of `len` elements.
     ///
     /// # Panics
-    /// If there is not a feed for each load, a feed or the sink has fewer rows or elements, or a row does not fit into
-    /// the tiles.
+    /// If there is not a feed for each load, a feed or the sink has fewer rows or elements, or elements at other distances,
+    /// or a row does not fit into the tiles.
     pub(crate) fn run(
         &mut self,
         rows: usize,
@@ -192,8 +194,12 @@ impl<'a> Machine<'a> {
         assert!(rows <= sink.rows.count && len * compiled.item <= sink.rows.bytes);
         assert_eq!(feeds.len(), compiled.loads.len());
         for (feed, (kind, item)) in feeds.iter().zip(&compiled.loads) {
-            let elements = if *kind == Kind::Splat { 1 } else { len };
-            assert!(rows <= feed.rows.count && elements * item <= feed.rows.bytes);
+            let (elements, apart) = match *kind {
+                Kind::Splat => (1, feed.apart),
+                Kind::Vector => (len, 1),
+                Kind::Stepped(step) => (len, step),
+            };
+            assert!(rows <= feed.rows.count && elements * item <= feed.rows.bytes && apart == feed.apart);
         }
         // Stages take turns on as many rows as their tiles have room for.
         let together = if compiled.is_direct() { rows } else { self.room / len.max(1) };
@@ -273,6 +279,7 @@ impl Compiled {
         let written = Slot { first: out.as_mut_ptr(), step: row as isize, ahead: 0 };
         let slot = |load: usize| match (&loads[load], self.loads[load]) {
             (Some(inside), (kind, item)) => {
+                assert!(matches!(kind, Kind::Splat | Kind::Vector));
                 let elements = if kind == Kind::Splat { 1 } else { len };
                 assert!(rows <= inside.rows.count && elements * item <= inside.rows.bytes);
                 inside.feed().slot()

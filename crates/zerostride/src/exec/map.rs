@@ -1,9 +1,10 @@
 //! Owns element-wise steps: the walk over panels, divided among threads. It does not know kernels or memory.
 
+use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
 use smallvec::SmallVec;
-use zerostride_kernels::{Stores, fence};
+use zerostride_kernels::{Chain, Stores, fence};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides};
 
@@ -214,18 +215,29 @@ impl Loop {
         let made = |walk: Walk| {
             let kind = |&(strides, _): &(&[isize], usize)| match walk.form(strides) {
                 Form::Splat => Kind::Splat,
-                _ => Kind::Vector,
+                Form::Stepped(step) => Kind::Stepped(step),
+                Form::Dense | Form::Scattered => Kind::Vector,
             };
             let kinds: Vec<Kind> = all[1..].iter().map(kind).collect();
             (Compiled::new(program, &kinds, in_place), walk)
         };
         // Whatever is more than one chain begins anew for each row.
-        let unjoined = Walk::unjoined(&shape, &all, grain).map(made);
-        let (compiled, walk) = unjoined
-            .filter(|(compiled, walk)| {
-                compiled.one_chain().is_some_and(|(chain, _)| chain.least_len() <= walk.row())
-            })
-            .unwrap_or_else(|| made(Walk::new(&shape, &all, grain)));
+        let is_lean = |(compiled, walk): &(Compiled, Walk)| {
+            compiled.one_chain().is_some_and(|(chain, _)| chain.least_len() <= walk.row())
+        };
+        let read_at = |near: RangeInclusive<isize>| {
+            let unjoined = Walk::unjoined(&shape, &all, grain, near.clone()).map(made).filter(is_lean);
+            unjoined.unwrap_or_else(|| made(Walk::new(&shape, &all, grain, near)))
+        };
+        // Chains alone read elements that lie apart. They read what lies between these too, which must be no results: where rows
+        // of results have no gaps, it is none.
+        let lies_apart =
+            |walk: &Walk| all.iter().any(|(strides, _)| matches!(walk.form(strides), Form::Stepped(_)));
+        let mut read = read_at(Chain::STEPS);
+        if lies_apart(&read.1) && !(is_lean(&read) && read.1.form(all[0].0) == Form::Dense) {
+            read = read_at(1..=1);
+        }
+        let (compiled, walk) = read;
         let walk = if compiled.is_direct() { walk } else { walk.tiled() };
         Loop { walk, compiled, cost }
     }

@@ -60,6 +60,11 @@ impl<'a> Panels<'a> {
         self.elements.item()
     }
 
+    /// How far the elements of a row are apart that is used where it lies.
+    fn apart(&self) -> isize {
+        if let Form::Stepped(step) = self.form { step } else { 1 }
+    }
+
     /// The number of the panel's first element.
     ///
     /// # Panics
@@ -112,7 +117,9 @@ impl<'a> Panels<'a> {
     fn hold(&self, first: isize, rows: &Rows) -> bool {
         let item = self.item();
         let last = first + rows.step / item as isize * (rows.count as isize - 1);
-        [first, last].iter().all(|&row| self.elements.holds(row, rows.bytes / item))
+        let reach = (rows.bytes / item - 1) as isize * self.apart();
+        let holds = |row: isize| self.elements.holds(row + reach.min(0), reach.unsigned_abs() + 1);
+        holds(first) && holds(last)
     }
 
     /// Room for the largest panel of the walk, which is to have these rows.
@@ -151,7 +158,7 @@ impl<'a> Operand<'a> {
             debug_assert!(panels.hold(first, &rows));
             // SAFETY: the rows' elements are elements of the panel, which lies inside the loop, all of whose elements
             // are in a block that is readable and initialised; the caller excludes writers.
-            return unsafe { Feed::new(at, rows, self.ahead) };
+            return unsafe { Feed::new(at, rows, panels.apart(), self.ahead) };
         }
         let rows = panels.tile_rows(panel);
         let columns = panel.row();
@@ -172,7 +179,7 @@ impl<'a> Operand<'a> {
             self.packed = Some((first, rows.count, columns));
         }
         // SAFETY: the rows are in the tile, which is borrowed as long as the feed lives.
-        unsafe { Feed::new(tile, rows, 0) }
+        unsafe { Feed::new(tile, rows, 1, 0) }
     }
 }
 
@@ -265,7 +272,7 @@ impl Panels<'_> {
             operands.iter_mut().map(|operand| unsafe { operand.feed(panel) }).collect();
         let at = self.elements.address(self.first(panel));
         let (rows, columns) = (self.rows(panel), panel.row());
-        if self.form != Form::Scattered {
+        if matches!(self.form, Form::Dense | Form::Splat) {
             debug_assert!(self.hold(self.first(panel), &rows));
             // SAFETY: the rows' elements are the panel's, in a block that is writable; no two of them share memory, and
             // only this part touches its own.

@@ -14,6 +14,8 @@ use crate::plan::{Instruction, Program, Register};
 pub(crate) enum Kind {
     /// One element for each result.
     Vector,
+    /// The same, each so many elements from the one before.
+    Stepped(isize),
     /// One element for all results.
     Splat,
 }
@@ -197,8 +199,10 @@ impl<'a> Builder<'a> {
                     let links: Vec<_> = links.iter().copied().chain([(register, place)]).collect();
                     self.chain(first, &links).map(|_| (first, links))
                 });
-                let len =
-                    |path: &Option<(Register, Vec<_>)>| path.as_ref().map_or(0, |(_, links)| links.len());
+                // What lies apart is picked into registers, from where a chain goes on better than it finds it again.
+                let len = |path: &Option<(Register, Vec<_>)>| {
+                    path.as_ref().map_or((0, false), |(first, links)| (links.len(), self.is_stepped(*first)))
+                };
                 if len(&extended) > len(&best) {
                     best = extended;
                 }
@@ -219,6 +223,11 @@ impl<'a> Builder<'a> {
         paths
     }
 
+    /// Whether a register is a load of elements that lie apart.
+    fn is_stepped(&self, register: Register) -> bool {
+        matches!(self.places[register], Some(Place::Load(load)) if matches!(self.kinds[load], Kind::Stepped(_)))
+    }
+
     /// The chain of instructions, each with the place of the running value among its operands, and what it reads.
     fn chain(&self, first: Register, links: &[(Register, usize)]) -> Option<(Chain, Inputs)> {
         let program = self.program;
@@ -228,9 +237,13 @@ impl<'a> Builder<'a> {
             let place = self.places[register].unwrap_or(Place::Tile(usize::MAX));
             inputs.push((place, program.dtypes[register].item_size()));
             match place {
-                Place::Load(load) if self.kinds[load] == Kind::Splat => Feed::Splat(slot),
+                Place::Load(load) => match self.kinds[load] {
+                    Kind::Splat => Feed::Splat(slot),
+                    Kind::Stepped(step) => Feed::Stepped(slot, step),
+                    Kind::Vector => Feed::Vector(slot),
+                },
                 Place::Number(_) => Feed::Splat(slot),
-                _ => Feed::Vector(slot),
+                Place::Tile(_) => Feed::Vector(slot),
             }
         };
         let start = (feed(first), program.dtypes[first]);

@@ -486,7 +486,7 @@ impl<'p> Reduction<'_, 'p> {
         let loads = &self.own.lay.compiled.loads;
         // What is the same all along a line is there once.
         let part = |load: usize| match (loads[load].0, order) {
-            (Kind::Vector, _) => (columns.clone(), rows),
+            (Kind::Vector | Kind::Stepped(_), _) => (columns.clone(), rows),
             (Kind::Splat, Order::ByRow) => (columns.start..columns.start + 1, rows),
             (Kind::Splat, Order::ByColumn) => (columns.clone(), Rows { count: 1, ..rows }),
         };

@@ -128,6 +128,6 @@ fn packed_bytes(work: &Work, grain: usize) -> usize {
     let item = program.dtypes[program.result].item_size();
     let loads = program.loads.iter().map(|load| (&*load.strides, load.dtype.item_size()));
     let operands: Vec<(&[isize], usize)> = std::iter::once((&**out, item)).chain(loads).collect();
-    let walk = Walk::new(shape, &operands, grain);
+    let walk = Walk::new(shape, &operands, grain, 1..=1);
     operands.iter().map(|(strides, item)| walk.tile(strides, *item)).sum()
 }

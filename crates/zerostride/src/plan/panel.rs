@@ -2,7 +2,8 @@
 //!
 //! A panel is some rows of neighbouring elements. A row runs along one dimension, with everything inside it; the rows
 //! follow each other there, or are steps of a dimension further out. Operands are read where they lie if a row of them
-//! is dense or a single element, and packed into a tile otherwise.
+//! is dense or a single element, or its elements are no further apart than the walk's maker says, and packed into a tile
+//! otherwise.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -60,9 +61,11 @@ const LINE: usize = 64;
 pub(crate) enum Form {
     /// One element after the other.
     Dense,
+    /// Elements that are so many apart.
+    Stepped(isize),
     /// One element for all.
     Splat,
-    /// Neither.
+    /// None of these.
     Scattered,
 }
 
@@ -111,44 +114,56 @@ pub(crate) struct Walk {
     order: Index,
     /// The most elements of a panel, if its rows have no more.
     grain: usize,
+    /// Distances of elements that are read where they lie.
+    near: RangeInclusive<isize>,
 }
 
 impl Walk {
     /// A walk in step with all operands, of which it gets the strides and the bytes of an element, by panels that are worth
-    /// a thread's while.
+    /// a thread's while. Elements at these distances from each other are read where they lie.
     ///
     /// # Panics
     /// If the loop has no dimensions.
-    pub(crate) fn new(shape: &Shape, operands: &[(&[isize], usize)], grain: usize) -> Walk {
+    pub(crate) fn new(
+        shape: &Shape,
+        operands: &[(&[isize], usize)],
+        grain: usize,
+        near: RangeInclusive<isize>,
+    ) -> Walk {
         let (mut along, mut inner) = (shape.ndim() - 1, 1);
         let widest = widest(operands);
         while along > 0 && inner * shape[along] < ROW / widest {
             inner *= shape[along];
             along -= 1;
         }
-        Walk::along(shape, operands, grain, along, inner)
+        Walk::along(shape, operands, (grain, near), along, inner)
     }
 
     /// The walk whose short rows are read and written where they lie, if each operand has them there and they are worth it.
-    pub(crate) fn unjoined(shape: &Shape, operands: &[(&[isize], usize)], grain: usize) -> Option<Walk> {
+    pub(crate) fn unjoined(
+        shape: &Shape,
+        operands: &[(&[isize], usize)],
+        grain: usize,
+        near: RangeInclusive<isize>,
+    ) -> Option<Walk> {
         let [.., rows, row] = **shape else { return None };
         let (along, widest) = (shape.ndim() - 1, widest(operands));
         let is_worth = rows >= ROWS && (HALF / widest..ROW / widest).contains(&row);
-        let lie = operands.iter().all(|(strides, _)| matches!(strides[along], 0 | 1));
-        (is_worth && lie).then(|| Walk::along(shape, operands, grain, along, 1))
+        let lie = operands.iter().all(|(strides, _)| strides[along] == 0 || near.contains(&strides[along]));
+        (is_worth && lie).then(|| Walk::along(shape, operands, (grain, near), along, 1))
     }
 
     /// A walk whose rows run along a dimension, each step being so many elements.
     fn along(
         shape: &Shape,
         operands: &[(&[isize], usize)],
-        grain: usize,
+        (grain, near): (usize, RangeInclusive<isize>),
         along: usize,
         inner: usize,
     ) -> Walk {
         let (chunk, units) = (shape[along], shape.as_ref().into());
         let (whole, across, order) = (shape.clone(), along, Index::new());
-        let mut walk = Walk { shape: whole, along, chunk, inner, across, units, order, grain };
+        let mut walk = Walk { shape: whole, along, chunk, inner, across, units, order, grain, near };
         let scattered: SmallVec<[(&[isize], usize); 8]> =
             operands.iter().copied().filter(|(strides, _)| walk.form(strides) == Form::Scattered).collect();
         let packed: usize = scattered.iter().map(|(_, item)| item).sum();
@@ -274,10 +289,15 @@ impl Walk {
         if steps().all(|dim| strides[dim] == 0) {
             return Form::Splat;
         }
+        let first = steps().next_back().map_or(1, |dim| strides[dim]);
         let end = steps()
             .rev()
-            .try_fold(1, |next, dim| (strides[dim] == next).then(|| next * self.shape[dim] as isize));
-        if end.is_some() { Form::Dense } else { Form::Scattered }
+            .try_fold(first, |next, dim| (strides[dim] == next).then(|| next * self.shape[dim] as isize));
+        match first {
+            1 if end.is_some() => Form::Dense,
+            step if end.is_some() && self.near.contains(&step) => Form::Stepped(step),
+            _ => Form::Scattered,
+        }
     }
 
     /// The steps of a panel along a dimension of which so many are left.
@@ -385,8 +405,8 @@ mod tests {
         for (sizes, strides) in cases {
             let shape = Shape::new(sizes).unwrap();
             let operands: Vec<(&[isize], usize)> = strides.iter().map(|&strides| (strides, 4)).collect();
-            let walks = [1 << 16, 2000].map(|grain| Walk::new(&shape, &operands, grain));
-            let unjoined = Walk::unjoined(&shape, &operands, 2000);
+            let walks = [1 << 16, 2000].map(|grain| Walk::new(&shape, &operands, grain, 1..=1));
+            let unjoined = Walk::unjoined(&shape, &operands, 2000, 1..=1);
             assert_eq!(unjoined.is_some(), sizes == [3, 50, 96]);
             for walk in walks.iter().cloned().chain(walks.iter().cloned().map(Walk::tiled)).chain(unjoined) {
                 let count = walk.count(sizes);
