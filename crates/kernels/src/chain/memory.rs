@@ -169,11 +169,11 @@ impl<T, const STEP: isize> Stepped<T, STEP> {
         picks
     }
 
-    /// The same of all sources, in registers of so many lanes at most.
-    const fn all_picks(len: usize) -> [Picks; MOST] {
-        let (mut all, mut source) = ([[0; LANES]; MOST], 1);
+    /// The same of all sources but the first.
+    const fn all_picks(len: usize) -> [Picks; MOST - 1] {
+        let (mut all, mut source) = ([[0; LANES]; MOST - 1], 1);
         while source < MOST {
-            all[source] = Self::picks(source, len);
+            all[source - 1] = Self::picks(source, len);
             source += 1;
         }
         all
@@ -194,10 +194,11 @@ impl<T, const STEP: isize> Stepped<T, STEP> {
             unsafe { first.cast::<T>().offset(start).cast::<S::Register>().read_unaligned() }
         };
         let mut value = load(0);
-        for (source, picks) in all.iter().enumerate().take(Self::SOURCES.max(2)).skip(1) {
+        // Whatever is not a plain loop is not unrolled, and then picks by what it finds in memory.
+        for source in 1..Self::SOURCES.max(2) {
             let other = if source < Self::SOURCES { load(source) } else { value };
             // SAFETY: this is compiled for the set.
-            value = unsafe { S::pick(value, other, picks) };
+            value = unsafe { S::pick(value, other, &all[source - 1]) };
         }
         value
     }
