@@ -149,30 +149,59 @@ pub unsafe fn pack(item: usize, dims: &[PackDim], from: *const u8, to: *mut u8) 
     unsafe { Pack::new(item, dims).run(from, to) }
 }
 
-/// Copies elements of `item` bytes (1, 2, 4, 8 or 16) into a slice, in order and without gaps. Dimensions are outermost first:
-/// how many elements, and the bytes from one to the next. The first element begins at that byte.
+/// A copy of elements into a slice, in order and without gaps, that has been prepared for any slices.
+#[derive(Clone, Debug)]
+pub struct PackDense {
+    pack: Pack,
+    /// Bytes that elements reach before the beginning of the first one, and from there on.
+    before: usize,
+    after: usize,
+    /// Bytes of all elements.
+    width: usize,
+}
+
+impl PackDense {
+    /// A copy of elements of `item` bytes (1, 2, 4, 8 or 16). Dimensions are outermost first: how many elements, and the bytes
+    /// from one to the next.
+    ///
+    /// # Panics
+    /// If `item` is no size of an element, or no memory has room for the elements.
+    pub fn new(item: usize, dims: &[(usize, isize)]) -> PackDense {
+        let (mut before, mut after, mut width) = (0usize, item, item);
+        let mut all: SmallVec<[PackDim; 6]> = SmallVec::new();
+        for &(len, step) in dims.iter().rev() {
+            all.push(PackDim { len, from: step, to: width as isize });
+            width = width.checked_mul(len).expect("the elements are in memory");
+            let reach = step.unsigned_abs().checked_mul(len.saturating_sub(1));
+            let side = if step < 0 { &mut before } else { &mut after };
+            *side = reach.and_then(|reach| reach.checked_add(*side)).expect("the elements are in memory");
+        }
+        all.reverse();
+        PackDense { pack: Pack::new(item, &all), before, after, width }
+    }
+
+    /// Copies all elements, the first of which begins at that byte.
+    ///
+    /// # Panics
+    /// If the slice is not as long as the elements, or one of them lies outside of `from`.
+    pub fn run(&self, from: &[u8], first: usize, to: &mut [u8]) {
+        assert_eq!(self.width, to.len(), "the slice is as long as the elements");
+        if self.width > 0 {
+            let is_inside = self.before <= first && first < from.len() && self.after <= from.len() - first;
+            assert!(is_inside, "the elements are in the slice");
+            // SAFETY: no element lies more than `before` bytes before the first, or ends more than `after` bytes behind its
+            // start, and the slice reaches as far; they fill the `width` bytes of the other slice, which nobody else has.
+            unsafe { self.pack.run(from.as_ptr().add(first), to.as_mut_ptr()) }
+        }
+    }
+}
+
+/// Copies elements into a slice as [`PackDense`] does, once.
 ///
 /// # Panics
-/// If `item` is no size of an element, the slice is not as long as the elements, or one of them lies outside of `from`.
+/// As [`PackDense::new`] and [`PackDense::run`].
 pub fn pack_dense(item: usize, dims: &[(usize, isize)], from: &[u8], first: usize, to: &mut [u8]) {
-    let (mut before, mut after, mut width) = (0usize, item, item);
-    let mut all: SmallVec<[PackDim; 6]> = SmallVec::new();
-    for &(len, step) in dims.iter().rev() {
-        all.push(PackDim { len, from: step, to: width as isize });
-        width = width.checked_mul(len).expect("the elements are in memory");
-        let reach = step.unsigned_abs().checked_mul(len.saturating_sub(1));
-        let side = if step < 0 { &mut before } else { &mut after };
-        *side = reach.and_then(|reach| reach.checked_add(*side)).expect("the elements are in memory");
-    }
-    assert_eq!(width, to.len(), "the slice is as long as the elements");
-    if width > 0 {
-        let is_inside = before <= first && first < from.len() && after <= from.len() - first;
-        assert!(is_inside, "the elements are in the slice");
-        all.reverse();
-        // SAFETY: no element lies more than `before` bytes before the first, or ends more than `after` bytes behind its start,
-        // and the slice reaches as far; they fill the `width` bytes of the other slice, which nobody else has.
-        unsafe { pack(item, &all, from.as_ptr().add(first), to.as_mut_ptr()) }
-    }
+    PackDense::new(item, dims).run(from, first, to);
 }
 
 /// The widest elements that so many neighbours on both sides can be taken for, and what is left of the dimensions.

@@ -200,6 +200,7 @@ impl<X: Exact> Fold for Unordered<X> {
 
     fn leaves(&mut self, elements: &[u8], panel: &Panel, _: usize) {
         assert_eq!(panel.columns * panel.width, self.columns);
+        assert_eq!(panel.row_step, panel.width, "elements lie side by side");
         let accs = &mut self.accs[..self.columns];
         run_widest(TakeLeaves::<X> { accs, elements: cast_slice(elements), panel });
     }

@@ -85,6 +85,8 @@ pub struct Panel {
     pub columns: usize,
     /// From the first element of some to that of the next.
     pub column_step: usize,
+    /// From one reduced element of a result to the next: more than `width` only if that is 1.
+    pub row_step: usize,
 }
 
 /// A reduction under way, over a block of neighbouring results.
@@ -314,7 +316,7 @@ mod tests {
     use super::*;
 
     fn column(rows: usize) -> Panel {
-        Panel { rows, width: 1, columns: 1, column_step: 0 }
+        Panel { rows, width: 1, columns: 1, column_step: 0, row_step: 1 }
     }
 
     /// Feeds `values` as one column, in folds of `leaves` leaves each.
@@ -435,17 +437,25 @@ mod tests {
                         .flat_map(|column| (0..rows).map(move |row| (row * columns + column) * size))
                         .flat_map(|at| across[at..][..size].iter().copied())
                         .collect();
+                    // Others' elements lie between those of a result.
+                    let others = &[0xa5; 32][..2 * size];
+                    let apart = along.chunks(size).flat_map(|own| [own, others].concat()).collect();
                     let reducer = Reducer::new(op, dtype, dtype, rows, 1.0);
                     let item = reducer.result().item_size()
                         * if op == Op::Var { 1 } else { size / dtype.to_real().item_size() };
                     let size = (rows, columns);
                     let expected = reduce(&reducer, Isa::Portable, (&across, item), size, None);
                     for isa in Isa::ALL.into_iter().filter(|isa| isa.is_supported()) {
-                        let narrow = Panel { rows, width: columns, columns: 1, column_step: 0 };
-                        let each = Panel { rows, width: 1, columns, column_step: rows };
-                        for (elements, panel) in
-                            [(&across, None), (&across, Some(narrow)), (&along, Some(each))]
-                        {
+                        let narrow =
+                            Panel { rows, width: columns, columns: 1, column_step: 0, row_step: columns };
+                        let each = Panel { rows, width: 1, columns, column_step: rows, row_step: 1 };
+                        let apart_panel = Panel { column_step: 3 * rows, row_step: 3, ..each };
+                        let ways = [(&across, None), (&across, Some(narrow)), (&along, Some(each))];
+                        // What has no tree is not brought together.
+                        let with_tree =
+                            dtype.category() > Category::Int || matches!(op, Op::Argmax | Op::Argmin);
+                        let apart = with_tree.then_some((&apart, Some(apart_panel)));
+                        for (elements, panel) in ways.into_iter().chain(apart) {
                             let found = reduce(&reducer, isa, (elements, item), size, panel);
                             assert!(found == expected, "{op:?} of {dtype:?} {size:?}, {isa}, {panel:?}");
                         }

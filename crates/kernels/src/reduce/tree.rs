@@ -1,6 +1,7 @@
 //! Owns the tree in which partial results meet, and the walk over the elements of a lane or a leaf. It does not know what
 //! is accumulated (`rule.rs`).
 
+mod gathered;
 mod halved;
 
 use std::any::Any;
@@ -14,6 +15,7 @@ use super::vector::Vector;
 use super::{Fold, LEAF, Panel, lanes};
 use crate::cast::CastKernel;
 use crate::isa::{Task, prefetch};
+use gathered::Gathered;
 use halved::Halved;
 
 /// Vectors that are worked on side by side, so that none waits for the one before.
@@ -50,6 +52,8 @@ pub(super) struct Tree<O: Rule> {
     /// Those of the lanes of some leaves, and how many there is room for.
     leaf: O::State,
     room: usize,
+    /// The leaves under way, if their elements lie apart.
+    gathered: Option<Gathered<Elem<O>>>,
     /// What the places of a leaf add to the index of a row, and how many results side by side that is right for.
     numbers: Vec<Elem<O>>,
     width: usize,
@@ -85,6 +89,7 @@ pub(super) fn tree<R: Rule>(
         current: R::empty(most),
         leaf: R::empty(0),
         room: 0,
+        gathered: None,
         numbers: Vec::new(),
         width: 0,
         subtrees: Vec::new(),
@@ -346,17 +351,21 @@ impl<R: Rule> TakeLeaves<'_, R> {
         let mut halved = Halved::<R>::new();
         let (mut column, mut leaf) = (0, 0);
         while column < panel.columns && leaf < count {
-            let elements = &elements[column * panel.column_step + leaf * LEAF..];
-            let steps = leaf_steps::<R>(elements, &panel, leaf, (first, lanes), (&tree.numbers, flips));
             // Leaves of few lanes are worked on side by side.
-            if R::Vector::LEN >= SIDES
+            let together = R::Vector::LEN >= SIDES
                 && lanes <= SIDES / 2 * R::Vector::LEN
-                && panel.columns - column >= SIDES
-            {
+                && panel.columns - column >= SIDES;
+            let elements = &elements[column * panel.column_step + leaf * LEAF * panel.row_step..];
+            let (elements, column_step) = match &mut tree.gathered {
+                Some(gathered) => gathered.leaves(elements, leaf, if together { SIDES } else { 1 }),
+                None => (elements, panel.column_step),
+            };
+            let steps = leaf_steps::<R>(elements, &panel, leaf, (first, lanes), (&tree.numbers, flips));
+            if together {
                 for next in SIDES..2 * SIDES {
-                    prefetch::<AHEAD>(elements.as_ptr().wrapping_add(next * panel.column_step).cast());
+                    prefetch::<AHEAD>(elements.as_ptr().wrapping_add(next * column_step).cast());
                 }
-                for vector in side_by_side::<R>(&steps, lanes, panel.column_step) {
+                for vector in side_by_side::<R>(&steps, lanes, column_step) {
                     halved.push(vector, (tree.taken, column));
                     column += 1;
                 }
@@ -380,11 +389,15 @@ impl<R: Rule> TakeLeaves<'_, R> {
     #[inline(always)]
     fn in_rows(self) {
         let TakeLeaves { tree, elements, panel, first } = self;
-        let Panel { width, columns, column_step, .. } = panel;
+        let Panel { width, columns, column_step, row_step, .. } = panel;
         let (count, lanes, flips) = (panel.rows.div_ceil(LEAF), tree.lanes, tree.rule.flips());
         for column in 0..columns {
             for leaf in 0..count {
-                let elements = &elements[column * column_step + leaf * LEAF * width..];
+                let elements = &elements[column * column_step + leaf * LEAF * row_step..];
+                let elements = match &mut tree.gathered {
+                    Some(gathered) => gathered.leaves(elements, leaf, 1).0,
+                    None => elements,
+                };
                 let steps = leaf_steps::<R>(elements, &panel, leaf, (first, lanes), (&tree.numbers, flips));
                 spread::<R>(&mut tree.leaf, true, &steps, lanes * width);
                 halve::<R>(&mut tree.leaf, lanes * width, width);
@@ -422,8 +435,15 @@ impl<O: Rule> Fold for Tree<O> {
 
     fn leaves(&mut self, elements: &[u8], panel: &Panel, first: usize) {
         assert_eq!(panel.columns * panel.width * self.parts, self.columns);
-        let (width, column_step) = (panel.width * self.parts, panel.column_step * self.parts);
-        let panel = Panel { width, column_step, ..*panel };
+        let width = panel.width * self.parts;
+        let (column_step, row_step) = (panel.column_step * self.parts, panel.row_step * self.parts);
+        let panel = Panel { width, column_step, row_step, ..*panel };
+        if row_step == width {
+            self.gathered = None;
+        } else if !self.gathered.as_ref().is_some_and(|gathered| gathered.is_for(&panel)) {
+            assert_eq!(width, self.parts, "only elements of one result lie apart");
+            self.gathered = Some(Gathered::new(panel));
+        }
         if width != self.width {
             (self.numbers, self.width) = (O::numbers(self.lanes * width, width), width);
         }

@@ -88,7 +88,7 @@ impl Piece<'_> {
     /// Hands some rows to the fold of the results from `column` on.
     fn take(&self, fold: &mut Box<dyn Fold>, column: usize, rows: Range<usize>) {
         if self.columns == 1 {
-            let panel = Panel { rows: rows.len(), width: 1, columns: 1, column_step: 0 };
+            let panel = Panel { rows: rows.len(), width: 1, columns: 1, column_step: 0, row_step: 1 };
             return fold.leaves(&self.elements[rows.start * self.item..], &panel, self.first + rows.start);
         }
         let step = lanes(self.reduced);

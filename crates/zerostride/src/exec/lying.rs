@@ -35,10 +35,13 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// The panel of a block's elements, of which `column_step` lead from a result's to those of the next.
-    pub(super) fn panel(self, rows: usize, columns: usize, column_step: usize) -> Panel {
-        let (width, columns) = if self == Form::Narrow { (columns, 1) } else { (1, columns) };
-        Panel { rows, width, columns, column_step }
+    /// The panel of a block's elements, of which `column_step` lead from a result's to those of the next, and `row_step` from one
+    /// of a result's to its next, where results do not lie side by side.
+    pub(super) fn panel(self, rows: usize, columns: usize, column_step: usize, row_step: usize) -> Panel {
+        match self {
+            Form::Narrow => Panel { rows, width: columns, columns: 1, column_step, row_step: columns },
+            _ => Panel { rows, width: 1, columns, column_step, row_step },
+        }
     }
 }
 
@@ -85,7 +88,11 @@ impl Grid {
                             || (self.inner >= WIDE && self.inner * self.count >= ACROSS))
                 }
                 Form::Narrow => self.column_step == 1 && self.row_step == Some(self.inner as isize),
-                Form::Along => self.row_step == Some(1) && self.column_step >= 0,
+                // The trees of floats bring them together, leaf by leaf.
+                Form::Along => {
+                    let is_taken = |step| step == 1 || (step > 1 && !self.any_order);
+                    self.row_step.is_some_and(is_taken) && self.column_step >= 0
+                }
             }
     }
 }
@@ -103,6 +110,8 @@ pub(super) struct Lying<'a> {
     pub(super) form: Form,
     pub(super) columns: usize,
     pub(super) column_step: usize,
+    /// From one reduced element of a result to the next, if they lie along.
+    pub(super) row_step: usize,
     /// Reduced elements of each result.
     pub(super) reduced: usize,
     /// Whether they have the same result in any order.
@@ -112,9 +121,9 @@ pub(super) struct Lying<'a> {
 impl Lying<'_> {
     /// Hands a fold some rows, where `begin` says which element is the first of a row.
     pub(super) fn take(&self, fold: &mut dyn Fold, rows: Range<usize>, begin: impl Fn(usize) -> usize) {
-        let Lying { bytes, item, form, columns, column_step, reduced, any_order } = *self;
+        let Lying { bytes, item, form, columns, column_step, row_step, reduced, any_order } = *self;
         if form != Form::Across {
-            let panel = form.panel(rows.len(), columns, column_step);
+            let panel = form.panel(rows.len(), columns, column_step, row_step);
             return fold.leaves(&bytes[begin(rows.start) * item..], &panel, rows.start);
         }
         let mut begins = [0; LANE];

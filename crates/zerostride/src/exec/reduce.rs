@@ -415,6 +415,7 @@ impl<'p> Reduction<'_, 'p> {
             form: self.way.form,
             columns: columns.len(),
             column_step: direct.column_step,
+            row_step: direct.grid.row_step.map_or(1, isize::unsigned_abs),
             reduced: self.reduced,
             any_order: direct.grid.any_order,
         };
@@ -466,7 +467,7 @@ impl<'p> Reduction<'_, 'p> {
                 let taken = Rows::all(leaves.clone());
                 known = (leaves.len(), self.values(tiles, columns, taken, order)?);
             }
-            fold.leaves(known.1, &self.way.form.panel(leaves.len(), columns.len(), leaves.len()), first);
+            fold.leaves(known.1, &self.way.form.panel(leaves.len(), columns.len(), leaves.len(), 1), first);
         }
         Ok(())
     }

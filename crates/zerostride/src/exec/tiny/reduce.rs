@@ -150,7 +150,16 @@ impl Reduction {
             for column in (0..inner).step_by(most) {
                 let (columns, column_step) = (most.min(inner - column), column_step.unsigned_abs());
                 let begin = first + outer * outer_step + (column * column_step) as isize;
-                let lying = Lying { bytes, item, form, columns, column_step, reduced: count, any_order };
+                let lying = Lying {
+                    bytes,
+                    item,
+                    form,
+                    columns,
+                    column_step,
+                    row_step: row_step.unsigned_abs(),
+                    reduced: count,
+                    any_order,
+                };
                 fold.start(columns);
                 lying.take(&mut *fold, 0..count, |row| (begin + row as isize * row_step) as usize);
                 let own;
