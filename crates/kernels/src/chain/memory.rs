@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use std::ops::RangeInclusive;
 
 use super::cast::{Source, Target};
-use super::code::{Body, HALF, REGISTER, REGISTERS, Run, Set, Sink, Word, each};
+use super::code::{Body, HALF, REGISTER, REGISTERS, Run, Set, Sink, Word};
 
 /// A load of elements as wide as the lanes.
 pub(super) struct Load<T>(PhantomData<T>);
@@ -144,19 +144,20 @@ impl<T, const STEP: isize> Stepped<T, STEP> {
     /// Registers that the elements of one are in.
     const SOURCES: usize = STEP.unsigned_abs();
 
-    /// The element from the lowest on which a source begins, of registers of so many: the last one ends with the highest.
-    const fn start(source: usize, len: usize) -> usize {
+    /// The element from the lowest on which a source begins, of registers of `len` elements: the next ones, but for a last source
+    /// that ends with the highest element.
+    const fn start(source: usize, len: usize, ends: bool) -> usize {
         let (next, last) = (source * len, (Self::SOURCES - 1) * (len - 1));
-        if next < last { next } else { last }
+        if ends && last < next { last } else { next }
     }
 
     /// What is picked from what has been picked, which is the first source at first, and from another source.
-    const fn picks(source: usize, len: usize) -> Picks {
+    const fn picks(source: usize, len: usize, ends: bool) -> Picks {
         let (width, mut picks, mut lane) = (size_of::<T>() / LANE, [0; LANES], 0);
         while lane < len * width {
             let element = if STEP < 0 { len - 1 - lane / width } else { lane / width };
             let own = element * Self::SOURCES / len;
-            let at = (element * Self::SOURCES - Self::start(own, len)) * width + lane % width;
+            let at = (element * Self::SOURCES - Self::start(own, len, ends)) * width + lane % width;
             picks[lane] = if own == source {
                 (len * width + at) as u32
             } else if own == 0 && source == 1 {
@@ -170,37 +171,62 @@ impl<T, const STEP: isize> Stepped<T, STEP> {
     }
 
     /// The same of all sources but the first.
-    const fn all_picks(len: usize) -> [Picks; MOST - 1] {
-        let (mut all, mut source) = ([[0; LANES]; MOST - 1], 1);
-        while source < MOST {
-            all[source - 1] = Self::picks(source, len);
-            source += 1;
-        }
-        all
+    const fn all_picks(len: usize, ends: bool) -> [Picks; MOST - 1] {
+        [Self::picks(1, len, ends), Self::picks(2, len, ends), Self::picks(3, len, ends)]
     }
 
-    /// The elements of a register, from the first one's address on.
+    /// A source of a register.
     ///
     /// # Safety
-    /// As many elements as a register has are readable, and so is what lies between them.
+    /// As for `register`; there is such a source.
     #[inline(always)]
-    unsafe fn register<S: Set>(first: *const u8) -> S::Register {
+    unsafe fn source<S: Set>(first: *const u8, source: usize, ends: bool) -> S::Register {
         let len = size_of::<S::Register>() / size_of::<T>();
-        let all = const { &Self::all_picks(size_of::<S::Register>() / size_of::<T>()) };
         let low = if STEP < 0 { (len as isize - 1) * STEP } else { 0 };
-        let load = |source: usize| {
-            let start = low + Self::start(source, len) as isize;
-            // SAFETY: each source begins and ends between the lowest and the highest element.
-            unsafe { first.cast::<T>().offset(start).cast::<S::Register>().read_unaligned() }
+        let start = low + Self::start(source, len, ends) as isize;
+        // SAFETY: each source begins behind the lowest element, and what follows the highest is there if the last one ends later.
+        unsafe { first.cast::<T>().offset(start).cast::<S::Register>().read_unaligned() }
+    }
+
+    /// The elements of a register, from the first one's address on. Nothing here is a loop, which might not be unrolled, or a
+    /// closure, which might not be inlined into code of an instruction set.
+    ///
+    /// # Safety
+    /// As many elements as a register has are readable, with what lies between them, and unless the sources are to end with the
+    /// highest also what lies between that and another one.
+    #[inline(always)]
+    unsafe fn register<S: Set>(first: *const u8, ends: bool) -> S::Register {
+        let picks = const {
+            let len = size_of::<S::Register>() / size_of::<T>();
+            &[Self::all_picks(len, false), Self::all_picks(len, true)]
         };
-        let mut value = load(0);
-        // Whatever is not a plain loop is not unrolled, and then picks by what it finds in memory.
-        for source in 1..Self::SOURCES.max(2) {
-            let other = if source < Self::SOURCES { load(source) } else { value };
-            // SAFETY: this is compiled for the set.
-            value = unsafe { S::pick(value, other, &all[source - 1]) };
+        let picks = &picks[ends as usize];
+        // SAFETY: as the caller says; this is compiled for the set.
+        unsafe {
+            let low = Self::source::<S>(first, 0, ends);
+            let high = if Self::SOURCES > 1 { Self::source::<S>(first, 1, ends) } else { low };
+            let mut value = S::pick(low, high, &picks[0]);
+            if Self::SOURCES > 2 {
+                value = S::pick(value, Self::source::<S>(first, 2, ends), &picks[1]);
+            }
+            if Self::SOURCES > 3 {
+                value = S::pick(value, Self::source::<S>(first, 3, ends), &picks[2]);
+            }
+            value
         }
-        value
+    }
+
+    /// The elements of one of the registers of a run that begins so many bytes from the word's first element.
+    ///
+    /// # Safety
+    /// As for `run`.
+    #[inline(always)]
+    unsafe fn nth<S: Set>(word: &Word, before: isize, register: usize) -> S::Register {
+        let (far, near) = if register < HALF { (0, register) } else { (word.far, register - HALF) };
+        // Behind the highest elements of a half nothing may follow.
+        let ends = near == if STEP < 0 { 0 } else { HALF - 1 };
+        // SAFETY: the elements are there, the caller says, and those of the half's other registers.
+        unsafe { Self::register::<S>(word.address.offset(before + far + near as isize * word.step), ends) }
     }
 
     /// The elements of a run.
@@ -210,11 +236,19 @@ impl<T, const STEP: isize> Stepped<T, STEP> {
     #[inline(always)]
     unsafe fn run<S: Set>(word: &Word, offset: usize) -> Run<S> {
         let before = offset as isize * STEP * size_of::<T>() as isize;
-        each::<S>(|i| {
-            let (far, near) = if i < HALF { (0, i) } else { (word.far, i - HALF) };
-            // SAFETY: the elements are there, the caller says.
-            unsafe { Self::register::<S>(word.address.offset(before + far + near as isize * word.step)) }
-        })
+        // SAFETY: as the caller says.
+        unsafe {
+            [
+                Self::nth::<S>(word, before, 0),
+                Self::nth::<S>(word, before, 1),
+                Self::nth::<S>(word, before, 2),
+                Self::nth::<S>(word, before, 3),
+                Self::nth::<S>(word, before, 4),
+                Self::nth::<S>(word, before, 5),
+                Self::nth::<S>(word, before, 6),
+                Self::nth::<S>(word, before, 7),
+            ]
+        }
     }
 }
 
