@@ -16,7 +16,7 @@ use super::operand::{Operand, Share, Target, Writer};
 use super::program::{Compiled, Kind};
 use super::window::Window;
 use crate::Result;
-use crate::plan::{Cost, Form, GRAIN, Instruction, Load, Program, Source, TILE, Walk};
+use crate::plan::{Cost, Form, Instruction, Load, Program, Source, TILE, Walk};
 use crate::tensor::Block;
 
 /// The most parts that a large loop is divided into.
@@ -104,7 +104,7 @@ impl<'p> Ready<'p> {
             let operands = elements.zip(&program.loads).map(operand).collect();
             Worker { machine, operands, writer: Writer::new(own, walk), copies }
         };
-        let least = if windows { GRAIN } else { cost.grain() };
+        let least = cost.panel(windows);
         let mut shares = target.shares(window.grain(least.max(part.numel() / PARTS)));
         if shares.len() == 1 {
             let kept = self.machine.take().filter(|machine| machine.is_of(compiled));
@@ -210,7 +210,7 @@ impl Loop {
         let all: Vec<(&[isize], usize)> =
             std::iter::once((steps(out), dtype.item_size())).chain(loads).collect();
         let cost = Cost::new(program, shape);
-        let grain = if windows { GRAIN } else { cost.grain() };
+        let grain = cost.panel(windows);
         let shape = looped(shape.clone());
         let made = |walk: Walk| {
             let kind = |&(strides, _): &(&[isize], usize)| match walk.form(strides) {

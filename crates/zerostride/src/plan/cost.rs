@@ -4,6 +4,7 @@
 use zerostride_ops::{DType, Effort, Inferred, Op};
 
 use super::program::{GRAIN, Instruction, Program, distinct};
+use crate::num_threads;
 
 /// Picoseconds for a byte on its way between the cache of a core and its registers; what is written goes both ways.
 const BYTE: usize = 15;
@@ -94,6 +95,12 @@ impl Cost {
         }
         let parts = (self.nanos / LONG_PART).clamp(SHORT_PARTS, PARTS).min(self.nanos.div_ceil(PART));
         1 << (self.elements / parts).clamp(1, GRAIN).ilog2()
+    }
+
+    /// Elements of a panel of an element-wise loop. Each begins anew, so that there are few where it is not panels that are divided
+    /// among threads: in windows, which are divided themselves, and where there is one thread.
+    pub(crate) fn panel(self, in_windows: bool) -> usize {
+        if in_windows || num_threads() == 1 { GRAIN } else { self.grain() }
     }
 
     /// Whether a part of that many elements is work enough for threads that sleep.

@@ -6,7 +6,7 @@ use zerostride_kernels::LEAF;
 
 use super::cost::Cost;
 use super::panel::Walk;
-use super::program::{Buffer, FEW, GRAIN, Program, REDUCED, Source, Step, TILE, Work};
+use super::program::{Buffer, FEW, Program, REDUCED, Source, Step, TILE, Work};
 use crate::num_threads;
 
 /// Lets an element-wise step write over a buffer that it reads for the last time, element for element, and tells each step
@@ -97,7 +97,7 @@ pub(crate) fn tile_bytes(step: &Step, grouped: bool) -> usize {
         }
         Work::Matmul { .. } => return 0,
     };
-    let grain = if grouped { GRAIN } else { Cost::new(program, &sizes).grain() };
+    let grain = Cost::new(program, &sizes).panel(grouped);
     let divided = grouped || grain < step.visits();
     let threads = if divided { num_threads() } else { 1 };
     let bytes = |program: &Program, len: usize| -> usize {
