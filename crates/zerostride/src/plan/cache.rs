@@ -12,7 +12,7 @@ use zerostride_shape::Layout;
 
 use super::{Leaf, Passes, Plan};
 use crate::expr::{Expr, Kind};
-use crate::{Result, Tensor};
+use crate::{Result, Tensor, num_threads};
 
 /// Plans that are kept; the one that has not been used for longest goes.
 const MOST_PLANS: usize = 64;
@@ -42,7 +42,8 @@ pub(super) fn plan(expr: &Expr, out: &Layout, make: impl FnOnce() -> Result<Plan
     }
     let words = WORDS.try_with(RefCell::take).unwrap_or_default();
     let mut structure = Structure { words, nodes: SmallVec::new(), leaves: SmallVec::new() };
-    out.hash(&mut structure);
+    // Loops of one thread have larger panels.
+    (out, num_threads() == 1).hash(&mut structure);
     let plan = match structure.read(expr) {
         Some(()) => structure.plan(make),
         None => make(),
