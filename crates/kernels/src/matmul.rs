@@ -86,14 +86,11 @@ pub fn matmul(dtype: DType, sizes: ProductSizes, a: Matrix<'_>, b: Matrix<'_>, o
         return;
     }
     match dtype {
-        DType::U8 => integers::<u8>(sizes, a, b, out),
-        DType::U16 => integers::<u16>(sizes, a, b, out),
-        DType::U32 => integers::<u32>(sizes, a, b, out),
-        DType::U64 => integers::<u64>(sizes, a, b, out),
-        DType::I8 => integers::<i8>(sizes, a, b, out),
-        DType::I16 => integers::<i16>(sizes, a, b, out),
-        DType::I32 => integers::<i32>(sizes, a, b, out),
-        DType::I64 => integers::<i64>(sizes, a, b, out),
+        // The low bits of a product are the same with and without a sign.
+        DType::U8 | DType::I8 => integers::<u8>(sizes, a, b, out),
+        DType::U16 | DType::I16 => integers::<u16>(sizes, a, b, out),
+        DType::U32 | DType::I32 => integers::<u32>(sizes, a, b, out),
+        DType::U64 | DType::I64 => integers::<u64>(sizes, a, b, out),
         DType::F16 => halves(sizes, a, b, out, f16::to_f32, f16::from_f32),
         DType::BF16 => halves(sizes, a, b, out, bf16::to_f32, bf16::from_f32),
         DType::F32 => floats::<f32>(sizes, a, b, out, (0.0, 1.0)),

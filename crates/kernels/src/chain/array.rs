@@ -22,18 +22,15 @@ impl<S: Set, T: Copy, R, B: Body<N, T, Result = R>, const N: usize, const PLACE:
     unsafe fn apply(value: Run<S>, words: *const Word, offset: usize) -> Run<S> {
         const { assert!(size_of::<T>() == size_of::<R>()) };
         // SAFETY: as the caller says.
-        let operands: [Run<S>; N] =
-            unsafe { code::operands::<S, N>(value, PLACE, words, offset, size_of::<T>()) };
+        let operands: [Run<S>; N] = unsafe { code::operands::<S, T, N>(value, PLACE, words, offset) };
         let mut result = value;
         let to = result.as_mut_ptr().cast::<R>();
-        let from = operands.as_ptr().cast::<T>();
-        let len = size_of::<Run<S>>() / size_of::<T>();
-        for i in 0..len {
+        for i in 0..size_of::<Run<S>>() / size_of::<T>() {
             // SAFETY: a run is that many elements; any bits are a number, and registers are aligned to their lanes.
             unsafe {
-                let mut elements = [from.add(i).read(); N];
-                for (place, element) in elements.iter_mut().enumerate().skip(1) {
-                    *element = from.add(place * len + i).read();
+                let mut elements = [operands[0].as_ptr().cast::<T>().add(i).read(); N];
+                for place in 1..N {
+                    elements[place] = operands[place].as_ptr().cast::<T>().add(i).read();
                 }
                 to.add(i).write(B::call(elements));
             }

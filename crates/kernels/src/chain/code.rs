@@ -113,22 +113,26 @@ impl Splat {
         let to = std::ptr::from_mut(self).cast::<Register>();
         // SAFETY: the element is readable, the caller says; there is room for a register at the beginning, aligned.
         unsafe {
-            to.cast::<S::Register>().write(if self.size == 4 { same::<S>(at, 4) } else { same::<S>(at, 8) });
+            to.cast::<S::Register>().write(if self.size == 4 {
+                same::<S, u32>(at)
+            } else {
+                same::<S, u64>(at)
+            });
             (self.prepare)(to);
         }
     }
 }
 
-/// A register of one element of 1, 2, 4 or 8 bytes. Nothing of it is a closure, which would not be inlined into code of an
-/// instruction set.
+/// A register of one element of type `T`, which has 1, 2, 4 or 8 bytes. Nothing of it is a closure, which would not be inlined
+/// into code of an instruction set.
 ///
 /// # Safety
 /// The element is readable.
 #[inline(always)]
-unsafe fn same<S: Set>(at: *const u8, size: usize) -> S::Register {
+unsafe fn same<S: Set, T>(at: *const u8) -> S::Register {
     // SAFETY: the element is readable, the caller says.
     unsafe {
-        match size {
+        match const { size_of::<T>() } {
             1 => narrow::<S>(u64::from(*at) * 0x0101_0101),
             2 => narrow::<S>(u64::from(at.cast::<u16>().read_unaligned()) * 0x0001_0001),
             4 => narrow::<S>(u64::from(at.cast::<u32>().read_unaligned())),
@@ -144,6 +148,16 @@ unsafe fn same<S: Set>(at: *const u8, size: usize) -> S::Register {
 #[inline(always)]
 fn narrow<S: Set>(bits: u64) -> S::Register {
     register::<S, S::F32>(S::F32::from_bits(<S::F32 as Lane>::Bits::splat(bits)))
+}
+
+/// A register of what is in memory.
+///
+/// # Safety
+/// It is readable.
+#[inline(always)]
+unsafe fn read<S: Set>(at: *const u8) -> S::Register {
+    // SAFETY: as the caller says; any bits are a register.
+    unsafe { at.cast::<S::Register>().read_unaligned() }
 }
 
 impl Word {
@@ -164,22 +178,34 @@ impl Word {
         unsafe { self.address.add((offset & self.mask) * size).offset(far + near as isize * self.step) }
     }
 
-    /// An operand whose elements are as wide as the lanes.
+    /// An operand whose elements, of type `T`, are as wide as the lanes. It is written out, because it stands in every function on
+    /// several operands.
     ///
     /// # Safety
     /// As for [`register`](Word::register), or it has one element.
     #[inline(always)]
-    pub(super) unsafe fn load<S: Set>(&self, offset: usize, size: usize) -> Run<S> {
-        if self.is_splat() {
-            // Not by a load for each register: the cache is busy enough with the lines that come and go.
-            // SAFETY: the element is there, the caller says, and so is that of the other row, if there is one.
-            let near = unsafe { same::<S>(self.register(offset, size, 0), size) };
-            // SAFETY: as above.
-            let far = unsafe { same::<S>(self.register(offset, size, HALF), size) };
-            return each::<S>(|i| if i < HALF { near } else { far });
+    pub(super) unsafe fn load<S: Set, T>(&self, offset: usize) -> Run<S> {
+        // SAFETY: the elements are there, the caller says, or the one, and so is that of the other row, if there is one.
+        unsafe {
+            let (near, far) =
+                (self.register(offset, size_of::<T>(), 0), self.register(offset, size_of::<T>(), HALF));
+            if self.is_splat() {
+                // Not by a load for each register: the cache is busy enough with the lines that come and go.
+                let (near, far) = (same::<S, T>(near), same::<S, T>(far));
+                return [near, near, near, near, far, far, far, far];
+            }
+            let step = self.step;
+            [
+                read::<S>(near),
+                read::<S>(near.offset(step)),
+                read::<S>(near.offset(2 * step)),
+                read::<S>(near.offset(3 * step)),
+                read::<S>(far),
+                read::<S>(far.offset(step)),
+                read::<S>(far.offset(2 * step)),
+                read::<S>(far.offset(3 * step)),
+            ]
         }
-        // SAFETY: the elements are there, the caller says; any bits are a register.
-        each::<S>(|i| unsafe { self.register(offset, size, i).cast::<S::Register>().read_unaligned() })
     }
 
     /// Puts a run of lanes into the word's memory.
@@ -195,27 +221,23 @@ impl Word {
     }
 }
 
-/// The operands of a function: the running value at its place, the others, as wide as the lanes, from the words.
+/// The operands of a function: the running value at its place, the others, of type `T` and as wide as the lanes, from the words.
 ///
 /// # Safety
-/// There is a word for each other operand, which has elements of `size` bytes for all of the run at `offset`.
+/// There is a word for each other operand, which has elements for all of the run at `offset`.
 #[inline(always)]
-pub(super) unsafe fn operands<S: Set, const N: usize>(
+pub(super) unsafe fn operands<S: Set, T, const N: usize>(
     value: Run<S>,
     place: usize,
     words: *const Word,
     offset: usize,
-    size: usize,
 ) -> [Run<S>; N] {
     let mut operands = [value; N];
-    let mut word = words;
-    for (i, operand) in operands.iter_mut().enumerate() {
-        if i != place {
+    // What one operand does not need would be compiled for it all the same.
+    if const { N > 1 } {
+        for word in 0..N - 1 {
             // SAFETY: as the caller says.
-            unsafe {
-                *operand = (*word).load::<S>(offset, size);
-                word = word.add(1);
-            }
+            operands[word + usize::from(word >= place)] = unsafe { (*words.add(word)).load::<S, T>(offset) };
         }
     }
     operands

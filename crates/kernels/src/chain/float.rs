@@ -27,13 +27,12 @@ impl<S: Set, V: Lane, B: Body<N, V, Result = V>, const N: usize, const PLACE: us
             together
         };
         // SAFETY: as the caller says.
-        let runs: [Run<S>; N] =
-            unsafe { code::operands::<S, N>(value, PLACE, words, offset, size_of::<V::Elem>()) };
+        let runs: [Run<S>; N] = unsafe { code::operands::<S, V::Elem, N>(value, PLACE, words, offset) };
         let mut result = value;
         for first in (0..REGISTERS).step_by(together) {
             let mut operands = [lane::<S, V>(&runs[0], first); N];
-            for (operand, run) in operands.iter_mut().zip(&runs) {
-                *operand = lane::<S, V>(run, first);
+            for place in 1..N {
+                operands[place] = lane::<S, V>(&runs[place], first);
             }
             let to = result[first..first + together].as_mut_ptr().cast::<V>();
             // SAFETY: a lane is as many registers by another name.

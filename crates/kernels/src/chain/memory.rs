@@ -17,7 +17,7 @@ impl<S: Set, T> Body<S> for Load<T> {
     #[inline(always)]
     unsafe fn apply(_: Run<S>, words: *const Word, offset: usize) -> Run<S> {
         // SAFETY: as the caller says.
-        unsafe { (*words).load::<S>(offset, size_of::<T>()) }
+        unsafe { (*words).load::<S, T>(offset) }
     }
 }
 
@@ -35,7 +35,7 @@ impl<S: Set, T> Body<S> for LoadAhead<T> {
             for i in 0..REGISTERS {
                 S::fetch((*words).register(offset, size_of::<T>(), i).wrapping_offset(ahead));
             }
-            (*words).load::<S>(offset, size_of::<T>())
+            (*words).load::<S, T>(offset)
         }
     }
 }
@@ -114,7 +114,7 @@ impl<S: Set, T> Body<S> for Exchange<T> {
     unsafe fn apply(value: Run<S>, words: *const Word, offset: usize) -> Run<S> {
         // SAFETY: as the caller says; the second word has room for a run of lanes.
         unsafe {
-            let operand = (*words).load::<S>(offset, size_of::<T>());
+            let operand = (*words).load::<S, T>(offset);
             (*words.add(1)).keep::<S>(value);
             operand
         }

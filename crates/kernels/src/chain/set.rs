@@ -18,7 +18,7 @@ use super::memory::Picks;
 use crate::lane::neon::{F32x4, F64x2};
 #[cfg(target_arch = "x86_64")]
 use crate::lane::{
-    Pair,
+    Quad,
     avx2::{F32x8, F64x4},
     avx512::{F32x16, F64x8},
 };
@@ -206,7 +206,7 @@ macro_rules! set {
 #[cfg(target_arch = "x86_64")]
 set! {
     /// AVX-512 with its parts F, BW, DQ and VL.
-    Avx512 avx512 __m512i F32x16 F64x8 (Pair<Pair<F64x8>>) "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c" "sysv64" {
+    Avx512 avx512 __m512i F32x16 F64x8 (Quad<F64x8>) "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c" "sysv64" {
         stream: _mm512_stream_si512,
         fetch: _mm_prefetch::<_MM_HINT_T0>,
         fetch_far: _mm_prefetch::<_MM_HINT_T1>,

@@ -43,12 +43,15 @@ where
     A: Element,
     B: Body<N, A, Result: Element>,
 {
-    let operands: &[Strided<'_>; N] = operands.try_into().expect("as many operands as the operation has");
-    let elements: [&[A::Stored]; N] = operands.map(|Strided { bytes, .. }| {
-        let whole = bytes.len() / size_of::<A::Stored>();
-        cast_slice(&bytes[..whole * size_of::<A::Stored>()])
-    });
-    let mut begins = operands.map(|operand| operand.first);
+    // In loops: of what `map` makes of arrays, there would be so much for each body that it takes longer to compile than this.
+    let mut elements: [&[A::Stored]; N] = [&[]; N];
+    let mut begins = [0; N];
+    for operand in 0..N {
+        let Strided { bytes, first, .. } = operands[operand];
+        elements[operand] =
+            cast_slice(&bytes[..bytes.len() / size_of::<A::Stored>() * size_of::<A::Stored>()]);
+        begins[operand] = first;
+    }
     for row in cast_slice_mut::<u8, <B::Result as Element>::Stored>(out).chunks_mut(len) {
         let mut at = begins;
         for out in row {

@@ -1,6 +1,6 @@
 //! Owns the lane: the few operations on "one register of floats" that the mathematical functions are written
 //! in. The one-element lane is `f32` and `f64` themselves (`scalar`); there is one module for the registers of each
-//! instruction set, and a lane of two registers (`pair`).
+//! instruction set, and lanes of several registers (`group`).
 //!
 //! Every operation here is exact or correctly rounded, so a function written in them gives the same bits on
 //! every lane: adding a lane (16 `f32` of AVX-512, 4 of NEON) is a matter of speed alone. There are no horizontal
@@ -15,12 +15,14 @@ mod instructions;
 pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
+mod group;
 #[cfg(target_arch = "aarch64")]
 pub(crate) mod neon;
-mod pair;
 mod scalar;
 
-pub(crate) use pair::Pair;
+pub(crate) use group::Pair;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use group::Quad;
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 

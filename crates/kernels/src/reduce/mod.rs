@@ -199,7 +199,7 @@ impl Reducer {
             (_, DType::I32) => self.integers::<i32>(columns),
             (_, DType::U64) => self.integers::<u64>(columns),
             (_, DType::I64) => self.integers::<i64>(columns),
-            (Op::Prod, DType::C64) => self.monoid::<Prod<Array<Complex32, 8>>, Complex32>(columns),
+            (Op::Prod, DType::C64) => self.monoid::<Prod<Array<Complex32, 2>>, Complex32>(columns),
             (Op::Prod, DType::C128) => self.monoid::<Prod<Array<Complex64, 4>>, Complex64>(columns),
             // The parts of a complex number do not meet in sums.
             (_, DType::C64) => self.f32(isa, 2, columns),

@@ -116,6 +116,24 @@ pub(super) struct Side {
     pub(super) place: usize,
 }
 
+impl Side {
+    /// From that place on, where places are next to each other.
+    #[inline(always)]
+    pub(super) fn of(place: usize) -> Side {
+        Side { at: place, place }
+    }
+
+    /// This one and others, each so many elements and places after the one before.
+    #[inline(always)]
+    pub(super) fn row<const G: usize>(self, at: usize, place: usize) -> [Side; G] {
+        let mut sides = [self; G];
+        for g in 1..G {
+            sides[g] = Side { at: sides[g - 1].at + at, place: sides[g - 1].place + place };
+        }
+        sides
+    }
+}
+
 impl<'a, T: Copy, P: Rows> Steps<'a, T, P> {
     /// Some whole rows, then as many places of one more as `tail` says. The first row is reduced element `first`, and a row
     /// adds `advance` to that, a place what `numbers` say. Of every element `flips` change.

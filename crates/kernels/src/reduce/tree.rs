@@ -147,28 +147,28 @@ fn spread<R: Rule>(state: &mut R::State, fresh: bool, steps: &Steps<'_, Elem<R>,
     let len = R::Vector::LEN;
     if places < len {
         for at in 0..places {
-            let acc = begin::<R::One, 1>(state, fresh, [at]);
-            let [acc] = R::One::steps(acc, fresh, steps, [Side { at, place: at }]);
+            let sides = [Side::of(at)];
+            let [acc] = R::One::steps(begin::<R::One, 1>(state, fresh, sides), fresh, steps, sides);
             R::One::write(acc, state, at);
         }
         return;
     }
     // The last vector may overlap the one before, and so is read before that one is written.
-    let last = begin::<R, 1>(state, fresh, [places - len]);
+    let last = begin::<R, 1>(state, fresh, [Side::of(places - len)]);
     let mut at = 0;
     while at + SIDES * len <= places {
-        let all: [usize; SIDES] = std::array::from_fn(|i| at + i * len);
-        let sides = all.map(|at| Side { at, place: at });
-        let acc = R::steps(begin::<R, SIDES>(state, fresh, all), fresh, steps, sides);
-        for (acc, at) in acc.into_iter().zip(all) {
-            R::write(acc, state, at);
+        let sides = Side::of(at).row(len, len);
+        let acc = R::steps(begin::<R, SIDES>(state, fresh, sides), fresh, steps, sides);
+        for g in 0..SIDES {
+            R::write(acc[g], state, sides[g].at);
         }
         at += SIDES * len;
     }
     while at < places {
         let whole = at + len <= places;
-        let (from, acc) = if whole { (at, begin::<R, 1>(state, fresh, [at])) } else { (places - len, last) };
-        let [acc] = R::steps(acc, fresh, steps, [Side { at: from, place: from }]);
+        let (from, acc) =
+            if whole { (at, begin::<R, 1>(state, fresh, [Side::of(at)])) } else { (places - len, last) };
+        let [acc] = R::steps(acc, fresh, steps, [Side::of(from)]);
         R::write(acc, state, from);
         at += len;
     }
@@ -188,13 +188,13 @@ fn alone<R: Rule>(state: &mut R::State, steps: &Steps<'_, Elem<R>, impl Rows>, l
     let half = WIDEST / 2;
     if const { R::IS_LIGHT && WIDEST == 2 * SIDES * R::Vector::LEN } {
         // All at once, so that memory is read in order.
-        let sides = std::array::from_fn(|i| Side { at: i * len, place: i * len });
+        let sides = Side::of(0).row(len, len);
         let [a, b, c, d, e, f, g, h] = R::steps([R::none(); 2 * SIDES], true, steps, sides);
         let four = |[a, b, c, d]: [R::Acc; 4]| R::merge(R::merge(a, c), R::merge(b, d));
         return R::merge(four([a, c, e, g]), four([b, d, f, h]));
     }
     for at in (0..half).step_by(SIDES / 2 * len) {
-        let sides = [at, at + len, at + half, at + half + len].map(|at| Side { at, place: at });
+        let sides = [Side::of(at), Side::of(at + len), Side::of(at + half), Side::of(at + half + len)];
         let [a, b, c, d] = R::steps([R::none(); SIDES], true, steps, sides);
         let (one, next) = (R::merge(a, c), R::merge(b, d));
         if half == SIDES / 2 * len {
@@ -216,7 +216,7 @@ fn side_by_side<R: Rule>(
 ) -> [R::Acc; SIDES] {
     let mut halved = [R::none(); SIDES];
     for lane in (0..lanes).step_by(R::Vector::LEN) {
-        let sides = std::array::from_fn(|result| Side { at: result * step + lane, place: lane });
+        let sides = Side::of(lane).row(step, 0);
         let acc = R::steps([R::none(); SIDES], true, steps, sides);
         for (halved, acc) in halved.iter_mut().zip(acc) {
             *halved = if lane == 0 { acc } else { R::merge(*halved, acc) };
@@ -227,11 +227,11 @@ fn side_by_side<R: Rule>(
 
 /// The accumulators of some vectors of places, empty if they are `fresh`.
 #[inline(always)]
-fn begin<R: Rule, const G: usize>(state: &R::State, fresh: bool, places: [usize; G]) -> [R::Acc; G] {
+fn begin<R: Rule, const G: usize>(state: &R::State, fresh: bool, sides: [Side; G]) -> [R::Acc; G] {
     let mut acc = [R::none(); G];
     if !fresh {
         for g in 0..G {
-            acc[g] = R::read(state, places[g]);
+            acc[g] = R::read(state, sides[g].at);
         }
     }
     acc

@@ -1,0 +1,258 @@
+//! Owns the lanes of several registers: `f64` lanes as many as there are `f32` in one, and lanes whose registers go through a
+//! body side by side.
+
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
+
+use super::{Bits, Lane, Mask};
+
+/// An operator that a group applies to each of its registers.
+macro_rules! operator {
+    ($group:ident [$($i:tt)+] $trait:ident $method:ident) => {
+        impl<T: $trait<Output = T>> $trait for $group<T> {
+            type Output = Self;
+
+            #[inline(always)]
+            fn $method(self) -> Self {
+                $group($(self.$i.$method()),+)
+            }
+        }
+    };
+    ($group:ident [$($i:tt)+] $trait:ident $method:ident $other:ident) => {
+        impl<T: $trait<Output = T>> $trait for $group<T> {
+            type Output = Self;
+
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                $group($(self.$i.$method(other.$i)),+)
+            }
+        }
+    };
+    ($group:ident [$($i:tt)+] $trait:ident $method:ident by $count:ident) => {
+        impl<T: $trait<$count, Output = T>> $trait<$count> for $group<T> {
+            type Output = Self;
+
+            #[inline(always)]
+            fn $method(self, count: $count) -> Self {
+                $group($(self.$i.$method(count)),+)
+            }
+        }
+    };
+}
+
+/// A lane of some registers. What it does, each of them does: written out, for with closures or one group of another there is
+/// much more to inline.
+macro_rules! group {
+    ($(#[$doc:meta])* $group:ident $count:literal: $($T:ident $i:tt),+) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        #[repr(C)]
+        pub(crate) struct $group<T>($(pub(crate) $T),+);
+
+        operator!($group [$($i)+] Neg neg);
+        operator!($group [$($i)+] Not not);
+        operator!($group [$($i)+] Add add other);
+        operator!($group [$($i)+] Sub sub other);
+        operator!($group [$($i)+] Mul mul other);
+        operator!($group [$($i)+] Div div other);
+        operator!($group [$($i)+] BitAnd bitand other);
+        operator!($group [$($i)+] BitOr bitor other);
+        operator!($group [$($i)+] BitXor bitxor other);
+        operator!($group [$($i)+] Shl shl by usize);
+        operator!($group [$($i)+] Shr shr by usize);
+
+        impl<T: Mask> Mask for $group<T> {
+            #[inline(always)]
+            fn any(self) -> bool {
+                // Each on its own: of two comparisons joined by `|`, LLVM makes one of a minimum, which is NaN for NaN that signal.
+                $(self.$i.any())||+
+            }
+        }
+
+        impl<T: Bits> Bits for $group<T> {
+            type Mask = $group<T::Mask>;
+
+            #[inline(always)]
+            fn splat(x: u64) -> Self {
+                let all = [T::splat(x); $count];
+                $group($(all[$i]),+)
+            }
+
+            #[inline(always)]
+            fn eq(self, other: Self) -> Self::Mask {
+                $group($(self.$i.eq(other.$i)),+)
+            }
+
+            #[inline(always)]
+            fn signed_lt(self, other: Self) -> Self::Mask {
+                $group($(self.$i.signed_lt(other.$i)),+)
+            }
+
+            #[inline(always)]
+            fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
+                $group($(T::select(mask.$i, yes.$i, no.$i)),+)
+            }
+        }
+
+        impl<T: Lane> Lane for $group<T> {
+            type Elem = T::Elem;
+            type Mask = $group<T::Mask>;
+            type Bits = $group<T::Bits>;
+            type Wide = $group<T::Wide>;
+            const LEN: usize = $count * T::LEN;
+
+            #[inline(always)]
+            fn from_fn(mut element: impl FnMut(usize) -> T::Elem) -> Self {
+                $group($(T::from_fn(|i| element($i * T::LEN + i))),+)
+            }
+
+            #[inline(always)]
+            fn load(from: &[T::Elem]) -> Self {
+                $group($(T::load(&from[$i * T::LEN..])),+)
+            }
+
+            #[inline(always)]
+            fn store(self, to: &mut [T::Elem]) {
+                $(self.$i.store(&mut to[$i * T::LEN..]);)+
+            }
+
+            #[inline(always)]
+            fn element(self, index: usize) -> T::Elem {
+                [$(self.$i),+][index / T::LEN].element(index % T::LEN)
+            }
+
+            #[inline(always)]
+            fn splat(x: T::Elem) -> Self {
+                let all = [T::splat(x); $count];
+                $group($(all[$i]),+)
+            }
+
+            #[inline(always)]
+            fn widen(self) -> Self::Wide {
+                $group($(self.$i.widen()),+)
+            }
+
+            #[inline(always)]
+            fn narrow(x: Self::Wide) -> Self {
+                $group($(T::narrow(x.$i)),+)
+            }
+
+            #[inline(always)]
+            fn to_bits(self) -> Self::Bits {
+                $group($(self.$i.to_bits()),+)
+            }
+
+            #[inline(always)]
+            fn from_bits(bits: Self::Bits) -> Self {
+                $group($(T::from_bits(bits.$i)),+)
+            }
+
+            #[inline(always)]
+            fn lookup(table: &[T::Elem; 16], index: Self::Bits) -> Self {
+                $group($(T::lookup(table, index.$i)),+)
+            }
+
+            #[inline(always)]
+            fn mul_add(self, a: Self, b: Self) -> Self {
+                $group($(self.$i.mul_add(a.$i, b.$i)),+)
+            }
+
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                $group($(self.$i.sqrt()),+)
+            }
+
+            #[inline(always)]
+            fn round_ties_even(self) -> Self {
+                $group($(self.$i.round_ties_even()),+)
+            }
+
+            #[inline(always)]
+            fn floor(self) -> Self {
+                $group($(self.$i.floor()),+)
+            }
+
+            #[inline(always)]
+            fn ceil(self) -> Self {
+                $group($(self.$i.ceil()),+)
+            }
+
+            #[inline(always)]
+            fn trunc(self) -> Self {
+                $group($(self.$i.trunc()),+)
+            }
+
+            #[inline(always)]
+            fn abs(self) -> Self {
+                $group($(self.$i.abs()),+)
+            }
+
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                $group($(self.$i.min(other.$i)),+)
+            }
+
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                $group($(self.$i.max(other.$i)),+)
+            }
+
+            #[inline(always)]
+            fn lt(self, other: Self) -> Self::Mask {
+                $group($(self.$i.lt(other.$i)),+)
+            }
+
+            #[inline(always)]
+            fn le(self, other: Self) -> Self::Mask {
+                $group($(self.$i.le(other.$i)),+)
+            }
+
+            #[inline(always)]
+            fn eq(self, other: Self) -> Self::Mask {
+                $group($(self.$i.eq(other.$i)),+)
+            }
+
+            #[inline(always)]
+            fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
+                $group($(T::select(mask.$i, yes.$i, no.$i)),+)
+            }
+
+            #[inline(always)]
+            fn exp2_int(n: Self) -> Self {
+                $group($(T::exp2_int(n.$i)),+)
+            }
+
+            #[inline(always)]
+            fn scale(self, n: Self) -> Self {
+                $group($(self.$i.scale(n.$i)),+)
+            }
+
+            #[inline(always)]
+            fn binade(self) -> (Self, Self) {
+                let parts = ($(self.$i.binade(),)+);
+                ($group($(parts.$i.0),+), $group($(parts.$i.1),+))
+            }
+
+            #[inline(always)]
+            fn split_exponent(self) -> (Self, Self) {
+                let parts = ($(self.$i.split_exponent(),)+);
+                ($group($(parts.$i.0),+), $group($(parts.$i.1),+))
+            }
+
+            #[inline(always)]
+            fn ldexp(self, n: Self) -> Self {
+                $group($(self.$i.ldexp(n.$i)),+)
+            }
+        }
+    };
+}
+
+group! {
+    /// Two registers, masks or registers of bits: the first elements and the last.
+    Pair 2: T 0, T 1
+}
+
+#[cfg(target_arch = "x86_64")]
+group! {
+    /// Four registers, masks or registers of bits, in the order of their elements.
+    Quad 4: T 0, T 1, T 2, T 3
+}
