@@ -127,8 +127,8 @@ impl Side {
     #[inline(always)]
     pub(super) fn row<const G: usize>(self, at: usize, place: usize) -> [Side; G] {
         let mut sides = [self; G];
-        for g in 1..G {
-            sides[g] = Side { at: sides[g - 1].at + at, place: sides[g - 1].place + place };
+        for (g, side) in sides.iter_mut().enumerate() {
+            *side = Side { at: self.at + g * at, place: self.place + g * place };
         }
         sides
     }
