@@ -242,20 +242,25 @@ fn code(op: Op, inferred: Inferred, operands: usize, splats: usize) -> Option<&'
     }
     let make = || {
         let mut program = Program::default();
-        let load = |place| Load {
-            source: Source::Leaf(place),
-            dtype: read(op, inferred, place),
-            strides: Strides::default(),
-            offset: 0,
-        };
+        let load = |place| load(place, read(op, inferred, place));
         let loads = (0..operands).map(|place| program.push_load(load(place))).collect();
         let map = Instruction::Map { op, compute: inferred.compute, operands: loads };
         program.result = program.push(map, inferred.result);
         std::array::from_fn(|splats| {
             let kind = |operand| if splats >> operand & 1 == 1 { Kind::Splat } else { Kind::Vector };
             let kinds: Vec<Kind> = (0..operands).map(kind).collect();
-            Some(Compiled::new(&program, &kinds, false)).filter(Compiled::is_one_chain).map(Box::new)
+            compiled(&program, &kinds)
         })
     };
     CODES[op as usize][inferred.compute as usize].get_or_init(make)[splats].as_deref()
+}
+
+/// The operand of that number, of elements next to each other.
+pub(super) fn load(place: usize, dtype: DType) -> Load {
+    Load { source: Source::Leaf(place), dtype, strides: Strides::default(), offset: 0 }
+}
+
+/// The program's code, if it is one chain.
+pub(super) fn compiled(program: &Program, kinds: &[Kind]) -> Option<Box<Compiled>> {
+    Some(Compiled::new(program, kinds, false)).filter(Compiled::is_one_chain).map(Box::new)
 }

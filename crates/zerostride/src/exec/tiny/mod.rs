@@ -3,6 +3,7 @@
 //! waits, and nothing but results and copies of operands is allocated. It knows no rules: whatever is unusual, an error among
 //! them, it leaves to the long way by returning `None`.
 
+mod convert;
 mod copy;
 mod direct;
 mod formula;
@@ -17,10 +18,11 @@ use std::cell::RefCell;
 use std::convert::Infallible;
 use std::sync::OnceLock;
 
-use zerostride_kernels::{MapKernel, Strided, StridedKernel, cast_kernel, map_kernel, strided_kernel};
+use zerostride_kernels::{MapKernel, Strided, StridedKernel, map_kernel, strided_kernel};
 use zerostride_ops::{Bucket, DType, Inferred, Op, Scalar, Typed};
 use zerostride_shape::Layout;
 
+use convert::convert;
 use direct::Direct;
 pub(super) use formula::run_plan;
 use gather::{MOST, Tile, bytes, elements, in_order, repeat, splat};
@@ -471,7 +473,7 @@ fn fill<const N: usize>(
             elements(dtype.item_size(), value.layout()?.offset(), storages[operand], loops, operand, tile);
         if dtype != compute {
             let converted = bytes(other, loops.numel * compute.item_size());
-            cast_kernel(dtype, compute)(input, converted);
+            convert(dtype, compute, input, converted);
             *input = converted;
         }
     }

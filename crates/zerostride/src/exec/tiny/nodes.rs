@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 
 use smallvec::SmallVec;
-use zerostride_kernels::cast_kernel;
 use zerostride_ops::{DType, Inferred, Scalar, Typed};
 use zerostride_shape::Layout;
 
+use super::convert::convert;
 use super::gather::{self, Tile, in_order};
 use super::loops::Loops;
 use super::reduce::Reduction;
@@ -324,6 +324,6 @@ fn cast(value: &Known<'_>, bytes: &[u8], dtype: DType) -> Option<Fresh> {
         return None;
     }
     let mut block = Fresh::arbitrary(loops.numel.checked_mul(dtype.item_size())?)?;
-    cast_kernel(from, dtype)(elements, block.bytes_mut());
+    convert(from, dtype, &elements[..loops.numel * from.item_size()], block.bytes_mut());
     Some(block)
 }

@@ -518,3 +518,17 @@ fn what_is_in_use_or_has_changed_is_left_to_the_plan() {
     assert!(evaluate_into(&sum, &Tensor::ones(&[1, 3]).unwrap()).is_none());
     assert!(evaluate_into(&sum, &Tensor::ones(&[3]).unwrap()).is_some());
 }
+
+#[test]
+fn conversions_do_not_depend_on_how_many_there_are() {
+    let special =
+        [f64::NAN, f64::INFINITY, -f64::INFINITY, -0.0, 1e-9, -2.5, 3.7, 300.6, -40_000.9, 3e9, -1e19, 1e300];
+    for (from, to) in DType::ALL.into_iter().flat_map(|from| DType::ALL.map(|to| (from, to))) {
+        let numbers = sequence(300, DType::F64, |i| special[i as usize % special.len()] + f64::from(i / 12));
+        let x = numbers.to_dtype(from).unwrap();
+        let all = bytes_of(&x.to_dtype(to).unwrap()).2;
+        let few = |start| bytes_of(&x.narrow(0, start, 30).unwrap().to_dtype(to).unwrap()).2;
+        let parts = (0..10).flat_map(|part| few(30 * part));
+        assert!(all == parts.collect::<Vec<u8>>(), "{from:?} to {to:?}");
+    }
+}
