@@ -5,6 +5,7 @@ use num_complex::{Complex32, Complex64};
 use zerostride_ops::{DType, bf16, f16};
 
 use crate::bodies::integer::Integer;
+use crate::isa::{self, Task};
 
 /// A matrix in a slice of stored elements.
 #[derive(Clone, Copy, Debug)]
@@ -175,12 +176,28 @@ fn integers<T: Integer + Pod>(
 ) {
     let a = a.gather(n, k, |element: T| element);
     let b = b.gather(k, m, |element: T| element);
-    let out: &mut [T] = cast_slice_mut(out);
-    out.fill(T::ZERO);
-    for (out, a) in out.chunks_exact_mut(m).zip(a.chunks_exact(k)) {
-        for (&a, b) in a.iter().zip(b.chunks_exact(m)) {
-            for (out, &b) in out.iter_mut().zip(b) {
-                *out = out.wrapping_add(a.wrapping_mul(b));
+    isa::run_widest(Integers { k, m, a: &a, b: &b, out: cast_slice_mut(out) });
+}
+
+/// The loops over elements in order, to be compiled for each instruction set.
+struct Integers<'a, T> {
+    k: usize,
+    m: usize,
+    a: &'a [T],
+    b: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Integer> Task for Integers<'_, T> {
+    #[inline(always)]
+    fn run(self) {
+        let Integers { k, m, a, b, out } = self;
+        out.fill(T::ZERO);
+        for (out, a) in out.chunks_exact_mut(m).zip(a.chunks_exact(k)) {
+            for (&a, b) in a.iter().zip(b.chunks_exact(m)) {
+                for (out, &b) in out.iter_mut().zip(b) {
+                    *out = out.wrapping_add(a.wrapping_mul(b));
+                }
             }
         }
     }

@@ -5,8 +5,7 @@ use std::sync::OnceLock;
 use zerostride_kernels::cast_kernel;
 use zerostride_ops::{Category, DType};
 
-use super::direct::{compiled, load};
-use crate::exec::machine::{Inside, Rows};
+use super::direct::{compiled, load, run_dense};
 use crate::exec::program::{Compiled, Kind};
 use crate::plan::{Instruction, Program};
 
@@ -18,10 +17,7 @@ pub(super) fn convert(from: DType, to: DType, elements: &[u8], out: &mut [u8]) {
     let len = out.len() / to.item_size();
     let is_chained = len >= LEAST && is_slow(from, to);
     match if is_chained { code(from, to) } else { None } {
-        Some(code) => {
-            let rows = Rows { step: 0, count: 1, bytes: elements.len() };
-            code.run_anywhere(1, len, &[Some(Inside { bytes: elements, first: 0, rows })], out);
-        }
+        Some(code) => run_dense(code, len, &[elements], out),
         None => cast_kernel(from, to)(elements, out),
     }
 }

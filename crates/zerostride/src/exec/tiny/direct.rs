@@ -232,7 +232,7 @@ pub(super) fn read(op: Op, inferred: Inferred, operand: usize) -> DType {
 
 /// The threaded code of an operation on so many operands of the dtype it computes in, some of which are one element for a
 /// whole row: those whose bits are set.
-fn code(op: Op, inferred: Inferred, operands: usize, splats: usize) -> Option<&'static Compiled> {
+pub(super) fn code(op: Op, inferred: Inferred, operands: usize, splats: usize) -> Option<&'static Compiled> {
     /// By the bits.
     type Codes = [Option<Box<Compiled>>; 1 << MOST_OPERANDS];
     static CODES: [[OnceLock<Codes>; DType::ALL.len()]; Op::ALL.len()] =
@@ -253,6 +253,16 @@ fn code(op: Op, inferred: Inferred, operands: usize, splats: usize) -> Option<&'
         })
     };
     CODES[op as usize][inferred.compute as usize].get_or_init(make)[splats].as_deref()
+}
+
+/// Runs code on as many elements of each operand, next to each other.
+pub(super) fn run_dense(code: &Compiled, len: usize, inputs: &[&[u8]], out: &mut [u8]) {
+    let mut loads: SmallVec<[_; MOST_OPERANDS]> = SmallVec::new();
+    for &bytes in inputs {
+        let rows = Rows { step: 0, count: 1, bytes: bytes.len() };
+        loads.push(Some(Inside { bytes, first: 0, rows }));
+    }
+    code.run_anywhere(1, len, &loads, out);
 }
 
 /// The operand of that number, of elements next to each other.

@@ -19,7 +19,7 @@ use std::convert::Infallible;
 use std::sync::OnceLock;
 
 use zerostride_kernels::{MapKernel, Strided, StridedKernel, map_kernel, strided_kernel};
-use zerostride_ops::{Bucket, DType, Inferred, Op, Scalar, Typed};
+use zerostride_ops::{Bucket, DType, Effort, Inferred, Op, Scalar, Typed};
 use zerostride_shape::Layout;
 
 use convert::convert;
@@ -29,7 +29,8 @@ use gather::{MOST, Tile, bytes, elements, in_order, repeat, splat};
 use loops::Loops;
 
 use crate::Tensor;
-use crate::exec::crew::{self, Effort};
+use crate::exec::crew;
+use crate::exec::program::Compiled;
 use crate::expr::{Expr, Kind};
 use crate::plan::Cost;
 use crate::tensor::{Fresh, Hazards, Reading, Storage};
@@ -141,6 +142,8 @@ struct Row {
     kernel: MapKernel,
     /// The one that needs no copies, if there is one.
     strided: Option<StridedKernel>,
+    /// Threaded code for so many elements or more, where the kernel takes them one by one: functions and halves.
+    code: Option<(usize, &'static Compiled)>,
 }
 
 impl Row {
@@ -171,12 +174,35 @@ impl Row {
             // So have operands of halves that are none.
             _ => !inferred.compute.is_half() || typed.iter().all(|typed| typed.dtype == inferred.compute),
         };
-        if plain { Row::new(op, inferred) } else { None }
+        if plain { Row::new(op, inferred, typed.len()) } else { None }
     }
 
-    fn new(op: Op, inferred: Inferred) -> Option<Row> {
+    fn new(op: Op, inferred: Inferred, operands: usize) -> Option<Row> {
         let compute = inferred.compute;
-        Some(Row { op, inferred, kernel: map_kernel(op, compute)?, strided: strided_kernel(op, compute) })
+        // What a kernel has done before threaded code has its addresses.
+        let few = match op.info().effort {
+            Some(Effort::function) => Some(4),
+            _ => compute.is_half().then_some(32),
+        };
+        let code = |few| Some((few, direct::code(op, inferred, operands, 0)?));
+        Some(Row {
+            op,
+            inferred,
+            kernel: map_kernel(op, compute)?,
+            strided: strided_kernel(op, compute),
+            code: few.and_then(code),
+        })
+    }
+
+    /// Computes results from as many elements of each operand, next to each other. `None` if the kernel finds something wrong
+    /// with values.
+    fn compute(&self, inputs: &[&[u8]], out: &mut [u8]) -> Option<()> {
+        let len = out.len() / self.inferred.result.item_size();
+        match self.code {
+            Some((few, code)) if len >= few => direct::run_dense(code, len, inputs, out),
+            _ => (self.kernel)(inputs, out).ok()?,
+        }
+        Some(())
     }
 
     /// Whether the kernel finds nothing wrong with any values, and is about as fast as threaded code.
@@ -256,7 +282,7 @@ fn visit<V: Visit>(expr: &Expr, visitor: V) -> Option<V::Output> {
         let values = operands.map(Any::of);
         let mut loops = Loops::single();
         loops.walk(&values)?;
-        visitor.operation(&Row::new(op, inferred)?, &values, &loops)
+        visitor.operation(&Row::new(op, inferred, N)?, &values, &loops)
     }
     let Kind::Map { op, operands, compute } = &expr.node().kind else { return None };
     if !is_single(expr) {
@@ -477,7 +503,7 @@ fn fill<const N: usize>(
             *input = converted;
         }
     }
-    (row.kernel)(&inputs, out).ok()
+    row.compute(&inputs, out)
 }
 
 /// Computes the result's elements of many that are read as they are stored: a block at a time, for one element is repeated for
@@ -516,7 +542,7 @@ fn fill_blocks<const N: usize>(
                 None => &bytemuck::cast_slice(tile)[..len],
             };
         }
-        (row.kernel)(&inputs, out).ok()?;
+        row.compute(&inputs, out)?;
     }
     Some(())
 }
@@ -530,7 +556,7 @@ fn share_out(
     work: impl Fn(usize, &mut [u8]) + Sync,
 ) {
     let numel = out.len() / item;
-    let effort = if cost.is_long(numel) { Effort::Long } else { Effort::Short };
+    let effort = if cost.is_long(numel) { crew::Effort::Long } else { crew::Effort::Short };
     // Each part is begun anew.
     let part = if num_threads() == 1 { numel } else { part };
     let parts = out.chunks_mut(part * item).enumerate();

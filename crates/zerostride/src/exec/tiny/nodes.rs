@@ -222,7 +222,8 @@ impl<'a> Order<'a> {
             };
             let computed = match kind {
                 Kind::Map { op, operands, compute } => {
-                    let row = Row::new(*op, Inferred { compute: *compute, result: meta.dtype() })?;
+                    let inferred = Inferred { compute: *compute, result: meta.dtype() };
+                    let row = Row::new(*op, inferred, operands.len())?;
                     let block = match operands.len() {
                         1 => map(&row, [0].map(value), [0].map(bytes), tiles),
                         2 => map(&row, [0, 1].map(value), [0, 1].map(bytes), tiles),
