@@ -182,7 +182,8 @@ impl Row {
         // What a kernel has done before threaded code has its addresses.
         let few = match op.info().effort {
             Some(Effort::function) => Some(4),
-            _ => compute.is_half().then_some(32),
+            // A condition is read as it is there, here as a half.
+            _ => (compute.is_half() && op != Op::Where).then_some(32),
         };
         let code = |few| Some((few, direct::code(op, inferred, operands, 0)?));
         Some(Row {
