@@ -1,7 +1,5 @@
 //! Owns the bodies on bool: false is 0, true is 1.
 
-use zerostride_ops::Op;
-
 macro_rules! bodies {
     ($($name:ident($($arg:ident),+) => $body:expr;)*) => {
         $(#[inline(always)]
@@ -44,12 +42,6 @@ bodies! {
     ne(a, b) => a != b;
 }
 
-/// Whether the result is false where all operands are.
-pub(crate) const fn keeps_false(op: Op) -> bool {
-    use Op::*;
-    !matches!(op, BitwiseNot | Eq | Ge | Isfinite | Le | LogicalNot)
-}
-
 #[inline(always)]
 pub(crate) fn nan_to_num([a, _nan, _posinf, _neginf]: [bool; 4]) -> bool {
     a
@@ -58,29 +50,4 @@ pub(crate) fn nan_to_num([a, _nan, _posinf, _neginf]: [bool; 4]) -> bool {
 #[inline(always)]
 pub(crate) fn where_([condition, a, b]: [bool; 3]) -> bool {
     if condition { a } else { b }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bodies::dispatch::{self, Body, VisitBoolean};
-
-    /// Says what a body makes of operands that are all false.
-    struct OfFalse;
-
-    impl VisitBoolean for OfFalse {
-        type Output = bool;
-
-        fn value<B: Body<N, bool, Result = bool>, const N: usize>(self) -> bool {
-            B::call([false; N])
-        }
-    }
-
-    #[test]
-    fn what_keeps_false_does() {
-        let bodies = Op::ALL.iter().filter_map(|&op| Some((op, dispatch::boolean(op, OfFalse)?)));
-        for (op, result) in bodies {
-            assert_eq!(keeps_false(op), !result, "{op:?}");
-        }
-    }
 }

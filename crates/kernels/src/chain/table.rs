@@ -14,7 +14,6 @@ use super::float::{self, Registers, Whole};
 use super::half::{LoadF16, RoundF16, StageF16, StoreF16};
 use super::memory::{Exchange, Load, LoadAhead, Narrow, Stage, StageStepped, Stepped, Store, Widen};
 use super::quotient::Quotient;
-use crate::bodies::boolean;
 use crate::bodies::complex::short;
 use crate::bodies::dispatch::{self, Body, VisitBoolean, VisitFloat, VisitInteger};
 use crate::bodies::float::Floats;
@@ -265,13 +264,8 @@ fn exchange<S: Set>(width: usize) -> Code {
     }
 }
 
-/// A bool is in the lowest byte of its lane. Where an operation keeps false, it does so to the other bytes: then the functions on
-/// bytes do for lanes of any width.
 fn bools<S: Set>(op: Op, place: usize, width: usize) -> Option<Function> {
     match width {
-        _ if boolean::keeps_false(op) => {
-            dispatch::boolean(op, BoolSteps::<S, u8> { place, lane: PhantomData })?
-        }
         1 => dispatch::boolean(op, BoolSteps::<S, u8> { place, lane: PhantomData })?,
         2 => dispatch::boolean(op, BoolSteps::<S, u16> { place, lane: PhantomData })?,
         4 => dispatch::boolean(op, BoolSteps::<S, u32> { place, lane: PhantomData })?,
@@ -327,11 +321,7 @@ impl<S: Set, T: Integer> VisitBoolean for BoolSteps<S, T> {
     type Output = Option<Function>;
 
     fn value<B: Body<N, bool, Result = bool>, const N: usize>(self) -> Option<Function> {
-        if const { size_of::<T>() > 1 && boolean::keeps_false(B::OP) } {
-            None
-        } else {
-            integers::<S, T, Bools<B>, N>(self.place)
-        }
+        integers::<S, T, Bools<B>, N>(self.place)
     }
 }
 

@@ -39,6 +39,22 @@ macro_rules! operator {
     };
 }
 
+/// A method of lanes that a group calls on each of its registers.
+macro_rules! method {
+    ($group:ident [$($i:tt)+] $method:ident -> $result:ty) => {
+        #[inline(always)]
+        fn $method(self) -> $result {
+            $group($(self.$i.$method()),+)
+        }
+    };
+    ($group:ident [$($i:tt)+] $method:ident $other:ident -> $result:ty) => {
+        #[inline(always)]
+        fn $method(self, $other: Self) -> $result {
+            $group($(self.$i.$method($other.$i)),+)
+        }
+    };
+}
+
 /// A lane of some registers. What it does, each of them does: written out, for with closures or one group of another there is
 /// much more to inline.
 macro_rules! group {
@@ -77,15 +93,8 @@ macro_rules! group {
                 $group($(all[$i]),+)
             }
 
-            #[inline(always)]
-            fn eq(self, other: Self) -> Self::Mask {
-                $group($(self.$i.eq(other.$i)),+)
-            }
-
-            #[inline(always)]
-            fn signed_lt(self, other: Self) -> Self::Mask {
-                $group($(self.$i.signed_lt(other.$i)),+)
-            }
+            method!($group [$($i)+] eq other -> Self::Mask);
+            method!($group [$($i)+] signed_lt other -> Self::Mask);
 
             #[inline(always)]
             fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
@@ -127,18 +136,8 @@ macro_rules! group {
             }
 
             #[inline(always)]
-            fn widen(self) -> Self::Wide {
-                $group($(self.$i.widen()),+)
-            }
-
-            #[inline(always)]
             fn narrow(x: Self::Wide) -> Self {
                 $group($(T::narrow(x.$i)),+)
-            }
-
-            #[inline(always)]
-            fn to_bits(self) -> Self::Bits {
-                $group($(self.$i.to_bits()),+)
             }
 
             #[inline(always)]
@@ -156,60 +155,21 @@ macro_rules! group {
                 $group($(self.$i.mul_add(a.$i, b.$i)),+)
             }
 
-            #[inline(always)]
-            fn sqrt(self) -> Self {
-                $group($(self.$i.sqrt()),+)
-            }
-
-            #[inline(always)]
-            fn round_ties_even(self) -> Self {
-                $group($(self.$i.round_ties_even()),+)
-            }
-
-            #[inline(always)]
-            fn floor(self) -> Self {
-                $group($(self.$i.floor()),+)
-            }
-
-            #[inline(always)]
-            fn ceil(self) -> Self {
-                $group($(self.$i.ceil()),+)
-            }
-
-            #[inline(always)]
-            fn trunc(self) -> Self {
-                $group($(self.$i.trunc()),+)
-            }
-
-            #[inline(always)]
-            fn abs(self) -> Self {
-                $group($(self.$i.abs()),+)
-            }
-
-            #[inline(always)]
-            fn min(self, other: Self) -> Self {
-                $group($(self.$i.min(other.$i)),+)
-            }
-
-            #[inline(always)]
-            fn max(self, other: Self) -> Self {
-                $group($(self.$i.max(other.$i)),+)
-            }
-
-            #[inline(always)]
-            fn lt(self, other: Self) -> Self::Mask {
-                $group($(self.$i.lt(other.$i)),+)
-            }
-
-            #[inline(always)]
-            fn le(self, other: Self) -> Self::Mask {
-                $group($(self.$i.le(other.$i)),+)
-            }
-
-            #[inline(always)]
-            fn eq(self, other: Self) -> Self::Mask {
-                $group($(self.$i.eq(other.$i)),+)
-            }
+            method!($group [$($i)+] sqrt -> Self);
+            method!($group [$($i)+] round_ties_even -> Self);
+            method!($group [$($i)+] floor -> Self);
+            method!($group [$($i)+] ceil -> Self);
+            method!($group [$($i)+] trunc -> Self);
+            method!($group [$($i)+] abs -> Self);
+            method!($group [$($i)+] widen -> Self::Wide);
+            method!($group [$($i)+] to_bits -> Self::Bits);
+            method!($group [$($i)+] min other -> Self);
+            method!($group [$($i)+] max other -> Self);
+            method!($group [$($i)+] scale n -> Self);
+            method!($group [$($i)+] ldexp n -> Self);
+            method!($group [$($i)+] lt other -> Self::Mask);
+            method!($group [$($i)+] le other -> Self::Mask);
+            method!($group [$($i)+] eq other -> Self::Mask);
 
             #[inline(always)]
             fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
@@ -222,11 +182,6 @@ macro_rules! group {
             }
 
             #[inline(always)]
-            fn scale(self, n: Self) -> Self {
-                $group($(self.$i.scale(n.$i)),+)
-            }
-
-            #[inline(always)]
             fn binade(self) -> (Self, Self) {
                 let parts = ($(self.$i.binade(),)+);
                 ($group($(parts.$i.0),+), $group($(parts.$i.1),+))
@@ -236,11 +191,6 @@ macro_rules! group {
             fn split_exponent(self) -> (Self, Self) {
                 let parts = ($(self.$i.split_exponent(),)+);
                 ($group($(parts.$i.0),+), $group($(parts.$i.1),+))
-            }
-
-            #[inline(always)]
-            fn ldexp(self, n: Self) -> Self {
-                $group($(self.$i.ldexp(n.$i)),+)
             }
         }
     };

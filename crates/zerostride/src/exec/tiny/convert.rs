@@ -16,7 +16,7 @@ const LEAST: usize = 100;
 pub(super) fn convert(from: DType, to: DType, elements: &[u8], out: &mut [u8]) {
     let len = out.len() / to.item_size();
     let is_chained = len >= LEAST && is_slow(from, to);
-    match if is_chained { code(from, to) } else { None } {
+    match is_chained.then(|| code(from, to)).flatten() {
         Some(code) => run_dense(code, len, &[elements], out),
         None => cast_kernel(from, to)(elements, out),
     }

@@ -182,9 +182,11 @@ impl Row {
         // What a kernel has done before threaded code has its addresses.
         let few = match op.info().effort {
             Some(Effort::function) => Some(4),
-            // A condition is read as it is there, here as a half.
-            _ => (compute.is_half() && op != Op::Where).then_some(32),
+            _ => compute.is_half().then_some(32),
         };
+        // Here a condition is converted, too.
+        let is_read = |operand| direct::read(op, inferred, operand) == compute;
+        let few = few.filter(|_| (0..operands).all(is_read));
         let code = |few| Some((few, direct::code(op, inferred, operands, 0)?));
         Some(Row {
             op,
