@@ -77,6 +77,9 @@ impl Lane for F32x8 {
         fn eq(self, other: Self) -> Mask32x8 {
             Mask32x8(_mm256_castps_si256(_mm256_cmp_ps::<_CMP_EQ_OQ>(self.0, other.0)))
         }
+        fn are_numbers(self, other: Self) -> Mask32x8 {
+            Mask32x8(_mm256_castps_si256(_mm256_cmp_ps::<_CMP_ORD_Q>(self.0, other.0)))
+        }
         fn select(mask: Mask32x8, yes: Self, no: Self) -> Self {
             F32x8(_mm256_blendv_ps(no.0, yes.0, _mm256_castsi256_ps(mask.0)))
         }
@@ -211,6 +214,9 @@ impl Lane for F64x4 {
         }
         fn eq(self, other: Self) -> Mask64x4 {
             Mask64x4(_mm256_castpd_si256(_mm256_cmp_pd::<_CMP_EQ_OQ>(self.0, other.0)))
+        }
+        fn are_numbers(self, other: Self) -> Mask64x4 {
+            Mask64x4(_mm256_castpd_si256(_mm256_cmp_pd::<_CMP_ORD_Q>(self.0, other.0)))
         }
         fn select(mask: Mask64x4, yes: Self, no: Self) -> Self {
             F64x4(_mm256_blendv_pd(no.0, yes.0, _mm256_castsi256_pd(mask.0)))

@@ -87,6 +87,9 @@ impl Lane for F32x16 {
         fn lt(self, other: Self) -> __mmask16 { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, other.0) }
         fn le(self, other: Self) -> __mmask16 { _mm512_cmp_ps_mask::<_CMP_LE_OQ>(self.0, other.0) }
         fn eq(self, other: Self) -> __mmask16 { _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(self.0, other.0) }
+        fn are_numbers(self, other: Self) -> __mmask16 {
+            _mm512_cmp_ps_mask::<_CMP_ORD_Q>(self.0, other.0)
+        }
         fn select(mask: __mmask16, yes: Self, no: Self) -> Self { F32x16(_mm512_mask_blend_ps(mask, no.0, yes.0)) }
         fn exp2_int(n: Self) -> Self { F32x16(_mm512_scalef_ps(_mm512_set1_ps(1.0), n.0)) }
         fn binade(self) -> (Self, Self) {
@@ -209,6 +212,9 @@ impl Lane for F64x8 {
         fn lt(self, other: Self) -> __mmask8 { _mm512_cmp_pd_mask::<_CMP_LT_OQ>(self.0, other.0) }
         fn le(self, other: Self) -> __mmask8 { _mm512_cmp_pd_mask::<_CMP_LE_OQ>(self.0, other.0) }
         fn eq(self, other: Self) -> __mmask8 { _mm512_cmp_pd_mask::<_CMP_EQ_OQ>(self.0, other.0) }
+        fn are_numbers(self, other: Self) -> __mmask8 {
+            _mm512_cmp_pd_mask::<_CMP_ORD_Q>(self.0, other.0)
+        }
         fn select(mask: __mmask8, yes: Self, no: Self) -> Self { F64x8(_mm512_mask_blend_pd(mask, no.0, yes.0)) }
         fn exp2_int(n: Self) -> Self { F64x8(_mm512_scalef_pd(_mm512_set1_pd(1.0), n.0)) }
         fn binade(self) -> (Self, Self) {

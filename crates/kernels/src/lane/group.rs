@@ -170,6 +170,7 @@ macro_rules! group {
             method!($group [$($i)+] lt other -> Self::Mask);
             method!($group [$($i)+] le other -> Self::Mask);
             method!($group [$($i)+] eq other -> Self::Mask);
+            method!($group [$($i)+] are_numbers other -> Self::Mask);
 
             #[inline(always)]
             fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {

@@ -184,6 +184,12 @@ pub(crate) trait Lane:
         !self.eq(self)
     }
 
+    /// Where neither is NaN.
+    #[inline(always)]
+    fn are_numbers(self, other: Self) -> Self::Mask {
+        self.eq(self) & other.eq(other)
+    }
+
     #[inline(always)]
     fn is_finite(self) -> Self::Mask {
         self.abs().lt(Self::splat(Self::Elem::INFINITY))

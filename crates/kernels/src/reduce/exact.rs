@@ -17,6 +17,12 @@ const PLACES: usize = 64;
 /// Bytes of accumulators whose rows are taken together: neighbours enough to be fetched ahead, in the nearest cache.
 const ACROSS: usize = 16 << 10;
 
+/// Rows that are taken together, for with accumulators written after each few elements are on their way from memory at a time.
+const ROWS: usize = 4;
+
+/// Bytes that rows are apart at least which are taken together: of nearer ones memory is read faster in order.
+const FAR: usize = 4 << 10;
+
 /// A reduction that may take elements in any order.
 pub(super) trait Exact: Send + 'static {
     type Elem: Pod + Sync;
@@ -235,13 +241,15 @@ impl<X: Exact> Task for TakeRows<'_, X> {
     #[inline(always)]
     fn run(self) {
         let together = const { ACROSS / size_of::<X::Acc>() };
+        let apart = self.rows.get(1).map_or(0, |second| second.abs_diff(self.rows[0]));
+        let far = apart * size_of::<X::Elem>() >= FAR;
         for (at, accs) in self.accs.chunks_mut(together).enumerate() {
             if accs.iter().all(|&acc| X::is_known(acc)) {
                 continue;
             }
-            for row in self.rows {
-                step::<X>(accs, &self.elements[row + at * together..][..accs.len()]);
-            }
+            let (begins, len) = (self.rows, accs.len());
+            let row = |row: usize| &self.elements[begins[row] + at * together..][..len];
+            step_all::<X>(accs, begins.len(), row, far);
         }
     }
 }
@@ -269,15 +277,35 @@ impl<X: Exact> Task for TakeLeaves<'_, X> {
                 continue;
             }
             // Whole rows together, so that registers are full.
-            let mut places = vec![X::EMPTY; PLACES.div_ceil(width) * width];
-            for rows in elements.chunks(places.len()) {
-                step::<X>(&mut places, rows);
-            }
+            let len = PLACES.div_ceil(width) * width;
+            let mut places = vec![X::EMPTY; len];
+            let (whole, last) = elements.split_at(elements.len() / len * len);
+            let narrow = size_of::<X::Elem>() <= 2;
+            step_all::<X>(&mut places, whole.len() / len, |row| &whole[row * len..][..len], narrow);
+            step::<X>(&mut places, last);
             for row in places.chunks(width) {
                 accs.iter_mut().zip(row).for_each(|(acc, &place)| *acc = X::merge(*acc, place));
             }
         }
     }
+}
+
+/// Takes an element each of so many rows, of several at once if they are worth it `together`.
+#[inline(always)]
+fn step_all<'a, X: Exact>(
+    accs: &mut [X::Acc],
+    count: usize,
+    row: impl Fn(usize) -> &'a [X::Elem],
+    together: bool,
+) {
+    let joined = if together { count / ROWS * ROWS } else { 0 };
+    for first in (0..joined).step_by(ROWS) {
+        let [a, b, c, d] = [row(first), row(first + 1), row(first + 2), row(first + 3)];
+        for ((((acc, &a), &b), &c), &d) in accs.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            *acc = [a, b, c, d].into_iter().fold(*acc, X::step);
+        }
+    }
+    (joined..count).for_each(|at| step::<X>(accs, row(at)));
 }
 
 /// Takes one element each.

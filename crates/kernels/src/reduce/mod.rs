@@ -426,39 +426,39 @@ mod tests {
             (DType::C64, &[Op::Sum, Op::Prod, Op::Var]),
         ];
         for (dtype, op) in cases.iter().flat_map(|(dtype, ops)| ops.iter().map(|&op| (*dtype, op))) {
-            for rows in [1, 17, 100, 200, 1023, 1100, 2500] {
-                for columns in [1, 5, 33] {
-                    let mut across = elements(dtype, rows * columns);
-                    if columns != 5 && matches!(op, Op::Amax | Op::Amin) {
-                        put_nans(dtype, &mut across);
-                    }
-                    let size = dtype.item_size();
-                    let along: Vec<u8> = (0..columns)
-                        .flat_map(|column| (0..rows).map(move |row| (row * columns + column) * size))
-                        .flat_map(|at| across[at..][..size].iter().copied())
-                        .collect();
-                    // Others' elements lie between those of a result.
-                    let others = &[0xa5; 32][..2 * size];
-                    let apart = along.chunks(size).flat_map(|own| [own, others].concat()).collect();
-                    let reducer = Reducer::new(op, dtype, dtype, rows, 1.0);
-                    let item = reducer.result().item_size()
-                        * if op == Op::Var { 1 } else { size / dtype.to_real().item_size() };
-                    let size = (rows, columns);
-                    let expected = reduce(&reducer, Isa::Portable, (&across, item), size, None);
-                    for isa in Isa::ALL.into_iter().filter(|isa| isa.is_supported()) {
-                        let narrow =
-                            Panel { rows, width: columns, columns: 1, column_step: 0, row_step: columns };
-                        let each = Panel { rows, width: 1, columns, column_step: rows, row_step: 1 };
-                        let apart_panel = Panel { column_step: 3 * rows, row_step: 3, ..each };
-                        let ways = [(&across, None), (&across, Some(narrow)), (&along, Some(each))];
-                        // What has no tree is not brought together.
-                        let with_tree =
-                            dtype.category() > Category::Int || matches!(op, Op::Argmax | Op::Argmin);
-                        let apart = with_tree.then_some((&apart, Some(apart_panel)));
-                        for (elements, panel) in ways.into_iter().chain(apart) {
-                            let found = reduce(&reducer, isa, (elements, item), size, panel);
-                            assert!(found == expected, "{op:?} of {dtype:?} {size:?}, {isa}, {panel:?}");
-                        }
+            let few =
+                [1, 17, 100, 200, 1023, 1100, 2500].map(|rows| [1, 5, 33].map(|columns| (rows, columns)));
+            // As many leaves as a vector has elements, and rows that are far apart.
+            for (rows, columns) in few.into_iter().flatten().chain([(20_000, 1), (9, 5000)]) {
+                let mut across = elements(dtype, rows * columns);
+                if columns != 5 && matches!(op, Op::Amax | Op::Amin) {
+                    put_nans(dtype, &mut across);
+                }
+                let size = dtype.item_size();
+                let along: Vec<u8> = (0..columns)
+                    .flat_map(|column| (0..rows).map(move |row| (row * columns + column) * size))
+                    .flat_map(|at| across[at..][..size].iter().copied())
+                    .collect();
+                // Others' elements lie between those of a result.
+                let others = &[0xa5; 32][..2 * size];
+                let apart = along.chunks(size).flat_map(|own| [own, others].concat()).collect();
+                let reducer = Reducer::new(op, dtype, dtype, rows, 1.0);
+                let item = reducer.result().item_size()
+                    * if op == Op::Var { 1 } else { size / dtype.to_real().item_size() };
+                let size = (rows, columns);
+                let expected = reduce(&reducer, Isa::Portable, (&across, item), size, None);
+                for isa in Isa::ALL.into_iter().filter(|isa| isa.is_supported()) {
+                    let narrow =
+                        Panel { rows, width: columns, columns: 1, column_step: 0, row_step: columns };
+                    let each = Panel { rows, width: 1, columns, column_step: rows, row_step: 1 };
+                    let apart_panel = Panel { column_step: 3 * rows, row_step: 3, ..each };
+                    let ways = [(&across, None), (&across, Some(narrow)), (&along, Some(each))];
+                    // What has no tree is not brought together.
+                    let with_tree = dtype.category() > Category::Int || matches!(op, Op::Argmax | Op::Argmin);
+                    let apart = with_tree.then_some((&apart, Some(apart_panel)));
+                    for (elements, panel) in ways.into_iter().chain(apart) {
+                        let found = reduce(&reducer, isa, (elements, item), size, panel);
+                        assert!(found == expected, "{op:?} of {dtype:?} {size:?}, {isa}, {panel:?}");
                     }
                 }
             }

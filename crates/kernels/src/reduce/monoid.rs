@@ -159,10 +159,12 @@ impl<V: Ordered<One: Ordered>, const LARGEST: bool> Monoid for Extreme<V, LARGES
         // Several masks, so that none waits for the one before.
         let (mut quick, mut numbers) = (acc, [V::first(V::LEN); 4]);
         for step in 0..steps.count() {
-            for g in 0..G {
-                let value: V = steps.load(step, sides[g]);
-                numbers[g % 4] = numbers[g % 4] & value.is_number();
-                quick[g] = value.of_two::<LARGEST>(quick[g]);
+            for g in (0..G).step_by(2) {
+                let other = (g + 1).min(G - 1);
+                let values: [V; 2] = [steps.load(step, sides[g]), steps.load(step, sides[other])];
+                numbers[g / 2 % 4] = numbers[g / 2 % 4] & values[0].are_numbers(values[1]);
+                quick[g] = values[0].of_two::<LARGEST>(quick[g]);
+                quick[other] = values[1].of_two::<LARGEST>(quick[other]);
             }
         }
         if !numbers.into_iter().any(|numbers| (!numbers).any()) {

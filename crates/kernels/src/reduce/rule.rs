@@ -56,6 +56,8 @@ pub(super) trait Rule: Sized + Send + 'static {
 
 /// Where the rows of some steps begin, in elements.
 pub(super) trait Rows {
+    /// Whether they are at even distances.
+    const ARE_EVEN: bool;
     fn begin(&self, step: usize) -> usize;
     /// The last of the first `count` beginnings in memory.
     fn last(&self, count: usize) -> usize;
@@ -65,6 +67,8 @@ pub(super) trait Rows {
 pub(super) struct Even(pub(super) usize);
 
 impl Rows for Even {
+    const ARE_EVEN: bool = true;
+
     #[inline(always)]
     fn begin(&self, step: usize) -> usize {
         step * self.0
@@ -77,6 +81,8 @@ impl Rows for Even {
 }
 
 impl Rows for &[usize] {
+    const ARE_EVEN: bool = false;
+
     #[inline(always)]
     fn begin(&self, step: usize) -> usize {
         self[step]

@@ -143,7 +143,7 @@ fn leaf_steps<'a, R: Rule>(
 
 /// Accumulates rows whose places are next to each other.
 #[inline(always)]
-fn spread<R: Rule>(state: &mut R::State, fresh: bool, steps: &Steps<'_, Elem<R>, impl Rows>, places: usize) {
+fn spread<R: Rule, P: Rows>(state: &mut R::State, fresh: bool, steps: &Steps<'_, Elem<R>, P>, places: usize) {
     let len = R::Vector::LEN;
     if places < len {
         for at in 0..places {
@@ -156,12 +156,13 @@ fn spread<R: Rule>(state: &mut R::State, fresh: bool, steps: &Steps<'_, Elem<R>,
     // The last vector may overlap the one before, and so is read before that one is written.
     let last = begin::<R, 1>(state, fresh, [Side::of(places - len)]);
     let mut at = 0;
+    // Of leaves as many at once as there are registers for: so memory is read in longer lines.
+    while const { R::IS_LIGHT && P::ARE_EVEN } && at + 2 * SIDES * len <= places {
+        spread_from::<R, { 2 * SIDES }>(state, fresh, steps, at);
+        at += 2 * SIDES * len;
+    }
     while at + SIDES * len <= places {
-        let sides = Side::of(at).row(len, len);
-        let acc = R::steps(begin::<R, SIDES>(state, fresh, sides), fresh, steps, sides);
-        for g in 0..SIDES {
-            R::write(acc[g], state, sides[g].at);
-        }
+        spread_from::<R, SIDES>(state, fresh, steps, at);
         at += SIDES * len;
     }
     while at < places {
@@ -174,12 +175,27 @@ fn spread<R: Rule>(state: &mut R::State, fresh: bool, steps: &Steps<'_, Elem<R>,
     }
 }
 
+/// Accumulates rows in some vectors of places.
+#[inline(always)]
+fn spread_from<R: Rule, const G: usize>(
+    state: &mut R::State,
+    fresh: bool,
+    steps: &Steps<'_, Elem<R>, impl Rows>,
+    at: usize,
+) {
+    let sides = Side::of(at).row(R::Vector::LEN, R::Vector::LEN);
+    let acc = R::steps(begin::<R, G>(state, fresh, sides), fresh, steps, sides);
+    for g in 0..G {
+        R::write(acc[g], state, sides[g].at);
+    }
+}
+
 /// The lanes of a leaf of one result, which are whole vectors, halved to one.
 #[inline(always)]
 fn alone<R: Rule>(state: &mut R::State, steps: &Steps<'_, Elem<R>, impl Rows>, lanes: usize) -> R::Acc {
     let len = R::Vector::LEN;
     if lanes != WIDEST || WIDEST < SIDES * len {
-        spread::<R>(state, true, steps, lanes);
+        spread::<R, _>(state, true, steps, lanes);
         halve::<R>(state, lanes, len);
         return R::read(state, 0);
     }
@@ -299,7 +315,7 @@ impl<R: Rule> Task for TakeRows<'_, R> {
         let TakeRows { tree, elements, rows, first, ends } = self;
         let steps =
             Steps::new(elements, rows, (rows.len(), 0), (first, tree.lanes), (&[], tree.rule.flips()));
-        spread::<R>(&mut tree.current, !tree.begun, &steps, tree.columns);
+        spread::<R, _>(&mut tree.current, !tree.begun, &steps, tree.columns);
         tree.begun = !ends;
         if ends {
             tree.push::<R>(0);
@@ -399,7 +415,7 @@ impl<R: Rule> TakeLeaves<'_, R> {
                     None => elements,
                 };
                 let steps = leaf_steps::<R>(elements, &panel, leaf, (first, lanes), (&tree.numbers, flips));
-                spread::<R>(&mut tree.leaf, true, &steps, lanes * width);
+                spread::<R, _>(&mut tree.leaf, true, &steps, lanes * width);
                 halve::<R>(&mut tree.leaf, lanes * width, width);
                 for at in 0..width {
                     let (taken, one) = (tree.taken + leaf * lanes, R::One::read(&tree.leaf, at));

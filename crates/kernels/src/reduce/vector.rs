@@ -67,8 +67,8 @@ pub(super) trait Ordered: Vector<Elem: Limits, Mask: Mask> {
     fn beats<const LARGEST: bool>(self, held: Self) -> Self::Mask;
     /// The larger of both, or the smaller; what is held where they are equal, or one is a NaN.
     fn of_two<const LARGEST: bool>(self, held: Self) -> Self;
-    /// Where there is no NaN.
-    fn is_number(self) -> Self::Mask;
+    /// Where neither is a NaN.
+    fn are_numbers(self, other: Self) -> Self::Mask;
     fn to_bits(self) -> Self::Bits;
     fn from_bits(bits: Self::Bits) -> Self;
 }
@@ -197,8 +197,8 @@ where
     }
 
     #[inline(always)]
-    fn is_number(self) -> <L as Lane>::Mask {
-        self.eq(self)
+    fn are_numbers(self, other: Self) -> <L as Lane>::Mask {
+        <L as Lane>::are_numbers(self, other)
     }
 
     #[inline(always)]

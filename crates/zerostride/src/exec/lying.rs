@@ -3,19 +3,25 @@
 
 use std::ops::Range;
 
-use zerostride_kernels::{Fold, Panel, lane_rows, lanes};
+use zerostride_kernels::{Fold, LEAF, Panel, lane_rows, lanes};
 use zerostride_ops::Op;
 
 use crate::plan::FEW;
 
-/// Results that are read across memory at once.
+/// Elements of results that are worth reading across memory at once.
 const ACROSS: usize = 2048;
+
+/// Bytes of rows that are read across memory at once.
+const ROWS: usize = 16 << 10;
 
 /// Neighbouring results from which on their rows are worth a pass each.
 const WIDE: usize = 16;
 
 /// Results side by side that are not worth a pass for each row.
 const NARROW: usize = 64;
+
+/// Leaves that are worth dividing among threads.
+const LEAVES: usize = 4;
 
 /// The most rows of a lane in a leaf.
 pub(super) const LANE: usize = 128;
@@ -51,6 +57,8 @@ pub(super) struct Grid {
     /// Neighbouring results, and all of them.
     pub(super) inner: usize,
     pub(super) results: usize,
+    /// The most that are worth reading across memory at once.
+    pub(super) widest: usize,
     /// Reduced elements of each.
     pub(super) count: usize,
     /// Whether they have the same result in any order.
@@ -72,9 +80,16 @@ impl Grid {
             1 if !alone => Form::Across,
             _ if !across || self.inner < 2 => Form::Along,
             // Rows of a few results are joined.
-            _ if self.inner <= if joined { NARROW } else { FEW } && !self.interleaved => Form::Narrow,
+            _ if self.inner <= if joined { self.joined() } else { FEW } && !self.interleaved => Form::Narrow,
             _ => Form::Across,
         }
+    }
+
+    /// The most results whose rows are joined, where nothing lies between these: more where threads have something to divide
+    /// still, for then memory is read in order.
+    fn joined(&self) -> usize {
+        let are_divided = self.inner < self.results || self.count >= LEAVES * LEAF;
+        if are_divided && !self.any_order { NARROW.max(self.widest / 4) } else { NARROW }
     }
 
     /// Whether elements can be reduced where they lie.
@@ -97,9 +112,10 @@ impl Grid {
     }
 }
 
-/// The most results that are worth reading across memory at once. Moments take more room than elements.
-pub(super) fn widest(op: Op) -> usize {
-    if op == Op::Var { ACROSS / 4 } else { ACROSS }
+/// The most results, of elements of so many bytes, that are worth reading across memory at once. Moments take more room than
+/// elements.
+pub(super) fn widest(op: Op, item: usize) -> usize {
+    if op == Op::Var { ROWS / 4 / item } else { ROWS / item }
 }
 
 /// The elements of neighbouring results.

@@ -20,7 +20,7 @@ use crate::plan::{Cost, GRAIN, Instruction, Load, Program, REDUCED, Source, in_a
 use crate::tensor::Block;
 use crate::{Result, num_threads};
 
-/// Reduced elements that one task takes at least: a power of two of leaves.
+/// Elements that one task takes at least, where each result has a power of two of leaves.
 const GROUP: usize = 64 * LEAF;
 
 /// Parts that the groups of one block are divided into, at most twice as many.
@@ -248,6 +248,7 @@ impl Lay {
         let grid = Grid {
             inner: kept.last().copied().unwrap_or(1),
             results: kept.numel(),
+            widest: widest(reducer.op(), program.dtypes[program.result].item_size()),
             count: reduced.numel(),
             any_order: in_any_order(reducer.op(), program.dtypes[program.result]),
             interleaved: is_nearer(outer, row),
@@ -318,13 +319,13 @@ fn tile_columns(grid: &Grid, form: Form, across: bool) -> usize {
 impl Loop<'_> {
     /// Results of a block, where so many elements are worth a thread.
     fn columns(&self, form: Form, direct: bool, grain: usize) -> usize {
-        let Grid { inner, results, count, .. } = self.lay.grid;
+        let Grid { inner, results, widest, count, .. } = self.lay.grid;
         match form {
             // All threads have columns, of a few cache lines at least. Moments take more room than elements.
             Form::Across if direct => {
                 let threads = (results.saturating_mul(count) / grain).clamp(1, num_threads());
                 let share = inner.div_ceil(threads).next_multiple_of(SHARE);
-                share.min(widest(self.reducer.op())).min(inner)
+                share.min(widest).min(inner)
             }
             Form::Along if direct => {
                 let area = grain.min(GRAIN);
@@ -357,8 +358,8 @@ impl<'p> Reduction<'_, 'p> {
                 .map_or(end, |direct| (first / direct.grid.inner + 1) * direct.grid.inner);
             let columns = first..end.min(first + self.way.columns).min(even);
             worker.fold.start(columns.len());
-            match self.reduced.div_ceil(GROUP) {
-                groups @ 0..2 => self.leaves(worker, &columns, 0..groups)?,
+            match self.reduced.div_ceil(self.group()) {
+                groups if groups < 2 || num_threads() == 1 => self.leaves(worker, &columns, 0..groups)?,
                 groups => self.groups(worker, &columns, groups)?,
             }
             let Worker { fold, results, .. } = worker;
@@ -385,9 +386,17 @@ impl<'p> Reduction<'_, 'p> {
         Ok(())
     }
 
+    /// Reduced elements of a group of leaves: a power of two of these.
+    fn group(&self) -> usize {
+        match self.way.form {
+            Form::Narrow => (GROUP / self.way.columns.next_power_of_two()).max(LEAF),
+            _ => GROUP,
+        }
+    }
+
     /// Takes some groups of leaves.
     fn leaves(&self, worker: &mut Worker<'_>, columns: &Range<usize>, groups: Range<usize>) -> Result<()> {
-        let rows = groups.start * GROUP..self.reduced.min(groups.end * GROUP);
+        let rows = groups.start * self.group()..self.reduced.min(groups.end * self.group());
         let Worker { tiles, fold, .. } = worker;
         match (tiles, &self.direct) {
             (Some(tiles), _) if self.way.form == Form::Across => {

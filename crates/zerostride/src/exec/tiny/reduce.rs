@@ -74,7 +74,8 @@ impl Reduction {
         let (rows, results) = (count(&reduced), count(&kept));
         let cost = Cost::of_reading(dtype, layout.numel());
         // Many elements that are results themselves are copied faster.
-        let are_many = rows == 1 && results > widest(*op);
+        let widest = widest(*op, dtype.item_size());
+        let are_many = rows == 1 && results > widest;
         if Reducer::takes(*op, *compute, dtype, rows) != dtype || are_many || cost.is_divided() {
             return None;
         }
@@ -86,7 +87,7 @@ impl Reduction {
                 reducer: Reducer::new(*op, *compute, dtype, rows, *correction),
                 grid,
                 form,
-                most: if form == Form::Across { widest(*op).min(grid.inner) } else { grid.inner },
+                most: if form == Form::Across { widest.min(grid.inner) } else { grid.inner },
                 first: if copied.is_some() { 0 } else { layout.offset() - low },
                 outer_step,
                 row_step: grid.row_step.unwrap_or(1),
@@ -110,7 +111,8 @@ impl Reduction {
             };
             let interleaved = outer > 1 && outer_step.unsigned_abs() < row_step.unsigned_abs();
             let row_step = Some(row_step);
-            let grid = Grid { inner, results, count: rows, any_order, interleaved, column_step, row_step };
+            let grid =
+                Grid { inner, results, widest, count: rows, any_order, interleaved, column_step, row_step };
             make(grid, outer_step, None)
         };
         // Results side by side, one row of elements after the other.
@@ -122,7 +124,8 @@ impl Reduction {
             let dims = reduced.iter().chain(&kept).map(bytes).collect();
             let row_step = Some(results as isize);
             let (inner, interleaved, column_step) = (results, false, 1);
-            let grid = Grid { inner, results, count: rows, any_order, interleaved, column_step, row_step };
+            let grid =
+                Grid { inner, results, widest, count: rows, any_order, interleaved, column_step, row_step };
             make(grid, 0, Some((dims, (layout.offset() - low) as usize * item)))
         };
         lying().or_else(copying)
