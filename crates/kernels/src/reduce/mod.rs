@@ -431,7 +431,7 @@ mod tests {
             // As many leaves as a vector has elements, and rows that are far apart.
             for (rows, columns) in few.into_iter().flatten().chain([(20_000, 1), (9, 5000)]) {
                 let mut across = elements(dtype, rows * columns);
-                if columns != 5 && matches!(op, Op::Amax | Op::Amin) {
+                if columns != 5 && matches!(op, Op::Amax | Op::Amin | Op::Argmax | Op::Argmin) {
                     put_nans(dtype, &mut across);
                 }
                 let size = dtype.item_size();

@@ -6,7 +6,7 @@ use zerostride_ops::DType;
 
 use super::rule::{Elem, Rows, Rule, Side, Steps};
 use super::vector::{Limits, Ordered};
-use crate::lane::Bits;
+use crate::lane::{Bits, Mask};
 
 /// The search for the index of the largest element, each of whose bits in `flips` is changed: of a float the sign, to find
 /// the smallest, of an integer all; of an integer without a sign also the first, to be in the order of those with one.
@@ -32,6 +32,10 @@ pub(super) trait Order<V: Ordered>: 'static {
     fn select(mask: V::Mask, yes: Self::Value, no: Self::Value) -> Self::Value;
     /// Where `value` takes the place of `held`.
     fn beats(value: Self::Value, held: Self::Value) -> V::Mask;
+    /// The same and what is held then, if neither is a NaN: shorter, and the one need not wait for the other.
+    fn beats_number(value: Self::Value, held: Self::Value) -> (V::Mask, Self::Value);
+    /// Where neither is a NaN.
+    fn are_numbers(one: Self::Value, other: Self::Value) -> V::Mask;
 }
 
 /// The order of floats.
@@ -63,6 +67,16 @@ impl<V: Ordered> Order<V> for Floats {
     fn beats(value: V, held: V) -> V::Mask {
         value.beats::<true>(held)
     }
+
+    #[inline(always)]
+    fn beats_number(value: V, held: V) -> (V::Mask, V) {
+        (held.is_less(value), value.of_two::<true>(held))
+    }
+
+    #[inline(always)]
+    fn are_numbers(one: V, other: V) -> V::Mask {
+        one.are_numbers(other)
+    }
 }
 
 /// The order of integers as wide as the floats that they are loaded as.
@@ -93,6 +107,17 @@ impl<V: Ordered> Order<V> for Integers {
     #[inline(always)]
     fn beats(value: V::Bits, held: V::Bits) -> V::Mask {
         held.signed_lt(value)
+    }
+
+    #[inline(always)]
+    fn beats_number(value: V::Bits, held: V::Bits) -> (V::Mask, V::Bits) {
+        let beats = held.signed_lt(value);
+        (beats, V::Bits::select(beats, value, held))
+    }
+
+    #[inline(always)]
+    fn are_numbers(_: V::Bits, _: V::Bits) -> V::Mask {
+        V::first(V::LEN)
     }
 }
 
@@ -193,15 +218,36 @@ where
                 places[g] = V::load(&steps.numbers[sides[g].place..]).to_bits();
             }
         }
-        // While the rows are looked through, what was found in one has the index of the row.
-        let mut at = [nowhere; G];
+        // While the rows are looked through, what was found in one has the index of the row. First as if no element were a NaN,
+        // once more if one is.
+        let (mut at, mut values) = ([nowhere; G], [nowhere; G]);
+        let mut numbers = V::first(V::LEN);
+        for g in 0..G {
+            values[g] = acc[g].value;
+        }
         for step in 0..steps.count() {
             let row = row(step);
             for g in 0..G {
                 let value = flipped(steps.load(step, sides[g]));
-                let beats = <O as Order<V>>::beats(value, acc[g].value);
-                acc[g].value = <O as Order<V>>::select(beats, value, acc[g].value);
-                at[g] = <O as Order<V>>::select(beats, row, at[g]);
+                numbers = numbers & <O as Order<V>>::are_numbers(value, values[g]);
+                let (beats, held) = <O as Order<V>>::beats_number(value, values[g]);
+                (values[g], at[g]) = (held, <O as Order<V>>::select(beats, row, at[g]));
+            }
+        }
+        if (!numbers).any() {
+            at = [nowhere; G];
+            for step in 0..steps.count() {
+                let row = row(step);
+                for g in 0..G {
+                    let value = flipped(steps.load(step, sides[g]));
+                    let beats = <O as Order<V>>::beats(value, acc[g].value);
+                    acc[g].value = <O as Order<V>>::select(beats, value, acc[g].value);
+                    at[g] = <O as Order<V>>::select(beats, row, at[g]);
+                }
+            }
+        } else {
+            for g in 0..G {
+                acc[g].value = values[g];
             }
         }
         for g in 0..G {

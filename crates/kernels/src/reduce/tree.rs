@@ -12,20 +12,14 @@ use smallvec::SmallVec;
 
 use super::rule::{Elem, Even, Rows, Rule, Side, Steps};
 use super::vector::Vector;
-use super::{Fold, LEAF, Panel, lanes};
+use super::{Fold, LEAF, Panel};
 use crate::cast::CastKernel;
-use crate::isa::{Task, prefetch};
+use crate::isa::Task;
 use gathered::Gathered;
 use halved::Halved;
 
 /// Vectors that are worked on side by side, so that none waits for the one before.
 const SIDES: usize = 4;
-
-/// The most lanes of a leaf.
-const WIDEST: usize = lanes(LEAF);
-
-/// Bytes of the next leaves that are asked for, so that they are there when these begin.
-const AHEAD: usize = 256;
 
 /// The tree over lanes: a stack of complete subtrees, one for each digit 1 of the number of lanes taken. A leaf is a
 /// subtree whose height is that of its lanes.
@@ -193,52 +187,33 @@ fn spread_from<R: Rule, const G: usize>(
 /// The lanes of a leaf of one result, which are whole vectors, halved to one.
 #[inline(always)]
 fn alone<R: Rule>(state: &mut R::State, steps: &Steps<'_, Elem<R>, impl Rows>, lanes: usize) -> R::Acc {
-    let len = R::Vector::LEN;
-    if lanes != WIDEST || WIDEST < SIDES * len {
-        spread::<R, _>(state, true, steps, lanes);
-        halve::<R>(state, lanes, len);
-        return R::read(state, 0);
-    }
-    // Lanes that meet are taken together, and do so in registers. How many there are is a constant here, so that whether rows are
-    // whole is asked once.
-    let half = WIDEST / 2;
-    if const { R::IS_LIGHT && WIDEST == 2 * SIDES * R::Vector::LEN } {
-        // All at once, so that memory is read in order.
-        let sides = Side::of(0).row(len, len);
-        let [a, b, c, d, e, f, g, h] = R::steps([R::none(); 2 * SIDES], true, steps, sides);
-        let four = |[a, b, c, d]: [R::Acc; 4]| R::merge(R::merge(a, c), R::merge(b, d));
-        return R::merge(four([a, c, e, g]), four([b, d, f, h]));
-    }
-    for at in (0..half).step_by(SIDES / 2 * len) {
-        let sides = [Side::of(at), Side::of(at + len), Side::of(at + half), Side::of(at + half + len)];
-        let [a, b, c, d] = R::steps([R::none(); SIDES], true, steps, sides);
-        let (one, next) = (R::merge(a, c), R::merge(b, d));
-        if half == SIDES / 2 * len {
-            return R::merge(one, next);
+    match lanes / R::Vector::LEN {
+        1 => halved::<R, 1>(steps),
+        2 => halved::<R, 2>(steps),
+        4 => halved::<R, 4>(steps),
+        8 if R::IS_LIGHT => halved::<R, 8>(steps),
+        _ => {
+            spread::<R, _>(state, true, steps, lanes);
+            halve::<R>(state, lanes, R::Vector::LEN);
+            R::read(state, 0)
         }
-        R::write(one, state, at);
-        R::write(next, state, at + len);
     }
-    halve::<R>(state, half, len);
-    R::read(state, 0)
 }
 
-/// The lanes of leaves of several results, whose elements are `step` apart, each halved to a vector.
+/// So many vectors of lanes, halved to one: all at once, so that memory is read in order. What comes after these is begun before
+/// they are done, so that nothing is gained from leaves side by side.
 #[inline(always)]
-fn side_by_side<R: Rule>(
-    steps: &Steps<'_, Elem<R>, impl Rows>,
-    lanes: usize,
-    step: usize,
-) -> [R::Acc; SIDES] {
-    let mut halved = [R::none(); SIDES];
-    for lane in (0..lanes).step_by(R::Vector::LEN) {
-        let sides = Side::of(lane).row(step, 0);
-        let acc = R::steps([R::none(); SIDES], true, steps, sides);
-        for (halved, acc) in halved.iter_mut().zip(acc) {
-            *halved = if lane == 0 { acc } else { R::merge(*halved, acc) };
+fn halved<R: Rule, const G: usize>(steps: &Steps<'_, Elem<R>, impl Rows>) -> R::Acc {
+    let sides = Side::of(0).row(R::Vector::LEN, R::Vector::LEN);
+    let mut acc = R::steps([R::none(); G], true, steps, sides);
+    let mut left = G;
+    while left > 1 {
+        left /= 2;
+        for low in 0..left {
+            acc[low] = R::merge(acc[low], acc[low + left]);
         }
     }
-    halved
+    acc[0]
 }
 
 /// The accumulators of some vectors of places, empty if they are `fresh`.
@@ -367,32 +342,17 @@ impl<R: Rule> TakeLeaves<'_, R> {
         let mut halved = Halved::<R>::new();
         let (mut column, mut leaf) = (0, 0);
         while column < panel.columns && leaf < count {
-            // Leaves of few lanes are worked on side by side.
-            let together = R::Vector::LEN >= SIDES
-                && lanes <= SIDES / 2 * R::Vector::LEN
-                && panel.columns - column >= SIDES;
             let elements = &elements[column * panel.column_step + leaf * LEAF * panel.row_step..];
-            let (elements, column_step) = match &mut tree.gathered {
-                Some(gathered) => gathered.leaves(elements, leaf, if together { SIDES } else { 1 }),
-                None => (elements, panel.column_step),
+            let elements = match &mut tree.gathered {
+                Some(gathered) => gathered.leaf(elements, leaf),
+                None => elements,
             };
             let steps = leaf_steps::<R>(elements, &panel, leaf, (first, lanes), (&tree.numbers, flips));
-            if together {
-                for next in SIDES..2 * SIDES {
-                    prefetch::<AHEAD>(elements.as_ptr().wrapping_add(next * column_step).cast());
-                }
-                for vector in side_by_side::<R>(&steps, lanes, column_step) {
-                    halved.push(vector, (tree.taken, column));
-                    column += 1;
-                }
-            } else {
-                prefetch::<AHEAD>(elements.as_ptr().wrapping_add(LEAF).cast());
-                let vector = alone::<R>(&mut tree.leaf, &steps, lanes);
-                halved.push(vector, (tree.taken + leaf * lanes, column));
-                leaf += 1;
-                if leaf == count {
-                    (column, leaf) = (column + 1, 0);
-                }
+            let vector = alone::<R>(&mut tree.leaf, &steps, lanes);
+            halved.push(vector, (tree.taken + leaf * lanes, column));
+            leaf += 1;
+            if leaf == count {
+                (column, leaf) = (column + 1, 0);
             }
             if halved.count == R::Vector::LEN || column == panel.columns {
                 halved.join(tree);
@@ -411,7 +371,7 @@ impl<R: Rule> TakeLeaves<'_, R> {
             for leaf in 0..count {
                 let elements = &elements[column * column_step + leaf * LEAF * row_step..];
                 let elements = match &mut tree.gathered {
-                    Some(gathered) => gathered.leaves(elements, leaf, 1).0,
+                    Some(gathered) => gathered.leaf(elements, leaf),
                     None => elements,
                 };
                 let steps = leaf_steps::<R>(elements, &panel, leaf, (first, lanes), (&tree.numbers, flips));

@@ -67,6 +67,8 @@ pub(super) trait Ordered: Vector<Elem: Limits, Mask: Mask> {
     fn beats<const LARGEST: bool>(self, held: Self) -> Self::Mask;
     /// The larger of both, or the smaller; what is held where they are equal, or one is a NaN.
     fn of_two<const LARGEST: bool>(self, held: Self) -> Self;
+    /// Where it is less.
+    fn is_less(self, other: Self) -> Self::Mask;
     /// Where neither is a NaN.
     fn are_numbers(self, other: Self) -> Self::Mask;
     fn to_bits(self) -> Self::Bits;
@@ -194,6 +196,11 @@ where
     #[inline(always)]
     fn of_two<const LARGEST: bool>(self, held: Self) -> Self {
         if LARGEST { self.max(held) } else { self.min(held) }
+    }
+
+    #[inline(always)]
+    fn is_less(self, other: Self) -> <L as Lane>::Mask {
+        self.lt(other)
     }
 
     #[inline(always)]

@@ -3,7 +3,6 @@
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
-use super::SIDES;
 use crate::pack::PackDense;
 use crate::reduce::{LEAF, Panel};
 
@@ -13,7 +12,7 @@ pub(super) struct Gathered<T> {
     /// The copies of a whole leaf, and of the last one if that is not whole.
     whole: PackDense,
     last: PackDense,
-    /// Room for the leaves of a few results.
+    /// Room for a leaf.
     elements: Vec<T>,
 }
 
@@ -23,7 +22,7 @@ impl<T: Pod> Gathered<T> {
         let pack = |rows| {
             PackDense::new(item, &[(rows, (panel.row_step * item) as isize), (panel.width, item as isize)])
         };
-        let room = SIDES.min(panel.columns) * LEAF.min(panel.rows) * panel.width;
+        let room = LEAF.min(panel.rows) * panel.width;
         let (whole, last) = (pack(LEAF), pack(panel.rows % LEAF));
         Gathered { panel, whole, last, elements: vec![T::zeroed(); room] }
     }
@@ -33,20 +32,18 @@ impl<T: Pod> Gathered<T> {
         self.panel == *panel
     }
 
-    /// The same leaf of neighbouring results, at most as many as are worked on side by side, the first of which begins with the
-    /// first of these elements; and how many elements lead from one to the next.
+    /// The leaf of the result that begins with the first of these elements.
     ///
     /// # Panics
-    /// If a leaf reaches outside the elements.
+    /// If it reaches outside the elements.
     #[inline(never)]
-    pub(super) fn leaves(&mut self, elements: &[T], leaf: usize, results: usize) -> (&[T], usize) {
-        let Panel { rows, width, column_step, .. } = self.panel;
-        let (pack, len) = if leaf < rows / LEAF { (&self.whole, LEAF) } else { (&self.last, rows % LEAF) };
-        let step = LEAF.min(rows) * width;
-        for (result, room) in self.elements.chunks_mut(step).take(results).enumerate() {
-            let first = result * column_step * size_of::<T>();
-            pack.run(cast_slice(elements), first, cast_slice_mut(&mut room[..len * width]));
-        }
-        (&self.elements, step)
+    pub(super) fn leaf(&mut self, elements: &[T], leaf: usize) -> &[T] {
+        let (pack, len) = if leaf < self.panel.rows / LEAF {
+            (&self.whole, LEAF)
+        } else {
+            (&self.last, self.panel.rows % LEAF)
+        };
+        pack.run(cast_slice(elements), 0, cast_slice_mut(&mut self.elements[..len * self.panel.width]));
+        &self.elements
     }
 }
