@@ -12,6 +12,9 @@ use smallvec::SmallVec;
 use crate::isa::Isa;
 use lines::Lines;
 
+/// Bytes that are repeated at a time, where they have been written before in pieces: they stay in the nearest cache.
+const NEAR: usize = 8 << 10;
+
 /// Elements at even distances on both sides of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PackDim {
@@ -126,13 +129,17 @@ impl Pack {
             }
             break;
         }
-        let Some((mut done, all)) = self.again else { return };
+        let Some((mut again, all)) = self.again else { return };
+        let mut done = again;
         while done < all {
-            let len = done.min(all - done);
+            let len = again.min(all - done);
             // SAFETY: the elements fill `all` bytes at `to` without gaps, which are the caller's to write and of which the
-            // first `done` are written.
+            // first `done`, at least `again`, are written.
             unsafe { to.copy_to_nonoverlapping(to.add(done), len) };
             done += len;
+            if done == 2 * again && done <= NEAR {
+                again = done;
+            }
         }
     }
 }
