@@ -17,7 +17,7 @@ const PLACES: usize = 64;
 /// Bytes of accumulators whose rows are taken together: neighbours enough to be fetched ahead, in the nearest cache.
 const ACROSS: usize = 16 << 10;
 
-/// Rows that are taken together, for with accumulators written after each few elements are on their way from memory at a time.
+/// Rows that are taken together: with accumulators written after each, few elements are on their way from memory at a time.
 const ROWS: usize = 4;
 
 /// Bytes that rows are apart at least which are taken together: of nearer ones memory is read faster in order.
@@ -280,6 +280,7 @@ impl<X: Exact> Task for TakeLeaves<'_, X> {
             let len = PLACES.div_ceil(width) * width;
             let mut places = vec![X::EMPTY; len];
             let (whole, last) = elements.split_at(elements.len() / len * len);
+            // Rows of wider elements would not be read in order then.
             let narrow = size_of::<X::Elem>() <= 2;
             step_all::<X>(&mut places, whole.len() / len, |row| &whole[row * len..][..len], narrow);
             step::<X>(&mut places, last);

@@ -8,7 +8,7 @@ use zerostride_ops::Op;
 
 use crate::plan::FEW;
 
-/// Elements of results that are worth reading across memory at once.
+/// Elements of short rows that are worth reading across memory where they lie.
 const ACROSS: usize = 2048;
 
 /// Bytes of rows that are read across memory at once.

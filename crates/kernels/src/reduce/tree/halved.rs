@@ -47,10 +47,10 @@ impl<R: Rule> Halved<R> {
         // Leaves of one result that fill a subtree meet where they are, as they would one after the other.
         let last = (taken + (len - 1) * tree.lanes, first);
         if self.leaves[..self.count].get(len - 1) == Some(&last) && taken.is_multiple_of(len * tree.lanes) {
-            self.fold::<1>();
-            self.fold::<2>();
-            self.fold::<4>();
-            self.fold::<8>();
+            self.halve::<1>();
+            self.halve::<2>();
+            self.halve::<4>();
+            self.halve::<8>();
             R::write(self.vectors[0], &mut tree.leaf, 0);
             push_one::<R>(&mut tree.subtrees, taken, len * tree.lanes, first, R::One::read(&tree.leaf, 0));
             self.count = 0;
@@ -66,7 +66,7 @@ impl<R: Rule> Halved<R> {
 
     /// Merges places of the first vector that are `BY` apart, if it has any.
     #[inline(always)]
-    fn fold<const BY: usize>(&mut self) {
+    fn halve<const BY: usize>(&mut self) {
         if BY < R::Vector::LEN {
             let [left, right] = R::crossed::<BY>(self.vectors[0], self.vectors[0]);
             self.vectors[0] = R::merge(left, right);
