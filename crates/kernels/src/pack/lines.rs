@@ -3,7 +3,7 @@
 use std::mem::{MaybeUninit, transmute_copy};
 
 use super::{PackDim, fixed, transpose};
-use crate::isa::{self, Isa, Task};
+use crate::isa::{self, Isa, Task, prefetch};
 
 /// A copy of rows of columns: from the first element where it is read to the first where it is written.
 ///
@@ -29,8 +29,13 @@ const LINE: usize = 64;
 const HELD: usize = 128;
 
 impl Lines {
-    /// The cheapest way to copy columns row by row, which are two of all dimensions of a copy.
-    pub(super) fn new<T: Copy + 'static>(rows: PackDim, columns: PackDim, all: &[PackDim]) -> Lines {
+    /// The cheapest way to copy columns row by row, which are two of all dimensions of a copy, perhaps from memory that is far.
+    pub(super) fn new<T: Copy + 'static>(
+        rows: PackDim,
+        columns: PackDim,
+        all: &[PackDim],
+        far: bool,
+    ) -> Lines {
         let size = size_of::<T>();
         let (item, len) = (size as isize, columns.len as f64);
         // A line that has left the cache before its other elements are wanted is fetched again. Both sides share the cache.
@@ -53,7 +58,10 @@ impl Lines {
         }
         match columns.from {
             0 => offer(splat::<T>, bytes + 3.0 / len),
-            from if from == item && columns.len * size >= 4 => offer(whole::<T>, bytes + 3.0 / len),
+            from if from == item && columns.len * size >= 4 => {
+                let whole = if far { whole::<T, true> } else { whole::<T, false> };
+                offer(whole, bytes + 3.0 / len);
+            }
             from if from % item == 0 => {
                 if let Some(stepped) = fixed::stepped::<T>(from / item) {
                     // What it steps over is near, and foreseen when it is fetched again.
@@ -144,12 +152,18 @@ unsafe fn in_two<T: Copy + 'static>(
     }
 }
 
+/// Rows ahead, of those that come from far away: enough for the way from memory.
+const AHEAD: isize = 16;
+
 /// # Safety
 /// As [`Way`], columns next to each other on both sides.
-unsafe fn whole<T>(_: Isa, rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
+unsafe fn whole<T, const FAR: bool>(_: Isa, rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
     let width = columns.len * size_of::<T>();
     for row in 0..rows.len as isize {
         let (from, to) = (from.wrapping_offset(row * rows.from), to.wrapping_offset(row * rows.to));
+        if FAR {
+            prefetch::<{ 2 * LINE }>(from.wrapping_offset(AHEAD * rows.from));
+        }
         // SAFETY: a row's columns fill `width` bytes on both sides, apart from each other.
         unsafe {
             match width {

@@ -48,23 +48,32 @@ impl Pack {
     /// # Panics
     /// If `item` is no size of an element.
     pub fn new(item: usize, dims: &[PackDim]) -> Pack {
-        Pack::on(Isa::active(), item, dims)
+        Pack::on(Isa::active(), item, dims, false)
     }
 
-    fn on(isa: Isa, item: usize, dims: &[PackDim]) -> Pack {
+    /// The same of elements that are far away: short rows of them, which the processor does not foresee, are asked for before their
+    /// turn.
+    ///
+    /// # Panics
+    /// As [`new`](Pack::new).
+    pub fn far(item: usize, dims: &[PackDim]) -> Pack {
+        Pack::on(Isa::active(), item, dims, true)
+    }
+
+    fn on(isa: Isa, item: usize, dims: &[PackDim], far: bool) -> Pack {
         let (item, dims) = widened(item, dims);
         match item {
-            1 => Pack::of::<u8>(isa, &dims),
-            2 => Pack::of::<u16>(isa, &dims),
-            4 => Pack::of::<u32>(isa, &dims),
-            8 => Pack::of::<u64>(isa, &dims),
-            16 => Pack::of::<u128>(isa, &dims),
+            1 => Pack::of::<u8>(isa, &dims, far),
+            2 => Pack::of::<u16>(isa, &dims, far),
+            4 => Pack::of::<u32>(isa, &dims, far),
+            8 => Pack::of::<u64>(isa, &dims, far),
+            16 => Pack::of::<u128>(isa, &dims, far),
             other => panic!("no element has {other} bytes"),
         }
     }
 
     /// As [`new`](Pack::new), for elements of the size of `T`.
-    fn of<T: Copy + 'static>(isa: Isa, dims: &[PackDim]) -> Pack {
+    fn of<T: Copy + 'static>(isa: Isa, dims: &[PackDim], far: bool) -> Pack {
         let mut outer = merged(dims);
         let mut again = None;
         if let [first, inner @ ..] = &outer[..]
@@ -79,12 +88,12 @@ impl Pack {
         }
         // The two dimensions that are cheapest to copy together.
         let (mut best, mut pair) =
-            (Lines::new::<T>(PackDim::ONE, outer.last().copied().unwrap_or(PackDim::ONE), &outer), None);
+            (Lines::new::<T>(PackDim::ONE, outer.last().copied().unwrap_or(PackDim::ONE), &outer, far), None);
         for (rows, columns) in
             (0..outer.len()).flat_map(|rows| (0..outer.len()).map(move |columns| (rows, columns)))
         {
             if rows != columns {
-                let lines = Lines::new::<T>(outer[rows], outer[columns], &outer);
+                let lines = Lines::new::<T>(outer[rows], outer[columns], &outer, far);
                 if pair.is_none() || lines.cost < best.cost {
                     (best, pair) = (lines, Some((rows, columns)));
                 }
@@ -299,10 +308,10 @@ mod tests {
             // bytes; the processor has the instruction set.
             unsafe {
                 let first = memory.as_ptr().offset(-low);
-                Pack::on(isa, item, dims).run(first, found.as_mut_ptr().add(GUARD));
+                Pack::on(isa, item, dims, apart).run(first, found.as_mut_ptr().add(GUARD));
                 if apart {
                     let place = scattered.as_mut_ptr().add(GUARD).offset(-low);
-                    Pack::on(isa, item, &back).run(found.as_ptr().add(GUARD), place);
+                    Pack::on(isa, item, &back, false).run(found.as_ptr().add(GUARD), place);
                 }
             }
             assert_eq!(found, expected, "{dims:?} of {item} bytes on {isa}");
@@ -341,6 +350,14 @@ mod tests {
                     check(item, &dims(item, &lens, order, &kinds));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_row_is_repeated_whatever_its_length() {
+        for len in [100, 4095, 4096, 9001] {
+            let all = PackDim { len: 7, from: 0, to: len as isize };
+            check(1, &[all, PackDim { len, from: 1, to: 1 }]);
         }
     }
 

@@ -99,8 +99,9 @@ impl<'p> Ready<'p> {
         let new_machine = || Machine::new(compiled, TILE.max(walk.row()));
         let worker = |machine: Machine<'p>| {
             let elements = inputs.iter().map(|input| input.as_ref().map_or(own, Input::elements));
-            let operand =
-                |(elements, load)| Operand::new(elements, walk, if large { ahead(load, window) } else { 0 });
+            let operand = |(elements, load)| {
+                Operand::new(elements, walk, if large { ahead(load, window) } else { 0 }, cost.bytes())
+            };
             let operands = elements.zip(&program.loads).map(operand).collect();
             Worker { machine, operands, writer: Writer::new(own, walk), copies }
         };

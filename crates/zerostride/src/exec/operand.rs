@@ -32,6 +32,8 @@ pub(super) struct Operand<'a> {
     panels: Panels<'a>,
     /// Bytes from an element to one that will be read a little later; 0 if nothing is known.
     ahead: isize,
+    /// What makes copies of panels.
+    pack: fn(usize, &[PackDim]) -> Pack,
     /// The panel whose elements are in the tile: its first element, rows and elements of a row.
     packed: Option<(isize, usize, usize)>,
 }
@@ -136,10 +138,11 @@ impl<'a> Panels<'a> {
 }
 
 impl<'a> Operand<'a> {
-    /// Elements that the step reads in step with a walk, and bytes from an element to one that will be read a little later, if it
-    /// is known.
-    pub(super) fn new(elements: &'a Elements<'a>, walk: &'a Walk, ahead: isize) -> Operand<'a> {
-        Operand { panels: Panels::new(elements, walk), ahead, packed: None }
+    /// Elements that the step reads in step with a walk, with bytes from an element to one that will be read a little later, if it
+    /// is known, of a step that reads and writes so many.
+    pub(super) fn new(elements: &'a Elements<'a>, walk: &'a Walk, ahead: isize, bytes: usize) -> Operand<'a> {
+        let pack = if cache::is_far(bytes) { Pack::far } else { Pack::new };
+        Operand { panels: Panels::new(elements, walk), ahead, pack, packed: None }
     }
 
     /// The rows of a panel.
@@ -167,11 +170,11 @@ impl<'a> Operand<'a> {
             packed == first && rows.count <= count && columns <= row
         };
         if !self.packed.as_ref().is_some_and(holds) {
-            let item = panels.item();
+            let (item, pack) = (panels.item(), self.pack);
             let copy = panels.copy(panel, |dims| {
                 // Rows that are all the same are one.
                 let same = dims[0].from == 0;
-                Pack::new(item, &dims[usize::from(same)..])
+                pack(item, &dims[usize::from(same)..])
             });
             // SAFETY: the dimensions lead to the panel's elements, as above, and to places in the tile, which has room
             // for the largest panel of the walk.
