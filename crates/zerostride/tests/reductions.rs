@@ -1,10 +1,14 @@
 //! What reductions promise: the same bits however elements lie and however many threads there are, in one pass or step by
 //! step, and errors that grow with the logarithm of the length.
 
+use std::env;
 use std::sync::{Arc, Mutex};
 
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use zerostride::{DType, Element, Expr, Op, Tensor, cat, keepdim};
+use zerostride::{DType, Element, Expr, Op, Tensor, cat, keepdim, stack};
 use zerostride_ops::{Category, with_type};
 
 /// So many threads, which are started once.
@@ -40,8 +44,16 @@ fn layouts(shape: &[usize]) -> Vec<Tensor> {
 
 #[test]
 fn layouts_and_threads_do_not_change_a_bit() {
-    let shapes: [&[usize]; 7] =
-        [&[3000, 70], &[5000, 130], &[5, 130, 33], &[70_000], &[2100, 3], &[40, 17, 9], &[200_001, 2]];
+    let shapes: [&[usize]; 8] = [
+        &[3000, 70],
+        &[5000, 130],
+        &[1040, 200],
+        &[5, 130, 33],
+        &[70_000],
+        &[2100, 3],
+        &[40, 17, 9],
+        &[200_001, 2],
+    ];
     for shape in shapes {
         let reductions = |x: &Tensor| {
             let x = Expr::from(x);
@@ -54,6 +66,7 @@ fn layouts_and_threads_do_not_change_a_bit() {
                     x.var(dim),
                     x.prod(dim),
                     x.gt(0.9).any(dim),
+                    x.exp().sum(dim),
                 ]);
             }
             all
@@ -177,6 +190,73 @@ fn reductions(x: &Expr, dims: &[isize], dtype: DType) -> Vec<Expr> {
 fn numbers(shape: &[usize], dtype: DType) -> Tensor {
     let x = (Expr::from(&Tensor::rand(shape, 9).unwrap()) * 6.0 - 3.0).round();
     if dtype == DType::U8 { x.abs() } else { x * 0.75 }.to_dtype(dtype).eval().unwrap()
+}
+
+/// Sizes around those from which on reductions go other ways.
+const SIZES: [usize; 24] = [
+    1, 2, 3, 5, 8, 9, 15, 16, 17, 31, 33, 64, 65, 100, 127, 128, 129, 200, 1023, 1024, 1025, 1040, 1100, 2049,
+];
+
+/// Tensors of up to that many elements are made.
+const MOST: usize = 200_000;
+
+/// As many of these sizes as are not too many elements together.
+fn few(sizes: Vec<usize>) -> Vec<usize> {
+    let mut elements = 1;
+    sizes
+        .into_iter()
+        .filter(|&size| {
+            elements * size <= MOST && {
+                elements *= size;
+                true
+            }
+        })
+        .collect()
+}
+
+/// The same values in a layout that begins somewhere, has gaps, is turned, or goes backwards.
+fn relaid(x: &Tensor, layout: usize) -> Tensor {
+    let dims: Vec<isize> = (0..x.ndim() as isize).rev().collect();
+    match layout {
+        0 => x.clone(),
+        1 => x.permute(&dims).unwrap().contiguous().unwrap().permute(&dims).unwrap(),
+        2 => x.flip(&dims[..1]).unwrap().contiguous().unwrap().flip(&dims[..1]).unwrap(),
+        3 => stack(&[x, x], -1).unwrap().select(-1, 1).unwrap(),
+        _ => cat(&[x, x], -1).unwrap().narrow(-1, 0, *x.shape().last().unwrap() as isize).unwrap(),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if env::var_os("ZEROSTRIDE_LONG").is_some() { 5000 } else { 200 }))]
+
+    #[test]
+    fn no_size_or_layout_changes_a_bit(
+        sizes in vec(select(&SIZES[..]), 1..4).prop_map(few),
+        dtype in select(&[DType::F32, DType::F64, DType::F16, DType::I32, DType::U8, DType::C64][..]),
+        layout in 0..5usize,
+        program in 0..5usize,
+        reduced in 1..8usize,
+    ) {
+        let dims: Vec<isize> = (0..sizes.len()).filter(|dim| reduced >> dim & 1 == 1).map(|dim| dim as isize).collect();
+        let dims = if dims.is_empty() { vec![0] } else { dims };
+        let x = numbers(&sizes, dtype);
+        let (first, last) = (x.narrow(0, 0, 1).unwrap(), x.narrow(-1, 0, 1).unwrap());
+        let value = |x: &Tensor| match program {
+            0 => Expr::from(x),
+            1 => (x * x).exp(),
+            2 => x - &first,
+            3 => x * &last + x,
+            _ => Expr::from(x).ne(&last),
+        };
+        let (found, stored) = (value(&relaid(&x, layout)), value(&x).eval().unwrap().contiguous().unwrap());
+        let dtype = stored.dtype();
+        for (found, expected) in reductions(&found, &dims, dtype).iter().zip(&reductions(&Expr::from(&stored), &dims, dtype)) {
+            let expected = bytes(expected, 1);
+            for threads in [1, 3] {
+                prop_assert!(bytes(found, threads) == expected, "{found} over {dims:?}, {threads} threads");
+            }
+        }
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@
 //! result, across them one lane of many results. Shapes are not known here: a caller hands in rows or panels.
 
 mod exact;
+mod lines;
 mod monoid;
 mod pairwise;
 mod rule;
@@ -40,7 +41,7 @@ use rule::Rule;
 use search::{Floats, Integers, Search};
 use tree::tree;
 use variance::Variance;
-use vector::{Array, Limits, Ordered, Vector};
+use vector::{Array, LONGEST, Limits, Ordered, Vector};
 
 /// Reduced elements that one leaf of the tree holds.
 pub const LEAF: usize = 1024;
@@ -165,6 +166,13 @@ impl Reducer {
                 }
             }
         }
+    }
+
+    /// Whether folds have a way to take a few dozen elements of each result that are next to each other, of many results.
+    pub fn takes_lines(&self) -> bool {
+        matches!(self.op, Op::Sum | Op::Prod | Op::Amax | Op::Amin)
+            && matches!(self.takes, DType::F32 | DType::F64)
+            && self.reduced >= LONGEST
     }
 
     /// The operation.
@@ -429,7 +437,7 @@ mod tests {
             let few =
                 [1, 17, 100, 200, 1023, 1100, 2500].map(|rows| [1, 5, 33].map(|columns| (rows, columns)));
             // As many leaves as a vector has elements, and rows that are far apart.
-            for (rows, columns) in few.into_iter().flatten().chain([(20_000, 1), (9, 5000)]) {
+            for (rows, columns) in few.into_iter().flatten().chain([(20_000, 1), (9, 5000), (64, 16)]) {
                 let mut across = elements(dtype, rows * columns);
                 if columns != 5 && matches!(op, Op::Amax | Op::Amin | Op::Argmax | Op::Argmin) {
                     put_nans(dtype, &mut across);

@@ -6,7 +6,8 @@ use bytemuck::Zeroable;
 use zerostride_ops::{DType, Element};
 
 use super::rule::{Elem, Rows, Rule, Side, Steps};
-use super::vector::{Limits, Ordered, Vector};
+use super::vector::{LONGEST, Limits, Ordered, Vector};
+use super::{Panel, lines};
 use crate::lane::Mask;
 
 /// A neutral element and an operation, on vectors of one kind.
@@ -23,6 +24,11 @@ pub(super) trait Monoid: 'static {
         sides: [Side; G],
     ) -> [Self::Vector; G] {
         each::<Self, G>(acc, steps, sides)
+    }
+    /// Takes as many vectors as one has places, which are the first ones.
+    #[inline(always)]
+    fn block(acc: Self::Vector, block: [Self::Vector; LONGEST]) -> Self::Vector {
+        block.into_iter().take(Self::Vector::LEN).fold(acc, Self::step)
     }
 }
 
@@ -101,6 +107,11 @@ where
     }
 
     #[inline(always)]
+    fn lines(state: &mut Self::State, elements: &[Elem<Self>], panel: &Panel) -> bool {
+        lines::take::<M>(state, elements, panel)
+    }
+
+    #[inline(always)]
     fn merge(left: M::Vector, right: M::Vector) -> M::Vector {
         M::step(left, right)
     }
@@ -171,5 +182,16 @@ impl<V: Ordered<One: Ordered>, const LARGEST: bool> Monoid for Extreme<V, LARGES
             return quick;
         }
         each::<Self, G>(acc, steps, sides)
+    }
+
+    #[inline(always)]
+    fn block(acc: V, block: [V; LONGEST]) -> V {
+        let (mut quick, mut numbers) = (acc, V::first(V::LEN));
+        for place in (0..V::LEN).step_by(2) {
+            let values = [block[place], block[(place + 1).min(V::LEN - 1)]];
+            numbers = numbers & values[0].are_numbers(values[1]);
+            quick = values[1].of_two::<LARGEST>(values[0].of_two::<LARGEST>(quick));
+        }
+        if (!numbers).any() { block.into_iter().take(V::LEN).fold(acc, Self::step) } else { quick }
     }
 }

@@ -4,6 +4,7 @@
 use bytemuck::Pod;
 use zerostride_ops::DType;
 
+use super::Panel;
 use super::vector::Vector;
 use crate::lane::Lane;
 
@@ -46,6 +47,11 @@ pub(super) trait Rule: Sized + Send + 'static {
         steps: &Steps<'_, Elem<Self>, impl Rows>,
         sides: [Side; G],
     ) -> [Self::Acc; G];
+    /// Takes all elements of results, a few dozen each and next to each other, into accumulators without any; whether it
+    /// has a way to.
+    fn lines(_state: &mut Self::State, _elements: &[Elem<Self>], _panel: &Panel) -> bool {
+        false
+    }
     /// What two accumulators say together.
     fn merge(left: Self::Acc, right: Self::Acc) -> Self::Acc;
     /// Two vectors of accumulators in which those that were `BY` apart have the same place ([`Vector::crossed`]).

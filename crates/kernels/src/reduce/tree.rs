@@ -321,6 +321,10 @@ impl<R: Rule> Task for TakeLeaves<'_, R> {
     fn run(self) {
         let (tree, panel) = (&mut *self.tree, self.panel);
         tree.grow(tree.taken + panel.rows.div_ceil(LEAF) * tree.lanes, tree.lanes.ilog2() as usize);
+        if panel.row_step == 1 && tree.lanes == 1 && R::lines(&mut tree.current, self.elements, &panel) {
+            tree.push::<R>(0);
+            return;
+        }
         let room = (tree.lanes * panel.width).max(R::Vector::LEN);
         if room > tree.room {
             (tree.leaf, tree.room) = (R::empty(room), room);

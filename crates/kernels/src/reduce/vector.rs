@@ -42,6 +42,8 @@ pub(super) trait Vector: Copy + 'static {
     /// Two vectors in which elements that were `BY` apart have the same place: those of `self` where the place's number lacks
     /// the bit `BY`, those of `other` where it has it.
     fn crossed<const BY: usize>(self, other: Self) -> [Self; 2];
+    /// Elements of `self` and of the other in turn: of the first halves, then of the second ones.
+    fn interleaved(self, other: Self) -> [Self; 2];
     /// Runs a loop over such vectors, compiled for their instruction set.
     fn run(task: impl Task);
 
@@ -164,6 +166,13 @@ where
     #[inline(always)]
     fn crossed<const BY: usize>(self, other: Self) -> [Self; 2] {
         crossed::<L, BY>(self, other)
+    }
+
+    #[inline(always)]
+    fn interleaved(self, other: Self) -> [Self; 2] {
+        let from =
+            |first: usize| move |i: usize| (if i % 2 == 0 { self } else { other }).element(first + i / 2);
+        [<L as Lane>::from_fn(from(0)), <L as Lane>::from_fn(from(Self::LEN / 2))]
     }
 
     #[inline(always)]
@@ -309,6 +318,12 @@ impl<T: Scalar, const N: usize> Vector for Array<T, N> {
             Array(std::array::from_fn(|i| if i & BY == 0 { self.0[i] } else { other.0[i & !BY] })),
             Array(std::array::from_fn(|i| if i & BY == 0 { self.0[i | BY] } else { other.0[i] })),
         ]
+    }
+
+    #[inline(always)]
+    fn interleaved(self, other: Self) -> [Self; 2] {
+        let from = |first: usize| move |i: usize| (if i % 2 == 0 { self } else { other }).0[first + i / 2];
+        [Array(std::array::from_fn(from(0))), Array(std::array::from_fn(from(N / 2)))]
     }
 
     #[inline(always)]

@@ -63,6 +63,8 @@ pub(super) struct Grid {
     pub(super) count: usize,
     /// Whether they have the same result in any order.
     pub(super) any_order: bool,
+    /// Whether a fold has a way to take those of a few dozen elements where they are next to each other.
+    pub(super) lines: bool,
     /// Whether elements of other results lie between a row of neighbours and their next row.
     pub(super) interleaved: bool,
     /// Elements from those of a result to those of the next.
@@ -75,7 +77,12 @@ impl Grid {
     /// The form of elements that lie across memory or not, and may be reduced where they lie or not.
     pub(super) fn form(&self, across: bool, in_place: bool) -> Form {
         let joined = in_place && self.row_step == Some(self.inner as isize);
-        let alone = in_place && self.any_order && self.row_step == Some(1) && self.count >= LONG;
+        let lines = self.lines && self.inner >= LONG;
+        let alone = if in_place {
+            self.row_step == Some(1) && (lines || (self.any_order && self.count >= LONG))
+        } else {
+            lines && !across
+        };
         match lanes(self.count) {
             1 if !alone => Form::Across,
             _ if !across || self.inner < 2 => Form::Along,

@@ -251,6 +251,7 @@ impl Lay {
             widest: widest(reducer.op(), program.dtypes[program.result].item_size()),
             count: reduced.numel(),
             any_order: in_any_order(reducer.op(), program.dtypes[program.result]),
+            lines: reducer.takes_lines(),
             interleaved: is_nearer(outer, row),
             column_step: column.unwrap_or(1),
             row_step: is_even.then(|| row.unwrap_or(1)),
@@ -447,7 +448,8 @@ impl<'p> Reduction<'_, 'p> {
             loop {
                 let (first, rows) = (first + done * step, most.min(count - done));
                 let taken = Rows { first, step, count: if repeats { rows.min(1) } else { rows } };
-                if !repeats || known.0 != taken.count {
+                // A lane of the last leaf may have no rows, which lie nowhere.
+                if taken.count > 0 && (!repeats || known.0 != taken.count) {
                     known = (taken.count, self.values(tiles, columns, taken, Order::ByRow)?);
                 }
                 done += rows;
@@ -501,9 +503,12 @@ impl<'p> Reduction<'_, 'p> {
             (Kind::Splat, Order::ByColumn) => (columns.clone(), Rows { count: 1, ..rows }),
         };
         let lying = |load: usize| {
-            let (bytes, first) = self.spans[load].filter(|_| lines == 1 || len >= LINE)?;
+            let (bytes, first) = self.spans[load]?;
             let (columns, rows) = part(load);
             let (at, step) = self.inputs[load].lines(columns, rows, order)?;
+            if lines > 1 && len < LINE && step != len as isize {
+                return None;
+            }
             let (kind, item) = loads[load];
             let line = if kind == Kind::Splat { item } else { len * item };
             let rows = machine::Rows { step: step * item as isize, count: lines, bytes: line };

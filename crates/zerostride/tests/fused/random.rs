@@ -7,6 +7,24 @@ use crate::tree::{Random, Tree, tree};
 const SMALL: [&[usize]; 8] = [&[], &[17], &[0], &[3, 4], &[4, 4], &[2, 3, 130], &[3, 0, 2], &[2100]];
 const LARGE: [&[usize]; 5] = [&[3, 70_001], &[300, 701], &[2, 3, 40_003], &[150_000, 2], &[513, 513]];
 
+/// Sizes around those from which on elements are taken in other ways.
+const SIZES: [usize; 24] = [
+    1, 2, 3, 5, 8, 9, 15, 16, 17, 31, 33, 64, 65, 100, 127, 128, 129, 200, 1023, 1024, 1025, 1040, 1100, 2049,
+];
+
+/// Up to four of these sizes, of up to 200,000 elements together.
+fn sizes(random: &mut Random) -> Vec<usize> {
+    let (mut shape, mut elements) = (Vec::new(), 1);
+    for _ in 0..=random.below(4) {
+        let size = random.of(&SIZES);
+        if elements * size <= 200_000 {
+            elements *= size;
+            shape.push(size);
+        }
+    }
+    shape
+}
+
 fn facts(tree: &Tree, step: bool) -> Vec<u8> {
     match tree.expr(step).and_then(|expr| expr.eval()) {
         Ok(tensor) => {
@@ -22,7 +40,7 @@ fn facts(tree: &Tree, step: bool) -> Vec<u8> {
 fn random_expressions_on_any_number_of_threads() {
     let pools = [1, 2, 3, 16].map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap());
     let mut digest = Digest::default();
-    let (small, large) = if is_long() { (50_000, 500) } else { (1000, 25) };
+    let (small, middle, large) = if is_long() { (50_000, 5000, 500) } else { (1000, 200, 25) };
     for seed in 0..small {
         let mut random = Random(seed);
         let shape = random.of(&SMALL);
@@ -30,6 +48,20 @@ fn random_expressions_on_any_number_of_threads() {
         let tree = tree(&mut random, shape, depth, false);
         let fused = facts(&tree, false);
         assert!(facts(&tree, true) == fused, "seed {seed}: {tree:?} step by step");
+        digest.add(format_args!("seed {seed} of {shape:?}"), &fused);
+    }
+    for seed in 0..middle {
+        let mut random = Random(seed + (1 << 33));
+        let (shape, depth) = (sizes(&mut random), 1 + random.below(3));
+        let tree = tree(&mut random, &shape, depth, false);
+        let fused = facts(&tree, false);
+        assert!(facts(&tree, true) == fused, "seed {seed} of {shape:?} step by step");
+        let pool = &pools[random.below(pools.len())];
+        let threads = pool.current_num_threads();
+        assert!(
+            pool.install(|| facts(&tree, false)) == fused,
+            "seed {seed} of {shape:?} on {threads} threads"
+        );
         digest.add(format_args!("seed {seed} of {shape:?}"), &fused);
     }
     for seed in 0..large {

@@ -80,11 +80,13 @@ impl Reduction {
             return None;
         }
         let (item, any_order) = (dtype.item_size(), in_any_order(*op, dtype));
+        let reducer = Reducer::new(*op, *compute, dtype, rows, *correction);
+        let lines = reducer.takes_lines();
         let (low, high) = layout.span()?;
         let make = |grid: Grid, outer_step: isize, copied: Option<(Dims, usize)>| {
             let form = grid.form(grid.column_step == 1, true);
             grid.is_direct(form).then(|| Reduction {
-                reducer: Reducer::new(*op, *compute, dtype, rows, *correction),
+                reducer,
                 grid,
                 form,
                 most: if form == Form::Across { widest.min(grid.inner) } else { grid.inner },
@@ -111,8 +113,9 @@ impl Reduction {
             };
             let interleaved = outer > 1 && outer_step.unsigned_abs() < row_step.unsigned_abs();
             let row_step = Some(row_step);
+            let count = rows;
             let grid =
-                Grid { inner, results, widest, count: rows, any_order, interleaved, column_step, row_step };
+                Grid { inner, results, widest, count, any_order, lines, interleaved, column_step, row_step };
             make(grid, outer_step, None)
         };
         // Results side by side, one row of elements after the other.
@@ -124,8 +127,9 @@ impl Reduction {
             let dims = reduced.iter().chain(&kept).map(bytes).collect();
             let row_step = Some(results as isize);
             let (inner, interleaved, column_step) = (results, false, 1);
+            let count = rows;
             let grid =
-                Grid { inner, results, widest, count: rows, any_order, interleaved, column_step, row_step };
+                Grid { inner, results, widest, count, any_order, lines, interleaved, column_step, row_step };
             make(grid, 0, Some((dims, (layout.offset() - low) as usize * item)))
         };
         lying().or_else(copying)
