@@ -171,7 +171,7 @@ where
     #[inline(always)]
     fn interleaved(self, other: Self) -> [Self; 2] {
         let from =
-            |first: usize| move |i: usize| (if i % 2 == 0 { self } else { other }).element(first + i / 2);
+            |first: usize| move |i: usize| (if i & 1 == 0 { self } else { other }).element(first + i / 2);
         [<L as Lane>::from_fn(from(0)), <L as Lane>::from_fn(from(Self::LEN / 2))]
     }
 
@@ -322,7 +322,7 @@ impl<T: Scalar, const N: usize> Vector for Array<T, N> {
 
     #[inline(always)]
     fn interleaved(self, other: Self) -> [Self; 2] {
-        let from = |first: usize| move |i: usize| (if i % 2 == 0 { self } else { other }).0[first + i / 2];
+        let from = |first: usize| move |i: usize| (if i & 1 == 0 { self } else { other }).0[first + i / 2];
         [Array(std::array::from_fn(from(0))), Array(std::array::from_fn(from(N / 2)))]
     }
 

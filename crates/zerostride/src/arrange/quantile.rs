@@ -7,6 +7,7 @@ use zerostride_ops::{Category, DType};
 use zerostride_shape::ErrorClass;
 
 use super::named_dim;
+use super::sort::{Rank, Wanted};
 use crate::{Error, Expr, Result, Tensor, keepdim};
 
 /// What a quantile is where it falls between two elements.
@@ -48,17 +49,6 @@ impl FromStr for Interpolation {
             }
         })
     }
-}
-
-/// Which of the elements in order is wanted.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rank {
-    /// The lower middle of all; NaN if one is there.
-    Median,
-    /// The lower middle of those that are not NaN.
-    NanMedian,
-    /// A place.
-    At(usize),
 }
 
 /// Order statistics.
@@ -171,25 +161,11 @@ impl Tensor {
             let message = format!("\"{kernel}\" not implemented for '{}'", self.dtype().scalar_name());
             return Err(Error::Argument { class: ErrorClass::NotImplemented, message });
         }
-        let rows = if self.ndim() == 0 { self.unsqueeze(0)? } else { self.clone() };
-        let dim = place as isize;
-        let (sorted, places) = rows.sort(dim, false)?;
-        let numbers = Expr::current(&sorted).isnan().logical_not().sum(keepdim(dim));
-        let at = match rank {
-            // Among the sorted elements the first NaN stands behind all numbers.
-            Rank::Median => Expr::from((n as i64 - 1) / 2).where_(numbers.eq(n as i64), &numbers).eval()?,
-            Rank::NanMedian => (numbers - 1).clamp(Some(0.into()), None).floor_divide(2).eval()?,
-            Rank::At(k) => {
-                let mut sizes = rows.shape().to_vec();
-                sizes[place] = 1;
-                Tensor::full(&sizes, k as i64, DType::I64)?
-            }
-        };
+        let (found, places) = self.ordered_along((self.ndim() > 0).then_some(place), Wanted::One(rank))?;
         let kept = |tensor: Tensor| {
-            let found = tensor.gather(dim, &at)?;
-            if keeps && self.ndim() > 0 { Ok(found) } else { found.squeeze_dims(&[dim]) }
+            if keeps || self.ndim() == 0 { Ok(tensor) } else { tensor.squeeze_dims(&[place as isize]) }
         };
-        Ok((kept(sorted)?, kept(places)?))
+        Ok((kept(found)?, kept(places)?))
     }
 
     /// The quantiles `q` of all elements, or of those along a dimension: `torch.quantile`. Of elements with a NaN it is NaN.

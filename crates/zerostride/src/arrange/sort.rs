@@ -78,6 +78,49 @@ macro_rules! with_ordered {
 
 pub(super) use with_ordered;
 
+/// Which elements of a row are wanted.
+#[derive(Clone, Copy)]
+pub(super) enum Wanted {
+    /// So many, the first ones in their order: NaN last, or first where it is descending.
+    First { count: usize, descending: bool },
+    /// One.
+    One(Rank),
+}
+
+/// Which of the elements of a row in order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rank {
+    /// The lower middle of all; NaN if one is there.
+    Median,
+    /// The lower middle of those that are not NaN.
+    NanMedian,
+    /// A place.
+    At(usize),
+}
+
+impl Wanted {
+    /// How many.
+    fn count(self) -> usize {
+        match self {
+            Wanted::First { count, .. } => count,
+            Wanted::One(_) => 1,
+        }
+    }
+}
+
+impl Rank {
+    /// The place among `n` elements in order, of which so many are not NaN.
+    fn place(self, n: usize, numbers: usize) -> usize {
+        match self {
+            Rank::Median if numbers == n => (n - 1) / 2,
+            // Behind all numbers stands the first NaN.
+            Rank::Median => numbers,
+            Rank::NanMedian => numbers.saturating_sub(1) / 2,
+            Rank::At(place) => place,
+        }
+    }
+}
+
 /// A key and the place of its element, in one comparison.
 trait Entry: Copy + Ord + Send + Sync + bytemuck::Pod {
     fn new(key: u64, place: usize) -> Self;
@@ -180,46 +223,53 @@ fn merge<E: Entry>(left: &[E], right: &[E], first: usize, to: &mut [E]) {
     }
 }
 
-/// Writes the places of a row's elements in their order: NaN last, or first where it is descending, and equal ones always
-/// as they stand. Where only some places are wanted, only those are sorted.
+/// Writes the places of the elements of a row that are wanted, in their order, and equal ones always as they stand. Where only
+/// some are wanted, only those are sorted.
 fn order_row<T: Ordered, E: Entry>(
     row: &[T::Stored],
-    descending: bool,
+    wanted: Wanted,
     (entries, other): (&mut [E], &mut [E]),
     places: &mut [i64],
 ) -> Result<()> {
-    let flip = if descending { u64::MAX >> (64 - T::KEY_BITS) } else { 0 };
+    let largest = u64::MAX >> (64 - T::KEY_BITS);
+    let flip = if let Wanted::First { descending: true, .. } = wanted { largest } else { 0 };
     for (at, (entry, &stored)) in entries.iter_mut().zip(row).enumerate() {
         *entry = E::new(T::key(stored) ^ flip, at);
     }
-    let k = places.len();
-    if 4 * k < entries.len() {
-        entries.select_nth_unstable(k);
-        entries[..k].sort_unstable();
-    } else {
-        sort_entries(entries, other)?;
+    match wanted {
+        Wanted::First { count, .. } if 4 * count < entries.len() => {
+            entries.select_nth_unstable(count);
+            entries[..count].sort_unstable();
+        }
+        Wanted::First { .. } => sort_entries(entries, other)?,
+        Wanted::One(rank) => {
+            let is_number =
+                |stored: &&T::Stored| T::DTYPE.category() != Category::Float || T::key(**stored) != largest;
+            let place = rank.place(row.len(), row.iter().filter(is_number).count());
+            entries[0] = *entries.select_nth_unstable(place).1;
+        }
     }
     places.iter_mut().zip(entries).for_each(|(place, entry)| *place = entry.place() as i64);
     Ok(())
 }
 
-/// Orders each row of `n` elements, and writes the first `k` places of each; neither is 0.
+/// Orders each row of `n` elements, and writes the places of those that are wanted; neither is 0.
 fn order_rows<T: Ordered, E: Entry>(
     rows: &[T::Stored],
-    (n, k): (usize, usize),
-    descending: bool,
+    n: usize,
+    wanted: Wanted,
     places: &mut [i64],
     shape: &Shape,
 ) -> Result<()> {
     let room = || -> Result<_> { Ok((scratch::<E>(n, shape)?, scratch::<E>(n, shape)?)) };
     // Many rows are sorted side by side, one row by all threads.
     let many = GRAIN.div_ceil(n);
-    let parts: Vec<_> = rows.chunks(many * n).zip(places.chunks_mut(many * k)).collect();
+    let parts: Vec<_> = rows.chunks(many * n).zip(places.chunks_mut(many * wanted.count())).collect();
     crew::for_each(parts.into_iter(), room, |room, (rows, places)| {
         let (entries, other) = room.as_mut().map_err(|error| error.clone())?;
         let (entries, other) = (cast_slice_mut(entries.bytes_mut()), cast_slice_mut(other.bytes_mut()));
-        rows.chunks(n).zip(places.chunks_mut(k)).try_for_each(|(row, places)| {
-            order_row::<T, E>(row, descending, (&mut *entries, &mut *other), places)
+        rows.chunks(n).zip(places.chunks_mut(wanted.count())).try_for_each(|(row, places)| {
+            order_row::<T, E>(row, wanted, (&mut *entries, &mut *other), places)
         })
     })
 }
@@ -231,12 +281,12 @@ fn unordered(what: &str) -> Error {
 }
 
 impl Tensor {
-    /// The tensor in rows along its last dimension, and the first `k` places of each in their order.
-    pub(super) fn ordered(&self, k: usize, descending: bool) -> Result<(Tensor, Tensor)> {
+    /// The tensor in rows along its last dimension, and the places of the elements of each that are wanted, in their order.
+    pub(super) fn ordered(&self, wanted: Wanted) -> Result<(Tensor, Tensor)> {
         let rows = self.contiguous()?;
         let n = *rows.shape().last().expect("rows have a dimension");
         let mut sizes = rows.shape().to_vec();
-        *sizes.last_mut().expect("rows have a dimension") = k;
+        *sizes.last_mut().expect("rows have a dimension") = wanted.count();
         let shape = rows.shape_value();
         let places = Tensor::build(DType::I64, Shape::new(&sizes)?, |bytes| {
             if bytes.is_empty() {
@@ -247,9 +297,9 @@ impl Tensor {
                 with_ordered!(rows.dtype(), T => {
                     let elements = cast_slice(elements);
                     if T::KEY_BITS <= 32 && u32::try_from(n).is_ok() {
-                        order_rows::<T, u64>(elements, (n, k), descending, places, shape)
+                        order_rows::<T, u64>(elements, n, wanted, places, shape)
                     } else {
-                        order_rows::<T, u128>(elements, (n, k), descending, places, shape)
+                        order_rows::<T, u128>(elements, n, wanted, places, shape)
                     }
                 }, Err(unordered("Sort")))
             })
@@ -257,13 +307,13 @@ impl Tensor {
         Ok((rows, places))
     }
 
-    /// The first `k` elements along a dimension in their order, and where they stood.
-    fn first_ordered(&self, k: usize, dim: Option<usize>, descending: bool) -> Result<(Tensor, Tensor)> {
+    /// The elements along a dimension that are wanted, in their order, and where they stood.
+    pub(super) fn ordered_along(&self, dim: Option<usize>, wanted: Wanted) -> Result<(Tensor, Tensor)> {
         let Some(dim) = dim.map(|dim| dim as isize) else {
             let places = Tensor::full(&[], 0, DType::I64)?;
             return Ok((self.clone_elements()?, places));
         };
-        let (rows, places) = self.movedim(&[dim], &[-1])?.ordered(k, descending)?;
+        let (rows, places) = self.movedim(&[dim], &[-1])?.ordered(wanted)?;
         let back = |tensor: Tensor| tensor.movedim(&[-1], &[dim])?.contiguous();
         Ok((back(rows.gather(-1, &places)?)?, back(places)?))
     }
@@ -286,7 +336,8 @@ impl Tensor {
             return Err(unordered("Sort"));
         }
         let dim = named_dim(dim, self.ndim())?;
-        self.first_ordered(dim.map_or(1, |dim| self.shape()[dim]), dim, descending)
+        let count = dim.map_or(1, |dim| self.shape()[dim]);
+        self.ordered_along(dim, Wanted::First { count, descending })
     }
 
     /// Where the elements along a dimension stand in their order: the second part of [`Tensor::sort`].
@@ -326,7 +377,7 @@ impl Tensor {
                 class: ErrorClass::NotImplemented,
                 message: "topk does not support bool dtypes on CPU".to_owned(),
             }),
-            _ => self.first_ordered(k, dim, largest),
+            _ => self.ordered_along(dim, Wanted::First { count: k, descending: largest }),
         }
     }
 }

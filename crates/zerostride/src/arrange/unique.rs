@@ -4,6 +4,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, DType, Element, with_type};
 use zerostride_shape::{ErrorClass, Shape};
 
+use super::sort::Wanted;
 use super::{access, list};
 use crate::{Error, Result, Tensor};
 
@@ -43,7 +44,8 @@ impl Tensor {
                 message: format!("\"unique\" not implemented for '{}'", self.dtype().scalar_name()),
             });
         }
-        let (row, order) = self.reshape(&[-1])?.ordered(self.numel(), false)?;
+        let (row, order) =
+            self.reshape(&[-1])?.ordered(Wanted::First { count: self.numel(), descending: false })?;
         // Where in the order each value begins.
         let mut starts: Vec<usize> = list(self.numel() + 1, self.shape_value())?;
         access::read([&row, &order], |[elements, order]| {

@@ -131,4 +131,28 @@ proptest! {
         prop_assert_eq!(ints(&found), ints(&sorted)[..k].to_vec());
         prop_assert_eq!(ints(&places), ints(&order)[..k].to_vec());
     }
+
+    #[test]
+    fn an_element_of_a_rank_is_that_of_the_order(
+        values in prop::collection::vec(prop_oneof![4 => -9i8..9, 1 => Just(i8::MIN)], 1..200), k in 0usize..200,
+    ) {
+        // The least number stands for NaN.
+        let number = |&value: &i8| if value == i8::MIN { f64::NAN } else { value.into() };
+        let values: Vec<f64> = values.iter().map(number).collect();
+        let (n, numbers) = (values.len(), values.iter().filter(|value| !value.is_nan()).count());
+        for dtype in [DType::F64, DType::F16, DType::I32] {
+            let x = Tensor::from_slice(&values, &[n]).unwrap();
+            let x = if dtype == DType::I32 { x.nan_to_num(-20.0, None, None).unwrap() } else { x };
+            let x = x.to_dtype(dtype).unwrap();
+            let (_, order) = x.sort(0, false).unwrap();
+            let order = ints(&order);
+            let k = k.min(n - 1);
+            let middle = if numbers == n || dtype == DType::I32 { (n - 1) / 2 } else { numbers };
+            prop_assert_eq!(ints(&x.kthvalue(k + 1, 0, false).unwrap().1), [order[k]]);
+            prop_assert_eq!(ints(&x.median_along(0, true).unwrap().1), [order[middle]]);
+            let passing = if dtype == DType::I32 { n } else { numbers };
+            let middle = passing.saturating_sub(1) / 2;
+            prop_assert_eq!(ints(&x.nanmedian_along(0, true).unwrap().1), [order[middle]]);
+        }
+    }
 }
