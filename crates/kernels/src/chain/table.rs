@@ -130,6 +130,8 @@ pub(super) fn cast<S: Set>(from: DType, to: DType, width: usize) -> Option<Code>
         (2, _) => cast_2::<S, i16>(to),
         (4, F32 | BF16) if to == F16 => Some(S::step::<RoundF16>()),
         (4, F32 | F16 | BF16) => cast_4::<S, f32>(to),
+        // Every one of so few numbers is a half.
+        (4, Bool | U8 | I8) if to.is_half() => cast_4::<S, i32>(F32),
         (4, U32) => cast_4::<S, u32>(to),
         (4, _) => cast_4::<S, i32>(to),
         (_, F64 | F32 | F16 | BF16) => cast_8::<S, f64>(to),
@@ -188,12 +190,12 @@ pub(super) fn map<S: Set>(op: Op, compute: DType, place: usize, width: usize) ->
         Rule::complex => return None,
         _ => compute,
     };
-    let round =
-        if compute.is_half() && result == compute { cast::<S>(DType::F32, compute, width) } else { None };
+    let rounds = compute.is_half() && result == compute && !keeps_halves(op);
+    let round = if rounds { cast::<S>(DType::F32, compute, width) } else { None };
     let (first, then) = match op {
         // Halves round the quotient before they truncate it, and their neighbours are not those of f32.
-        Op::DivTrunc if round.is_some() => (Op::Div, Some(function::<S>(Op::Trunc, compute, 0, width)?.code)),
-        Op::Nextafter if round.is_some() => return None,
+        Op::DivTrunc if rounds => (Op::Div, Some(function::<S>(Op::Trunc, compute, 0, width)?.code)),
+        Op::Nextafter if rounds => return None,
         _ => (op, None),
     };
     let (function, exchange) = match function::<S>(first, compute, place, width) {
@@ -201,6 +203,27 @@ pub(super) fn map<S: Set>(op: Op, compute: DType, place: usize, width: usize) ->
         None => (function::<S>(first, compute, 0, width)?, Some(exchange::<S>(width))),
     };
     Some(Mapped { exchange, code: function.code, after: [round, then], arity: function.arity, result })
+}
+
+/// Whether what an operation makes of halves in `f32` is a half: one of them, of either sign, or a whole number near it.
+fn keeps_halves(op: Op) -> bool {
+    use Op::*;
+    matches!(
+        op,
+        Abs | Ceil
+            | Copysign
+            | Floor
+            | Fmax
+            | Fmin
+            | Maximum
+            | Minimum
+            | Neg
+            | Positive
+            | Relu
+            | Round
+            | Trunc
+            | Where
+    )
 }
 
 /// The function of an operation in lanes of a width, which its dtype computes in.
