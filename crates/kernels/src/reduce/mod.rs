@@ -1,6 +1,6 @@
 //! Owns reductions: which rule each operation and dtype accumulates by (`monoid.rs`, `search.rs`, `variance.rs`), and the
 //! tree in which partial results meet (`tree.rs`). `exact.rs` has what needs none, because order makes no difference;
-//! `pairwise.rs` reduces over pairs without one.
+//! `pairwise.rs` reduces over pairs without one, `lines.rs` a few dozen neighbours each.
 //!
 //! The tree depends on the number of reduced elements alone, never on threads, tiles or memory layout, so the bits of
 //! a result do not either: elements are numbered in row-major order of the reduced dimensions; each leaf of
