@@ -142,8 +142,9 @@ macro_rules! floats {
 }
 
 floats! {
-    f16: f16::to_f64, |number: Number| f16::from_f32(number.to_f32());
-    bf16: bf16::to_f64, |number: Number| bf16::from_f32(number.to_f32());
+    // By f32, in registers where the way to f64 takes branches.
+    f16: |value: f16| value.to_f32().into(), |number: Number| f16::from_f32(number.to_f32());
+    bf16: |value: bf16| value.to_f32().into(), |number: Number| bf16::from_f32(number.to_f32());
     f32: f64::from, Number::to_f32;
     f64: std::convert::identity, Number::to_f64;
 }
