@@ -11,6 +11,11 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use zerostride::{DType, Element, Expr, Op, Tensor, cat, keepdim, stack};
 use zerostride_ops::{Category, with_type};
 
+#[path = "fused/sizes.rs"]
+mod sizes;
+
+use sizes::{SIZES, few};
+
 /// So many threads, which are started once.
 fn pool(threads: usize) -> Arc<ThreadPool> {
     static POOLS: Mutex<Vec<Arc<ThreadPool>>> = Mutex::new(Vec::new());
@@ -32,22 +37,31 @@ fn bytes(expr: &Expr, threads: usize) -> Vec<u8> {
     })
 }
 
+/// The same values in a layout that begins somewhere, has gaps, is turned, or goes backwards.
+fn relaid(x: &Tensor, layout: usize) -> Tensor {
+    let dims: Vec<isize> = (0..x.ndim() as isize).rev().collect();
+    match layout {
+        0 => x.clone(),
+        1 => x.permute(&dims).unwrap().contiguous().unwrap().permute(&dims).unwrap(),
+        2 => x.flip(&dims[..1]).unwrap().contiguous().unwrap().flip(&dims[..1]).unwrap(),
+        3 => stack(&[x, x], -1).unwrap().select(-1, 1).unwrap(),
+        _ => cat(&[x, x], -1).unwrap().narrow(-1, 0, *x.shape().last().unwrap() as isize).unwrap(),
+    }
+}
+
 /// A tensor and the same values in other layouts.
 fn layouts(shape: &[usize]) -> Vec<Tensor> {
     let x = Tensor::rand(shape, 7).unwrap();
-    let dims: Vec<isize> = (0..shape.len() as isize).rev().collect();
-    let transposed = x.permute(&dims).unwrap().contiguous().unwrap().permute(&dims).unwrap();
-    let doubled = cat(&[&x, &x], -1).unwrap();
-    let narrowed = doubled.narrow(-1, 0, *shape.last().unwrap() as isize).unwrap();
-    vec![x, transposed, narrowed]
+    [0, 1, 4].iter().map(|&layout| relaid(&x, layout)).collect()
 }
 
 #[test]
 fn layouts_and_threads_do_not_change_a_bit() {
-    let shapes: [&[usize]; 8] = [
+    let shapes: [&[usize]; 9] = [
         &[3000, 70],
         &[5000, 130],
         &[1040, 200],
+        &[1025, 9],
         &[5, 130, 33],
         &[70_000],
         &[2100, 3],
@@ -190,40 +204,6 @@ fn reductions(x: &Expr, dims: &[isize], dtype: DType) -> Vec<Expr> {
 fn numbers(shape: &[usize], dtype: DType) -> Tensor {
     let x = (Expr::from(&Tensor::rand(shape, 9).unwrap()) * 6.0 - 3.0).round();
     if dtype == DType::U8 { x.abs() } else { x * 0.75 }.to_dtype(dtype).eval().unwrap()
-}
-
-/// Sizes around those from which on reductions go other ways.
-const SIZES: [usize; 24] = [
-    1, 2, 3, 5, 8, 9, 15, 16, 17, 31, 33, 64, 65, 100, 127, 128, 129, 200, 1023, 1024, 1025, 1040, 1100, 2049,
-];
-
-/// Tensors of up to that many elements are made.
-const MOST: usize = 200_000;
-
-/// As many of these sizes as are not too many elements together.
-fn few(sizes: Vec<usize>) -> Vec<usize> {
-    let mut elements = 1;
-    sizes
-        .into_iter()
-        .filter(|&size| {
-            elements * size <= MOST && {
-                elements *= size;
-                true
-            }
-        })
-        .collect()
-}
-
-/// The same values in a layout that begins somewhere, has gaps, is turned, or goes backwards.
-fn relaid(x: &Tensor, layout: usize) -> Tensor {
-    let dims: Vec<isize> = (0..x.ndim() as isize).rev().collect();
-    match layout {
-        0 => x.clone(),
-        1 => x.permute(&dims).unwrap().contiguous().unwrap().permute(&dims).unwrap(),
-        2 => x.flip(&dims[..1]).unwrap().contiguous().unwrap().flip(&dims[..1]).unwrap(),
-        3 => stack(&[x, x], -1).unwrap().select(-1, 1).unwrap(),
-        _ => cat(&[x, x], -1).unwrap().narrow(-1, 0, *x.shape().last().unwrap() as isize).unwrap(),
-    }
 }
 
 proptest! {

@@ -208,22 +208,8 @@ pub(super) fn map<S: Set>(op: Op, compute: DType, place: usize, width: usize) ->
 /// Whether what an operation makes of halves in `f32` is a half: one of them, of either sign, or a whole number near it.
 fn keeps_halves(op: Op) -> bool {
     use Op::*;
-    matches!(
-        op,
-        Abs | Ceil
-            | Copysign
-            | Floor
-            | Fmax
-            | Fmin
-            | Maximum
-            | Minimum
-            | Neg
-            | Positive
-            | Relu
-            | Round
-            | Trunc
-            | Where
-    )
+    [Abs, Ceil, Copysign, Floor, Fmax, Fmin, Maximum, Minimum, Neg, Positive, Relu, Round, Trunc, Where]
+        .contains(&op)
 }
 
 /// The function of an operation in lanes of a width, which its dtype computes in.

@@ -11,36 +11,33 @@ use super::log_table::{self, Tables};
 use super::{Real, is_short};
 use crate::lane::{Element, Lane, Mask};
 
-/// log(e^a + e^b).
-#[inline(always)]
-pub(crate) fn logaddexp<V: Real>(a: V, b: V) -> V {
-    let (bottom, _) = f64::EXP_RANGE;
-    let (a, b) = (a.widen(), b.widen());
-    let distance = minus_distance(a, b, bottom);
-    if is_short::<V>() {
-        let l = log_table::log(exp(distance.hi) + V::Wide::num(1.0), &f64::NATURAL);
-        let y = add_to_larger(a, b, l.into());
-        if is_certain(y) {
-            return V::narrow(y);
-        }
-    }
-    V::narrow(add_to_larger(a, b, one_plus(Exponential::of(distance)).natural()))
+/// Logarithms of sums of powers, each of a base: where its powers end, in single words the power and the logarithm, and in double
+/// words.
+macro_rules! sums_of_powers {
+    ($($(#[$doc:meta])* $name:ident: $range:ident, $power:ident $log:ident, $powers:ident $logs:ident;)*) => {
+        $($(#[$doc])*
+        #[inline(always)]
+        pub(crate) fn $name<V: Real>(a: V, b: V) -> V {
+            let (bottom, _) = f64::$range;
+            let (a, b) = (a.widen(), b.widen());
+            let distance = minus_distance(a, b, bottom);
+            if is_short::<V>() {
+                let l = log_table::log($power(distance.hi) + V::Wide::num(1.0), &f64::$log);
+                let y = add_to_larger(a, b, l.into());
+                if is_certain(y) {
+                    return V::narrow(y);
+                }
+            }
+            V::narrow(add_to_larger(a, b, one_plus(Exponential::$powers(distance)).$logs()))
+        })*
+    };
 }
 
-/// log2(2^a + 2^b).
-#[inline(always)]
-pub(crate) fn logaddexp2<V: Real>(a: V, b: V) -> V {
-    let (bottom, _) = f64::EXP2_RANGE;
-    let (a, b) = (a.widen(), b.widen());
-    let distance = minus_distance(a, b, bottom);
-    if is_short::<V>() {
-        let l = log_table::log(exp2(distance.hi) + V::Wide::num(1.0), &f64::BINARY);
-        let y = add_to_larger(a, b, l.into());
-        if is_certain(y) {
-            return V::narrow(y);
-        }
-    }
-    V::narrow(add_to_larger(a, b, one_plus(Exponential::of_base_2(distance)).binary()))
+sums_of_powers! {
+    /// log(e^a + e^b).
+    logaddexp: EXP_RANGE, exp NATURAL, of natural;
+    /// log2(2^a + 2^b).
+    logaddexp2: EXP2_RANGE, exp2 BINARY, of_base_2 binary;
 }
 
 /// Whether what single words of `f64` have rounded away, some 2^-52, does not show in any of these as an `f32`.

@@ -1,5 +1,5 @@
 //! Owns reductions of a few dozen neighbours each: as many results as a vector has places are reduced side by side, and their
-//! elements cross over in registers.
+//! elements cross over in registers. It does not know what is accumulated (`monoid.rs`), nor who has so few (`tree.rs`).
 
 use super::Panel;
 use super::monoid::Monoid;

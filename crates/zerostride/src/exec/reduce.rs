@@ -32,7 +32,8 @@ const AREA: usize = REDUCED;
 /// Rows of a tile that results lie along, where rows lie along memory.
 const ROWS: usize = 16;
 
-/// Elements from which on lines of them are read where they lie: shorter ones are joined in tiles first.
+/// Elements from which on lines of them are read where they lie: shorter ones are joined in tiles first, unless
+/// they follow each other as they lie.
 const LINE: usize = 128;
 
 /// Results that a thread's share of them is a multiple of.

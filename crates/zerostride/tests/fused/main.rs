@@ -7,4 +7,5 @@ mod oracle;
 mod placed;
 mod random;
 mod same_bits;
+mod sizes;
 mod tree;

@@ -2,28 +2,11 @@
 
 use crate::instruction_sets::{Digest, is_long};
 use crate::placed::{bytes, one_nan};
+use crate::sizes::{SIZES, few};
 use crate::tree::{Random, Tree, tree};
 
 const SMALL: [&[usize]; 8] = [&[], &[17], &[0], &[3, 4], &[4, 4], &[2, 3, 130], &[3, 0, 2], &[2100]];
 const LARGE: [&[usize]; 5] = [&[3, 70_001], &[300, 701], &[2, 3, 40_003], &[150_000, 2], &[513, 513]];
-
-/// Sizes around those from which on elements are taken in other ways.
-const SIZES: [usize; 24] = [
-    1, 2, 3, 5, 8, 9, 15, 16, 17, 31, 33, 64, 65, 100, 127, 128, 129, 200, 1023, 1024, 1025, 1040, 1100, 2049,
-];
-
-/// Up to four of these sizes, of up to 200,000 elements together.
-fn sizes(random: &mut Random) -> Vec<usize> {
-    let (mut shape, mut elements) = (Vec::new(), 1);
-    for _ in 0..=random.below(4) {
-        let size = random.of(&SIZES);
-        if elements * size <= 200_000 {
-            elements *= size;
-            shape.push(size);
-        }
-    }
-    shape
-}
 
 fn facts(tree: &Tree, step: bool) -> Vec<u8> {
     match tree.expr(step).and_then(|expr| expr.eval()) {
@@ -52,7 +35,8 @@ fn random_expressions_on_any_number_of_threads() {
     }
     for seed in 0..middle {
         let mut random = Random(seed + (1 << 33));
-        let (shape, depth) = (sizes(&mut random), 1 + random.below(3));
+        let shape = few((0..=random.below(4)).map(|_| random.of(&SIZES)));
+        let depth = 1 + random.below(3);
         let tree = tree(&mut random, &shape, depth, false);
         let fused = facts(&tree, false);
         assert!(facts(&tree, true) == fused, "seed {seed} of {shape:?} step by step");

@@ -70,18 +70,29 @@ impl Reduction {
     pub(super) fn new(expr: &Expr, layout: &Layout, dtype: DType) -> Option<Reduction> {
         let Kind::Reduce { op, dims, compute, correction, .. } = &expr.node().kind else { return None };
         let (kept, reduced) = split(layout, dims)?;
-        let count = |dims: &Dims| dims.iter().map(|(size, _)| size).product::<usize>();
-        let (rows, results) = (count(&reduced), count(&kept));
+        let numel = |dims: &Dims| dims.iter().map(|(size, _)| size).product::<usize>();
+        let (count, results) = (numel(&reduced), numel(&kept));
         let cost = Cost::of_reading(dtype, layout.numel());
         // Many elements that are results themselves are copied faster.
         let widest = widest(*op, dtype.item_size());
-        let are_many = rows == 1 && results > widest;
-        if Reducer::takes(*op, *compute, dtype, rows) != dtype || are_many || cost.is_divided() {
+        let are_many = count == 1 && results > widest;
+        if Reducer::takes(*op, *compute, dtype, count) != dtype || are_many || cost.is_divided() {
             return None;
         }
         let (item, any_order) = (dtype.item_size(), in_any_order(*op, dtype));
-        let reducer = Reducer::new(*op, *compute, dtype, rows, *correction);
+        let reducer = Reducer::new(*op, *compute, dtype, count, *correction);
         let lines = reducer.takes_lines();
+        let grid = |inner, interleaved, (column_step, row_step)| Grid {
+            inner,
+            results,
+            widest,
+            count,
+            any_order,
+            lines,
+            interleaved,
+            column_step,
+            row_step: Some(row_step),
+        };
         let (low, high) = layout.span()?;
         let make = |grid: Grid, outer_step: isize, copied: Option<(Dims, usize)>| {
             let form = grid.form(grid.column_step == 1, true);
@@ -112,11 +123,7 @@ impl Reduction {
                 _ => return None,
             };
             let interleaved = outer > 1 && outer_step.unsigned_abs() < row_step.unsigned_abs();
-            let row_step = Some(row_step);
-            let count = rows;
-            let grid =
-                Grid { inner, results, widest, count, any_order, lines, interleaved, column_step, row_step };
-            make(grid, outer_step, None)
+            make(grid(inner, interleaved, (column_step, row_step)), outer_step, None)
         };
         // Results side by side, one row of elements after the other.
         let copying = || {
@@ -125,11 +132,7 @@ impl Reduction {
             }
             let bytes = |&(size, step): &(usize, isize)| (size, step * item as isize);
             let dims = reduced.iter().chain(&kept).map(bytes).collect();
-            let row_step = Some(results as isize);
-            let (inner, interleaved, column_step) = (results, false, 1);
-            let count = rows;
-            let grid =
-                Grid { inner, results, widest, count, any_order, lines, interleaved, column_step, row_step };
+            let grid = grid(results, false, (1, results as isize));
             make(grid, 0, Some((dims, (layout.offset() - low) as usize * item)))
         };
         lying().or_else(copying)
