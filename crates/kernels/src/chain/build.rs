@@ -5,7 +5,8 @@ use smallvec::SmallVec;
 use zerostride_ops::{Category, DType, Op};
 
 use super::code::{Code, Set};
-use super::{Chain, Feed, Link, Part, Place, table};
+use super::table::{self, Form};
+use super::{Chain, Feed, Link, Part, Place};
 
 /// The bytes of the lanes that a dtype computes in, c64 in those of both parts; bool computes in any, c128 in none.
 fn lane(dtype: DType) -> Option<usize> {
@@ -56,14 +57,15 @@ pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType)
         };
     }
     code.cast::<S>(value, stored)?;
+    let Form { mut stores, rounding, .. } = table::form::<S>(stored, width)?;
     if code.rounds == Some(stored) {
         code.parts.pop();
+        stores = rounding.unwrap_or(stores);
     }
-    let form = table::form::<S>(stored, width)?;
-    code.push(form.store, Place::Out);
+    code.push(stores.store, Place::Out);
     Some(Chain {
         code: code.parts,
-        streaming: form.stream,
+        streaming: stores.stream,
         fetching,
         enter: S::ENTER,
         register: size_of::<S::Register>(),

@@ -265,6 +265,11 @@ pub(super) trait Set: Sized + 'static {
     /// # Safety
     /// The processor has the set, and `to` room for half a register.
     unsafe fn narrow_f16(register: Self::Register, to: *mut u8);
+    /// The upper halves of the lanes of 32 bits of two registers.
+    ///
+    /// # Safety
+    /// The processor has the set.
+    unsafe fn upper_halves(low: Self::Register, high: Self::Register) -> Self::Register;
     /// The lanes of 32 bits of two registers that are picked.
     ///
     /// # Safety

@@ -1,9 +1,14 @@
-//! Owns the functions on f16 that instruction sets have instructions for: its loads, stores and rounding. They compute
-//! what [`cast`](super::cast) says, where the loops of conversions are long.
+//! Owns the functions on halves that take fewer instructions than the loops of conversions: loads, stores and rounding of f16, and
+//! stores and rounding of bf16. They compute what [`cast`](super::cast) says.
 
-use super::code::{Body, HALF, REGISTER, REGISTERS, Run, Set, Sink, Word, each};
+use zerostride_ops::Op;
 
-/// Bytes of an f16.
+use super::code::{self, HALF, REGISTER, REGISTERS, Run, Set, Sink, Word, each};
+use super::float::{lane, register};
+use crate::bodies::dispatch::Body;
+use crate::lane::{Bits, Lane};
+
+/// Bytes of a half.
 const SIZE: usize = 2;
 
 /// The operand of a word as `f32`.
@@ -39,7 +44,7 @@ unsafe fn same<S: Set>(at: *const u8) -> S::Register {
 /// A load of f16.
 pub(super) struct LoadF16;
 
-impl<S: Set> Body<S> for LoadF16 {
+impl<S: Set> code::Body<S> for LoadF16 {
     const WORDS: usize = 1;
 
     #[inline(always)]
@@ -52,7 +57,7 @@ impl<S: Set> Body<S> for LoadF16 {
 /// The conversion of an operand that is not the running value, into memory of a run.
 pub(super) struct StageF16;
 
-impl<S: Set> Body<S> for StageF16 {
+impl<S: Set> code::Body<S> for StageF16 {
     const WORDS: usize = 2;
 
     #[inline(always)]
@@ -66,7 +71,7 @@ impl<S: Set> Body<S> for StageF16 {
 /// The rounding of `f32` to the precision and range of f16.
 pub(super) struct RoundF16;
 
-impl<S: Set> Body<S> for RoundF16 {
+impl<S: Set> code::Body<S> for RoundF16 {
     const WORDS: usize = 1;
 
     #[inline(always)]
@@ -100,4 +105,55 @@ impl<S: Set> Sink<S> for StoreF16 {
         }
         packed
     }
+}
+
+/// Floats whose upper halves are the nearest bf16; those of NaN are quiet.
+#[inline(always)]
+fn rounded<V: Lane>(value: V) -> V::Bits {
+    let (bits, odd) = (value.to_bits(), value.to_bits() >> 16 & V::Bits::splat(1));
+    let nearest = bits + V::Bits::splat(0x7fff) + odd;
+    V::Bits::select(value.is_nan(), bits | V::Bits::splat(0x0040_0000), nearest)
+}
+
+/// The rounding of `f32` to the precision of bf16.
+pub(super) struct RoundBF16;
+
+impl<V: Lane> Body<1, V> for RoundBF16 {
+    /// The value stays.
+    const OP: Op = Op::Positive;
+    type Result = V;
+
+    #[inline(always)]
+    fn call([value]: [V; 1]) -> V {
+        V::from_bits(rounded(value) & V::Bits::splat(0xffff_0000))
+    }
+}
+
+/// A store of bf16: of floats that are rounded first, or of those that are such numbers already.
+pub(super) struct StoreBF16<const ROUNDS: bool>;
+
+impl<S: Set, const ROUNDS: bool> Sink<S> for StoreBF16<ROUNDS> {
+    const SIZE: usize = SIZE;
+    const REGISTERS: usize = REGISTERS / 2;
+
+    #[inline(always)]
+    fn pack(value: Run<S>) -> Run<S> {
+        let mut packed = value;
+        for i in 0..REGISTERS / 2 {
+            let (mut low, mut high) = (value[2 * i], value[2 * i + 1]);
+            if ROUNDS {
+                low = nearest::<S>(lane::<S, S::F32>(&value, 2 * i));
+                high = nearest::<S>(lane::<S, S::F32>(&value, 2 * i + 1));
+            }
+            // SAFETY: the set is the one that this is compiled for.
+            packed[i] = unsafe { S::upper_halves(low, high) };
+        }
+        packed
+    }
+}
+
+/// The register of what is rounded.
+#[inline(always)]
+fn nearest<S: Set>(value: S::F32) -> S::Register {
+    register::<S, S::F32>(S::F32::from_bits(rounded(value)))
 }

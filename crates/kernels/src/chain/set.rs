@@ -2,7 +2,7 @@
 //! a function's features and calling convention cannot be parameters. What they do is in the bodies.
 
 #[cfg(target_arch = "aarch64")]
-use std::arch::aarch64::uint8x16_t;
+use std::arch::aarch64::{uint8x16_t, vreinterpretq_u8_u16, vreinterpretq_u16_u8, vuzp2q_u16};
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 use std::mem::transmute;
@@ -31,6 +31,7 @@ macro_rules! set {
         fetch_far: $fetch_far:path,
         widen_f16: |$from:ident| $widen:expr,
         narrow_f16: |$narrow_from:ident, $narrow_to:ident| $narrow:expr,
+        upper_halves: |$lower:ident, $higher:ident| $upper:expr,
         pick: |$low:ident, $high:ident, $lanes:ident| $pick:expr,
     }) => {
         $(#[$doc])*
@@ -165,6 +166,12 @@ macro_rules! set {
                 }
 
                 #[inline(always)]
+                unsafe fn upper_halves($lower: R, $higher: R) -> R {
+                    // SAFETY: as above.
+                    unsafe { $upper }
+                }
+
+                #[inline(always)]
                 unsafe fn pick($low: R, $high: R, $lanes: &Picks) -> R {
                     // SAFETY: as above; there are lanes for a register.
                     unsafe { $pick }
@@ -214,6 +221,17 @@ set! {
         narrow_f16: |register, to| {
             _mm256_storeu_si256(to.cast(), _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm512_castsi512_ps(register)))
         },
+        upper_halves: |low, high| {
+            const ODD: [u16; 32] = {
+                let (mut odd, mut i) = ([0; 32], 0);
+                while i < odd.len() {
+                    odd[i] = 2 * i as u16 + 1;
+                    i += 1;
+                }
+                odd
+            };
+            _mm512_permutex2var_epi16(low, _mm512_loadu_si512(ODD.as_ptr().cast()), high)
+        },
         pick: |low, high, lanes| _mm512_permutex2var_epi32(low, _mm512_loadu_si512(lanes.as_ptr().cast()), high),
     }
 }
@@ -228,6 +246,10 @@ set! {
         widen_f16: |from| _mm256_castps_si256(_mm256_cvtph_ps(_mm_loadu_si128(from.cast()))),
         narrow_f16: |register, to| {
             _mm_storeu_si128(to.cast(), _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm256_castsi256_ps(register)))
+        },
+        upper_halves: |low, high| {
+            let [low, high] = [low, high].map(|from| _mm256_srli_epi32::<16>(from));
+            _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packus_epi32(low, high))
         },
         pick: |low, high, lanes| {
             let lanes = _mm256_loadu_si256(lanes.as_ptr().cast());
@@ -247,6 +269,10 @@ set! {
         widen_f16: |from| transmute::<[f32; 4], uint8x16_t>(from.cast::<[f16; 4]>().read_unaligned().map(Source::f32)),
         narrow_f16: |register, to| {
             to.cast::<[f16; 4]>().write_unaligned(transmute::<uint8x16_t, [f32; 4]>(register).map(<f16 as Target<f16>>::of))
+        },
+        upper_halves: |low, high| {
+            let [low, high] = [low, high].map(|from| vreinterpretq_u16_u8(from));
+            vreinterpretq_u8_u16(vuzp2q_u16(low, high))
         },
         pick: |low, high, lanes| {
             let both = transmute::<[uint8x16_t; 2], [u32; 8]>([low, high]);

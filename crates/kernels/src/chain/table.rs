@@ -9,9 +9,9 @@ use zerostride_ops::{DType, Op, Rule};
 
 use super::array::{self, Bools, Elements};
 use super::cast::{Cast, Source, Target};
-use super::code::{Code, Prepare, Prepared, Set};
+use super::code::{Code, Prepare, Prepared, Set, Sink};
 use super::float::{self, Registers, Whole};
-use super::half::{LoadF16, RoundF16, StageF16, StoreF16};
+use super::half::{LoadF16, RoundBF16, RoundF16, StageF16, StoreBF16, StoreF16};
 use super::memory::{Exchange, Load, LoadAhead, Narrow, Stage, StageStepped, Stepped, Store, Widen};
 use super::quotient::Quotient;
 use crate::bodies::complex::short;
@@ -27,9 +27,23 @@ pub(super) struct Form {
     pub(super) fetch: Option<Code>,
     /// Converts an operand that is not the running value, where it needs that.
     pub(super) stage: Option<Code>,
+    /// The stores of its numbers.
+    pub(super) stores: Stores,
+    /// Those that round floats to its numbers, where they are others.
+    pub(super) rounding: Option<Stores>,
+}
+
+/// A store, and the same past the caches.
+#[derive(Clone, Copy)]
+pub(super) struct Stores {
     pub(super) store: Code,
-    /// The store past the caches.
     pub(super) stream: Code,
+}
+
+impl Stores {
+    fn of<S: Set, K: Sink<S>>() -> Stores {
+        Stores { store: S::store::<K>(), stream: S::stream::<K>() }
+    }
 }
 
 /// Elements as wide as the lanes.
@@ -38,8 +52,8 @@ fn native<S: Set, M>() -> Form {
         load: S::start::<Load<M>>(),
         fetch: Some(S::start::<LoadAhead<M>>()),
         stage: None,
-        store: S::store::<Store<M>>(),
-        stream: S::stream::<Store<M>>(),
+        stores: Stores::of::<S, Store<M>>(),
+        rounding: None,
     }
 }
 
@@ -49,8 +63,8 @@ fn converted<S: Set, M: Source, R: Source, L: Target<R>, T: Target<M>>() -> Form
         load: S::start::<Widen<M, R, L>>(),
         fetch: None,
         stage: Some(S::step::<Stage<M, R, L>>()),
-        store: S::store::<Narrow<R, M, T>>(),
-        stream: S::stream::<Narrow<R, M, T>>(),
+        stores: Stores::of::<S, Narrow<R, M, T>>(),
+        rounding: None,
     }
 }
 
@@ -77,10 +91,16 @@ pub(super) fn form<S: Set>(dtype: DType, width: usize) -> Option<Form> {
             load: S::start::<LoadF16>(),
             fetch: None,
             stage: Some(S::step::<StageF16>()),
-            store: S::store::<StoreF16>(),
-            stream: S::stream::<StoreF16>(),
+            stores: Stores::of::<S, StoreF16>(),
+            rounding: None,
         },
-        (4, BF16) => converted::<S, bf16, f32, f32, bf16>(),
+        (4, BF16) => Form {
+            load: S::start::<Widen<bf16, f32, f32>>(),
+            fetch: None,
+            stage: Some(S::step::<Stage<bf16, f32, f32>>()),
+            stores: Stores::of::<S, StoreBF16<false>>(),
+            rounding: Some(Stores::of::<S, StoreBF16<true>>()),
+        },
         (4, U32 | I32 | F32) => native::<S, u32>(),
 
         (8, Bool) => converted::<S, u8, i64, bool, bool>(),
@@ -129,6 +149,7 @@ pub(super) fn cast<S: Set>(from: DType, to: DType, width: usize) -> Option<Code>
         (2, U16) => cast_2::<S, u16>(to),
         (2, _) => cast_2::<S, i16>(to),
         (4, F32 | BF16) if to == F16 => Some(S::step::<RoundF16>()),
+        (4, F32 | F16) if to == BF16 => Some(S::step::<Registers<S::F32, RoundBF16, 1, 0>>()),
         (4, F32 | F16 | BF16) => cast_4::<S, f32>(to),
         // Every one of so few numbers is a half.
         (4, Bool | U8 | I8) if to.is_half() => cast_4::<S, i32>(F32),
