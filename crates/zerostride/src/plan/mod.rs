@@ -24,6 +24,7 @@ pub(crate) use lower::{Leaf, slices};
 pub(crate) use panel::{Form, Panel, Walk};
 pub(crate) use program::{
     Buffer, FEW, Factor, GRAIN, Instruction, Load, Program, REDUCED, Register, Source, Step, TILE, Work,
+    by_part,
 };
 pub(crate) use reduction::{One, in_any_order};
 pub(crate) use rows::Group;

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
-use zerostride_ops::{DType, Op, Scalar};
+use zerostride_ops::{Category, DType, Op, Scalar};
 use zerostride_shape::{Shape, Strides};
 
 /// Elements of a tile: the program runs on that many at a time.
@@ -138,7 +138,26 @@ impl Program {
 
     /// The register of another one's value in a dtype.
     pub(super) fn converted(&mut self, register: Register, dtype: DType) -> Register {
-        if self.dtypes[register] == dtype { register } else { self.push(Instruction::Cast(register), dtype) }
+        let from = self.dtypes[register];
+        if from == dtype {
+            return register;
+        }
+        let register = match by_part(from, dtype) {
+            Some(part) => self.push(Instruction::Cast(register), part),
+            None => register,
+        };
+        self.push(Instruction::Cast(register), dtype)
+    }
+}
+
+/// The dtype of the parts by which a conversion from or to complex numbers goes, where their kernel takes elements one by one: there
+/// is threaded code for the parts' own.
+pub(crate) fn by_part(from: DType, to: DType) -> Option<DType> {
+    match (from.category(), to.category()) {
+        (Category::Complex, Category::Int) => Some(from.to_real()),
+        (Category::Complex, _) if to.is_half() => Some(from.to_real()),
+        (_, Category::Complex) if from == DType::F16 => Some(to.to_real()),
+        _ => None,
     }
 }
 

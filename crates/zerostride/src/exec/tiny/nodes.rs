@@ -14,7 +14,7 @@ use super::reduce::Reduction;
 use super::{Desk, Row, Value, Way, direct, with_desk};
 use crate::Tensor;
 use crate::expr::{Expr, Kind};
-use crate::plan::Cost;
+use crate::plan::{Cost, by_part};
 use crate::tensor::{Fresh, Reading, Storage};
 
 /// The most nodes.
@@ -142,7 +142,12 @@ impl<'a> Order<'a> {
                 copied = operands.iter().filter(is_stretched).count() * compute.item_size();
                 Some(Cost::of_operation(*op, inferred, operands.len(), numel))
             }
-            Kind::Cast { dtype, .. } => Some(Cost::of_copying(*dtype, numel)),
+            Kind::Cast { operand, dtype } => {
+                if numel > gather::MOST && by_part(operand.dtype().ok()?, *dtype).is_some() {
+                    return None;
+                }
+                Some(Cost::of_copying(*dtype, numel))
+            }
             Kind::Reduce { operand, .. } => {
                 self.most += REDUCED;
                 let meta = operand.meta().ok()?;
