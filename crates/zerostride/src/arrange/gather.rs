@@ -18,17 +18,19 @@ pub(super) fn along(tensor: &Tensor, dim: usize, index: &Tensor) -> Result<Place
     let (size, stride) = (tensor.shape()[dim], tensor.strides()[dim]);
     let mut strides: SmallVec<[isize; 8]> = SmallVec::from_slice(tensor.strides());
     strides[dim] = 0;
-    let walk = Walk::new(index.shape(), &strides);
+    let mut walk = Walk::new(index.shape(), &strides);
+    let (len, step) = walk.pop();
     let index = index.contiguous()?;
     let mut offsets = list(index.numel(), index.shape_value())?;
     access::read([&index], |[bytes]| {
-        for (step, &at) in walk.from(0).zip(cast_slice::<u8, i64>(bytes)) {
-            if at < 0 || at >= size as i64 {
+        for (base, row) in walk.from(0).zip(cast_slice::<u8, i64>(bytes).chunks(len.max(1))) {
+            if let Some(at) = row.iter().find(|&&at| at < 0 || at >= size as i64) {
                 return Err(Error::runtime(format_args!(
                     "index {at} is out of bounds for dimension {dim} with size {size}"
                 )));
             }
-            offsets.push(step + at as isize * stride);
+            let offset = |(&at, place): (&i64, isize)| base + place * step + at as isize * stride;
+            offsets.extend(row.iter().zip(0..).map(offset));
         }
         Ok(())
     })?;

@@ -5,6 +5,7 @@
 //! terms of views and expressions wherever these say it.
 
 mod access;
+mod entries;
 mod gather;
 mod index;
 mod join;

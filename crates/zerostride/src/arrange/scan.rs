@@ -1,26 +1,24 @@
 //! Owns running totals along a dimension, and the differences that undo them.
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use zerostride_ops::{Category, Complex32, Complex64, DType, Element, bf16, f16};
+use zerostride_ops::{Category, Complex32, Complex64, DType, Element};
 
 use super::{access, named_dim};
 use crate::exec::crew;
 use crate::{Error, Result, Tensor, cat};
 
-/// A dtype whose running totals are kept in a wider one, as in PyTorch.
-trait Total: Element {
-    type Wide: Copy + Send;
-    const ZERO: Self::Wide;
-    const ONE: Self::Wide;
-    fn plus(total: Self::Wide, value: Self::Stored) -> Self::Wide;
-    fn times(total: Self::Wide, value: Self::Stored) -> Self::Wide;
-    fn narrow(total: Self::Wide) -> Self::Stored;
+/// A dtype whose running totals are kept in `Wide`: as in PyTorch a wider one, but for the `f32` that halves become.
+trait Total<Wide>: Element {
+    const ZERO: Wide;
+    const ONE: Wide;
+    fn plus(total: Wide, value: Self::Stored) -> Wide;
+    fn times(total: Wide, value: Self::Stored) -> Wide;
+    fn narrow(total: Wide) -> Self::Stored;
 }
 
 macro_rules! totals {
     ($($type:ty as $wide:ty: $zero:expr, $one:expr, |$value:ident| $widen:expr, |$total:ident| $narrow:expr;)*) => {
-        $(impl Total for $type {
-            type Wide = $wide;
+        $(impl Total<$wide> for $type {
             const ZERO: $wide = $zero;
             const ONE: $wide = $one;
             #[inline(always)]
@@ -34,8 +32,7 @@ macro_rules! totals {
 }
 
 totals! {
-    f16 as f32: 0.0, 1.0, |value| value.to_f32(), |total| f16::from_f32(total);
-    bf16 as f32: 0.0, 1.0, |value| value.to_f32(), |total| bf16::from_f32(total);
+    f32 as f32: 0.0, 1.0, |value| value, |total| total;
     f32 as f64: 0.0, 1.0, |value| f64::from(value), |total| total as f32;
     f64 as f64: 0.0, 1.0, |value| value, |total| total;
     Complex32 as Complex64: Complex64::new(0.0, 0.0), Complex64::new(1.0, 0.0),
@@ -43,8 +40,7 @@ totals! {
     Complex64 as Complex64: Complex64::new(0.0, 0.0), Complex64::new(1.0, 0.0), |value| value, |total| total;
 }
 
-impl Total for i64 {
-    type Wide = i64;
+impl Total<i64> for i64 {
     const ZERO: i64 = 0;
     const ONE: i64 = 1;
     #[inline(always)]
@@ -62,10 +58,10 @@ impl Total for i64 {
 }
 
 /// Running totals down the rows of a block of `inner` columns.
-fn scan_block<T: Total>(
+fn scan_block<T: Total<Wide>, Wide: Copy>(
     (from, to): (&[T::Stored], &mut [T::Stored]),
     inner: usize,
-    (start, step): (T::Wide, impl Fn(T::Wide, T::Stored) -> T::Wide),
+    (start, step): (Wide, impl Fn(Wide, T::Stored) -> Wide),
 ) {
     if inner == 1 {
         let mut total = start;
@@ -84,7 +80,12 @@ fn scan_block<T: Total>(
     }
 }
 
-fn scan<T: Total>(from: &[u8], to: &mut [u8], (n, inner): (usize, usize), product: bool) -> Result<()> {
+fn scan<T: Total<Wide>, Wide: Copy>(
+    from: &[u8],
+    to: &mut [u8],
+    (n, inner): (usize, usize),
+    product: bool,
+) -> Result<()> {
     let block = n * inner;
     let (from, to): (&[T::Stored], &mut [T::Stored]) = (cast_slice(from), cast_slice_mut(to));
     let parts: Vec<_> = from.chunks(block).zip(to.chunks_mut(block)).collect();
@@ -93,9 +94,9 @@ fn scan<T: Total>(from: &[u8], to: &mut [u8], (n, inner): (usize, usize), produc
         || (),
         |(), part| {
             if product {
-                scan_block::<T>(part, inner, (T::ONE, T::times));
+                scan_block::<T, Wide>(part, inner, (T::ONE, T::times));
             } else {
-                scan_block::<T>(part, inner, (T::ZERO, T::plus));
+                scan_block::<T, Wide>(part, inner, (T::ZERO, T::plus));
             }
             Ok(())
         },
@@ -138,22 +139,24 @@ impl Tensor {
             Category::Bool | Category::Int => DType::I64,
             _ => self.dtype(),
         };
-        let from = self.to_dtype(dtype)?.contiguous()?;
+        // Halves are rounded once, when their totals are there.
+        let held = if dtype.is_half() { DType::F32 } else { dtype };
+        let from = self.to_dtype(held)?.contiguous()?;
         let sizes = dim.map_or((1, 1), |dim| (self.shape()[dim], self.shape()[dim + 1..].iter().product()));
-        Tensor::build(dtype, self.shape_value().clone(), |to| {
+        let totals = Tensor::build(held, self.shape_value().clone(), |to| {
             if to.is_empty() {
                 return Ok(());
             }
             access::read([&from], |[from]| match dtype {
-                DType::F16 => scan::<f16>(from, to, sizes, product),
-                DType::BF16 => scan::<bf16>(from, to, sizes, product),
-                DType::F32 => scan::<f32>(from, to, sizes, product),
-                DType::F64 => scan::<f64>(from, to, sizes, product),
-                DType::C64 => scan::<Complex32>(from, to, sizes, product),
-                DType::C128 => scan::<Complex64>(from, to, sizes, product),
-                _ => scan::<i64>(from, to, sizes, product),
+                DType::F16 | DType::BF16 => scan::<f32, f32>(from, to, sizes, product),
+                DType::F32 => scan::<f32, f64>(from, to, sizes, product),
+                DType::F64 => scan::<f64, f64>(from, to, sizes, product),
+                DType::C64 => scan::<Complex32, Complex64>(from, to, sizes, product),
+                DType::C128 => scan::<Complex64, Complex64>(from, to, sizes, product),
+                _ => scan::<i64, i64>(from, to, sizes, product),
             })
-        })
+        })?;
+        totals.to_dtype(dtype)
     }
 
     /// The `n`-th differences of neighbours along a dimension, as `torch.diff`; of bools, whether they differ. `before`

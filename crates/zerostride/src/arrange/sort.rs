@@ -1,19 +1,17 @@
-//! Owns the order of elements: sorting, and what is found by it. It does not know threads beyond handing out parts.
+//! Owns the order of elements: sorting, and what is found by it. It does not know how keys are sorted (`entries.rs`), nor threads
+//! beyond handing out parts.
 //!
 //! Every dtype is sorted by a key: an unsigned integer in the order of the values, in which all NaN are one, the largest,
-//! and -0 is 0. Keys of up to 32 bits and the places of their elements are sorted as one number, which makes the order
-//! stable at no cost.
+//! and -0 is 0.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, DType, Element, bf16, f16};
 use zerostride_shape::{ErrorClass, Shape};
 
+use super::entries::{Entry, GRAIN, sort};
 use super::{access, named_dim, scratch};
 use crate::exec::crew;
-use crate::{Error, Result, Tensor, num_threads};
-
-/// Elements that a thread sorts at least.
-const GRAIN: usize = 1 << 14;
+use crate::{Error, Result, Tensor};
 
 /// A dtype whose elements have an order, NaN last.
 pub(super) trait Ordered: Element {
@@ -121,108 +119,6 @@ impl Rank {
     }
 }
 
-/// A key and the place of its element, in one comparison.
-trait Entry: Copy + Ord + Send + Sync + bytemuck::Pod {
-    fn new(key: u64, place: usize) -> Self;
-    fn place(self) -> usize;
-}
-
-impl Entry for u64 {
-    #[inline(always)]
-    fn new(key: u64, place: usize) -> u64 {
-        key << 32 | place as u64
-    }
-    #[inline(always)]
-    fn place(self) -> usize {
-        self as u32 as usize
-    }
-}
-
-impl Entry for u128 {
-    #[inline(always)]
-    fn new(key: u64, place: usize) -> u128 {
-        u128::from(key) << 64 | place as u128
-    }
-    #[inline(always)]
-    fn place(self) -> usize {
-        self as u64 as usize
-    }
-}
-
-/// Sorts entries; `other` is as long, for threads to merge into and back.
-fn sort_entries<E: Entry>(entries: &mut [E], other: &mut [E]) -> Result<()> {
-    let len = entries.len();
-    let parts = num_threads().next_power_of_two().min((len / GRAIN).next_power_of_two());
-    if parts < 2 {
-        entries.sort_unstable();
-        return Ok(());
-    }
-    let mut run = len.div_ceil(parts);
-    crew::for_each(
-        entries.chunks_mut(run),
-        || (),
-        |(), part| {
-            part.sort_unstable();
-            Ok::<_, Error>(())
-        },
-    )?;
-    let (mut from, mut to) = (entries, other);
-    let mut rounds = 0;
-    while run < len {
-        merge_runs(from, to, run, len.div_ceil(parts))?;
-        (from, to) = (to, from);
-        run *= 2;
-        rounds += 1;
-    }
-    if rounds % 2 == 1 {
-        to.copy_from_slice(from);
-    }
-    Ok(())
-}
-
-/// Merges neighbouring sorted runs, in parts of `grain` results that each thread finds the beginnings of.
-fn merge_runs<E: Entry>(from: &[E], to: &mut [E], run: usize, grain: usize) -> Result<()> {
-    let parts = to.chunks_mut(grain).enumerate();
-    crew::for_each(
-        parts,
-        || (),
-        |(), (part, to)| {
-            // A part may lie in several pairs of runs.
-            let (mut start, end) = (part * grain, part * grain + to.len());
-            let mut to = to;
-            while start < end {
-                let pair = start / (2 * run) * 2 * run;
-                let stop = (pair + 2 * run).min(from.len());
-                let (left, right) = from[pair..stop].split_at(run.min(stop - pair));
-                let (own, rest) = to.split_at_mut((stop.min(end) - start).min(to.len()));
-                merge(left, right, start - pair, own);
-                (start, to) = (start + own.len(), rest);
-            }
-            Ok(())
-        },
-    )
-}
-
-/// The results from `first` on of the merging of two sorted runs.
-fn merge<E: Entry>(left: &[E], right: &[E], first: usize, to: &mut [E]) {
-    // How many of the first results come from the left: the least number that leaves nothing smaller on the right.
-    let (mut low, mut high) = (first.saturating_sub(right.len()), first.min(left.len()));
-    while low < high {
-        let middle = (low + high) / 2;
-        if left[middle] < right[first - middle - 1] { low = middle + 1 } else { high = middle }
-    }
-    let (mut at_left, mut at_right) = (low, first - low);
-    for to in to {
-        let take_left = match (left.get(at_left), right.get(at_right)) {
-            (Some(left), Some(right)) => left < right,
-            (left, _) => left.is_some(),
-        };
-        *to = if take_left { left[at_left] } else { right[at_right] };
-        at_left += usize::from(take_left);
-        at_right += usize::from(!take_left);
-    }
-}
-
 /// Writes the places of the elements of a row that are wanted, in their order, and equal ones always as they stand. Where only
 /// some are wanted, only those are sorted.
 fn order_row<T: Ordered, E: Entry>(
@@ -241,7 +137,7 @@ fn order_row<T: Ordered, E: Entry>(
             entries.select_nth_unstable(count);
             entries[..count].sort_unstable();
         }
-        Wanted::First { .. } => sort_entries(entries, other)?,
+        Wanted::First { .. } => sort(entries, other)?,
         Wanted::One(rank) => {
             let is_number =
                 |stored: &&T::Stored| T::DTYPE.category() != Category::Float || T::key(**stored) != largest;
@@ -395,25 +291,5 @@ mod tests {
         assert!([i64::MIN, -1, 0, i64::MAX].map(<i64 as Ordered>::key).is_sorted_by(|a, b| a < b));
         assert!(<f64 as Ordered>::key(f64::INFINITY) < <f64 as Ordered>::key(f64::NAN));
         assert!((0..=u16::MAX).all(|bits| <f16 as Ordered>::key(f16::from_bits(bits)) <= 0xffff));
-    }
-
-    #[test]
-    fn threads_merge_what_they_have_sorted() {
-        for len in [0, 1, 5, 8 * GRAIN - 3, 5 * GRAIN + 1] {
-            let mut state = 7u64;
-            let mut draw = || {
-                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                state >> 40
-            };
-            let entries: Vec<u64> = (0..len).map(|at| u64::new(draw() % 1000, at)).collect();
-            let mut sorted = entries.clone();
-            sorted.sort_unstable();
-            for threads in [1, 2, 3, 16] {
-                let mut own = entries.clone();
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                pool.install(|| sort_entries(&mut own, &mut vec![0; len])).unwrap();
-                assert_eq!(own, sorted, "{len} entries, {threads} threads");
-            }
-        }
     }
 }
