@@ -45,6 +45,11 @@ pub(crate) fn into_at_once<const N: usize>(
     }
 }
 
+/// A number, or the elements of a tensor, written to an existing tensor; `None` if nothing has been done.
+pub(crate) fn copied_at_once(value: &Operand<'_>, target: &Tensor) -> Option<()> {
+    if policy::is_on() { None } else { tiny::copy_into(value.value(), target) }
+}
+
 /// Evaluation.
 impl Expr {
     /// Runs the expression.

@@ -1,8 +1,12 @@
-//! Owns copies of a tensor's elements, in order, without a plan. It does not know who may touch the elements (`mod.rs`), nor how
-//! they are collected (`kernels`).
+//! Owns copies of a tensor's elements without a plan: in order, or to another tensor. It does not know who may touch the elements
+//! (`mod.rs`), nor how they are collected (`kernels`).
 
+use zerostride_kernels::store_scalar;
+use zerostride_shape::InternalOverlap;
+
+use super::gather::{self, MOST};
 use super::loops::Loops;
-use super::{Any, Desk, Value, gather, share_out, with_desk};
+use super::{Any, Desk, Value, share_out, with_desk};
 use crate::Tensor;
 use crate::exec::cache;
 use crate::plan::Cost;
@@ -38,4 +42,43 @@ pub(super) fn evaluate(value: Any<'_>) -> Option<Tensor> {
         Some(())
     })?;
     Some(Tensor::new(fresh.share(), layout, dtype))
+}
+
+/// Writes a number, or the elements of a tensor of its dtype, stretched, to a tensor that shares no memory with it; `None` if
+/// nothing has been done.
+pub(crate) fn write(value: Any<'_>, target: &Tensor) -> Option<()> {
+    let (dtype, own) = (target.dtype(), Any::Tensor(target, None));
+    let mut loops = Loops::single();
+    loops.walk(&[value, own])?;
+    let may_be_written =
+        loops.sizes() == target.shape() && target.layout().has_internal_overlap() == InternalOverlap::No;
+    let may_be_read = value.number().is_some()
+        || value.tensor().is_some_and(|tensor| {
+            tensor.dtype() == dtype && !tensor.shares_storage(target) && !tensor.meets_elsewhere(target)
+        });
+    let dims = loops.joined();
+    // Rows are copied as they are; from elsewhere a plan collects more than a few.
+    let are_rows = matches!(dims[..], [] | [(_, [0 | 1, 1]), ..]);
+    let is_quick = loops.numel <= MOST || are_rows && !Cost::of_copying(dtype, loops.numel).is_divided();
+    if !(may_be_written && may_be_read && is_quick) {
+        return None;
+    }
+    let item = dtype.item_size();
+    let mut number = [0; 16];
+    if let Some(value) = value.number() {
+        store_scalar(value, dtype, &mut number[..item]);
+    }
+    let mut writing = target.storage().try_write()?;
+    with_desk(|Desk { hazards, .. }| {
+        let reading = Reading::of([value.storage()], hazards)?;
+        if value.has_changed() {
+            return None;
+        }
+        let (from, first) = match value.layout() {
+            Some(layout) => (reading.bytes(0), layout.offset()),
+            None => (&number[..item], 0),
+        };
+        gather::copy(item, &dims, (from, first), (writing.bytes_mut(), target.layout().offset()));
+        Some(())
+    })
 }

@@ -98,6 +98,36 @@ fn gather<const N: usize>(storage: &[u8], first: isize, strides: &[isize], lens:
     }
 }
 
+/// Copies elements of so many bytes from one storage to another, each from its first one on: dimensions innermost first, with the
+/// steps of both.
+pub(super) fn copy(
+    item: usize,
+    dims: &[(usize, [isize; 2])],
+    (from, from_first): (&[u8], isize),
+    (to, to_first): (&mut [u8], isize),
+) {
+    fn copy<const N: usize>(dims: &[(usize, [isize; 2])], from: &[u8], to: &mut [u8], firsts: [isize; 2]) {
+        let (own, others) = (from.as_chunks::<N>().0, to.as_chunks_mut::<N>().0);
+        match *dims {
+            [] => others[firsts[1] as usize] = own[firsts[0] as usize],
+            [(len, [step, 1])] => line(own, firsts[0], step, &mut others[firsts[1] as usize..][..len]),
+            [ref inner @ .., (len, steps)] => {
+                for index in 0..len as isize {
+                    copy::<N>(inner, from, to, [firsts[0] + index * steps[0], firsts[1] + index * steps[1]]);
+                }
+            }
+        }
+    }
+    let firsts = [from_first, to_first];
+    match item {
+        1 => copy::<1>(dims, from, to, firsts),
+        2 => copy::<2>(dims, from, to, firsts),
+        4 => copy::<4>(dims, from, to, firsts),
+        8 => copy::<8>(dims, from, to, firsts),
+        _ => copy::<16>(dims, from, to, firsts),
+    }
+}
+
 /// Copies elements at a distance from each other.
 #[inline(always)]
 fn line<T: Copy>(storage: &[T], first: isize, stride: isize, tile: &mut [T]) {

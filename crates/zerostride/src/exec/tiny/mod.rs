@@ -23,6 +23,7 @@ use zerostride_ops::{Bucket, DType, Effort, Inferred, Op, Scalar, Typed};
 use zerostride_shape::Layout;
 
 use convert::convert;
+pub(crate) use copy::write as copy_into;
 use direct::Direct;
 pub(super) use formula::run_plan;
 use gather::{MOST, Tile, bytes, elements, in_order, repeat, splat};

@@ -9,6 +9,7 @@ use zerostride_kernels::{Reducer, pack_dense};
 use zerostride_ops::{DType, Op, Scalar};
 use zerostride_shape::Layout;
 
+use super::convert::convert;
 use super::{Any, Desk, Value, apply, copy, with_desk};
 use crate::Tensor;
 use crate::exec::lying::{Form, Grid, Lying, widest};
@@ -16,7 +17,7 @@ use crate::expr::{Expr, Kind};
 use crate::plan::{Cost, One, in_any_order};
 use crate::tensor::{Fresh, Reading};
 
-/// The most bytes of elements that are copied so that they can be reduced.
+/// The most bytes of elements that are copied or converted so that they can be reduced.
 const COPIED: usize = 64 << 10;
 
 /// The value of an expression that is a reduction of a tensor.
@@ -56,8 +57,9 @@ pub(super) struct Reduction {
     /// Elements from one block of neighbouring results to the next, and from one reduced element to the next.
     outer_step: isize,
     row_step: isize,
-    /// Bytes of an element, and of a result.
-    item: usize,
+    /// The dtype of the elements, that in which they are reduced, and the bytes of a result.
+    dtype: DType,
+    takes: DType,
     result: usize,
     /// Where the elements' bytes lie.
     reach: Range<usize>,
@@ -73,14 +75,16 @@ impl Reduction {
         let numel = |dims: &Dims| dims.iter().map(|(size, _)| size).product::<usize>();
         let (count, results) = (numel(&reduced), numel(&kept));
         let cost = Cost::of_reading(dtype, layout.numel());
+        let takes = Reducer::takes(*op, *compute, dtype, count);
         // Many elements that are results themselves are copied faster.
-        let widest = widest(*op, dtype.item_size());
+        let widest = widest(*op, takes.item_size());
         let are_many = count == 1 && results > widest;
-        if Reducer::takes(*op, *compute, dtype, count) != dtype || are_many || cost.is_divided() {
+        let are_few = layout.numel() <= COPIED / takes.item_size();
+        if takes != dtype && !are_few || are_many || cost.is_divided() {
             return None;
         }
-        let (item, any_order) = (dtype.item_size(), in_any_order(*op, dtype));
-        let reducer = Reducer::new(*op, *compute, dtype, count, *correction);
+        let (item, any_order) = (dtype.item_size(), in_any_order(*op, takes));
+        let reducer = Reducer::new(*op, *compute, takes, count, *correction);
         let lines = reducer.takes_lines();
         let grid = |inner, interleaved, (column_step, row_step)| Grid {
             inner,
@@ -104,13 +108,18 @@ impl Reduction {
                 first: if copied.is_some() { 0 } else { layout.offset() - low },
                 outer_step,
                 row_step: grid.row_step.unwrap_or(1),
-                item,
+                dtype,
+                takes,
                 result: expr.dtype().map_or(item, DType::item_size),
                 reach: low as usize * item..(high as usize + 1) * item,
                 copied,
             })
         };
         let lying = || {
+            // What is converted is all that lies there.
+            if takes != dtype && (high - low) as usize >= layout.numel() {
+                return None;
+            }
             let row_step = match reduced[..] {
                 [] => 1,
                 [(_, step)] => step,
@@ -141,20 +150,24 @@ impl Reduction {
     /// The results, given the bytes of the storage that the elements are in. `None` if there is no memory for them.
     pub(super) fn run(&self, storage: &[u8]) -> Option<Fresh> {
         let Reduction {
-            ref reducer, ref grid, form, most, first, outer_step, row_step, item, result, ..
+            ref reducer, ref grid, form, most, first, outer_step, row_step, takes, result, ..
         } = *self;
         let Grid { inner, results, count, any_order, column_step, .. } = *grid;
         let mut block = Fresh::arbitrary(results.checked_mul(result)?)?;
-        let mut copy = None;
-        let lying = &storage[self.reach.clone()];
-        let bytes = match &self.copied {
-            None => lying,
-            Some((dims, first)) => {
-                let copy: &mut Fresh = copy.insert(Fresh::arbitrary(results * count * item)?);
-                pack_dense(item, dims, lying, *first, copy.bytes_mut());
-                copy.bytes()
-            }
-        };
+        let (mut copy, mut converted) = (None, None);
+        let item = self.dtype.item_size();
+        let mut bytes = &storage[self.reach.clone()];
+        if let Some((dims, first)) = &self.copied {
+            let copy: &mut Fresh = copy.insert(Fresh::arbitrary(results * count * item)?);
+            pack_dense(item, dims, bytes, *first, copy.bytes_mut());
+            bytes = copy.bytes();
+        }
+        if takes != self.dtype {
+            let converted: &mut Fresh =
+                converted.insert(Fresh::arbitrary(bytes.len() / item * takes.item_size())?);
+            convert(self.dtype, takes, bytes, converted.bytes_mut());
+            bytes = converted.bytes();
+        }
         let (mut fold, mut out) = (reducer.start(most), block.bytes_mut());
         for outer in 0..(results / inner) as isize {
             for column in (0..inner).step_by(most) {
@@ -162,7 +175,7 @@ impl Reduction {
                 let begin = first + outer * outer_step + (column * column_step) as isize;
                 let lying = Lying {
                     bytes,
-                    item,
+                    item: takes.item_size(),
                     form,
                     columns,
                     column_step,

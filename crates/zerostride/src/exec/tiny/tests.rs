@@ -294,6 +294,45 @@ fn a_copy_has_the_elements_of_the_view() {
 }
 
 #[test]
+fn what_is_written_to_a_view_is_what_a_plan_writes_there() {
+    let numbers = [Scalar::Bool(true), Scalar::Int(-7), Scalar::Float(2.75), Scalar::Float(f64::NAN)];
+    let mut taken = [0; 2];
+    for (seed, dtype) in (0..200).flat_map(|seed| DType::ALL.map(|dtype| (seed, dtype))) {
+        let target = || match seed {
+            0 => part(&sequence(2000, dtype, f64::from), 3, &[2, 900]).narrow(1, 5, 700).unwrap(),
+            _ => Random(seed).tensor(dtype),
+        };
+        let source = match seed {
+            0 => part(&sequence(1500, dtype, f64::from), 7, &[2, 700]),
+            _ => Random(1000 + seed).tensor(dtype),
+        };
+        let views = [Any::Tensor(&source, None)].into_iter();
+        for value in views.chain(numbers.map(Any::Number)) {
+            let (short, long) = (target(), target());
+            let is_taken = copy_into(value, &short).is_some();
+            taken[usize::from(is_taken)] += 1;
+            if is_taken {
+                let expr = value.tensor().map_or_else(|| value.number().unwrap().into(), Expr::current);
+                let expr = expr.to_dtype(dtype).broadcast_to(long.shape());
+                crate::exec::run_into(&expr, &long).unwrap();
+            }
+            // All of the storage, since nothing is to be written beside the view.
+            let [short, long] = [short, long].map(|x| x.storage().try_write().unwrap().bytes().to_vec());
+            assert!(short == long, "{dtype:?} {seed} {:?} to {:?}", source.layout(), target().layout());
+        }
+    }
+    assert!(taken.iter().all(|&times| times > 2000), "{taken:?}");
+    let (x, y) = (Tensor::ones(&[4, 4]).unwrap(), Tensor::zeros(&[4, 4]).unwrap());
+    let version = x.storage().version();
+    assert!(copy_into(Any::Tensor(&x.t().unwrap(), None), &x).is_none(), "shared memory");
+    assert!(copy_into(Any::Tensor(&y, Some(y.storage().version() + 1)), &x).is_none(), "changed");
+    assert!(copy_into(Any::Tensor(&y, None), &x.narrow(0, 1, 1).unwrap()).is_none(), "another shape");
+    assert_eq!(x.storage().version(), version);
+    assert!(copy_into(Any::Tensor(&y, None), &x).is_some());
+    assert_eq!(x.storage().version(), version + 1);
+}
+
+#[test]
 fn short_rows_give_what_stretched_copies_give() {
     for dtype in [DType::F32, DType::F64, DType::F16, DType::I16, DType::Bool] {
         for width in [31, 32, 63, 64, 65, 100, 127, 128, 200] {
