@@ -22,6 +22,7 @@ mod processor;
 mod program;
 mod reduce;
 mod rows;
+mod steps;
 pub(crate) mod tiny;
 mod window;
 

@@ -7,10 +7,11 @@ use zerostride_kernels::{Pairwise, Term};
 use zerostride_ops::{DType, Op};
 use zerostride_shape::{Shape, Strides};
 
-use super::access::{Input, Order, Output, Rows};
+use super::access::{Input, Order, Output};
 use super::crew;
 use super::machine::{Results, Scratch};
 use super::program::Compiled;
+use super::steps::Rows;
 use crate::Result;
 use crate::plan::{Instruction, Program, TILE};
 

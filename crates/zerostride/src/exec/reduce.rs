@@ -9,12 +9,13 @@ use zerostride_kernels::{Fold, LEAF, Reducer, lane_rows, lanes};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims, turn_dims};
 
-use super::access::{Input, Order, Output, Rows, Written};
+use super::access::{Input, Order, Output, Written};
 use super::crew::{self, Effort};
 use super::lying::{Form, Grid, LANE, Lying, widest};
 use super::machine::{self, Inside, Results, Tiles};
 use super::pairwise::Pairs;
 use super::program::{Compiled, Kind};
+use super::steps::Rows;
 use super::window::Window;
 use crate::plan::{Cost, GRAIN, Instruction, Load, Program, REDUCED, Source, in_any_order, slices};
 use crate::tensor::Block;

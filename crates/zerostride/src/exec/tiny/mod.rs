@@ -11,16 +11,16 @@ mod gather;
 mod loops;
 mod nodes;
 mod reduce;
+mod row;
 #[cfg(test)]
 mod tests;
+mod value;
 
 use std::cell::RefCell;
 use std::convert::Infallible;
-use std::sync::OnceLock;
 
-use zerostride_kernels::{MapKernel, Strided, StridedKernel, map_kernel, strided_kernel};
-use zerostride_ops::{Bucket, DType, Effort, Inferred, Op, Scalar, Typed};
-use zerostride_shape::Layout;
+use zerostride_kernels::{Strided, StridedKernel};
+use zerostride_ops::{DType, Inferred, Op};
 
 use convert::convert;
 pub(crate) use copy::write as copy_into;
@@ -28,193 +28,15 @@ use direct::Direct;
 pub(super) use formula::run_plan;
 use gather::{MOST, Tile, bytes, elements, in_order, repeat, splat};
 use loops::Loops;
+use row::Row;
+pub(crate) use value::{Any, Value};
 
 use crate::Tensor;
 use crate::exec::crew;
-use crate::exec::program::Compiled;
 use crate::expr::{Expr, Kind};
 use crate::plan::Cost;
 use crate::tensor::{Fresh, Hazards, Reading, Storage};
 use crate::{interrupt, num_threads};
-
-/// What an operation reads. Code that is made for tensors alone has no more to ask about them.
-pub(crate) trait Value {
-    /// What promotion needs to know; `None` if it has to be computed first.
-    fn typed(&self) -> Option<Typed>;
-
-    /// A tensor.
-    fn tensor(&self) -> Option<&Tensor>;
-
-    /// A bare number.
-    fn number(&self) -> Option<Scalar>;
-
-    /// Whether a tensor has been written to since it was captured.
-    fn has_changed(&self) -> bool;
-
-    /// Where a tensor's elements lie.
-    #[inline]
-    fn layout(&self) -> Option<&Layout> {
-        self.tensor().map(Tensor::layout)
-    }
-
-    /// A tensor's memory.
-    #[inline]
-    fn storage(&self) -> Option<&Storage> {
-        self.tensor().map(|tensor| &**Tensor::storage(tensor))
-    }
-}
-
-impl Value for &Tensor {
-    #[inline]
-    fn typed(&self) -> Option<Typed> {
-        Some(Tensor::typed(self))
-    }
-
-    #[inline]
-    fn tensor(&self) -> Option<&Tensor> {
-        Some(self)
-    }
-
-    #[inline]
-    fn number(&self) -> Option<Scalar> {
-        None
-    }
-
-    #[inline]
-    fn has_changed(&self) -> bool {
-        false
-    }
-}
-
-/// Any operand.
-#[derive(Clone, Copy)]
-pub(crate) enum Any<'a> {
-    /// A tensor, and how often it had been written to when it was captured, if it was.
-    Tensor(&'a Tensor, Option<u64>),
-    /// A bare number.
-    Number(Scalar),
-    /// What has to be computed first.
-    Other,
-}
-
-impl<'a> Any<'a> {
-    pub(crate) fn of(expr: &'a Expr) -> Any<'a> {
-        match &expr.node().kind {
-            Kind::Leaf { tensor, version } => Any::Tensor(tensor, *version),
-            Kind::Number(number) => Any::Number(*number),
-            _ => Any::Other,
-        }
-    }
-}
-
-impl Value for Any<'_> {
-    fn typed(&self) -> Option<Typed> {
-        match self {
-            Any::Tensor(tensor, _) => Some(Tensor::typed(tensor)),
-            Any::Number(number) => Some(Typed { dtype: number.dtype(), bucket: Bucket::Number }),
-            Any::Other => None,
-        }
-    }
-
-    fn tensor(&self) -> Option<&Tensor> {
-        match *self {
-            Any::Tensor(tensor, _) => Some(tensor),
-            Any::Number(_) | Any::Other => None,
-        }
-    }
-
-    fn number(&self) -> Option<Scalar> {
-        match *self {
-            Any::Number(number) => Some(number),
-            Any::Tensor(..) | Any::Other => None,
-        }
-    }
-
-    fn has_changed(&self) -> bool {
-        matches!(self, Any::Tensor(tensor, Some(captured)) if *captured != Tensor::storage(tensor).version())
-    }
-}
-
-/// What computes an operation, and in which dtypes.
-#[derive(Clone, Copy)]
-struct Row {
-    op: Op,
-    inferred: Inferred,
-    kernel: MapKernel,
-    /// The one that needs no copies, if there is one.
-    strided: Option<StridedKernel>,
-    /// Threaded code for so many elements or more, where the kernel takes them one by one: functions and halves.
-    code: Option<(usize, &'static Compiled)>,
-}
-
-impl Row {
-    /// The row of an operation on operands that mean what they say. Mostly they are of one dtype; then it is looked up.
-    #[inline]
-    fn of<const N: usize>(op: Op, values: &[impl Value; N]) -> Option<Row> {
-        static UNIFORM: [[OnceLock<Option<Row>>; DType::ALL.len()]; Op::ALL.len()] =
-            [const { [const { OnceLock::new() }; DType::ALL.len()] }; Op::ALL.len()];
-        let mut typed = [Typed::dimensioned(DType::Bool); N];
-        for (typed, value) in typed.iter_mut().zip(values) {
-            *typed = value.typed()?;
-        }
-        let first = typed[0];
-        if first.bucket == Bucket::Dimensioned && typed.iter().all(|typed| *typed == first) {
-            let place = &UNIFORM[op as usize][first.dtype as usize];
-            return *place.get_or_init(|| Row::infer(op, &typed));
-        }
-        Row::infer(op, &typed)
-    }
-
-    #[cold]
-    fn infer(op: Op, typed: &[Typed]) -> Option<Row> {
-        let inferred = op.infer(typed).ok()?;
-        let plain = match op {
-            // Numbers among their operands have rules of their own, and some are other operations (`Expr::map`).
-            Op::Pow | Op::Lerp | Op::Where => typed.iter().all(|typed| typed.bucket != Bucket::Number),
-            Op::Ldexp => false,
-            // So have operands of halves that are none.
-            _ => !inferred.compute.is_half() || typed.iter().all(|typed| typed.dtype == inferred.compute),
-        };
-        if plain { Row::new(op, inferred, typed.len()) } else { None }
-    }
-
-    fn new(op: Op, inferred: Inferred, operands: usize) -> Option<Row> {
-        let compute = inferred.compute;
-        // What a kernel has done before threaded code has its addresses.
-        let few = match op.info().effort {
-            Some(Effort::function) => Some(4),
-            _ => compute.is_half().then_some(32),
-        };
-        // Here a condition is converted, too.
-        let is_read = |operand| direct::read(op, inferred, operand) == compute;
-        let few = few.filter(|_| (0..operands).all(is_read));
-        let code = |few| Some((few, direct::code(op, inferred, operands, 0)?));
-        Some(Row {
-            op,
-            inferred,
-            kernel: map_kernel(op, compute)?,
-            strided: strided_kernel(op, compute),
-            code: few.and_then(code),
-        })
-    }
-
-    /// Computes results from as many elements of each operand, next to each other. `None` if the kernel finds something wrong
-    /// with values.
-    fn compute(&self, inputs: &[&[u8]], out: &mut [u8]) -> Option<()> {
-        let len = out.len() / self.inferred.result.item_size();
-        match self.code {
-            Some((few, code)) if len >= few => direct::run_dense(code, len, inputs, out),
-            _ => (self.kernel)(inputs, out).ok()?,
-        }
-        Some(())
-    }
-
-    /// Whether the kernel finds nothing wrong with any values, and is about as fast as threaded code.
-    fn is_arithmetic(&self) -> bool {
-        let is_float = matches!(self.inferred.compute, DType::F32 | DType::F64);
-        is_float && matches!(self.op, Op::Add | Op::Sub | Op::Mul | Op::Div)
-    }
-}
 
 /// The operation's result.
 #[inline(always)]

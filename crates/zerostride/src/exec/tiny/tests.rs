@@ -1,7 +1,7 @@
 //! Holds the short cuts to what plans give.
 
 use zerostride_kernels::Isa;
-use zerostride_ops::Class;
+use zerostride_ops::{Class, Scalar};
 
 use super::*;
 use crate::{Dims, Result, keepdim};

@@ -1,0 +1,179 @@
+//! Owns the steps of a loop over some dimensions: where they lie, and into how few parts they fall. It does not know memory, only
+//! distances in it (`access.rs`).
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+use zerostride_kernels::PackDim;
+
+/// A group of a loop's dimensions.
+#[derive(Clone, Copy)]
+pub(super) struct Steps<'a> {
+    pub(super) shape: &'a [usize],
+    pub(super) strides: &'a [isize],
+}
+
+/// Steps that follow each other: some along a dimension, with all of those inside it.
+pub(super) struct Part {
+    pub(super) offset: isize,
+    pub(super) len: usize,
+    pub(super) dim: usize,
+    pub(super) count: usize,
+    /// Indices of the dimension from one to the next.
+    pub(super) step: isize,
+}
+
+impl Steps<'_> {
+    /// The steps of a range in row-major order, in as few parts as there can be.
+    pub(super) fn parts(&self, range: Range<usize>) -> SmallVec<[Part; 4]> {
+        let (mut parts, mut step) = (SmallVec::new(), range.start);
+        while step < range.end {
+            let left = range.end - step;
+            let (mut dim, mut inside) = (self.shape.len().saturating_sub(1), 1);
+            // Dimensions that are there with all of their steps.
+            while dim > 0 && step.is_multiple_of(inside * self.shape[dim]) && left / inside >= self.shape[dim]
+            {
+                inside *= self.shape[dim];
+                dim -= 1;
+            }
+            let size = self.shape.get(dim).copied().unwrap_or(1);
+            let count = (left / inside).min(size - step / inside % size);
+            parts.push(Part { offset: self.offset(step), len: count * inside, dim, count, step: 1 });
+            step += count * inside;
+        }
+        parts
+    }
+
+    /// How the elements of a part, `item` bytes each, are copied to places that are `to` bytes apart: dimensions, outermost
+    /// first.
+    pub(super) fn push_dims(
+        &self,
+        part: &Part,
+        (item, to): (isize, isize),
+        dims: &mut SmallVec<[PackDim; 6]>,
+    ) {
+        let mut inside = part.len as isize;
+        let mut push = |len: usize, stride: isize| {
+            inside /= len as isize;
+            dims.push(PackDim { len, from: stride * item, to: inside * to });
+        };
+        for dim in part.dim..self.shape.len() {
+            if dim == part.dim {
+                push(part.count, part.step * self.strides[dim]);
+            } else {
+                push(self.shape[dim], self.strides[dim]);
+            }
+        }
+    }
+
+    /// Where a step lies.
+    pub(super) fn offset(&self, mut step: usize) -> isize {
+        let mut offset = 0;
+        for (&size, &stride) in self.shape.iter().zip(self.strides).skip(1).rev() {
+            offset += (step % size) as isize * stride;
+            step /= size;
+        }
+        offset + step as isize * self.strides.first().copied().unwrap_or(0)
+    }
+
+    /// Whether each step is longer than all steps inside it together, so that no two elements meet.
+    pub(super) fn is_nested(&self) -> bool {
+        let mut dims = self.shape.iter().zip(self.strides).rev().filter(|&(&size, _)| size > 1);
+        let reach = dims.try_fold(0i128, |inside, (&size, &stride)| {
+            (stride as i128 > inside).then(|| inside + (size as i128 - 1) * stride as i128)
+        });
+        reach.is_some()
+    }
+
+    /// Whether steps lie side by side in row-major order.
+    pub(super) fn is_dense(&self) -> bool {
+        self.dense(1).is_some()
+    }
+
+    /// Where the step after the last one would lie, if each is that far from the one before, in row-major order.
+    pub(super) fn dense(&self, step: isize) -> Option<isize> {
+        let mut dims = self.shape.iter().zip(self.strides).rev().filter(|&(&size, _)| size != 1);
+        dims.try_fold(step, |step, (&size, &stride)| (stride == step).then(|| step * size as isize))
+    }
+
+    /// How far it is from one step of some to the next, if that is always as far.
+    pub(super) fn step(&self, Rows { first, step, count }: Rows) -> Option<isize> {
+        let Some((&stride, outer)) = self.strides.split_last() else { return Some(0) };
+        let is_inside = |size: usize| first % size + step * count.saturating_sub(1) < size;
+        let is_even =
+            outer.is_empty() || is_inside(self.shape[outer.len()].max(1)) || self.dense(stride).is_some();
+        is_even.then_some(stride * step as isize)
+    }
+
+    pub(super) fn numel(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// How far these steps reach beyond what others do.
+    pub(super) fn reach(&self, reach: (isize, isize)) -> (isize, isize) {
+        self.shape.iter().zip(self.strides).fold(reach, |(low, high), (&size, &stride)| {
+            let last = (size as isize - 1) * stride;
+            (low + last.min(0), high + last.max(0))
+        })
+    }
+}
+
+/// Rows of a loop at even distances.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rows {
+    pub(crate) first: usize,
+    pub(crate) step: usize,
+    pub(crate) count: usize,
+}
+
+impl Rows {
+    /// All rows of a range.
+    pub(crate) fn all(range: Range<usize>) -> Rows {
+        Rows { first: range.start, step: 1, count: range.len() }
+    }
+
+    /// The index after the last one's.
+    pub(super) fn end(&self) -> usize {
+        if self.count == 0 { 0 } else { self.first + (self.count - 1) * self.step + 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_walk_in_row_major_order() {
+        let all_steps = Steps { shape: &[2, 3, 4], strides: &[100, 10, 1] };
+        let steps = |part: Part| {
+            let mut dims = SmallVec::new();
+            all_steps.push_dims(&part, (1, 1), &mut dims);
+            let walk = |steps: Vec<isize>, dim: &PackDim| -> Vec<isize> {
+                steps
+                    .iter()
+                    .flat_map(|step| (0..dim.len as isize).map(move |at| step + at * dim.from))
+                    .collect()
+            };
+            let steps = dims.iter().fold(vec![part.offset], walk);
+            assert_eq!(steps.len(), part.len);
+            steps
+        };
+        let all: Vec<isize> = (0..2)
+            .flat_map(|a| (0..3).flat_map(move |b| (0..4).map(move |c| 100 * a + 10 * b + c)))
+            .collect();
+        for start in 0..24 {
+            for end in start..=24 {
+                let parts = all_steps.parts(start..end);
+                assert!(parts.len() <= 5);
+                assert_eq!(parts.into_iter().flat_map(steps).collect::<Vec<_>>(), all[start..end]);
+            }
+        }
+    }
+
+    #[test]
+    fn no_dimensions_have_one_step() {
+        let all_steps = Steps { shape: &[], strides: &[] };
+        let parts = all_steps.parts(0..1);
+        assert_eq!(parts.iter().map(|part| (part.offset, part.len)).collect::<Vec<_>>(), [(0, 1)]);
+    }
+}
