@@ -165,10 +165,10 @@ fn operations() -> Vec<Row> {
         let info = op.info();
         let section = generate::title(info.class);
         let doc = info.doc.trim().to_owned();
-        let arguments = info.signature().arguments;
+        let arguments = &op.signature().arguments;
         let mut parameters: Vec<String> = Vec::new();
         let mut keyword_only = false;
-        for argument in &arguments {
+        for argument in arguments {
             if argument.keyword_only && !keyword_only {
                 keyword_only = true;
                 parameters.push("*".to_owned());

@@ -209,7 +209,7 @@ fn signature(op: Op, compute: DType) -> Option<(Vec<DType>, DType)> {
     let arity = match op.info().class {
         Class::Unary => 1,
         Class::Binary => 2,
-        _ => op.info().signature().arguments.len(),
+        _ => op.signature().arguments.len(),
     };
     let mut operands = vec![compute; arity];
     if op == Op::Where {

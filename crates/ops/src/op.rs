@@ -1,5 +1,7 @@
 //! Owns the `Op` enum and its description, both read from the op table. It does not know dtypes' rules (`infer.rs`).
 
+use std::sync::OnceLock;
+
 use crate::Signature;
 
 /// The categories of dtype that an operation computes in, after promotion.
@@ -131,11 +133,6 @@ impl OpInfo {
     pub const fn is_short(&self) -> bool {
         matches!(self.effort, Some(Effort::simple | Effort::division))
     }
-
-    /// The arguments with their kinds and defaults.
-    pub fn signature(&self) -> Signature {
-        Signature::parse(self.arguments)
-    }
 }
 
 /// One cell of the table that may be empty.
@@ -239,6 +236,12 @@ impl Op {
         self.info().name
     }
 
+    /// The arguments with their kinds and defaults.
+    pub fn signature(self) -> &'static Signature {
+        static SIGNATURES: [OnceLock<Signature>; Op::ALL.len()] = [const { OnceLock::new() }; Op::ALL.len()];
+        SIGNATURES[self as usize].get_or_init(|| Signature::parse(self.info().arguments))
+    }
+
     /// The operation of that name or alias.
     ///
     /// ```
@@ -287,7 +290,7 @@ mod tests {
     fn every_row_is_documented_and_its_signature_reads() {
         for op in Op::ALL {
             assert!(op.info().doc.trim_end().ends_with('.'), "{op:?}");
-            assert!(!op.info().signature().arguments.is_empty(), "{op:?}");
+            assert!(!op.signature().arguments.is_empty(), "{op:?}");
         }
     }
 }

@@ -116,7 +116,7 @@ fn _elementwise(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let operands = PyDict::new(py);
     let elementwise = |op: &&Op| op.info().class != OpClass::Reduce;
     for op in Op::ALL.iter().filter(elementwise) {
-        let arguments = op.info().signature().arguments;
+        let arguments = &op.signature().arguments;
         let count = arguments.iter().filter(|argument| argument.kind == Kind::Operand).count();
         for name in std::iter::once(&op.info().name).chain(op.info().aliases) {
             operands.set_item(name, count)?;

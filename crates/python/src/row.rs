@@ -220,7 +220,7 @@ struct Gathered<'a, 'py> {
 
 impl<'a, 'py> Gathered<'a, 'py> {
     fn new(op: Op, call: &mut Call<'a, 'py>) -> PyResult<Gathered<'a, 'py>> {
-        let signature = op.info().signature();
+        let signature = op.signature();
         let receiver = signature.position("input").unwrap_or(0);
         if call.method && receiver < call.positional.len() {
             call.positional[..=receiver].rotate_left(1);
@@ -266,7 +266,10 @@ impl<'a, 'py> Gathered<'a, 'py> {
         let given = operand(op, object)?;
         self.traced |= given.is_traced();
         self.numels.push(given.numel());
-        Ok(Argument::Expr(given.expr()))
+        Ok(match given {
+            Given::Number(number) if kind != Some(Kind::Operand) => Argument::Number(number),
+            given => Argument::Expr(given.expr()),
+        })
     }
 
     fn write(self, py: Python<'_>, op: Op, target: &Tensor) -> PyResult<()> {

@@ -85,7 +85,7 @@ fn no_operation_of_the_table_broadcasts_on_operands_of_one_shape() {
     let mut evaluated = 0;
     for &op in Op::ALL {
         for (operand, dim) in operands.into_iter().flat_map(|operand| [(operand, 0), (operand, 1)]) {
-            let signature = op.info().signature();
+            let signature = op.signature();
             let named = signature.arguments.iter().filter_map(|argument| {
                 let value = match argument.name {
                     "dim" => (dim as i64).into(),

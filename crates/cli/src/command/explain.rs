@@ -131,7 +131,7 @@ fn operation(name: &str, operands: usize) -> Result<Op> {
             .help("explain element-wise operations, as in --op add")
             .into());
     }
-    let signature = op.info().signature();
+    let signature = op.signature();
     let taken = signature.arguments.iter().filter(|argument| argument.kind == Kind::Operand);
     let needed = taken.clone().filter(|argument| argument.default == Default::Required).count();
     let most = taken.count();

@@ -26,12 +26,12 @@ pub(super) fn call(op: Op, mut given: Given) -> Result<Value, Fault> {
     if op == Op::Where && given.method && given.positional.len() > 1 {
         given.positional.swap(0, 1);
     }
-    let signature = op.info().signature();
-    let bare = given.operands(&signature).all(|part| matches!(part.value, Value::Number(_)));
+    let signature = op.signature();
+    let bare = given.operands(signature).all(|part| matches!(part.value, Value::Number(_)));
     if bare && op.info().class.is_elementwise() {
-        return number(op, &signature, given).map(Value::Number);
+        return number(op, signature, given).map(Value::Number);
     }
-    run(op, &signature, given, Enter::AsWritten).map(|call| call.result.into())
+    run(op, signature, given, Enter::AsWritten).map(|call| call.result.into())
 }
 
 /// The operation whose in-place method has this name.
@@ -43,7 +43,7 @@ pub(super) fn in_place(method: &str) -> Option<Op> {
 pub(super) fn write(op: Op, given: Given) -> Result<Value, Fault> {
     let span = given.span;
     let target = target(given.positional.first(), span)?;
-    let Call { result, operands } = run(op, &op.info().signature(), given, Enter::AsWritten)?;
+    let Call { result, operands } = run(op, op.signature(), given, Enter::AsWritten)?;
     let fits = result.shape().and_then(|shape| {
         check_in_place(target.shape(), &zerostride_shape::Shape::new(shape)?)?;
         result.eval_into(&target)

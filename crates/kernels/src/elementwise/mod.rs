@@ -215,7 +215,7 @@ mod tests {
         for &op in Op::ALL.iter().filter(|op| op.info().class.is_elementwise()) {
             for dtype in DType::ALL {
                 let operands =
-                    vec![zerostride_ops::Typed::dimensioned(dtype); op.info().signature().arguments.len()];
+                    vec![zerostride_ops::Typed::dimensioned(dtype); op.signature().arguments.len()];
                 let computes_in = op.infer(&operands).is_ok_and(|inferred| inferred.compute == dtype);
                 if computes_in && op != Op::Where {
                     assert!(map_kernel(op, dtype).is_some(), "{op:?} has no body for {dtype}");

@@ -11,14 +11,27 @@ use crate::{Error, Result, Tensor};
 /// One argument of a call.
 #[derive(Clone, Debug)]
 pub enum Argument {
-    /// A tensor, a number or a computation.
+    /// A tensor or a computation; a number, too.
     Expr(Expr),
+    /// A bare number, for which no node is made where none is needed.
+    Number(Scalar),
     /// A list of dimensions, such as `(0, -1)`.
     Dims(Vec<isize>),
     /// A quoted word, such as a rounding mode.
     Word(String),
     /// `None`.
     None,
+}
+
+impl Argument {
+    /// The number that it is.
+    fn number(&self) -> Option<Scalar> {
+        match self {
+            Argument::Number(number) => Some(*number),
+            Argument::Expr(expr) => expr.number(),
+            _ => None,
+        }
+    }
 }
 
 /// The arguments of a call.
@@ -150,13 +163,13 @@ pub fn call_into(op: Op, arguments: Arguments, out: &Tensor) -> Result<()> {
 /// Arguments in the order of the signature.
 struct Bound {
     op: Op,
-    signature: Signature,
+    signature: &'static Signature,
     values: Vec<Option<Argument>>,
 }
 
 impl Bound {
     fn new(op: Op, arguments: Arguments) -> Result<Bound> {
-        let signature = op.info().signature();
+        let signature = op.signature();
         let by_position = signature.arguments.iter().filter(|argument| !argument.keyword_only).count();
         let given = arguments.positional.len();
         if given > by_position {
@@ -187,7 +200,7 @@ impl Bound {
         let argument = &self.signature.arguments[position];
         match (self.values[position].take(), argument.default) {
             (Some(value), _) => Ok(value),
-            (None, ops::Default::Scalar(scalar)) => Ok(Argument::Expr(scalar.into())),
+            (None, ops::Default::Scalar(scalar)) => Ok(Argument::Number(scalar)),
             (None, ops::Default::Word(word)) => Ok(Argument::Word(word.to_owned())),
             (None, ops::Default::None) => Ok(Argument::None),
             (None, ops::Default::Required) => {
@@ -217,6 +230,7 @@ impl Bound {
     fn expr(&mut self, name: &str) -> Result<Expr> {
         match self.take(self.position(name))? {
             Argument::Expr(expr) => Ok(expr),
+            Argument::Number(number) => Ok(number.into()),
             _ => self.refuse(name, "a tensor or a number"),
         }
     }
@@ -224,13 +238,14 @@ impl Bound {
     fn optional_expr(&mut self, name: &str) -> Result<Option<Expr>> {
         match self.take(self.position(name))? {
             Argument::Expr(expr) => Ok(Some(expr)),
+            Argument::Number(number) => Ok(Some(number.into())),
             Argument::None => Ok(None),
             _ => self.refuse(name, "a tensor, a number or None"),
         }
     }
 
     fn scalar(&mut self, name: &str) -> Result<Scalar> {
-        match self.expr(name)?.number() {
+        match self.take(self.position(name))?.number() {
             Some(number) => Ok(number),
             None => self.refuse(name, "a number"),
         }
@@ -244,10 +259,11 @@ impl Bound {
     }
 
     fn optional_float(&mut self, name: &str) -> Result<Option<f64>> {
-        match self.optional_expr(name)?.map(|expr| expr.number()) {
-            None => Ok(None),
-            Some(Some(number)) if !matches!(number, Scalar::Complex(_)) => Ok(Some(number.to_f64())),
-            Some(_) => self.refuse(name, "a real number or None"),
+        let argument = self.take(self.position(name))?;
+        match argument.number() {
+            Some(number) if !matches!(number, Scalar::Complex(_)) => Ok(Some(number.to_f64())),
+            None if matches!(argument, Argument::None) => Ok(None),
+            _ => self.refuse(name, "a real number or None"),
         }
     }
 
@@ -278,11 +294,10 @@ impl Bound {
         let dims = match self.take(self.position("dim"))? {
             Argument::None => Dims::default(),
             Argument::Dims(dims) => Dims::from(&dims[..]),
-            Argument::Expr(expr) => match expr.number() {
+            other => match other.number() {
                 Some(Scalar::Int(dim)) => Dims::from(isize::try_from(dim).unwrap_or(isize::MAX)),
                 _ => return self.refuse("dim", "a dimension, several, or None"),
             },
-            Argument::Word(_) => return self.refuse("dim", "a dimension, several, or None"),
         };
         Ok(if self.flag("keepdim")? { keepdim(dims) } else { dims })
     }

@@ -41,8 +41,8 @@ impl Case {
             let required = |argument: &&zerostride_ops::Argument| {
                 argument.kind == Kind::Operand && argument.default == Default::Required
             };
-            let operands = op.info().signature().arguments.iter().filter(required).count();
-            let takes_dim = op.info().signature().position("dim").is_some();
+            let operands = op.signature().arguments.iter().filter(required).count();
+            let takes_dim = op.signature().position("dim").is_some();
             if takes_dim {
                 cases.extend([0, 1, 2].map(|dim| Case { op, operands, dim: Some(dim) }));
             }
