@@ -14,6 +14,7 @@ mod bodies;
 mod cast;
 mod chain;
 mod elementwise;
+mod halves;
 mod isa;
 mod lane;
 mod math;

@@ -4,6 +4,8 @@ use std::arch::x86_64::*;
 use std::mem::transmute;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
+use half::{bf16, f16};
+
 use super::{Bits, Lane, Mask, Pair};
 
 const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
@@ -40,6 +42,13 @@ impl Lane for F32x8 {
         fn load_wide(from: &[f32]) -> Pair<F64x4> {
             let [low, high] = transmute::<[f32; 8], [__m128; 2]>(*from.first_chunk().expect("8 elements to load"));
             Pair(F64x4(_mm256_cvtps_pd(low)), F64x4(_mm256_cvtps_pd(high)))
+        }
+        fn load_f16(from: &[f16]) -> Self {
+            F32x8(_mm256_cvtph_ps(transmute::<[f16; 8], __m128i>(*from.first_chunk().expect("8 elements to load"))))
+        }
+        fn load_bf16(from: &[bf16]) -> Self {
+            let halves = transmute::<[bf16; 8], __m128i>(*from.first_chunk().expect("8 elements to load"));
+            F32x8(_mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(halves))))
         }
         fn store(self, to: &mut [f32]) {
             *to.first_chunk_mut().expect("room for 8 elements") = transmute::<__m256, [f32; 8]>(self.0);

@@ -4,6 +4,8 @@ use std::arch::x86_64::*;
 use std::mem::transmute;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
+use half::{bf16, f16};
+
 use super::{Bits, Lane, Mask, Pair};
 
 const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
@@ -56,6 +58,13 @@ impl Lane for F32x16 {
         fn load_wide(from: &[f32]) -> Pair<F64x8> {
             let [low, high] = transmute::<[f32; 16], [__m256; 2]>(*from.first_chunk().expect("16 elements to load"));
             Pair(F64x8(_mm512_cvtps_pd(low)), F64x8(_mm512_cvtps_pd(high)))
+        }
+        fn load_f16(from: &[f16]) -> Self {
+            F32x16(_mm512_cvtph_ps(transmute::<[f16; 16], __m256i>(*from.first_chunk().expect("16 elements to load"))))
+        }
+        fn load_bf16(from: &[bf16]) -> Self {
+            let halves = transmute::<[bf16; 16], __m256i>(*from.first_chunk().expect("16 elements to load"));
+            F32x16(_mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(halves))))
         }
         fn store(self, to: &mut [f32]) {
             *to.first_chunk_mut().expect("room for 16 elements") = transmute::<__m512, [f32; 16]>(self.0);

@@ -26,6 +26,10 @@ pub(crate) use group::Quad;
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
+use half::{bf16, f16};
+
+use crate::halves::{widen_bf16, widen_f16};
+
 /// What a number format looks like: the type of one element of a lane.
 pub(crate) trait Element: Copy + PartialOrd + 'static {
     /// Stored bits of the significand: 23 or 52.
@@ -109,6 +113,28 @@ pub(crate) trait Lane:
     #[inline(always)]
     fn load_wide(from: &[Self::Elem]) -> Self::Wide {
         Self::load(from).widen()
+    }
+    /// The first `LEN` halves, exactly.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    #[inline(always)]
+    fn load_f16(from: &[f16]) -> Self
+    where
+        Self: Lane<Elem = f32>,
+    {
+        Self::from_fn(|i| widen_f16(from[i]))
+    }
+    /// The same of the other halves.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    #[inline(always)]
+    fn load_bf16(from: &[bf16]) -> Self
+    where
+        Self: Lane<Elem = f32>,
+    {
+        Self::from_fn(|i| widen_bf16(from[i]))
     }
     /// Writes to the first `LEN` elements.
     ///

@@ -3,14 +3,16 @@
 
 use super::Panel;
 use super::monoid::Monoid;
-use super::vector::{LONGEST, Vector};
-
-type Elem<M> = <<M as Monoid>::Vector as Vector>::Elem;
+use super::vector::{LONGEST, Source, Vector};
 
 /// Takes all elements of results, which are next to each other, into accumulators in order. Whether there are as many results
 /// and elements as a vector has places.
 #[inline(always)]
-pub(super) fn take<M: Monoid>(state: &mut [Elem<M>], elements: &[Elem<M>], panel: &Panel) -> bool {
+pub(super) fn take<M: Monoid, S: Source<Value = M::Vector>>(
+    state: &mut [<M::Vector as Vector>::Elem],
+    elements: &[S::Elem],
+    panel: &Panel,
+) -> bool {
     let &Panel { rows, columns, column_step, .. } = panel;
     let len = M::Vector::LEN;
     if columns < len || rows < len {
@@ -25,11 +27,11 @@ pub(super) fn take<M: Monoid>(state: &mut [Elem<M>], elements: &[Elem<M>], panel
         }
         let mut acc = M::Vector::splat(M::empty());
         for block in 0..rows / len {
-            acc = M::block(acc, crossed(&lines, block * len));
+            acc = M::block(acc, crossed::<S>(&lines, block * len));
         }
         let left = rows % len;
         if left > 0 {
-            let values: [M::Vector; LONGEST] = crossed(&lines, rows - len);
+            let values = crossed::<S>(&lines, rows - len);
             acc = values[len - left..len].iter().copied().fold(acc, M::step);
         }
         acc.store(&mut state[column..]);
@@ -41,15 +43,16 @@ pub(super) fn take<M: Monoid>(state: &mut [Elem<M>], elements: &[Elem<M>], panel
 /// interleaves the vectors of the first half with those of the second, one more bit of the numbers of vectors and of elements
 /// has changed sides.
 #[inline(always)]
-fn crossed<V: Vector>(lines: &[&[V::Elem]; LONGEST], at: usize) -> [V; LONGEST] {
-    let mut block = [V::load(&lines[0][at..]); LONGEST];
-    for place in 0..V::LEN {
-        block[place] = V::load(&lines[place][at..]);
+fn crossed<S: Source>(lines: &[&[S::Elem]; LONGEST], at: usize) -> [S::Value; LONGEST] {
+    let len = S::Value::LEN;
+    let mut block = [S::values(&lines[0][at..]); LONGEST];
+    for place in 0..len {
+        block[place] = S::values(&lines[place][at..]);
     }
-    for _ in 0..V::LEN.ilog2() {
+    for _ in 0..len.ilog2() {
         let before = block;
-        for half in 0..V::LEN / 2 {
-            [block[2 * half], block[2 * half + 1]] = before[half].interleaved(before[half + V::LEN / 2]);
+        for half in 0..len / 2 {
+            [block[2 * half], block[2 * half + 1]] = before[half].interleaved(before[half + len / 2]);
         }
     }
     block

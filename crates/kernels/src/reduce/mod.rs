@@ -29,7 +29,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use num_complex::{Complex32, Complex64};
-use zerostride_ops::{Category, DType, Element, Op};
+use zerostride_ops::{Category, DType, Element, Op, bf16, f16};
 
 pub use pairwise::{Pairwise, Term};
 
@@ -41,7 +41,7 @@ use rule::Rule;
 use search::{Floats, Integers, Search};
 use tree::tree;
 use variance::Variance;
-use vector::{Array, LONGEST, Limits, Ordered, Vector};
+use vector::{Array, Halves, LONGEST, Limits, Ordered, Source, Vector};
 
 /// Reduced elements that one leaf of the tree holds.
 pub const LEAF: usize = 1024;
@@ -138,15 +138,17 @@ impl Reducer {
     }
 
     /// The dtype of what folds are given for elements of a dtype. Where the order of elements makes no difference they are
-    /// taken as they are: sums and products of integers are the same modulo any smaller power of two. Else it is a dtype
-    /// that holds every value of the one that the operation computes in: there are fewer of these, so that each can be
-    /// fast. Indices are as wide as the elements that are searched.
+    /// taken as they are: sums and products of integers are the same modulo any smaller power of two. So are halves that are
+    /// added, which become `f32` in registers. Else it is a dtype that holds every value of the one that the operation
+    /// computes in: there are fewer of these, so that each can be fast. Indices are as wide as the elements that are searched.
     pub fn takes(op: Op, compute: DType, elements: DType, reduced: usize) -> DType {
         let searches = matches!(op, Op::Argmax | Op::Argmin);
         let (long, whole) = (reduced >= i32::MAX as usize, |dtype: DType| dtype.category() <= Category::Int);
+        let half = |dtype: DType| matches!(dtype, DType::F16 | DType::BF16);
         match (op, compute) {
             (Op::All | Op::Any, _) => DType::Bool,
             (_, DType::F16 | DType::BF16 | DType::F32) if searches && long => DType::F64,
+            (Op::Sum, DType::F16 | DType::BF16 | DType::F32) if half(elements) => elements,
             (_, DType::F16 | DType::BF16) => DType::F32,
             (Op::Sum | Op::Prod, dtype) if whole(dtype) => {
                 if whole(elements) {
@@ -171,7 +173,7 @@ impl Reducer {
     /// Whether folds have a way to take a few dozen elements of each result that are next to each other, of many results.
     pub fn takes_lines(&self) -> bool {
         matches!(self.op, Op::Sum | Op::Prod | Op::Amax | Op::Amin)
-            && matches!(self.takes, DType::F32 | DType::F64)
+            && matches!(self.takes, DType::F16 | DType::BF16 | DType::F32 | DType::F64)
             && self.reduced >= LONGEST
     }
 
@@ -194,6 +196,7 @@ impl Reducer {
         match (self.op, self.takes) {
             (Op::All, _) => self.exact::<Truth<false>>(columns),
             (Op::Any, _) => self.exact::<Truth<true>>(columns),
+            (_, DType::F16 | DType::BF16) => self.halves(isa, 1, columns),
             (_, DType::F32) => self.f32(isa, 1, columns),
             (_, DType::F64) => self.f64(isa, 1, columns),
             // Integers are searched in registers of as wide floats.
@@ -212,7 +215,6 @@ impl Reducer {
             // The parts of a complex number do not meet in sums.
             (_, DType::C64) => self.f32(isa, 2, columns),
             (_, DType::C128) => self.f64(isa, 2, columns),
-            _ => None,
         }
     }
 
@@ -255,7 +257,16 @@ impl Reducer {
     where
         T: Element<Stored = <M::Vector as Vector>::Elem> + 'static,
     {
-        self.tree::<Accumulated<M, T>>(Accumulated::new(), 1, columns)
+        self.accumulated::<M, T, M::Vector>(1, columns)
+    }
+
+    fn accumulated<M, T, S>(&self, parts: usize, columns: usize) -> Option<Box<dyn Fold>>
+    where
+        M: Monoid,
+        T: Element<Stored = <M::Vector as Vector>::Elem> + 'static,
+        S: Source<Value = M::Vector>,
+    {
+        self.tree::<Accumulated<M, T, S>>(Accumulated::new(), parts, columns)
     }
 
     fn search<V: Ordered<One: Ordered>>(&self, columns: usize) -> Option<Box<dyn Fold>> {
@@ -275,6 +286,19 @@ impl Reducer {
         }
     }
 
+    /// Sums of halves, in `f32`.
+    fn sums<V, T>(&self, parts: usize, columns: usize) -> Option<Box<dyn Fold>>
+    where
+        V: Vector<One: Lane<Elem = f32>> + Lane<Elem = f32>,
+        T: Element<Stored = <V as Vector>::Elem> + 'static,
+    {
+        match self.takes {
+            DType::F16 => self.accumulated::<Sum<V>, T, Halves<V, f16>>(parts, columns),
+            DType::BF16 => self.accumulated::<Sum<V>, T, Halves<V, bf16>>(parts, columns),
+            _ => None,
+        }
+    }
+
     fn floats<V, T>(&self, parts: usize, columns: usize) -> Option<Box<dyn Fold>>
     where
         V: Ordered<Elem = <V as Lane>::Elem, One: Ordered + Lane<Elem = <V as Lane>::Elem>> + Lane,
@@ -282,7 +306,7 @@ impl Reducer {
     {
         let variance = || Variance { correction: self.correction, parts, kind: PhantomData };
         match self.op {
-            Op::Sum => self.tree::<Accumulated<Sum<V>, T>>(Accumulated::new(), parts, columns),
+            Op::Sum => self.accumulated::<Sum<V>, T, V>(parts, columns),
             Op::Prod => self.monoid::<Prod<V>, T>(columns),
             Op::Amax => self.monoid::<Extreme<V, true>, T>(columns),
             Op::Amin => self.monoid::<Extreme<V, false>, T>(columns),
@@ -294,17 +318,17 @@ impl Reducer {
 
 /// Reductions of floats on the widest registers there are.
 macro_rules! on_registers {
-    ($($float:ident: $avx512:ident, $avx2:ident, $neon:ident;)*) => {
+    ($($name:ident: $reductions:ident of $float:ident, $avx512:ident, $avx2:ident, $neon:ident;)*) => {
         impl Reducer {
-            $(fn $float(&self, isa: Isa, parts: usize, columns: usize) -> Option<Box<dyn Fold>> {
+            $(fn $name(&self, isa: Isa, parts: usize, columns: usize) -> Option<Box<dyn Fold>> {
                 match isa {
                     #[cfg(target_arch = "x86_64")]
-                    Isa::Avx512 => self.floats::<lane::avx512::$avx512, $float>(parts, columns),
+                    Isa::Avx512 => self.$reductions::<lane::avx512::$avx512, $float>(parts, columns),
                     #[cfg(target_arch = "x86_64")]
-                    Isa::Avx2 => self.floats::<lane::avx2::$avx2, $float>(parts, columns),
+                    Isa::Avx2 => self.$reductions::<lane::avx2::$avx2, $float>(parts, columns),
                     #[cfg(target_arch = "aarch64")]
-                    Isa::Neon => self.floats::<lane::neon::$neon, $float>(parts, columns),
-                    _ => self.floats::<$float, $float>(parts, columns),
+                    Isa::Neon => self.$reductions::<lane::neon::$neon, $float>(parts, columns),
+                    _ => self.$reductions::<$float, $float>(parts, columns),
                 }
             })*
         }
@@ -312,8 +336,9 @@ macro_rules! on_registers {
 }
 
 on_registers! {
-    f32: F32x16, F32x8, F32x4;
-    f64: F64x8, F64x4, F64x2;
+    halves: sums of f32, F32x16, F32x8, F32x4;
+    f32: floats of f32, F32x16, F32x8, F32x4;
+    f64: floats of f64, F64x8, F64x4, F64x2;
 }
 
 #[cfg(test)]
@@ -362,6 +387,8 @@ mod tests {
                 DType::I32 => SmallVec::from_slice(&((number * 100.0) as i32).to_ne_bytes()),
                 DType::I64 => SmallVec::from_slice(&((number * 100.0) as i64).to_ne_bytes()),
                 DType::U64 => SmallVec::from_slice(&((number * 100.0) as u64).to_ne_bytes()),
+                DType::F16 => SmallVec::from_slice(&f16::from_f64(number).to_ne_bytes()),
+                DType::BF16 => SmallVec::from_slice(&bf16::from_f64(number).to_ne_bytes()),
                 DType::F32 => SmallVec::from_slice(&(number as f32).to_ne_bytes()),
                 DType::F64 => SmallVec::from_slice(&number.to_ne_bytes()),
                 _ => SmallVec::from_iter([number as f32, 1.5].iter().flat_map(|part| part.to_ne_bytes())),
@@ -419,9 +446,11 @@ mod tests {
     #[test]
     fn every_way_on_every_instruction_set_has_the_bits_of_rows_on_the_portable_one() {
         let floats = [Op::Sum, Op::Prod, Op::Amax, Op::Amin, Op::Argmax, Op::Argmin, Op::Var];
-        let cases: [(DType, &[Op]); 12] = [
+        let cases: [(DType, &[Op]); 14] = [
             (DType::F32, &floats),
             (DType::F64, &floats),
+            (DType::F16, &floats[..1]),
+            (DType::BF16, &floats[..1]),
             (DType::I64, &floats[..6]),
             (DType::I32, &floats[..6]),
             (DType::U64, &floats[..6]),
@@ -450,11 +479,17 @@ mod tests {
                 // Others' elements lie between those of a result.
                 let others = &[0xa5; 32][..2 * size];
                 let apart = along.chunks(size).flat_map(|own| [own, others].concat()).collect();
-                let reducer = Reducer::new(op, dtype, dtype, rows, 1.0);
+                // Halves have the bits of the same numbers in f32.
+                let is_half = matches!(dtype, DType::F16 | DType::BF16);
+                let compute = if is_half { DType::F32 } else { dtype };
+                let mut wide = vec![0; rows * columns * compute.item_size()];
+                cast_kernel(dtype, compute)(&across, &mut wide);
+                let plain = Reducer::new(op, compute, compute, rows, 1.0);
+                let reducer = Reducer::new(op, compute, dtype, rows, 1.0);
                 let item = reducer.result().item_size()
-                    * if op == Op::Var { 1 } else { size / dtype.to_real().item_size() };
+                    * if op == Op::Var { 1 } else { compute.item_size() / compute.to_real().item_size() };
                 let size = (rows, columns);
-                let expected = reduce(&reducer, Isa::Portable, (&across, item), size, None);
+                let expected = reduce(&plain, Isa::Portable, (&wide, item), size, None);
                 for isa in Isa::ALL.into_iter().filter(|isa| isa.is_supported()) {
                     let narrow =
                         Panel { rows, width: columns, columns: 1, column_step: 0, row_step: columns };

@@ -6,24 +6,24 @@ use bytemuck::Zeroable;
 use zerostride_ops::{DType, Element};
 
 use super::rule::{Elem, Rows, Rule, Side, Steps};
-use super::vector::{LONGEST, Limits, Ordered, Vector};
+use super::vector::{LONGEST, Limits, Ordered, Source, Vector};
 use super::{Panel, lines};
 use crate::lane::Mask;
 
 /// A neutral element and an operation, on vectors of one kind.
 pub(super) trait Monoid: 'static {
     type Vector: Vector;
-    type One: Monoid<Vector: Vector<Elem = <Self::Vector as Vector>::Elem>>;
+    type One: Monoid<Vector = <Self::Vector as Vector>::One>;
     fn empty() -> <Self::Vector as Vector>::Elem;
     fn step(acc: Self::Vector, value: Self::Vector) -> Self::Vector;
     /// Takes whole rows.
     #[inline(always)]
-    fn rows<const G: usize>(
+    fn rows<S: Source<Value = Self::Vector>, const G: usize>(
         acc: [Self::Vector; G],
-        steps: &Steps<'_, <Self::Vector as Vector>::Elem, impl Rows>,
+        steps: &Steps<'_, S::Elem, impl Rows>,
         sides: [Side; G],
     ) -> [Self::Vector; G] {
-        each::<Self, G>(acc, steps, sides)
+        each::<Self, S, G>(acc, steps, sides)
     }
     /// Takes as many vectors as one has places, which are the first ones.
     #[inline(always)]
@@ -34,37 +34,39 @@ pub(super) trait Monoid: 'static {
 
 /// A step for each vector of whole rows.
 #[inline(always)]
-fn each<M: Monoid + ?Sized, const G: usize>(
+fn each<M: Monoid + ?Sized, S: Source<Value = M::Vector>, const G: usize>(
     mut acc: [M::Vector; G],
-    steps: &Steps<'_, <M::Vector as Vector>::Elem, impl Rows>,
+    steps: &Steps<'_, S::Elem, impl Rows>,
     sides: [Side; G],
 ) -> [M::Vector; G] {
     for step in 0..steps.count() {
         for g in 0..G {
-            acc[g] = M::step(acc[g], steps.load(step, sides[g]));
+            acc[g] = M::step(acc[g], steps.load::<S>(step, sides[g]));
         }
     }
     acc
 }
 
-/// The reduction by a monoid, of elements stored as those of dtype `T` are.
-pub(super) struct Accumulated<M, T>(PhantomData<fn(M, T)>);
+/// The reduction by a monoid, of elements that come from a source and are accumulated as those of dtype `T` are stored.
+pub(super) struct Accumulated<M, T, S>(PhantomData<fn(M, T, S)>);
 
-impl<M, T> Accumulated<M, T> {
+impl<M, T, S> Accumulated<M, T, S> {
     pub(super) fn new() -> Self {
         Accumulated(PhantomData)
     }
 }
 
-impl<M: Monoid, T> Rule for Accumulated<M, T>
+impl<M: Monoid, T, S> Rule for Accumulated<M, T, S>
 where
     T: Element<Stored = <M::Vector as Vector>::Elem> + 'static,
+    S: Source<Value = M::Vector>,
 {
     type Vector = M::Vector;
-    type One = Accumulated<M::One, T>;
-    type State = Vec<Elem<Self>>;
+    type Source = S;
+    type One = Accumulated<M::One, T, S::One>;
+    type State = Vec<T::Stored>;
     type Acc = M::Vector;
-    type Out = Elem<Self>;
+    type Out = T::Stored;
     const RESULT: DType = T::DTYPE;
     const IS_LIGHT: bool = true;
 
@@ -94,11 +96,11 @@ where
         steps: &Steps<'_, Elem<Self>, impl Rows>,
         sides: [Side; G],
     ) -> [M::Vector; G] {
-        let mut acc = M::rows(acc, steps, sides);
+        let mut acc = M::rows::<S, G>(acc, steps, sides);
         // Asked once: most leaves are whole, and their accumulators stay in registers then.
         if steps.has_tail() {
             for g in 0..G {
-                if let Some((value, count)) = steps.tail(sides[g]) {
+                if let Some((value, count)) = steps.tail::<S>(sides[g]) {
                     acc[g] = M::Vector::select(M::Vector::first(count), M::step(acc[g], value), acc[g]);
                 }
             }
@@ -108,7 +110,7 @@ where
 
     #[inline(always)]
     fn lines(state: &mut Self::State, elements: &[Elem<Self>], panel: &Panel) -> bool {
-        lines::take::<M>(state, elements, panel)
+        lines::take::<M, S>(state, elements, panel)
     }
 
     #[inline(always)]
@@ -121,7 +123,7 @@ where
         one.crossed::<BY>(other)
     }
 
-    fn results(&self, state: &Self::State, len: usize) -> impl Iterator<Item = Elem<Self>> {
+    fn results(&self, state: &Self::State, len: usize) -> impl Iterator<Item = T::Stored> {
         state[..len].iter().map(|&one| T::load(one).store())
     }
 }
@@ -166,13 +168,17 @@ impl<V: Ordered<One: Ordered>, const LARGEST: bool> Monoid for Extreme<V, LARGES
 
     /// By the instruction for it, as if no element were a NaN; once more if one is.
     #[inline(always)]
-    fn rows<const G: usize>(acc: [V; G], steps: &Steps<'_, V::Elem, impl Rows>, sides: [Side; G]) -> [V; G] {
+    fn rows<S: Source<Value = V>, const G: usize>(
+        acc: [V; G],
+        steps: &Steps<'_, S::Elem, impl Rows>,
+        sides: [Side; G],
+    ) -> [V; G] {
         // Several masks, so that none waits for the one before.
         let (mut quick, mut numbers) = (acc, [V::first(V::LEN); 4]);
         for step in 0..steps.count() {
             for g in (0..G).step_by(2) {
                 let other = (g + 1).min(G - 1);
-                let values: [V; 2] = [steps.load(step, sides[g]), steps.load(step, sides[other])];
+                let values: [V; 2] = [steps.load::<S>(step, sides[g]), steps.load::<S>(step, sides[other])];
                 numbers[g / 2 % 4] = numbers[g / 2 % 4] & values[0].are_numbers(values[1]);
                 quick[g] = values[0].of_two::<LARGEST>(quick[g]);
                 quick[other] = values[1].of_two::<LARGEST>(quick[other]);
@@ -181,7 +187,7 @@ impl<V: Ordered<One: Ordered>, const LARGEST: bool> Monoid for Extreme<V, LARGES
         if !numbers.into_iter().any(|numbers| (!numbers).any()) {
             return quick;
         }
-        each::<Self, G>(acc, steps, sides)
+        each::<Self, S, G>(acc, steps, sides)
     }
 
     #[inline(always)]

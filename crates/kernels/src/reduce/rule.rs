@@ -5,17 +5,20 @@ use bytemuck::Pod;
 use zerostride_ops::DType;
 
 use super::Panel;
-use super::vector::Vector;
+use super::vector::{Source, Vector};
 use crate::lane::Lane;
 
-pub(super) type Elem<R> = <<R as Rule>::Vector as Vector>::Elem;
+/// What a reduction reads.
+pub(super) type Elem<R> = <<R as Rule>::Source as Source>::Elem;
 
 /// A reduction of one operation, in vectors of one kind. Methods on vectors are inlined into functions that are compiled
 /// for an instruction set.
 pub(super) trait Rule: Sized + Send + 'static {
     type Vector: Vector;
+    /// How elements become vectors.
+    type Source: Source<Value = Self::Vector>;
     /// The same on single elements.
-    type One: Rule<Vector: Vector<Elem = Elem<Self>>, State = Self::State>;
+    type One: Rule<Source: Source<Elem = Elem<Self>>, State = Self::State>;
     /// Accumulators in memory, each of their parts next to its like.
     type State: Send;
     /// A vector of accumulators.
@@ -187,8 +190,8 @@ impl<'a, T: Copy, P: Rows> Steps<'a, T, P> {
     /// # Panics
     /// If the row is none, or the elements are not all there.
     #[inline(always)]
-    pub(super) fn load<V: Vector<Elem = T>>(&self, step: usize, side: Side) -> V {
-        V::load(self.elements_of::<V>(step, side))
+    pub(super) fn load<S: Source<Elem = T>>(&self, step: usize, side: Side) -> S::Value {
+        S::values(self.elements_of::<S::Value>(step, side))
     }
 
     /// The same in f64.
@@ -201,7 +204,7 @@ impl<'a, T: Copy, P: Rows> Steps<'a, T, P> {
     }
 
     #[inline(always)]
-    fn elements_of<V: Vector<Elem = T>>(&self, step: usize, side: Side) -> &'a [T] {
+    fn elements_of<V: Vector>(&self, step: usize, side: Side) -> &'a [T] {
         // Neither depends on the row, so that loops over rows ask once, unlike a slice's own check.
         assert!(step < self.count && side.at <= self.room && V::LEN <= self.room - side.at);
         let at = self.rows.begin(step) + side.at;
@@ -213,12 +216,12 @@ impl<'a, T: Copy, P: Rows> Steps<'a, T, P> {
 
     /// The elements of the places that have one more, and how many they are.
     #[inline(always)]
-    pub(super) fn tail<V: Vector<Elem = T>>(&self, side: Side) -> Option<(V, usize)> {
-        let count = self.tail.saturating_sub(side.place).min(V::LEN);
+    pub(super) fn tail<S: Source<Elem = T>>(&self, side: Side) -> Option<(S::Value, usize)> {
+        let count = self.tail.saturating_sub(side.place).min(S::Value::LEN);
         if count == 0 {
             return None;
         }
         let begin = self.rows.begin(self.count) + side.at;
-        Some((V::load_some(&self.elements[begin..][..count]), count))
+        Some((S::some_values(&self.elements[begin..][..count]), count))
     }
 }

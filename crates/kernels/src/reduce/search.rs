@@ -160,6 +160,7 @@ where
     O: Order<V> + Order<V::One>,
 {
     type Vector = V;
+    type Source = V;
     type One = Search<V::One, O>;
     type State = Found<Vec<Elem<Self>>>;
     type Acc = FoundIn<V, O>;
@@ -228,7 +229,7 @@ where
         for step in 0..steps.count() {
             let row = row(step);
             for g in 0..G {
-                let value = flipped(steps.load(step, sides[g]));
+                let value = flipped(steps.load::<V>(step, sides[g]));
                 numbers = numbers & <O as Order<V>>::are_numbers(value, values[g]);
                 let (beats, held) = <O as Order<V>>::beats_number(value, values[g]);
                 (values[g], at[g]) = (held, <O as Order<V>>::select(beats, row, at[g]));
@@ -239,7 +240,7 @@ where
             for step in 0..steps.count() {
                 let row = row(step);
                 for g in 0..G {
-                    let value = flipped(steps.load(step, sides[g]));
+                    let value = flipped(steps.load::<V>(step, sides[g]));
                     let beats = <O as Order<V>>::beats(value, acc[g].value);
                     acc[g].value = <O as Order<V>>::select(beats, value, acc[g].value);
                     at[g] = <O as Order<V>>::select(beats, row, at[g]);

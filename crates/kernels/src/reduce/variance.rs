@@ -96,6 +96,7 @@ where
     V: Vector<Elem = <V as Lane>::Elem, One: Lane<Elem = <V as Lane>::Elem>> + Lane,
 {
     type Vector = V;
+    type Source = V;
     type One = Variance<V::One>;
     type State = Moments<Vec<f64>>;
     type Acc = Moments<V::Wide>;

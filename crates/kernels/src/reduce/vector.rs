@@ -1,7 +1,10 @@
 //! Owns what reductions accumulate in: the registers of floats (`lane`), and arrays of other elements, of which the
 //! compiler makes registers. It does not know what is accumulated.
 
+use std::marker::PhantomData;
+
 use bytemuck::{Pod, Zeroable};
+use half::{bf16, f16};
 use num_complex::{Complex32, Complex64};
 
 use crate::bodies::complex::Complex;
@@ -10,6 +13,65 @@ use crate::lane::{Bits, Element, Lane, Mask};
 
 /// The most elements of a vector.
 pub(super) const LONGEST: usize = 16;
+
+/// What lies next to each other in memory, as a vector of it is read.
+pub(super) trait Source: 'static {
+    type Elem: Pod + Send + Sync;
+    /// The vector.
+    type Value: Vector;
+    /// One element, for what is left of a row.
+    type One: Source<Elem = Self::Elem, Value = <Self::Value as Vector>::One>;
+
+    /// The first elements, as many as the vector has.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    fn values(from: &[Self::Elem]) -> Self::Value;
+
+    /// The elements that there are, at most as many, then anything.
+    #[inline(always)]
+    fn some_values(from: &[Self::Elem]) -> Self::Value {
+        let mut elements = [Self::Elem::zeroed(); LONGEST];
+        elements[..from.len()].copy_from_slice(from);
+        Self::values(&elements)
+    }
+}
+
+/// The elements of vectors themselves.
+impl<V: Vector> Source for V {
+    type Elem = V::Elem;
+    type Value = V;
+    type One = V::One;
+
+    #[inline(always)]
+    fn values(from: &[V::Elem]) -> V {
+        V::load(from)
+    }
+}
+
+/// Halves of a dtype, which are widened to vectors of `f32`.
+pub(super) struct Halves<V, T>(PhantomData<(V, T)>);
+
+macro_rules! halves {
+    ($($type:ty: |$from:ident| $values:expr;)*) => {
+        $(impl<V> Source for Halves<V, $type>
+        where
+            V: Vector<One: Lane<Elem = f32>> + Lane<Elem = f32>,
+        {
+            type Elem = $type;
+            type Value = V;
+            type One = Halves<V::One, $type>;
+
+            #[inline(always)]
+            fn values($from: &[$type]) -> V { $values }
+        })*
+    };
+}
+
+halves! {
+    f16: |from| V::load_f16(from);
+    bf16: |from| V::load_bf16(from);
+}
 
 /// Neighbours that are worked on together.
 pub(super) trait Vector: Copy + 'static {
@@ -50,14 +112,6 @@ pub(super) trait Vector: Copy + 'static {
     #[inline(always)]
     fn splat(x: Self::Elem) -> Self {
         Self::from_fn(|_| x)
-    }
-
-    /// The elements that there are, at most `LEN`, then anything.
-    #[inline(always)]
-    fn load_some(from: &[Self::Elem]) -> Self {
-        let mut elements = [Self::Elem::zeroed(); LONGEST];
-        elements[..from.len()].copy_from_slice(from);
-        Self::load(&elements)
     }
 }
 

@@ -88,6 +88,16 @@ impl<'e> Reduction<'e> {
             let operands = SmallVec::from_slice(&[program.converted(element, DType::I64), number]);
             element = program.map(Op::Mul, DType::I64, operands, DType::I64);
         }
+        // Sums widen halves as they add them.
+        if let (Op::Sum, DType::F32, Some(&Instruction::Cast(half))) =
+            (self.op, self.compute, program.instructions.last())
+            && element + 1 == program.instructions.len()
+            && program.dtypes[half].is_half()
+        {
+            program.instructions.pop();
+            program.dtypes.pop();
+            element = half;
+        }
         let shape =
             reduced_shape(&sizes, self.dims, self.keepdim).expect("there are no more results than elements");
         let (reduced, kept): (Vec<usize>, Vec<usize>) =
@@ -140,7 +150,12 @@ impl<'e> Reduction<'e> {
         let (strides, step) = (&kept[0], inner[0][0]);
         let lie_apart = strides.iter().any(|near| (1..step.unsigned_abs()).contains(&near.unsigned_abs()));
         let takes = Reducer::takes(self.op, self.compute, load.dtype, count);
-        let compute = if self.is_whole() { self.compute } else { takes };
+        let compute = match takes {
+            _ if self.is_whole() => self.compute,
+            // Their sum is one of f32.
+            DType::F16 | DType::BF16 => DType::F32,
+            _ => takes,
+        };
         let op = match self.op {
             Op::Sum => Op::Add,
             Op::Amax => Op::Maximum,
