@@ -18,6 +18,7 @@ PARTS = [
     "reductions",
     "casts",
     "in_place",
+    "limits",
     "views",
     "arrange",
     "matmul",

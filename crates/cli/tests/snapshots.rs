@@ -115,6 +115,8 @@ fn errors_of_arguments() {
         session(&["eval", "x", "x"]),
         session(&["eval", "x", "x=[1]:f33"]),
         session(&["eval", "x", "x=[1, 300]:u8"]),
+        session(&["eval", "x", "x=[1, nan]:i32"]),
+        session(&["eval", "x", "x=1j:f32"]),
         session(&["eval", "x", "x=image.png"]),
         session(&["eval", "x + Y", "x=1", "y=2"]),
         session(&["eval", "--pln", "x"]),

@@ -4,7 +4,7 @@ use core::fmt;
 
 use num_complex::Complex64;
 
-use crate::{Category, DType};
+use crate::{Category, DType, OpError};
 
 /// A bare number: what a Python `True`, `2`, `0.5` or `1j` is to PyTorch.
 ///
@@ -68,6 +68,22 @@ impl Scalar {
             (number, Category::Float | Category::Complex) => too_large(number.to_f64()),
         }
     }
+
+    /// The number, where PyTorch converts it to a dtype with a check.
+    ///
+    /// # Errors
+    /// It [overflows](Scalar::overflows).
+    ///
+    /// ```
+    /// use zerostride_ops::{DType, Scalar};
+    /// assert_eq!(Scalar::Int(255).held_by(DType::U8)?, Scalar::Int(255));
+    /// let error = Scalar::Int(300).held_by(DType::U8).unwrap_err();
+    /// assert_eq!(error.to_string(), "value cannot be converted to type uint8_t without overflow");
+    /// # Ok::<(), zerostride_ops::OpError>(())
+    /// ```
+    pub fn held_by(self, dtype: DType) -> Result<Scalar, OpError> {
+        if self.overflows(dtype) { Err(OpError::Overflow { dtype }) } else { Ok(self) }
+    }
 }
 
 macro_rules! from_number {
@@ -94,6 +110,7 @@ impl fmt::Display for Scalar {
             Scalar::Bool(true) => f.write_str("True"),
             Scalar::Bool(false) => f.write_str("False"),
             Scalar::Int(value) => write!(f, "{value}"),
+            Scalar::Float(value) if value.is_nan() => f.write_str("nan"),
             Scalar::Float(value) => write!(f, "{value:?}"),
             Scalar::Complex(value) => write!(f, "({}{:+}j)", value.re, value.im),
         }

@@ -121,9 +121,7 @@ fn build(numbers: &[Scalar], shape: &[usize], dtype: Option<DType>) -> PyResult<
         Category::Complex => DType::C64,
     };
     let dtype = dtype.unwrap_or(natural);
-    if let Some(number) = numbers.iter().find(|number| outside(**number, dtype)) {
-        return Err(PyRuntimeError::new_err(format!("{number} does not fit in {}", dtype.torch_name())));
-    }
+    numbers.iter().try_for_each(|number| check(*number, dtype))?;
     // In the widest dtype of the category, so that the engine's conversion is the only rounding.
     let built = match category {
         Category::Bool | Category::Int => {
@@ -148,13 +146,20 @@ fn build(numbers: &[Scalar], shape: &[usize], dtype: Option<DType>) -> PyResult<
     built.and_then(|tensor| tensor.to_dtype(dtype)).map_err(raise)
 }
 
-/// Whether an integer is outside the dtype asked for: a mistake, not something to wrap. Those for u64 are its bits already.
-fn outside(number: Scalar, dtype: DType) -> bool {
-    let (least, most) = dtype.int_range();
-    match number {
-        Scalar::Int(value) if dtype.category() == Category::Int && dtype != DType::U64 => {
-            !(least..=most).contains(&value.into())
+/// Refuses a number that is none of the dtype asked for. Those for u64 are its bits already.
+fn check(number: Scalar, dtype: DType) -> PyResult<()> {
+    match (number, dtype.category()) {
+        (Scalar::Complex(_), Category::Int) => {
+            Err(PyTypeError::new_err("'complex' object cannot be interpreted as an integer"))
         }
-        _ => false,
+        (Scalar::Complex(_), Category::Float) => {
+            Err(PyTypeError::new_err("must be real number, not complex"))
+        }
+        (_, Category::Int) if dtype != DType::U64 && number.overflows(dtype) => {
+            let message =
+                format!("value cannot be converted to type {} without overflow", dtype.torch_name());
+            Err(PyRuntimeError::new_err(message))
+        }
+        _ => Ok(()),
     }
 }

@@ -182,6 +182,11 @@ impl Error {
     }
 }
 
+/// A float as messages of PyTorch have it.
+pub(crate) fn printed(number: f64) -> String {
+    if number.is_nan() { "nan".to_owned() } else { number.to_string() }
+}
+
 impl From<zerostride_kernels::Fault> for Error {
     fn from(fault: zerostride_kernels::Fault) -> Self {
         match fault {

@@ -440,6 +440,15 @@ fn long_sums_stay_close_to_the_exact_one() {
 }
 
 #[test]
+fn each_part_of_complex_numbers_has_a_variance() {
+    let x = Expr::from(&Tensor::from_vec(vec![1.0, 0.0, 2.0], &[3]).unwrap().to_dtype(DType::C64).unwrap());
+    let var = |correction: f64| x.var_corrected(0, correction).eval().unwrap().item::<f32>().unwrap();
+    assert_eq!(var(1.0), 1.0);
+    // No degrees of freedom: infinite for the real part, 0 / 0 for the other.
+    assert!(var(3.0).is_nan());
+}
+
+#[test]
 fn a_variance_survives_a_large_mean() {
     let x = Tensor::rand(&[100_000], 6).unwrap().to_dtype(DType::F64).unwrap();
     let far = (Expr::from(&x) + 1e8).var(..).eval().unwrap().to_vec::<f64>().unwrap()[0];

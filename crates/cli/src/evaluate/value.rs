@@ -181,14 +181,20 @@ fn complex(number: Scalar) -> Complex64 {
     }
 }
 
-/// An integer that the dtype asked for cannot hold is a mistake, not something to wrap.
+/// An integer that the dtype asked for cannot hold is a mistake, not something to wrap; so is what is no integer at all, or has
+/// an imaginary part that would be lost. Floats may become infinite.
 fn check_fits(number: Scalar, dtype: DType, span: Span) -> Result<(), Fault> {
-    let Scalar::Int(value) = number else { return Ok(()) };
+    let misfit = || Err(Problem::new(format!("{number} does not fit in {dtype}"), span).into());
+    let value = match number {
+        Scalar::Int(value) => value,
+        Scalar::Float(_) if dtype.category() > Category::Int => return Ok(()),
+        number => return if number.overflows(dtype) { misfit() } else { Ok(()) },
+    };
     let bits = 8 * dtype.item_size() as u32;
     let fits = match (dtype.category(), dtype.is_signed_int()) {
         (Category::Int, true) => bits == 64 || (value >= -(1 << (bits - 1)) && value < 1 << (bits - 1)),
         (Category::Int, false) => value >= 0 && (bits == 64 || value < 1 << bits),
         _ => true,
     };
-    if fits { Ok(()) } else { Err(Problem::new(format!("{value} does not fit in {dtype}"), span).into()) }
+    if fits { Ok(()) } else { misfit() }
 }

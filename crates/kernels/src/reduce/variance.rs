@@ -184,8 +184,11 @@ where
     }
 
     fn results(&self, state: &Self::State, len: usize) -> impl Iterator<Item = f64> {
-        let sums = state.squares[..len].chunks(self.parts).map(|parts| parts.iter().sum::<f64>());
+        let squares = state.squares[..len].chunks(self.parts);
         let counts = state.count.iter().step_by(self.parts);
-        sums.zip(counts).map(|(squares, count)| squares / (count - self.correction).max(0.0))
+        // Each part has a variance, so that none of one part and no degrees of freedom is a NaN.
+        squares.zip(counts).map(|(parts, count)| {
+            parts.iter().map(|squares| squares / (count - self.correction).max(0.0)).sum()
+        })
     }
 }

@@ -9,7 +9,7 @@ use super::rows;
 use crate::arguments::{Arguments, Value};
 use crate::error::raise;
 use crate::tensor::PyTensor;
-use crate::{memory, nested};
+use crate::{memory, nested, number};
 
 rows! {
     /// A tensor of a copy of the data: numbers, lists of them, tensors, arrays.
@@ -33,9 +33,16 @@ rows! {
     Function "empty" "*size, dtype=None" |a| full(a, a.counts()?, Scalar::Int(0), DType::DEFAULT_FLOAT)?;
     /// A tensor with the same number everywhere.
     Function "full" "size, fill_value, dtype=None" |a| {
-        let value = nested::tensor(a.required("fill_value")?, a.dtype("dtype")?)?;
-        let filled = value.broadcast_to(&a.shape("size")?);
-        filled.and_then(|filled| filled.clone_elements()).map_err(raise)?
+        let (value, dtype) = (a.required("fill_value")?, a.dtype("dtype")?);
+        // Integers of u64 have more bits than a number.
+        let number = if dtype == Some(DType::U64) { None } else { number::extract(value)? };
+        match (number, dtype) {
+            (Some(number), Some(dtype)) => full(a, a.shape("size")?, number, dtype)?,
+            _ => {
+                let filled = nested::tensor(value, dtype)?.broadcast_to(&a.shape("size")?);
+                filled.and_then(|filled| filled.clone_elements()).map_err(raise)?
+            }
+        }
     };
     /// Zeros of the shape and dtype of another tensor.
     Function "zeros_like" "input, dtype=None" |a| like(a, Scalar::Int(0))?;

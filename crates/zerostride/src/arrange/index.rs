@@ -6,7 +6,7 @@
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
-use zerostride_ops::{Category, DType, OpError};
+use zerostride_ops::{Category, DType};
 use zerostride_shape::InternalOverlap;
 
 use super::access;
@@ -408,7 +408,6 @@ impl Expr {
 fn converted(target: &Tensor, value: Expr) -> Result<Tensor> {
     let dtype = target.dtype();
     match value.number() {
-        Some(number) if number.overflows(dtype) => Err(OpError::Overflow { dtype }.into()),
         Some(number) => Tensor::full(&[], number, dtype),
         None if value.dtype()? != dtype => Err(Error::runtime(format_args!(
             "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.",

@@ -10,6 +10,7 @@ use zerostride_shape::{ErrorClass, Shape, broadcast_shape, sum_to_size_dims};
 
 use super::methods::{Dims, keepdim};
 use super::{Expr, Kind, Meta};
+use crate::error::printed;
 use crate::{Error, Result};
 
 impl Expr {
@@ -54,6 +55,7 @@ pub(super) fn add_scaled(op: Op, a: &Expr, b: &Expr, alpha: Scalar) -> Expr {
     let attempt = || {
         let Inferred { compute, .. } = infer(op, &[a, b])?;
         check_alpha(compute, alpha)?;
+        alpha.held_by(compute)?;
         Ok(formula(op, [a, b], |[a, b]| {
             // As an operand would, alpha takes the dtype that the operands meet in.
             let scaled = Expr::map(Op::Mul, [Expr::from(alpha).to_dtype(compute), b]);
@@ -90,7 +92,8 @@ pub(super) fn add_products(op: Op, input: &Expr, a: &Expr, b: &Expr, value: Scal
         let scaled = match value {
             Scalar::Int(1) => a,
             value => {
-                let value = Expr::from(value).to_dtype(input.dtype()?);
+                let dtype = input.dtype()?;
+                let value = Expr::from(value.held_by(dtype)?).to_dtype(dtype);
                 value * a
             }
         };
@@ -120,10 +123,13 @@ pub(super) fn clamp(input: &Expr, min: Option<&Expr>, max: Option<&Expr>) -> Exp
 
 /// A bound, unless it is a number that every integer of the dtype satisfies.
 fn effective_bound<'a>(name: &str, bound: Option<&'a Expr>, compute: DType) -> Result<Option<&'a Expr>> {
-    let Some(Scalar::Int(number)) = bound.and_then(Expr::number) else { return Ok(bound) };
+    let Some(number) = bound.and_then(Expr::number) else { return Ok(bound) };
     let (least, most) = compute.int_range();
-    let number = i128::from(number);
-    if compute.category() != Category::Int || (least..=most).contains(&number) {
+    let number = match number {
+        Scalar::Int(number) if compute.category() == Category::Int => i128::from(number),
+        number => return number.held_by(compute).map(|_| bound).map_err(Error::from),
+    };
+    if (least..=most).contains(&number) {
         return Ok(bound);
     }
     if (number > most) == (name == "min") {
@@ -163,7 +169,8 @@ pub(super) fn isclose(a: &Expr, b: &Expr, rtol: f64, atol: f64, equal_nan: bool)
         for (name, tolerance) in [("rtol", rtol), ("atol", atol)] {
             if tolerance < 0.0 || tolerance.is_nan() {
                 return Err(Error::runtime(format_args!(
-                    "{name} must be greater than or equal to zero, but got {tolerance}"
+                    "{name} must be greater than or equal to zero, but got {}",
+                    printed(tolerance)
                 )));
             }
         }
@@ -186,6 +193,7 @@ pub(super) fn logit_clamped(input: &Expr, eps: f64) -> Expr {
     let attempt = || {
         let Inferred { compute, .. } = infer(Op::Logit, &[input])?;
         let input = input.to_dtype(compute);
+        Scalar::Float(eps).held_by(compute)?;
         let low = rounded(eps, compute);
         let high = rounded(1.0 - low, compute);
         let below_high = Expr::from(high).where_(input.gt(high), &input);
@@ -213,8 +221,8 @@ pub(super) fn masked_fill(input: &Expr, mask: &Expr, value: &Expr) -> Expr {
                 value_meta.shape.ndim()
             )));
         }
-        if value.number().is_some_and(|number| number.overflows(compute)) {
-            return Err(OpError::Overflow { dtype: compute }.into());
+        if let Some(number) = value.number() {
+            number.held_by(compute)?;
         }
         Ok(Expr::map(Op::Where, [mask.clone(), value.to_dtype(compute), input.clone()]))
     };

@@ -15,7 +15,7 @@ mod text;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use zerostride_ops::{Bucket, Category, DType, Op, OpError, Scalar, Typed};
+use zerostride_ops::{Bucket, Category, DType, Op, Scalar, Typed};
 use zerostride_shape::{Layout, Shape, ShapeError, broadcast_shape};
 
 pub use call::{Argument, Arguments, call, call_into};
@@ -407,13 +407,13 @@ fn check_numbers(op: Op, compute: DType, operands: &[Expr]) -> Result<()> {
         Op::Pow if whole || compute.is_half() => (&operands[1..], compute),
         Op::Where if !compute.is_half() => (&operands[1..], compute),
         Op::Lerp => (&operands[2..], compute.opmath()),
+        Op::Softplus => (&operands[1..], compute.opmath()),
         _ => return Ok(()),
     };
     for number in checked.iter().filter_map(Expr::number) {
         match number {
             Scalar::Int(power) if op == Op::Pow && whole && power < 0 => return Err(Error::NegativePower),
-            number if number.overflows(dtype) => return Err(OpError::Overflow { dtype }.into()),
-            _ => {}
+            number => _ = number.held_by(dtype)?,
         }
     }
     Ok(())

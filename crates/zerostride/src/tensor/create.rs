@@ -2,10 +2,11 @@
 
 use bytemuck::cast_slice_mut;
 use zerostride_kernels::store_scalar;
-use zerostride_ops::{Category, Complex32, Complex64, DType, Element, OpError, Scalar};
+use zerostride_ops::{Category, Complex32, Complex64, DType, Element, Scalar};
 use zerostride_shape::{ErrorClass, Layout, Shape, checked_bytes};
 
 use super::{Fresh, Tensor};
+use crate::error::printed;
 use crate::{Error, Result};
 
 impl Tensor {
@@ -111,7 +112,7 @@ impl Tensor {
     /// A tensor with the same number everywhere, converted to the dtype.
     ///
     /// # Errors
-    /// The shape is too large, or there is no memory.
+    /// The dtype does not [hold](Scalar::held_by) the number, the shape is too large, or there is no memory.
     ///
     /// ```
     /// use zerostride::{DType, Tensor};
@@ -121,7 +122,7 @@ impl Tensor {
     pub fn full(shape: &[usize], value: impl Into<Scalar>, dtype: DType) -> Result<Tensor> {
         let mut element = [0; 16];
         let element = &mut element[..dtype.item_size()];
-        store_scalar(value.into(), dtype, element);
+        store_scalar(value.into().held_by(dtype)?, dtype, element);
         let shape = Shape::new(shape)?;
         if element.iter().all(|&byte| byte == 0) {
             return Tensor::build_zeroed(dtype, shape, |_| Ok(()));
@@ -173,7 +174,7 @@ impl Tensor {
     /// [`Tensor::arange`] in a dtype: integers step by the whole part of `step`, halves are rounded once.
     ///
     /// # Errors
-    /// As [`Tensor::arange`], and for bool and complex dtypes.
+    /// As [`Tensor::arange`], and for bool and complex dtypes and numbers that the dtype does not hold.
     ///
     /// ```
     /// use zerostride::{DType, Tensor};
@@ -191,6 +192,12 @@ impl Tensor {
             return Err(not_made("arange_cpu", dtype));
         }
         let len = count_steps(start, end, step)?;
+        let counted = match dtype {
+            DType::F16 | DType::BF16 => DType::F32,
+            DType::F32 | DType::F64 => DType::F64,
+            _ => DType::I64,
+        };
+        check_held(&[start, end, step], counted)?;
         if dtype.category() == Category::Int {
             let (start, step) = (whole(start), whole(step));
             let number = |i: usize| (start + i as i128 * step) as i64;
@@ -223,7 +230,7 @@ impl Tensor {
     /// [`Tensor::linspace`] in a dtype: of integers the whole parts, halves rounded once, complex numbers part by part.
     ///
     /// # Errors
-    /// The dtype is bool, an integer dtype does not hold an end, or there is no memory.
+    /// The dtype is bool, or does not hold an end, or there is no memory.
     ///
     /// ```
     /// use zerostride::{DType, Tensor};
@@ -237,12 +244,17 @@ impl Tensor {
         dtype: DType,
     ) -> Result<Tensor> {
         let ends = [start.into(), end.into()];
+        if dtype.category() < Category::Complex && ends.iter().any(|end| end.category() == Category::Complex)
+        {
+            return Err(Error::runtime(format_args!(
+                "torch.linspace(): inferred dtype c10::complex<float> can't be safely cast to passed dtype {}",
+                dtype.scalar_name()
+            )));
+        }
         if dtype.category() == Category::Bool {
             return Err(not_made("linspace_cpu", dtype));
         }
-        if dtype.category() == Category::Int && ends.iter().any(|end| end.overflows(dtype)) {
-            return Err(OpError::Overflow { dtype }.into());
-        }
+        check_held(&ends, dtype)?;
         let [start, end] = ends.map(complex);
         let (re, im) = ((start.re, end.re), (start.im, end.im));
         match dtype {
@@ -257,7 +269,10 @@ impl Tensor {
             }
             _ => {
                 let whole = dtype.category() == Category::Int;
-                let ends = if whole { (re.0.trunc(), re.1.trunc()) } else { re };
+                // A number below 0 wraps around in an unsigned dtype.
+                let (least, most) = dtype.int_range();
+                let wrapped = |end: f64| if least == 0 && end < 0.0 { end + (most + 1) as f64 } else { end };
+                let ends = if whole { (wrapped(re.0.trunc()), wrapped(re.1.trunc())) } else { re };
                 Tensor::build_from(steps, (0..steps).map(evenly64(ends, steps)), &[steps])?.to_dtype(dtype)
             }
         }
@@ -304,6 +319,7 @@ fn not_made(kernel: &str, dtype: DType) -> Error {
 
 /// How many numbers there are from `start` up to `end`.
 fn count_steps(start: Scalar, end: Scalar, step: Scalar) -> Result<usize> {
+    check_held(&[start, end, step], DType::F64)?;
     let away = || Error::runtime("upper bound and lower bound inconsistent with step sign");
     if step.to_f64() == 0.0 {
         return Err(Error::runtime("step must be nonzero"));
@@ -319,9 +335,14 @@ fn count_steps(start: Scalar, end: Scalar, step: Scalar) -> Result<usize> {
     let (start, end) = (start.to_f64(), end.to_f64());
     let len = ((end - start) / step.to_f64()).ceil();
     if !(start.is_finite() && end.is_finite()) {
+        let [start, end] = [start, end].map(printed);
         return Err(Error::runtime(format_args!("unsupported range: {start} -> {end}")));
     }
     if (0.0..9.0e18).contains(&len) { Ok(len as usize) } else { Err(away()) }
+}
+
+fn check_held(numbers: &[Scalar], dtype: DType) -> Result<()> {
+    numbers.iter().try_for_each(|number| number.held_by(dtype).map(|_| ())).map_err(Error::from)
 }
 
 /// The whole part of a number.

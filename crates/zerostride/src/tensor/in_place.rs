@@ -225,10 +225,7 @@ impl Tensor {
     /// # Errors
     /// Elements share memory in another way, or the dtype cannot hold the number.
     pub fn fill_(&self, value: impl Into<Scalar>) -> Result<()> {
-        let value = value.into();
-        if value.overflows(self.dtype()) {
-            return Err(OpError::Overflow { dtype: self.dtype() }.into());
-        }
+        let value = value.into().held_by(self.dtype())?;
         let stretched = |dim: &usize| self.strides()[*dim] == 0 && self.shape()[*dim] > 1;
         let once = (0..self.ndim())
             .filter(stretched)

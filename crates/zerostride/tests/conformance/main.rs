@@ -7,6 +7,7 @@ mod corpus;
 mod coverage;
 mod exceptions;
 mod findings;
+mod limits;
 mod operations;
 mod promotion;
 mod reductions;
