@@ -1,5 +1,7 @@
 //! Owns the product of two matrices in memory, floats through the `gemm` crate. It does not know batches or shapes.
 
+use std::ops::Range;
+
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use num_complex::{Complex32, Complex64};
 use zerostride_ops::{DType, bf16, f16};
@@ -31,22 +33,38 @@ pub struct ProductSizes {
     pub m: usize,
 }
 
+/// Columns of the tiles of a right factor, and their rows. Halves and integers are copied tile by tile, so that however large a
+/// stretched factor is, what a product takes besides is a few MiB.
+const COLUMNS: usize = 512;
+const DEPTH: usize = 1024;
+
+/// A range in parts of a size.
+fn parts(len: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..len).step_by(size).map(move |first| first..len.min(first.saturating_add(size)))
+}
+
 impl Matrix<'_> {
-    /// The elements, row by row.
-    fn gather<T: Pod, R>(&self, rows: usize, columns: usize, convert: impl Fn(T) -> R) -> Vec<R> {
+    /// The elements of some rows and columns, row by row, instead of what was there.
+    fn gather<T: Pod, R>(
+        &self,
+        rows: Range<usize>,
+        columns: Range<usize>,
+        convert: impl Fn(T) -> R,
+        to: &mut Vec<R>,
+    ) {
         let elements: &[T] = cast_slice(self.bytes);
-        let mut gathered = Vec::with_capacity(rows * columns);
-        for row in 0..rows as isize {
-            let first = self.offset + row * self.row_stride;
+        to.clear();
+        for row in rows {
+            let index = |column: usize| {
+                (self.offset + row as isize * self.row_stride + column as isize * self.column_stride) as usize
+            };
             if self.column_stride == 1 {
-                gathered
-                    .extend(elements[first as usize..][..columns].iter().map(|&element| convert(element)));
+                let row = &elements[index(columns.start)..][..columns.len()];
+                to.extend(row.iter().map(|&element| convert(element)));
             } else {
-                let index = |column: usize| (first + column as isize * self.column_stride) as usize;
-                gathered.extend((0..columns).map(|column| convert(elements[index(column)])));
+                to.extend(columns.clone().map(|column| convert(elements[index(column)])));
             }
         }
-        gathered
     }
 
     /// The first element, if every element of the matrix lies in the slice.
@@ -94,25 +112,26 @@ pub fn matmul(dtype: DType, sizes: ProductSizes, a: Matrix<'_>, b: Matrix<'_>, o
         DType::U64 | DType::I64 => integers::<u64>(sizes, a, b, out),
         DType::F16 => halves(sizes, a, b, out, f16::to_f32, f16::from_f32),
         DType::BF16 => halves(sizes, a, b, out, bf16::to_f32, bf16::from_f32),
-        DType::F32 => floats::<f32>(sizes, a, b, out, (0.0, 1.0)),
-        DType::F64 => floats::<f64>(sizes, a, b, out, (0.0, 1.0)),
-        DType::C64 => floats::<Complex32>(sizes, a, b, out, (Complex32::ZERO, Complex32::ONE)),
-        DType::C128 => floats::<Complex64>(sizes, a, b, out, (Complex64::ZERO, Complex64::ONE)),
+        DType::F32 => floats::<f32>(sizes, a, b, out, (0.0, 1.0, false)),
+        DType::F64 => floats::<f64>(sizes, a, b, out, (0.0, 1.0, false)),
+        DType::C64 => floats::<Complex32>(sizes, a, b, out, (Complex32::ZERO, Complex32::ONE, false)),
+        DType::C128 => floats::<Complex64>(sizes, a, b, out, (Complex64::ZERO, Complex64::ONE, false)),
         DType::Bool => panic!("bool has no matrix product"),
     }
 }
 
+/// Writes the product, or adds it to what is there if it `adds`.
 fn floats<T: Pod + Send + Sync>(
     ProductSizes { n, k, m }: ProductSizes,
     a: Matrix<'_>,
     b: Matrix<'_>,
     out: &mut [u8],
-    (zero, one): (T, T),
+    (zero, one, adds): (T, T, bool),
 ) {
     let (a_start, b_start) = (a.start::<T>(n, k), b.start::<T>(k, m));
     let out: &mut [T] = cast_slice_mut(out);
     // SAFETY: `start` has seen that all elements that the strides reach lie in the slices, which are borrowed and
-    // aligned; `out` holds n * m elements, is borrowed mutably and so overlaps neither. `read_dst` is false.
+    // aligned; `out` holds n * m elements, is borrowed mutably and so overlaps neither.
     unsafe {
         gemm::gemm(
             n,
@@ -121,14 +140,14 @@ fn floats<T: Pod + Send + Sync>(
             out.as_mut_ptr(),
             1,
             m as isize,
-            false,
+            adds,
             a_start,
             a.column_stride,
             a.row_stride,
             b_start,
             b.column_stride,
             b.row_stride,
-            zero,
+            if adds { one } else { zero },
             one,
             false,
             false,
@@ -138,33 +157,35 @@ fn floats<T: Pod + Send + Sync>(
     }
 }
 
-/// Products in f32: the factors, at their own size, are widened first.
+/// Rows of so many columns, one after the other.
+fn dense(elements: &[f32], columns: usize) -> Matrix<'_> {
+    Matrix { bytes: cast_slice(elements), offset: 0, row_stride: columns as isize, column_stride: 1 }
+}
+
+/// Products in f32: the factors, at their own size, are widened first, and the sums rounded once.
 fn halves<T: Pod>(
-    sizes: ProductSizes,
+    ProductSizes { n, k, m }: ProductSizes,
     a: Matrix<'_>,
     b: Matrix<'_>,
     out: &mut [u8],
     widen: fn(T) -> f32,
     narrow: fn(f32) -> T,
 ) {
-    let wide_a = a.gather(sizes.n, sizes.k, widen);
-    let wide_b = b.gather(sizes.k, sizes.m, widen);
-    let mut wide_out = vec![0f32; sizes.n * sizes.m];
-    let matrix = |elements, columns: usize| Matrix {
-        bytes: cast_slice::<f32, u8>(elements),
-        offset: 0,
-        row_stride: columns as isize,
-        column_stride: 1,
-    };
-    floats::<f32>(
-        sizes,
-        matrix(&wide_a, sizes.k),
-        matrix(&wide_b, sizes.m),
-        cast_slice_mut(&mut wide_out),
-        (0.0, 1.0),
-    );
-    for (out, wide) in cast_slice_mut::<u8, T>(out).iter_mut().zip(wide_out) {
-        *out = narrow(wide);
+    let out: &mut [T] = cast_slice_mut(out);
+    let (mut wide_a, mut wide_b, mut sums) = (Vec::new(), Vec::new(), Vec::new());
+    for columns in parts(m, COLUMNS) {
+        sums.clear();
+        sums.resize(n * columns.len(), 0.0);
+        for depth in parts(k, DEPTH) {
+            a.gather(0..n, depth.clone(), widen, &mut wide_a);
+            b.gather(depth.clone(), columns.clone(), widen, &mut wide_b);
+            let sizes = ProductSizes { n, k: depth.len(), m: columns.len() };
+            let (a, b) = (dense(&wide_a, depth.len()), dense(&wide_b, columns.len()));
+            floats::<f32>(sizes, a, b, cast_slice_mut(&mut sums), (0.0, 1.0, depth.start > 0));
+        }
+        for (out, sums) in out.chunks_exact_mut(m).zip(sums.chunks_exact(columns.len())) {
+            out[columns.clone()].iter_mut().zip(sums).for_each(|(out, &sum)| *out = narrow(sum));
+        }
     }
 }
 
@@ -174,15 +195,25 @@ fn integers<T: Integer + Pod>(
     b: Matrix<'_>,
     out: &mut [u8],
 ) {
-    let a = a.gather(n, k, |element: T| element);
-    let b = b.gather(k, m, |element: T| element);
-    isa::run_widest(Integers { k, m, a: &a, b: &b, out: cast_slice_mut(out) });
+    let out: &mut [T] = cast_slice_mut(out);
+    out.fill(T::ZERO);
+    let (mut own_a, mut own_b) = (Vec::new(), Vec::new());
+    for columns in parts(m, COLUMNS) {
+        for depth in parts(k, DEPTH) {
+            a.gather(0..n, depth.clone(), |element: T| element, &mut own_a);
+            b.gather(depth.clone(), columns.clone(), |element: T| element, &mut own_b);
+            let (k, columns) = (depth.len(), columns.clone());
+            isa::run_widest(Integers { k, m, columns, a: &own_a, b: &own_b, out });
+        }
+    }
 }
 
 /// The loops over elements in order, to be compiled for each instruction set.
 struct Integers<'a, T> {
     k: usize,
     m: usize,
+    /// Those of the result that are added to.
+    columns: Range<usize>,
     a: &'a [T],
     b: &'a [T],
     out: &'a mut [T],
@@ -191,10 +222,10 @@ struct Integers<'a, T> {
 impl<T: Integer> Task for Integers<'_, T> {
     #[inline(always)]
     fn run(self) {
-        let Integers { k, m, a, b, out } = self;
-        out.fill(T::ZERO);
+        let Integers { k, m, columns, a, b, out } = self;
         for (out, a) in out.chunks_exact_mut(m).zip(a.chunks_exact(k)) {
-            for (&a, b) in a.iter().zip(b.chunks_exact(m)) {
+            let out = &mut out[columns.clone()];
+            for (&a, b) in a.iter().zip(b.chunks_exact(columns.len())) {
                 for (out, &b) in out.iter_mut().zip(b) {
                     *out = out.wrapping_add(a.wrapping_mul(b));
                 }
@@ -208,9 +239,38 @@ mod tests {
     use bytemuck::{bytes_of, bytes_of_mut};
 
     use super::*;
+    use crate::cast_kernel;
 
     fn one() -> Matrix<'static> {
         Matrix { bytes: bytes_of(&0f32), offset: 0, row_stride: 0, column_stride: 0 }
+    }
+
+    #[test]
+    fn tiles_of_integers_and_halves_add_up() {
+        let sizes = ProductSizes { n: 3, k: 2 * DEPTH + 5, m: 2 * COLUMNS + 7 };
+        let ProductSizes { n, k, m } = sizes;
+        // Sums of up to 2048 are exact in every dtype.
+        let [a, b] =
+            [n * k, k * m].map(|len| (0..len).map(|i| i64::from(i * i % 7 == 1)).collect::<Vec<_>>());
+        let expected: Vec<i64> =
+            (0..n * m).map(|at| (0..k).map(|i| a[at / m * k + i] * b[i * m + at % m]).sum()).collect();
+        for dtype in [DType::I64, DType::U16, DType::F16] {
+            let stored = |values: &[i64]| {
+                let mut bytes = vec![0; values.len() * dtype.item_size()];
+                cast_kernel(DType::I64, dtype)(cast_slice(values), &mut bytes);
+                bytes
+            };
+            let (a, b) = (stored(&a), stored(&b));
+            let matrix = |bytes, columns: usize| Matrix {
+                bytes,
+                offset: 0,
+                row_stride: columns as isize,
+                column_stride: 1,
+            };
+            let mut out = stored(&vec![0; n * m]);
+            matmul(dtype, sizes, matrix(&a, k), matrix(&b, m), &mut out);
+            assert!(out == stored(&expected), "{dtype}");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Owns how many threads work on one evaluation. It does not know what they do, nor how they find each other (`exec/crew.rs`).
 
+use std::error::Error;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -12,7 +14,22 @@ static MOST_THREADS: AtomicUsize = AtomicUsize::new(usize::MAX);
 /// How many threads work on one evaluation: as many as the processor runs, unless [`set_num_threads`] says otherwise; 65
 /// at most.
 pub fn num_threads() -> usize {
+    // On a thread of a pool, that is the one that is meant.
+    if rayon::current_thread_index().is_none() && !has_pool(0) {
+        return 1;
+    }
     rayon::current_num_threads().min(MOST_THREADS.load(Ordering::Relaxed)).min(SEATS + 1)
+}
+
+/// Whether there is a pool of threads, which is started with so many, or as many as the processor runs for 0, if nobody has
+/// started it yet. Where the system starts no threads there is none: whoever evaluates works alone.
+fn has_pool(threads: usize) -> bool {
+    static HAS_POOL: OnceLock<bool> = OnceLock::new();
+    *HAS_POOL.get_or_init(|| {
+        let started = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+        // An error without a source says that the pool runs already.
+        started.err().is_none_or(|error| error.source().is_none())
+    })
 }
 
 /// Sets how many threads work on one evaluation; at least one does.
@@ -25,8 +42,6 @@ pub fn num_threads() -> usize {
 /// assert_eq!(zerostride::num_threads(), 1);
 /// ```
 pub fn set_num_threads(threads: usize) {
-    let started = threads.max(thread::available_parallelism().map_or(1, Into::into));
-    // An error says that the pool runs already.
-    let _ = rayon::ThreadPoolBuilder::new().num_threads(started).build_global();
+    has_pool(threads.min(SEATS + 1).max(thread::available_parallelism().map_or(1, Into::into)));
     MOST_THREADS.store(threads.max(1), Ordering::Relaxed);
 }

@@ -163,6 +163,9 @@ impl Tensor {
         let [.., rows, columns] = *self.shape() else {
             return Err(Error::runtime(format_args!("{name}: input tensor must have at least 2 dimensions")));
         };
+        if self.numel() == 0 {
+            return self.clone_elements();
+        }
         let row = Expr::from(Tensor::arange(0, rows as i64, 1)?).unsqueeze(-1);
         let column = Expr::from(Tensor::arange(0, columns as i64, 1)?);
         // False is zero in every dtype, and takes part in no promotion.

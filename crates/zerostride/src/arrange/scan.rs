@@ -7,6 +7,9 @@ use super::{access, named_dim};
 use crate::exec::crew;
 use crate::{Error, Result, Tensor, cat};
 
+/// Elements that a thread takes at least.
+const GRAIN: usize = 1 << 14;
+
 /// A dtype whose running totals are kept in `Wide`: as in PyTorch a wider one, but for the `f32` that halves become.
 trait Total<Wide>: Element {
     const ZERO: Wide;
@@ -87,16 +90,19 @@ fn scan<T: Total<Wide>, Wide: Copy>(
     product: bool,
 ) -> Result<()> {
     let block = n * inner;
+    let part = block * GRAIN.div_ceil(block);
     let (from, to): (&[T::Stored], &mut [T::Stored]) = (cast_slice(from), cast_slice_mut(to));
-    let parts: Vec<_> = from.chunks(block).zip(to.chunks_mut(block)).collect();
+    let parts: Vec<_> = from.chunks(part).zip(to.chunks_mut(part)).collect();
     crew::for_each(
         parts.into_iter(),
         || (),
-        |(), part| {
-            if product {
-                scan_block::<T, Wide>(part, inner, (T::ONE, T::times));
-            } else {
-                scan_block::<T, Wide>(part, inner, (T::ZERO, T::plus));
+        |(), (from, to)| {
+            for block in from.chunks(block).zip(to.chunks_mut(block)) {
+                if product {
+                    scan_block::<T, Wide>(block, inner, (T::ONE, T::times));
+                } else {
+                    scan_block::<T, Wide>(block, inner, (T::ZERO, T::plus));
+                }
             }
             Ok(())
         },
@@ -187,8 +193,12 @@ impl Tensor {
         }
         let parts: Vec<&Tensor> = before.into_iter().chain([self]).chain(after).collect();
         let mut all = if parts.len() == 1 { self.clone() } else { cat(&parts, dim as isize)? };
-        let axis = dim as isize;
-        for _ in 0..n.min(all.shape()[dim]) {
+        let (axis, times) = (dim as isize, n.min(all.shape()[dim]));
+        if all.numel() == 0 {
+            let rest = all.shape()[dim] - times;
+            return all.narrow(axis, 0, rest as isize)?.clone_elements();
+        }
+        for _ in 0..times {
             let rest = all.shape()[dim] as isize - 1;
             let (later, earlier) = (all.narrow(axis, 1, rest)?, all.narrow(axis, 0, rest)?);
             all = match all.dtype() {

@@ -1,6 +1,6 @@
 //! Owns the parts of a tensor along a dimension: views, all of them.
 
-use super::named_dim;
+use super::{list, named_dim};
 use crate::{Error, Result, Tensor};
 
 /// The dimensions that a tensor is split along, in the words of `what`.
@@ -32,8 +32,10 @@ impl Tensor {
             )));
         }
         let count = if size == 0 { 1 } else { whole.div_ceil(size).max(1) };
-        let sizes: Vec<usize> = (0..count).map(|part| size.min(whole - part * size)).collect();
-        self.split_sizes(&sizes, dim as isize)
+        self.parts(count, |part| {
+            let start = part * size;
+            self.narrow(dim as isize, start as isize, size.min(whole - start) as isize)
+        })
     }
 
     /// Parts of these sizes along a dimension: `torch.split` with a list.
@@ -56,12 +58,23 @@ impl Tensor {
             )));
         }
         let mut start = 0;
-        let part = |&size: &usize| {
-            let part = self.narrow(dim as isize, start as isize, size as isize);
-            start += size;
-            part
-        };
-        sizes.iter().map(part).collect()
+        self.parts(sizes.len(), |part| {
+            let part = (start, sizes[part]);
+            start += part.1;
+            self.narrow(dim as isize, part.0 as isize, part.1 as isize)
+        })
+    }
+
+    /// So many parts.
+    ///
+    /// # Errors
+    /// There is no memory for them all, or one of them fails.
+    fn parts(&self, count: usize, part: impl FnMut(usize) -> Result<Tensor>) -> Result<Vec<Tensor>> {
+        let mut parts = list(count, self.shape_value())?;
+        for part in (0..count).map(part) {
+            parts.push(part?);
+        }
+        Ok(parts)
     }
 
     /// At most `count` parts of equal size along a dimension, the last one of what is left: `torch.chunk`.
@@ -82,7 +95,7 @@ impl Tensor {
         }
         match self.shape()[dim] {
             // As many empty parts as asked for.
-            0 => (0..count).map(|_| Ok(self.clone())).collect(),
+            0 => self.parts(count, |_| Ok(self.clone())),
             whole => self.split(whole.div_ceil(count), dim as isize),
         }
     }
@@ -102,6 +115,6 @@ impl Tensor {
         let Some(dim) = named_dim(dim, self.ndim())? else {
             return Err(Error::index("Dimension specified as 0 but tensor has no dimensions"));
         };
-        (0..self.shape()[dim]).map(|at| self.select(dim as isize, at as isize)).collect()
+        self.parts(self.shape()[dim], |at| self.select(dim as isize, at as isize))
     }
 }

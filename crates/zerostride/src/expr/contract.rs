@@ -90,7 +90,14 @@ impl Expr {
 
 /// The dimensions that are named, in that order.
 fn named(dims: &[isize], ndim: usize) -> Result<SmallVec<[usize; 4]>> {
-    dims.iter().map(|&dim| Ok(reduced_dims(&[dim], ndim)?.first().copied().unwrap_or(0))).collect()
+    let named = |&dim: &isize| {
+        let none = || {
+            let message = format!("Dimension specified as {dim} but tensor has no dimensions");
+            Error::Argument { class: ErrorClass::Index, message }
+        };
+        reduced_dims(&[dim], ndim)?.first().copied().ok_or_else(none)
+    };
+    dims.iter().map(named).collect()
 }
 
 fn contract(a: &Expr, b: &Expr, own: &[isize], theirs: &[isize]) -> Result<Expr> {

@@ -170,8 +170,10 @@ impl Expr {
     #[inline]
     fn written(kind: Kind, meta: Result<Meta>, caller: Option<Caller>) -> Expr {
         let (mut depth, mut lazy) = (1, matches!(kind, Kind::Input(_)));
+        // To plan a product takes as much of the stack as three other operations.
+        let levels = if matches!(kind, Kind::Matmul { .. }) { 3 } else { 1 };
         for operand in kind.operands() {
-            depth = depth.max(1 + operand.0.depth);
+            depth = depth.max(levels + operand.0.depth);
             lazy |= operand.0.lazy;
         }
         match meta {

@@ -26,6 +26,8 @@ pub struct Template {
     operands: Vec<Origin>,
     /// What operands have to be.
     expected: Vec<(DType, Layout)>,
+    /// Of operands that are the same tensor, each later one with the first.
+    twins: Vec<(usize, usize)>,
 }
 
 #[derive(Clone, Debug)]
@@ -36,17 +38,26 @@ enum Origin {
     Kept(Leaf),
 }
 
+/// Whether two operands are the same elements.
+fn same(one: &Tensor, other: &Tensor) -> bool {
+    Leaf::is_same((one, None), (other, None))
+}
+
 impl Plan {
     /// The plan with these of its operands taken out; others stay part of it, and are read as they are when it runs.
     pub fn template(mut self, operands: &[&Tensor]) -> Template {
-        let is = |leaf: &Leaf, tensor: &Tensor| Leaf::is_same((&leaf.tensor, None), (tensor, None));
-        let origin = |leaf: Leaf| match operands.iter().position(|operand| is(&leaf, operand)) {
+        let origin = |leaf: Leaf| match operands.iter().position(|operand| same(&leaf.tensor, operand)) {
             Some(place) => Origin::Given(place),
             None => Origin::Kept(Leaf { version: None, ..leaf }),
         };
         let origins = std::mem::take(&mut self.leaves).into_iter().map(origin).collect();
         let expected = operands.iter().map(|operand| (operand.dtype(), operand.layout().clone())).collect();
-        Template { plan: self, operands: origins, expected }
+        let twin = |(place, operand): (usize, &&Tensor)| {
+            let first = operands[..place].iter().position(|other| same(operand, other))?;
+            Some((place, first))
+        };
+        let twins = operands.iter().enumerate().filter_map(twin).collect();
+        Template { plan: self, operands: origins, expected, twins }
     }
 }
 
@@ -54,20 +65,27 @@ impl Template {
     /// Runs the plan on operands, each of the dtype and layout of the one whose place it takes.
     ///
     /// # Errors
-    /// An operand is of another dtype or layout; or as [`Expr::eval`](crate::Expr::eval).
+    /// An operand is of another dtype or layout, operands are two tensors that were one, or one of the plan's own is not in memory; or as
+    /// [`Expr::eval`](crate::Expr::eval).
     pub fn run(&self, operands: &[&Tensor]) -> Result<Tensor> {
         let fits = |(operand, (dtype, layout)): (&&Tensor, &(DType, Layout))| {
             operand.dtype() == *dtype && operand.layout() == layout
         };
-        if operands.len() != self.expected.len() || !operands.iter().zip(&self.expected).all(fits) {
+        let fits = operands.len() == self.expected.len() && operands.iter().zip(&self.expected).all(fits);
+        if !fits || !self.twins.iter().all(|&(later, first)| same(operands[later], operands[first])) {
             let message = "the operands are not those that the plan is for".to_owned();
             return Err(Error::Argument { class: ErrorClass::Type, message });
         }
         let leaf = |origin: &Origin| match origin {
-            Origin::Given(place) => Leaf { tensor: operands[*place].clone(), version: None },
-            Origin::Kept(leaf) => leaf.clone(),
+            Origin::Given(place) => Ok(Leaf { tensor: operands[*place].clone(), version: None }),
+            Origin::Kept(leaf) if leaf.tensor.is_absent() => {
+                let message =
+                    "an operand of the plan is not in memory: evaluate the expression instead".to_owned();
+                Err(Error::Argument { class: ErrorClass::Value, message })
+            }
+            Origin::Kept(leaf) => Ok(leaf.clone()),
         };
-        let leaves = self.operands.iter().map(leaf).collect();
+        let leaves = self.operands.iter().map(leaf).collect::<Result<_>>()?;
         exec::run(&Plan { leaves, passes: Arc::clone(&self.plan.passes) })
     }
 }

@@ -15,13 +15,19 @@ static WATCHERS: AtomicUsize = AtomicUsize::new(0);
 static PROCESS: RwLock<Policy> = RwLock::new(Policy::new());
 
 thread_local! {
-    static THREAD: RefCell<Thread> = const { RefCell::new(Thread { watchers: Vec::new(), next: 0 }) };
+    static THREAD: RefCell<Thread> = const { RefCell::new(Thread::new()) };
 }
 
 /// What is in force on one thread, by the order of its beginning.
 struct Thread {
     watchers: Vec<(u64, Watcher)>,
     next: u64,
+}
+
+impl Thread {
+    const fn new() -> Thread {
+        Thread { watchers: Vec::new(), next: 0 }
+    }
 }
 
 pub(super) enum Watcher {
@@ -99,9 +105,14 @@ pub(super) fn name_caller(caller: Caller) -> Entry {
     add(Watcher::Caller(caller))
 }
 
+/// What is in force on this thread: nothing any more while it ends and destroys what it had.
+fn here<T>(look: impl Fn(&Thread) -> T) -> T {
+    THREAD.try_with(|thread| look(&thread.borrow())).unwrap_or_else(|_| look(&Thread::new()))
+}
+
 /// The caller named last.
 pub(super) fn given_caller() -> Option<Caller> {
-    THREAD.with_borrow(|thread| {
+    here(|thread| {
         thread.watchers.iter().rev().find_map(|(_, watcher)| match watcher {
             Watcher::Caller(caller) => Some(caller.clone()),
             _ => None,
@@ -111,7 +122,7 @@ pub(super) fn given_caller() -> Option<Caller> {
 
 /// The policy in force here: the innermost scope that speaks of something decides it.
 pub(super) fn policy() -> Policy {
-    let scoped = THREAD.with_borrow(|thread| {
+    let scoped = here(|thread| {
         let policies = thread.watchers.iter().filter_map(|(_, watcher)| match watcher {
             Watcher::Policy(policy) => Some(*policy),
             _ => None,
@@ -123,7 +134,7 @@ pub(super) fn policy() -> Policy {
 
 /// The logs of all audits that run here.
 pub(super) fn logs() -> Vec<Rc<RefCell<Log>>> {
-    THREAD.with_borrow(|thread| {
+    here(|thread| {
         let audits = thread.watchers.iter().filter_map(|(_, watcher)| match watcher {
             Watcher::Audit(log) => Some(Rc::clone(log)),
             _ => None,

@@ -88,8 +88,20 @@ impl Claims {
             state.waiting.push_back((number, claims.to_vec()));
             drop(state);
             let _queued = Queued { claims: self, number };
-            if !interrupt::wait(&mut || self.try_acquire(claims, number)) {
+            // Whoever waits may be code of somebody else: what it says is believed only of its own wish to go on.
+            let mut holds = false;
+            let goes_on = interrupt::wait(&mut || {
+                holds = holds || self.try_acquire(claims, number);
+                holds
+            });
+            if !goes_on {
+                if holds {
+                    self.release(claims);
+                }
                 return false;
+            }
+            while !holds {
+                holds = self.try_acquire(claims, number);
             }
         } else {
             state.held.extend_from_slice(claims);

@@ -26,6 +26,11 @@ impl Tensor {
         Ok(Tensor { storage: storage.share(), layout: Layout::contiguous(shape), dtype })
     }
 
+    /// Whether it is such a tensor.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.numel() > 0 && self.storage.len() == 0
+    }
+
     /// As `build`, from bytes that are zero at first.
     fn build_zeroed(
         dtype: DType,

@@ -156,3 +156,32 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn sizes_without_elements_or_without_end_are_answered_at_once() {
+    let empty = Tensor::zeros(&[0, 1 << 40]).unwrap();
+    assert_eq!(empty.diff(usize::MAX, 1, None, None).unwrap().shape(), [0, 0]);
+    assert_eq!(empty.diff(1 << 39, 1, None, None).unwrap().shape(), [0, 1 << 39]);
+    assert_eq!(Tensor::zeros(&[1 << 40, 0]).unwrap().tril(0).unwrap().shape(), [1 << 40, 0]);
+    let endless = tensor![1.0].expand(&[1 << 60]).unwrap();
+    let lists = [
+        endless.split(1, 0),
+        endless.unbind(0),
+        endless.chunk(1 << 60, 0),
+        Tensor::zeros(&[0]).unwrap().chunk(usize::MAX, 0),
+    ];
+    for list in lists {
+        assert!(matches!(list, Err(Error::OutOfMemory { .. })));
+    }
+    let extremes = Tensor::arange_as(-1e300, 1e300, 1e299, DType::I64).unwrap_err();
+    assert_eq!(extremes.to_string(), "value cannot be converted to type int64_t without overflow");
+}
+
+#[test]
+fn many_short_rows_have_running_totals() {
+    let x = ramp(&[100_003, 1]);
+    assert_eq!(ints(&x.cumsum(1).unwrap()), ints(&x));
+    let x = ramp(&[50_001, 2]);
+    let expected: Vec<i64> = (0..50_001).flat_map(|row| [2 * row, 4 * row + 1]).collect();
+    assert_eq!(ints(&x.cumsum(1).unwrap()), expected);
+}
