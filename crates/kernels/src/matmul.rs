@@ -33,9 +33,9 @@ pub struct ProductSizes {
     pub m: usize,
 }
 
-/// Columns of the tiles of a right factor, and their rows. Halves and integers are copied tile by tile, so that however large a
+/// Bytes of the rows of a right factor's tiles, and how many rows they have. Halves and integers are copied tile by tile, so that however large a
 /// stretched factor is, what a product takes besides is a few MiB.
-const COLUMNS: usize = 512;
+const WIDTH: usize = 4096;
 const DEPTH: usize = 1024;
 
 /// A range in parts of a size.
@@ -54,6 +54,7 @@ impl Matrix<'_> {
     ) {
         let elements: &[T] = cast_slice(self.bytes);
         to.clear();
+        to.reserve(rows.len() * columns.len());
         for row in rows {
             let index = |column: usize| {
                 (self.offset + row as isize * self.row_stride + column as isize * self.column_stride) as usize
@@ -173,7 +174,7 @@ fn halves<T: Pod>(
 ) {
     let out: &mut [T] = cast_slice_mut(out);
     let (mut wide_a, mut wide_b, mut sums) = (Vec::new(), Vec::new(), Vec::new());
-    for columns in parts(m, COLUMNS) {
+    for columns in parts(m, WIDTH / size_of::<f32>()) {
         sums.clear();
         sums.resize(n * columns.len(), 0.0);
         for depth in parts(k, DEPTH) {
@@ -198,7 +199,7 @@ fn integers<T: Integer + Pod>(
     let out: &mut [T] = cast_slice_mut(out);
     out.fill(T::ZERO);
     let (mut own_a, mut own_b) = (Vec::new(), Vec::new());
-    for columns in parts(m, COLUMNS) {
+    for columns in parts(m, WIDTH / size_of::<T>()) {
         for depth in parts(k, DEPTH) {
             a.gather(0..n, depth.clone(), |element: T| element, &mut own_a);
             b.gather(depth.clone(), columns.clone(), |element: T| element, &mut own_b);
@@ -247,7 +248,7 @@ mod tests {
 
     #[test]
     fn tiles_of_integers_and_halves_add_up() {
-        let sizes = ProductSizes { n: 3, k: 2 * DEPTH + 5, m: 2 * COLUMNS + 7 };
+        let sizes = ProductSizes { n: 3, k: DEPTH + 5, m: WIDTH / 2 + 7 };
         let ProductSizes { n, k, m } = sizes;
         // Sums of up to 2048 are exact in every dtype.
         let [a, b] =
