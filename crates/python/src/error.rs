@@ -81,7 +81,7 @@ fn of_file(error: &FileError, message: String) -> PyErr {
         Problem::Io { source, .. } => std::io::Error::new(source.kind(), message).into(),
         Problem::Exists => PyFileExistsError::new_err(message),
         Problem::ReadOnly => PyPermissionError::new_err(message),
-        Problem::NotRegular { .. } => PyOSError::new_err(message),
+        Problem::NotRegular { .. } | Problem::NotReplaced { .. } => PyOSError::new_err(message),
         _ => PyValueError::new_err(message),
     }
 }

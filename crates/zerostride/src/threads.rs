@@ -35,7 +35,7 @@ fn has_pool(threads: usize) -> bool {
 /// Sets how many threads work on one evaluation; at least one does.
 ///
 /// The pool of threads does not grow once it runs, which the first evaluation that divides its work starts: more threads
-/// than the processor runs must be asked for before.
+/// than the processor runs must be asked for before. More than 65 are never started for this.
 ///
 /// ```standalone_crate
 /// zerostride::set_num_threads(1);

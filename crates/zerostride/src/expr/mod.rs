@@ -202,6 +202,22 @@ impl Expr {
         Expr::first(Kind::Leaf { tensor: tensor.clone(), version }, meta)
     }
 
+    /// The tensor that the expression is, where it is one and nothing is computed.
+    ///
+    /// ```
+    /// use zerostride::{Expr, tensor};
+    ///
+    /// let x = tensor![1, 2];
+    /// assert!(Expr::from(&x).as_tensor().is_some_and(|same| same.shares_storage(&x)));
+    /// assert!((&x + 1).as_tensor().is_none());
+    /// ```
+    pub fn as_tensor(&self) -> Option<&Tensor> {
+        match &self.node().kind {
+            Kind::Leaf { tensor, .. } => Some(tensor),
+            _ => None,
+        }
+    }
+
     /// The operand of an operation that runs at once: a tensor as it will be found then, not as it is now.
     pub(crate) fn current(tensor: &Tensor) -> Expr {
         Expr::leaf(tensor, None)

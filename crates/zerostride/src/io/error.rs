@@ -52,8 +52,8 @@ impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let FileError { file, entry, problem } = self;
         match entry {
-            Some(entry) => write!(f, "{file}: array `{}`: {problem}", Excerpt(entry)),
-            None => write!(f, "{file}: {problem}"),
+            Some(entry) => write!(f, "{}: array `{}`: {problem}", Printable(file), Excerpt(entry)),
+            None => write!(f, "{}: {problem}", Printable(file)),
         }
     }
 }
@@ -117,11 +117,20 @@ pub enum Problem {
     /// A Zarr store that is no longer the one that was opened.
     #[error("it was replaced or changed while being read; another program may be writing it")]
     Replaced,
-    /// Something under the name of a new store that is not replaced.
+    /// Something under the name of a new file or store that is not replaced.
     #[error("there is something of that name, and it is {kind}; move it away or choose another name")]
     NotReplaced {
         /// What it is, as in `a group of arrays`.
         kind: &'static str,
+    },
+    /// A store that would be replaced with something in it that is not its own.
+    #[error(
+        "it holds `{}`, which is no part of a Zarr array and would be lost; move that away or choose another name",
+        Excerpt(path)
+    )]
+    Foreign {
+        /// The path of that, in the store.
+        path: String,
     },
     /// There is a file of that name, which was not to be replaced.
     #[error("it exists already; choose another name, or allow it to be replaced")]
@@ -308,12 +317,35 @@ fn write_printable(text: &str, longest: usize, f: &mut fmt::Formatter<'_>) -> fm
         if position == longest {
             return f.write_str("…");
         }
-        match character.is_control() {
+        match steers(character) {
             true => write!(f, "{}", character.escape_default())?,
             false => write!(f, "{character}")?,
         }
     }
     Ok(())
+}
+
+/// Whether a character does something to those around it instead of being seen: controls, line separators, and what changes
+/// the direction of writing or is not there.
+fn steers(character: char) -> bool {
+    let invisible = ['\u{ad}', '\u{61c}', '\u{180e}', '\u{feff}'];
+    character.is_control()
+        || invisible.contains(&character)
+        || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+}
+
+/// A name from a file as it may be shown: whole, with escapes for characters that would steer the terminal.
+///
+/// ```
+/// assert_eq!(zerostride::io::Printable("w\u{1b}[2J\u{202e}").to_string(), r"w\u{1b}[2J\u{202e}");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Printable<'a>(pub &'a str);
+
+impl fmt::Display for Printable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_printable(self.0, usize::MAX, f)
+    }
 }
 
 /// The names a file holds; the first few stand for all.

@@ -72,14 +72,14 @@ mod zarr;
 
 pub use container::Container;
 pub use entry::Entry;
-pub use error::{FileError, HeaderLimit, Problem};
+pub use error::{FileError, HeaderLimit, Printable, Problem};
 pub use format::{Compression, Format};
 #[cfg(feature = "mmap")]
 pub use map::map;
 pub use open::{load, load_all, locate, open};
 pub use read_at::ReadAt;
-pub use replacement::Destination;
-pub use save::{save, save_all};
+pub use replacement::{Destination, exit_without_unfinished};
+pub use save::{save, save_all, save_bytes};
 pub use sink::Sink;
 pub use source::Source;
 #[cfg(feature = "zarr")]

@@ -4,6 +4,7 @@
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::error::Problem;
 use super::open;
@@ -33,7 +34,49 @@ pub trait Destination: Write + Seek + Send {
 #[derive(Debug)]
 pub(super) struct Replacement {
     temporary: tempfile::NamedTempFile,
+    unfinished: Unfinished,
     target: Target,
+}
+
+/// The temporary files and folders of this process that have not got their names.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A temporary file or folder, as long as it is nothing else.
+#[derive(Debug)]
+pub(super) struct Unfinished(PathBuf);
+
+impl Unfinished {
+    pub(super) fn new(path: &Path) -> Unfinished {
+        lock_unfinished().push(path.to_owned());
+        Unfinished(path.to_owned())
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        lock_unfinished().retain(|path| *path != self.0);
+    }
+}
+
+fn lock_unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends the process with an exit status and without what its threads have begun to write, at whatever they are: for programs
+/// that are asked to end and cannot wait. What is complete, or about to get its name, stays.
+///
+/// ```no_run
+/// zerostride::io::exit_without_unfinished(130);
+/// ```
+pub fn exit_without_unfinished(status: i32) -> ! {
+    // Nothing gets its name any more while this is held.
+    let unfinished = lock_unfinished();
+    for path in unfinished.iter() {
+        // Another thread may just be making a file in the folder.
+        let remove = || fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
+        let _ = (0..3).find(|_| remove().is_ok());
+    }
+    std::process::exit(status)
 }
 
 impl Replacement {
@@ -41,9 +84,9 @@ impl Replacement {
     pub(super) fn new(path: &Path, replaces: bool) -> Result<Replacement, Problem> {
         let target = Target::find(path, replaces)?;
         let temporary = temporary_file(target.folder());
-        let temporary =
-            temporary.map_err(|source| Problem::Io { action: "create a file beside it", source })?;
-        Ok(Replacement { temporary, target })
+        let temporary = temporary.map_err(not_created)?;
+        let unfinished = Unfinished::new(temporary.path());
+        Ok(Replacement { temporary, unfinished, target })
     }
 }
 
@@ -76,7 +119,8 @@ impl Destination for Replacement {
     }
 
     fn commit(self: Box<Self>) -> io::Result<()> {
-        let Replacement { temporary, target } = *self;
+        let Replacement { temporary, unfinished, target } = *self;
+        drop(unfinished);
         let renamed = match target.replaces {
             true => temporary.persist(&target.path),
             false => temporary.persist_noclobber(&target.path),
@@ -87,9 +131,17 @@ impl Destination for Replacement {
     }
 }
 
+/// Says why there can be no temporary file or folder, whose name is nobody's business: only the system's answer.
+pub(super) fn not_created(error: io::Error) -> Problem {
+    let answer =
+        error.get_ref().and_then(|error| error.source()?.downcast_ref::<io::Error>()?.raw_os_error());
+    let source = answer.map_or(error, io::Error::from_raw_os_error);
+    Problem::Io { action: "create a file beside it", source }
+}
+
 /// The file that a path names for writing.
 #[derive(Debug)]
-struct Target {
+pub(super) struct Target {
     /// The path behind symbolic links.
     path: PathBuf,
     /// Of the file that is there now.
@@ -98,18 +150,24 @@ struct Target {
 }
 
 impl Target {
-    fn find(path: &Path, replaces: bool) -> Result<Target, Problem> {
+    /// Where the file will be, if it can be.
+    pub(super) fn find(path: &Path, replaces: bool) -> Result<Target, Problem> {
+        // Giving it that name would only fail in the end.
+        if path.as_os_str().to_string_lossy().ends_with(std::path::is_separator) {
+            return Err(not_named(io::ErrorKind::IsADirectory.into()));
+        }
         let following = |source| Problem::Io { action: "follow the link", source };
-        let found = match fs::symlink_metadata(path) {
-            Ok(found) => found,
-            // Whatever else is wrong shows when the file is created.
-            Err(_) => return Ok(Target { path: path.to_owned(), permissions: None, replaces }),
+        let Some(found) = look(path)? else {
+            return Ok(Target { path: path.to_owned(), permissions: None, replaces });
         };
         let (path, found) = match found.is_symlink() {
             true => (fs::canonicalize(path).map_err(following)?, fs::metadata(path).map_err(following)?),
             false => (path.to_owned(), found),
         };
-        open::check_regular(&found)?;
+        open::check_regular(&found).map_err(|problem| match problem {
+            Problem::NotRegular { kind } => Problem::NotReplaced { kind },
+            other => other,
+        })?;
         if !replaces {
             return Err(Problem::Exists);
         }
@@ -119,9 +177,40 @@ impl Target {
         Ok(Target { path, permissions: Some(permissions(&found)), replaces })
     }
 
-    fn folder(&self) -> &Path {
+    pub(super) fn folder(&self) -> &Path {
         folder_of(&self.path)
     }
+}
+
+/// What has that name now; nothing, if something can have it.
+pub(super) fn look(path: &Path) -> Result<Option<Metadata>, Problem> {
+    match fs::symlink_metadata(path) {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let folder = fs::metadata(folder_of(path));
+            folder.map_err(|source| Problem::Io { action: "open its folder", source })?;
+            Ok(None)
+        }
+        Err(source) => Err(not_named(source)),
+    }
+}
+
+/// Says why nothing can have a name.
+fn not_named(source: io::Error) -> Problem {
+    Problem::Io { action: "use that name", source }
+}
+
+/// Refuses a folder in which nothing can be created.
+#[cfg(unix)]
+pub(super) fn check_writable(folder: &Path) -> Result<(), Problem> {
+    use rustix::fs::{Access, access};
+    access(folder, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| not_created(error.into()))
+}
+
+/// Elsewhere that shows when something is created.
+#[cfg(not(unix))]
+pub(super) fn check_writable(_: &Path) -> Result<(), Problem> {
+    Ok(())
 }
 
 /// The folder in which a name is.

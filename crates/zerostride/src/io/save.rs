@@ -66,7 +66,7 @@ pub fn save_all(path: impl AsRef<Path>, tensors: &[(&str, &Tensor)]) -> Result<(
         return Err(refused(Problem::Name { name: (*name).to_owned(), reason }).into());
     }
     match (format, tensors) {
-        (Format::Npy, [(_, tensor)]) => replace(path, |out| npy::write(file, tensor, out)),
+        (Format::Npy, [(_, tensor)]) => replace(path, true, |out| npy::write(file, tensor, out)),
         (Format::Zarr, [(_, tensor)]) => {
             let mut sink = Sink::create(path)?;
             sink.begin(tensor.dtype(), tensor.shape())?;
@@ -76,16 +76,42 @@ pub fn save_all(path: impl AsRef<Path>, tensors: &[(&str, &Tensor)]) -> Result<(
         (Format::Npy | Format::Zarr, _) => {
             Err(refused(Problem::OneArray { format, count: tensors.len() }).into())
         }
-        (Format::Npz, _) => replace(path, |out| npz::write(file, tensors, out)),
-        (Format::Safetensors, _) => replace(path, |out| safetensors::write(file, tensors, out)),
+        (Format::Npz, _) => replace(path, true, |out| npz::write(file, tensors, out)),
+        (Format::Safetensors, _) => replace(path, true, |out| safetensors::write(file, tensors, out)),
     }
 }
 
+/// Writes bytes to a file of any ending, which appears as those of [`save_all`] do; `replaces` says whether one that is there
+/// already may be replaced.
+///
+/// # Errors
+/// There is a file that may not be replaced, or that is write-protected or special; anything that the operating system
+/// refuses.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("report.txt");
+/// use zerostride::io;
+///
+/// io::save_bytes(&path, b"done", false)?;
+/// assert!(io::save_bytes(&path, b"again", false).unwrap_err().to_string().contains("it exists already"));
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+pub fn save_bytes(path: impl AsRef<Path>, bytes: &[u8], replaces: bool) -> Result<()> {
+    let path = path.as_ref();
+    let failed = |error| FileError::new(&path.to_string_lossy(), None, Problem::writing(error));
+    replace(path, replaces, |out| Ok(out.write_all(bytes).map_err(failed)?))
+}
+
 /// Puts what `write` writes under the name `path`, or leaves everything as it was.
-fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&mut Replacement>) -> Result<()>) -> Result<()> {
+fn replace(
+    path: &Path,
+    replaces: bool,
+    write: impl FnOnce(&mut BufWriter<&mut Replacement>) -> Result<()>,
+) -> Result<()> {
     let refused = |problem| FileError::new(&path.to_string_lossy(), None, problem);
     let failed = |action| move |source| refused(Problem::Io { action, source });
-    let mut replacement = Replacement::new(path, true).map_err(refused)?;
+    let mut replacement = Replacement::new(path, replaces).map_err(refused)?;
     let mut out = BufWriter::with_capacity(1 << 20, &mut replacement);
     write(&mut out)?;
     out.flush().map_err(failed("write it"))?;
@@ -109,7 +135,7 @@ mod tests {
                 fs::write(&path, "before").unwrap();
             }
             for written in [0, 1, 100, 3 << 20] {
-                let result = replace(&path, |out| {
+                let result = replace(&path, true, |out| {
                     out.write_all(&vec![0; written]).unwrap();
                     let source = io::Error::other("no space left");
                     Err(FileError::new("x", None, Problem::writing(source)).into())
@@ -125,7 +151,7 @@ mod tests {
     fn a_panic_while_writing_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.npy");
-        let result = std::panic::catch_unwind(|| replace(&path, |_| panic!("while writing")));
+        let result = std::panic::catch_unwind(|| replace(&path, true, |_| panic!("while writing")));
         assert!(result.is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }

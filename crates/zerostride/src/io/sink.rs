@@ -1,8 +1,9 @@
 //! Owns `Sink`: a file that takes an array in rows, in order, and appears when all of it is there. It does not know what is
 //! computed (`stream`).
 
+use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, checked_bytes};
@@ -13,7 +14,9 @@ use crate::stream::Output;
 use super::elements::Encoding;
 use super::error::{FileError, Problem};
 use super::new_archive::NewArchive;
-use super::replacement::{Destination, Replacement};
+#[cfg(feature = "zarr")]
+use super::replacement::folder_of;
+use super::replacement::{Destination, Replacement, Target, check_room, check_writable};
 #[cfg(feature = "zarr")]
 use super::zarr;
 use super::{Compression, Format, MEMORY, UNNAMED, npy, safetensors};
@@ -80,6 +83,44 @@ impl State {
     }
 }
 
+/// Where a store will be, if it can be.
+#[cfg(feature = "zarr")]
+fn store_folder(path: &Path, replaces: bool) -> Result<PathBuf, Problem> {
+    zarr::NewFolder::find(path, replaces).map(|target| folder_of(&target.path).to_owned())
+}
+
+#[cfg(not(feature = "zarr"))]
+fn store_folder(_: &Path, _: bool) -> Result<PathBuf, Problem> {
+    Err(Problem::WithoutZarr)
+}
+
+/// What messages call a file, and its format.
+fn named(path: &Path) -> Result<(String, Format)> {
+    let file = path.to_string_lossy().into_owned();
+    match Format::from_path(path) {
+        Some(format) => Ok((file, format)),
+        None => Err(FileError::new(&file, None, Problem::UnknownEnding).into()),
+    }
+}
+
+/// The bytes on the disk of an array that has so many with its header: a member's own headers take some hundred bytes.
+fn room(format: Format, bytes: u64) -> u64 {
+    if format == Format::Npz { bytes.saturating_add(1 << 10) } else { bytes }
+}
+
+/// What comes before the elements in a file, and how these lie.
+fn start(file: &str, format: Format, dtype: DType, shape: &[usize]) -> Result<(Vec<u8>, Encoding)> {
+    let refused = |problem| FileError::new(file, None, problem);
+    match format {
+        Format::Safetensors => Ok(safetensors::start(file, UNNAMED, dtype, shape)?),
+        Format::Zarr => Err(refused(Problem::Folder).into()),
+        Format::Npy | Format::Npz => {
+            let header = npy::header(dtype, shape).map_err(refused)?;
+            Ok((header, Encoding { dtype, swapped: false }))
+        }
+    }
+}
+
 impl Sink {
     /// A file that takes the place of what is called so now, when it is complete.
     ///
@@ -97,10 +138,40 @@ impl Sink {
         Sink::at(path.as_ref(), false)
     }
 
-    fn at(path: &Path, replaces: bool) -> Result<Sink> {
-        let file = path.to_string_lossy().into_owned();
+    /// Finds out whether a file could be written, and the array if it is known, without writing anything.
+    ///
+    /// # Errors
+    /// What [`Sink::create`], or [`Sink::create_new`] unless it `replaces`, and the first row would meet.
+    ///
+    /// ```
+    /// use zerostride::{DType, io::Sink};
+    ///
+    /// let error = Sink::check("y.npy", true, Some((DType::BF16, &[3]))).unwrap_err();
+    /// assert!(error.to_string().starts_with("y.npy: dtype `bf16` does not exist in NPY"));
+    /// ```
+    pub fn check(path: impl AsRef<Path>, replaces: bool, array: Option<(DType, &[usize])>) -> Result<()> {
+        let path = path.as_ref();
+        let (file, format) = named(path)?;
         let refused = |problem| FileError::new(&file, None, problem);
-        let format = Format::from_path(path).ok_or_else(|| refused(Problem::UnknownEnding))?;
+        let folder = match format {
+            Format::Zarr => store_folder(path, replaces),
+            _ => Target::find(path, replaces).map(|target| target.folder().to_owned()),
+        };
+        let folder = folder.map_err(refused)?;
+        check_writable(&folder).map_err(refused)?;
+        // How much the chunks of a store take shows when they are packed.
+        let Some((dtype, shape)) = array.filter(|_| format != Format::Zarr) else { return Ok(()) };
+        let bytes = checked_bytes(&Shape::new(shape)?, dtype.item_size())? as u64;
+        let (header, _) = start(&file, format, dtype, shape)?;
+        let bytes = room(format, bytes.saturating_add(header.len() as u64));
+        // A folder that nobody may list can be written to, and only does not tell how much room there is.
+        let room = File::open(folder).map_or(Ok(()), |folder| check_room(&folder, bytes));
+        Ok(room.map_err(|error| refused(Problem::writing(error)))?)
+    }
+
+    fn at(path: &Path, replaces: bool) -> Result<Sink> {
+        let (file, format) = named(path)?;
+        let refused = |problem| FileError::new(&file, None, problem);
         let state = match format {
             Format::Zarr => State::store(path, replaces),
             _ => Replacement::new(path, replaces).map(|file| State::Waiting(Box::new(file))),
@@ -166,18 +237,9 @@ impl Output for Sink {
             }
             _ => return self.give_up(Problem::Unfinished { left: 0 }),
         };
-        let (header, encoding) = match self.format {
-            Format::Safetensors => safetensors::start(&self.file, UNNAMED, dtype, shape)?,
-            Format::Zarr => return self.give_up(Problem::Folder),
-            Format::Npy | Format::Npz => {
-                let header = npy::header(dtype, shape).map_err(|problem| self.failed(problem))?;
-                (header, Encoding { dtype, swapped: false })
-            }
-        };
+        let (header, encoding) = start(&self.file, self.format, dtype, shape)?;
         let total = left.saturating_add(header.len() as u64);
-        // A member's own headers take some hundred bytes.
-        let room = if self.format == Format::Npz { total.saturating_add(1 << 10) } else { total };
-        let ready = to.reserve(room).map_err(Problem::writing);
+        let ready = to.reserve(room(self.format, total)).map_err(Problem::writing);
         let started = ready.and_then(|()| match self.format {
             Format::Npz => {
                 let mut to = Box::new(NewArchive::new(to));

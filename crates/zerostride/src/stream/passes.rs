@@ -17,7 +17,7 @@ use crate::{Error, Result};
 
 /// Bytes that the pieces in flight take together where memory allows it: they stay in the last level of cache, and are
 /// large enough that nothing else counts.
-const IN_FLIGHT: u64 = 32 << 20;
+pub(super) const IN_FLIGHT: u64 = 32 << 20;
 
 /// Threads that read ahead, each with one piece in hand.
 pub(super) const READERS: usize = 2;
@@ -92,7 +92,7 @@ impl Passes {
             return Err(Error::Memory { needed, limit, reason });
         }
         for targets in std::mem::take(&mut passes.division.passes) {
-            let (pass, bytes, read) = size(targets, limit - held_bytes, rows)?;
+            let (pass, bytes, read) = size(targets, held_bytes, limit, rows)?;
             pieces = bytes.max(pieces);
             passes.read = passes.read.saturating_add(read);
             passes.passes.push(pass);
@@ -203,8 +203,9 @@ impl Passes {
 }
 
 /// The pieces of a pass, with the bytes that they take at once and those that the pass reads: the largest that fit, or of
-/// about `wanted` rows.
-fn size(targets: Vec<Arc<Target>>, limit: u64, wanted: Option<usize>) -> Result<(Pass, u64, u64)> {
+/// about `wanted` rows. Of the limit so much is `held` by others.
+fn size(targets: Vec<Arc<Target>>, held: u64, limit: u64, wanted: Option<usize>) -> Result<(Pass, u64, u64)> {
+    let left = limit - held;
     let rows = targets[0].rows;
     let inputs: Vec<Arc<dyn Input>> = distinct(&targets).into_iter().cloned().collect();
     let folds = targets.iter().filter(|target| target.folds).map(|target| fold_bytes(target));
@@ -216,16 +217,12 @@ fn size(targets: Vec<Arc<Target>>, limit: u64, wanted: Option<usize>) -> Result<
     let quantum = targets.iter().try_fold(1, |common, target| lcm(common, target.quantum)).unwrap_or(rows);
     let least = quantum.min(rows);
     let least_bytes = needed(least)?;
-    if least_bytes > limit {
-        let names: Vec<String> = inputs.iter().map(|input| input.name()).collect();
+    if least_bytes > left {
         let reason = match largest {
-            Some(input) if scratch > limit / 2 => blame_chunk(input),
-            _ => format!(
-                "{least} rows of {} are the fewest that can be read at a time without other bits in the result; allow more memory",
-                names.join(" and ")
-            ),
+            Some(input) if scratch > left / 2 => blame_chunk(input),
+            _ => blame_rows(least, &inputs),
         };
-        return Err(Error::Memory { needed: least_bytes, limit, reason });
+        return Err(Error::Memory { needed: least_bytes.saturating_add(held), limit, reason });
     }
     let piece = match wanted {
         Some(wanted) => (wanted / quantum).max(1).saturating_mul(quantum).min(rows),
@@ -233,8 +230,8 @@ fn size(targets: Vec<Arc<Target>>, limit: u64, wanted: Option<usize>) -> Result<
             // Chunks are read whole, so that pieces hold whole ones if they can.
             let chunks = inputs.iter().try_fold(quantum, |common, input| lcm(common, input.chunk().max(1)));
             let chunks = chunks.map_or(rows, |chunks| chunks.min(rows));
-            let mut piece = if needed(chunks)? <= limit { chunks } else { least };
-            while piece < rows && needed((2 * piece).min(rows))? <= limit.min(IN_FLIGHT) {
+            let mut piece = if needed(chunks)? <= left { chunks } else { least };
+            while piece < rows && needed((2 * piece).min(rows))? <= left.min(IN_FLIGHT) {
                 piece = (2 * piece).min(rows);
             }
             piece
@@ -251,6 +248,22 @@ fn blame_chunk(input: &Arc<dyn Input>) -> String {
     format!(
         "a chunk of {name} takes {bytes} bytes while it is read; store it in smaller chunks, or allow more memory"
     )
+}
+
+/// Says that the fewest rows that make a piece are too many.
+fn blame_rows(least: usize, inputs: &[Arc<dyn Input>]) -> String {
+    let (rows, are) = match least {
+        1 => ("1 row".to_owned(), "is the least"),
+        _ => (format!("{least} rows"), "are the fewest"),
+    };
+    let names: Vec<String> = inputs.iter().map(|input| input.name()).collect();
+    match &names[..] {
+        [] => format!("{rows} {are} that can be computed at a time; allow more memory"),
+        _ => format!(
+            "{rows} of {} {are} that can be read at a time without other bits in the result; allow more memory",
+            names.join(" and ")
+        ),
+    }
 }
 
 /// The arrays that some targets read.

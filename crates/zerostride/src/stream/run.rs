@@ -12,7 +12,7 @@ use zerostride_shape::{Layout, Shape, checked_bytes};
 
 use super::cut::{Supply, cut, shape};
 use super::division::{Observed, Target, Whole, part_of};
-use super::passes::{Pass, Passes, READERS};
+use super::passes::{IN_FLIGHT, Pass, Passes, READERS};
 use super::{Output, Progress};
 use crate::exec::Folding;
 use crate::expr::{Expr, Input, Kind, leading};
@@ -39,7 +39,13 @@ pub(super) fn run(passes: &Passes, output: &mut dyn Output, watch: Watch<'_>) ->
     for Whole { expr, .. } in &passes.last {
         let value = run.compute(expr)?;
         output.begin(value.dtype(), value.shape())?;
-        value.with_bytes(|bytes| output.write(bytes))??;
+        let row = bytes(&value) as usize / crate::expr::rows(value.shape()).max(1);
+        value.with_bytes(|bytes| {
+            bytes.chunks(row.max(1) * rows_in_flight(row, 1)).try_for_each(|rows| {
+                output.write(rows)?;
+                run.advance(0, rows.len() as u64)
+            })
+        })??;
     }
     output.finish()
 }
@@ -62,14 +68,28 @@ impl Run<'_> {
                 return Ok(Some(known.into()));
             }
             let Kind::Input(input) = &node.node().kind else { return Ok(None) };
-            let tensor = read(input, 0..crate::expr::rows(input.shape()))?;
-            self.advance(bytes(&tensor), 0)?;
+            let tensor = self.read_whole(input)?;
             self.known.insert(node.id(), tensor.clone());
             Ok(Some(tensor.into()))
         })?;
         let value = value(&settled)?;
         self.known.insert(expr.id(), value.clone());
         Ok(value)
+    }
+
+    /// An array in memory whole. It is read in pieces, so that whoever watches is asked often enough.
+    fn read_whole(&mut self, input: &Arc<dyn Input>) -> Result<Tensor> {
+        let rows = crate::expr::rows(input.shape());
+        Tensor::build(input.dtype(), Shape::new(input.shape())?, |out| {
+            let row = out.len() / rows.max(1);
+            for first in (0..rows).step_by(rows_in_flight(row, input.chunk())) {
+                let range = first..rows.min(first.saturating_add(rows_in_flight(row, input.chunk())));
+                let part = &mut out[row * range.start..row * range.end];
+                input.read(range, part)?;
+                self.advance(part.len() as u64, 0)?;
+            }
+            Ok(())
+        })
     }
 
     fn advance(&mut self, read: u64, written: u64) -> Result<()> {
@@ -161,6 +181,12 @@ impl Run<'_> {
 /// The system has no thread left, which is mostly for want of memory.
 fn no_thread(error: std::io::Error) -> Error {
     Error::runtime(format_args!("cannot start a thread that reads or writes: {error}"))
+}
+
+/// So many rows of that many bytes are read or written between two questions whether to go on: whole chunks, one at least.
+fn rows_in_flight(row: usize, chunk: usize) -> usize {
+    let chunk = chunk.max(1);
+    (IN_FLIGHT as usize / row.max(1) / chunk).max(1) * chunk
 }
 
 /// Writes the parts of a result as they come.

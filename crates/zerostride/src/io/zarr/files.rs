@@ -11,7 +11,7 @@ use super::METADATA;
 use crate::io::error::Problem;
 use crate::io::open::check_regular;
 use crate::io::read_at::ReadAt;
-use crate::io::replacement::{self, folder_of, sync_folder};
+use crate::io::replacement::{self, Unfinished, folder_of, look, not_created, sync_folder};
 
 /// The files of a store by their keys, such as `zarr.json` and `c/0/1`: a folder, or whatever stands in its place.
 pub trait Files: Send + Sync + fmt::Debug {
@@ -89,8 +89,16 @@ impl Files for Folder {
 #[derive(Debug)]
 pub(in crate::io) struct NewFolder {
     temporary: tempfile::TempDir,
+    unfinished: Unfinished,
+    target: Target,
+}
+
+/// Where a store will be.
+#[derive(Debug)]
+pub(in crate::io) struct Target {
     /// The path behind symbolic links.
-    target: PathBuf,
+    pub(in crate::io) path: PathBuf,
+    /// Whether there is a store already.
     replaces: bool,
 }
 
@@ -98,16 +106,7 @@ impl NewFolder {
     /// A store that will be called `path`. Where one is there already and may not be replaced, that is an error; so is
     /// anything else of that name.
     pub(in crate::io) fn new(path: &Path, replaces: bool) -> Result<NewFolder, Problem> {
-        let failed = |action| move |source| Problem::Io { action, source };
-        let mut target = path.to_owned();
-        let there = fs::symlink_metadata(path).is_ok();
-        if there {
-            target = fs::canonicalize(path).map_err(failed("follow the link"))?;
-            if !replaces {
-                return Err(Problem::Exists);
-            }
-            check_array(&target)?;
-        }
+        let target = NewFolder::find(path, replaces)?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".zerostride-").suffix(".tmp");
         #[cfg(unix)]
@@ -115,21 +114,66 @@ impl NewFolder {
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(0o777));
         }
-        let temporary =
-            builder.tempdir_in(folder_of(&target)).map_err(failed("create a folder beside it"))?;
-        Ok(NewFolder { temporary, target, replaces: there })
+        let temporary = builder.tempdir_in(folder_of(&target.path)).map_err(not_created)?;
+        let unfinished = Unfinished::new(temporary.path());
+        Ok(NewFolder { temporary, unfinished, target })
+    }
+
+    /// Where the store will be, if it can be.
+    pub(in crate::io) fn find(path: &Path, replaces: bool) -> Result<Target, Problem> {
+        let following = |source| Problem::Io { action: "follow the link", source };
+        if look(path)?.is_none() {
+            return Ok(Target { path: path.to_owned(), replaces: false });
+        }
+        let path = fs::canonicalize(path).map_err(following)?;
+        if !replaces {
+            return Err(Problem::Exists);
+        }
+        check_array(&path)?;
+        Ok(Target { path, replaces: true })
     }
 }
 
-/// Refuses to replace, with everything in it, what is not the store of one array.
+/// Refuses to replace, with everything in it, what is not the store of one array and nothing else.
 fn check_array(folder: &Path) -> Result<(), Problem> {
     let text = fs::read(folder.join(METADATA)).unwrap_or_default();
     let found: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
     match found["node_type"].as_str() {
-        Some("array") => Ok(()),
+        Some("array") => match foreign(folder).map_err(|source| Problem::Io { action: "list it", source })? {
+            Some(path) => Err(Problem::Foreign { path }),
+            None => Ok(()),
+        },
         Some("group") => Err(Problem::NotReplaced { kind: "a group of arrays" }),
         _ => Err(Problem::NotReplaced { kind: "not a Zarr store" }),
     }
+}
+
+/// The path of something in the folder of an array that is neither its `zarr.json` nor a chunk, whose keys are numbers between
+/// dots or slashes, in most stores with a `c` before them.
+fn foreign(array: &Path) -> io::Result<Option<String>> {
+    let is_key = |name: &str| {
+        let numbers = name.strip_prefix('c').unwrap_or(name);
+        numbers.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+    };
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(array.join(&folder))? {
+            let entry = entry?;
+            let (name, kind) = (entry.file_name(), entry.file_type()?);
+            let path = folder.join(&name);
+            let is_own = match name.to_str() {
+                Some(METADATA) => kind.is_file() && folder.as_os_str().is_empty(),
+                name => name.is_some_and(is_key) && (kind.is_file() || kind.is_dir()),
+            };
+            if !is_own {
+                return Ok(Some(path.to_string_lossy().into_owned()));
+            }
+            if kind.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+    Ok(None)
 }
 
 impl NewFiles for NewFolder {
@@ -151,7 +195,8 @@ impl NewFiles for NewFolder {
     }
 
     fn commit(self: Box<Self>) -> io::Result<()> {
-        let NewFolder { temporary, target, replaces } = *self;
+        let NewFolder { temporary, unfinished, target: Target { path: target, replaces } } = *self;
+        drop(unfinished);
         if replaces {
             // The old store is then in the temporary folder, and goes with it.
             exchange(temporary.path(), &target)?;

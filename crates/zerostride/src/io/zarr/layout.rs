@@ -69,7 +69,9 @@ impl Layout {
         }
         let grid: RegularChunkGridConfiguration = match metadata.chunk_grid.name() {
             "regular" => {
-                metadata.chunk_grid.to_configuration().map_err(|error| refused(error.to_string()))?
+                // What the libraries say to it is for their programmers.
+                let unreadable = "`chunk_shape` has to be a list of whole numbers, none of them 0";
+                metadata.chunk_grid.to_configuration().map_err(|_| refused(unreadable.into()))?
             }
             other => return Err(refused(format!("the chunk grid `{other}` is not read; `regular` is"))),
         };

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use zerostride::io::{Sink, Source, load, save};
 use zerostride::stream::Options;
-use zerostride::{Expr, Tensor};
+use zerostride::{DType, Expr, Tensor};
 
 use super::memory::Memory;
 use super::message;
@@ -78,6 +78,21 @@ fn a_store_takes_the_place_of_a_store_of_one_array_and_of_nothing_else() {
     fs::create_dir(at("group.zarr")).unwrap();
     fs::write(at("group.zarr").join("zarr.json"), r#"{"zarr_format": 3, "node_type": "group"}"#).unwrap();
     assert!(message(Sink::create(at("group.zarr"))).contains("it is a group of arrays; move it away"));
+    // What is no part of the store would go with it.
+    fs::write(at("x.zarr").join("notes.txt"), "years of work").unwrap();
+    let said = message(Sink::create(at("x.zarr")));
+    assert!(
+        said.contains("it holds `notes.txt`, which is no part of a Zarr array and would be lost"),
+        "{said}"
+    );
+    assert_eq!(message(Sink::check(at("x.zarr"), true, Some((DType::F32, &[3])))), said);
+    fs::remove_file(at("x.zarr").join("notes.txt")).unwrap();
+    fs::create_dir_all(at("x.zarr").join("c/0")).unwrap();
+    fs::write(at("x.zarr").join("c/0/1"), "a chunk").unwrap();
+    Sink::check(at("x.zarr"), true, Some((DType::F32, &[3]))).unwrap();
+    fs::write(at("x.zarr").join("c/0/draft"), "years of work").unwrap();
+    assert!(message(Sink::create(at("x.zarr"))).contains("`c/0/draft`"));
+    fs::remove_dir_all(at("x.zarr").join("c")).unwrap();
     // What was begun and not finished leaves nothing.
     drop(Sink::create(at("y.zarr")).unwrap());
     let mut names: Vec<_> =
