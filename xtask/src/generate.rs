@@ -65,7 +65,9 @@ fn operations() -> String {
 
 fn row(op: Op) -> String {
     let info = op.info();
-    let names = info.symbol.iter().chain(info.aliases).chain(&info.in_place);
+    // `and` and `or` are what drawings show; nobody can write them between tensors.
+    let operator = info.symbol.filter(|symbol| !symbol.contains(char::is_alphabetic));
+    let names = operator.iter().chain(info.aliases).chain(&info.in_place);
     let also: Vec<String> = names.map(|name| format!("`{}`", name.replace('|', "\\|"))).collect();
     format!(
         "| `{}` | {} | {} | {} | {} |",

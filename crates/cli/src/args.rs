@@ -7,19 +7,19 @@ use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
 use zerostride_explain::Lang;
 
-use crate::{bytes, policy};
+use crate::{bytes, policy, threads};
 
 /// Examples come first: they are what help is mostly read for.
 const TEMPLATE: &str = "{before-help}{about-with-newline}\n{usage-heading} {usage}\n\n{all-args}{after-help}";
 
 const EXAMPLES: &str = "\
 Examples:
-  zs                                                    the tour: what broadcasting does, drawn
-  zs explain 5,1,4,1 3,1,2                              what happens to these shapes
-  zs explain x=32,10 y=32 --op mul                      why they do not go together, and what to do
-  zs eval '[[1, 2, 3]] + [[4], [5], [6]]'               compute
-  zs eval 'x - mean(x, 0)' x=table.npy -o centred.npy   files in, file out
-  zs info model.safetensors                             what is in a file
+  zs                                         the tour: what broadcasting does
+  zs explain 5,1,4,1 3,1,2                   what happens to these shapes
+  zs explain x=32,10 y=32 --op mul           why they do not go together
+  zs eval '[[1, 2, 3]] + [[4], [5], [6]]'    compute
+  zs eval 'x - x.mean(0)' x=a.npy -o b.npy   files in, a file out
+  zs info model.safetensors                  what is in a file
 ";
 
 const EXPLAIN_EXAMPLES: &str = "\
@@ -36,11 +36,11 @@ Examples:
 const EVAL_EXAMPLES: &str = "\
 Examples:
   zs eval '[[1, 2, 3]] * 5'
-  zs eval '(x - mean(x, 0, keepdim=True)) / (std(x, 0, keepdim=True) + 1e-5)' x=table.npy
+  zs eval '(x - mean(x, 0, keepdim=True)) / std(x, 0)' x=table.npy
   zs eval 'where(m, x, 0)' x=a.npz:x m=a.npz:mask -o kept.npy
-  zs eval '((a[:, None] - b) ** 2).sum(-1)' 'a=rand(1000,8)' 'b=rand(1000,8)' --plan
+  zs eval '((a[:, None] - b) ** 2).sum(-1)' 'a=rand(99,8)' 'b=rand(99,8)' --plan
   zs eval 'x @ w' x=x.npy w=m.safetensors:weight --dry-run
-  zs eval '((y - t) ** 2).mean()' y=y.npy t=t.npy --policy mutual_stretch=error
+  zs eval '(y - t).abs().mean()' y=y.npy t=t.npy --policy mutual_stretch=error
   zs eval '(x - x.mean(0)) / x.std(0)' x=huge.npy -o y.npy --max-memory 256MiB
 ";
 
@@ -48,6 +48,11 @@ const EVAL_NOTES: &str = "\
 The language is a small part of Python's: + - * / // % ** @ & | ^ << >> ~ and comparisons, calls f(x, 0, keepdim=True), \
 methods x.sum(0), x.T, indices x[:, None], x[..., ::-1] and x[x > 0], lists as tensors, the constants inf, nan, pi and e. \
 Functions have PyTorch's names. A bare number stays a number, as in Python, and takes the dtype of the tensor it meets.";
+
+/// How scripts learn what came of it.
+const EXIT_STATUS: &str = "\
+Exit status: 0 done; 1 shapes, dtypes or values do not go together; 2 the command line is not understood, a file cannot be read \
+or written, or there is too little memory; 130 ended by Ctrl-C (143 by SIGTERM, 129 by SIGHUP).";
 
 const INFO_EXAMPLES: &str = "\
 Examples:
@@ -57,7 +62,8 @@ Examples:
 
 /// PyTorch's broadcasting in the shell: explain shapes, compute with arrays in files.
 #[derive(Debug, Parser)]
-#[command(name = "zs", version, before_help = EXAMPLES, help_template = TEMPLATE, max_term_width = 100)]
+#[command(name = "zs", version, before_help = EXAMPLES, after_help = EXIT_STATUS, help_template = TEMPLATE, max_term_width = 100,
+    disable_help_subcommand = true)]
 pub(crate) struct Cli {
     /// What to do; without a command, the tour.
     #[command(subcommand)]
@@ -78,11 +84,23 @@ pub(crate) enum Command {
     /// Print a script that completes commands in a shell.
     Completions(CompletionsArgs),
     /// Print a manual page.
-    Man(ManArgs),
+    Man(PageArgs),
+    /// Print help, about one command if it is named.
+    Help(PageArgs),
+}
+
+impl Command {
+    /// How many threads the command is to compute with, if it says so.
+    pub(crate) fn threads(&self) -> Option<NonZeroUsize> {
+        match self {
+            Command::Eval(args) => args.threads,
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
-#[command(before_help = EXPLAIN_EXAMPLES, help_template = TEMPLATE)]
+#[command(before_help = EXPLAIN_EXAMPLES, after_help = EXIT_STATUS, help_template = TEMPLATE)]
 pub(crate) struct ExplainArgs {
     /// Sizes (5,1,4,1 or '(5, 1)' or '()'), a file that has them, or values ('[[1, 2]]', 5:i64); NAME= in front if wanted.
     #[arg(required = true, value_name = "SHAPE")]
@@ -102,6 +120,9 @@ pub(crate) struct ExplainArgs {
     /// Write to a file instead of standard output: .txt, .json, .svg or .html.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Replace the file if there is one.
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -117,7 +138,7 @@ pub(crate) enum Format {
 }
 
 #[derive(Debug, Args)]
-#[command(before_help = EVAL_EXAMPLES, after_help = EVAL_NOTES, help_template = TEMPLATE)]
+#[command(before_help = EVAL_EXAMPLES, after_help = format!("{EVAL_NOTES}\n\n{EXIT_STATUS}"), help_template = TEMPLATE)]
 pub(crate) struct EvalArgs {
     /// The expression.
     #[arg(value_name = "EXPR", allow_hyphen_values = true)]
@@ -128,8 +149,8 @@ pub(crate) struct EvalArgs {
     /// Write the result to a file, .npy, .npz, .safetensors or .zarr, instead of printing it.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Compute with this many threads; by default with one for each core.
-    #[arg(long, value_name = "N")]
+    /// Compute with this many threads; by default as RAYON_NUM_THREADS says, or else with one for each core.
+    #[arg(long, value_name = "N", value_parser = threads::read)]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Hold at most so much in memory, as in 512MiB, and refuse what needs more; by default half of what is available.
     #[arg(long, value_name = "SIZE", value_parser = bytes::read)]
@@ -139,7 +160,7 @@ pub(crate) struct EvalArgs {
     #[arg(long)]
     pub(crate) mmap: bool,
     /// What to do about implicit broadcasts: CLASS=allow|warn|error or max_bytes=SIZE; may be repeated. The classes are
-    /// rank_added, stretched, mutual_stretch, same_numel and blow_up.
+    /// rank_added, stretched, mutual_stretch, same_numel and blow_up, which is a result of more than max_bytes, or else 1GiB.
     #[arg(long, value_name = "RULE", value_parser = policy::read)]
     pub(crate) policy: Vec<policy::Rule>,
     /// Replace the output file if there is one, once the result is complete.
@@ -173,7 +194,7 @@ pub(crate) enum Compress {
 }
 
 #[derive(Debug, Args)]
-#[command(before_help = INFO_EXAMPLES, help_template = TEMPLATE)]
+#[command(before_help = INFO_EXAMPLES, after_help = EXIT_STATUS, help_template = TEMPLATE)]
 pub(crate) struct InfoArgs {
     /// Files: .npy, .npz, .safetensors, and Zarr stores.
     #[arg(required = true, value_name = "FILE")]
@@ -188,7 +209,7 @@ pub(crate) struct CompletionsArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ManArgs {
+pub(crate) struct PageArgs {
     /// The command that the page is about; without one, it is about zs.
     pub(crate) command: Option<String>,
 }

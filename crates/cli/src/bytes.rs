@@ -17,6 +17,12 @@ pub(crate) fn show(bytes: u64) -> String {
     }
 }
 
+/// Two amounts that differ, so that they are seen to.
+pub(crate) fn show_apart(amounts: [u64; 2]) -> [String; 2] {
+    let shown = amounts.map(show);
+    if shown[0] == shown[1] { amounts.map(|bytes| format!("{bytes} bytes")) } else { shown }
+}
+
 /// Reads `512`, `512MiB`, `1.5 GiB`, `2GB`, `2G`; the units of two letters are powers of 1000.
 pub(crate) fn read(text: &str) -> Result<u64, String> {
     let advice = || "write a number of bytes, or a unit as in 512MiB or 1.5GB".to_owned();
@@ -62,6 +68,8 @@ mod tests {
 
     #[test]
     fn amounts_are_shown_in_the_largest_unit() {
+        assert_eq!(show_apart([1 << 20, 1 << 30]), ["1.0 MiB", "1.0 GiB"]);
+        assert_eq!(show_apart([1 << 20, (1 << 20) + 1]), ["1048576 bytes", "1048577 bytes"]);
         for (bytes, text) in [
             (0, "0 bytes"),
             (1, "1 byte"),

@@ -1,7 +1,7 @@
 //! Owns the elements of small tensors as text, for drawings: a bool as Python writes it, a float short.
 //! It does not know where they are drawn.
 
-use zerostride::{DType, Result, Tensor};
+use zerostride::{Complex64, DType, Result, Tensor};
 use zerostride_ops::Category;
 
 /// Every element in row-major order, each as short as it can be understood; `None` where there is no short form.
@@ -13,7 +13,9 @@ pub(crate) fn elements(tensor: &Tensor) -> Result<Option<Vec<String>>> {
         Category::Float => {
             tensor.to_dtype(DType::F64)?.to_vec::<f64>()?.iter().map(|element| short(*element)).collect()
         }
-        Category::Complex => return Ok(None),
+        Category::Complex => {
+            tensor.to_dtype(DType::C128)?.to_vec::<Complex64>()?.iter().map(complex).collect()
+        }
     };
     Ok(Some(words))
 }
@@ -24,6 +26,12 @@ fn texts<T: ToString>(elements: &[T]) -> Vec<String> {
 
 fn python(element: bool) -> String {
     if element { "True" } else { "False" }.to_owned()
+}
+
+/// Both parts, as `1.+2.j`.
+fn complex(element: &Complex64) -> String {
+    let sign = if element.im.is_sign_negative() || element.im.is_nan() { "" } else { "+" };
+    format!("{}{sign}{}j", short(element.re), short(element.im))
 }
 
 /// A float with four digits behind the point at most, and always with one, so that it is seen to be a float.
@@ -41,6 +49,13 @@ fn short(element: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn complex_numbers_have_both_parts() {
+        for (re, im, text) in [(1.0, 2.5, "1.+2.5j"), (0.0, -1.0, "0.-1.j"), (-0.5, 0.0, "-0.5+0.j")] {
+            assert_eq!(complex(&Complex64::new(re, im)), text);
+        }
+    }
 
     #[test]
     fn floats_are_short() {

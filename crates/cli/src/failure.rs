@@ -8,6 +8,7 @@ use zerostride::Error;
 use zerostride_explain::Explanation;
 
 use crate::expr::{Problem, Span};
+use crate::interrupt;
 
 /// Why a command failed.
 pub(crate) enum Failure {
@@ -40,15 +41,17 @@ pub(crate) struct Excerpt {
     pub(crate) span: Span,
 }
 
-/// The exit statuses other than 0.
+/// How a command ends that does not do what it was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
-    /// The shapes, or the dtypes, do not go together.
-    Mismatch = 1,
-    /// The command line is not understood, or a file cannot be read or written.
-    Usage = 2,
-    /// Ctrl-C, as shells count it.
-    Interrupted = 130,
+    /// 0: nothing is wrong, but a dry run can tell no more.
+    Unknown,
+    /// 1: the shapes, or the dtypes, do not go together.
+    Mismatch,
+    /// 2: the command line is not understood, or a file cannot be read or written.
+    Usage,
+    /// A signal such as that of Ctrl-C asked for an end; the signal says which status that is (`interrupt.rs`).
+    Interrupted,
 }
 
 impl Report {
@@ -115,6 +118,11 @@ impl From<io::Error> for Failure {
 
 impl From<Status> for ExitCode {
     fn from(status: Status) -> ExitCode {
-        ExitCode::from(status as u8)
+        match status {
+            Status::Unknown => ExitCode::SUCCESS,
+            Status::Mismatch => ExitCode::from(1),
+            Status::Usage => ExitCode::from(2),
+            Status::Interrupted => ExitCode::from(interrupt::status()),
+        }
     }
 }

@@ -13,10 +13,12 @@ mod evaluate;
 pub mod expr;
 mod failure;
 mod file_text;
+mod interrupt;
 mod policy;
 mod report;
 mod shape_text;
 mod terminal;
+mod threads;
 mod value_text;
 
 use std::process::ExitCode;
@@ -29,15 +31,20 @@ use failure::Failure;
 /// Runs the program on the process's arguments; the answer is its exit status.
 pub fn run() -> ExitCode {
     zerostride::stream::save_addresses();
-    let cli = Cli::parse();
-    terminal::set_color(cli.color);
-    let done = match cli.command {
-        None => command::tour(),
-        Some(Command::Explain(args)) => command::explain(&args),
-        Some(Command::Eval(args)) => command::eval(&args),
-        Some(Command::Info(args)) => command::info(&args),
-        Some(Command::Completions(args)) => command::completions(&args),
-        Some(Command::Man(args)) => command::man(&args),
+    let done = match Cli::try_parse() {
+        Err(answer) => command::answer(&answer),
+        Ok(cli) => {
+            terminal::set_color(cli.color);
+            threads::start(cli.command.as_ref().and_then(Command::threads)).and_then(|()| match cli.command {
+                None => command::tour(),
+                Some(Command::Explain(args)) => command::explain(&args),
+                Some(Command::Eval(args)) => command::eval(&args),
+                Some(Command::Info(args)) => command::info(&args),
+                Some(Command::Completions(args)) => command::completions(&args),
+                Some(Command::Man(args)) => command::man(&args),
+                Some(Command::Help(args)) => command::help(&args),
+            })
+        }
     };
     match done {
         Ok(status) => status,

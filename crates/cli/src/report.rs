@@ -7,15 +7,19 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use crate::expr::Span;
-use crate::failure::{Excerpt, Report};
+use crate::failure::{Excerpt, Report, Status};
 use crate::terminal;
 
 /// Bytes of a text shown before and after a mistake, and of the mistake itself.
 const AROUND: usize = 60;
 
+/// Bytes of a name that is shown whole, such as a checksum.
+const LONGEST_NAME: usize = 80;
+
 /// Draws a failure.
 pub(crate) fn draw(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    draw_as(&Level::ERROR, report, out)
+    let level = if report.status == Status::Unknown { Level::NOTE } else { Level::ERROR };
+    draw_as(&level, report, out)
 }
 
 /// Draws what does not stop the program.
@@ -25,12 +29,14 @@ pub(crate) fn draw_warning(report: &Report, out: &mut dyn Write) -> io::Result<(
 
 fn draw_as(level: &Level<'_>, report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let excerpt = report.excerpt.as_ref().map(clip);
-    let mut primary = Group::with_title(level.clone().primary_title(&report.message));
+    let message = shortened(&report.message);
+    let help: Vec<String> = report.help.iter().map(|help| shortened(help)).collect();
+    let mut primary = Group::with_title(level.clone().primary_title(&message));
     if let Some(Excerpt { text, span }) = &excerpt {
         let annotation = AnnotationKind::Primary.span(span.start..span.end);
         primary = primary.element(Snippet::source(text).line_numbering(false).annotation(annotation));
     }
-    let help = report.help.iter().map(|help| Group::with_title(Level::HELP.secondary_title(help)));
+    let help = help.iter().map(|help| Group::with_title(Level::HELP.secondary_title(help)));
     let groups: Vec<Group<'_>> = std::iter::once(primary).chain(help).collect();
     let renderer = Renderer::styled().decor_style(DecorStyle::Ascii).term_width(terminal::width());
     // Together they would be tied by a line, which needs an excerpt to hang on.
@@ -44,6 +50,25 @@ fn draw_as(level: &Level<'_>, report: &Report, out: &mut dyn Write) -> io::Resul
         write!(out, "{}", text.split_once('\n').map_or("", |(_, rest)| rest))?;
     }
     Ok(())
+}
+
+/// The text, in which most of monstrous names and numbers is left out.
+pub(crate) fn shortened(text: &str) -> String {
+    let mut short = String::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let name = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        if name > LONGEST_NAME {
+            short += &rest[..boundary(rest, LONGEST_NAME / 2)];
+            short += "...";
+        } else {
+            short += &rest[..name];
+        }
+        let next = rest[name..].chars().next().map_or(0, char::len_utf8);
+        short += &rest[name..name + next];
+        rest = &rest[name + next..];
+    }
+    short
 }
 
 /// The part of the text around the mistake, if the text is long.
@@ -71,6 +96,17 @@ fn boundary(text: &str, at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn monstrous_names_are_cut_and_others_are_not() {
+        let checksum = "0123456789abcdef".repeat(4);
+        let line = format!("{checksum}.npy: `é` is not +");
+        assert_eq!(shortened(&line), line);
+        assert_eq!(
+            shortened(&format!("`{}`, too", "é".repeat(500))),
+            format!("`{}...`, too", "é".repeat(20))
+        );
+    }
 
     #[test]
     fn long_texts_are_cut_around_the_mistake() {

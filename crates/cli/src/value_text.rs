@@ -5,7 +5,7 @@ use zerostride::DType;
 
 use crate::evaluate::{self, Bindings, Budget, Fault, Part, Value};
 use crate::expr::{self, Ast, Kind, Problem, Span};
-use crate::failure::{Failure, Report, Result};
+use crate::failure::{Failure, Report, Result, Status};
 use crate::file_text::names_file;
 use crate::shape_text::split_name;
 
@@ -45,7 +45,11 @@ impl<'a> Binding<'a> {
 
 /// The value that is written in an argument from byte `start` on.
 pub(crate) fn written(argument: &str, start: usize, budget: &Budget) -> Result<Value> {
-    let report = |fault: Fault| Failure::from(fault.report(argument).help(ADVICE));
+    let report = |fault: Fault| {
+        let report = fault.report(argument);
+        // The value of a dry run is not wrong.
+        Failure::from(if report.status == Status::Unknown { report } else { report.help(ADVICE) })
+    };
     let (text, dtype) = split_dtype(argument, start).map_err(|problem| report(problem.into()))?;
     // Blanks instead of the name keep the places of mistakes right.
     let text = " ".repeat(start) + text;

@@ -83,6 +83,32 @@ impl<'a> Document<'a> {
     }
 }
 
+/// The JSON of an error that comes before any broadcast, such as that of dtypes: as an [`Explanation`] of an error has it, without
+/// operands.
+///
+/// ```
+/// let line = zerostride_explain::refusal_json("no such thing");
+/// assert!(line.starts_with(r#"{"version":1,"broadcastable":false,"shape":null,"numel":null,"operands":[],"#));
+/// assert!(line.ends_with(r#""error":{"message":"no such thing","dim":null},"repairs":[]}"#));
+/// ```
+pub fn refusal_json(message: &str) -> String {
+    let document = Document {
+        version: 1,
+        broadcastable: false,
+        shape: None,
+        numel: None,
+        operands: Vec::new(),
+        classes: Vec::new(),
+        error: Some(Error { message: message.to_owned(), dim: None }),
+        repairs: Vec::new(),
+    };
+    text(&document)
+}
+
+fn text(document: &impl Serialize) -> String {
+    serde_json::to_string(document).expect("strings, numbers and lists always have a JSON form")
+}
+
 impl Serialize for Explanation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Document::new(self).serialize(serializer)
@@ -108,6 +134,6 @@ impl Explanation {
     /// );
     /// ```
     pub fn json(&self) -> String {
-        serde_json::to_string(self).expect("strings, numbers and lists always have a JSON form")
+        text(self)
     }
 }

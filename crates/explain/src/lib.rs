@@ -46,6 +46,7 @@ mod text;
 mod theme;
 
 pub use explanation::{Explanation, Options};
+pub use json::refusal_json;
 pub use lang::{Lang, UnknownLang};
 pub use operand::Operand;
 pub use reading::Reading;

@@ -8,18 +8,29 @@ use std::time::Instant;
 
 use zerostride::io::{self, Compression, Format, Sink};
 use zerostride::stream::{self, Options};
-use zerostride::{Error, Expr, Tensor};
+use zerostride::{Error, Expr};
 
 use super::progress::Progress;
-use super::summary;
+use super::{output, summary};
 use crate::args::{Compress, EvalArgs};
 use crate::evaluate::{self, Bindings, Budget, Fault, Value};
 use crate::expr::{self, Ast, Kind, Problem};
-use crate::failure::{Failure, Report, Result};
+use crate::failure::{Failure, Report, Result, Status};
 use crate::value_text::{self, Binding, Source};
-use crate::{bytes, file_text, policy, terminal};
+use crate::{bytes, file_text, interrupt, policy, terminal};
 
 pub(crate) fn eval(args: &EvalArgs) -> Result<ExitCode> {
+    let done = run(args);
+    if let Err(Failure::Report(report)) = &done
+        && (report.status, args.json) == (Status::Unknown, true)
+    {
+        let line = summary::json(None, &Budget::default(), args.output.as_deref(), None);
+        writeln!(terminal::stdout(), "{line}")?;
+    }
+    done
+}
+
+fn run(args: &EvalArgs) -> Result<ExitCode> {
     let source = &args.expression;
     // Everything that can be wrong with the command line alone comes before any file is read.
     check_output(args)?;
@@ -27,13 +38,11 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<ExitCode> {
     let ast = expr::parse(source).map_err(|problem| Report::in_text(problem, source))?;
     let bindings = parse_bindings(&args.bindings)?;
     warn_unused(&ast, &bindings)?;
-    if let Some(threads) = args.threads {
-        set_threads(threads.get())?;
-    }
+    interrupt::watch();
 
     policy::draw_warnings(source);
     let _policy = policy::of_rules(&args.policy).enter();
-    let budget = Budget::new(args.max_memory);
+    let budget = Budget::new(args.max_memory, args.dry_run);
     let mut values = Bindings::new();
     for binding in &bindings {
         values.insert(binding.name.to_owned(), load(binding, &budget, args, writes(&ast))?);
@@ -56,6 +65,7 @@ fn compute(
     let plan = expression.plan().map_err(refused)?;
     // What is read from files or written to one goes in pieces, and what is neither has to be in memory.
     let pieces = expression.has_inputs() || args.output.is_some();
+    let before = budget.clone();
     if !pieces {
         let needed = (plan.output_bytes() as u64).saturating_add(plan.scratch_bytes() as u64);
         budget.take(needed).map_err(Report::usage)?;
@@ -63,10 +73,14 @@ fn compute(
     let limit = budget.left();
     // Files and memory are not mistakes in the text.
     let failed = |error| match &error {
-        Error::Io(_) | Error::Memory { .. } | Error::Interrupted => Failure::from(error),
+        Error::Memory { needed, limit, reason } => too_little(*needed, *limit, reason, &before).into(),
+        Error::Io(_) | Error::Interrupted => Failure::from(error),
         _ => refused(error),
     };
     let passes = expression.passes(if pieces { limit } else { Some(u64::MAX) }).map_err(failed)?;
+    if let Some(path) = &args.output {
+        Sink::check(path, args.force, Some((passes.dtype(), &passes.shape()[..])))?;
+    }
     if args.plan {
         writeln!(anstream::stderr().lock(), "{plan}")?;
         if expression.has_inputs() {
@@ -77,13 +91,15 @@ fn compute(
         zerostride::policy::check(expression).map_err(refused)?;
         let mut out = terminal::stdout();
         if args.json {
-            writeln!(out, "{}", summary::json(&passes, args.output.as_deref(), None))?;
+            let line = summary::json(Some(&passes), &before, args.output.as_deref(), None);
+            writeln!(out, "{line}")?;
             return Ok(ExitCode::SUCCESS);
         }
         let result = bytes::show(passes.output_bytes());
         writeln!(out, "{} {:?}, {result}", passes.dtype(), &passes.shape()[..])?;
-        if expression.has_inputs() {
-            let (read, memory) = (bytes::show(passes.bytes_read()), bytes::show(passes.memory()));
+        if expression.has_inputs() || before.read() > 0 {
+            let read = bytes::show(passes.bytes_read().saturating_add(before.read()));
+            let memory = bytes::show(passes.memory().saturating_add(before.taken()));
             let times =
                 if passes.len() == 1 { "1 pass".to_owned() } else { format!("{} passes", passes.len()) };
             writeln!(out, "reads {read} in {times}, holds at most {memory}")?;
@@ -95,25 +111,42 @@ fn compute(
     let mut tell = |piece| progress.tell(piece);
     let options = Options::new().max_memory(limit.unwrap_or_else(stream::available_memory)).watch(&mut tell);
     let Some(path) = &args.output else {
-        let result = if pieces { expression.eval_with(options) } else { expression.eval() };
+        let result = match pieces {
+            true => interrupt::in_order(|| expression.eval_with(options)),
+            false => expression.eval(),
+        };
         progress.clear();
         writeln!(terminal::stdout(), "{}", result.map_err(failed)?)?;
         return Ok(ExitCode::SUCCESS);
     };
-    let sink = if args.force { Sink::create(path)? } else { Sink::create_new(path)? };
-    let mut sink = sink.compress(match args.compress {
+    let compression = match args.compress {
         Compress::None => Compression::None,
         Compress::Gzip => Compression::Gzip,
         Compress::Zstd => Compression::Zstd,
+    };
+    let done = interrupt::in_order(|| {
+        let sink = if args.force { Sink::create(path)? } else { Sink::create_new(path)? };
+        expression.eval_to(&mut sink.compress(compression), options)
     });
-    let done = expression.eval_to(&mut sink, options);
     progress.clear();
     done.map_err(failed)?;
     if args.json {
-        let line = summary::json(&passes, Some(path), Some(started.elapsed()));
+        let line = summary::json(Some(&passes), &before, Some(path), Some(started.elapsed()));
         writeln!(terminal::stdout(), "{line}")?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says which limit it is that does not do, and what is taken of it already.
+fn too_little(needed: u64, limit: u64, reason: &str, before: &Budget) -> Report {
+    // What is available is what is left besides.
+    let taken = before.left().map_or(0, |_| before.taken());
+    let [needed, limit] = bytes::show_apart([needed, limit].map(|bytes| bytes.saturating_add(taken)));
+    let whose = match before.left() {
+        Some(_) => format!("--max-memory allows {limit}"),
+        None => format!("{limit} may be taken, half of what is available now"),
+    };
+    Report::usage(format!("{needed} of memory are needed, and {whose}: {reason}"))
 }
 
 /// Whether an expression has in-place methods, which write to tensors and not to files.
@@ -132,11 +165,8 @@ fn check_output(args: &EvalArgs) -> Result {
         None => Ok(()),
         Some(path) => {
             check_ending(path)?;
-            if path.exists() && !args.force && !args.dry_run {
-                let report = Report::usage(format!("{}: it exists already", path.display()));
-                return Err(report.help("--force replaces it, once the result is complete").into());
-            }
-            Ok(())
+            output::keep_what_is_there(path, args.force)?;
+            Ok(Sink::check(path, args.force, None)?)
         }
     }
 }
@@ -187,13 +217,6 @@ fn warn_unused(ast: &Ast, bindings: &[Binding<'_>]) -> Result {
     Ok(())
 }
 
-fn set_threads(threads: usize) -> Result {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build_global()
-        .map_err(|error| Report::usage(format!("cannot start {threads} threads: {error}")).into())
-}
-
 /// The value of a name. A file is opened, and read when the expression runs, unless the expression `writes` to tensors or the
 /// file is to be mapped.
 fn load(binding: &Binding<'_>, budget: &Budget, args: &EvalArgs, writes: bool) -> Result<Value> {
@@ -209,8 +232,9 @@ fn load(binding: &Binding<'_>, budget: &Budget, args: &EvalArgs, writes: bool) -
         return Ok(Expr::from(&source).into());
     }
     budget.take(source.entry().bytes()).map_err(|message| Report::usage(format!("{text}: {message}")))?;
-    // In a dry run zeros stand for the elements.
+    budget.note_read(source.entry().bytes());
+    let stands_in = budget.is_dry();
     let tensor =
-        if args.dry_run { Tensor::full(source.shape(), 0, source.dtype())? } else { io::load(text)? };
+        if stands_in { evaluate::stand_in(source.shape(), source.dtype())? } else { io::load(text)? };
     Ok(tensor.into())
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use zerostride::{Argument, Arguments, Op, Tensor, call};
+use zerostride::{Argument, Arguments, Op, Tensor, call, io};
 use zerostride_explain::{DRAWN_ELEMENTS, Explanation, Operand, Options, Page};
 use zerostride_ops::{Class, Default, Kind};
 use zerostride_shape::broadcast_shape;
@@ -12,8 +12,8 @@ use zerostride_shape::broadcast_shape;
 use super::output;
 use crate::args::{ExplainArgs, Format};
 use crate::elements::elements;
-use crate::evaluate::{Budget, Value};
-use crate::failure::{Report, Result, Status};
+use crate::evaluate::{Budget, Value, refused};
+use crate::failure::{Failure, Report, Result, Status};
 use crate::shape_text::{ShapeText, Sizes};
 use crate::{file_text, terminal, value_text};
 
@@ -22,9 +22,23 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode> {
         Some(path) => format_of(path, args.format)?,
         None => args.format.unwrap_or(Format::Text),
     };
+    let write = |text: &str| match &args.output {
+        Some(path) => Ok(io::save_bytes(path, text.as_bytes(), args.force)?),
+        None => Ok::<_, Failure>(terminal::stdout().write_all(text.as_bytes())?),
+    };
+    if let Some(path) = &args.output {
+        output::keep_what_is_there(path, args.force)?;
+    }
     let lang = args.lang.unwrap_or_else(terminal::lang);
     let op = args.op.as_deref().map(|name| operation(name, args.shapes.len())).transpose()?;
-    let given = args.shapes.iter().map(|text| Given::read(text)).collect::<Result<Vec<_>>>()?;
+    let given = match read(args, op) {
+        // Whoever reads JSON gets every answer in it.
+        Err(Failure::Report(report)) if (report.status, format) == (Status::Mismatch, Format::Json) => {
+            write(&(zerostride_explain::refusal_json(&report.message) + "\n"))?;
+            return Ok(Status::Mismatch.into());
+        }
+        given => given?,
+    };
     let result = op.and_then(|op| result(op, args.in_place, &given));
     let operands = given.into_iter().map(|given| given.operand).collect();
     let explanation =
@@ -35,11 +49,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode> {
         Format::Svg => explanation.svg(lang),
         Format::Html => explanation.html(lang),
     };
-    match &args.output {
-        Some(path) => output::write_text(path, &render(Page::default()))
-            .map_err(|error| Report::usage(format!("{}: cannot write it: {error}", path.display())))?,
-        None => terminal::stdout().write_all(render(terminal::page()).as_bytes())?,
-    }
+    write(&render(if args.output.is_some() { Page::default() } else { terminal::page() }))?;
     Ok(match explanation.error() {
         Some(_) => Status::Mismatch.into(),
         None => ExitCode::SUCCESS,
@@ -65,6 +75,39 @@ fn format_of(path: &Path, wanted: Option<Format>) -> Result<Format> {
             .help("an explanation goes to .txt, .json, .svg or .html")
             .into()),
     }
+}
+
+/// Reads the operands, and refuses dtypes that the operation refuses.
+fn read(args: &ExplainArgs, op: Option<Op>) -> Result<Vec<Given>> {
+    let given = args.shapes.iter().map(|text| Given::read(text)).collect::<Result<Vec<_>>>()?;
+    op.map_or(Ok(()), |op| check_dtypes(op, args.in_place, &given))?;
+    Ok(given)
+}
+
+/// Tries an operation on one element of each operand, where all dtypes are known: what is refused then is dtypes.
+fn check_dtypes(op: Op, in_place: bool, given: &[Given]) -> Result {
+    let one = |Given { operand, .. }: &Given| {
+        let shape = vec![1; operand.shape.len()];
+        operand.dtype.and_then(|dtype| Tensor::full(&shape, 1, dtype).ok())
+    };
+    let Some(ones) = given.iter().map(one).collect::<Option<Vec<Tensor>>>() else { return Ok(()) };
+    // Other arguments than operands are not asked for.
+    let Ok(result) = call(op, arguments(&ones)) else { return Ok(()) };
+    let tried = match in_place {
+        true => result.eval_into(&ones[0]),
+        false => result.shape().map(drop),
+    };
+    match tried.map_err(|error| refused(&error)) {
+        Err(report) if report.status == Status::Mismatch => Err(report.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Tensors as the arguments of a call.
+fn arguments<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> Arguments {
+    let positional =
+        tensors.into_iter().map(|tensor| Argument::Expr(zerostride::Operand::from(tensor).into())).collect();
+    Arguments { positional, named: Vec::new() }
 }
 
 /// A SHAPE argument: the operand, and its values where they are known and few.
@@ -106,8 +149,7 @@ fn result(op: Op, in_place: bool, given: &[Given]) -> Option<Vec<String>> {
     let tensors: Vec<&Tensor> = given.iter().map(|given| given.tensor.as_ref()).collect::<Option<_>>()?;
     let shapes: Vec<&[usize]> = tensors.iter().map(|tensor| tensor.shape()).collect();
     broadcast_shape(&shapes).ok().filter(|shape| shape.numel() <= DRAWN_ELEMENTS)?;
-    let positional = tensors.iter().map(|tensor| Argument::Expr((*tensor).into())).collect();
-    let result = call(op, Arguments { positional, named: Vec::new() }).ok()?.eval().ok()?;
+    let result = call(op, arguments(tensors.iter().copied())).ok()?.eval().ok()?;
     let result = if in_place { result.to_dtype(tensors[0].dtype()).ok()? } else { result };
     elements(&result).ok()?
 }

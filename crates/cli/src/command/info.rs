@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use zerostride::io::{self, Entry};
+use zerostride::io::{self, Entry, Printable};
 
 use crate::args::InfoArgs;
 use crate::failure::{Report, Result, Status};
@@ -33,7 +33,7 @@ fn describe(path: &Path) -> zerostride::Result<String> {
     let entries = container.entries();
     let total: u64 = entries.iter().map(Entry::bytes).fold(0, u64::saturating_add);
     let count = if entries.len() == 1 { "1 array".to_owned() } else { format!("{} arrays", entries.len()) };
-    let mut text = format!("{}: {count}, {}\n", escaped(&path.to_string_lossy()), bytes::show(total));
+    let mut text = format!("{}: {count}, {}\n", Printable(&path.to_string_lossy()), bytes::show(total));
 
     let rows: Vec<[String; 4]> = entries.iter().map(row).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -50,8 +50,8 @@ fn describe(path: &Path) -> zerostride::Result<String> {
 
 fn row(entry: &Entry) -> [String; 4] {
     [
-        escaped(entry.name().unwrap_or("-")),
-        escaped(entry.dtype_name()),
+        Printable(entry.name().unwrap_or("-")).to_string(),
+        Printable(entry.dtype_name()).to_string(),
         python_tuple(entry.shape()),
         bytes::show(entry.bytes()),
     ]
@@ -69,11 +69,4 @@ fn remarks(entry: &Entry) -> String {
 fn python_tuple(shape: &[usize]) -> String {
     let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
     format!("({}{})", sizes.join(", "), if sizes.len() == 1 { "," } else { "" })
-}
-
-/// A name from a file, without characters that would steer the terminal.
-fn escaped(name: &str) -> String {
-    name.chars()
-        .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
-        .collect()
 }

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use clap::CommandFactory;
 
-use crate::args::{Cli, ManArgs};
+use crate::args::{Cli, PageArgs};
 use crate::failure::{Report, Result};
 use crate::terminal;
 
-pub(crate) fn man(args: &ManArgs) -> Result<ExitCode> {
+pub(crate) fn man(args: &PageArgs) -> Result<ExitCode> {
     let mut zs = Cli::command();
     zs.build();
     let (page, title) = match &args.command {

@@ -3,6 +3,7 @@
 mod completions;
 mod eval;
 mod explain;
+mod help;
 mod info;
 mod man;
 mod output;
@@ -13,6 +14,7 @@ mod tour;
 pub(crate) use completions::completions;
 pub(crate) use eval::eval;
 pub(crate) use explain::explain;
+pub(crate) use help::{answer, help};
 pub(crate) use info::info;
 pub(crate) use man::man;
 pub(crate) use tour::tour;

@@ -1,17 +1,15 @@
-//! Owns text that goes to a file instead of standard output: it appears whole or not at all.
+//! Owns what must be right about the name of an output, whatever is written there.
 
-use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes a text under a name, through a temporary file in the same folder.
-pub(super) fn write_text(path: &Path, text: &str) -> io::Result<()> {
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut file = tempfile::Builder::new().prefix(".zerostride-").suffix(".tmp").tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+use crate::failure::{Report, Result};
+
+/// Refuses a name that something has already, unless that is to be replaced.
+pub(super) fn keep_what_is_there(path: &Path, force: bool) -> Result {
+    if force || path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    Err(Report::usage(format!("{}: it exists already", path.display()))
+        .help("--force replaces it, once the result is complete")
+        .into())
 }

@@ -1,18 +1,14 @@
-//! Owns what is seen of an evaluation in pieces while it runs, and its end by Ctrl-C: a bar on a terminal, a line now and
-//! then elsewhere, nothing for what is done at once. It does not know what is computed.
+//! Owns what is seen of an evaluation in pieces while it runs: a bar on a terminal, a line now and then elsewhere, nothing for
+//! what is done at once. It does not know what is computed.
 
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
-use std::process;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use zerostride::stream;
 
-use crate::bytes;
-use crate::failure::Status;
+use crate::{bytes, interrupt};
 
 /// What is done sooner is not worth a word.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -28,27 +24,17 @@ pub(super) struct Progress {
     said: Instant,
     quiet: bool,
     bar: Option<ProgressBar>,
-    interrupted: Arc<AtomicBool>,
 }
 
 impl Progress {
-    /// From now on Ctrl-C ends the evaluation after the piece under way; a second one ends the program at once.
     pub(super) fn new(quiet: bool) -> Progress {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&interrupted);
-        // Without a handler Ctrl-C ends the program as it always does.
-        let _ = ctrlc::set_handler(move || {
-            if seen.swap(true, Ordering::Relaxed) {
-                process::exit(Status::Interrupted as i32);
-            }
-        });
         let now = Instant::now();
-        Progress { started: now, said: now, quiet, bar: None, interrupted }
+        Progress { started: now, said: now, quiet, bar: None }
     }
 
-    /// Takes note of a piece.
+    /// Takes note of a piece, after which the evaluation may have to end.
     pub(super) fn tell(&mut self, progress: stream::Progress) -> ControlFlow<()> {
-        if self.interrupted.load(Ordering::Relaxed) {
+        if interrupt::has_come() {
             self.clear();
             return ControlFlow::Break(());
         }

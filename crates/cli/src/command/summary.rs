@@ -6,17 +6,24 @@ use std::time::Duration;
 use serde_json::json;
 use zerostride::stream::Passes;
 
-/// The summary; without a time nothing has run.
-pub(super) fn json(passes: &Passes, output: Option<&Path>, elapsed: Option<Duration>) -> String {
+use crate::evaluate::Budget;
+
+/// The summary; `before` is what was taken and read before the passes. Without passes a dry run could not tell any, without a time nothing has run.
+pub(super) fn json(
+    passes: Option<&Passes>,
+    before: &Budget,
+    output: Option<&Path>,
+    elapsed: Option<Duration>,
+) -> String {
     json!({
         "version": 1,
-        "dtype": passes.dtype().name(),
-        "shape": passes.shape()[..],
+        "dtype": passes.map(|passes| passes.dtype().name()),
+        "shape": passes.map(|passes| &passes.shape()[..]),
         "output": output.map(|path| path.to_string_lossy()),
-        "bytes_written": passes.output_bytes(),
-        "bytes_read": passes.bytes_read(),
-        "passes": passes.len(),
-        "memory": passes.memory(),
+        "bytes_written": passes.map(Passes::output_bytes),
+        "bytes_read": passes.map(|passes| passes.bytes_read().saturating_add(before.read())),
+        "passes": passes.map(Passes::len),
+        "memory": passes.map(|passes| passes.memory().saturating_add(before.taken())),
         "seconds": elapsed.map(|elapsed| elapsed.as_secs_f64()),
         "peak_resident": elapsed.and_then(|_| peak_resident()),
     })

@@ -4,7 +4,7 @@ use zerostride::{DType, Expr, Scalar, Tensor};
 use zerostride_ops::{Kind, Signature, UnknownDType};
 
 use super::value::{Part, Value};
-use super::{Budget, Fault, evaluated};
+use super::{Budget, Fault, evaluated, stand_in};
 use crate::expr::{Name, Problem, Span};
 
 /// The arguments as they are written; the receiver of a method comes first.
@@ -70,6 +70,7 @@ impl Part {
 }
 
 /// The arguments of a function, by the names of its parameters.
+#[derive(Clone)]
 pub(super) struct Bound<'a> {
     function: &'static str,
     /// As in `input, dim=None`.
@@ -131,6 +132,17 @@ impl<'a> Bound<'a> {
         Ok(bound)
     }
 
+    /// What the function makes of nothing, which in a dry run is a stand-in: paid for, then made.
+    pub(super) fn create(
+        &self,
+        shape: &[usize],
+        dtype: DType,
+        make: impl FnOnce() -> zerostride::Result<Tensor>,
+    ) -> Result<Tensor, Fault> {
+        let stands_in = self.budget.is_dry();
+        self.make(shape, dtype, || if stands_in { stand_in(shape, dtype) } else { make() })
+    }
+
     /// What the function makes at once, as large as a tensor of this shape: paid for, then made.
     pub(super) fn make<R>(
         &self,
@@ -145,6 +157,29 @@ impl<'a> Bound<'a> {
     /// An error of the engine in this call.
     pub(super) fn fault(&self, error: zerostride::Error) -> Fault {
         Fault::engine(error, self.span)
+    }
+
+    /// Several results of a dry run, or the only one.
+    pub(super) fn stand_ins(&self, tensors: Vec<Expr>) -> Result<Value, Fault> {
+        let mut parts = Vec::new();
+        for tensor in tensors {
+            let engine = |error| self.fault(error);
+            let (shape, dtype) = (tensor.shape().map_err(engine)?, tensor.dtype().map_err(engine)?);
+            let made = self.make(shape, dtype, || stand_in(shape, dtype))?;
+            parts.push(Part { value: made.into(), span: self.span });
+        }
+        Ok(if parts.len() == 1 { parts.remove(0).value } else { Value::Sequence(parts) })
+    }
+
+    /// An end of a dry run here: what the function makes depends on elements.
+    pub(super) fn unknown(&self) -> Fault {
+        Fault::Unknown(self.span)
+    }
+
+    /// Whether an argument is given as a bare number.
+    pub(super) fn is_number(&self, name: &str) -> bool {
+        let given = self.values.iter().find(|(known, _)| *known == name).and_then(|(_, part)| part.as_ref());
+        given.is_some_and(|part| matches!(part.value, Value::Number(_)))
     }
 
     fn misused(&self, span: Span, what: &str) -> Fault {

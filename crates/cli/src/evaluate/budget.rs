@@ -1,4 +1,5 @@
-//! Owns the limit on memory, `--max-memory`: what operands and results may take together.
+//! Owns what an evaluation may do: the limit on memory, `--max-memory`, that operands and results share, and whether anything
+//! is computed at all, which a dry run does not.
 
 use std::cell::Cell;
 
@@ -6,17 +7,24 @@ use zerostride::DType;
 
 use crate::bytes;
 
-/// Bytes that may be taken, and those that are.
-#[derive(Debug, Default)]
+/// Bytes that may be taken, those that are, and those that have been read meanwhile.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Budget {
     limit: Option<u64>,
     taken: Cell<u64>,
+    read: Cell<u64>,
+    is_dry: bool,
 }
 
 impl Budget {
     /// A limit in bytes; `None` is none.
-    pub(crate) fn new(limit: Option<u64>) -> Budget {
-        Budget { limit, taken: Cell::new(0) }
+    pub(crate) fn new(limit: Option<u64>, is_dry: bool) -> Budget {
+        Budget { limit, is_dry, ..Budget::default() }
+    }
+
+    /// Whether stand-ins take the place of whatever would be computed or read.
+    pub(crate) fn is_dry(&self) -> bool {
+        self.is_dry
     }
 
     /// Takes bytes for something, before they are allocated.
@@ -26,17 +34,41 @@ impl Budget {
     pub(crate) fn take(&self, bytes: u64) -> Result<(), String> {
         let taken = self.taken.get().saturating_add(bytes);
         match self.limit {
-            Some(limit) if taken > limit => Err(format!(
-                "this takes {} of memory, {} in all, and --max-memory allows {}",
-                bytes::show(bytes),
-                bytes::show(taken),
-                bytes::show(limit)
-            )),
+            Some(limit) if taken > limit => {
+                let [all, limit] = bytes::show_apart([taken, limit]);
+                let others = match self.taken.get() {
+                    0 => String::new(),
+                    others => format!(" besides the {} that are taken already", bytes::show(others)),
+                };
+                let what = if others.is_empty() { all } else { bytes::show(bytes) };
+                Err(format!("this takes {what} of memory{others}, and --max-memory allows {limit}"))
+            }
             _ => {
                 self.taken.set(taken);
                 Ok(())
             }
         }
+    }
+
+    /// Forgets what has been taken and read since.
+    pub(crate) fn reset(&self, before: Budget) {
+        self.taken.set(before.taken());
+        self.read.set(before.read());
+    }
+
+    /// The bytes that have been taken.
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken.get()
+    }
+
+    /// Takes note of bytes that are read from files before the expression runs.
+    pub(crate) fn note_read(&self, bytes: u64) {
+        self.read.set(self.read.get().saturating_add(bytes));
+    }
+
+    /// The bytes that have been read.
+    pub(crate) fn read(&self) -> u64 {
+        self.read.get()
     }
 
     /// The bytes that may still be taken; `None` is any number.

@@ -1,6 +1,6 @@
 //! Owns what can go wrong while an expression is evaluated, and how it becomes a report about the expression's text.
 
-use zerostride::{Category, Error, ErrorClass, Op, OpError, ShapeError};
+use zerostride::{Category, Error, Op, OpError, ShapeError};
 use zerostride_explain::{Explanation, Operand, Options};
 use zerostride_ops::Domain;
 
@@ -15,6 +15,8 @@ pub(crate) enum Fault {
     Text(Problem),
     /// The engine refuses.
     Engine(Box<Refusal>),
+    /// Nothing is wrong, but a dry run can tell no more: the shape of this part depends on elements.
+    Unknown(Span),
 }
 
 /// An error of the engine, and the part of the expression that made it.
@@ -22,6 +24,8 @@ pub(crate) enum Fault {
 pub(crate) struct Refusal {
     error: Error,
     span: Span,
+    /// Whether it is about how an operation is called and not about its operands.
+    misuse: bool,
     op: Option<Op>,
     in_place: bool,
     /// Shapes of the operands and where they stand.
@@ -37,7 +41,16 @@ impl From<Problem> for Fault {
 impl Fault {
     /// An error of the engine.
     pub(crate) fn engine(error: Error, span: Span) -> Fault {
-        Fault::Engine(Box::new(Refusal { error, span, op: None, in_place: false, operands: Vec::new() }))
+        let (op, in_place, operands) = (None, false, Vec::new());
+        Fault::Engine(Box::new(Refusal { error, span, misuse: false, op, in_place, operands }))
+    }
+
+    /// An error of the engine about arguments that no operand could make right.
+    pub(super) fn misuse(error: Error, span: Span) -> Fault {
+        match Fault::engine(error, span) {
+            Fault::Engine(refusal) => Fault::Engine(Box::new(Refusal { misuse: true, ..*refusal })),
+            other => other,
+        }
     }
 
     /// Adds what is known of the operands, for a diagnosis of shapes that do not go together.
@@ -47,7 +60,7 @@ impl Fault {
             Fault::Engine(refusal) => {
                 Fault::Engine(Box::new(Refusal { op: Some(op), in_place, operands, ..*refusal }))
             }
-            text => text,
+            other => other,
         }
     }
 
@@ -55,20 +68,32 @@ impl Fault {
     pub(crate) fn report(self, source: &str) -> Report {
         match self {
             Fault::Text(problem) => Report::in_text(problem, source),
+            Fault::Unknown(span) => {
+                let message = "the shape of this depends on elements, which a dry run does not compute: \
+                               nothing is known of what follows";
+                Report::new(Status::Unknown, message).excerpt(source, span)
+            }
             Fault::Engine(refusal) => {
                 if let Error::Policy(objection) = refusal.error.root() {
                     return policy::report(objection, source);
                 }
-                let report = Report::of_engine(&refusal.error).excerpt(source, refusal.span);
-                let misused = matches!(refusal.error.root(), Error::Argument { class: ErrorClass::Type, .. });
+                let report = refused(&refusal.error).excerpt(source, refusal.span);
                 Report {
-                    status: if misused { Status::Usage } else { report.status },
-                    help: advice(&refusal.error).map(str::to_owned).into_iter().collect(),
+                    status: if refusal.misuse { Status::Usage } else { report.status },
                     explanation: refusal.explanation(source),
                     ..report
                 }
             }
         }
+    }
+}
+
+/// An error of the engine, with what is worth adding to it.
+pub(crate) fn refused(error: &Error) -> Report {
+    let report = Report::of_engine(error);
+    match advice(error) {
+        Some(advice) => report.help(advice),
+        None => report,
     }
 }
 

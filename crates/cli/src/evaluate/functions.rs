@@ -1,9 +1,10 @@
 //! Owns the functions that are no rows of the op table: tensors from nothing, views, conversions, matrix products. Each
 //! is one row here, as are those that move elements (`arranging.rs`): a name, its parameters, what it makes of them.
 
-use zerostride::{DType, Expr, Scalar, Tensor};
+use zerostride::{Category, DType, Expr, Scalar, Tensor};
 
 use super::arguments::{Bound, Given};
+use super::dry::{self, Known};
 use super::value::{Part, Value};
 use super::{Budget, Fault, arranging};
 
@@ -28,7 +29,16 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 impl Function {
     /// Calls the function.
     pub(super) fn call(&self, given: Given, budget: &Budget) -> Result<Value, Fault> {
-        (self.run)(&mut Bound::new(self.name, self.parameters, given, budget)?)
+        let mut bound = Bound::new(self.name, self.parameters, given, budget)?;
+        if budget.is_dry() {
+            let before = budget.clone();
+            match dry::result(self.name, bound.clone()) {
+                Known::All(tensors) => return bound.stand_ins(tensors),
+                Known::Nothing => return Err(bound.unknown()),
+                Known::NotHere => budget.reset(before),
+            }
+        }
+        (self.run)(&mut bound)
     }
 }
 
@@ -134,7 +144,7 @@ fn tensor(a: &mut Bound<'_>) -> Result<Expr, Fault> {
 fn full(a: &mut Bound<'_>, number: Scalar) -> Result<Tensor, Fault> {
     let dtype = a.dtype("dtype")?.unwrap_or(DType::DEFAULT_FLOAT);
     let shape = a.counts()?;
-    a.make(&shape, dtype, || Tensor::full(&shape, number, dtype))
+    a.create(&shape, dtype, || Tensor::full(&shape, number, dtype))
 }
 
 fn full_of(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
@@ -145,7 +155,7 @@ fn full_of(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
     };
     let number = number(a, "fill_value")?;
     let dtype = a.dtype("dtype")?.unwrap_or(number.dtype());
-    a.make(&shape, dtype, || Tensor::full(&shape, number, dtype))
+    a.create(&shape, dtype, || Tensor::full(&shape, number, dtype))
 }
 
 fn number(a: &mut Bound<'_>, name: &str) -> Result<Scalar, Fault> {
@@ -170,25 +180,32 @@ fn arange(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
         None => (Scalar::Int(0), first),
     };
     let len = ((end.to_f64() - start.to_f64()) / step.to_f64()).ceil() as usize;
-    a.make(&[len], DType::I64, || Tensor::arange(start, end, step))
+    let make = || Tensor::arange(start, end, step);
+    if len == 0 || step.to_f64() == 0.0 {
+        // Nothing to pay for, and maybe a mistake.
+        return make().map_err(|error| a.fault(error));
+    }
+    let category = [start, end, step].into_iter().map(Scalar::category).max();
+    let dtype = if category > Some(Category::Int) { DType::DEFAULT_FLOAT } else { DType::I64 };
+    a.create(&[len], dtype, make)
 }
 
 fn linspace(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
     let (start, end) = (number(a, "start")?.to_f64(), number(a, "end")?.to_f64());
     let steps = a.required("steps")?.count()?;
-    a.make(&[steps], DType::F32, || Tensor::linspace(start, end, steps))
+    a.create(&[steps], DType::F32, || Tensor::linspace(start, end, steps))
 }
 
 fn eye(a: &mut Bound<'_>) -> Result<Expr, Fault> {
     let n = a.required("n")?.count()?;
     let dtype = a.dtype("dtype")?.unwrap_or(DType::DEFAULT_FLOAT);
-    Ok(Expr::from(a.make(&[n, n], DType::F32, || Tensor::eye(n))?).to_dtype(dtype))
+    Ok(Expr::from(a.create(&[n, n], DType::F32, || Tensor::eye(n))?).to_dtype(dtype))
 }
 
 fn rand(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
     let seed = a.integer_or("seed", 0)? as u64;
     let shape = a.counts()?;
-    a.make(&shape, DType::F32, || Tensor::rand(&shape, seed))
+    a.create(&shape, DType::F32, || Tensor::rand(&shape, seed))
 }
 
 fn expand_as(a: &mut Bound<'_>) -> Result<Expr, Fault> {

@@ -4,7 +4,7 @@
 use zerostride::{DType, Expr, Index, Scalar, Tensor, broadcast_shapes};
 
 use super::value::{Part, Value};
-use super::{Budget, Fault, evaluated};
+use super::{Budget, Fault, dry, evaluated, stand_in};
 use crate::expr::{Problem, Span};
 
 /// One item of an index, its parts evaluated.
@@ -28,6 +28,19 @@ pub(super) fn apply(of: Part, steps: Vec<Step>, span: Span, budget: &Budget) -> 
         return Ok(tensor.index(&items).map_err(engine)?.into());
     }
     let tensor = evaluated(Part { value: tensor.into(), span }, budget)?;
+    if budget.is_dry() {
+        let is_mask = |item: &Index| match item {
+            Index::Tensor(index) => matches!(index.dtype(), DType::Bool | DType::U8),
+            _ => false,
+        };
+        if items.iter().any(is_mask) {
+            return Err(Fault::Unknown(span));
+        }
+        if let Some(shape) = dry::picked(&Expr::from(&tensor), &items) {
+            budget.take_tensor(&shape, tensor.dtype()).map_err(|message| Problem::new(message, span))?;
+            return Ok(stand_in(&shape, tensor.dtype()).map_err(engine)?.into());
+        }
+    }
     // A wrong index is left to the engine, which takes no memory for it.
     if let Ok(most) = most_picked(&tensor, &items) {
         budget.take_tensor(&most, tensor.dtype()).map_err(|message| Problem::new(message, span))?;

@@ -7,6 +7,7 @@
 mod arguments;
 mod arranging;
 mod budget;
+mod dry;
 mod fault;
 mod functions;
 mod index;
@@ -20,7 +21,8 @@ use std::collections::HashMap;
 use zerostride::{Expr, Op, Scalar, Tensor};
 
 pub(crate) use budget::Budget;
-pub(crate) use fault::{Fault, operand_name};
+pub(crate) use dry::stand_in;
+pub(crate) use fault::{Fault, operand_name, refused};
 pub(crate) use names::{closest_dtype, closest_operation};
 pub(crate) use value::{Part, Value};
 
@@ -150,7 +152,7 @@ impl Walk<'_> {
             return operation::call(op, given);
         }
         if let Some(op) = operation::in_place(function) {
-            return operation::write(op, given);
+            return operation::write(op, given, self.budget);
         }
         match functions::find(function) {
             Some(function) => function.call(given, self.budget),
@@ -174,6 +176,13 @@ fn evaluated(part: Part, budget: &Budget) -> Result<Tensor, Fault> {
     let engine = |error| Fault::engine(error, span);
     let (shape, dtype) = (expr.shape().map_err(engine)?, expr.dtype().map_err(engine)?);
     budget.take_tensor(shape, dtype).map_err(|message| Problem::new(message, span))?;
+    if expr.has_inputs() {
+        budget.note_read(expr.passes(Some(u64::MAX)).map_err(engine)?.bytes_read());
+    }
+    if budget.is_dry() {
+        zerostride::policy::check(&expr).map_err(engine)?;
+        return stand_in(shape, dtype).map_err(engine);
+    }
     expr.eval().map_err(engine)
 }
 

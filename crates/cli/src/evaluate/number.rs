@@ -1,6 +1,7 @@
-//! Owns arithmetic between bare numbers, which follows Python and not PyTorch: integers do not wrap, `/` of integers is
-//! a float of full precision. It knows no tensors.
+//! Owns arithmetic between bare numbers, which follows CPython and not PyTorch, to the last bit and in what it refuses: integers
+//! do not wrap, `/` of integers is rounded once, an integer and a float are compared as they are. It knows no tensors.
 
+use std::cmp::Ordering;
 use std::ops::{BitAnd, BitOr, BitXor};
 
 use zerostride::{Complex64, Op, Scalar};
@@ -8,7 +9,7 @@ use zerostride::{Complex64, Op, Scalar};
 /// The value of `op number`.
 pub(super) fn unary(op: Op, number: Scalar) -> Result<Scalar, String> {
     Ok(match (op, number) {
-        (Op::BitwiseNot, Scalar::Bool(value)) => Scalar::Bool(!value),
+        (Op::BitwiseNot, Scalar::Bool(value)) => Scalar::Int(!i64::from(value)),
         (Op::BitwiseNot, Scalar::Int(value)) => Scalar::Int(!value),
         (Op::BitwiseNot, _) => return Err("`~` needs an integer".to_owned()),
         (Op::Neg, Scalar::Bool(value)) => Scalar::Int(-i64::from(value)),
@@ -22,6 +23,9 @@ pub(super) fn unary(op: Op, number: Scalar) -> Result<Scalar, String> {
 
 /// The value of `left op right`.
 pub(super) fn binary(op: Op, left: Scalar, right: Scalar) -> Result<Scalar, String> {
+    if let Some(answer) = compare(op, left, right) {
+        return answer;
+    }
     match (left, right) {
         (Scalar::Bool(a), Scalar::Bool(b)) if is_bitwise(op) => Ok(Scalar::Bool(bitwise(op, a, b))),
         (Scalar::Complex(_), _) | (_, Scalar::Complex(_)) => complexes(op, complex(left), complex(right)),
@@ -67,28 +71,91 @@ fn bitwise<T: BitAnd<Output = T> + BitOr<Output = T> + BitXor<Output = T>>(op: O
     }
 }
 
-fn compare<T: PartialOrd>(op: Op, a: T, b: T) -> Option<Scalar> {
-    Some(Scalar::Bool(match op {
-        Op::Eq => a == b,
-        Op::Ne => a != b,
-        Op::Lt => a < b,
-        Op::Le => a <= b,
-        Op::Gt => a > b,
-        Op::Ge => a >= b,
+/// The quotient cut towards zero, PyTorch's `rounding_mode='trunc'`, for which Python has no operator.
+pub(super) fn truncated(left: Scalar, right: Scalar) -> Result<Scalar, String> {
+    match (left, right) {
+        (Scalar::Complex(_), _) | (_, Scalar::Complex(_)) => Err(unknown(Op::FloorDivide)),
+        (Scalar::Float(_), _) | (_, Scalar::Float(_)) if right.to_f64() == 0.0 => Err(zero()),
+        (Scalar::Float(_), _) | (_, Scalar::Float(_)) => {
+            Ok(Scalar::Float((left.to_f64() / right.to_f64()).trunc()))
+        }
+        _ if int(right) == 0 => Err(zero()),
+        _ => int(left).checked_div(int(right)).map(Scalar::Int).ok_or_else(overflow),
+    }
+}
+
+/// The answer of a comparison; `None` of another operation.
+fn compare(op: Op, left: Scalar, right: Scalar) -> Option<Result<Scalar, String>> {
+    let order = match (left, right) {
+        (Scalar::Complex(a), b) | (b, Scalar::Complex(a)) => {
+            let is_equal = match b {
+                Scalar::Complex(b) => a == b,
+                real => a.im == 0.0 && order(Scalar::Float(a.re), real) == Some(Ordering::Equal),
+            };
+            return match op {
+                Op::Eq => Some(Ok(Scalar::Bool(is_equal))),
+                Op::Ne => Some(Ok(Scalar::Bool(!is_equal))),
+                _ => None,
+            };
+        }
+        _ => order(left, right),
+    };
+    Some(Ok(Scalar::Bool(match op {
+        Op::Eq => order == Some(Ordering::Equal),
+        Op::Ne => order != Some(Ordering::Equal),
+        Op::Lt => order == Some(Ordering::Less),
+        Op::Le => order.is_some_and(Ordering::is_le),
+        Op::Gt => order == Some(Ordering::Greater),
+        Op::Ge => order.is_some_and(Ordering::is_ge),
         _ => return None,
-    }))
+    })))
+}
+
+/// Which of two real numbers is larger, however large they are; nothing is known of nan.
+fn order(left: Scalar, right: Scalar) -> Option<Ordering> {
+    match (left, right) {
+        (Scalar::Float(a), Scalar::Float(b)) => a.partial_cmp(&b),
+        (Scalar::Float(a), b) => int_order(int(b), a).map(Ordering::reverse),
+        (a, Scalar::Float(b)) => int_order(int(a), b),
+        (a, b) => Some(int(a).cmp(&int(b))),
+    }
+}
+
+fn int_order(a: i64, b: f64) -> Option<Ordering> {
+    const END: f64 = (1u64 << 63) as f64;
+    if b.is_nan() {
+        None
+    } else if b >= END {
+        Some(Ordering::Less)
+    } else if b < -END {
+        Some(Ordering::Greater)
+    } else {
+        // Within 64 bits the whole part is an integer, and the rest says which way it was cut.
+        Some(a.cmp(&(b as i64)).then_with(|| 0.0.partial_cmp(&b.fract()).unwrap_or(Ordering::Equal)))
+    }
+}
+
+/// The quotient of two integers, rounded once.
+fn quotient(a: i64, b: i64) -> f64 {
+    if a == 0 {
+        return if b < 0 { -0.0 } else { 0.0 };
+    }
+    let (numerator, denominator) = (u128::from(a.unsigned_abs()), u128::from(b.unsigned_abs()));
+    // More than 60 digits, of which the last one knows whether others follow: rounding these is rounding all.
+    let shift = numerator.leading_zeros() - 1;
+    let digits = (numerator << shift) / denominator;
+    let rest = u128::from((numerator << shift) % denominator != 0);
+    let magnitude = (digits | rest) as f64 * 0.5f64.powi(shift as i32);
+    if (a < 0) == (b < 0) { magnitude } else { -magnitude }
 }
 
 fn ints(op: Op, a: i64, b: i64) -> Result<Scalar, String> {
-    if let Some(answer) = compare(op, a, b) {
-        return Ok(answer);
-    }
     let value = match op {
         Op::Add => a.checked_add(b),
         Op::Sub => a.checked_sub(b),
         Op::Mul => a.checked_mul(b),
         Op::Div if b == 0 => return Err(zero()),
-        Op::Div => return Ok(Scalar::Float(a as f64 / b as f64)),
+        Op::Div => return Ok(Scalar::Float(quotient(a, b))),
         Op::FloorDivide | Op::Remainder if b == 0 => return Err(zero()),
         // The one quotient that does not fit is the smallest integer by -1.
         Op::FloorDivide => {
@@ -123,48 +190,113 @@ fn power(base: i64, exponent: i64) -> Option<i64> {
 }
 
 fn floats(op: Op, a: f64, b: f64) -> Result<Scalar, String> {
-    if let Some(answer) = compare(op, a, b) {
-        return Ok(answer);
-    }
     let value = match op {
         Op::Add => a + b,
         Op::Sub => a - b,
         Op::Mul => a * b,
         Op::Div | Op::FloorDivide | Op::Remainder if b == 0.0 => return Err(zero()),
-        Op::Pow if a == 0.0 && b < 0.0 => return Err(zero()),
+        Op::Pow if a == 0.0 && b < 0.0 && b.is_finite() => return Err(zero()),
         Op::Div => a / b,
-        // Through the remainder, because the quotient may round up to the next integer.
-        Op::FloorDivide => ((a - remainder(a, b)) / b).round(),
+        Op::FloorDivide => floored(a, b),
         Op::Remainder => remainder(a, b),
-        Op::Pow if a < 0.0 && a.is_finite() && b.fract() != 0.0 => {
-            return Ok(Scalar::Complex(Complex64::from(a).powf(b)));
+        Op::Pow if a < 0.0 && a.is_finite() && b.is_finite() && b.fract() != 0.0 => {
+            return complexes(op, a.into(), b.into());
         }
-        Op::Pow => a.powf(b),
+        Op::Pow => match a.powf(b) {
+            infinite if infinite.is_infinite() && a.is_finite() && b.is_finite() => return Err(too_large()),
+            power => power,
+        },
         _ => return Err(unknown(op)),
     };
     Ok(Scalar::Float(value))
 }
 
-/// The remainder with the sign of the divisor.
+fn too_large() -> String {
+    "the result is too large for a float".to_owned()
+}
+
+/// The remainder with the sign of the divisor, 0 too.
 fn remainder(a: f64, b: f64) -> f64 {
     let rest = a % b;
-    if rest != 0.0 && (rest < 0.0) != (b < 0.0) { rest + b } else { rest }
+    if rest == 0.0 {
+        0f64.copysign(b)
+    } else if (rest < 0.0) != (b < 0.0) {
+        rest + b
+    } else {
+        rest
+    }
+}
+
+/// The quotient rounded down, through the remainder: divided first, it may round up to the next integer.
+fn floored(a: f64, b: f64) -> f64 {
+    let rest = a % b;
+    let below = f64::from(u8::from(rest != 0.0 && (rest < 0.0) != (b < 0.0)));
+    let whole = (a - rest) / b - below;
+    if whole == 0.0 {
+        return 0f64.copysign(a / b);
+    }
+    let floor = whole.floor();
+    if whole - floor > 0.5 { floor + 1.0 } else { floor }
 }
 
 fn complexes(op: Op, a: Complex64, b: Complex64) -> Result<Scalar, String> {
     let value = match op {
-        Op::Eq => return Ok(Scalar::Bool(a == b)),
-        Op::Ne => return Ok(Scalar::Bool(a != b)),
         Op::Add => a + b,
         Op::Sub => a - b,
         Op::Mul => a * b,
         Op::Div if b == Complex64::ZERO => return Err(zero()),
-        Op::Div => a / b,
+        Op::Div => ratio(a, b),
         Op::Pow if a == Complex64::ZERO && (b.re < 0.0 || b.im != 0.0) => return Err(zero()),
-        Op::Pow => a.powc(b),
+        Op::Pow => match complex_power(a, b) {
+            power if power.re.is_infinite() || power.im.is_infinite() => return Err(too_large()),
+            power => power,
+        },
         _ => return Err(unknown(op)),
     };
     Ok(Scalar::Complex(value))
+}
+
+/// The quotient, in which no intermediate result overflows. Source: R. L. Smith, Algorithm 116.
+fn ratio(a: Complex64, b: Complex64) -> Complex64 {
+    if b.re.abs() >= b.im.abs() {
+        let ratio = b.im / b.re;
+        let divisor = b.re + b.im * ratio;
+        Complex64::new((a.re + a.im * ratio) / divisor, (a.im - a.re * ratio) / divisor)
+    } else {
+        let ratio = b.re / b.im;
+        let divisor = b.re * ratio + b.im;
+        Complex64::new((a.re * ratio + a.im) / divisor, (a.im * ratio - a.re) / divisor)
+    }
+}
+
+/// By products for small whole exponents, else in polar coordinates.
+fn complex_power(a: Complex64, b: Complex64) -> Complex64 {
+    if b.im == 0.0 && b.re.fract() == 0.0 && b.re.abs() <= 100.0 {
+        let power = whole_power(a, b.re.abs() as u32);
+        return if b.re > 0.0 { power } else { ratio(Complex64::ONE, power) };
+    }
+    if a == Complex64::ZERO {
+        return Complex64::ZERO;
+    }
+    let (length, angle) = (a.re.hypot(a.im), a.im.atan2(a.re));
+    let (mut new_length, mut new_angle) = (length.powf(b.re), angle * b.re);
+    if b.im != 0.0 {
+        new_length /= (angle * b.im).exp();
+        new_angle += b.im * length.ln();
+    }
+    Complex64::new(new_length * new_angle.cos(), new_length * new_angle.sin())
+}
+
+fn whole_power(mut base: Complex64, mut exponent: u32) -> Complex64 {
+    let mut power = Complex64::ONE;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            power *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    power
 }
 
 fn unknown(op: Op) -> String {
@@ -198,8 +330,44 @@ mod tests {
             (Op::BitwiseRightShift, Int(-5), Int(100), Int(-1)),
             (Op::Lt, Int(1), Float(1.5), Bool(true)),
             (Op::Eq, Int(1), Scalar::Complex(Complex64::new(1.0, 0.0)), Bool(true)),
+            // Converted to floats, the two would be equal.
+            (Op::Eq, Int((1 << 53) + 1), Float((1i64 << 53) as f64), Bool(false)),
+            (Op::Gt, Int((1 << 53) + 1), Float((1i64 << 53) as f64), Bool(true)),
+            (Op::Lt, Int(i64::MAX), Float(i64::MAX as f64), Bool(true)),
+            (Op::Ge, Int(i64::MIN), Float(i64::MIN as f64), Bool(true)),
+            (Op::Le, Float(-1.5), Int(-1), Bool(true)),
+            (Op::Lt, Int(-1), Float(-1.5), Bool(false)),
+            (Op::Lt, Int(1), Float(f64::INFINITY), Bool(true)),
+            (Op::Ne, Int(1), Float(f64::NAN), Bool(true)),
+            (Op::Ge, Int(1), Float(f64::NAN), Bool(false)),
+            // Rounded once.
+            (Op::Div, Int((1 << 53) + 1), Int(3), Float(3002399751580331.0)),
+            (Op::Div, Int(i64::MAX), Int(i64::MAX - 1), Float(1.0)),
+            (Op::Div, Int(-9007199254740993), Int(1), Float(-9007199254740992.0)),
+            (Op::Div, Int(123456789012345679), Int(10), Float(12345678901234568.0)),
+            (Op::FloorDivide, Int(-1), Float(f64::INFINITY), Float(-1.0)),
+            (Op::Remainder, Int(-1), Float(f64::INFINITY), Float(f64::INFINITY)),
+            (Op::Pow, Float(-0.5), Float(f64::INFINITY), Float(0.0)),
+            (Op::Pow, Int(0), Float(f64::NEG_INFINITY), Float(f64::INFINITY)),
+            (Op::Pow, Scalar::Complex(Complex64::I), Int(2), Scalar::Complex(Complex64::new(-1.0, 0.0))),
         ] {
             assert_eq!(binary(op, left, right), Ok(value), "{left} {} {right}", op.name());
+        }
+        assert_eq!(unary(Op::BitwiseNot, Bool(false)), Ok(Int(-1)));
+        assert_eq!(truncated(Int(-7), Int(2)), Ok(Int(-3)));
+    }
+
+    #[test]
+    fn zeros_have_the_sign_that_python_gives_them() {
+        for (op, left, right, negative) in [
+            (Op::Remainder, 0.0, -3.0, true),
+            (Op::Remainder, -0.0, 3.0, false),
+            (Op::Remainder, -6.0, 3.0, false),
+            (Op::FloorDivide, -0.0, 1.0, true),
+            (Op::FloorDivide, 0.5, 3.0, false),
+        ] {
+            let Ok(Float(zero)) = binary(op, Float(left), Float(right)) else { panic!("{left} {right}") };
+            assert_eq!((zero, zero.is_sign_negative()), (0.0, negative), "{left} {} {right}", op.name());
         }
     }
 
@@ -216,6 +384,9 @@ mod tests {
             (Op::BitwiseLeftShift, Int(1), Int(-1)),
             (Op::BitwiseAnd, Float(1.0), Int(1)),
             (Op::Lt, Scalar::Complex(Complex64::I), Int(1)),
+            (Op::Remainder, Float(1.0), Float(0.0)),
+            (Op::Pow, Float(0.0), Int(-1)),
+            (Op::Pow, Float(10.0), Int(400)),
         ] {
             assert!(binary(op, left, right).is_err(), "{left} {} {right}", op.name());
         }

@@ -2,12 +2,12 @@
 //! the engine's to say.
 
 use zerostride::{Argument, Arguments, DType, Expr, Op, Scalar, Tensor};
-use zerostride_ops::{Category, Complex64, Element, Kind, Rule, Signature};
+use zerostride_ops::{Category, Class, Complex64, Element, Kind, Rule, Signature};
 use zerostride_shape::check_in_place;
 
-use super::Fault;
 use super::arguments::Given;
 use super::value::{Part, Value};
+use super::{Budget, Fault, number};
 use crate::expr::{Problem, Span};
 
 /// `op(operands...)` without further arguments.
@@ -29,7 +29,12 @@ pub(super) fn call(op: Op, mut given: Given) -> Result<Value, Fault> {
     let signature = op.signature();
     let bare = given.operands(signature).all(|part| matches!(part.value, Value::Number(_)));
     if bare && op.info().class.is_elementwise() {
-        return number(op, signature, given).map(Value::Number);
+        let span = given.span;
+        let done = match as_python(op, &given) {
+            Some(done) => done.map_err(|message| Problem::new(message, span).into()),
+            None => number(op, signature, given),
+        };
+        return done.map(Value::Number);
     }
     run(op, signature, given, Enter::AsWritten).map(|call| call.result.into())
 }
@@ -40,12 +45,18 @@ pub(super) fn in_place(method: &str) -> Option<Op> {
 }
 
 /// `x.add_(y)`: the tensor that was written to.
-pub(super) fn write(op: Op, given: Given) -> Result<Value, Fault> {
+pub(super) fn write(op: Op, given: Given, budget: &Budget) -> Result<Value, Fault> {
     let span = given.span;
     let target = target(given.positional.first(), span)?;
     let Call { result, operands } = run(op, op.signature(), given, Enter::AsWritten)?;
     let fits = result.shape().and_then(|shape| {
         check_in_place(target.shape(), &zerostride_shape::Shape::new(shape)?)?;
+        if budget.is_dry() {
+            zerostride::policy::check(&result)?;
+            // What remains to be refused is the dtype, for one element as for all.
+            let one = |dtype| Tensor::full(&[], 0, dtype);
+            return Expr::from(one(result.dtype()?)?).eval_into(&one(target.dtype())?);
+        }
         result.eval_into(&target)
     });
     match fits {
@@ -57,13 +68,10 @@ pub(super) fn write(op: Op, given: Given) -> Result<Value, Fault> {
 /// The tensor that an in-place method writes to. Views and computations have no elements of their own here: writing
 /// to them would be lost without a word.
 fn target(part: Option<&Part>, span: Span) -> Result<Tensor, Fault> {
-    if let Some(Part { value: Value::Tensor(expr), .. }) = part {
-        let fault = |error| Fault::engine(error, span);
-        let tensor = expr.eval().map_err(fault)?;
-        // A tensor evaluates to itself, anything else to a new tensor each time.
-        if tensor.shares_storage(&expr.eval().map_err(fault)?) {
-            return Ok(tensor);
-        }
+    if let Some(Part { value: Value::Tensor(expr), .. }) = part
+        && let Some(tensor) = expr.as_tensor()
+    {
+        return Ok(tensor.clone());
     }
     let problem =
         Problem::new("only a tensor can be written to, not a view, a computation or a number", span);
@@ -88,6 +96,8 @@ struct Call {
 
 fn run(op: Op, signature: &Signature, given: Given, enter: Enter) -> Result<Call, Fault> {
     let span = given.span;
+    let is_unbounded =
+        op == Op::Clamp && given.operands(signature).filter(|part| !part.is_none()).count() < 2;
     let mut operands = Vec::new();
     let mut convert = |part: Part, position: Option<usize>| {
         let kind = position.and_then(|at| signature.arguments.get(at)).map(|argument| argument.kind);
@@ -107,9 +117,12 @@ fn run(op: Op, signature: &Signature, given: Given, enter: Enter) -> Result<Call
         Ok((name.text.to_string(), argument))
     });
     let named = named.collect::<Result<_, Fault>>()?;
+    // What the call itself refuses, before it looks at operands, are other arguments.
     let result = zerostride::call(op, Arguments { positional, named });
-    match result.and_then(|result| result.shape().map(|_| ()).map(|()| result)) {
-        Ok(result) => Ok(Call { result, operands }),
+    let result = result.map_err(|error| Fault::misuse(error, span))?;
+    match result.shape() {
+        Ok(_) => Ok(Call { result, operands }),
+        Err(error) if is_unbounded => Err(Fault::misuse(error, span)),
         Err(error) => Err(Fault::engine(error, span).with_operands(op, false, operands)),
     }
 }
@@ -148,6 +161,32 @@ fn widest(number: Scalar, rule: Rule) -> DType {
         Category::Bool | Category::Int if floats => DType::F64,
         Category::Int => DType::I64,
         Category::Bool => DType::Bool,
+    }
+}
+
+/// What Python has an operator for, of bare numbers: `div(7, 2)` is `7 / 2`.
+fn as_python(op: Op, given: &Given) -> Option<Result<Scalar, String>> {
+    let numbers = given.positional.iter().map(|part| match part.value {
+        Value::Number(number) => Some(number),
+        _ => None,
+    });
+    let mode = match &given.named[..] {
+        [] => None,
+        [(name, Part { value: Value::Word(word), .. })]
+            if op == Op::Div && *name.text == *"rounding_mode" =>
+        {
+            Some(&**word)
+        }
+        _ => return None,
+    };
+    // `and` and `or` are no operators of numbers either.
+    op.info().symbol.filter(|symbol| !symbol.contains(char::is_alphabetic))?;
+    match (&numbers.collect::<Option<Vec<_>>>()?[..], mode) {
+        ([number], None) if op.info().class == Class::Unary => Some(number::unary(op, *number)),
+        ([left, right], None) => Some(number::binary(op, *left, *right)),
+        ([left, right], Some("floor")) => Some(number::binary(Op::FloorDivide, *left, *right)),
+        ([left, right], Some("trunc")) => Some(number::truncated(*left, *right)),
+        _ => None,
     }
 }
 

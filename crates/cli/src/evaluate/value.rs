@@ -57,6 +57,11 @@ impl Value {
 }
 
 impl Part {
+    /// Whether it is `None`.
+    pub(super) fn is_none(&self) -> bool {
+        matches!(self.value, Value::None)
+    }
+
     /// The part as an operand: a number, a computation, or a nested list of numbers made a tensor.
     pub(super) fn operand(self) -> Result<Expr, Fault> {
         match self.value {

@@ -43,3 +43,22 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
     names.sort();
     names
 }
+
+/// A folder that the test alone uses.
+pub(crate) fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+/// Runs `zs`, which must succeed silently but for its result.
+pub(crate) fn ok(folder: &Path, args: &[&str]) -> String {
+    let Run { status, stdout, stderr } = zs_in(folder, args);
+    assert_eq!((status, stderr.as_str()), (0, ""), "{args:?}");
+    stdout
+}
+
+/// Runs `zs`, which must fail without a result; the answer is what it says.
+pub(crate) fn fails(folder: &Path, args: &[&str], expected: i32) -> String {
+    let Run { status, stdout, stderr } = zs_in(folder, args);
+    assert_eq!((status, stdout.as_str()), (expected, ""), "{args:?}: {stderr}");
+    stderr
+}

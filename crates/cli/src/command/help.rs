@@ -1,0 +1,41 @@
+//! `zs help [COMMAND]`, and what there is to say to a command line that asks for help or is not understood.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{ColorChoice, Parser, ValueEnum};
+
+use crate::args::{Cli, PageArgs};
+use crate::failure::{Result, Status};
+use crate::{report, terminal};
+
+pub(crate) fn help(args: &PageArgs) -> Result<ExitCode> {
+    let asked = ["zs"].into_iter().chain(args.command.as_deref()).chain(["--help"]);
+    match Cli::try_parse_from(asked) {
+        Err(text) => answer(&text),
+        Ok(_) => unreachable!("the parser answers --help itself"),
+    }
+}
+
+/// Says what the parser answers instead of a command: help, the version, a mistake.
+pub(crate) fn answer(answer: &clap::Error) -> Result<ExitCode> {
+    terminal::set_color(wanted_color(env::args_os()));
+    let text = answer.render().ansi().to_string();
+    if !answer.use_stderr() {
+        terminal::stdout().write_all(text.as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    anstream::stderr().write_all(report::shortened(&text).as_bytes())?;
+    Ok(Status::Usage.into())
+}
+
+/// What `--color` says in a command line that is otherwise not understood.
+fn wanted_color(arguments: impl Iterator<Item = OsString>) -> ColorChoice {
+    let arguments: Vec<_> = arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let separate = arguments.windows(2).filter(|pair| pair[0] == "--color").map(|pair| &*pair[1]);
+    let joined = arguments.iter().filter_map(|argument| argument.strip_prefix("--color="));
+    let mut choices = separate.chain(joined).filter_map(|choice| ColorChoice::from_str(choice, true).ok());
+    choices.next().unwrap_or_default()
+}

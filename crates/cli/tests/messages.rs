@@ -1,0 +1,134 @@
+//! What is said about command lines, limits and names, in which colours, and how long it may be.
+
+mod common;
+
+use std::fs;
+use std::process::Command;
+
+use common::{fails, folder, ok, zs};
+
+#[test]
+fn a_number_of_threads_has_a_limit_wherever_it_is_said() {
+    let with = |variable: &str, args: &[&str]| {
+        let mut zs = assert_cmd::Command::cargo_bin("zs").unwrap();
+        let output = zs.env("RAYON_NUM_THREADS", variable).args(args).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    for number in ["1", "2", "1024", "0", "many"] {
+        assert_eq!(with(number, &["eval", "rand(500, 500).sum()"]), (Some(0), String::new()), "{number}");
+    }
+    let (status, said) = with("1000000000", &["eval", "rand(500, 500).sum()"]);
+    assert_eq!(status, Some(2));
+    assert!(said.contains("RAYON_NUM_THREADS=1000000000: at most 1024 threads"), "{said}");
+    assert_eq!(with("1000000000", &["eval", "1", "--threads", "2"]).0, Some(2));
+    assert_eq!(with("1000000000", &["explain", "[[1, 2]]"]).0, Some(2));
+    assert!(with("1", &["eval", "1", "--threads", "1000000000"]).1.contains("write a number from 1 to 1024"));
+}
+
+#[test]
+fn too_little_memory_is_told_with_the_limit_that_was_given() {
+    let folder = folder();
+    let args = ["eval", "rand(1000, 1000) + 1", "-o", "y.npy", "--max-memory", "4016046"];
+    let said = fails(folder.path(), &args, 2).replace('\n', " ");
+    let parts = ["--max-memory allows 4016046 bytes: ", "1 row is the least that can be computed at a time"];
+    assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+    ok(folder.path(), &["eval", "rand(1000, 3)", "-o", "x.npy"]);
+    let args = ["eval", "x[:, None] - x", "x=x.npy", "--max-memory", "30000"];
+    let said = fails(folder.path(), &args, 2).replace('\n', " ");
+    let parts = ["--max-memory allows 29.3 KiB: ", "1 row of x.npy is the least that can be read at a time"];
+    assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+}
+
+#[test]
+fn names_in_files_do_not_steer_the_terminal() {
+    let folder = folder();
+    let header = "{\"a\u{202e}b\u{200f}\u{1b}\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}"
+        .replace('\u{1b}', "\\u001b");
+    let content = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &[0]].concat();
+    fs::write(folder.path().join("x.safetensors"), content).unwrap();
+    let listed = ok(folder.path(), &["info", "x.safetensors"]);
+    assert!(listed.contains(r"a\u{202e}b\u{200f}\u{1b}") && !listed.contains('\u{202e}'), "{listed:?}");
+}
+
+#[test]
+fn monstrous_names_are_not_repeated() {
+    let folder = folder();
+    let name = "q".repeat(500);
+    let policy = format!("{name}=error");
+    for args in [
+        &["eval", &*name][..],
+        &["eval", &format!("{name}(2)")],
+        &["eval", &format!("sum([1], {name}=3)")],
+        &["eval", "x", &format!("x=1:{name}")],
+        &["eval", "1", "--policy", &policy],
+        &["explain", "3", "--op", &name],
+        &["man", &name],
+        &[&name],
+    ] {
+        let said = fails(folder.path(), args, 2);
+        assert!(!said.contains(&name[..100]), "{said}");
+    }
+}
+
+#[test]
+fn colours_follow_the_option_and_the_environment() {
+    let styled = |args: &[&str], variables: &[(&str, &str)]| {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin("zs"));
+        for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(variable);
+        }
+        let output = command.args(args).envs(variables.iter().copied()).output().unwrap();
+        output.stdout.contains(&0x1b) || output.stderr.contains(&0x1b)
+    };
+    for args in [&["explain", "3", "4"][..], &["eval", "x"], &["explain", "x"]] {
+        assert!(!styled(args, &[]));
+        assert!(styled(&[args, &["--color", "always"]].concat(), &[]));
+        assert!(styled(&[args, &["--color", "always"]].concat(), &[("NO_COLOR", "1")]));
+        assert!(styled(args, &[("CLICOLOR_FORCE", "1")]));
+        assert!(!styled(&[args, &["--color", "never"]].concat(), &[("CLICOLOR_FORCE", "1")]));
+        assert!(!styled(args, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+    }
+}
+
+#[test]
+fn a_command_line_that_is_not_understood_keeps_to_the_colours_that_it_asks_for() {
+    let styled = |args: &[&str]| {
+        let mut zs = assert_cmd::Command::cargo_bin("zs").unwrap();
+        let output = zs.env_remove("NO_COLOR").env("CLICOLOR_FORCE", "1").args(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(if args.contains(&"--help") { 0 } else { 2 }));
+        output.stdout.contains(&0x1b) || output.stderr.contains(&0x1b)
+    };
+    for args in [&["frobnicate"][..], &["eval", "--threads", "0"], &["--help"]] {
+        assert!(styled(args));
+        assert!(!styled(&[&["--color", "never"], args].concat()));
+        assert!(!styled(&[args, &["--color=never"]].concat()));
+    }
+}
+
+#[test]
+fn help_has_help_and_fits_a_terminal() {
+    assert_eq!(zs(&["help"]).stdout, zs(&["--help"]).stdout);
+    assert_eq!(zs(&["help", "eval"]).stdout, zs(&["eval", "--help"]).stdout);
+    assert!(zs(&["help", "--help"]).stdout.contains("Usage: zs help [OPTIONS] [COMMAND]"));
+    for command in [&[][..], &["explain"], &["eval"], &["info"]] {
+        let help = zs(&[command, &["--help"]].concat()).stdout;
+        let examples = help.split("\n\n").next().unwrap();
+        assert!(
+            examples.starts_with("Examples:") && examples.lines().all(|line| line.len() <= 80),
+            "{examples}"
+        );
+        assert!(help.contains("Exit status: 0 done; 1 "));
+    }
+}
+
+#[test]
+fn monstrous_expressions_are_refused_in_time() {
+    let folder = folder();
+    let nested = "(".repeat(50_000) + "1" + &")".repeat(50_000);
+    let digits = "9".repeat(100_000);
+    let chain = "1+".repeat(50_000) + "1";
+    for text in [nested, digits, chain, "é".repeat(50_000)] {
+        let stderr = fails(folder.path(), &["eval", &text], 2);
+        assert!(stderr.len() < 2000, "a long text is shown in part: {} bytes", stderr.len());
+    }
+}

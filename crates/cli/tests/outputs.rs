@@ -1,0 +1,132 @@
+//! What becomes of files that are written: which names are refused, what is replaced, what is said where nothing can be written.
+
+mod common;
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use common::{fails, folder, ok};
+
+#[test]
+fn the_output_may_be_one_of_the_inputs() {
+    let folder = folder();
+    let at = folder.path();
+    let shown = |name: &str| ok(at, &["eval", "x", &format!("x={name}")]);
+    ok(at, &["eval", "arange(3)", "-o", "x.npy"]);
+    // The same path.
+    ok(at, &["eval", "x[::-1] + x", "x=x.npy", "-o", "x.npy", "--force"]);
+    assert_eq!(shown("x.npy"), "tensor([2, 2, 2])\n");
+    // A hard link keeps the old content.
+    fs::hard_link(at.join("x.npy"), at.join("hard.npy")).unwrap();
+    ok(at, &["eval", "x + y", "x=x.npy", "y=hard.npy", "-o", "hard.npy", "--force"]);
+    assert_eq!(
+        (shown("x.npy").as_str(), shown("hard.npy").as_str()),
+        ("tensor([2, 2, 2])\n", "tensor([4, 4, 4])\n")
+    );
+    // A symbolic link leads to the file.
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("x.npy", at.join("soft.npy")).unwrap();
+        ok(at, &["eval", "x + y", "x=x.npy", "y=soft.npy", "-o", "soft.npy", "--force"]);
+        assert_eq!(shown("x.npy"), "tensor([4, 4, 4])\n");
+        assert!(at.join("soft.npy").is_symlink());
+    }
+    // A failure leaves the file as it was.
+    fails(at, &["eval", "x + ones(2)", "x=x.npy", "-o", "x.npy", "--force"], 1);
+    fails(at, &["eval", "x // 0", "x=x.npy", "-o", "x.npy", "--force"], 1);
+    let stderr = fails(at, &["eval", "x + 1", "x=x.npy", "-o", "x.npy"], 2);
+    assert!(stderr.contains("x.npy: it exists already") && stderr.contains("--force"), "{stderr}");
+    assert!(shown("x.npy").starts_with("tensor("));
+    let left: Vec<_> = fs::read_dir(at).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().contains("tmp")), "{left:?}");
+}
+
+#[test]
+fn an_unknown_ending_is_refused_before_anything_is_read() {
+    let folder = folder();
+    let stderr = fails(folder.path(), &["eval", "x", "x=missing.npy", "-o", "out.txt"], 2);
+    assert!(stderr.contains("out.txt") && !stderr.contains("missing.npy"), "{stderr}");
+}
+
+#[test]
+fn an_output_that_cannot_be_is_refused_before_anything_is_read() {
+    let folder = folder();
+    let at = folder.path();
+    fs::write(at.join("file"), "").unwrap();
+    let long = "n".repeat(300) + ".npy";
+    for name in ["no/such/folder/y.npy", "y.npy/", "file/y.npy", &long] {
+        for dry in [&[][..], &["--dry-run"]] {
+            let said = fails(at, &[&["eval", "x", "x=missing.npy", "-o", name], dry].concat(), 2);
+            let elsewhere = ["missing.npy", ".zerostride-"];
+            assert!(elsewhere.iter().all(|name| !said.contains(name)), "{name}: {said}");
+        }
+    }
+    // The dtype is known once the expression is, and the elements are not needed for that.
+    for dry in [&[][..], &["--dry-run"]] {
+        let args = ["eval", "rand(10).to('bf16')", "-o", "y.npy"];
+        let said = fails(at, &[&args, dry].concat(), 2);
+        assert!(said.contains("y.npy: dtype `bf16` does not exist in NPY"), "{said}");
+    }
+}
+
+#[test]
+fn explanations_go_to_files_too() {
+    let folder = folder();
+    let at = folder.path();
+    assert_eq!(ok(at, &["explain", "3", "3,1", "-o", "x.txt"]), "");
+    assert!(fs::read_to_string(at.join("x.txt")).unwrap().contains("(3, 3)"));
+    for (file, format, start) in [
+        ("x.json", "json", "{\"version\":1,"),
+        ("x.svg", "svg", "<svg "),
+        ("x.html", "html", "<!doctype html>\n<html lang=\"en\">"),
+    ] {
+        assert_eq!(ok(at, &["explain", "3", "3,1", "--format", format, "-o", file]), "");
+        let written = fs::read_to_string(at.join(file)).unwrap();
+        assert!(written.starts_with(start), "{written}");
+        // Without a format the ending decides.
+        assert_eq!(ok(at, &["explain", "3", "3,1", "-o", file, "--force"]), "");
+        assert_eq!(fs::read_to_string(at.join(file)).unwrap(), written);
+        assert_eq!(ok(at, &["explain", "3", "3,1", "--format", format]), written);
+    }
+}
+
+/// As the output of an evaluation does.
+#[cfg(unix)]
+#[test]
+fn an_explanation_replaces_a_file_only_if_it_is_told_to_and_nothing_else() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder();
+    let at = folder.path();
+    ok(at, &["explain", "3", "-o", "x.svg"]);
+    let first = fs::read(at.join("x.svg")).unwrap();
+    let mode = |name: &str| fs::metadata(at.join(name)).unwrap().permissions().mode();
+    fs::write(at.join("plain"), "").unwrap();
+    assert_eq!(mode("x.svg"), mode("plain"), "it is made as other files are");
+
+    let refused = fails(at, &["explain", "4", "-o", "x.svg"], 2);
+    assert!(refused.contains("x.svg: it exists already") && refused.contains("--force"), "{refused}");
+    assert_eq!(fs::read(at.join("x.svg")).unwrap(), first);
+
+    std::os::unix::fs::symlink("x.svg", at.join("link.svg")).unwrap();
+    fs::set_permissions(at.join("x.svg"), fs::Permissions::from_mode(0o640)).unwrap();
+    ok(at, &["explain", "4", "-o", "link.svg", "--force"]);
+    assert!(at.join("link.svg").is_symlink() && fs::read(at.join("x.svg")).unwrap() != first);
+    assert_eq!(mode("x.svg") & 0o777, 0o640);
+
+    assert!(Command::new("mkfifo").arg(at.join("pipe.svg")).status().unwrap().success());
+    let refused = fails(at, &["explain", "4", "-o", "pipe.svg", "--force"], 2);
+    assert!(refused.contains("pipe.svg: ") && refused.contains("it is a pipe; move it away"), "{refused}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_written_is_an_error() {
+    for args in [&["help"][..], &["--help"], &["--version"], &["man"], &["eval", "1"], &["explain", "3"]] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin("zs"));
+        let output = command.args(args).stdout(full).stderr(Stdio::piped()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(said.starts_with("error: cannot write the output: "), "{said}");
+    }
+}
