@@ -38,6 +38,8 @@ fn has_pool(threads: usize) -> bool {
 /// than the processor runs must be asked for before. More than 65 are never started for this.
 ///
 /// ```standalone_crate
+/// zerostride::set_num_threads(1_000_000);
+/// assert!(zerostride::num_threads() <= 65);
 /// zerostride::set_num_threads(1);
 /// assert_eq!(zerostride::num_threads(), 1);
 /// ```

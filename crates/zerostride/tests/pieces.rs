@@ -214,6 +214,25 @@ fn whoever_watches_can_end_it() {
 }
 
 #[test]
+fn whoever_watches_is_asked_while_an_array_is_read_and_written_whole() {
+    const MIB: u64 = 1 << 20;
+    let (input, tensor) = Rows::new(&[9 << 20, 2], 1).unwrap();
+    let turned = Expr::input(input).t() + 1;
+    let mut told = Vec::new();
+    let mut watch = |progress: zerostride::stream::Progress| {
+        told.push((progress.read / MIB, progress.written / MIB));
+        ControlFlow::Continue(())
+    };
+    let result = turned.eval_with(Options::new().watch(&mut watch)).unwrap();
+    assert_eq!(told, [(32, 0), (64, 0), (72, 0), (72, 36), (72, 72)]);
+    let expected = (tensor.t().unwrap() + 1).eval().unwrap();
+    assert!(result.to_vec::<f32>().unwrap() == expected.to_vec::<f32>().unwrap());
+
+    let mut stop = |_| ControlFlow::Break(());
+    assert!(matches!(turned.eval_with(Options::new().watch(&mut stop)), Err(Error::Interrupted)));
+}
+
+#[test]
 fn pieces_hold_whole_chunks_where_they_can() {
     let (input, tensor) = Rows::new(&[3000, 7], 1).unwrap();
     let elements = tensor.to_vec().unwrap();

@@ -8,7 +8,8 @@ use zerostride::stream::Passes;
 
 use crate::evaluate::Budget;
 
-/// The summary; `before` is what was taken and read before the passes. Without passes a dry run could not tell any, without a time nothing has run.
+/// The summary; `before` is what was taken and read before the passes. Without passes a dry run could not tell any, without a
+/// time nothing has run.
 pub(super) fn json(
     passes: Option<&Passes>,
     before: &Budget,
