@@ -2,6 +2,7 @@
 //! making the evaluation ends in order, if it soon can, and nothing of the output is left in any case; before and after that the
 //! program ends at once. The exit status is 128 and the signal, as shells count it.
 
+use std::io::{Write, stderr};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, LazyLock};
@@ -80,7 +81,7 @@ fn end_in_time(ended: &Receiver<()>) {
     let goes_on = |time| ended.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
     while goes_on(PERIOD) {
         if has_come() && goes_on(PATIENCE) {
-            eprintln!("error: {}", zerostride::Error::Interrupted);
+            let _ = writeln!(stderr(), "error: {}", zerostride::Error::Interrupted);
             io::exit_without_unfinished(status().into());
         }
     }

@@ -50,6 +50,12 @@ impl Unfinished {
         lock_unfinished().push(path.to_owned());
         Unfinished(path.to_owned())
     }
+
+    /// Gives it its name. The process does not end meanwhile, at least not by [`exit_without_unfinished`].
+    pub(super) fn finish<R>(self, rename: impl FnOnce() -> R) -> R {
+        let _held = lock_unfinished();
+        rename()
+    }
 }
 
 impl Drop for Unfinished {
@@ -63,7 +69,7 @@ fn lock_unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 }
 
 /// Ends the process with an exit status and without what its threads have begun to write, at whatever they are: for programs
-/// that are asked to end and cannot wait. What is complete, or about to get its name, stays.
+/// that are asked to end and cannot wait. What is complete stays.
 ///
 /// ```no_run
 /// zerostride::io::exit_without_unfinished(130);
@@ -120,11 +126,10 @@ impl Destination for Replacement {
 
     fn commit(self: Box<Self>) -> io::Result<()> {
         let Replacement { temporary, unfinished, target } = *self;
-        drop(unfinished);
-        let renamed = match target.replaces {
+        let renamed = unfinished.finish(|| match target.replaces {
             true => temporary.persist(&target.path),
             false => temporary.persist_noclobber(&target.path),
-        };
+        });
         renamed.map_err(|error| error.error)?;
         sync_folder(target.folder());
         Ok(())

@@ -196,12 +196,11 @@ impl NewFiles for NewFolder {
 
     fn commit(self: Box<Self>) -> io::Result<()> {
         let NewFolder { temporary, unfinished, target: Target { path: target, replaces } } = *self;
-        drop(unfinished);
         if replaces {
             // The old store is then in the temporary folder, and goes with it.
-            exchange(temporary.path(), &target)?;
+            unfinished.finish(|| exchange(temporary.path(), &target))?;
         } else {
-            rename_new(temporary.path(), &target)?;
+            unfinished.finish(|| rename_new(temporary.path(), &target))?;
             // The folder has another name.
             drop(temporary.keep());
         }
