@@ -19,6 +19,7 @@ PARTS = [
     "casts",
     "in_place",
     "limits",
+    "mistakes",
     "views",
     "arrange",
     "matmul",

@@ -144,6 +144,32 @@ impl DType {
         }
     }
 
+    /// PyTorch's name of the type of a tensor of this dtype, which has an older form for the older dtypes.
+    ///
+    /// ```
+    /// use zerostride_ops::DType;
+    /// assert_eq!([DType::I64, DType::BF16].map(DType::tensor_type), ["torch.LongTensor", "CPUBFloat16Type"]);
+    /// ```
+    pub const fn tensor_type(self) -> &'static str {
+        match self {
+            DType::Bool => "CPUBoolType",
+            DType::U8 => "torch.ByteTensor",
+            DType::U16 => "CPUUInt16Type",
+            DType::U32 => "CPUUInt32Type",
+            DType::U64 => "CPUUInt64Type",
+            DType::I8 => "torch.CharTensor",
+            DType::I16 => "torch.ShortTensor",
+            DType::I32 => "torch.IntTensor",
+            DType::I64 => "torch.LongTensor",
+            DType::F16 => "torch.HalfTensor",
+            DType::BF16 => "CPUBFloat16Type",
+            DType::F32 => "torch.FloatTensor",
+            DType::F64 => "torch.DoubleTensor",
+            DType::C64 => "CPUComplexFloatType",
+            DType::C128 => "CPUComplexDoubleType",
+        }
+    }
+
     /// The C++ type that some of PyTorch's texts name.
     pub const fn cpp_name(self) -> &'static str {
         match self {

@@ -70,6 +70,19 @@ pub enum OpError {
 }
 
 impl OpError {
+    /// Whether PyTorch stretches the operands before it finds this out, so that shapes which do not go together count first: what
+    /// does not promote, and what kernels lack.
+    pub fn comes_after_shapes(&self) -> bool {
+        match self {
+            OpError::Promotion { .. } => true,
+            OpError::Unsupported { op, .. } => !matches!(
+                op,
+                Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin | Op::Heaviside | Op::Clamp | Op::Addcdiv
+            ),
+            _ => false,
+        }
+    }
+
     /// The class of the exception that PyTorch raises.
     pub fn class(&self) -> ErrorClass {
         match self {

@@ -63,28 +63,35 @@ fn bound(object: &Bound<'_, PyAny>) -> PyResult<isize> {
     }
 }
 
-fn items(key: &Bound<'_, PyAny>) -> PyResult<Vec<Index>> {
-    match key.cast::<PyTuple>() {
-        Ok(keys) => keys.iter().map(|key| item(&key)).collect(),
-        Err(_) => Ok(vec![item(key)?]),
+/// The items of an index of a value with `ndim` dimensions.
+fn items(key: &Bound<'_, PyAny>, ndim: usize) -> PyResult<Vec<Index>> {
+    if let Ok(keys) = key.cast::<PyTuple>() {
+        return keys.iter().map(|key| item(&key)).collect();
+    }
+    match item(key)? {
+        Index::At(_) if ndim == 0 => Err(PyIndexError::new_err(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number",
+        )),
+        Index::Slice { .. } if ndim == 0 => {
+            Err(PyIndexError::new_err("slice() cannot be applied to a 0-dim tensor."))
+        }
+        item => Ok(vec![item]),
     }
 }
 
 /// `value[key]`.
 pub(crate) fn get(value: Value, key: &Bound<'_, PyAny>) -> PyResult<Value> {
-    let items = items(key)?;
     match value {
         Value::Tensor(tensor) => {
-            if tensor.ndim() == 0 && !key.is_instance_of::<PyTuple>() && matches!(items[..], [Index::At(_)]) {
-                return Err(PyIndexError::new_err(
-                    "invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number",
-                ));
-            }
+            let items = items(key, tensor.ndim())?;
             compute(key.py(), [picked(&tensor, &items)], || tensor.index(&items))
                 .map(Value::Tensor)
                 .map_err(raise)
         }
-        Value::Traced(expr) => expr.index(&items).map(Value::Traced).map_err(raise),
+        Value::Traced(expr) => {
+            let items = items(key, expr.shape().map_err(raise)?.len())?;
+            expr.index(&items).map(Value::Traced).map_err(raise)
+        }
     }
 }
 
@@ -96,7 +103,7 @@ fn picked(tensor: &Tensor, items: &[Index]) -> usize {
 
 /// `tensor[key] = value`.
 pub(crate) fn set(tensor: &Tensor, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-    let items = items(key)?;
+    let items = items(key, tensor.ndim())?;
     // The data of another library, or of lists, takes the tensor's dtype; so does an integer that only u64 can hold.
     let converted = || nested::tensor(value, Some(tensor.dtype())).map(Given::Foreign);
     let given = match Given::new(value) {

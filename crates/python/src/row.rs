@@ -1,11 +1,11 @@
 //! Owns the call of a row of the op table from Python: what the arguments mean, and whether the row runs at once, is
 //! written somewhere, or becomes part of a traced computation. It does not know how Python calls (`entry.rs`).
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 use smallvec::SmallVec;
-use zerostride::{Argument, Arguments, Op, Tensor, policy};
+use zerostride::{Argument, Arguments, Category, DType, Op, Tensor, policy};
 use zerostride_ops::{Class, Kind};
 
 use crate::entry::Call;
@@ -197,13 +197,16 @@ fn general<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>>
             gathered.write(call.py, op, &target(out)?)?;
             Ok(out.clone())
         }
-        None if gathered.traced => {
-            let traced = built(call.py, || zerostride::call(op, gathered.arguments));
-            expr::object(call.py, traced.map_err(raise)?)
-        }
         None => {
-            let Gathered { arguments, numels, .. } = gathered;
-            let result = compute(call.py, numels, || zerostride::call(op, arguments)?.eval());
+            let Gathered { arguments, dtype, traced, numels, .. } = gathered;
+            let call_row = || {
+                let result = zerostride::call(op, arguments)?;
+                Ok(dtype.map_or_else(|| result.clone(), |dtype| result.to_dtype(dtype)))
+            };
+            if traced {
+                return expr::object(call.py, built(call.py, call_row).map_err(raise)?);
+            }
+            let result = compute(call.py, numels, || call_row()?.eval());
             tensor::object(call.py, result.map_err(raise)?)
         }
     }
@@ -213,6 +216,8 @@ fn general<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>>
 struct Gathered<'a, 'py> {
     arguments: Arguments,
     out: Option<&'a Bound<'py, PyAny>>,
+    /// The dtype that the result is to have, if it does not have it anyway.
+    dtype: Option<DType>,
     /// Whether an operand is being traced.
     traced: bool,
     numels: SmallVec<[usize; 4]>,
@@ -225,8 +230,13 @@ impl<'a, 'py> Gathered<'a, 'py> {
         if call.method && receiver < call.positional.len() {
             call.positional[..=receiver].rotate_left(1);
         }
-        let mut gathered =
-            Gathered { arguments: Arguments::default(), out: None, traced: false, numels: SmallVec::new() };
+        let mut gathered = Gathered {
+            arguments: Arguments::default(),
+            out: None,
+            dtype: None,
+            traced: false,
+            numels: SmallVec::new(),
+        };
         let kind = |place: usize| signature.arguments.get(place).map(|argument| argument.kind);
         for (place, object) in call.positional.iter().enumerate() {
             let argument = gathered.argument(op, kind(place), object)?;
@@ -239,7 +249,16 @@ impl<'a, 'py> Gathered<'a, 'py> {
                     if let (false, Some(Argument::Expr(input))) =
                         (object.is_none(), gathered.arguments.positional.first_mut())
                     {
-                        *input = input.to_dtype(dtype::extract(object)?);
+                        let dtype = dtype::extract(object)?;
+                        if op == Op::Mean && dtype.category() <= Category::Int {
+                            return Err(PyNotImplementedError::new_err(format!(
+                                "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: {}",
+                                dtype.scalar_name()
+                            )));
+                        }
+                        *input = input.to_dtype(dtype);
+                        // Integers add up as i64, from which they go back.
+                        gathered.dtype = Some(dtype).filter(|_| matches!(op, Op::Sum | Op::Prod));
                     }
                 }
                 _ => {

@@ -290,3 +290,31 @@ def test_numbers_go_in_and_out_unrounded():
         zs.zeros(1)[0] = 1e300
     largest = zs.bitwise_not(zs.zeros(1, dtype=zs.uint64))
     assert largest.tolist() == [2**64 - 1] == [largest.item()] == [int(largest)]
+
+
+def test_values_without_dimensions_have_no_places():
+    x = zs.tensor(1.0)
+    for key, text in [
+        (0, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"),
+        (slice(None), "slice() cannot be applied to a 0-dim tensor."),
+        ((slice(None),), "too many indices for tensor of dimension 0"),
+    ]:
+        with pytest.raises(IndexError) as caught:
+            x[key]
+        assert str(caught.value) == text
+        with pytest.raises(IndexError) as caught:
+            x[key] = 2
+        assert str(caught.value) == text
+    with pytest.raises(RuntimeError, match=r"^expand\(torch.LongTensor\{\[2, 3\]\}, size=\[3\]\)"):
+        zs.ones(2, 3, dtype=zs.int64).expand(3)
+    assert zs.broadcast_to(x, (2, 1)).broadcast_to(-1, 3).shape == (2, 3)
+
+
+def test_results_share_no_memory_where_views_are_not_asked_for():
+    x, y = zs.tensor([1, 2, 3], dtype=zs.uint8), zs.tensor([1.0, 2.0, 3.0], dtype=zs.float64)
+    for result, of in [(x.clamp(-1), x), (x.clamp(-1, 1000), x), (y.float_power(1), y), (y.pow(1), y), (y[::2].ravel(), y)]:
+        before = result.tolist()
+        of.zero_()
+        assert result.tolist() == before
+        of.copy_(zs.tensor([1, 2, 3]))
+    assert y.ravel().data_ptr() == y.data_ptr() and y[::1].flatten().data_ptr() == y.data_ptr()

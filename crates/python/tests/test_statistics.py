@@ -105,11 +105,26 @@ def test_errors_are_pytorchs():
         (lambda: x.kthvalue(4), RuntimeError, "kthvalue(): selected number k out of range for dimension 1"),
         (lambda: x.quantile(zs.tensor([0.5, 1.5])), RuntimeError, "quantile() q values must be in the range [0, 1]"),
         (lambda: x.long().nanmean(), NotImplementedError, "nanmean(): expected input to have floating point or complex dtype but got Long"),
+        (lambda: x.long().var_mean(), NotImplementedError, "var_mean only support floating point and complex dtypes"),
+        (lambda: x.mean(dtype=zs.int16), NotImplementedError, "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: Short"),
+        (lambda: x.to(zs.complex64).max(), NotImplementedError, "\"max_all\" not implemented for 'ComplexFloat'"),
+        (lambda: x.to(zs.complex64).min(0), TypeError, "min(): does not support complex input"),
+        (lambda: x.to(zs.complex64).aminmax(), TypeError, "aminmax not implemented for ComplexFloat"),
         (lambda: (x > 0).median(1), NotImplementedError, "\"median_out\" not implemented for 'Bool'"),
     ]:
         with pytest.raises(error) as caught:
             run()
         assert str(caught.value) == text
+
+
+def test_sums_have_the_dtype_that_is_asked_for():
+    x = zs.tensor([[100, 200], [50, 7]])
+    for run in (zs.sum, zs.nansum, lambda x, **kw: zs.fuse(lambda x: x.sum(**kw))(x)):
+        assert (run(x, dtype=zs.int8).dtype, run(x, dtype=zs.int8).item()) == (zs.int8, 101)
+        assert (run(x, dim=1, dtype=zs.int32).dtype, run(x, dim=1, dtype=zs.int32).tolist()) == (zs.int32, [300, 57])
+        assert run(x, dtype=zs.float64).dtype == zs.float64
+    assert (x.prod(dtype=zs.uint8).dtype, x.prod(dtype=zs.uint8).item()) == (zs.uint8, 100 * 200 * 50 * 7 % 256)
+    assert x.sum().dtype == zs.int64
 
 
 def test_extremes_of_two_are_element_by_element():

@@ -787,7 +787,7 @@ class _Operations:
     def expand_as(self, other: _Operand) -> Tensor:
         """Stretches the tensor to the shape of another one."""
     def broadcast_to(self, *size: _Sizes) -> Tensor:
-        """Stretches the tensor to a shape, without copying."""
+        """Stretches the tensor to a shape, without copying: another name of `expand`."""
     def reshape(self, *shape: _Sizes) -> Tensor:
         """The same elements under other sizes, without copying where that is possible; -1 is inferred."""
     def view(self, *shape: _Sizes) -> Tensor:
@@ -811,7 +811,7 @@ class _Operations:
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
         """Several dimensions as one."""
     def ravel(self) -> Tensor:
-        """All dimensions as one."""
+        """All dimensions as one, with the elements next to each other."""
     def narrow(self, dim: builtins.int, start: Any, length: builtins.int) -> Tensor:
         """The part of a dimension that starts at `start`."""
     def select(self, dim: builtins.int, index: _Operand) -> Tensor:
@@ -1467,7 +1467,7 @@ def expand(input: _Operand, *size: _Sizes) -> Tensor:
 def expand_as(input: _Operand, other: _Operand) -> Tensor:
     """Stretches the tensor to the shape of another one."""
 def broadcast_to(input: _Operand, *size: _Sizes) -> Tensor:
-    """Stretches the tensor to a shape, without copying."""
+    """Stretches the tensor to a shape, without copying: another name of `expand`."""
 def reshape(input: _Operand, *shape: _Sizes) -> Tensor:
     """The same elements under other sizes, without copying where that is possible; -1 is inferred."""
 def unsqueeze(input: _Operand, dim: builtins.int) -> Tensor:
@@ -1495,7 +1495,7 @@ def moveaxis(input: _Operand, source: _Sizes, destination: _Sizes) -> Tensor:
 def flatten(input: _Operand, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
     """Several dimensions as one."""
 def ravel(input: _Operand) -> Tensor:
-    """All dimensions as one."""
+    """All dimensions as one, with the elements next to each other."""
 def narrow(input: _Operand, dim: builtins.int, start: Any, length: builtins.int) -> Tensor:
     """The part of a dimension that starts at `start`."""
 def select(input: _Operand, dim: builtins.int, index: _Operand) -> Tensor:

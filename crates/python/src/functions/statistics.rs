@@ -1,6 +1,6 @@
 //! Owns what sums up many elements in a few: extremes and where they stand, medians, quantiles, means that pass over NaN.
 
-use pyo3::exceptions::{PyIndexError, PyRuntimeError};
+use pyo3::exceptions::{PyIndexError, PyNotImplementedError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use zerostride::{Category, DType, Dims, Expr, Interpolation, Tensor, keepdim};
 
@@ -20,6 +20,10 @@ rows! {
     /// The smallest and the largest element, NaN if one is.
     Both "aminmax" "input, *, dim=None, keepdim=False" |a| {
         let (x, dims) = (a.value("input")?, kept(a)?);
+        if dtype(&x)?.category() == Category::Complex {
+            let message = format!("aminmax not implemented for {}", dtype(&x)?.scalar_name());
+            return Err(PyTypeError::new_err(message));
+        }
         let least = x.computed(a.py, |x| x.amin(dims.clone()))?;
         named(a.py, "aminmax", [least, x.computed(a.py, |x| x.amax(dims))?])?
     };
@@ -47,9 +51,9 @@ rows! {
     /// The mean of the elements that are not NaN.
     Both "nanmean" "input, dim=None, keepdim=False, *, dtype=None" |a| passing(a, |x, dims| x.nanmean(dims))?;
     /// The standard deviation and the mean.
-    Both "std_mean" "input, dim=None, *, correction=1, keepdim=False" |a| with_mean(a, Expr::std_corrected)?;
+    Both "std_mean" "input, dim=None, *, correction=1, keepdim=False" |a| with_mean(a, "std_mean", Expr::std_corrected)?;
     /// The variance and the mean.
-    Both "var_mean" "input, dim=None, *, correction=1, keepdim=False" |a| with_mean(a, Expr::var_corrected)?;
+    Both "var_mean" "input, dim=None, *, correction=1, keepdim=False" |a| with_mean(a, "var_mean", Expr::var_corrected)?;
     /// Whether two tensors have the same shape and elements.
     Both "equal" "input, other" |a| {
         let (x, y) = (a.tensor("input")?, a.tensor("other")?);
@@ -73,6 +77,10 @@ rows! {
         let (min, max) = (bound("min")?, bound("max")?);
         x.computed(a.py, |x| x.clamp(min, max))?
     };
+}
+
+fn dtype(x: &Value) -> PyResult<DType> {
+    x.expr().dtype().map_err(raise)
 }
 
 /// One of `max` and `min`, in the operations that it consists of.
@@ -105,15 +113,23 @@ fn extreme<'py>(a: &Arguments<'_, 'py>, extreme: &Extreme) -> PyResult<Answer<'p
         let other = a.operand(second, &mut x)?;
         return Ok(x.computed(a.py, |x| (extreme.of_two)(&x, other))?.into());
     }
-    let shape = x.expr().shape().map_err(raise)?.to_vec();
+    let (shape, dtype) = (x.expr().shape().map_err(raise)?.to_vec(), dtype(&x)?);
+    let is_complex = dtype.category() == Category::Complex;
     let Some(dim) = a.integer_or_none("dim")? else {
         if shape.contains(&0) {
             return Err(PyRuntimeError::new_err(format!(
                 "{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
             )));
         }
+        if is_complex {
+            let message = format!("\"{name}_all\" not implemented for '{}'", dtype.scalar_name());
+            return Err(PyNotImplementedError::new_err(message));
+        }
         return Ok(x.computed(a.py, |x| (extreme.value)(&x, Dims::from(..)))?.into());
     };
+    if is_complex {
+        return Err(PyTypeError::new_err(format!("{name}(): does not support complex input")));
+    }
     let place = if dim < 0 { dim + shape.len() as isize } else { dim };
     if usize::try_from(place).ok().and_then(|place| shape.get(place)) == Some(&0) {
         let message = format!("{name}(): Expected reduction dim {place} to have non-zero size.");
@@ -170,15 +186,22 @@ fn quantile(
 /// A reduction that passes over NaN.
 fn passing(a: &Arguments<'_, '_>, reduce: fn(&Expr, Dims) -> Expr) -> PyResult<Value> {
     let (dims, dtype) = (kept(a)?, a.dtype("dtype")?);
-    a.value("input")?
-        .computed(a.py, |x| reduce(&dtype.map_or_else(|| x.clone(), |dtype| x.to_dtype(dtype)), dims))
+    a.value("input")?.computed(a.py, |x| match dtype {
+        Some(dtype) => reduce(&x.to_dtype(dtype), dims).to_dtype(dtype),
+        None => reduce(&x, dims),
+    })
 }
 
 fn with_mean<'py>(
     a: &Arguments<'_, 'py>,
+    name: &str,
     spread: fn(&Expr, Dims, f64) -> Expr,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (x, dims, correction) = (a.value("input")?, kept(a)?, a.number_or("correction", 1.into())?);
+    if dtype(&x)?.category() <= Category::Int {
+        let message = format!("{name} only support floating point and complex dtypes");
+        return Err(PyNotImplementedError::new_err(message));
+    }
     let spread = x.computed(a.py, |x| spread(&x, dims.clone(), correction.to_f64()))?;
     tuple(a.py, [spread, x.computed(a.py, |x| x.mean(dims))?])
 }

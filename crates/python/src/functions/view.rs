@@ -6,6 +6,7 @@ use zerostride::Expr;
 use super::rows;
 use crate::arguments::{Arguments, Value};
 use crate::error::raise;
+use crate::threads::compute;
 
 /// One expression for a tensor, whose views share its memory, and for a traced computation.
 macro_rules! view {
@@ -40,8 +41,8 @@ rows! {
         let shape = shape(&a.value("other")?)?;
         view!(a.value("input")?, x => x.broadcast_to(&shape))
     };
-    /// Stretches the tensor to a shape, without copying.
-    Both "broadcast_to" "input, *size" |a| view!(a.value("input")?, x => x.broadcast_to(&a.counts()?));
+    /// Stretches the tensor to a shape, without copying: another name of `expand`.
+    Both "broadcast_to" "input, *size" |a| view!(a.value("input")?, x => x.expand(&a.sizes()?));
     /// The same elements under other sizes, without copying where that is possible; -1 is inferred.
     Both "reshape" "input, *shape" |a| view!(a.value("input")?, x => x.reshape(&a.sizes()?));
     /// The same elements under other sizes, as a view; -1 is inferred.
@@ -84,8 +85,14 @@ rows! {
     Both "flatten" "input, start_dim=0, end_dim=-1" |a| {
         view!(a.value("input")?, x => x.flatten(a.integer_or("start_dim", 0)?, a.integer_or("end_dim", -1)?))
     };
-    /// All dimensions as one.
-    Both "ravel" "input" |a| view!(a.value("input")?, x => x.flatten(0, -1));
+    /// All dimensions as one, with the elements next to each other.
+    Both "ravel" "input" |a| {
+        let x = match a.value("input")? {
+            Value::Tensor(x) => Value::Tensor(compute(a.py, [x.numel()], || x.contiguous()).map_err(raise)?),
+            traced => traced,
+        };
+        view!(x, x => x.flatten(0, -1))
+    };
     /// The part of a dimension that starts at `start`.
     Both "narrow" "input, dim, start, length" |a| {
         let (dim, start, length) = (a.integer("dim")?, a.integer("start")?, a.integer("length")?);

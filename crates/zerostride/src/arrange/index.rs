@@ -302,24 +302,22 @@ impl Tensor {
     pub fn assign_<'a>(&self, items: &[Index], value: impl Into<Operand<'a>>) -> Result<()> {
         let (view, picks) = picked(self, items)?;
         let value = Operand::expr(value);
-        // A bare number is converted with PyTorch's check, and rounded once.
-        let value = if value.is_number() { converted(self, value)?.into() } else { value };
+        // A bare number is converted with PyTorch's check, and rounded once; only into a half of a view any real number goes.
+        let value = match value.number() {
+            Some(number) if picks.is_empty() && self.dtype().is_half() => {
+                Expr::from(number.held_by(DType::F64)?).to_dtype(self.dtype())
+            }
+            Some(number) => Tensor::full(&[], number, self.dtype())?.into(),
+            None => value,
+        };
         // Dimensions of size 1 in front are PyTorch's to drop.
         let extra = value.shape()?.len().saturating_sub(view.ndim());
         let ones = value.shape()?.iter().take_while(|size| **size == 1).count();
-        let value = (0..extra.min(ones)).fold(value, |value, _| value.select(0, 0));
-        if picks.is_empty() {
-            return view.copy_(value.broadcast_to(view.shape()));
-        }
+        let dropped = if picks.is_empty() { extra.min(ones) } else { ones };
+        let value = (0..dropped).fold(value, |value, _| value.select(0, 0));
         match &picks[..] {
-            // PyTorch converts a value without dimensions for a mask alone.
-            [Pick::Mask { dims, mask, .. }] if value.shape()?.is_empty() => {
-                let value = value.to_dtype(view.dtype()).eval()?;
-                let trailing = view.ndim() - dims.end;
-                let mask = (0..trailing).try_fold(mask.clone(), |mask, _| mask.unsqueeze(-1))?;
-                view.masked_fill_(mask.ne(0)?, value)
-            }
-            _ => view.put(&picks, value, false),
+            [] => view.copy_(value.broadcast_to(view.shape())),
+            picks => view.put(picks, value, false),
         }
     }
 
@@ -357,14 +355,20 @@ impl Tensor {
         if self.layout().has_internal_overlap() != InternalOverlap::No {
             return Err(Error::WriteToExpanded);
         }
-        let values = converted(self, values)?;
+        let value_shape = &values.meta()?.shape;
+        if let ([Pick::Mask { dims, mask, .. }], 1, false) = (picks, value_shape.numel(), accumulate)
+            && mask.dtype() == DType::Bool
+        {
+            return self.fill_masked(dims.end, mask, &values);
+        }
         let Picked { shape, places } = Picked::new(self, picks)?;
-        let stretched = values.broadcast_to(&shape).map_err(|_| {
-            Error::runtime(format_args!(
-                "shape mismatch: value tensor of shape {} cannot be broadcast to indexing result of shape {shape}",
-                values.shape_value()
-            ))
-        })?;
+        if values.broadcast_to(&shape).shape().is_err() {
+            return Err(Error::runtime(format_args!(
+                "shape mismatch: value tensor of shape {value_shape} cannot be broadcast to indexing result of shape {shape}",
+            )));
+        }
+        let values = converted(self, values)?;
+        let stretched = values.broadcast_to(&shape)?;
         let Some(places) = places else { return Ok(()) };
         // One element stands for all; others are copied out, also because they may lie among those written to.
         let one = values.numel() == 1 && !accumulate;
@@ -378,6 +382,20 @@ impl Tensor {
             }
             Ok(())
         })
+    }
+}
+
+impl Tensor {
+    /// Writes one element wherever a mask is true that ends before a dimension. For a mask alone, PyTorch takes an element of
+    /// another dtype for a number.
+    fn fill_masked(&self, end: usize, mask: &Tensor, value: &Expr) -> Result<()> {
+        let value = value.reshape(&[]);
+        let value = match value.dtype()? == self.dtype() {
+            true => value,
+            false => value.eval()?.scalar_at(&[])?.into(),
+        };
+        let mask = (end..self.ndim()).try_fold(mask.clone(), |mask, _| mask.unsqueeze(-1))?;
+        self.masked_fill_(mask.ne(0)?, &value)
     }
 }
 

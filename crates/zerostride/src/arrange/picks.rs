@@ -56,6 +56,16 @@ impl Pick {
         })
     }
 
+    /// Refuses integers along a dimension without elements, also where nothing is picked because others have none either.
+    fn refuse_nothing(&self, sizes: &[usize]) -> Result<()> {
+        match self {
+            Pick::Integers { dim, index } if sizes[*dim] == 0 && index.numel() > 0 => {
+                wrapped(0, 0, *dim).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The distance of each picked element from the first one, in row-major order of `shape`. `ordinal` counts the index
     /// tensors before this one, as PyTorch counts.
     fn offsets(&self, of: &Layout, ordinal: usize) -> Result<Vec<isize>> {
@@ -138,6 +148,7 @@ impl Picked {
             |dims: &[usize]| dims.iter().map(|&dim| of.shape()[dim]).collect::<SmallVec<[usize; 8]>>();
         let shape = Shape::new(&[&sizes(&before)[..], &common[..], &sizes(&after)[..]].concat())?;
         if shape.numel() == 0 {
+            picks.iter().try_for_each(|pick| pick.refuse_nothing(of.shape()))?;
             return Ok(Picked { shape, places: None });
         }
         let walk = |dims: &[usize]| {

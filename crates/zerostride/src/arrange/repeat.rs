@@ -40,7 +40,9 @@ impl Tensor {
         let mut rolled = self.clone();
         for (&shift, &dim) in shifts.iter().zip(dims) {
             let Some(dim) = named_dim(dim, self.ndim())? else {
-                return Err(Error::index("Dimension specified as 0 but tensor has no dimensions"));
+                return Err(Error::index(format_args!(
+                    "Dimension specified as {dim} but tensor has no dimensions"
+                )));
             };
             let (dim, size) = (dim as isize, self.shape()[dim] as isize);
             let moved = if size == 0 { 0 } else { shift.rem_euclid(size) };

@@ -228,10 +228,10 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn sort(&self, dim: isize, descending: bool) -> Result<(Tensor, Tensor)> {
+        let dim = named_dim(dim, self.ndim())?;
         if self.dtype().category() == Category::Complex {
             return Err(unordered("Sort"));
         }
-        let dim = named_dim(dim, self.ndim())?;
         let count = dim.map_or(1, |dim| self.shape()[dim]);
         self.ordered_along(dim, Wanted::First { count, descending })
     }

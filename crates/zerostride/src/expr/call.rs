@@ -2,7 +2,7 @@
 //! the row's signature. The shell and Python come in here. It does not know text (`cli`) nor Python objects.
 
 use zerostride_ops::{self as ops, Class, Kind, Op, Scalar, Signature};
-use zerostride_shape::ErrorClass;
+use zerostride_shape::{ErrorClass, broadcast_shape, check_in_place};
 
 use super::{Dims, Expr, formula, keepdim};
 use crate::tensor::write;
@@ -156,6 +156,10 @@ pub fn call_into(op: Op, arguments: Arguments, out: &Tensor) -> Result<()> {
         _ => None,
     };
     let operands: Vec<Expr> = given.filter_map(operand).collect();
+    if let (Op::MaskedFill, [_, mask, ..]) = (op, &operands[..]) {
+        // In place the tensor is stretched before the mask, which shows in the order of the two in a refusal.
+        check_in_place(out.shape(), &broadcast_shape(&[out.shape(), mask.shape()?])?)?;
+    }
     let expr = call(op, arguments)?;
     write(&operands, out, || expr)
 }

@@ -26,10 +26,18 @@ impl Expr {
 fn infer(op: Op, operands: &[&Expr]) -> Result<Inferred> {
     let metas: SmallVec<[&Meta; 4]> = operands.iter().map(|operand| operand.meta()).collect::<Result<_>>()?;
     let typed: SmallVec<[Typed; 4]> = metas.iter().map(|meta| meta.typed).collect();
-    let inferred = op.infer(&typed)?;
     let shapes: SmallVec<[&[usize]; 4]> = metas.iter().map(|meta| &meta.shape[..]).collect();
+    let inferred = infer_dtypes(op, &typed, &shapes)?;
     broadcast_shape(&shapes)?;
     Ok(inferred)
+}
+
+/// The dtypes of operands that are stretched to each other; of two mistakes the one that PyTorch finds first.
+pub(super) fn infer_dtypes(op: Op, typed: &[Typed], shapes: &[&[usize]]) -> Result<Inferred> {
+    op.infer(typed).map_err(|error| match broadcast_shape(shapes) {
+        Err(mismatch) if error.comes_after_shapes() => mismatch.into(),
+        _ => error.into(),
+    })
 }
 
 /// A formula over operands that meet in the dtype `op` computes in: checked by the table, computed in its opmath,
@@ -108,17 +116,26 @@ pub(super) fn clamp(input: &Expr, min: Option<&Expr>, max: Option<&Expr>) -> Exp
         }
         let operands: Vec<&Expr> = [Some(input), min, max].into_iter().flatten().collect();
         let Inferred { compute, .. } = infer(Op::Clamp, &operands)?;
-        // `maximum` and `minimum` give the second of equal operands: a zero keeps its sign.
+        let (min, max) = (effective_bound("min", min, compute)?, effective_bound("max", max, compute)?);
         let mut held = input.to_dtype(compute);
-        if let Some(min) = effective_bound("min", min, compute)? {
+        if min.is_none() && max.is_none() {
+            return Ok(anew(held));
+        }
+        // `maximum` and `minimum` give the second of equal operands: a zero keeps its sign.
+        if let Some(min) = min {
             held = min.to_dtype(compute).maximum(held);
         }
-        if let Some(max) = effective_bound("max", max, compute)? {
+        if let Some(max) = max {
             held = max.to_dtype(compute).minimum(held);
         }
         Ok(held)
     };
     attempt().unwrap_or_else(|error| input.failed("clamp", error))
+}
+
+/// An operand as the result of an operation that changes nothing: unlike the operand it shares memory with no tensor.
+fn anew(operand: Expr) -> Expr {
+    Expr::map(Op::Positive, [operand])
 }
 
 /// A bound, unless it is a number that every integer of the dtype satisfies.
@@ -146,7 +163,7 @@ fn effective_bound<'a>(name: &str, bound: Option<&'a Expr>, compute: DType) -> R
 pub(super) fn rewritten(op: Op, operands: &[Expr], compute: DType) -> Option<Expr> {
     match (op, operands) {
         (Op::Pow, [base, exponent]) => match exponent.number()? {
-            Scalar::Bool(true) | Scalar::Int(1) | Scalar::Float(1.0) => Some(base.to_dtype(compute)),
+            Scalar::Bool(true) | Scalar::Int(1) | Scalar::Float(1.0) => Some(anew(base.to_dtype(compute))),
             Scalar::Int(2) | Scalar::Float(2.0) => Some(base.to_dtype(compute).square()),
             _ => None,
         },
@@ -213,14 +230,15 @@ fn rounded(number: f64, dtype: DType) -> f64 {
 /// Numbers enter as the dtype of the input: a fraction is cut off for integers.
 pub(super) fn masked_fill(input: &Expr, mask: &Expr, value: &Expr) -> Expr {
     let attempt = || {
-        let Inferred { compute, .. } = infer(Op::MaskedFill, &[input, mask, value])?;
-        let value_meta = value.meta()?;
-        if value_meta.shape.ndim() > 0 {
+        // PyTorch's order: the mask before the input, and both before anything else.
+        broadcast_shape(&[mask.shape()?, input.shape()?])?;
+        let ndim = value.shape()?.len();
+        if ndim > 0 {
             return Err(Error::runtime(format_args!(
-                "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {} dimension(s).",
-                value_meta.shape.ndim()
+                "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {ndim} dimension(s).",
             )));
         }
+        let Inferred { compute, .. } = infer(Op::MaskedFill, &[input, mask, value])?;
         if let Some(number) = value.number() {
             number.held_by(compute)?;
         }
@@ -278,14 +296,24 @@ pub(super) fn logsumexp(input: &Expr, dims: &Dims) -> Expr {
     })
 }
 
-/// A formula along one dimension, which is looked at before the dtype; of no elements it gives none.
+/// A formula along one dimension, which is looked at before the dtype; of no elements it gives none, whatever they are.
 fn along(op: Op, input: &Expr, dim: isize, body: impl FnOnce(Expr) -> Result<Expr>) -> Expr {
-    match input.meta().and_then(|meta| Dims::from(dim).resolve(meta.shape.ndim())) {
-        Ok(_) => {
-            formula(op, [input], |[input]| if input.shape()?.contains(&0) { Ok(input) } else { body(input) })
+    let attempt = || {
+        let shape = input.shape()?;
+        let along = Dims::from(dim).resolve(shape.len())?;
+        if shape.contains(&0) {
+            return Ok(input.clone());
         }
-        Err(error) => input.failed(op.name(), error),
-    }
+        match op.infer(&[input.meta()?.typed]) {
+            // PyTorch has another kernel for dimensions before the last.
+            Err(error) if along.iter().any(|dim| dim + 1 < shape.len()) => Err(Error::Argument {
+                class: error.class(),
+                message: error.to_string().replace("_lastdim", ""),
+            }),
+            _ => Ok(formula(op, [input], |[input]| body(input))),
+        }
+    };
+    attempt().unwrap_or_else(|error| input.failed(op.name(), error))
 }
 
 pub(super) fn softmax(input: &Expr, dim: isize) -> Expr {

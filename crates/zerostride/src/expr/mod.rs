@@ -315,7 +315,8 @@ impl Expr {
     pub(crate) fn view(&self, view: View) -> Expr {
         let meta = self.meta().and_then(|meta| {
             // Every view of a contiguous layout exists if it exists at all.
-            let layout = view.apply(&Layout::contiguous(meta.shape.clone()))?;
+            let layout = view.apply(&Layout::contiguous(meta.shape.clone()));
+            let layout = layout.map_err(|error| error.with_tensor_type(meta.dtype().tensor_type()))?;
             Ok(Meta::new(layout.shape().clone(), meta.dtype()))
         });
         Expr::build(Kind::View { operand: self.clone(), view }, meta)
@@ -408,7 +409,7 @@ fn infer_map(op: Op, operands: &[Expr]) -> Result<(Shape, DType, DType)> {
         typed.push(meta.typed);
         shapes.push(&meta.shape);
     }
-    let inferred = op.infer(&typed)?;
+    let inferred = formula::infer_dtypes(op, &typed, &shapes)?;
     check_numbers(op, inferred.compute, operands)?;
     let shape = match operands {
         // Mostly there is nothing to stretch.

@@ -7,7 +7,7 @@ use zerostride_shape::{InternalOverlap, broadcast_shape, check_in_place};
 use super::methods::check_count;
 use super::{Operand, Tensor};
 use crate::expr::Kind;
-use crate::{Error, Expr, Result, evaluate, policy};
+use crate::{Argument, Arguments, Error, Expr, Result, call_into, evaluate, policy};
 
 /// An operation on operands, written to `out` as PyTorch's `out=` and in-place methods write it: what memory is shared
 /// is checked before shapes, and those before dtypes.
@@ -18,11 +18,20 @@ use crate::{Error, Expr, Result, evaluate, policy};
 pub(crate) fn write(operands: &[Expr], out: &Tensor, operation: impl FnOnce() -> Expr) -> Result<()> {
     operands.iter().try_for_each(|operand| out.check_operand(operand))?;
     let expr = operation();
-    // That the result would not fit counts before that there is none, except where PyTorch looks at the operands first.
-    let looks_first = |op| matches!(op, Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin);
-    match expr.meta().map_err(|error| error.root().clone()) {
-        Err(Error::Op(OpError::Unsupported { op, dtype }))
-            if op.info().rule != Rule::bool && !looks_first(op) && !can_cast(dtype, out.dtype()) =>
+    let refused = expr.meta().map_err(|error| error.root().clone());
+    if let Err(Error::Op(refusal @ OpError::Unsupported { op, .. })) = &refused
+        && refusal.comes_after_shapes()
+        && op.info().class.is_elementwise()
+    {
+        let shapes = operands.iter().map(Expr::shape).chain([Ok(out.shape())]).collect::<Result<Vec<_>>>()?;
+        check_in_place(out.shape(), &broadcast_shape(&shapes)?)?;
+    }
+    match refused {
+        // That the result would not fit counts before that kernels have none.
+        Err(Error::Op(ref refusal @ OpError::Unsupported { op, dtype }))
+            if refusal.comes_after_shapes()
+                && op.info().rule != Rule::bool
+                && !can_cast(dtype, out.dtype()) =>
         {
             Err(OpError::Cast { from: dtype, to: out.dtype() }.into())
         }
@@ -121,7 +130,6 @@ in_place! {
     clamp_ = clamp(; min: Option<Expr>, max: Option<Expr>);
     addcmul_ = addcmul(a, b; value: impl Into<Scalar>);
     addcdiv_ = addcdiv(a, b; value: impl Into<Scalar>);
-    masked_fill_ = masked_fill(mask, value;);
 }
 
 impl Tensor {
@@ -174,6 +182,22 @@ impl Tensor {
             None => write_at_once(op, self, [self.into()]),
             Some(other) => write_at_once(op, self, [self.into(), other]),
         }
+    }
+
+    /// [`Tensor::masked_fill`] in place.
+    ///
+    /// # Errors
+    /// The mask is not bool or does not broadcast to the tensor, the value has dimensions or is none of the dtype, or the tensor is
+    /// stretched.
+    #[track_caller]
+    pub fn masked_fill_<'a>(
+        &self,
+        mask: impl Into<Operand<'a>>,
+        value: impl Into<Operand<'a>>,
+    ) -> Result<()> {
+        let operands = [Expr::current(self), Operand::expr(mask), Operand::expr(value)];
+        let positional = operands.map(Argument::Expr).into();
+        call_into(Op::MaskedFill, Arguments { positional, named: Vec::new() }, self)
     }
 
     /// [`Tensor::float_power`] in place, of an f64 or c128 tensor: PyTorch casts this result into no other dtype.

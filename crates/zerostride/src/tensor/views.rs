@@ -14,7 +14,8 @@ macro_rules! views {
             /// # Errors
             /// PyTorch's, for dimensions and sizes that do not exist or do not fit.
             pub fn $name(&self, $($arg: $type),*) -> Result<Tensor> {
-                Ok(self.with_layout(self.layout().$name($($arg),*)?))
+                let layout = self.layout().$name($($arg),*);
+                Ok(self.with_layout(layout.map_err(|error| error.with_tensor_type(self.dtype().tensor_type()))?))
             }
             )*
         }

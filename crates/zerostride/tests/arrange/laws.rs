@@ -39,6 +39,50 @@ fn a_number_is_written_as_the_dtype_has_it_or_refused() {
 }
 
 #[test]
+fn one_element_counts_as_a_number_for_a_mask_alone() {
+    let x = tensor![[1, 2], [3, 4], [5, 6]];
+    let mask = Index::Tensor(tensor![1, 0, 1].ne(0).unwrap());
+    for (items, expected) in
+        [(vec![mask.clone()], [7, 7, 3, 4, 7, 7]), (vec![mask.clone(), Index::At(1)], [1, 7, 3, 4, 5, 7])]
+    {
+        let x = x.clone_elements().unwrap();
+        x.assign_(&items, tensor![[7.5]]).unwrap();
+        assert_eq!(ints(&x), expected);
+        x.index_put_(&items, tensor![7.5], false).unwrap();
+        assert_eq!(ints(&x), expected);
+    }
+    let refused = |items: &[Index], value: Tensor| x.assign_(items, value).unwrap_err().to_string();
+    assert_eq!(
+        refused(&[mask.clone()], tensor![1e30]),
+        "value cannot be converted to type int64_t without overflow"
+    );
+    let mixed = "Index put requires the source and destination dtypes match, got Long for the destination and Float for the source.";
+    assert_eq!(refused(&[Index::Tensor(tensor![0])], tensor![7.5]), mixed);
+    // Of several, the shape counts first.
+    assert_eq!(
+        refused(&[mask], tensor![[1.5, 2.5, 3.5]]),
+        "shape mismatch: value tensor of shape [3] cannot be broadcast to indexing result of shape [2, 2]"
+    );
+}
+
+#[test]
+fn a_half_in_a_view_takes_any_real_number() {
+    let x = Tensor::full(&[2], 0, DType::F16).unwrap();
+    x.assign_(&[Index::At(0)], 70000).unwrap();
+    assert_eq!(x.to_dtype(DType::F32).unwrap().to_vec::<f32>().unwrap(), [f32::INFINITY, 0.0]);
+    let error = x.assign_(&[Index::Tensor(tensor![0])], 70000).unwrap_err();
+    assert_eq!(error.to_string(), "value cannot be converted to type c10::Half without overflow");
+}
+
+#[test]
+fn a_place_along_nothing_is_out_of_bounds_also_where_nothing_is_picked() {
+    let nothing = Tensor::zeros(&[0, 0]).unwrap();
+    let error = nothing.index(&[tensor![0].into()]).unwrap_err();
+    assert_eq!(error.to_string(), "index is out of bounds for dimension with size 0");
+    assert_eq!(Tensor::zeros(&[2, 0]).unwrap().index(&[tensor![5].into()]).unwrap().shape(), [1, 0]);
+}
+
+#[test]
 fn a_write_through_a_view_is_seen_and_counted() {
     let x = ramp(&[3, 4]);
     let expr = zerostride::Expr::from(&x) + 1;

@@ -53,7 +53,7 @@ pub(crate) static EXCEPTIONS: &[Exception] = &[
         },
     },
     Exception {
-        files: "ops_scalar ops_ternary reductions",
+        files: "ops_scalar ops_ternary",
         reason: "of the kernels that PyTorch has for one operation the refusal names another",
         applies: |finding| {
             let kernel =

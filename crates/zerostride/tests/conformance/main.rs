@@ -8,6 +8,7 @@ mod coverage;
 mod exceptions;
 mod findings;
 mod limits;
+mod mistakes;
 mod operations;
 mod promotion;
 mod reductions;
