@@ -383,9 +383,7 @@ impl Tensor {
             Ok(())
         })
     }
-}
 
-impl Tensor {
     /// Writes one element wherever a mask is true that ends before a dimension. For a mask alone, PyTorch takes an element of
     /// another dtype for a number.
     fn fill_masked(&self, end: usize, mask: &Tensor, value: &Expr) -> Result<()> {

@@ -53,7 +53,7 @@ fn one_element_counts_as_a_number_for_a_mask_alone() {
     }
     let refused = |items: &[Index], value: Tensor| x.assign_(items, value).unwrap_err().to_string();
     assert_eq!(
-        refused(&[mask.clone()], tensor![1e30]),
+        refused(std::slice::from_ref(&mask), tensor![1e30]),
         "value cannot be converted to type int64_t without overflow"
     );
     let mixed = "Index put requires the source and destination dtypes match, got Long for the destination and Float for the source.";
