@@ -25,6 +25,12 @@ pub(super) fn comes_from_memory(bytes: usize) -> bool {
     bytes / 2 > last_level()
 }
 
+/// Whether to ask for what lies ahead of what is read in order, where so many bytes are touched and results stored that way.
+pub(super) fn reads_ahead(bytes: usize, stores: Stores) -> bool {
+    // Measured for AMD's processors only.
+    is_amd() && (stores == Stores::Streaming || comes_from_memory(bytes))
+}
+
 /// Whether the last level does not hold so many bytes for sure.
 pub(super) fn is_far(bytes: usize) -> bool {
     bytes > last_level() / 2

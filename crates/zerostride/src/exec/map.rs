@@ -27,6 +27,9 @@ const PARTS: usize = 64;
 const STREAM: usize = 1 << 10;
 const STREAM_UNALIGNED: usize = 8 << 10;
 
+/// Bytes from what is read in order to what is asked for meanwhile.
+const AHEAD: isize = 1 << 10;
+
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
@@ -89,8 +92,16 @@ impl<'p> Ready<'p> {
             loops.get_or_init(|| Loop::new(shape, program, strides, dtype, in_place, windows));
         let long = walk.form(steps(strides)) == Form::Dense
             && walk.row() * item >= least_streamed(walk, strides, item);
-        let large = cache::comes_from_memory(cost.bytes());
-        let stores = cache::stores(cost.bytes(), part.numel() * item, long && !in_place && !window.read_next);
+        // Lines that are overwritten have just been read.
+        let stores = match in_place {
+            true => Stores::Cached,
+            false => cache::stores(cost.bytes(), part.numel() * item, long && !window.read_next),
+        };
+        let ahead = |load| match &window.steps {
+            Some(steps) if cache::comes_from_memory(cost.bytes()) => from_window(load, steps.len()),
+            None if !in_place && cache::reads_ahead(cost.bytes(), stores) && is_of_streams(program) => AHEAD,
+            _ => 0,
+        };
         let copies = stores != Stores::Streaming
             && !in_place
             && matches!(program.instructions[..], [Instruction::Load(_)]);
@@ -99,9 +110,7 @@ impl<'p> Ready<'p> {
         let new_machine = || Machine::new(compiled, TILE.max(walk.row()));
         let worker = |machine: Machine<'p>| {
             let elements = inputs.iter().map(|input| input.as_ref().map_or(own, Input::elements));
-            let operand = |(elements, load)| {
-                Operand::new(elements, walk, if large { ahead(load, window) } else { 0 }, cost.bytes())
-            };
+            let operand = |(elements, load)| Operand::new(elements, walk, ahead(load), cost.bytes());
             let operands = elements.zip(&program.loads).map(operand).collect();
             Worker { machine, operands, writer: Writer::new(own, walk), copies }
         };
@@ -161,13 +170,20 @@ fn least_streamed(walk: &Walk, strides: &Strides, item: usize) -> usize {
     if apart.is_multiple_of(LINE) { STREAM } else { STREAM_UNALIGNED }
 }
 
-/// Bytes from an element to that of the next window, which comes from further away than what steps hand to each other.
-fn ahead(load: &Load, window: &Window) -> isize {
-    match (load.source, &window.steps) {
-        (Source::Leaf(_), Some(steps)) => {
-            (steps.len() as isize).wrapping_mul(load.strides[0]).wrapping_mul(load.dtype.item_size() as isize)
+/// Whether several operands are read from beginning to end, which processors fetch ahead less well than one.
+fn is_of_streams(program: &Program) -> bool {
+    let is_stream = |load: &&Load| load.strides.iter().all(|&stride| stride != 0);
+    program.loads.iter().filter(is_stream).nth(1).is_some()
+}
+
+/// Bytes from an element to that of the next window of so many steps, which comes from further away than what steps hand to each
+/// other.
+fn from_window(load: &Load, steps: usize) -> isize {
+    match load.source {
+        Source::Leaf(_) => {
+            (steps as isize).wrapping_mul(load.strides[0]).wrapping_mul(load.dtype.item_size() as isize)
         }
-        _ => 0,
+        Source::Buffer(_) => 0,
     }
 }
 
