@@ -65,6 +65,8 @@ pub(super) struct Inside<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) first: usize,
     pub(super) rows: Rows,
+    /// Bytes from an element to one that will be read a little later; 0 if nothing is known.
+    pub(super) ahead: isize,
 }
 
 impl<'a> Inside<'a> {
@@ -76,12 +78,12 @@ impl<'a> Inside<'a> {
     /// # Panics
     /// If a row begins or ends outside.
     fn feed(&self) -> Feed<'a> {
-        let Inside { bytes, first, rows } = *self;
+        let Inside { bytes, first, rows, ahead } = *self;
         let last =
             rows.step.checked_mul(rows.count as isize - 1).and_then(|reach| first.checked_add_signed(reach));
         let ends = |start: Option<usize>| start.and_then(|start| start.checked_add(rows.bytes));
         assert!([ends(Some(first)), ends(last)].iter().all(|end| end.is_some_and(|end| end <= bytes.len())));
-        Feed { at: bytes.as_ptr().wrapping_add(first), rows, apart: 1, ahead: 0, lasting: PhantomData }
+        Feed { at: bytes.as_ptr().wrapping_add(first), rows, apart: 1, ahead, lasting: PhantomData }
     }
 }
 
@@ -389,6 +391,7 @@ impl<'a> Tiles<'a> {
                     bytes: tile,
                     first: 0,
                     rows: Rows { step: line as isize, count: lines, bytes: line },
+                    ahead: 0,
                 }
             });
             if self.machine.is_none() {

@@ -5,11 +5,12 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use smallvec::SmallVec;
-use zerostride_kernels::{Fold, LEAF, Reducer, lane_rows, lanes};
+use zerostride_kernels::{Fold, LEAF, Reducer, Stores, lane_rows, lanes};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims, turn_dims};
 
 use super::access::{Input, Order, Output, Written};
+use super::cache;
 use super::crew::{self, Effort};
 use super::lying::{Form, Grid, LANE, Lying, widest};
 use super::machine::{self, Inside, Results, Tiles};
@@ -445,14 +446,19 @@ impl<'p> Reduction<'_, 'p> {
         let begins: [usize; LANE] = std::array::from_fn(|row| if repeats { 0 } else { row * columns.len() });
         let most = tile_rows(Form::Across, self.own.lay.across, self.way.columns);
         let (step, mut known): (_, (usize, &[u8])) = (lanes(self.reduced), (0, &[]));
-        for (first, count) in lane_rows(self.reduced, rows) {
+        let mut lanes_left = lane_rows(self.reduced, rows.clone()).peekable();
+        while let Some((first, count)) = lanes_left.next() {
+            let after =
+                lanes_left.peek().map_or((columns.end, rows.start), |&(first, _)| (columns.start, first));
             let mut done = 0;
             loop {
                 let (first, rows) = (first + done * step, most.min(count - done));
                 let taken = Rows { first, step, count: if repeats { rows.min(1) } else { rows } };
                 // A lane of the last leaf may have no rows, which lie nowhere.
                 if taken.count > 0 && (!repeats || known.0 != taken.count) {
-                    known = (taken.count, self.values(tiles, columns, taken, Order::ByRow)?);
+                    let rest = done + rows < count;
+                    let next = if rest { (columns.start, first + rows * step) } else { after };
+                    known = (taken.count, self.values(tiles, columns, taken, Order::ByRow, next)?);
                 }
                 done += rows;
                 fold.rows(known.1, &begins[..rows], first, done == count);
@@ -478,20 +484,24 @@ impl<'p> Reduction<'_, 'p> {
             let leaves = first..rows.end.min(first + most);
             if !repeats || known.0 != leaves.len() {
                 let taken = Rows::all(leaves.clone());
-                known = (leaves.len(), self.values(tiles, columns, taken, order)?);
+                let rest = leaves.end < rows.end;
+                let next = if rest { (columns.start, leaves.end) } else { (columns.end, rows.start) };
+                known = (leaves.len(), self.values(tiles, columns, taken, order, next)?);
             }
             fold.leaves(known.1, &self.way.form.panel(leaves.len(), columns.len(), leaves.len(), 1), first);
         }
         Ok(())
     }
 
-    /// The values of some columns of some rows, line by line: the columns of a row or the rows of a column.
+    /// The values of some columns of some rows, line by line: the columns of a row or the rows of a column. Those of the `next`
+    /// column and row on are wanted after them.
     fn values<'t>(
         &'t self,
         tiles: &'t mut Tiles<'_>,
         columns: &Range<usize>,
         rows: Rows,
         order: Order,
+        next: (usize, usize),
     ) -> Result<&'t [u8]> {
         let (lines, len) = match order {
             Order::ByRow => (rows.count, columns.len()),
@@ -504,6 +514,8 @@ impl<'p> Reduction<'_, 'p> {
             (Kind::Splat, Order::ByRow) => (columns.start..columns.start + 1, rows),
             (Kind::Splat, Order::ByColumn) => (columns.clone(), Rows { count: 1, ..rows }),
         };
+        // Tiles end before processors have seen where they lead.
+        let asks = cache::reads_ahead(self.own.made.cost.bytes(), Stores::Cached);
         let lying = |load: usize| {
             let (bytes, first) = self.spans[load]?;
             let (columns, rows) = part(load);
@@ -514,7 +526,9 @@ impl<'p> Reduction<'_, 'p> {
             let (kind, item) = loads[load];
             let line = if kind == Kind::Splat { item } else { len * item };
             let rows = machine::Rows { step: step * item as isize, count: lines, bytes: line };
-            Some(Inside { bytes, first: (first as isize + at) as usize * item, rows })
+            let ahead = if asks { self.inputs[load].offset(next.0, next.1).wrapping_sub(at) } else { 0 };
+            let first = (first as isize + at) as usize * item;
+            Some(Inside { bytes, first, rows, ahead: ahead.wrapping_mul(item as isize) })
         };
         tiles.run((lines, len), lying, |load, tile| {
             let (columns, rows) = part(load);

@@ -205,7 +205,7 @@ impl<const N: usize> Direct<N> {
             let elements = if kinds[operand] == 0 { 1 } else { len };
             let rows = Rows { step: steps[operand] * item as isize, count, bytes: elements * item };
             let from = start + self.distance(operand, first);
-            Some(Inside { bytes, first: from as usize * item, rows })
+            Some(Inside { bytes, first: from as usize * item, rows, ahead: 0 })
         };
         self.code.run_anywhere(count, len, &std::array::from_fn::<_, N, _>(load), out);
     }
@@ -260,7 +260,7 @@ pub(super) fn run_dense(code: &Compiled, len: usize, inputs: &[&[u8]], out: &mut
     let mut loads: SmallVec<[_; MOST_OPERANDS]> = SmallVec::new();
     for &bytes in inputs {
         let rows = Rows { step: 0, count: 1, bytes: bytes.len() };
-        loads.push(Some(Inside { bytes, first: 0, rows }));
+        loads.push(Some(Inside { bytes, first: 0, rows, ahead: 0 }));
     }
     code.run_anywhere(1, len, &loads, out);
 }

@@ -51,7 +51,12 @@ pub(in crate::exec) fn run_plan(plan: &Plan) -> Option<Tensor> {
                     let item = load.dtype.item_size();
                     let elements = if load.strides[1] == 0 { 1 } else { row };
                     let rows = Rows { step: load.strides[0] * item as isize, count, bytes: elements * item };
-                    Some(Some(Inside { bytes: bytes(load)?, first: load.offset as usize * item, rows }))
+                    Some(Some(Inside {
+                        bytes: bytes(load)?,
+                        first: load.offset as usize * item,
+                        rows,
+                        ahead: 0,
+                    }))
                 };
                 let loads: SmallVec<[_; MOST_LEAVES]> =
                     program.loads.iter().map(load).collect::<Option<_>>()?;
