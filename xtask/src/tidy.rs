@@ -32,6 +32,7 @@ const UNSAFE: &[&str] = &[
     "crates/kernels/src/chain/quotient.rs",
     "crates/kernels/src/chain/run.rs",
     "crates/kernels/src/chain/set.rs",
+    "crates/kernels/src/chain/single.rs",
     "crates/kernels/src/isa.rs",
     "crates/kernels/src/lane/instructions.rs",
     "crates/kernels/src/matmul.rs",

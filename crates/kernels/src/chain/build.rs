@@ -6,7 +6,7 @@ use zerostride_ops::{Category, DType, Op};
 
 use super::code::{Code, Set};
 use super::table::{self, Form};
-use super::{Chain, Feed, Link, Part, Place};
+use super::{Chain, Feed, Link, Part, Place, single};
 
 /// The bytes of the lanes that a dtype computes in, c64 in those of both parts; bool computes in any, c128 in none.
 fn lane(dtype: DType) -> Option<usize> {
@@ -68,6 +68,7 @@ pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType)
         streaming: stores.stream,
         fetching,
         enter: S::ENTER,
+        single: single::find::<S>(first, links, stored),
         register: size_of::<S::Register>(),
         lanes: size_of::<S::Register>() / width,
         stored: stored.item_size(),

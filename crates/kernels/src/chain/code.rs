@@ -280,6 +280,8 @@ pub(super) trait Set: Sized + 'static {
     fn start<B: Body<Self>>() -> Code;
     /// The function that does what the body says and goes on with the next.
     fn step<B: Body<Self>>() -> Code;
+    /// What runs a chain that only loads elements of type `T`, does what the body says, and stores as wide ones.
+    fn single<T, B: Body<Self>>() -> Enter;
     /// The function that prepares from a splat what the body says.
     fn prepare<B: Prepared<Self>>() -> Prepare;
     /// The function that stores what the body says, and returns.

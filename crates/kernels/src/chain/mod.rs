@@ -4,9 +4,9 @@
 //!
 //! There is one function for each instruction, compiled for each instruction set. It receives the running value in
 //! registers, takes its other operands from memory, and tail-calls the next function through the code; the last one
-//! stores. A chain has one lane width of 1, 2, 4 or 8 bytes, and a run of it handles as many elements as eight
-//! registers hold. Values of a narrower dtype live in wider lanes without loss: integers and bools as integers, halves
-//! as `f32`, rounded after each operation.
+//! stores. One quick instruction alone may have a loop of its own instead (`single.rs`). A chain has one lane width of
+//! 1, 2, 4 or 8 bytes, and a run of it handles as many elements as eight registers hold. Values of a narrower dtype
+//! live in wider lanes without loss: integers and bools as integers, halves as `f32`, rounded after each operation.
 //!
 //! The bits are those of [`map_kernel`](crate::map_kernel) and [`cast_kernel`](crate::cast_kernel), whatever the
 //! instruction set.
@@ -21,6 +21,7 @@ mod memory;
 mod quotient;
 mod run;
 mod set;
+mod single;
 mod table;
 
 use std::ops::RangeInclusive;
@@ -112,6 +113,8 @@ pub struct Chain {
     /// The function that loads, and fetches what is ahead, if there is one.
     fetching: Option<Code>,
     enter: Enter,
+    /// The loop of a single instruction, for runs that only load and store.
+    single: Option<Enter>,
     /// Bytes of a register.
     register: usize,
     /// Lanes of a register.

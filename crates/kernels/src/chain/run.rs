@@ -38,7 +38,7 @@ impl Chain {
             self.are_apart(rows, len, slots, out),
             "{rows} rows of {len} elements would overwrite what is still to be read: {slots:?}, {out:?}"
         );
-        let Chain { register, streaming, enter, ref code, .. } = *self;
+        let Chain { register, streaming, ref code, .. } = *self;
         let is_out = |part: &Part| match part.place {
             Place::Feed(Feed::Vector(slot), _) => slots[slot].first == out.first,
             _ => false,
@@ -74,6 +74,8 @@ impl Chain {
         if head.is_some() {
             threaded.words[code.len() - 1].code = streaming;
         }
+        let is_plain = head.is_none() && threaded.words.iter().all(|word| word.ahead.is_none());
+        let enter = self.single.filter(|_| is_plain).unwrap_or(self.enter);
         if is_half {
             let left = (2 * pairs, rows - 2 * pairs, Halves::Ends(len - run / 2));
             for (first, rows, halves) in [(0, pairs, Halves::Rows), left] {

@@ -14,6 +14,7 @@ use ::half::f16;
 use super::cast::{Source, Target};
 use super::code::{Body, Code, Enter, Prepare, Prepared, REGISTERS, Register, Set, Sink, Span, Splat, Word};
 use super::memory::Picks;
+use super::single;
 #[cfg(target_arch = "aarch64")]
 use crate::lane::neon::{F32x4, F64x2};
 #[cfg(target_arch = "x86_64")]
@@ -110,6 +111,12 @@ macro_rules! set {
             }
 
             #[target_feature(enable = $features)]
+            unsafe fn single<T, B: Body<$set>>(words: &mut [Word], _: *mut [Splat], span: &Span) {
+                // SAFETY: as the caller says.
+                unsafe { single::run::<$set, T, B>(words, span) }
+            }
+
+            #[target_feature(enable = $features)]
             unsafe fn prepare<B: Prepared<$set>>(splat: *mut Register) {
                 // SAFETY: as the caller says.
                 unsafe { B::prepare(splat) }
@@ -187,6 +194,11 @@ macro_rules! set {
                 fn step<B: Body<Self>>() -> Code {
                     // SAFETY: as above.
                     unsafe { transmute::<Step, Code>(step::<B>) }
+                }
+
+                #[inline(always)]
+                fn single<T, B: Body<Self>>() -> Enter {
+                    single::<T, B>
                 }
 
                 #[inline(always)]
