@@ -178,6 +178,22 @@ impl Word {
         unsafe { self.address.add((offset & self.mask) * size).offset(far + near as isize * self.step) }
     }
 
+    /// The address of the elements of a register that a sink has packed; of a single one, of its first half.
+    ///
+    /// # Safety
+    /// There is room for the elements at `offset`.
+    #[inline(always)]
+    pub(super) unsafe fn packed<S: Set, K: Sink<S>>(
+        &self,
+        offset: usize,
+        register: usize,
+    ) -> *mut S::Register {
+        let half = K::REGISTERS.div_ceil(2);
+        let (far, near) = if register < half { (0, register) } else { (self.far, register - half) };
+        // SAFETY: there is room, the caller says.
+        unsafe { self.address.add(offset * K::SIZE).offset(far).cast::<S::Register>().add(near) }
+    }
+
     /// An operand whose elements, of type `T`, are as wide as the lanes. It is written out, because it stands in every function on
     /// several operands.
     ///
@@ -217,6 +233,27 @@ impl Word {
         for (i, register) in value.iter().enumerate() {
             // SAFETY: there is room, the caller says.
             unsafe { self.address.cast::<S::Register>().add(i).write(*register) };
+        }
+    }
+}
+
+/// Writes the elements of a run, which a sink has packed: what comes from either half of the registers to its place.
+///
+/// # Safety
+/// There is room for the elements at `offset`.
+#[inline(always)]
+pub(super) unsafe fn put<S: Set, K: Sink<S>>(out: &Word, offset: usize, packed: &Run<S>) {
+    // SAFETY: there is room, the caller says; a register is as many bytes.
+    unsafe {
+        if const { K::REGISTERS == 1 } {
+            let (from, half) = (packed.as_ptr().cast::<u8>(), size_of::<S::Register>() / 2);
+            let to = out.packed::<S, K>(offset, 0).cast::<u8>();
+            to.copy_from_nonoverlapping(from, half);
+            to.offset(out.far).copy_from_nonoverlapping(from.add(half), half);
+        } else {
+            for (i, register) in packed.iter().enumerate().take(K::REGISTERS) {
+                out.packed::<S, K>(offset, i).write_unaligned(*register);
+            }
         }
     }
 }
@@ -280,8 +317,8 @@ pub(super) trait Set: Sized + 'static {
     fn start<B: Body<Self>>() -> Code;
     /// The function that does what the body says and goes on with the next.
     fn step<B: Body<Self>>() -> Code;
-    /// What runs a chain that only loads elements of type `T`, does what the body says, and stores as wide ones.
-    fn single<T, B: Body<Self>>() -> Enter;
+    /// What runs a chain that only loads elements of type `T`, does what the body says, and stores what the sink says.
+    fn single<T, B: Body<Self>, K: Sink<Self>>() -> Enter;
     /// The function that prepares from a splat what the body says.
     fn prepare<B: Prepared<Self>>() -> Prepare;
     /// The function that stores what the body says, and returns.

@@ -208,11 +208,9 @@ impl Chain {
         code::REGISTERS * self.lanes
     }
 
-    /// The fewest elements of a row that are handled where they lie: half of what one pass does, if each half of the registers is
-    /// stored from registers of its own. Those of shorter rows are copied.
+    /// The fewest elements of a row that are handled where they lie: half of what one pass does. Those of shorter rows are copied.
     pub fn least_len(&self) -> usize {
-        let has_halves = self.run_len() * self.stored >= 2 * self.register;
-        if has_halves { self.run_len() / 2 } else { self.run_len() }
+        self.run_len() / 2
     }
 }
 

@@ -12,7 +12,9 @@ use ::half::f16;
 
 #[cfg(target_arch = "aarch64")]
 use super::cast::{Source, Target};
-use super::code::{Body, Code, Enter, Prepare, Prepared, REGISTERS, Register, Set, Sink, Span, Splat, Word};
+use super::code::{
+    self, Body, Code, Enter, Prepare, Prepared, REGISTERS, Register, Set, Sink, Span, Splat, Word,
+};
 use super::memory::Picks;
 use super::single;
 #[cfg(target_arch = "aarch64")]
@@ -111,9 +113,9 @@ macro_rules! set {
             }
 
             #[target_feature(enable = $features)]
-            unsafe fn single<T, B: Body<$set>>(words: &mut [Word], _: *mut [Splat], span: &Span) {
+            unsafe fn single<T, B: Body<$set>, K: Sink<$set>>(words: &mut [Word], _: *mut [Splat], span: &Span) {
                 // SAFETY: as the caller says.
-                unsafe { single::run::<$set, T, B>(words, span) }
+                unsafe { single::run::<$set, T, B, K>(words, span) }
             }
 
             #[target_feature(enable = $features)]
@@ -127,22 +129,22 @@ macro_rules! set {
                 words: *const Word, at: usize, r0: R, r1: R, r2: R, r3: R, r4: R, r5: R, r6: R, r7: R,
             ) {
                 let packed = B::pack([r0, r1, r2, r3, r4, r5, r6, r7]);
-                // SAFETY: there is room for the elements of the run, aligned if this streams; a run is eight registers.
+                // SAFETY: there is room for the elements of the run, aligned if this streams.
                 unsafe {
                     // What is written might be words, for all that the compiler knows.
-                    let Word { address, far, ahead, .. } = *words;
-                    let half = B::REGISTERS.div_ceil(2);
-                    let to = |i: usize| {
-                        let (far, near) = if i < half { (0, i) } else { (far, i - half) };
-                        address.add(at * B::SIZE).offset(far).cast::<R>().add(near)
-                    };
-                    if let (false, Some(ahead)) = (STREAM, ahead) {
-                        (0..B::REGISTERS).for_each(|i| $fetch(to(i).wrapping_byte_offset(ahead).cast()));
+                    let out = *words;
+                    if STREAM {
+                        for i in 0..B::REGISTERS {
+                            $stream(out.packed::<$set, B>(at, i).cast(), packed[i]);
+                        }
+                        return;
                     }
-                    for i in 0..B::REGISTERS {
-                        let register = packed.as_ptr().add(i).read();
-                        if STREAM { $stream(to(i).cast(), register) } else { to(i).write_unaligned(register) }
+                    if let Some(ahead) = out.ahead {
+                        for i in 0..B::REGISTERS {
+                            $fetch(out.packed::<$set, B>(at, i).wrapping_byte_offset(ahead).cast());
+                        }
                     }
+                    code::put::<$set, B>(&out, at, &packed);
                 }
             }
 
@@ -197,8 +199,8 @@ macro_rules! set {
                 }
 
                 #[inline(always)]
-                fn single<T, B: Body<Self>>() -> Enter {
-                    single::<T, B>
+                fn single<T, B: Body<Self>, K: Sink<Self>>() -> Enter {
+                    single::<T, B, K>
                 }
 
                 #[inline(always)]

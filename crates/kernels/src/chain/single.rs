@@ -1,50 +1,67 @@
-//! Owns chains of a single instruction: sums, products and the like of two operands, which have a loop of their own instead of
-//! threaded code. It does the same, without the way from function to function, which takes as long as such an instruction.
+//! Owns chains of a single instruction: sums, products, comparisons and the like of two operands, which have a loop of their own
+//! instead of threaded code. It does the same, without the way from function to function, which takes as long as such an
+//! instruction.
 
 use std::marker::PhantomData;
 
-use zerostride_ops::{DType, Effort};
+use zerostride_ops::{DType, Effort, Op, Rule};
 
-use super::code::{self, Enter, Set, Span, Word};
-use super::float::Registers;
+use super::array::{self, Elements};
+use super::cast::Source;
+use super::code::{self, Enter, Set, Sink, Span, Word};
+use super::float::{self, Registers};
+use super::memory::{Narrow, Store};
 use super::{Feed, Link};
-use crate::bodies::dispatch::{self, Body, VisitFloat};
+use crate::bodies::dispatch::{self, Body, VisitFloat, VisitInteger};
 use crate::bodies::float::Floats;
+use crate::bodies::integer::Integer;
 use crate::isa::is_amd;
 
-/// The loop of a chain of these instructions, if it has one: that of a quick instruction on two operands of one dtype of floats,
-/// side by side or the same in a row.
+/// The loop of a chain of these instructions, if it has one: that of a quick instruction on two operands of one dtype, side by side
+/// or the same in a row. Of integers these are comparisons.
 pub(super) fn find<S: Set>(first: (Feed, DType), links: &[Link], stored: DType) -> Option<Enter> {
     let [Link::Map { op, compute, place: 0, others }] = links else { return None };
     let lies_apart = |feed: &Feed| matches!(feed, Feed::Stepped(..));
-    if first.1 != *compute || stored != *compute || others.iter().chain([&first.0]).any(lies_apart) {
+    let result = if op.info().rule == Rule::bool { DType::Bool } else { *compute };
+    if first.1 != *compute || stored != result || others.iter().chain([&first.0]).any(lies_apart) {
         return None;
     }
     // Where stores ask for the lines of the next run, the loop has not been measured.
     match compute {
         _ if !is_amd() => None,
-        DType::F32 => dispatch::float::<S::F32, _>(*op, Find::<S>(PhantomData))?,
-        DType::F64 => dispatch::float::<S::F64s, _>(*op, Find::<S>(PhantomData))?,
+        DType::F32 => dispatch::float::<S::F32, _>(*op, Find::<S, i32>(PhantomData))?,
+        DType::F64 => dispatch::float::<S::F64s, _>(*op, Find::<S, i64>(PhantomData))?,
+        DType::I32 => dispatch::integer::<i32, _>(*op, Find::<S, i32>(PhantomData))?,
+        DType::I64 => dispatch::integer::<i64, _>(*op, Find::<S, i64>(PhantomData))?,
         _ => None,
     }
 }
 
-/// Finds the loops of bodies.
-struct Find<S>(PhantomData<S>);
+/// Finds the loops of bodies, whose truth values are integers of type `I`.
+struct Find<S, I>(PhantomData<(S, I)>);
 
-impl<S: Set, V: Floats> VisitFloat<V> for Find<S> {
+/// Whether an operation on so many operands takes less time than the way from function to function.
+const fn is_quick(op: Op, operands: usize) -> bool {
+    operands == 2 && matches!(op.info().effort, Some(Effort::simple))
+}
+
+impl<S: Set, V: Floats, I: Source> VisitFloat<V> for Find<S, I> {
     type Output = Option<Enter>;
 
     fn value<B: Body<N, V, Result = V>, const N: usize>(self) -> Option<Enter> {
-        if const { N == 2 && matches!(B::OP.info().effort, Some(Effort::simple)) } {
-            Some(S::single::<V::Elem, Registers<V, B, N, 0>>())
+        if const { is_quick(B::OP, N) } {
+            Some(S::single::<V::Elem, Registers<V, B, N, 0>, Store<V::Elem>>())
         } else {
             None
         }
     }
 
     fn test<B: Body<N, V, Result = V::Mask>, const N: usize>(self) -> Option<Enter> {
-        None
+        if const { is_quick(B::OP, N) } {
+            Some(S::single::<V::Elem, Registers<V, float::Truth<B>, N, 0>, Narrow<I, u8, bool>>())
+        } else {
+            None
+        }
     }
 
     fn integer<B: Body<N, V, Result = V>, const N: usize>(self) -> Option<Enter> {
@@ -56,13 +73,29 @@ impl<S: Set, V: Floats> VisitFloat<V> for Find<S> {
     }
 }
 
-/// Runs a function on the elements of the first word, of type `T`, and those of its own, which is the second, and writes what it
-/// makes of them to the third.
+impl<S: Set, T: Integer + Source> VisitInteger<T> for Find<S, T> {
+    type Output = Option<Enter>;
+
+    fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Option<Enter> {
+        None
+    }
+
+    fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> Option<Enter> {
+        if const { is_quick(B::OP, N) } {
+            Some(S::single::<T, Elements<T, T, array::Truth<B>, N, 0>, Narrow<T, u8, bool>>())
+        } else {
+            None
+        }
+    }
+}
+
+/// Runs a function on the elements of the first word, of type `T`, and those of its own, which is the second, and stores what it
+/// makes of them at the third.
 ///
 /// # Safety
 /// As for [`Enter`].
 #[inline(always)]
-pub(super) unsafe fn run<S: Set, T, B: code::Body<S>>(words: &[Word], span: &Span) {
+pub(super) unsafe fn run<S: Set, T, B: code::Body<S>, K: Sink<S>>(words: &[Word], span: &Span) {
     let Span { rows, from, to, by, last } = *span;
     let &[mut first, mut other, mut out] = words else { unreachable!("a load, an instruction and a store") };
     for _ in 0..rows {
@@ -70,11 +103,11 @@ pub(super) unsafe fn run<S: Set, T, B: code::Body<S>>(words: &[Word], span: &Spa
         unsafe {
             let mut at = from;
             while at < to {
-                pass::<S, T, B>(&first, &other, &out, at);
+                pass::<S, T, B, K>(&first, &other, &out, at);
                 at += by;
             }
             if let Some(at) = last {
-                pass::<S, T, B>(&first, &other, &out, at);
+                pass::<S, T, B, K>(&first, &other, &out, at);
             }
         }
         for word in [&mut first, &mut other, &mut out] {
@@ -88,12 +121,15 @@ pub(super) unsafe fn run<S: Set, T, B: code::Body<S>>(words: &[Word], span: &Spa
 /// # Safety
 /// The words' operands have elements for all of the run at `offset`, and there is room for as many.
 #[inline(always)]
-unsafe fn pass<S: Set, T, B: code::Body<S>>(first: &Word, other: &Word, out: &Word, offset: usize) {
+unsafe fn pass<S: Set, T, B: code::Body<S>, K: Sink<S>>(
+    first: &Word,
+    other: &Word,
+    out: &Word,
+    offset: usize,
+) {
     // SAFETY: as the caller says.
     unsafe {
-        let value = B::apply(first.load::<S, T>(offset), other, offset);
-        for (i, register) in value.iter().enumerate() {
-            out.register(offset, size_of::<T>(), i).cast::<S::Register>().write_unaligned(*register);
-        }
+        let packed = K::pack(B::apply(first.load::<S, T>(offset), other, offset));
+        code::put::<S, K>(out, offset, &packed);
     }
 }
