@@ -24,7 +24,7 @@ impl Machine {
     /// The machine that this runs on.
     pub(crate) fn this() -> Machine {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let processor = field("/proc/cpuinfo", "model name").unwrap_or_else(|| std::env::consts::ARCH.into());
+        let processor = processor();
         let instructions = instructions();
         let memory = field("/proc/meminfo", "MemTotal").and_then(|text| text.split(' ').next()?.parse().ok());
         Machine {
@@ -41,6 +41,17 @@ impl Machine {
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             compiler: output("rustc", &["--version"]).unwrap_or_default(),
         }
+    }
+}
+
+/// The processor's name, and its family where a virtual machine says no more than `AMD EPYC`.
+fn processor() -> String {
+    let name = field("/proc/cpuinfo", "model name").unwrap_or_else(|| std::env::consts::ARCH.into());
+    match field("/proc/cpuinfo", "cpu family") {
+        Some(family) if !short(&name).contains(|letter: char| letter.is_ascii_digit()) => {
+            format!("{name} family {family}")
+        }
+        _ => name,
     }
 }
 
