@@ -121,6 +121,14 @@ pub fn is_amd() -> bool {
     false
 }
 
+/// Whether it is one of AMD's from Zen 5 on, which alone of these can intersect vectors.
+pub fn is_zen5() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return is_amd() && is_x86_feature_detected!("avx512vp2intersect");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// A loop to be compiled for each instruction set. Implementations are marked `#[inline(always)]`, as a closure cannot
 /// be, and so is what they call: on its own it would not have the instruction set.
 pub(crate) trait Task {

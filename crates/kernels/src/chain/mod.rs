@@ -289,7 +289,7 @@ mod tests {
                 let row = |first: *const f32, step: usize| Slot {
                     first: first.cast_mut().cast(),
                     step: 4 * step as isize,
-                    ahead: 0,
+                    ahead: 8 << 10,
                 };
                 // One row for all, one number for each row.
                 let slots = [row(x.as_ptr(), len), row(y.as_ptr(), 0), row(z.as_ptr(), 1)];
@@ -337,6 +337,16 @@ mod tests {
                 // SAFETY: as above; the result is the first operand.
                 unsafe { chain.run(rows, len, &[own, slots[1]], own, Stores::Cached) };
                 assert!(over.into_iter().eq(products()), "{isa} {len}");
+                let less = map(Op::Lt, Feed::Vector(1));
+                let Some(chain) = Chain::new(isa, (Feed::Vector(0), DType::F32), &[less], DType::Bool) else {
+                    continue;
+                };
+                let mut out = vec![0xee; rows * len];
+                let result = Slot { first: out.as_mut_ptr(), step: len as isize, ahead: 0 };
+                // SAFETY: as above.
+                unsafe { chain.run(rows, len, &slots[..2], result, Stores::Far) };
+                let lesser = (0..rows * len).map(|at| u8::from(x[at] < y[at % len]));
+                assert!(out.into_iter().eq(lesser), "{isa} {len}");
             }
         }
     }

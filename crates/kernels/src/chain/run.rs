@@ -65,17 +65,19 @@ impl Chain {
         let is_half = (self.least_len()..run).contains(&len);
         let pairs = if is_half && 2 * len == run { rows / 2 } else { 0 };
         threaded.fill(if pairs > 0 { 2 } else { 1 }, stores);
-        if let (Place::Feed(Feed::Vector(slot), _), Some(fetching)) = (code[0].place, self.fetching)
-            && slots[slot].ahead != 0
-        {
-            (threaded.words[0].code, threaded.words[0].ahead) = (fetching, Some(slots[slot].ahead));
+        for (word, part) in threaded.words.iter_mut().zip(code) {
+            if let Place::Feed(Feed::Vector(slot), _) = part.place {
+                word.ahead = Some(slots[slot].ahead).filter(|&ahead| ahead != 0);
+            }
+        }
+        if let (Some(fetching), Some(_)) = (self.fetching, threaded.words[0].ahead) {
+            threaded.words[0].code = fetching;
         }
         let head = if streams { self.unaligned(len, out.first) } else { None };
         if head.is_some() {
             threaded.words[code.len() - 1].code = streaming;
         }
-        let is_plain = head.is_none() && threaded.words.iter().all(|word| word.ahead.is_none());
-        let enter = self.single.filter(|_| is_plain).unwrap_or(self.enter);
+        let enter = self.single.filter(|_| head.is_none()).unwrap_or(self.enter);
         if is_half {
             let left = (2 * pairs, rows - 2 * pairs, Halves::Ends(len - run / 2));
             for (first, rows, halves) in [(0, pairs, Halves::Rows), left] {

@@ -8,7 +8,7 @@ use zerostride_ops::{DType, Effort, Op, Rule};
 
 use super::array::{self, Elements};
 use super::cast::Source;
-use super::code::{self, Enter, Set, Sink, Span, Word};
+use super::code::{self, Enter, REGISTERS, Set, Sink, Span, Word};
 use super::float::{self, Registers};
 use super::memory::{Narrow, Store};
 use super::{Feed, Link};
@@ -96,6 +96,22 @@ impl<S: Set, T: Integer + Source> VisitInteger<T> for Find<S, T> {
 /// As for [`Enter`].
 #[inline(always)]
 pub(super) unsafe fn run<S: Set, T, B: code::Body<S>, K: Sink<S>>(words: &[Word], span: &Span) {
+    // SAFETY: as the caller says.
+    unsafe {
+        if words.iter().any(|word| word.ahead.is_some()) {
+            run_rows::<S, T, B, K, true>(words, span);
+        } else {
+            run_rows::<S, T, B, K, false>(words, span);
+        }
+    }
+}
+
+/// The same, where some word asks for what lies ahead, or none does.
+///
+/// # Safety
+/// As for [`run`].
+#[inline(always)]
+unsafe fn run_rows<S: Set, T, B: code::Body<S>, K: Sink<S>, const ASKS: bool>(words: &[Word], span: &Span) {
     let Span { rows, from, to, by, last } = *span;
     let &[mut first, mut other, mut out] = words else { unreachable!("a load, an instruction and a store") };
     for _ in 0..rows {
@@ -103,6 +119,9 @@ pub(super) unsafe fn run<S: Set, T, B: code::Body<S>, K: Sink<S>>(words: &[Word]
         unsafe {
             let mut at = from;
             while at < to {
+                if ASKS {
+                    ask::<S, T, K>(&first, &other, &out, at);
+                }
                 pass::<S, T, B, K>(&first, &other, &out, at);
                 at += by;
             }
@@ -112,6 +131,21 @@ pub(super) unsafe fn run<S: Set, T, B: code::Body<S>, K: Sink<S>>(words: &[Word]
         }
         for word in [&mut first, &mut other, &mut out] {
             word.address = word.address.wrapping_offset(word.row);
+        }
+    }
+}
+
+/// Asks for what lies ahead of a run where words say so.
+///
+/// # Safety
+/// As for [`pass`].
+#[inline(always)]
+unsafe fn ask<S: Set, T, K: Sink<S>>(first: &Word, other: &Word, out: &Word, offset: usize) {
+    for (word, size) in [(first, size_of::<T>()), (other, size_of::<T>()), (out, K::SIZE)] {
+        let Some(ahead) = word.ahead else { continue };
+        for register in 0..REGISTERS {
+            // SAFETY: the run's own elements are there, the caller says. Nothing is read from what is ahead.
+            S::fetch(unsafe { word.register(offset, size, register) }.wrapping_offset(ahead));
         }
     }
 }
