@@ -399,6 +399,7 @@ mod tests {
                 (64, 64),
                 (65, 67),
                 (130, 31),
+                (67, 512),
             ];
             // Next to each other on one side, or some elements apart.
             for ((rows, columns), near) in

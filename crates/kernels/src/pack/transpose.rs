@@ -72,27 +72,41 @@ unsafe fn with_avx2<T>(rows: &PackDim, columns: &PackDim, from: *const u8, to: *
 }
 
 /// Copies in blocks, the last of which end with the rows and columns: what they have in common with others is copied
-/// twice.
+/// twice. Where rows share few places of the cache, blocks follow each other by squares of one line on both sides, whose lines
+/// stay there until they are full.
 ///
 /// # Safety
 /// As [`copy`], of sizes that the registers allow; the processor has their instructions.
 #[inline(always)]
 unsafe fn blocks<T, R: Register>(rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
     let side = R::side::<T>();
+    let square = if is_crowded(rows.to) { LINE / size_of::<T>() } else { usize::MAX };
     let apart = columns.from.unsigned_abs() >= LINE;
-    for column in (0..columns.len).step_by(side) {
-        let far = column + AHEAD * side;
-        let is_asked = apart && far < columns.len;
-        let ahead = if is_asked { (AHEAD * side) as isize * columns.from } else { 0 };
-        let column = column.min(columns.len - side) as isize;
-        for row in (0..rows.len).step_by(side * R::LANES) {
-            let row = row.min(rows.len - side * R::LANES) as isize;
-            let from = from.wrapping_offset(row * rows.from + column * columns.from);
-            let to = to.wrapping_offset(row * rows.to + column * columns.to);
-            // SAFETY: as many rows and columns from here are among those that the caller vouches for.
-            unsafe { cross::<T, R>(from, (columns.from, ahead), to, rows.to) };
+    let of = |first: usize, dim: &PackDim| first..dim.len.min(first.saturating_add(square));
+    for first_column in (0..columns.len).step_by(square) {
+        for first_row in (0..rows.len).step_by(square) {
+            for column in of(first_column, columns).step_by(side) {
+                let far = column + AHEAD * side;
+                let is_asked = apart && far < columns.len;
+                let ahead = if is_asked { (AHEAD * side) as isize * columns.from } else { 0 };
+                let column = column.min(columns.len - side) as isize;
+                for row in of(first_row, rows).step_by(side * R::LANES) {
+                    let row = row.min(rows.len - side * R::LANES) as isize;
+                    let from = from.wrapping_offset(row * rows.from + column * columns.from);
+                    let to = to.wrapping_offset(row * rows.to + column * columns.to);
+                    // SAFETY: as many rows and columns from here are among those that the caller vouches for.
+                    unsafe { cross::<T, R>(from, (columns.from, ahead), to, rows.to) };
+                }
+            }
         }
     }
+}
+
+/// Whether lines so many bytes apart share so few places of the nearest cache that hardly more than a square's stay there. Where
+/// not even these do, nothing is gained.
+fn is_crowded(apart: isize) -> bool {
+    let apart = apart.unsigned_abs();
+    apart.is_multiple_of(8 * LINE) && !apart.is_multiple_of(64 * LINE)
 }
 
 /// Transposes one square block for each lane: registers of elements that are next to each other, `from_step` bytes apart

@@ -90,6 +90,16 @@ impl<'a> Panels<'a> {
         Rows { step: if rows.step == 0 { 0 } else { self.walk.pitch(self.item()) as isize }, ..rows }
     }
 
+    /// Whether what crosses over to these rows is best brought into a tile first, whose rows do not crowd each other out of the
+    /// cache.
+    fn is_crowded_by(&self, source: &Panels<'_>) -> bool {
+        let (across, steps) = self.walk.across();
+        let apart = self.elements.strides()[across].unsigned_abs() * self.item();
+        steps == 1
+            && source.elements.strides()[across].unsigned_abs() == 1
+            && apart.is_multiple_of(if self.item() == 1 { CROWDED / 2 } else { CROWDED })
+    }
+
     /// The copy of a panel, made of the distances of its elements. Panels that have as many rows and elements of a row
     /// have the same.
     fn copy(&mut self, panel: &Panel, make: impl FnOnce(&Distances) -> Pack) -> &Pack {
@@ -255,9 +265,16 @@ impl<'a> Writer<'a> {
     pub(super) fn is_copy_of(&self, operand: &Operand<'_>) -> bool {
         let forms = [self.0.form, operand.panels.form];
         self.0.item() == operand.panels.item()
-            && (forms.contains(&Form::Scattered) || cache::copies_rows_plainly())
+            && match forms.contains(&Form::Scattered) {
+                true => !self.0.is_crowded_by(&operand.panels),
+                false => cache::copies_rows_plainly(),
+            }
     }
 }
+
+/// Bytes between rows whose lines share so few places of the nearest cache that they leave it before they are full; of bytes,
+/// which fill a line with twice as many as two bytes do, half of it.
+const CROWDED: usize = 2 << 10;
 
 impl Panels<'_> {
     /// Hands out the rows of a panel of a share: what operands have there, and where results go.

@@ -87,3 +87,20 @@ fn the_bits_do_not_depend_on_the_layout() {
         assert!(found == wanted, "strides {:?}", other.strides());
     }
 }
+
+#[test]
+fn what_crosses_over_is_copied_whatever_the_distance_of_its_rows() {
+    const ROWS: usize = 70;
+    for dtype in [DType::U8, DType::BF16, DType::F32, DType::F64] {
+        // A power of two apart, on which the way depends, or nearly.
+        for columns in [255, 256, 512, 1000, 1024, 2048, 4096] {
+            let numbers = Tensor::arange(0, (columns * ROWS) as i64, 1).unwrap().to_dtype(dtype).unwrap();
+            let x = numbers.reshape(&[columns as isize, ROWS as isize]).unwrap();
+            let copied = x.t().unwrap().contiguous().unwrap();
+            let [from, to] = [&x, &copied]
+                .map(|tensor| tensor.to_dtype(DType::F64).and_then(|wide| wide.to_vec::<f64>()).unwrap());
+            let crossed = (0..from.len()).map(|at| from[at % columns * ROWS + at / columns]);
+            assert!(to.into_iter().eq(crossed), "{columns} columns of {dtype}");
+        }
+    }
+}
