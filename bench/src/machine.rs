@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Hardware and compilers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Machine {
-    /// Such as `amd-epyc-2core-avx512`: the folder of its records.
+    /// Such as `amd-epyc-family-26-2core-avx512`: the folder of its records.
     pub(crate) name: String,
     pub(crate) processor: String,
     pub(crate) cores: usize,

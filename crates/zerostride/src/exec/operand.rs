@@ -14,6 +14,9 @@ use super::cache;
 use super::machine::{Feed, Rows, Scratch, Sink};
 use crate::plan::{Form, Panel, Walk};
 
+/// Bytes between rows whose lines share so few places of the nearest cache that they leave it before they are full.
+const CROWDED: usize = 2 << 10;
+
 /// The sizes of a panel's dimensions, with the bytes from one element to the next.
 type Distances = SmallVec<[PackDim; 12]>;
 
@@ -94,10 +97,10 @@ impl<'a> Panels<'a> {
     /// cache.
     fn is_crowded_by(&self, source: &Panels<'_>) -> bool {
         let (across, steps) = self.walk.across();
-        let apart = self.elements.strides()[across].unsigned_abs() * self.item();
-        steps == 1
-            && source.elements.strides()[across].unsigned_abs() == 1
-            && apart.is_multiple_of(if self.item() == 1 { CROWDED / 2 } else { CROWDED })
+        let apart = |panels: &Panels<'_>| panels.elements.strides()[across].unsigned_abs();
+        // As many lines as there are elements in one are to stay: of single bytes, twice as many as of two.
+        let crowded = if self.item() == 1 { CROWDED / 2 } else { CROWDED };
+        steps == 1 && apart(source) == 1 && (apart(self) * self.item()).is_multiple_of(crowded)
     }
 
     /// The copy of a panel, made of the distances of its elements. Panels that have as many rows and elements of a row
@@ -271,10 +274,6 @@ impl<'a> Writer<'a> {
             }
     }
 }
-
-/// Bytes between rows whose lines share so few places of the nearest cache that they leave it before they are full; of bytes,
-/// which fill a line with twice as many as two bytes do, half of it.
-const CROWDED: usize = 2 << 10;
 
 impl Panels<'_> {
     /// Hands out the rows of a panel of a share: what operands have there, and where results go.
