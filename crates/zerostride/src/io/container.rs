@@ -3,13 +3,13 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-#[cfg(feature = "zarr")]
 use std::sync::Arc;
 
 use crate::{Result, Tensor};
 
 use super::entry::Entry;
 use super::error::{FileError, Problem};
+use super::original::Original;
 use super::packed::Member;
 #[cfg(feature = "zarr")]
 use super::zarr;
@@ -37,6 +37,8 @@ pub struct Container<R: Read + Seek = File> {
     format: Format,
     source: Source<R>,
     entries: Vec<Entry>,
+    /// What the file was when its headers were read, where there is a file.
+    original: Option<Original>,
 }
 
 #[derive(Debug)]
@@ -55,6 +57,15 @@ pub(super) enum Place {
     Member(Member),
     #[cfg(feature = "zarr")]
     Chunks(Arc<zarr::Chunked>),
+}
+
+impl Container {
+    /// Reads the headers of a file of the file system, which is from then on to stay as it is.
+    pub(super) fn of_file(file: &str, reader: File, format: Format) -> Result<Container, FileError> {
+        let original = reader.try_clone().and_then(|file| Original::of(Arc::new(file)));
+        let original = original.map_err(|error| FileError::new(file, None, Problem::reading(error)))?;
+        Ok(Container { original: Some(original), ..Container::named(file, reader, format)? })
+    }
 }
 
 impl<R: Read + Seek> Container<R> {
@@ -86,7 +97,7 @@ impl<R: Read + Seek> Container<R> {
             }
             Format::Zarr => return Err(whole(Problem::Folder)),
         };
-        Ok(Container { file: file.to_owned(), format, source, entries })
+        Ok(Container { file: file.to_owned(), format, source, entries, original: None })
     }
 
     /// Reads what a store says of its arrays.
@@ -94,7 +105,7 @@ impl<R: Read + Seek> Container<R> {
     pub(super) fn of_store(file: &str, files: Arc<dyn zarr::Files>) -> Result<Container<R>, FileError> {
         let (entries, nodes) = zarr::nodes(file, &*files)?.into_iter().unzip();
         let source = Source::Store(files, nodes);
-        Ok(Container { file: file.to_owned(), format: Format::Zarr, source, entries })
+        Ok(Container { file: file.to_owned(), format: Format::Zarr, source, entries, original: None })
     }
 
     /// The file's format.
@@ -144,8 +155,8 @@ impl<R: Read + Seek> Container<R> {
     /// byte order.
     ///
     /// # Errors
-    /// An index that is none; a dtype that zerostride does not have; no memory; data that are damaged or have become
-    /// shorter since the file was opened.
+    /// An index that is none; a dtype that zerostride does not have; no memory; data that are damaged; a file that has been
+    /// written to since it was opened.
     pub fn read(&mut self, index: usize) -> Result<Tensor> {
         let Some(entry) = self.entries.get(index) else {
             let known = self.entries.iter().filter_map(|entry| entry.name().map(str::to_owned)).collect();
@@ -167,7 +178,8 @@ impl<R: Read + Seek> Container<R> {
                         .and_then(|chunked| chunked.fill(&chunked.whole(), out))
                 }
             };
-            Ok(filled.map_err(failed)?)
+            let same = self.original.as_ref().map_or(Ok(()), Original::check);
+            Ok(same.and(filled).map_err(failed)?)
         })
     }
 }

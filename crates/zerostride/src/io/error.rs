@@ -114,8 +114,8 @@ pub enum Problem {
         /// What is wrong with it.
         reason: String,
     },
-    /// A Zarr store that is no longer the one that was opened.
-    #[error("it was replaced or changed while being read; another program may be writing it")]
+    /// A file or a Zarr store that is no longer the one that was opened.
+    #[error("it was replaced or changed since it was opened; open it again, once nothing writes to it")]
     Replaced,
     /// Something under the name of a new file or store that is not replaced.
     #[error("there is something of that name, and it is {kind}; move it away or choose another name")]

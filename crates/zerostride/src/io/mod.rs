@@ -60,6 +60,7 @@ mod new_archive;
 mod npy;
 mod npz;
 mod open;
+mod original;
 mod packed;
 mod read_at;
 mod replacement;

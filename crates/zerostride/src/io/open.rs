@@ -32,7 +32,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<Container> {
         return Ok(open_folder(file, path)?);
     }
     let (reader, format) = open_regular(path).map_err(|problem| FileError::new(file, None, problem))?;
-    Ok(Container::named(file, reader, format)?)
+    Ok(Container::of_file(file, reader, format)?)
 }
 
 /// Opens a Zarr store.

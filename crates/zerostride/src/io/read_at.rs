@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// Bytes that can be read at any place, by several threads at once: a file, or bytes in memory.
 pub trait ReadAt: Send + Sync + fmt::Debug {
@@ -18,6 +19,15 @@ pub trait ReadAt: Send + Sync + fmt::Debug {
     /// # Errors
     /// Whatever keeps that from being known.
     fn length(&self) -> io::Result<u64>;
+
+    /// When they were last written, by which a [`Source`](super::Source) sees that they are no longer those that it has opened.
+    /// Where nothing is known of that, they are taken to stay as they are.
+    ///
+    /// # Errors
+    /// Whatever keeps that from being known.
+    fn modified(&self) -> io::Result<Option<SystemTime>> {
+        Ok(None)
+    }
 }
 
 impl ReadAt for File {
@@ -40,6 +50,11 @@ impl ReadAt for File {
 
     fn length(&self) -> io::Result<u64> {
         Ok(self.metadata()?.len())
+    }
+
+    fn modified(&self) -> io::Result<Option<SystemTime>> {
+        // Some systems do not tell of any file.
+        Ok(self.metadata()?.modified().ok())
     }
 }
 

@@ -17,14 +17,15 @@ use super::elements::Encoding;
 use super::entry::Entry;
 use super::error::{FileError, Problem, name_of};
 use super::open::{locate, open_regular};
+use super::original::Original;
 use super::packed::Packed;
 use super::read_at::{ReadAt, Section};
 use super::{Format, MEMORY, npz};
 
 /// An array in a file: its header has been read and checked, its elements are read when an expression over it runs.
 ///
-/// The file is kept open, so that it may be replaced meanwhile, such as by the result. If it is cut short instead, the
-/// evaluation ends in an error.
+/// The file is kept open, so that another may take its name meanwhile, such as the result: what is read is then the old one. If
+/// it is cut short or written to instead, evaluations end in an error from then on.
 ///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();
@@ -55,7 +56,7 @@ impl Source {
         let file = &*path.to_string_lossy();
         if path.is_dir() {
             // The elements of a store are in files of their own.
-            return Source::of(file, super::open(path)?, Arc::new(Vec::new()), name);
+            return Source::of(file, super::open(path)?, None, name);
         }
         let (reader, format) = open_regular(path).map_err(|problem| FileError::new(file, None, problem))?;
         Source::named(file, Arc::new(reader), format, name)
@@ -76,32 +77,36 @@ impl Source {
     #[cfg(feature = "zarr")]
     pub fn of_store(files: Arc<dyn super::Files>, name: Option<&str>) -> Result<Source> {
         let container = Container::<std::fs::File>::of_store(MEMORY, files)?;
-        Source::of(MEMORY, container, Arc::new(Vec::new()), name)
+        Source::of(MEMORY, container, None, name)
     }
 
     fn named(file: &str, bytes: Arc<dyn ReadAt>, format: Format, name: Option<&str>) -> Result<Source> {
         let reading = |error| FileError::new(file, None, Problem::reading(error));
-        let length = bytes.length().map_err(reading)?;
-        let container = Container::named(file, Section::new(Arc::clone(&bytes), 0, length), format)?;
-        Source::of(file, container, bytes, name)
+        let original = Original::of(Arc::clone(&bytes)).map_err(reading)?;
+        let section = Section::new(Arc::clone(&bytes), 0, original.length());
+        let container = Container::named(file, section, format)?;
+        Source::of(file, container, Some(original), name)
     }
 
     fn of<R: Read + Seek>(
         file: &str,
         mut container: Container<R>,
-        bytes: Arc<dyn ReadAt>,
+        original: Option<Original>,
         name: Option<&str>,
     ) -> Result<Source> {
         let index = container.find(name)?;
         let (entry, place) = container.place(index)?;
         let encoding = entry.encoding().map_err(|problem| FileError::new(file, entry.name(), problem))?;
-        let elements = match place {
-            Place::Bytes => Elements::Plain(bytes),
-            Place::Member(member) => Elements::Packed(Packed::new(bytes, member)),
+        let (elements, original) = match (place, original) {
+            (Place::Bytes, Some(original)) => (Elements::Plain, original),
+            (Place::Member(member), Some(original)) => {
+                (Elements::Packed(Packed::new(Arc::clone(original.bytes()), member)), original)
+            }
             #[cfg(feature = "zarr")]
-            Place::Chunks(chunked) => {
+            (Place::Chunks(chunked), _) => {
                 return Ok(Source { dtype: encoding.dtype, input: chunked, entry });
             }
+            (_, None) => unreachable!("all but stores are files of their own"),
         };
         let shape = if entry.is_fortran() {
             Shape::new(&entry.shape.iter().rev().copied().collect::<Vec<_>>())?
@@ -115,6 +120,7 @@ impl Source {
             encoding,
             shape,
             elements,
+            original,
         };
         Ok(Source { dtype: encoding.dtype, input: Arc::new(stored), entry })
     }
@@ -154,11 +160,12 @@ struct Stored {
     encoding: Encoding,
     shape: Shape,
     elements: Elements,
+    original: Original,
 }
 
 #[derive(Debug)]
 enum Elements {
-    Plain(Arc<dyn ReadAt>),
+    Plain,
     Packed(Packed),
 }
 
@@ -179,11 +186,13 @@ impl Input for Stored {
         let row = self.shape.numel() / rows(&self.shape).max(1) * self.encoding.dtype.item_size();
         let offset = self.start + (range.start * row) as u64;
         let read = match &self.elements {
-            Elements::Plain(bytes) => bytes.read_exact_at(out, offset).map_err(Problem::reading),
+            Elements::Plain => self.original.bytes().read_exact_at(out, offset).map_err(Problem::reading),
             Elements::Packed(packed) => {
                 packed.read(offset, out).map_err(|error| npz::damaged_member(Problem::reading(error)))
             }
         };
+        // What has been read is of use if the file is still the same afterwards; if it is not, that is why reading has failed.
+        let read = self.original.check().and(read);
         read.map_err(|problem| FileError::new(&self.file, self.name.as_deref(), problem))?;
         self.encoding.decode(out);
         Ok(())

@@ -11,6 +11,7 @@ mod mapped;
 mod pieces;
 mod random;
 mod refused;
+mod rewritten;
 mod written;
 #[cfg(feature = "zarr")]
 mod zarr;

@@ -213,7 +213,7 @@ fn what_is_no_store_or_no_longer_the_same_says_so() {
     let source = zerostride::Expr::from(&store.source(None).unwrap());
     source.eval().unwrap();
     store.files.lock().unwrap().clear();
-    assert!(message(source.eval()).contains("it was replaced or changed while being read"));
+    assert!(message(source.eval()).contains("it was replaced or changed since it was opened"));
 }
 
 #[test]
