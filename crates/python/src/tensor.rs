@@ -149,7 +149,8 @@ impl PyTensor {
         memory::numpy(slf)
     }
 
-    /// For NumPy: an array on the same memory, unless another dtype or a copy is asked for.
+    /// For NumPy: an array on the same memory, unless another dtype or a copy is asked for. Without a copy there is none of
+    /// another dtype.
     #[pyo3(signature = (dtype=None, copy=None))]
     fn __array__<'py>(
         slf: &Bound<'py, Self>,
@@ -159,6 +160,12 @@ impl PyTensor {
         let array = memory::numpy(slf)?;
         let array = match dtype {
             Some(dtype) if !array.getattr("dtype")?.eq(dtype)? => {
+                if copy == Some(false) {
+                    return Err(PyValueError::new_err(format!(
+                        "an array of dtype {dtype} on the memory of a tensor of dtype {} takes a copy",
+                        slf.get().0.dtype().torch_name()
+                    )));
+                }
                 return array.call_method1("astype", (dtype,));
             }
             _ => array,

@@ -1,4 +1,6 @@
-"""NumPy's own functions on tensors: ours where we have them, NumPy's on the same memory where not."""
+"""NumPy's own functions on tensors, which NumPy computes on the same memory, and on arrays that NumPy cannot hold."""
+
+import collections
 
 import numpy as np
 import pytest
@@ -63,6 +65,163 @@ def test_tensors_stand_in_numpys_lists_and_indexes():
     y += x
     assert isinstance(y, np.ndarray)
     np.testing.assert_array_equal(y, 2 * X)
+
+
+def test_what_is_given_to_write_to_is_returned():
+    x, out = zs.asarray(X.copy()), zs.zeros(4, dtype=zs.float64)
+    assert np.sum(x, axis=0, out=out) is out
+    assert out.tolist() == X.sum(0).tolist()
+    assert np.add.reduce(x, out=(out,)) is out
+    array = np.zeros(4)
+    assert np.sum(x, axis=0, out=array) is array
+    assert np.round(x, 1, x) is x
+    parts = np.modf(x, out=(None, x))
+    assert isinstance(parts[0], zs.Tensor) and parts[1] is x
+
+
+@pytest.mark.parametrize("write", [lambda x: np.add(x, 1, out=x), lambda x: np.copyto(x, 5), lambda x: np.put(x, 0, 1)])
+@pytest.mark.parametrize("x", [zs.zeros(1, 3).expand(2, 3), zs.asarray(np.broadcast_to(X[0], (2, 4)))])
+def test_read_only_and_expanded_tensors_are_not_written_to(write, x):
+    with pytest.raises(ValueError, match="read-only"):
+        write(x)
+    assert x[1].tolist() == x[0].tolist() == x[0].clone().tolist()
+
+
+def test_views_stay_views_of_the_tensor_however_often():
+    x = zs.asarray(X.copy())
+    view = np.transpose(x)
+    assert view.data_ptr() == x.data_ptr()
+    view[0, 0] = 9
+    assert x[0, 0].item() == 9
+    for _ in range(200_000):
+        x = np.swapaxes(x, 0, 1)
+    del x
+
+
+def test_tensors_are_found_in_whatever_numpy_looks_into():
+    x = zs.asarray(X)
+    pair, objects = collections.namedtuple("Pair", "a b")(x, x), np.empty(2, object)
+    objects[:] = [x, x]
+    for several in ([x, x], (x, x), pair, collections.deque([x, x]), objects):
+        found = np.stack(several)
+        assert isinstance(found, zs.Tensor) and found.shape == (2, 3, 4)
+
+
+def test_operators_with_an_array_or_number_on_the_left_are_operators():
+    t = zs.ones(3)
+    for left in (np.arange(3), np.arange(3.0), np.float64(2), np.int8(2), np.array(2.5)):
+        for run in (lambda a, b: a + b, lambda a, b: a * b):
+            found, wanted = run(left, t), run(t, left)
+            assert (found.dtype, found.tolist()) == (wanted.dtype, wanted.tolist())
+    assert (np.arange(1, 4) / zs.tensor([1, 2, 3])).dtype is zs.float32
+    assert (np.array(["a", "b", "c"]) == t).tolist() == [False] * 3
+    assert (np.array([1, 2, 3], object) + t).tolist() == [2, 3, 4]
+
+
+def test_a_policy_sees_what_numpy_broadcasts():
+    with zs.policy(mutual_stretch="error"):
+        for run in (np.add, np.arctan2, np.isclose, lambda a, b: np.where(a > 0, a, b)):
+            with pytest.raises(zs.BroadcastError):
+                run(zs.ones(3, 1), zs.ones(3))
+        np.add(zs.ones(3, 1), 1)
+
+
+def test_arrays_of_tensors_are_copied_only_where_that_is_allowed():
+    x = zs.asarray(X)
+    assert np.shares_memory(x.__array__(copy=False), x) and np.shares_memory(np.array(x, copy=None), x)
+    assert not np.shares_memory(x.__array__(copy=True), x) and not np.shares_memory(np.array(x), x)
+    for dtype in ("f4", np.float32, zs.float32, np.dtype("f4")):
+        assert x.__array__(dtype).dtype == np.asarray(x, dtype=dtype).dtype == np.float32
+        with pytest.raises(ValueError):
+            x.__array__(dtype, copy=False)
+        with pytest.raises(ValueError):
+            np.array(x, dtype=dtype, copy=False)
+    assert np.shares_memory(x.__array__("f8", copy=False), x)
+    assert isinstance(x.__array_wrap__(X), zs.Tensor) and isinstance(x.__array_wrap__(X[0], None, True), zs.Tensor)
+
+
+def test_what_asks_no_protocol_takes_tensors_as_arrays(tmp_path):
+    x = zs.asarray(X)
+    np.testing.assert_allclose(x, X)
+    np.testing.assert_array_equal(np.vectorize(lambda a: a + 1)(x), X + 1)
+    np.testing.assert_array_equal([value for value in np.nditer(x)], X.ravel())
+    np.testing.assert_array_equal(np.ma.masked_greater(x, 3).mask, X > 3)
+    np.testing.assert_array_equal(np.lib.stride_tricks.as_strided(x[0], (2,)), X[0, :2])
+    assert np.random.default_rng(0).permutation(x).shape == (3, 4)
+    np.save(tmp_path / "x.npy", x)
+    np.savetxt(tmp_path / "x.txt", x)
+    np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), np.loadtxt(tmp_path / "x.txt"))
+
+
+# Of `x`, a matrix of each dtype. Traced arrays have the dtypes and the values that NumPy's arrays have.
+TRACED = """
+np.sum(x) | np.sum(x, 1, keepdims=True) | np.sum(x, axis=()) | np.prod(x, axis=0) | np.sum(x, dtype="f8") | np.mean(x) | np.mean(x, 1, "f8") | np.std(x, 1, ddof=1)
+np.var(x, axis=0, keepdims=True) | np.max(x) | np.min(x, 1) | np.amax(x, axis=()) | np.argmax(x, axis=1, keepdims=True) | np.argmin(x) | np.all(x, 1) | np.any(x) | np.nansum(x)
+np.nansum(x, 1) | np.nanprod(x, 0) | np.nanmax(x) | np.nanmax(x, 1) | np.nanmin(x, axis=1, keepdims=True) | np.nanmean(x, 1) | np.count_nonzero(x, axis=1) | np.add.reduce(x)
+np.multiply.reduce(x, axis=1, keepdims=True) | np.maximum.reduce(x, axis=None) | np.add(x, 1) | np.add(x, 2.5) | np.add(x, y) | np.multiply(x, y) | np.divide(x, y) | np.power(x, 2)
+np.maximum(x, y) | np.exp(x) | np.sqrt(abs(x)) | np.sin(x, dtype="f8") | np.square(x) | np.abs(x) | np.isnan(x) | np.logical_not(x) | np.equal(x, y) | np.less(x, 1) | np.where(x, x, y)
+np.where(x, 1, x) | np.where(x, x, 2.5) | np.clip(x, 0, 2) | np.transpose(x) | np.reshape(x, (4, 3)) | np.ravel(x) | np.squeeze(x) | np.expand_dims(x, 0) | np.swapaxes(x, 0, 1)
+np.moveaxis(x, 0, 1) | np.broadcast_to(x, (2, 3, 4)) | np.zeros_like(x) + x | np.full_like(x, 1) + x | np.matmul(x, x.T) | np.arctan2(y, 2) | np.hypot(x, y) | np.sign(x)
+np.rint(x) | np.round(x) | np.nan_to_num(x) | np.real(x) | np.floor(x) | np.zeros(np.shape(x)) + np.ndim(x) + np.size(x) + np.size(x, 1) + x
+""".replace("\n", " | ").split(" | ")  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["?", "i1", "i4", "i8", "u1", "u8", "f2", "f4", "f8"])
+@pytest.mark.parametrize("call", [call for call in TRACED if call])
+def test_functions_of_traced_arrays_mean_the_same(call, dtype):
+    values = np.array([[0, 1, 2, 3], [5, 4, 100, 1], [9, 9, 7, 1]]).astype(dtype)
+    if values.dtype.kind == "f":
+        values[0, 1], values[2], values[1, 0] = np.nan, np.nan, -0.5
+    run = eval(f"lambda x, y: {call}", {"np": np})
+    y = np.array([2, 1, 2.5, 3]).astype("f4")
+    try:
+        wanted = run(values, y)
+    except TypeError:
+        with pytest.raises((TypeError, NotImplementedError, RuntimeError)):
+            zs.fuse(run)(values, y)
+        return
+    try:
+        found = zs.fuse(run)(values, y)
+    except NotImplementedError as error:
+        # As PyTorch, which has no extremes and no rounding of bools.
+        assert dtype == "?" and "ool" in str(error)
+        return
+    assert np.asarray(found).dtype == np.asarray(wanted).dtype
+    np.testing.assert_allclose(found, wanted, rtol=1e-3 if np.asarray(wanted).dtype == "f2" else 1e-6)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "np.median(x)", "np.sum(x, initial=2)", "np.sum(x, where=x > 1)", "np.add(x, 1, out=x)", "np.add.accumulate(x)", "np.linalg.norm(x)", "np.modf(x)",
+        "np.pad(x, 1)", "np.sqrt(x, where=x > 0)", "np.quantile(x, 0.5)", "np.einsum('ij->i', x)", "np.add.at(x, 0, 1)", "np.cbrt(x)", "np.sum(x, axis=0, out=x)",
+    ],
+)  # fmt: skip
+def test_functions_that_a_traced_function_cannot_use_say_so(call):
+    name = call.partition("(")[0].replace("np", "numpy", 1)
+    with pytest.raises(zs.TraceError, match=f"{name}.*write it with the functions of zerostride"):
+        zs.fuse(eval(f"lambda x: {call}", {"np": np}))(X)
+
+
+@pytest.mark.parametrize("call", [call for call in TRACED if call] + ["np.median(x)", "np.sum(x, initial=2)", "np.sort(x)", "np.concatenate([x, x])", "np.cumsum(x)"])
+def test_functions_of_arrays_in_files_mean_the_same(call, tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    run = eval(f"lambda x, y: {call}", {"np": np})
+    y = np.array([2, 1, 2.5, 3], "f4")
+    found, wanted = run(zs.open(tmp_path / "x.npy"), y), run(X, y)
+    np.testing.assert_allclose(np.asarray(found), wanted)
+    assert np.asarray(found).dtype == np.asarray(wanted).dtype
+
+
+def test_bfloat16_is_computed_here():
+    x = zs.asarray(X).bfloat16()
+    for call in TRACED:
+        if call and "dtype" not in call and "f8" not in call:
+            found = eval(call, {"np": np, "x": x, "y": zs.ones(4).bfloat16()})
+            assert isinstance(found, (zs.Tensor, tuple)), call
+    assert np.exp(x).dtype is np.sum(x, axis=0).dtype is np.concatenate([x, x]).dtype is zs.bfloat16
+    assert np.sum(x, dtype="f4").dtype is zs.float32
 
 
 def test_bfloat16_says_what_to_do():

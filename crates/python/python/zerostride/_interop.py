@@ -1,145 +1,298 @@
 """Owns what NumPy's and torch's own functions do with tensors and traced arrays: the protocols by which they ask.
 
-NumPy is not imported: its functions come by name.
+A NumPy function of tensors is computed by NumPy on the same memory, and its arrays and scalars come back as tensors. Where
+NumPy cannot hold the elements (traced arrays, arrays in files, bfloat16) a function of this package computes, if one means
+the same. NumPy is imported when it asks.
 """
 
+import collections.abc
+import inspect
+
 from . import _zerostride as zs
+from . import array_api
 
 # NumPy's ufuncs whose names are not those of the op table.
 _UFUNCS = {
     "power": "pow", "invert": "bitwise_not", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
     "conjugate": "conj_physical", "rint": "round", "radians": "deg2rad", "degrees": "rad2deg", "fabs": "abs",
-    "spacing": None, "modf": None, "frexp": "frexp", "divmod": None,
 }  # fmt: skip
+# NumPy's functions that the methods `reduce` of its ufuncs are.
 _REDUCTIONS = {
-    "add": "sum", "multiply": "prod", "maximum": "amax", "minimum": "amin", "logical_and": "all", "logical_or": "any",
+    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
 }  # fmt: skip
-# NumPy's functions that mean the same here, by the name they have here.
-_FUNCTIONS = {
-    "sum": "sum", "prod": "prod", "mean": "mean", "max": "amax", "amax": "amax", "min": "amin", "amin": "amin",
-    "argmax": "argmax", "argmin": "argmin", "all": "all", "any": "any", "where": "where", "isclose": "isclose",
-    "nan_to_num": "nan_to_num", "concatenate": "cat", "concat": "cat", "stack": "stack", "broadcast_to": "broadcast_to",
-    "broadcast_arrays": "broadcast_tensors", "expand_dims": "expand_dims", "squeeze": "squeeze", "reshape": "reshape",
-    "ravel": "ravel", "moveaxis": "moveaxis", "swapaxes": "swapaxes", "matrix_transpose": "matrix_transpose",
-    "permute_dims": "permute_dims", "tile": "tile", "real": "real", "imag": "imag", "angle": "angle", "sinc": "sinc",
-    "argwhere": "argwhere", "count_nonzero": "count_nonzero", "diff": "diff", "hstack": "hstack", "vstack": "vstack",
-    "dstack": "dstack", "outer": "outer", "i0": "i0", "round": "round", "around": "round", "result_type": "result_type",
+# The ufuncs by which Python's operators reach tensors from a NumPy array or number on their left.
+_OPERATORS = {
+    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "matmul", "left_shift", "right_shift",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
 }  # fmt: skip
+# NumPy's functions of several operands that broadcast, beside its ufuncs.
+_BROADCASTING = {"where", "clip", "isclose", "allclose"}
+# What NumPy calls the dtypes that tensors have too, by their characters.
+_DTYPES = frozenset("?bBhHiIlLqQefdFD")
 
 
-def _std(x, axis=None, *, ddof=0, keepdims=False):
-    return zs.std(x, axis, correction=ddof, keepdim=keepdims)
+# What NumPy's functions mean, of arrays that NumPy cannot hold: where the function of the same name in the array API does not
+# have NumPy's parameters or results. An option that a function does not take is one that it does not understand.
 
 
-def _var(x, axis=None, *, ddof=0, keepdims=False):
-    return zs.var(x, axis, correction=ddof, keepdim=keepdims)
+def _is_exact(x):
+    return not (x.dtype.is_floating_point or x.dtype.is_complex)
 
 
-def _clip(x, a_min=None, a_max=None, *, min=None, max=None, out=None):
-    return zs.clamp(x, a_min if min is None else min, a_max if max is None else max, out=out)
+def _averaged(a, dtype):
+    """An array of the dtype in which NumPy averages it."""
+    return a.to("float64" if dtype is None and _is_exact(a) else a.dtype if dtype is None else dtype)
 
 
-def _transpose(x, axes=None):
-    return x.T if axes is None else x.permute(axes)
+def _over(function, a, axis, keepdims, **options):
+    """A reduction over no dimension, which is one over all of them in PyTorch, is one over a dimension of size 1."""
+    if axis == ():
+        return function(zs.unsqueeze(a, -1), -1, **options)
+    return function(a, axis, keepdim=keepdims, **options)
 
 
-def _along(function, default):
-    """A function along an axis, as NumPy calls it: without one, of the flattened array."""
-
-    def along(x, axis=default, *arguments, **keywords):
-        x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
-        return function(x, axis, *arguments, **keywords)
-
-    return along
+def _mean(a, axis=None, dtype=None, *, keepdims=False):
+    return _over(zs.mean, _averaged(a, dtype), axis, keepdims)
 
 
-def _sort(x, axis, kind=None, *, stable=True):
-    return zs.sort(x, axis).values
+def _spread(function):
+    def spread(a, axis=None, dtype=None, *, ddof=0, correction=0, keepdims=False):
+        return _over(function, _averaged(a, dtype), axis, keepdims, correction=ddof or correction)
+
+    return spread
 
 
-def _argsort(x, axis, kind=None, *, stable=True):
-    return zs.argsort(x, axis)
+def _nan_total(function, neutral):
+    def total(a, axis=None, dtype=None, *, keepdims=False):
+        a = a if _is_exact(a) else zs.where(zs.isnan(a), neutral, a)
+        return function(a, axis=axis, dtype=dtype, keepdims=keepdims)
+
+    return total
 
 
-def _take(x, axis, indices):
-    return x[(slice(None),) * (axis % x.ndim) + (zs.asarray(indices),)]
+def _nan_extreme(function, neutral):
+    """The extreme of what is not NaN, and NaN where nothing is left."""
+
+    def extreme(a, axis=None, *, keepdims=False):
+        if _is_exact(a):
+            return _over(function, a, axis, keepdims)
+        absent = zs.isnan(a)
+        found = _over(function, zs.where(absent, neutral, a), axis, keepdims)
+        return zs.where(_over(zs.all, absent, axis, keepdims), float("nan"), found)
+
+    return extreme
 
 
-def _unique(x, return_index=False, return_inverse=False, return_counts=False, *, equal_nan=False):
-    values, *others = zs.unique_all(x)
-    wanted = [part for part, asked in zip(others, (return_index, return_inverse, return_counts), strict=True) if asked]
-    return (values, *wanted) if wanted else values
+def _nanmean(a, axis=None, dtype=None, *, keepdims=False):
+    a = _averaged(a, dtype)
+    counted = array_api.sum(~zs.isnan(a), axis=axis, keepdims=keepdims)
+    return _OWN["nansum"](a, axis, keepdims=keepdims) / counted
 
 
-def _without_nan(function, neutral):
-    """A reduction that takes NaN for its neutral element."""
-
-    def reduce(x, axis=None, dtype=None, *, keepdims=False):
-        x = x if dtype is None else x.to(dtype)
-        return function(zs.where(zs.isnan(x), neutral, x), axis, keepdim=keepdims)
-
-    return reduce
+def _clip(a, a_min=None, a_max=None, *, min=None, max=None):
+    return zs.clamp(a, a_min if min is None else min, a_max if max is None else max)
 
 
-def _nanmean(x, axis=None, dtype=None, *, keepdims=False):
-    counted = zs.sum(~zs.isnan(x), axis, keepdim=keepdims)
-    return _OWN["nansum"](x, axis, dtype, keepdims=keepdims) / counted
+def _where(condition, x, y):
+    import numpy
 
-
-def _like(x, value, dtype, shape):
-    dtype = x.dtype if dtype is None else dtype
-    return zs.full(x.shape if shape is None else shape, value, dtype=dtype)
+    dtype = _promoted(lambda *seen: numpy.add.resolve_dtypes((*seen, None))[-1], x, y)
+    condition = condition.to(zs.bool) if isinstance(condition, (zs.Tensor, zs.Expr)) else numpy.asarray(condition, bool)
+    return zs.where(condition, *(value if dtype is None else _cast(value, dtype) for value in (x, y)))
 
 
 _OWN = {
-    "zeros_like": lambda x, dtype=None, order=None, subok=None, shape=None: _like(x, 0, dtype, shape),
-    "empty_like": lambda x, dtype=None, order=None, subok=None, shape=None: _like(x, 0, dtype, shape),
-    "ones_like": lambda x, dtype=None, order=None, subok=None, shape=None: _like(x, 1, dtype, shape),
-    "full_like": lambda x, value, dtype=None, order=None, subok=None, shape=None: _like(x, value, dtype, shape),
-    "sort": _along(_sort, -1), "argsort": _along(_argsort, -1), "cumsum": _along(zs.cumsum, None),
-    "cumprod": _along(zs.cumprod, None), "unique": _unique,
-    "take": lambda x, indices, axis=None: _along(_take, None)(x, axis, indices=indices),
-    "take_along_axis": lambda x, indices, axis=-1: zs.take_along_dim(x, indices, axis),
-    "roll": lambda x, shift, axis=None: zs.roll(x, shift, axis),
-    "repeat": lambda x, repeats, axis=None: zs.repeat_interleave(x, repeats, axis),
-    "flip": lambda x, axis=None: zs.flip(x, tuple(range(x.ndim)) if axis is None else axis),
-    "tril": lambda x, k=0: zs.tril(x, k), "triu": lambda x, k=0: zs.triu(x, k), "copy": lambda x: zs.clone(x),
-    "nonzero": lambda x: zs.nonzero(x, as_tuple=True), "tensordot": lambda a, b, axes=2: zs.tensordot(a, b, axes),
-    "searchsorted": lambda x, v, side="left", sorter=None: zs.searchsorted(x, v, side=side, sorter=sorter),
-    "nansum": _without_nan(zs.sum, 0), "nanprod": _without_nan(zs.prod, 1), "nanmax": _without_nan(zs.amax, float("-inf")),
-    "nanmin": _without_nan(zs.amin, float("inf")), "nanmean": _nanmean,
+    "mean": _mean, "std": _spread(zs.std), "var": _spread(zs.var), "nansum": _nan_total(array_api.sum, 0),
+    "nanprod": _nan_total(array_api.prod, 1), "nanmax": _nan_extreme(zs.amax, float("-inf")),
+    "nanmin": _nan_extreme(zs.amin, float("inf")), "nanmean": _nanmean, "clip": _clip, "where": _where,
+    "amax": array_api.max, "amin": array_api.min, "concatenate": array_api.concat, "copy": lambda a: zs.clone(a),
+    "round": lambda a, decimals=0: zs.round(a, decimals=decimals), "transpose": lambda a, axes=None: a.T if axes is None else a.permute(axes),
+    "ravel": lambda a: zs.reshape(a, -1), "squeeze": lambda a, axis=None: zs.squeeze(a) if axis is None else array_api.squeeze(a, axis),
+    "swapaxes": zs.swapaxes, "angle": lambda z: zs.angle(z), "sinc": lambda x: zs.sinc(x), "i0": lambda x: zs.i0(x),
+    "nan_to_num": zs.nan_to_num, "isclose": zs.isclose, "hstack": zs.hstack, "vstack": zs.vstack, "dstack": zs.dstack,
+    "outer": zs.outer, "argwhere": zs.argwhere, "shape": lambda a: a.shape, "ndim": lambda a: a.ndim,
+    "size": lambda a, axis=None: a.numel() if axis is None else a.shape[axis],
 }  # fmt: skip
-_OWN |= {"std": _std, "var": _var, "clip": _clip, "transpose": _transpose}
+_OWN["around"] = _OWN["round"]
 
 
-def _lent(value):
-    """Tensors as NumPy's arrays on their memory, wherever they stand in arguments."""
+def _promoted(rule, *operands):
+    """What a rule of NumPy's promotion says of operands, of which it sees dtypes and the classes of bare numbers; `None` where
+    one has a dtype that NumPy does not know."""
+    import numpy
+
+    def seen(operand):
+        if type(operand) in (int, float, complex):
+            return type(operand)
+        return numpy.dtype(operand.dtype) if hasattr(operand, "dtype") else numpy.asarray(operand).dtype
+
+    try:
+        dtypes = [seen(operand) for operand in operands]
+    except TypeError:
+        return None
+    return rule(*dtypes)
+
+
+def _cast(operand, dtype):
+    """An operand of a dtype of NumPy's; bare numbers take that of the others anyway."""
+    import numpy
+
+    if type(operand) in (int, float, complex):
+        return operand
+    if isinstance(operand, (zs.Tensor, zs.Expr)):
+        return operand if operand.dtype == dtype else operand.to(dtype)
+    return numpy.asarray(operand, dtype)
+
+
+def _own_ufunc(ufunc, method, inputs, keywords):
+    """The result of a ufunc of arrays that NumPy cannot hold; `NotImplemented` where nothing here means the same."""
+    import numpy
+
+    name = ufunc.__name__
+    if method == "reduce" and name in _REDUCTIONS:
+        return _own_function(getattr(numpy, _REDUCTIONS[name]), inputs, {"axis": 0} | keywords)
+    name = _UFUNCS.get(name, name)
+    own = getattr(array_api, name, None) or getattr(zs, name, None)
+    given = {word: value for word, value in keywords.items() if value is not None and not (word == "where" and value is True)}
+    dtype = given.pop("dtype", None)
+    if method != "__call__" or own is None or given or ufunc.nout > 1:
+        return NotImplemented
+    wanted = {} if dtype is None else {"signature": (*[None] * ufunc.nin, numpy.dtype(dtype))}
+    dtypes = _promoted(lambda *seen: ufunc.resolve_dtypes((*seen, None), **wanted), *inputs)
+    if dtypes is None:
+        return own(*inputs)
+    return _cast(own(*map(_cast, inputs, dtypes)), dtypes[-1])
+
+
+def _own_function(function, arguments, keywords):
+    """The result of a NumPy function of arrays that NumPy cannot hold; `NotImplemented` where nothing here means the same."""
+    import numpy
+
+    name = function.__name__
+    own = _OWN.get(name) or getattr(array_api, name, None)
+    if own is None or getattr(numpy, name, None) is not function:
+        return NotImplemented
+    signature = inspect.signature(function)
+    positional, named = [], {}
+    for word, value in signature.bind(*arguments, **keywords).arguments.items():
+        parameter = signature.parameters[word]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            positional += value
+        elif parameter.default is parameter.empty:
+            positional.append(value)
+        elif value is not parameter.default and value is not None:
+            named[word] = value if word != "dtype" or isinstance(value, zs.dtype) else numpy.dtype(value)
+    try:
+        inspect.signature(own).bind(*positional, **named)
+    except TypeError:
+        return NotImplemented
+    return own(*positional, **named)
+
+
+def _is_elsewhere(value):
+    """Whether an argument has an array in it that NumPy cannot hold."""
     if isinstance(value, zs.Tensor):
-        return value.numpy()
-    if type(value) in (tuple, list):
-        return type(value)(map(_lent, value))
-    return {name: _lent(part) for name, part in value.items()} if type(value) is dict else value
+        return value.dtype is zs.bfloat16
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return isinstance(value, zs.Expr) or any(map(_is_elsewhere, parts))
+
+
+def _lend(value, lent):
+    """An argument with NumPy's arrays for the tensors in it, on their memory; `lent` takes each array and what it stands for."""
+    import numpy
+
+    if isinstance(value, numpy.ndarray):
+        lent.append((value, value))
+    elif isinstance(value, (zs.Tensor, zs.Expr)):
+        array = value.numpy()
+        # What is written to one element of an expanded tensor is written to others.
+        if any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)):
+            array.flags.writeable = False
+        lent.append((array, value))
+        return array
+    elif isinstance(value, dict):
+        return {name: _lend(part, lent) for name, part in value.items()}
+    elif isinstance(value, collections.abc.Sequence) and not isinstance(value, (str, bytes, bytearray, memoryview, range)):
+        parts = [_lend(part, lent) for part in value]
+        if any(part is not old for part, old in zip(parts, value, strict=True)):
+            return tuple(parts) if isinstance(value, tuple) else parts
+    return value
+
+
+def _returned(result, lent):
+    """What NumPy returns, with tensors for its arrays and scalars; those that were given are returned themselves."""
+    import numpy
+
+    for array, given in lent:
+        if result is array:
+            return given
+    if type(result) is numpy.ndarray or isinstance(result, numpy.generic):
+        ours = result.dtype.char in _DTYPES and result.dtype.isnative
+        return zs.from_numpy(numpy.asarray(result)) if ours else result
+    if isinstance(result, (list, tuple)):
+        parts = [_returned(part, lent) for part in result]
+        return result._make(parts) if hasattr(result, "_make") else type(result)(parts)
+    return result
+
+
+def _in_numpy(name, function, arguments, keywords):
+    """Calls a function of NumPy's on the memory of tensors; arrays in files are read."""
+    lent = []
+    try:
+        arguments, keywords = _lend(arguments, lent), _lend(keywords, lent)
+    except zs.TraceError:
+        options = f" with {', '.join(keywords)}" if keywords else ""
+        raise zs.TraceError(
+            f"{name}{options} has no counterpart in zerostride, which a traced function cannot use: "
+            "write it with the functions of zerostride, or call it outside of the function"
+        ) from None
+    # Of tensors in objects that only NumPy looks into, it would ask for the same function again.
+    if all(array is given for array, given in lent):
+        function = getattr(function, "_implementation", function)
+    return _returned(function(*arguments, **keywords), lent)
+
+
+def _report(name, arguments):
+    """Tells policies and audits of a broadcast that NumPy is about to make."""
+    arrays = [value for value in arguments if hasattr(value, "shape") and hasattr(value, "itemsize")]
+    if len({tuple(array.shape) for array in arrays}) > 1:
+        zs._report(f"numpy.{name}", [list(array.shape) for array in arrays], max(array.itemsize for array in arrays))
 
 
 def _array_ufunc(self, ufunc, method, *inputs, out=(), **keywords):
-    """NumPy's ufuncs on tensors are the operations of the table. What these do not do, NumPy does on the same memory."""
-    names, known = {"__call__": (_UFUNCS, set()), "reduce": (_REDUCTIONS, {"axis", "dtype", "keepdims"})}.get(method, ({}, set()))
-    name = names.get(ufunc.__name__, ufunc.__name__ if method == "__call__" else None)
-    own = getattr(zs, name, None) if name else None
-    given = {keyword: value for keyword, value in keywords.items() if value is not None and (keyword != "where" or value is not True)}
-    if own is None or len(out) > 1 or given.keys() - known:
-        returned = getattr(ufunc, method)(*_lent(inputs), **({"out": _lent(out)} if out else {}), **_lent(keywords))
-        return returned if not out else out[0] if len(out) == 1 else out
-    if method == "reduce":
-        given.setdefault("axis", None if "axis" in keywords else 0)
-    return own(*inputs, **given, **({"out": out[0]} if out else {}))
+    """NumPy's ufuncs on tensors and traced arrays."""
+    import numpy
+
+    name = ufunc.__name__
+    plain = method == "__call__" and not out and not keywords
+    foreign = isinstance(inputs[0], (numpy.ndarray, numpy.generic)) and inputs[0].dtype.char in _DTYPES
+    if plain and foreign and name in _OPERATORS:
+        return getattr(zs, _UFUNCS.get(name, name))(*inputs)
+    keywords |= {"out": out} if out else {}
+    if _is_elsewhere((*inputs, *out)):
+        result = _own_ufunc(ufunc, method, inputs, keywords)
+        if result is not NotImplemented:
+            return result
+    elif method == "__call__" and ufunc.signature is None:
+        _report(name, inputs)
+    called = f"numpy.{name}" if method == "__call__" else f"numpy.{name}.{method}"
+    return _in_numpy(called, getattr(ufunc, method), inputs, keywords)
 
 
 def _array_function(self, function, types, arguments, keywords):
-    """NumPy's functions on tensors, those that mean the same here. The others compute in NumPy, on the same memory."""
-    name = function.__name__
-    own = _OWN.get(name) or getattr(zs, _FUNCTIONS.get(name, ""), None)
-    return own(*arguments, **keywords) if own else function(*_lent(arguments), **_lent(keywords))
+    """NumPy's functions on tensors and traced arrays."""
+    if _is_elsewhere((arguments, keywords)):
+        result = _own_function(function, arguments, keywords)
+        if result is not NotImplemented:
+            return result
+    elif function.__name__ in _BROADCASTING:
+        _report(function.__name__, arguments)
+    return _in_numpy(f"{function.__module__}.{function.__name__}", function, arguments, keywords)
+
+
+def _array_wrap(self, array, context=None, return_scalar=False):
+    """For NumPy: what became of an array that stood for the tensor, as a tensor."""
+    return _returned(array, ())
 
 
 def _torch_function(cls, function, types, arguments=(), keywords=None):
@@ -182,6 +335,7 @@ def install():
         cls.__array_ufunc__ = _array_ufunc
         cls.__array_function__ = _array_function
         cls.__array_priority__ = 1000
+    zs.Tensor.__array_wrap__ = _array_wrap
     zs.dtype.dtype = property(_numpy_dtype)
     zs.dtype.kind = property(_kind)
     zs.Tensor.__array_namespace__ = _array_namespace

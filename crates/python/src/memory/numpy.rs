@@ -72,10 +72,27 @@ pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
         strides: &list(array.strides).iter().map(|stride| stride / item).collect::<SmallVec<[isize; 6]>>(),
         writable: array.flags & (WRITABLE | WARNS) == WRITABLE,
     };
+    let owner = if array.base.is_null() { None } else { owner(object)? };
+    if let Some(view) = owner.and_then(|tensor| tensor.get().0.view_from(&lent)) {
+        return Ok(Some(view));
+    }
     // SAFETY: the array keeps its elements at these strides valid: NumPy refuses to move them while anybody else has the
     // array. What the program does with them meanwhile is up to it, as with every buffer. Letting the array go waits for
     // nobody.
     unsafe { Tensor::from_lent(&lent, object.clone().unbind()) }.map(Some).map_err(raise)
+}
+
+/// The tensor that owns the memory of an array of NumPy's. The array comes back as a view of it: tensors that lend to arrays
+/// that lend to tensors would else be a chain, of which a program that loops makes one that is too long to be let go of.
+fn owner<'py>(array: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyTensor>>> {
+    let mut base = array.getattr("base")?;
+    while is_array(&base)? {
+        base = base.getattr("base")?;
+    }
+    if base.is_exact_instance_of::<PyMemoryView>() {
+        base = base.getattr("obj")?;
+    }
+    Ok(base.cast_into().ok())
 }
 
 /// `numpy.asarray`.

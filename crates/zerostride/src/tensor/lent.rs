@@ -27,6 +27,17 @@ pub struct Lent<'a> {
     pub writable: bool,
 }
 
+impl Lent<'_> {
+    /// The layout whose first element is `offset` elements into the memory.
+    fn layout(&self, offset: isize) -> Result<Layout> {
+        let shape = Shape::new(self.shape)?;
+        // Strides of a tensor without elements say nothing, and may say too much.
+        let none = if shape.numel() == 0 { vec![0; shape.ndim()] } else { Vec::new() };
+        let strides = if shape.numel() == 0 { &none } else { self.strides };
+        Ok(Layout::new(shape, Strides::new(strides)?, offset)?)
+    }
+}
+
 impl Tensor {
     /// A tensor on memory that somebody else has, without a copy; `lender` is dropped once no tensor needs it.
     ///
@@ -45,21 +56,34 @@ impl Tensor {
         if data.as_ptr().align_offset(alignment) != 0 {
             return Err(Error::runtime(format_args!("the memory is not aligned to elements of {dtype}")));
         }
-        let shape = Shape::new(shape)?;
-        // Strides of a tensor without elements say nothing, and may say too much.
-        let none = if shape.numel() == 0 { vec![0; shape.ndim()] } else { Vec::new() };
-        let strides = if shape.numel() == 0 { &none } else { strides };
-        let steps = shape.iter().zip(strides);
+        let empty = shape.contains(&0);
+        let steps = shape.iter().zip(strides).filter(|_| !empty);
         let below = steps.filter(|(_, stride)| **stride < 0).try_fold(0usize, |below, (&size, stride)| {
             stride.unsigned_abs().checked_mul(size - 1)?.checked_add(below)
         });
         let offset = below.and_then(|below| isize::try_from(below).ok()).unwrap_or(isize::MAX);
-        let layout = Layout::new(shape, Strides::new(strides)?, offset)?;
+        let layout = lent.layout(offset)?;
         let len = layout.span().map_or(0, |(_, high)| (high as usize + 1) * item);
         let start = NonNull::new(data.as_ptr().wrapping_sub(offset as usize * item)).unwrap_or(data);
         // SAFETY: the layout reaches exactly from the lowest to the highest element, all of which the caller vouches for.
         let region = unsafe { Region::lent(start, len, Box::new(lender)) };
         Ok(Tensor::new(Shared::lent(Storage::lent(region, writable)), layout, dtype))
+    }
+
+    /// The view of this tensor's storage that comes back from another library, which had been shown the tensor. `None` where
+    /// it is no such view: the elements are of another dtype or not all in the storage, or one of the two is read-only.
+    pub fn view_from(&self, lent: &Lent<'_>) -> Option<Tensor> {
+        let item = self.dtype().item_size();
+        let start = self.storage().start().as_ptr() as usize;
+        let bytes = (lent.data.as_ptr() as usize).checked_sub(start)?;
+        if lent.dtype != self.dtype() || lent.writable != self.is_writable() || bytes % item != 0 {
+            return None;
+        }
+        let layout = lent.layout(isize::try_from(bytes / item).ok()?).ok()?;
+        let elements = isize::try_from(self.storage().len() / item).ok()?;
+        let inside =
+            layout.span().map_or(layout.offset() <= elements, |(low, high)| low >= 0 && high < elements);
+        inside.then(|| Tensor::new(self.storage().clone(), layout, self.dtype()))
     }
 
     /// The address of the element at index zero, for those who read a tensor's memory themselves. Nothing keeps others
@@ -156,6 +180,29 @@ mod tests {
                     (0..len).map(|at| wanted(before[to + at], before[from + at])).collect();
                 assert!(values[to..][..len] == wanted, "{len} elements, {from} to {to}");
             }
+        }
+    }
+
+    #[test]
+    fn what_was_shown_comes_back_as_a_view_of_the_storage() {
+        let tensor = Tensor::from_slice(&[0i32, 1, 2, 3, 4, 5], &[2, 3]).unwrap();
+        let shown = |first: usize, dtype, shape, strides, writable| {
+            let data = NonNull::new(tensor.data_ptr().wrapping_add(first)).unwrap();
+            tensor.view_from(&Lent { data, dtype, shape, strides, writable })
+        };
+        let view = shown(20, DType::I32, &[2, 3], &[-3, -1], true).unwrap();
+        assert_eq!(view.to_vec::<i32>().unwrap(), [5, 4, 3, 2, 1, 0]);
+        assert!(view.shares_storage(&tensor));
+        assert!(shown(24, DType::I32, &[0], &[9], true).is_some());
+        for other in [
+            shown(20, DType::I32, &[2, 3], &[-3, -2], true),
+            shown(8, DType::I32, &[2, 3], &[3, 1], true),
+            shown(2, DType::I32, &[1], &[1], true),
+            shown(0, DType::I32, &[1 << 40], &[1 << 30], true),
+            shown(0, DType::F32, &[2, 3], &[3, 1], true),
+            shown(0, DType::I32, &[2, 3], &[3, 1], false),
+        ] {
+            assert!(other.is_none());
         }
     }
 
