@@ -55,6 +55,7 @@ const UNSAFE: &[&str] = &[
     "crates/zerostride/src/exec/machine.rs",
     "crates/zerostride/src/exec/operand.rs",
     "crates/zerostride/src/exec/processor.rs",
+    "crates/zerostride/src/fork.rs",
     "crates/zerostride/src/io/map.rs",
     "crates/zerostride/src/tensor/lent.rs",
     "crates/zerostride/src/tensor/region.rs",

@@ -1,6 +1,7 @@
 """Signals, threads and processes."""
 
 import multiprocessing
+import os
 import signal
 import subprocess
 import sys
@@ -149,3 +150,86 @@ def test_the_number_of_threads():
         sums.add(x.exp().sum().item())
     assert zs.get_num_threads() == before
     assert len(sums) == 1
+
+
+HANDLER = """
+import os, signal, threading, time
+import zerostride as zs
+
+x = zs.rand(1 << 25, seed=1)
+seen = []
+
+def handler(signum, frame):
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    try:
+        seen.append(x[0].item())
+    except RuntimeError as error:
+        assert "an operation of this thread (sin" in str(error), error
+        seen.append(None)
+    try:
+        x[:10].add_(1)
+    except RuntimeError as error:
+        seen.append(None)
+    other = zs.ones(3)
+    assert other.add_(1).sum().item() == 6
+
+signal.signal(signal.SIGALRM, handler)
+for operation in [x.sin_, x.sin]:
+    seen.clear()
+    while not seen:
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        operation()
+    # What is only read may be read, and between two operations everything is free.
+    print(operation.__name__, seen)
+assert x.fill_(1).sum().item() == 1 << 25
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no timer that signals")
+def test_a_handler_that_wants_the_tensor_that_is_written_gets_an_error():
+    done = subprocess.run([sys.executable, "-c", HANDLER], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("sin_ ["), done.stdout
+
+
+FORK = """
+import os, signal, sys, threading, time, warnings
+import zerostride as zs
+
+warnings.simplefilter("ignore", DeprecationWarning)
+x, small, stop = zs.rand(1 << 19, seed=1), zs.ones(50), threading.Event()
+fused = zs.fuse(lambda a: (a.exp() + 1).sum())
+
+def compute(work):
+    while not stop.is_set():
+        work()
+
+works = [lambda: x.sin_(), lambda: x.exp(), lambda: fused(x), lambda: small.add_(1), lambda: zs.ones(1 << 21).sum()]
+threads = [threading.Thread(target=compute, args=(work,)) for work in works]
+for thread in threads:
+    thread.start()
+failed = []
+for _ in range(30):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+        for work in works:
+            work()
+        x.fill_(2)
+        right = x.sum().item() == 1 << 20 and small.fill_(1).sum().item() == 50 and zs.get_num_threads() == 1
+        os._exit(0 if right and x[:3].tolist() == [2, 2, 2] else 1)
+    status = os.waitpid(child, 0)[1]
+    if status:
+        failed.append(status)
+stop.set()
+for thread in threads:
+    thread.join()
+print(failed)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
+def test_a_child_computes_whatever_other_threads_of_its_parent_were_at():
+    done = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[]\n"

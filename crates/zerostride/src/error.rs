@@ -57,6 +57,26 @@ pub enum Error {
         /// Writes there were.
         found: u64,
     },
+    /// A tensor was wanted that an operation below on the same stack has: the call comes from code that this operation runs
+    /// meanwhile, such as a signal's handler, a callback or a destructor, and goes on after it.
+    #[error("{}", held_here(operation, *writes))]
+    HeldHere {
+        /// The operation, as its plan prints it; empty where it has no name.
+        operation: String,
+        /// Whether it writes the tensor, or only reads it.
+        writes: bool,
+    },
+    /// As [`Error::HeldHere`], but another thread has the tensor, and waits for one that the operation below has.
+    #[error(
+        "another thread has this tensor and waits for one that an operation of this thread has, which goes on when this call returns: neither would ever go on. Call it after that operation."
+    )]
+    Deadlock,
+    /// The process forked in code that the evaluation ran meanwhile, and this is the child, which has none of the threads that took
+    /// part.
+    #[error(
+        "the evaluation was begun by the parent of this process, whose threads it has not; evaluate again"
+    )]
+    Forked,
     /// The evaluation was stopped: [`interruptible`](crate::interruptible), or whoever watched its pieces.
     #[error("the evaluation was interrupted")]
     Interrupted,
@@ -180,6 +200,14 @@ impl Error {
             source => Error::In { expression: expression(), source: Box::new(source) },
         }
     }
+}
+
+fn held_here(operation: &str, writes: bool) -> String {
+    let operation = if operation.is_empty() { String::new() } else { format!(" ({operation})") };
+    let does = if writes { "writes" } else { "reads" };
+    format!(
+        "an operation of this thread{operation} {does} this tensor now, and goes on when this call returns. Call it after that operation, or on a clone() made before."
+    )
 }
 
 /// A float as messages of PyTorch have it.

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::{Error, Result};
+use crate::{Error, Result, fork};
 
 /// Time between two questions: short for a person, long beside what asking costs.
 pub(crate) const PERIOD: Duration = Duration::from_millis(20);
@@ -25,14 +25,15 @@ thread_local! {
 }
 
 /// What an evaluation that is stopped unwinds with.
-struct Stopped;
+struct Stopped(Error);
 
 /// Evaluates while `stop`, which is asked every few milliseconds on this thread, does not return true.
 ///
-/// What an in-place operation has written by then stays written.
+/// What an in-place operation has written by then stays written. `stop` may evaluate too, but for tensors that the evaluation
+/// writes, or reads and `stop` would write: these are [`Error::HeldHere`].
 ///
 /// # Errors
-/// [`Error::Interrupted`] if it was stopped; else as `work`.
+/// [`Error::Interrupted`] if it was stopped, [`Error::Forked`] in a child of a process that `stop` forked; else as `work`.
 ///
 /// ```
 /// use zerostride::{Error, Tensor, interruptible};
@@ -41,19 +42,36 @@ struct Stopped;
 /// # Ok::<(), zerostride::Error>(())
 /// ```
 pub fn interruptible<T>(stop: fn() -> bool, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    let outer = WATCH.replace(Some(Watch { stop, next: Instant::now() + PERIOD }));
+    let _outer = Watched::by(Some(Watch { stop, next: Instant::now() + PERIOD }));
     // An evaluation holds nothing across its end that an early one would leave half changed: claims and memory are let go
     // of as it unwinds, and helpers leave first.
-    let outcome = catch_unwind(AssertUnwindSafe(work));
-    WATCH.set(outer);
-    match outcome {
+    match catch_unwind(AssertUnwindSafe(work)) {
         Ok(result) => result,
-        Err(panic) if panic.is::<Stopped>() => Err(Error::Interrupted),
-        Err(panic) => resume_unwind(panic),
+        Err(panic) => match panic.downcast::<Stopped>() {
+            Ok(stopped) => Err(stopped.0),
+            Err(panic) => resume_unwind(panic),
+        },
+    }
+}
+
+/// What is asked on a thread until this is dropped, also by a panic; then what was asked before is asked again.
+struct Watched(Option<Watch>);
+
+impl Watched {
+    fn by(watch: Option<Watch>) -> Watched {
+        Watched(WATCH.replace(watch))
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        WATCH.set(self.0);
     }
 }
 
 /// Whether the evaluation that runs on this thread is to be stopped.
+///
+/// The answer is foreign code. Whoever asks holds no lock and no brief claim.
 #[inline]
 pub(crate) fn is_asked_for() -> bool {
     WATCH.get().is_some_and(ask)
@@ -61,12 +79,15 @@ pub(crate) fn is_asked_for() -> bool {
 
 #[cold]
 fn ask(watch: Watch) -> bool {
-    let asked = Instant::now();
+    let (asked, process) = (Instant::now(), fork::process());
     if asked < watch.next {
         return false;
     }
     // What is evaluated to answer is not asked in turn.
     let stops = put_off(watch.stop);
+    if !stops && process != fork::process() {
+        resume_unwind(Box::new(Stopped(Error::Forked)));
+    }
     let answered = Instant::now();
     let pause = PERIOD.max((answered - asked) * PATIENCE);
     WATCH.set(Some(Watch { next: answered + pause, ..watch }));
@@ -75,14 +96,13 @@ fn ask(watch: Watch) -> bool {
 
 /// Does what is over soon without asking anybody: for who must not be kept from letting go of what others wait for.
 pub(crate) fn put_off<T>(work: impl FnOnce() -> T) -> T {
-    let watch = WATCH.take();
-    let result = work();
-    WATCH.set(watch);
-    result
+    let _outer = Watched::by(None);
+    work()
 }
 
 /// How a thread waits until others are done with a tensor: it calls what it is given, which waits for some
 /// milliseconds, until that returns true; or returns false itself, which ends the operation with [`Error::Interrupted`].
+/// It may panic, and evaluate; the operation that waits may hold other tensors meanwhile, as [`Error::HeldHere`] says.
 pub type Waiter = fn(&mut (dyn FnMut() -> bool + Send)) -> bool;
 
 static WAITER: OnceLock<Waiter> = OnceLock::new();
@@ -117,7 +137,7 @@ pub(crate) fn wait(attempt: &mut (dyn FnMut() -> bool + Send)) -> bool {
 
 /// Ends the evaluation that runs on this thread. Unlike a panic, this is no mistake: no hook hears of it.
 pub(crate) fn stop() -> ! {
-    resume_unwind(Box::new(Stopped))
+    resume_unwind(Box::new(Stopped(Error::Interrupted)))
 }
 
 #[cfg(test)]

@@ -60,6 +60,8 @@ mod error;
 mod evaluate;
 mod exec;
 mod expr;
+#[allow(unsafe_code)]
+mod fork;
 mod interrupt;
 #[cfg(feature = "io")]
 pub mod io;

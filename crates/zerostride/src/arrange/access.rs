@@ -14,7 +14,7 @@ pub(super) fn read<const N: usize, R>(
     tensors: [&Tensor; N],
     read: impl FnOnce([&[u8]; N]) -> Result<R>,
 ) -> Result<R> {
-    let memory = Memory::claim(&leaves(tensors), None, false)?;
+    let memory = Memory::claim(&leaves(tensors), None)?;
     read(tensors.map(|tensor| memory.guard(tensor).bytes(tensor.reach())))
 }
 
@@ -27,7 +27,7 @@ pub(super) fn write<const N: usize, R>(
     sources: [&Tensor; N],
     write: impl FnOnce(&mut [u8], [&[u8]; N]) -> Result<R>,
 ) -> Result<R> {
-    let mut memory = Memory::claim(&leaves(sources), Some(target), false)?;
+    let mut memory = Memory::claim(&leaves(sources), Some(target))?;
     let mut guard = memory.split_off(target);
     write(guard.bytes_mut(target.reach()), sources.map(|tensor| memory.guard(tensor).bytes(tensor.reach())))
 }

@@ -2,9 +2,10 @@
 //! the C library. Their sizes are read once from the system, or common ones.
 
 use std::fs;
-use std::sync::OnceLock;
 
 use zerostride_kernels::{Stores, is_amd, is_zen5};
+
+use crate::fork::OnceLock;
 
 /// How results are best stored by what touches `bytes`, of which it writes `written`; those that are `long` are fit to be written
 /// past the caches.

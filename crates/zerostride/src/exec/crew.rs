@@ -16,11 +16,16 @@
 //!    that had the claim and, on top of it, a task that waited for the first one's.)
 //! 4. A helper that waits to be asked does take up such work. It holds no claim then, and nor does anything below it on the
 //!    stack: it was started as a task of the pool, which an evaluation that has claims never takes up (3).
+//! 5. Between two parts the caller may run foreign code: it asks whether to go on (`interrupt.rs`). A helper never does. What
+//!    foreign code asks of tensors never waits for the evaluation below it, nor in a circle (`tensor/borrow.rs`).
 //!
 //! Waiting for a claim is therefore waiting for threads that run, or that wait for claims on storages of higher addresses
-//! (`Memory::claim`), the last of which is held by threads that run. It makes no difference which thread waits.
+//! (`Memory::claim`), the last of which is held by threads that run. It makes no difference which thread waits. Foreign code
+//! that waits by other means for another thread, which waits for a tensor of the evaluation below, is beyond this: a handler
+//! must not join such a thread.
 //!
-//! A process that forks leaves its helpers behind. What the child asks of them nobody takes up, and it does all parts itself.
+//! A process that forks leaves its helpers behind. A child does all parts itself; an evaluation that was in the middle of a
+//! division when it ran code that forked ends in the child with an error.
 
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
@@ -33,7 +38,7 @@ use std::{hint, mem};
 use smallvec::SmallVec;
 
 use super::helpers::Helpers;
-use crate::{interrupt, num_threads};
+use crate::{fork, interrupt, num_threads};
 
 /// How often the caller looks whether its helpers are done, first a pause of the processor apart, then after others have
 /// had their turn, before it sleeps: a part takes some microseconds, often less than falling asleep.
@@ -175,6 +180,7 @@ fn together(threads: usize, effort: Effort, work: &Work<'_>) {
         work: lasting,
         helpers: threads - 1,
         left: AtomicUsize::new(0),
+        process: fork::process(),
         caller: thread::current(),
         panic: Mutex::new(None),
     };
@@ -197,6 +203,8 @@ pub(super) struct Crew {
     helpers: usize,
     /// Helpers that have left, and [`ASLEEP`].
     left: AtomicUsize,
+    /// The process that has the helpers.
+    process: usize,
     caller: Thread,
     /// What the first of them panicked with.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -212,9 +220,11 @@ impl Crew {
     /// The crew is there until this function has counted the helper as one that has left.
     pub(super) unsafe fn help(crew: *const Crew, seat: usize) {
         // SAFETY: as the caller says.
-        let Crew { work, helpers, left, caller, panic } = unsafe { &*crew };
+        let Crew { work, helpers, left, caller, panic, .. } = unsafe { &*crew };
         // SAFETY: the work lasts as long as the crew.
-        let work = AssertUnwindSafe(|| unsafe { (**work)(1 + seat % helpers, &|| ()) });
+        let run = || unsafe { (**work)(1 + seat % helpers, &|| ()) };
+        // Below on this thread's stack may lie an evaluation that can be stopped: that is none of the caller's business.
+        let work = AssertUnwindSafe(|| interrupt::put_off(run));
         if let Err(reason) = catch_unwind(work) {
             panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
         }
@@ -225,8 +235,11 @@ impl Crew {
         }
     }
 
-    /// Waits until that many helpers have left.
+    /// Waits until that many helpers have left; a child waits for none of its parent's, which it has not.
     fn wait(&self, helpers: usize) {
+        if self.process != fork::process() {
+            return;
+        }
         let [pauses, turns] = LOOKS;
         for look in 0..pauses + turns {
             if self.left.load(Ordering::Acquire) == helpers {

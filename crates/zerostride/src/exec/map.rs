@@ -1,7 +1,6 @@
 //! Owns element-wise steps: the walk over panels, divided among threads. It does not know kernels or memory.
 
 use std::ops::RangeInclusive;
-use std::sync::OnceLock;
 
 use smallvec::SmallVec;
 use zerostride_kernels::{Chain, Stores, fence};
@@ -16,6 +15,7 @@ use super::operand::{Operand, Share, Target, Writer};
 use super::program::{Compiled, Kind};
 use super::window::Window;
 use crate::Result;
+use crate::fork::OnceLock;
 use crate::plan::{Cost, Form, Instruction, Load, Program, Source, TILE, Walk};
 use crate::tensor::Block;
 

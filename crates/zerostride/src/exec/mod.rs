@@ -26,6 +26,8 @@ mod steps;
 pub(crate) mod tiny;
 mod window;
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 use zerostride_kernels::Reducer;
 use zerostride_ops::{DType, OpError, can_cast};
@@ -33,8 +35,8 @@ use zerostride_shape::{InternalOverlap, Layout, Overlap, check_in_place, checked
 
 use crate::expr::Expr;
 use crate::plan::{Buffer, Leaf, Load, Plan, Source, Step, TILE, Work};
-use crate::tensor::{Block, Claim, Fresh, Guard, Request, Shared};
-use crate::{Error, Result, Tensor};
+use crate::tensor::{Block, Claim, Fresh, Guard, Holder, Named, Request, Shared};
+use crate::{Error, Result, Tensor, interrupt};
 
 pub(crate) use fold::Folding;
 pub(crate) use tiny::Any;
@@ -53,9 +55,14 @@ pub(crate) fn run(plan: &Plan) -> Result<Tensor> {
 }
 
 fn run_at_length(plan: &Plan) -> Result<Tensor> {
-    let memory = Memory::claim(&plan.leaves, None, plan.is_short())?;
-    let result = run_steps(plan, &memory)?;
+    let memory = Memory::of(plan, None)?;
+    let result = asking(!memory.is_brief(), || run_steps(plan, &memory))?;
     Ok(share(plan, result))
+}
+
+/// Runs what may be asked whether to go on, unless it holds brief claims: no foreign code runs beside those.
+fn asking<R>(asks: bool, work: impl FnOnce() -> R) -> R {
+    if asks { work() } else { interrupt::put_off(work) }
 }
 
 /// Evaluates into an existing tensor, whose shape and dtype stay.
@@ -74,16 +81,18 @@ pub(crate) fn run_into(expr: &Expr, out: &Tensor) -> Result<()> {
     let expr = expr.to_dtype(out.dtype());
     let plan = Plan::into_layout(&expr, out.layout())?;
     if writes_over_what_it_has_read(&plan, out) {
-        let mut memory = Memory::claim(&plan.leaves, Some(out), plan.is_short())?;
-        return run_steps_into(&plan, &mut memory, out);
+        let mut memory = Memory::of(&plan, Some(out))?;
+        return asking(!memory.is_brief(), || run_steps_into(&plan, &mut memory, out));
     }
     // The result is computed first, then copied. The target is claimed all the while, so that both are one write.
     let plan = Plan::new(&expr)?;
-    let mut memory = Memory::claim(&plan.leaves, Some(out), plan.is_short())?;
-    let result = run_steps(&plan, &memory)?;
-    let copy = Plan::into_layout(&Expr::from(&share(&plan, result)), out.layout())?;
-    memory.add(&copy.leaves)?;
-    run_steps_into(&copy, &mut memory, out)
+    let mut memory = Memory::of(&plan, Some(out))?;
+    asking(!memory.is_brief(), || {
+        let result = run_steps(&plan, &memory)?;
+        let copy = Plan::into_layout(&Expr::from(&share(&plan, result)), out.layout())?;
+        memory.add(&copy.leaves)?;
+        run_steps_into(&copy, &mut memory, out)
+    })
 }
 
 /// Whether a plan may write straight to its target: each element is read, if at all, for its own result, just before
@@ -307,16 +316,32 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Waits for the operands and the target, in the order of their addresses so that no two evaluations wait for
-    /// each other.
-    ///
-    /// Who will not hold them for long says so (`Guard::acquire`).
-    pub(crate) fn claim(leaves: &[Leaf], target: Option<&Tensor>, short: bool) -> Result<Memory> {
+    /// Permission for a plan; brief if the plan is short and nobody uses any of its tensors.
+    fn of(plan: &Plan, target: Option<&Tensor>) -> Result<Memory> {
+        Memory::new(
+            &plan.leaves,
+            target,
+            plan.is_short(),
+            || Some(Arc::clone(&plan.passes) as Arc<dyn Named>),
+        )
+    }
+
+    /// Waits for the operands and the target.
+    pub(crate) fn claim(leaves: &[Leaf], target: Option<&Tensor>) -> Result<Memory> {
+        Memory::new(leaves, target, false, || None)
+    }
+
+    fn new(
+        leaves: &[Leaf],
+        target: Option<&Tensor>,
+        short: bool,
+        name: impl FnOnce() -> Option<Arc<dyn Named>>,
+    ) -> Result<Memory> {
         if target.is_some_and(|target| !target.is_writable()) {
             return Err(Error::ReadOnly);
         }
         let mut memory = Memory { guards: SmallVec::new() };
-        memory.acquire(leaves, target, short)?;
+        memory.acquire(leaves, target, short, name)?;
         for leaf in leaves {
             let found = memory.guard(&leaf.tensor).version();
             match leaf.version {
@@ -332,10 +357,16 @@ impl Memory {
 
     /// Claims operands that nobody else has.
     fn add(&mut self, fresh: &[Leaf]) -> Result<()> {
-        self.acquire(fresh, None, true)
+        self.acquire(fresh, None, true, || None)
     }
 
-    fn acquire(&mut self, leaves: &[Leaf], target: Option<&Tensor>, short: bool) -> Result<()> {
+    fn acquire(
+        &mut self,
+        leaves: &[Leaf],
+        target: Option<&Tensor>,
+        short: bool,
+        name: impl FnOnce() -> Option<Arc<dyn Named>>,
+    ) -> Result<()> {
         let mut wanted: SmallVec<[(&Shared, Request); 6]> = SmallVec::new();
         let reads = leaves.iter().map(|leaf| (&leaf.tensor, false));
         for (tensor, write) in reads.chain(target.map(|target| (target, true))) {
@@ -345,11 +376,31 @@ impl Memory {
                 None => wanted.push((tensor.storage(), Request::from_iter([claim]))),
             }
         }
+        if short {
+            let before = self.guards.len();
+            let brief = |(storage, claims): &(&Shared, Request)| {
+                Guard::brief(storage, claims)
+                    .map(|guard| self.guards.push((storage.address(), guard)))
+                    .is_some()
+            };
+            if wanted.iter().all(brief) {
+                return Ok(());
+            }
+            // Who has brief claims does not wait.
+            self.guards.truncate(before);
+        }
+        // In the order of their addresses no two evaluations wait for each other.
         wanted.sort_unstable_by_key(|(storage, _)| storage.address());
+        let holder = Holder::here(name());
         for (storage, claims) in wanted {
-            self.guards.push((storage.address(), Guard::acquire(storage, claims, short)?));
+            self.guards.push((storage.address(), Guard::acquire(storage, claims, &holder)?));
         }
         Ok(())
+    }
+
+    /// Whether the claims are brief.
+    fn is_brief(&self) -> bool {
+        self.guards.iter().any(|(_, guard)| guard.is_brief())
     }
 
     fn start_writing(&mut self, target: &Tensor) {

@@ -2,7 +2,6 @@
 //! whichever is longer. The tree in which leaves meet is the kernels'; threads cannot change it.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use smallvec::SmallVec;
 use zerostride_kernels::{Fold, LEAF, Reducer, Stores, lane_rows, lanes};
@@ -18,6 +17,7 @@ use super::pairwise::Pairs;
 use super::program::{Compiled, Kind};
 use super::steps::Rows;
 use super::window::Window;
+use crate::fork::OnceLock;
 use crate::plan::{Cost, GRAIN, Instruction, Load, Program, REDUCED, Source, in_any_order, slices};
 use crate::tensor::Block;
 use crate::{Result, num_threads};

@@ -79,6 +79,7 @@ pub use format::{Compression, Format};
 pub use map::map;
 pub use open::{load, load_all, locate, open};
 pub use read_at::ReadAt;
+pub(crate) use replacement::hold;
 pub use replacement::{Destination, exit_without_unfinished};
 pub use save::{save, save_all, save_bytes};
 pub use sink::Sink;

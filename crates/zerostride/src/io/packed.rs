@@ -2,9 +2,10 @@
 //! not know archives' structures (`npz.rs`) nor arrays.
 
 use std::io::{self, BufReader, Read};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::read_at::{ReadAt, Section};
+use crate::fork::lock;
 
 /// Where a member lies, and what becomes of its bytes.
 #[derive(Clone, Copy, Debug)]
@@ -47,12 +48,14 @@ impl Packed {
     /// # Errors
     /// Of the kind `InvalidData` if the member is damaged.
     pub(super) fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let mut guard = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        // Unpacking takes long, and a thread that forks meanwhile must not leave a lock behind.
+        let known = lock(&self.stream).take();
         let in_order = |stream: &Stream| stream.at <= offset;
-        if !self.member.deflated && guard.as_ref().is_some_and(|stream| !in_order(stream)) {
+        if !self.member.deflated && known.as_ref().is_some_and(|stream| !in_order(stream)) {
+            *lock(&self.stream) = known;
             return self.bytes.read_exact_at(out, self.member.start + offset);
         }
-        let mut stream = guard.take().filter(in_order).unwrap_or_else(|| self.open());
+        let mut stream = known.filter(in_order).unwrap_or_else(|| self.open());
         let mut skipped = [0; 4096];
         while stream.at < offset {
             let count = skipped.len().min((offset - stream.at) as usize);
@@ -69,7 +72,7 @@ impl Packed {
             }
             return Ok(());
         }
-        *guard = Some(stream);
+        *lock(&self.stream) = Some(stream);
         Ok(())
     }
 

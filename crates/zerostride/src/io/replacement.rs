@@ -1,6 +1,7 @@
 //! Owns the replacement of a file in one step: a temporary file in the same folder that takes the name when it is complete
 //! and on the disk. It does not know what is written.
 
+use std::any::Any;
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -62,6 +63,11 @@ impl Drop for Unfinished {
     fn drop(&mut self) {
         lock_unfinished().retain(|path| *path != self.0);
     }
+}
+
+/// Locks what threads share, for one that forks.
+pub(crate) fn hold() -> impl Any {
+    lock_unfinished()
 }
 
 fn lock_unfinished() -> MutexGuard<'static, Vec<PathBuf>> {

@@ -1,10 +1,11 @@
 //! Owns the reuse of plans: expressions of one structure (operations, dtypes, shapes, strides, and which operands are the
 //! same) share their passes, whatever tensors they are on. It does not know how a plan is made.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use smallvec::SmallVec;
 use zerostride_ops::Scalar;
@@ -12,6 +13,7 @@ use zerostride_shape::Layout;
 
 use super::{Leaf, Passes, Plan};
 use crate::expr::{Expr, Kind};
+use crate::fork::lock;
 use crate::{Result, Tensor, num_threads};
 
 /// Plans that are kept; the one that has not been used for longest goes.
@@ -22,6 +24,11 @@ const MOST_NODES: usize = 64;
 
 /// The latest used first.
 static PLANS: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+
+/// Locks the plans, for a thread that forks.
+pub(crate) fn hold() -> impl Any {
+    lock(&PLANS)
+}
 
 /// A plan without its operands.
 struct Entry {
@@ -129,7 +136,7 @@ impl<'a> Structure<'a> {
             let structure = self.words.clone().into_boxed_slice();
             let passes = Arc::clone(&plan.passes);
             let entry = Entry { hash: self.finish(), structure, leaves, passes };
-            let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut plans = lock(&PLANS);
             plans.insert(0, entry);
             plans.truncate(MOST_PLANS);
         }
@@ -138,7 +145,7 @@ impl<'a> Structure<'a> {
 
     fn known(&self) -> Option<Plan> {
         let hash = self.finish();
-        let mut plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut plans = lock(&PLANS);
         let found = plans.iter().position(|entry| entry.hash == hash && *entry.structure == *self.words)?;
         plans[..=found].rotate_right(1);
         let Entry { leaves, passes, .. } = &plans[0];

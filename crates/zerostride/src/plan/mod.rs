@@ -19,6 +19,7 @@ use smallvec::SmallVec;
 use zerostride_ops::{DType, Op};
 use zerostride_shape::{Layout, Shape};
 
+pub(crate) use cache::hold;
 pub(crate) use cost::Cost;
 pub(crate) use lower::{Leaf, slices};
 pub(crate) use panel::{Form, Panel, Walk};
@@ -31,6 +32,7 @@ pub(crate) use rows::Group;
 pub use template::Template;
 
 use crate::expr::Expr;
+use crate::tensor::Named;
 use crate::{Result, num_threads};
 
 /// How an expression will be evaluated: its passes over memory, in order.
@@ -160,6 +162,12 @@ impl Plan {
     fn bytes_of(&self, buffer: usize) -> usize {
         let buffer = &self.passes.buffers[buffer];
         buffer.shape.numel().saturating_mul(buffer.dtype.item_size())
+    }
+}
+
+impl Named for Passes {
+    fn name(&self) -> String {
+        self.steps.last().map(|step| step.text.to_string()).unwrap_or_default()
     }
 }
 

@@ -3,11 +3,13 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 use zerostride_ops::{Category, DType, Op, Scalar};
 use zerostride_shape::{Shape, Strides};
+
+use crate::fork::OnceLock;
 
 /// Elements of a tile: the program runs on that many at a time.
 pub(crate) const TILE: usize = 2048;

@@ -38,6 +38,7 @@ mod record;
 mod scope;
 mod watch;
 
+use std::any::Any;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, RwLock};
@@ -169,6 +170,12 @@ impl Policy {
 type Hook = dyn Fn(&Objection) + Send + Sync;
 
 static HOOK: RwLock<Option<Arc<Hook>>> = RwLock::new(None);
+
+/// Locks what threads share, for one that forks.
+pub(crate) fn hold() -> impl Any {
+    let hook = HOOK.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+    (watch::hold(), hook, scope::hold())
+}
 
 /// Says who is told of broadcasts that a policy warns about; until then, standard error is.
 ///

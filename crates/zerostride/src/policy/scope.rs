@@ -1,6 +1,7 @@
 //! Owns what watches a thread's broadcasts, and the process-wide policy: which are in force now. It does not know how
 //! broadcasts are found (`watch.rs`).
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -13,6 +14,11 @@ use super::{Caller, Log, Policy};
 static WATCHERS: AtomicUsize = AtomicUsize::new(0);
 
 static PROCESS: RwLock<Policy> = RwLock::new(Policy::new());
+
+/// Locks the process-wide policy, for a thread that forks.
+pub(super) fn hold() -> impl Any {
+    PROCESS.write().unwrap_or_else(PoisonError::into_inner)
+}
 
 thread_local! {
     static THREAD: RefCell<Thread> = const { RefCell::new(Thread::new()) };

@@ -1,15 +1,17 @@
 //! Owns the look at an expression before it is evaluated: which of its operations broadcast, and what the policy says.
 //! It does not know how expressions are planned, but asks a plan which arrays it will hold.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashSet;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex};
 
 use zerostride_shape::{Class, Classes, Shape, broadcast_shape};
 
 use super::{Action, Caller, Objection, Record, scope, warn};
 use crate::expr::Kind;
+use crate::fork::lock;
 use crate::plan::Plan;
 use crate::{Error, Expr, Result};
 
@@ -182,11 +184,18 @@ fn judge(
 /// Call sites remembered; a program that makes up more of them hears of some again.
 const MOST_SITES: usize = 1 << 16;
 
+type Site = (Caller, Cow<'static, str>);
+
+static WARNED: LazyLock<Mutex<HashSet<Site>>> = LazyLock::new(Mutex::default);
+
+/// Locks what is known of warnings, for a thread that forks.
+pub(super) fn hold() -> impl Any {
+    lock(&WARNED)
+}
+
 /// Whether an operation is warned about at its call site for the first time.
 fn is_first(record: &Record) -> bool {
-    type Site = (Caller, Cow<'static, str>);
-    static WARNED: LazyLock<Mutex<HashSet<Site>>> = LazyLock::new(Mutex::default);
-    let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut warned = lock(&WARNED);
     if warned.len() >= MOST_SITES {
         warned.clear();
     }

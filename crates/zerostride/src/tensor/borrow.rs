@@ -2,22 +2,40 @@
 //! in-place operations through shared handles sound under threads. It does not know what the bytes are.
 //!
 //! An operation asks once for all ranges of a storage and waits until none conflicts, so that parallel writes to
-//! disjoint parts go on side by side. Any thread may wait: whoever holds a claim finishes without taking up other work
-//! (`exec/crew.rs` says why), so that what a thread waits for is never lower on its own stack.
+//! disjoint parts go on side by side. Short operations do not ask: they use a whole storage for a moment if nobody else
+//! does, which costs an atomic each, and wait for nothing meanwhile. The shortest only note what they read (`hazard.rs`),
+//! and whoever writes looks for such notes.
 //!
-//! Short operations do not ask: they use a whole storage for a moment if nobody else does, which costs an atomic each.
-//! Meanwhile they wait at most for storages of higher addresses, as all operations do. The shortest only note what they
-//! read (`hazard.rs`), and whoever writes looks for such notes.
+//! # Why nobody waits forever
+//!
+//! An operation asks for its storages in the order of their addresses, and those that wait for a storage are served in the order
+//! in which they came. So a thread that waits for claims waits for one that computes, or for one that waits further up.
+//!
+//! Foreign code breaks that order: a waiter, a function that is asked whether to stop, an output, a destructor that runs
+//! meanwhile, may want tensors while the operation below it on the same stack holds claims. Such an operation is *nested*. What
+//! its own thread holds it is refused at once ([`Error::HeldHere`]). It does not queue behind others, who may wait for what its
+//! thread holds. It waits for other threads; but whoever waits while holding claims says for which threads, and if these lead
+//! back to the nested operation, it is refused too ([`Error::Deadlock`]). There is no circle without a nested operation.
+//!
+//! Short claims take no part in this: their holders neither wait nor run foreign code.
+//!
+//! # What a child has after a fork
+//!
+//! Of the claims of the parent, those of the thread that forked. Other threads are not there to let go of theirs.
 
+use std::any::Any;
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use smallvec::SmallVec;
 
 use super::hazard;
-use crate::interrupt;
+use crate::fork::{lock, process, survivor, this_thread};
+use crate::{Error, Result, interrupt};
 
 /// A range of bytes in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,11 +54,61 @@ impl Claim {
     }
 }
 
+/// What messages call an operation.
+pub(crate) trait Named: Send + Sync {
+    fn name(&self) -> String;
+}
+
+/// An operation that asks for claims.
+#[derive(Clone)]
+pub(crate) struct Holder {
+    thread: u64,
+    /// Whether it runs in foreign code, on top of an operation that holds claims.
+    nested: bool,
+    name: Option<Arc<dyn Named>>,
+}
+
+thread_local! {
+    /// How many storages this thread holds claims on, or waits for, but for short ones.
+    static HOLDS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// One of them.
+struct Counted;
+
+impl Counted {
+    fn new() -> Counted {
+        HOLDS.set(HOLDS.get() + 1);
+        Counted
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        HOLDS.set(HOLDS.get() - 1);
+    }
+}
+
+impl Holder {
+    /// An operation that begins on this thread.
+    pub(crate) fn here(name: Option<Arc<dyn Named>>) -> Holder {
+        Holder { thread: this_thread(), nested: HOLDS.get() > 0, name }
+    }
+}
+
+impl std::fmt::Debug for Holder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "thread {}", self.thread)
+    }
+}
+
 /// The claims on one storage.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Claims {
-    /// What uses the whole storage for a moment: `READER` for each that reads, or `WRITER`; and `LISTED`.
+    /// What uses the whole storage for a moment: `READER` for each that reads, or `WRITER`; and `LISTED`. From `PROCESS` on
+    /// the number of the process that all this is said in.
     brief: AtomicUsize,
+    /// Locked under one of `LOCKS` only, which a fork knows.
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -50,89 +118,128 @@ const LISTED: usize = 1;
 const WRITER: usize = 2;
 const READER: usize = 4;
 
+/// Where the number of the process stands.
+const PROCESS: u32 = usize::BITS / 2;
+const READERS: usize = (1 << PROCESS) - READER;
+
+/// A storage that nobody uses.
+#[inline]
+fn unused() -> usize {
+    process() << PROCESS
+}
+
+/// Storages share locks, so that a thread that forks can take all of them.
+static LOCKS: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
+
 #[derive(Debug, Default)]
 struct State {
+    /// The process that the lists are of.
+    process: usize,
     /// Claims in force.
-    held: Vec<Claim>,
+    held: Vec<(Claim, Holder)>,
     /// Operations that wait, in the order in which they came.
-    waiting: VecDeque<(u64, Vec<Claim>)>,
+    waiting: VecDeque<Waiting>,
     /// The number that the next one to wait is given.
     next: u64,
 }
 
-impl State {
-    /// Whether an operation that came earlier waits for some of the same: nobody overtakes it, so that readers who
-    /// relieve each other cannot keep a writer waiting forever.
-    fn is_awaited(&self, claims: &[Claim], before: u64) -> bool {
-        self.waiting
-            .iter()
-            .take_while(|(number, _)| *number < before)
-            .any(|(_, other)| conflict(other, claims))
-    }
+#[derive(Debug)]
+struct Waiting {
+    number: u64,
+    thread: u64,
+    claims: Request,
 }
 
 fn conflict(some: &[Claim], others: &[Claim]) -> bool {
     some.iter().any(|one| others.iter().any(|other| one.conflicts(other)))
 }
 
+/// Threads that others wait for.
+type Threads = SmallVec<[u64; 4]>;
+
+/// Threads that wait while they hold claims, and those that they wait for.
+static WAITS: Mutex<Vec<(u64, Threads)>> = Mutex::new(Vec::new());
+
+/// Whether what a thread waits for leads back to it.
+fn is_circle(waits: &[(u64, Threads)], thread: u64) -> bool {
+    let of = |thread: u64| waits.iter().filter(move |(own, _)| *own == thread).flat_map(|(_, others)| others);
+    let mut reached: Vec<u64> = of(thread).copied().collect();
+    let mut next = 0;
+    while let Some(&other) = reached.get(next) {
+        let further: Threads = of(other).filter(|thread| !reached.contains(thread)).copied().collect();
+        reached.extend(further);
+        next += 1;
+    }
+    reached.contains(&thread)
+}
+
+/// Locks all lists of claims, for a thread that forks.
+pub(crate) fn hold_claims() -> impl Any {
+    (LOCKS.each_ref().map(lock), lock(&WAITS))
+}
+
+/// Forgets what other threads than this one wait for: a child has none.
+pub(super) fn forget_waits() {
+    lock(&WAITS).retain(|(thread, _)| *thread == survivor());
+}
+
+/// The lists of one storage. Fields are dropped in this order: a thread that forks must not find the lock free and the lists
+/// still locked.
+struct Locked<'a> {
+    state: MutexGuard<'a, State>,
+    lock: MutexGuard<'static, ()>,
+}
+
+impl Default for Claims {
+    fn default() -> Claims {
+        let state = State { process: process(), ..State::default() };
+        Claims { brief: unused().into(), state: Mutex::new(state), changed: Condvar::new() }
+    }
+}
+
 impl Claims {
-    /// Waits until none of the claims conflicts with another operation's, then holds them; `false` if whoever waits was
-    /// interrupted.
-    #[must_use]
-    pub(crate) fn acquire(&self, claims: &[Claim]) -> bool {
-        let mut state = self.lock();
+    /// Waits until none of the claims conflicts with another operation's, then holds them.
+    ///
+    /// # Errors
+    /// Whoever waits was interrupted, or would wait forever.
+    pub(crate) fn acquire(&self, claims: &[Claim], holder: &Holder) -> Result<()> {
+        let counted = Counted::new();
+        let mut locked = self.lock();
         self.brief.fetch_or(LISTED, Ordering::SeqCst);
+        let state = &mut *locked.state;
         let number = state.next;
-        if self.conflicts(&state, claims, number) {
-            state.next += 1;
-            state.waiting.push_back((number, claims.to_vec()));
-            drop(state);
-            let _queued = Queued { claims: self, number };
-            // Whoever waits may be code of somebody else: what it says is believed only of its own wish to go on.
-            let mut holds = false;
-            let goes_on = interrupt::wait(&mut || {
-                holds = holds || self.try_acquire(claims, number);
-                holds
-            });
-            if !goes_on {
-                if holds {
-                    self.release(claims);
-                }
-                return false;
-            }
-            while !holds {
-                holds = self.try_acquire(claims, number);
-            }
+        if self.obstacle(state, claims, number, holder)?.is_none() {
+            state.hold(claims, holder);
         } else {
-            state.held.extend_from_slice(claims);
-            drop(state);
+            state.next += 1;
+            state.waiting.push_back(Waiting { number, thread: holder.thread, claims: claims.into() });
+            drop(locked);
+            Turn { claims: self, request: claims, number, holder, holds: false, circles: 0, refused: None }
+                .wait()?;
         }
+        std::mem::forget(counted);
         if claims.iter().any(|claim| claim.write) {
             hazard::wait(self.address());
         }
-        true
+        Ok(())
     }
 
-    /// Waits for some time for claims of an operation that has a number; whether it holds them now.
-    fn try_acquire(&self, claims: &[Claim], number: u64) -> bool {
-        let conflicts = |state: &mut State| self.conflicts(state, claims, number);
-        let waited = self.changed.wait_timeout_while(self.lock(), interrupt::PERIOD, conflicts);
-        let (mut state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-        if !timeout.timed_out() {
-            state.held.extend_from_slice(claims);
-        }
-        !timeout.timed_out()
-    }
-
-    /// Lets go of claims that `acquire` was given.
+    /// Lets go of claims that `acquire` was given, on the same thread.
     pub(crate) fn release(&self, claims: &[Claim]) {
-        let mut state = self.lock();
+        drop(Counted);
+        self.let_go(claims, this_thread());
+    }
+
+    fn let_go(&self, claims: &[Claim], thread: u64) {
+        let mut locked = self.lock();
+        let held = &mut locked.state.held;
         for claim in claims {
-            if let Some(index) = state.held.iter().position(|other| other == claim) {
-                state.held.swap_remove(index);
+            let own = |(other, holder): &(Claim, Holder)| holder.thread == thread && other == claim;
+            if let Some(index) = held.iter().position(own) {
+                held.swap_remove(index);
             }
         }
-        self.tell(&state);
+        self.tell(&locked.state);
     }
 
     /// Tells those who wait that something has changed, or that the lists are empty.
@@ -148,14 +255,15 @@ impl Claims {
     /// would mean to wait, or to overtake.
     #[inline]
     pub(crate) fn try_read(&self) -> bool {
-        let free = |now: usize| (now & (LISTED | WRITER) == 0).then_some(now + READER);
+        let free = |now: usize| (now & !READERS == unused()).then_some(now + READER);
         self.brief.fetch_update(Ordering::Acquire, Ordering::Relaxed, free).is_ok()
     }
 
     /// As `try_read`, for writing.
     #[inline]
     pub(crate) fn try_write(&self) -> bool {
-        if self.brief.compare_exchange(0, WRITER, Ordering::SeqCst, Ordering::Relaxed).is_err() {
+        let (free, taken) = (unused(), unused() | WRITER);
+        if self.brief.compare_exchange(free, taken, Ordering::SeqCst, Ordering::Relaxed).is_err() {
             return false;
         }
         let is_free = !hazard::is_noted(self.address());
@@ -198,50 +306,185 @@ impl Claims {
         }
     }
 
-    /// Whether others hold what conflicts, or have waited for it since before the operation got its number.
-    fn conflicts(&self, state: &State, claims: &[Claim], number: u64) -> bool {
+    /// The threads that an operation has to wait for, as far as they are known; `None` if it need not wait.
+    ///
+    /// # Errors
+    /// One of them is its own.
+    fn obstacle(
+        &self,
+        state: &State,
+        claims: &[Claim],
+        number: u64,
+        holder: &Holder,
+    ) -> Result<Option<Threads>> {
+        let mut others = Threads::new();
+        for (held, by) in &state.held {
+            if claims.iter().any(|claim| claim.conflicts(held)) {
+                if by.thread == holder.thread {
+                    let operation = by.name.as_ref().map_or_else(String::new, |named| named.name());
+                    return Err(Error::HeldHere { operation, writes: held.write });
+                }
+                others.push(by.thread);
+            }
+        }
+        // Nobody overtakes those who came earlier and wait for some of the same, so that readers who relieve each other cannot
+        // keep a writer waiting forever.
+        let earlier = state.waiting.iter().take_while(|other| other.number < number && !holder.nested);
+        others.extend(earlier.filter(|other| conflict(&other.claims, claims)).map(|other| other.thread));
         let brief = self.brief.load(Ordering::Acquire);
-        let in_use = brief & WRITER != 0 || brief >= READER && claims.iter().any(|claim| claim.write);
-        in_use || conflict(&state.held, claims) || state.is_awaited(claims, number)
+        let in_use = brief & WRITER != 0 || brief & READERS != 0 && claims.iter().any(|claim| claim.write);
+        Ok((in_use || !others.is_empty()).then_some(others))
     }
 
-    /// A panic elsewhere cannot leave the lists half changed.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Locked<'_> {
+        let own = lock(&LOCKS[self.address() / align_of::<Claims>().max(64) % LOCKS.len()]);
+        let mut state = lock(&self.state);
+        if state.process != process() {
+            self.take_over(&mut state);
+        }
+        Locked { state, lock: own }
+    }
+
+    /// Forgets what the threads of another process hold and wait for.
+    #[cold]
+    fn take_over(&self, state: &mut State) {
+        state.process = process();
+        state.held.retain(|(_, holder)| holder.thread == survivor());
+        state.waiting.retain(|other| other.thread == survivor());
+        // Until now this was no number of this process, so that nothing brief has begun in it.
+        let lists = usize::from(!state.held.is_empty() || !state.waiting.is_empty()) * LISTED;
+        self.brief.store(unused() | lists, Ordering::SeqCst);
     }
 }
 
-/// A place in the queue, which is left when this is dropped: those behind may go on.
-struct Queued<'a> {
+impl State {
+    fn hold(&mut self, claims: &[Claim], holder: &Holder) {
+        self.held.extend(claims.iter().map(|claim| (claim.clone(), holder.clone())));
+    }
+}
+
+/// A place in the queue, which is left when this is dropped: those behind may go on. What it holds by then, and nobody has been
+/// told of, it lets go.
+struct Turn<'a> {
     claims: &'a Claims,
+    request: &'a [Claim],
     number: u64,
+    holder: &'a Holder,
+    holds: bool,
+    /// How often in succession waiting has led back to this thread. Once may be chance, as others are seen one by one.
+    circles: usize,
+    refused: Option<Error>,
 }
 
-impl Drop for Queued<'_> {
+impl Turn<'_> {
+    /// # Errors
+    /// As [`Claims::acquire`].
+    fn wait(mut self) -> Result<()> {
+        loop {
+            // Whoever waits may be foreign code: what it says is believed only of its own wish to go on.
+            let goes_on = interrupt::wait(&mut || self.attempt());
+            if let Some(error) = self.refused.take() {
+                return Err(error);
+            }
+            if !goes_on {
+                return Err(Error::Interrupted);
+            }
+            if self.attempt() && self.refused.is_none() {
+                // It is the caller's from now on.
+                self.holds = false;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits for some time; whether there is nothing more to wait for.
+    fn attempt(&mut self) -> bool {
+        let end = Instant::now() + interrupt::PERIOD;
+        let mut locked = self.claims.lock();
+        while !self.holds && self.refused.is_none() {
+            match self.claims.obstacle(&locked.state, self.request, self.number, self.holder) {
+                Err(error) => self.refused = Some(error),
+                Ok(None) => {
+                    locked.state.hold(self.request, self.holder);
+                    self.holds = true;
+                }
+                Ok(Some(others)) => {
+                    let left = end.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        self.wait_for(others);
+                        return self.refused.is_some();
+                    }
+                    let Locked { state, lock } = locked;
+                    drop(state);
+                    let woken = self.claims.changed.wait_timeout(lock, left);
+                    drop(woken.unwrap_or_else(PoisonError::into_inner));
+                    locked = self.claims.lock();
+                }
+            }
+        }
+        true
+    }
+
+    /// Says for whom this thread waits, and looks whether they wait for it.
+    fn wait_for(&mut self, others: Threads) {
+        let thread = self.holder.thread;
+        let mut waits = lock(&WAITS);
+        waits.retain(|(other, _)| *other != thread);
+        waits.push((thread, others));
+        if self.holder.nested && is_circle(&waits, thread) {
+            self.circles += 1;
+            self.refused = (self.circles > 1).then_some(Error::Deadlock);
+        } else {
+            self.circles = 0;
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let mut state = self.claims.lock();
-        state.waiting.retain(|(other, _)| *other != self.number);
-        self.claims.tell(&state);
+        lock(&WAITS).retain(|(thread, _)| *thread != self.holder.thread);
+        if self.holds {
+            self.claims.let_go(self.request, self.holder.thread);
+        }
+        let mut locked = self.claims.lock();
+        locked.state.waiting.retain(|other| other.number != self.number);
+        self.claims.tell(&locked.state);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::{channel, sync_channel};
+    use std::thread;
+
     use super::super::hazard::Hazards;
     use super::*;
+    use crate::{Tensor, interruptible};
 
     fn claim(bytes: Range<usize>, write: bool) -> Claim {
         Claim { bytes, write }
     }
 
+    fn acquire(claims: &Claims, wanted: &[Claim]) -> Result<()> {
+        claims.acquire(wanted, &Holder::here(None))
+    }
+
+    /// Waits until so many operations wait.
+    fn until_waiting(claims: &Claims, count: usize) {
+        while claims.lock().state.waiting.len() < count {
+            thread::yield_now();
+        }
+    }
+
     #[test]
     fn readers_share_and_disjoint_writers_go_on() {
         let claims = Claims::default();
-        assert!(claims.acquire(&[claim(0..8, false)]));
-        assert!(claims.acquire(&[claim(0..8, false), claim(8..16, true)]));
+        acquire(&claims, &[claim(0..8, false)]).unwrap();
+        acquire(&claims, &[claim(0..8, false), claim(8..16, true)]).unwrap();
         claims.release(&[claim(0..8, false)]);
         claims.release(&[claim(0..8, false), claim(8..16, true)]);
-        assert!(claims.acquire(&[claim(4..6, true)]));
+        acquire(&claims, &[claim(4..6, true)]).unwrap();
+        claims.release(&[claim(4..6, true)]);
     }
 
     #[test]
@@ -260,7 +503,7 @@ mod tests {
     #[test]
     fn nothing_brief_begins_beside_claims() {
         let claims = Claims::default();
-        assert!(claims.acquire(&[claim(0..8, false)]));
+        acquire(&claims, &[claim(0..8, false)]).unwrap();
         assert!(!claims.try_read() && !claims.try_write());
         claims.release(&[claim(0..8, false)]);
         assert!(claims.try_write());
@@ -271,18 +514,16 @@ mod tests {
         for write in [false, true] {
             let claims = Claims::default();
             assert!(if write { claims.try_read() } else { claims.try_write() });
-            std::thread::scope(|scope| {
-                let other = scope.spawn(|| claims.acquire(&[claim(0..8, write)]));
-                while claims.lock().waiting.is_empty() {
-                    std::thread::yield_now();
-                }
+            thread::scope(|scope| {
+                let other = scope.spawn(|| acquire(&claims, &[claim(0..8, write)]));
+                until_waiting(&claims, 1);
                 assert!(!claims.try_read(), "it would overtake");
                 if write {
                     claims.end_read()
                 } else {
                     claims.end_write()
                 }
-                assert!(other.join().unwrap());
+                other.join().unwrap().unwrap();
             });
         }
     }
@@ -294,40 +535,49 @@ mod tests {
         assert!(claims.is_unclaimed() && claims.try_read());
         claims.end_read();
         assert!(!claims.try_write());
-        std::thread::scope(|scope| {
-            let writer = scope.spawn(|| claims.acquire(&[claim(0..8, true)]));
+        thread::scope(|scope| {
+            let write = || {
+                acquire(&claims, &[claim(0..8, true)]).unwrap();
+                claims.release(&[claim(0..8, true)]);
+            };
+            let writer = scope.spawn(write);
             while claims.is_unclaimed() {
-                std::thread::yield_now();
+                thread::yield_now();
             }
             assert!(!writer.is_finished());
             drop(noted);
-            assert!(writer.join().unwrap());
+            writer.join().unwrap();
         });
-        claims.release(&[claim(0..8, true)]);
         assert!(claims.is_unclaimed() && claims.try_write());
     }
 
     #[test]
     fn a_writer_waits_for_a_reader() {
         let claims = Claims::default();
-        assert!(claims.acquire(&[claim(0..8, false)]));
-        std::thread::scope(|scope| {
-            let writer = scope.spawn(|| claims.acquire(&[claim(0..8, true)]));
-            std::thread::sleep(std::time::Duration::from_millis(20));
+        acquire(&claims, &[claim(0..8, false)]).unwrap();
+        thread::scope(|scope| {
+            let writer = scope.spawn(|| acquire(&claims, &[claim(0..8, true)]));
+            thread::sleep(std::time::Duration::from_millis(20));
             assert!(!writer.is_finished());
             claims.release(&[claim(0..8, false)]);
-            assert!(writer.join().unwrap());
+            writer.join().unwrap().unwrap();
         });
     }
 
     #[test]
     fn who_is_interrupted_leaves_the_queue() {
         let claims = Claims::default();
-        assert!(claims.acquire(&[claim(0..8, false)]));
-        let interrupted = interrupt::interruptible(|| true, || Ok(claims.acquire(&[claim(0..8, true)])));
-        assert!(!interrupted.unwrap());
-        assert!(claims.acquire(&[claim(0..8, false)]), "nobody waits any more");
-        claims.release(&[claim(0..8, false)]);
+        acquire(&claims, &[claim(0..8, false)]).unwrap();
+        let wait = || interruptible(|| true, || acquire(&claims, &[claim(0..8, true)]));
+        let interrupted = thread::scope(|scope| scope.spawn(wait).join().unwrap());
+        assert!(matches!(interrupted, Err(Error::Interrupted)));
+        thread::scope(|scope| {
+            let read = || {
+                acquire(&claims, &[claim(0..8, false)]).unwrap();
+                claims.release(&[claim(0..8, false)]);
+            };
+            scope.spawn(read).join().expect("nobody waits any more");
+        });
         claims.release(&[claim(0..8, false)]);
         assert!(claims.try_write());
     }
@@ -335,22 +585,174 @@ mod tests {
     #[test]
     fn a_reader_does_not_overtake_a_waiting_writer() {
         let claims = Claims::default();
-        assert!(claims.acquire(&[claim(0..8, false)]));
-        std::thread::scope(|scope| {
-            let writer = scope.spawn(|| claims.acquire(&[claim(0..8, true)]));
-            while claims.lock().waiting.is_empty() {
-                std::thread::yield_now();
-            }
-            let reader = scope.spawn(|| claims.acquire(&[claim(0..8, false)]));
-            assert!(claims.acquire(&[claim(8..16, false)]));
-            while claims.lock().waiting.len() < 2 {
-                std::thread::yield_now();
-            }
+        acquire(&claims, &[claim(0..8, false)]).unwrap();
+        let (wrote, has_written) = channel();
+        let (ends, end) = sync_channel(0);
+        thread::scope(|scope| {
+            let claims = &claims;
+            scope.spawn(move || {
+                acquire(claims, &[claim(0..8, true)]).unwrap();
+                wrote.send(()).unwrap();
+                end.recv().unwrap();
+                claims.release(&[claim(0..8, true)]);
+            });
+            until_waiting(claims, 1);
+            let reader = scope.spawn(|| acquire(claims, &[claim(0..8, false)]));
+            let aside = scope.spawn(|| acquire(claims, &[claim(8..16, false)]));
+            aside.join().unwrap().unwrap();
+            until_waiting(claims, 2);
             claims.release(&[claim(0..8, false)]);
-            assert!(writer.join().unwrap());
+            has_written.recv().unwrap();
             assert!(!reader.is_finished());
-            claims.release(&[claim(0..8, true)]);
-            assert!(reader.join().unwrap());
+            ends.send(()).unwrap();
+            reader.join().unwrap().unwrap();
         });
+    }
+
+    #[test]
+    fn what_a_thread_holds_it_is_refused_at_once() {
+        struct Name;
+        impl Named for Name {
+            fn name(&self) -> String {
+                "sin(x)".to_owned()
+            }
+        }
+        let claims = Claims::default();
+        claims.acquire(&[claim(0..8, true)], &Holder::here(Some(Arc::new(Name)))).unwrap();
+        for write in [false, true] {
+            let refused = acquire(&claims, &[claim(4..6, write)]).unwrap_err();
+            assert!(matches!(&refused, Error::HeldHere { operation, writes: true } if operation == "sin(x)"));
+        }
+        acquire(&claims, &[claim(8..16, true)]).unwrap();
+        claims.release(&[claim(8..16, true)]);
+        claims.release(&[claim(0..8, true)]);
+        assert!(claims.try_write(), "a refusal leaves nothing behind");
+    }
+
+    #[test]
+    fn who_reads_in_foreign_code_does_not_queue_behind_a_writer_that_waits_for_the_same_thread() {
+        let claims = Claims::default();
+        acquire(&claims, &[claim(0..8, false)]).unwrap();
+        thread::scope(|scope| {
+            let writer = scope.spawn(|| acquire(&claims, &[claim(0..8, true)]));
+            until_waiting(&claims, 1);
+            acquire(&claims, &[claim(0..8, false)]).unwrap();
+            claims.release(&[claim(0..8, false)]);
+            claims.release(&[claim(0..8, false)]);
+            writer.join().unwrap().unwrap();
+        });
+    }
+
+    #[test]
+    fn threads_that_would_wait_for_each_other_in_foreign_code_are_refused() {
+        // Each thread holds a storage and then asks for the next thread's.
+        for count in [2, 3, 5] {
+            let storages: Vec<Claims> = std::iter::repeat_with(Claims::default).take(count).collect();
+            let all_hold = std::sync::Barrier::new(count);
+            let ask = |own: usize| {
+                acquire(&storages[own], &[claim(0..8, true)]).unwrap();
+                all_hold.wait();
+                let next = &storages[(own + 1) % count];
+                let asked = acquire(next, &[claim(0..8, true)]);
+                if asked.is_ok() {
+                    next.release(&[claim(0..8, true)]);
+                }
+                storages[own].release(&[claim(0..8, true)]);
+                asked
+            };
+            let asked: Vec<Result<()>> = thread::scope(|scope| {
+                let threads: Vec<_> = (0..count).map(|own| scope.spawn(move || ask(own))).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            assert!(asked.iter().any(|asked| matches!(asked, Err(Error::Deadlock))));
+            assert!(
+                asked
+                    .iter()
+                    .flat_map(|asked| asked.as_ref().err())
+                    .all(|error| matches!(error, Error::Deadlock))
+            );
+            assert!(storages.iter().all(Claims::try_write), "a refusal leaves nothing behind");
+        }
+    }
+
+    #[test]
+    fn who_waits_in_foreign_code_for_a_thread_that_goes_on_gets_the_tensor() {
+        let [own, other] = [Claims::default(), Claims::default()];
+        let (holds, is_held) = channel();
+        thread::scope(|scope| {
+            let other = &other;
+            scope.spawn(move || {
+                acquire(other, &[claim(0..8, true)]).unwrap();
+                holds.send(()).unwrap();
+                thread::sleep(8 * interrupt::PERIOD);
+                other.release(&[claim(0..8, true)]);
+            });
+            is_held.recv().unwrap();
+            acquire(&own, &[claim(0..8, true)]).unwrap();
+            acquire(other, &[claim(0..8, false)]).unwrap();
+            other.release(&[claim(0..8, false)]);
+            own.release(&[claim(0..8, true)]);
+        });
+    }
+
+    #[test]
+    fn a_circle_is_found_wherever_it_closes() {
+        let waits = |edges: &[(u64, &[u64])]| -> Vec<(u64, Threads)> {
+            edges.iter().map(|&(thread, others)| (thread, Threads::from_slice(others))).collect()
+        };
+        let all = waits(&[(1, &[2, 3]), (3, &[4]), (4, &[1]), (5, &[6]), (6, &[5])]);
+        assert_eq!(
+            [1, 2, 3, 4, 5, 7].map(|thread| is_circle(&all, thread)),
+            [true, false, true, true, true, false]
+        );
+        assert!(!is_circle(&waits(&[(1, &[5]), (5, &[6]), (6, &[5])]), 1), "a circle of others");
+    }
+
+    #[test]
+    fn a_question_may_ask_for_what_is_in_use_and_is_told_so() {
+        thread_local! {
+            static X: Tensor = Tensor::ones(&[1 << 22]).unwrap();
+        }
+        fn look() -> bool {
+            X.with(|x| {
+                let read = x.select(0, 0).unwrap().item::<f32>().unwrap_err();
+                assert!(matches!(read.root(), Error::HeldHere { operation, writes: true } if operation.contains("sin")));
+                assert!(read.to_string().contains("an operation of this thread"), "{read}");
+                assert!(matches!(x.add_(1).unwrap_err().root(), Error::HeldHere { .. }));
+                assert!(matches!(x.exp().unwrap_err().root(), Error::HeldHere { .. }));
+            });
+            true
+        }
+        let x = X.with(Clone::clone);
+        let stopped: Result<()> = interruptible(look, || {
+            loop {
+                x.sin_()?;
+            }
+        });
+        assert!(matches!(stopped, Err(Error::Interrupted)));
+        x.fill_(1.0).unwrap();
+    }
+
+    #[test]
+    fn a_question_may_read_what_is_only_read() {
+        thread_local! {
+            static X: Tensor = Tensor::ones(&[1 << 22]).unwrap();
+        }
+        fn look() -> bool {
+            X.with(|x| {
+                assert_eq!(x.select(0, 0).unwrap().item::<f32>().unwrap(), 1.0);
+                assert_eq!(x.sum(..).unwrap().item::<f32>().unwrap(), (1 << 22) as f32);
+                assert!(matches!(x.fill_(2).unwrap_err().root(), Error::HeldHere { writes: false, .. }));
+            });
+            true
+        }
+        let x = X.with(Clone::clone);
+        let stopped: Result<()> = interruptible(look, || {
+            loop {
+                x.sin()?;
+            }
+        });
+        assert!(matches!(stopped, Err(Error::Interrupted)));
+        x.fill_(1.0).unwrap();
     }
 }

@@ -14,8 +14,10 @@
 //! are written with release and looked at with acquire order, so that what was read before is read before anything is
 //! written; and that reader has yet to look for the claim.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
+
+use crate::fork::{survivor, this_thread};
 
 /// The most storages that a thread reads at once.
 const MOST: usize = 4;
@@ -27,8 +29,8 @@ const THREADS: usize = 256;
 #[derive(Debug)]
 #[repr(align(64))]
 struct Slots {
-    /// Whether a thread has them.
-    taken: AtomicBool,
+    /// The thread that has them; 0 if none has.
+    owner: AtomicU64,
     /// How many storages are noted.
     used: AtomicUsize,
     /// Addresses of storages; 0 stands for none.
@@ -38,7 +40,7 @@ struct Slots {
 impl Slots {
     const fn free() -> Slots {
         Slots {
-            taken: AtomicBool::new(false),
+            owner: AtomicU64::new(0),
             used: AtomicUsize::new(0),
             storages: [const { AtomicUsize::new(0) }; MOST],
         }
@@ -66,7 +68,9 @@ pub(crate) struct Hazards(Option<&'static Slots>);
 impl Hazards {
     /// Slots that nobody else has until this is dropped.
     pub(crate) fn new() -> Hazards {
-        let is_free = |slots: &Slots| !slots.taken.swap(true, Ordering::Acquire);
+        let is_free = |slots: &Slots| {
+            slots.owner.compare_exchange(0, this_thread(), Ordering::Acquire, Ordering::Relaxed).is_ok()
+        };
         let place = SLOTS.iter().position(is_free);
         if let Some(place) = place {
             USED.fetch_max(place + 1, Ordering::SeqCst);
@@ -91,7 +95,7 @@ impl Hazards {
 impl Drop for Hazards {
     fn drop(&mut self) {
         if let Some(slots) = self.0 {
-            slots.taken.store(false, Ordering::Release);
+            slots.owner.store(0, Ordering::Release);
         }
     }
 }
@@ -107,6 +111,16 @@ impl Drop for Noted<'_> {
     #[inline]
     fn drop(&mut self) {
         self.slots.used.store(0, Ordering::Release);
+    }
+}
+
+/// Frees the slots of threads that a child has not. What it has one of notes nothing: no thread forks meanwhile.
+pub(super) fn forget_other_threads() {
+    for slots in &SLOTS {
+        slots.used.store(0, Ordering::SeqCst);
+        if slots.owner.load(Ordering::Relaxed) != survivor() {
+            slots.owner.store(0, Ordering::Relaxed);
+        }
     }
 }
 

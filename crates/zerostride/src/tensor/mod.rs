@@ -27,12 +27,19 @@ pub use literal::Literal;
 pub use operand::Operand;
 pub use views::broadcast_tensors;
 
-pub(crate) use borrow::{Claim, Request};
+pub(crate) use borrow::{Claim, Holder, Named, Request, hold_claims};
 pub(crate) use hazard::Hazards;
 pub(crate) use in_place::write;
 pub(crate) use pool::Shared;
 pub(crate) use region::share_heap;
 pub(crate) use storage::{Block, Fresh, Guard, Reading, Storage};
+
+/// Forgets what only threads of another process do with tensors: for the only thread of a child.
+pub(crate) fn forget_other_threads() {
+    borrow::forget_waits();
+    hazard::forget_other_threads();
+    pool::forget_other_threads();
+}
 
 /// An n-dimensional array of elements of one dtype, as PyTorch's.
 ///

@@ -6,14 +6,16 @@
 //! 1 MiB, goes to a pool of the process; so does what dies on another thread than it was made on. The process's pool is
 //! bounded ([`set_limit`]), and gives back to the system what later requests have had no use for.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::region::{Region, mapped_bytes};
 use super::storage::Storage;
+use crate::fork::{OnceLock, lock};
 
 /// What the pool holds and how often it could help, over all threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -287,9 +289,13 @@ struct Threads {
 
 impl Threads {
     fn forget_ended(&mut self) {
+        self.forget(|counters| Arc::strong_count(counters) == 1);
+    }
+
+    fn forget(&mut self, has_ended: impl Fn(&Arc<Counters>) -> bool) {
         let ended = &mut self.ended;
         self.counters.retain(|counters| {
-            let lives = Arc::strong_count(counters) > 1;
+            let lives = !has_ended(counters);
             if !lives {
                 ended.hits += counters.hits.load(Relaxed);
                 ended.misses += counters.misses.load(Relaxed);
@@ -359,9 +365,15 @@ impl Pool {
     }
 }
 
-/// A panic elsewhere cannot leave the lists half changed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// Locks what threads share, for one that forks.
+pub(crate) fn hold() -> impl Any {
+    (threads(), lock(&POOL))
+}
+
+/// Forgets threads that a child has not; what they kept for themselves is nobody's any more.
+pub(super) fn forget_other_threads() {
+    let own = LOCAL.try_with(|local| Arc::as_ptr(&local.borrow().counters)).ok();
+    threads().forget(|counters| own != Some(Arc::as_ptr(counters)));
 }
 
 #[cfg(test)]

@@ -6,22 +6,26 @@ use zerostride_ops::{DType, Element, Scalar, with_type};
 use zerostride_shape::ErrorClass;
 
 use super::display::{Value, format};
-use super::{Claim, Guard, Tensor};
+use super::{Claim, Guard, Holder, Request, Tensor};
 use crate::{Error, Result};
 
 impl Tensor {
     /// Hands the elements to `read`, row-major and in their stored form; a strided view is copied first.
     pub(crate) fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Result<R> {
         let tensor = self.contiguous()?;
-        let reach = tensor.reach();
-        let guard = Guard::acquire(tensor.storage(), [Claim { bytes: reach.clone(), write: false }], false)?;
-        Ok(read(guard.bytes(reach)))
+        let guard = tensor.reading()?;
+        Ok(read(guard.bytes(tensor.reach())))
+    }
+
+    /// Permission to read the tensor.
+    fn reading(&self) -> Result<Guard> {
+        let claims = Request::from_iter([Claim { bytes: self.reach(), write: false }]);
+        Guard::acquire(self.storage(), claims, &Holder::here(None))
     }
 
     /// Lets `read` look up the stored bytes of elements by their index, without copying the tensor.
     fn with_elements<R>(&self, read: impl FnOnce(&dyn Fn(&[usize]) -> Vec<u8>) -> R) -> Result<R> {
-        let reach = self.reach();
-        let guard = Guard::acquire(self.storage(), [Claim { bytes: reach.clone(), write: false }], false)?;
+        let (reach, guard) = (self.reach(), self.reading()?);
         let (bytes, size) = (guard.bytes(reach.clone()), self.dtype().item_size());
         let element = |index: &[usize]| {
             let steps = index.iter().zip(self.strides()).map(|(&index, &stride)| index as isize * stride);

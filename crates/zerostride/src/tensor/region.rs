@@ -5,6 +5,8 @@ use std::any::Any;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::fork;
+
 /// Bytes that every region is aligned to: a cache line, and every vector register.
 pub(super) const ALIGNMENT: usize = 64;
 
@@ -51,6 +53,8 @@ impl Region {
     /// If the capacity is none that [`Region::capacity_for`] gives.
     pub(super) fn zeroed(capacity: usize) -> Option<Region> {
         assert_eq!(Region::capacity_for(capacity), Some(capacity));
+        // Nothing is claimed or locked that has no memory.
+        fork::watch();
         let start = if is_mapped(capacity) { map(capacity)? } else { allocate(capacity)? };
         Some(Region { start, capacity, lender: None })
     }
@@ -60,6 +64,7 @@ impl Region {
     /// # Safety
     /// From `start` on, `len` bytes are initialised and stay valid until the lender is dropped.
     pub(super) unsafe fn lent(start: NonNull<u8>, len: usize, lender: Box<dyn Any + Send + Sync>) -> Region {
+        fork::watch();
         Region { start, capacity: len, lender: Some(lender) }
     }
 

@@ -8,11 +8,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
-use super::borrow::{Claim, Claims, Request};
+use super::borrow::{Claim, Claims, Holder, Request};
 use super::hazard::{Hazards, Noted};
 use super::pool::{self, Shared};
 use super::region::Region;
-use crate::{Error, Result};
+use crate::Result;
 
 /// A block of memory that views of a tensor share.
 ///
@@ -283,6 +283,8 @@ pub(crate) struct Guard {
     /// Whether the whole storage is claimed, and not only these ranges.
     brief: bool,
     writing: Writing,
+    /// Claims are their thread's.
+    _thread: PhantomData<*const ()>,
 }
 
 /// How far a guard has come.
@@ -297,35 +299,40 @@ enum Writing {
 }
 
 impl Guard {
-    /// Waits for the ranges. A guard that will not be held for long takes the whole storage instead if nobody else uses
-    /// it: that costs less.
+    /// Waits for the ranges.
     ///
     /// # Errors
-    /// Whoever waits was interrupted.
+    /// Whoever waits was interrupted, or would wait forever.
     ///
     /// # Panics
     /// If a range ends outside the storage, or is to be written and may not be.
-    pub(crate) fn acquire(
-        storage: &Shared,
-        claims: impl IntoIterator<Item = Claim>,
-        short: bool,
-    ) -> Result<Guard> {
-        let claims = Request::from_iter(claims);
-        assert!(
-            claims
-                .iter()
-                .all(|claim| claim.bytes.start <= claim.bytes.end && claim.bytes.end <= storage.len())
-        );
-        assert!(storage.writable || !writes(&claims));
-        let brief = short
-            && match writes(&claims) {
-                true => storage.claims.try_write(),
-                false => storage.claims.try_read(),
-            };
-        if !brief && !storage.claims.acquire(&claims) {
-            return Err(Error::Interrupted);
-        }
-        Ok(Guard { storage: storage.clone(), claims, brief, writing: Writing::NotYet })
+    pub(crate) fn acquire(storage: &Shared, claims: Request, holder: &Holder) -> Result<Guard> {
+        check(storage, &claims);
+        storage.claims.acquire(&claims, holder)?;
+        Ok(Guard::new(storage, claims, false))
+    }
+
+    /// Takes the whole storage, for an operation that neither waits nor runs foreign code until it lets go: that costs less.
+    /// `None` if somebody else uses the storage.
+    ///
+    /// # Panics
+    /// As for [`Guard::acquire`].
+    pub(crate) fn brief(storage: &Shared, claims: &Request) -> Option<Guard> {
+        check(storage, claims);
+        let is_free = match writes(claims) {
+            true => storage.claims.try_write(),
+            false => storage.claims.try_read(),
+        };
+        is_free.then(|| Guard::new(storage, claims.clone(), true))
+    }
+
+    fn new(storage: &Shared, claims: Request, brief: bool) -> Guard {
+        Guard { storage: storage.clone(), claims, brief, writing: Writing::NotYet, _thread: PhantomData }
+    }
+
+    /// Whether the guard keeps the whole storage from all others, so that its holder must not wait.
+    pub(crate) fn is_brief(&self) -> bool {
+        self.brief
     }
 
     /// How often the storage has been written to, without what this guard will write.
@@ -402,6 +409,14 @@ impl Guard {
     }
 }
 
+/// # Panics
+/// If a range ends outside the storage, or is to be written and may not be.
+fn check(storage: &Storage, claims: &[Claim]) {
+    let is_inside = |claim: &Claim| claim.bytes.start <= claim.bytes.end && claim.bytes.end <= storage.len();
+    assert!(claims.iter().all(is_inside));
+    assert!(storage.writable || !writes(claims));
+}
+
 fn writes(claims: &[Claim]) -> bool {
     claims.iter().any(|claim| claim.write)
 }
@@ -422,8 +437,12 @@ mod tests {
     use super::super::region::ALIGNMENT;
     use super::*;
 
+    fn acquire(storage: &Shared, claim: Claim) -> Result<Guard> {
+        Guard::acquire(storage, Request::from_iter([claim]), &Holder::here(None))
+    }
+
     fn guard(storage: &Shared, write: bool) -> Guard {
-        Guard::acquire(storage, [Claim { bytes: 0..storage.len(), write }], false).unwrap()
+        acquire(storage, Claim { bytes: 0..storage.len(), write }).unwrap()
     }
 
     #[test]
@@ -502,6 +521,6 @@ mod tests {
     #[should_panic]
     fn nothing_is_claimed_outside_the_block() {
         let storage = Fresh::zeroed(8).unwrap().share();
-        let _guard = Guard::acquire(&storage, [Claim { bytes: 0..9, write: false }], false);
+        let _guard = acquire(&storage, Claim { bytes: 0..9, write: false });
     }
 }

@@ -1,12 +1,11 @@
 //! Owns conversions to another dtype without a plan. It does not know what is converted, nor why.
 
-use std::sync::OnceLock;
-
 use zerostride_kernels::cast_kernel;
 use zerostride_ops::{Category, DType};
 
 use super::direct::{compiled, load, run_dense};
 use crate::exec::program::{Compiled, Kind};
+use crate::fork::OnceLock;
 use crate::plan::{Instruction, Program};
 
 /// Elements on which threaded code is as fast as the kernel, where that is slow.

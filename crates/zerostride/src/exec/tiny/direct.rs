@@ -2,8 +2,6 @@
 //! through the threaded code that a plan would run, without a plan, and divided as that would be. It does not know who may
 //! touch the elements (`mod.rs`).
 
-use std::sync::OnceLock;
-
 use smallvec::SmallVec;
 use zerostride_kernels::store_scalar;
 use zerostride_ops::{DType, Inferred, Op};
@@ -14,6 +12,7 @@ use super::{Row, Value, gather, share_out};
 use crate::exec::cache;
 use crate::exec::machine::{Inside, Rows};
 use crate::exec::program::{Compiled, Kind};
+use crate::fork::OnceLock;
 use crate::plan::{Cost, Instruction, Load, Program, Source};
 use crate::tensor::Fresh;
 

@@ -1,14 +1,13 @@
 //! Owns the rows of the table as they run without a plan: what computes an operation, and in which dtypes. It does not know where
 //! elements lie.
 
-use std::sync::OnceLock;
-
 use zerostride_kernels::{MapKernel, StridedKernel, map_kernel, strided_kernel};
 use zerostride_ops::{Bucket, DType, Effort, Inferred, Op, Typed};
 
 use super::direct;
 use super::value::Value;
 use crate::exec::program::Compiled;
+use crate::fork::OnceLock;
 
 /// What computes an operation, and in which dtypes.
 #[derive(Clone, Copy)]

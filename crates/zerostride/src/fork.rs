@@ -1,0 +1,253 @@
+//! Owns what a fork leaves to the child: which of its locks are free, and which process a thing belongs to. A child has only
+//! the thread that forked. It does not know what is locked, nor what becomes of claims (`tensor/borrow.rs`).
+//!
+//! A lock that another thread of the parent holds at that moment would never be free in the child, and what it guards might be
+//! half changed. So the thread that forks takes all locks of the process first, as POSIX proposes (`pthread_atfork`), and both
+//! processes let go of them afterwards. All of them are held for moments only, and no foreign code runs meanwhile.
+//!
+//! What is held for longer, claims and the pool of threads, carries the number of its process: what another process began
+//! binds this one only as far as the thread that forked is concerned.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::{plan, policy, tensor, threads};
+
+/// How many forks lie between the first process and this one. It changes while there is only one thread.
+static PROCESS: AtomicUsize = AtomicUsize::new(0);
+
+/// The thread that forked, in a child.
+static SURVIVOR: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static THREAD: Cell<u64> = const { Cell::new(0) };
+    /// The locks that a thread holds while it forks.
+    static HELD: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The number of this process, which is another one in a child.
+#[inline]
+pub(crate) fn process() -> usize {
+    PROCESS.load(Ordering::Relaxed)
+}
+
+/// What tells this thread from all others that this process and those before it have had; not 0.
+pub(crate) fn this_thread() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    match THREAD.get() {
+        0 => {
+            THREAD.set(NEXT.fetch_add(1, Ordering::Relaxed));
+            THREAD.get()
+        }
+        known => known,
+    }
+}
+
+/// The only thread that this process has taken over from the one before it; 0 in the first process.
+pub(crate) fn survivor() -> u64 {
+    SURVIVOR.load(Ordering::Relaxed)
+}
+
+/// A mutex held; a panic elsewhere leaves nothing half changed.
+pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Held for the moment in which a value becomes known that all threads share.
+static SETTLING: Mutex<()> = Mutex::new(());
+
+/// A value that is made once, as the standard library's, except that a fork never finds it half made: two threads that want it
+/// at the same time may both make one.
+pub(crate) struct OnceLock<T>(std::sync::OnceLock<T>);
+
+impl<T> OnceLock<T> {
+    pub(crate) const fn new() -> OnceLock<T> {
+        OnceLock(std::sync::OnceLock::new())
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> Option<&T> {
+        self.0.get()
+    }
+
+    #[inline]
+    pub(crate) fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
+        match self.0.get() {
+            Some(value) => value,
+            None => self.settle(make()),
+        }
+    }
+
+    #[cold]
+    fn settle(&self, value: T) -> &T {
+        let _settling = lock(&SETTLING);
+        self.0.get_or_init(|| value)
+    }
+}
+
+impl<T> Default for OnceLock<T> {
+    fn default() -> OnceLock<T> {
+        OnceLock::new()
+    }
+}
+
+impl<T: Clone> Clone for OnceLock<T> {
+    fn clone(&self) -> OnceLock<T> {
+        OnceLock(self.0.clone())
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Has the system tell of forks from now on.
+#[cfg(unix)]
+pub(crate) fn watch() {
+    static WATCHED: std::sync::Once = std::sync::Once::new();
+    WATCHED.call_once(|| {
+        // SAFETY: the three functions may be called at any fork for as long as the process lives, and none of them unwinds: they
+        // lock, which ignores poison, and store. Where there is no memory for the list, forks go on as without it.
+        unsafe { libc::pthread_atfork(Some(before), Some(after), Some(in_child)) };
+    });
+}
+
+/// Other systems do not fork.
+#[cfg(not(unix))]
+pub(crate) fn watch() {}
+
+#[cfg(unix)]
+extern "C" fn before() {
+    // In the order in which threads take them that hold several.
+    let mut locks: Vec<Box<dyn Any>> = vec![Box::new(tensor::hold_claims()), Box::new(threads::hold())];
+    locks.extend([
+        Box::new(plan::hold()) as Box<dyn Any>,
+        Box::new(policy::hold()),
+        Box::new(tensor::pool::hold()),
+    ]);
+    #[cfg(feature = "io")]
+    locks.push(Box::new(crate::io::hold()));
+    locks.push(Box::new(lock(&SETTLING)));
+    // A thread that is ending has no place for them.
+    let _ = HELD.try_with(|held| held.replace(locks));
+}
+
+#[cfg(unix)]
+extern "C" fn after() {
+    let _ = HELD.try_with(RefCell::take);
+}
+
+#[cfg(unix)]
+extern "C" fn in_child() {
+    PROCESS.fetch_add(1, Ordering::Relaxed);
+    SURVIVOR.store(this_thread(), Ordering::Relaxed);
+    after();
+    tensor::forget_other_threads();
+}
+
+#[cfg(all(test, unix, not(miri)))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::{Error, Expr, Tensor, interruptible, num_threads};
+
+    /// Whether a child does its work within half a minute.
+    fn succeeds_in_child(work: impl FnOnce() -> bool) -> bool {
+        // SAFETY: the child ends here, whatever comes, and runs nothing that the parent would have run next.
+        let child = unsafe { libc::fork() };
+        assert!(child >= 0);
+        if child == 0 {
+            // SAFETY: the first ends a child that hangs, the second one that is done, without destructors of the parent's.
+            unsafe { libc::alarm(30) };
+            let succeeded = catch_unwind(AssertUnwindSafe(work)).unwrap_or(false);
+            unsafe { libc::_exit(i32::from(!succeeded)) }
+        }
+        succeeds(child)
+    }
+
+    /// Waits for a child; whether it says that it succeeded.
+    fn succeeds(child: i32) -> bool {
+        let mut status = 0;
+        // SAFETY: the status is a place for a number, and the child is this process's.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        status == 0
+    }
+
+    #[test]
+    fn a_child_has_all_tensors_whatever_other_threads_of_its_parent_were_at() {
+        let large = Tensor::ones(&[1 << 18]).unwrap();
+        let small = Tensor::ones(&[100]).unwrap();
+        let stop = AtomicBool::new(false);
+        let until_stopped = |work: &(dyn Fn(usize) + Sync)| {
+            (0..).take_while(|_| !stop.load(Ordering::Relaxed)).for_each(work);
+        };
+        let write = |x: &Tensor| x.add_(1).unwrap();
+        // Plans that are new, memory from all places of the pool.
+        let vary = |round: usize| {
+            let (x, y) = (Tensor::ones(&[1 + round % 50, 40_000]).unwrap(), Tensor::ones(&[40_000]).unwrap());
+            drop((Expr::from(&x).exp() * &y + round as f64).eval().unwrap());
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| until_stopped(&|_| write(&large)));
+            scope.spawn(|| until_stopped(&|_| drop(large.exp().unwrap())));
+            scope.spawn(|| until_stopped(&|_| write(&small)));
+            scope.spawn(|| until_stopped(&|_| drop(small.add(&small).unwrap())));
+            scope.spawn(|| until_stopped(&vary));
+            let in_child = || {
+                for x in [&large, &small] {
+                    write(x);
+                    x.fill_(1.0).unwrap();
+                    assert_eq!(x.sum(..).unwrap().item::<f32>().unwrap(), x.numel() as f32);
+                }
+                vary(7);
+                tensor::pool::trim();
+                // A child forks too, and has threads of its own.
+                let again = || large.add_(1).is_ok() && num_threads() == 1;
+                std::thread::scope(|scope| scope.spawn(|| (0..20).for_each(|_| write(&large))).join())
+                    .unwrap();
+                succeeds_in_child(again)
+            };
+            let succeeded = (0..20).filter(|_| succeeds_in_child(in_child)).count();
+            stop.store(true, Ordering::Relaxed);
+            assert_eq!(succeeded, 20);
+        });
+    }
+
+    #[test]
+    fn an_evaluation_that_forks_ends_in_the_child_and_goes_on_in_the_parent() {
+        thread_local! {
+            static CHILD: Cell<i32> = const { Cell::new(-1) };
+        }
+        fn fork() -> bool {
+            // SAFETY: the child ends below.
+            CHILD.set(unsafe { libc::fork() });
+            CHILD.get() != 0
+        }
+        let x = Tensor::ones(&[1 << 22]).unwrap();
+        let result: crate::Result<()> = interruptible(fork, || {
+            loop {
+                x.sin_()?;
+            }
+        });
+        if CHILD.get() == 0 {
+            let ended = matches!(result, Err(Error::Forked)) && x.fill_(1.0).is_ok();
+            // SAFETY: as above.
+            unsafe { libc::_exit(i32::from(!ended)) };
+        }
+        assert!(matches!(result, Err(Error::Interrupted)));
+        assert!(succeeds(CHILD.get()));
+    }
+
+    #[test]
+    fn a_value_is_made_once() {
+        let value = OnceLock::new();
+        assert_eq!((value.get(), value.get_or_init(|| 1), value.get_or_init(|| 2)), (None, &1, &1));
+    }
+}
