@@ -4,7 +4,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use zerostride::stream::{Input, Options};
+use zerostride::stream::{Input, Options, Output};
 use zerostride::{DType, Error, Expr, Result, Tensor, keepdim};
 
 /// A tensor that is handed out in rows.
@@ -261,4 +261,81 @@ fn a_result_larger_than_memory_is_made_of_operands_in_memory() {
         passes.memory() < 1 << 20 && passes.output_bytes() == 8_000_000 && passes.bytes_read() == 0,
         "{passes}"
     );
+}
+
+/// An input that does with the memory for its rows what a function says.
+#[derive(Debug)]
+struct Strange(fn(&mut [u8]));
+
+impl Input for Strange {
+    fn name(&self) -> String {
+        "strange".into()
+    }
+
+    fn dtype(&self) -> DType {
+        DType::F32
+    }
+
+    fn shape(&self) -> &[usize] {
+        &[3000, 7]
+    }
+
+    fn read(&self, _: Range<usize>, out: &mut [u8]) -> Result<()> {
+        (self.0)(out);
+        Ok(())
+    }
+}
+
+#[test]
+fn what_an_input_does_not_fill_is_zero() {
+    for options in [|| Options::new(), || Options::new().piece_rows(100)] {
+        for expr in [|x: Expr| x + 1, |x: Expr| &x + x.sum(0) + 1] {
+            // Memory that has been used, for the pool to hand out.
+            drop(Tensor::full(&[3000, 7], 5.5, DType::F32).unwrap());
+            drop(Tensor::full(&[100, 7], 5.5, DType::F32).unwrap());
+            let input = Expr::input(Arc::new(Strange(|_| ())));
+            let values = expr(input).eval_with(options()).unwrap().to_vec::<f32>().unwrap();
+            assert!(values.iter().all(|&value| value == 1.0));
+        }
+    }
+}
+
+/// An output that panics at a call.
+struct Panics(&'static str);
+
+impl Output for Panics {
+    fn begin(&mut self, _: DType, _: &[usize]) -> Result<()> {
+        assert_ne!(self.0, "begin");
+        Ok(())
+    }
+
+    fn write(&mut self, _: &[u8]) -> Result<()> {
+        if self.0 == "write" { std::panic::panic_any(42u8) } else { Ok(()) }
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        assert_ne!(self.0, "finish", "no room");
+        Ok(())
+    }
+}
+
+#[test]
+fn a_panic_of_an_input_or_output_comes_out_as_it_was() {
+    let panic = |expr: Expr, output: &mut Panics| {
+        let run = std::panic::AssertUnwindSafe(|| expr.eval_to(output, Options::new().piece_rows(100)));
+        std::panic::catch_unwind(run).unwrap_err()
+    };
+    let message = |panic: Box<dyn std::any::Any + Send>| {
+        panic
+            .downcast::<String>()
+            .map_or_else(|panic| (*panic.downcast::<&str>().unwrap()).to_owned(), |message| *message)
+    };
+    for expr in [|x: Expr| x.exp(), |x: Expr| x.sum(0), |x: Expr| x.t()] {
+        let input = Expr::input(Arc::new(Strange(|_| panic!("no sensor"))));
+        assert_eq!(message(panic(expr(input), &mut Panics("never"))), "no sensor");
+        let input = || expr(Expr::input(Arc::new(Strange(|_| ()))));
+        assert_eq!(panic(input(), &mut Panics("write")).downcast_ref(), Some(&42u8));
+        assert!(message(panic(input(), &mut Panics("begin"))).contains("begin"));
+        assert!(message(panic(input(), &mut Panics("finish"))).contains("no room"));
+    }
 }

@@ -45,7 +45,7 @@ pub trait Input: Send + Sync + fmt::Debug {
     /// The sizes of the dimensions.
     fn shape(&self) -> &[usize];
 
-    /// Fills `out`, whose length is that of the rows, with their elements. Bools are bytes of 0 and 1.
+    /// Fills `out`, whose length is that of the rows and which is zero at first, with their elements. Bools are bytes of 0 and 1.
     ///
     /// # Errors
     /// Whatever keeps the elements from being read.

@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
+use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::thread;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, ScopedJoinHandle};
 
 use zerostride_ops::DType;
 use zerostride_shape::{Layout, Shape, checked_bytes};
@@ -80,7 +81,7 @@ impl Run<'_> {
     /// An array in memory whole. It is read in pieces, so that whoever watches is asked often enough.
     fn read_whole(&mut self, input: &Arc<dyn Input>) -> Result<Tensor> {
         let rows = crate::expr::rows(input.shape());
-        Tensor::build(input.dtype(), Shape::new(input.shape())?, |out| {
+        Tensor::build_zeroed(input.dtype(), Shape::new(input.shape())?, |out| {
             let row = out.len() / rows.max(1);
             for first in (0..rows).step_by(rows_in_flight(row, input.chunk())) {
                 let range = first..rows.min(first.saturating_add(rows_in_flight(row, input.chunk())));
@@ -109,7 +110,7 @@ impl Run<'_> {
         let mut takers = pass.targets.iter().map(Taker::new).collect::<Result<Vec<_>>>()?;
         let done = thread::scope(|scope| {
             // Each reader has a channel of its own, so that pieces arrive in order however long one takes.
-            let pieces: Vec<Receiver<Result<Rows>>> = (0..readers)
+            let mut pieces: Vec<(Receiver<Result<Rows>>, _)> = (0..readers)
                 .map(|reader| {
                     let (sender, receiver) = sync_channel(0);
                     let read_ahead = move || {
@@ -120,30 +121,32 @@ impl Run<'_> {
                                 break;
                             }
                         }
+                        Ok(())
                     };
-                    thread::Builder::new()
+                    let reader = thread::Builder::new()
                         .stack_size(STACK)
                         .spawn_scoped(scope, read_ahead)
                         .map_err(no_thread)?;
-                    Ok(receiver)
+                    Ok((receiver, Some(reader)))
                 })
                 .collect::<Result<_>>()?;
             let (parts, written): (SyncSender<Tensor>, _) = sync_channel(1);
-            let (failed, failure): (Sender<Error>, _) = channel();
             let writes = takers.iter().any(|taker| matches!(taker, Taker::Write));
+            let mut writer = None;
             if writes {
                 let node = &pass.targets[0].node;
-                let write_behind = move || {
-                    if let Err(error) = write(node, &written, output) {
-                        let _ = failed.send(error);
-                    }
-                };
-                thread::Builder::new().spawn_scoped(scope, write_behind).map_err(no_thread)?;
-            } else {
-                drop((written, failed));
+                let write_behind = move || write(node, &written, output);
+                writer = Some(thread::Builder::new().spawn_scoped(scope, write_behind).map_err(no_thread)?);
             }
             for index in 0..pass.pieces() {
-                let rows = pieces[index % readers].recv().expect("a reader sends all its pieces")?;
+                let (receiver, reader) = &mut pieces[index % readers];
+                let rows = match receiver.recv() {
+                    Ok(rows) => rows?,
+                    Err(_) => {
+                        outcome(reader.take())?;
+                        unreachable!("a reader sends all its pieces or panics")
+                    }
+                };
                 let mut result = 0;
                 for (target, taker) in pass.targets.iter().zip(&mut takers) {
                     let mut supplied = Supplied { rows: &rows, known: &self.known };
@@ -154,19 +157,18 @@ impl Run<'_> {
                         Taker::Collect(collect) => part.with_bytes(|elements| collect.write(elements))??,
                         Taker::Write => {
                             result += bytes(&part);
-                            // The writer has gone if it has failed; its error is met below.
-                            _ = parts.send(part);
+                            // The writer has gone if it has failed.
+                            if parts.send(part).is_err() {
+                                outcome(writer.take())?;
+                                unreachable!("a writer takes all parts, fails or panics");
+                            }
                         }
                     }
-                }
-                if let Ok(error) = failure.try_recv() {
-                    return Err(error);
                 }
                 self.advance(rows.bytes(), result)?;
             }
             drop(parts);
-            // The writer is done when its end of the channel is gone.
-            failure.recv().map_or(Ok(()), Err)
+            outcome(writer)
         });
         done?;
         for (target, taker) in pass.targets.iter().zip(takers) {
@@ -176,6 +178,11 @@ impl Run<'_> {
         }
         Ok(())
     }
+}
+
+/// How a thread ended, if there is one; it goes on panicking here if it has panicked, as inputs and outputs are foreign code.
+fn outcome(thread: Option<ScopedJoinHandle<'_, Result<()>>>) -> Result<()> {
+    thread.map_or(Ok(()), |thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
 }
 
 /// The system has no thread left, which is mostly for want of memory.
@@ -325,7 +332,8 @@ fn bytes(tensor: &Tensor) -> u64 {
 
 fn read(input: &Arc<dyn Input>, rows: Range<usize>) -> Result<Tensor> {
     let shape = part_of(input.shape(), rows.len())?;
-    Tensor::build(input.dtype(), shape, |out| input.read(rows, out))
+    // What an input does not fill must not show what the memory was used for before.
+    Tensor::build_zeroed(input.dtype(), shape, |out| input.read(rows, out))
 }
 
 /// The values of a piece.

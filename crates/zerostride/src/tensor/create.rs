@@ -32,7 +32,7 @@ impl Tensor {
     }
 
     /// As `build`, from bytes that are zero at first.
-    fn build_zeroed(
+    pub(crate) fn build_zeroed(
         dtype: DType,
         shape: Shape,
         fill: impl FnOnce(&mut [u8]) -> Result<()>,
