@@ -242,15 +242,52 @@ def test_pickles(protocol, name):
         back.zero_()
 
 
-def test_pickles_out_of_band_without_a_copy():
+def test_pickles_out_of_band_without_a_further_copy():
     tensor = zs.ones(1000)
     buffers = []
     data = pickle.dumps(tensor, 5, buffer_callback=buffers.append)
     assert len(data) < 300
     back = pickle.loads(data, buffers=buffers)
-    assert back.data_ptr() == tensor.data_ptr()
+    assert back.data_ptr() == np.frombuffer(buffers[0], np.uint8).ctypes.data
+    tensor.zero_()
+    assert back.sum().item() == 1000  # as it was when it was pickled
     with pytest.raises(ValueError, match="bytes"):
         pickle.loads(data, buffers=[b"too short"])
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_pickles_of_stretched_tensors_are_as_small_as_their_elements(protocol):
+    for tensor in (
+        zs.asarray([1.0, 2.0]).expand(500_000, 2),
+        zs.ones(1, dtype=zs.int16).expand(1 << 40),
+        zs.arange(3).reshape(3, 1).expand(3, 1000),
+    ):
+        data = pickle.dumps(tensor, protocol)
+        assert len(data) < 300
+        back = pickle.loads(data)
+        assert (back.dtype, back.shape, back.stride()) == (tensor.dtype, tensor.shape, tensor.stride())
+        assert back[-1].sum().item() == tensor[-1].sum().item()
+
+
+@pytest.mark.parametrize("protocol", [4, 5])
+def test_pickles_beside_a_thread_that_writes_are_whole(protocol):
+    tensor, stop = zs.zeros(1 << 19), threading.Event()
+
+    def write():
+        value = 0
+        while not stop.is_set():
+            tensor.fill_(value)
+            value += 1
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        for _ in range(50):
+            elements = pickle.loads(pickle.dumps(tensor, protocol))
+            assert elements.amin().item() == elements.amax().item()
+    finally:
+        stop.set()
+        thread.join()
 
 
 def test_copies_are_copies():

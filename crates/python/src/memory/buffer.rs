@@ -178,20 +178,35 @@ impl PyTensor {
         drop(unsafe { Box::from_raw((*buffer).internal.cast::<Exported>()) });
     }
 
-    /// Pickled by its bytes; from protocol 5 on they can be handed on without a copy.
+    /// Pickled by the bytes of its elements at this moment, a stretched dimension once; from protocol 5 on they can be handed on
+    /// without a further copy.
     fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, protocol: u32) -> PyResult<Bound<'py, PyTuple>> {
         let (py, tensor) = (slf.py(), &slf.get().0);
-        let bytes = Bound::new(py, PyTensor(bytes_of(&tensor.contiguous().map_err(raise)?)?))?;
+        // Pickle reads the bytes without a claim on them: nobody else may write them.
+        let distinct = distinct(tensor).and_then(|distinct| distinct.clone_elements()).map_err(raise)?;
+        let bytes = Bound::new(py, PyTensor(bytes_of(&distinct)?))?;
         let data = if protocol >= 5 {
             py.import("pickle")?.getattr("PickleBuffer")?.call1((bytes,))?
         } else {
             PyBytes::new(py, &bytes.get().0.to_vec::<u8>().map_err(raise)?).into_any()
         };
         let rebuild = py.import("zerostride._zerostride")?.getattr("_rebuild")?;
-        let shape = PyTuple::new(py, tensor.shape())?;
-        let arguments = (data, dtype::object(py, tensor.dtype()), shape).into_pyobject(py)?;
+        let shape = PyTuple::new(py, distinct.shape())?;
+        let (dtype, stretched) = (dtype::object(py, tensor.dtype()), PyTuple::new(py, tensor.shape())?);
+        // Versions that know no stretched tensors read all others.
+        let arguments = match distinct.shape() == tensor.shape() {
+            true => (data, dtype, shape).into_pyobject(py)?,
+            false => (data, dtype, shape, stretched).into_pyobject(py)?,
+        };
         PyTuple::new(py, [rebuild, arguments.into_any()])
     }
+}
+
+/// The first elements along stretched dimensions.
+fn distinct(tensor: &Tensor) -> zerostride::Result<Tensor> {
+    let is_stretched = |&dim: &usize| tensor.strides()[dim] == 0 && tensor.shape()[dim] > 1;
+    let mut dims = (0..tensor.ndim()).filter(is_stretched);
+    dims.try_fold(tensor.clone(), |tensor, dim| tensor.narrow(dim as isize, 0, 1))
 }
 
 /// The bytes of a contiguous tensor, on the same memory.
@@ -208,12 +223,13 @@ fn bytes_of(tensor: &Tensor) -> PyResult<Tensor> {
     unsafe { Tensor::from_lent(&lent, tensor.clone()) }.map_err(raise)
 }
 
-/// A pickled tensor made again: on the buffer itself where it may be written, else of a copy.
-#[pyfunction(name = "_rebuild")]
+/// A pickled tensor made again: on the buffer itself where it may be written, else of a copy; then stretched to a shape.
+#[pyfunction(name = "_rebuild", signature = (data, dtype, shape, stretched=None))]
 pub(crate) fn rebuild<'py>(
     data: &Bound<'py, PyAny>,
     dtype: &Bound<'py, PyAny>,
     shape: Vec<usize>,
+    stretched: Option<Vec<usize>>,
 ) -> PyResult<Bound<'py, PyTensor>> {
     let (py, dtype) = (data.py(), dtype::extract(dtype)?);
     let view = PyMemoryView::from(data)?;
@@ -236,11 +252,15 @@ pub(crate) fn rebuild<'py>(
     let aligned = (buffer.buf_ptr() as usize).is_multiple_of(dtype.item_size());
     if !aligned {
         let copy = py.import("numpy")?.call_method1("array", (view, "uint8"))?;
-        return rebuild(&copy, dtype::object(py, dtype), shape);
+        return rebuild(&copy, dtype::object(py, dtype), shape, stretched);
     }
     // SAFETY: the view has exactly the bytes of the shape, aligned, and keeps them.
     let tensor = unsafe { Tensor::from_lent(&lent, view.clone().unbind()) }.map_err(raise)?;
     let tensor =
         if data.is_instance_of::<PyBytes>() { tensor.clone_elements().map_err(raise)? } else { tensor };
+    let tensor = match stretched {
+        Some(stretched) => tensor.broadcast_to(&stretched).map_err(raise)?,
+        None => tensor,
+    };
     Bound::new(py, PyTensor(tensor))
 }
