@@ -205,36 +205,3 @@ pub fn map_kernel(op: Op, compute: DType) -> Option<MapKernel> {
         DType::C128 => complex::kernel::<Complex64>(op),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_kernel_exists_exactly_where_the_table_has_the_dtype_in_its_domain() {
-        for &op in Op::ALL.iter().filter(|op| op.info().class.is_elementwise()) {
-            for dtype in DType::ALL {
-                let operands =
-                    vec![zerostride_ops::Typed::dimensioned(dtype); op.signature().arguments.len()];
-                let computes_in = op.infer(&operands).is_ok_and(|inferred| inferred.compute == dtype);
-                if computes_in && op != Op::Where {
-                    assert!(map_kernel(op, dtype).is_some(), "{op:?} has no body for {dtype}");
-                }
-                if !op.info().domain.contains(dtype.category()) {
-                    assert!(
-                        map_kernel(op, dtype).is_none(),
-                        "{op:?} has a body for {dtype} outside its domain"
-                    );
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_zero_divisor_is_reported_before_anything_is_written() {
-        let divide = map_kernel(Op::FloorDivide, DType::I8).unwrap();
-        let mut out = [7, 7];
-        assert_eq!(divide(&[&[1, 2], &[1, 0]], &mut out), Err(Fault::ZeroDivision));
-        assert_eq!(out, [7, 7]);
-    }
-}

@@ -1,0 +1,9 @@
+//! The tests of the kernels through their public names. Built against the library, they need no second build of it, which
+//! takes minutes.
+
+mod chains;
+mod elementwise;
+mod pack;
+mod pairwise;
+mod reduce;
+mod rows;
