@@ -11,8 +11,10 @@ const OLDEST: (u32, u32) = (3, 11);
 
 const PACKAGE: &str = "./crates/python";
 
-/// Installs the package and runs its tests; where no Python is new enough, says so and checks nothing. Of its source
-/// distribution alone it is built anew, which takes minutes.
+/// Installs the package and runs its tests; where no Python is new enough, says so and checks nothing.
+///
+/// It is built as the other tests are, which shares their kernels and checks what a release does not; from its source
+/// distribution it is built anew, as users build it, which takes minutes.
 pub(crate) fn test(of_source_distribution: bool) -> Outcome {
     let Some(python) = python() else {
         eprintln!(
@@ -27,7 +29,8 @@ pub(crate) fn test(of_source_distribution: bool) -> Outcome {
     let package = if of_source_distribution { source_distribution()? } else { PACKAGE.to_owned() };
     // Of the same version as what is installed, the package would not be built again.
     pip(&["uninstall", "--yes", "zerostride"])?;
-    pip(&["install", &format!("{package}[test]")])?;
+    let profile = if of_source_distribution { "--profile=release" } else { "--profile=dev" };
+    run(pip_command(&["install", &format!("{package}[test]")]).env("MATURIN_PEP517_ARGS", profile))?;
     run(Command::new(own()).args(["-m", "pytest", "--quiet", "crates/python"]))
 }
 
@@ -46,7 +49,13 @@ fn source_distribution() -> Result<String, String> {
 }
 
 fn pip(arguments: &[&str]) -> Outcome {
-    run(Command::new(own()).args(["-m", "pip", "--quiet", "--disable-pip-version-check"]).args(arguments))
+    run(&mut pip_command(arguments))
+}
+
+fn pip_command(arguments: &[&str]) -> Command {
+    let mut pip = Command::new(own());
+    pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check"]).args(arguments);
+    pip
 }
 
 /// A Python that is new enough.
