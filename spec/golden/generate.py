@@ -24,6 +24,7 @@ PARTS = [
     "arrange",
     "matmul",
     "printing",
+    "protocols",
 ]
 
 

@@ -34,9 +34,9 @@ real reciprocal relu round rsqrt sgn sigmoid sign signbit silu sin sinc sinh sof
 tan tanh trunc""".split()
 
 BINARY = """add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor
-complex copysign div eq float_power floor_divide fmax fmin fmod gcd ge gt heaviside hypot isclose
+clamp_max clamp_min complex copysign div eq float_power floor_divide fmax fmin fmod gcd ge gt heaviside hypot isclose
 lcm ldexp le logaddexp logaddexp2 logical_and logical_or logical_xor lt maximum minimum mul ne
-nextafter polar pow remainder sub xlogy""".split()
+nextafter polar pow remainder rsub sub xlogy""".split()
 
 TERNARY = ["addcdiv", "addcmul", "clamp", "lerp", "where", "masked_fill"]
 

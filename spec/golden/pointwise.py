@@ -29,7 +29,7 @@ EXTRA_UNARY = [
 ]  # fmt: skip
 EXTRA_BINARY = [
     ("add", {"alpha": 2}), ("add", {"alpha": 0.5}), ("add", {"alpha": -3}), ("add", {"alpha": True}),
-    ("sub", {"alpha": 2}), ("sub", {"alpha": 0.3}), ("add", {"alpha": 1j}),
+    ("sub", {"alpha": 2}), ("sub", {"alpha": 0.3}), ("rsub", {"alpha": 2}), ("rsub", {"alpha": 0.5}), ("add", {"alpha": 1j}),
     ("isclose", {"equal_nan": True}), ("isclose", {"rtol": 0.5, "atol": 0.25}),
     ("isclose", {"rtol": 0.0, "atol": 0.0}), ("isclose", {"rtol": -1.0}),
 ]  # fmt: skip

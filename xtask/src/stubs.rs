@@ -69,6 +69,7 @@ const RETURNED: &[(&str, &str)] = &[
     ("unique_counts", "tuple[Tensor, Tensor]"),
     ("unique_inverse", "tuple[Tensor, Tensor]"),
     ("var_mean", "tuple[Tensor, Tensor]"),
+    ("where", "Any"),
 ];
 
 /// One function as Python sees it.
@@ -206,7 +207,8 @@ fn operations() -> Vec<Row> {
                 parameters: parameters.clone(),
                 doc: doc.clone(),
                 function: true,
-                method: true,
+                // The parts of complex numbers are attributes, as `row.rs` of the package has them.
+                method: !matches!(op, Op::Real | Op::Imag),
                 section: section.to_owned(),
             });
         }

@@ -77,7 +77,15 @@ impl OpError {
             OpError::Promotion { .. } => true,
             OpError::Unsupported { op, .. } => !matches!(
                 op,
-                Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin | Op::Heaviside | Op::Clamp | Op::Addcdiv
+                Op::Maximum
+                    | Op::Minimum
+                    | Op::Fmax
+                    | Op::Fmin
+                    | Op::Heaviside
+                    | Op::Clamp
+                    | Op::ClampMin
+                    | Op::ClampMax
+                    | Op::Addcdiv
             ),
             _ => false,
         }
@@ -196,7 +204,7 @@ fn refusal(f: &mut fmt::Formatter<'_>, op: Op, dtype: DType) -> fmt::Result {
         ),
         (Op::Positive, Category::Bool) => f.write_str("The `+` operator, on a bool tensor is not supported."),
         (Op::Relu, Category::Bool) => f.write_str("Boolean inputs not supported for relu"),
-        (Op::Relu | Op::Clamp, Category::Complex) => f.write_str("clamp is not supported for complex types"),
+        (Op::Relu | Op::Clamp | Op::ClampMin | Op::ClampMax, Category::Complex) => f.write_str("clamp is not supported for complex types"),
         (Op::Sign, Category::Complex) => f.write_str(
             "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.",
         ),

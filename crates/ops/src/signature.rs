@@ -99,7 +99,7 @@ fn kind_of(name: &str, default: Default) -> Kind {
     match (name, default) {
         ("dim", _) => Kind::Dims,
         ("rounding_mode" | "approximate", _) => Kind::Word,
-        (_, Default::Scalar(Scalar::Bool(_))) => Kind::Flag,
+        ("unbiased", _) | (_, Default::Scalar(Scalar::Bool(_))) => Kind::Flag,
         ("min" | "max", _) => Kind::Operand,
         ("decimals", _) => Kind::Number,
         (_, Default::Required) => Kind::Operand,

@@ -257,8 +257,8 @@ macro_rules! for_each_op {
                 All         all          any     truth    "all"        "input, dim=None, keepdim=False";
                 /// Whether some element is nonzero; u8 stays u8.
                 Any         any          any     truth    "any"        "input, dim=None, keepdim=False";
-                /// The variance, with `n - correction` degrees of freedom.
-                Var         var          inexact real     "var"        "input, dim=None, *, correction=1, keepdim=False";
+                /// The variance, with `n - correction` degrees of freedom; `unbiased` is `correction` of 1 or 0.
+                Var         var          inexact real     "var"        "input, dim=None, unbiased=None, keepdim=False, *, correction=1";
             }
             formula {
                 /// `input + value * tensor1 / tensor2`.
@@ -267,6 +267,10 @@ macro_rules! for_each_op {
                 Addcmul     addcmul      addcmul_ numeric common "addcmul_cpu_out" "input, tensor1, tensor2, *, value=1";
                 /// `input` held between `min` and `max`; NaN if an operand is.
                 Clamp       clamp        clamp_   ordered common "clamp_cpu"  "input, min=None, max=None";
+                /// `input`, at most `max`; NaN if an operand is.
+                ClampMax    clamp_max    clamp_max_ real  common "clamp_max_scalar_cpu" "input, max";
+                /// `input`, at least `min`; NaN if an operand is.
+                ClampMin    clamp_min    clamp_min_ real  common "clamp_min_scalar_cpu" "input, min";
                 /// `pow` carried out in f64 or c128.
                 FloatPower  float_power  float_power_ any double "float_power" "input, exponent";
                 /// Whether `|input - other| <= atol + rtol * |other|`.
@@ -275,10 +279,12 @@ macro_rules! for_each_op {
                 MaskedFill  masked_fill  masked_fill_ any common "masked_fill" "input, mask, value";
                 /// The arithmetic mean.
                 Mean        mean         -        inexact common "mean"       "input, dim=None, keepdim=False";
-                /// The standard deviation, with `n - correction` degrees of freedom.
-                Std         std          -        inexact real   "std"        "input, dim=None, *, correction=1, keepdim=False";
+                /// The standard deviation, with `n - correction` degrees of freedom; `unbiased` is `correction` of 1 or 0.
+                Std         std          -        inexact real   "std"        "input, dim=None, unbiased=None, keepdim=False, *, correction=1";
                 /// `log(sum(exp(input)))` without overflow.
                 Logsumexp   logsumexp    -        any     float  "logsumexp"  "input, dim, keepdim=False";
+                /// The difference the other way round: `other - alpha * input`.
+                Rsub        rsub         -        numeric common "add_stub"   "input, other, *, alpha=1";
                 /// `exp(input) / sum(exp(input))` along `dim`, without overflow.
                 Softmax     softmax      -        floats  common "softmax_lastdim_kernel_impl" "input, dim";
                 /// The logarithm of `softmax`, without its cancellation.

@@ -73,7 +73,7 @@ fn entries() -> &'static [Entry] {
                     name,
                     signature,
                     doc: info.doc,
-                    shown: Shown::Both,
+                    shown: row::shown(op),
                     body: Body::Row(op),
                 });
             }

@@ -3,7 +3,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use zerostride::{Expr, Tensor};
+use zerostride::{Category, Expr, Tensor};
 
 use crate::arguments::Value;
 use crate::dtype::{self, PyDType};
@@ -72,6 +72,22 @@ impl PyExpr {
     #[getter(mT)]
     fn matrix_transposed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         functions::matrix_transposed(Value::Traced(self.0.clone()))?.object(py)
+    }
+
+    /// The real parts; of numbers that are not complex, themselves.
+    #[getter]
+    fn real<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let expr = &slf.get().0;
+        match expr.dtype().map_err(raise)?.category() {
+            Category::Complex => object(slf.py(), expr.real()),
+            _ => Ok(slf.clone().into_any()),
+        }
+    }
+
+    /// The imaginary parts of complex numbers.
+    #[getter]
+    fn imag<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        object(py, self.0.imag())
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {

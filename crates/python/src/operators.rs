@@ -7,6 +7,7 @@ use zerostride::Op;
 use crate::entry::Call;
 use crate::expr::PyExpr;
 use crate::functions;
+use crate::number;
 use crate::row;
 use crate::tensor::PyTensor;
 
@@ -24,7 +25,23 @@ fn binary<'py>(op: Op, a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult
     Ok(answer(a.py(), row::operator(op, a, b)?))
 }
 
+/// A power; with a modulus, as `pow(x, y, modulus)` has, there is none.
+fn power<'py>(
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+    modulus: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    if modulus.is_some_and(|modulus| !modulus.is_none()) {
+        return Ok(answer(a.py(), None));
+    }
+    binary(Op::Pow, a, b)
+}
+
+/// A product of matrices; numbers have none, as in PyTorch.
 fn matmul<'py>(a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if number::extract(a)?.or(number::extract(b)?).is_some() {
+        return Ok(answer(a.py(), None));
+    }
     let product = functions::matmul(a, b)?.map(|product| product.object(a.py())).transpose()?;
     Ok(answer(a.py(), product))
 }
@@ -60,17 +77,17 @@ macro_rules! operators {
             fn __pow__<'py>(
                 slf: &Bound<'py, Self>,
                 other: &Bound<'py, PyAny>,
-                _modulo: Option<&Bound<'py, PyAny>>,
+                modulus: Option<&Bound<'py, PyAny>>,
             ) -> PyResult<Bound<'py, PyAny>> {
-                binary(Op::Pow, slf, other)
+                power(slf, other, modulus)
             }
 
             fn __rpow__<'py>(
                 slf: &Bound<'py, Self>,
                 other: &Bound<'py, PyAny>,
-                _modulo: Option<&Bound<'py, PyAny>>,
+                modulus: Option<&Bound<'py, PyAny>>,
             ) -> PyResult<Bound<'py, PyAny>> {
-                binary(Op::Pow, other, slf)
+                power(other, slf, modulus)
             }
 
             fn __matmul__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {

@@ -10,6 +10,7 @@ use zerostride_ops::{Class, Kind};
 
 use crate::entry::Call;
 use crate::error::{TraceError, raise_in};
+use crate::functions::{self, Shown};
 use crate::operand::Given;
 use crate::tensor::PyTensor;
 use crate::threads::{built, compute, is_large};
@@ -24,6 +25,11 @@ pub(crate) fn signature(op: Op) -> String {
     let star = if arguments.contains("*, ") { "" } else { ", *" };
     let dtype = if WITH_DTYPE.contains(&op) { ", dtype=None" } else { "" };
     format!("({arguments}{star}{dtype}, out=None)")
+}
+
+/// Where a row is shown: the parts of complex numbers are attributes, as in PyTorch, and no methods.
+pub(crate) fn shown(op: Op) -> Shown {
+    if matches!(op, Op::Real | Op::Imag) { Shown::Function } else { Shown::Both }
 }
 
 /// The methods that write the row's result over its receiver: PyTorch has most aliases in place too. The names last as long
@@ -42,6 +48,13 @@ pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
 
 /// Calls a row: as a function, or as a method with its receiver.
 pub(crate) fn function<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+    if op == Op::Where && !call.method {
+        match (&call.positional[..], &call.named[..]) {
+            ([condition], []) => return functions::places(condition),
+            ([], [(name, condition)]) if name == "condition" => return functions::places(condition),
+            _ => {}
+        }
+    }
     let out = match &call.named[..] {
         [] => None,
         [(name, out)] if name == "out" && !out.is_none() => Some(*out),

@@ -1,15 +1,19 @@
 //! Owns `Tensor` as a Python class: what it says about itself, and its elements as Python's own numbers. Its operations
 //! are rows of tables (`entry.rs`), its operators stand in `operators.rs`, its memory in `memory/`.
 
+use std::sync::atomic::{AtomicIsize, Ordering};
+
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
-use zerostride::{Category, DType, Scalar, Tensor};
+use pyo3::types::{PyComplex, PyInt, PyList, PyTuple};
+use zerostride::{Category, Complex32, Complex64, DType, Expr, Scalar, Tensor, bf16, f16};
 
 use crate::arguments::Value;
 use crate::dtype::{self, PyDType};
 use crate::error::raise;
+use crate::operand::Given;
+use crate::threads::compute;
 use crate::{functions, index, memory, number};
 
 /// An n-dimensional array of elements of one dtype. Made by ``tensor``, ``asarray``, ``zeros`` and the like.
@@ -133,6 +137,31 @@ impl PyTensor {
         functions::matrix_transposed(Value::Tensor(self.0.clone()))?.object(py)
     }
 
+    /// The real parts: of a complex tensor those in its memory, of another one itself.
+    #[getter]
+    fn real<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        if slf.get().is_complex() { part(slf, "real") } else { Ok(slf.clone().into_any()) }
+    }
+
+    #[setter]
+    fn set_real(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        PyTensor::real(slf)?.call_method1("copy_", (value,)).map(drop)
+    }
+
+    /// The imaginary parts of a complex tensor, in its memory.
+    #[getter]
+    fn imag<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        if slf.get().is_complex() {
+            return part(slf, "imag");
+        }
+        Err(PyTypeError::new_err("imag is not implemented for tensors with non-complex dtypes."))
+    }
+
+    #[setter]
+    fn set_imag(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        PyTensor::imag(slf)?.call_method1("copy_", (value,)).map(drop)
+    }
+
     /// The only element, as a Python number.
     fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.check_single()?;
@@ -177,13 +206,34 @@ impl PyTensor {
         self.0.shape().first().copied().ok_or_else(|| PyTypeError::new_err("len() of a 0-d tensor"))
     }
 
-    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let tensor = &slf.get().0;
-        let Some(&size) = tensor.shape().first() else {
-            return Err(PyTypeError::new_err("iteration over a 0-d tensor"));
+    fn __iter__(&self) -> PyResult<Rows> {
+        match self.0.shape().first() {
+            Some(_) => Ok(Rows { tensor: self.0.clone(), next: AtomicIsize::new(0) }),
+            None => Err(PyTypeError::new_err("iteration over a 0-d tensor")),
+        }
+    }
+
+    /// The rows from the last to the first.
+    fn __reversed__(&self) -> PyResult<PyTensor> {
+        match self.0.ndim() {
+            0 => Ok(PyTensor(self.0.clone())),
+            _ => self.0.flip(&[0]).map(PyTensor).map_err(raise),
+        }
+    }
+
+    /// Whether an element is equal to a number, or to that of a tensor which broadcasts with this one.
+    fn __contains__(&self, py: Python<'_>, element: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let element = match Given::new(element)? {
+            Some(given @ (Given::Tensor(_) | Given::Number(_))) => given.expr(),
+            _ => {
+                return Err(PyRuntimeError::new_err(format!(
+                    "Tensor.__contains__ only supports Tensor or scalar, but you passed in a {}.",
+                    element.get_type().repr()?
+                )));
+            }
         };
-        let rows = (0..size as isize).map(|row| object(slf.py(), tensor.select(0, row).map_err(raise)?));
-        Ok(PyList::new(slf.py(), rows.collect::<PyResult<Vec<_>>>()?)?.try_iter()?.into_any())
+        let found = || Expr::from(&self.0).eq(element).any(..).eval()?.item::<bool>();
+        compute(py, [self.0.numel()], found).map_err(raise)
     }
 
     fn __bool__(&self) -> PyResult<bool> {
@@ -202,7 +252,7 @@ impl PyTensor {
     }
 
     fn __float__(&self) -> PyResult<f64> {
-        match self.only()? {
+        match self.python_scalar()? {
             Scalar::Complex(value) if value.im != 0.0 => {
                 Err(PyRuntimeError::new_err("value cannot be converted to type double without overflow"))
             }
@@ -211,11 +261,20 @@ impl PyTensor {
     }
 
     fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("builtins")?.call_method1("int", (self.item(py)?,))
+        let number = match self.python_scalar()? {
+            Scalar::Complex(value) if value.im == 0.0 => value.re.into_bound_py_any(py)?,
+            Scalar::Complex(_) => {
+                return Err(PyRuntimeError::new_err(
+                    "value cannot be converted to type int64_t without overflow",
+                ));
+            }
+            _ => self.item(py)?,
+        };
+        py.get_type::<PyInt>().call1((number,))
     }
 
     fn __complex__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("builtins")?.call_method1("complex", (number::object(py, self.only()?)?,))
+        py.get_type::<PyComplex>().call1((number::object(py, self.python_scalar()?)?,))
     }
 
     fn __index__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -231,11 +290,13 @@ impl PyTensor {
         self.0.to_string()
     }
 
+    /// A number's own format; several elements have none but what is printed.
     fn __format__<'py>(&self, py: Python<'py>, format: &str) -> PyResult<String> {
-        if self.0.ndim() > 0 || format.is_empty() {
-            return Ok(self.0.to_string());
+        match self.0.ndim() {
+            0 => self.item(py)?.call_method1("__format__", (format,))?.extract(),
+            _ if format.is_empty() => Ok(self.0.to_string()),
+            _ => Err(PyTypeError::new_err("unsupported format string passed to Tensor.__format__")),
         }
-        py.import("builtins")?.call_method1("format", (self.item(py)?, format))?.extract()
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -246,12 +307,19 @@ impl PyTensor {
         index::set(&self.0, key, value)
     }
 
-    fn __copy__(&self) -> PyResult<PyTensor> {
+    /// Another tensor on the same memory.
+    fn __copy__(&self) -> PyTensor {
+        PyTensor(self.0.clone())
+    }
+
+    /// A tensor of the same elements, in memory of its own.
+    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
         self.0.clone_elements().map(PyTensor).map_err(raise)
     }
 
-    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
-        self.__copy__()
+    /// Bytes of the object and of all elements.
+    fn __sizeof__(&self) -> usize {
+        size_of::<PyTensor>() + self.nbytes()
     }
 }
 
@@ -262,6 +330,14 @@ impl PyTensor {
             return Err(PyRuntimeError::new_err(message));
         }
         Ok(())
+    }
+
+    /// The only element, for the conversions of Python, which have an error of their own.
+    fn python_scalar(&self) -> PyResult<Scalar> {
+        if self.0.numel() != 1 {
+            return Err(PyValueError::new_err("only one element tensors can be converted to Python scalars"));
+        }
+        self.only()
     }
 
     fn only(&self) -> PyResult<Scalar> {
@@ -292,12 +368,105 @@ fn element<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>>
     }
 }
 
+/// The parts of a complex tensor: a view that NumPy makes, on the same memory.
+fn part<'py>(tensor: &Bound<'py, PyTensor>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let parts = memory::numpy(tensor)?.getattr(name)?;
+    match memory::array(&parts)? {
+        Some(parts) => object(tensor.py(), parts),
+        None => Err(PyTypeError::new_err("NumPy's parts of a complex array are arrays")),
+    }
+}
+
+/// The rows of a tensor, as views that are made one by one.
+#[pyclass(module = "zerostride", frozen)]
+struct Rows {
+    tensor: Tensor,
+    next: AtomicIsize,
+}
+
+#[pymethods]
+impl Rows {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__(&self) -> PyResult<Option<PyTensor>> {
+        let rows = self.tensor.shape()[0] as isize;
+        let row = self
+            .next
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |row| (row < rows).then_some(row + 1));
+        row.ok().map(|row| self.tensor.select(0, row).map(PyTensor)).transpose().map_err(raise)
+    }
+
+    /// How many are left.
+    fn __length_hint__(&self) -> usize {
+        self.tensor.shape()[0] - self.next.load(Ordering::Relaxed) as usize
+    }
+}
+
+/// Elements between two looks for Ctrl-C.
+const UNHEARD: usize = 1 << 16;
+
+/// The elements as nested lists, all of them as they are at one moment.
 fn nested<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
-    let Some(&size) = tensor.shape().first() else {
-        return element(py, tensor);
-    };
-    let size =
-        isize::try_from(size).map_err(|_| PyValueError::new_err("the tensor is too large for a list"))?;
-    let rows = (0..size).map(|row| nested(py, &tensor.select(0, row).map_err(raise)?));
-    Ok(PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)?.into_any())
+    macro_rules! lists {
+        ($($dtype:ident $type:ty, $number:expr;)*) => {
+            match tensor.dtype() {
+                $(DType::$dtype => {
+                    let elements = compute(py, [tensor.numel()], || tensor.to_vec::<$type>()).map_err(raise)?;
+                    let number: fn(Python<'py>, $type) -> PyResult<Bound<'py, PyAny>> = $number;
+                    Lists { py, shape: tensor.shape(), elements: &mut elements.into_iter(), number, made: 0 }.at(0)
+                })*
+            }
+        };
+    }
+    lists! {
+        Bool bool, |py, x| x.into_bound_py_any(py);
+        U8 u8, |py, x| x.into_bound_py_any(py);
+        U16 u16, |py, x| x.into_bound_py_any(py);
+        U32 u32, |py, x| x.into_bound_py_any(py);
+        U64 u64, |py, x| x.into_bound_py_any(py);
+        I8 i8, |py, x| x.into_bound_py_any(py);
+        I16 i16, |py, x| x.into_bound_py_any(py);
+        I32 i32, |py, x| x.into_bound_py_any(py);
+        I64 i64, |py, x| x.into_bound_py_any(py);
+        F16 f16, |py, x| x.to_f64().into_bound_py_any(py);
+        BF16 bf16, |py, x| x.to_f64().into_bound_py_any(py);
+        F32 f32, |py, x| f64::from(x).into_bound_py_any(py);
+        F64 f64, |py, x| x.into_bound_py_any(py);
+        C64 Complex32, |py, x| Ok(PyComplex::from_doubles(py, x.re.into(), x.im.into()).into_any());
+        C128 Complex64, |py, x| Ok(PyComplex::from_doubles(py, x.re, x.im).into_any());
+    }
+}
+
+/// Lists that are being made of a tensor's elements.
+struct Lists<'a, 'py, T> {
+    py: Python<'py>,
+    shape: &'a [usize],
+    elements: &'a mut std::vec::IntoIter<T>,
+    number: fn(Python<'py>, T) -> PyResult<Bound<'py, PyAny>>,
+    /// Numbers and lists since the last look for Ctrl-C.
+    made: usize,
+}
+
+impl<'py, T> Lists<'_, 'py, T> {
+    /// The next list of a dimension; beyond the last one, the next number.
+    fn at(&mut self, dim: usize) -> PyResult<Bound<'py, PyAny>> {
+        self.made += 1;
+        if self.made > UNHEARD {
+            self.made = 0;
+            self.py.check_signals()?;
+        }
+        let Some(&size) = self.shape.get(dim) else {
+            let element =
+                self.elements.next().expect("a shape has as many elements as its sizes multiply to");
+            return (self.number)(self.py, element);
+        };
+        // Without elements a dimension may be of any size: lists grow as they are filled, and no memory is taken first.
+        let list = PyList::empty(self.py);
+        for _ in 0..size {
+            list.append(self.at(dim + 1)?)?;
+        }
+        Ok(list.into_any())
+    }
 }

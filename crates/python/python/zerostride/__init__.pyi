@@ -274,8 +274,6 @@ class _Operations:
         """The modified Bessel function of the first kind, order 0."""
     def i0_(self) -> Tensor:
         """The modified Bessel function of the first kind, order 0."""
-    def imag(self, *, out: Any = None) -> Tensor:
-        """The imaginary part."""
     def isfinite(self, *, out: Any = None) -> Tensor:
         """Whether the operand is neither infinite nor NaN."""
     def isinf(self, *, out: Any = None) -> Tensor:
@@ -328,8 +326,6 @@ class _Operations:
         """Radians to degrees."""
     def rad2deg_(self) -> Tensor:
         """Radians to degrees."""
-    def real(self, *, out: Any = None) -> Tensor:
-        """The real part."""
     def reciprocal(self, *, out: Any = None) -> Tensor:
         """`1 / x`."""
     def reciprocal_(self) -> Tensor:
@@ -594,7 +590,7 @@ class _Operations:
         """`round` to a number of decimals."""
     def softplus(self, beta: _Number = 1, threshold: _Number = 20, *, out: Any = None) -> Tensor:
         """`log(1 + exp(beta x)) / beta`, x itself where `beta x` is over `threshold`."""
-    def where(self, condition: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+    def where(self, condition: _Operand, other: _Operand, *, out: Any = None) -> Any:
         """`input` where the bool `condition` holds, else `other`."""
     def sum(self, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
         """The sum; integers and bools add up as i64."""
@@ -612,8 +608,8 @@ class _Operations:
         """Whether all elements are nonzero; u8 stays u8."""
     def any(self, dim: _Dims | None = None, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
         """Whether some element is nonzero; u8 stays u8."""
-    def var(self, dim: _Dims | None = None, *, correction: _Number = 1, keepdim: builtins.bool = False, out: Any = None) -> Tensor:
-        """The variance, with `n - correction` degrees of freedom."""
+    def var(self, dim: _Dims | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number = 1, out: Any = None) -> Tensor:
+        """The variance, with `n - correction` degrees of freedom; `unbiased` is `correction` of 1 or 0."""
     def addcdiv(self, tensor1: _Operand, tensor2: _Operand, *, value: _Number = 1, out: Any = None) -> Tensor:
         """`input + value * tensor1 / tensor2`."""
     def addcdiv_(self, tensor1: _Operand, tensor2: _Operand, *, value: _Number = 1) -> Tensor:
@@ -626,6 +622,14 @@ class _Operations:
         """`input` held between `min` and `max`; NaN if an operand is."""
     def clamp_(self, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
         """`input` held between `min` and `max`; NaN if an operand is."""
+    def clamp_max(self, max: _Operand, *, out: Any = None) -> Tensor:
+        """`input`, at most `max`; NaN if an operand is."""
+    def clamp_max_(self, max: _Operand) -> Tensor:
+        """`input`, at most `max`; NaN if an operand is."""
+    def clamp_min(self, min: _Operand, *, out: Any = None) -> Tensor:
+        """`input`, at least `min`; NaN if an operand is."""
+    def clamp_min_(self, min: _Operand) -> Tensor:
+        """`input`, at least `min`; NaN if an operand is."""
     def float_power(self, exponent: _Operand, *, out: Any = None) -> Tensor:
         """`pow` carried out in f64 or c128."""
     def float_power_(self, exponent: _Operand) -> Tensor:
@@ -638,10 +642,12 @@ class _Operations:
         """`input` with `value` where `mask` holds."""
     def mean(self, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
         """The arithmetic mean."""
-    def std(self, dim: _Dims | None = None, *, correction: _Number = 1, keepdim: builtins.bool = False, out: Any = None) -> Tensor:
-        """The standard deviation, with `n - correction` degrees of freedom."""
+    def std(self, dim: _Dims | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number = 1, out: Any = None) -> Tensor:
+        """The standard deviation, with `n - correction` degrees of freedom; `unbiased` is `correction` of 1 or 0."""
     def logsumexp(self, dim: _Dims, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
         """`log(sum(exp(input)))` without overflow."""
+    def rsub(self, other: _Operand, *, alpha: _Number = 1, out: Any = None) -> Tensor:
+        """The difference the other way round: `other - alpha * input`."""
     def softmax(self, dim: _Dims, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
         """`exp(input) / sum(exp(input))` along `dim`, without overflow."""
     def log_softmax(self, dim: _Dims, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
@@ -772,9 +778,9 @@ class _Operations:
         """The sum of the elements that are not NaN."""
     def nanmean(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None) -> Tensor:
         """The mean of the elements that are not NaN."""
-    def std_mean(self, dim: builtins.int | None = None, *, correction: Any = 1, keepdim: builtins.bool = False) -> tuple[Tensor, Tensor]:
+    def std_mean(self, dim: builtins.int | None = None, unbiased: Any | None = None, keepdim: builtins.bool = False, *, correction: Any = 1) -> tuple[Tensor, Tensor]:
         """The standard deviation and the mean."""
-    def var_mean(self, dim: builtins.int | None = None, *, correction: Any = 1, keepdim: builtins.bool = False) -> tuple[Tensor, Tensor]:
+    def var_mean(self, dim: builtins.int | None = None, unbiased: Any | None = None, keepdim: builtins.bool = False, *, correction: Any = 1) -> tuple[Tensor, Tensor]:
         """The variance and the mean."""
     def equal(self, other: _Operand) -> builtins.bool:
         """Whether two tensors have the same shape and elements."""
@@ -837,6 +843,12 @@ class _Operations:
     @property
     def mT(self) -> Tensor:
         """The last two dimensions swapped."""
+    @property
+    def real(self) -> Tensor:
+        """The real parts: of a complex tensor those in its memory, of another one itself."""
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary parts of a complex tensor, in its memory."""
     def numel(self) -> builtins.int:
         """The number of elements."""
     def item(self) -> Any:
@@ -904,6 +916,8 @@ class Tensor(_Operations):
     def __buffer__(self, flags: builtins.int, /) -> memoryview: ...
     def __complex__(self) -> builtins.complex: ...
     def __setitem__(self, key: _Items | tuple[_Items, ...], value: _Operand) -> None: ...
+    def __contains__(self, element: Any) -> builtins.bool: ...
+    def __reversed__(self) -> Tensor: ...
     def __copy__(self) -> Tensor: ...
     def __deepcopy__(self, memo: Any) -> Tensor: ...
 
@@ -1254,7 +1268,7 @@ def round_decimals(input: _Operand, decimals: _Number, *, out: Any = None) -> Te
     """`round` to a number of decimals."""
 def softplus(input: _Operand, beta: _Number = 1, threshold: _Number = 20, *, out: Any = None) -> Tensor:
     """`log(1 + exp(beta x)) / beta`, x itself where `beta x` is over `threshold`."""
-def where(condition: _Operand, input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+def where(condition: _Operand, input: _Operand, other: _Operand, *, out: Any = None) -> Any:
     """`input` where the bool `condition` holds, else `other`."""
 def sum(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
     """The sum; integers and bools add up as i64."""
@@ -1272,14 +1286,18 @@ def all(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool = Fals
     """Whether all elements are nonzero; u8 stays u8."""
 def any(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
     """Whether some element is nonzero; u8 stays u8."""
-def var(input: _Operand, dim: _Dims | None = None, *, correction: _Number = 1, keepdim: builtins.bool = False, out: Any = None) -> Tensor:
-    """The variance, with `n - correction` degrees of freedom."""
+def var(input: _Operand, dim: _Dims | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number = 1, out: Any = None) -> Tensor:
+    """The variance, with `n - correction` degrees of freedom; `unbiased` is `correction` of 1 or 0."""
 def addcdiv(input: _Operand, tensor1: _Operand, tensor2: _Operand, *, value: _Number = 1, out: Any = None) -> Tensor:
     """`input + value * tensor1 / tensor2`."""
 def addcmul(input: _Operand, tensor1: _Operand, tensor2: _Operand, *, value: _Number = 1, out: Any = None) -> Tensor:
     """`input + value * tensor1 * tensor2`."""
 def clamp(input: _Operand, min: _Operand | None = None, max: _Operand | None = None, *, out: Any = None) -> Tensor:
     """`input` held between `min` and `max`; NaN if an operand is."""
+def clamp_max(input: _Operand, max: _Operand, *, out: Any = None) -> Tensor:
+    """`input`, at most `max`; NaN if an operand is."""
+def clamp_min(input: _Operand, min: _Operand, *, out: Any = None) -> Tensor:
+    """`input`, at least `min`; NaN if an operand is."""
 def float_power(input: _Operand, exponent: _Operand, *, out: Any = None) -> Tensor:
     """`pow` carried out in f64 or c128."""
 def isclose(input: _Operand, other: _Operand, rtol: _Number = 1e-5, atol: _Number = 1e-8, equal_nan: builtins.bool = False, *, out: Any = None) -> Tensor:
@@ -1288,10 +1306,12 @@ def masked_fill(input: _Operand, mask: _Operand, value: _Operand, *, out: Any = 
     """`input` with `value` where `mask` holds."""
 def mean(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
     """The arithmetic mean."""
-def std(input: _Operand, dim: _Dims | None = None, *, correction: _Number = 1, keepdim: builtins.bool = False, out: Any = None) -> Tensor:
-    """The standard deviation, with `n - correction` degrees of freedom."""
+def std(input: _Operand, dim: _Dims | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number = 1, out: Any = None) -> Tensor:
+    """The standard deviation, with `n - correction` degrees of freedom; `unbiased` is `correction` of 1 or 0."""
 def logsumexp(input: _Operand, dim: _Dims, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
     """`log(sum(exp(input)))` without overflow."""
+def rsub(input: _Operand, other: _Operand, *, alpha: _Number = 1, out: Any = None) -> Tensor:
+    """The difference the other way round: `other - alpha * input`."""
 def softmax(input: _Operand, dim: _Dims, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
     """`exp(input) / sum(exp(input))` along `dim`, without overflow."""
 def log_softmax(input: _Operand, dim: _Dims, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
@@ -1452,9 +1472,9 @@ def nansum(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.b
     """The sum of the elements that are not NaN."""
 def nanmean(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None) -> Tensor:
     """The mean of the elements that are not NaN."""
-def std_mean(input: _Operand, dim: builtins.int | None = None, *, correction: Any = 1, keepdim: builtins.bool = False) -> tuple[Tensor, Tensor]:
+def std_mean(input: _Operand, dim: builtins.int | None = None, unbiased: Any | None = None, keepdim: builtins.bool = False, *, correction: Any = 1) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean."""
-def var_mean(input: _Operand, dim: builtins.int | None = None, *, correction: Any = 1, keepdim: builtins.bool = False) -> tuple[Tensor, Tensor]:
+def var_mean(input: _Operand, dim: builtins.int | None = None, unbiased: Any | None = None, keepdim: builtins.bool = False, *, correction: Any = 1) -> tuple[Tensor, Tensor]:
     """The variance and the mean."""
 def equal(input: _Operand, other: _Operand) -> builtins.bool:
     """Whether two tensors have the same shape and elements."""

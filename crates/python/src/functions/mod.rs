@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use crate::arguments::{Arguments, Value};
 use crate::entry::Call;
 
+pub(crate) use order::places;
 pub(crate) use product::matmul;
 pub(crate) use view::{matrix_transposed, reversed};
 

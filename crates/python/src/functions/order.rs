@@ -3,10 +3,12 @@
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use smallvec::{SmallVec, smallvec};
 use zerostride::{DType, Dims, Tensor};
 
 use super::rows;
 use crate::arguments::{Arguments, Value};
+use crate::entry::Call;
 use crate::error::raise;
 use crate::threads::compute;
 
@@ -33,13 +35,10 @@ rows! {
     /// The index of every nonzero element, one row each; with `as_tuple` one vector for each dimension.
     Both "nonzero" "input, *, as_tuple=False" |a| {
         let x = a.tensor("input")?;
-        let scalar_row = a.flag("as_tuple")? && x.ndim() == 0;
-        let x = if scalar_row { x.unsqueeze(0).map_err(raise)? } else { x };
-        let places = compute(a.py, [x.numel()], || x.nonzero()).map_err(raise)?;
-        if !a.flag("as_tuple")? {
-            return Ok(places.into());
+        if a.flag("as_tuple")? {
+            return Ok(vectors(a.py, x)?.into());
         }
-        tuple(a.py, places.unbind(1).map_err(raise)?)?
+        compute(a.py, [x.numel()], || x.nonzero()).map_err(raise)?
     };
     /// The index of every nonzero element, one row each.
     Both "argwhere" "input" |a| {
@@ -89,6 +88,21 @@ rows! {
         let (before, after) = (part("prepend")?, part("append")?);
         compute(a.py, [x.numel()], || x.diff(n, dim, before.as_ref(), after.as_ref())).map_err(raise)?
     };
+}
+
+/// Where a tensor is not zero, as `where(condition)` says it: a vector for each dimension.
+pub(crate) fn places<'py>(condition: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let call =
+        Call { py: condition.py(), positional: smallvec![condition], named: SmallVec::new(), method: false };
+    let arguments = Arguments::new("where", "condition", &call)?;
+    vectors(condition.py(), arguments.tensor("condition")?)
+}
+
+/// Where a tensor is not zero, a vector for each dimension; a tensor without dimensions counts as a row of one element.
+fn vectors(py: Python<'_>, x: Tensor) -> PyResult<Bound<'_, PyAny>> {
+    let x = if x.ndim() == 0 { x.unsqueeze(0).map_err(raise)? } else { x };
+    let places = compute(py, [x.numel()], || x.nonzero()).map_err(raise)?;
+    tuple(py, places.unbind(1).map_err(raise)?)
 }
 
 /// The dimensions of a reduction.

@@ -2,7 +2,8 @@
 
 use pyo3::exceptions::{PyIndexError, PyNotImplementedError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use zerostride::{Category, DType, Dims, Expr, Interpolation, Tensor, keepdim};
+use pyo3::types::PyBool;
+use zerostride::{Argument, Category, DType, Dims, Expr, Interpolation, Op, Tensor, keepdim};
 
 use super::order::{dims, named, tuple};
 use super::{Answer, rows};
@@ -51,9 +52,9 @@ rows! {
     /// The mean of the elements that are not NaN.
     Both "nanmean" "input, dim=None, keepdim=False, *, dtype=None" |a| passing(a, |x, dims| x.nanmean(dims))?;
     /// The standard deviation and the mean.
-    Both "std_mean" "input, dim=None, *, correction=1, keepdim=False" |a| with_mean(a, "std_mean", Expr::std_corrected)?;
+    Both "std_mean" "input, dim=None, unbiased=None, keepdim=False, *, correction=1" |a| with_mean(a, "std_mean", Op::Std)?;
     /// The variance and the mean.
-    Both "var_mean" "input, dim=None, *, correction=1, keepdim=False" |a| with_mean(a, "var_mean", Expr::var_corrected)?;
+    Both "var_mean" "input, dim=None, unbiased=None, keepdim=False, *, correction=1" |a| with_mean(a, "var_mean", Op::Var)?;
     /// Whether two tensors have the same shape and elements.
     Both "equal" "input, other" |a| {
         let (x, y) = (a.tensor("input")?, a.tensor("other")?);
@@ -192,16 +193,27 @@ fn passing(a: &Arguments<'_, '_>, reduce: fn(&Expr, Dims) -> Expr) -> PyResult<V
     })
 }
 
-fn with_mean<'py>(
-    a: &Arguments<'_, 'py>,
-    name: &str,
-    spread: fn(&Expr, Dims, f64) -> Expr,
-) -> PyResult<Bound<'py, PyAny>> {
-    let (x, dims, correction) = (a.value("input")?, kept(a)?, a.number_or("correction", 1.into())?);
+/// `std` or `var`, with the arguments that the row takes, and the mean along the same dimensions.
+fn with_mean<'py>(a: &Arguments<'_, 'py>, name: &str, spread: Op) -> PyResult<Bound<'py, PyAny>> {
+    let x = a.value("input")?;
     if dtype(&x)?.category() <= Category::Int {
         let message = format!("{name} only support floating point and complex dtypes");
         return Err(PyNotImplementedError::new_err(message));
     }
-    let spread = x.computed(a.py, |x| spread(&x, dims.clone(), correction.to_f64()))?;
-    tuple(a.py, [spread, x.computed(a.py, |x| x.mean(dims))?])
+    let mut arguments =
+        zerostride::Arguments { positional: vec![Argument::Expr(x.expr())], named: Vec::new() };
+    for name in ["dim", "unbiased", "keepdim", "correction"] {
+        if let Some(object) = a.optional(name) {
+            let argument = match number::extract(object)? {
+                Some(number) => Argument::Number(number),
+                None => Argument::Dims(a.integers(name)?),
+            };
+            arguments.named.push((name.to_owned(), argument));
+        }
+    }
+    let spread = zerostride::call(spread, arguments).map_err(raise)?;
+    // A flag where dimensions stand is `unbiased`.
+    let is_flag = a.optional("dim").is_some_and(|dim| dim.is_instance_of::<PyBool>());
+    let dims = if is_flag { Dims::from(..) } else { kept(a)? };
+    tuple(a.py, [x.computed(a.py, |_| spread)?, x.computed(a.py, |x| x.mean(dims))?])
 }

@@ -112,6 +112,9 @@ pub fn call(op: Op, arguments: Arguments) -> Result<Expr> {
             let (min, max) = (bound.optional_expr("min")?, bound.optional_expr("max")?);
             input.clamp(min, max)
         }
+        Op::ClampMin => formula::clamp_to(op, &input, &bound.expr("min")?),
+        Op::ClampMax => formula::clamp_to(op, &input, &bound.expr("max")?),
+        Op::Rsub => formula::add_scaled(Op::Sub, &bound.expr("other")?, &input, bound.scalar("alpha")?),
         Op::FloatPower => input.float_power(bound.expr("exponent")?),
         Op::Isclose => {
             let (rtol, atol) = (bound.float("rtol")?, bound.float("atol")?);
@@ -119,8 +122,14 @@ pub fn call(op: Op, arguments: Arguments) -> Result<Expr> {
         }
         Op::MaskedFill => input.masked_fill(bound.expr("mask")?, bound.expr("value")?),
         Op::Mean => input.mean(bound.dims()?),
-        Op::Var => input.var_corrected(bound.dims()?, bound.float("correction")?),
-        Op::Std => input.std_corrected(bound.dims()?, bound.float("correction")?),
+        Op::Var => {
+            let correction = bound.correction()?;
+            input.var_corrected(bound.dims()?, correction)
+        }
+        Op::Std => {
+            let correction = bound.correction()?;
+            input.std_corrected(bound.dims()?, correction)
+        }
         Op::Logsumexp => input.logsumexp(bound.dims()?),
         Op::Softmax => input.softmax(bound.int("dim")? as isize),
         Op::LogSoftmax => input.log_softmax(bound.int("dim")? as isize),
@@ -290,6 +299,21 @@ impl Bound {
             Argument::Word(word) => Ok(Some(word)),
             Argument::None => Ok(None),
             _ => self.refuse(name, "a quoted word or None"),
+        }
+    }
+
+    /// What `correction` or `unbiased` say that is taken from the number of elements.
+    fn correction(&mut self) -> Result<f64> {
+        let [dim, unbiased, correction] = ["dim", "unbiased", "correction"].map(|name| self.position(name));
+        let is_flag = |value: &Argument| matches!(value.number(), Some(Scalar::Bool(_)));
+        // PyTorch has an overload with a flag where others have dimensions: `std(x, False)`.
+        if self.values[unbiased].is_none() && self.values[dim].as_ref().is_some_and(is_flag) {
+            self.values.swap(dim, unbiased);
+        }
+        match (&self.values[unbiased], &self.values[correction]) {
+            (None | Some(Argument::None), _) => Ok(self.optional_float("correction")?.unwrap_or(1.0)),
+            (_, None) => Ok(f64::from(u8::from(self.flag("unbiased")?))),
+            _ => Err(wrong(self.op, format_args!("takes 'unbiased' or 'correction', not both"))),
         }
     }
 

@@ -114,23 +114,53 @@ pub(super) fn clamp(input: &Expr, min: Option<&Expr>, max: Option<&Expr>) -> Exp
         if min.is_none() && max.is_none() {
             return Err(Error::runtime("torch.clamp: At least one of 'min' or 'max' must not be None"));
         }
-        let operands: Vec<&Expr> = [Some(input), min, max].into_iter().flatten().collect();
-        let Inferred { compute, .. } = infer(Op::Clamp, &operands)?;
-        let (min, max) = (effective_bound("min", min, compute)?, effective_bound("max", max, compute)?);
-        let mut held = input.to_dtype(compute);
-        if min.is_none() && max.is_none() {
-            return Ok(anew(held));
+        match (min, max) {
+            (Some(min), None) => clamped(Op::ClampMin, input, Some(min), None),
+            (None, Some(max)) => clamped(Op::ClampMax, input, None, Some(max)),
+            _ => clamped(Op::Clamp, input, min, max),
         }
-        // `maximum` and `minimum` give the second of equal operands: a zero keeps its sign.
-        if let Some(min) = min {
-            held = min.to_dtype(compute).maximum(held);
-        }
-        if let Some(max) = max {
-            held = max.to_dtype(compute).minimum(held);
-        }
-        Ok(held)
     };
     attempt().unwrap_or_else(|error| input.failed("clamp", error))
+}
+
+/// `clamp_min` or `clamp_max`.
+pub(super) fn clamp_to(op: Op, input: &Expr, bound: &Expr) -> Expr {
+    let held = match op {
+        Op::ClampMin => clamped(op, input, Some(bound), None),
+        _ => clamped(op, input, None, Some(bound)),
+    };
+    held.unwrap_or_else(|error| input.failed(op.name(), error))
+}
+
+/// Held to the bounds that are there, as the row `op` has it.
+fn clamped(op: Op, input: &Expr, min: Option<&Expr>, max: Option<&Expr>) -> Result<Expr> {
+    let operands: Vec<&Expr> = [Some(input), min, max].into_iter().flatten().collect();
+    let Inferred { compute, .. } = infer(op, &operands)?;
+    // Bools have a maximum and a minimum, and no kernel that holds them to a number.
+    if compute == DType::Bool && operands[1..].iter().any(|bound| bound.number().is_some()) {
+        return Err(OpError::Unsupported { op, dtype: compute }.into());
+    }
+    let (min, max) = (effective_bound("min", min, compute)?, effective_bound("max", max, compute)?);
+    let mut held = input.to_dtype(compute);
+    if min.is_none() && max.is_none() {
+        return Ok(anew(held));
+    }
+    // `maximum` and `minimum` give the second of equal operands: a zero keeps its sign, but beside one bound that is a tensor,
+    // which PyTorch hands to them as the second.
+    let is_second = op != Op::Clamp && operands[1].number().is_none();
+    let ordered = |bound: &Expr, held: Expr| {
+        let bound = bound.to_dtype(compute);
+        if is_second { (held, bound) } else { (bound, held) }
+    };
+    if let Some(min) = min {
+        let (first, second) = ordered(min, held);
+        held = first.maximum(second);
+    }
+    if let Some(max) = max {
+        let (first, second) = ordered(max, held);
+        held = first.minimum(second);
+    }
+    Ok(held)
 }
 
 /// An operand as the result of an operation that changes nothing: unlike the operand it shares memory with no tensor.

@@ -177,6 +177,21 @@ impl Expr {
         formula::clamp(self, min.as_ref(), max.as_ref())
     }
 
+    /// At least `min`.
+    pub fn clamp_min(&self, min: impl Into<Expr>) -> Expr {
+        formula::clamp_to(Op::ClampMin, self, &min.into())
+    }
+
+    /// At most `max`.
+    pub fn clamp_max(&self, max: impl Into<Expr>) -> Expr {
+        formula::clamp_to(Op::ClampMax, self, &max.into())
+    }
+
+    /// `other - alpha * self`.
+    pub fn rsub(&self, other: impl Into<Expr>, alpha: impl Into<Scalar>) -> Expr {
+        formula::add_scaled(Op::Sub, &other.into(), self, alpha.into())
+    }
+
     /// `self + value * a * b`.
     pub fn addcmul(&self, a: impl Into<Expr>, b: impl Into<Expr>, value: impl Into<Scalar>) -> Expr {
         formula::add_products(Op::Addcmul, self, &a.into(), &b.into(), value.into())

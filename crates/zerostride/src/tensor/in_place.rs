@@ -128,6 +128,8 @@ in_place! {
     lerp_ = lerp(end, weight;);
     nan_to_num_ = nan_to_num(; nan: f64, posinf: Option<f64>, neginf: Option<f64>);
     clamp_ = clamp(; min: Option<Expr>, max: Option<Expr>);
+    clamp_min_ = clamp_min(min;);
+    clamp_max_ = clamp_max(max;);
     addcmul_ = addcmul(a, b; value: impl Into<Scalar>);
     addcdiv_ = addcdiv(a, b; value: impl Into<Scalar>);
 }

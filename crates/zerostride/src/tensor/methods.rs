@@ -84,6 +84,9 @@ eager! {
     nan_to_num(; nan: f64, posinf: Option<f64>, neginf: Option<f64>);
     softplus(; beta: f64, threshold: f64);
     clamp(; min: Option<Expr>, max: Option<Expr>);
+    clamp_min(min;);
+    clamp_max(max;);
+    rsub(other; alpha: impl Into<Scalar>);
     addcmul(a, b; value: impl Into<Scalar>);
     addcdiv(a, b; value: impl Into<Scalar>);
     float_power(exponent;);

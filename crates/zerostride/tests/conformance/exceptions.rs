@@ -93,21 +93,23 @@ pub(crate) static EXCEPTIONS: &[Exception] = &[
         applies: |finding| is(finding, "ldexp") && matches!(finding.difference, Difference::Answered { .. }),
     },
     Exception {
-        files: "ops_ternary",
-        reason: "`clamp` refuses bool, also with one tensor as bound, where PyTorch calls it `maximum`",
-        applies: |finding| is(finding, "clamp") && matches!(finding.difference, Difference::Refused { .. }),
-    },
-    Exception {
         files: "ops_scalar",
         reason: "bool to the power True is refused as every power of bools; PyTorch looks at the exponent first",
         applies: |finding| is(finding, "pow") && matches!(finding.difference, Difference::Refused { .. }),
+    },
+    Exception {
+        files: "ops_binary",
+        reason: "`clamp_min` and `clamp_max` refuse complex numbers as `clamp` does; PyTorch names the kernel of `maximum` or `minimum`",
+        applies: |finding| {
+            is(finding, "clamp_min clamp_max") && matches!(finding.difference, Difference::Words { .. })
+        },
     },
     // Values that PyTorch computes another way.
     Exception {
         files: "ops_binary ops_scalar",
         reason: "PyTorch multiplies the second complex operand by alpha = 1: parts next to infinities and NaN become NaN, -0 becomes 0",
         applies: |finding| {
-            is(finding, "add sub")
+            is(finding, "add sub rsub")
                 && element(finding).is_some_and(|(ours, torch)| {
                     torch.is_complex() && parts(ours, torch).all(|(a, b)| b.is_nan() || a == b)
                 })
@@ -117,8 +119,8 @@ pub(crate) static EXCEPTIONS: &[Exception] = &[
         files: "ops_binary ops_scalar ops_ternary",
         reason: "PyTorch contracts a product and a sum into one rounding in vector code, and rounds twice elsewhere; we round every step",
         applies: |finding| {
-            let scaled =
-                is(finding, "addcmul addcdiv lerp") || is(finding, "add sub") && finding.has_keyword("alpha");
+            let scaled = is(finding, "addcmul addcdiv lerp")
+                || is(finding, "add sub rsub") && finding.has_keyword("alpha");
             scaled
                 && element(finding).is_some_and(|(ours, torch)| {
                     let overflowed = parts(ours, torch).any(|(a, b)| !a.is_finite() || !b.is_finite());
