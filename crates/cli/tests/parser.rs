@@ -211,8 +211,7 @@ fn monstrous_texts_are_refused_in_linear_time() {
         ("2**".repeat(100_000), "the expression is nested more than 200 deep"),
         ("9".repeat(10_000_000), "this integer does not fit in 64 bits"),
         ("9".repeat(1_000_000) + ".5", "this number is too large for a float"),
-        ("1+".repeat(500_000) + "1", "more than 1000 operations depend on each other here"),
-        ("x.T".to_owned() + &".T".repeat(1_000_000), "more than 1000 operations depend on each other here"),
+        ("1+".repeat(600_000) + "1", "the expression has more than 1048576 parts"),
         (format!("[{}]", "1,".repeat(2_000_000)), "the expression has more than 1048576 parts"),
         ("a".repeat(1_000_000) + " b", "expected an operator, found a name"),
         ("é".repeat(500_000), "names are made of ASCII letters, digits and `_`"),
@@ -229,6 +228,7 @@ fn monstrous_texts_are_refused_in_linear_time() {
 #[test]
 fn what_is_within_the_limits_is_accepted() {
     assert!(parse(&("(".repeat(199) + "1" + &")".repeat(199))).is_ok());
-    assert!(parse(&("1".to_owned() + &"+1".repeat(999))).is_ok());
+    assert!(parse(&("1".to_owned() + &"+1".repeat(500_000))).is_ok());
+    assert!(parse(&("x.T".to_owned() + &".T".repeat(1_000_000))).is_ok());
     assert!(parse(&format!("[{}]", "1,".repeat(1_000_000))).is_ok());
 }

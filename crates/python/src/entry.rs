@@ -22,6 +22,7 @@ use crate::expr::PyExpr;
 use crate::functions::{self, Function, Shown};
 use crate::row;
 use crate::tensor::PyTensor;
+use crate::threads;
 
 /// The arguments of one call, borrowed from Python while it lasts.
 pub(crate) struct Call<'a, 'py> {
@@ -226,7 +227,7 @@ unsafe fn enter(
                     name.cast::<PyString>().map_err(|_| PyRuntimeError::new_err("a name is no string"))?;
                 call.named.push((name.to_string(), object(value)));
             }
-            body.call(&mut call)
+            threads::watched(py, || body.call(&mut call))
         })
     }));
     let error = match answer {

@@ -27,10 +27,12 @@ mod source;
 mod tensor;
 mod threads;
 
+use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 
 #[pymodule(gil_used = true)]
 fn _zerostride(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    zerostride::check_environment().map_err(|error| PyImportError::new_err(error.to_string()))?;
     threads::init();
     module.add_class::<tensor::PyTensor>()?;
     module.add_class::<expr::PyExpr>()?;

@@ -313,8 +313,9 @@ impl PyTensor {
     }
 
     /// A tensor of the same elements, in memory of its own.
-    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
-        self.0.clone_elements().map(PyTensor).map_err(raise)
+    fn __deepcopy__(&self, memo: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
+        let copy = compute(memo.py(), [self.0.numel()], || self.0.clone_elements());
+        copy.map(PyTensor).map_err(raise)
     }
 
     /// Bytes of the object and of all elements.

@@ -8,6 +8,8 @@ use pyo3::prelude::*;
 use zerostride::policy::{self, Caller};
 use zerostride::{Result, interruptible, set_waiter};
 
+use crate::error::raise;
+
 /// Elements, of all operands multiplied, from which on other Python threads may run meanwhile: below, letting the lock go
 /// and taking it again costs more than the operation.
 const WORTH_DETACHING: usize = 1 << 16;
@@ -31,6 +33,11 @@ pub(crate) fn compute<T: Send>(
 ) -> Result<T> {
     let work = || if is_large(numels) { detached(py, work) } else { work() };
     if policy::is_on() { policy::at(caller(py), work) } else { work() }
+}
+
+/// Runs a call with Python's lock, open to signals: what takes long without `compute`.
+pub(crate) fn watched<T>(py: Python<'_>, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    if is_first(py) { interruptible(has_raised, || Ok(call())).map_err(raise)? } else { call() }
 }
 
 fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {

@@ -125,12 +125,6 @@ pub enum Error {
     /// A broadcast that the policy in force refuses; nothing was computed.
     #[error("the policy refuses {0}")]
     Policy(Box<Objection>),
-    /// An expression of more levels than can be evaluated.
-    #[error("the expression nests more than {limit} operations deep; eval() a part of it first")]
-    TooDeep {
-        /// The limit.
-        limit: usize,
-    },
     /// Any of the above, met while an expression was evaluated.
     #[error("{source}")]
     In {

@@ -1,9 +1,10 @@
 //! Owns the interruption of evaluations: who is asked whether to go on, while it computes and while it waits, and how an
 //! evaluation ends that is not to. It does not know why anybody would stop one.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::{Error, Result, fork};
@@ -22,7 +23,12 @@ struct Watch {
 
 thread_local! {
     static WATCH: Cell<Option<Watch>> = const { Cell::new(None) };
+    /// Of a thread that helps another one: what tells that the work has been called off.
+    static FOLLOWED: RefCell<Option<Signal>> = const { RefCell::new(None) };
 }
+
+/// Tells the threads that share the work of an evaluation that it has been stopped.
+pub(crate) type Signal = Arc<AtomicBool>;
 
 /// What an evaluation that is stopped unwinds with.
 struct Stopped(Error);
@@ -74,7 +80,43 @@ impl Drop for Watched {
 /// The answer is foreign code. Whoever asks holds no lock and no brief claim.
 #[inline]
 pub(crate) fn is_asked_for() -> bool {
-    WATCH.get().is_some_and(ask)
+    WATCH.get().is_some_and(ask) || followed().is_some_and(|signal| signal.load(Ordering::Relaxed))
+}
+
+fn followed() -> Option<Signal> {
+    // A thread that is ending helps nobody.
+    FOLLOWED.try_with(|followed| followed.borrow().clone()).unwrap_or(None)
+}
+
+/// The signal for threads that share the work of this one; `None` where nobody can stop it.
+pub(crate) fn signal() -> Option<Signal> {
+    followed().or_else(|| WATCH.get().is_some().then(Signal::default))
+}
+
+/// Follows another thread's signal until this is dropped.
+pub(crate) struct Follower(Option<Signal>);
+
+impl Follower {
+    pub(crate) fn new(signal: Option<Signal>) -> Follower {
+        Follower(FOLLOWED.try_with(|followed| followed.replace(signal)).unwrap_or(None))
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        let _ = FOLLOWED.try_with(|followed| followed.replace(self.0.take()));
+    }
+}
+
+/// Elements that a loop may go over between two calls of [`check`].
+pub(crate) const STRIDE: usize = 1 << 16;
+
+/// Ends the evaluation that runs on this thread if that is asked for: for loops that may be long.
+#[inline]
+pub(crate) fn check() {
+    if is_asked_for() {
+        stop();
+    }
 }
 
 #[cold]

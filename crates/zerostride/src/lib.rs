@@ -88,4 +88,4 @@ pub use expr::{Argument, Arguments, Dims, Expr, call, call_into, keepdim};
 pub use interrupt::{Waiter, interruptible, set_waiter};
 pub use plan::{Plan, Template};
 pub use tensor::{Lent, Literal, Operand, Tensor, broadcast_tensors, pool};
-pub use threads::{num_threads, set_num_threads};
+pub use threads::{check_environment, num_threads, set_num_threads};

@@ -1,15 +1,26 @@
 //! Owns how many threads work on one evaluation. It does not know what they do, nor how they find each other (`exec/crew.rs`).
 
 use std::any::Any;
-use std::error::Error;
+use std::env;
+use std::error::Error as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use zerostride_kernels::Isa;
+use zerostride_shape::ErrorClass;
+
 use crate::fork::{self, OnceLock, lock};
+use crate::{Error, Result};
 
 /// The most that help the calling thread: as many as a word has bits.
 pub(crate) const SEATS: usize = u64::BITS as usize;
+
+/// The environment variable that says how many threads a pool has.
+const VARIABLE: &str = "RAYON_NUM_THREADS";
+
+/// More than any machine has processors for: a larger number is mistyped.
+const MOST: usize = 1024;
 
 /// The most threads that work on one evaluation.
 static MOST_THREADS: AtomicUsize = AtomicUsize::new(usize::MAX);
@@ -28,14 +39,16 @@ pub fn num_threads() -> usize {
     rayon::current_num_threads().min(MOST_THREADS.load(Ordering::Relaxed)).min(SEATS + 1)
 }
 
-/// Whether there is a pool of threads, which is started with so many, or as many as the processor runs for 0, if nobody has
-/// started it yet. Where the system starts no threads there is none, nor in a child of the process that has started it: whoever
+/// Whether there is a pool of threads, which is started with so many, or for 0 as many as the environment says or the
+/// processor runs, if nobody has started it yet. Where the system starts no threads there is none, nor in a child of the process that has started it: whoever
 /// evaluates works alone.
 fn has_pool(threads: usize) -> bool {
     static POOL: OnceLock<Option<usize>> = OnceLock::new();
     let process = POOL.get().unwrap_or_else(|| {
         let _starting = lock(&STARTING);
         POOL.get_or_init(|| {
+            let threads =
+                if threads == 0 { asked().map_or(0, |asked| asked.min(SEATS + 1)) } else { threads };
             let started = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
             // An error without a source says that the pool runs already.
             started.err().is_none_or(|error| error.source().is_none()).then(fork::process)
@@ -50,6 +63,38 @@ static STARTING: Mutex<()> = Mutex::new(());
 /// Keeps the pool from starting, for a thread that forks.
 pub(crate) fn hold() -> impl Any {
     lock(&STARTING)
+}
+
+/// How many threads the environment asks for; what is no number, or 0, counts as nothing.
+fn asked() -> Option<usize> {
+    let number = env::var(VARIABLE).ok()?.trim().parse().ok()?;
+    Some(number).filter(|number| *number > 0)
+}
+
+/// Whether the environment variables that the engine reads say something that it can follow: for programs to ask before they
+/// compute, as kernels panic at their first use where `ZEROSTRIDE_ISA` cannot be followed.
+///
+/// # Errors
+/// `ZEROSTRIDE_ISA` names an instruction set that does not exist or that this processor lacks, or RAYON_NUM_THREADS is more
+/// than 1024.
+///
+/// ```
+/// zerostride::check_environment()?;
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+pub fn check_environment() -> Result<()> {
+    let message = if let Some(threads) = asked().filter(|threads| *threads > MOST) {
+        format!("{VARIABLE}={threads}: at most {MOST} threads can be started")
+    } else if let Some(name) = env::var_os("ZEROSTRIDE_ISA")
+        && !Isa::ALL.into_iter().any(|isa| *isa.name() == *name && isa.is_supported())
+    {
+        let name = name.to_string_lossy();
+        let known: Vec<_> = Isa::ALL.into_iter().filter(|isa| isa.is_supported()).map(Isa::name).collect();
+        format!("ZEROSTRIDE_ISA={name}: set it to one of {}, or unset it", known.join(", "))
+    } else {
+        return Ok(());
+    };
+    Err(Error::Argument { class: ErrorClass::Value, message })
 }
 
 /// Sets how many threads work on one evaluation; at least one does.

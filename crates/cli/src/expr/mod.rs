@@ -9,5 +9,5 @@ mod parser;
 mod problem;
 
 pub use ast::{Argument, Ast, Binary, Call, Item, Kind, Name, Node, NodeId};
-pub use parser::{MAX_DEPTH, MAX_NESTING, MAX_NODES, parse};
+pub use parser::{MAX_NESTING, MAX_NODES, parse};
 pub use problem::{Problem, Span};

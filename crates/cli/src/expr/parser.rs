@@ -1,7 +1,8 @@
 //! Owns the grammar: Python's precedence of operators, calls, methods, indexing. It does not know what names mean.
 //!
-//! Operators are read by precedence climbing. The recursion is as deep as brackets and prefixes nest, the tree as
-//! deep as operators chain; both are limited, so that no text exhausts the stack of this parser or of the engine.
+//! Operators are read by precedence climbing. The recursion is as deep as brackets and prefixes nest, which is limited, so
+//! that no text exhausts the stack. A chain of operators may have any length: the tree is a list, and the engine does not
+//! recurse over it.
 
 use zerostride::{Op, Scalar};
 
@@ -11,8 +12,6 @@ use super::{Problem, Span};
 
 /// How deep brackets, prefixes and exponents may nest.
 pub const MAX_NESTING: usize = 200;
-/// How deep the tree may be: a chain of operators adds one level for each.
-pub const MAX_DEPTH: u16 = 1000;
 /// How many nodes an expression may have.
 pub const MAX_NODES: usize = 1 << 20;
 
@@ -43,7 +42,7 @@ pub fn parse(source: &str) -> Result<Ast, Problem> {
             Problem::new("the expression is empty", (0..0).into()).help("for instance: zs eval 'x + 1' x=5")
         );
     }
-    let mut parser = Parser { lexer, next, nesting: 0, nodes: Vec::new(), depths: Vec::new() };
+    let mut parser = Parser { lexer, next, nesting: 0, nodes: Vec::new() };
     parser.expression(0)?;
     match parser.next.kind {
         TokenKind::End => Ok(Ast { nodes: parser.nodes }),
@@ -63,7 +62,6 @@ struct Parser<'a> {
     next: Token<'a>,
     nesting: usize,
     nodes: Vec<Node>,
-    depths: Vec<u16>,
 }
 
 /// The operation of a symbol between operands, and how tight it binds.
@@ -131,39 +129,12 @@ impl<'a> Parser<'a> {
     }
 
     fn push(&mut self, kind: Kind, span: Span) -> Result<Part, Problem> {
-        let depth_of = |id: &NodeId| self.depths[id.index()];
-        let below = match &kind {
-            Kind::Number(_) | Kind::None | Kind::Word(_) | Kind::Name(_) => 0,
-            Kind::List(ids) | Kind::Tuple(ids) => ids.iter().map(depth_of).max().unwrap_or(0),
-            Kind::Unary(_, id) | Kind::Attribute(id, _) => depth_of(id),
-            Kind::Binary(_, left, right) => depth_of(left).max(depth_of(right)),
-            Kind::Call(call) => {
-                let arguments = call.arguments.iter().map(|argument| depth_of(&argument.value)).max();
-                arguments.max(call.receiver.as_ref().map(depth_of)).unwrap_or(0)
-            }
-            Kind::Index(id, items) => {
-                let ids = items.iter().flat_map(|item| match item {
-                    Item::At(id) => [Some(id), None, None],
-                    Item::Slice { parts, .. } => parts.each_ref().map(Option::as_ref),
-                    Item::Ellipsis(_) => [None; 3],
-                });
-                ids.flatten().map(depth_of).max().max(Some(depth_of(id))).unwrap_or(0)
-            }
-        };
-        if below >= MAX_DEPTH {
-            return Err(Problem::new(
-                format!("more than {MAX_DEPTH} operations depend on each other here"),
-                span,
-            )
-            .help("evaluate a part with -o, and use its result"));
-        }
         if self.nodes.len() >= MAX_NODES {
             return Err(Problem::new(format!("the expression has more than {MAX_NODES} parts"), span)
                 .help("put the numbers in a file"));
         }
         let id = NodeId(self.nodes.len() as u32);
         self.nodes.push(Node { kind, span });
-        self.depths.push(below + 1);
         Ok(Part { id, span })
     }
 
@@ -378,7 +349,6 @@ impl<'a> Parser<'a> {
         // A name before `=` was read as an operand, and is the node that came last.
         match self.nodes.pop() {
             Some(Node { kind: Kind::Name(text), span }) => {
-                self.depths.pop();
                 self.advance()?;
                 let value = self.expression(0)?;
                 Ok(Argument { keyword: Some(Name { text, span }), value: value.id })

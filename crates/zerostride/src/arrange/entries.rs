@@ -2,6 +2,7 @@
 //! not know what keys stand for.
 
 use crate::exec::crew;
+use crate::interrupt::{self, STRIDE};
 use crate::{Error, Result, num_threads};
 
 /// Entries that a thread sorts at least.
@@ -96,15 +97,21 @@ fn sort_alone<E: Entry>(entries: &mut [E], other: &mut [E]) {
     for shift in shifts {
         let digit = |entry: &E| (entry.key() >> shift) as usize % DIGITS;
         let mut places = [0; DIGITS];
-        from.iter().for_each(|entry| places[digit(entry)] += 1);
+        for from in from.chunks(STRIDE) {
+            interrupt::check();
+            from.iter().for_each(|entry| places[digit(entry)] += 1);
+        }
         let mut next = 0;
         for place in &mut places {
             (*place, next) = (next, next + *place);
         }
-        for entry in &*from {
-            let place = &mut places[digit(entry)];
-            to[*place] = *entry;
-            *place += 1;
+        for from in from.chunks(STRIDE) {
+            interrupt::check();
+            for entry in from {
+                let place = &mut places[digit(entry)];
+                to[*place] = *entry;
+                *place += 1;
+            }
         }
         (from, to) = (to, from);
         passes += 1;
@@ -146,7 +153,10 @@ fn merge<E: Entry>(left: &[E], right: &[E], first: usize, to: &mut [E]) {
         if left[middle] < right[first - middle - 1] { low = middle + 1 } else { high = middle }
     }
     let (mut at_left, mut at_right) = (low, first - low);
-    for to in to {
+    for (at, to) in to.iter_mut().enumerate() {
+        if at.is_multiple_of(STRIDE) {
+            interrupt::check();
+        }
         let take_left = match (left.get(at_left), right.get(at_right)) {
             (Some(left), Some(right)) => left < right,
             (left, _) => left.is_some(),

@@ -8,6 +8,7 @@ use zerostride_shape::broadcast_shape;
 
 use super::places::{Places, Walk};
 use super::{access, list, named_dim};
+use crate::interrupt::{self, STRIDE};
 use crate::{Error, Result, Tensor};
 
 /// The places along a dimension of a tensor that an i64 tensor of no larger sizes names.
@@ -30,6 +31,7 @@ pub(super) fn along(tensor: &Tensor, dim: usize, index: &Tensor) -> Result<Place
                 )));
             }
             let offset = |(&at, place): (&i64, isize)| base + place * step + at as isize * stride;
+            interrupt::check();
             offsets.extend(row.iter().zip(0..).map(offset));
         }
         Ok(())
@@ -158,7 +160,10 @@ impl Tensor {
         let index = index.contiguous()?;
         let mut offsets = list(index.numel(), &shape)?;
         access::read([&index], |[bytes]| {
-            for &at in cast_slice::<u8, i64>(bytes) {
+            for (place, &at) in cast_slice::<u8, i64>(bytes).iter().enumerate() {
+                if place.is_multiple_of(STRIDE) {
+                    interrupt::check();
+                }
                 let wrapped = if at < 0 { at.saturating_add_unsigned(count as u64) } else { at };
                 if wrapped < 0 || wrapped >= count as i64 {
                     return Err(Error::index(format_args!(

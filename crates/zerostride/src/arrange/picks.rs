@@ -10,6 +10,7 @@ use zerostride_shape::{ErrorClass, Layout, Shape, broadcast_shape};
 
 use super::places::{Places, Walk};
 use super::{access, list};
+use crate::interrupt::{self, STRIDE};
 use crate::{Error, Result, Tensor};
 
 /// One index tensor and the dimensions of the indexed tensor that it stands for.
@@ -75,8 +76,11 @@ impl Pick {
                 let index = index.to_dtype(DType::I64)?.contiguous()?;
                 let mut offsets = list(index.numel(), index.shape_value())?;
                 access::read([&index], |[bytes]| {
-                    for &at in cast_slice::<u8, i64>(bytes) {
-                        offsets.push(wrapped(at, size, ordinal)? as isize * stride);
+                    for places in cast_slice::<u8, i64>(bytes).chunks(STRIDE) {
+                        interrupt::check();
+                        for &at in places {
+                            offsets.push(wrapped(at, size, ordinal)? as isize * stride);
+                        }
                     }
                     Ok(offsets)
                 })
@@ -91,11 +95,14 @@ impl Pick {
                     let mut found = 0;
                     for (row, truths) in walk.from(0).zip(truths.chunks(len.max(1))) {
                         let mut offset = row;
-                        for &truth in truths {
-                            offsets[found] = offset;
-                            // Another thread may have changed the mask since it was counted.
-                            found = (found + usize::from(truth != 0)).min(*count);
-                            offset += stride;
+                        for truths in truths.chunks(STRIDE) {
+                            interrupt::check();
+                            for &truth in truths {
+                                offsets[found] = offset;
+                                // Another thread may have changed the mask since it was counted.
+                                found = (found + usize::from(truth != 0)).min(*count);
+                                offset += stride;
+                            }
                         }
                     }
                     Ok(())

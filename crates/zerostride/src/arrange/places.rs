@@ -9,6 +9,7 @@ use zerostride_shape::coalesce;
 
 use crate::Result;
 use crate::exec::crew;
+use crate::interrupt::{self, STRIDE};
 
 /// Elements that a thread copies at least.
 const GRAIN: usize = 1 << 15;
@@ -141,15 +142,18 @@ impl Places {
         let mut first = rows.start % self.picks.len();
         for outer in self.outer.from(rows.start / self.picks.len()) {
             let picks = &self.picks[first..self.picks.len().min(first + left)];
-            for pick in picks {
-                let base = self.start + outer + pick;
-                if self.inner.shape.is_empty() {
-                    run(base as usize, at);
-                    at += self.run.0;
-                } else {
-                    for inner in self.inner.from(0) {
-                        run((base + inner) as usize, at);
+            for picks in picks.chunks(STRIDE) {
+                interrupt::check();
+                for pick in picks {
+                    let base = self.start + outer + pick;
+                    if self.inner.shape.is_empty() {
+                        run(base as usize, at);
                         at += self.run.0;
+                    } else {
+                        for inner in self.inner.from(0) {
+                            run((base + inner) as usize, at);
+                            at += self.run.0;
+                        }
                     }
                 }
             }

@@ -6,6 +6,7 @@ use zerostride_ops::{DType, Scalar};
 use zerostride_shape::ErrorClass;
 
 use super::{access, list, named_dim};
+use crate::interrupt;
 use crate::{Error, Expr, Result, Tensor, cat};
 
 impl Tensor {
@@ -119,6 +120,7 @@ impl Tensor {
             let total = counts.iter().try_fold(0usize, |sum, &count| sum.checked_add(count as usize));
             let mut index = list(total.unwrap_or(usize::MAX), self.shape_value())?;
             for (at, &count) in counts.iter().enumerate() {
+                interrupt::check();
                 index.extend(std::iter::repeat_n(at as i64, count as usize));
             }
             Ok(index)

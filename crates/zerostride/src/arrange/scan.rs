@@ -5,6 +5,7 @@ use zerostride_ops::{Category, Complex32, Complex64, DType, Element};
 
 use super::{access, named_dim};
 use crate::exec::crew;
+use crate::interrupt::{self, STRIDE};
 use crate::{Error, Result, Tensor, cat};
 
 /// Elements that a thread takes at least.
@@ -68,14 +69,18 @@ fn scan_block<T: Total<Wide>, Wide: Copy>(
 ) {
     if inner == 1 {
         let mut total = start;
-        for (to, &value) in to.iter_mut().zip(from) {
-            total = step(total, value);
-            *to = T::narrow(total);
+        for (to, from) in to.chunks_mut(STRIDE).zip(from.chunks(STRIDE)) {
+            interrupt::check();
+            for (to, &value) in to.iter_mut().zip(from) {
+                total = step(total, value);
+                *to = T::narrow(total);
+            }
         }
         return;
     }
     let mut totals = vec![start; inner];
     for (to, from) in to.chunks_mut(inner).zip(from.chunks(inner)) {
+        interrupt::check();
         for ((to, &value), total) in to.iter_mut().zip(from).zip(&mut totals) {
             *total = step(*total, value);
             *to = T::narrow(*total);

@@ -8,6 +8,7 @@ use super::access;
 use super::picks::Pick;
 use super::sort::with_ordered;
 use crate::exec::crew;
+use crate::interrupt::{self, STRIDE};
 use crate::{Dims, Error, Expr, Result, Tensor};
 
 /// Values that a thread searches for at least.
@@ -32,7 +33,10 @@ impl Tensor {
         let places = Pick::mask(0, flat.clone())?.places(&flat)?;
         Tensor::build(DType::I64, Shape::new(&[places.len(), ndim])?, |bytes| {
             let rows = cast_slice_mut::<u8, i64>(bytes).chunks_mut(ndim.max(1));
-            for (row, mut place) in rows.zip(places) {
+            for (at, (row, mut place)) in rows.zip(places).enumerate() {
+                if at.is_multiple_of(STRIDE) {
+                    interrupt::check();
+                }
                 // The outermost index is what the others leave.
                 if let Some((outermost, others)) = row.split_first_mut() {
                     for (index, &size) in others.iter_mut().zip(&shape[1..]).rev() {

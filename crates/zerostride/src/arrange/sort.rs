@@ -11,6 +11,7 @@ use zerostride_shape::{ErrorClass, Shape};
 use super::entries::{Entry, GRAIN, sort};
 use super::{access, named_dim, scratch};
 use crate::exec::crew;
+use crate::interrupt::{self, STRIDE};
 use crate::{Error, Result, Tensor};
 
 /// A dtype whose elements have an order, NaN last.
@@ -130,6 +131,9 @@ fn order_row<T: Ordered, E: Entry>(
     let largest = u64::MAX >> (64 - T::KEY_BITS);
     let flip = if let Wanted::First { descending: true, .. } = wanted { largest } else { 0 };
     for (at, (entry, &stored)) in entries.iter_mut().zip(row).enumerate() {
+        if at.is_multiple_of(STRIDE) {
+            interrupt::check();
+        }
         *entry = E::new(T::key(stored) ^ flip, at);
     }
     match wanted {

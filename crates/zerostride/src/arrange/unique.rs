@@ -6,6 +6,7 @@ use zerostride_shape::{ErrorClass, Shape};
 
 use super::sort::Wanted;
 use super::{access, list};
+use crate::interrupt::{self, STRIDE};
 use crate::{Error, Result, Tensor};
 
 /// What [`Tensor::unique`] finds.
@@ -53,7 +54,11 @@ impl Tensor {
             with_type!(row.dtype(), T => {
                 let elements: &[<T as Element>::Stored] = cast_slice(elements);
                 let value = |at: usize| T::load(elements[order[at] as usize]);
-                starts.extend((0..order.len()).filter(|&at| at == 0 || value(at) != value(at - 1)));
+                for first in (0..order.len()).step_by(STRIDE) {
+                    interrupt::check();
+                    let stride = first..order.len().min(first + STRIDE);
+                    starts.extend(stride.filter(|&at| at == 0 || value(at) != value(at - 1)));
+                }
             });
             Ok(())
         })?;
@@ -73,6 +78,7 @@ impl Tensor {
             access::read([&order], |[order]| {
                 let order: &[i64] = cast_slice(order);
                 for (value, bounds) in starts.windows(2).enumerate() {
+                    interrupt::check();
                     for &at in &order[bounds[0]..bounds[1]] {
                         inverse[at as usize] = value as i64;
                     }

@@ -30,7 +30,7 @@
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Thread};
 use std::{hint, mem};
@@ -38,7 +38,8 @@ use std::{hint, mem};
 use smallvec::SmallVec;
 
 use super::helpers::Helpers;
-use crate::{fork, interrupt, num_threads};
+use crate::interrupt::{self, Follower};
+use crate::{fork, num_threads};
 
 /// How often the caller looks whether its helpers are done, first a pause of the processor apart, then after others have
 /// had their turn, before it sleeps: a part takes some microseconds, often less than falling asleep.
@@ -89,15 +90,13 @@ pub(crate) fn for_each_of<P: Send, S, E: Send>(
         }
         return Ok(());
     }
-    let parts = Parts::new(parts, threads);
-    together(threads, effort, &|number, ask| {
+    let (parts, signal) = (Parts::new(parts, threads), interrupt::signal());
+    together(threads, effort, signal.as_deref(), &|number, ask| {
+        let _follower = (number > 0).then(|| Follower::new(signal.clone()));
+        let _end = End { end: &parts.end, signal: signal.as_deref() };
         let mut own = None;
         loop {
-            if number == 0 && interrupt::is_asked_for() {
-                // Helpers leave after the parts that they are at.
-                parts.end.store(0, Ordering::Relaxed);
-                interrupt::stop();
-            }
+            interrupt::check();
             ask();
             let Some((index, item)) = parts.take(number) else { break };
             if let Err(error) = part(own.get_or_insert_with(&state), item) {
@@ -105,9 +104,30 @@ pub(crate) fn for_each_of<P: Send, S, E: Send>(
             }
         }
     });
+    // Whoever asked while it waited for helpers has called them off.
+    if signal.is_some_and(|signal| signal.load(Ordering::Relaxed)) {
+        interrupt::stop();
+    }
     match parts.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some((_, error)) => Err(error),
         None => Ok(()),
+    }
+}
+
+/// Calls the work off where it ends by unwinding: no further part is taken, and long ones are left early.
+struct End<'a> {
+    end: &'a AtomicUsize,
+    signal: Option<&'a AtomicBool>,
+}
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.end.store(0, Ordering::Relaxed);
+            if let Some(signal) = self.signal {
+                signal.store(true, Ordering::Relaxed);
+            }
+        }
     }
 }
 
@@ -171,8 +191,9 @@ impl<P, E> Parts<P, E> {
 /// to return once nothing is left to do.
 type Work<'a> = dyn Fn(usize, &dyn Fn()) + Sync + 'a;
 
-/// Runs `work` on this thread and, at the same time, on up to `threads - 1` of the pool.
-fn together(threads: usize, effort: Effort, work: &Work<'_>) {
+/// Runs `work` on this thread and, at the same time, on up to `threads - 1` of the pool, which are told by the signal if it is
+/// to end while this thread waits for them.
+fn together(threads: usize, effort: Effort, signal: Option<&AtomicBool>, work: &Work<'_>) {
     // SAFETY: only the lifetime of what `work` borrows is forgotten. Helpers use it until `Asking` has waited for the last of
     // them, before this function returns or unwinds.
     let lasting = unsafe { mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };
@@ -185,7 +206,7 @@ fn together(threads: usize, effort: Effort, work: &Work<'_>) {
         panic: Mutex::new(None),
     };
     {
-        let asking = Asking { crew: &crew, pool: Helpers::of_this_thread(), asked: Cell::new(0) };
+        let asking = Asking { crew: &crew, signal, pool: Helpers::of_this_thread(), asked: Cell::new(0) };
         asking.pool.keep_processor();
         asking.ask();
         asking.call(effort);
@@ -236,7 +257,7 @@ impl Crew {
     }
 
     /// Waits until that many helpers have left; a child waits for none of its parent's, which it has not.
-    fn wait(&self, helpers: usize) {
+    fn wait(&self, helpers: usize, signal: Option<&AtomicBool>) {
         if self.process != fork::process() {
             return;
         }
@@ -249,7 +270,12 @@ impl Crew {
         }
         if self.left.fetch_or(ASLEEP, Ordering::AcqRel) != helpers {
             while self.left.load(Ordering::Acquire) != helpers | ASLEEP {
-                thread::park();
+                let Some(signal) = signal.filter(|signal| !signal.load(Ordering::Relaxed)) else {
+                    thread::park();
+                    continue;
+                };
+                thread::park_timeout(interrupt::PERIOD);
+                signal.fetch_or(interrupt::is_asked_for(), Ordering::Relaxed);
             }
         }
     }
@@ -259,6 +285,7 @@ impl Crew {
 /// who have.
 struct Asking<'a> {
     crew: &'a Crew,
+    signal: Option<&'a AtomicBool>,
     pool: Arc<Helpers>,
     /// The seats that the crew is in, or has been.
     asked: Cell<u64>,
@@ -290,7 +317,7 @@ impl Asking<'_> {
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        self.crew.wait(self.pool.take_back(self.crew, self.asked.get()));
+        self.crew.wait(self.pool.take_back(self.crew, self.asked.get()), self.signal);
     }
 }
 

@@ -147,10 +147,9 @@ fn run_steps_into(plan: &Plan, memory: &mut Memory, target: &Tensor) -> Result<(
 /// Runs the first `count` steps.
 fn run_some(plan: &Plan, count: usize, memory: &Memory) -> Result<Slots> {
     let mut slots: Slots = std::iter::repeat_with(|| None).take(plan.passes.buffers.len()).collect();
-    let mut index = 0;
+    let (mut index, mut groups) = (0, plan.passes.groups.iter().peekable());
     while index < count {
-        let group = plan.passes.groups.iter().find(|group| group.steps.start == index);
-        let steps = match group {
+        let steps = match groups.next_if(|group| group.steps.start == index) {
             Some(group) => {
                 rows::run(plan, group, memory, &mut slots, None)?;
                 group.steps.clone()
@@ -312,6 +311,7 @@ fn allocate(buffer: &Buffer) -> Result<Fresh> {
 
 /// Permission on all storages that an evaluation touches, by their addresses.
 pub(crate) struct Memory {
+    /// In rising order.
     guards: SmallVec<[(usize, Guard); 6]>,
 }
 
@@ -367,15 +367,17 @@ impl Memory {
         short: bool,
         name: impl FnOnce() -> Option<Arc<dyn Named>>,
     ) -> Result<()> {
-        let mut wanted: SmallVec<[(&Shared, Request); 6]> = SmallVec::new();
         let reads = leaves.iter().map(|leaf| (&leaf.tensor, false));
-        for (tensor, write) in reads.chain(target.map(|target| (target, true))) {
-            let claim = Claim { bytes: tensor.reach(), write };
-            match wanted.iter_mut().find(|(storage, _)| storage.is(tensor.storage())) {
-                Some((_, claims)) => claims.push(claim),
-                None => wanted.push((tensor.storage(), Request::from_iter([claim]))),
-            }
-        }
+        let mut claims: SmallVec<[(&Shared, Claim); 6]> = reads
+            .chain(target.map(|target| (target, true)))
+            .map(|(tensor, write)| (tensor.storage(), Claim { bytes: tensor.reach(), write }))
+            .collect();
+        // In the order of their addresses no two evaluations wait for each other.
+        claims.sort_by_key(|(storage, _)| storage.address());
+        let of_one = claims.chunk_by(|(one, _), (other, _)| one.is(other));
+        let request = |claims: &[(_, Claim)]| claims.iter().map(|(_, claim)| claim.clone()).collect();
+        let wanted: SmallVec<[(&Shared, Request); 6]> =
+            of_one.map(|claims| (claims[0].0, request(claims))).collect();
         if short {
             let before = self.guards.len();
             let brief = |(storage, claims): &(&Shared, Request)| {
@@ -384,17 +386,17 @@ impl Memory {
                     .is_some()
             };
             if wanted.iter().all(brief) {
+                self.guards.sort_unstable_by_key(|(address, _)| *address);
                 return Ok(());
             }
             // Who has brief claims does not wait.
             self.guards.truncate(before);
         }
-        // In the order of their addresses no two evaluations wait for each other.
-        wanted.sort_unstable_by_key(|(storage, _)| storage.address());
         let holder = Holder::here(name());
         for (storage, claims) in wanted {
             self.guards.push((storage.address(), Guard::acquire(storage, claims, &holder)?));
         }
+        self.guards.sort_unstable_by_key(|(address, _)| *address);
         Ok(())
     }
 
@@ -415,11 +417,12 @@ impl Memory {
 
     /// The guard of a target apart from those of the operands, which lie in other storages.
     pub(crate) fn split_off(&mut self, target: &Tensor) -> Guard {
-        self.guards.swap_remove(self.position(target)).1
+        self.guards.remove(self.position(target)).1
     }
 
     fn position(&self, tensor: &Tensor) -> usize {
         let address = tensor.storage().address();
-        self.guards.iter().position(|(own, _)| *own == address).expect("every tensor of a plan is claimed")
+        let found = self.guards.binary_search_by_key(&address, |(own, _)| *own);
+        found.expect("every tensor of a plan is claimed")
     }
 }

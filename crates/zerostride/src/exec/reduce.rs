@@ -20,10 +20,13 @@ use super::window::Window;
 use crate::fork::OnceLock;
 use crate::plan::{Cost, GRAIN, Instruction, Load, Program, REDUCED, Source, in_any_order, slices};
 use crate::tensor::Block;
-use crate::{Result, num_threads};
+use crate::{Result, interrupt, num_threads};
 
 /// Elements that one task takes at least, where each result has a power of two of leaves.
 const GROUP: usize = 64 * LEAF;
+
+/// Elements that are reduced, some milliseconds long, before anybody is asked whether to go on.
+const UNASKED: usize = 1 << 23;
 
 /// Parts that the groups of one block are divided into, at most twice as many.
 const PARTS: usize = 64;
@@ -398,8 +401,21 @@ impl<'p> Reduction<'_, 'p> {
         }
     }
 
-    /// Takes some groups of leaves.
+    /// Takes some groups of leaves, a few at a time, and may end between them.
     fn leaves(&self, worker: &mut Worker<'_>, columns: &Range<usize>, groups: Range<usize>) -> Result<()> {
+        let step = (UNASKED / self.group().saturating_mul(columns.len())).max(1);
+        groups.clone().step_by(step).try_for_each(|first| {
+            interrupt::check();
+            self.few_leaves(worker, columns, first..groups.end.min(first + step))
+        })
+    }
+
+    fn few_leaves(
+        &self,
+        worker: &mut Worker<'_>,
+        columns: &Range<usize>,
+        groups: Range<usize>,
+    ) -> Result<()> {
         let rows = groups.start * self.group()..self.reduced.min(groups.end * self.group());
         let Worker { tiles, fold, .. } = worker;
         match (tiles, &self.direct) {

@@ -11,6 +11,7 @@ mod operators;
 mod product;
 mod replace;
 mod text;
+mod walk;
 
 use std::sync::Arc;
 
@@ -26,9 +27,6 @@ pub(crate) use product::Operand;
 
 use crate::policy::Caller;
 use crate::{Error, Result, Tensor};
-
-/// Levels of operations that one expression may have: evaluation recurses over them.
-const MAX_DEPTH: usize = 1000;
 
 /// A computation over tensors and numbers that has not run yet.
 ///
@@ -55,6 +53,7 @@ pub(crate) struct Node {
     pub(crate) meta: Result<Meta>,
     /// Who wrote down an operation that may broadcast; `None` where a formula stretches what it has made itself.
     pub(crate) caller: Option<Caller>,
+    /// Levels of nodes, its own among them.
     depth: usize,
     /// Whether elements that are not in memory are among the operands, or theirs.
     pub(crate) lazy: bool,
@@ -170,20 +169,17 @@ impl Expr {
     #[inline]
     fn written(kind: Kind, meta: Result<Meta>, caller: Option<Caller>) -> Expr {
         let (mut depth, mut lazy) = (1, matches!(kind, Kind::Input(_)));
-        // To plan a product takes as much of the stack as three other operations.
-        let levels = if matches!(kind, Kind::Matmul { .. }) { 3 } else { 1 };
         for operand in kind.operands() {
-            depth = depth.max(levels + operand.0.depth);
+            depth = depth.max(1 + operand.0.depth);
             lazy |= operand.0.lazy;
         }
         match meta {
-            _ if depth > MAX_DEPTH => Expr::failing(&kind, Error::TooDeep { limit: MAX_DEPTH }),
             Ok(meta) => Expr(Arc::new(Node { kind, meta: Ok(meta), caller, depth, lazy })),
             Err(error) => Expr::failing(&kind, error),
         }
     }
 
-    /// A node that lets go of its operands: it will never run, and its depth must not grow on.
+    /// A node that lets go of its operands: it will never run.
     #[cold]
     fn failing(kind: &Kind, error: Error) -> Expr {
         let text = text::render(kind);

@@ -14,30 +14,31 @@ impl Expr {
     /// # Errors
     /// The first of `other`.
     pub(crate) fn replace(&self, other: &mut dyn FnMut(&Expr) -> Result<Option<Expr>>) -> Result<Expr> {
-        self.replaced(other, &mut HashMap::new())
-    }
-
-    fn replaced(
-        &self,
-        other: &mut dyn FnMut(&Expr) -> Result<Option<Expr>>,
-        done: &mut HashMap<usize, Expr>,
-    ) -> Result<Expr> {
         if !self.node().lazy {
             return Ok(self.clone());
         }
-        if let Some(known) = done.get(&self.id()) {
-            return Ok(known.clone());
-        }
-        let new = match other(self)? {
-            Some(new) => new,
-            None => {
-                let operands = self.node().kind.operands();
-                let operands = operands.iter().map(|operand| operand.replaced(other, done));
-                self.with_operands(operands.collect::<Result<_>>()?, self.meta()?.shape.clone())
+        let (mut done, mut failed) = (HashMap::new(), None);
+        let kept = self.operands_first(|node| {
+            if !node.node().lazy || failed.is_some() {
+                return false;
             }
-        };
-        done.insert(self.id(), new.clone());
-        Ok(new)
+            match other(node) {
+                Ok(None) => return true,
+                Ok(Some(new)) => _ = done.insert(node.id(), new),
+                Err(error) => failed = Some(error),
+            }
+            false
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        for node in kept {
+            let operands = node.node().kind.operands().iter();
+            let operands = operands.map(|operand| done.get(&operand.id()).unwrap_or(operand).clone());
+            let new = node.with_operands(operands.collect(), node.meta()?.shape.clone());
+            done.insert(node.id(), new);
+        }
+        Ok(done.remove(&self.id()).expect("the root has been looked at"))
     }
 
     /// The same operation on other operands of the same dtypes, which give that shape. Dtypes are not settled anew.

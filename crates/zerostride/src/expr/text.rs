@@ -1,6 +1,7 @@
 //! Owns the writing of expressions as formulas, for plans and errors. Operands have no names here: they are called
 //! a, b, c, ... in the order in which they appear.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,14 +13,29 @@ use super::{Expr, Kind, View};
 /// Characters after which a formula is cut: a shared sub-expression is written out wherever it occurs.
 const LONGEST: usize = 200;
 
+/// Pieces waiting to be written from which on what stands before them is left out: so many are cut anyway.
+const MOST_WAITING: usize = LONGEST;
+
 pub(super) fn render(kind: &Kind) -> String {
-    let mut writer = Writer { text: String::new(), leaves: Vec::new() };
+    let mut writer = Writer { text: String::new(), leaves: Vec::new(), waiting: Vec::new() };
     writer.kind(kind);
+    while let Some(piece) = writer.waiting.pop() {
+        match piece {
+            Piece::Text(text) => writer.text.push_str(&text),
+            // Past the cut nothing more is shown, and a graph may be exponentially larger than its nodes.
+            Piece::Expr(_) if writer.text.len() > LONGEST => break,
+            Piece::Expr(_) if writer.waiting.len() > MOST_WAITING => writer.text.push_str(CUT),
+            Piece::Expr(expr) => writer.kind(&expr.node().kind),
+        }
+    }
     if writer.text.len() > LONGEST {
-        writer.text = writer.text.chars().take(LONGEST).chain("...".chars()).collect();
+        writer.text = writer.text.chars().take(LONGEST).chain(CUT.chars()).collect();
     }
     writer.text
 }
+
+/// What stands for the rest of a formula.
+const CUT: &str = "...";
 
 impl fmt::Display for Expr {
     /// The formula, such as `exp((a - b) * 0.5)`.
@@ -34,33 +50,39 @@ impl fmt::Debug for Expr {
     }
 }
 
-struct Writer {
+struct Writer<'e> {
     text: String,
     /// Identities of the tensors seen, in order: storage and layout decide.
     leaves: Vec<(usize, Layout)>,
+    /// What is to be written, the next piece last.
+    waiting: Vec<Piece<'e>>,
 }
 
-impl Writer {
-    fn expr(&mut self, expr: &Expr) {
-        // Past the cut nothing more is shown, and a graph may be exponentially larger than its nodes.
-        if self.text.len() <= LONGEST {
-            self.kind(&expr.node().kind);
-        }
+enum Piece<'e> {
+    Text(Cow<'static, str>),
+    Expr(&'e Expr),
+}
+
+impl<'e> Writer<'e> {
+    fn say(&mut self, text: impl Into<Cow<'static, str>>) {
+        self.waiting.push(Piece::Text(text.into()));
     }
 
     /// As an operand of a symbol: formulas of symbols take parentheses.
-    fn operand(&mut self, expr: &Expr) {
+    fn operand(&mut self, expr: &'e Expr) {
         match &expr.node().kind {
             Kind::Map { op, .. } if op.info().symbol.is_some() => {
-                self.text.push('(');
-                self.expr(expr);
-                self.text.push(')');
+                self.say("(");
+                self.waiting.push(Piece::Expr(expr));
+                self.say(")");
             }
-            _ => self.expr(expr),
+            _ => self.waiting.push(Piece::Expr(expr)),
         }
     }
 
-    fn kind(&mut self, kind: &Kind) {
+    /// Puts the pieces of a node before what is waiting.
+    fn kind(&mut self, kind: &'e Kind) {
+        let behind = self.waiting.len();
         match kind {
             Kind::Leaf { tensor, .. } => {
                 self.leaf((tensor.storage().address(), tensor.layout().clone()));
@@ -69,19 +91,19 @@ impl Writer {
                 let shape = Shape::new(input.shape()).unwrap_or_default();
                 self.leaf((Arc::as_ptr(input).addr(), Layout::contiguous(shape)));
             }
-            Kind::Number(number) => self.text.push_str(&number.to_string()),
+            Kind::Number(number) => self.say(number.to_string()),
             Kind::Map { op, operands, .. } => self.map(*op, operands),
             Kind::Cast { operand, dtype } => {
                 self.operand(operand);
-                self.text.push_str(&format!(".to('{dtype}')"));
+                self.say(format!(".to('{dtype}')"));
             }
             Kind::Reduce { op, operand, dims, keepdim, .. } => {
                 let dims: Vec<String> = dims.iter().map(usize::to_string).collect();
                 let keepdim = if *keepdim { ", keepdim=True" } else { "" };
-                self.text.push_str(op.name());
-                self.text.push('(');
-                self.expr(operand);
-                self.text.push_str(&format!(", ({}){keepdim})", dims.join(", ")));
+                self.say(op.name());
+                self.say("(");
+                self.waiting.push(Piece::Expr(operand));
+                self.say(format!(", ({}){keepdim})", dims.join(", ")));
             }
             Kind::View { operand, view } => {
                 self.operand(operand);
@@ -89,11 +111,12 @@ impl Writer {
             }
             Kind::Matmul { factors: [a, b] } => {
                 self.operand(a);
-                self.text.push_str(" @ ");
+                self.say(" @ ");
                 self.operand(b);
             }
-            Kind::Failed { text } => self.text.push_str(text),
+            Kind::Failed { text } => self.say(text.clone()),
         }
+        self.waiting[behind..].reverse();
     }
 
     fn leaf(&mut self, identity: (usize, Layout)) {
@@ -101,31 +124,31 @@ impl Writer {
             self.leaves.push(identity);
             self.leaves.len() - 1
         });
-        self.text.push_str(&operand_name(index));
+        self.say(operand_name(index));
     }
 
-    fn map(&mut self, op: Op, operands: &[Expr]) {
+    fn map(&mut self, op: Op, operands: &'e [Expr]) {
         match (op.info().symbol, operands) {
             (Some(symbol), [operand]) => {
-                self.text.push_str(symbol);
+                self.say(symbol);
                 self.operand(operand);
             }
             (Some(symbol), [a, b]) => {
                 self.operand(a);
-                self.text.push_str(&format!(" {symbol} "));
+                self.say(format!(" {symbol} "));
                 self.operand(b);
             }
             _ => {
                 debug_assert!(op.info().class != Class::Reduce);
-                self.text.push_str(op.name());
-                self.text.push('(');
+                self.say(op.name());
+                self.say("(");
                 for (index, operand) in operands.iter().enumerate() {
                     if index > 0 {
-                        self.text.push_str(", ");
+                        self.say(", ");
                     }
-                    self.expr(operand);
+                    self.waiting.push(Piece::Expr(operand));
                 }
-                self.text.push(')');
+                self.say(")");
             }
         }
     }
@@ -156,7 +179,7 @@ impl Writer {
             View::Diagonal { offset, dim1, dim2 } => format!(".diagonal({offset}, {dim1}, {dim2})"),
             View::Unfold { dim, size, step } => format!(".unfold({dim}, {size}, {step})"),
         };
-        self.text.push_str(&text);
+        self.say(text);
     }
 }
 

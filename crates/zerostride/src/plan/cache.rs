@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use zerostride_ops::Scalar;
 use zerostride_shape::Layout;
 
+use super::program::bits;
 use super::{Leaf, Passes, Plan};
 use crate::expr::{Expr, Kind};
 use crate::fork::lock;
@@ -112,13 +113,7 @@ impl<'a> Structure<'a> {
     }
 
     fn number(&mut self, number: Scalar) {
-        discriminant(&number).hash(self);
-        match number {
-            Scalar::Bool(value) => value.hash(self),
-            Scalar::Int(value) => value.hash(self),
-            Scalar::Float(value) => value.to_bits().hash(self),
-            Scalar::Complex(value) => (value.re.to_bits(), value.im.to_bits()).hash(self),
-        }
+        (discriminant(&number), bits(number)).hash(self);
     }
 
     /// The place of an operand among the distinct ones.

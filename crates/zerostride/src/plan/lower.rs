@@ -5,16 +5,16 @@ use std::collections::{HashMap, HashSet};
 use std::mem;
 
 use smallvec::SmallVec;
-use zerostride_ops::{DType, Op};
+use zerostride_ops::DType;
 use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims};
 
 use super::cost::Cost;
 use super::product;
 use super::program::{Buffer, GRAIN, Instruction, Load, Program, Register, Source, Step, Work};
 use super::reduction::Reduction;
-use super::uses::{Buffered, analyse, entry, shape};
-use crate::Tensor;
+use super::uses::{Buffered, Read, Reads, analyse, entry, shape};
 use crate::expr::{Expr, Kind, Meta, View};
+use crate::{Tensor, interrupt};
 
 /// An operand of the plan, with the number of writes it had seen when it was captured, if it was.
 #[derive(Clone, Debug)]
@@ -44,65 +44,153 @@ pub(crate) struct Lowered {
     pub(crate) steps: Vec<Step>,
 }
 
-/// A view that a fused value cannot be seen through: this node must be in memory first.
-struct NeedsBuffer(usize);
+/// A node that has to be in memory before the step that reads it.
+struct Missing<'e>(&'e Expr);
 
-/// Lowers an expression without errors. A value that turns out to need memory of its own starts it anew; each time
-/// there is one more of those, so that it ends.
+/// Lowers an expression without errors. A value that turns out to need memory of its own gets it, and everything is
+/// decided anew; each time there is one more of those, so that it ends.
 pub(crate) fn lower(root: &Expr, out: &Layout) -> Lowered {
     let mut forced = HashSet::new();
     loop {
-        let buffered = analyse(root, &forced);
-        let mut lowerer =
-            Lowerer { buffered, root: (root.id(), out), done: HashMap::new(), lowered: Lowered::default() };
-        match lowerer.buffer(root) {
-            Ok(result) => {
-                lowerer.copy_out(root, result);
-                return lowerer.lowered;
-            }
-            Err(NeedsBuffer(node)) => forced.insert(node),
+        let (buffered, reads) = analyse(root, &mut forced);
+        let mut lowerer = Lowerer {
+            buffered,
+            reads,
+            root: (root.id(), out),
+            forced: Vec::new(),
+            done: HashMap::new(),
+            computed: Vec::new(),
+            leaves: HashMap::new(),
+            lowered: Lowered::default(),
         };
+        lowerer.steps(root);
+        if lowerer.forced.is_empty() {
+            return lowerer.lowered;
+        }
+        forced.extend(lowerer.forced);
     }
 }
 
-struct Lowerer<'a> {
+struct Lowerer<'e, 'a> {
     buffered: Buffered,
+    reads: Reads<'e>,
     /// The expression's own node and the layout its value is wanted in.
     root: (usize, &'a Layout),
+    /// Nodes that should have had a buffer.
+    forced: Vec<usize>,
     /// The buffer of each node that has one, and how its value lies there.
     done: HashMap<usize, (usize, Layout)>,
+    /// The node of each buffer.
+    computed: Vec<usize>,
+    /// The places of operands in the plan.
+    leaves: HashMap<Identity<'e>, usize>,
     lowered: Lowered,
 }
 
-/// Registers of nodes in one loop.
-type Emitted = HashMap<(usize, Vec<View>), Register>;
+/// What is equal for operands that are the same, as [`Leaf::is_same`] says.
+type Identity<'e> = (usize, Option<u64>, DType, &'e Layout);
 
-impl Lowerer<'_> {
-    /// The buffer that holds the node's value, computed by a step, and how the value lies in it.
-    fn buffer(&mut self, expr: &Expr) -> Result<(usize, Layout), NeedsBuffer> {
-        if let Some(known) = self.done.get(&expr.id()) {
-            return Ok(known.clone());
+/// A step that is being made, and the nodes between its own and the one whose register comes next.
+struct Making<'e> {
+    expr: &'e Expr,
+    program: Program,
+    /// Registers of nodes, seen through views.
+    emitted: HashMap<(usize, Vec<View>), Register>,
+    path: Vec<Fused<'e>>,
+}
+
+/// A node that is computed within a step.
+struct Fused<'e> {
+    expr: &'e Expr,
+    /// The views that it is seen through.
+    chain: Vec<View>,
+    /// Those of its operands so far.
+    operands: SmallVec<[Register; 4]>,
+}
+
+impl<'e> Making<'e> {
+    fn new(expr: &'e Expr) -> Making<'e> {
+        Making { expr, program: Program::default(), emitted: HashMap::new(), path: Vec::new() }
+    }
+
+    /// Hands the register of its next operand to the innermost node, converted.
+    fn take(&mut self, register: Register) {
+        let Making { program, path, .. } = self;
+        let fused = path.last_mut().expect("an operand belongs to a node");
+        fused.operands.push(match &fused.expr.node().kind {
+            Kind::Map { compute: dtype, .. } | Kind::Cast { dtype, .. } => {
+                program.converted(register, *dtype)
+            }
+            _ => register,
+        });
+    }
+
+    /// The register of the innermost node, all of whose operands have theirs.
+    fn compute(&mut self) -> Register {
+        let Fused { expr, chain, operands } = self.path.pop().expect("there is a node to compute");
+        let program = &mut self.program;
+        let register = match &expr.node().kind {
+            Kind::Map { op, compute, .. } => {
+                program.map(*op, *compute, operands, expr.meta().map_or(*compute, |meta| meta.dtype()))
+            }
+            Kind::Reduce { .. } => Reduction::of(expr)
+                .and_then(|reduction| reduction.of_one(operands[0], program))
+                .expect("other reductions have steps of their own"),
+            Kind::View { .. } | Kind::Cast { .. } => operands[0],
+            Kind::Leaf { .. }
+            | Kind::Number(_)
+            | Kind::Matmul { .. }
+            | Kind::Input(_)
+            | Kind::Failed { .. } => {
+                unreachable!("products have buffers, inputs are read before, and failures have no plan")
+            }
+        };
+        self.emitted.insert((expr.id(), chain), register);
+        register
+    }
+}
+
+impl<'e> Lowerer<'e, '_> {
+    /// All steps, each behind those whose results it reads, the expression's own last.
+    fn steps(&mut self, root: &'e Expr) {
+        let mut makings = vec![Making::new(root)];
+        while let Some(making) = makings.last_mut() {
+            interrupt::check();
+            match self.work(making) {
+                Ok((work, held)) => {
+                    self.push_step(making.expr, work, held);
+                    makings.pop();
+                }
+                Err(Missing(node)) => makings.push(Making::new(node)),
+            }
         }
-        let (work, held) = self.work(expr)?;
-        Ok(self.push_step(expr, work, held))
+        self.copy_out(root);
     }
 
     /// What computes the node's value, and in which layout: what repeats itself is held once.
-    fn work(&mut self, expr: &Expr) -> Result<(Work, Layout), NeedsBuffer> {
+    fn work(&mut self, making: &mut Making<'e>) -> Result<(Work, Layout), Missing<'e>> {
+        let expr = making.expr;
         let shape = shape(expr);
         let (root, out) = self.root;
         let is_root = expr.id() == root;
         Ok(match (&expr.node().kind, Reduction::of(expr)) {
             (_, Some(reduction)) if !reduction.is_of_one() => {
-                let (work, shape) = self.reduce(&reduction, is_root)?;
+                let register = self.emit(making, reduction.operand)?;
+                // Others are to run together with it unless it is the last.
+                let (work, shape) = reduction.plan(register, mem::take(&mut making.program), is_root);
                 (work, Layout::contiguous(shape))
             }
             (Kind::Matmul { factors: [a, b] }, _) => {
-                (self.matmul(expr, a, b)?, Layout::contiguous(shape.clone()))
+                let (a_source, a_layout) = self.in_memory(a)?;
+                let (b_source, b_layout) = self.in_memory(b)?;
+                let dtype = expr.meta().map_or(DType::F32, Meta::dtype);
+                let work = product::plan(dtype, (a_source, &a_layout), (b_source, &b_layout));
+                (work, Layout::contiguous(shape.clone()))
             }
             _ => {
-                let mut program = Program::default();
-                program.result = self.compute(expr, &[], &mut program, &mut Emitted::new())?;
+                let result = self.emit(making, expr)?;
+                let mut program = mem::take(&mut making.program);
+                program.result = result;
                 let held = once(&program, shape);
                 let in_place = is_root && held == *shape;
                 let layout = if in_place { out.clone() } else { Layout::contiguous(held.clone()) };
@@ -111,8 +199,8 @@ impl Lowerer<'_> {
         })
     }
 
-    /// Adds a step for a node; the buffer it writes, and how the value lies in it.
-    fn push_step(&mut self, expr: &Expr, work: Work, held: Layout) -> (usize, Layout) {
+    /// Adds a step for a node, whose value lies in the buffer as it is held.
+    fn push_step(&mut self, expr: &Expr, work: Work, held: Layout) {
         let (whole, own) = (shape(expr), held.shape().clone());
         let hoisted = self.buffered.is_hoisted(expr) || own != *whole;
         let layout = if own == *whole {
@@ -120,13 +208,22 @@ impl Lowerer<'_> {
         } else {
             held.broadcast_to(whole).expect("sizes differ where they are 1")
         };
+        let mut work = self.finish(work);
+        if let Work::Map { program, .. } | Work::Reduce { program, .. } = &mut work {
+            program.complete();
+        }
+        self.push(expr, own, layout, (hoisted, work));
+    }
+
+    /// Adds a step that fills a buffer of a shape, where the node's value lies in a layout from then on.
+    fn push(&mut self, expr: &Expr, own: Shape, layout: Layout, (hoisted, work): (bool, Work)) {
         let dtype = expr.meta().map_or(DType::F32, Meta::dtype);
-        let work = self.finish(work);
-        let output = self.lowered.buffers.len();
-        self.lowered.buffers.push(Buffer { dtype, shape: own, slot: output });
-        self.lowered.steps.push(Step { text: expr.to_string(), output, dead: Vec::new(), hoisted, work });
-        self.done.insert(expr.id(), (output, layout.clone()));
-        (output, layout)
+        let Lowered { buffers, steps, .. } = &mut self.lowered;
+        let output = buffers.len();
+        buffers.push(Buffer { dtype, shape: own, slot: output });
+        steps.push(Step { text: expr.to_string(), output, dead: Vec::new(), hoisted, work });
+        self.computed.push(expr.id());
+        self.done.insert(expr.id(), (output, layout));
     }
 
     /// An element-wise step over the results of the reduction before it, element for element, together with that reduction, if
@@ -136,18 +233,18 @@ impl Lowerer<'_> {
         let Work::Map { shape, program: finish, out, out_offset: 0 } = &mut work else { return work };
         let ([load], Some(last)) = (&finish.loads[..], steps.last_mut()) else { return work };
         let results = &buffers[last.output];
-        let node = self.done.iter().find(|(_, (buffer, _))| *buffer == last.output).map(|(&node, _)| node);
+        let node = self.computed[last.output];
         let are_results = load.source == Source::Buffer(last.output)
             && (load.offset, &load.strides) == (0, out)
             && shape.ndim() < 2
             && out.iter().all(|&stride| stride == 1)
             && shape.numel() == results.shape.numel();
-        match (&mut last.work, node) {
-            (Work::Reduce { finish: place @ None, .. }, Some(node))
-                if are_results && self.buffered.is_used_once(node) =>
-            {
+        match &mut last.work {
+            Work::Reduce { finish: place @ None, .. } if are_results && self.buffered.is_used_once(node) => {
+                finish.complete();
                 *place = Some(Box::new(mem::take(finish)));
                 self.done.remove(&node);
+                self.computed.pop();
                 buffers.pop();
                 steps.pop().expect("there is a last step").work
             }
@@ -157,194 +254,163 @@ impl Lowerer<'_> {
 
     /// Reductions and products fill memory of their own, and what repeats itself is there once: another layout takes a
     /// copy.
-    fn copy_out(&mut self, expr: &Expr, (result, layout): (usize, Layout)) {
-        if layout == *self.root.1 {
-            return;
+    fn copy_out(&mut self, root: &Expr) {
+        let out = self.root.1;
+        if self.done[&root.id()].1 != *out {
+            self.copy(root, out.clone());
         }
-        let dtype = self.lowered.buffers[result].dtype;
+    }
+
+    /// Adds a step that copies a node's value to a buffer of its own, where it lies in another layout.
+    fn copy(&mut self, expr: &Expr, to: Layout) {
+        let (buffer, layout) = self.done[&expr.id()].clone();
+        let dtype = self.lowered.buffers[buffer].dtype;
         let (shape, strides, offset) = layout.into_parts();
         let mut program = Program::default();
-        program.result = program.push_load(Load { source: Source::Buffer(result), dtype, strides, offset });
-        let output = self.lowered.buffers.len();
-        let work = map(shape.clone(), program, self.root.1);
-        let step = Step { text: expr.to_string(), output, dead: Vec::new(), hoisted: false, work };
-        self.lowered.steps.push(step);
-        self.lowered.buffers.push(Buffer { dtype, shape, slot: output });
+        program.result = program.push_load(Load { source: Source::Buffer(buffer), dtype, strides, offset });
+        program.complete();
+        let work = map(shape.clone(), program, &to);
+        self.push(expr, shape, to, (false, work));
     }
 
-    /// The step of a reduction, and the shape of its results, which is 1 where they repeat themselves. Others are to run together
-    /// with it unless it is the last.
-    fn reduce(&mut self, reduction: &Reduction<'_>, is_last: bool) -> Result<(Work, Shape), NeedsBuffer> {
-        let mut program = Program::default();
-        let register = self.emit(reduction.operand, &[], &mut program, &mut Emitted::new())?;
-        Ok(reduction.plan(register, program, is_last))
-    }
-
-    fn matmul(&mut self, product: &Expr, a: &Expr, b: &Expr) -> Result<Work, NeedsBuffer> {
-        let (a_source, a_layout) = self.in_memory(a)?;
-        let (b_source, b_layout) = self.in_memory(b)?;
-        let dtype = product.node().meta.as_ref().map_or(DType::F32, |meta| meta.dtype());
-        Ok(product::plan(dtype, (a_source, &a_layout), (b_source, &b_layout)))
-    }
-
-    /// Where a value lies, without computing it into a new place where a view of an old one will do.
-    fn in_memory(&mut self, expr: &Expr) -> Result<(Source, Layout), NeedsBuffer> {
-        match &expr.node().kind {
-            Kind::Leaf { tensor, version } => Ok((self.leaf(tensor, *version), tensor.layout().clone())),
-            Kind::View { operand, view } if !self.buffered.contains(expr) => {
-                let (source, layout) = self.in_memory(operand)?;
-                view.apply(&layout).map(|layout| (source, layout)).map_err(|_| NeedsBuffer(expr.id()))
+    /// Where a factor lies, without computing it into a new place where a view of an old one will do.
+    fn in_memory(&mut self, factor: &'e Expr) -> Result<(Source, Layout), Missing<'e>> {
+        let (mut expr, mut views) = (factor, Vec::new());
+        while let Kind::View { operand, view } = &expr.node().kind
+            && !self.buffered.contains(expr)
+            && !self.reads.contains_key(&expr.id())
+        {
+            views.push((operand, view));
+            expr = operand;
+        }
+        let (source, mut layout) =
+            if self.is_missing(expr) { None } else { self.place(expr) }.ok_or(Missing(expr))?;
+        for (operand, view) in views.into_iter().rev() {
+            match view.apply(&layout) {
+                Ok(seen) => layout = seen,
+                Err(_) => {
+                    self.settle(operand)?;
+                    return self.in_memory(factor);
+                }
             }
-            _ => {
-                let (buffer, layout) = self.buffer(expr)?;
-                Ok((Source::Buffer(buffer), layout))
+        }
+        Ok((source, layout))
+    }
+
+    /// Where a value lies that has been computed, or is an operand or a view of one.
+    fn place(&mut self, expr: &Expr) -> Option<(Source, Layout)> {
+        if let Some((buffer, layout)) = self.done.get(&expr.id()) {
+            return Some((Source::Buffer(*buffer), layout.clone()));
+        }
+        let Read { tensor, version, layout } = self.reads.get(&expr.id())?;
+        let (leaves, layout) = (&mut self.lowered.leaves, layout.clone().into_owned());
+        let identity = (tensor.storage().address(), *version, tensor.dtype(), tensor.layout());
+        let leaf = *self.leaves.entry(identity).or_insert_with(|| {
+            leaves.push(Leaf { tensor: (*tensor).clone(), version: *version });
+            leaves.len() - 1
+        });
+        Some((Source::Leaf(leaf), layout))
+    }
+
+    /// Has a value lie in memory in order, because a view needs it so: it is copied there if it lies otherwise, and is computed
+    /// there if it has been fused.
+    fn settle(&mut self, expr: &'e Expr) -> Result<(), Missing<'e>> {
+        if self.done.contains_key(&expr.id()) {
+            self.copy(expr, Layout::contiguous(shape(expr).clone()));
+            return Ok(());
+        }
+        self.forced.push(expr.id());
+        self.buffered.add(expr);
+        Err(Missing(expr))
+    }
+
+    /// The register of a node's value in the loop of a step. The path is walked on where a missing value has ended it.
+    fn emit(&mut self, making: &mut Making<'e>, first: &'e Expr) -> Result<Register, Missing<'e>> {
+        loop {
+            let register = match making.path.last() {
+                None => self.enter(making, first, Vec::new())?,
+                Some(&Fused { expr, ref chain, ref operands }) => {
+                    match expr.node().kind.operands().get(operands.len()) {
+                        Some(operand) => {
+                            let chain = entry(expr, operand, chain);
+                            self.enter(making, operand, chain)?
+                        }
+                        None => Some(making.compute()),
+                    }
+                }
+            };
+            match register {
+                Some(register) if making.path.is_empty() => return Ok(register),
+                Some(register) => making.take(register),
+                None => {}
             }
         }
     }
 
-    fn leaf(&mut self, tensor: &Tensor, version: Option<u64>) -> Source {
-        let same = |leaf: &Leaf| Leaf::is_same((&leaf.tensor, leaf.version), (tensor, version));
-        let known = self.lowered.leaves.iter().position(same);
-        Source::Leaf(known.unwrap_or_else(|| {
-            self.lowered.leaves.push(Leaf { tensor: tensor.clone(), version });
-            self.lowered.leaves.len() - 1
-        }))
-    }
-
-    /// The register of a node's value in a loop, seen through `chain`.
-    ///
-    /// This recurses as deep as expressions nest: what each kind of node needs lives in a function of its own, so that
-    /// a level takes little of the stack.
-    fn emit(
+    /// The register of a node's value seen through `chain`, if it need not be computed; otherwise the node becomes the
+    /// innermost one.
+    fn enter(
         &mut self,
-        expr: &Expr,
-        chain: &[View],
-        program: &mut Program,
-        emitted: &mut Emitted,
-    ) -> Result<Register, NeedsBuffer> {
-        if let Some(&register) = emitted.get(&(expr.id(), chain.to_vec())) {
-            return Ok(register);
+        making: &mut Making<'e>,
+        expr: &'e Expr,
+        chain: Vec<View>,
+    ) -> Result<Option<Register>, Missing<'e>> {
+        if let Some(number) = expr.number() {
+            // An operand takes the dtype unrounded by its own.
+            let dtype = making.path.last().and_then(|user| match &user.expr.node().kind {
+                Kind::Map { compute: dtype, .. } | Kind::Cast { dtype, .. } => Some(*dtype),
+                _ => None,
+            });
+            return Ok(Some(making.program.splat(number, dtype.unwrap_or(number.dtype()))));
         }
-        let register = if self.buffered.contains(expr) {
-            self.result_of(expr, chain, program)?
-        } else {
-            self.compute(expr, chain, program, emitted)?
+        let key = (expr.id(), chain);
+        if let Some(&register) = making.emitted.get(&key) {
+            return Ok(Some(register));
+        }
+        let (id, chain) = key;
+        if self.is_missing(expr) && id != making.expr.id() {
+            return Err(Missing(expr));
+        }
+        let Some(place) = self.place(expr) else {
+            making.path.push(Fused { expr, chain, operands: SmallVec::new() });
+            return Ok(None);
         };
-        emitted.insert((expr.id(), chain.to_vec()), register);
-        Ok(register)
+        let register = self.load(making, expr, place, &chain)?;
+        making.emitted.insert((id, chain), register);
+        Ok(Some(register))
     }
 
-    /// As `emit`, for a node with a buffer of its own.
-    fn result_of(
-        &mut self,
-        expr: &Expr,
-        chain: &[View],
-        program: &mut Program,
-    ) -> Result<Register, NeedsBuffer> {
-        let (buffer, layout) = self.buffer(expr)?;
-        let Buffer { dtype, .. } = self.lowered.buffers[buffer];
-        self.load(expr, Source::Buffer(buffer), dtype, &layout, chain, program)
+    /// Whether a node is to have a buffer and has none yet.
+    fn is_missing(&self, expr: &Expr) -> bool {
+        self.buffered.contains(expr) && !self.done.contains_key(&expr.id())
     }
 
-    /// As `emit`, for a node that is not read from a buffer of its own.
-    fn compute(
-        &mut self,
-        expr: &Expr,
-        chain: &[View],
-        program: &mut Program,
-        emitted: &mut Emitted,
-    ) -> Result<Register, NeedsBuffer> {
-        match &expr.node().kind {
-            Kind::Leaf { tensor, version } => {
-                let source = self.leaf(tensor, *version);
-                self.load(expr, source, tensor.dtype(), tensor.layout(), chain, program)
-            }
-            Kind::Number(number) => Ok(program.splat(*number, number.dtype())),
-            Kind::View { operand, view } => self.view((expr, operand, view), chain, program, emitted),
-            Kind::Cast { operand, dtype } => self.operand((expr, operand), *dtype, chain, program, emitted),
-            Kind::Map { op, operands, compute } => {
-                self.map((expr, *op, operands, *compute), chain, program, emitted)
-            }
-            Kind::Reduce { .. } => self.element(expr, chain, program, emitted),
-            Kind::Matmul { .. } | Kind::Input(_) | Kind::Failed { .. } => {
-                unreachable!("products have buffers, inputs are read before, and failures have no plan")
-            }
-        }
-    }
-
-    fn view(
-        &mut self,
-        (expr, operand, view): (&Expr, &Expr, &View),
-        chain: &[View],
-        program: &mut Program,
-        emitted: &mut Emitted,
-    ) -> Result<Register, NeedsBuffer> {
-        let through = entry(expr, operand, chain);
-        self.emit(operand, &through, program, emitted).map_err(|NeedsBuffer(node)| match view {
-            // The reshaped value itself must be in memory, whatever below could not be reshaped.
-            View::Reshape(_) | View::Flatten(..) if !self.buffered.contains(operand) => {
-                NeedsBuffer(operand.id())
-            }
-            _ => NeedsBuffer(node),
-        })
-    }
-
-    /// A reduction of one element.
-    fn element(
-        &mut self,
-        expr: &Expr,
-        chain: &[View],
-        program: &mut Program,
-        emitted: &mut Emitted,
-    ) -> Result<Register, NeedsBuffer> {
-        let reduction = Reduction::of(expr).expect("only reductions reduce");
-        let operand = reduction.operand;
-        let register = self.emit(operand, &entry(expr, operand, chain), program, emitted)?;
-        Ok(reduction.of_one(register, program).expect("other reductions have steps of their own"))
-    }
-
-    fn map(
-        &mut self,
-        (expr, op, operands, compute): (&Expr, Op, &[Expr], DType),
-        chain: &[View],
-        program: &mut Program,
-        emitted: &mut Emitted,
-    ) -> Result<Register, NeedsBuffer> {
-        let mut registers = SmallVec::new();
-        for operand in operands {
-            registers.push(self.operand((expr, operand), compute, chain, program, emitted)?);
-        }
-        Ok(program.map(op, compute, registers, expr.meta().map_or(compute, |meta| meta.dtype())))
-    }
-
-    /// The register of an operand, converted; a number takes the dtype unrounded by its own.
-    fn operand(
-        &mut self,
-        (user, operand): (&Expr, &Expr),
-        dtype: DType,
-        chain: &[View],
-        program: &mut Program,
-        emitted: &mut Emitted,
-    ) -> Result<Register, NeedsBuffer> {
-        if let Some(number) = operand.number() {
-            return Ok(program.splat(number, dtype));
-        }
-        let register = self.emit(operand, &entry(user, operand, chain), program, emitted)?;
-        Ok(program.converted(register, dtype))
-    }
-
+    /// As `enter`, for a value that lies somewhere.
     fn load(
-        &self,
-        expr: &Expr,
-        source: Source,
-        dtype: DType,
-        layout: &Layout,
+        &mut self,
+        making: &mut Making<'e>,
+        expr: &'e Expr,
+        (source, mut layout): (Source, Layout),
         chain: &[View],
-        program: &mut Program,
-    ) -> Result<Register, NeedsBuffer> {
-        let seen = chain.iter().try_fold(layout.clone(), |layout, view| view.apply(&layout));
-        let (_, strides, offset) = seen.map_err(|_| NeedsBuffer(expr.id()))?.into_parts();
-        Ok(program.push_load(Load { source, dtype, strides, offset }))
+    ) -> Result<Register, Missing<'e>> {
+        for (index, view) in chain.iter().enumerate() {
+            match view.apply(&layout) {
+                Ok(seen) => layout = seen,
+                Err(_) => {
+                    // The node whose view it is has as many views before it as come behind that one.
+                    let behind = chain.len() - index - 1;
+                    let user = making.path.iter().rposition(|user| user.chain.len() == behind);
+                    let user = user.expect("every view is some node's");
+                    making.path.truncate(user + 1);
+                    self.settle(&making.path[user].expr.node().kind.operands()[0])?;
+                    let place = self.place(expr).expect("a copy of the value lies in order");
+                    return self.load(making, expr, place, chain);
+                }
+            }
+        }
+        let dtype = expr.meta().map_or(DType::F32, Meta::dtype);
+        let (_, strides, offset) = layout.into_parts();
+        Ok(making.program.push_load(Load { source, dtype, strides, offset }))
     }
 }
 

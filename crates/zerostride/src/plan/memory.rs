@@ -1,6 +1,8 @@
 //! Owns where results lie and for how long: which buffer takes over the block of an operand that dies, and how much memory
 //! is held at once. It does not allocate (`exec`).
 
+use std::collections::HashMap;
+
 use smallvec::SmallVec;
 use zerostride_kernels::LEAF;
 
@@ -12,8 +14,10 @@ use crate::num_threads;
 /// Lets an element-wise step write over a buffer that it reads for the last time, element for element, and tells each step
 /// which slots die with it.
 pub(crate) fn share(steps: &mut [Step], buffers: &mut [Buffer]) {
+    let last = last_reads(steps, buffers.len());
     for (index, step) in steps.iter().enumerate() {
-        if let Some(dying) = dying_operand(steps, index, buffers) {
+        let dies = |buffer: usize| last[buffer] == Some(index);
+        if let Some(dying) = dying_operand(step, buffers, dies) {
             buffers[step.output].slot = buffers[dying].slot;
         }
     }
@@ -22,69 +26,76 @@ pub(crate) fn share(steps: &mut [Step], buffers: &mut [Buffer]) {
     }
 }
 
-fn dying_operand(steps: &[Step], index: usize, buffers: &[Buffer]) -> Option<usize> {
-    let step = &steps[index];
+/// The operand whose block a step may write over, if it `dies` with the step.
+fn dying_operand(step: &Step, buffers: &[Buffer], dies: impl Fn(usize) -> bool) -> Option<usize> {
     let Work::Map { program, out, .. } = &step.work else { return None };
     let output = &buffers[step.output];
+    // Of each slot the buffer that is read there: `None` if it is read in another way than the result is written, or another
+    // buffer in the same block is read, which would be overwritten before.
+    let mut read: HashMap<usize, Option<usize>> = HashMap::new();
+    let operands =
+        || program.loads.iter().filter_map(|load| load.source.buffer().map(|buffer| (load, buffer)));
+    for (load, buffer) in operands() {
+        let in_step = load.strides == *out && load.offset == 0;
+        let only = read.entry(buffers[buffer].slot).or_insert(Some(buffer));
+        *only = only.filter(|only| *only == buffer && in_step);
+    }
     let fits = |candidate: usize| {
         let buffer = &buffers[candidate];
-        let in_step = |source| program.loads.iter().filter(move |load| load.source == source);
         buffer.dtype.item_size() == output.dtype.item_size()
             && buffer.shape.numel() == output.shape.numel()
-            && last_use(steps, candidate) == Some(index)
-            && in_step(Source::Buffer(candidate)).all(|load| load.strides == *out && load.offset == 0)
-            // Another buffer in the same block would be overwritten before it is read.
-            && program.loads.iter().all(|load| match load.source {
-                Source::Buffer(other) => other == candidate || buffers[other].slot != buffer.slot,
-                Source::Leaf(_) => true,
-            })
+            && dies(candidate)
+            && read[&buffer.slot] == Some(candidate)
     };
-    program.loads.iter().find_map(|load| match load.source {
-        Source::Buffer(candidate) if fits(candidate) => Some(candidate),
-        _ => None,
-    })
+    operands().map(|(_, buffer)| buffer).find(|&buffer| fits(buffer))
 }
 
-/// The last step that reads a buffer.
-fn last_use(steps: &[Step], buffer: usize) -> Option<usize> {
-    steps
-        .iter()
-        .rposition(|step| step.work.reads().iter().any(|(source, ..)| *source == Source::Buffer(buffer)))
+/// For each buffer the last step that reads it.
+pub(super) fn last_reads(steps: &[Step], buffers: usize) -> Vec<Option<usize>> {
+    let mut last = vec![None; buffers];
+    for (index, step) in steps.iter().enumerate() {
+        step.work.sources().filter_map(Source::buffer).for_each(|buffer| last[buffer] = Some(index));
+    }
+    last
 }
 
 /// The slots in use, each with the step after which nothing reads or writes it; the last step's output lives on.
 fn deaths(steps: &[Step], buffers: &[Buffer]) -> Vec<(usize, usize)> {
-    let touches = |step: &Step, slot: usize| {
-        let reads = step.work.reads();
-        buffers[step.output].slot == slot
-            || reads
-                .iter()
-                .any(|(source, ..)| matches!(source, Source::Buffer(buffer) if buffers[*buffer].slot == slot))
-    };
+    let mut last = vec![None; buffers.len()];
+    for (index, step) in steps.iter().enumerate() {
+        let read = step.work.sources().filter_map(Source::buffer);
+        read.chain([step.output]).for_each(|buffer| last[buffers[buffer].slot] = Some(index));
+    }
     let result = steps.last().map(|step| buffers[step.output].slot);
-    let mortal = (0..buffers.len()).filter(|&slot| result != Some(slot));
-    mortal
-        .filter_map(|slot| steps.iter().rposition(|step| touches(step, slot)).map(|step| (slot, step)))
-        .collect()
+    let used = last.into_iter().enumerate().filter_map(|(slot, last)| Some((slot, last?)));
+    used.filter(|(slot, _)| result != Some(*slot)).collect()
 }
 
 /// The most bytes of intermediate results that are held at once, without the plan's result and what is local to groups.
 pub(crate) fn peak(steps: &[Step], buffers: &[Buffer]) -> usize {
     let result = steps.last().map(|step| buffers[step.output].slot);
-    let bytes = |slot: usize| {
-        let in_slot = buffers.iter().filter(|buffer| buffer.slot == slot);
-        in_slot.map(|buffer| buffer.shape.numel().saturating_mul(buffer.dtype.item_size())).max().unwrap_or(0)
-    };
-    let (mut held, mut peak): (Vec<usize>, usize) = (Vec::new(), 0);
+    // Of each slot the bytes, and whether it is held.
+    let mut slots = vec![(0usize, false); buffers.len()];
+    for buffer in buffers.iter().filter(|buffer| buffer.slot < buffers.len()) {
+        let bytes = &mut slots[buffer.slot].0;
+        *bytes = (*bytes).max(buffer.shape.numel().saturating_mul(buffer.dtype.item_size()));
+    }
+    let (mut held, mut peak) = (0u128, 0);
     for step in steps {
         let slot = buffers[step.output].slot;
-        if slot < buffers.len() && result != Some(slot) && !held.contains(&slot) {
-            held.push(slot);
+        if let Some((bytes, is_held @ false)) = slots.get_mut(slot).filter(|_| result != Some(slot)) {
+            *is_held = true;
+            held += *bytes as u128;
         }
-        peak = peak.max(held.iter().map(|&slot| bytes(slot)).fold(0, usize::saturating_add));
-        held.retain(|slot| !step.dead.contains(slot));
+        peak = peak.max(held);
+        for &slot in &step.dead {
+            if let Some((bytes, is_held @ true)) = slots.get_mut(slot) {
+                *is_held = false;
+                held -= *bytes as u128;
+            }
+        }
     }
-    peak
+    peak.try_into().unwrap_or(usize::MAX)
 }
 
 /// Bytes of tiles that a step needs on all threads, by itself or in a group.

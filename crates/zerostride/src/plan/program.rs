@@ -2,6 +2,7 @@
 //! program comes about (`lower.rs`) or runs (`exec`).
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -35,8 +36,18 @@ pub(crate) enum Source {
     Buffer(usize),
 }
 
+impl Source {
+    /// The buffer, if it is one.
+    pub(super) fn buffer(self) -> Option<usize> {
+        match self {
+            Source::Buffer(buffer) => Some(buffer),
+            Source::Leaf(_) => None,
+        }
+    }
+}
+
 /// Elements read in step with a loop: one stride for each of its dimensions, 0 where they are stretched.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Load {
     pub(crate) source: Source,
     pub(crate) dtype: DType,
@@ -67,6 +78,45 @@ pub(crate) struct Program {
     /// The register that is the program's value.
     pub(crate) result: Register,
     pub(crate) kept: Kept,
+    /// What is written already; empty once the program is complete.
+    written: Written,
+}
+
+/// Where the parts of a program are found again while it is written.
+#[derive(Clone, Debug, Default)]
+struct Written {
+    registers: HashMap<(Same, DType), Register>,
+    loads: HashMap<Load, usize>,
+}
+
+/// What makes two instructions the same. Numbers are compared by their bits: 0.0 is not -0.0.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Same {
+    Load(usize),
+    Splat(Category, [u64; 2]),
+    Cast(Register),
+    Map(Op, DType, SmallVec<[Register; 4]>),
+}
+
+impl Same {
+    fn new(instruction: &Instruction) -> Same {
+        match instruction {
+            Instruction::Load(load) => Same::Load(*load),
+            Instruction::Splat(number) => Same::Splat(number.category(), bits(*number)),
+            Instruction::Cast(from) => Same::Cast(*from),
+            Instruction::Map { op, compute, operands } => Same::Map(*op, *compute, operands.clone()),
+        }
+    }
+}
+
+/// The bits of a number.
+pub(super) fn bits(number: Scalar) -> [u64; 2] {
+    match number {
+        Scalar::Bool(value) => [value.into(), 0],
+        Scalar::Int(value) => [value as u64, 0],
+        Scalar::Float(value) => [value.to_bits(), 0],
+        Scalar::Complex(value) => [value.re.to_bits(), value.im.to_bits()],
+    }
 }
 
 /// A place for what an executor makes of a program, to be found there whenever the plan is run again. The plan does not
@@ -93,16 +143,23 @@ impl fmt::Debug for Kept {
 impl Program {
     /// The register of an instruction, which is added unless the program has it.
     pub(crate) fn push(&mut self, instruction: Instruction, dtype: DType) -> Register {
-        let same =
-            |(known, known_dtype): (&Instruction, &DType)| *known == instruction && *known_dtype == dtype;
-        match self.instructions.iter().zip(&self.dtypes).position(same) {
-            Some(register) => register,
-            None => {
-                self.instructions.push(instruction);
-                self.dtypes.push(dtype);
-                self.instructions.len() - 1
-            }
+        *self.written.registers.entry((Same::new(&instruction), dtype)).or_insert_with(|| {
+            self.instructions.push(instruction);
+            self.dtypes.push(dtype);
+            self.instructions.len() - 1
+        })
+    }
+
+    /// Takes back the last instruction, which no other one reads.
+    pub(super) fn pop(&mut self) {
+        if let (Some(instruction), Some(dtype)) = (self.instructions.pop(), self.dtypes.pop()) {
+            self.written.registers.remove(&(Same::new(&instruction), dtype));
         }
+    }
+
+    /// Lets go of what was needed to write the program.
+    pub(super) fn complete(&mut self) {
+        self.written = Written::default();
     }
 
     /// The operations of the table that it runs.
@@ -115,7 +172,7 @@ impl Program {
 
     pub(crate) fn push_load(&mut self, load: Load) -> Register {
         let dtype = load.dtype;
-        let index = self.loads.iter().position(|known| *known == load).unwrap_or_else(|| {
+        let index = *self.written.loads.entry(load.clone()).or_insert_with(|| {
             self.loads.push(load);
             self.loads.len() - 1
         });
@@ -209,6 +266,16 @@ pub(crate) struct Factor {
 }
 
 impl Work {
+    /// Where the step reads.
+    pub(super) fn sources(&self) -> impl Iterator<Item = Source> + '_ {
+        let (program, factors) = match self {
+            Work::Map { program, .. } | Work::Reduce { program, .. } => (Some(program), None),
+            Work::Matmul { a, b, .. } => (None, Some([a.source, b.source])),
+        };
+        let loads = program.into_iter().flat_map(|program| &program.loads).map(|load| load.source);
+        loads.chain(factors.into_iter().flatten())
+    }
+
     /// Where the step reads, with the number of distinct elements.
     pub(crate) fn reads(&self) -> Vec<(Source, DType, usize)> {
         match self {

@@ -94,8 +94,7 @@ impl<'e> Reduction<'e> {
             && element + 1 == program.instructions.len()
             && program.dtypes[half].is_half()
         {
-            program.instructions.pop();
-            program.dtypes.pop();
+            program.pop();
             element = half;
         }
         let shape =

@@ -6,10 +6,12 @@
 //! do not interleave: blocks of columns would read lines of the cache in part. What only they touch is never whole: each
 //! thread holds the rows that it is at.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use zerostride_shape::{Shape, Strides};
 
+use super::memory::last_reads;
 use super::program::{Buffer, Source, Step, Work};
 
 /// Steps that run together over blocks of rows.
@@ -38,18 +40,23 @@ const BLOCK: usize = 1 << 17;
 /// Bytes that steps must read more than once for a group to be worth it, and that are worth a thread.
 const AGAIN: usize = 1 << 15;
 
+/// The most steps of a group: a thread holds tiles for all of them.
+const MOST_STEPS: usize = 64;
+
 /// The groups of a plan, in order. What is local to one is moved to a slot of its own.
 pub(crate) fn groups(steps: &[Step], buffers: &mut [Buffer]) -> Vec<Group> {
+    let last = last_reads(steps, buffers.len());
     let (mut groups, mut start) = (Vec::new(), 0);
     while start < steps.len() {
         let end = match rows_of(&steps[start]) {
-            Some(rows) => (start + 1..=steps.len())
-                .take_while(|&end| fits(&steps[start..end], rows, buffers))
-                .last()
-                .unwrap_or(start),
+            Some(rows) => {
+                let mut together = Together::new(rows, buffers);
+                let fitting = steps[start..].iter().take(MOST_STEPS).take_while(|step| together.take(step));
+                start + fitting.count()
+            }
             None => start,
         };
-        match group(steps, start..end, buffers) {
+        match group(steps, start..end, buffers, &last) {
             Some(group) => {
                 groups.push(group);
                 start = end;
@@ -68,7 +75,13 @@ fn rows_of(step: &Step) -> Option<usize> {
     }
 }
 
-fn group(steps: &[Step], range: Range<usize>, buffers: &mut [Buffer]) -> Option<Group> {
+/// `last` are the last reads of all buffers.
+fn group(
+    steps: &[Step],
+    range: Range<usize>,
+    buffers: &mut [Buffer],
+    last: &[Option<usize>],
+) -> Option<Group> {
     let rows = rows_of(steps.get(range.start)?)?;
     let own = &steps[range.clone()];
     let bytes = |buffer: &Buffer| buffer.shape.numel().saturating_mul(buffer.dtype.item_size());
@@ -84,11 +97,9 @@ fn group(steps: &[Step], range: Range<usize>, buffers: &mut [Buffer]) -> Option<
     if range.len() < 2 || again < AGAIN || !written {
         return None;
     }
-    let others = || steps[..range.start].iter().chain(&steps[range.end..]);
+    // A buffer is read behind the step that writes it.
     let outside = |buffer: usize| {
-        let reads =
-            |step: &Step| step.work.reads().iter().any(|(source, ..)| *source == Source::Buffer(buffer));
-        steps.last().is_some_and(|last| last.output == buffer) || others().any(reads)
+        steps.last().is_some_and(|step| step.output == buffer) || last[buffer] >= Some(range.end)
     };
     let mut group = Group {
         steps: range.clone(),
@@ -113,11 +124,24 @@ fn group(steps: &[Step], range: Range<usize>, buffers: &mut [Buffer]) -> Option<
     Some(group)
 }
 
-/// Whether some steps may run together.
-fn fits(steps: &[Step], rows: usize, buffers: &[Buffer]) -> bool {
-    // A step may write over what another step of the group has read.
-    let written = |buffer: usize| steps.iter().any(|step| buffers[step.output].slot == buffers[buffer].slot);
-    steps.iter().all(|step| {
+/// Steps that may run together, taken one after the other.
+struct Together<'a> {
+    rows: usize,
+    buffers: &'a [Buffer],
+    /// The slots that they write.
+    written: HashSet<usize>,
+    /// The slots that they read, and whether they read them row by row: a step may write over what another one has read.
+    read: HashMap<usize, bool>,
+}
+
+impl<'a> Together<'a> {
+    fn new(rows: usize, buffers: &'a [Buffer]) -> Together<'a> {
+        Together { rows, buffers, written: HashSet::new(), read: HashMap::new() }
+    }
+
+    /// Takes the next step, if it may run with those before.
+    fn take(&mut self, step: &Step) -> bool {
+        let Together { rows, buffers, .. } = *self;
         let own = &buffers[step.output];
         let (shape, program) = match &step.work {
             Work::Map { shape, program, out, out_offset } => {
@@ -129,16 +153,19 @@ fn fits(steps: &[Step], rows: usize, buffers: &[Buffer]) -> bool {
             Work::Reduce { kept, program, .. } => (kept, program),
             Work::Matmul { .. } => return false,
         };
+        self.written.insert(own.slot);
         let whole = whole(&step.work);
         shape.first().is_some_and(|outer| outer % rows == 0 && *outer > 0)
             && own.shape.numel().is_multiple_of(rows)
-            && program.loads.iter().all(|load| match load.source {
-                Source::Buffer(buffer) if written(buffer) => {
-                    load.offset == 0 && by_row(&whole, &load.strides, rows, &buffers[buffer])
-                }
-                _ => is_apart(&whole, &load.strides),
+            && self.read.get(&own.slot) != Some(&false)
+            && program.loads.iter().all(|load| {
+                let Source::Buffer(buffer) = load.source else { return is_apart(&whole, &load.strides) };
+                let slot = buffers[buffer].slot;
+                let by_row = load.offset == 0 && by_row(&whole, &load.strides, rows, &buffers[buffer]);
+                *self.read.entry(slot).or_insert(true) &= by_row;
+                if self.written.contains(&slot) { by_row } else { is_apart(&whole, &load.strides) }
             })
-    })
+    }
 }
 
 /// All dimensions of a step's loop.

@@ -1,5 +1,6 @@
 //! Owns `Template`: a plan that waits for operands. It does not know how a plan is made or run.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use zerostride_ops::DType;
@@ -43,20 +44,27 @@ fn same(one: &Tensor, other: &Tensor) -> bool {
     Leaf::is_same((one, None), (other, None))
 }
 
+/// What is equal for operands that are the same elements.
+fn identity(tensor: &Tensor) -> (usize, DType, &Layout) {
+    (tensor.storage().address(), tensor.dtype(), tensor.layout())
+}
+
 impl Plan {
     /// The plan with these of its operands taken out; others stay part of it, and are read as they are when it runs.
     pub fn template(mut self, operands: &[&Tensor]) -> Template {
-        let origin = |leaf: Leaf| match operands.iter().position(|operand| same(&leaf.tensor, operand)) {
-            Some(place) => Origin::Given(place),
+        let (mut firsts, mut twins) = (HashMap::new(), Vec::new());
+        for (place, operand) in operands.iter().enumerate() {
+            let first = *firsts.entry(identity(operand)).or_insert(place);
+            if first != place {
+                twins.push((place, first));
+            }
+        }
+        let origin = |leaf: Leaf| match firsts.get(&identity(&leaf.tensor)) {
+            Some(&place) => Origin::Given(place),
             None => Origin::Kept(Leaf { version: None, ..leaf }),
         };
         let origins = std::mem::take(&mut self.leaves).into_iter().map(origin).collect();
         let expected = operands.iter().map(|operand| (operand.dtype(), operand.layout().clone())).collect();
-        let twin = |(place, operand): (usize, &&Tensor)| {
-            let first = operands[..place].iter().position(|other| same(operand, other))?;
-            Some((place, first))
-        };
-        let twins = operands.iter().enumerate().filter_map(twin).collect();
         Template { plan: self, operands: origins, expected, twins }
     }
 }

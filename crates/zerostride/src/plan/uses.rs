@@ -4,14 +4,23 @@
 //! A node is computed once for each element of its own shape. It therefore gets a buffer where it would be stretched
 //! (hoisting), where windows overlap, or where steps or views would compute it again; everything else is fused. The
 //! exception: a shared node that is larger than all it is made from and larger than the result is computed again,
-//! because holding a stretched array is what evaluation must never do.
+//! because holding a stretched array is what evaluation must never do. Only where it would be computed again in very many
+//! ways, or seen through very many views, it is held nevertheless: the work never grows faster than the expression.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use zerostride_shape::{InternalOverlap, Layout, Shape};
 
 use super::reduction::Reduction;
 use crate::expr::{Expr, Kind, View};
+use crate::{Tensor, interrupt};
+
+/// Ways in which a value is seen from which on it is held in memory however large it is.
+const MOST_WAYS: usize = 16;
+
+/// Views between a value and a loop from which on the value gets a buffer: each node below is seen through all of them.
+const MOST_VIEWS: usize = 32;
 
 /// How a node's value gets into the loop of a step: the views between them, innermost first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -49,41 +58,71 @@ impl Buffered {
     pub(crate) fn is_used_once(&self, id: usize) -> bool {
         self.nodes.get(&id).is_some_and(|node| node.once)
     }
+
+    /// Gives a node a buffer that turns out to need one.
+    pub(crate) fn add(&mut self, expr: &Expr) {
+        self.nodes.entry(expr.id()).or_insert(Use { stretched: false, once: true });
+    }
 }
 
-/// Nodes after their operands, each once.
-fn operands_first(root: &Expr) -> Vec<Expr> {
-    fn visit(expr: &Expr, seen: &mut HashSet<usize>, order: &mut Vec<Expr>) {
-        if seen.insert(expr.id()) {
-            expr.node().kind.operands().iter().for_each(|operand| visit(operand, seen, order));
-            order.push(expr.clone());
-        }
+/// Nodes that are operands in memory or views of them, each with its operand and how it is seen.
+pub(crate) type Reads<'e> = HashMap<usize, Read<'e>>;
+
+/// An operand in memory, seen through views.
+pub(crate) struct Read<'e> {
+    pub(crate) tensor: &'e Tensor,
+    pub(crate) version: Option<u64>,
+    pub(crate) layout: Cow<'e, Layout>,
+}
+
+/// What is only read; a node whose view needs another layout of its operand has the operand `forced` into memory.
+fn reads<'e>(order: &[&'e Expr], forced: &mut HashSet<usize>) -> Reads<'e> {
+    let mut reads: Reads<'e> = HashMap::new();
+    for expr in order {
+        let read = match &expr.node().kind {
+            Kind::Leaf { tensor, version } => {
+                Some(Read { tensor, version: *version, layout: Cow::Borrowed(tensor.layout()) })
+            }
+            Kind::View { operand, view } if !forced.contains(&operand.id()) => {
+                reads.get(&operand.id()).and_then(|read| match view.apply(&read.layout) {
+                    Ok(layout) => Some(Read { layout: Cow::Owned(layout), ..*read }),
+                    Err(_) => {
+                        forced.insert(operand.id());
+                        None
+                    }
+                })
+            }
+            _ => None,
+        };
+        reads.extend(read.map(|read| (expr.id(), read)));
     }
-    let mut order = Vec::new();
-    visit(root, &mut HashSet::new(), &mut order);
-    order
+    reads
 }
 
 /// Decides for every node below `root`; `forced` are nodes that a view needs in memory.
-pub(crate) fn analyse(root: &Expr, forced: &HashSet<usize>) -> Buffered {
-    let order = operands_first(root);
+pub(crate) fn analyse<'e>(root: &'e Expr, forced: &mut HashSet<usize>) -> (Buffered, Reads<'e>) {
+    let order = root.operands_first(|_| true);
+    let reads = reads(&order, forced);
+    let is_read = |expr: &Expr| expr.is_number() || reads.contains_key(&expr.id());
     let largest = largest_operands(&order);
     let result = shape(root).numel();
     let mut contexts: HashMap<usize, HashSet<Context>> = HashMap::new();
     let mut buffered = Buffered::default();
     for expr in order.iter().rev() {
+        interrupt::check();
         let mut own = contexts.remove(&expr.id()).unwrap_or_default();
         let numel = shape(expr).numel();
         let blow_up = numel > largest[&expr.id()] && numel > result;
         let stretched = own.iter().any(|context| repeats(shape(expr), &context.chain));
+        let most_views = if blow_up { 8 * MOST_VIEWS } else { MOST_VIEWS };
+        let is_far = || own.iter().any(|context| context.chain.len() >= most_views);
         let buffer = match &expr.node().kind {
-            Kind::Leaf { .. }
-            | Kind::Input(_)
-            | Kind::Number(_)
-            | Kind::View { .. }
-            | Kind::Failed { .. } => false,
+            Kind::Leaf { .. } | Kind::Input(_) | Kind::Number(_) | Kind::Failed { .. } => false,
+            Kind::View { .. } => !is_read(expr) && is_far(),
             Kind::Cast { operand, .. } if is_read(operand) => false,
-            _ if is_elementwise(expr) => stretched || (own.len() > 1 && !blow_up),
+            _ if is_elementwise(expr) => {
+                stretched || (own.len() > 1 && !blow_up) || own.len() > MOST_WAYS || is_far()
+            }
             _ => true,
         };
         let root_or_forced = expr.id() == root.id() || forced.contains(&expr.id());
@@ -92,6 +131,10 @@ pub(crate) fn analyse(root: &Expr, forced: &HashSet<usize>) -> Buffered {
             own = HashSet::from([Context { step: expr.id(), chain: Vec::new() }]);
         }
         for operand in expr.node().kind.operands() {
+            // How often something is read makes no difference.
+            if is_read(operand) && !forced.contains(&operand.id()) {
+                continue;
+            }
             let entering = contexts.entry(operand.id()).or_default();
             entering.extend(
                 own.iter().map(|context| Context {
@@ -101,7 +144,7 @@ pub(crate) fn analyse(root: &Expr, forced: &HashSet<usize>) -> Buffered {
             );
         }
     }
-    buffered
+    (buffered, reads)
 }
 
 /// The views from an operand into the loop that its user is in, given those of the user.
@@ -119,6 +162,11 @@ pub(crate) fn entry(user: &Expr, operand: &Expr, chain: &[View]) -> Vec<View> {
 
 /// Whether elements of that shape, seen through the views, are seen more than once.
 fn repeats(shape: &Shape, chain: &[View]) -> bool {
+    let stretches =
+        |view: &View| matches!(view, View::Expand(_) | View::BroadcastTo(_) | View::Unfold { .. });
+    if !chain.iter().any(stretches) {
+        return false;
+    }
     let layout = Layout::contiguous(shape.clone());
     let seen = chain.iter().try_fold(layout, |layout, view| view.apply(&layout));
     seen.is_ok_and(|layout| layout.has_internal_overlap() != InternalOverlap::No)
@@ -133,17 +181,8 @@ pub(super) fn is_elementwise(expr: &Expr) -> bool {
     }
 }
 
-/// Whether the value is only read, not computed: its conversion happens as it is loaded.
-fn is_read(expr: &Expr) -> bool {
-    match &expr.node().kind {
-        Kind::Leaf { .. } | Kind::Number(_) => true,
-        Kind::View { operand, .. } => is_read(operand),
-        _ => false,
-    }
-}
-
 /// For each node the element count of the largest thing in memory that it is made from.
-fn largest_operands(order: &[Expr]) -> HashMap<usize, usize> {
+fn largest_operands(order: &[&Expr]) -> HashMap<usize, usize> {
     let mut largest = HashMap::new();
     for expr in order {
         let kind = &expr.node().kind;

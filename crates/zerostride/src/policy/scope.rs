@@ -59,30 +59,38 @@ pub fn is_on() -> bool {
 /// A watcher's place on its thread, which it leaves when this is dropped. They may be dropped in any order.
 #[derive(Debug)]
 pub(super) struct Entry {
-    id: u64,
+    /// `None` on a thread that was ending: what its destructors do is not watched.
+    id: Option<u64>,
+    /// Whether it counts among the watchers.
+    counts: bool,
     /// Bound to its thread.
     _thread: PhantomData<*const ()>,
 }
 
 pub(super) fn add(watcher: Watcher) -> Entry {
-    WATCHERS.fetch_add(usize::from(watcher.looks()), Ordering::Relaxed);
-    let id = THREAD.with_borrow_mut(|thread| {
+    let looks = watcher.looks();
+    let added = THREAD.try_with(|thread| {
+        let mut thread = thread.borrow_mut();
         thread.next += 1;
-        thread.watchers.push((thread.next, watcher));
-        thread.next
+        let id = thread.next;
+        thread.watchers.push((id, watcher));
+        id
     });
-    Entry { id, _thread: PhantomData }
+    let id = added.ok();
+    let counts = looks && id.is_some();
+    WATCHERS.fetch_add(usize::from(counts), Ordering::Relaxed);
+    Entry { id, counts, _thread: PhantomData }
 }
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        // A thread that is ending watches nothing any more.
+        // A thread that is ending has let go of its watchers already.
         let removed = THREAD.try_with(|thread| {
             let watchers = &mut thread.borrow_mut().watchers;
-            watchers.iter().position(|(id, _)| *id == self.id).map(|place| watchers.remove(place).1)
+            watchers.iter().position(|(id, _)| Some(*id) == self.id).map(|place| watchers.remove(place))
         });
-        let looks = removed.ok().flatten().is_none_or(|watcher| watcher.looks());
-        WATCHERS.fetch_sub(usize::from(looks), Ordering::Relaxed);
+        drop(removed);
+        WATCHERS.fetch_sub(usize::from(self.counts), Ordering::Relaxed);
     }
 }
 

@@ -12,7 +12,6 @@ use zerostride_shape::{Class, Classes, Shape, broadcast_shape};
 use super::{Action, Caller, Objection, Record, scope, warn};
 use crate::expr::Kind;
 use crate::fork::lock;
-use crate::plan::Plan;
 use crate::{Error, Expr, Result};
 
 /// Where the value of an expression goes.
@@ -49,24 +48,21 @@ pub(crate) fn look(expr: &Expr, target: Target) -> Result<()> {
         return Ok(());
     }
     let evaluator = Caller::here();
-    Walk { root: expr, target, evaluator, plan: OnceCell::new(), seen: HashSet::new() }.visit(expr)
+    let walk = Walk { root: expr, target, evaluator, held: OnceCell::new() };
+    expr.operands_first(|_| true).into_iter().try_for_each(|node| walk.judge(node))
 }
 
 struct Walk<'a> {
     root: &'a Expr,
     target: Target,
     evaluator: Caller,
-    plan: OnceCell<Option<Plan>>,
-    seen: HashSet<usize>,
+    /// The shapes of the arrays that the plan holds; `None` where there is no plan.
+    held: OnceCell<Option<HashSet<Shape>>>,
 }
 
 impl Walk<'_> {
-    fn visit(&mut self, expr: &Expr) -> Result<()> {
-        if !self.seen.insert(expr.id()) {
-            return Ok(());
-        }
+    fn judge(&self, expr: &Expr) -> Result<()> {
         let kind = &expr.node().kind;
-        kind.operands().iter().try_for_each(|operand| self.visit(operand))?;
         let Some(written) = &expr.node().caller else { return Ok(()) };
         let meta = expr.meta()?;
         let broadcast = match kind {
@@ -94,21 +90,27 @@ impl Walk<'_> {
         if expr.id() == self.root.id() {
             return self.target == Target::New;
         }
-        let plan = self.plan.get_or_init(|| self.root.plan().ok());
-        let Some(plan) = plan else { return true };
-        let held = plan.passes.buffers.iter().enumerate();
-        let is_target = |index: usize| self.target == Target::Existing && index == plan.result();
-        held.into_iter().any(|(index, buffer)| buffer.shape == *shape && !is_target(index))
+        let held = || {
+            let plan = self.root.plan().ok()?;
+            let held = plan.passes.buffers.iter().enumerate();
+            let is_target = |index: usize| self.target == Target::Existing && index == plan.result();
+            Some(
+                held.filter(|(index, _)| !is_target(*index))
+                    .map(|(_, buffer)| buffer.shape.clone())
+                    .collect(),
+            )
+        };
+        let held: &Option<HashSet<Shape>> = self.held.get_or_init(held);
+        held.as_ref().is_none_or(|held| held.contains(shape))
     }
 }
 
 /// Whether an operand is a number, in whatever dtype.
-fn is_bare_number(operand: &Expr) -> bool {
-    match &operand.node().kind {
-        Kind::Number(_) => true,
-        Kind::Cast { operand, .. } => is_bare_number(operand),
-        _ => false,
+fn is_bare_number(mut operand: &Expr) -> bool {
+    while let Kind::Cast { operand: converted, .. } = &operand.node().kind {
+        operand = converted;
     }
+    operand.is_number()
 }
 
 /// The batches of a matrix product, where both factors have some: a matrix for a whole batch is what `@` is for.

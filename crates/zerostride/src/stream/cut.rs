@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use zerostride_shape::{Layout, Shape, Strides};
 
 use crate::expr::{Expr, Input, Kind, Operands, View, leading};
+use crate::interrupt;
 
 /// Whoever hands out the values that a restricted expression is made of.
 pub(super) trait Supply {
@@ -30,7 +31,7 @@ const BLOCK: usize = 128;
 /// multiples of, unless they are the value's own, for the bits to be those of the whole.
 pub(super) fn cut(expr: &Expr, dim: usize, rows: Range<usize>, supply: &mut dyn Supply) -> (Expr, usize) {
     let mut cutter = Cutter { supply, known: HashMap::new(), quantum: 1 };
-    let part = cutter.part(expr, Cut { dim, rows, scale: Some((1, 1)) });
+    let part = cutter.walk(expr, Cut { dim, rows, scale: Some((1, 1)) });
     (part, cutter.quantum)
 }
 
@@ -48,64 +49,91 @@ struct Cutter<'a> {
     quantum: usize,
 }
 
+/// A part that has to be made before the part that is made of it.
+struct Missing<'e>(&'e Expr, Cut);
+
+type Made<'e, T> = Result<T, Missing<'e>>;
+
 impl Cutter<'_> {
-    /// Part of a value along a dimension whose size is not 1.
-    fn part(&mut self, expr: &Expr, cut: Cut) -> Expr {
-        let key = (expr.id(), cut);
-        if let Some(known) = self.known.get(&key) {
-            return known.clone();
+    /// Part of the root's value along a dimension whose size is not 1: parts are made operands first, without recursion.
+    fn walk(&mut self, root: &Expr, cut: Cut) -> Expr {
+        let mut path = vec![(root, cut)];
+        loop {
+            interrupt::check();
+            let (expr, cut) = path.last().expect("the root's part is made last");
+            match self.make(expr, cut) {
+                Ok(part) if path.len() == 1 => return part,
+                Ok(part) => {
+                    let (expr, cut) = path.pop().expect("the part that has been made");
+                    self.known.insert((expr.id(), cut), part);
+                }
+                Err(Missing(operand, cut)) => path.push((operand, cut)),
+            }
         }
-        let cut = &key.1;
-        let part = self.followed(expr, cut).unwrap_or_else(|| {
+    }
+
+    fn make<'e>(&mut self, expr: &'e Expr, cut: &Cut) -> Made<'e, Expr> {
+        Ok(self.followed(expr, cut)?.unwrap_or_else(|| {
             let whole = self.value(expr, true);
             let (start, length) = (cut.rows.start as isize, cut.rows.len() as isize);
             whole.view(View::Narrow { dim: cut.dim as isize, start, length })
-        });
-        self.known.insert(key, part.clone());
-        part
+        }))
     }
 
-    /// As `part`; `None` if the indices cannot be followed further down.
-    fn followed(&mut self, expr: &Expr, cut: &Cut) -> Option<Expr> {
+    /// Part of an operand's value along a dimension whose size is not 1.
+    fn part<'e>(&self, expr: &'e Expr, cut: Cut) -> Made<'e, Expr> {
+        let key = (expr.id(), cut);
+        self.known.get(&key).cloned().ok_or(Missing(expr, key.1))
+    }
+
+    /// As `make`; `None` if the indices cannot be followed further down.
+    fn followed<'e>(&mut self, expr: &'e Expr, cut: &Cut) -> Made<'e, Option<Expr>> {
         let mut sizes: SmallVec<[usize; 8]> = shape(expr).iter().copied().collect();
         sizes[cut.dim] = cut.rows.len();
-        let part = Shape::new(&sizes).ok()?;
-        match &expr.node().kind {
+        let Ok(part) = Shape::new(&sizes) else { return Ok(None) };
+        Ok(match &expr.node().kind {
             Kind::Number(_) | Kind::Leaf { .. } | Kind::Failed { .. } => None,
             Kind::Input(input) => {
                 (leading(input.shape()) == Some(cut.dim)).then(|| self.supply.rows(input, cut.rows.clone()))
             }
             Kind::Cast { operand, .. } => {
-                let operand = self.part(operand, cut.clone());
+                let operand = self.part(operand, cut.clone())?;
                 Some(expr.with_operands(Operands::from_iter([operand]), part))
             }
             Kind::Map { operands, .. } => {
                 let operands = operands.iter().map(|operand| self.aligned(operand, sizes.len(), cut));
-                let operands: Operands = operands.collect();
+                let operands = operands.collect::<Made<'e, Operands>>()?;
                 Some(expr.with_operands(operands, part))
             }
             Kind::Reduce { operand, dims, keepdim, .. } => {
                 let kept = (0..shape(operand).ndim()).filter(|dim| !dims.contains(dim)).nth(cut.dim);
-                let dim = if *keepdim { cut.dim } else { kept? };
-                let operand = self.part(operand, Cut { dim, ..cut.clone() });
+                let Some(dim) = (if *keepdim { Some(cut.dim) } else { kept }) else { return Ok(None) };
+                let operand = self.part(operand, Cut { dim, ..cut.clone() })?;
                 Some(expr.with_operands(Operands::from_iter([operand]), part))
             }
-            Kind::Matmul { factors: [a, b] } => self.product(expr, a, b, part, cut),
-            Kind::View { operand, view } => self.view(expr, operand, view, part, cut),
-        }
+            Kind::Matmul { factors: [a, b] } => self.product(expr, a, b, part, cut)?,
+            Kind::View { operand, view } => self.view(expr, operand, view, part, cut)?,
+        })
     }
 
     /// An operand that is stretched to a value of `ndim` dimensions.
-    fn aligned(&mut self, operand: &Expr, ndim: usize, cut: &Cut) -> Expr {
+    fn aligned<'e>(&mut self, operand: &'e Expr, ndim: usize, cut: &Cut) -> Made<'e, Expr> {
         let sizes = shape(operand);
         match cut.dim.checked_sub(ndim - sizes.ndim()) {
             Some(dim) if sizes[dim] != 1 => self.part(operand, Cut { dim, ..cut.clone() }),
-            _ => self.value(operand, false),
+            _ => Ok(self.value(operand, false)),
         }
     }
 
     /// A product by batches, or by whole blocks of the left factor's rows.
-    fn product(&mut self, expr: &Expr, a: &Expr, b: &Expr, part: Shape, cut: &Cut) -> Option<Expr> {
+    fn product<'e>(
+        &mut self,
+        expr: &'e Expr,
+        a: &'e Expr,
+        b: &'e Expr,
+        part: Shape,
+        cut: &Cut,
+    ) -> Made<'e, Option<Expr>> {
         let batches = part.ndim() - [a, b].iter().filter(|factor| shape(factor).ndim() > 1).count();
         let batch = |factor: &Expr| {
             let dims = shape(factor).ndim().saturating_sub(2);
@@ -114,65 +142,75 @@ impl Cutter<'_> {
         };
         let (left, right) = if cut.dim < batches {
             (batch(a), batch(b))
-        } else if cut.dim == batches && shape(a).ndim() > 1 {
-            self.require(cut, BLOCK)?;
+        } else if cut.dim == batches && shape(a).ndim() > 1 && self.require(cut, BLOCK).is_some() {
             (Some(shape(a).ndim() - 2), None)
         } else {
-            return None;
+            return Ok(None);
         };
-        let mut factor = |factor: &Expr, dim: Option<usize>| match dim {
+        let mut factor = |factor: &'e Expr, dim: Option<usize>| match dim {
             Some(dim) => self.part(factor, Cut { dim, ..cut.clone() }),
-            None => self.value(factor, false),
+            None => Ok(self.value(factor, false)),
         };
-        let operands = [factor(a, left), factor(b, right)];
-        Some(expr.with_operands(Operands::from_iter(operands), part))
+        let operands = [factor(a, left)?, factor(b, right)?];
+        Ok(Some(expr.with_operands(Operands::from_iter(operands), part)))
     }
 
-    fn view(&mut self, expr: &Expr, operand: &Expr, view: &View, part: Shape, cut: &Cut) -> Option<Expr> {
+    fn view<'e>(
+        &mut self,
+        expr: &Expr,
+        operand: &'e Expr,
+        view: &View,
+        part: Shape,
+        cut: &Cut,
+    ) -> Made<'e, Option<Expr>> {
         let (from, to) = (shape(operand), shape(expr));
         let Range { start, end } = cut.rows;
         let is_cut = |dim: isize| dim.rem_euclid(to.ndim().max(1) as isize) as usize == cut.dim;
         // Rows of the operand at other places than the root's.
         let moved = |rows: Range<usize>| Cut { dim: cut.dim, rows, scale: None };
-        match view {
+        Ok(Some(match view {
             View::Narrow { dim, start: first, .. } if is_cut(*dim) => {
                 let first = first.rem_euclid(from[cut.dim].max(1) as isize) as usize;
-                Some(self.part(operand, moved(first + start..first + end)))
+                self.part(operand, moved(first + start..first + end))?
             }
             View::Slice { dim, step, .. } if is_cut(*dim) => {
-                let first = probe(from, view)?.offset() as usize / (cut.dim + 1);
+                let Some(probe) = probe(from, view) else { return Ok(None) };
+                let first = probe.offset() as usize / (cut.dim + 1);
                 let at = |index: usize| (first as isize + index as isize * step) as usize;
                 let (low, high) = if *step > 0 { (at(start), at(end - 1)) } else { (at(end - 1), at(start)) };
-                let rows = self.part(operand, moved(low..high + 1));
-                Some(rows.view(View::Slice { dim: *dim, start: None, stop: None, step: *step }))
+                let rows = self.part(operand, moved(low..high + 1))?;
+                rows.view(View::Slice { dim: *dim, start: None, stop: None, step: *step })
             }
             View::Flip(dims) if dims.iter().any(|&dim| is_cut(dim)) => {
                 let size = from[cut.dim];
-                Some(self.part(operand, moved(size - end..size - start)).view(view.clone()))
+                self.part(operand, moved(size - end..size - start))?.view(view.clone())
             }
             View::Unfold { dim, size, step } => {
                 let window = dim.rem_euclid(from.ndim().max(1) as isize) as usize;
                 let rows = if window == cut.dim {
                     moved(start * *step as usize..(end - 1) * *step as usize + *size as usize)
+                } else if cut.dim < from.ndim() {
+                    cut.clone()
                 } else {
-                    (cut.dim < from.ndim()).then(|| cut.clone())?
+                    return Ok(None);
                 };
-                Some(self.part(operand, rows).view(view.clone()))
+                self.part(operand, rows)?.view(view.clone())
             }
             View::Expand(_) | View::BroadcastTo(_) => {
-                let operand = self.aligned(operand, to.ndim(), cut);
-                Some(operand.view(View::BroadcastTo(part[..].into())))
+                let operand = self.aligned(operand, to.ndim(), cut)?;
+                operand.view(View::BroadcastTo(part[..].into()))
             }
-            View::Reshape(_) | View::Flatten(..) => self.reshaped(operand, to, part, cut),
-            View::Diagonal { .. } => None,
+            View::Reshape(_) | View::Flatten(..) => return self.reshaped(operand, to, part, cut),
+            View::Diagonal { .. } => return Ok(None),
             _ => {
-                let stride = *probe(from, view)?.strides().get(cut.dim)?;
-                let dim = usize::try_from(stride).ok()?.checked_sub(1)?;
-                let operand = self.part(operand, Cut { dim, ..cut.clone() });
+                let stride = probe(from, view).and_then(|probe| probe.strides().get(cut.dim).copied());
+                let dim = stride.and_then(|stride| usize::try_from(stride).ok()?.checked_sub(1));
+                let Some(dim) = dim else { return Ok(None) };
+                let operand = self.part(operand, Cut { dim, ..cut.clone() })?;
                 // One row is not a dimension to drop.
                 let dropped = |(dim, &size): (usize, &usize)| (size == 1).then_some(dim as isize);
                 let ones = || from.iter().enumerate().filter_map(dropped);
-                Some(operand.view(match view {
+                operand.view(match view {
                     View::Squeeze => View::SqueezeDims(ones().collect()),
                     View::SqueezeDims(dims) => {
                         let wanted =
@@ -180,31 +218,39 @@ impl Cutter<'_> {
                         View::SqueezeDims(ones().filter(wanted).collect())
                     }
                     other => other.clone(),
-                }))
+                })
             }
-        }
+        }))
     }
 
     /// The same elements in the same order: rows are followed through the leading dimension, or through one before which
     /// no size changes.
-    fn reshaped(&mut self, operand: &Expr, to: &Shape, part: Shape, cut: &Cut) -> Option<Expr> {
+    fn reshaped<'e>(
+        &mut self,
+        operand: &'e Expr,
+        to: &Shape,
+        part: Shape,
+        cut: &Cut,
+    ) -> Made<'e, Option<Expr>> {
         let from = shape(operand);
         let reshape = View::Reshape(part.iter().map(|&size| size as isize).collect());
         if from.ndim() > cut.dim && from[..=cut.dim] == to[..=cut.dim] {
-            return Some(self.part(operand, cut.clone()).view(reshape));
+            return Ok(Some(self.part(operand, cut.clone())?.view(reshape)));
         }
-        let (dim, numel) = (leading(from)?, to.numel());
+        let (Some(dim), numel) = (leading(from), to.numel()) else { return Ok(None) };
         if leading(to) != Some(cut.dim) || numel == 0 {
-            return None;
+            return Ok(None);
         }
         let (own, others) = (numel / to[cut.dim], numel / from[dim]);
-        self.require(cut, others / gcd(own, others))?;
+        if self.require(cut, others / gcd(own, others)).is_none() {
+            return Ok(None);
+        }
         let rows = cut.rows.start * own / others..(cut.rows.end * own).div_ceil(others);
         let scale = cut.scale.map(|(times, over)| {
             let common = gcd(times * own, over * others);
             (times * own / common, over * others / common)
         });
-        Some(self.part(operand, Cut { dim, rows, scale }).view(reshape))
+        Ok(Some(self.part(operand, Cut { dim, rows, scale })?.view(reshape)))
     }
 
     /// Asks for bounds that are multiples of a number at this node; `None` if the root's rows do not decide that.
@@ -217,14 +263,17 @@ impl Cutter<'_> {
 
     /// A value that all rows share. Views of what is in memory stay views, and the rest is computed once.
     fn value(&mut self, expr: &Expr, unfollowed: bool) -> Expr {
-        match &expr.node().kind {
-            Kind::Leaf { .. } | Kind::Number(_) => expr.clone(),
-            Kind::View { operand, .. } => {
-                let operand = self.value(operand, unfollowed);
-                expr.with_operands(Operands::from_iter([operand]), shape(expr).clone())
-            }
-            _ => self.supply.whole(expr, unfollowed),
+        let (mut views, mut viewed) = (Vec::new(), expr);
+        while let Kind::View { operand, .. } = &viewed.node().kind {
+            views.push(viewed);
+            viewed = operand;
         }
+        let value = match &viewed.node().kind {
+            Kind::Leaf { .. } | Kind::Number(_) => viewed.clone(),
+            _ => self.supply.whole(viewed, unfollowed),
+        };
+        let see = |value, view: &Expr| view.with_operands(Operands::from_iter([value]), shape(view).clone());
+        views.into_iter().rev().fold(value, see)
     }
 }
 

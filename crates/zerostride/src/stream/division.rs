@@ -63,11 +63,32 @@ pub(super) struct Division {
     pub(super) cut: bool,
 }
 
+/// How many reductions over inputs depend on each other at most.
+pub(super) fn rounds(root: &Expr) -> usize {
+    let mut rounds: HashMap<usize, usize> = HashMap::new();
+    for node in root.operands_first(|node| node.node().lazy) {
+        let kind = &node.node().kind;
+        let below = kind.operands().iter().filter_map(|operand| rounds.get(&operand.id())).max();
+        let own = usize::from(matches!(kind, Kind::Reduce { .. }));
+        rounds.insert(node.id(), below.map_or(0, |below| below + own));
+    }
+    rounds.get(&root.id()).copied().unwrap_or(0)
+}
+
 impl Division {
+    /// No division: inputs are read whole, and everything is computed in memory.
+    pub(super) fn in_memory() -> Division {
+        Division { passes: Vec::new(), targets: HashMap::new(), cut: false }
+    }
+
     /// The division of an expression, which is computed in memory if it reads nothing else and `holds` tells that its value
     /// stays there.
     pub(super) fn new(root: &Expr, holds: bool) -> Division {
-        let mut division = Division { passes: Vec::new(), targets: HashMap::new(), cut: false };
+        let mut division = Division::in_memory();
+        // Each target is known before what is made of it.
+        for node in root.operands_first(|node| node.node().lazy) {
+            division.target(node);
+        }
         let in_memory = division.hold(root);
         let in_memory_bytes = in_memory.bytes.saturating_add(bytes(root));
         let divided = root.node().lazy || !holds;
@@ -75,14 +96,10 @@ impl Division {
         let root_target = cut.filter(|target| target.held.bytes <= in_memory_bytes);
         let root_target = root_target.map(|target| Arc::new(Target { is_result: true, ..target }));
         division.cut = root_target.is_some();
-        let mut found = Vec::new();
-        match &root_target {
-            Some(target) => {
-                let wholes: Vec<Expr> = target.wholes.iter().map(|whole| whole.expr.clone()).collect();
-                wholes.iter().for_each(|whole| division.collect(whole, &mut found));
-            }
-            None => division.collect(root, &mut found),
-        }
+        let found = match &root_target {
+            Some(target) => division.collect(target.wholes.iter().map(|whole| &whole.expr)),
+            None => division.collect([root]),
+        };
         division.group(found);
         division.passes.extend(root_target.map(|target| vec![target]));
         division
@@ -93,25 +110,35 @@ impl Division {
         matches!(self.targets.get(&node.id()), Some(Some(_)))
     }
 
-    /// The targets below a node that is wanted whole, each once.
-    fn collect(&self, expr: &Expr, found: &mut Vec<Arc<Target>>) {
-        let mut seen = HashSet::new();
-        self.each(expr, &mut seen, &mut |node| {
-            if let Some(Some(target)) = self.targets.get(&node.id())
-                && !found.iter().any(|known| Arc::ptr_eq(known, target))
-            {
-                found.push(Arc::clone(target));
-                target.wholes.iter().for_each(|whole| self.collect(&whole.expr, found));
+    /// The targets below nodes that are wanted whole, each once.
+    fn collect<'e>(&'e self, wholes: impl IntoIterator<Item = &'e Expr>) -> Vec<Arc<Target>> {
+        let (mut found, mut seen) = (Vec::new(), HashSet::new());
+        let mut left: Vec<&Expr> = wholes.into_iter().collect();
+        left.reverse();
+        while let Some(expr) = left.pop() {
+            if !expr.node().lazy || !seen.insert(expr.id()) {
+                continue;
             }
-        });
+            match self.targets.get(&expr.id()) {
+                Some(Some(target)) => {
+                    found.push(Arc::clone(target));
+                    left.extend(target.wholes.iter().rev().map(|whole| &whole.expr));
+                }
+                _ => left.extend(expr.node().kind.operands().iter().rev()),
+            }
+        }
+        found
     }
 
     /// Visits what a whole value is computed from: nodes over inputs, down to targets and inputs.
     pub(super) fn each(&self, expr: &Expr, seen: &mut HashSet<usize>, visit: &mut dyn FnMut(&Expr)) {
-        if expr.node().lazy && seen.insert(expr.id()) {
-            visit(expr);
-            if !self.is_target(expr) {
-                expr.node().kind.operands().iter().for_each(|operand| self.each(operand, seen, visit));
+        let mut left = vec![expr];
+        while let Some(expr) = left.pop() {
+            if expr.node().lazy && seen.insert(expr.id()) {
+                visit(expr);
+                if !self.is_target(expr) {
+                    left.extend(expr.node().kind.operands().iter().rev());
+                }
             }
         }
     }
@@ -121,10 +148,18 @@ impl Division {
         found.sort_by_key(|target| target.held.round);
         let together = |one: &Target, other: &Target| {
             let shared = |input: &Arc<dyn Input>| other.inputs.iter().any(|known| Arc::ptr_eq(known, input));
-            one.held.round == other.held.round && one.rows == other.rows && one.inputs.iter().any(shared)
+            one.rows == other.rows && one.inputs.iter().any(shared)
         };
+        let mut round = 0;
         for target in found {
-            match self.passes.iter_mut().find(|pass| together(&pass[0], &target)) {
+            if self
+                .passes
+                .get(round)
+                .is_some_and(|pass: &Vec<Arc<Target>>| pass[0].held.round < target.held.round)
+            {
+                round = self.passes.len();
+            }
+            match self.passes[round..].iter_mut().find(|pass| together(&pass[0], &target)) {
                 Some(pass) => pass.push(target),
                 None => self.passes.push(vec![target]),
             }
@@ -133,32 +168,27 @@ impl Division {
 
     /// What is held so that a value can be computed in memory, without the value itself.
     fn hold(&mut self, expr: &Expr) -> Held {
-        let (mut held, mut seen) = (Held::default(), HashSet::new());
-        self.hold_below(expr, &mut seen, &mut held);
+        let (mut held, mut seen, mut left) = (Held::default(), HashSet::new(), vec![expr]);
+        while let Some(expr) = left.pop() {
+            if !expr.node().lazy || !seen.insert(expr.id()) {
+                continue;
+            }
+            let mut add = |bytes: u64| held.bytes = held.bytes.saturating_add(bytes);
+            if let Some(target) = self.target(expr) {
+                add(bytes(expr).saturating_add(target.held.bytes));
+                held.round = held.round.max(target.held.round + 1);
+                continue;
+            }
+            if matches!(expr.node().kind, Kind::Input(_)) {
+                add(bytes(expr));
+            }
+            left.extend(expr.node().kind.operands());
+        }
         held
-    }
-
-    fn hold_below(&mut self, expr: &Expr, seen: &mut HashSet<usize>, held: &mut Held) {
-        if !expr.node().lazy || !seen.insert(expr.id()) {
-            return;
-        }
-        let mut add = |bytes: u64| held.bytes = held.bytes.saturating_add(bytes);
-        if let Some(target) = self.target(expr) {
-            add(bytes(expr).saturating_add(target.held.bytes));
-            held.round = held.round.max(target.held.round + 1);
-            return;
-        }
-        if matches!(expr.node().kind, Kind::Input(_)) {
-            add(bytes(expr));
-        }
-        expr.node().kind.operands().iter().for_each(|operand| self.hold_below(operand, seen, held));
     }
 
     /// The way in which a node over inputs gets its value in pieces, if it is a reduction and there is one that holds no
     /// more than what it reduces.
-    ///
-    /// Not inlined: `hold_below` recurses as deep as expressions nest, and a level is to take little of the stack.
-    #[inline(never)]
     fn target(&mut self, node: &Expr) -> Option<Arc<Target>> {
         if let Some(known) = self.targets.get(&node.id()) {
             return known.clone();

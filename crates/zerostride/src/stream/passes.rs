@@ -9,7 +9,7 @@ use zerostride_ops::DType;
 use zerostride_shape::Shape;
 
 use super::cut::{cut, lcm, shape};
-use super::division::{Division, Observed, Target, Whole, bytes};
+use super::division::{Division, Observed, Target, Whole, bytes, rounds};
 use super::memory;
 use crate::expr::{Expr, Input, Kind};
 use crate::plan::Plan;
@@ -24,6 +24,10 @@ pub(super) const READERS: usize = 2;
 
 /// Pieces of a result in hand: one computed, one waiting, one written.
 const RESULTS: u64 = 3;
+
+/// Reductions that depend on each other, from which on an expression that fits is evaluated in memory: each reduction is a pass
+/// over the inputs, which computes anew what the passes before it have computed.
+const MOST_ROUNDS: usize = 16;
 
 /// How an expression over arrays that are not in memory will be evaluated: in which passes over them, in how large
 /// pieces, and with how much memory.
@@ -72,7 +76,11 @@ impl Passes {
         let root = root.clone();
         root.meta()?;
         let limit = limit.unwrap_or_else(memory::available);
-        let division = Division::new(&root, holds);
+        let division = if rounds(&root) > MOST_ROUNDS && fits(&root, limit)? {
+            Division::in_memory()
+        } else {
+            Division::new(&root, holds)
+        };
         let last =
             if division.cut { Vec::new() } else { vec![Whole { expr: root.clone(), unfollowed: false }] };
         let mut passes = Passes { root, division, passes: Vec::new(), last, memory: 0, read: 0 };
@@ -200,6 +208,18 @@ impl Passes {
             _ => format!("{largest} ({size} bytes) has to be in memory whole; allow more memory"),
         }
     }
+}
+
+/// Whether an expression can be evaluated in memory within a limit.
+fn fits(root: &Expr, limit: u64) -> Result<bool> {
+    let plan = root.without_inputs()?.plan()?;
+    let inputs =
+        root.operands_first(|node| node.node().lazy).into_iter().filter_map(|node| match &node.node().kind {
+            Kind::Input(input) => Some(bytes(node).saturating_add(input.scratch())),
+            _ => None,
+        });
+    let own = [plan.output_bytes(), plan.scratch_bytes()].map(|bytes| bytes as u64);
+    Ok(inputs.chain(own).fold(0, u64::saturating_add) <= limit)
 }
 
 /// The pieces of a pass, with the bytes that they take at once and those that the pass reads: the largest that fit, or of

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, ScopedJoinHandle};
 
 use zerostride_ops::DType;
@@ -18,13 +18,10 @@ use super::{Output, Progress};
 use crate::exec::Folding;
 use crate::expr::{Expr, Input, Kind, leading};
 use crate::tensor::Fresh;
-use crate::{Error, Result, Tensor};
+use crate::{Error, Result, Tensor, interrupt};
 
 /// Whoever is told of every piece, and may end the evaluation.
 pub(super) type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
-
-/// Bytes of a reader's stack: following rows recurses as deep as expressions nest.
-const STACK: usize = 8 << 20;
 
 /// Runs all passes; the result goes to `output`.
 pub(super) fn run(passes: &Passes, output: &mut dyn Output, watch: Watch<'_>) -> Result<()> {
@@ -94,6 +91,7 @@ impl Run<'_> {
     }
 
     fn advance(&mut self, read: u64, written: u64) -> Result<()> {
+        interrupt::check();
         self.progress.read += read;
         self.progress.written += written;
         match (self.watch)(self.progress) {
@@ -123,10 +121,8 @@ impl Run<'_> {
                         }
                         Ok(())
                     };
-                    let reader = thread::Builder::new()
-                        .stack_size(STACK)
-                        .spawn_scoped(scope, read_ahead)
-                        .map_err(no_thread)?;
+                    let reader =
+                        thread::Builder::new().spawn_scoped(scope, read_ahead).map_err(no_thread)?;
                     Ok((receiver, Some(reader)))
                 })
                 .collect::<Result<_>>()?;
@@ -140,9 +136,9 @@ impl Run<'_> {
             }
             for index in 0..pass.pieces() {
                 let (receiver, reader) = &mut pieces[index % readers];
-                let rows = match receiver.recv() {
-                    Ok(rows) => rows?,
-                    Err(_) => {
+                let rows = match receive(receiver) {
+                    Some(rows) => rows?,
+                    None => {
                         outcome(reader.take())?;
                         unreachable!("a reader sends all its pieces or panics")
                     }
@@ -183,6 +179,17 @@ impl Run<'_> {
 /// How a thread ended, if there is one; it goes on panicking here if it has panicked, as inputs and outputs are foreign code.
 fn outcome(thread: Option<ScopedJoinHandle<'_, Result<()>>>) -> Result<()> {
     thread.map_or(Ok(()), |thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+}
+
+/// The next piece of a reader, if it sends one more; who waits for it may be interrupted.
+fn receive(pieces: &Receiver<Result<Rows>>) -> Option<Result<Rows>> {
+    loop {
+        match pieces.recv_timeout(interrupt::PERIOD) {
+            Ok(rows) => return Some(rows),
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) => interrupt::check(),
+        }
+    }
 }
 
 /// The system has no thread left, which is mostly for want of memory.

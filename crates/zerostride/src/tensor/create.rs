@@ -7,6 +7,7 @@ use zerostride_shape::{ErrorClass, Layout, Shape, checked_bytes};
 
 use super::{Fresh, Tensor};
 use crate::error::printed;
+use crate::interrupt::{self, STRIDE};
 use crate::{Error, Result};
 
 impl Tensor {
@@ -63,8 +64,10 @@ impl Tensor {
             return Err(Error::Length { shape, len });
         }
         Tensor::build(T::DTYPE, shape, |bytes| {
-            for (stored, value) in cast_slice_mut::<u8, T::Stored>(bytes).iter_mut().zip(values) {
-                *stored = value.store();
+            let mut values = values.into_iter();
+            for stored in cast_slice_mut::<u8, T::Stored>(bytes).chunks_mut(STRIDE) {
+                interrupt::check();
+                stored.iter_mut().zip(&mut values).for_each(|(stored, value)| *stored = value.store());
             }
             Ok(())
         })
@@ -133,7 +136,10 @@ impl Tensor {
             return Tensor::build_zeroed(dtype, shape, |_| Ok(()));
         }
         Tensor::build(dtype, shape, |bytes| {
-            bytes.chunks_exact_mut(element.len()).for_each(|stored| stored.copy_from_slice(element));
+            for bytes in bytes.chunks_mut(STRIDE * element.len()) {
+                interrupt::check();
+                bytes.chunks_exact_mut(element.len()).for_each(|stored| stored.copy_from_slice(element));
+            }
             Ok(())
         })
     }
@@ -204,8 +210,9 @@ impl Tensor {
         };
         check_held(&[start, end, step], counted)?;
         if dtype.category() == Category::Int {
-            let (start, step) = (whole(start), whole(step));
-            let number = |i: usize| (start + i as i128 * step) as i64;
+            // Numbers of i64 are those of all integers, modulo 2^64.
+            let (start, step) = (whole(start) as i64, whole(step) as i64);
+            let number = |i: usize| start.wrapping_add(step.wrapping_mul(i as i64));
             return Tensor::build_from(len, (0..len).map(number), &[len])?.to_dtype(dtype);
         }
         let (start, step) = (start.to_f64(), step.to_f64());
@@ -289,7 +296,12 @@ impl Tensor {
     /// The shape is too large, or there is no memory.
     pub fn eye(n: usize) -> Result<Tensor> {
         Tensor::build_zeroed(DType::F32, Shape::new(&[n, n])?, |bytes| {
-            cast_slice_mut::<u8, f32>(bytes).iter_mut().step_by(n + 1).for_each(|one| *one = 1.0);
+            for (at, one) in cast_slice_mut::<u8, f32>(bytes).iter_mut().step_by(n + 1).enumerate() {
+                if at.is_multiple_of(STRIDE) {
+                    interrupt::check();
+                }
+                *one = 1.0;
+            }
             Ok(())
         })
     }
@@ -309,6 +321,9 @@ impl Tensor {
     pub fn rand(shape: &[usize], seed: u64) -> Result<Tensor> {
         Tensor::build(DType::F32, Shape::new(shape)?, |bytes| {
             for (i, number) in (1u64..).zip(cast_slice_mut::<u8, f32>(bytes)) {
+                if (i as usize).is_multiple_of(STRIDE) {
+                    interrupt::check();
+                }
                 let mixed = split_mix(seed.wrapping_add(i.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
                 *number = (mixed >> 40) as f32 / (1 << 24) as f32;
             }

@@ -1,0 +1,80 @@
+//! Owns walks over the nodes of an expression, and how its nodes are let go of: without recursion, so that no depth
+//! exhausts the stack. It does not know what a walk is for.
+
+use std::collections::HashSet;
+use std::mem;
+use std::sync::Arc;
+
+use zerostride_ops::Scalar;
+
+use super::{Expr, Kind, Node};
+
+/// Levels that are dropped by recursion, which takes a few kilobytes of the stack and no memory.
+const SHALLOW: usize = 32;
+
+impl Expr {
+    /// The nodes of the expression, each once and after its operands. Where `enters` says no, neither a node nor what is only
+    /// below it is among them; it is asked once for each node.
+    pub(crate) fn operands_first(&self, mut enters: impl FnMut(&Expr) -> bool) -> Vec<&Expr> {
+        let (mut order, mut seen) = (Vec::new(), HashSet::from([self.id()]));
+        // Nodes on the way down, each with the number of its operands that have been looked at.
+        let mut path = Vec::new();
+        if enters(self) {
+            path.push((self, 0));
+        }
+        while let Some((expr, looked_at)) = path.last_mut() {
+            let expr: &Expr = expr;
+            match expr.node().kind.operands().get(*looked_at) {
+                Some(operand) => {
+                    *looked_at += 1;
+                    if seen.insert(operand.id()) && enters(operand) {
+                        path.push((operand, 0));
+                    }
+                }
+                None => {
+                    order.push(expr);
+                    path.pop();
+                }
+            }
+        }
+        order
+    }
+}
+
+impl Node {
+    /// Moves the operands to a list.
+    fn give_operands(&mut self, to: &mut Vec<Expr>) {
+        match mem::replace(&mut self.kind, Kind::Number(Scalar::Bool(false))) {
+            Kind::Leaf { .. } | Kind::Input(_) | Kind::Number(_) | Kind::Failed { .. } => {}
+            Kind::Map { operands, .. } => to.extend(operands),
+            Kind::Cast { operand, .. } | Kind::Reduce { operand, .. } | Kind::View { operand, .. } => {
+                to.push(operand);
+            }
+            Kind::Matmul { factors } => to.extend(factors),
+        }
+    }
+}
+
+impl Drop for Node {
+    #[inline]
+    fn drop(&mut self) {
+        if self.depth > SHALLOW {
+            take_apart(self);
+        }
+    }
+}
+
+/// Drops everything that is below a node and used nowhere else.
+#[cold]
+fn take_apart(node: &mut Node) {
+    let mut left = Vec::new();
+    node.give_operands(&mut left);
+    while let Some(expr) = left.pop() {
+        // Of all threads that drop a node at the same time, one gets it.
+        if let Some(mut node) = Arc::into_inner(expr.0)
+            && node.depth > SHALLOW
+        {
+            node.give_operands(&mut left);
+        }
+    }
+}
