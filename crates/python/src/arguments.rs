@@ -12,6 +12,7 @@ use crate::error::{TraceError, raise};
 use crate::expr::PyExpr;
 use crate::operand::Given;
 use crate::row::type_name;
+use crate::sequence::{self, Limit};
 use crate::{dtype, expr, number, tensor, threads};
 
 /// A tensor, or the computation of one that is being traced.
@@ -178,7 +179,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
     /// A list or tuple of tensors and arrays.
     pub(crate) fn tensors(&self, name: &str) -> PyResult<Vec<Tensor>> {
         let objects = self.required(name)?;
-        self.tensors_of(&objects.try_iter()?.collect::<PyResult<Vec<_>>>()?)
+        self.tensors_of(&sequence::items(objects, Limit::Operands)?)
     }
 
     /// Each of some objects as a tensor.
@@ -211,7 +212,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
 
     pub(crate) fn integer(&self, name: &str) -> PyResult<isize> {
         let object = self.required(name)?;
-        object.extract().map_err(|_| self.unwanted(name, "an integer", object))
+        sequence::integer(object)?.ok_or_else(|| self.unwanted(name, "an integer", object))
     }
 
     pub(crate) fn integer_or(&self, name: &str, default: isize) -> PyResult<isize> {
@@ -224,7 +225,8 @@ impl<'a, 'py> Arguments<'a, 'py> {
 
     pub(crate) fn count(&self, name: &str) -> PyResult<usize> {
         let object = self.required(name)?;
-        object.extract().map_err(|_| self.unwanted(name, "an integer that is not negative", object))
+        let count = sequence::integer(object)?.and_then(|count| usize::try_from(count).ok());
+        count.ok_or_else(|| self.unwanted(name, "an integer that is not negative", object))
     }
 
     pub(crate) fn flag(&self, name: &str) -> PyResult<bool> {
@@ -234,16 +236,42 @@ impl<'a, 'py> Arguments<'a, 'py> {
         }
     }
 
-    /// Integers: one, or a list or tuple of them.
+    /// Integers for dimensions: one, or a list or tuple of them.
     pub(crate) fn integers(&self, name: &str) -> PyResult<Vec<isize>> {
+        self.integers_within(name, Limit::Rank)
+    }
+
+    fn integers_within(&self, name: &str, limit: Limit) -> PyResult<Vec<isize>> {
         let object = self.required(name)?;
-        let one = object.extract().map(|integer| vec![integer]);
-        one.or_else(|_| object.extract()).map_err(|_| self.unwanted(name, "an integer or several", object))
+        self.one_or_several(object, limit)?
+            .ok_or_else(|| self.unwanted(name, "an integer or several", object))
+    }
+
+    fn one_or_several(&self, object: &Bound<'_, PyAny>, limit: Limit) -> PyResult<Option<Vec<isize>>> {
+        match sequence::integer(object)? {
+            Some(one) => Ok(Some(vec![one])),
+            None => sequence::integers(object, limit),
+        }
     }
 
     /// Sizes, none of them negative.
     pub(crate) fn shape(&self, name: &str) -> PyResult<Vec<usize>> {
         self.integers(name)?.into_iter().map(|size| self.size(size)).collect()
+    }
+
+    /// Sizes of parts, of which there may be many.
+    pub(crate) fn sections(&self, name: &str) -> PyResult<Vec<usize>> {
+        self.integers_within(name, Limit::Operands)?.into_iter().map(|size| self.size(size)).collect()
+    }
+
+    /// What `*shapes` has collected: of each its sizes, of which one may be given as a number.
+    pub(crate) fn shapes(&self) -> PyResult<Vec<Vec<usize>>> {
+        let shape = |object: &Object<'_, '_>| {
+            let sizes = self.one_or_several(object, Limit::Rank)?;
+            let wrong = || self.misused(&format!("expected shapes, not {}", type_name(object)));
+            sizes.ok_or_else(wrong)?.into_iter().map(|size| self.size(size)).collect()
+        };
+        self.rest.iter().map(shape).collect()
     }
 
     fn size(&self, size: isize) -> PyResult<usize> {
@@ -258,9 +286,9 @@ impl<'a, 'py> Arguments<'a, 'py> {
         if let [one] = self.rest[..]
             && (one.is_instance_of::<PyTuple>() || one.is_instance_of::<PyList>())
         {
-            return one.extract().map_err(|_| wrong(one));
+            return sequence::integers(one, Limit::Rank)?.ok_or_else(|| wrong(one));
         }
-        self.rest.iter().map(|size| size.extract().map_err(|_| wrong(size))).collect()
+        self.rest.iter().map(|size| sequence::integer(size)?.ok_or_else(|| wrong(size))).collect()
     }
 
     /// `*size`, none of them negative.

@@ -6,8 +6,10 @@ use pyo3::types::{PyDict, PyTuple};
 use zerostride::Op;
 use zerostride_explain::{Explanation, Lang, Operand, Options, Page, Repair};
 
-use crate::tensor::PyTensor;
-use crate::{memory, row};
+use crate::error::raise;
+use crate::operand::Given;
+use crate::row::type_name;
+use crate::sequence;
 
 /// A broadcast explained: what is stretched, what results, what it costs; or why shapes do not go together, and what
 /// would repair that.
@@ -46,20 +48,20 @@ pub(crate) fn explain(
 }
 
 fn operand(object: &Bound<'_, PyAny>) -> PyResult<Operand> {
-    if let Ok(shape) = object.extract::<Vec<usize>>() {
-        return Ok(Operand::new(&shape));
+    match Given::new(object) {
+        Ok(Some(Given::Tensor(tensor))) => return Ok(Operand::new(tensor.shape()).dtype(tensor.dtype())),
+        Ok(Some(Given::Foreign(tensor))) => return Ok(Operand::new(tensor.shape()).dtype(tensor.dtype())),
+        Ok(Some(Given::Traced(expr))) => {
+            return Ok(Operand::new(expr.shape().map_err(raise)?).dtype(expr.dtype().map_err(raise)?));
+        }
+        Ok(Some(Given::Number(_)) | None) => {}
+        Err(error) => return Err(error),
     }
-    let tensor = match object.cast::<PyTensor>() {
-        Ok(tensor) => Some(tensor.get().0.clone()),
-        Err(_) => memory::array(object)?,
+    let wrong = || {
+        let name = type_name(object);
+        PyTypeError::new_err(format!("explain() takes shapes, as (5, 1, 4), and arrays, not {name}"))
     };
-    match tensor {
-        Some(tensor) => Ok(Operand::new(tensor.shape()).dtype(tensor.dtype())),
-        None => Err(PyTypeError::new_err(format!(
-            "explain() takes shapes, as (5, 1, 4), and arrays, not {}",
-            row::type_name(object)
-        ))),
-    }
+    sequence::shape(object)?.map(|shape| Operand::new(&shape)).ok_or_else(wrong)
 }
 
 /// One repair, as in the JSON.

@@ -23,6 +23,7 @@ mod operand;
 mod operators;
 mod policy;
 mod row;
+mod sequence;
 mod source;
 mod tensor;
 mod threads;

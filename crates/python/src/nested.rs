@@ -1,6 +1,6 @@
 //! Owns the way from nested lists of numbers to tensors, as `torch.tensor` makes them.
 
-use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyFloat, PyInt, PyList, PySequence, PyString, PyTuple};
 use zerostride::{Category, Complex64, DType, Scalar, Tensor};
@@ -23,9 +23,9 @@ pub(crate) fn tensor(data: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<
             _ => {}
         }
     }
-    let (mut shape, mut numbers) = (Vec::new(), Vec::new());
-    gather(data, dtype, 0, &mut shape, &mut numbers)?;
-    build(&numbers, &shape, dtype)
+    let mut lists = Lists { dtype, shape: Vec::new(), numbers: Vec::new(), visited: 0 };
+    lists.gather(data, 0)?;
+    build(&lists.numbers, &lists.shape, dtype)
 }
 
 fn copy(tensor: &Tensor, dtype: Option<DType>) -> PyResult<Tensor> {
@@ -35,47 +35,92 @@ fn copy(tensor: &Tensor, dtype: Option<DType>) -> PyResult<Tensor> {
     }
 }
 
-/// Collects the numbers below a list in row-major order; the first branch says what shape the others must have.
-fn gather(
-    data: &Bound<'_, PyAny>,
+/// Items after which signals are looked for.
+const BETWEEN_SIGNALS: usize = 1 << 14;
+
+/// The numbers below a list in row-major order; the first branch says what shape the others must have.
+struct Lists {
     dtype: Option<DType>,
-    depth: usize,
-    shape: &mut Vec<usize>,
-    numbers: &mut Vec<Scalar>,
-) -> PyResult<()> {
-    if depth > zerostride::MAX_RANK {
-        return Err(PyValueError::new_err(format!("the lists nest more than {} deep", zerostride::MAX_RANK)));
-    }
-    if let Some(number) = element(data, dtype)? {
-        if depth != shape.len() {
-            return Err(PyValueError::new_err(format!("expected a sequence at dim {depth}, found a number")));
+    shape: Vec<usize>,
+    numbers: Vec<Scalar>,
+    /// Items that have been seen.
+    visited: usize,
+}
+
+impl Lists {
+    fn gather(&mut self, data: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
+        if depth > zerostride::MAX_RANK {
+            let message = format!("the lists nest more than {} deep", zerostride::MAX_RANK);
+            return Err(PyValueError::new_err(message));
         }
-        numbers.push(number);
-        return Ok(());
+        self.visited += 1;
+        if self.visited.is_multiple_of(BETWEEN_SIGNALS) {
+            data.py().check_signals()?;
+        }
+        if let Some(number) = element(data, self.dtype)? {
+            if depth != self.shape.len() {
+                let message = format!("expected a sequence at dim {depth}, found a number");
+                return Err(PyValueError::new_err(message));
+            }
+            if self.numbers.is_empty() {
+                self.reserve()?;
+            }
+            self.numbers.push(number);
+            return Ok(());
+        }
+        let len = length(data)?;
+        if depth == self.shape.len() {
+            if !self.numbers.is_empty() {
+                let message = format!("expected a number at dim {depth}, found a sequence");
+                return Err(PyValueError::new_err(message));
+            }
+            self.shape.push(len);
+        } else if self.shape[depth] != len {
+            return Err(PyValueError::new_err(format!(
+                "expected sequence of length {} at dim {depth} (got {len})",
+                self.shape[depth]
+            )));
+        }
+        let mut count = 0;
+        for item in data.try_iter()? {
+            count += 1;
+            if count > len {
+                break;
+            }
+            self.gather(&item?, depth + 1)?;
+        }
+        if count != len {
+            let more = if count > len { "more" } else { "fewer" };
+            let message = format!("a {} of length {len} had {more} items when it was read", type_name(data));
+            return Err(PyValueError::new_err(message));
+        }
+        Ok(())
     }
+
+    /// Takes the memory for all numbers that the shape speaks of, or says that there is none.
+    fn reserve(&mut self) -> PyResult<()> {
+        let numel = self.shape.iter().try_fold(1usize, |numel, &size| numel.checked_mul(size));
+        let reserved = numel.filter(|&numel| self.numbers.try_reserve_exact(numel).is_ok());
+        let shape = &self.shape;
+        let too_large =
+            || PyMemoryError::new_err(format!("there is no memory for lists of the shape {shape:?}"));
+        reserved.map(drop).ok_or_else(too_large)
+    }
+}
+
+/// The length of a list, tuple or other sequence.
+fn length(data: &Bound<'_, PyAny>) -> PyResult<usize> {
     let is_list = data.is_instance_of::<PyList>() || data.is_instance_of::<PyTuple>();
-    if !is_list && (data.is_instance_of::<PyString>() || data.cast::<PySequence>().is_err()) {
-        let name = type_name(data);
-        return Err(PyTypeError::new_err(format!(
-            "a tensor is made of numbers, lists and arrays, not of {name}"
-        )));
+    if is_list || (!data.is_instance_of::<PyString>() && data.cast::<PySequence>().is_ok()) {
+        return data.len();
     }
-    let len = data.len()?;
-    if depth == shape.len() {
-        if !numbers.is_empty() {
-            return Err(PyValueError::new_err(format!("expected a number at dim {depth}, found a sequence")));
+    let name = type_name(data);
+    Err(PyTypeError::new_err(match Given::new(data)? {
+        Some(_) => {
+            format!("a list of arrays is put together by stack(), and is no data of numbers: found {name}")
         }
-        shape.push(len);
-    } else if shape[depth] != len {
-        return Err(PyValueError::new_err(format!(
-            "expected sequence of length {} at dim {depth} (got {len})",
-            shape[depth]
-        )));
-    }
-    for item in data.try_iter()? {
-        gather(&item?, dtype, depth + 1, shape, numbers)?;
-    }
-    Ok(())
+        None => format!("a tensor is made of numbers, lists and arrays, not of {name}"),
+    }))
 }
 
 /// A number, or an array of no dimensions, for a tensor of `dtype`.
@@ -130,20 +175,26 @@ fn build(numbers: &[Scalar], shape: &[usize], dtype: Option<DType>) -> PyResult<
                 Scalar::Int(value) => value,
                 other => other.to_f64() as i64,
             };
-            Tensor::from_vec(numbers.iter().map(int).collect::<Vec<i64>>(), shape)
+            Tensor::from_vec(converted::<i64>(numbers, int)?, shape)
         }
-        Category::Float => {
-            Tensor::from_vec(numbers.iter().map(|number| number.to_f64()).collect::<Vec<f64>>(), shape)
-        }
+        Category::Float => Tensor::from_vec(converted(numbers, |number| number.to_f64())?, shape),
         Category::Complex => {
             let complex = |number: &Scalar| match *number {
                 Scalar::Complex(value) => value,
                 real => Complex64::from(real.to_f64()),
             };
-            Tensor::from_vec(numbers.iter().map(complex).collect::<Vec<Complex64>>(), shape)
+            Tensor::from_vec(converted::<Complex64>(numbers, complex)?, shape)
         }
     };
     built.and_then(|tensor| tensor.to_dtype(dtype)).map_err(raise)
+}
+
+fn converted<T>(numbers: &[Scalar], convert: impl Fn(&Scalar) -> T) -> PyResult<Vec<T>> {
+    let mut elements = Vec::new();
+    let too_large = |_| PyMemoryError::new_err(format!("there is no memory for {} numbers", numbers.len()));
+    elements.try_reserve_exact(numbers.len()).map_err(too_large)?;
+    elements.extend(numbers.iter().map(convert));
+    Ok(elements)
 }
 
 /// Refuses a number that is none of the dtype asked for. Those for u64 are its bits already.

@@ -1,7 +1,7 @@
 //! Owns policies and audits as Python sees them: the native halves of `zs.policy` and `zs.audit`, which belong to the
 //! thread that enters them. What is looked at, and how it is judged, is the engine's.
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use zerostride::Op;
@@ -9,6 +9,7 @@ use zerostride::policy::{self, Action, Audit, Class, Log, Objection, Policy, Sco
 use zerostride_ops::{Class as OpClass, Kind};
 
 use crate::error::raise;
+use crate::sequence::{self, Limit};
 use crate::threads::built;
 
 pyo3::create_exception!(
@@ -105,7 +106,11 @@ impl PyAudit {
 
 /// Reports a broadcast that another library is about to make.
 #[pyfunction]
-fn _report(py: Python<'_>, op: String, shapes: Vec<Vec<usize>>, item_size: usize) -> PyResult<()> {
+fn _report(py: Python<'_>, op: String, shapes: &Bound<'_, PyAny>, item_size: usize) -> PyResult<()> {
+    let wrong = || PyTypeError::new_err("a broadcast is reported with a list of shapes");
+    let shapes = sequence::items(shapes, Limit::Operands)?;
+    let shape = |object| sequence::shape(object)?.ok_or_else(wrong);
+    let shapes = shapes.iter().map(shape).collect::<PyResult<Vec<_>>>()?;
     let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
     built(py, || policy::report(op, &shapes, item_size)).map_err(raise)
 }

@@ -12,6 +12,7 @@ use crate::entry::Call;
 use crate::error::{TraceError, raise_in};
 use crate::functions::{self, Shown};
 use crate::operand::Given;
+use crate::sequence::{self, Limit};
 use crate::tensor::PyTensor;
 use crate::threads::{built, compute, is_large};
 use crate::{dtype, expr, memory, tensor};
@@ -293,7 +294,8 @@ impl<'a, 'py> Gathered<'a, 'py> {
         if kind == Some(Kind::Dims)
             && (object.is_instance_of::<PyTuple>() || object.is_instance_of::<PyList>())
         {
-            return Ok(Argument::Dims(object.extract()?));
+            let wrong = || PyTypeError::new_err(format!("{}(): a dimension must be an integer", op.name()));
+            return Ok(Argument::Dims(sequence::integers(object, Limit::Rank)?.ok_or_else(wrong)?));
         }
         let given = operand(op, object)?;
         self.traced |= given.is_traced();

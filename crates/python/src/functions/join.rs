@@ -28,10 +28,7 @@ rows! {
     Both "tile" "input, *dims" |a| a.tensor("input")?.tile(&a.counts()?).map_err(raise)?;
     /// The shape to which shapes broadcast.
     Function "broadcast_shapes" "*shapes" |a| {
-        let shape = |object: &&Bound<'_, PyAny>| {
-            object.extract::<usize>().map(|size| vec![size]).or_else(|_| object.extract::<Vec<usize>>())
-        };
-        let shapes = a.rest().iter().map(shape).collect::<PyResult<Vec<_>>>()?;
+        let shapes = a.shapes()?;
         let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
         let shape = zerostride::broadcast_shapes(&shapes).map_err(|error| raise(error.into()))?;
         PyTuple::new(a.py, shape.iter())?.into_any()

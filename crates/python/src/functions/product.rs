@@ -9,6 +9,7 @@ use super::rows;
 use crate::arguments::{Arguments, Value};
 use crate::error::raise;
 use crate::operand::Given;
+use crate::sequence::{self, Limit};
 use crate::tensor;
 use crate::threads::compute;
 
@@ -79,15 +80,18 @@ fn contracted(
 
 fn tensordot(a: &Arguments<'_, '_>) -> PyResult<Value> {
     let Some(dims) = a.optional("dims") else { return over_last(a, 2) };
-    if let Ok(count) = dims.extract::<isize>() {
+    if let Some(count) = sequence::integer(dims)? {
         return over_last(a, count);
     }
+    let wrong = || a.misused("`dims` must be an integer, or two lists of dimensions");
+    let lists = sequence::items(dims, Limit::Rank)?;
+    let [own, theirs] = &lists[..] else { return Err(wrong()) };
     // A number stands for a list of one.
-    let list = |at: usize| {
-        let list = dims.get_item(at)?;
-        list.extract::<isize>().map(|dim| vec![dim]).or_else(|_| list.extract::<Vec<isize>>())
+    let list = |list| match sequence::integer(list)? {
+        Some(dim) => Ok(vec![dim]),
+        None => sequence::integers(list, Limit::Rank)?.ok_or_else(wrong),
     };
-    let (own, theirs) = (list(0)?, list(1)?);
+    let (own, theirs) = (list(own)?, list(theirs)?);
     contracted(a, ["a", "b"], |x, y| x.tensordot(y, &own, &theirs))
 }
 

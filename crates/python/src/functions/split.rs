@@ -9,6 +9,7 @@ use super::rows;
 use crate::arguments::Arguments;
 use crate::error::raise;
 use crate::operand::Given;
+use crate::sequence::{self, Limit};
 use crate::threads::compute;
 
 rows! {
@@ -16,9 +17,9 @@ rows! {
     Both "split" "tensor, split_size_or_sections, dim=0" |a| {
         let (x, dim) = (a.tensor("tensor")?, a.integer_or("dim", 0)?);
         let size = a.required("split_size_or_sections")?;
-        let parts = match size.extract::<isize>() {
-            Ok(size) => x.split(not_negative(size, "split expects split_size be non-negative, but got split_size=")?, dim),
-            Err(_) => x.split_sizes(&a.shape("split_size_or_sections")?, dim),
+        let parts = match sequence::integer(size)? {
+            Some(size) => x.split(not_negative(size, "split expects split_size be non-negative, but got split_size=")?, dim),
+            None => x.split_sizes(&a.sections("split_size_or_sections")?, dim),
         };
         tuple(a.py, parts.map_err(raise)?)?
     };
@@ -44,7 +45,7 @@ rows! {
     Function "meshgrid" "*tensors, indexing='ij'" |a| {
         let objects: Vec<_> = a.rest().iter().map(|object| (*object).clone()).collect();
         let tensors = match &objects[..] {
-            [one] if Given::new(one)?.is_none() => a.tensors_of(&one.try_iter()?.collect::<PyResult<Vec<_>>>()?)?,
+            [one] if Given::new(one)?.is_none() => a.tensors_of(&sequence::items(one, Limit::Operands)?)?,
             _ => a.tensors_of(&objects)?,
         };
         let indexing = a.optional("indexing").map(|word| word.extract::<String>()).transpose()?;
@@ -78,13 +79,13 @@ fn triangle(a: &Arguments<'_, '_>, cut: fn(&Tensor, i64) -> zerostride::Result<T
 fn repeat_interleave(a: &Arguments<'_, '_>) -> PyResult<Tensor> {
     let (x, dim) = (a.tensor("input")?, a.integer_or_none("dim")?);
     let repeats = a.required("repeats")?;
-    match repeats.extract::<isize>() {
-        Ok(count) => {
+    match sequence::integer(repeats)? {
+        Some(count) => {
             let count = usize::try_from(count)
                 .map_err(|_| PyRuntimeError::new_err("Repeats must be non-negative"))?;
             compute(a.py, [x.numel(), count], || x.repeat_interleave(count, dim)).map_err(raise)
         }
-        Err(_) => {
+        None => {
             let counts = a.tensor("repeats")?;
             compute(a.py, [x.numel()], || x.repeat_each(&counts, dim)).map_err(raise)
         }

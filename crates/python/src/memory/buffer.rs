@@ -13,6 +13,7 @@ use zerostride::{Category, DType, Lent, Tensor};
 
 use crate::dtype;
 use crate::error::raise;
+use crate::sequence;
 use crate::tensor::PyTensor;
 
 /// The tensor on a buffer; `None` if the object has none.
@@ -228,24 +229,27 @@ fn bytes_of(tensor: &Tensor) -> PyResult<Tensor> {
 pub(crate) fn rebuild<'py>(
     data: &Bound<'py, PyAny>,
     dtype: &Bound<'py, PyAny>,
-    shape: Vec<usize>,
-    stretched: Option<Vec<usize>>,
+    shape: &Bound<'py, PyAny>,
+    stretched: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyTensor>> {
     let (py, dtype) = (data.py(), dtype::extract(dtype)?);
+    let wrong = || PyTypeError::new_err("the shape of a pickled tensor is a tuple of sizes");
+    let sizes = sequence::shape(shape)?.ok_or_else(wrong)?;
     let view = PyMemoryView::from(data)?;
     let buffer = PyUntypedBuffer::get(&view)?;
-    let numel = shape.iter().try_fold(dtype.item_size(), |bytes, &size| bytes.checked_mul(size));
+    let numel = sizes.iter().try_fold(dtype.item_size(), |bytes, &size| bytes.checked_mul(size));
     if numel != Some(buffer.len_bytes()) || !buffer.is_c_contiguous() {
         return Err(PyValueError::new_err("the pickled bytes are not those of the tensor"));
     }
-    let mut strides = vec![1; shape.len()];
-    for dim in (1..shape.len()).rev() {
-        strides[dim - 1] = strides[dim] * shape[dim] as isize;
+    let mut strides = vec![1isize; sizes.len()];
+    for dim in (1..sizes.len()).rev() {
+        // Of a tensor without elements the product may be too large, and says nothing.
+        strides[dim - 1] = strides[dim].saturating_mul(sizes[dim] as isize);
     }
     let lent = Lent {
         data: NonNull::new(buffer.buf_ptr().cast()).unwrap_or(NonNull::dangling()),
         dtype,
-        shape: &shape,
+        shape: &sizes,
         strides: &strides,
         writable: !buffer.readonly(),
     };
@@ -259,7 +263,9 @@ pub(crate) fn rebuild<'py>(
     let tensor =
         if data.is_instance_of::<PyBytes>() { tensor.clone_elements().map_err(raise)? } else { tensor };
     let tensor = match stretched {
-        Some(stretched) => tensor.broadcast_to(&stretched).map_err(raise)?,
+        Some(stretched) => {
+            tensor.broadcast_to(&sequence::shape(stretched)?.ok_or_else(wrong)?).map_err(raise)?
+        }
         None => tensor,
     };
     Bound::new(py, PyTensor(tensor))

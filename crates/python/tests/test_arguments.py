@@ -1,0 +1,227 @@
+"""Arguments that lie about their length, have none, or have far too many items: answered at once, in little memory."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import zerostride as zs
+
+
+class Claims:
+    """A list that says it has another length than it has, or cannot say."""
+
+    def __init__(self, length, *items):
+        self.length, self.items = length, items
+
+    def __len__(self):
+        if isinstance(self.length, Exception):
+            raise self.length
+        return self.length
+
+    def __getitem__(self, at):
+        return self.items[at]
+
+
+class Endless:
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, at):
+        return 1
+
+
+class Raises:
+    def __index__(self):
+        raise ZeroDivisionError("in __index__")
+
+    __float__ = __index__
+
+
+class Appends:
+    """An integer that makes the list longer which it is read from."""
+
+    def __init__(self, into):
+        self.into = into
+
+    def __index__(self):
+        self.into.append(1)
+        return 0
+
+
+HUGE = zs.ones(1, dtype=zs.int16).expand(2**40)
+LARGE = {
+    "tensor": HUGE,
+    "matrix": HUGE.reshape(2**38, 4),
+    "numpy": np.broadcast_to(np.int16(1), (2**40,)),
+    "range": range(2**43),
+    "long range": range(2**62),
+    "longer range": range(2**64),
+    "claimed": Claims(2**40, 1, 2),
+    "list": [1] * 100,
+    "endless": Endless(),
+}
+X = zs.arange(6, dtype=zs.float32).reshape(2, 3)
+# Functions of something for which they want dimensions, sizes or lists.
+WAYS = {
+    "roll": lambda given: X.roll(given),
+    "roll dims": lambda given: X.roll(1, given),
+    "moveaxis": lambda given: zs.moveaxis(X, given, 0),
+    "movedim to": lambda given: X.movedim(0, given),
+    "squeeze": lambda given: X.squeeze(given),
+    "permute_dims": lambda given: zs.permute_dims(X, given),
+    "permute": lambda given: X.permute(given),
+    "flip": lambda given: X.flip(given),
+    "broadcast_shapes": lambda given: zs.broadcast_shapes((2, 3), given),
+    "full": lambda given: zs.full(given, 1),
+    "zeros": lambda given: zs.zeros(given),
+    "expand": lambda given: X.expand(given),
+    "reshape": lambda given: X.reshape(given),
+    "repeat": lambda given: X.repeat(given),
+    "sum_to_size": lambda given: X.sum_to_size(given),
+    "sum": lambda given: X.sum(given),
+    "std": lambda given: zs.std(X, dim=given),
+    "count_nonzero": lambda given: X.count_nonzero(given),
+    "nansum": lambda given: X.nansum(given),
+    "tensordot": lambda given: zs.tensordot(X, X, (given, given)),
+    "split": lambda given: X.split(given),
+    "cat": lambda given: zs.cat(given),
+    "stack": lambda given: zs.stack(given),
+    "vstack": lambda given: zs.vstack(given),
+    "meshgrid": lambda given: zs.meshgrid(given),
+    "index_put": lambda given: X.index_put(given, X),
+    "_report": lambda given: zs._zerostride._report("add", [given, [1]], 4),
+    "_rebuild": lambda given: zs._zerostride._rebuild(b"", zs.float32, given),
+}
+# One vector is a grid of its own.
+LEGAL = {("meshgrid", "tensor"), ("meshgrid", "matrix"), ("meshgrid", "numpy")}
+ERRORS = (TypeError, ValueError, RuntimeError, IndexError, MemoryError)
+
+
+@pytest.mark.parametrize(("way", "large"), [(way, large) for way in WAYS for large in LARGE if (way, large) not in LEGAL])
+def test_no_list_is_longer_than_there_can_be_use_for(way, large):
+    with pytest.raises(ERRORS):
+        WAYS[way](LARGE[large])
+
+
+def test_lists_are_refused_for_the_length_that_they_have():
+    with pytest.raises(RuntimeError, match="a tensor of 1099511627776 dimensions is not supported: at most 64 are"):
+        zs.moveaxis(X, HUGE, 0)
+    with pytest.raises(ValueError, match="a list has 1099511627776 items or more, and a call takes at most 1048576"):
+        zs.cat(HUGE)
+    with pytest.raises(ValueError, match="a list has 1048577 items or more"):
+        zs.stack(X for _ in iter(int, 1))
+
+
+def test_an_array_is_explained_as_an_array():
+    assert zs.explain(HUGE, (1,)).to_dict()["shape"] == [2**40]
+    assert zs.explain(zs.tensor([5, 7]), np.array([[3], [2]])).to_dict()["shape"] == [2, 2]
+    for large in ("range", "long range", "longer range", "claimed", "endless"):
+        with pytest.raises(RuntimeError, match="at most 64"):
+            zs.explain(LARGE[large])
+
+
+def test_what_is_iterated_counts_and_not_what_is_claimed():
+    assert X.squeeze(Claims(1, 0, 1)).shape == (2, 3)
+    assert zs.full(Claims(3, 2, 3), 1).shape == (2, 3)
+    assert [part.shape for part in X.split([1, 2], 1)] == [(2, 1), (2, 2)]
+    assert zs.broadcast_shapes(3, [2, 1], np.array([4, 1, 1])) == (4, 2, 3)
+    assert zs.tensordot(X, X, ([1], [1])).shape == zs.tensordot(X, X, (1, 1)).shape == (2, 2)
+    for length, error in ((-1, ValueError), (KeyError("no"), KeyError)):
+        for way in ("roll", "cat", "full"):
+            with pytest.raises(error):
+                WAYS[way](Claims(length, 1))
+    growing = []
+    growing.append(Appends(growing))
+    assert X.squeeze(growing).shape == (2, 3)
+
+
+def test_what_an_argument_raises_is_raised():
+    for way in ("roll", "squeeze", "full", "zeros", "expand", "broadcast_shapes", "split", "sum", "tensordot"):
+        with pytest.raises(ZeroDivisionError, match="in __index__"):
+            WAYS[way]([Raises()])
+    for call in (lambda: X.unsqueeze(Raises()), lambda: zs.zeros(Raises()), lambda: zs.linspace(0, 1, Raises())):
+        with pytest.raises(ZeroDivisionError, match="in __index__"):
+            call()
+    with pytest.raises(zs.TraceError, match="An index"):
+        zs.fuse(lambda x: X.roll(x.sum()))(X)
+
+
+def test_integers_that_are_too_large_are_not_called_something_else():
+    for call in (lambda: X.unsqueeze(2**70), lambda: zs.zeros(2**64), lambda: X.roll([2**70]), lambda: zs.eye(-(2**70))):
+        with pytest.raises(RuntimeError, match="Overflow when unpacking long"):
+            call()
+
+
+def test_lists_of_numbers_are_read_as_long_as_they_say():
+    class Shrinks(list):
+        def __iter__(self):
+            return iter(self[:-1])
+
+    class Grows(list):
+        def __iter__(self):
+            yield from (1, 2, 3)
+
+    for data, found in ((Shrinks([1, 2, 3]), "fewer"), (Grows([1, 2]), "more"), ([[1, 2], Shrinks([1, 2])], "fewer")):
+        with pytest.raises(ValueError, match=f"had {found} items when it was read"):
+            zs.tensor(data)
+    itself = []
+    itself.append(itself)
+    deep = []
+    for _ in range(10_000):
+        deep = [deep]
+    for data in (itself, deep):
+        with pytest.raises(ValueError, match="nest more than 64 deep"):
+            zs.tensor(data)
+    around = [1]
+    around.append(around)
+    with pytest.raises(ValueError, match="expected a number at dim 1"):
+        zs.tensor(around)
+    with pytest.raises(TypeError, match=r"put together by stack\(\)"):
+        zs.tensor([np.ones(2), np.ones(2)])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: zs.tensor(range(2**43)),
+        lambda: zs.asarray(range(2**62), dtype=zs.uint64),
+        lambda: zs.zeros(2**50),
+        lambda: zs.full((2**40, 2**10), 1.5),
+        lambda: zs.arange(2**45),
+        lambda: zs.linspace(0, 1, 2**45),
+        lambda: zs.eye(2**24),
+        lambda: zs.rand(2**50),
+        lambda: zs.tensor(HUGE),
+        lambda: HUGE + 1,
+        lambda: HUGE.contiguous(),
+        lambda: HUGE.split(1),
+        lambda: HUGE.unbind(),
+        lambda: zs.cat([HUGE, HUGE]),
+        lambda: zs.ones(1).repeat(2**45),
+        lambda: zs.evaluate("x + 1", x=HUGE),
+    ],
+)
+def test_what_memory_does_not_hold_is_a_memory_error(make):
+    with pytest.raises(MemoryError):
+        make()
+
+
+def test_no_list_takes_memory_before_it_is_refused():
+    pytest.importorskip("resource")
+    program = f"""
+import resource, sys
+sys.path.insert(0, {str(__file__.rsplit("/", 1)[0])!r})
+import test_arguments as tests
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
+for way in tests.WAYS.values():
+    for large in tests.LARGE.values():
+        try:
+            way(large)
+        except tests.ERRORS:
+            pass
+print(peak() - before)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True)
+    assert int(done.stdout) < 256 * 1024
