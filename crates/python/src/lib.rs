@@ -47,6 +47,8 @@ fn _zerostride(module: &Bound<'_, PyModule>) -> PyResult<()> {
     entry::add(module)?;
     module.add_function(wrap_pyfunction!(explain::explain, module)?)?;
     module.add_function(wrap_pyfunction!(memory::rebuild, module)?)?;
+    module.add_function(wrap_pyfunction!(row::_target, module)?)?;
+    module.add_function(wrap_pyfunction!(row::_write, module)?)?;
     module.add_function(wrap_pyfunction!(threads::set_num_threads, module)?)?;
     module.add_function(wrap_pyfunction!(threads::get_num_threads, module)?)?;
     Ok(())

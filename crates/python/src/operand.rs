@@ -12,7 +12,7 @@ use crate::{memory, number};
 pub(crate) enum Given<'a> {
     /// One of our tensors.
     Tensor(&'a Tensor),
-    /// An array of another library's, in place.
+    /// An array of another library's, to be read: in place, or a copy where no tensor can be on its memory.
     Foreign(Tensor),
     /// A bare number.
     Number(Scalar),
@@ -33,7 +33,7 @@ impl<'a> Given<'a> {
         if let Ok(expr) = object.cast::<PyExpr>() {
             return Ok(Some(Given::Traced(&expr.get().0)));
         }
-        Ok(memory::array(object)?.map(Given::Foreign))
+        Ok(memory::array(object)?.map(|found| Given::Foreign(found.elements())))
     }
 
     /// What an eager operation takes.

@@ -1,7 +1,7 @@
 //! Owns the call of a row of the op table from Python: what the arguments mean, and whether the row runs at once, is
 //! written somewhere, or becomes part of a traced computation. It does not know how Python calls (`entry.rs`).
 
-use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
+use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 use smallvec::SmallVec;
@@ -9,7 +9,7 @@ use zerostride::{Argument, Arguments, Category, DType, Op, Tensor, policy};
 use zerostride_ops::{Class, Kind};
 
 use crate::entry::Call;
-use crate::error::{TraceError, raise_in};
+use crate::error::{TraceError, raise, raise_in};
 use crate::functions::{self, Shown};
 use crate::operand::Given;
 use crate::sequence::{self, Limit};
@@ -177,14 +177,35 @@ fn eager<'py, const N: usize>(
     Ok(out.clone())
 }
 
-/// The tensor that an object given as `out` is.
-fn target(out: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    match out.cast::<PyTensor>() {
-        Ok(tensor) => Ok(tensor.get().0.clone()),
-        Err(_) => memory::array(out)?.ok_or_else(|| {
-            PyTypeError::new_err(format!("out must be a tensor or an array, not {}", type_name(out)))
-        }),
+/// The tensor that an object given as `out` is: what is written to it is in the object afterwards.
+pub(crate) fn target(out: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    if let Ok(tensor) = out.cast::<PyTensor>() {
+        return Ok(tensor.get().0.clone());
     }
+    let name = type_name(out);
+    let Some(found) = memory::array(out)? else {
+        return Err(PyTypeError::new_err(format!("out must be a tensor or an array, not {name}")));
+    };
+    found.shared().map_err(|why| {
+        PyValueError::new_err(format!(
+            "out cannot be written in place: the {name} {why}; compute without out, and copy the result into it"
+        ))
+    })
+}
+
+/// The tensor that the object given to `evaluate` as `out` is, refused before anything is computed.
+#[pyfunction]
+pub(crate) fn _target<'py>(out: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    tensor::object(out.py(), target(out)?)
+}
+
+/// Writes what `evaluate` has computed to its target, stretched to it, where dtypes allow what `out` allows.
+#[pyfunction]
+pub(crate) fn _write(result: &Bound<'_, PyAny>, target: &Bound<'_, PyTensor>) -> PyResult<()> {
+    let wrong = || PyTypeError::new_err("a formula with out has one array or number as its result");
+    let (given, target) = (Given::new(result)?.ok_or_else(wrong)?, &target.get().0);
+    let (py, stretched) = (result.py(), given.expr().broadcast_to(target.shape()));
+    compute(py, [target.numel()], || stretched.eval_into(target)).map_err(raise)
 }
 
 fn operand<'a>(op: Op, object: &'a Bound<'_, PyAny>) -> PyResult<Given<'a>> {

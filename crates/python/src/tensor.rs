@@ -373,7 +373,7 @@ fn element<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>>
 fn part<'py>(tensor: &Bound<'py, PyTensor>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let parts = memory::numpy(tensor)?.getattr(name)?;
     match memory::array(&parts)? {
-        Some(parts) => object(tensor.py(), parts),
+        Some(parts) => object(tensor.py(), parts.elements()),
         None => Err(PyTypeError::new_err("NumPy's parts of a complex array are arrays")),
     }
 }

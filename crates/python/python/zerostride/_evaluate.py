@@ -41,6 +41,7 @@ def evaluate(expression, out=None, *, max_memory=None, force=False, progress=Fal
     if not isinstance(force, bool):
         raise TypeError(f"force says whether a file may be replaced: it is True or False, and no array, not {type(force).__name__}")
     is_path = isinstance(out, (str, os.PathLike))
+    target = None if is_path or out is None else _zerostride._target(out)
     if isinstance(expression, str):
         function, positional, named = _compiled(expression, tuple(arrays)), arrays.values(), {}
     elif isinstance(expression, _zerostride.Expr):
@@ -58,8 +59,7 @@ def evaluate(expression, out=None, *, max_memory=None, force=False, progress=Fal
         result = function(*positional, **named)
     if is_path or out is None:
         return out if is_path else result
-    target = _zerostride.asarray(out)
-    _zerostride.add(result, 0, out=target) if target.dtype is _zerostride.bool else target.copy_(result)
+    _zerostride._write(result, target)
     return out
 
 

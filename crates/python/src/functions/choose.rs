@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use zerostride::{Index, Scalar, Tensor};
 
+use super::convert::target;
 use super::rows;
 use crate::arguments::Arguments;
 use crate::error::raise;
@@ -77,11 +78,13 @@ fn written<'py>(
     in_place: bool,
     write: impl FnOnce(&Tensor) -> zerostride::Result<()> + Send,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let x = a.tensor("input")?;
     if in_place {
-        compute(a.py, [x.numel()], || write(&x)).map_err(raise)?;
-        return Ok(a.required("input")?.clone());
+        let target = target(a)?;
+        let x = &target.get().0;
+        compute(a.py, [x.numel()], || write(x)).map_err(raise)?;
+        return Ok(target.clone().into_any());
     }
+    let x = a.tensor("input")?;
     let copy = compute(a.py, [x.numel()], || {
         let copy = x.clone_elements()?;
         write(&copy).map(|()| copy)

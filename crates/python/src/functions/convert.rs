@@ -99,7 +99,7 @@ fn cast(a: &Arguments<'_, '_>, dtype: DType) -> PyResult<Value> {
 }
 
 /// The tensor that a method writes to.
-fn target<'a, 'py>(a: &Arguments<'a, 'py>) -> PyResult<&'a Bound<'py, PyTensor>> {
+pub(super) fn target<'a, 'py>(a: &Arguments<'a, 'py>) -> PyResult<&'a Bound<'py, PyTensor>> {
     a.required("input")?.cast::<PyTensor>().map_err(|_| {
         TraceError::new_err("a traced function cannot write to an array: return the result instead")
     })

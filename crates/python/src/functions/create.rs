@@ -2,14 +2,17 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use zerostride::{Category, DType, Scalar, Tensor};
 
 use super::rows;
 use crate::arguments::{Arguments, Value};
 use crate::error::raise;
+use crate::memory::{self, Import};
+use crate::row::type_name;
 use crate::tensor::PyTensor;
-use crate::{memory, nested, number};
+use crate::{nested, number};
 
 rows! {
     /// A tensor of a copy of the data: numbers, lists of them, tensors, arrays.
@@ -20,11 +23,23 @@ rows! {
     Function "as_tensor" "obj, dtype=None" |a| asarray(a)?;
     /// A tensor on the memory of an array that speaks DLPack.
     Function "from_dlpack" "x, *, copy=None" |a| {
-        let tensor = memory::from_dlpack(a.required("x")?)?;
-        if a.flag("copy")? { tensor.clone_elements().map_err(raise)? } else { tensor }
+        let found = memory::from_dlpack(a.required("x")?)?;
+        match copies(a)? {
+            Some(true) => found.elements().clone_elements().map_err(raise)?,
+            Some(false) => found.shared().map_err(|why| {
+                PyBufferError::new_err(format!("from_dlpack(copy=False): a copy is needed, as the array {why}"))
+            })?,
+            None => found.elements(),
+        }
     };
     /// A tensor on the memory of a NumPy array.
-    Function "from_numpy" "array" |a| a.tensor("array")?;
+    Function "from_numpy" "array" |a| {
+        let array = a.required("array")?;
+        let expected = || PyTypeError::new_err(format!("expected np.ndarray (got {})", type_name(array)));
+        memory::array(array)?.ok_or_else(expected)?.shared().map_err(|why| {
+            PyValueError::new_err(format!("given numpy array {why}. Copy the numpy array to reallocate the memory."))
+        })?
+    };
     /// A tensor of zeros.
     Function "zeros" "*size, dtype=None" |a| full(a, a.counts()?, Scalar::Int(0), DType::DEFAULT_FLOAT)?;
     /// A tensor of ones.
@@ -68,27 +83,39 @@ rows! {
     };
 }
 
+/// What `copy` says: always, never, or where it is needed.
+fn copies(a: &Arguments<'_, '_>) -> PyResult<Option<bool>> {
+    a.optional("copy").map(|_| a.flag("copy")).transpose()
+}
+
 fn asarray<'py>(a: &Arguments<'_, 'py>) -> PyResult<super::Answer<'py>> {
-    let (object, dtype) = (a.required("obj")?, a.dtype("dtype")?);
-    let copies = if a.optional("copy").is_some() { Some(a.flag("copy")?) } else { None };
+    let (object, dtype, copies) = (a.required("obj")?, a.dtype("dtype")?, copies(a)?);
     let found = match object.cast::<PyTensor>() {
         Ok(tensor) if dtype.is_none_or(|dtype| dtype == tensor.get().0.dtype()) && copies != Some(true) => {
             return Ok(object.clone().into());
         }
-        Ok(tensor) => Some(tensor.get().0.clone()),
+        Ok(tensor) => Some(Import::Shared(tensor.get().0.clone())),
         Err(_) => memory::array(object)?,
     };
-    let needed = found.as_ref().is_none_or(|found| dtype.is_some_and(|dtype| dtype != found.dtype()));
-    if needed && copies == Some(false) {
-        return Err(pyo3::exceptions::PyValueError::new_err(
-            "asarray(copy=False): the data cannot be had without a copy",
-        ));
+    let needed = match &found {
+        Some(Import::Shared(found)) => {
+            dtype.filter(|dtype| *dtype != found.dtype()).map(|_| "has elements of another dtype")
+        }
+        Some(Import::Copied(_, why)) => Some(*why),
+        None => Some("is no array in memory"),
+    };
+    if let (Some(why), Some(false)) = (needed, copies) {
+        return Err(PyValueError::new_err(format!(
+            "Unable to avoid copy while creating an array as requested: the data cannot be had without a copy, as the {} {why}",
+            type_name(object)
+        )));
     }
     let tensor = match found {
-        Some(tensor) => converted(tensor, dtype)?,
+        Some(found) => converted(found.elements(), dtype)?,
         None => nested::tensor(object, dtype)?,
     };
-    Ok(if copies == Some(true) && !needed { tensor.clone_elements().map_err(raise)? } else { tensor }.into())
+    let copies = copies == Some(true) && needed.is_none();
+    Ok(if copies { tensor.clone_elements().map_err(raise)? } else { tensor }.into())
 }
 
 fn converted(tensor: Tensor, dtype: Option<DType>) -> PyResult<Tensor> {

@@ -13,41 +13,56 @@ use zerostride::{Category, DType, Lent, Tensor};
 
 use crate::dtype;
 use crate::error::raise;
+use crate::memory::Import;
 use crate::sequence;
 use crate::tensor::PyTensor;
 
-/// The tensor on a buffer; `None` if the object has none.
-pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
-    let Ok(view) = PyMemoryView::from(object) else { return Ok(None) };
+/// The tensor on a buffer, of elements of `dtype` where buffers have no name for them; `None` if the object has no buffer.
+pub(super) fn import(object: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Import>> {
+    let py = object.py();
+    let view = match PyMemoryView::from(object) {
+        Ok(view) => view,
+        // NumPy's arrays of what has no format have no buffer either.
+        Err(error) if error.is_instance_of::<PyTypeError>(py) || object.hasattr("dtype")? => return Ok(None),
+        Err(error) => return Err(error),
+    };
     let buffer = match PyUntypedBuffer::get(&view) {
         // PyO3 knows no buffers without dimensions: the element is seen as a row of one.
         Err(_) if view.getattr("ndim")?.eq(0)? => {
-            let row = super::numpy::as_array(object.py())?.call1((object,))?.call_method1("reshape", (1,))?;
-            return import(&row)?.map(|row| row.select(0, 0).map_err(raise)).transpose();
+            let row = super::numpy::as_array(py)?.call1((object,))?.call_method1("reshape", (1,))?;
+            let Some(row) = import(&row, dtype)? else { return Ok(None) };
+            let select = |row: Tensor| row.select(0, 0).map_err(raise);
+            return Ok(Some(match row {
+                Import::Copied(row, why) => Import::Copied(select(row)?, why),
+                // What may not be written is a number, of which NumPy has made an array.
+                Import::Shared(row) if view.getattr("readonly")?.is_truthy()? => {
+                    Import::Copied(select(row)?, "is a number, or may not be written")
+                }
+                Import::Shared(row) => Import::Shared(select(row)?),
+            }));
         }
         buffer => buffer?,
     };
-    match dtype_of(buffer.format(), buffer.item_size()) {
-        Some(dtype) if is_direct(&buffer, dtype) => lend(&view, &buffer, dtype).map(Some),
-        // Of other bytes or alignment than the processor's, as NumPy's arrays may be.
-        Some(_) => {
-            let array = object.py().import("numpy")?.call_method1("array", (object,))?;
-            let native = array.getattr("dtype")?.call_method1("newbyteorder", ("=",))?;
-            import(&array.call_method1("astype", (native,))?)
+    if buffer.suboffsets().is_some() {
+        return Err(PyBufferError::new_err("the buffer has its elements behind pointers: copy it first"));
+    }
+    let Some(known) = dtype.or_else(|| dtype_of(buffer.format(), buffer.item_size())) else {
+        if object.hasattr("dtype")? {
+            return Err(super::unknown(object));
         }
-        None => Err(PyTypeError::new_err(format!(
+        return Err(PyTypeError::new_err(format!(
             "no dtype has elements of the buffer format '{}' of {} bytes",
             buffer.format().to_string_lossy(),
             buffer.item_size()
-        ))),
-    }
-}
-
-/// The tensor on a buffer whose elements are of a dtype that buffers have no name for.
-pub(super) fn import_as(object: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Tensor>> {
-    let view = PyMemoryView::from(object)?;
-    let buffer = PyUntypedBuffer::get(&view)?;
-    lend(&view, &buffer, dtype).map(Some)
+        )));
+    };
+    let Some(why) = obstacle(&buffer, known) else {
+        return lend(&view, &buffer, known).map(|tensor| Some(Import::Shared(tensor)));
+    };
+    let array = py.import("numpy")?.call_method1("array", (object,))?;
+    let native = array.getattr("dtype")?.call_method1("newbyteorder", ("=",))?;
+    let copy = import(&array.call_method1("astype", (native,))?, dtype)?;
+    Ok(copy.map(|copy| Import::Copied(copy.elements(), why)))
 }
 
 /// The dtype of a format of the struct module, whatever its order of bytes.
@@ -67,15 +82,22 @@ fn dtype_of(format: &CStr, size: usize) -> Option<DType> {
     }
 }
 
-/// Whether the elements can be read as they lie.
-fn is_direct(buffer: &PyUntypedBuffer, dtype: DType) -> bool {
+/// What keeps a tensor from being on the elements as they lie.
+fn obstacle(buffer: &PyUntypedBuffer, dtype: DType) -> Option<&'static str> {
     let foreign = if cfg!(target_endian = "little") { &[b'>', b'!'][..] } else { b"<" };
-    let swapped =
-        buffer.item_size() > 1 && foreign.contains(&buffer.format().to_bytes().first().copied().unwrap_or(0));
     let alignment =
         if dtype.category() == Category::Complex { dtype.item_size() / 2 } else { dtype.item_size() };
-    let whole = buffer.strides().iter().all(|stride| stride % dtype.item_size() as isize == 0);
-    !swapped && whole && (buffer.buf_ptr() as usize).is_multiple_of(alignment)
+    if buffer.item_size() > 1
+        && buffer.format().to_bytes().first().is_some_and(|order| foreign.contains(order))
+    {
+        Some("has byte order different from the native byte order")
+    } else if buffer.strides().iter().any(|stride| stride % dtype.item_size() as isize != 0) {
+        Some("has strides not a multiple of the element byte size")
+    } else if !(buffer.buf_ptr() as usize).is_multiple_of(alignment) {
+        Some("has elements that are not aligned")
+    } else {
+        None
+    }
 }
 
 fn lend(view: &Bound<'_, PyMemoryView>, buffer: &PyUntypedBuffer, dtype: DType) -> PyResult<Tensor> {

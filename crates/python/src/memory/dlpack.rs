@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use zerostride::{Category, DType, Lent, Tensor};
+use zerostride::{Category, DType, Lent, MAX_RANK, Tensor};
 
 use crate::error::raise;
 use crate::tensor::PyTensor;
@@ -261,15 +261,11 @@ impl Drop for Borrowed {
 }
 
 /// A tensor on the memory of an array that speaks DLPack.
-pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let py = object.py();
     if let Ok(device) = object.getattr("__dlpack_device__") {
-        let (kind, id): (i32, i32) = device.call0()?.extract()?;
-        if kind != CPU && kind != CPU_PINNED {
-            return Err(PyBufferError::new_err(format!(
-                "the array is on the DLPack device ({kind}, {id}), and tensors are on the CPU: copy it there first"
-            )));
-        }
+        let (kind, id) = device.call0()?.extract()?;
+        check(&Device { kind, id })?;
     }
     let named = PyDict::new(py);
     named.set_item("max_version", (1, 0))?;
@@ -280,15 +276,30 @@ pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     };
     let capsule = capsule.cast_into::<PyCapsule>()?;
     if capsule.is_valid_checked(Some(Versioned::NAME)) {
-        take::<Versioned>(&capsule)
+        take::<Versioned>(&capsule, object)
     } else {
-        take::<Legacy>(&capsule)
+        take::<Legacy>(&capsule, object)
     }
 }
 
-fn take<M: Managed + 'static>(capsule: &Bound<'_, PyCapsule>) -> PyResult<Tensor> {
+/// Refuses memory that the processor does not reach.
+fn check(device: &Device) -> PyResult<()> {
+    let Device { kind, id } = *device;
+    if kind == CPU || kind == CPU_PINNED {
+        return Ok(());
+    }
+    Err(PyBufferError::new_err(format!(
+        "the array is on the DLPack device ({kind}, {id}), and tensors are on the CPU: copy it there first"
+    )))
+}
+
+/// What is in the capsule that `object` gave.
+fn take<M: Managed + 'static>(capsule: &Bound<'_, PyCapsule>, object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let py = capsule.py();
     let managed = capsule.pointer_checked(Some(M::NAME))?.cast::<M>();
+    if !managed.is_aligned() {
+        return Err(PyBufferError::new_err("the capsule has no DLPack array: its address is not aligned"));
+    }
     // SAFETY: the capsule is valid under the protocol's name, so that it has such an array, which is ours once the capsule
     // has its second name.
     let managed = unsafe {
@@ -311,42 +322,73 @@ fn take<M: Managed + 'static>(capsule: &Bound<'_, PyCapsule>) -> PyResult<Tensor
     if !managed.is_known() {
         return Err(PyBufferError::new_err("the array speaks a version of DLPack that is not 1.x"));
     }
-    let Array { data, device: _, ndim, dtype, shape, strides, byte_offset } = managed.array();
-    let ndim = usize::try_from(*ndim).unwrap_or(0);
-    let list = |pointer: *const i64| -> Vec<isize> {
-        if ndim == 0 || pointer.is_null() {
-            return Vec::new();
-        }
-        // SAFETY: the array has a size and, unless that is null, a stride for each dimension.
-        unsafe { std::slice::from_raw_parts(pointer, ndim) }.iter().map(|&number| number as isize).collect()
-    };
-    let shape: Vec<usize> = list(*shape).into_iter().map(|size| size as usize).collect();
-    let mut steps = list(*strides);
-    if strides.is_null() {
-        steps = vec![1; ndim];
-        for dim in (1..ndim).rev() {
-            steps[dim - 1] = steps[dim].saturating_mul(shape[dim] as isize);
-        }
-    }
+    let array = managed.array();
+    check(&array.device)?;
+    let (shape, strides) = dims(array)?;
     let is = |known: &DType| {
         let known = data_type(*known);
-        (known.code, known.bits, known.lanes) == (dtype.code, dtype.bits, dtype.lanes)
+        (known.code, known.bits, known.lanes) == (array.dtype.code, array.dtype.bits, array.dtype.lanes)
     };
-    let found = DType::ALL.into_iter().find(is).ok_or_else(|| {
-        let DataType { code, bits, lanes } = *dtype;
+    let dtype = DType::ALL.into_iter().find(is).ok_or_else(|| {
+        if object.hasattr("dtype").unwrap_or(false) {
+            return super::unknown(object);
+        }
+        let DataType { code, bits, lanes } = array.dtype;
         PyBufferError::new_err(format!(
             "no dtype has DLPack's code {code} with {bits} bits and {lanes} lanes"
         ))
     })?;
+    let is_empty = shape.contains(&0);
+    if array.data.is_null() && !is_empty {
+        return Err(PyBufferError::new_err("the array has elements, and no memory that they are in"));
+    }
+    let offset = usize::try_from(array.byte_offset).ok();
+    let offset = offset.filter(|offset| (array.data as usize).checked_add(*offset).is_some());
+    let Some(offset) = offset.or(is_empty.then_some(0)) else {
+        let message = format!("no address leads {} bytes behind the array's memory", array.byte_offset);
+        return Err(PyBufferError::new_err(message));
+    };
     let lent = Lent {
-        data: NonNull::new(data.cast::<u8>().wrapping_add(*byte_offset as usize))
-            .unwrap_or(NonNull::dangling()),
-        dtype: found,
+        data: NonNull::new(array.data.cast::<u8>().wrapping_add(offset)).unwrap_or(NonNull::dangling()),
+        dtype,
         shape: &shape,
-        strides: &steps,
+        strides: &strides,
         writable: managed.is_writable(),
     };
     // SAFETY: the producer keeps the elements at these strides valid until its deleter is called, which the lender does.
     // What others do with them meanwhile is up to the program. Letting the lender go waits for nobody.
     unsafe { Tensor::from_lent(&lent, lender.unbind()) }.map_err(raise)
+}
+
+/// The sizes and strides of an array, checked as far as they can be without its elements.
+fn dims(array: &Array) -> PyResult<(Vec<usize>, Vec<isize>)> {
+    let refused = |problem: String| PyBufferError::new_err(problem);
+    let wrong_ndim =
+        || refused(format!("the array has {} dimensions, and tensors have 0 to {MAX_RANK}", array.ndim));
+    let ndim = usize::try_from(array.ndim).ok().filter(|ndim| *ndim <= MAX_RANK).ok_or_else(wrong_ndim)?;
+    let list = |pointer: *const i64| -> PyResult<&[i64]> {
+        if ndim == 0 {
+            return Ok(&[]);
+        }
+        if pointer.is_null() || !pointer.is_aligned() {
+            return Err(refused(format!(
+                "the array has {ndim} dimensions, and no list of that many numbers"
+            )));
+        }
+        // SAFETY: the array has a size and, unless that is null, a stride for each dimension, which it keeps.
+        Ok(unsafe { std::slice::from_raw_parts(pointer, ndim) })
+    };
+    let size = |size: &i64| {
+        usize::try_from(*size).map_err(|_| refused(format!("the array has a dimension of size {size}")))
+    };
+    let shape = list(array.shape)?.iter().map(size).collect::<PyResult<Vec<usize>>>()?;
+    if !array.strides.is_null() {
+        return Ok((shape, list(array.strides)?.iter().map(|&stride| stride as isize).collect()));
+    }
+    let mut strides = vec![1isize; ndim];
+    for dim in (1..ndim).rev() {
+        // Of an array without elements the product may be too large, and says nothing.
+        strides[dim - 1] = strides[dim].saturating_mul(shape[dim] as isize);
+    }
+    Ok((shape, strides))
 }

@@ -95,6 +95,18 @@ fn owner<'py>(array: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyTensor>
     Ok(base.cast_into().ok())
 }
 
+/// Refuses an array in which elements are missing: a tensor cannot say which.
+pub(super) fn refuse_mask(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    static MASKED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    if object.is_instance(MASKED.import(object.py(), "numpy.ma", "MaskedArray")?)? {
+        return Err(PyTypeError::new_err(
+            "a tensor has no mask, and a masked array is not read as if it had none: write x.filled(0), or what should \
+             stand where elements are masked",
+        ));
+    }
+    Ok(())
+}
+
 /// `numpy.asarray`.
 pub(super) fn as_array(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();

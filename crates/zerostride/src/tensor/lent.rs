@@ -38,11 +38,20 @@ impl Lent<'_> {
     }
 }
 
+/// No program's memory lies beyond: systems hand out 47 bits of addresses on x86-64 and 48 on others, unless they are asked for
+/// more. Whoever lends memory is believed within.
+const ADDRESSES: usize = match (usize::BITS, cfg!(target_arch = "x86_64")) {
+    (64, true) => 1 << 47,
+    (64, false) => 1 << 48,
+    _ => isize::MAX as usize,
+};
+
 impl Tensor {
     /// A tensor on memory that somebody else has, without a copy; `lender` is dropped once no tensor needs it.
     ///
     /// # Errors
-    /// The data is not aligned to the dtype, or no layout reaches so far.
+    /// The data is not aligned to the dtype, or no layout or no address reaches so far. The data of a tensor without elements
+    /// may be anything.
     ///
     /// # Safety
     /// Until the lender is dropped, all bytes from the lowest of the elements to the highest are initialised and valid for
@@ -52,18 +61,28 @@ impl Tensor {
     pub unsafe fn from_lent(lent: &Lent<'_>, lender: impl Any + Send + Sync) -> Result<Tensor> {
         let Lent { data, dtype, shape, strides, writable } = *lent;
         let item = dtype.item_size();
+        let empty = shape.contains(&0);
+        // Where there are no elements, their address, which may be null elsewhere, says nothing.
+        let data = if empty { NonNull::<u128>::dangling().cast() } else { data };
         let alignment = if dtype.category() == Category::Complex { item / 2 } else { item };
         if data.as_ptr().align_offset(alignment) != 0 {
             return Err(Error::runtime(format_args!("the memory is not aligned to elements of {dtype}")));
         }
-        let empty = shape.contains(&0);
         let steps = shape.iter().zip(strides).filter(|_| !empty);
         let below = steps.filter(|(_, stride)| **stride < 0).try_fold(0usize, |below, (&size, stride)| {
             stride.unsigned_abs().checked_mul(size - 1)?.checked_add(below)
         });
         let offset = below.and_then(|below| isize::try_from(below).ok()).unwrap_or(isize::MAX);
         let layout = lent.layout(offset)?;
-        let len = layout.span().map_or(0, |(_, high)| (high as usize + 1) * item);
+        let len = layout.span().map_or(Some(0), |(_, high)| (high as usize + 1).checked_mul(item));
+        let has_addresses = len.is_some_and(|len| {
+            let start = (data.as_ptr() as usize).checked_sub(offset as usize * item);
+            let end = start.and_then(|start| start.checked_add(len));
+            end.is_some_and(|end| end <= ADDRESSES)
+        });
+        let (Some(len), true) = (len, has_addresses) else {
+            return Err(Error::runtime("the elements would lie outside of what addresses reach"));
+        };
         let start = NonNull::new(data.as_ptr().wrapping_sub(offset as usize * item)).unwrap_or(data);
         // SAFETY: the layout reaches exactly from the lowest to the highest element, all of which the caller vouches for.
         let region = unsafe { Region::lent(start, len, Box::new(lender)) };
@@ -133,6 +152,40 @@ mod tests {
         assert_eq!(lend(&mut values, &[2, 1], 0, true).to_vec::<i32>().unwrap(), [0, 1, 2, 3]);
         assert_eq!(lend(&mut values, &[-2, -1], 3, true).to_vec::<i32>().unwrap(), [3, 2, 1, 0]);
         assert_eq!(lend(&mut values, &[0, 2], 1, true).to_vec::<i32>().unwrap(), [1, 3, 1, 3]);
+    }
+
+    #[test]
+    fn a_tensor_without_elements_needs_no_memory() {
+        for dtype in DType::ALL {
+            let lent = Lent {
+                data: NonNull::dangling(),
+                dtype,
+                shape: &[2, 0],
+                strides: &[isize::MIN, 1],
+                writable: true,
+            };
+            // SAFETY: there are no elements.
+            let tensor = unsafe { Tensor::from_lent(&lent, ()) }.unwrap();
+            assert_eq!((tensor.shape(), tensor.dtype()), (&[2, 0][..], dtype));
+            tensor.clone_elements().unwrap();
+        }
+    }
+
+    #[test]
+    fn elements_beyond_all_addresses_are_refused() {
+        let far = isize::MAX / 16;
+        let value = [0i64];
+        for (shape, strides) in [
+            ([2, 2], [far, far]),
+            ([2, 1], [-far, 1]),
+            ([usize::MAX / 32, 2], [3, -far]),
+            ([1 << 62, 1], [1, 1]),
+        ] {
+            let data = NonNull::from(&value).cast();
+            let lent = Lent { data, dtype: DType::I64, shape: &shape, strides: &strides, writable: false };
+            // SAFETY: nothing becomes of it.
+            assert!(unsafe { Tensor::from_lent(&lent, ()) }.is_err(), "{shape:?} {strides:?}");
+        }
     }
 
     #[test]
