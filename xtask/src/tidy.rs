@@ -35,7 +35,7 @@ const UNSAFE: &[&str] = &[
     "crates/kernels/src/chain/single.rs",
     "crates/kernels/src/isa.rs",
     "crates/kernels/src/lane/instructions.rs",
-    "crates/kernels/src/matmul.rs",
+    "crates/kernels/src/matmul/tile.rs",
     "crates/kernels/tests/chains.rs",
     "crates/kernels/src/pack/fixed.rs",
     "crates/kernels/src/pack/lines.rs",

@@ -72,7 +72,7 @@ fn what_has_to_be_whole_is_refused_by_name_if_it_does_not_fit() {
         ),
         (
             "x.T @ x",
-            "x.npy (268435456 bytes) has to be in memory whole, because a product sums over its rows in one order, that of gemm: write a.T @ b as (a[:, :, None] * b[:, None, :]).sum(0), which goes in pieces, or allow more memory",
+            "x.npy (268435456 bytes) has to be in memory whole, because a product sums over its rows in one order, that of the whole: write a.T @ b as (a[:, :, None] * b[:, None, :]).sum(0), which goes in pieces, or allow more memory",
         ),
         (
             "x[:, None] - x[:1000]",

@@ -26,6 +26,6 @@ pub use cast::{CastKernel, cast_kernel, load_scalar, store_scalar};
 pub use chain::{Chain, Feed, Link, Slot, Stores, fence};
 pub use elementwise::{Fault, MapKernel, Strided, StridedKernel, map_kernel, strided_kernel};
 pub use isa::{Isa, is_amd, is_zen5};
-pub use matmul::{Matrix, ProductSizes, matmul};
+pub use matmul::{Matrix, ProductSizes, Scratch, matmul};
 pub use pack::{Pack, PackDense, PackDim, pack, pack_dense};
 pub use reduce::{Fold, LEAF, Pairwise, Panel, Reducer, Term, lane_rows, lanes};

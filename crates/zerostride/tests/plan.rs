@@ -181,8 +181,9 @@ fn no_workload_holds_more_than_its_result_and_a_mebibyte() {
         ("layer norm", &centred / (rows.var_corrected(keepdim(1), 0.0) + 1e-5).sqrt(), 3 * 4 * 8192),
         ("softmax", rows.softmax(-1), 2 * 4 * 8192),
         ("rbf", (-distances(512, 16)).exp().sum(-1), 0),
-        // The library of products packs factors into a mebibyte of each thread.
-        ("matrices", Expr::from(rand(&[8, 128, 128])).matmul(rand(&[1, 128, 128])), num_threads() * MIB),
+        // Products pack blocks of both factors, whose size no cache decides, for each thread.
+        ("matrices", Expr::from(rand(&[8, 128, 128])).matmul(rand(&[1, 128, 128])), num_threads() * MIB / 2),
+        ("large matrices", Expr::from(rand(&[600, 700])).matmul(rand(&[700, 900])), num_threads() * MIB),
         ("chain", (0..6).fold(Expr::from(&x), |x, _| x * 1.01 + &row), 0),
     ];
     for (name, expr, hoisted) in workloads {

@@ -4,15 +4,19 @@
 use std::convert::Infallible;
 use std::ops::Range;
 
-use zerostride_kernels::{Matrix, ProductSizes, matmul};
+use zerostride_kernels::{Matrix, ProductSizes, Scratch, matmul};
 use zerostride_ops::DType;
 use zerostride_shape::Shape;
 
 use super::crew;
 use crate::plan::{Factor, Work};
+use crate::threads::num_threads;
 
-/// Rows that are multiplied at a time: fixed, so that threads cannot change the bits.
-const ROWS: usize = 128;
+/// The least and the most rows that are multiplied at a time: every such block packs the right factor anew.
+const ROWS: [usize; 2] = [128, 1024];
+
+/// Multiplications after which somebody who waits is heard.
+const LONG: usize = 1 << 32;
 
 /// Multiplications below which a product is not worth dividing among threads.
 const GRAIN: usize = 1 << 18;
@@ -48,10 +52,14 @@ impl Product<'_> {
     /// Blocks of rows of all batches, as many at a time as are worth a thread.
     fn divide(&self, out: &mut [u8]) {
         let ProductSizes { n, m, k } = self.sizes;
-        let in_batch = n.div_ceil(ROWS);
+        let [least, most] = ROWS;
+        let most = most.min(LONG / m.saturating_mul(k).max(1));
+        // Every thread has some blocks.
+        let rows = (n / (2 * num_threads())).next_multiple_of(least).min(most).max(least);
+        let in_batch = n.div_ceil(rows);
         let blocks = self.batch.numel() * in_batch;
-        let first_row = |block: usize| block / in_batch * n + block % in_batch * ROWS;
-        let step = GRAIN.div_ceil(n.min(ROWS).saturating_mul(m).saturating_mul(k).max(1));
+        let first_row = |block: usize| block / in_batch * n + block % in_batch * rows;
+        let step = GRAIN.div_ceil(n.min(rows).saturating_mul(m).saturating_mul(k).max(1));
         let mut rest = out;
         let parts = (0..blocks.div_ceil(step)).map(|part| {
             let part = part * step..blocks.min((part + 1) * step);
@@ -60,24 +68,20 @@ impl Product<'_> {
             rest = others;
             (part, own)
         });
-        let Ok(()) = crew::for_each(
-            parts,
-            || (),
-            |(), (part, mut own)| {
-                for block in part {
-                    let rows = first_row(block)..first_row(block + 1);
-                    let (own_rows, others) =
-                        std::mem::take(&mut own).split_at_mut(rows.len() * m * self.dtype.item_size());
-                    own = others;
-                    self.block(rows, own_rows);
-                }
-                Ok::<_, Infallible>(())
-            },
-        );
+        let Ok(()) = crew::for_each(parts, Scratch::default, |scratch, (part, mut own)| {
+            for block in part {
+                let rows = first_row(block)..first_row(block + 1);
+                let (own_rows, others) =
+                    std::mem::take(&mut own).split_at_mut(rows.len() * m * self.dtype.item_size());
+                own = others;
+                self.block(rows, own_rows, scratch);
+            }
+            Ok::<_, Infallible>(())
+        });
     }
 
     /// Some rows of one batch.
-    fn block(&self, rows: Range<usize>, out: &mut [u8]) {
+    fn block(&self, rows: Range<usize>, out: &mut [u8], scratch: &mut Scratch) {
         if rows.is_empty() || out.is_empty() {
             return;
         }
@@ -91,7 +95,7 @@ impl Product<'_> {
         }
         a_offset += (rows.start % n) as isize * self.a.0.rows;
         let sizes = ProductSizes { n: rows.len(), ..self.sizes };
-        matmul(self.dtype, sizes, matrix_of(&self.a, a_offset), matrix_of(&self.b, b_offset), out);
+        matmul(self.dtype, sizes, matrix_of(&self.a, a_offset), matrix_of(&self.b, b_offset), out, scratch);
     }
 }
 

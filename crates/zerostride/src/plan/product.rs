@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use zerostride_kernels::ProductSizes;
 use zerostride_ops::DType;
-use zerostride_shape::{Layout, Strides, broadcast_shape};
+use zerostride_shape::{Layout, Shape, Strides, broadcast_shape};
 
 use super::program::{Factor, Source, Work};
 use crate::expr::Operand;
@@ -29,6 +29,18 @@ pub(super) fn plan(dtype: DType, (a_source, a): (Source, &Layout), (b_source, b)
         let batch = Strides::new(&stretched.collect::<SmallVec<[isize; 8]>>()).unwrap_or_default();
         Factor { source, batch, rows, columns, offset: layout.offset() }
     };
-    let (a, b) = (factor(a_source, a, true), factor(b_source, b, false));
-    Work::Matmul { dtype, a, b, batch, n: sizes.n, m: sizes.m, k: sizes.k }
+    let (mut a, mut b) = (factor(a_source, a, true), factor(b_source, b, false));
+    let (mut n, mut batch) = (sizes.n, batch);
+    // Batches that share the right factor, and whose rows are as far apart as those of one batch, are rows of one matrix.
+    while let ([outer @ .., size], [outer_a @ .., apart], [outer_b @ .., 0]) =
+        (&batch[..], &a.batch[..], &b.batch[..])
+    {
+        let is_in_step = *apart != 0 && (n == 1 || (n as isize).checked_mul(a.rows) == Some(*apart));
+        let Some(rows) = n.checked_mul(*size).filter(|_| is_in_step) else { break };
+        (a.rows, n) = (if n == 1 { *apart } else { a.rows }, rows);
+        let strides = [outer_a, outer_b].map(|outer| Strides::new(outer).unwrap_or_default());
+        batch = Shape::new(outer).unwrap_or_default();
+        [a.batch, b.batch] = strides;
+    }
+    Work::Matmul { dtype, a, b, batch, n, m: sizes.m, k: sizes.k }
 }

@@ -24,9 +24,6 @@ pub(super) trait Supply {
     fn whole(&mut self, expr: &Expr, unfollowed: bool) -> Expr;
 }
 
-/// Rows of a matrix product that are multiplied together: pieces hold whole blocks of them, so that the bits stay.
-const BLOCK: usize = 128;
-
 /// An expression for the indices `rows` of dimension `dim` of another one's value, and what the bounds of `rows` must be
 /// multiples of, unless they are the value's own, for the bits to be those of the whole.
 pub(super) fn cut(expr: &Expr, dim: usize, rows: Range<usize>, supply: &mut dyn Supply) -> (Expr, usize) {
@@ -125,7 +122,7 @@ impl Cutter<'_> {
         }
     }
 
-    /// A product by batches, or by whole blocks of the left factor's rows.
+    /// A product by batches, or by rows of the left factor.
     fn product<'e>(
         &mut self,
         expr: &'e Expr,
@@ -142,7 +139,7 @@ impl Cutter<'_> {
         };
         let (left, right) = if cut.dim < batches {
             (batch(a), batch(b))
-        } else if cut.dim == batches && shape(a).ndim() > 1 && self.require(cut, BLOCK).is_some() {
+        } else if cut.dim == batches && shape(a).ndim() > 1 {
             (Some(shape(a).ndim() - 2), None)
         } else {
             return Ok(None);

@@ -190,7 +190,7 @@ impl Passes {
             Kind::Input(input) => {
                 let name = input.name();
                 let reason = if wholes().any(|whole| whole.unfollowed) && self.is_in_product(largest) {
-                    "a product sums over its rows in one order, that of gemm: write a.T @ b as (a[:, :, None] * b[:, None, :]).sum(0), which goes in pieces"
+                    "a product sums over its rows in one order, that of the whole: write a.T @ b as (a[:, :, None] * b[:, None, :]).sum(0), which goes in pieces"
                 } else if unfollowed {
                     "rows of the result are not rows of it, as where a view transposes it: store it in the order in which it is used"
                 } else {

@@ -160,3 +160,80 @@ fn a_stretched_batch_is_read_once_and_never_held() {
     let plan = plan.matmul(Tensor::ones(&[8, 3]).unwrap()).plan().unwrap();
     assert_eq!((plan.bytes_read(), plan.passes()), ((8 * 2 + 8 * 3) * 4, 1));
 }
+
+/// A matrix's elements in another layout: in columns, reversed, with gaps, or with a gap before them.
+fn laid_out(matrix: &Tensor, layout: usize) -> Tensor {
+    let twice: Vec<usize> = matrix.shape().iter().map(|&size| 2 * size).collect();
+    match layout {
+        0 => matrix.clone(),
+        1 => matrix.transpose(-1, -2).unwrap().contiguous().unwrap().transpose(-1, -2).unwrap(),
+        2 => matrix.flip(&[-1]).unwrap().contiguous().unwrap().flip(&[-1]).unwrap(),
+        3 => matrix.flip(&[-2]).unwrap().contiguous().unwrap().flip(&[-2]).unwrap(),
+        _ => {
+            let spread = Tensor::zeros(&twice).unwrap().to_dtype(matrix.dtype()).unwrap();
+            let mut view = spread;
+            for dim in 0..twice.len() as isize {
+                view = view.slice(dim, None, None, 2).unwrap();
+            }
+            view.copy_(matrix).unwrap();
+            view
+        }
+    }
+}
+
+/// Bits of a tensor's elements.
+fn bits(tensor: &Tensor) -> Vec<u64> {
+    let real = |tensor: Expr| -> Vec<u64> {
+        tensor
+            .to_dtype(DType::F64)
+            .eval()
+            .unwrap()
+            .to_vec::<f64>()
+            .unwrap()
+            .into_iter()
+            .map(f64::to_bits)
+            .collect()
+    };
+    match tensor.dtype() {
+        DType::C64 | DType::C128 => [Expr::from(tensor).real(), Expr::from(tensor).imag()].map(real).concat(),
+        _ => real(Expr::from(tensor)),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_element_of_a_product_depends_on_its_row_and_column_alone(
+        [n, k, m] in prop::array::uniform3(prop_oneof![1usize..8, 1usize..70, 120usize..140]),
+        batches in 1usize..4,
+        left in 0usize..5,
+        right in 0usize..5,
+        dtype in prop::sample::select(vec![DType::F16, DType::BF16, DType::F32, DType::F64, DType::C64, DType::C128]),
+        seed in any::<u64>(),
+    ) {
+        let random = |shape: &[usize], seed| {
+            let part = |seed| Expr::from(Tensor::rand(shape, seed).unwrap()) - 0.4;
+            let real = part(seed);
+            let value = if matches!(dtype, DType::C64 | DType::C128) { real.complex(part(seed ^ 7)) } else { real };
+            value.to_dtype(dtype).eval().unwrap()
+        };
+        let (a, b) = (random(&[batches, n, k], seed), random(&[k, m], seed ^ 1));
+        let whole = a.matmul(&b).unwrap();
+        prop_assert_eq!(bits(&laid_out(&a, left).matmul(laid_out(&b, right)).unwrap()), bits(&whole));
+        // Alone, in any company, as a vector, and as the other factor.
+        let (batch, row, column) = ((batches - 1) as isize, (n / 2) as isize, (m / 3) as isize);
+        let one = |tensor: &Tensor, row: isize, column: isize| {
+            bits(&tensor.narrow(-2, row, 1).unwrap().narrow(-1, column, 1).unwrap())
+        };
+        let own = a.select(0, batch).unwrap();
+        let wanted = one(&whole.select(0, batch).unwrap(), row, column);
+        prop_assert_eq!(&one(&own.matmul(&b).unwrap(), row, column), &wanted);
+        let (vector, other) = (own.select(0, row).unwrap(), b.select(1, column).unwrap());
+        prop_assert_eq!(&bits(&vector.matmul(&other).unwrap()), &wanted);
+        prop_assert_eq!(&bits(&vector.matmul(&b).unwrap().narrow(0, column, 1).unwrap()), &wanted);
+        prop_assert_eq!(&bits(&own.matmul(&other).unwrap().narrow(0, row, 1).unwrap()), &wanted);
+        let turned = b.transpose(0, 1).unwrap().matmul(own.transpose(0, 1).unwrap()).unwrap();
+        prop_assert_eq!(&one(&turned, column, row), &wanted);
+    }
+}

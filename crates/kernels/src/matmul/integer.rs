@@ -1,0 +1,85 @@
+//! Owns the products of integers, which wrap: their sums are the same in any order. It does not know floats.
+
+use std::ops::Range;
+
+use bytemuck::{Pod, cast_slice};
+
+use super::scratch::Scratch;
+use super::{Matrix, ProductSizes, parts};
+use crate::bodies::integer::Integer;
+use crate::isa::{self, Task};
+
+/// Rows of a block of the left factor, its columns, and bytes of a row of such a block of the right one. Blocks are copied, so that
+/// the loops read elements in order.
+const HEIGHT: usize = 128;
+const DEPTH: usize = 128;
+const WIDTH_BYTES: usize = 2048;
+
+/// Writes the product of two matrices of integers that lie in their slices, row by row.
+pub(super) fn multiply_integers<T: Integer + Pod>(
+    ProductSizes { n, k, m }: ProductSizes,
+    a: Matrix<'_>,
+    b: Matrix<'_>,
+    out: &mut [T],
+    scratch: &mut Scratch,
+) {
+    out.fill(T::ZERO);
+    let width = WIDTH_BYTES / size_of::<T>();
+    let deep = k.min(DEPTH);
+    let [own_a, own_b, _] = scratch.slices::<T>([deep * n.min(HEIGHT), deep * m.min(width), 0]);
+    for columns in parts(m, width) {
+        for depth in parts(k, DEPTH) {
+            let own_b = &mut own_b[..depth.len() * columns.len()];
+            gather(&b, depth.clone(), columns.clone(), own_b);
+            for rows in parts(n, HEIGHT) {
+                let own_a = &mut own_a[..rows.len() * depth.len()];
+                gather(&a, rows.clone(), depth.clone(), own_a);
+                let out = &mut out[rows.start * m..rows.end * m];
+                let (k, columns) = (depth.len(), columns.clone());
+                isa::run_widest(Integers { k, m, columns, a: own_a, b: own_b, out });
+            }
+        }
+    }
+}
+
+/// Copies the elements of some rows and columns, row by row.
+fn gather<T: Pod>(from: &Matrix<'_>, rows: Range<usize>, columns: Range<usize>, to: &mut [T]) {
+    let elements: &[T] = cast_slice(from.bytes);
+    for (row, to) in rows.zip(to.chunks_exact_mut(columns.len())) {
+        let first =
+            from.offset + row as isize * from.row_stride + columns.start as isize * from.column_stride;
+        if from.column_stride == 1 {
+            to.copy_from_slice(&elements[first as usize..][..columns.len()]);
+        } else {
+            for (to, at) in to.iter_mut().zip(0..) {
+                *to = elements[(first + at * from.column_stride) as usize];
+            }
+        }
+    }
+}
+
+/// The loops over elements in order, to be compiled for each instruction set.
+struct Integers<'a, T> {
+    k: usize,
+    m: usize,
+    /// Those of the result that are added to.
+    columns: Range<usize>,
+    a: &'a [T],
+    b: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Integer> Task for Integers<'_, T> {
+    #[inline(always)]
+    fn run(self) {
+        let Integers { k, m, columns, a, b, out } = self;
+        for (out, a) in out.chunks_exact_mut(m).zip(a.chunks_exact(k)) {
+            let out = &mut out[columns.clone()];
+            for (&a, b) in a.iter().zip(b.chunks_exact(columns.len())) {
+                for (out, &b) in out.iter_mut().zip(b) {
+                    *out = out.wrapping_add(a.wrapping_mul(b));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Owns the product of two matrices in memory: what is multiplied how (`float.rs`, `integer.rs`). It does not know batches or
+//! shapes.
+
+mod float;
+mod integer;
+mod scratch;
+mod tile;
+
+use std::ops::Range;
+
+use bytemuck::{Pod, cast_slice, cast_slice_mut};
+use num_complex::{Complex32, Complex64};
+use zerostride_ops::{DType, bf16, f16};
+
+use float::{Factor, multiply_floats};
+use integer::multiply_integers;
+pub use scratch::Scratch;
+
+/// A matrix in a slice of stored elements.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrix<'a> {
+    /// The elements that the matrix is part of, aligned to their type.
+    pub bytes: &'a [u8],
+    /// The first element.
+    pub offset: isize,
+    /// Elements from one row to the next; 0 and negative steps are allowed.
+    pub row_stride: isize,
+    /// Elements from one column to the next.
+    pub column_stride: isize,
+}
+
+/// The sizes of a product: `n` by `k` times `k` by `m`.
+#[derive(Clone, Copy, Debug)]
+pub struct ProductSizes {
+    /// Rows of the left factor.
+    pub n: usize,
+    /// Columns of the left factor, rows of the right one.
+    pub k: usize,
+    /// Columns of the right factor.
+    pub m: usize,
+}
+
+/// A range in parts of a size.
+fn parts(len: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..len).step_by(size).map(move |first| first..len.min(first.saturating_add(size)))
+}
+
+impl Matrix<'_> {
+    /// Sees that every element of the matrix lies in the slice.
+    fn check<T: Pod>(&self, rows: usize, columns: usize) {
+        let elements: &[T] = cast_slice(self.bytes);
+        let reach = |stride: isize, size: usize| (stride as i128).saturating_mul(size as i128 - 1);
+        let (down, across) = (reach(self.row_stride, rows), reach(self.column_stride, columns));
+        let low = (self.offset as i128).saturating_add(down.min(0)).saturating_add(across.min(0));
+        let high = (self.offset as i128).saturating_add(down.max(0)).saturating_add(across.max(0));
+        assert!(low >= 0 && high < elements.len() as i128, "the matrix is not inside its slice");
+    }
+}
+
+/// Writes the product of `a` and `b` to `out`, row by row.
+///
+/// Shapes: `(n, k), (k, m) -> (n, m)`. Halves are multiplied and added in f32 and rounded once; integers wrap; a product
+/// over no columns is 0. An element of the product has the same bits wherever its row and its column lie, and whatever is beside
+/// them.
+///
+/// # Panics
+/// If a matrix does not lie in its slice, `out` has not `n * m` elements, or `dtype` is bool.
+///
+/// ```
+/// use zerostride_kernels::{Matrix, ProductSizes, Scratch, matmul};
+/// use zerostride_ops::DType;
+///
+/// let a = Matrix { bytes: &[1, 2, 3, 4], offset: 0, row_stride: 2, column_stride: 1 };
+/// let transposed = Matrix { row_stride: 1, column_stride: 2, ..a };
+/// let mut out = [0; 4];
+/// matmul(DType::U8, ProductSizes { n: 2, k: 2, m: 2 }, a, transposed, &mut out, &mut Scratch::default());
+/// assert_eq!(out, [5, 11, 11, 25]);
+/// ```
+pub fn matmul(
+    dtype: DType,
+    sizes: ProductSizes,
+    a: Matrix<'_>,
+    b: Matrix<'_>,
+    out: &mut [u8],
+    scratch: &mut Scratch,
+) {
+    let bytes = sizes.n.checked_mul(sizes.m).and_then(|numel| numel.checked_mul(dtype.item_size()));
+    assert_eq!(Some(out.len()), bytes, "the product has another size");
+    if out.is_empty() || sizes.k == 0 {
+        out.fill(0);
+        return;
+    }
+    match dtype {
+        // The low bits of a product are the same with and without a sign.
+        DType::U8 | DType::I8 => in_place(multiply_integers::<u8>, sizes, (a, b), out, scratch),
+        DType::U16 | DType::I16 => in_place(multiply_integers::<u16>, sizes, (a, b), out, scratch),
+        DType::U32 | DType::I32 => in_place(multiply_integers::<u32>, sizes, (a, b), out, scratch),
+        DType::U64 | DType::I64 => in_place(multiply_integers::<u64>, sizes, (a, b), out, scratch),
+        DType::F16 => halves(f16::from_f32, sizes, (a, b), out, scratch),
+        DType::BF16 => halves(bf16::from_f32, sizes, (a, b), out, scratch),
+        DType::F32 => in_place(multiply_floats::<f32>, sizes, (a, b), out, scratch),
+        DType::F64 => in_place(multiply_floats::<f64>, sizes, (a, b), out, scratch),
+        DType::C64 => in_place(multiply_floats::<Complex32>, sizes, (a, b), out, scratch),
+        DType::C128 => in_place(multiply_floats::<Complex64>, sizes, (a, b), out, scratch),
+        DType::Bool => panic!("bool has no matrix product"),
+    }
+}
+
+/// What writes the product of two matrices of elements that lie in their slices.
+type Multiply<T> = fn(ProductSizes, Matrix<'_>, Matrix<'_>, &mut [T], &mut Scratch);
+
+/// A product whose sums have the factors' dtype.
+fn in_place<T: Pod>(
+    multiply: Multiply<T>,
+    sizes: ProductSizes,
+    (a, b): (Matrix<'_>, Matrix<'_>),
+    out: &mut [u8],
+    scratch: &mut Scratch,
+) {
+    a.check::<T>(sizes.n, sizes.k);
+    b.check::<T>(sizes.k, sizes.m);
+    multiply(sizes, a, b, cast_slice_mut(out), scratch);
+}
+
+/// Rows and columns of halves whose sums in f32 are held at a time.
+const HALVES: [usize; 2] = [128, 512];
+
+/// Products of halves are summed in f32 and rounded once.
+fn halves<T: Factor<Sum = f32>>(
+    narrow: fn(f32) -> T,
+    ProductSizes { n, k, m }: ProductSizes,
+    (a, b): (Matrix<'_>, Matrix<'_>),
+    out: &mut [u8],
+    scratch: &mut Scratch,
+) {
+    a.check::<T>(n, k);
+    b.check::<T>(k, m);
+    let out: &mut [T] = cast_slice_mut(out);
+    let mut sums = std::mem::take(&mut scratch.sums);
+    for (rows, columns) in
+        parts(n, HALVES[0]).flat_map(|rows| parts(m, HALVES[1]).map(move |columns| (rows.clone(), columns)))
+    {
+        let sizes = ProductSizes { n: rows.len(), k, m: columns.len() };
+        sums.resize(sizes.n * sizes.m, 0.0);
+        let a = Matrix { offset: a.offset + rows.start as isize * a.row_stride, ..a };
+        let b = Matrix { offset: b.offset + columns.start as isize * b.column_stride, ..b };
+        multiply_floats::<T>(sizes, a, b, &mut sums, scratch);
+        for (row, sums) in rows.zip(sums.chunks_exact(sizes.m)) {
+            let out = &mut out[row * m..][columns.clone()];
+            out.iter_mut().zip(sums).for_each(|(out, &sum)| *out = narrow(sum));
+        }
+    }
+    scratch.sums = sums;
+}
+
+#[cfg(test)]
+mod tests {
+    use bytemuck::{bytes_of, bytes_of_mut};
+
+    use super::*;
+    use crate::cast_kernel;
+
+    fn one() -> Matrix<'static> {
+        Matrix { bytes: bytes_of(&0f32), offset: 0, row_stride: 0, column_stride: 0 }
+    }
+
+    #[test]
+    fn tiles_of_integers_and_halves_add_up() {
+        let sizes = ProductSizes { n: 3, k: 133, m: 2055 };
+        let ProductSizes { n, k, m } = sizes;
+        // Sums of up to 2048 are exact in every dtype.
+        let [a, b] =
+            [n * k, k * m].map(|len| (0..len).map(|i| i64::from(i * i % 7 == 1)).collect::<Vec<_>>());
+        let expected: Vec<i64> =
+            (0..n * m).map(|at| (0..k).map(|i| a[at / m * k + i] * b[i * m + at % m]).sum()).collect();
+        for dtype in [DType::I64, DType::U16, DType::F16] {
+            let stored = |values: &[i64]| {
+                let mut bytes = vec![0; values.len() * dtype.item_size()];
+                cast_kernel(DType::I64, dtype)(cast_slice(values), &mut bytes);
+                bytes
+            };
+            let (a, b) = (stored(&a), stored(&b));
+            let matrix = |bytes, columns: usize| Matrix {
+                bytes,
+                offset: 0,
+                row_stride: columns as isize,
+                column_stride: 1,
+            };
+            let mut out = stored(&vec![0; n * m]);
+            matmul(dtype, sizes, matrix(&a, k), matrix(&b, m), &mut out, &mut Scratch::default());
+            assert!(out == stored(&expected), "{dtype}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "another size")]
+    fn sizes_whose_product_wraps_around_are_refused() {
+        let sizes = ProductSizes { n: (1 << 62) + 1, k: 1, m: 1 };
+        matmul(DType::F32, sizes, one(), one(), bytes_of_mut(&mut 0f32), &mut Scratch::default());
+    }
+
+    #[test]
+    #[should_panic(expected = "not inside its slice")]
+    fn strides_that_wrap_around_are_refused() {
+        let far = Matrix { row_stride: isize::MIN, ..one() };
+        matmul(
+            DType::F32,
+            ProductSizes { n: 3, k: 1, m: 1 },
+            far,
+            one(),
+            bytes_of_mut(&mut [0f32; 3]),
+            &mut Scratch::default(),
+        );
+    }
+}

@@ -1,0 +1,34 @@
+//! Owns the memory that products pack factors into, which is used again from one product to the next. It does not know what is
+//! packed.
+
+use bytemuck::{Pod, cast_slice_mut};
+
+/// Bytes of a cache line, which packed factors begin at.
+const LINE: usize = 64;
+
+/// Memory for the blocks of factors that products pack, less than 768 KiB; empty at first.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    bytes: Vec<u8>,
+    /// Sums that are rounded to halves in the end.
+    pub(super) sums: Vec<f32>,
+}
+
+impl Scratch {
+    /// Three slices with so many elements, whose values are arbitrary.
+    pub(super) fn slices<T: Pod>(&mut self, lens: [usize; 3]) -> [&mut [T]; 3] {
+        let bytes = lens.map(|len| (len * size_of::<T>()).next_multiple_of(LINE));
+        let all = bytes.iter().sum::<usize>() + LINE;
+        if self.bytes.len() < all {
+            self.bytes.resize(all, 0);
+        }
+        let start = self.bytes.as_ptr().align_offset(LINE);
+        let mut rest = &mut self.bytes[start..];
+        let mut index = 0;
+        lens.map(|len| {
+            let (own, others) = std::mem::take(&mut rest).split_at_mut(bytes[index]);
+            (rest, index) = (others, index + 1);
+            &mut cast_slice_mut(own)[..len]
+        })
+    }
+}

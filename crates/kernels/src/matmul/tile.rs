@@ -1,0 +1,120 @@
+//! Owns the register tile: the products of a few rows and columns, whose sums stay in registers. It does not know where the
+//! factors lie, nor what complex numbers are.
+
+use crate::lane::Lane;
+
+/// The most rows of a tile, and the most sums: those of three registers of 16 floats each.
+pub(super) const ROWS: usize = 8;
+pub(super) const TILE: usize = ROWS * 3 * 16;
+
+/// Whether there are 32 registers, and not 16.
+const fn has_many<L: Lane>() -> bool {
+    size_of::<L>() == 64 || cfg!(target_arch = "aarch64")
+}
+
+/// The most rows of a tile on a lane: 24 sums with three registers of columns, or 12 with two, leave registers for the factors.
+pub(super) const fn most_rows<L: Lane>() -> usize {
+    if has_many::<L>() { ROWS } else { 6 }
+}
+
+/// The most registers of columns of a tile.
+pub(super) const fn registers<L: Lane>() -> usize {
+    if has_many::<L>() { 3 } else { 2 }
+}
+
+/// The rows of a tile: where each of them begins, and how far it is from one of its elements to the next.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'a, E> {
+    pub(super) elements: &'a [E],
+    pub(super) starts: [usize; ROWS],
+    pub(super) count: usize,
+    pub(super) step: usize,
+}
+
+/// The columns of a tile side by side, and how far it is from one of their elements to the next. A tile also reads what follows
+/// them in its last register.
+#[derive(Clone, Copy)]
+pub(super) struct Columns<'a, E> {
+    pub(super) elements: &'a [E],
+    pub(super) count: usize,
+    pub(super) step: usize,
+}
+
+/// Writes the sums over `depth` of products of rows and columns to `sums`, a row after the other, and returns the length of such a
+/// row. Each sum is one chain of fused multiply-adds in the order of the depth, which begins at 0.
+///
+/// # Panics
+/// If an element is not in its slice.
+#[inline(always)]
+pub(super) fn multiply<L: Lane>(
+    depth: usize,
+    a: Rows<'_, L::Elem>,
+    b: Columns<'_, L::Elem>,
+    sums: &mut [L::Elem],
+) -> usize {
+    let registers = b.count.div_ceil(L::LEN);
+    match (a.count, registers) {
+        (1, 1) => tile::<L, 1, 1>(depth, a, b, sums),
+        (1, 2) => tile::<L, 1, 2>(depth, a, b, sums),
+        (2, 1) => tile::<L, 2, 1>(depth, a, b, sums),
+        (2, 2) => tile::<L, 2, 2>(depth, a, b, sums),
+        (3 | 4, 1) => tile::<L, 4, 1>(depth, a, b, sums),
+        (3 | 4, 2) => tile::<L, 4, 2>(depth, a, b, sums),
+        (_, 1) if const { !has_many::<L>() } => tile::<L, 6, 1>(depth, a, b, sums),
+        (_, _) if const { !has_many::<L>() } => tile::<L, 6, 2>(depth, a, b, sums),
+        (1, _) => tile::<L, 1, 3>(depth, a, b, sums),
+        (2, _) => tile::<L, 2, 3>(depth, a, b, sums),
+        (3 | 4, _) => tile::<L, 4, 3>(depth, a, b, sums),
+        (_, 1) => tile::<L, 8, 1>(depth, a, b, sums),
+        (_, 2) => tile::<L, 8, 2>(depth, a, b, sums),
+        _ => tile::<L, 8, 3>(depth, a, b, sums),
+    }
+    registers * L::LEN
+}
+
+/// What follows the rows is the last one once more.
+#[inline(always)]
+fn tile<L: Lane, const TALL: usize, const WIDE: usize>(
+    depth: usize,
+    a: Rows<'_, L::Elem>,
+    b: Columns<'_, L::Elem>,
+    sums: &mut [L::Elem],
+) {
+    let mut acc = [[L::num(0.0); WIDE]; TALL];
+    let mut starts = [a.starts[a.count - 1]; TALL];
+    for (start, &own) in starts.iter_mut().zip(&a.starts[..a.count]) {
+        *start = own;
+    }
+    let is_inside = |start: usize, step: usize, width: usize, len: usize| {
+        let last = (depth - 1).checked_mul(step).and_then(|last| last.checked_add(start));
+        last.is_some_and(|last| last < len && width <= len - last)
+    };
+    assert!(
+        depth > 0 && is_inside(0, b.step, WIDE * L::LEN, b.elements.len()),
+        "the columns are in the slice"
+    );
+    for &start in &starts {
+        assert!(is_inside(start, a.step, 1, a.elements.len()), "the rows are in the slice");
+    }
+    for at in 0..depth {
+        // SAFETY: there are as many elements from the start of the last step, which no step is behind.
+        let b = unsafe { b.elements.get_unchecked(at * b.step..at * b.step + WIDE * L::LEN) };
+        let mut columns = [L::num(0.0); WIDE];
+        for (register, columns) in columns.iter_mut().enumerate() {
+            *columns = L::load(&b[register * L::LEN..]);
+        }
+        for (acc, &start) in acc.iter_mut().zip(&starts) {
+            // SAFETY: the row's element at the last step is in the slice, and no step is behind it.
+            let a = L::splat(unsafe { *a.elements.get_unchecked(start + at * a.step) });
+            for (acc, &columns) in acc.iter_mut().zip(&columns) {
+                *acc = a.mul_add(columns, *acc);
+            }
+        }
+    }
+    let sums = &mut sums[..TALL * WIDE * L::LEN];
+    for (row, acc) in acc.iter().enumerate() {
+        for (register, acc) in acc.iter().enumerate() {
+            acc.store(&mut sums[(row * WIDE + register) * L::LEN..]);
+        }
+    }
+}
