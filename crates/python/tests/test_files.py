@@ -225,3 +225,31 @@ def test_memory_stays_within_its_limit(folder):
     del rows
     done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, timeout=300, check=True)
     assert int(done.stdout) < 64
+
+
+@pytest.mark.parametrize(
+    "anew",
+    [
+        lambda x: x.astype("i8"), lambda x: np.asfortranarray(x), lambda x: x[:-1], lambda x: np.concatenate([x, x]), lambda x: x[:0],
+        lambda x: x.astype("f4"), lambda x: x + 1, lambda x: x.T,
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("path", ["x.npy", "x.npz:x"])
+def test_a_file_that_is_written_anew_is_not_read_with_the_old_header(folder, path, anew):
+    def write(x):
+        np.save("x.npy", x) if path == "x.npy" else np.savez("x.npz", x=x)
+
+    write(ROWS[:300])
+    x = zs.open(path)
+    mean, row = zs.evaluate("x.mean(0)", x=x), x[7]
+    write(anew(ROWS[:300]))
+    for read in [
+        lambda: zs.evaluate("x.mean(0)", x=x), lambda: standardised(x), lambda: np.asarray(x), row.tolist, lambda: x.sum().item(),
+        lambda: zs.evaluate(x * 2, out="y.npy"), lambda: zs.tensor(x),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match="since it was opened; open it again|cut short"):
+            read()
+    assert not os.path.exists("y.npy")
+    again = zs.open(path)
+    np.testing.assert_allclose(np.asarray(again), anew(ROWS[:300]))
+    assert mean.shape == (16,)
