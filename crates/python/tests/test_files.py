@@ -253,3 +253,26 @@ def test_a_file_that_is_written_anew_is_not_read_with_the_old_header(folder, pat
     again = zs.open(path)
     np.testing.assert_allclose(np.asarray(again), anew(ROWS[:300]))
     assert mean.shape == (16,)
+
+
+def test_archives_with_strangers_members_are_read(folder):
+    import zipfile
+
+    np.savez("x.npz", x=ROWS[:5], objects=np.array([{}, None], object), text=np.array(["a", "b"]))
+    with zipfile.ZipFile("x.npz", "a") as archive:
+        archive.writestr("readme.txt", "hello")
+        archive.mkdir("folder")
+        archive.writestr("packed.npy", b"\x93NUMPY", compress_type=zipfile.ZIP_LZMA)
+        archive.writestr("broken.npy", b"no array at all")
+        archive.writestr("x", b"called as the array is")
+    np.testing.assert_array_equal(np.asarray(zs.open("x.npz:x")), ROWS[:5])
+    for name, text in [
+        ("objects", "pickle"), ("text", "is text"), ("readme.txt", "not a .npy member"), ("folder/", "not a .npy member"),
+        ("packed", "ompression|nsupported"), ("broken", "not a .npy file"), ("none", "the file holds 5: `x`, `objects`, `text`, `packed`, `broken`"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=text):
+            zs.open(f"x.npz:{name}")
+    with zipfile.ZipFile("one.npz", "w") as archive:
+        archive.write("x.npy")
+        archive.writestr("readme.txt", "hello")
+    np.testing.assert_array_equal(np.asarray(zs.open("one.npz")), ROWS)

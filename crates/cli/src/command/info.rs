@@ -32,7 +32,9 @@ fn describe(path: &Path) -> zerostride::Result<String> {
     let container = io::open(path)?;
     let entries = container.entries();
     let total: u64 = entries.iter().map(Entry::bytes).fold(0, u64::saturating_add);
-    let count = if entries.len() == 1 { "1 array".to_owned() } else { format!("{} arrays", entries.len()) };
+    let arrays = entries.iter().filter(|entry| entry.is_array()).count();
+    let count = if arrays == 1 { "1 array".to_owned() } else { format!("{arrays} arrays") };
+    let count = if arrays == entries.len() { count } else { format!("{count} of {} members", entries.len()) };
     let mut text = format!("{}: {count}, {}\n", Printable(&path.to_string_lossy()), bytes::show(total));
 
     let rows: Vec<[String; 4]> = entries.iter().map(row).collect();
@@ -52,7 +54,7 @@ fn row(entry: &Entry) -> [String; 4] {
     [
         Printable(entry.name().unwrap_or("-")).to_string(),
         Printable(entry.dtype_name()).to_string(),
-        python_tuple(entry.shape()),
+        if entry.is_described() { python_tuple(entry.shape()) } else { "-".to_owned() },
         bytes::show(entry.bytes()),
     ]
 }
@@ -61,9 +63,14 @@ fn remarks(entry: &Entry) -> String {
     let remarks = [
         (entry.is_big_endian(), "  big-endian"),
         (entry.is_fortran(), "  Fortran order"),
-        (entry.dtype().is_none(), "  cannot be read"),
+        (entry.dtype().is_none() && entry.is_array(), "  cannot be read"),
     ];
-    remarks.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| text).collect()
+    let remarks: String = remarks.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| text).collect();
+    match entry.refusal() {
+        // Why an array without a description cannot be read is all that there is to say of it.
+        Some(why) if !entry.is_described() && entry.is_array() => format!("{remarks}: {why}"),
+        _ => remarks,
+    }
 }
 
 fn python_tuple(shape: &[usize]) -> String {

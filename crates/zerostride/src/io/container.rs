@@ -113,7 +113,7 @@ impl<R: Read + Seek> Container<R> {
         self.format
     }
 
-    /// The arrays in the file, in the file's order.
+    /// The arrays in the file, in the file's order, and what else an archive holds.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -123,14 +123,20 @@ impl<R: Read + Seek> Container<R> {
     /// # Errors
     /// No array of that name; without a name, no array or several.
     pub fn find(&self, name: Option<&str>) -> Result<usize> {
-        let known = || self.entries.iter().filter_map(|entry| entry.name().map(str::to_owned)).collect();
-        let found = match (name, &self.entries[..]) {
-            (Some(name), entries) => entries
-                .iter()
-                .position(|entry| entry.name() == Some(name))
-                .ok_or_else(|| Problem::NoSuchArray { name: name.to_owned(), known: known() }),
-            (None, [_]) => Ok(0),
-            (None, _) => Err(Problem::NotSingle { known: known() }),
+        let arrays = || self.entries.iter().enumerate().filter(|(_, entry)| entry.is_array());
+        let known = || arrays().filter_map(|(_, entry)| entry.name().map(str::to_owned)).collect();
+        let found = match name {
+            Some(name) => {
+                let named = |(_, entry): &(usize, &Entry)| entry.name() == Some(name);
+                // A stranger's member may be called as an array is.
+                let found = arrays().find(named).or_else(|| self.entries.iter().enumerate().find(named));
+                let missing = || Problem::NoSuchArray { name: name.to_owned(), known: known() };
+                found.map(|(index, _)| index).ok_or_else(missing)
+            }
+            None => match arrays().next() {
+                Some((index, _)) if arrays().count() == 1 => Ok(index),
+                _ => Err(Problem::NotSingle { known: known() }),
+            },
         };
         Ok(found.map_err(|problem| FileError::new(&self.file, None, problem))?)
     }

@@ -2,6 +2,7 @@
 //! It does not know which format the headers are of.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, checked_bytes};
@@ -46,6 +47,8 @@ pub(super) enum Kind {
         /// Why not, and what to do.
         advice: &'static str,
     },
+    /// A member of an archive that is no array, or cannot be read. It keeps nobody from the others.
+    Refused { is_array: bool, problem: Arc<Problem> },
 }
 
 impl Entry {
@@ -79,9 +82,38 @@ impl Entry {
         let shape = Shape::new(sizes)?;
         let bytes = match kind {
             Kind::Known(Encoding { dtype, .. }) => checked_bytes(&shape, dtype.item_size())? as u64,
-            Kind::Unknown { .. } => 0,
+            Kind::Unknown { .. } | Kind::Refused { .. } => 0,
         };
         Ok(Entry { name, kind, shape, bytes, start: 0, fortran: false })
+    }
+
+    /// A member of an archive that is refused.
+    pub(super) fn refused(name: String, is_array: bool, problem: Arc<Problem>, bytes: u64) -> Entry {
+        let kind = Kind::Refused { is_array, problem };
+        Entry { name: Some(name), kind, shape: Shape::default(), bytes, start: 0, fortran: false }
+    }
+
+    /// What is wrong with such a member.
+    pub(super) fn refused_member(&self) -> Option<&Arc<Problem>> {
+        match &self.kind {
+            Kind::Refused { problem, .. } => Some(problem),
+            _ => None,
+        }
+    }
+
+    /// Whether this is an array, if perhaps one that cannot be read; other members of an archive are none.
+    pub fn is_array(&self) -> bool {
+        !matches!(self.kind, Kind::Refused { is_array: false, .. })
+    }
+
+    /// Whether the headers say what dtype and shape the array has.
+    pub fn is_described(&self) -> bool {
+        self.refused_member().is_none()
+    }
+
+    /// Why the array cannot be read, if it cannot.
+    pub fn refusal(&self) -> Option<String> {
+        self.encoding().err().map(|problem| problem.to_string())
     }
 
     /// The array's name; the one array of an `.npy` file has none.
@@ -98,15 +130,18 @@ impl Entry {
     pub fn dtype(&self) -> Option<DType> {
         match &self.kind {
             Kind::Known(encoding) => Some(encoding.dtype),
-            Kind::Unknown { .. } => None,
+            Kind::Unknown { .. } | Kind::Refused { .. } => None,
         }
     }
 
-    /// The dtype's name: ours as in `f32`, or the file's own for a dtype that zerostride does not have.
+    /// The dtype's name: ours as in `f32`, or the file's own for a dtype that zerostride does not have; for a member of an
+    /// archive that is no array, what it is.
     pub fn dtype_name(&self) -> &str {
         match &self.kind {
             Kind::Known(encoding) => encoding.dtype.name(),
             Kind::Unknown { name, .. } => name,
+            Kind::Refused { is_array: true, .. } => "unknown",
+            Kind::Refused { is_array: false, .. } => "no array",
         }
     }
 
@@ -124,7 +159,7 @@ impl Entry {
     pub fn is_big_endian(&self) -> bool {
         match self.kind {
             Kind::Known(encoding) => encoding.is_big_endian(),
-            Kind::Unknown { .. } => false,
+            Kind::Unknown { .. } | Kind::Refused { .. } => false,
         }
     }
 
@@ -138,6 +173,7 @@ impl Entry {
         match &self.kind {
             Kind::Known(encoding) => Ok(*encoding),
             Kind::Unknown { name, advice } => Err(Problem::DType { name: name.clone(), advice }),
+            Kind::Refused { problem, .. } => Err(Problem::Member(Arc::clone(problem))),
         }
     }
 

@@ -238,6 +238,9 @@ pub enum Problem {
         /// What is wrong.
         reason: String,
     },
+    /// A member of an archive that was refused when the archive was opened.
+    #[error("{0}")]
+    Member(Arc<Problem>),
     /// A name that an array cannot have.
     #[error("the name `{}` {reason}", Excerpt(name))]
     Name {

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::io::{BufReader, Read, Seek, Write, copy, sink};
+use std::sync::Arc;
 
 use zip::CompressionMethod;
 use zip::read::{ArchiveOffset, Config, ZipArchive, ZipReadOptions};
@@ -28,7 +29,8 @@ pub(super) type Archive<R> = ZipArchive<BufReader<R>>;
 /// No deflate stream unpacks to more than this many times its length.
 const MAX_RATIO: u64 = 1032;
 
-/// Reads the list of members, and of each member the NPY headers.
+/// Reads the list of members, and of each member the NPY headers. A member that cannot be read keeps nobody from the others,
+/// but where there are no others it is the archive that cannot be read.
 pub(super) fn open<R: Read + Seek>(file: &str, reader: R) -> Result<(Archive<R>, Vec<Entry>), FileError> {
     let whole = |problem| FileError::new(file, None, problem);
     let config = Config { archive_offset: ArchiveOffset::Known(0) };
@@ -48,37 +50,53 @@ pub(super) fn open<R: Read + Seek>(file: &str, reader: R) -> Result<(Archive<R>,
     let mut entries = Vec::new();
     let mut names = HashSet::new();
     for index in 0..archive.len() {
-        let entry = open_member(file, &mut archive, index)?;
+        let path = match archive.name_for_index(index) {
+            Some(path) => path.map_err(|error| whole(archive_problem(error)))?.into_owned(),
+            None => break,
+        };
         // Two spellings in bytes can be one name in characters.
-        if !names.insert(entry.name_or_default().to_owned()) {
+        if !names.insert(path.clone()) {
             return Err(whole(Problem::Archive { reason: "two members have the same name".into() }));
         }
-        entries.push(entry);
+        let name = array_name(&path);
+        let shown = name.as_ref().map_or(path, String::clone);
+        let is_array = name.is_ok();
+        match name.and_then(|name| open_member(&mut archive, index, name)) {
+            Ok(entry) => entries.push(entry),
+            Err(problem @ Problem::Io { .. }) => return Err(FileError::new(file, Some(&shown), problem)),
+            Err(problem) => {
+                let bytes = archive.by_index_raw(index).map_or(0, |member| member.size());
+                entries.push(Entry::refused(shown, is_array, Arc::new(problem), bytes));
+            }
+        }
+    }
+    let refused = || entries.iter().filter_map(|entry| Some((entry, entry.refused_member()?)));
+    if let Some((entry, problem)) = refused().next()
+        && refused().count() == entries.len()
+    {
+        let name = entry.name().filter(|_| entry.is_array());
+        return Err(FileError::new(file, name, Problem::Member(Arc::clone(problem))));
     }
     Ok((archive, entries))
 }
 
 fn open_member<R: Read + Seek>(
-    file: &str,
     archive: &mut Archive<R>,
     index: usize,
-) -> Result<Entry, FileError> {
-    let whole = |problem| FileError::new(file, None, problem);
-    let mut member = member(archive, index).map_err(whole)?;
-    let name = member.name().map_err(archive_problem).and_then(|path| array_name(&path)).map_err(whole)?;
+    name: String,
+) -> Result<Entry, Problem> {
+    let mut member = member(archive, index)?;
     let (unpacked, packed) = (member.size(), member.compressed_size());
     let possible = match member.compression() {
         CompressionMethod::Stored => unpacked == packed,
         _ => unpacked / MAX_RATIO <= packed,
     };
-    let entry = if possible {
-        npy::read_header(Some(name.clone()), &mut member, unpacked).map_err(damaged_member)
-    } else {
+    if !possible {
         let reason =
             format!("{packed} packed bytes cannot be the {unpacked} bytes that the member claims to hold");
-        Err(Problem::Archive { reason })
-    };
-    entry.map_err(|problem| FileError::new(file, Some(&name), problem))
+        return Err(Problem::Archive { reason });
+    }
+    npy::read_header(Some(name), &mut member, unpacked).map_err(damaged_member)
 }
 
 /// Fills `out` with a member's elements and checks its checksum.
@@ -127,7 +145,7 @@ fn member<R: Read + Seek>(
 fn array_name(path: &str) -> Result<String, Problem> {
     let refused = |reason| Problem::Name { name: path.to_owned(), reason };
     let Some(name) = path.strip_suffix(".npy") else {
-        return Err(refused("is not a .npy member, and an .npz file holds nothing else"));
+        return Err(refused("is not a .npy member, so it is no array"));
     };
     check_name(name).map_err(refused)?;
     Ok(name.to_owned())

@@ -66,7 +66,8 @@ pub fn load(path: impl AsRef<Path>) -> Result<Tensor> {
     container.read(index)
 }
 
-/// Reads all arrays of a file with their names; the one of an `.npy` file is called [`UNNAMED`](super::UNNAMED).
+/// Reads all arrays of a file with their names; the one of an `.npy` file is called [`UNNAMED`](super::UNNAMED). Members of an
+/// archive that are no arrays are passed over.
 ///
 /// # Errors
 /// As for [`open`] and [`Container::read`].
@@ -80,6 +81,9 @@ pub fn load(path: impl AsRef<Path>) -> Result<Tensor> {
 pub fn load_all(path: impl AsRef<Path>) -> Result<Vec<(String, Tensor)>> {
     let mut container = open(path)?;
     (0..container.entries().len())
+        .filter(|&index| container.entries()[index].is_array())
+        .collect::<Vec<_>>()
+        .into_iter()
         .map(|index| Ok((container.entries()[index].name_or_default().to_owned(), container.read(index)?)))
         .collect()
 }

@@ -293,7 +293,7 @@ fn npz_members_with_names_that_are_none() {
         ("../x.npy", "the name `../x.npy` leads out of the archive; give the array a plain name"),
         ("a/../../x.npy", "the name `a/../../x.npy` leads out of the archive"),
         ("a\\..\\x.npy", "the name `a\\..\\x.npy` leads out of the archive"),
-        ("readme.txt", "the name `readme.txt` is not a .npy member, and an .npz file holds nothing else"),
+        ("readme.txt", "the name `readme.txt` is not a .npy member, so it is no array"),
         ("archive/data.pkl", "the name `archive/data.pkl` is not a .npy member"),
         ("folder/", "the name `folder/` is not a .npy member"),
     ] {
