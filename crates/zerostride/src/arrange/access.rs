@@ -6,7 +6,7 @@ use crate::plan::Leaf;
 use crate::{Result, Tensor};
 
 fn leaves<const N: usize>(tensors: [&Tensor; N]) -> [Leaf; N] {
-    tensors.map(|tensor| Leaf { tensor: tensor.clone(), version: None })
+    tensors.map(|tensor| Leaf::new(tensor, None))
 }
 
 /// Lets `read` see the bytes that each tensor reaches, from its lowest element to its highest.

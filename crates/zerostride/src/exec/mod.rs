@@ -229,10 +229,7 @@ fn run_step(step: &Step, plan: &Plan, memory: &Memory, slots: &Slots, out: Block
     // A dying operand lies in the output's own block, which is out of its slot while the step runs.
     let own = out.reader();
     let read = |source: Source| match source {
-        Source::Leaf(leaf) => {
-            let tensor = &plan.leaves[leaf].tensor;
-            memory.guard(tensor).block(tensor.reach())
-        }
+        Source::Leaf(leaf) => memory.block(&plan.leaves[leaf]),
         Source::Buffer(index) => match &slots[plan.passes.buffers[index].slot] {
             Some(fresh) => fresh.block(),
             None => own.reader(),
@@ -292,10 +289,9 @@ fn elements<'a>(
 ) -> Option<Elements<'a>> {
     match source {
         Source::Leaf(leaf) => {
-            let tensor = &plan.leaves[leaf].tensor;
-            let reach = tensor.reach();
-            let first = reach.start / tensor.dtype().item_size();
-            Some(Elements { bytes: memory.guard(tensor).bytes(reach), first })
+            let leaf = &plan.leaves[leaf];
+            let first = leaf.first_byte() / leaf.tensor.dtype().item_size();
+            Some(Elements { bytes: memory.guard(&leaf.tensor).bytes(leaf.tensor.reach()), first })
         }
         Source::Buffer(index) => {
             let fresh = slots[plan.passes.buffers[index].slot].as_ref()?;
@@ -413,6 +409,11 @@ impl Memory {
 
     pub(crate) fn guard(&self, tensor: &Tensor) -> &Guard {
         &self.guards[self.position(tensor)].1
+    }
+
+    /// The elements of an operand, where its plan counts them.
+    fn block(&self, leaf: &Leaf) -> Block<'_> {
+        self.guard(&leaf.tensor).block(leaf.tensor.reach()).moved_to(leaf.first_byte())
     }
 
     /// The guard of a target apart from those of the operands, which lie in other storages.

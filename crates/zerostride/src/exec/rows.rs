@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::machine::Scratch;
 use super::window::Window;
 use super::{Memory, Ready, Slots, allocate, crew};
-use crate::plan::{Group, Leaf, Plan, Source, Step, Work};
+use crate::plan::{Group, Plan, Source, Step, Work};
 use crate::tensor::{Block, Fresh};
 use crate::{Result, num_threads};
 
@@ -40,8 +40,7 @@ pub(super) fn run<'p>(
             written.push((slot, fresh));
         }
     }
-    let reads = |leaf: &Leaf| memory.guard(&leaf.tensor).block(leaf.tensor.reach());
-    let leaves: SmallVec<[Block<'_>; 4]> = plan.leaves.iter().map(reads).collect();
+    let leaves: SmallVec<[Block<'_>; 4]> = plan.leaves.iter().map(|leaf| memory.block(leaf)).collect();
     let others = &*slots;
     let threads = num_threads();
     let share = group.rows.div_ceil(threads);

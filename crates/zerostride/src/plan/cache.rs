@@ -146,7 +146,7 @@ impl<'a> Structure<'a> {
         let Entry { leaves, passes, .. } = &plans[0];
         let leaf = |&place: &usize| {
             let (tensor, version) = self.leaves[place];
-            Leaf { tensor: tensor.clone(), version }
+            Leaf::new(tensor, version)
         };
         Some(Plan { leaves: leaves.iter().map(leaf).collect(), passes: Arc::clone(passes) })
     }

@@ -21,9 +21,22 @@ use crate::{Tensor, interrupt};
 pub(crate) struct Leaf {
     pub(crate) tensor: Tensor,
     pub(crate) version: Option<u64>,
+    /// How many elements further on the plan counts its elements than its own layout does: a template is run on operands that
+    /// begin elsewhere in their storage than those that it was made of.
+    pub(crate) moved: isize,
 }
 
 impl Leaf {
+    pub(crate) fn new(tensor: &Tensor, version: Option<u64>) -> Leaf {
+        Leaf { tensor: tensor.clone(), version, moved: 0 }
+    }
+
+    /// The byte at which the plan counts the first of its elements in memory.
+    pub(crate) fn first_byte(&self) -> usize {
+        let moved = self.moved.wrapping_mul(self.tensor.dtype().item_size() as isize);
+        self.tensor.reach().start.wrapping_add_signed(moved)
+    }
+
     /// Whether two operands, with the versions they were captured at, are the same.
     pub(super) fn is_same(one: (&Tensor, Option<u64>), other: (&Tensor, Option<u64>)) -> bool {
         one.1 == other.1
@@ -306,7 +319,7 @@ impl<'e> Lowerer<'e, '_> {
         let (leaves, layout) = (&mut self.lowered.leaves, layout.clone().into_owned());
         let identity = (tensor.storage().address(), *version, tensor.dtype(), tensor.layout());
         let leaf = *self.leaves.entry(identity).or_insert_with(|| {
-            leaves.push(Leaf { tensor: (*tensor).clone(), version: *version });
+            leaves.push(Leaf::new(tensor, *version));
             leaves.len() - 1
         });
         Some((Source::Leaf(leaf), layout))

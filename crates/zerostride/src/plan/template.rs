@@ -9,7 +9,7 @@ use zerostride_shape::{ErrorClass, Layout};
 use super::{Leaf, Plan};
 use crate::{Error, Result, Tensor, exec};
 
-/// A plan without its operands, to be run on others of the same dtypes and layouts.
+/// A plan without its operands, to be run on others of the same dtypes, shapes and strides.
 ///
 /// ```
 /// use zerostride::{Expr, tensor};
@@ -70,14 +70,16 @@ impl Plan {
 }
 
 impl Template {
-    /// Runs the plan on operands, each of the dtype and layout of the one whose place it takes.
+    /// Runs the plan on operands, each of the dtype, shape and strides of the one whose place it takes; where it begins in its
+    /// storage does not matter.
     ///
     /// # Errors
-    /// An operand is of another dtype or layout, operands are two tensors that were one, or one of the plan's own is not in memory; or as
+    /// An operand is of another dtype, shape or strides, operands are two tensors that were one, or one of the plan's own is not in memory; or as
     /// [`Expr::eval`](crate::Expr::eval).
     pub fn run(&self, operands: &[&Tensor]) -> Result<Tensor> {
         let fits = |(operand, (dtype, layout)): (&&Tensor, &(DType, Layout))| {
-            operand.dtype() == *dtype && operand.layout() == layout
+            operand.dtype() == *dtype
+                && (operand.shape(), operand.strides()) == (layout.shape(), layout.strides())
         };
         let fits = operands.len() == self.expected.len() && operands.iter().zip(&self.expected).all(fits);
         if !fits || !self.twins.iter().all(|&(later, first)| same(operands[later], operands[first])) {
@@ -85,7 +87,12 @@ impl Template {
             return Err(Error::Argument { class: ErrorClass::Type, message });
         }
         let leaf = |origin: &Origin| match origin {
-            Origin::Given(place) => Ok(Leaf { tensor: operands[*place].clone(), version: None }),
+            Origin::Given(place) => {
+                let (tensor, (_, planned)) = (operands[*place], &self.expected[*place]);
+                // Without elements an offset says nothing.
+                let moved = if tensor.numel() == 0 { 0 } else { planned.offset() - tensor.layout().offset() };
+                Ok(Leaf { moved, ..Leaf::new(tensor, None) })
+            }
             Origin::Kept(leaf) if leaf.tensor.is_absent() => {
                 let message =
                     "an operand of the plan is not in memory: evaluate the expression instead".to_owned();

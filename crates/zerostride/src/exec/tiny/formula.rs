@@ -40,8 +40,9 @@ pub(in crate::exec) fn run_plan(plan: &Plan) -> Option<Tensor> {
         if plan.leaves.iter().any(has_changed) {
             return None;
         }
-        let bytes = |load: &Load| match load.source {
-            Source::Leaf(leaf) => Some(reading.bytes(leaf)),
+        // The storage of an operand, and the first element in it.
+        let operand = |load: &Load| match load.source {
+            Source::Leaf(leaf) => Some((reading.bytes(leaf), load.offset - plan.leaves[leaf].moved)),
             Source::Buffer(_) => None,
         };
         match code {
@@ -51,12 +52,8 @@ pub(in crate::exec) fn run_plan(plan: &Plan) -> Option<Tensor> {
                     let item = load.dtype.item_size();
                     let elements = if load.strides[1] == 0 { 1 } else { row };
                     let rows = Rows { step: load.strides[0] * item as isize, count, bytes: elements * item };
-                    Some(Some(Inside {
-                        bytes: bytes(load)?,
-                        first: load.offset as usize * item,
-                        rows,
-                        ahead: 0,
-                    }))
+                    let (bytes, first) = operand(load)?;
+                    Some(Some(Inside { bytes, first: first as usize * item, rows, ahead: 0 }))
                 };
                 let loads: SmallVec<[_; MOST_LEAVES]> =
                     program.loads.iter().map(load).collect::<Option<_>>()?;
@@ -67,7 +64,8 @@ pub(in crate::exec) fn run_plan(plan: &Plan) -> Option<Tensor> {
                 let mut copies: SmallVec<[_; MOST_LEAVES]> = program.loads.iter().map(|_| None).collect();
                 let load = |(load, copy): (&Load, _)| {
                     let own = Loops::of(shape, &load.strides)?;
-                    in_order(load.dtype.item_size(), load.offset, bytes(load)?, &own, 0, copy)
+                    let (bytes, first) = operand(load)?;
+                    in_order(load.dtype.item_size(), first, bytes, &own, 0, copy)
                 };
                 let loads: SmallVec<[_; MOST_LEAVES]> =
                     program.loads.iter().zip(&mut copies).map(load).collect::<Option<_>>()?;
