@@ -8,4 +8,5 @@ mod placed;
 mod random;
 mod same_bits;
 mod sizes;
+mod templates;
 mod tree;
