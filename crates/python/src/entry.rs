@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::panic::PanicException;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple, PyType};
+use pyo3::types::{PyFrozenSet, PyString, PyTuple, PyType};
 use pyo3::{PyTypeInfo, ffi};
 use smallvec::SmallVec;
 use zerostride_ops::Op;
@@ -95,10 +95,19 @@ fn entries() -> &'static [Entry] {
     })
 }
 
+/// The names of all that only computes, whether as a function or as a method: what a formula may call.
+fn computing() -> impl Iterator<Item = &'static str> {
+    let names = |op: &Op| std::iter::once(op.info().name).chain(op.info().aliases.iter().copied());
+    let own = functions::computing().map(|function| function.name);
+    // What writes in place ends in an underscore.
+    Op::ALL.iter().flat_map(names).chain(own).filter(|name| !name.ends_with('_'))
+}
+
 /// Adds every row to the module and to the classes whose methods it is.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let classes = [PyTensor::type_object(py), PyExpr::type_object(py)];
+    module.add("_COMPUTING", PyFrozenSet::new(py, computing())?)?;
     for (index, entry) in entries().iter().enumerate() {
         if entry.shown != Shown::Method {
             let definition = define(entry, &entry.signature, FUNCTIONS.as_flattened()[index])?;

@@ -76,8 +76,12 @@ impl<'py> From<Bound<'py, PyAny>> for Answer<'py> {
 
 /// Every row.
 pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
+    create::ROWS.iter().chain(computing())
+}
+
+/// The rows that compute with tensors, which are all but those that make them.
+pub(crate) fn computing() -> impl Iterator<Item = &'static Function> {
     let tables = [
-        create::ROWS,
         view::ROWS,
         convert::ROWS,
         join::ROWS,

@@ -1,0 +1,241 @@
+"""Owns the language of formulas: what may stand in one, and what it means. A formula is a list of instructions for a stack;
+nothing of it is run by Python itself. It does not know where arrays come from."""
+
+import ast
+import operator
+import re
+
+from . import _zerostride
+
+MOST_CHARACTERS = 100_000
+MOST_NESTED = 100
+
+_TOKENS = re.compile(r"\*\*|\w+|\S")
+
+_OWN = (_zerostride.Tensor, _zerostride.Expr)
+_NUMBERS = (bool, int, float, complex)
+_CONSTANTS = {"inf": float("inf"), "nan": float("nan"), "pi": 3.141592653589793, "e": 2.718281828459045}
+_CONSTANTS |= {
+    name: value for name, value in vars(_zerostride).items() if type(value) is _zerostride.dtype and not name.startswith("_")
+}
+_ATTRIBUTES = {"T", "mT", "shape", "ndim", "dtype", "real", "imag"}
+_OPERATORS = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.MatMult: operator.matmul,
+    ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor, ast.UAdd: operator.pos, ast.USub: operator.neg, ast.Invert: operator.invert,
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}  # fmt: skip
+
+
+def _extreme(own, values):
+    """numexpr's ``max`` and ``min``, which return values alone; of two arrays they are PyTorch's."""
+
+    def extreme(x, axis=None, *others, **keywords):
+        of_dim = axis is None or type(axis) in (int, tuple)
+        return values(x, axis, *others, **keywords) if of_dim else own(x, axis, *others, **keywords)
+
+    return extreme
+
+
+_FUNCTIONS = {name: getattr(_zerostride, name) for name in _zerostride._COMPUTING if hasattr(_zerostride, name)}
+_FUNCTIONS |= {name: getattr(_zerostride, name) for name in ("zeros_like", "ones_like", "full_like")}
+_FUNCTIONS |= {"copy": _zerostride.clone, "rint": _zerostride.round}
+_FUNCTIONS |= {"max": _extreme(_zerostride.max, _zerostride.amax), "min": _extreme(_zerostride.min, _zerostride.amin)}
+
+
+def _result(value):
+    """The value as an array of its own, which is not one of those that were given."""
+    return value.clone() if isinstance(value, _OWN) else _zerostride.tensor(value) if isinstance(value, _NUMBERS) else value
+
+
+def _nesting(text):
+    """How deep brackets, signs, powers and words are in each other, at most."""
+    most = brackets = signs = powers = words = 0
+    follows_operand = False
+    for token in _TOKENS.findall(text):
+        if token in "([{":
+            brackets += 1
+        elif token in ")]}":
+            brackets -= 1
+        elif token == "**":
+            powers += 1
+        elif token in ("if", "else", "not", "await", "lambda"):
+            words += 1
+        elif token in "-+~" and not follows_operand:
+            signs += 1
+        elif not _is_operand(token):
+            signs = powers = 0
+        follows_operand = _is_operand(token) or token in ")]}"
+        most = max(most, brackets + signs + powers + words)
+    return most
+
+
+def _is_operand(token):
+    return token[0].isalnum() or token[0] in "_."
+
+
+class Formula:
+    """A formula of arrays that have these names."""
+
+    def __init__(self, text, names):
+        self.text, self.names = text.strip(), names
+        self.instructions = []
+        if len(text) > MOST_CHARACTERS:
+            raise ValueError(f"a formula has at most {MOST_CHARACTERS:,} characters, not {len(text):,}: write a function, and fuse it")
+        if "\0" in text:
+            raise ValueError("a formula has no null characters")
+        too_deep = SyntaxError("the formula is nested too deeply: name its parts, and compute them one by one")
+        # Python's parser would overflow the stack of a thread that has a small one.
+        if _nesting(self.text) > MOST_NESTED:
+            raise too_deep
+        try:
+            tree = ast.parse(self.text, "<expression>", mode="eval")
+        except (RecursionError, MemoryError):
+            raise too_deep from None
+        # What follows an operand's parts is done with them: the instructions come out in reverse.
+        pending = [tree.body]
+        while pending:
+            node = pending.pop()
+            run, parts = self._instruction(node)
+            self.instructions.append((node, len(parts), run))
+            pending.extend(parts)
+        self.instructions.reverse()
+        self.instructions.append((tree.body, 1, _result))
+
+    def function(self):
+        """The formula as a function of its arrays, in the order of their names."""
+
+        def formula(*arrays):
+            given, stack = dict(zip(self.names, arrays, strict=True)), []
+            for node, count, run in self.instructions:
+                parts = stack[len(stack) - count :]
+                del stack[len(stack) - count :]
+                stack.append(given[node.id] if run is None else run(*parts))
+            (result,) = stack
+            return result
+
+        return formula
+
+    def _instruction(self, node):
+        """What a node does with its parts, and the parts; ``None`` for the value of an array's name."""
+        match node:
+            case ast.Constant(value):
+                self._check_constant(node, value)
+                return lambda: value, []
+            case ast.Name(name) if name in self.names:
+                return None, []
+            case ast.Name(name) if name in _CONSTANTS:
+                return lambda: _CONSTANTS[name], []
+            case ast.Name(name) if name in _FUNCTIONS:
+                raise self._refused(node, f"`{name}` is a function: call it, as in {name}(x)")
+            case ast.Name(name):
+                raise self._refused(node, f"`{name}` has no value: pass it as a keyword argument")
+            case ast.BinOp(left, how, right) | ast.Compare(left, [how], [right]) if type(how) in _OPERATORS:
+                return self._operation(node, _OPERATORS[type(how)]), [left, right]
+            case ast.UnaryOp(how, operand) if type(how) in _OPERATORS:
+                return self._operation(node, _OPERATORS[type(how)]), [operand]
+            case ast.UnaryOp(how) | ast.Compare(ops=[how]):
+                raise self._refused(node, f"{type(how).__name__} has no meaning here: write ~, ==, !=, & and | on arrays")
+            case ast.Compare():
+                raise self._refused(node, "comparisons do not chain: write (a < b) & (b < c)")
+            case ast.Call(ast.Name(name), arguments, keywords) if name in _FUNCTIONS and name not in self.names:
+                return self._call(node, arguments, keywords, _FUNCTIONS[name]), [*arguments, *(word.value for word in keywords)]
+            case ast.Call(ast.Name(name)):
+                why = "is no function" if name in self.names or name in _CONSTANTS else "is no function of formulas"
+                raise self._refused(node, f"`{name}` {why}")
+            case ast.Call(ast.Constant() | ast.Subscript() | ast.Call()):
+                raise self._refused(node, "functions and methods are called by their names")
+            case ast.Call(called) if not isinstance(called, ast.Attribute):
+                return self._instruction(called)
+            case ast.Call(ast.Attribute(value, name), arguments, keywords):
+                if name not in _zerostride._COMPUTING or not hasattr(_zerostride.Expr, name):
+                    raise self._refused(node, f"there is no method `{name}`")
+                method = self._of_array(node, name, lambda x, *rest, **named: getattr(x, name)(*rest, **named))
+                return self._call(node, arguments, keywords, method), [value, *arguments, *(word.value for word in keywords)]
+            case ast.Attribute(value, name):
+                if name not in _ATTRIBUTES:
+                    raise self._refused(node, f"there is no attribute `{name}`")
+                known = {"real": _zerostride.real, "imag": _zerostride.imag}.get(name, operator.attrgetter(name))
+                return self._of_array(node, name, known), [value]
+            case ast.Subscript(value, key):
+                return self._item(node), [value, key]
+            case ast.Slice(lower, upper, step):
+                limits = [limit or ast.Constant(None, lineno=node.lineno, col_offset=node.col_offset) for limit in (lower, upper, step)]
+                return slice, limits
+            case ast.Tuple(items) | ast.List(items):
+                made = tuple if isinstance(node, ast.Tuple) else list
+                return lambda *parts: made(parts), items
+            case ast.Starred():
+                raise self._refused(node, "* has no meaning here")
+        raise self._refused(node, f"{type(node).__name__} has no meaning here: write operators, functions and indices")
+
+    def _call(self, node, arguments, keywords, function):
+        if any(word.arg is None for word in keywords):
+            raise self._refused(node, "** has no meaning here")
+        names = [word.arg for word in keywords]
+
+        def call(*parts):
+            first = len(parts) - len(names)
+            return function(*parts[:first], **dict(zip(names, parts[first:], strict=True)))
+
+        return call
+
+    def _of_array(self, node, name, function):
+        def on_array(x, *rest, **named):
+            if not isinstance(x, _OWN):
+                raise self._refused(node, f"`{name}` is of arrays, not of a {type(x).__name__}")
+            return function(x, *rest, **named)
+
+        return on_array
+
+    def _item(self, node):
+        def item(x, key):
+            if not isinstance(x, (*_OWN, tuple)):
+                raise self._refused(node, f"a {type(x).__name__} has no items here")
+            return x[key]
+
+        return item
+
+    def _operation(self, node, how):
+        def operation(*operands):
+            for operand in operands:
+                if not isinstance(operand, (*_OWN, *_NUMBERS)):
+                    raise self._refused(node, f"a {type(operand).__name__} is no operand: operands are arrays and numbers")
+            if any(isinstance(operand, _OWN) for operand in operands):
+                return how(*operands)
+            return self._number(node, how, operands)
+
+        return operation
+
+    def _number(self, node, how, operands):
+        """An operation on numbers alone, which takes no time and no memory to speak of."""
+        if how in (operator.pow, operator.lshift) and all(isinstance(operand, int) for operand in operands):
+            base, exponent = operands
+            bits = base.bit_length() * exponent if how is operator.pow else base.bit_length() + exponent
+            if exponent > 0 and abs(base) > 1 - (how is operator.lshift) and bits > 128:
+                raise self._refused(node, "the number has more than 64 bits: write a float, as in 9.0**9")
+        try:
+            result = how(*operands)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            raise self._refused(node, f"{error}") from None
+        self._check_constant(node, result)
+        return result
+
+    def _check_constant(self, node, value):
+        if type(value) is int and not -(1 << 63) <= value < 1 << 63:
+            raise self._refused(node, "the number has more than 64 bits: write a float, as in 9.0**9")
+        if not isinstance(value, (*_NUMBERS, str, type(None), type(...))):
+            raise self._refused(node, f"{type(value).__name__} has no meaning here")
+
+    def _refused(self, node, problem):
+        """The error that points at a node."""
+        lines = self.text.splitlines() or [""]
+
+        def place(line, column):
+            return len(lines[line - 1].encode()[:column].decode(errors="ignore")) + 1
+
+        line, end = node.lineno, node.end_lineno
+        where = (line, place(line, node.col_offset), lines[line - 1], end, place(end, node.end_col_offset))
+        return SyntaxError(problem, ("<expression>", *where))
