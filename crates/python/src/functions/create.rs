@@ -16,7 +16,9 @@ use crate::{nested, number};
 
 rows! {
     /// A tensor of a copy of the data: numbers, lists of them, tensors, arrays.
-    Function "tensor" "data, dtype=None" |a| nested::tensor(a.required("data")?, a.dtype("dtype")?)?;
+    Function "tensor" "data, dtype=None" |a| {
+        nested::tensor(&memory::loaded(a.required("data")?)?, a.dtype("dtype")?)?
+    };
     /// The data as a tensor, without a copy where it is an array in memory (NumPy, the buffer protocol, DLPack).
     Function "asarray" "obj, dtype=None, *, copy=None" |a| asarray(a)?;
     /// The data as a tensor, without a copy where it is an array in memory.
@@ -89,7 +91,8 @@ fn copies(a: &Arguments<'_, '_>) -> PyResult<Option<bool>> {
 }
 
 fn asarray<'py>(a: &Arguments<'_, 'py>) -> PyResult<super::Answer<'py>> {
-    let (object, dtype, copies) = (a.required("obj")?, a.dtype("dtype")?, copies(a)?);
+    let (object, dtype) = (&memory::loaded(a.required("obj")?)?, a.dtype("dtype")?);
+    let copies = copies(a)?;
     let found = match object.cast::<PyTensor>() {
         Ok(tensor) if dtype.is_none_or(|dtype| dtype == tensor.get().0.dtype()) && copies != Some(true) => {
             return Ok(object.clone().into());

@@ -11,11 +11,13 @@ mod numpy;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 use zerostride::{DType, Tensor};
 
 use crate::expr::PyExpr;
 use crate::row::type_name;
+use crate::tensor::PyTensor;
 
 pub(crate) use buffer::rebuild;
 pub(crate) use numpy::{array as numpy, is_array as is_numpy};
@@ -46,6 +48,9 @@ impl Import {
 }
 
 /// The array that an object is, as a tensor on its memory where that is possible; `None` if it is none.
+///
+/// # Errors
+/// An array whose elements are not in memory (`_lazy.py`): to load it is up to the program.
 pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Import>> {
     if let Some(tensor) = numpy::import(object)? {
         return Ok(Some(Import::Shared(tensor)));
@@ -56,6 +61,7 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Import>> {
         || object.is_instance_of::<PyList>()
         || object.is_instance_of::<PyTuple>()
         || object.is_instance_of::<PyDict>()
+        || object.is_instance_of::<PyType>()
         || object.is_instance_of::<PyBytes>();
     if plain {
         return Ok(None);
@@ -88,6 +94,8 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Import>> {
     }
     let names_memory = object.hasattr("__array_interface__")? || object.hasattr("__array_struct__")?;
     if names_memory || object.hasattr("__array__")? {
+        static CHECK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        CHECK.import(object.py(), "zerostride._lazy", "check_in_memory")?.call1((object,))?;
         let found = array(&numpy::as_array(object.py())?.call1((object,))?)?;
         return Ok(match found {
             Some(Import::Shared(copy)) if !names_memory => {
@@ -97,6 +105,16 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Import>> {
         });
     }
     Ok(None)
+}
+
+/// What a program converts on purpose: the object itself, or NumPy's array of its elements, which are loaded if they are not
+/// in memory.
+pub(crate) fn loaded<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    static LOADED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    if is_numpy(object)? || object.cast::<PyTensor>().is_ok() || !object.hasattr("__array__")? {
+        return Ok(object.clone());
+    }
+    LOADED.import(object.py(), "zerostride._lazy", "loaded")?.call1((object,))
 }
 
 const UNRESOLVED: &str = "is a view that negates or conjugates its elements when they are read";

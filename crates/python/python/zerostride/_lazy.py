@@ -1,0 +1,40 @@
+"""Owns which arrays of other libraries have their elements elsewhere: an operation does not load them without a word."""
+
+# Libraries whose arrays are in files, or are yet to be computed.
+_ELSEWHERE = {"zarr", "h5py", "h5netcdf", "netCDF4", "tensorstore", "cubed"}
+
+
+def check_in_memory(array):
+    """Raises ``TypeError`` with what to write for an array whose elements are elsewhere."""
+    why = _why(array)
+    if why is not None:
+        raise TypeError(why)
+
+
+def loaded(array):
+    """The array, or NumPy's of its elements where they are elsewhere."""
+    if _why(array) is None:
+        return array
+    import numpy
+
+    return numpy.asarray(array)
+
+
+def _why(array):
+    """What to write for an array whose elements are elsewhere; ``None`` for one in memory."""
+    kind = type(array)
+    name = f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
+    graph = getattr(array, "__dask_graph__", None)
+    if graph is not None and graph() is not None:
+        return (
+            f"a {name} is computed in chunks, and this would load it whole: compute chunk by chunk, as dask.array.map_blocks(f, x) "
+            f"and xarray.apply_ufunc(f, x, dask='parallelized') do, or load it with x.compute()"
+        )
+    if getattr(array, "_in_memory", True) is False:
+        return f"a {name} is in a file, and this would load it whole: take the part that is needed, or load it with x.load()"
+    if any(base.__module__.partition(".")[0] in _ELSEWHERE for base in kind.__mro__):
+        return (
+            f"the elements of a {name} are not in memory, and this would load it whole: take the part that is needed, as in "
+            f"x[:1000], convert all of it with zerostride.asarray(x), or compute in pieces over zerostride.open(path)"
+        )
+    return None
