@@ -1,72 +1,77 @@
 //! Owns the calls of fused functions: which of them mean the same computation, and in which library's arrays a result
-//! goes back. A function is traced once for each signature; what it then computes is a plan, kept without its operands.
+//! goes back. A function is traced once for each signature (`signature.rs`); what it then computes is a plan, kept without its
+//! operands.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::cell::Cell;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
-use zerostride::{DType, Expr, Layout, Operand, Plan, Template, Tensor};
+use zerostride::{DType, Expr, Operand, Plan, Template, Tensor};
 
 use crate::error::{TraceError, raise};
 use crate::expr::PyExpr;
+use crate::memory;
 use crate::operand::Given;
+use crate::results::{Output, Returned};
 use crate::row::type_name;
+use crate::signature::{self, Part, Signature};
 use crate::tensor::PyTensor;
 use crate::threads::compute;
-use crate::{memory, number};
 
 /// Signatures that are kept for one function; the one that has not been used for longest goes.
 const MOST_TRACED: usize = 64;
+
+thread_local! {
+    /// How many functions are being traced, one inside another.
+    static TRACING: Cell<usize> = const { Cell::new(0) };
+}
 
 /// A function that runs in one pass over its operands; made by ``fuse``.
 #[pyclass(name = "Fused", module = "zerostride", frozen, dict, subclass)]
 pub(crate) struct Fused {
     function: Py<PyAny>,
-    /// The latest used first.
-    traced: Mutex<Vec<Arc<Traced>>>,
+    memory: Mutex<Memory>,
 }
 
-/// What a call's arguments are, apart from arrays' dtypes and layouts.
-#[derive(Clone, Debug, PartialEq)]
-enum Part {
-    /// An array, and which of the arrays before it is the same.
-    Array(Option<usize>),
-    /// A number, a word or the like, as Python writes it; or the name of a keyword argument.
-    Written(String),
-    /// Any other object, which is itself alone.
-    Object(Itself),
+/// What is remembered of a function.
+#[derive(Default)]
+struct Memory {
+    /// The signatures that it has been traced for, the latest used first.
+    traced: Vec<Arc<Traced>>,
+    outside: Option<Arc<Outside>>,
+    /// Where it has written itself while it was traced, as a counter of calls does: that is no part of what it reads.
+    written: Vec<Place>,
 }
 
-/// An object that is kept, so that no other one can have its address.
-#[derive(Clone, Debug)]
-struct Itself(Arc<Py<PyAny>>);
+/// Where a function reads from outside; `None` if that cannot be told.
+struct Outside(Option<Vec<Place>>);
 
-impl PartialEq for Itself {
-    fn eq(&self, other: &Itself) -> bool {
-        self.0.is(&*other.0)
-    }
+/// A global of a module, an attribute of one, a cell of a closure.
+struct Place {
+    holder: Py<PyAny>,
+    name: Py<PyString>,
+    /// Whether the object that is there is compared by identity.
+    is_fixed: bool,
 }
-
-type Signature = SmallVec<[Part; 4]>;
 
 /// A function for one signature.
 struct Traced {
     signature: Signature,
-    arrays: Vec<(DType, Layout)>,
+    arrays: Vec<Array>,
     templates: Vec<Template>,
     plans: Vec<String>,
     output: Output,
 }
 
-/// What a function returns, with results in their places.
-enum Output {
-    Result(usize),
-    Tuple(Vec<Output>),
-    List(Vec<Output>),
-    Dict(Vec<(String, Output)>),
+/// What a plan depends on of an operand: where it begins in its memory is not among it.
+struct Array {
+    dtype: DType,
+    shape: SmallVec<[usize; 4]>,
+    strides: SmallVec<[isize; 4]>,
 }
 
 /// The library whose arrays a function got.
@@ -80,13 +85,16 @@ enum Library {
 }
 
 /// The arguments of a call.
-#[derive(Default)]
 struct Arguments<'py> {
     signature: Signature,
+    /// Whether the signature says all that the computation depends on.
+    is_known: bool,
     tensors: SmallVec<[Tensor; 4]>,
+    /// The arrays as they came.
+    arrays: SmallVec<[Bound<'py, PyAny>; 4]>,
     library: Library,
-    /// Whether an array is in a file.
-    is_read: bool,
+    /// Whether an array is in a file, or being traced.
+    has_exprs: bool,
     /// What the function gets, arrays replaced by computations.
     positional: SmallVec<[Argument<'py>; 4]>,
     named: Vec<(String, Argument<'py>)>,
@@ -99,6 +107,27 @@ enum Argument<'py> {
     Other(Bound<'py, PyAny>),
 }
 
+/// What a function has made of computations instead of arrays.
+struct Called {
+    output: Output,
+    exprs: Vec<Expr>,
+}
+
+impl Default for Arguments<'_> {
+    fn default() -> Self {
+        Arguments {
+            signature: Signature::new(),
+            is_known: true,
+            tensors: SmallVec::new(),
+            arrays: SmallVec::new(),
+            library: Library::default(),
+            has_exprs: false,
+            positional: SmallVec::new(),
+            named: Vec::new(),
+        }
+    }
+}
+
 impl<'py> Arguments<'py> {
     /// Takes all arguments of a call, in place: they are too large to be handed on for nothing.
     fn read(&mut self, positional: &Bound<'py, PyTuple>, named: Option<&Bound<'py, PyDict>>) -> PyResult<()> {
@@ -108,7 +137,7 @@ impl<'py> Arguments<'py> {
         }
         for (name, object) in named.into_iter().flatten() {
             let name = name.to_string();
-            self.signature.push(Part::Written(name.clone()));
+            self.signature.push(Part::Name(name.clone()));
             let argument = self.take(&object)?;
             self.named.push((name, argument));
         }
@@ -116,21 +145,21 @@ impl<'py> Arguments<'py> {
     }
 
     fn take(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Argument<'py>> {
-        let (tensor, library) = match Given::new(object)? {
+        // An integer of any size is a value, if none to compute with.
+        let given = if object.is_exact_instance_of::<PyInt>() { None } else { Given::new(object)? };
+        let (tensor, library) = match given {
             Some(Given::Tensor(tensor)) => (tensor.clone(), Library::Own),
             Some(Given::Foreign(tensor)) => (tensor, Library::of(object)?),
-            Some(Given::Traced(expr)) if expr.has_inputs() => {
-                self.is_read = true;
+            Some(Given::Traced(_)) => {
+                self.has_exprs = true;
                 self.library = self.library.max(Library::Own);
                 return Ok(Argument::Other(object.clone()));
             }
-            Some(Given::Traced(_)) => {
-                return Err(TraceError::new_err(
-                    "a fused function is called inside another: call what it wraps",
-                ));
-            }
             Some(Given::Number(_)) | None => {
-                self.signature.push(Part::other(object)?);
+                self.is_known &= signature::add(object, &mut self.signature)?;
+                if !self.is_known {
+                    check_no_arrays(object)?;
+                }
                 return Ok(Argument::Other(object.clone()));
             }
         };
@@ -143,15 +172,24 @@ impl<'py> Arguments<'py> {
         self.signature.push(Part::Array(twin));
         self.library = self.library.max(library);
         self.tensors.push(tensor);
+        self.arrays.push(object.clone());
         Ok(Argument::Array(place))
     }
 
     /// Runs the function on computations instead of arrays.
-    fn call(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<(Output, Vec<Expr>)> {
-        let traced = |tensor: &Tensor| Bound::new(py, PyExpr(Expr::from(Operand::from(tensor))));
+    fn call(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<Called> {
+        /// Counts down when the function has returned or raised.
+        struct Depth;
+        impl Drop for Depth {
+            fn drop(&mut self) {
+                TRACING.set(TRACING.get() - 1);
+            }
+        }
+        let traced =
+            |tensor: &Tensor| Ok(Bound::new(py, PyExpr(Expr::from(Operand::from(tensor))))?.into_any());
         let exprs = self.tensors.iter().map(traced).collect::<PyResult<Vec<_>>>()?;
         let object = |argument: &Argument<'py>| match argument {
-            Argument::Array(place) => exprs[*place].clone().into_any(),
+            Argument::Array(place) => exprs[*place].clone(),
             Argument::Other(object) => object.clone(),
         };
         let positional = PyTuple::new(py, self.positional.iter().map(object))?;
@@ -159,32 +197,41 @@ impl<'py> Arguments<'py> {
         for (name, argument) in &self.named {
             named.set_item(name, object(argument))?;
         }
-        let returned = function.bind(py).call(positional, Some(&named))?;
-        let mut results = Vec::new();
-        let output = Output::new(&returned, &mut results)?;
-        Ok((output, results))
+        let returned = {
+            TRACING.set(TRACING.get() + 1);
+            let _depth = Depth;
+            function.bind(py).call(positional, Some(&named))?
+        };
+        let mut taken = Returned::new(&exprs);
+        let output = taken.output(&returned)?;
+        Ok(Called { output, exprs: taken.exprs() })
     }
 
-    /// What the function does for this signature.
+    /// What the function does for this signature, which is not filled in yet.
     fn trace(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<Traced> {
-        let (output, results) = self.call(py, function)?;
-        let plans =
-            results.iter().map(Expr::plan).collect::<zerostride::Result<Vec<Plan>>>().map_err(raise)?;
+        let Called { output, exprs } = self.call(py, function)?;
+        let plans = exprs.iter().map(Expr::plan).collect::<zerostride::Result<Vec<Plan>>>().map_err(raise)?;
         let tensors: Vec<&Tensor> = self.tensors.iter().collect();
         Ok(Traced {
-            signature: self.signature.clone(),
-            arrays: tensors.iter().map(|tensor| (tensor.dtype(), tensor.layout().clone())).collect(),
+            signature: Signature::new(),
+            arrays: tensors.iter().map(|tensor| Array::of(tensor)).collect(),
             plans: plans.iter().map(ToString::to_string).collect(),
             templates: plans.into_iter().map(|plan| plan.template(&tensors)).collect(),
             output,
         })
     }
 
-    /// Runs the function anew: where a policy or an audit looks at each of its operations, and on arrays in files.
+    /// Runs the function anew: where its signature does not say all, where a policy or an audit looks at each of its
+    /// operations, and on arrays in files.
     fn anew(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let (output, exprs) = self.call(py, function)?;
+        let Called { output, exprs } = self.call(py, function)?;
+        let numels = if self.has_exprs {
+            SmallVec::from_slice(&[usize::MAX])
+        } else {
+            self.tensors.iter().map(Tensor::numel).collect::<SmallVec<[usize; 4]>>()
+        };
         let run = || exprs.iter().map(Expr::eval).collect();
-        let results: zerostride::Result<SmallVec<[Tensor; 1]>> = compute(py, [usize::MAX], run);
+        let results: zerostride::Result<SmallVec<[Tensor; 1]>> = compute(py, numels, run);
         self.returned(py, &output, results.map_err(raise)?)
     }
 
@@ -196,47 +243,126 @@ impl<'py> Arguments<'py> {
         results: SmallVec<[Tensor; 1]>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let results = results.into_iter().map(|result| self.library.array(py, result));
-        output.object(py, &results.collect::<PyResult<SmallVec<[_; 1]>>>()?)
+        output.object(py, &results.collect::<PyResult<SmallVec<[_; 1]>>>()?, &self.arrays)
     }
 }
 
 impl Traced {
     /// Whether a call with these arguments means this computation.
-    fn is_of(&self, arguments: &Arguments<'_>) -> bool {
-        let same = |(tensor, (dtype, layout)): (&Tensor, &(DType, Layout))| {
-            tensor.dtype() == *dtype && tensor.layout() == layout
-        };
-        self.signature == arguments.signature && arguments.tensors.iter().zip(&self.arrays).all(same)
+    fn is_of(&self, py: Python<'_>, arguments: &Arguments<'_>) -> bool {
+        signature::are_same(py, &self.signature, &arguments.signature)
+            && arguments.tensors.iter().zip(&self.arrays).all(|(tensor, array)| array.is_as(tensor))
     }
 }
 
-impl Part {
-    /// An argument that is no array.
-    fn other(object: &Bound<'_, PyAny>) -> PyResult<Part> {
-        if is_value(object)? {
-            return Ok(Part::Written(format!("{} {}", type_name(object), object.repr()?)));
+impl Array {
+    fn of(tensor: &Tensor) -> Array {
+        let (shape, strides) = (tensor.shape().into(), tensor.strides().into());
+        Array { dtype: tensor.dtype(), shape, strides }
+    }
+
+    fn is_as(&self, tensor: &Tensor) -> bool {
+        (self.dtype, &self.shape[..], &self.strides[..]) == (tensor.dtype(), tensor.shape(), tensor.strides())
+    }
+}
+
+impl Outside {
+    /// Where the function reads, but for where it has written itself.
+    fn of(py: Python<'_>, function: &Py<PyAny>, written: &[Place]) -> PyResult<Outside> {
+        static PLACES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let found = PLACES.import(py, "zerostride._outside", "places")?.call1((function,))?;
+        if found.is_none() {
+            return Ok(Outside(None));
         }
-        if object.is_instance_of::<PyList>()
-            || object.is_instance_of::<PyDict>()
-            || object.is_instance_of::<PyTuple>()
-        {
+        let mut places = Vec::new();
+        for place in found.try_iter()? {
+            let (holder, name, is_fixed) = place?.extract()?;
+            let place = Place { holder, name, is_fixed };
+            if !written.iter().any(|written| written.is(py, &place)) {
+                places.push(place);
+            }
+        }
+        Ok(Outside(Some(places)))
+    }
+
+    fn is(&self, py: Python<'_>, other: &Outside) -> bool {
+        match (&self.0, &other.0) {
+            (Some(own), Some(other)) => {
+                own.len() == other.len()
+                    && own
+                        .iter()
+                        .zip(other)
+                        .all(|(own, other)| own.is_fixed == other.is_fixed && own.is(py, other))
+            }
+            (own, other) => own.is_none() && other.is_none(),
+        }
+    }
+
+    /// The parts of what is there now; `None` if it may change unseen.
+    fn parts(&self, py: Python<'_>) -> PyResult<Option<Vec<Signature>>> {
+        let Some(places) = &self.0 else { return Ok(None) };
+        places.iter().map(|place| place.parts(py)).collect()
+    }
+
+    /// Adds them to a signature; `false` if it does not say all.
+    fn add(&self, py: Python<'_>, signature: &mut Signature) -> PyResult<bool> {
+        let Some(places) = &self.0 else { return Ok(false) };
+        for place in places {
+            if !place.add(py, signature)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Place {
+    fn is(&self, py: Python<'_>, other: &Place) -> bool {
+        self.holder.is(&other.holder) && self.name.bind(py).as_any().eq(&other.name).unwrap_or(false)
+    }
+
+    fn again(&self, py: Python<'_>) -> Place {
+        Place { holder: self.holder.clone_ref(py), name: self.name.clone_ref(py), is_fixed: self.is_fixed }
+    }
+
+    fn add(&self, py: Python<'_>, signature: &mut Signature) -> PyResult<bool> {
+        let (holder, name) = (self.holder.bind(py), self.name.bind(py));
+        let found = match holder.cast_exact::<PyDict>() {
+            Ok(names) => names.get_item(name)?,
+            // A cell of the closure may be empty.
+            Err(_) => holder.getattr(name).ok(),
+        };
+        match found {
+            None => signature.push(Part::Absent),
+            Some(object) if self.is_fixed => signature.push(Part::object(&object)),
+            Some(object) => return signature::add(&object, signature),
+        }
+        Ok(true)
+    }
+
+    fn parts(&self, py: Python<'_>) -> PyResult<Option<Signature>> {
+        let mut parts = Signature::new();
+        Ok(self.add(py, &mut parts)?.then_some(parts))
+    }
+}
+
+/// Refuses arrays that come in a list or the like.
+fn check_no_arrays(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    let items = if let Ok(dict) = object.cast::<PyDict>() {
+        dict.values().into_any()
+    } else if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        object.clone()
+    } else {
+        return Ok(());
+    };
+    for item in items.try_iter()? {
+        if !matches!(Given::new(&item?)?, None | Some(Given::Number(_))) {
             let name = type_name(object);
             let message = format!("a fused function takes arrays and numbers one by one, not in a {name}");
             return Err(PyTypeError::new_err(message));
         }
-        Ok(Part::Object(Itself(Arc::new(object.clone().unbind()))))
     }
-}
-
-/// Whether an object is what Python writes for it: a number, a word, `None`, a tuple of those.
-fn is_value(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    match object.cast::<PyTuple>() {
-        Ok(items) => items.iter().try_fold(true, |all, item| Ok(all && is_value(&item)?)),
-        Err(_) => {
-            let is_word = object.is_none() || object.is_instance_of::<PyString>();
-            Ok(is_word || number::extract(object)?.is_some())
-        }
-    }
+    Ok(())
 }
 
 impl Library {
@@ -268,69 +394,76 @@ impl Library {
     }
 }
 
-impl Output {
-    fn new(object: &Bound<'_, PyAny>, results: &mut Vec<Expr>) -> PyResult<Output> {
-        let mut all = |objects: Vec<Bound<'_, PyAny>>| {
-            objects.iter().map(|object| Output::new(object, results)).collect::<PyResult<Vec<_>>>()
-        };
-        if let Ok(tuple) = object.cast::<PyTuple>() {
-            return all(tuple.iter().collect()).map(Output::Tuple);
-        }
-        if let Ok(list) = object.cast::<PyList>() {
-            return all(list.iter().collect()).map(Output::List);
-        }
-        if let Ok(dict) = object.cast::<PyDict>() {
-            let outputs = all(dict.values().iter().collect())?;
-            let names = dict.keys().iter().map(|key| key.to_string()).collect::<Vec<_>>();
-            return Ok(Output::Dict(names.into_iter().zip(outputs).collect()));
-        }
-        match Given::new(object)? {
-            Some(given) => {
-                results.push(given.expr());
-                Ok(Output::Result(results.len() - 1))
-            }
-            None => Err(TraceError::new_err(format!(
-                "a fused function returns arrays, or tuples, lists and dicts of them, not {}",
-                type_name(object)
-            ))),
-        }
-    }
-
-    fn object<'py>(&self, py: Python<'py>, results: &[Bound<'py, PyAny>]) -> PyResult<Bound<'py, PyAny>> {
-        let all = |outputs: &[Output]| {
-            outputs.iter().map(|output| output.object(py, results)).collect::<PyResult<Vec<_>>>()
-        };
-        Ok(match self {
-            Output::Result(place) => results[*place].clone(),
-            Output::Tuple(outputs) => PyTuple::new(py, all(outputs)?)?.into_any(),
-            Output::List(outputs) => PyList::new(py, all(outputs)?)?.into_any(),
-            Output::Dict(outputs) => {
-                let dict = PyDict::new(py);
-                for (name, output) in outputs {
-                    dict.set_item(name, output.object(py, results)?)?;
-                }
-                dict.into_any()
-            }
-        })
-    }
-}
-
 impl Fused {
-    fn traced<'py>(&self, py: Python<'py>, arguments: &Arguments<'py>) -> PyResult<Arc<Traced>> {
-        let known = || {
-            let mut traced = self.traced.lock().unwrap_or_else(PoisonError::into_inner);
-            let place = traced.iter().position(|traced| traced.is_of(arguments))?;
-            traced[..=place].rotate_right(1);
-            Some(Arc::clone(&traced[0]))
-        };
-        if let Some(known) = known() {
-            return Ok(known);
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the function computes for these arguments; `None` where it has to be traced in each call.
+    fn traced<'py>(&self, py: Python<'py>, arguments: &mut Arguments<'py>) -> PyResult<Option<Arc<Traced>>> {
+        if !arguments.is_known {
+            return Ok(None);
         }
-        // Without the lock: the function is the user's.
-        let new = Arc::new(arguments.trace(py, &self.function)?);
-        let mut traced = self.traced.lock().unwrap_or_else(PoisonError::into_inner);
-        traced.insert(0, Arc::clone(&new));
-        traced.truncate(MOST_TRACED);
+        let given = arguments.signature.len();
+        let outside = self.memory().outside.clone();
+        if let Some(outside) = outside {
+            if !outside.add(py, &mut arguments.signature)? {
+                return Ok(None);
+            }
+            if let Some(known) = self.known(py, arguments) {
+                return Ok(Some(known));
+            }
+            arguments.signature.truncate(given);
+        }
+        let outside = self.outside(py)?;
+        let Some(before) = outside.parts(py)? else { return Ok(None) };
+        let mut traced = arguments.trace(py, &self.function)?;
+        let Some(after) = outside.parts(py)? else { return Ok(None) };
+        let is_written = |(before, after): (&Signature, &Signature)| !signature::are_same(py, before, after);
+        let parts = || before.iter().zip(&after);
+        let outside = if parts().any(is_written) {
+            let places = outside.0.iter().flatten().zip(parts());
+            let written = places.filter(|(_, parts)| is_written(*parts)).map(|(place, _)| place.again(py));
+            self.memory().written.extend(written);
+            self.outside(py)?
+        } else {
+            outside
+        };
+        if !outside.add(py, &mut arguments.signature)? {
+            return Ok(None);
+        }
+        traced.signature = signature::kept(py, std::mem::take(&mut arguments.signature));
+        let new = Arc::new(traced);
+        let mut memory = self.memory();
+        memory.traced.insert(0, Arc::clone(&new));
+        let oldest = if memory.traced.len() > MOST_TRACED { memory.traced.pop() } else { None };
+        // What is dropped may run code of the user's, which may call the function.
+        drop(memory);
+        drop(oldest);
+        Ok(Some(new))
+    }
+
+    /// What is known of a call.
+    fn known(&self, py: Python<'_>, arguments: &Arguments<'_>) -> Option<Arc<Traced>> {
+        let mut memory = self.memory();
+        let place = memory.traced.iter().position(|traced| traced.is_of(py, arguments))?;
+        memory.traced[..=place].rotate_right(1);
+        Some(Arc::clone(&memory.traced[0]))
+    }
+
+    /// Where the function reads now, which is found out anew. What has been traced stays only as long as that stays.
+    fn outside(&self, py: Python<'_>) -> PyResult<Arc<Outside>> {
+        let written: Vec<Place> = self.memory().written.iter().map(|place| place.again(py)).collect();
+        let new = Arc::new(Outside::of(py, &self.function, &written)?);
+        let mut memory = self.memory();
+        if let Some(known) = &memory.outside
+            && known.is(py, &new)
+        {
+            return Ok(Arc::clone(known));
+        }
+        let old = (std::mem::take(&mut memory.traced), memory.outside.replace(Arc::clone(&new)));
+        drop(memory);
+        drop(old);
         Ok(new)
     }
 
@@ -344,20 +477,30 @@ impl Fused {
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let mut arguments = Arguments::default();
         arguments.read(positional, named)?;
-        let (output, exprs) = arguments.call(py, &self.function)?;
-        let (Output::Result(_), [expr]) = (output, &exprs[..]) else {
-            return Err(TraceError::new_err("what is computed in pieces is one array, not several"));
+        let Called { output, exprs } = arguments.call(py, &self.function)?;
+        let expr = match output {
+            Output::Result(number) => exprs[number].clone(),
+            Output::Argument(place) => Expr::from(&arguments.tensors[place]),
+            Output::Constant(object) if !object.is_none(py) => match Given::new(object.bind(py))? {
+                Some(number) => number.expr(),
+                None => return Err(not_one()),
+            },
+            _ => return Err(not_one()),
         };
-        let result = compute(py, [usize::MAX], || run(expr)).map_err(raise)?;
+        let result = compute(py, [usize::MAX], || run(&expr)).map_err(raise)?;
         result.map(|result| arguments.library.array(py, result)).transpose()
     }
+}
+
+fn not_one() -> PyErr {
+    TraceError::new_err("what is computed in pieces is one array, not several")
 }
 
 #[pymethods]
 impl Fused {
     #[new]
     fn new(function: Py<PyAny>) -> Fused {
-        Fused { function, traced: Mutex::default() }
+        Fused { function, memory: Mutex::default() }
     }
 
     #[pyo3(signature = (*positional, **named))]
@@ -369,10 +512,16 @@ impl Fused {
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut arguments = Arguments::default();
         arguments.read(positional, named)?;
-        if arguments.is_read || zerostride::policy::is_on() {
+        if arguments.has_exprs && TRACING.get() > 0 {
+            // Inside another function that is being traced, it is a part of that.
+            return self.function.bind(py).call(positional, named);
+        }
+        if arguments.has_exprs || zerostride::policy::is_on() {
             return arguments.anew(py, &self.function);
         }
-        let traced = self.traced(py, &arguments)?;
+        let Some(traced) = self.traced(py, &mut arguments)? else {
+            return arguments.anew(py, &self.function);
+        };
         let operands: SmallVec<[&Tensor; 4]> = arguments.tensors.iter().collect();
         let numels = operands.iter().map(|operand| operand.numel());
         let run = || traced.templates.iter().map(|template| template.run(&operands)).collect();
@@ -390,13 +539,18 @@ impl Fused {
     ) -> PyResult<String> {
         let mut arguments = Arguments::default();
         arguments.read(positional, named)?;
-        if arguments.is_read {
-            let (_, exprs) = arguments.call(py, &self.function)?;
-            let plan = |expr: &Expr| Ok(format!("{}\n{}", expr.plan()?, expr.passes(None)?));
-            let plans = exprs.iter().map(plan).collect::<zerostride::Result<Vec<_>>>();
-            return Ok(plans.map_err(raise)?.join("\n\n"));
+        if !arguments.has_exprs
+            && let Some(traced) = self.traced(py, &mut arguments)?
+        {
+            return Ok(traced.plans.join("\n\n"));
         }
-        Ok(self.traced(py, &arguments)?.plans.join("\n\n"))
+        let Called { exprs, .. } = arguments.call(py, &self.function)?;
+        let plan = |expr: &Expr| match arguments.has_exprs {
+            true => Ok(format!("{}\n{}", expr.plan()?, expr.passes(None)?)),
+            false => Ok(expr.plan()?.to_string()),
+        };
+        let plans = exprs.iter().map(plan).collect::<zerostride::Result<Vec<_>>>();
+        Ok(plans.map_err(raise)?.join("\n\n"))
     }
 
     /// A method of a class is bound to its object.

@@ -22,8 +22,10 @@ mod operand;
 #[allow(unsafe_op_in_unsafe_fn, reason = "PyO3 writes it into what the macros here expand to")]
 mod operators;
 mod policy;
+mod results;
 mod row;
 mod sequence;
+mod signature;
 mod source;
 mod tensor;
 mod threads;

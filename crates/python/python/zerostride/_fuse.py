@@ -22,13 +22,14 @@ class Fused(_zerostride.Fused):
 def fuse(function):
     """Makes a function of arrays run in one pass, without intermediate arrays.
 
-    The function is traced once for each signature of dtypes, shapes and memory layouts: it is called with placeholders
-    that know their shape and dtype, and what it does with them becomes a plan. Numbers and other arguments are part of
-    the signature. Tensors that it takes from outside are read anew in each call, whatever else it takes from outside is
-    what it was when it was traced.
+    The function is traced once for each signature: it is called with placeholders that know their shape and dtype, and
+    what it does with them becomes a plan. The signature is the dtypes, shapes and strides of arrays, and the values of all
+    else: numbers, words, dtypes, lists and dicts of those, and what the function reads from outside, which is globals, its
+    closure and attributes of modules. Where that can change unseen, as an object with attributes or an array from outside
+    can, the function is traced anew in each call. Nothing that it was called with is kept alive.
 
-    Results come back as arrays of the library that the arguments are from: torch's if one of them is, else JAX's, else
-    zerostride's, else NumPy's.
+    Results come back as the function has put them together, in arrays of the library that the arguments are from: torch's
+    if one of them is, else JAX's, else zerostride's, else NumPy's. An argument that is returned is that argument.
 
     >>> import zerostride as zs
     >>> @zs.fuse

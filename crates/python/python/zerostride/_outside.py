@@ -1,0 +1,164 @@
+"""Owns what a fused function takes from outside: where it reads globals, its closure and attributes of modules, and which of
+that never changes. Its bytecode tells, so that nothing runs. It does not know what is found there (``signature.rs``)."""
+
+import dis
+import enum
+import sys
+import types
+import weakref
+
+from . import _zerostride
+
+# Modules and functions that return something else in each call.
+_VARYING = {"datetime", "os", "random", "secrets", "time", "uuid"}
+_RANDOM = {"rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "normal", "bernoulli", "multinomial", "dropout"}
+
+# What other libraries hold stays as it is: nobody is expected to replace their functions while a program runs.
+_LIBRARIES = (sys.stdlib_module_names | {"zerostride", "numpy", "torch", "jax", "jaxlib", "scipy"}) - _VARYING - {"__main__"}
+
+# Functions by which code reads what its bytecode does not name.
+_UNSEEN = (eval, exec, globals, locals, vars, __import__, open, input)
+
+_FUNCTIONS = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
+_VALUES = (bool, int, float, complex, str, bytes, tuple, type(None))
+_IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
+
+_read_by = weakref.WeakKeyDictionary()
+
+
+def known(value):
+    """What stands for an object that never changes: itself, or the tuple that is its value; ``None`` for all others."""
+    kind = type(value)
+    if kind is _zerostride.dtype or value is Ellipsis or value is NotImplemented:
+        return value
+    if isinstance(value, enum.Enum):
+        return value if isinstance(value.value, (int, float, str, bytes, type(None))) else None
+    if isinstance(value, type):
+        never = value.__flags__ & _IMMUTABLE_TYPE or _is_library(value.__module__) or issubclass(value, enum.Enum)
+        return value if never else None
+    if isinstance(value, types.ModuleType):
+        return value if _is_library(value.__name__) else None
+    if isinstance(value, _FUNCTIONS):
+        owner = getattr(value, "__self__", None)
+        varies = value.__name__ in _RANDOM or (owner is not None and not isinstance(owner, types.ModuleType))
+        return None if varies or _root(getattr(value, "__module__", None)) in _VARYING else value
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    if numpy is not None:
+        if isinstance(value, numpy.generic) and not isinstance(value, numpy.void):
+            return kind, value.tobytes()
+        if isinstance(value, numpy.dtype):
+            is_plain = value.fields is None and value.subdtype is None and value.metadata is None
+            return ("numpy.dtype", value.name, value.str) if is_plain else None
+        if isinstance(value, numpy.ufunc):
+            return value if vars(numpy).get(value.__name__) is value else None
+    if torch is not None and isinstance(value, (torch.dtype, torch.device)):
+        return "torch", str(value)
+    is_function = isinstance(value, types.FunctionType) or kind.__name__ == "_ArrayFunctionDispatcher"
+    return value if is_function and _is_library(value.__module__) and value.__name__ not in _RANDOM else None
+
+
+def places(function):
+    """``(holder, name, fixed)`` of all that a function, and those that it calls, read from outside: a dict and a key, or another
+    object and an attribute. What is ``fixed`` is compared by identity. ``None`` if the function may read what its code does
+    not tell."""
+    found = {}
+    return list(found.values()) if _follow(function, found, set()) else None
+
+
+def _root(module):
+    return module.partition(".")[0] if isinstance(module, str) else None
+
+
+def _is_library(module):
+    return _root(module) in _LIBRARIES
+
+
+def _follow(function, found, seen):
+    """Adds what a function reads; ``False`` where that cannot be told."""
+    if isinstance(function, _zerostride.Fused):
+        function = function.__wrapped__
+    if function in seen or known(function) is function:
+        return True
+    if type(function) is not types.FunctionType:
+        return False
+    if _is_library(function.__globals__.get("__name__")):
+        return True
+    seen.add(function)
+    _add(found, function, "__code__", True)
+    for defaults in ("__defaults__", "__kwdefaults__"):
+        if getattr(function, defaults):
+            _add(found, function, defaults, False)
+    reads = _reads(function.__code__)
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    return reads is not None and all(_resolve(function, cells, read, found, seen) for read in reads)
+
+
+def _resolve(function, cells, read, found, seen):
+    """Adds a name that a function reads, with the attributes of it where it is a module."""
+    is_global, name, *attributes = read
+    if is_global:
+        holder = function.__globals__
+        value = holder.get(name, function.__builtins__.get(name))
+    elif name in cells:
+        holder, name = cells[name], "cell_contents"
+        try:
+            value = holder.cell_contents
+        except ValueError:  # Nothing has been assigned yet.
+            value = None
+    else:
+        return True  # A name of the function around it, of which it is a part.
+    if any(value is function for function in _UNSEEN):
+        return False
+    while isinstance(value, types.ModuleType) and not _is_library(value.__name__):
+        _add(found, holder, name, True)
+        if not attributes:
+            return False  # The module is handed on.
+        holder, name, *attributes = vars(value), *attributes
+        value = holder.get(name)
+    inner = value
+    for attribute in attributes:
+        # What a library has stays, but for its state.
+        if not isinstance(inner, types.ModuleType):
+            break
+        inner = getattr(inner, attribute, None)
+    if isinstance(value, types.ModuleType) and not isinstance(inner, (types.ModuleType, *_VALUES)) and known(inner) is None:
+        return False
+    is_function = isinstance(value, (types.FunctionType, _zerostride.Fused))
+    _add(found, holder, name, is_function or known(value) is value)
+    # Attributes of a function may be anything.
+    return not is_function or _is_library(value.__module__) or (not attributes and _follow(value, found, seen))
+
+
+def _add(found, holder, name, fixed):
+    found[id(holder), name] = holder, name, fixed
+
+
+def _reads(code):
+    """The names that code reads from outside, each as whether it is a global, the name, and the attributes that follow; ``None``
+    if it imports anything but libraries, which binds names that it does not tell."""
+    if code not in _read_by:
+        _read_by[code] = _read(code)
+    return _read_by[code]
+
+
+def _read(code):
+    reads = set()
+    instructions = [instruction for instruction in dis.get_instructions(code) if instruction.opname != "EXTENDED_ARG"]
+    for place, instruction in enumerate(instructions):
+        name = instruction.opname
+        if name == "IMPORT_NAME" and not _is_library(instruction.argval):
+            return None
+        if name.startswith(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT")):
+            attributes = []
+            for following in instructions[place + 1 :]:
+                if not following.opname.startswith(("LOAD_ATTR", "LOAD_METHOD")):
+                    break
+                attributes.append(following.argval)
+            reads.add((name.startswith(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")), instruction.argval, *attributes))
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            inner = _reads(constant)
+            if inner is None:
+                return None
+            reads |= inner
+    return reads

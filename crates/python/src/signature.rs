@@ -1,0 +1,202 @@
+//! Owns signatures: what a fused function is given and reads from outside, as far as what it computes depends on that. Values
+//! are compared by value, what never changes by identity; for all else there is no signature, and the function is traced anew.
+//! A signature that is kept keeps nothing alive. It does not know what is traced (`fuse.rs`), nor where functions read
+//! (`_outside.py`).
+
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{
+    PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyRange, PySlice, PyString, PyTuple,
+    PyWeakrefMethods, PyWeakrefReference,
+};
+use smallvec::SmallVec;
+
+/// The most parts of one object: to compare more would take longer than to trace the function.
+const MOST_PARTS: usize = 256;
+
+/// The most lists in each other.
+const MOST_NESTED: usize = 16;
+
+pub(crate) type Signature = SmallVec<[Part; 6]>;
+
+/// One thing that a computation depends on.
+#[derive(Debug)]
+pub(crate) enum Part {
+    /// An array, and which of the arrays before it is the same. Its dtype and layout are compared beside the signature.
+    Array(Option<usize>),
+    /// The name of a keyword argument.
+    Name(String),
+    None,
+    Bool(bool),
+    Int(i64),
+    /// An integer of more than 64 bits, in digits.
+    Digits(String),
+    /// By its bits: 0.0 and -0.0 differ, and NaN is itself.
+    Float(u64),
+    Complex([u64; 2]),
+    Text(String),
+    Bytes(Box<[u8]>),
+    /// A tuple, a list or the like of so many parts, which follow.
+    Several(Form, usize),
+    /// A name from outside that nothing has.
+    Absent,
+    /// An object that is itself alone.
+    Object(Identity),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Tuple,
+    List,
+    Dict,
+    Slice,
+    Range,
+    /// What stands for an object that is its value.
+    Value,
+}
+
+/// An object: held during a call, known by a weak reference afterwards.
+#[derive(Debug)]
+pub(crate) enum Identity {
+    Held(Py<PyAny>),
+    Known(Py<PyWeakrefReference>),
+}
+
+impl Identity {
+    fn is(&self, py: Python<'_>, other: &Identity) -> bool {
+        match (self.object(py), other.object(py)) {
+            (Some(own), Some(other)) => own.is(&other),
+            _ => false,
+        }
+    }
+
+    fn object<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        match self {
+            Identity::Held(object) => Some(object.bind(py).clone()),
+            Identity::Known(reference) => reference.bind(py).upgrade(),
+        }
+    }
+}
+
+impl Part {
+    pub(crate) fn object(object: &Bound<'_, PyAny>) -> Part {
+        Part::Object(Identity::Held(object.clone().unbind()))
+    }
+
+    /// Whether two parts mean the same.
+    fn is(&self, py: Python<'_>, other: &Part) -> bool {
+        match (self, other) {
+            (Part::Array(own), Part::Array(other)) => own == other,
+            (Part::Name(own), Part::Name(other))
+            | (Part::Text(own), Part::Text(other))
+            | (Part::Digits(own), Part::Digits(other)) => own == other,
+            (Part::None, Part::None) | (Part::Absent, Part::Absent) => true,
+            (Part::Bool(own), Part::Bool(other)) => own == other,
+            (Part::Int(own), Part::Int(other)) => own == other,
+            (Part::Float(own), Part::Float(other)) => own == other,
+            (Part::Complex(own), Part::Complex(other)) => own == other,
+            (Part::Bytes(own), Part::Bytes(other)) => own == other,
+            (Part::Several(own, count), Part::Several(other, others)) => (own, count) == (other, others),
+            (Part::Object(own), Part::Object(other)) => own.is(py, other),
+            _ => false,
+        }
+    }
+
+    /// The part without a hold on its object. What takes no weak references belongs to a module that stays.
+    fn let_go(&mut self, py: Python<'_>) {
+        if let Part::Object(identity) = self
+            && let Identity::Held(object) = identity
+            && let Ok(reference) = PyWeakrefReference::new(object.bind(py))
+        {
+            *identity = Identity::Known(reference.unbind());
+        }
+    }
+}
+
+/// Whether two signatures mean the same.
+pub(crate) fn are_same(py: Python<'_>, one: &[Part], other: &[Part]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.is(py, other))
+}
+
+/// A signature to keep.
+pub(crate) fn kept(py: Python<'_>, mut signature: Signature) -> Signature {
+    signature.iter_mut().for_each(|part| part.let_go(py));
+    signature
+}
+
+/// Adds the parts of an object that is no array; `false`, and any parts, if it may change unseen.
+pub(crate) fn add(object: &Bound<'_, PyAny>, signature: &mut Signature) -> PyResult<bool> {
+    let most = signature.len() + MOST_PARTS;
+    add_within(object, signature, most, MOST_NESTED)
+}
+
+fn add_within(
+    object: &Bound<'_, PyAny>,
+    signature: &mut Signature,
+    most: usize,
+    nested: usize,
+) -> PyResult<bool> {
+    if signature.len() >= most || nested == 0 {
+        return Ok(false);
+    }
+    if let Some(value) = value(object)? {
+        signature.push(value);
+        return Ok(true);
+    }
+    let py = object.py();
+    let (form, items): (Form, Vec<Bound<'_, PyAny>>) = if let Ok(items) = object.cast_exact::<PyTuple>() {
+        (Form::Tuple, items.iter().collect())
+    } else if let Ok(items) = object.cast_exact::<PyList>() {
+        (Form::List, items.iter().take(most).collect())
+    } else if let Ok(items) = object.cast_exact::<PyDict>() {
+        (Form::Dict, items.iter().take(most).flat_map(|(key, value)| [key, value]).collect())
+    } else if object.is_exact_instance_of::<PySlice>() || object.is_exact_instance_of::<PyRange>() {
+        let form = if object.is_exact_instance_of::<PySlice>() { Form::Slice } else { Form::Range };
+        let limits = [intern!(py, "start"), intern!(py, "stop"), intern!(py, "step")];
+        (form, limits.into_iter().map(|limit| object.getattr(limit)).collect::<PyResult<_>>()?)
+    } else {
+        static KNOWN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let known = KNOWN.import(py, "zerostride._outside", "known")?.call1((object,))?;
+        if known.is(object) {
+            signature.push(Part::object(object));
+            return Ok(true);
+        }
+        match known.cast_into_exact::<PyTuple>() {
+            Ok(items) => (Form::Value, items.iter().collect()),
+            Err(_) => return Ok(false),
+        }
+    };
+    signature.push(Part::Several(form, items.len()));
+    items.iter().try_fold(true, |all, item| Ok(all && add_within(item, signature, most, nested - 1)?))
+}
+
+/// The part of an object of one of Python's own classes of values. Objects of classes made from those may have more to them.
+fn value(object: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
+    Ok(Some(if let Ok(value) = object.cast_exact::<PyFloat>() {
+        Part::Float(value.value().to_bits())
+    } else if let Ok(value) = object.cast_exact::<PyBool>() {
+        Part::Bool(value.is_true())
+    } else if let Ok(value) = object.cast_exact::<PyInt>() {
+        match value.extract() {
+            Ok(value) => Part::Int(value),
+            Err(_) => {
+                Part::Digits(value.call_method1(intern!(object.py(), "__format__"), ("x",))?.extract()?)
+            }
+        }
+    } else if object.is_none() {
+        Part::None
+    } else if let Ok(value) = object.cast_exact::<PyString>() {
+        match value.to_cow() {
+            Ok(text) => Part::Text(text.into_owned()),
+            // Half a surrogate pair is no text to Rust.
+            Err(_) => return Ok(None),
+        }
+    } else if let Ok(value) = object.cast_exact::<PyComplex>() {
+        Part::Complex([value.real().to_bits(), value.imag().to_bits()])
+    } else if let Ok(value) = object.cast_exact::<PyBytes>() {
+        Part::Bytes(value.as_bytes().into())
+    } else {
+        return Ok(None);
+    }))
+}
