@@ -3,7 +3,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use zerostride::{Category, Expr, Tensor};
+use zerostride::{Category, DType, Expr, Tensor};
 
 use crate::arguments::Value;
 use crate::dtype::{self, PyDType};
@@ -27,6 +27,14 @@ impl PyExpr {
         compute(py, [usize::MAX], || self.0.eval()).map_err(raise)
     }
 
+    fn known_shape(&self) -> PyResult<&[usize]> {
+        self.0.shape().map_err(raise)
+    }
+
+    fn known_dtype(&self) -> PyResult<DType> {
+        self.0.dtype().map_err(raise)
+    }
+
     /// The elements as a tensor, unless a function is being traced.
     fn elements<'py>(&self, py: Python<'py>, what: &str, instead: &str) -> PyResult<Bound<'py, PyAny>> {
         if self.0.has_inputs() {
@@ -43,23 +51,89 @@ impl PyExpr {
     /// The sizes of the dimensions.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.0.shape().map_err(raise)?)
+        PyTuple::new(py, self.known_shape()?)
+    }
+
+    /// The sizes of the dimensions, or of one.
+    #[pyo3(signature = (dim=None))]
+    fn size<'py>(&self, py: Python<'py>, dim: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
+        let shape = self.known_shape()?;
+        match dim {
+            Some(dim) => Ok(shape[tensor::dim_at(dim, shape.len())?].into_pyobject(py)?.into_any()),
+            None => Ok(self.shape(py)?.into_any()),
+        }
     }
 
     /// The number of dimensions.
     #[getter]
     fn ndim(&self) -> PyResult<usize> {
-        Ok(self.0.shape().map_err(raise)?.len())
+        Ok(self.known_shape()?.len())
+    }
+
+    /// The number of dimensions.
+    fn dim(&self) -> PyResult<usize> {
+        self.ndim()
     }
 
     /// The number of elements.
     fn numel(&self) -> PyResult<usize> {
-        Ok(self.0.shape().map_err(raise)?.iter().product())
+        Ok(self.known_shape()?.iter().product())
+    }
+
+    /// Bytes of one element.
+    #[getter]
+    fn itemsize(&self) -> PyResult<usize> {
+        Ok(self.known_dtype()?.item_size())
+    }
+
+    /// Bytes of one element.
+    fn element_size(&self) -> PyResult<usize> {
+        self.itemsize()
+    }
+
+    /// Bytes of all elements.
+    #[getter]
+    fn nbytes(&self) -> PyResult<usize> {
+        Ok(self.numel()?.saturating_mul(self.itemsize()?))
     }
 
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDType>> {
-        Ok(dtype::object(py, self.0.dtype().map_err(raise)?).clone())
+        Ok(dtype::object(py, self.known_dtype()?).clone())
+    }
+
+    /// Where elements are computed: always "cpu".
+    #[getter]
+    fn device(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn is_floating_point(&self) -> PyResult<bool> {
+        Ok(self.known_dtype()?.category() == Category::Float)
+    }
+
+    fn is_complex(&self) -> PyResult<bool> {
+        Ok(self.known_dtype()?.category() == Category::Complex)
+    }
+
+    /// Whether the elements may be written: never.
+    #[getter]
+    fn writable(&self) -> bool {
+        false
+    }
+
+    /// A copy is as good as the array itself, which nothing changes.
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        slf
+    }
+
+    /// The elements of an array in a file; for an array that is traced, an error that names what wanted them.
+    fn _elements<'py>(&self, py: Python<'py>, what: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.elements(py, what, "Compute it outside of the function, or return the array.")
     }
 
     /// The dimensions in reverse order.
@@ -95,7 +169,7 @@ impl PyExpr {
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        let size = self.0.shape().map_err(raise)?.first().copied();
+        let size = self.known_shape()?.first().copied();
         size.ok_or_else(|| pyo3::exceptions::PyTypeError::new_err("len() of a 0-d tensor"))
     }
 

@@ -37,12 +37,6 @@ impl PySource {
         &self.path
     }
 
-    /// Bytes of all elements.
-    #[getter]
-    fn nbytes(&self) -> u64 {
-        self.source.entry().bytes()
-    }
-
     /// Pickled by its path.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, (PathBuf,)) {
         (slf.get_type(), (slf.get().path.clone(),))

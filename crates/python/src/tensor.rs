@@ -38,7 +38,7 @@ impl PyTensor {
     #[pyo3(signature = (dim=None))]
     fn size<'py>(&self, py: Python<'py>, dim: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
         match dim {
-            Some(dim) => Ok(self.0.shape()[self.dim_at(dim)?].into_pyobject(py)?.into_any()),
+            Some(dim) => Ok(self.0.shape()[dim_at(dim, self.0.ndim())?].into_pyobject(py)?.into_any()),
             None => Ok(self.shape(py)?.into_any()),
         }
     }
@@ -47,7 +47,7 @@ impl PyTensor {
     #[pyo3(signature = (dim=None))]
     fn stride<'py>(&self, py: Python<'py>, dim: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
         match dim {
-            Some(dim) => Ok(self.0.strides()[self.dim_at(dim)?].into_pyobject(py)?.into_any()),
+            Some(dim) => Ok(self.0.strides()[dim_at(dim, self.0.ndim())?].into_pyobject(py)?.into_any()),
             None => Ok(PyTuple::new(py, self.0.strides())?.into_any()),
         }
     }
@@ -345,19 +345,20 @@ impl PyTensor {
         self.check_single()?;
         self.0.scalar_at(&vec![0; self.0.ndim()]).map_err(raise)
     }
+}
 
-    fn dim_at(&self, dim: isize) -> PyResult<usize> {
-        let ndim = self.0.ndim() as isize;
-        let place = if dim < 0 { dim + ndim } else { dim };
-        usize::try_from(place).ok().filter(|&place| place < self.0.ndim()).ok_or_else(|| {
-            let message = format!(
-                "Dimension out of range (expected to be in range of [{}, {}], but got {dim})",
-                -ndim.max(1),
-                ndim.max(1) - 1
-            );
-            pyo3::exceptions::PyIndexError::new_err(message)
-        })
-    }
+/// The dimension that a number means, counted from the end where it is negative.
+pub(crate) fn dim_at(dim: isize, ndim: usize) -> PyResult<usize> {
+    let most = ndim as isize;
+    let place = if dim < 0 { dim + most } else { dim };
+    usize::try_from(place).ok().filter(|&place| place < ndim).ok_or_else(|| {
+        let message = format!(
+            "Dimension out of range (expected to be in range of [{}, {}], but got {dim})",
+            -most.max(1),
+            most.max(1) - 1
+        );
+        pyo3::exceptions::PyIndexError::new_err(message)
+    })
 }
 
 /// The only element as Python's own number.

@@ -102,6 +102,25 @@ class _Operations:
     @property
     def imag(self) -> Tensor:
         """The imaginary parts of a complex tensor, in its memory."""
+    def size(self, dim: builtins.int | None = None) -> Any:
+        """The sizes of the dimensions, or of one."""
+    def dim(self) -> builtins.int:
+        """The number of dimensions."""
+    @property
+    def itemsize(self) -> builtins.int:
+        """Bytes of one element."""
+    def element_size(self) -> builtins.int:
+        """Bytes of one element."""
+    @property
+    def nbytes(self) -> builtins.int:
+        """Bytes of all elements."""
+    @property
+    def device(self) -> str:
+        """Where the elements are: always "cpu"."""
+    def is_floating_point(self) -> builtins.bool:
+        """Whether the elements are floats."""
+    def is_complex(self) -> builtins.bool:
+        """Whether the elements are complex numbers."""
     def numel(self) -> builtins.int:
         """The number of elements."""
     def item(self) -> Any:
@@ -122,23 +141,8 @@ class _Operations:
 class Tensor(_Operations):
     """An n-dimensional array of elements of one dtype. Made by ``tensor``, ``asarray``, ``zeros`` and the like."""
 
-    def size(self, dim: builtins.int | None = None) -> Any:
-        """The sizes of the dimensions, or of one."""
     def stride(self, dim: builtins.int | None = None) -> Any:
         """Elements between neighbours along each dimension, or along one."""
-    def dim(self) -> builtins.int:
-        """The number of dimensions."""
-    @property
-    def itemsize(self) -> builtins.int:
-        """Bytes of one element."""
-    def element_size(self) -> builtins.int:
-        """Bytes of one element."""
-    @property
-    def nbytes(self) -> builtins.int:
-        """Bytes of all elements."""
-    @property
-    def device(self) -> str:
-        """Where the elements are: always "cpu"."""
     @property
     def writable(self) -> builtins.bool:
         """Whether the elements may be written; not so on memory that was lent for reading."""
@@ -148,10 +152,6 @@ class Tensor(_Operations):
         """The address of the first element."""
     def is_contiguous(self) -> builtins.bool:
         """Whether the elements lie next to each other in row-major order."""
-    def is_floating_point(self) -> builtins.bool:
-        """Whether the elements are floats."""
-    def is_complex(self) -> builtins.bool:
-        """Whether the elements are complex numbers."""
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any: ...
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any: ...
     def __dlpack__(
@@ -183,9 +183,6 @@ class Source(Expr):
     @property
     def path(self) -> Path:
         """The file, as it was opened."""
-    @property
-    def nbytes(self) -> builtins.int:
-        """Bytes of all elements."""
 
 def open(path: str | PathLike[str]) -> Source:
     """An array in a file (npy, npz, safetensors), of which the header is read now and elements when they are needed."""

@@ -297,8 +297,14 @@ def _array_wrap(self, array, context=None, return_scalar=False):
 
 def _torch_function(cls, function, types, arguments=(), keywords=None):
     """torch's functions on traced arrays are those of the same name here."""
-    own = getattr(zs, getattr(function, "__name__", ""), None)
-    return own(*arguments, **(keywords or {})) if own else NotImplemented
+    name = getattr(function, "__name__", "")
+    own = getattr(zs, name, None)
+    # What is torch's own affair, and what is as if it was not given.
+    given = {word: value for word, value in (keywords or {}).items() if word[0] != "_" and (word != "inplace" or value)}
+    if own is None or "inplace" in given:
+        what = f"torch.{name}(inplace=True) writes to an array" if own else f"torch.{name} has no counterpart in zerostride"
+        raise zs.TraceError(f"{what}, which a traced function cannot use: write it with what zerostride has, or call it outside")
+    return own(*arguments, **given)
 
 
 def _array_namespace(self, *, api_version=None):
@@ -329,15 +335,30 @@ def _kind(self):
     return "f" if self.is_floating_point else "c" if self.is_complex else self.name[0]
 
 
+def _needs_elements(name, member):
+    """What a tensor has as a property or a method, for an array that is traced, which refuses it, or in a file, which is read."""
+    if not callable(member):
+        return property(lambda self: getattr(self._elements(name), name))
+
+    def method(self, *arguments, **keywords):
+        return getattr(self._elements(f"{name}()"), name)(*arguments, **keywords)
+
+    return method
+
+
 def install():
-    """Gives the classes the protocols."""
+    """Gives the classes the protocols, and traced arrays an answer to whatever tensors have."""
     for cls in (zs.Tensor, zs.Expr):
         cls.__array_ufunc__ = _array_ufunc
         cls.__array_function__ = _array_function
         cls.__array_priority__ = 1000
+        cls.__array_namespace__ = _array_namespace
+        cls.to_device = _to_device
     zs.Tensor.__array_wrap__ = _array_wrap
     zs.dtype.dtype = property(_numpy_dtype)
     zs.dtype.kind = property(_kind)
-    zs.Tensor.__array_namespace__ = _array_namespace
-    zs.Tensor.to_device = _to_device
     zs.Expr.__torch_function__ = classmethod(_torch_function)
+    for name, member in vars(zs.Tensor).items():
+        # Python's operators in place compute anew where there are none, and memory is of tensors alone.
+        if not hasattr(zs.Expr, name) and not name.startswith("__i") and name not in ("__buffer__", "__release_buffer__"):
+            setattr(zs.Expr, name, _needs_elements(name, member))
