@@ -6,6 +6,7 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyTypeError;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyInt, PyList, PyString, PyTuple};
@@ -551,6 +552,14 @@ impl Fused {
         };
         let plans = exprs.iter().map(plan).collect::<zerostride::Result<Vec<_>>>();
         Ok(plans.map_err(raise)?.join("\n\n"))
+    }
+
+    /// A function that calls itself by its name is let go of with what it holds.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.function)?;
+        let Ok(memory) = self.memory.try_lock() else { return Ok(()) };
+        let outside = memory.outside.iter().flat_map(|outside| outside.0.iter().flatten());
+        outside.chain(&memory.written).try_for_each(|place| visit.call(&place.holder))
     }
 
     /// A method of a class is bound to its object.

@@ -291,6 +291,43 @@ def test_nothing_is_kept_alive():
     assert [held() for held in kept] == [None] * len(kept)
 
 
+def test_a_function_that_knows_itself_is_let_go_of():
+    def make():
+        big = np.ones(4)
+
+        @zs.fuse
+        def f(x):
+            return x + 1 if x.ndim else f(x) + big
+
+        f(X)
+        return f, weakref.ref(big)
+
+    f, big = make()
+    assert big() is not None
+    del f
+    gc.collect()
+    assert big() is None
+
+
+def test_any_callable_may_be_fused():
+    @dataclasses.dataclass
+    class Scale:
+        factor: float
+
+        def __call__(self, x):
+            return x * self.factor
+
+    scale = Scale(2)
+    for function in (scale, functools.partial(lambda factor, x: x * factor, 2), scale.__call__, np.exp, zs.exp):
+        f = zs.fuse(function)
+        for _ in range(2):
+            np.testing.assert_array_equal(f(X), np.asarray(function(X)))
+    f = zs.fuse(scale)
+    f(X)
+    scale.factor = 3
+    assert f(X).tolist() == (X * 3).tolist()
+
+
 def test_fused_functions_are_parts_of_fused_functions():
     inner, calls = counted(lambda x, k: x * k)
     outer = zs.fuse(lambda x: inner(x, 2) + inner(x, k=3))

@@ -77,11 +77,12 @@ def _follow(function, found, seen):
     """Adds what a function reads; ``False`` where that cannot be told."""
     if isinstance(function, _zerostride.Fused):
         function = function.__wrapped__
-    if function in seen or known(function) is function:
+    if known(function) is function:
         return True
+    # Any other callable may not even be hashable.
     if type(function) is not types.FunctionType:
         return False
-    if _is_library(function.__globals__.get("__name__")):
+    if function in seen or _is_library(function.__globals__.get("__name__")):
         return True
     seen.add(function)
     _add(found, function, "__code__", True)
