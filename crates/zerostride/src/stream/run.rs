@@ -121,8 +121,7 @@ impl Run<'_> {
                         }
                         Ok(())
                     };
-                    let reader =
-                        thread::Builder::new().spawn_scoped(scope, read_ahead).map_err(no_thread)?;
+                    let reader = thread::Builder::new().spawn_scoped(scope, read_ahead).map_err(no_thread)?;
                     Ok((receiver, Some(reader)))
                 })
                 .collect::<Result<_>>()?;
