@@ -158,10 +158,15 @@ impl PyExpr {
         }
     }
 
-    /// The imaginary parts of complex numbers.
+    /// The imaginary parts; of numbers that are not complex, zeros.
     #[getter]
     fn imag<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        object(py, self.0.imag())
+        let dtype = self.0.dtype().map_err(raise)?;
+        if dtype.category() == Category::Complex {
+            return object(py, self.0.imag());
+        }
+        let zeros = tensor::zeros(dtype, self.0.shape().map_err(raise)?).map_err(raise)?;
+        object(py, Expr::from(&zeros))
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {

@@ -148,18 +148,21 @@ impl PyTensor {
         PyTensor::real(slf)?.call_method1("copy_", (value,)).map(drop)
     }
 
-    /// The imaginary parts of a complex tensor, in its memory.
+    /// The imaginary parts of a complex tensor, in its memory; of another one zeros, as NumPy has them.
     #[getter]
     fn imag<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         if slf.get().is_complex() {
             return part(slf, "imag");
         }
-        Err(PyTypeError::new_err("imag is not implemented for tensors with non-complex dtypes."))
+        object(slf.py(), zeros(slf.get().0.dtype(), slf.get().0.shape()).map_err(raise)?)
     }
 
     #[setter]
     fn set_imag(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        PyTensor::imag(slf)?.call_method1("copy_", (value,)).map(drop)
+        if !slf.get().is_complex() {
+            return Err(PyTypeError::new_err("imag is not implemented for tensors with non-complex dtypes."));
+        }
+        part(slf, "imag")?.call_method1("copy_", (value,)).map(drop)
     }
 
     /// The only element, as a Python number.
@@ -368,6 +371,12 @@ fn element<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>>
         DType::U64 => tensor.to_vec::<u64>().map_err(raise)?[0].into_bound_py_any(py),
         _ => number::object(py, tensor.scalar_at(&vec![0; tensor.ndim()]).map_err(raise)?),
     }
+}
+
+/// The imaginary parts of numbers that have none: one zero, stretched. Whoever asks for the attribute may only want to know that
+/// there is one, as xarray does of arrays.
+pub(crate) fn zeros(dtype: DType, shape: &[usize]) -> zerostride::Result<Tensor> {
+    Tensor::full(&[], 0, dtype)?.broadcast_to(shape)
 }
 
 /// The parts of a complex tensor: a view that NumPy makes, on the same memory.

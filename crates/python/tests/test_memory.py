@@ -289,9 +289,12 @@ def test_pickles_beside_a_thread_that_writes_are_whole(protocol):
 
 def test_copies_are_copies():
     tensor = zs.ones(3)
-    for other in (copy.copy(tensor), copy.deepcopy(tensor), tensor.clone(), zs.tensor(tensor)):
+    for other in (copy.deepcopy(tensor), tensor.clone(), zs.tensor(tensor)):
         other.zero_()
     assert tensor.tolist() == [1, 1, 1]
+    # A shallow copy is another handle on the same memory, as in PyTorch.
+    copy.copy(tensor).zero_()
+    assert tensor.tolist() == [0, 0, 0]
 
 
 def test_views_share_memory():

@@ -848,7 +848,7 @@ class _Operations:
         """The real parts: of a complex tensor those in its memory, of another one itself."""
     @property
     def imag(self) -> Tensor:
-        """The imaginary parts of a complex tensor, in its memory."""
+        """The imaginary parts of a complex tensor, in its memory; of another one zeros."""
     def size(self, dim: builtins.int | None = None) -> Any:
         """The sizes of the dimensions, or of one."""
     def dim(self) -> builtins.int:

@@ -87,7 +87,8 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Import>> {
         if name.is_ok_and(|name| name == "bfloat16") {
             return buffer::import(&object.call_method1("view", ("uint16",))?, Some(DType::BF16));
         }
-        return Err(unknown(object));
+        // Functions of NumPy's, among others, have no elements.
+        return if object.hasattr("dtype")? { Err(unknown(object)) } else { Ok(None) };
     }
     if object.hasattr("__dlpack__")? {
         return from_dlpack(object).map(Some);

@@ -142,7 +142,10 @@ fn contract(a: &Expr, b: &Expr, own: &[isize], theirs: &[isize]) -> Result<Expr>
     let matrix_a = a.permute(&order(&rows, &own)).reshape(&[n, k]);
     let matrix_b = b.permute(&order(&theirs, &columns)).reshape(&[k, m]);
     let shape: DimList = outer_a.iter().chain(&outer_b).map(|&size| size as isize).collect();
-    Ok(matrix_a.matmul(matrix_b).reshape(&shape))
+    // Products of one term are no sums, which begin with 0: a negative zero stays one.
+    let is_sum = k != 1 || a.dtype()?.category() == Category::Bool;
+    let product = if is_sum { matrix_a.matmul(matrix_b) } else { matrix_a.mul(matrix_b) };
+    Ok(product.reshape(&shape))
 }
 
 fn numel(sizes: &[usize]) -> Result<isize> {
