@@ -12,7 +12,7 @@ static PANICS: AtomicUsize = AtomicUsize::new(0);
 fn a_waiter_that_panics_leaves_no_claims() {
     set_waiter(|wait| {
         // After it has waited, so that the claims are there, or before.
-        let has_waited = PANICS.load(Ordering::Relaxed) % 2 == 0;
+        let has_waited = PANICS.load(Ordering::Relaxed).is_multiple_of(2);
         while has_waited && !wait() {}
         PANICS.fetch_add(1, Ordering::Relaxed);
         panic!("on purpose");

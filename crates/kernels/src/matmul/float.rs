@@ -63,6 +63,9 @@ pub(super) trait Factor: Pod {
     fn widen(self) -> Self::Sum;
 }
 
+/// What the parts of a factor's elements are summed as.
+type Real<F> = <<F as Factor>::Sum as Sum>::Real;
+
 macro_rules! floats {
     ($($real:ident $complex:ident),*) => {$(
         impl Sum for $real {
@@ -201,7 +204,7 @@ impl<'a> Lines<'a> {
     /// The reals from an element on, and the distances from one line and one step to the next in them, if tiles may read them where
     /// they lie.
     #[inline(always)]
-    fn lying<F: Factor>(&self, line: usize, at: usize) -> Option<(&[<F::Sum as Sum>::Real], usize, usize)> {
+    fn lying<F: Factor>(&self, line: usize, at: usize) -> Option<(&[Real<F>], usize, usize)> {
         let parts = F::Sum::PARTS;
         let elements: &[<F::Sum as Sum>::Real] = cast_slice(self.bytes);
         let (apart, step) = (usize::try_from(self.apart).ok()?, usize::try_from(self.step).ok()?);
