@@ -425,6 +425,7 @@ impl Fused {
         let outside = if parts().any(is_written) {
             let places = outside.0.iter().flatten().zip(parts());
             let written = places.filter(|(_, parts)| is_written(*parts)).map(|(place, _)| place.again(py));
+            let written: Vec<Place> = written.collect();
             self.memory().written.extend(written);
             self.outside(py)?
         } else {
@@ -444,24 +445,33 @@ impl Fused {
         Ok(Some(new))
     }
 
-    /// What is known of a call.
+    /// What is known of a call. No lock is held while signatures are compared: that may run code of the user's, in which
+    /// another thread may call the function, or fork.
     fn known(&self, py: Python<'_>, arguments: &Arguments<'_>) -> Option<Arc<Traced>> {
+        let latest = self.memory().traced.first().cloned()?;
+        if latest.is_of(py, arguments) {
+            return Some(latest);
+        }
+        let all = self.memory().traced.clone();
+        let found = all.into_iter().find(|traced| traced.is_of(py, arguments))?;
         let mut memory = self.memory();
-        let place = memory.traced.iter().position(|traced| traced.is_of(py, arguments))?;
-        memory.traced[..=place].rotate_right(1);
-        Some(Arc::clone(&memory.traced[0]))
+        if let Some(place) = memory.traced.iter().position(|traced| Arc::ptr_eq(traced, &found)) {
+            memory.traced[..=place].rotate_right(1);
+        }
+        Some(found)
     }
 
     /// Where the function reads now, which is found out anew. What has been traced stays only as long as that stays.
     fn outside(&self, py: Python<'_>) -> PyResult<Arc<Outside>> {
         let written: Vec<Place> = self.memory().written.iter().map(|place| place.again(py)).collect();
         let new = Arc::new(Outside::of(py, &self.function, &written)?);
-        let mut memory = self.memory();
-        if let Some(known) = &memory.outside
+        let known = self.memory().outside.clone();
+        if let Some(known) = known
             && known.is(py, &new)
         {
-            return Ok(Arc::clone(known));
+            return Ok(known);
         }
+        let mut memory = self.memory();
         let old = (std::mem::take(&mut memory.traced), memory.outside.replace(Arc::clone(&new)));
         drop(memory);
         drop(old);

@@ -59,7 +59,7 @@ pub(super) fn open<R: Read + Seek>(file: &str, reader: R) -> Result<(Archive<R>,
             return Err(whole(Problem::Archive { reason: "two members have the same name".into() }));
         }
         let name = array_name(&path);
-        let shown = name.as_ref().map_or(path, String::clone);
+        let shown = path.strip_suffix(".npy").unwrap_or(&path).to_owned();
         let is_array = name.is_ok();
         match name.and_then(|name| open_member(&mut archive, index, name)) {
             Ok(entry) => entries.push(entry),
