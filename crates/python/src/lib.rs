@@ -22,6 +22,7 @@ mod operand;
 #[allow(unsafe_op_in_unsafe_fn, reason = "PyO3 writes it into what the macros here expand to")]
 mod operators;
 mod policy;
+mod pool;
 mod results;
 mod row;
 mod sequence;
@@ -53,5 +54,9 @@ fn _zerostride(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(row::_write, module)?)?;
     module.add_function(wrap_pyfunction!(threads::set_num_threads, module)?)?;
     module.add_function(wrap_pyfunction!(threads::get_num_threads, module)?)?;
+    module.add_function(wrap_pyfunction!(pool::_pool_cached, module)?)?;
+    module.add_function(wrap_pyfunction!(pool::_pool_limit, module)?)?;
+    module.add_function(wrap_pyfunction!(pool::_pool_set_limit, module)?)?;
+    module.add_function(wrap_pyfunction!(pool::_pool_trim, module)?)?;
     Ok(())
 }

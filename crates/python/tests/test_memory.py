@@ -6,6 +6,7 @@ import gc
 import pickle
 import sys
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -337,3 +338,48 @@ def test_threads_share_tensors():
     for thread in threads:
         thread.join()
     assert (total.amin().item(), total.amax().item()) == (80, 80)
+
+
+def resident_bytes():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="no other system tells a process's memory in a file")
+def test_memory_that_nobody_wants_goes_back_to_the_system_by_itself():
+    before = resident_bytes()
+    results = [zs.ones(1 << 24) for _ in range(4)]
+    assert resident_bytes() - before >= 4 << 26
+    del results
+    assert zs.pool.cached() >= 4 << 26
+    end = time.monotonic() + 60
+    while resident_bytes() - before >= 1 << 26:
+        assert time.monotonic() < end, "the memory is still kept"
+        time.sleep(0.2)
+    assert zs.pool.cached() < 1 << 26
+
+
+def test_programs_have_a_say_in_what_is_kept():
+    standard = zs.pool.limit()
+    try:
+        result = zs.ones(1 << 22)
+        del result
+        assert zs.pool.cached() >= 1 << 24
+        assert zs.pool.trim() is None
+        kept = zs.pool.cached()
+        assert kept < 1 << 24
+        zs.pool.set_limit(0)
+        result = zs.ones(1 << 22)
+        del result
+        assert zs.pool.cached() == kept
+        for amount, number in [("1.5 GiB", 3 << 29), ("20 MB", 20_000_000), (1 << 30, 1 << 30)]:
+            zs.pool.set_limit(amount)
+            assert zs.pool.limit() == number
+        zs.pool.set_limit(10**30)
+        assert zs.pool.limit() == sys.maxsize
+        for wrong in (-1, 1.5, "much", "1.2.3 GB", None):
+            with pytest.raises((ValueError, TypeError)):
+                zs.pool.set_limit(wrong)
+        assert zs.pool.limit() == sys.maxsize
+    finally:
+        zs.pool.set_limit(standard)

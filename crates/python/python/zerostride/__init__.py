@@ -10,7 +10,7 @@ Names, results and errors are PyTorch's; ``axis`` and ``keepdims`` are understoo
 CPU, JAX arrays and numbers may stand for every operand, and nothing is copied on the way in or out.
 """
 
-from . import _interop, _zerostride
+from . import _interop, _zerostride, pool
 from ._evaluate import evaluate
 from ._files import open
 from ._fuse import Fused, fuse
@@ -19,7 +19,7 @@ from ._policy import Record, audit, policy
 from ._zerostride import *  # noqa: F403
 
 __all__ = [name for name in _zerostride.__all__ if not name.startswith("_")]
-__all__ += ["Fused", "Record", "audit", "evaluate", "finfo", "fuse", "iinfo", "open", "policy"]
+__all__ += ["Fused", "Record", "audit", "evaluate", "finfo", "fuse", "iinfo", "open", "policy", "pool"]
 __version__ = _zerostride.__version__
 
 _interop.install()

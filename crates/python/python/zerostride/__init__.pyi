@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, ParamSpec, Self, SupportsIndex, TypeAlias, T
 import numpy as np
 import numpy.typing as npt
 
+from . import pool as pool
+
 _Number: TypeAlias = builtins.bool | builtins.int | builtins.float | builtins.complex
 # A tensor, an array of NumPy, torch or JAX, or a number.
 _Operand: TypeAlias = Tensor | npt.NDArray[Any] | _Number | Any

@@ -1,6 +1,8 @@
 """Owns amounts of memory as people write them."""
 
 import re
+import sys
+from decimal import Decimal
 
 _UNITS = {"": 1, "b": 1} | {
     prefix + unit: factor**power
@@ -10,10 +12,13 @@ _UNITS = {"": 1, "b": 1} | {
 
 
 def number_of_bytes(name, limit):
-    """The number of bytes that ``"2 GiB"`` or an integer means to the argument ``name``; ``None`` stays what it is."""
-    if limit is None or isinstance(limit, int):
+    """The number of bytes that ``"2 GiB"`` or an integer means to the argument ``name``; ``None`` stays what it is. More than
+    any machine has is as many as can be counted."""
+    if limit is None:
         return limit
-    found = re.fullmatch(r"\s*([0-9.]+)\s*([a-zA-Z]*)\s*", limit) if isinstance(limit, str) else None
-    if not found or found[2].lower() not in _UNITS:
+    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([a-zA-Z]*)\s*", limit, re.ASCII) if isinstance(limit, str) else None
+    if found and found[2].lower() in _UNITS:
+        limit = int(Decimal(found[1]) * _UNITS[found[2].lower()])
+    if not isinstance(limit, int) or limit < 0:
         raise ValueError(f"{name} is a number of bytes or a text such as '2 GiB', not {limit!r}")
-    return int(float(found[1]) * _UNITS[found[2].lower()])
+    return min(limit, sys.maxsize)

@@ -4,7 +4,8 @@
 //!
 //! Each thread keeps small blocks of a few sizes for itself, without locks. What it has no room for, and everything over
 //! 1 MiB, goes to a pool of the process; so does what dies on another thread than it was made on. The process's pool is
-//! bounded ([`set_limit`]), and gives back to the system what later requests have had no use for.
+//! bounded ([`set_limit`]), and gives back to the system what later requests have had no use for, or what nobody has wanted
+//! for some seconds: a thread of its own counts them while the pool holds anything.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -12,10 +13,12 @@ use std::collections::VecDeque;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+use std::time::Duration;
 
 use super::region::{Region, mapped_bytes};
 use super::storage::Storage;
-use crate::fork::{OnceLock, lock};
+use crate::fork::{self, OnceLock, lock};
 
 /// What the pool holds and how often it could help, over all threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,7 +73,7 @@ pub fn trim() {
     TRIMS.fetch_add(1, Relaxed);
     // A thread that is ending has no blocks any more.
     let _ = LOCAL.try_with(|local| local.borrow_mut().follow_trims());
-    let given_back = std::mem::take(&mut *lock(&POOL)).held;
+    let given_back = lock(&POOL).empty();
     drop(given_back);
 }
 
@@ -250,7 +253,10 @@ impl Local {
                 self.counters.held.store(self.counters.held.load(Relaxed) + capacity, Relaxed);
             }
             _ => {
-                let given_back = lock(&POOL).put(storage);
+                let mut pool = lock(&POOL);
+                let given_back = pool.put(storage);
+                pool.ensure_clock();
+                drop(pool);
                 drop(given_back);
             }
         }
@@ -314,26 +320,43 @@ fn threads() -> MutexGuard<'static, Threads> {
 }
 
 /// Blocks that any thread may take.
-static POOL: Mutex<Pool> = Mutex::new(Pool { held: VecDeque::new(), bytes: 0, requests: 0 });
+static POOL: Mutex<Pool> = Mutex::new(Pool::new());
 
 /// Requests after which a block that none of them could use goes back to the system.
-const PATIENCE: u64 = 256;
+const PATIENCE_REQUESTS: u64 = 256;
 
-#[derive(Default)]
+/// Seconds after which a block that nobody has wanted goes back to the system, or one less: it comes between two ticks.
+const PATIENCE_SECONDS: u64 = 5;
+
 struct Pool {
-    /// Blocks with the number of the request before which they came, in that order.
-    held: VecDeque<(u64, Arc<Storage>)>,
+    /// The blocks in the order in which they came.
+    held: VecDeque<Held>,
     bytes: usize,
     requests: u64,
+    /// While the clock runs.
+    seconds: u64,
+    /// The process that the clock runs in, if it runs: a child has its parent's pool but not that thread.
+    clock: Option<usize>,
+}
+
+/// A block that nobody has, and since when.
+struct Held {
+    storage: Arc<Storage>,
+    requests: u64,
+    seconds: u64,
 }
 
 impl Pool {
+    const fn new() -> Pool {
+        Pool { held: VecDeque::new(), bytes: 0, requests: 0, seconds: 0, clock: None }
+    }
+
     /// The latest block of that capacity or up to an eighth more.
     fn take(&mut self, capacity: usize) -> Option<Arc<Storage>> {
         self.requests += 1;
         let most = if class(capacity).is_some() { capacity } else { capacity + capacity / 8 };
-        let fits = |(_, storage): &(u64, Arc<Storage>)| (capacity..=most).contains(&storage.capacity());
-        let (_, storage) = self.held.remove(self.held.iter().rposition(fits)?)?;
+        let fits = |held: &Held| (capacity..=most).contains(&held.storage.capacity());
+        let Held { storage, .. } = self.held.remove(self.held.iter().rposition(fits)?)?;
         self.bytes -= storage.capacity();
         Some(storage)
     }
@@ -345,7 +368,7 @@ impl Pool {
             return vec![storage];
         }
         self.bytes += storage.capacity();
-        self.held.push_back((self.requests, storage));
+        self.held.push_back(Held { storage, requests: self.requests, seconds: self.seconds });
         self.give_back()
     }
 
@@ -353,15 +376,57 @@ impl Pool {
     #[must_use]
     fn give_back(&mut self) -> Vec<Arc<Storage>> {
         let mut given_back = Vec::new();
-        while let Some((since, _)) = self.held.front()
-            && (self.bytes > limit() || self.requests - since > PATIENCE)
+        while let Some(oldest) = self.held.front()
+            && (self.bytes > limit()
+                || self.requests - oldest.requests > PATIENCE_REQUESTS
+                || self.seconds - oldest.seconds >= PATIENCE_SECONDS)
         {
-            given_back.extend(self.held.pop_front().map(|(_, storage)| {
+            given_back.extend(self.held.pop_front().map(|Held { storage, .. }| {
                 self.bytes -= storage.capacity();
                 storage
             }));
         }
         given_back
+    }
+
+    #[must_use]
+    fn empty(&mut self) -> VecDeque<Held> {
+        self.bytes = 0;
+        std::mem::take(&mut self.held)
+    }
+
+    /// Has a thread count seconds, if none does. Where the system starts none, blocks stay until later requests or `trim`.
+    fn ensure_clock(&mut self) {
+        let process = fork::process();
+        if self.clock != Some(process) && !self.held.is_empty() {
+            let thread = thread::Builder::new().name("zerostride-pool".into()).stack_size(1 << 16);
+            self.clock = thread.spawn(count_seconds).ok().map(|_| process);
+        }
+    }
+
+    /// Lets a second pass. The clock stops where nothing is held.
+    #[must_use]
+    fn tick(&mut self) -> Vec<Arc<Storage>> {
+        self.seconds += 1;
+        let given_back = self.give_back();
+        if self.held.is_empty() {
+            self.clock = None;
+        }
+        given_back
+    }
+}
+
+fn count_seconds() {
+    loop {
+        thread::sleep(Duration::from_secs(1));
+        let mut pool = lock(&POOL);
+        let given_back = pool.tick();
+        let goes_on = pool.clock.is_some();
+        drop(pool);
+        drop(given_back);
+        if !goes_on {
+            return;
+        }
     }
 }
 
@@ -419,9 +484,9 @@ mod tests {
     #[test]
     fn the_pool_keeps_to_its_limit_and_forgets_what_nobody_wants() {
         let block = || Arc::new(Storage::new(Region::zeroed(1 << 16).unwrap(), 1));
-        let mut pool = Pool::default();
+        let mut pool = Pool::new();
         assert!(pool.put(block()).is_empty());
-        pool.requests += PATIENCE;
+        pool.requests += PATIENCE_REQUESTS;
         assert!(pool.put(block()).is_empty());
         pool.requests += 1;
         assert_eq!(pool.give_back().len(), 1);
@@ -432,9 +497,24 @@ mod tests {
     }
 
     #[test]
+    fn what_nobody_wants_for_some_seconds_goes_back_and_the_clock_stops() {
+        let block = || Arc::new(Storage::new(Region::zeroed(1 << 16).unwrap(), 1));
+        let mut pool = Pool { clock: Some(0), ..Pool::new() };
+        assert!(pool.put(block()).is_empty());
+        let ticks = |pool: &mut Pool, count| (0..count).map(|_| pool.tick().len()).sum::<usize>();
+        assert_eq!(ticks(&mut pool, PATIENCE_SECONDS - 1), 0);
+        // What is used now and then stays.
+        let used = pool.take(1 << 16).unwrap();
+        assert!(pool.put(used).is_empty());
+        assert!(pool.put(block()).is_empty());
+        assert_eq!(ticks(&mut pool, PATIENCE_SECONDS - 1), 0);
+        assert_eq!((ticks(&mut pool, 1), pool.bytes, pool.clock), (2, 0, None));
+    }
+
+    #[test]
     fn large_blocks_serve_requests_up_to_an_eighth_smaller() {
         let block = |bytes| Arc::new(Storage::new(Region::zeroed(bytes).unwrap(), 1));
-        let mut pool = Pool::default();
+        let mut pool = Pool::new();
         assert!(pool.put(block(9 << 20)).is_empty());
         assert!(pool.take(7 << 20).is_none());
         assert!(pool.take((9 << 20) + 1).is_none());
