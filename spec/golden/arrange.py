@@ -66,6 +66,7 @@ ALL = slice(None)
 X = ramp(4, 5)
 CUBE = ramp(2, 3, 4)
 MASK = X % 3 == 0
+ROWS = tensor([[3, 1, 3], [1, 2, 1], [3, 1, 3], [-3, 9, -3], [3, 0, 3]])
 GAPS = tensor([[3.0, 1.0, math.nan, 2.0], [math.nan, 5.0, 1.5, math.nan], [math.nan] * 4, [4.0, -math.inf, 0.5, 7.0]], "float32")
 HALF = tensor(0.5, "float32")
 QUARTERS = tensor([0.0, 0.25, 0.5, 0.875, 1.0], "float32")
@@ -103,15 +104,16 @@ CALLS = {
     "take_along_dim": [(X, [(tensor([[0], [1], [2], [3]]), 1), (tensor([0, 1]), None), (tensor([9]), 1), (tensor([[-1]]), 1), (tensor([[0], [1]]), 1), (tensor([[1, 2, 0, 0, 3]]), 0), (tensor([[0]]), 2)])],
     "gather": [
         (X, [(1, tensor([[0, 1], [1, 1]])), (0, tensor([[0, 3], [1, 2]])), (1, tensor([[0, 5], [1, 1]])), (1, tensor([[0, -1], [1, 1]])), (1, tensor([0])), (0, tensor([[0] * 6])), (2, tensor([[0]]))]),
-        (X, [(1, tensor([[0]], "int32")), (1, tensor([[0.0]], "float32")), (1, tensor([], "int64")), (-1, tensor([[4, 4, 4, 4, 4, 4]]))]),
+        (X, [(1, tensor([[0]], "int32")), (1, tensor([[0.0]], "float32")), (1, tensor([], "int64")), (1, tensor([], "uint8")), (1, tensor([[]], "float32")), (-1, tensor([[4, 4, 4, 4, 4, 4]]))]),
         (tensor(1.0, "float32"), [(0, tensor(0)), (0, tensor([0, 0])), (0, tensor(1))]),
     ],
     "scatter_": [
         (X, [(1, tensor([[0, 1], [1, 1]]), SOURCE), (0, tensor([[3, 0, 1]]), SOURCE), (1, tensor([[0, 1], [1, 9]]), SOURCE), (1, tensor([[0, 1], [1, 1]]), SOURCE[:1]), (1, tensor([[0, 1], [1, 1]]), SOURCE.double())]),
-        (X, [(0, tensor([0]), SOURCE), (2, tensor([[0]]), SOURCE), (0, tensor([], "int64"), SOURCE)]),
+        (X, [(0, tensor([0]), SOURCE), (2, tensor([[0]]), SOURCE), (0, tensor([], "int64"), SOURCE), (0, tensor([], "bool"), SOURCE)]),
         (tensor(1.0, "float32"), [(0, tensor(0), tensor(5.0, "float32")), (0, tensor([0, 0]), tensor([5.0, 6.0], "float32"))]),
     ],
     "scatter_add_": [(X, [(1, tensor([[0, 1], [1, 1]]), SOURCE), (0, tensor([[0] * 5] * 4), SOURCE), (1, tensor([[7]]), SOURCE), (1, tensor([[0]]), SOURCE.double())])],
+    "scatter_multiply_": [(X, [(1, tensor([[0, 1], [1, 1]]), SOURCE), (0, tensor([[0] * 5] * 4), SOURCE), (1, tensor([[7]]), SOURCE), (1, tensor([[0]]), SOURCE.double())])],
     "index_select": [
         (X, [(0, tensor([0, 2, 2])), (1, tensor([4, 0])), (0, tensor([0, -1])), (0, tensor([0, 4])), (0, tensor(2)), (0, tensor([[2]])), (0, tensor([2], "int32")), (0, tensor([2], "int16")), (5, tensor([2])), (-1, tensor([], "int64"))]),
         (tensor(3.0, "float32"), [(0, tensor([0])), (0, tensor([0, 0])), (0, tensor([1]))]),
@@ -131,9 +133,13 @@ CALLS = {
         (tensor([1j], "complex64"), [(tensor([1j], "complex64"), False)]), (tensor([False, True]), [(tensor([True]), False)]),
     ],
     "unique": [(VALUE, [()]), (X, [()]), (MASK, [()]), (tensor(SPECIAL, "float32"), [()]), (tensor(3.0, "float32"), [()]), (torch.zeros(0), [()]), (torch.zeros(0, 3), [()]), (tensor([1j], "complex64"), [()])],
+    "unique_along": [
+        (ROWS, [(0,), (1,), (-1,), (2,)]), (CUBE % 2, [(0,), (1,), (2,)]), (MASK, [(0,), (1,)]), (tensor([[1.0, -0.0], [1.0, 0.0], [-1.0, 2.0]], "float32"), [(0,)]),
+        (tensor(3), [(0,)]), (torch.zeros(0, 3), [(0,), (1,)]), (torch.zeros(0, 0), [(1,)]), (tensor([1j], "complex64"), [(0,)]),
+    ],
     "cumsum": [(X, [(0,), (1,), (-1,), (2,)]), (CUBE, [(0,), (1,), (2,)]), (tensor(3.0, "float32"), [(0,), (1,)]), (torch.zeros(0, 3), [(0,), (1,)]), (MASK, [(0,)]), (tensor(SPECIAL, "float32"), [(0,)])],
     "cumprod": [(VALUE, [(0,), (1,), (2,)]), (MASK, [(1,)]), (tensor(3), [(0,)])],
-    "diff": [(VALUE, [(1, -1, None, None), (2, 0, None, None), (9, 1, None, None), (0, 1, None, None), (1, 0, X[:1], X[1:3]), (1, 1, X[:1], None), (1, 0, X[:1, :2], None), (1, 0, X[0], None), (1, 7, None, None)]), (MASK, [(1, 1, None, None)]), (tensor(3.0, "float32"), [(1, -1, None, None)])],
+    "diff": [(VALUE, [(1, -1, None, None), (2, 0, None, None), (9, 1, None, None), (0, 1, None, None), (0, 0, X[:1], X[1:3]), (0, 0, X[0], None), (1, 0, X[:1], X[1:3]), (1, 1, X[:1], None), (1, 0, X[:1, :2], None), (1, 0, X[0], None), (1, 7, None, None)]), (MASK, [(1, 1, None, None)]), (tensor(3.0, "float32"), [(1, -1, None, None)])],
     "median": [(VALUE, [(), (1,), (-1, True), (2,)]), (GAPS, [(), (1,), (0, True)]), (tensor(3.0, "float32"), [(), (0,), (0, True), (1,)]), (torch.zeros(0), [(), (0,)]), (torch.zeros(0, 3), [(0,), (1,)]), (MASK, [(), (1,)]), (tensor([5, -2, 9, 4]), [(), (0,)]), (numbers("complex64"), [(1,)])],
     "nanmedian": [(VALUE, [(), (1,)]), (GAPS, [(), (0, True)]), (GAPS[:2], [(1,)]), (tensor([math.nan, math.nan], "float32"), [(), (0,)]), (torch.zeros(0), [(), (0,)]), (MASK, [(), (1,)])],
     "kthvalue": [(VALUE, [(1, 1), (5, 1), (2, -1, True), (6, 1), (0, 1), (1, 4)]), (GAPS[0], [(2, 0), (4, 0)]), (tensor(3.0, "float32"), [(1, 0), (2, 0)]), (torch.zeros(0, 3), [(1, 0), (1, 1)]), (MASK, [(1, 1)]), (numbers("complex64"), [(1, 1)])],
@@ -183,6 +189,7 @@ SCANS = [
     ("topk", 2, 1, True),
     ("nonzero",),
     ("unique",),
+    ("unique_along", 1),
     ("cumsum", 1),
     ("cumprod", 0),
     ("tril", 0),
@@ -209,6 +216,10 @@ def call(name, operand, arguments):
         return torch.searchsorted(operand, arguments[0], right=arguments[1])
     if name == "unique":
         return torch.unique(operand, return_inverse=True, return_counts=True)
+    if name == "unique_along":
+        return torch.unique(operand, dim=arguments[0], return_inverse=True, return_counts=True)
+    if name == "scatter_multiply_":
+        return operand.scatter_(*arguments, reduce="multiply")
     if name == "repeat_each":
         return torch.repeat_interleave(operand, *arguments)
     if name == "split_sizes":
@@ -274,7 +285,8 @@ def main():
         for accumulate in (False, True):
             items = [tensor([[1, 1, 1], [0, 3, 1]]), tensor([2, 2, 0])]
             recorder.ask("index_put_", operand, items, operand[1:3, :3], accumulate)
-        recorder.ask("scatter_add_", operand, 0, tensor([[0] * 5, [2] * 5, [0] * 5]), operand)
+        for name in ("scatter_add_", "scatter_multiply_"):
+            recorder.ask(name, operand, 0, tensor([[0] * 5, [2] * 5, [0] * 5]), operand)
     write_json("arrange.json", provenance("arrange.py"), {"cases": recorder.cases})
 
 

@@ -1,7 +1,7 @@
 //! Owns the arguments of the package's own functions: how parameters take them by position and name, and what they are
 //! read as. It does not know what a function does with them.
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
@@ -57,6 +57,19 @@ impl Value {
 
 /// An argument, borrowed from Python.
 type Object<'a, 'py> = &'a Bound<'py, PyAny>;
+
+/// Parameters of PyTorch's with one choice here: the name, the arguments that mean this choice, and a sentence.
+const SETTLED: [(&str, &[&str], &str); 5] = [
+    ("device", &["cpu", "cpu:0"], "all tensors are on the CPU"),
+    ("layout", &["torch.strided"], "all tensors are strided"),
+    (
+        "memory_format",
+        &["torch.contiguous_format", "torch.preserve_format"],
+        "results lie in row-major order",
+    ),
+    ("pin_memory", &["False"], "there is no pinned memory"),
+    ("requires_grad", &["False"], "there are no gradients"),
+];
 
 /// The arguments of a function, by the names of its parameters, which are written as `input, dim=None, *size`.
 pub(crate) struct Arguments<'a, 'py> {
@@ -115,6 +128,25 @@ impl<'a, 'py> Arguments<'a, 'py> {
             }
         }
         Ok(arguments)
+    }
+
+    /// Refuses other choices than the settled ones.
+    pub(crate) fn check_settled(&self) -> PyResult<()> {
+        SETTLED.iter().try_for_each(|(name, ..)| match self.optional(name) {
+            Some(object) => self.settled(name, object),
+            None => Ok(()),
+        })
+    }
+
+    /// Refuses an object that is not the settled choice of a parameter.
+    pub(crate) fn settled(&self, name: &str, object: Object<'_, '_>) -> PyResult<()> {
+        let text = object.str()?.to_string();
+        match SETTLED.iter().find(|(settled, ..)| *settled == name) {
+            Some((_, choices, state)) if !choices.contains(&&*text) => Err(PyNotImplementedError::new_err(
+                format!("{}(): {name}={text} is not there: {state}; leave it out", self.function),
+            )),
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn misused(&self, what: &str) -> PyErr {

@@ -660,16 +660,16 @@ class _Operations:
         """The elements that integers name, counted row-major through all dimensions."""
     def take_along_dim(self, indices: Any, dim: builtins.int | None = None) -> Tensor:
         """For each element of an index the element that stands there along a dimension; the others broadcast."""
-    def gather(self, dim: builtins.int, index: _Operand) -> Tensor:
+    def gather(self, dim: builtins.int, index: _Operand, *, sparse_grad: builtins.bool = False) -> Tensor:
         """For each element of an index the element that stands there along a dimension."""
     def index_select(self, dim: builtins.int, index: _Operand) -> Tensor:
         """The slices of a dimension that integers name."""
     def masked_select(self, mask: _Operand) -> Tensor:
         """The elements where a mask is true, in one dimension."""
-    def scatter_(self, dim: builtins.int, index: _Operand, src: _Operand) -> Tensor:
-        """Writes each element of `src` to the place along a dimension that an index names."""
-    def scatter(self, dim: builtins.int, index: _Operand, src: _Operand) -> Tensor:
-        """A copy to which each element of `src` is written at the place along a dimension that an index names."""
+    def scatter_(self, dim: builtins.int, index: _Operand, src: _Operand | None = None, *, value: _Operand | None = None, reduce: Any | None = None) -> Tensor:
+        """Writes `src` or a number to the places along a dimension that an index names; `reduce` adds or multiplies."""
+    def scatter(self, dim: builtins.int, index: _Operand, src: _Operand | None = None, *, value: _Operand | None = None, reduce: Any | None = None) -> Tensor:
+        """A copy with `src` or a number at the places along a dimension that an index names, as by `scatter_`."""
     def scatter_add_(self, dim: builtins.int, index: _Operand, src: _Operand) -> Tensor:
         """Adds each element of `src` at the place along a dimension that an index names."""
     def scatter_add(self, dim: builtins.int, index: _Operand, src: _Operand) -> Tensor:
@@ -686,29 +686,29 @@ class _Operations:
         """Overwrites the elements where a mask is true with those of `source`, in order."""
     def masked_scatter(self, mask: _Operand, source: _Sizes) -> Tensor:
         """A copy in which the elements where a mask is true are those of `source`, in order."""
-    def to(self, dtype: _DType) -> Tensor:
-        """The elements as another dtype; the tensor itself where it is of that dtype."""
+    def to(self, *target: Any, dtype: _DType | None = None, device: Any | None = None, other: _Operand | None = None, non_blocking: builtins.bool = False, copy: builtins.bool = False, memory_format: Any | None = None) -> Tensor:
+        """The elements as another dtype, or that of another tensor; the tensor itself where it has it, unless `copy`."""
     def astype(self, dtype: _DType, *, copy: builtins.bool = True) -> Tensor:
         """The elements as another dtype; with `copy=False` the tensor itself where it is of that dtype."""
-    def float(self) -> Tensor:
+    def float(self, *, memory_format: Any | None = None) -> Tensor:
         """The elements as float32."""
-    def double(self) -> Tensor:
+    def double(self, *, memory_format: Any | None = None) -> Tensor:
         """The elements as float64."""
-    def half(self) -> Tensor:
+    def half(self, *, memory_format: Any | None = None) -> Tensor:
         """The elements as float16."""
-    def bfloat16(self) -> Tensor:
+    def bfloat16(self, *, memory_format: Any | None = None) -> Tensor:
         """The elements as bfloat16."""
-    def int(self) -> Tensor:
+    def int(self, *, memory_format: Any | None = None) -> Tensor:
         """The elements as int32."""
-    def long(self) -> Tensor:
+    def long(self, *, memory_format: Any | None = None) -> Tensor:
         """The elements as int64."""
-    def bool(self) -> Tensor:
+    def bool(self, *, memory_format: Any | None = None) -> Tensor:
         """The elements as bool."""
-    def contiguous(self) -> Tensor:
+    def contiguous(self, *, memory_format: Any | None = None) -> Tensor:
         """The elements in row-major order in memory: the tensor itself where they are, else a copy."""
-    def clone(self) -> Tensor:
+    def clone(self, *, memory_format: Any | None = None) -> Tensor:
         """A copy."""
-    def copy_(self, src: _Operand) -> Tensor:
+    def copy_(self, src: _Operand, non_blocking: builtins.bool = False) -> Tensor:
         """Overwrites the elements with those of another tensor, stretched and converted as needed."""
     def fill_(self, value: _Operand) -> Tensor:
         """Overwrites all elements with one number."""
@@ -730,8 +730,8 @@ class _Operations:
         """The index of every nonzero element, one row each."""
     def count_nonzero(self, dim: builtins.int | None = None) -> Tensor:
         """How many elements are not zero."""
-    def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False) -> Any:
-        """Every value once, in rising order; on demand for each element the place of its value, and the counts."""
+    def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
+        """Every value once, or every slice of `dim`, in rising order; on demand the place of each in it, and the counts."""
     def cumsum(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
         """The sums of the elements up to each one along a dimension."""
     def cumprod(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
@@ -754,8 +754,8 @@ class _Operations:
         """The slices of a dimension, which goes away."""
     def roll(self, shifts: _Sizes, dims: _Sizes | None = None) -> Tensor:
         """The elements moved along dimensions, those that leave coming in at the other end."""
-    def repeat_interleave(self, repeats: _Sizes, dim: builtins.int | None = None) -> Tensor:
-        """Every element, or slice of a dimension, so many times in a row."""
+    def repeat_interleave(self, repeats: _Sizes | None = None, dim: builtins.int | None = None, *, output_size: Any | None = None) -> Tensor:
+        """Every element, or slice of a dimension, so many times in a row; of counts alone, each index as often as they say."""
     def tril(self, diagonal: builtins.int = 0) -> Tensor:
         """The elements on and below a diagonal of the last two dimensions, zero elsewhere."""
     def triu(self, diagonal: builtins.int = 0) -> Tensor:
@@ -1321,14 +1321,14 @@ def take(input: _Operand, index: _Operand) -> Tensor:
     """The elements that integers name, counted row-major through all dimensions."""
 def take_along_dim(input: _Operand, indices: Any, dim: builtins.int | None = None) -> Tensor:
     """For each element of an index the element that stands there along a dimension; the others broadcast."""
-def gather(input: _Operand, dim: builtins.int, index: _Operand) -> Tensor:
+def gather(input: _Operand, dim: builtins.int, index: _Operand, *, sparse_grad: builtins.bool = False) -> Tensor:
     """For each element of an index the element that stands there along a dimension."""
 def index_select(input: _Operand, dim: builtins.int, index: _Operand) -> Tensor:
     """The slices of a dimension that integers name."""
 def masked_select(input: _Operand, mask: _Operand) -> Tensor:
     """The elements where a mask is true, in one dimension."""
-def scatter(input: _Operand, dim: builtins.int, index: _Operand, src: _Operand) -> Tensor:
-    """A copy to which each element of `src` is written at the place along a dimension that an index names."""
+def scatter(input: _Operand, dim: builtins.int, index: _Operand, src: _Operand | None = None, *, value: _Operand | None = None, reduce: Any | None = None) -> Tensor:
+    """A copy with `src` or a number at the places along a dimension that an index names, as by `scatter_`."""
 def scatter_add(input: _Operand, dim: builtins.int, index: _Operand, src: _Operand) -> Tensor:
     """A copy to which each element of `src` is added at the place along a dimension that an index names."""
 def index_add(input: _Operand, dim: builtins.int, index: _Operand, source: _Sizes, *, alpha: Any = 1) -> Tensor:
@@ -1339,7 +1339,7 @@ def masked_scatter(input: _Operand, mask: _Operand, source: _Sizes) -> Tensor:
     """A copy in which the elements where a mask is true are those of `source`, in order."""
 def astype(input: _Operand, dtype: _DType, *, copy: builtins.bool = True) -> Tensor:
     """The elements as another dtype; with `copy=False` the tensor itself where it is of that dtype."""
-def clone(input: _Operand) -> Tensor:
+def clone(input: _Operand, *, memory_format: Any | None = None) -> Tensor:
     """A copy."""
 def result_type(*operands: Any) -> dtype:
     """The dtype of the result of an operation on these operands: tensors, arrays, numbers or dtypes."""
@@ -1347,39 +1347,39 @@ def promote_types(type1: _DType, type2: _DType) -> dtype:
     """The smallest dtype that both can be converted to, as PyTorch's table says."""
 def can_cast(from_: Any, to: _DType) -> builtins.bool:
     """Whether an in-place operation may write one dtype into another."""
-def tensor(data: Any, dtype: _DType | None = None) -> Tensor:
+def tensor(data: Any, dtype: _DType | None = None, *, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """A tensor of a copy of the data: numbers, lists of them, tensors, arrays."""
-def asarray(obj: Any, dtype: _DType | None = None, *, copy: Any | None = None) -> Tensor:
+def asarray(obj: Any, dtype: _DType | None = None, *, copy: Any | None = None, device: Any | None = None, requires_grad: builtins.bool = False) -> Tensor:
     """The data as a tensor, without a copy where it is an array in memory (NumPy, the buffer protocol, DLPack)."""
-def as_tensor(obj: Any, dtype: _DType | None = None) -> Tensor:
+def as_tensor(obj: Any, dtype: _DType | None = None, device: Any | None = None) -> Tensor:
     """The data as a tensor, without a copy where it is an array in memory."""
 def from_dlpack(x: _Operand, *, copy: Any | None = None) -> Tensor:
     """A tensor on the memory of an array that speaks DLPack."""
 def from_numpy(array: Any) -> Tensor:
     """A tensor on the memory of a NumPy array."""
-def zeros(*size: _Sizes, dtype: _DType | None = None) -> Tensor:
+def zeros(*size: _Sizes, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """A tensor of zeros."""
-def ones(*size: _Sizes, dtype: _DType | None = None) -> Tensor:
+def ones(*size: _Sizes, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """A tensor of ones."""
-def empty(*size: _Sizes, dtype: _DType | None = None) -> Tensor:
+def empty(*size: _Sizes, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any | None = None) -> Tensor:
     """A tensor whose elements are yet to be written: zeros."""
-def full(size: _Sizes, fill_value: Any, dtype: _DType | None = None) -> Tensor:
+def full(size: _Sizes, fill_value: Any, dtype: _DType | None = None, *, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """A tensor with the same number everywhere."""
-def zeros_like(input: _Operand, dtype: _DType | None = None) -> Tensor:
+def zeros_like(input: _Operand, dtype: _DType | None = None, *, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any | None = None) -> Tensor:
     """Zeros of the shape and dtype of another tensor."""
-def ones_like(input: _Operand, dtype: _DType | None = None) -> Tensor:
+def ones_like(input: _Operand, dtype: _DType | None = None, *, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any | None = None) -> Tensor:
     """Ones of the shape and dtype of another tensor."""
-def empty_like(input: _Operand, dtype: _DType | None = None) -> Tensor:
+def empty_like(input: _Operand, dtype: _DType | None = None, *, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any | None = None) -> Tensor:
     """A tensor of the shape and dtype of another one, to be written: zeros."""
-def full_like(input: _Operand, fill_value: Any, dtype: _DType | None = None) -> Tensor:
+def full_like(input: _Operand, fill_value: Any, dtype: _DType | None = None, *, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any | None = None) -> Tensor:
     """The same number everywhere, in the shape and dtype of another tensor."""
-def arange(start: Any, end: Any | None = None, step: Any = 1, *, dtype: _DType | None = None) -> Tensor:
+def arange(start: Any, end: Any | None = None, step: Any = 1, *, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """The numbers from `start` up to but without `end`, `step` apart."""
-def linspace(start: Any, end: Any, steps: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+def linspace(start: Any, end: Any, steps: builtins.int, *, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """`steps` numbers evenly from `start` to `end`, both included."""
-def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _DType | None = None) -> Tensor:
+def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """The identity matrix of `n` rows."""
-def rand(*size: _Sizes, seed: Any | None = None) -> Tensor:
+def rand(*size: _Sizes, seed: Any | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
     """Numbers drawn evenly from [0, 1), as float32; the same for the same seed."""
 def cat(tensors: Any, dim: builtins.int = 0) -> Tensor:
     """Tensors one behind the other along a dimension."""
@@ -1415,8 +1415,8 @@ def searchsorted(sorted_sequence: Any, input: _Operand, *, out_int32: builtins.b
     """Where values would be inserted into sorted ones so that these stay sorted."""
 def bucketize(input: _Operand, boundaries: Any, *, out_int32: builtins.bool = False, right: builtins.bool = False) -> Tensor:
     """In which of the buckets between sorted boundaries values fall."""
-def unique(input: _Operand, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False) -> Any:
-    """Every value once, in rising order; on demand for each element the place of its value, and the counts."""
+def unique(input: _Operand, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
+    """Every value once, or every slice of `dim`, in rising order; on demand the place of each in it, and the counts."""
 def unique_all(x: _Operand) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Every value once, in rising order, where it stands first, for each element the place of its value, and the counts."""
 def cumsum(input: _Operand, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
@@ -1443,8 +1443,8 @@ def unbind(input: _Operand, dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """The slices of a dimension, which goes away."""
 def roll(input: _Operand, shifts: _Sizes, dims: _Sizes | None = None) -> Tensor:
     """The elements moved along dimensions, those that leave coming in at the other end."""
-def repeat_interleave(input: _Operand, repeats: _Sizes, dim: builtins.int | None = None) -> Tensor:
-    """Every element, or slice of a dimension, so many times in a row."""
+def repeat_interleave(input: _Operand, repeats: _Sizes | None = None, dim: builtins.int | None = None, *, output_size: Any | None = None) -> Tensor:
+    """Every element, or slice of a dimension, so many times in a row; of counts alone, each index as often as they say."""
 def meshgrid(*tensors: Any, indexing: Any = 'ij') -> tuple[Tensor, ...]:
     """Vectors stretched to the grid that they span, without copies."""
 def tril(input: _Operand, diagonal: builtins.int = 0) -> Tensor:

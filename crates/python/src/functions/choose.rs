@@ -1,13 +1,15 @@
 //! Owns the functions that pick elements by index tensors and masks, and write to what they pick.
 
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use zerostride::{Index, Scalar, Tensor};
+use zerostride::{Index, Scalar, Tensor, broadcast_tensors};
 
 use super::convert::target;
 use super::rows;
 use crate::arguments::Arguments;
 use crate::error::raise;
 use crate::operand::Given;
+use crate::tensor;
 use crate::threads::compute;
 
 rows! {
@@ -20,7 +22,7 @@ rows! {
         run(a, &x, || x.take_along_dim(&index, dim))?
     };
     /// For each element of an index the element that stands there along a dimension.
-    Both "gather" "input, dim, index" |a| {
+    Both "gather" "input, dim, index, *, sparse_grad=False" |a| {
         let dim = a.integer("dim")?;
         with_index(a, |x, index| x.gather(dim, index))?
     };
@@ -34,14 +36,14 @@ rows! {
         let (x, mask) = (a.tensor("input")?, a.tensor("mask")?);
         run(a, &x, || x.masked_select(&mask))?
     };
-    /// Writes each element of `src` to the place along a dimension that an index names.
-    Method "scatter_" "input, dim, index, src" |a| scatter(a, Tensor::scatter_, true)?;
-    /// A copy to which each element of `src` is written at the place along a dimension that an index names.
-    Both "scatter" "input, dim, index, src" |a| scatter(a, Tensor::scatter_, false)?;
+    /// Writes `src` or a number to the places along a dimension that an index names; `reduce` adds or multiplies.
+    Method "scatter_" "input, dim, index, src=None, *, value=None, reduce=None" |a| scatter(a, true)?;
+    /// A copy with `src` or a number at the places along a dimension that an index names, as by `scatter_`.
+    Both "scatter" "input, dim, index, src=None, *, value=None, reduce=None" |a| scatter(a, false)?;
     /// Adds each element of `src` at the place along a dimension that an index names.
-    Method "scatter_add_" "input, dim, index, src" |a| scatter(a, Tensor::scatter_add_, true)?;
+    Method "scatter_add_" "input, dim, index, src" |a| scattered(a, "src", Tensor::scatter_add_, true)?;
     /// A copy to which each element of `src` is added at the place along a dimension that an index names.
-    Both "scatter_add" "input, dim, index, src" |a| scatter(a, Tensor::scatter_add_, false)?;
+    Both "scatter_add" "input, dim, index, src" |a| scattered(a, "src", Tensor::scatter_add_, false)?;
     /// Adds slices of `source`, `alpha` times, to the slices of a dimension that integers name.
     Method "index_add_" "input, dim, index, source, *, alpha=1" |a| index_add(a, true)?;
     /// A copy with slices of `source` added, `alpha` times, to the slices of a dimension that integers name.
@@ -89,21 +91,42 @@ fn written<'py>(
         let copy = x.clone_elements()?;
         write(&copy).map(|()| copy)
     });
-    crate::tensor::object(a.py, copy.map_err(raise)?)
+    tensor::object(a.py, copy.map_err(raise)?)
 }
 
 type Scatter = fn(&Tensor, isize, &Tensor, &Tensor) -> zerostride::Result<()>;
 
-fn scatter<'py>(a: &Arguments<'_, 'py>, scatter: Scatter, in_place: bool) -> PyResult<Bound<'py, PyAny>> {
+fn scatter<'py>(a: &Arguments<'_, 'py>, in_place: bool) -> PyResult<Bound<'py, PyAny>> {
+    let source = match (a.optional("src"), a.optional("value")) {
+        (Some(_), Some(_)) => return Err(a.misused("`src` and `value` exclude each other")),
+        (None, Some(_)) => "value",
+        _ => "src",
+    };
+    let reduce = a.optional("reduce").map(|reduce| reduce.extract::<String>()).transpose()?;
+    let write: Scatter = match reduce.as_deref() {
+        None => Tensor::scatter_,
+        Some("add") => Tensor::scatter_add_,
+        Some("multiply") => Tensor::scatter_multiply_,
+        Some(_) => return Err(PyRuntimeError::new_err("reduce argument must be either add or multiply.")),
+    };
+    scattered(a, source, write, in_place)
+}
+
+fn scattered<'py>(
+    a: &Arguments<'_, 'py>,
+    source: &str,
+    write: Scatter,
+    in_place: bool,
+) -> PyResult<Bound<'py, PyAny>> {
     let (dim, index) = (a.integer("dim")?, a.tensor("index")?);
-    let source = match Given::new(a.required("src")?)? {
+    let source = match Given::new(a.required(source)?)? {
         // A number is written everywhere.
         Some(Given::Number(number)) => Tensor::full(&[], number, a.tensor("input")?.dtype())
             .and_then(|one| one.expand_as(&index))
             .map_err(raise)?,
-        _ => a.tensor("src")?,
+        _ => a.tensor(source)?,
     };
-    written(a, in_place, |x| scatter(x, dim, &index, &source))
+    written(a, in_place, |x| write(x, dim, &index, &source))
 }
 
 fn index_add<'py>(a: &Arguments<'_, 'py>, in_place: bool) -> PyResult<Bound<'py, PyAny>> {
@@ -119,6 +142,14 @@ fn index_put<'py>(a: &Arguments<'_, 'py>, in_place: bool) -> PyResult<Bound<'py,
 }
 
 fn masked_scatter<'py>(a: &Arguments<'_, 'py>, in_place: bool) -> PyResult<Bound<'py, PyAny>> {
-    let (mask, source) = (a.tensor("mask")?, a.tensor("source")?);
-    written(a, in_place, |x| x.masked_scatter_(&mask, &source))
+    let (x, mask, source) = (a.tensor("input")?, a.tensor("mask")?, a.tensor("source")?);
+    if in_place {
+        return written(a, true, |x| x.masked_scatter_(&mask, &source));
+    }
+    // A copy stretches with the mask, which what is written in place cannot.
+    let copy = compute(a.py, [x.numel().max(mask.numel())], || {
+        let copy = broadcast_tensors(&[&x, &mask])?[0].clone_elements()?;
+        copy.masked_scatter_(&mask, &source).map(|()| copy)
+    });
+    tensor::object(a.py, copy.map_err(raise)?)
 }

@@ -2,6 +2,7 @@
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 use zerostride::{DType, Typed};
 
 use super::rows;
@@ -14,8 +15,10 @@ use crate::threads::compute;
 use crate::{dtype, number};
 
 rows! {
-    /// The elements as another dtype; the tensor itself where it is of that dtype.
-    Method "to" "input, dtype" |a| cast(a, dtype::extract(a.required("dtype")?)?)?;
+    /// The elements as another dtype, or that of another tensor; the tensor itself where it has it, unless `copy`.
+    Method "to" "input, *target, dtype=None, device=None, other=None, non_blocking=False, copy=False, memory_format=None" |a| {
+        to(a)?
+    };
     /// The elements as another dtype; with `copy=False` the tensor itself where it is of that dtype.
     Both "astype" "input, dtype, *, copy=True" |a| {
         let dtype = dtype::extract(a.required("dtype")?)?;
@@ -27,31 +30,31 @@ rows! {
         }
     };
     /// The elements as float32.
-    Method "float" "input" |a| cast(a, DType::F32)?;
+    Method "float" "input, *, memory_format=None" |a| cast(a, DType::F32)?;
     /// The elements as float64.
-    Method "double" "input" |a| cast(a, DType::F64)?;
+    Method "double" "input, *, memory_format=None" |a| cast(a, DType::F64)?;
     /// The elements as float16.
-    Method "half" "input" |a| cast(a, DType::F16)?;
+    Method "half" "input, *, memory_format=None" |a| cast(a, DType::F16)?;
     /// The elements as bfloat16.
-    Method "bfloat16" "input" |a| cast(a, DType::BF16)?;
+    Method "bfloat16" "input, *, memory_format=None" |a| cast(a, DType::BF16)?;
     /// The elements as int32.
-    Method "int" "input" |a| cast(a, DType::I32)?;
+    Method "int" "input, *, memory_format=None" |a| cast(a, DType::I32)?;
     /// The elements as int64.
-    Method "long" "input" |a| cast(a, DType::I64)?;
+    Method "long" "input, *, memory_format=None" |a| cast(a, DType::I64)?;
     /// The elements as bool.
-    Method "bool" "input" |a| cast(a, DType::Bool)?;
+    Method "bool" "input, *, memory_format=None" |a| cast(a, DType::Bool)?;
     /// The elements in row-major order in memory: the tensor itself where they are, else a copy.
-    Method "contiguous" "input" |a| match a.value("input")? {
+    Method "contiguous" "input, *, memory_format=None" |a| match a.value("input")? {
         Value::Tensor(x) => Value::Tensor(compute(a.py, [x.numel()], || x.contiguous()).map_err(raise)?),
         traced => traced,
     };
     /// A copy.
-    Both "clone" "input" |a| match a.value("input")? {
+    Both "clone" "input, *, memory_format=None" |a| match a.value("input")? {
         Value::Tensor(x) => Value::Tensor(compute(a.py, [x.numel()], || x.clone_elements()).map_err(raise)?),
         traced => traced,
     };
     /// Overwrites the elements with those of another tensor, stretched and converted as needed.
-    Method "copy_" "input, src" |a| {
+    Method "copy_" "input, src, non_blocking=False" |a| {
         let (target, source) = (target(a)?, a.required("src")?);
         let wrong = || a.misused(&format!("`src` must be a tensor, an array or a number, not {}", type_name(source)));
         let given = Given::new(source)?.ok_or_else(wrong)?;
@@ -89,6 +92,40 @@ rows! {
         let from = typed(a.required("from_")?)?.dtype;
         zerostride::can_cast(from, dtype::extract(a.required("to")?)?).into_bound_py_any(a.py)?
     };
+}
+
+/// `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`, or these by name.
+fn to(a: &Arguments<'_, '_>) -> PyResult<Value> {
+    let mut wanted = a.dtype("dtype")?;
+    for object in a.rest().iter().copied().chain(a.optional("other")) {
+        // NumPy's scalar classes have the attributes of arrays, and mean dtypes.
+        let is_array = !object.is_instance_of::<PyType>()
+            && Given::new(object)?.is_some_and(|given| !matches!(given, Given::Number(_)));
+        wanted = if is_array {
+            Some(typed(object)?.dtype)
+        } else if let Ok(dtype) = dtype::extract(object) {
+            Some(dtype)
+        } else if a.settled("device", object).is_ok() {
+            wanted
+        } else {
+            let what = object.str()?;
+            return Err(a.misused(&format!("{what} is neither a dtype nor a tensor nor the device 'cpu'")));
+        };
+    }
+    if wanted.is_none() && a.rest().is_empty() && a.optional("device").is_none() {
+        return Err(a.misused("neither a dtype nor a device is given"));
+    }
+    let x = a.value("input")?;
+    let dtype = match &x {
+        Value::Tensor(x) => x.dtype(),
+        Value::Traced(x) => x.dtype().map_err(raise)?,
+    };
+    match x {
+        Value::Tensor(x) if a.flag("copy")? && wanted.is_none_or(|wanted| wanted == dtype) => {
+            compute(a.py, [x.numel()], || x.clone_elements()).map(Value::Tensor).map_err(raise)
+        }
+        _ => cast(a, wanted.unwrap_or(dtype)),
+    }
 }
 
 fn cast(a: &Arguments<'_, '_>, dtype: DType) -> PyResult<Value> {

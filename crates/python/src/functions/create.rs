@@ -16,13 +16,13 @@ use crate::{nested, number};
 
 rows! {
     /// A tensor of a copy of the data: numbers, lists of them, tensors, arrays.
-    Function "tensor" "data, dtype=None" |a| {
+    Function "tensor" "data, dtype=None, *, device=None, pin_memory=False, requires_grad=False" |a| {
         nested::tensor(&memory::loaded(a.required("data")?)?, a.dtype("dtype")?)?
     };
     /// The data as a tensor, without a copy where it is an array in memory (NumPy, the buffer protocol, DLPack).
-    Function "asarray" "obj, dtype=None, *, copy=None" |a| asarray(a)?;
+    Function "asarray" "obj, dtype=None, *, copy=None, device=None, requires_grad=False" |a| asarray(a)?;
     /// The data as a tensor, without a copy where it is an array in memory.
-    Function "as_tensor" "obj, dtype=None" |a| asarray(a)?;
+    Function "as_tensor" "obj, dtype=None, device=None" |a| asarray(a)?;
     /// A tensor on the memory of an array that speaks DLPack.
     Function "from_dlpack" "x, *, copy=None" |a| {
         let found = memory::from_dlpack(a.required("x")?)?;
@@ -43,13 +43,13 @@ rows! {
         })?
     };
     /// A tensor of zeros.
-    Function "zeros" "*size, dtype=None" |a| full(a, a.counts()?, Scalar::Int(0), DType::DEFAULT_FLOAT)?;
+    Function "zeros" "*size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False" |a| full(a, a.counts()?, Scalar::Int(0), DType::DEFAULT_FLOAT)?;
     /// A tensor of ones.
-    Function "ones" "*size, dtype=None" |a| full(a, a.counts()?, Scalar::Int(1), DType::DEFAULT_FLOAT)?;
+    Function "ones" "*size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False" |a| full(a, a.counts()?, Scalar::Int(1), DType::DEFAULT_FLOAT)?;
     /// A tensor whose elements are yet to be written: zeros.
-    Function "empty" "*size, dtype=None" |a| full(a, a.counts()?, Scalar::Int(0), DType::DEFAULT_FLOAT)?;
+    Function "empty" "*size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| full(a, a.counts()?, Scalar::Int(0), DType::DEFAULT_FLOAT)?;
     /// A tensor with the same number everywhere.
-    Function "full" "size, fill_value, dtype=None" |a| {
+    Function "full" "size, fill_value, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False" |a| {
         let (value, dtype) = (a.required("fill_value")?, a.dtype("dtype")?);
         // Integers of u64 have more bits than a number.
         let number = if dtype == Some(DType::U64) { None } else { number::extract(value)? };
@@ -62,21 +62,21 @@ rows! {
         }
     };
     /// Zeros of the shape and dtype of another tensor.
-    Function "zeros_like" "input, dtype=None" |a| like(a, Scalar::Int(0))?;
+    Function "zeros_like" "input, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| like(a, Scalar::Int(0))?;
     /// Ones of the shape and dtype of another tensor.
-    Function "ones_like" "input, dtype=None" |a| like(a, Scalar::Int(1))?;
+    Function "ones_like" "input, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| like(a, Scalar::Int(1))?;
     /// A tensor of the shape and dtype of another one, to be written: zeros.
-    Function "empty_like" "input, dtype=None" |a| like(a, Scalar::Int(0))?;
+    Function "empty_like" "input, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| like(a, Scalar::Int(0))?;
     /// The same number everywhere, in the shape and dtype of another tensor.
-    Function "full_like" "input, fill_value, dtype=None" |a| like(a, a.number("fill_value")?)?;
+    Function "full_like" "input, fill_value, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| like(a, a.number("fill_value")?)?;
     /// The numbers from `start` up to but without `end`, `step` apart.
-    Function "arange" "start, end=None, step=1, *, dtype=None" |a| arange(a)?;
+    Function "arange" "start, end=None, step=1, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False" |a| arange(a)?;
     /// `steps` numbers evenly from `start` to `end`, both included.
-    Function "linspace" "start, end, steps, *, dtype=None" |a| linspace(a)?;
+    Function "linspace" "start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False" |a| linspace(a)?;
     /// The identity matrix of `n` rows.
-    Function "eye" "n, m=None, *, dtype=None" |a| eye(a)?;
+    Function "eye" "n, m=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False" |a| eye(a)?;
     /// Numbers drawn evenly from [0, 1), as float32; the same for the same seed.
-    Function "rand" "*size, seed=None" |a| {
+    Function "rand" "*size, seed=None, layout=None, device=None, pin_memory=False, requires_grad=False" |a| {
         let seed = match a.optional("seed") {
             Some(seed) => seed.extract()?,
             None => RandomState::new().hash_one(0),

@@ -43,7 +43,9 @@ pub(crate) struct Function {
 
 impl Function {
     pub(crate) fn call<'py>(&'static self, call: &Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
-        match (self.run)(&Arguments::new(self.name, self.parameters, call)?)? {
+        let arguments = Arguments::new(self.name, self.parameters, call)?;
+        arguments.check_settled()?;
+        match (self.run)(&arguments)? {
             Answer::Value(value) => value.object(call.py),
             Answer::Object(object) => Ok(object),
         }

@@ -58,10 +58,11 @@ rows! {
     Function "bucketize" "input, boundaries, *, out_int32=False, right=False" |a| {
         search(a, a.tensor("boundaries")?, a.tensor("input")?)?
     };
-    /// Every value once, in rising order; on demand for each element the place of its value, and the counts.
-    Both "unique" "input, sorted=True, return_inverse=False, return_counts=False" |a| {
-        let x = a.tensor("input")?;
-        let found = compute(a.py, [x.numel()], || x.unique()).map_err(raise)?;
+    /// Every value once, or every slice of `dim`, in rising order; on demand the place of each in it, and the counts.
+    Both "unique" "input, sorted=True, return_inverse=False, return_counts=False, dim=None" |a| {
+        let (x, dim) = (a.tensor("input")?, a.integer_or_none("dim")?);
+        let search = || dim.map_or_else(|| x.unique(), |dim| x.unique_along(dim));
+        let found = compute(a.py, [x.numel()], search).map_err(raise)?;
         let (inverse, counts) = (a.flag("return_inverse")?, a.flag("return_counts")?);
         if !inverse && !counts {
             return Ok(found.values.into());

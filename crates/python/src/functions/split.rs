@@ -39,8 +39,8 @@ rows! {
         let dims = if a.optional("dims").is_some() { a.integers("dims")? } else { Vec::new() };
         compute(a.py, [x.numel()], || x.roll(&shifts, &dims)).map_err(raise)?
     };
-    /// Every element, or slice of a dimension, so many times in a row.
-    Both "repeat_interleave" "input, repeats, dim=None" |a| repeat_interleave(a)?;
+    /// Every element, or slice of a dimension, so many times in a row; of counts alone, each index as often as they say.
+    Both "repeat_interleave" "input, repeats=None, dim=None, *, output_size=None" |a| repeat_interleave(a)?;
     /// Vectors stretched to the grid that they span, without copies.
     Function "meshgrid" "*tensors, indexing='ij'" |a| {
         let objects: Vec<_> = a.rest().iter().map(|object| (*object).clone()).collect();
@@ -78,16 +78,33 @@ fn triangle(a: &Arguments<'_, '_>, cut: fn(&Tensor, i64) -> zerostride::Result<T
 
 fn repeat_interleave(a: &Arguments<'_, '_>) -> PyResult<Tensor> {
     let (x, dim) = (a.tensor("input")?, a.integer_or_none("dim")?);
-    let repeats = a.required("repeats")?;
-    match sequence::integer(repeats)? {
+    let refused = |what: &str| PyRuntimeError::new_err(what.to_owned());
+    let count = a.optional("repeats").map(sequence::integer).transpose()?.flatten();
+    let repeated = match count {
         Some(count) => {
-            let count = usize::try_from(count)
-                .map_err(|_| PyRuntimeError::new_err("Repeats must be non-negative"))?;
-            compute(a.py, [x.numel(), count], || x.repeat_interleave(count, dim)).map_err(raise)
+            let count = usize::try_from(count).map_err(|_| refused("Repeats must be non-negative"))?;
+            compute(a.py, [x.numel(), count], || x.repeat_interleave(count, dim))
         }
-        None => {
+        None if a.optional("repeats").is_some() => {
             let counts = a.tensor("repeats")?;
-            compute(a.py, [x.numel()], || x.repeat_each(&counts, dim)).map_err(raise)
+            compute(a.py, [x.numel()], || x.repeat_each(&counts, dim))
         }
+        None if x.ndim() != 1 => return Err(refused("repeat_interleave only accept 1D vector as repeat")),
+        None => {
+            let places = || Tensor::arange(0, x.numel() as i64, 1)?.repeat_each(&x, Some(0));
+            compute(a.py, [x.numel()], places)
+        }
+    };
+    let repeated = repeated.map_err(raise)?;
+    let size = match dim {
+        Some(dim) => repeated.shape()[if dim < 0 { dim + repeated.ndim() as isize } else { dim } as usize],
+        None => repeated.numel(),
+    };
+    match a.integer_or_none("output_size")? {
+        Some(wanted) if wanted != size as isize => Err(refused(&match count {
+            Some(_) => format!("repeat_interleave: Invalid output_size, expected {size} but got {wanted}"),
+            None => "allocated size does not match required size".to_owned(),
+        })),
+        _ => Ok(repeated),
     }
 }

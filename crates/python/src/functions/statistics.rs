@@ -108,8 +108,11 @@ static MIN: Extreme = Extreme {
 
 fn extreme<'py>(a: &Arguments<'_, 'py>, extreme: &Extreme) -> PyResult<Answer<'py>> {
     let (mut x, name) = (a.value("input")?, extreme.name);
-    let is_array = |dim: &&Bound<'_, PyAny>| dim.extract::<isize>().is_err();
-    let second = if a.optional("dim").is_some_and(|dim| is_array(&dim)) { "dim" } else { "other" };
+    // An array of one integer can be read as an integer too, but names no dimension.
+    let names_dim = |dim: &&Bound<'_, PyAny>| {
+        dim.extract::<isize>().is_ok() && !dim.hasattr("__dlpack__").unwrap_or_default()
+    };
+    let second = if a.optional("dim").is_some_and(|dim| !names_dim(&dim)) { "dim" } else { "other" };
     if a.optional(second).is_some() {
         let other = a.operand(second, &mut x)?;
         return Ok(x.computed(a.py, |x| (extreme.of_two)(&x, other))?.into());

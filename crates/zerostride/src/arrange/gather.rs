@@ -63,7 +63,8 @@ impl Tensor {
     /// ```
     pub fn gather(&self, dim: isize, index: &Tensor) -> Result<Tensor> {
         named_dim(dim, self.ndim())?;
-        let index = index.as_index(|| Error::runtime("gather(): Expected dtype int32/int64 for index"))?;
+        let refused = || Error::runtime("gather(): Expected dtype int32/int64 for index");
+        let index = index.as_index_or_empty(refused)?;
         let shape = index.shape_value().clone();
         if shape.numel() == 0 {
             return Tensor::build(self.dtype(), shape, |_| Ok(()));

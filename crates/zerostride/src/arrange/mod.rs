@@ -70,4 +70,12 @@ impl Tensor {
             _ => Err(refusal()),
         }
     }
+
+    /// The same for an operation to which PyTorch lets an index without elements be of any dtype.
+    ///
+    /// # Errors
+    /// As [`Tensor::as_index`].
+    fn as_index_or_empty(&self, refusal: impl FnOnce() -> Error) -> Result<Tensor> {
+        if self.numel() == 0 { self.to_dtype(DType::I64) } else { self.as_index(refusal) }
+    }
 }

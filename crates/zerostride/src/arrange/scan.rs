@@ -196,6 +196,10 @@ impl Tensor {
         for part in before.iter().chain(&after) {
             self.check_part(part, dim)?;
         }
+        if n == 0 {
+            // PyTorch leaves out what was to be joined, too.
+            return self.clone_elements();
+        }
         let parts: Vec<&Tensor> = before.into_iter().chain([self]).chain(after).collect();
         let mut all = if parts.len() == 1 { self.clone() } else { cat(&parts, dim as isize)? };
         let (axis, times) = (dim as isize, n.min(all.shape()[dim]));
@@ -211,7 +215,7 @@ impl Tensor {
                 _ => later.sub(&earlier)?,
             };
         }
-        if n == 0 { all.clone_elements() } else { Ok(all) }
+        Ok(all)
     }
 
     fn check_part(&self, part: &Tensor, dim: usize) -> Result<()> {

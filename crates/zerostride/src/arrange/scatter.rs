@@ -10,34 +10,48 @@ use super::places::Places;
 use super::{access, named_dim};
 use crate::{Error, Result, Tensor};
 
-/// A sum in the dtype itself: integers wrap, bools are or-ed.
-trait Plus: Element {
+/// Sums and products in the dtype itself: integers wrap, bools are or-ed and and-ed.
+trait Combined: Element {
     fn plus(a: Self::Stored, b: Self::Stored) -> Self::Stored;
+    fn times(a: Self::Stored, b: Self::Stored) -> Self::Stored;
 }
 
-macro_rules! plus {
-    ($($type:ty)*, |$a:ident, $b:ident| $sum:expr) => {
-        $(impl Plus for $type {
+macro_rules! combined {
+    ($($type:ty)*, |$a:ident, $b:ident| $sum:expr, $product:expr) => {
+        $(impl Combined for $type {
             #[inline(always)]
             fn plus($a: Self::Stored, $b: Self::Stored) -> Self::Stored {
                 $sum
+            }
+
+            #[inline(always)]
+            fn times($a: Self::Stored, $b: Self::Stored) -> Self::Stored {
+                $product
             }
         })*
     };
 }
 
-plus!(bool, |a, b| a | b);
-plus!(u8 u16 u32 u64 i8 i16 i32 i64, |a, b| a.wrapping_add(b));
-plus!(f16 bf16 f32 f64 Complex32 Complex64, |a, b| a + b);
+combined!(bool, |a, b| a | b, a & b);
+combined!(u8 u16 u32 u64 i8 i16 i32 i64, |a, b| a.wrapping_add(b), a.wrapping_mul(b));
+combined!(f16 bf16 f32 f64 Complex32 Complex64, |a, b| a + b, a * b);
 
-/// Adds elements that stand one after the other to those at some places.
-pub(super) fn add(dtype: DType, places: &Places, from: &[u8], to: &mut [u8]) {
-    with_type!(dtype, T => {
-        let from: &[<T as Element>::Stored] = cast_slice(from);
-        let to: &mut [<T as Element>::Stored] = cast_slice_mut(to);
-        places.each(|place, at| to[place] = T::plus(to[place], from[at]));
-    });
+/// Combines the elements at some places, one after the other, with elements in order.
+macro_rules! combine {
+    ($name:ident, $combination:ident, $doc:literal) => {
+        #[doc = $doc]
+        pub(super) fn $name(dtype: DType, places: &Places, from: &[u8], to: &mut [u8]) {
+            with_type!(dtype, T => {
+                let from: &[<T as Element>::Stored] = cast_slice(from);
+                let to: &mut [<T as Element>::Stored] = cast_slice_mut(to);
+                places.each(|place, at| to[place] = T::$combination(to[place], from[at]));
+            });
+        }
+    };
 }
+
+combine!(add, plus, "Adds elements that stand one after the other to those at some places.");
+combine!(multiply, times, "Multiplies those at some places by elements that stand one after the other.");
 
 impl Tensor {
     /// Writes each element of a source to the place along a dimension that an index tensor names:
@@ -74,6 +88,24 @@ impl Tensor {
         self.scattered(dim, index, source, add)
     }
 
+    /// Multiplies by each element of a source at the place along a dimension that an index tensor names:
+    /// `torch.Tensor.scatter_` with `reduce="multiply"`. Where places coincide, all are factors, in row-major order of
+    /// the index.
+    ///
+    /// # Errors
+    /// As [`Tensor::scatter_`].
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let x = tensor![1, 2, 3];
+    /// x.scatter_multiply_(0, &tensor![1, 2, 1], &tensor![5, 7, 2])?;
+    /// assert_eq!(x.to_vec::<i64>()?, [1, 20, 21]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn scatter_multiply_(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<()> {
+        self.scattered(dim, index, source, multiply)
+    }
+
     fn scattered(
         &self,
         dim: isize,
@@ -82,7 +114,8 @@ impl Tensor {
         write: impl FnOnce(DType, &Places, &[u8], &mut [u8]),
     ) -> Result<()> {
         named_dim(dim, self.ndim())?;
-        let index = index.as_index(|| Error::runtime("scatter(): Expected dtype int32/int64 for index"))?;
+        let refused = || Error::runtime("scatter(): Expected dtype int32/int64 for index");
+        let index = index.as_index_or_empty(refused)?;
         if self.layout().has_internal_overlap() != InternalOverlap::No {
             return Err(Error::WriteToExpanded);
         }

@@ -1,15 +1,15 @@
-//! Owns the set of a tensor's values: each once, in rising order, with its places and its count.
+//! Owns the set of a tensor's values, or of its slices: each once, in rising order, with its places and its count.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, DType, Element, with_type};
 use zerostride_shape::{ErrorClass, Shape};
 
-use super::sort::Wanted;
-use super::{access, list};
+use super::sort::{Ordered, Wanted, with_ordered};
+use super::{access, list, named_dim};
 use crate::interrupt::{self, STRIDE};
 use crate::{Error, Result, Tensor};
 
-/// What [`Tensor::unique`] finds.
+/// What [`Tensor::unique`] and [`Tensor::unique_along`] find.
 #[derive(Clone, Debug)]
 pub struct Unique {
     /// Every value once, in rising order.
@@ -20,6 +20,51 @@ pub struct Unique {
     pub inverse: Tensor,
     /// How often each value occurs.
     pub counts: Tensor,
+}
+
+/// A refusal of complex numbers, which have no order.
+fn unordered(name: &str, dtype: DType) -> Error {
+    Error::Argument {
+        class: ErrorClass::NotImplemented,
+        message: format!("\"{name}\" not implemented for '{}'", dtype.scalar_name()),
+    }
+}
+
+impl Unique {
+    /// What is found of `order`, the places of values or slices in rising order, in which a new one begins at each of
+    /// `starts`; `shape` is that of all places, and `values` picks by place.
+    fn new(
+        order: &Tensor,
+        mut starts: Vec<usize>,
+        shape: &Shape,
+        values: impl FnOnce(&Tensor) -> Result<Tensor>,
+    ) -> Result<Unique> {
+        let count = starts.len();
+        starts.push(order.numel());
+        let built = |place: &dyn Fn(usize) -> i64| {
+            Tensor::build(DType::I64, Shape::new(&[count])?, |bytes| {
+                cast_slice_mut::<u8, i64>(bytes).iter_mut().enumerate().for_each(|(at, to)| *to = place(at));
+                Ok(())
+            })
+        };
+        let begins = built(&|at| starts[at] as i64)?;
+        let indices = order.take(&begins)?;
+        let inverse = Tensor::build(DType::I64, shape.clone(), |bytes| {
+            let inverse: &mut [i64] = cast_slice_mut(bytes);
+            access::read([order], |[order]| {
+                let order: &[i64] = cast_slice(order);
+                for (value, bounds) in starts.windows(2).enumerate() {
+                    interrupt::check();
+                    for &at in &order[bounds[0]..bounds[1]] {
+                        inverse[at as usize] = value as i64;
+                    }
+                }
+                Ok(())
+            })
+        })?;
+        let counts = built(&|at| (starts[at + 1] - starts[at]) as i64)?;
+        Ok(Unique { values: values(&indices)?, indices, inverse, counts })
+    }
 }
 
 impl Tensor {
@@ -40,10 +85,7 @@ impl Tensor {
     /// ```
     pub fn unique(&self) -> Result<Unique> {
         if self.dtype().category() == Category::Complex {
-            return Err(Error::Argument {
-                class: ErrorClass::NotImplemented,
-                message: format!("\"unique\" not implemented for '{}'", self.dtype().scalar_name()),
-            });
+            return Err(unordered("unique", self.dtype()));
         }
         let (row, order) =
             self.reshape(&[-1])?.ordered(Wanted::First { count: self.numel(), descending: false })?;
@@ -62,31 +104,71 @@ impl Tensor {
             });
             Ok(())
         })?;
-        let count = starts.len();
-        starts.push(self.numel());
-        let shape = || Shape::new(&[count]);
-        let first = |place: &dyn Fn(usize) -> i64| {
-            Tensor::build(DType::I64, shape()?, |bytes| {
-                cast_slice_mut::<u8, i64>(bytes).iter_mut().enumerate().for_each(|(at, to)| *to = place(at));
-                Ok(())
-            })
+        Unique::new(&order, starts, self.shape_value(), |indices| row.take(indices))
+    }
+
+    /// Every slice of a dimension once, in rising order of their first elements that differ, and where and how often it
+    /// occurs: `torch.unique` with `dim`. NaN counts as the largest, and a slice with one is equal to no other; 0 and -0
+    /// are equal.
+    ///
+    /// # Errors
+    /// The dimension does not exist, the slices have no elements, the dtype is complex, or there is no memory.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let found = tensor![[3, 1], [1, 2], [3, 1]].unique_along(0)?;
+    /// assert_eq!(found.values.to_vec::<i64>()?, [1, 2, 3, 1]);
+    /// assert_eq!(found.inverse.to_vec::<i64>()?, [1, 0, 1]);
+    /// assert_eq!(found.indices.to_vec::<i64>()?, [1, 0]);
+    /// assert_eq!(found.counts.to_vec::<i64>()?, [1, 2]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn unique_along(&self, dim: isize) -> Result<Unique> {
+        let Some(at) = named_dim(dim, self.ndim())? else {
+            return Err(Error::index(format_args!(
+                "Dimension specified as {dim} but tensor has no dimensions"
+            )));
         };
-        let begins = first(&|at| starts[at] as i64)?;
-        let indices = order.take(&begins)?;
-        let inverse = Tensor::build(DType::I64, self.shape_value().clone(), |bytes| {
-            let inverse: &mut [i64] = cast_slice_mut(bytes);
-            access::read([&order], |[order]| {
-                let order: &[i64] = cast_slice(order);
-                for (value, bounds) in starts.windows(2).enumerate() {
+        let n = self.shape()[at];
+        match (n, self.shape().iter().filter(|&&size| size == 0).count()) {
+            (0, 2..) => {
+                return Err(Error::runtime(
+                    "Number of zero sized dimensions is more than one, so unique cannot be applied ",
+                ));
+            }
+            (1.., 1..) => {
+                return Err(Error::runtime(
+                    "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied",
+                ));
+            }
+            _ => {}
+        }
+        let slices = self.movedim(&[dim], &[0])?.contiguous()?;
+        let len = self.numel().checked_div(n).unwrap_or(0);
+        let mut order: Vec<i64> = list(n, self.shape_value())?;
+        order.extend(0..n as i64);
+        let mut starts: Vec<usize> = list(n + 1, self.shape_value())?;
+        access::read([&slices], |[elements]| {
+            with_ordered!(self.dtype(), T => {
+                let elements: &[<T as Element>::Stored] = cast_slice(elements);
+                let slice = |place: i64| &elements[place as usize * len..][..len];
+                let keys = |place: i64| slice(place).iter().map(|&element| T::key(element));
+                order.sort_by(|&a, &b| {
                     interrupt::check();
-                    for &at in &order[bounds[0]..bounds[1]] {
-                        inverse[at as usize] = value as i64;
-                    }
-                }
+                    keys(a).cmp(keys(b))
+                });
+                let differ = |a: i64, b: i64| {
+                    interrupt::check();
+                    slice(a).iter().zip(slice(b)).any(|(&a, &b)| T::load(a) != T::load(b))
+                };
+                starts.extend((0..n).filter(|&at| at == 0 || differ(order[at - 1], order[at])));
                 Ok(())
-            })
+            }, Err(unordered("unique_dim", self.dtype())))
         })?;
-        let counts = first(&|at| (starts[at + 1] - starts[at]) as i64)?;
-        Ok(Unique { values: row.take(&indices)?, indices, inverse, counts })
+        let order = Tensor::build(DType::I64, Shape::new(&[n])?, |bytes| {
+            cast_slice_mut::<u8, i64>(bytes).copy_from_slice(&order);
+            Ok(())
+        })?;
+        Unique::new(&order, starts, &Shape::new(&[n])?, |indices| self.index_select(dim, indices))
     }
 }

@@ -61,6 +61,7 @@ fn call(name: &str, x: &Tensor, args: &[Value]) -> Result<Vec<Tensor>> {
         "gather" => vec![x.gather(dim(), &tensor(&args[1]))?],
         "scatter_" => written(x.scatter_(dim(), &tensor(&args[1]), &tensor(&args[2])))?,
         "scatter_add_" => written(x.scatter_add_(dim(), &tensor(&args[1]), &tensor(&args[2])))?,
+        "scatter_multiply_" => written(x.scatter_multiply_(dim(), &tensor(&args[1]), &tensor(&args[2])))?,
         "index_select" => vec![x.index_select(dim(), &tensor(&args[1]))?],
         "index_add_" => {
             written(x.index_add_(dim(), &tensor(&args[1]), &tensor(&args[2]), int(&args[3]) as i64))?
@@ -75,6 +76,14 @@ fn call(name: &str, x: &Tensor, args: &[Value]) -> Result<Vec<Tensor>> {
             let found = x.unique()?;
             assert_eq!(
                 format!("{:?}", values(&x.take(&found.indices)?)),
+                format!("{:?}", values(&found.values))
+            );
+            vec![found.values, found.inverse, found.counts]
+        }
+        "unique_along" => {
+            let found = x.unique_along(dim())?;
+            assert_eq!(
+                format!("{:?}", values(&x.index_select(dim(), &found.indices)?)),
                 format!("{:?}", values(&found.values))
             );
             vec![found.values, found.inverse, found.counts]
