@@ -284,6 +284,8 @@ fn own_parameter(parameter: &str) -> String {
     let kind = match (name.trim_start_matches('*'), default) {
         (_, Some("False" | "True")) => "builtins.bool",
         ("dtype" | "type1" | "type2" | "to", _) => "_DType",
+        // `transpose` alone can do without, and takes all dimensions there.
+        ("dim0", Some(_)) => "_Sizes",
         ("size" | "shape" | "repeats" | "dims" | "source" | "destination" | "shifts" | "axes", _) => "_Sizes",
         (
             "dim" | "dim0" | "dim1" | "axis0" | "axis1" | "start_dim" | "end_dim" | "n" | "m" | "k" | "steps",

@@ -116,6 +116,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
         for (name, object) in &call.named {
             let known = match &**name {
                 "axis" => "dim",
+                "axes" => "dims",
                 "keepdims" => "keepdim",
                 other => other,
             };
@@ -235,7 +236,14 @@ impl<'a, 'py> Arguments<'a, 'py> {
 
     pub(crate) fn number(&self, name: &str) -> PyResult<Scalar> {
         let object = self.required(name)?;
-        number::extract(object)?.ok_or_else(|| self.unwanted(name, "a number", object))
+        if let Some(number) = number::extract(object)? {
+            return Ok(number);
+        }
+        match Given::new(object)? {
+            Some(Given::Tensor(tensor)) if tensor.ndim() == 0 => tensor.scalar_at(&[]).map_err(raise),
+            Some(Given::Foreign(tensor)) if tensor.ndim() == 0 => tensor.scalar_at(&[]).map_err(raise),
+            _ => Err(self.unwanted(name, "a number or a tensor of one without dimensions", object)),
+        }
     }
 
     pub(crate) fn number_or(&self, name: &str, default: Scalar) -> PyResult<Scalar> {

@@ -69,6 +69,12 @@ ANSWERS = {
     "to a device and a dtype": (lambda: X.to("cpu", zs.int64), [[1, 2, 3], [4, 5, 6]]),
     "to the dtype of another": (lambda: X.to(ROWS), [[1, 2, 3], [4, 5, 6]]),
     "to by name": (lambda: X.to(dtype="int64", device=Torch("cpu"), non_blocking=True), [[1, 2, 3], [4, 5, 6]]),
+    "to takes its flags by position": (lambda: X.to("cpu", zs.int64, True, True), [[1, 2, 3], [4, 5, 6]]),
+    "linspace between tensors": (lambda: zs.linspace(zs.tensor(0), zs.tensor(1.0), 3), [0.0, 0.5, 1.0]),
+    "full of a tensor": (lambda: zs.full((2,), zs.tensor(3)), [3, 3]),
+    "transpose by a list": (lambda: X.transpose([1, 0]), X.t().tolist()),
+    "transpose of everything": (lambda: zs.transpose(zs.ones(2, 1, 3))[2], [[1.0, 1.0]]),
+    "tensordot takes axes": (lambda: zs.tensordot(X[0], X[1], axes=1), 32.0),
     "copy_ takes non_blocking": (lambda: zs.zeros(3).copy_(X[0], non_blocking=True), [1.0, 2.0, 3.0]),
     "float takes a memory format": (lambda: ROWS.float(memory_format=PRESERVED), [[3.0, 1.0], [1.0, 2.0], [3.0, 1.0]]),
     "clone takes a memory format": (lambda: X.t().clone(memory_format=CONTIGUOUS), X.t().tolist()),
@@ -81,7 +87,20 @@ def test_a_call_in_pytorchs_spelling_gives_its_answer(name):
     assert call().tolist() == wanted
 
 
+def test_to_copies_where_its_flag_says_so():
+    assert X.to(zs.float32).data_ptr() == X.to("cpu", zs.float32, False).data_ptr() == X.data_ptr()
+    assert X.to(zs.float32, False, True).data_ptr() != X.data_ptr()
+
+
+def test_sum_to_no_dimensions_promotes_as_a_sum():
+    assert zs.tensor(True).sum_to_size(()).dtype is zs.int64 and zs.tensor(3, dtype=zs.int8).sum_to_size(()).dtype is zs.int64
+    assert zs.tensor([3], dtype=zs.int8).sum_to_size(1).dtype is zs.int8
+
+
 REFUSALS = {
+    "to with three flags": (lambda: X.to(zs.int64, True, True, True), TypeError, "`non_blocking` and `copy`"),
+    "a flag before the target": (lambda: X.to(True, zs.int64), TypeError, "`non_blocking` and `copy`"),
+    "linspace from a row": (lambda: zs.linspace(X[0], 1, 3), TypeError, "a tensor of one without dimensions"),
     "another device": (lambda: zs.zeros(2, device="cuda"), NotImplementedError, "zeros\\(\\): device=cuda is not there"),
     "another layout": (lambda: zs.ones(2, layout=SPARSE), NotImplementedError, "all tensors are strided"),
     "gradients": (lambda: zs.tensor([1.0], requires_grad=True), NotImplementedError, "there are no gradients"),

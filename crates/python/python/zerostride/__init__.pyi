@@ -806,8 +806,8 @@ class _Operations:
         """Drops the dimensions of size 1, or those of the given ones whose size is 1."""
     def permute(self, *dims: _Sizes) -> Tensor:
         """Reorders the dimensions."""
-    def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-        """Swaps two dimensions."""
+    def transpose(self, dim0: _Sizes | None = None, dim1: builtins.int | None = None) -> Tensor:
+        """Swaps two dimensions; or reorders all, as NumPy does, by a list of them, or by none into their reverse."""
     def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
         """Swaps two dimensions."""
     def t(self) -> Tensor:
@@ -1499,8 +1499,8 @@ def permute(input: _Operand, *dims: _Sizes) -> Tensor:
     """Reorders the dimensions."""
 def permute_dims(input: _Operand, axes: _Sizes) -> Tensor:
     """Reorders the dimensions: the array API's name of `permute`."""
-def transpose(input: _Operand, dim0: builtins.int, dim1: builtins.int) -> Tensor:
-    """Swaps two dimensions."""
+def transpose(input: _Operand, dim0: _Sizes | None = None, dim1: builtins.int | None = None) -> Tensor:
+    """Swaps two dimensions; or reorders all, as NumPy does, by a list of them, or by none into their reverse."""
 def swapaxes(input: _Operand, axis0: builtins.int, axis1: builtins.int) -> Tensor:
     """Swaps two dimensions."""
 def t(input: _Operand) -> Tensor:

@@ -2,7 +2,7 @@
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyBool, PyType};
 use zerostride::{DType, Typed};
 
 use super::rows;
@@ -94,10 +94,17 @@ rows! {
     };
 }
 
-/// `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`, or these by name.
+/// `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`, or these by name; then `non_blocking` and `copy`.
 fn to(a: &Arguments<'_, '_>) -> PyResult<Value> {
+    let is_flag = |object: &&Bound<'_, PyAny>| object.is_instance_of::<PyBool>();
+    let targets = a.rest().iter().position(is_flag).unwrap_or(a.rest().len());
+    let (targets, flags) = a.rest().split_at(targets);
+    if flags.len() > 2 || !flags.iter().all(is_flag) {
+        return Err(a.misused("what follows the target are `non_blocking` and `copy`, each true or false"));
+    }
+    let copies = flags.get(1).map_or_else(|| a.flag("copy"), |copy| copy.is_truthy())?;
     let mut wanted = a.dtype("dtype")?;
-    for object in a.rest().iter().copied().chain(a.optional("other")) {
+    for object in targets.iter().copied().chain(a.optional("other")) {
         // NumPy's scalar classes have the attributes of arrays, and mean dtypes.
         let is_array = !object.is_instance_of::<PyType>()
             && Given::new(object)?.is_some_and(|given| !matches!(given, Given::Number(_)));
@@ -112,7 +119,7 @@ fn to(a: &Arguments<'_, '_>) -> PyResult<Value> {
             return Err(a.misused(&format!("{what} is neither a dtype nor a tensor nor the device 'cpu'")));
         };
     }
-    if wanted.is_none() && a.rest().is_empty() && a.optional("device").is_none() {
+    if wanted.is_none() && targets.is_empty() && a.optional("device").is_none() {
         return Err(a.misused("neither a dtype nor a device is given"));
     }
     let x = a.value("input")?;
@@ -121,7 +128,7 @@ fn to(a: &Arguments<'_, '_>) -> PyResult<Value> {
         Value::Traced(x) => x.dtype().map_err(raise)?,
     };
     match x {
-        Value::Tensor(x) if a.flag("copy")? && wanted.is_none_or(|wanted| wanted == dtype) => {
+        Value::Tensor(x) if copies && wanted.is_none_or(|wanted| wanted == dtype) => {
             compute(a.py, [x.numel()], || x.clone_elements()).map(Value::Tensor).map_err(raise)
         }
         _ => cast(a, wanted.unwrap_or(dtype)),

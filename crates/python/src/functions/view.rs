@@ -65,8 +65,12 @@ rows! {
     Both "permute" "input, *dims" |a| view!(a.value("input")?, x => x.permute(&a.sizes()?));
     /// Reorders the dimensions: the array API's name of `permute`.
     Function "permute_dims" "input, axes" |a| view!(a.value("input")?, x => x.permute(&a.integers("axes")?));
-    /// Swaps two dimensions.
-    Both "transpose" "input, dim0, dim1" |a| transposed(a, ["dim0", "dim1"])?;
+    /// Swaps two dimensions; or reorders all, as NumPy does, by a list of them, or by none into their reverse.
+    Both "transpose" "input, dim0=None, dim1=None" |a| match (a.optional("dim0"), a.optional("dim1")) {
+        (None, None) => reversed(a.value("input")?)?,
+        (Some(_), None) => view!(a.value("input")?, x => x.permute(&a.integers("dim0")?)),
+        _ => transposed(a, ["dim0", "dim1"])?,
+    };
     /// Swaps two dimensions.
     Both "swapaxes" "input, axis0, axis1" |a| transposed(a, ["axis0", "axis1"])?;
     /// Swaps the dimensions of a matrix; fewer dimensions stay.

@@ -439,7 +439,9 @@ pub(super) fn sum_to_size(input: &Expr, target: &[usize]) -> Expr {
         let meta = input.meta()?;
         let dims: Vec<isize> =
             sum_to_size_dims(&meta.shape, target)?.into_iter().map(|dim| dim as isize).collect();
-        let summed = if dims.is_empty() { input.clone() } else { input.sum(keepdim(&dims[..])) };
+        // PyTorch sums to no dimensions even where there are none, which promotes whole numbers.
+        let stays = dims.is_empty() && !target.is_empty();
+        let summed = if stays { input.clone() } else { input.sum(keepdim(&dims[..])) };
         let sizes: Vec<isize> = target.iter().map(|&size| size as isize).collect();
         Ok(summed.reshape(&sizes))
     };
