@@ -152,7 +152,39 @@ impl<T: Integer, const LARGEST: bool> Exact for Extreme<T, LARGEST> {
     }
 }
 
-/// Whether any of some truths is, or all are. They are stored as 0 and 1.
+/// How many of some truths are, as [`Truth`] takes them.
+pub(super) struct Count;
+
+impl Exact for Count {
+    type Elem = u8;
+    type Acc = i64;
+    const RESULT: DType = DType::I64;
+    const EMPTY: i64 = 0;
+
+    #[inline(always)]
+    fn step(acc: i64, element: u8) -> i64 {
+        acc + i64::from(element != 0)
+    }
+
+    #[inline(always)]
+    fn merge(left: i64, right: i64) -> i64 {
+        left + right
+    }
+
+    #[inline(always)]
+    fn all(elements: &[u8]) -> i64 {
+        // A byte holds those of its place.
+        const { assert!(LEAF / PLACES <= u8::MAX as usize) };
+        let (rows, last) = elements.as_chunks::<PLACES>();
+        let mut counts = [0; PLACES];
+        for row in rows {
+            counts.iter_mut().zip(row).for_each(|(count, &element)| *count += u8::from(element != 0));
+        }
+        last.iter().fold(counts.into_iter().map(i64::from).sum(), |acc, &element| Self::step(acc, element))
+    }
+}
+
+/// Whether any of some truths is, or all are. Every byte but 0 is true, as others may have stored it.
 pub(super) struct Truth<const ANY: bool>;
 
 impl<const ANY: bool> Exact for Truth<ANY> {
@@ -163,7 +195,8 @@ impl<const ANY: bool> Exact for Truth<ANY> {
 
     #[inline(always)]
     fn step(acc: u8, element: u8) -> u8 {
-        if ANY { acc | element } else { acc & element }
+        let truth = u8::from(element != 0);
+        if ANY { acc | truth } else { acc & truth }
     }
 
     #[inline(always)]

@@ -208,7 +208,11 @@ impl Reducer {
             // Integers are searched in registers of as wide floats.
             (Op::Argmax | Op::Argmin, DType::I32) => self.f32(isa, 1, columns),
             (Op::Argmax | Op::Argmin, DType::I64 | DType::U64) => self.f64(isa, 1, columns),
-            (_, DType::Bool | DType::U8) => self.integers::<u8>(columns),
+            (Op::Sum, DType::Bool) => self.exact::<exact::Count>(columns),
+            (Op::Prod | Op::Amin, DType::Bool) => self.exact::<Truth<false>>(columns),
+            (Op::Amax, DType::Bool) => self.exact::<Truth<true>>(columns),
+            (_, DType::Bool) => None,
+            (_, DType::U8) => self.integers::<u8>(columns),
             (_, DType::I8) => self.integers::<i8>(columns),
             (_, DType::U16) => self.integers::<u16>(columns),
             (_, DType::I16) => self.integers::<i16>(columns),

@@ -36,7 +36,7 @@ fn elements(dtype: DType, count: usize) -> Vec<u8> {
     let bytes = |i: usize| -> SmallVec<[u8; 16]> {
         let number = number(i);
         match dtype {
-            DType::Bool => SmallVec::from_slice(&[u8::from(number > 12.9)]),
+            DType::Bool => SmallVec::from_slice(&[if number > 12.9 { [1, 2, 128, 255][i % 4] } else { 0 }]),
             DType::U8 => SmallVec::from_slice(&[(number * 20.0) as u8]),
             DType::I8 => SmallVec::from_slice(&((number * 10.0) as i8).to_ne_bytes()),
             DType::U16 => SmallVec::from_slice(&((number * 5000.0) as u16).to_ne_bytes()),
@@ -117,7 +117,7 @@ fn every_way_on_every_instruction_set_has_the_bits_of_rows_on_the_portable_one()
         (DType::U16, &floats[..4]),
         (DType::I8, &floats[..4]),
         (DType::U8, &floats[..4]),
-        (DType::Bool, &[Op::All, Op::Any]),
+        (DType::Bool, &[Op::All, Op::Any, Op::Sum, Op::Prod, Op::Amax, Op::Amin]),
         (DType::C64, &[Op::Sum, Op::Prod, Op::Var]),
     ];
     for (dtype, op) in cases.iter().flat_map(|(dtype, ops)| ops.iter().map(|&op| (*dtype, op))) {
@@ -223,6 +223,42 @@ fn a_search_of_integers_knows_the_ends_of_their_range() {
             all(0, found(op, DType::I64, &vec![if op == Op::Argmax { i64::MIN } else { i64::MAX }; len]));
             all(0, found(op, DType::U64, &vec![if op == Op::Argmax { 0 } else { u64::MAX }; len]));
             all(0, found(op, DType::I32, &vec![-1; len]));
+        }
+    }
+}
+
+#[test]
+fn every_byte_but_0_is_a_true_bool() {
+    for len in [1, 7, 200, 1024, 5000] {
+        let truths: Vec<u8> = (0..len).map(|i| [1, 2, 128, 255][i % 4]).collect();
+        for false_at in [None, Some(0), Some(len - 1)] {
+            let mut truths = truths.clone();
+            if let Some(at) = false_at {
+                truths[at] = 0;
+            }
+            let (any, all) = (truths.iter().any(|&byte| byte != 0), false_at.is_none());
+            let count = truths.iter().filter(|&&byte| byte != 0).count() as i64;
+            for (op, compute, wanted) in [
+                (Op::Sum, DType::I64, count),
+                (Op::Prod, DType::I64, all.into()),
+                (Op::Amax, DType::Bool, any.into()),
+                (Op::Amin, DType::Bool, all.into()),
+                (Op::All, DType::Bool, all.into()),
+                (Op::Any, DType::Bool, any.into()),
+            ] {
+                let reducer = Reducer::new(op, compute, DType::Bool, len, 0.0);
+                for panel in [None, Some(column(len))] {
+                    let found =
+                        reduce(&reducer, Isa::active(), (&truths, compute.item_size()), (len, 1), panel);
+                    let mut number = [0; 8];
+                    number[..found.len()].copy_from_slice(&found);
+                    assert_eq!(
+                        i64::from_le_bytes(number),
+                        wanted,
+                        "{op:?} of {len}, {false_at:?}, {panel:?}"
+                    );
+                }
+            }
         }
     }
 }
