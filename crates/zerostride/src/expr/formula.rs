@@ -188,18 +188,38 @@ fn effective_bound<'a>(name: &str, bound: Option<&'a Expr>, compute: DType) -> R
     Ok(None)
 }
 
-/// Operations that are others for some of their operands: powers to 1 and 2, which take no logarithm and are exact for
-/// infinite parts too, and `ldexp` with an exponent that is no integer, which is a product with a power.
+/// Operations that are others for some of their operands: powers to numbers for which PyTorch's kernels take no logarithm, and
+/// `ldexp` with an exponent that is no integer, which is a product with a power.
 pub(super) fn rewritten(op: Op, operands: &[Expr], compute: DType) -> Option<Expr> {
     match (op, operands) {
-        (Op::Pow, [base, exponent]) => match exponent.number()? {
-            Scalar::Bool(true) | Scalar::Int(1) | Scalar::Float(1.0) => Some(anew(base.to_dtype(compute))),
-            Scalar::Int(2) | Scalar::Float(2.0) => Some(base.to_dtype(compute).square()),
-            _ => None,
-        },
+        (Op::Pow, [base, exponent]) => power(&base.to_dtype(compute), exponent.number()?, compute),
         (Op::Ldexp, [input, exponent]) if exponent.dtype().ok()?.category() > Category::Int => {
             Some(input * Expr::from(2.0).pow(exponent))
         }
+        _ => None,
+    }
+}
+
+/// The power to a number for which the bits are those of products, roots and reciprocals, here as in PyTorch.
+fn power(base: &Expr, exponent: Scalar, compute: DType) -> Option<Expr> {
+    let exponent = match exponent {
+        Scalar::Bool(exponent) => f64::from(exponent),
+        Scalar::Int(exponent) => exponent as f64,
+        Scalar::Float(exponent) => exponent,
+        Scalar::Complex(exponent) if exponent.im == 0.0 => exponent.re,
+        Scalar::Complex(_) => return None,
+    };
+    match exponent {
+        1.0 => Some(anew(base.clone())),
+        2.0 => Some(base.square()),
+        _ if compute.category() <= Category::Int => None,
+        -1.0 => Some(base.reciprocal()),
+        // PyTorch's kernel for f16 has no others.
+        _ if compute == DType::F16 => None,
+        0.5 => Some(base.sqrt()),
+        -0.5 => Some(base.rsqrt()),
+        3.0 => Some(base * base * base),
+        -2.0 => Some((base * base).reciprocal()),
         _ => None,
     }
 }

@@ -10,6 +10,7 @@ mod findings;
 mod limits;
 mod mistakes;
 mod operations;
+mod powers;
 mod promotion;
 mod reductions;
 mod values;
