@@ -1,7 +1,7 @@
 //! Owns what a fused function returns: arrays in tuples, lists and dicts of any class, as the function has put them there. It
 //! does not know how arrays are computed, nor in which library's arrays they go back (`fuse.rs`).
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyRecursionError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
@@ -25,17 +25,22 @@ pub(crate) enum Output {
     Dict(Py<PyType>, Option<Py<PyAny>>, Vec<(Py<PyAny>, Output)>),
 }
 
+/// How deep what a function returns may nest; what is nested is walked by recursion, and the stack ends.
+const MOST_NESTED: usize = 256;
+
 /// What a function has returned, while it is taken apart.
 pub(crate) struct Returned<'a, 'py> {
     /// What stood for the arrays that it was called with.
     pub(crate) arguments: &'a [Bound<'py, PyAny>],
     /// The computations, each once, with the objects that they came as.
     computed: Vec<(Bound<'py, PyAny>, Expr)>,
+    /// The tuples, lists and dicts that are around what is being taken apart.
+    around: Vec<Bound<'py, PyAny>>,
 }
 
 impl<'a, 'py> Returned<'a, 'py> {
     pub(crate) fn new(arguments: &'a [Bound<'py, PyAny>]) -> Returned<'a, 'py> {
-        Returned { arguments, computed: Vec::new() }
+        Returned { arguments, computed: Vec::new(), around: Vec::new() }
     }
 
     /// The computations, in the order of their numbers.
@@ -46,14 +51,14 @@ impl<'a, 'py> Returned<'a, 'py> {
     pub(crate) fn output(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Output> {
         let class = || object.get_type().unbind();
         if let Ok(tuple) = object.cast::<PyTuple>() {
-            return Ok(Output::Tuple(class(), self.outputs(tuple.iter())?));
+            return Ok(Output::Tuple(class(), self.outputs(object, tuple.iter())?));
         }
         if let Ok(list) = object.cast::<PyList>() {
-            return Ok(Output::List(class(), self.outputs(list.iter())?));
+            return Ok(Output::List(class(), self.outputs(object, list.iter())?));
         }
         if let Ok(dict) = object.cast::<PyDict>() {
             let factory = object.getattr_opt(intern!(object.py(), "default_factory"))?.map(Bound::unbind);
-            let outputs = self.outputs(dict.values().iter())?;
+            let outputs = self.outputs(object, dict.values().iter())?;
             let keys = dict.keys().iter().map(Bound::unbind).collect::<Vec<_>>();
             return Ok(Output::Dict(class(), factory, keys.into_iter().zip(outputs).collect()));
         }
@@ -80,8 +85,22 @@ impl<'a, 'py> Returned<'a, 'py> {
         }
     }
 
-    fn outputs(&mut self, objects: impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<Vec<Output>> {
-        objects.map(|object| self.output(&object)).collect()
+    fn outputs(
+        &mut self,
+        container: &Bound<'py, PyAny>,
+        objects: impl Iterator<Item = Bound<'py, PyAny>>,
+    ) -> PyResult<Vec<Output>> {
+        if self.around.iter().any(|outer| outer.is(container)) {
+            return Err(PyValueError::new_err("Circular reference detected"));
+        }
+        if self.around.len() == MOST_NESTED {
+            let message = format!("what a fused function returns nests more than {MOST_NESTED} deep");
+            return Err(PyRecursionError::new_err(message));
+        }
+        self.around.push(container.clone());
+        let outputs = objects.map(|object| self.output(&object)).collect();
+        self.around.pop();
+        outputs
     }
 }
 

@@ -118,6 +118,40 @@ def test_what_cannot_be_made_anew_is_said():
             zs.fuse(lambda x, returned=returned: (x, returned))(X)
 
 
+def test_results_that_contain_themselves_or_nest_without_end_are_refused():
+    def around(make):
+        def f(x):
+            inner = make(x)
+            (inner.append if isinstance(inner, list) else lambda item: inner.update(inner=item))([(x, inner)])
+            return x, inner
+
+        return f
+
+    for make in (lambda x: [x], lambda x: {"x": x}, lambda x: collections.OrderedDict(x=x)):
+        with pytest.raises(ValueError, match="Circular reference detected"):
+            zs.fuse(around(make))(X)
+
+    def nested(x, depth):
+        return [nested(x, depth - 1)] if depth else x
+
+    def deep(x):
+        found = x
+        for _ in range(100_000):
+            found = (found,)
+        return found
+
+    with pytest.raises(RecursionError, match="nests more than 256 deep"):
+        zs.fuse(deep)(X)
+    found = zs.fuse(lambda x: nested(x + 1, 256))(X)
+    for _ in range(256):
+        (found,) = found
+    assert (np.asarray(found) == X + 1).all()
+    # What occurs twice does not contain itself.
+    first, second = zs.fuse(lambda x: [[x + 1]] * 2)(X)
+    assert (np.asarray(first[0]) == np.asarray(second[0])).all()
+
+
+
 # What a tensor has that says something without its elements, and what a traced array answers.
 KNOWN = {
     "shape": (2, 3), "ndim": 2, "dtype": zs.float64, "itemsize": 8, "nbytes": 48, "device": "cpu", "writable": False, "dim": 2, "numel": 6,
