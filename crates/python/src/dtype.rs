@@ -55,7 +55,13 @@ pub(crate) fn extract(object: &Bound<'_, PyAny>) -> PyResult<DType> {
         object.str()?.to_string()
     };
     let last = name.rsplit('.').next().unwrap_or_default();
-    last.parse().map_err(|_| {
+    let parsed = last.parse().or_else(|error| {
+        // NumPy has shorter names too, as `f4`.
+        let named =
+            || py.import("numpy")?.getattr("dtype")?.call1((last,))?.getattr("name")?.extract::<String>();
+        named().map_or(Err(error), |name| name.parse())
+    });
+    parsed.map_err(|_| {
         let known: Vec<_> = DType::ALL.iter().map(|dtype| dtype.torch_name()).collect();
         PyTypeError::new_err(format!("{name} is no dtype; the dtypes are {}", known.join(", ")))
     })

@@ -37,11 +37,18 @@ def test_tensors_are_chunks():
         lambda x: x + 1, lambda x: x * x[0], lambda x: (x - x.sum(0)) / 2, lambda x: x.T, lambda x: x[1:4, ::2],
         lambda x: x.max(1), lambda x: x.sum(), lambda x: x.reshape(-1),
         lambda x: np.exp(x / 60), lambda x: np.concatenate([x, x]), lambda x: x[[0, 3, 5]], lambda x: x.cumsum(0),
-        lambda x: abs(-x), lambda x: x > 30,
+        lambda x: abs(-x), lambda x: x > 30, lambda x: x[x > 30],
+        lambda x: x[x[:, 0] > 15], lambda x: np.nonzero(x > 30)[0], lambda x: x.std(), lambda x: x.var(0), lambda x: x.sum(dtype="f4"),
+        lambda x: np.cov(x), lambda x: np.gradient(x)[0], lambda x: np.average(x, weights=x), lambda x: np.round(x / 7, 1),
     ],
 )  # fmt: skip
 def test_arrays_of_tensors_compute_as_numpys(run):
     same(run(chunked()).compute(), run(X))
+
+
+def test_points_and_quantiles_of_chunks_of_tensors():
+    same(chunked().vindex[[0, 1], [1, 2]].compute(), X[[0, 1], [1, 2]])
+    same(da.quantile(chunked(), 0.5, axis=1).compute(), np.quantile(X, 0.5, axis=1))
 
 
 def test_chunks_are_cut_anew():
@@ -81,6 +88,15 @@ def test_xarray_takes_tensors():
     xr = pytest.importorskip("xarray", reason="xarray is not installed")
     array = xr.DataArray(zs.asarray(X), dims=("time", "place"))
     assert isinstance((array + 1).data, zs.Tensor)
+    plain = xr.DataArray(X, dims=("time", "place"))
+    for run in (
+        lambda a: a.quantile([0.2, 0.4], "time"), lambda a: a.isin([1, 2]),
+        lambda a: a.pad(time=1, mode="edge"), lambda a: a.where(a > 3, 0), lambda a: a.var("time"), lambda a: a.dot(a),
+        lambda a: a.shift(time=1, fill_value=0.0), lambda a: a.rolling(time=2).construct("w", fill_value=0.0),
+        lambda a: a.astype("f4"), lambda a: a.differentiate("time"), lambda a: a.where(a > 3, np.nan),
+        lambda a: a.where(a > 3, np.nan).chunk(time=2).sum().compute(), lambda a: a.chunk(time=2).mean("time").compute(),
+    ):  # fmt: skip
+        same(run(array).data, run(plain).data)
     same((array - array.mean("time")).data, X - X.mean(0))
     same(array.isel(place=slice(2, 5)).sum("place").data, X[:, 2:5].sum(1))
     wanted = (X - X.mean(-1, keepdims=True)) / X.std(-1, keepdims=True, ddof=1)

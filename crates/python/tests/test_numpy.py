@@ -214,6 +214,14 @@ def test_functions_of_arrays_in_files_mean_the_same(call, tmp_path):
     assert np.asarray(found).dtype == np.asarray(wanted).dtype
 
 
+def test_dtypes_are_equal_to_what_numpy_takes_for_them():
+    assert zs.bool == bool and zs.float32 == "f4" and zs.int64 == np.int64 and zs.float64 == np.dtype(float)
+    assert zs.bool != int and zs.float32 != "f8" and zs.bfloat16 != "f4" and zs.float32 != "nothing" and zs.float32 != None
+    assert zs.int16 == zs.int16 and zs.int16 != zs.int32 and zs.int16 in {zs.int16} and zs.float32.type is np.float32
+    # A set finds what is equal by its hash.
+    assert zs.float64 in {np.float64} and np.isdtype(zs.float64, "real floating") and not np.isdtype(zs.float64, "integral")
+
+
 def test_bfloat16_is_computed_here():
     x = zs.asarray(X).bfloat16()
     for call in TRACED:

@@ -152,7 +152,7 @@ def _own_ufunc(ufunc, method, inputs, keywords):
     if method == "reduce" and name in _REDUCTIONS:
         return _own_function(getattr(numpy, _REDUCTIONS[name]), inputs, {"axis": 0} | keywords)
     name = _UFUNCS.get(name, name)
-    own = getattr(array_api, name, None) or getattr(zs, name, None)
+    own = vars(array_api).get(name) or getattr(zs, name, None)
     given = {word: value for word, value in keywords.items() if value is not None and not (word == "where" and value is True)}
     dtype = given.pop("dtype", None)
     if method != "__call__" or own is None or given or ufunc.nout > 1:
@@ -169,7 +169,7 @@ def _own_function(function, arguments, keywords):
     import numpy
 
     name = function.__name__
-    own = _OWN.get(name) or getattr(array_api, name, None)
+    own = _OWN.get(name) or vars(array_api).get(name)
     if own is None or getattr(numpy, name, None) is not function:
         return NotImplemented
     signature = inspect.signature(function)
@@ -330,6 +330,26 @@ def _numpy_dtype(self):
     return numpy.dtype(self.name)
 
 
+def _is_same_dtype(self, other):
+    """Whether the other is this dtype, or what NumPy takes for it: one of its own, a class of numbers, or a name."""
+    if isinstance(other, zs.dtype) or other is None:
+        return self is other
+    try:
+        import numpy
+
+        return isinstance(other, (numpy.dtype, type, str)) and _numpy_dtype(self) == numpy.dtype(other)
+    except (ImportError, TypeError):
+        return False
+
+
+def _hash_of_dtype(self):
+    """The hash of NumPy's class of the same numbers, to which the dtype is equal: `numpy.isdtype` looks it up in a set of them."""
+    try:
+        return hash(self.name if self is zs.bfloat16 else _numpy_dtype(self).type)
+    except ImportError:
+        return hash(self.name)
+
+
 def _kind(self):
     """The letter of NumPy's kind of dtype."""
     return "f" if self.is_floating_point else "c" if self.is_complex else self.name[0]
@@ -356,7 +376,10 @@ def install():
         cls.to_device = _to_device
     zs.Tensor.__array_wrap__ = _array_wrap
     zs.dtype.dtype = property(_numpy_dtype)
+    zs.dtype.__eq__ = _is_same_dtype
+    zs.dtype.__hash__ = _hash_of_dtype
     zs.dtype.kind = property(_kind)
+    zs.dtype.type = property(lambda self: _numpy_dtype(self).type)
     zs.Expr.__torch_function__ = classmethod(_torch_function)
     for name, member in vars(zs.Tensor).items():
         # Python's operators in place compute anew where there are none, and memory is of tensors alone.

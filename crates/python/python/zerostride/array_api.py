@@ -2,7 +2,9 @@
 
 Where a function of the standard is one of the package, it is that. What stands here are the functions whose signature or
 result the standard wants otherwise than PyTorch: ``sort`` returns one array, ``std`` divides by ``n``, ``sum`` of unsigned
-integers is unsigned. Promotion is PyTorch's: an array without dimensions counts less than one that has some.
+integers is unsigned. Promotion is PyTorch's: an array without dimensions counts less than one that has some. Names that are
+not of the standard's main namespace are NumPy's, ``linalg`` and ``fft`` among them: NumPy's functions compute on the memory of
+tensors, and their arrays come back as tensors.
 """
 
 import builtins
@@ -36,6 +38,15 @@ _KINDS = {
     "complex floating": (complex64, complex128),
     "numeric": (*_SIGNED, *_UNSIGNED, float32, float64, complex64, complex128),
 }
+
+
+def __getattr__(name):
+    import numpy
+
+    found = getattr(numpy, name, None)
+    if found is None or name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}, nor has NumPy")
+    return found
 
 
 # Inspection.
