@@ -234,7 +234,7 @@ MEANT = [
     ("bfloat16 bool double float half int long to", "channels_last is not there", "results lie in row-major order"),
     ("arange", "4128.0 for 4096.0", "each float is rounded once"),
     ("complex polar", "torch.complex64 for torch.complex32", "there is no complex32"),
-    ("round", "an answer for NotImplementedError", "a whole number is rounded to itself, in every dtype"),
+    ("round", "an answer for NotImplementedError", "decimals=0 says nothing, of whole numbers too"),
 ]
 
 
