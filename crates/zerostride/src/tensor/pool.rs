@@ -476,7 +476,7 @@ mod tests {
         let len = 7 << 20;
         let large = storage(len);
         let start = large.start();
-        std::thread::spawn(move || drop(large)).join().unwrap();
+        thread::spawn(move || drop(large)).join().unwrap();
         let others: Vec<Shared> = std::iter::repeat_with(|| storage(len)).take(3).collect();
         assert!(others.iter().any(|other| other.start() == start));
     }
