@@ -164,6 +164,7 @@ NEEDING = {
 }  # fmt: skip
 # What is memory itself, or Python's affair with the class.
 OF_MEMORY = {"__buffer__", "__release_buffer__", "__new__", "__doc__", "__module__", "__weakref__", "__dict__", "__hash__", "__repr__"}
+OF_MEMORY |= {"__slotnames__"}  # `copyreg` leaves it on every class that has been asked for its state.
 
 
 def test_a_traced_array_answers_to_all_that_a_tensor_has():
