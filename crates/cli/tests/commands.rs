@@ -315,7 +315,9 @@ fn a_plan_goes_to_standard_error_and_counts_the_hoisted_row() {
 fn memory_is_limited_before_it_is_taken() {
     let folder = folder();
     let limited = |args: &[&str], status| {
-        let run = zs_in(folder.path(), &[&["eval"], args, &["--max-memory", "8MiB"]].concat());
+        // Each thread has rows on their way.
+        let limits = ["--max-memory", "8MiB", "--threads", "2"];
+        let run = zs_in(folder.path(), &[&["eval"], args, &limits].concat());
         assert_eq!(run.status, status, "{args:?}: {}", run.stderr);
     };
     limited(&["a + b", "a=zeros(1000,1)", "b=zeros(1,1000)"], 0);
