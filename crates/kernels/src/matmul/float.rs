@@ -206,7 +206,7 @@ impl<'a> Lines<'a> {
     #[inline(always)]
     fn lying<F: Factor>(&self, line: usize, at: usize) -> Option<(&[Real<F>], usize, usize)> {
         let parts = F::Sum::PARTS;
-        let elements: &[<F::Sum as Sum>::Real] = cast_slice(self.bytes);
+        let elements: &[Real<F>] = cast_slice(self.bytes);
         let (apart, step) = (usize::try_from(self.apart).ok()?, usize::try_from(self.step).ok()?);
         Some((&elements[self.first(line, at) as usize * parts..], apart * parts, step * parts))
     }
@@ -234,11 +234,11 @@ pub(super) fn multiply_floats<'a, F: Factor>(
     // Registers hold columns side by side. Where there is but one, rows take their place: which factor is which changes no sum.
     let (a, b) = if m == 1 { (columns, rows) } else { (rows, columns) };
     if a.count == 1 && (b.count == 1 || F::IS_SUM && a.step == 1 && b.step == 1) {
-        <F::Sum as Sum>::Real::run_widest(Dots::<F> { a, b, depth: k, out, scratch });
+        Real::<F>::run_widest(Dots::<F> { a, b, depth: k, out, scratch });
     } else if a.count == 1 && b.apart == 1 && F::IS_SUM {
-        <F::Sum as Sum>::Real::run_widest(Row::<F> { a, b, depth: k, out, scratch });
+        Real::<F>::run_widest(Row::<F> { a, b, depth: k, out, scratch });
     } else {
-        <F::Sum as Sum>::Real::run_widest(Blocks::<F> { a, b, depth: k, out, scratch });
+        Real::<F>::run_widest(Blocks::<F> { a, b, depth: k, out, scratch });
     }
 }
 
@@ -251,9 +251,9 @@ struct Blocks<'a, F: Factor> {
     scratch: &'a mut Scratch,
 }
 
-impl<F: Factor> LaneTask<<F::Sum as Sum>::Real> for Blocks<'_, F> {
+impl<F: Factor> LaneTask<Real<F>> for Blocks<'_, F> {
     #[inline(always)]
-    fn run<L: Lane<Elem = <F::Sum as Sum>::Real>>(self) {
+    fn run<L: Lane<Elem = Real<F>>>(self) {
         let Blocks { a, b, depth: all, out, scratch } = self;
         let parts_of = F::Sum::PARTS;
         let (rows, columns) = (most_rows::<L>() / parts_of, (registers::<L>() * L::LEN / parts_of).max(1));
@@ -332,9 +332,9 @@ struct Dots<'a, F: Factor> {
     scratch: &'a mut Scratch,
 }
 
-impl<F: Factor> LaneTask<<F::Sum as Sum>::Real> for Dots<'_, F> {
+impl<F: Factor> LaneTask<Real<F>> for Dots<'_, F> {
     #[inline(always)]
-    fn run<L: Lane<Elem = <F::Sum as Sum>::Real>>(self) {
+    fn run<L: Lane<Elem = Real<F>>>(self) {
         let Dots { a, b, depth: all, out, scratch } = self;
         if b.count > 1 {
             let line = |line: usize| &Lines { offset: b.first(line, 0), ..b }.elements::<F>()[..all];
@@ -432,9 +432,9 @@ struct Row<'a, F: Factor> {
 /// Reals whose sums are in the nearest cache.
 const NEAR: usize = 1024;
 
-impl<F: Factor> LaneTask<<F::Sum as Sum>::Real> for Row<'_, F> {
+impl<F: Factor> LaneTask<Real<F>> for Row<'_, F> {
     #[inline(always)]
-    fn run<L: Lane<Elem = <F::Sum as Sum>::Real>>(self) {
+    fn run<L: Lane<Elem = Real<F>>>(self) {
         let Row { a, b, depth: all, out, scratch } = self;
         let parts_of = F::Sum::PARTS;
         let whole = b.count * parts_of / L::LEN * L::LEN;
@@ -444,7 +444,7 @@ impl<F: Factor> LaneTask<<F::Sum as Sum>::Real> for Row<'_, F> {
             let width = block.len();
             for depth in parts(all, DEPTH) {
                 let sums = &mut sums[..width * parts_of];
-                sums.fill(<F::Sum as Sum>::Real::from_f64(0.0));
+                sums.fill(Real::<F>::from_f64(0.0));
                 let row = |at: usize| &right[b.first(0, at) as usize * parts_of + block.start..][..width];
                 let mut at = depth.start;
                 while at < depth.end {
