@@ -51,10 +51,12 @@ struct Memory {
 /// Where a function reads from outside; `None` if that cannot be told.
 struct Outside(Option<Vec<Place>>);
 
-/// A global of a module, an attribute of one, a cell of a closure.
+/// A global of a module, an attribute of one, a cell of a closure, or an attribute of an object that is there.
 struct Place {
     holder: Py<PyAny>,
     name: Py<PyString>,
+    /// Each one of what the one before it is.
+    attributes: Py<PyTuple>,
     /// Whether the object that is there is compared by identity.
     is_fixed: bool,
 }
@@ -277,10 +279,13 @@ impl Outside {
         }
         let mut places = Vec::new();
         for place in found.try_iter()? {
-            let (holder, name, is_fixed) = place?.extract()?;
-            let place = Place { holder, name, is_fixed };
+            let (holder, name, attributes, is_fixed) = place?.extract()?;
+            let place = Place { holder, name, attributes, is_fixed };
             if !written.iter().any(|written| written.is(py, &place)) {
                 places.push(place);
+            } else if !place.attributes.bind(py).is_empty() {
+                // An object that is written to counts as a whole, and so is read anew in each call.
+                places.push(Place { attributes: PyTuple::empty(py).unbind(), is_fixed: false, ..place });
             }
         }
         Ok(Outside(Some(places)))
@@ -319,20 +324,26 @@ impl Outside {
 
 impl Place {
     fn is(&self, py: Python<'_>, other: &Place) -> bool {
-        self.holder.is(&other.holder) && self.name.bind(py).as_any().eq(&other.name).unwrap_or(false)
+        self.holder.is(&other.holder)
+            && self.name.bind(py).as_any().eq(&other.name).unwrap_or(false)
+            && self.attributes.bind(py).as_any().eq(&other.attributes).unwrap_or(false)
     }
 
     fn again(&self, py: Python<'_>) -> Place {
-        Place { holder: self.holder.clone_ref(py), name: self.name.clone_ref(py), is_fixed: self.is_fixed }
+        let (holder, name) = (self.holder.clone_ref(py), self.name.clone_ref(py));
+        Place { holder, name, attributes: self.attributes.clone_ref(py), is_fixed: self.is_fixed }
     }
 
     fn add(&self, py: Python<'_>, signature: &mut Signature) -> PyResult<bool> {
         let (holder, name) = (self.holder.bind(py), self.name.bind(py));
-        let found = match holder.cast_exact::<PyDict>() {
+        let mut found = match holder.cast_exact::<PyDict>() {
             Ok(names) => names.get_item(name)?,
             // A cell of the closure may be empty.
             Err(_) => holder.getattr(name).ok(),
         };
+        for attribute in self.attributes.bind(py).iter_borrowed() {
+            found = found.and_then(|object| object.getattr(attribute.cast::<PyString>().ok()?).ok());
+        }
         match found {
             None => signature.push(Part::Absent),
             Some(object) if self.is_fixed => signature.push(Part::object(&object)),
@@ -419,7 +430,8 @@ impl Fused {
         let outside = self.outside(py)?;
         let Some(before) = outside.parts(py)? else { return Ok(None) };
         let mut traced = arguments.trace(py, &self.function)?;
-        let Some(after) = outside.parts(py)? else { return Ok(None) };
+        // What cannot be told apart from the next call is right for this one.
+        let Some(after) = outside.parts(py)? else { return Ok(Some(Arc::new(traced))) };
         let is_written = |(before, after): (&Signature, &Signature)| !signature::are_same(py, before, after);
         let parts = || before.iter().zip(&after);
         let outside = if parts().any(is_written) {
@@ -432,7 +444,7 @@ impl Fused {
             outside
         };
         if !outside.add(py, &mut arguments.signature)? {
-            return Ok(None);
+            return Ok(Some(Arc::new(traced)));
         }
         traced.signature = signature::kept(py, std::mem::take(&mut arguments.signature));
         let new = Arc::new(traced);

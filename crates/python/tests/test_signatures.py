@@ -1,5 +1,6 @@
 """What a fused function's result depends on: never a stale one, traced no more often than needed, and nothing kept alive."""
 
+import collections
 import copy
 import dataclasses
 import enum
@@ -221,6 +222,143 @@ def test_modules_closures_and_defaults_are_read_anew():
     same()
     function.__kwdefaults__["factor"] = 4
     same()
+
+
+class Slotted:
+    __slots__ = ("scale",)
+
+    def __init__(self, scale):
+        self.scale = scale
+
+
+class Defaults:
+    scale = 2
+
+
+class Named(collections.namedtuple("Named", "scale other")):
+    """A named tuple with more to it."""
+
+
+def attribute_of(settings):
+    """A function that reads an attribute of an object from outside, fused, and how often it has been traced."""
+    calls = []
+
+    def function(x):
+        calls.append(1)
+        return x * settings.scale
+
+    return zs.fuse(function), calls
+
+
+@pytest.mark.parametrize(
+    "make", [Settings, Data, Slotted, lambda scale: types.SimpleNamespace(scale=scale), lambda scale: type("Made", (), {"scale": scale})]
+)
+def test_attributes_of_objects_from_outside_are_compared_by_value(make):
+    settings = make(2)
+    f, calls = attribute_of(settings)
+    for scale, traced in ((2, 1), (2, 1), (3, 2), (3, 2), (2, 2), (2.0, 3)):
+        settings.scale = scale
+        assert f(X).tolist() == (X * scale).tolist()
+        assert len(calls) == traced
+
+
+def test_fields_that_never_change_are_traced_once():
+    for settings in (Frozen(2), Named(2, 3), collections.namedtuple("Plain", "scale")(2), Defaults(), Defaults):
+        f, calls = attribute_of(settings)
+        assert f(X).tolist() == f(X).tolist() == (X * 2).tolist()
+        assert len(calls) == 1
+
+
+def test_attributes_that_are_computed_or_handed_on_are_read_anew():
+    class Counted:
+        reads = 0
+
+        @property
+        def scale(self):
+            Counted.reads += 1
+            return Counted.reads
+
+        @functools.cached_property
+        def cached(self):
+            return [1]
+
+        def method(self):
+            return self.reads
+
+    class Missing:
+        def __getattr__(self, name):
+            if name != "scale":
+                raise AttributeError(name)
+            Counted.reads += 1
+            return Counted.reads
+
+    class Watched:
+        scale = 0
+
+        def __getattribute__(self, name):
+            if name != "scale":
+                return object.__getattribute__(self, name)
+            Counted.reads += 1
+            return Counted.reads
+
+    class Meta(type):
+        @property
+        def scale(cls):
+            Counted.reads += 1
+            return Counted.reads
+
+    for settings in (Counted(), Missing(), Watched(), Meta("Made", (), {})):
+        f, calls = attribute_of(settings)
+        for traced in (1, 2, 3):
+            reads = Counted.reads
+            assert f(X).tolist() == (X * (reads + 1)).tolist()
+            assert (len(calls), Counted.reads) == (traced, reads + 1)
+    settings, holder = Counted(), types.SimpleNamespace(weight=zs.ones(4), draw=np.random, inner=Settings(2), function=lambda x: x + 1)
+    for function, change in (
+        (lambda x: x * settings.method(), lambda: setattr(Counted, "reads", 7)),
+        (lambda x: x * len(settings.cached), lambda: settings.cached.append(2)),
+        (lambda x: x * holder.weight, lambda: holder.weight.fill_(3)),
+        (lambda x: x * vars(holder.inner)["scale"], lambda: setattr(holder.inner, "scale", 5)),
+        (lambda x: holder.function(x), lambda: setattr(holder, "function", lambda x: x + 2)),
+    ):
+        f = zs.fuse(function)
+        assert f(X).tolist() == function(X).tolist()
+        change()
+        assert f(X).tolist() == function(X).tolist()
+    drawn = zs.fuse(lambda x: x * holder.draw.rand())
+    assert drawn(X).tolist() != drawn(X).tolist()
+
+
+def test_objects_in_objects_may_be_replaced():
+    settings = types.SimpleNamespace(inner=Settings(2), dtype=zs.float32, table={"a": 1}, activation=zs.exp)
+    function = lambda x: settings.activation(x.to(settings.dtype) * settings.inner.scale + settings.table["a"])  # noqa: E731
+    f = zs.fuse(function)
+    for name, value in (("inner", Settings(3)), ("dtype", zs.float64), ("table", {"a": 2}), ("activation", zs.sin), ("inner", Named(4, 5))):
+        assert f(X).tolist() == f(X).tolist() == function(zs.tensor(X)).tolist()
+        setattr(settings, name, value)
+    Settings.scale = property(lambda self: 9)
+    try:
+        settings.inner = Settings.__new__(Settings)
+        assert f(X).tolist() == function(zs.tensor(X)).tolist()
+    finally:
+        del Settings.scale
+
+
+def test_an_object_that_the_function_writes_to_is_read_anew():
+    log = types.SimpleNamespace(shapes=[], count=0)
+
+    @zs.fuse
+    def f(x):
+        log.shapes.append(x.shape)
+        return x * len(log.shapes)
+
+    @zs.fuse
+    def g(x):
+        log.count += 1
+        return x * log.count
+
+    for calls in (1, 2, 3):
+        assert f(X).tolist() == g(X).tolist() == (X * calls).tolist()
 
 
 def test_a_counter_of_traces_is_no_part_of_what_is_read():

@@ -25,8 +25,8 @@ def fuse(function):
     The function is traced once for each signature: it is called with placeholders that know their shape and dtype, and
     what it does with them becomes a plan. The signature is the dtypes, shapes and strides of arrays, and the values of all
     else: numbers, words, dtypes, lists and dicts of those, and what the function reads from outside, which is globals, its
-    closure and attributes of modules. Where that can change unseen, as an object with attributes or an array from outside
-    can, the function is traced anew in each call. Nothing that it was called with is kept alive.
+    closure, and attributes of modules and objects. Where that can change unseen, as an array from outside, a property or an
+    object that is handed on can, the function is traced anew in each call. Nothing that it was called with is kept alive.
 
     Results come back as the function has put them together, in arrays of the library that the arguments are from: torch's
     if one of them is, else JAX's, else zerostride's, else NumPy's. An argument that is returned is that argument.

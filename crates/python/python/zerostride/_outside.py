@@ -1,8 +1,10 @@
 """Owns what a fused function takes from outside: where it reads globals, its closure and attributes of modules, and which of
 that never changes. Its bytecode tells, so that nothing runs. It does not know what is found there (``signature.rs``)."""
 
+import collections
 import dis
 import enum
+import inspect
 import sys
 import types
 import weakref
@@ -22,6 +24,12 @@ _UNSEEN = (eval, exec, globals, locals, vars, __import__, open, input)
 _FUNCTIONS = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
 _VALUES = (bool, int, float, complex, str, bytes, tuple, type(None))
 _IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
+
+# Classes whose objects look up attributes as Python describes it, and what a class has in place of a value that is stored in each
+# of its objects: in slots, or in a named tuple.
+_LOOKUPS = (object.__getattribute__, types.SimpleNamespace.__getattribute__, tuple.__getattribute__, type.__getattribute__)
+_FIELDS = (types.MemberDescriptorType, type(collections.namedtuple("Field", "value").value))
+_NOTHING = object()
 
 _read_by = weakref.WeakKeyDictionary()
 
@@ -58,9 +66,9 @@ def known(value):
 
 
 def places(function):
-    """``(holder, name, fixed)`` of all that a function, and those that it calls, read from outside: a dict and a key, or another
-    object and an attribute. What is ``fixed`` is compared by identity. ``None`` if the function may read what its code does
-    not tell."""
+    """``(holder, name, attributes, fixed)`` of all that a function, and those that it calls, read from outside: a dict and a key,
+    or another object and an attribute, then attributes of what is there. What is ``fixed`` is compared by identity. ``None`` if
+    the function may read what its code does not tell."""
     found = {}
     return list(found.values()) if _follow(function, found, set()) else None
 
@@ -125,13 +133,34 @@ def _resolve(function, cells, read, found, seen):
     if isinstance(value, types.ModuleType) and not isinstance(inner, (types.ModuleType, *_VALUES)) and known(inner) is None:
         return False
     is_function = isinstance(value, (types.FunctionType, _zerostride.Fused))
+    if not is_function and known(value) is None:
+        # An object matters by the attributes that are read of it.
+        path = []
+        for attribute in attributes:
+            if not _is_stored(value, attribute):
+                break
+            path.append(attribute)
+            value = getattr(value, attribute)
+        if isinstance(value, types.ModuleType):
+            return False  # What is read of it is not followed.
+        _add(found, holder, name, known(value) is value, *path)
+        return True
     _add(found, holder, name, is_function or known(value) is value)
     # Attributes of a function may be anything.
     return not is_function or _is_library(value.__module__) or (not attributes and _follow(value, found, seen))
 
 
-def _add(found, holder, name, fixed):
-    found[id(holder), name] = holder, name, fixed
+def _is_stored(value, name):
+    """Whether an attribute is a value that an object or its class holds, so that to read it runs nobody's code: no property."""
+    kind = type(value)
+    if type.__getattribute__(kind, "__getattribute__") not in _LOOKUPS or (isinstance(value, type) and kind is not type):
+        return False
+    stored = inspect.getattr_static(value, name, _NOTHING)
+    return stored is not _NOTHING and (type(stored) in _FIELDS or not hasattr(type(stored), "__get__"))
+
+
+def _add(found, holder, name, fixed, *attributes):
+    found[id(holder), name, *attributes] = holder, name, attributes, fixed
 
 
 def _reads(code):
