@@ -23,6 +23,7 @@ PARTS = [
     "views",
     "arrange",
     "matmul",
+    "out",
     "printing",
     "protocols",
 ]

@@ -283,6 +283,7 @@ fn own_parameter(parameter: &str) -> String {
         parameter.split_once('=').map_or((parameter, None), |(name, default)| (name, Some(default)));
     let kind = match (name.trim_start_matches('*'), default) {
         (_, Some("False" | "True")) => "builtins.bool",
+        ("out", _) => return "out: Any = None".to_owned(),
         ("dtype" | "type1" | "type2" | "to", _) => "_DType",
         // `transpose` alone can do without, and takes all dimensions there.
         ("dim0", Some(_)) => "_Sizes",
@@ -294,7 +295,7 @@ fn own_parameter(parameter: &str) -> String {
         | ("length" | "offset" | "diagonal" | "dimension" | "chunks", _) => "builtins.int",
         (
             "input" | "other" | "x" | "y" | "a" | "b" | "src" | "index" | "mask" | "values" | "value"
-            | "vec2",
+            | "vec2" | "vec" | "mat2" | "tensor",
             _,
         ) => "_Operand",
         _ => "Any",

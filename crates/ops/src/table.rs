@@ -116,7 +116,7 @@ macro_rules! for_each_op {
                 /// The operand where it is positive, else 0.
                 Relu        relu         relu_         []           ""  ordered common     simple   "relu";
                 /// The nearest integer, halves to the even one; with `decimals`, the nearest multiple of 10^-decimals.
-                Round       round        round_        []           ""  ordered common     simple   "round_vml_cpu" "input, *, decimals=0";
+                Round       round        round_        []           ""  ordered common     simple   "round_vml_cpu" "input, decimals=0";
                 /// `1 / sqrt(x)`.
                 Rsqrt       rsqrt        rsqrt_        []           ""  any     float      division "rsqrt";
                 /// The sign; of a complex number, the number divided by its modulus.

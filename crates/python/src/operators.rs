@@ -42,7 +42,7 @@ fn matmul<'py>(a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Bound<'
     if number::extract(a)?.or(number::extract(b)?).is_some() {
         return Ok(answer(a.py(), None));
     }
-    let product = functions::matmul(a, b)?.map(|product| product.object(a.py())).transpose()?;
+    let product = functions::matmul(a, b, None)?.map(|product| product.object(a.py())).transpose()?;
     Ok(answer(a.py(), product))
 }
 

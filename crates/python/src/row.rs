@@ -177,6 +177,14 @@ fn eager<'py, const N: usize>(
     Ok(out.clone())
 }
 
+/// A function that is traced writes nothing.
+pub(crate) fn untraceable_target(name: &str, out: &Bound<'_, PyAny>) -> PyErr {
+    TraceError::new_err(format!(
+        "{name}() with out={} writes to an array, which a traced function cannot do: return the result",
+        type_name(out)
+    ))
+}
+
 /// The tensor that an object given as `out` is: what is written to it is in the object afterwards.
 pub(crate) fn target(out: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     if let Ok(tensor) = out.cast::<PyTensor>() {
@@ -223,11 +231,7 @@ fn general<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>>
     let gathered = Gathered::new(op, call)?;
     let raise = |error| raise_in(error, Some(op));
     match gathered.out {
-        Some(out) if gathered.traced => Err(TraceError::new_err(format!(
-            "{}() with out={} writes to an array, which a traced function cannot do: return the result",
-            op.name(),
-            type_name(out)
-        ))),
+        Some(out) if gathered.traced => Err(untraceable_target(op.name(), out)),
         Some(out) => {
             gathered.write(call.py, op, &target(out)?)?;
             Ok(out.clone())

@@ -338,9 +338,9 @@ class _Operations:
         """The operand where it is positive, else 0."""
     def relu_(self) -> Tensor:
         """The operand where it is positive, else 0."""
-    def round(self, *, decimals: _Number = 0, out: Any = None) -> Tensor:
+    def round(self, decimals: _Number = 0, *, out: Any = None) -> Tensor:
         """The nearest integer, halves to the even one; with `decimals`, the nearest multiple of 10^-decimals."""
-    def round_(self, *, decimals: _Number = 0) -> Tensor:
+    def round_(self, decimals: _Number = 0) -> Tensor:
         """The nearest integer, halves to the even one; with `decimals`, the nearest multiple of 10^-decimals."""
     def rsqrt(self, *, out: Any = None) -> Tensor:
         """`1 / sqrt(x)`."""
@@ -658,27 +658,27 @@ class _Operations:
         """The logarithm of `softmax`, without its cancellation."""
     def norm(self, p: _Number = 2, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
         """The vector norm of order `p`."""
-    def take(self, index: _Operand) -> Tensor:
+    def take(self, index: _Operand, *, out: Any = None) -> Tensor:
         """The elements that integers name, counted row-major through all dimensions."""
-    def take_along_dim(self, indices: Any, dim: builtins.int | None = None) -> Tensor:
+    def take_along_dim(self, indices: Any, dim: builtins.int | None = None, *, out: Any = None) -> Tensor:
         """For each element of an index the element that stands there along a dimension; the others broadcast."""
-    def gather(self, dim: builtins.int, index: _Operand, *, sparse_grad: builtins.bool = False) -> Tensor:
+    def gather(self, dim: builtins.int, index: _Operand, *, sparse_grad: builtins.bool = False, out: Any = None) -> Tensor:
         """For each element of an index the element that stands there along a dimension."""
-    def index_select(self, dim: builtins.int, index: _Operand) -> Tensor:
+    def index_select(self, dim: builtins.int, index: _Operand, *, out: Any = None) -> Tensor:
         """The slices of a dimension that integers name."""
-    def masked_select(self, mask: _Operand) -> Tensor:
+    def masked_select(self, mask: _Operand, *, out: Any = None) -> Tensor:
         """The elements where a mask is true, in one dimension."""
     def scatter_(self, dim: builtins.int, index: _Operand, src: _Operand | None = None, *, value: _Operand | None = None, reduce: Any | None = None) -> Tensor:
         """Writes `src` or a number to the places along a dimension that an index names; `reduce` adds or multiplies."""
-    def scatter(self, dim: builtins.int, index: _Operand, src: _Operand | None = None, *, value: _Operand | None = None, reduce: Any | None = None) -> Tensor:
+    def scatter(self, dim: builtins.int, index: _Operand, src: _Operand | None = None, *, value: _Operand | None = None, reduce: Any | None = None, out: Any = None) -> Tensor:
         """A copy with `src` or a number at the places along a dimension that an index names, as by `scatter_`."""
     def scatter_add_(self, dim: builtins.int, index: _Operand, src: _Operand) -> Tensor:
         """Adds each element of `src` at the place along a dimension that an index names."""
-    def scatter_add(self, dim: builtins.int, index: _Operand, src: _Operand) -> Tensor:
+    def scatter_add(self, dim: builtins.int, index: _Operand, src: _Operand, *, out: Any = None) -> Tensor:
         """A copy to which each element of `src` is added at the place along a dimension that an index names."""
     def index_add_(self, dim: builtins.int, index: _Operand, source: _Sizes, *, alpha: Any = 1) -> Tensor:
         """Adds slices of `source`, `alpha` times, to the slices of a dimension that integers name."""
-    def index_add(self, dim: builtins.int, index: _Operand, source: _Sizes, *, alpha: Any = 1) -> Tensor:
+    def index_add(self, dim: builtins.int, index: _Operand, source: _Sizes, *, alpha: Any = 1, out: Any = None) -> Tensor:
         """A copy with slices of `source` added, `alpha` times, to the slices of a dimension that integers name."""
     def index_put_(self, indices: Any, values: _Operand, accumulate: builtins.bool = False) -> Tensor:
         """Writes values to the elements that a tuple of index tensors picks, or adds them."""
@@ -720,13 +720,13 @@ class _Operations:
         """The tensor repeated along each dimension."""
     def tile(self, *dims: _Sizes) -> Tensor:
         """The tensor repeated along each dimension, the last ones where fewer counts are given."""
-    def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False) -> tuple[Tensor, Tensor]:
+    def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
         """The elements along a dimension in their order, and where each of them stood; equal ones always keep their order."""
-    def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False) -> Tensor:
+    def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: Any = None) -> Tensor:
         """Where the elements along a dimension stand in their order."""
-    def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> tuple[Tensor, Tensor]:
+    def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: Any = None) -> tuple[Tensor, Tensor]:
         """The `k` largest or smallest elements along a dimension, the most extreme first, and where they stood."""
-    def nonzero(self, *, as_tuple: builtins.bool = False) -> Any:
+    def nonzero(self, *, as_tuple: builtins.bool = False, out: Any = None) -> Any:
         """The index of every nonzero element, one row each; with `as_tuple` one vector for each dimension."""
     def argwhere(self) -> Tensor:
         """The index of every nonzero element, one row each."""
@@ -734,19 +734,27 @@ class _Operations:
         """How many elements are not zero."""
     def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
         """Every value once, or every slice of `dim`, in rising order; on demand the place of each in it, and the counts."""
-    def cumsum(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+    def cumsum(self, dim: builtins.int, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
         """The sums of the elements up to each one along a dimension."""
-    def cumprod(self, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+    def cumprod(self, dim: builtins.int, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
         """The products of the elements up to each one along a dimension."""
-    def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Any | None = None, append: Any | None = None) -> Tensor:
+    def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Any | None = None, append: Any | None = None, *, out: Any = None) -> Tensor:
         """The `n`-th differences of neighbours along a dimension."""
-    def matmul(self, other: _Operand) -> Tensor:
+    def matmul(self, other: _Operand, *, out: Any = None) -> Tensor:
         """The matrix product; batch dimensions broadcast without copies."""
-    def outer(self, vec2: _Operand) -> Tensor:
+    def mm(self, mat2: _Operand, *, out: Any = None) -> Tensor:
+        """The product of two matrices."""
+    def bmm(self, mat2: _Operand, *, out: Any = None) -> Tensor:
+        """The products of as many pairs of matrices."""
+    def mv(self, vec: _Operand, *, out: Any = None) -> Tensor:
+        """The product of a matrix and a vector."""
+    def dot(self, tensor: _Operand, *, out: Any = None) -> Tensor:
+        """The sum of the products of two vectors."""
+    def outer(self, vec2: _Operand, *, out: Any = None) -> Tensor:
         """All products of an element of one vector and one of another."""
     def sum_to_size(self, *size: _Sizes) -> Tensor:
         """Sums what a broadcast from that shape has stretched: the transpose of `expand`."""
-    def frexp(self) -> tuple[Tensor, Tensor]:
+    def frexp(self, *, out: Any = None) -> tuple[Tensor, Tensor]:
         """The mantissa in [0.5, 1) and the power of 2 of each element."""
     def split(self, split_size_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """Parts of one size, or of several, along a dimension."""
@@ -758,29 +766,29 @@ class _Operations:
         """The elements moved along dimensions, those that leave coming in at the other end."""
     def repeat_interleave(self, repeats: _Sizes | None = None, dim: builtins.int | None = None, *, output_size: Any | None = None) -> Tensor:
         """Every element, or slice of a dimension, so many times in a row; of counts alone, each index as often as they say."""
-    def tril(self, diagonal: builtins.int = 0) -> Tensor:
+    def tril(self, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
         """The elements on and below a diagonal of the last two dimensions, zero elsewhere."""
-    def triu(self, diagonal: builtins.int = 0) -> Tensor:
+    def triu(self, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
         """The elements on and above a diagonal of the last two dimensions, zero elsewhere."""
-    def max(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, other: _Operand | None = None) -> Any:
+    def max(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, other: _Operand | None = None, out: Any = None) -> Any:
         """The largest element, NaN if one is; with `dim` those along it and where they first stand; with `other` element by element."""
-    def min(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, other: _Operand | None = None) -> Any:
+    def min(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, other: _Operand | None = None, out: Any = None) -> Any:
         """The smallest element, NaN if one is; with `dim` those along it and where they first stand; with `other` element by element."""
-    def aminmax(self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> tuple[Tensor, Tensor]:
+    def aminmax(self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False, out: Any = None) -> tuple[Tensor, Tensor]:
         """The smallest and the largest element, NaN if one is."""
-    def median(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
+    def median(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Any = None) -> Any:
         """The median, of an even number of elements the lower one of two; with `dim` those along it and where they stand."""
-    def nanmedian(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
+    def nanmedian(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Any = None) -> Any:
         """The median of the elements that are not NaN; with `dim` those along it and where they stand."""
-    def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> tuple[Tensor, Tensor]:
+    def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
         """The `k`-th smallest elements along a dimension, counted from 1, and where they stand."""
-    def quantile(self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: Any = 'linear') -> Tensor:
+    def quantile(self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: Any = 'linear', out: Any = None) -> Tensor:
         """The quantiles `q`, of everything or along `dim`; NaN if an element is. Between two elements `interpolation` decides."""
-    def nanquantile(self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: Any = 'linear') -> Tensor:
+    def nanquantile(self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: Any = 'linear', out: Any = None) -> Tensor:
         """The quantiles `q` of the elements that are not NaN, of everything or along `dim`."""
-    def nansum(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None) -> Tensor:
+    def nansum(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
         """The sum of the elements that are not NaN."""
-    def nanmean(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None) -> Tensor:
+    def nanmean(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
         """The mean of the elements that are not NaN."""
     def std_mean(self, dim: builtins.int | None = None, unbiased: Any | None = None, keepdim: builtins.bool = False, *, correction: Any = 1) -> tuple[Tensor, Tensor]:
         """The standard deviation and the mean."""
@@ -790,7 +798,7 @@ class _Operations:
         """Whether two tensors have the same shape and elements."""
     def allclose(self, other: _Operand, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
         """Whether all elements of two tensors are close to each other, as `isclose` says."""
-    def clip(self, min: Any | None = None, max: Any | None = None) -> Tensor:
+    def clip(self, min: Any | None = None, max: Any | None = None, *, out: Any = None) -> Tensor:
         """The elements held between `min` and `max`, as by `clamp`."""
     def expand(self, *size: _Sizes) -> Tensor:
         """Stretches dimensions of size 1 without copying, and adds dimensions in front; -1 keeps a size."""
@@ -1127,7 +1135,7 @@ def reciprocal(input: _Operand, *, out: Any = None) -> Tensor:
     """`1 / x`."""
 def relu(input: _Operand, *, out: Any = None) -> Tensor:
     """The operand where it is positive, else 0."""
-def round(input: _Operand, *, decimals: _Number = 0, out: Any = None) -> Tensor:
+def round(input: _Operand, decimals: _Number = 0, *, out: Any = None) -> Tensor:
     """The nearest integer, halves to the even one; with `decimals`, the nearest multiple of 10^-decimals."""
 def rsqrt(input: _Operand, *, out: Any = None) -> Tensor:
     """`1 / sqrt(x)`."""
@@ -1319,21 +1327,21 @@ def log_softmax(input: _Operand, dim: _Dims, *, dtype: _DType | None = None, out
     """The logarithm of `softmax`, without its cancellation."""
 def norm(input: _Operand, p: _Number = 2, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
     """The vector norm of order `p`."""
-def take(input: _Operand, index: _Operand) -> Tensor:
+def take(input: _Operand, index: _Operand, *, out: Any = None) -> Tensor:
     """The elements that integers name, counted row-major through all dimensions."""
-def take_along_dim(input: _Operand, indices: Any, dim: builtins.int | None = None) -> Tensor:
+def take_along_dim(input: _Operand, indices: Any, dim: builtins.int | None = None, *, out: Any = None) -> Tensor:
     """For each element of an index the element that stands there along a dimension; the others broadcast."""
-def gather(input: _Operand, dim: builtins.int, index: _Operand, *, sparse_grad: builtins.bool = False) -> Tensor:
+def gather(input: _Operand, dim: builtins.int, index: _Operand, *, sparse_grad: builtins.bool = False, out: Any = None) -> Tensor:
     """For each element of an index the element that stands there along a dimension."""
-def index_select(input: _Operand, dim: builtins.int, index: _Operand) -> Tensor:
+def index_select(input: _Operand, dim: builtins.int, index: _Operand, *, out: Any = None) -> Tensor:
     """The slices of a dimension that integers name."""
-def masked_select(input: _Operand, mask: _Operand) -> Tensor:
+def masked_select(input: _Operand, mask: _Operand, *, out: Any = None) -> Tensor:
     """The elements where a mask is true, in one dimension."""
-def scatter(input: _Operand, dim: builtins.int, index: _Operand, src: _Operand | None = None, *, value: _Operand | None = None, reduce: Any | None = None) -> Tensor:
+def scatter(input: _Operand, dim: builtins.int, index: _Operand, src: _Operand | None = None, *, value: _Operand | None = None, reduce: Any | None = None, out: Any = None) -> Tensor:
     """A copy with `src` or a number at the places along a dimension that an index names, as by `scatter_`."""
-def scatter_add(input: _Operand, dim: builtins.int, index: _Operand, src: _Operand) -> Tensor:
+def scatter_add(input: _Operand, dim: builtins.int, index: _Operand, src: _Operand, *, out: Any = None) -> Tensor:
     """A copy to which each element of `src` is added at the place along a dimension that an index names."""
-def index_add(input: _Operand, dim: builtins.int, index: _Operand, source: _Sizes, *, alpha: Any = 1) -> Tensor:
+def index_add(input: _Operand, dim: builtins.int, index: _Operand, source: _Sizes, *, alpha: Any = 1, out: Any = None) -> Tensor:
     """A copy with slices of `source` added, `alpha` times, to the slices of a dimension that integers name."""
 def index_put(input: _Operand, indices: Any, values: _Operand, accumulate: builtins.bool = False) -> Tensor:
     """A copy with values written to the elements that a tuple of index tensors picks, or added to them."""
@@ -1359,13 +1367,13 @@ def from_dlpack(x: _Operand, *, copy: Any | None = None) -> Tensor:
     """A tensor on the memory of an array that speaks DLPack."""
 def from_numpy(array: Any) -> Tensor:
     """A tensor on the memory of a NumPy array."""
-def zeros(*size: _Sizes, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+def zeros(*size: _Sizes, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
     """A tensor of zeros."""
-def ones(*size: _Sizes, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+def ones(*size: _Sizes, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
     """A tensor of ones."""
-def empty(*size: _Sizes, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any | None = None) -> Tensor:
+def empty(*size: _Sizes, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any | None = None, out: Any = None) -> Tensor:
     """A tensor whose elements are yet to be written: zeros."""
-def full(size: _Sizes, fill_value: Any, dtype: _DType | None = None, *, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+def full(size: _Sizes, fill_value: Any, dtype: _DType | None = None, *, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
     """A tensor with the same number everywhere."""
 def zeros_like(input: _Operand, dtype: _DType | None = None, *, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any | None = None) -> Tensor:
     """Zeros of the shape and dtype of another tensor."""
@@ -1375,25 +1383,25 @@ def empty_like(input: _Operand, dtype: _DType | None = None, *, layout: Any | No
     """A tensor of the shape and dtype of another one, to be written: zeros."""
 def full_like(input: _Operand, fill_value: Any, dtype: _DType | None = None, *, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, memory_format: Any | None = None) -> Tensor:
     """The same number everywhere, in the shape and dtype of another tensor."""
-def arange(start: Any, end: Any | None = None, step: Any = 1, *, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+def arange(start: Any, end: Any | None = None, step: Any = 1, *, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
     """The numbers from `start` up to but without `end`, `step` apart."""
-def linspace(start: Any, end: Any, steps: builtins.int, *, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+def linspace(start: Any, end: Any, steps: builtins.int, *, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
     """`steps` numbers evenly from `start` to `end`, both included."""
-def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _DType | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
     """The identity matrix of `n` rows."""
-def rand(*size: _Sizes, seed: Any | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
+def rand(*size: _Sizes, seed: Any | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
     """Numbers drawn evenly from [0, 1), as float32; the same for the same seed."""
-def cat(tensors: Any, dim: builtins.int = 0) -> Tensor:
+def cat(tensors: Any, dim: builtins.int = 0, *, out: Any = None) -> Tensor:
     """Tensors one behind the other along a dimension."""
-def concat(tensors: Any, dim: builtins.int = 0) -> Tensor:
+def concat(tensors: Any, dim: builtins.int = 0, *, out: Any = None) -> Tensor:
     """Tensors one behind the other along a dimension."""
-def stack(tensors: Any, dim: builtins.int = 0) -> Tensor:
+def stack(tensors: Any, dim: builtins.int = 0, *, out: Any = None) -> Tensor:
     """Tensors side by side along a new dimension."""
-def hstack(tensors: Any) -> Tensor:
+def hstack(tensors: Any, *, out: Any = None) -> Tensor:
     """Tensors side by side: vectors along their only dimension, others along the second."""
-def vstack(tensors: Any) -> Tensor:
+def vstack(tensors: Any, *, out: Any = None) -> Tensor:
     """Tensors one below the other, vectors as rows."""
-def dstack(tensors: Any) -> Tensor:
+def dstack(tensors: Any, *, out: Any = None) -> Tensor:
     """Tensors along the third dimension, matrices behind each other."""
 def tile(input: _Operand, *dims: _Sizes) -> Tensor:
     """The tensor repeated along each dimension, the last ones where fewer counts are given."""
@@ -1401,43 +1409,51 @@ def broadcast_shapes(*shapes: Any) -> tuple[builtins.int, ...]:
     """The shape to which shapes broadcast."""
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors, each stretched to the shape of all, without copies."""
-def sort(input: _Operand, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False) -> tuple[Tensor, Tensor]:
+def sort(input: _Operand, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
     """The elements along a dimension in their order, and where each of them stood; equal ones always keep their order."""
-def argsort(input: _Operand, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False) -> Tensor:
+def argsort(input: _Operand, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: Any = None) -> Tensor:
     """Where the elements along a dimension stand in their order."""
-def topk(input: _Operand, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> tuple[Tensor, Tensor]:
+def topk(input: _Operand, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: Any = None) -> tuple[Tensor, Tensor]:
     """The `k` largest or smallest elements along a dimension, the most extreme first, and where they stood."""
-def nonzero(input: _Operand, *, as_tuple: builtins.bool = False) -> Any:
+def nonzero(input: _Operand, *, as_tuple: builtins.bool = False, out: Any = None) -> Any:
     """The index of every nonzero element, one row each; with `as_tuple` one vector for each dimension."""
 def argwhere(input: _Operand) -> Tensor:
     """The index of every nonzero element, one row each."""
 def count_nonzero(input: _Operand, dim: builtins.int | None = None) -> Tensor:
     """How many elements are not zero."""
-def searchsorted(sorted_sequence: Any, input: _Operand, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: Any | None = None, sorter: Any | None = None) -> Tensor:
+def searchsorted(sorted_sequence: Any, input: _Operand, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: Any | None = None, sorter: Any | None = None, out: Any = None) -> Tensor:
     """Where values would be inserted into sorted ones so that these stay sorted."""
-def bucketize(input: _Operand, boundaries: Any, *, out_int32: builtins.bool = False, right: builtins.bool = False) -> Tensor:
+def bucketize(input: _Operand, boundaries: Any, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: Any = None) -> Tensor:
     """In which of the buckets between sorted boundaries values fall."""
 def unique(input: _Operand, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
     """Every value once, or every slice of `dim`, in rising order; on demand the place of each in it, and the counts."""
 def unique_all(x: _Operand) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Every value once, in rising order, where it stands first, for each element the place of its value, and the counts."""
-def cumsum(input: _Operand, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+def cumsum(input: _Operand, dim: builtins.int, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
     """The sums of the elements up to each one along a dimension."""
-def cumprod(input: _Operand, dim: builtins.int, *, dtype: _DType | None = None) -> Tensor:
+def cumprod(input: _Operand, dim: builtins.int, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
     """The products of the elements up to each one along a dimension."""
-def diff(input: _Operand, n: builtins.int = 1, dim: builtins.int = -1, prepend: Any | None = None, append: Any | None = None) -> Tensor:
+def diff(input: _Operand, n: builtins.int = 1, dim: builtins.int = -1, prepend: Any | None = None, append: Any | None = None, *, out: Any = None) -> Tensor:
     """The `n`-th differences of neighbours along a dimension."""
-def matmul(input: _Operand, other: _Operand) -> Tensor:
+def matmul(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """The matrix product; batch dimensions broadcast without copies."""
-def outer(input: _Operand, vec2: _Operand) -> Tensor:
+def mm(input: _Operand, mat2: _Operand, *, out: Any = None) -> Tensor:
+    """The product of two matrices."""
+def bmm(input: _Operand, mat2: _Operand, *, out: Any = None) -> Tensor:
+    """The products of as many pairs of matrices."""
+def mv(input: _Operand, vec: _Operand, *, out: Any = None) -> Tensor:
+    """The product of a matrix and a vector."""
+def dot(input: _Operand, tensor: _Operand, *, out: Any = None) -> Tensor:
+    """The sum of the products of two vectors."""
+def outer(input: _Operand, vec2: _Operand, *, out: Any = None) -> Tensor:
     """All products of an element of one vector and one of another."""
-def vecdot(x: _Operand, y: _Operand, *, dim: builtins.int = -1) -> Tensor:
+def vecdot(x: _Operand, y: _Operand, *, dim: builtins.int = -1, out: Any = None) -> Tensor:
     """The sum of products along a dimension, the first factor conjugated."""
-def tensordot(a: _Operand, b: _Operand, dims: _Sizes = 2) -> Tensor:
+def tensordot(a: _Operand, b: _Operand, dims: _Sizes = 2, *, out: Any = None) -> Tensor:
     """The sum of products over the last dimensions of `a` and the first of `b`, or over two lists of dimensions."""
-def frexp(input: _Operand) -> tuple[Tensor, Tensor]:
+def frexp(input: _Operand, *, out: Any = None) -> tuple[Tensor, Tensor]:
     """The mantissa in [0.5, 1) and the power of 2 of each element."""
-def split(tensor: Any, split_size_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+def split(tensor: _Operand, split_size_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """Parts of one size, or of several, along a dimension."""
 def chunk(input: _Operand, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """At most so many parts of equal size along a dimension."""
@@ -1449,29 +1465,29 @@ def repeat_interleave(input: _Operand, repeats: _Sizes | None = None, dim: built
     """Every element, or slice of a dimension, so many times in a row; of counts alone, each index as often as they say."""
 def meshgrid(*tensors: Any, indexing: Any = 'ij') -> tuple[Tensor, ...]:
     """Vectors stretched to the grid that they span, without copies."""
-def tril(input: _Operand, diagonal: builtins.int = 0) -> Tensor:
+def tril(input: _Operand, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
     """The elements on and below a diagonal of the last two dimensions, zero elsewhere."""
-def triu(input: _Operand, diagonal: builtins.int = 0) -> Tensor:
+def triu(input: _Operand, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
     """The elements on and above a diagonal of the last two dimensions, zero elsewhere."""
-def max(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, other: _Operand | None = None) -> Any:
+def max(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, other: _Operand | None = None, out: Any = None) -> Any:
     """The largest element, NaN if one is; with `dim` those along it and where they first stand; with `other` element by element."""
-def min(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, other: _Operand | None = None) -> Any:
+def min(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, other: _Operand | None = None, out: Any = None) -> Any:
     """The smallest element, NaN if one is; with `dim` those along it and where they first stand; with `other` element by element."""
-def aminmax(input: _Operand, *, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> tuple[Tensor, Tensor]:
+def aminmax(input: _Operand, *, dim: builtins.int | None = None, keepdim: builtins.bool = False, out: Any = None) -> tuple[Tensor, Tensor]:
     """The smallest and the largest element, NaN if one is."""
-def median(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
+def median(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Any = None) -> Any:
     """The median, of an even number of elements the lower one of two; with `dim` those along it and where they stand."""
-def nanmedian(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
+def nanmedian(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Any = None) -> Any:
     """The median of the elements that are not NaN; with `dim` those along it and where they stand."""
-def kthvalue(input: _Operand, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> tuple[Tensor, Tensor]:
+def kthvalue(input: _Operand, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
     """The `k`-th smallest elements along a dimension, counted from 1, and where they stand."""
-def quantile(input: _Operand, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: Any = 'linear') -> Tensor:
+def quantile(input: _Operand, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: Any = 'linear', out: Any = None) -> Tensor:
     """The quantiles `q`, of everything or along `dim`; NaN if an element is. Between two elements `interpolation` decides."""
-def nanquantile(input: _Operand, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: Any = 'linear') -> Tensor:
+def nanquantile(input: _Operand, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: Any = 'linear', out: Any = None) -> Tensor:
     """The quantiles `q` of the elements that are not NaN, of everything or along `dim`."""
-def nansum(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None) -> Tensor:
+def nansum(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
     """The sum of the elements that are not NaN."""
-def nanmean(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None) -> Tensor:
+def nanmean(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
     """The mean of the elements that are not NaN."""
 def std_mean(input: _Operand, dim: builtins.int | None = None, unbiased: Any | None = None, keepdim: builtins.bool = False, *, correction: Any = 1) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean."""
@@ -1481,7 +1497,7 @@ def equal(input: _Operand, other: _Operand) -> builtins.bool:
     """Whether two tensors have the same shape and elements."""
 def allclose(input: _Operand, other: _Operand, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
     """Whether all elements of two tensors are close to each other, as `isclose` says."""
-def clip(input: _Operand, min: Any | None = None, max: Any | None = None) -> Tensor:
+def clip(input: _Operand, min: Any | None = None, max: Any | None = None, *, out: Any = None) -> Tensor:
     """The elements held between `min` and `max`, as by `clamp`."""
 def expand(input: _Operand, *size: _Sizes) -> Tensor:
     """Stretches dimensions of size 1 without copying, and adds dimensions in front; -1 keeps a size."""

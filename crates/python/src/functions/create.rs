@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use zerostride::{Category, DType, Scalar, Tensor};
 
@@ -10,7 +10,7 @@ use super::rows;
 use crate::arguments::{Arguments, Value};
 use crate::error::raise;
 use crate::memory::{self, Import};
-use crate::row::type_name;
+use crate::row::{target, type_name};
 use crate::tensor::PyTensor;
 use crate::{nested, number};
 
@@ -43,14 +43,14 @@ rows! {
         })?
     };
     /// A tensor of zeros.
-    Function "zeros" "*size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False" |a| full(a, a.counts()?, Scalar::Int(0), DType::DEFAULT_FLOAT)?;
+    Function "zeros" "*size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| full(a, a.counts()?, Scalar::Int(0), DType::DEFAULT_FLOAT)?;
     /// A tensor of ones.
-    Function "ones" "*size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False" |a| full(a, a.counts()?, Scalar::Int(1), DType::DEFAULT_FLOAT)?;
+    Function "ones" "*size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| full(a, a.counts()?, Scalar::Int(1), DType::DEFAULT_FLOAT)?;
     /// A tensor whose elements are yet to be written: zeros.
-    Function "empty" "*size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| full(a, a.counts()?, Scalar::Int(0), DType::DEFAULT_FLOAT)?;
+    Function "empty" "*size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None, out=None" |a| full(a, a.counts()?, Scalar::Int(0), DType::DEFAULT_FLOAT)?;
     /// A tensor with the same number everywhere.
-    Function "full" "size, fill_value, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False" |a| {
-        let (value, dtype) = (a.required("fill_value")?, a.dtype("dtype")?);
+    Function "full" "size, fill_value, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| {
+        let (value, dtype) = (a.required("fill_value")?, dtype(a)?);
         // Integers of u64 have more bits than a number.
         let number = if dtype == Some(DType::U64) { None } else { number::extract(value)? };
         match (number, dtype) {
@@ -70,13 +70,13 @@ rows! {
     /// The same number everywhere, in the shape and dtype of another tensor.
     Function "full_like" "input, fill_value, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| like(a, a.number("fill_value")?)?;
     /// The numbers from `start` up to but without `end`, `step` apart.
-    Function "arange" "start, end=None, step=1, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False" |a| arange(a)?;
+    Function "arange" "start, end=None, step=1, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| arange(a)?;
     /// `steps` numbers evenly from `start` to `end`, both included.
-    Function "linspace" "start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False" |a| linspace(a)?;
+    Function "linspace" "start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| linspace(a)?;
     /// The identity matrix of `n` rows.
-    Function "eye" "n, m=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False" |a| eye(a)?;
+    Function "eye" "n, m=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| eye(a)?;
     /// Numbers drawn evenly from [0, 1), as float32; the same for the same seed.
-    Function "rand" "*size, seed=None, layout=None, device=None, pin_memory=False, requires_grad=False" |a| {
+    Function "rand" "*size, seed=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| {
         let seed = match a.optional("seed") {
             Some(seed) => seed.extract()?,
             None => RandomState::new().hash_one(0),
@@ -126,7 +126,20 @@ fn converted(tensor: Tensor, dtype: Option<DType>) -> PyResult<Tensor> {
 }
 
 fn full(a: &Arguments<'_, '_>, shape: Vec<usize>, number: Scalar, natural: DType) -> PyResult<Tensor> {
-    Tensor::full(&shape, number, a.dtype("dtype")?.unwrap_or(natural)).map_err(raise)
+    Tensor::full(&shape, number, dtype(a)?.unwrap_or(natural)).map_err(raise)
+}
+
+/// The dtype that is asked for: by name, or by the tensor to write to.
+fn dtype(a: &Arguments<'_, '_>) -> PyResult<Option<DType>> {
+    let out = a.optional("out").map(target).transpose()?.map(|out| out.dtype());
+    match (a.dtype("dtype")?, out) {
+        (Some(named), Some(out)) if named != out => Err(PyRuntimeError::new_err(format!(
+            "dtype {} does not match dtype of out parameter ({})",
+            named.scalar_name(),
+            out.scalar_name()
+        ))),
+        (named, out) => Ok(named.or(out)),
+    }
 }
 
 fn like(a: &Arguments<'_, '_>, number: Scalar) -> PyResult<Tensor> {
@@ -142,7 +155,7 @@ fn arange(a: &Arguments<'_, '_>) -> PyResult<Tensor> {
     let (first, step) = (a.number("start")?, a.number_or("step", Scalar::Int(1))?);
     let (start, end) =
         if a.optional("end").is_some() { (first, a.number("end")?) } else { (Scalar::Int(0), first) };
-    match a.dtype("dtype")? {
+    match dtype(a)? {
         Some(dtype) => Tensor::arange_as(start, end, step, dtype),
         None => Tensor::arange(start, end, step),
     }
@@ -150,14 +163,14 @@ fn arange(a: &Arguments<'_, '_>) -> PyResult<Tensor> {
 }
 
 fn linspace(a: &Arguments<'_, '_>) -> PyResult<Tensor> {
-    let dtype = a.dtype("dtype")?.unwrap_or(DType::DEFAULT_FLOAT);
+    let dtype = dtype(a)?.unwrap_or(DType::DEFAULT_FLOAT);
     Tensor::linspace_as(a.number("start")?, a.number("end")?, a.count("steps")?, dtype).map_err(raise)
 }
 
 fn eye(a: &Arguments<'_, '_>) -> PyResult<Tensor> {
     let n = a.count("n")?;
     let m = if a.optional("m").is_some() { a.count("m")? } else { n };
-    let dtype = a.dtype("dtype")?.unwrap_or(DType::DEFAULT_FLOAT);
+    let dtype = dtype(a)?.unwrap_or(DType::DEFAULT_FLOAT);
     let zeros = Tensor::full(&[n, m], 0, dtype).map_err(raise)?;
     let diagonal = zeros.diagonal(0, 0, 1).map_err(raise)?;
     let one = if dtype.category() == Category::Bool { Scalar::Bool(true) } else { Scalar::Int(1) };

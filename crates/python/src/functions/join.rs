@@ -11,17 +11,17 @@ use crate::tensor;
 
 rows! {
     /// Tensors one behind the other along a dimension.
-    Function "cat" "tensors, dim=0" |a| join(a, zerostride::cat)?;
+    Function "cat" "tensors, dim=0, *, out=None" |a| join(a, zerostride::cat)?;
     /// Tensors one behind the other along a dimension.
-    Function "concat" "tensors, dim=0" |a| join(a, zerostride::cat)?;
+    Function "concat" "tensors, dim=0, *, out=None" |a| join(a, zerostride::cat)?;
     /// Tensors side by side along a new dimension.
-    Function "stack" "tensors, dim=0" |a| join(a, zerostride::stack)?;
+    Function "stack" "tensors, dim=0, *, out=None" |a| join(a, zerostride::stack)?;
     /// Tensors side by side: vectors along their only dimension, others along the second.
-    Function "hstack" "tensors" |a| joined(a, zerostride::hstack)?;
+    Function "hstack" "tensors, *, out=None" |a| joined(a, zerostride::hstack)?;
     /// Tensors one below the other, vectors as rows.
-    Function "vstack" "tensors" |a| joined(a, zerostride::vstack)?;
+    Function "vstack" "tensors, *, out=None" |a| joined(a, zerostride::vstack)?;
     /// Tensors along the third dimension, matrices behind each other.
-    Function "dstack" "tensors" |a| joined(a, zerostride::dstack)?;
+    Function "dstack" "tensors, *, out=None" |a| joined(a, zerostride::dstack)?;
     /// The tensor repeated along each dimension.
     Method "repeat" "input, *repeats" |a| a.tensor("input")?.repeat(&a.counts()?).map_err(raise)?;
     /// The tensor repeated along each dimension, the last ones where fewer counts are given.

@@ -11,10 +11,18 @@ mod split;
 mod statistics;
 mod view;
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use zerostride::Expr;
 
 use crate::arguments::{Arguments, Value};
 use crate::entry::Call;
+use crate::error::raise;
+use crate::row::{self, type_name};
+use crate::sequence::{self, Limit};
+use crate::tensor::PyTensor;
+use crate::threads::compute;
 
 pub(crate) use order::places;
 pub(crate) use product::matmul;
@@ -45,9 +53,11 @@ impl Function {
     pub(crate) fn call<'py>(&'static self, call: &Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         let arguments = Arguments::new(self.name, self.parameters, call)?;
         arguments.check_settled()?;
-        match (self.run)(&arguments)? {
-            Answer::Value(value) => value.object(call.py),
-            Answer::Object(object) => Ok(object),
+        let answer = (self.run)(&arguments)?;
+        match (arguments.optional("out"), answer) {
+            (Some(out), answer) => answer.written(call.py, self.name, out),
+            (None, Answer::Value(value)) => value.object(call.py),
+            (None, Answer::Object(object)) => Ok(object),
         }
     }
 }
@@ -56,6 +66,61 @@ impl Function {
 pub(crate) enum Answer<'py> {
     Value(Value),
     Object(Bound<'py, PyAny>),
+}
+
+impl<'py> Answer<'py> {
+    /// Writes the results to what was given as `out`, a tuple where there are several, which is then what is returned.
+    fn written(self, py: Python<'py>, name: &str, out: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let tuple = match self {
+            Answer::Value(value) => return written(name, &value, out),
+            Answer::Object(object) => match object.cast_into::<PyTuple>() {
+                Ok(tuple) => tuple,
+                Err(error) => return written_of(name, &error.into_inner(), out),
+            },
+        };
+        let is_several = out.is_instance_of::<PyTuple>() || out.is_instance_of::<PyList>();
+        let wanted = |what: &str| {
+            let message = format!("{name}(): argument 'out' must be tuple of Tensors, not {what}");
+            PyTypeError::new_err(message)
+        };
+        if !is_several {
+            return Err(wanted(&type_name(out)));
+        }
+        let targets = sequence::items(out, Limit::Operands)?;
+        if targets.len() != tuple.len() {
+            return Err(wanted(&format!("of {} but of {}", tuple.len(), targets.len())));
+        }
+        for (result, target) in tuple.iter().zip(&targets) {
+            written_of(name, &result, target)?;
+        }
+        let targets = PyTuple::new(py, targets)?;
+        let class = tuple.get_type();
+        if class.hasattr("_make")? { class.call_method1("_make", (targets,)) } else { Ok(targets.into_any()) }
+    }
+}
+
+/// As `written`, of a result that is an object already.
+fn written_of<'py>(
+    name: &str,
+    result: &Bound<'py, PyAny>,
+    out: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    match result.cast::<PyTensor>() {
+        Ok(tensor) => written(name, &Value::Tensor(tensor.get().0.clone()), out),
+        Err(_) => Err(row::untraceable_target(name, out)),
+    }
+}
+
+/// Writes a result to a target, by the rules of all targets, unless it has been computed there.
+fn written<'py>(name: &str, value: &Value, out: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let Value::Tensor(result) = value else { return Err(row::untraceable_target(name, out)) };
+    let target = row::target(out)?;
+    let is_there = result.data_ptr() == target.data_ptr()
+        && (result.dtype(), result.layout()) == (target.dtype(), target.layout());
+    if !is_there {
+        compute(out.py(), [target.numel()], || Expr::from(result).eval_into(&target)).map_err(raise)?;
+    }
+    Ok(out.clone())
 }
 
 impl From<Value> for Answer<'_> {

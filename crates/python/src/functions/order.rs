@@ -14,18 +14,18 @@ use crate::threads::compute;
 
 rows! {
     /// The elements along a dimension in their order, and where each of them stood; equal ones always keep their order.
-    Both "sort" "input, dim=-1, descending=False, stable=False" |a| {
+    Both "sort" "input, dim=-1, descending=False, stable=False, *, out=None" |a| {
         let (x, dim, descending) = (a.tensor("input")?, a.integer_or("dim", -1)?, a.flag("descending")?);
         let (values, indices) = compute(a.py, [x.numel()], || x.sort(dim, descending)).map_err(raise)?;
         named(a.py, "sort", [values, indices])?
     };
     /// Where the elements along a dimension stand in their order.
-    Both "argsort" "input, dim=-1, descending=False, stable=False" |a| {
+    Both "argsort" "input, dim=-1, descending=False, stable=False, *, out=None" |a| {
         let (x, dim, descending) = (a.tensor("input")?, a.integer_or("dim", -1)?, a.flag("descending")?);
         compute(a.py, [x.numel()], || x.argsort(dim, descending)).map_err(raise)?
     };
     /// The `k` largest or smallest elements along a dimension, the most extreme first, and where they stood.
-    Both "topk" "input, k, dim=-1, largest=True, sorted=True" |a| {
+    Both "topk" "input, k, dim=-1, largest=True, sorted=True, *, out=None" |a| {
         let (x, k, dim) = (a.tensor("input")?, a.integer("k")?, a.integer_or("dim", -1)?);
         let largest = a.optional("largest").is_none() || a.flag("largest")?;
         let k = usize::try_from(k).map_err(|_| PyRuntimeError::new_err("selected index k out of range"))?;
@@ -33,7 +33,7 @@ rows! {
         named(a.py, "topk", [values, indices])?
     };
     /// The index of every nonzero element, one row each; with `as_tuple` one vector for each dimension.
-    Both "nonzero" "input, *, as_tuple=False" |a| {
+    Both "nonzero" "input, *, as_tuple=False, out=None" |a| {
         let x = a.tensor("input")?;
         if a.flag("as_tuple")? {
             return Ok(vectors(a.py, x)?.into());
@@ -51,11 +51,11 @@ rows! {
         compute(a.py, [x.numel()], || x.count_nonzero(dims)).map_err(raise)?
     };
     /// Where values would be inserted into sorted ones so that these stay sorted.
-    Function "searchsorted" "sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None" |a| {
+    Function "searchsorted" "sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None" |a| {
         search(a, a.tensor("sorted_sequence")?, a.tensor("input")?)?
     };
     /// In which of the buckets between sorted boundaries values fall.
-    Function "bucketize" "input, boundaries, *, out_int32=False, right=False" |a| {
+    Function "bucketize" "input, boundaries, *, out_int32=False, right=False, out=None" |a| {
         search(a, a.tensor("boundaries")?, a.tensor("input")?)?
     };
     /// Every value once, or every slice of `dim`, in rising order; on demand the place of each in it, and the counts.
@@ -77,11 +77,11 @@ rows! {
         named(a.py, "unique_all", [found.values, found.indices, found.inverse, found.counts])?
     };
     /// The sums of the elements up to each one along a dimension.
-    Both "cumsum" "input, dim, *, dtype=None" |a| running(a, Tensor::cumsum)?;
+    Both "cumsum" "input, dim, *, dtype=None, out=None" |a| running(a, Tensor::cumsum)?;
     /// The products of the elements up to each one along a dimension.
-    Both "cumprod" "input, dim, *, dtype=None" |a| running(a, Tensor::cumprod)?;
+    Both "cumprod" "input, dim, *, dtype=None, out=None" |a| running(a, Tensor::cumprod)?;
     /// The `n`-th differences of neighbours along a dimension.
-    Both "diff" "input, n=1, dim=-1, prepend=None, append=None" |a| {
+    Both "diff" "input, n=1, dim=-1, prepend=None, append=None, *, out=None" |a| {
         let (x, n, dim) = (a.tensor("input")?, a.integer_or("n", 1)?, a.integer_or("dim", -1)?);
         let n = usize::try_from(n)
             .map_err(|_| PyRuntimeError::new_err(format!("order must be non-negative but got {n}")))?;

@@ -9,25 +9,54 @@ use super::rows;
 use crate::arguments::{Arguments, Value};
 use crate::error::raise;
 use crate::operand::Given;
+use crate::row::target;
 use crate::sequence::{self, Limit};
 use crate::tensor;
 use crate::threads::compute;
 
 rows! {
     /// The matrix product; batch dimensions broadcast without copies.
-    Both "matmul" "input, other" |a| {
+    Both "matmul" "input, other, *, out=None" |a| {
         let (input, other) = (a.required("input")?, a.required("other")?);
-        matmul(input, other)?.ok_or_else(|| a.misused("the factors must be tensors or arrays"))?
+        matmul(input, other, a.optional("out"))?.ok_or_else(|| a.misused("the factors must be tensors or arrays"))?
     };
+    /// The product of two matrices.
+    Both "mm" "input, mat2, *, out=None" |a| ranked(a, ["input", "mat2"], |x, y| {
+        let wrong = |name, factor: &[usize]| {
+            (factor.len() != 2).then(|| format!("mm: {name} must be a matrix, got {}-D tensor", factor.len()))
+        };
+        wrong("self", x).or_else(|| wrong("mat2", y))
+    })?;
+    /// The products of as many pairs of matrices.
+    Both "bmm" "input, mat2, *, out=None" |a| ranked(a, ["input", "mat2"], |x, y| match (x, y) {
+        ([batch, _, k], [others, rows, _]) => (batch != others).then(|| {
+            format!(
+                "Expected size for first two dimensions of batch2 tensor to be: [{batch}, {k}] but got: [{others}, {rows}]."
+            )
+        }),
+        ([_, _, _], _) => Some("batch2 must be a 3D tensor".to_owned()),
+        _ => Some("batch1 must be a 3D tensor".to_owned()),
+    })?;
+    /// The product of a matrix and a vector.
+    Both "mv" "input, vec, *, out=None" |a| ranked(a, ["input", "vec"], |x, y| {
+        let (matrix, vector) = (x.len(), y.len());
+        ((matrix, vector) != (2, 1))
+            .then(|| format!("vector + matrix @ vector expected, got 1, {matrix}, {vector}"))
+    })?;
+    /// The sum of the products of two vectors.
+    Both "dot" "input, tensor, *, out=None" |a| ranked(a, ["input", "tensor"], |x, y| {
+        let (own, theirs) = (x.len(), y.len());
+        ((own, theirs) != (1, 1)).then(|| format!("1D tensors expected, but got {own}D and {theirs}D tensors"))
+    })?;
     /// All products of an element of one vector and one of another.
-    Both "outer" "input, vec2" |a| contracted(a, ["input", "vec2"], |x, y| x.outer(y))?;
+    Both "outer" "input, vec2, *, out=None" |a| contracted(a, ["input", "vec2"], |x, y| x.outer(y))?;
     /// The sum of products along a dimension, the first factor conjugated.
-    Function "vecdot" "x, y, *, dim=-1" |a| {
+    Function "vecdot" "x, y, *, dim=-1, out=None" |a| {
         let dim = a.integer_or("dim", -1)?;
         contracted(a, ["x", "y"], |x, y| x.vecdot(y, dim))?
     };
     /// The sum of products over the last dimensions of `a` and the first of `b`, or over two lists of dimensions.
-    Function "tensordot" "a, b, dims=2" |a| tensordot(a)?;
+    Function "tensordot" "a, b, dims=2, *, out=None" |a| tensordot(a)?;
     /// Sums what a broadcast from that shape has stretched: the transpose of `expand`.
     Method "sum_to_size" "input, *size" |a| {
         let size = a.counts()?;
@@ -39,7 +68,7 @@ rows! {
         }
     };
     /// The mantissa in [0.5, 1) and the power of 2 of each element.
-    Both "frexp" "input" |a| {
+    Both "frexp" "input, *, out=None" |a| {
         let (mantissa, exponent) = a.tensor("input")?.frexp().map_err(raise)?;
         let pair = [tensor::object(a.py, mantissa)?, tensor::object(a.py, exponent)?];
         PyTuple::new(a.py, pair)?.into_any()
@@ -47,15 +76,36 @@ rows! {
 }
 
 /// The matrix product; `None` where an operand is of no use.
-pub(crate) fn matmul(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
+pub(crate) fn matmul(
+    a: &Bound<'_, PyAny>,
+    b: &Bound<'_, PyAny>,
+    out: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Value>> {
     let (Some(x), Some(y)) = (Given::new(a)?, Given::new(b)?) else { return Ok(None) };
     let product = x.expr().matmul(y.expr());
-    product.shape().map_err(|error| raise(error.root().clone()))?;
-    if x.is_traced() || y.is_traced() {
-        return Ok(Some(Value::Traced(product)));
+    let is_traced = x.is_traced() || y.is_traced();
+    finished(a.py(), product, is_traced, [x.numel(), y.numel()], out).map(Some)
+}
+
+/// A computation, unless it is traced its elements, in `out` if there is one.
+fn finished(
+    py: Python<'_>,
+    expr: Expr,
+    is_traced: bool,
+    numels: impl IntoIterator<Item = usize>,
+    out: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Value> {
+    let refused = |error: zerostride::Error| raise(error.root().clone());
+    expr.shape().map_err(refused)?;
+    if is_traced {
+        return Ok(Value::Traced(expr));
     }
-    let product = compute(a.py(), [x.numel(), y.numel()], || product.eval()).map_err(raise)?;
-    Ok(Some(Value::Tensor(product)))
+    let target = out.map(target).transpose()?;
+    let run = || match target {
+        Some(target) => expr.eval_into(&target).map(|()| target),
+        None => expr.eval(),
+    };
+    compute(py, numels, run).map(Value::Tensor).map_err(refused)
 }
 
 /// A product of two factors, at once or as part of a traced computation.
@@ -71,11 +121,21 @@ fn contracted(
         Value::Traced(expr) => expr,
     });
     let product = product(x, y);
-    let numel = product.shape().map_err(|error| raise(error.root().clone()))?.iter().product();
-    if traced {
-        return Ok(Value::Traced(product));
+    let numel = product.shape().map_or(0, |shape| shape.iter().product());
+    finished(a.py, product, traced, [numel], a.optional("out"))
+}
+
+/// A matrix product of operands of certain ranks; `refusal` tells what is wrong with their shapes.
+fn ranked(
+    a: &Arguments<'_, '_>,
+    factors: [&str; 2],
+    refusal: fn(&[usize], &[usize]) -> Option<String>,
+) -> PyResult<Value> {
+    let [x, y] = [a.value(factors[0])?.expr(), a.value(factors[1])?.expr()];
+    match refusal(x.shape().map_err(raise)?, y.shape().map_err(raise)?) {
+        Some(refusal) => Err(PyRuntimeError::new_err(refusal)),
+        None => contracted(a, factors, |x, y| x.matmul(y)),
     }
-    compute(a.py, [numel], || product.eval()).map(Value::Tensor).map_err(|error| raise(error.root().clone()))
 }
 
 fn tensordot(a: &Arguments<'_, '_>) -> PyResult<Value> {

@@ -61,9 +61,9 @@ rows! {
         tuple(a.py, zerostride::meshgrid(&tensors.iter().collect::<Vec<_>>(), xy).map_err(raise)?)?
     };
     /// The elements on and below a diagonal of the last two dimensions, zero elsewhere.
-    Both "tril" "input, diagonal=0" |a| triangle(a, Tensor::tril)?;
+    Both "tril" "input, diagonal=0, *, out=None" |a| triangle(a, Tensor::tril)?;
     /// The elements on and above a diagonal of the last two dimensions, zero elsewhere.
-    Both "triu" "input, diagonal=0" |a| triangle(a, Tensor::triu)?;
+    Both "triu" "input, diagonal=0, *, out=None" |a| triangle(a, Tensor::triu)?;
 }
 
 /// A count, or PyTorch's words and the number.

@@ -15,11 +15,11 @@ use crate::{nested, number};
 
 rows! {
     /// The largest element, NaN if one is; with `dim` those along it and where they first stand; with `other` element by element.
-    Both "max" "input, dim=None, keepdim=False, *, other=None" |a| extreme(a, &MAX)?;
+    Both "max" "input, dim=None, keepdim=False, *, other=None, out=None" |a| extreme(a, &MAX)?;
     /// The smallest element, NaN if one is; with `dim` those along it and where they first stand; with `other` element by element.
-    Both "min" "input, dim=None, keepdim=False, *, other=None" |a| extreme(a, &MIN)?;
+    Both "min" "input, dim=None, keepdim=False, *, other=None, out=None" |a| extreme(a, &MIN)?;
     /// The smallest and the largest element, NaN if one is.
-    Both "aminmax" "input, *, dim=None, keepdim=False" |a| {
+    Both "aminmax" "input, *, dim=None, keepdim=False, out=None" |a| {
         let (x, dims) = (a.value("input")?, kept(a)?);
         if dtype(&x)?.category() == Category::Complex {
             let message = format!("aminmax not implemented for {}", dtype(&x)?.scalar_name());
@@ -29,28 +29,28 @@ rows! {
         named(a.py, "aminmax", [least, x.computed(a.py, |x| x.amax(dims))?])?
     };
     /// The median, of an even number of elements the lower one of two; with `dim` those along it and where they stand.
-    Both "median" "input, dim=None, keepdim=False" |a| middle(a, "median", Tensor::median, Tensor::median_along)?;
+    Both "median" "input, dim=None, keepdim=False, *, out=None" |a| middle(a, "median", Tensor::median, Tensor::median_along)?;
     /// The median of the elements that are not NaN; with `dim` those along it and where they stand.
-    Both "nanmedian" "input, dim=None, keepdim=False" |a| {
+    Both "nanmedian" "input, dim=None, keepdim=False, *, out=None" |a| {
         middle(a, "nanmedian", Tensor::nanmedian, Tensor::nanmedian_along)?
     };
     /// The `k`-th smallest elements along a dimension, counted from 1, and where they stand.
-    Both "kthvalue" "input, k, dim=-1, keepdim=False" |a| {
+    Both "kthvalue" "input, k, dim=-1, keepdim=False, *, out=None" |a| {
         let (x, k) = (a.tensor("input")?, a.count("k")?);
         let (dim, keeps) = (a.integer_or("dim", -1)?, a.flag("keepdim")?);
         let (values, places) = compute(a.py, [x.numel()], || x.kthvalue(k, dim, keeps)).map_err(raise)?;
         named(a.py, "kthvalue", [values, places])?
     };
     /// The quantiles `q`, of everything or along `dim`; NaN if an element is. Between two elements `interpolation` decides.
-    Both "quantile" "input, q, dim=None, keepdim=False, *, interpolation='linear'" |a| quantile(a, Tensor::quantile)?;
+    Both "quantile" "input, q, dim=None, keepdim=False, *, interpolation='linear', out=None" |a| quantile(a, Tensor::quantile)?;
     /// The quantiles `q` of the elements that are not NaN, of everything or along `dim`.
-    Both "nanquantile" "input, q, dim=None, keepdim=False, *, interpolation='linear'" |a| {
+    Both "nanquantile" "input, q, dim=None, keepdim=False, *, interpolation='linear', out=None" |a| {
         quantile(a, Tensor::nanquantile)?
     };
     /// The sum of the elements that are not NaN.
-    Both "nansum" "input, dim=None, keepdim=False, *, dtype=None" |a| passing(a, |x, dims| x.nansum(dims))?;
+    Both "nansum" "input, dim=None, keepdim=False, *, dtype=None, out=None" |a| passing(a, |x, dims| x.nansum(dims))?;
     /// The mean of the elements that are not NaN.
-    Both "nanmean" "input, dim=None, keepdim=False, *, dtype=None" |a| passing(a, |x, dims| x.nanmean(dims))?;
+    Both "nanmean" "input, dim=None, keepdim=False, *, dtype=None, out=None" |a| passing(a, |x, dims| x.nanmean(dims))?;
     /// The standard deviation and the mean.
     Both "std_mean" "input, dim=None, unbiased=None, keepdim=False, *, correction=1" |a| with_mean(a, "std_mean", Op::Std)?;
     /// The variance and the mean.
@@ -72,7 +72,7 @@ rows! {
         number::object(a.py, close.into())?
     };
     /// The elements held between `min` and `max`, as by `clamp`.
-    Both "clip" "input, min=None, max=None" |a| {
+    Both "clip" "input, min=None, max=None, *, out=None" |a| {
         let mut x = a.value("input")?;
         let mut bound = |name| a.optional(name).map(|_| a.operand(name, &mut x)).transpose();
         let (min, max) = (bound("min")?, bound("max")?);
