@@ -23,6 +23,7 @@ PARTS = [
     "views",
     "arrange",
     "matmul",
+    "einsum",
     "out",
     "printing",
     "protocols",

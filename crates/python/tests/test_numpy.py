@@ -163,6 +163,7 @@ np.maximum(x, y) | np.exp(x) | np.sqrt(abs(x)) | np.sin(x, dtype="f8") | np.squa
 np.where(x, 1, x) | np.where(x, x, 2.5) | np.clip(x, 0, 2) | np.transpose(x) | np.reshape(x, (4, 3)) | np.ravel(x) | np.squeeze(x) | np.expand_dims(x, 0) | np.swapaxes(x, 0, 1)
 np.moveaxis(x, 0, 1) | np.broadcast_to(x, (2, 3, 4)) | np.zeros_like(x) + x | np.full_like(x, 1) + x | np.matmul(x, x.T) | np.arctan2(y, 2) | np.hypot(x, y) | np.sign(x)
 np.rint(x) | np.round(x) | np.nan_to_num(x) | np.real(x) | np.floor(x) | np.zeros(np.shape(x)) + np.ndim(x) + np.size(x) + np.size(x, 1) + x
+np.einsum("ij->j", x) | np.einsum("ij,j->i", x, y) | np.einsum("ij,kj", x, x, optimize=True) | np.einsum(x, [0, 1], y, [1])
 """.replace("\n", " | ").split(" | ")  # fmt: skip
 
 
@@ -195,7 +196,7 @@ def test_functions_of_traced_arrays_mean_the_same(call, dtype):
     "call",
     [
         "np.median(x)", "np.sum(x, initial=2)", "np.sum(x, where=x > 1)", "np.add(x, 1, out=x)", "np.add.accumulate(x)", "np.linalg.norm(x)", "np.modf(x)",
-        "np.pad(x, 1)", "np.sqrt(x, where=x > 0)", "np.quantile(x, 0.5)", "np.einsum('ij->i', x)", "np.add.at(x, 0, 1)", "np.cbrt(x)", "np.sum(x, axis=0, out=x)",
+        "np.pad(x, 1)", "np.sqrt(x, where=x > 0)", "np.quantile(x, 0.5)", "np.einsum('ij->i', x, order='F')", "np.add.at(x, 0, 1)", "np.cbrt(x)", "np.sum(x, axis=0, out=x)",
     ],
 )  # fmt: skip
 def test_functions_that_a_traced_function_cannot_use_say_so(call):

@@ -84,7 +84,7 @@ pub use zerostride_shape::{
 
 pub use arrange::{Index, Interpolation, Unique, cat, dstack, hstack, meshgrid, stack, vstack};
 pub use error::{Error, Result};
-pub use expr::{Argument, Arguments, Dims, Expr, call, call_into, keepdim};
+pub use expr::{Argument, Arguments, Dims, Expr, call, call_into, einsum, keepdim};
 pub use interrupt::{Waiter, interruptible, set_waiter};
 pub use plan::{Plan, Template};
 pub use tensor::{Lent, Literal, Operand, Tensor, broadcast_tensors, pool};

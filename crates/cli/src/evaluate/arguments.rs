@@ -202,6 +202,20 @@ impl<'a> Bound<'a> {
         self.required(name)?.tensor()
     }
 
+    /// `*operands`: tensors and numbers.
+    pub(super) fn tensors(&mut self) -> Result<Vec<Expr>, Fault> {
+        std::mem::take(&mut self.rest).into_iter().map(|part| part.tensor()).collect()
+    }
+
+    /// A quoted word.
+    pub(super) fn word(&mut self, name: &str) -> Result<String, Fault> {
+        let part = self.required(name)?;
+        match part.value {
+            Value::Word(word) => Ok(word),
+            _ => Err(part.unwanted("a quoted word")),
+        }
+    }
+
     /// A tensor's elements: the function needs them at once.
     pub(super) fn elements(&mut self, name: &str) -> Result<Tensor, Fault> {
         let part = self.required(name)?;

@@ -100,6 +100,10 @@ functions! {
 
     // Several elements into one.
     "matmul" "input, other" |a| a.tensor("input")?.matmul(a.tensor("other")?);
+    "einsum" "equation, *operands" |a| {
+        let equation = a.word("equation")?;
+        zerostride::einsum(&equation, a.tensors()?)
+    };
     "sum_to_size" "input, *size" |a| a.tensor("input")?.sum_to_size(&a.counts()?);
 
     // Tensors put together.

@@ -7,7 +7,7 @@ use crate::expr::{Problem, Span};
 
 /// Names from elsewhere, and what they are called here.
 #[rustfmt::skip]
-const ELSEWHERE: [(&str, &str); 23] = [
+const ELSEWHERE: [(&str, &str); 22] = [
     ("max", "write amax(x, dim) over dimensions, maximum(a, b) of two tensors"),
     ("min", "write amin(x, dim) over dimensions, minimum(a, b) of two tensors"),
     ("average", "write mean(x, dim)"),
@@ -20,7 +20,6 @@ const ELSEWHERE: [(&str, &str); 23] = [
     ("dot", "write matmul(a, b), or a @ b"),
     ("mm", "write matmul(a, b), or a @ b"),
     ("bmm", "write matmul(a, b), or a @ b"),
-    ("einsum", "write products and sums: (a[:, None] * b).sum(-1)"),
     ("expand_dims", "write unsqueeze(x, dim), or x[:, None]"),
     ("swapaxes", "write transpose(x, dim0, dim1)"),
     ("frexp", "write frexp_mantissa(x) and frexp_exponent(x)"),

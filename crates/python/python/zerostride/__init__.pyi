@@ -1451,6 +1451,8 @@ def vecdot(x: _Operand, y: _Operand, *, dim: builtins.int = -1, out: Any = None)
     """The sum of products along a dimension, the first factor conjugated."""
 def tensordot(a: _Operand, b: _Operand, dims: _Sizes = 2, *, out: Any = None) -> Tensor:
     """The sum of products over the last dimensions of `a` and the first of `b`, or over two lists of dimensions."""
+def einsum(equation: Any, *operands: Any) -> Tensor:
+    """The sums of products that an equation of letters describes, as `'ij,jk->ik'`; or operands and lists of numbers by turns."""
 def frexp(input: _Operand, *, out: Any = None) -> tuple[Tensor, Tensor]:
     """The mantissa in [0.5, 1) and the power of 2 of each element."""
 def split(tensor: _Operand, split_size_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:

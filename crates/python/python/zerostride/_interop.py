@@ -101,6 +101,16 @@ def _where(condition, x, y):
     return zs.where(condition, *(value if dtype is None else _cast(value, dtype) for value in (x, y)))
 
 
+def _einsum(*operands, optimize=False):
+    import numpy
+
+    arrays = [operand for operand in operands if hasattr(operand, "dtype")]
+    dtype = _promoted(numpy.result_type, *arrays)
+    if dtype is None:
+        return zs.einsum(*operands)
+    return _cast(zs.einsum(*(_cast(operand, dtype) if hasattr(operand, "dtype") else operand for operand in operands)), dtype)
+
+
 _OWN = {
     "mean": _mean, "std": _spread(zs.std), "var": _spread(zs.var), "nansum": _nan_total(array_api.sum, 0),
     "nanprod": _nan_total(array_api.prod, 1), "nanmax": _nan_extreme(zs.amax, float("-inf")),
@@ -110,7 +120,7 @@ _OWN = {
     "ravel": lambda a: zs.reshape(a, -1), "squeeze": lambda a, axis=None: zs.squeeze(a) if axis is None else array_api.squeeze(a, axis),
     "swapaxes": zs.swapaxes, "angle": lambda z: zs.angle(z), "sinc": lambda x: zs.sinc(x), "i0": lambda x: zs.i0(x),
     "nan_to_num": zs.nan_to_num, "isclose": zs.isclose, "hstack": zs.hstack, "vstack": zs.vstack, "dstack": zs.dstack,
-    "outer": zs.outer, "argwhere": zs.argwhere, "shape": lambda a: a.shape, "ndim": lambda a: a.ndim,
+    "einsum": _einsum, "outer": zs.outer, "argwhere": zs.argwhere, "shape": lambda a: a.shape, "ndim": lambda a: a.ndim,
     "size": lambda a, axis=None: a.numel() if axis is None else a.shape[axis],
 }  # fmt: skip
 _OWN["around"] = _OWN["round"]
@@ -178,6 +188,8 @@ def _own_function(function, arguments, keywords):
         parameter = signature.parameters[word]
         if parameter.kind is parameter.VAR_POSITIONAL:
             positional += value
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            named |= value
         elif parameter.default is parameter.empty:
             positional.append(value)
         elif value is not parameter.default and value is not None:

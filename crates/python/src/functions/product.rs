@@ -1,15 +1,15 @@
-//! Owns matrix products, the transpose of broadcasting, and what returns two tensors.
+//! Owns matrix products and sums of products, the transpose of broadcasting, and what returns two tensors.
 
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyList, PyString, PyTuple};
 use zerostride::Expr;
 
 use super::rows;
 use crate::arguments::{Arguments, Value};
 use crate::error::raise;
 use crate::operand::Given;
-use crate::row::target;
+use crate::row::{target, type_name};
 use crate::sequence::{self, Limit};
 use crate::tensor;
 use crate::threads::compute;
@@ -57,6 +57,8 @@ rows! {
     };
     /// The sum of products over the last dimensions of `a` and the first of `b`, or over two lists of dimensions.
     Function "tensordot" "a, b, dims=2, *, out=None" |a| tensordot(a)?;
+    /// The sums of products that an equation of letters describes, as `'ij,jk->ik'`; or operands and lists of numbers by turns.
+    Function "einsum" "equation, *operands" |a| einsum(a)?;
     /// Sums what a broadcast from that shape has stretched: the transpose of `expand`.
     Method "sum_to_size" "input, *size" |a| {
         let size = a.counts()?;
@@ -136,6 +138,88 @@ fn ranked(
         Some(refusal) => Err(PyRuntimeError::new_err(refusal)),
         None => contracted(a, factors, |x, y| x.matmul(y)),
     }
+}
+
+/// PyTorch's three ways: an equation and operands, an equation and a list of them, operands and their subscripts by turns.
+fn einsum<'py>(a: &Arguments<'_, 'py>) -> PyResult<Value> {
+    let missing = || {
+        PyValueError::new_err(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list",
+        )
+    };
+    let first = a.optional("equation").ok_or_else(missing)?;
+    let rest: Vec<Bound<'py, PyAny>> = a.rest().iter().map(|object| (*object).clone()).collect();
+    let is_list =
+        |object: &Bound<'_, PyAny>| object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
+    let (equation, operands) = match first.cast::<PyString>() {
+        Ok(equation) => match &rest[..] {
+            [list] if is_list(list) => (equation.to_string(), sequence::items(list, Limit::Operands)?),
+            _ => (equation.to_string(), rest),
+        },
+        Err(_) if rest.first().is_none_or(is_list) => by_turns(first, &rest)?,
+        Err(_) => {
+            let name = type_name(first);
+            let message = format!("einsum(): argument 'equation' (position 1) must be str, not {name}");
+            return Err(PyTypeError::new_err(message));
+        }
+    };
+    if operands.is_empty() {
+        return Err(missing());
+    }
+    let unwanted = |place: usize, object| {
+        let name = type_name(object);
+        PyTypeError::new_err(format!("expected Tensor as element {place} in argument 1, but got {name}"))
+    };
+    let given = operands.iter().enumerate();
+    let given = given.map(|(place, object)| Given::new(object)?.ok_or_else(|| unwanted(place, object)));
+    let given = given.collect::<PyResult<Vec<_>>>()?;
+    let summed = zerostride::einsum(&equation, given.iter().map(Given::expr));
+    let is_traced = given.iter().any(Given::is_traced);
+    if let (false, Some(view)) = (is_traced, summed.as_view()) {
+        return Ok(Value::Tensor(view));
+    }
+    finished(a.py, summed, is_traced, given.iter().map(Given::numel), None)
+}
+
+/// The equation that operands, lists of numbers in place of letters, and perhaps such a list for the output mean.
+fn by_turns<'py>(
+    first: &Bound<'py, PyAny>,
+    rest: &[Bound<'py, PyAny>],
+) -> PyResult<(String, Vec<Bound<'py, PyAny>>)> {
+    let (mut equation, mut operands) = (String::new(), Vec::new());
+    let mut pieces = std::iter::once(first).chain(rest);
+    while let Some(piece) = pieces.next() {
+        match pieces.next() {
+            Some(subscripts) => {
+                equation += if operands.is_empty() { "" } else { "," };
+                equation += &letters(subscripts)?;
+                operands.push(piece.clone());
+            }
+            // An operand alone has no subscripts, which is what `einsum` says of it.
+            None if operands.is_empty() => {}
+            None => equation += &format!("->{}", letters(piece)?),
+        }
+    }
+    Ok((equation, operands))
+}
+
+/// Numbers as letters, in PyTorch's order: upper case first.
+fn letters(subscripts: &Bound<'_, PyAny>) -> PyResult<String> {
+    let refused = || {
+        PyValueError::new_err("einsum(): subscript in subscript list is not within the valid range [0, 52)")
+    };
+    let letter = |subscript: &Bound<'_, PyAny>| {
+        if subscript.is(subscript.py().Ellipsis()) {
+            return Ok("...".to_owned());
+        }
+        let number = sequence::integer(subscript)?.and_then(|number| u8::try_from(number).ok());
+        match number {
+            Some(number @ 0..26) => Ok(char::from(b'A' + number).to_string()),
+            Some(number @ 26..52) => Ok(char::from(b'a' + number - 26).to_string()),
+            _ => Err(refused()),
+        }
+    };
+    sequence::items(subscripts, Limit::Operands)?.iter().map(letter).collect()
 }
 
 fn tensordot(a: &Arguments<'_, '_>) -> PyResult<Value> {

@@ -148,6 +148,6 @@ fn contract(a: &Expr, b: &Expr, own: &[isize], theirs: &[isize]) -> Result<Expr>
     Ok(product.reshape(&shape))
 }
 
-fn numel(sizes: &[usize]) -> Result<isize> {
+pub(super) fn numel(sizes: &[usize]) -> Result<isize> {
     Ok(Shape::new(sizes)?.numel() as isize)
 }

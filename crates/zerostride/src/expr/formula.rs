@@ -16,7 +16,13 @@ use crate::{Error, Result};
 impl Expr {
     /// A node that stands for a call which cannot work.
     pub(super) fn failed(&self, name: &str, error: Error) -> Expr {
-        let text = format!("{name}({self})");
+        Expr::refused(name, std::slice::from_ref(self), error)
+    }
+
+    /// A node that stands for a call of several operands which cannot work.
+    pub(super) fn refused(name: &str, operands: &[Expr], error: Error) -> Expr {
+        let operands: Vec<String> = operands.iter().map(ToString::to_string).collect();
+        let text = format!("{name}({})", operands.join(", "));
         Expr::build(Kind::Failed { text }, Err(error))
     }
 }

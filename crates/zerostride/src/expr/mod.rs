@@ -3,6 +3,7 @@
 
 mod call;
 mod contract;
+mod einsum;
 mod formula;
 mod input;
 mod methods;
@@ -20,6 +21,7 @@ use zerostride_ops::{Bucket, Category, DType, Op, Scalar, Typed};
 use zerostride_shape::{Layout, Shape, ShapeError, broadcast_shape};
 
 pub use call::{Argument, Arguments, call, call_into};
+pub use einsum::einsum;
 pub use input::Input;
 pub(crate) use input::{leading, rows};
 pub use methods::{Dims, keepdim};
@@ -210,6 +212,26 @@ impl Expr {
     pub fn as_tensor(&self) -> Option<&Tensor> {
         match &self.node().kind {
             Kind::Leaf { tensor, .. } => Some(tensor),
+            _ => None,
+        }
+    }
+
+    /// The view of a tensor that the expression is; `None` where an element has to be computed or copied.
+    ///
+    /// ```
+    /// use zerostride::{Expr, einsum, tensor};
+    ///
+    /// let x = tensor![[1, 2], [3, 4]];
+    /// assert!(einsum("ij->ji", [&x]).as_view().is_some_and(|view| view.shares_storage(&x)));
+    /// assert!(einsum("ij->i", [&x]).as_view().is_none());
+    /// ```
+    pub fn as_view(&self) -> Option<Tensor> {
+        match &self.node().kind {
+            Kind::Leaf { tensor, .. } => Some(tensor.clone()),
+            Kind::View { operand, view } => {
+                let tensor = operand.as_view()?;
+                view.apply(tensor.layout()).ok().map(|layout| tensor.with_layout(layout))
+            }
             _ => None,
         }
     }

@@ -39,14 +39,7 @@ pub(super) fn infer(a: Typed, a_shape: &Shape, b: Typed, b_shape: &Shape) -> Res
         )));
     }
     let kind = Case::of(a_shape, b_shape);
-    let names_both = !matches!(kind, Case::Batches) || is_multiplied(a.dtype);
-    if a.dtype != b.dtype && names_both {
-        return Err(kind.mixed(a.dtype, b.dtype));
-    }
-    if a.dtype != b.dtype || a.dtype == DType::Bool {
-        let message = format!("\"{}\" not implemented for '{}'", kind.kernel(), a.dtype.scalar_name());
-        return Err(Error::Argument { class: ErrorClass::NotImplemented, message });
-    }
+    kind.check_dtypes(a.dtype, b.dtype)?;
     let (left, right) = (Operand::new(a_shape, true), Operand::new(b_shape, false));
     // Folded cases check the inner sizes at once; batches are broadcast before.
     let batch = broadcast_shape(&[left.batch, right.batch])?;
@@ -57,6 +50,11 @@ pub(super) fn infer(a: Typed, a_shape: &Shape, b: Typed, b_shape: &Shape) -> Res
     let columns = (!right.vector).then_some(right.columns);
     let sizes: SmallVec<[usize; 8]> = batch.iter().copied().chain(rows).chain(columns).collect();
     Ok((Shape::new(&sizes)?, a.dtype))
+}
+
+/// Refuses dtypes that batches of matrices do not have.
+pub(super) fn check_batches(a: DType, b: DType) -> Result<()> {
+    Case::Batches.check_dtypes(a, b)
 }
 
 /// Whether PyTorch multiplies matrices of that dtype; its batched product asks before it compares dtypes.
@@ -86,6 +84,18 @@ impl Case {
             }
             _ => Case::Batches,
         }
+    }
+
+    fn check_dtypes(self, a: DType, b: DType) -> Result<()> {
+        let names_both = !matches!(self, Case::Batches) || is_multiplied(a);
+        if a != b && names_both {
+            return Err(self.mixed(a, b));
+        }
+        if a != b || a == DType::Bool {
+            let message = format!("\"{}\" not implemented for '{}'", self.kernel(), a.scalar_name());
+            return Err(Error::Argument { class: ErrorClass::NotImplemented, message });
+        }
+        Ok(())
     }
 
     fn kernel(self) -> &'static str {

@@ -150,7 +150,7 @@ impl Tensor {
     }
 
     /// The tensor under another layout of the same storage.
-    fn with_layout(&self, layout: Layout) -> Tensor {
+    pub(crate) fn with_layout(&self, layout: Layout) -> Tensor {
         Tensor::new(self.storage.clone(), layout, self.dtype)
     }
 }

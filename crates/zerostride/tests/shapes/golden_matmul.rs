@@ -5,7 +5,7 @@ use zerostride::{DType, Tensor};
 use crate::corpus::{Differences, json, list, refusal, values};
 
 /// `(k + start) mod 7 - 3` for k = 0, 1, 2, ...
-fn filled(shape: &[usize], start: i64, dtype: DType) -> Tensor {
+pub(crate) fn filled(shape: &[usize], start: i64, dtype: DType) -> Tensor {
     let count: usize = shape.iter().product();
     let numbers: Vec<i64> = (0..count as i64).map(|k| (k + start) % 7 - 3).collect();
     Tensor::from_slice(&numbers, shape).unwrap().to_dtype(dtype).unwrap()

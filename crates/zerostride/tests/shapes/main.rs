@@ -5,6 +5,7 @@
 
 mod aliasing;
 mod corpus;
+mod golden_einsum;
 mod golden_in_place;
 mod golden_matmul;
 mod golden_shapes;
