@@ -75,6 +75,9 @@ const UNSAFE: &[&str] = &[
 /// Crates whose root forbids unsafe code altogether.
 const SAFE: [&str; 4] = ["crates/shape", "crates/ops", "crates/explain", "xtask"];
 
+/// What PyO3 makes once while it has let go of Python's lock.
+const HALF_MADE: [&str; 2] = ["PyOnceLock", "intern!("];
+
 /// Checks every rule and reports all violations.
 pub(crate) fn run() -> Outcome {
     let mut problems = Vec::new();
@@ -117,6 +120,10 @@ fn source(name: &str, text: &str, problems: &mut Vec<String>) {
     let is_code = |line: &&str| !line.trim_start().starts_with("//");
     let is_unsafe =
         |line: &str| ["{", "fn", "impl"].iter().any(|next| line.contains(&["unsafe", next].join(" ")));
+    let may_be_half_made = |line: &str| HALF_MADE.iter().any(|made| line.contains(made));
+    if name.starts_with("crates/python/src/") && text.lines().filter(is_code).any(may_be_half_made) {
+        problems.push(format!("{name}: {} may be found half made by a fork: use once.rs", HALF_MADE.join(" or ")));
+    }
     if text.lines().filter(is_code).any(is_unsafe) && !UNSAFE.contains(&name) {
         problems.push(format!("{name}: unsafe code belongs in {}", UNSAFE.join(", ")));
     }

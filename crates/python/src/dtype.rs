@@ -2,22 +2,23 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyType};
 use zerostride::{Category, DType};
+
+use crate::once::Once;
 
 /// The type of a tensor's elements, as ``torch.dtype``.
 #[pyclass(name = "dtype", module = "zerostride", frozen)]
 pub(crate) struct PyDType(DType);
 
-static ALL: PyOnceLock<Vec<Py<PyDType>>> = PyOnceLock::new();
+static ALL: Once<Vec<Py<PyDType>>> = Once::new();
 
 /// Adds the dtypes under their names.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add_class::<PyDType>()?;
     let make = || DType::ALL.into_iter().map(|dtype| Py::new(py, PyDType(dtype))).collect();
-    for (dtype, object) in DType::ALL.into_iter().zip(ALL.get_or_try_init(py, make)?) {
+    for (dtype, object) in DType::ALL.into_iter().zip(ALL.get_or_make(py, make)?) {
         module.add(dtype.torch_name(), object)?;
     }
     Ok(())

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 use zerostride::{DType, Expr, Operand, Plan, Template, Tensor};
@@ -16,6 +15,7 @@ use zerostride::{DType, Expr, Operand, Plan, Template, Tensor};
 use crate::error::{TraceError, raise};
 use crate::expr::PyExpr;
 use crate::memory;
+use crate::once::Once;
 use crate::operand::Given;
 use crate::results::{Output, Returned};
 use crate::row::type_name;
@@ -272,7 +272,7 @@ impl Array {
 impl Outside {
     /// Where the function reads, but for where it has written itself.
     fn of(py: Python<'_>, function: &Py<PyAny>, written: &[Place]) -> PyResult<Outside> {
-        static PLACES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        static PLACES: Once<Py<PyAny>> = Once::new();
         let found = PLACES.import(py, "zerostride._outside", "places")?.call1((function,))?;
         if found.is_none() {
             return Ok(Outside(None));
@@ -394,8 +394,8 @@ impl Library {
 
     /// A tensor as an array of the library, on the same memory.
     fn array<'py>(self, py: Python<'py>, tensor: Tensor) -> PyResult<Bound<'py, PyAny>> {
-        static TORCH: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        static JAX: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        static TORCH: Once<Py<PyAny>> = Once::new();
+        static JAX: Once<Py<PyAny>> = Once::new();
         let object = Bound::new(py, PyTensor(tensor))?;
         match self {
             Library::Own => Ok(object.into_any()),

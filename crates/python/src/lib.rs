@@ -18,6 +18,7 @@ mod index;
 mod memory;
 mod nested;
 mod number;
+mod once;
 mod operand;
 #[allow(unsafe_op_in_unsafe_fn, reason = "PyO3 writes it into what the macros here expand to")]
 mod operators;
@@ -38,6 +39,7 @@ use pyo3::prelude::*;
 fn _zerostride(module: &Bound<'_, PyModule>) -> PyResult<()> {
     zerostride::check_environment().map_err(|error| PyImportError::new_err(error.to_string()))?;
     threads::init();
+    once::settle_pyo3(module.py())?;
     module.add_class::<tensor::PyTensor>()?;
     module.add_class::<expr::PyExpr>()?;
     module.add_class::<source::PySource>()?;

@@ -2,12 +2,12 @@
 //! does not know how arrays are computed, nor in which library's arrays they go back (`fuse.rs`).
 
 use pyo3::exceptions::{PyRecursionError, PyTypeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 use zerostride::Expr;
 
 use crate::error::TraceError;
+use crate::once::name;
 use crate::operand::Given;
 use crate::row::type_name;
 
@@ -57,7 +57,7 @@ impl<'a, 'py> Returned<'a, 'py> {
             return Ok(Output::List(class(), self.outputs(object, list.iter())?));
         }
         if let Ok(dict) = object.cast::<PyDict>() {
-            let factory = object.getattr_opt(intern!(object.py(), "default_factory"))?.map(Bound::unbind);
+            let factory = object.getattr_opt(name!(object.py(), "default_factory"))?.map(Bound::unbind);
             let outputs = self.outputs(object, dict.values().iter())?;
             let keys = dict.keys().iter().map(Bound::unbind).collect::<Vec<_>>();
             return Ok(Output::Dict(class(), factory, keys.into_iter().zip(outputs).collect()));
@@ -125,7 +125,7 @@ impl Output {
                 if class.is(py.get_type::<PyTuple>()) {
                     return Ok(items.into_any());
                 }
-                let has_names = class.hasattr(intern!(py, "_fields"))?;
+                let has_names = class.hasattr(name!(py, "_fields"))?;
                 if has_names { made(class, items) } else { made(class, (items,)) }
             }
             Output::List(class, outputs) => {

@@ -3,14 +3,14 @@
 //! A signature that is kept keeps nothing alive. It does not know what is traced (`fuse.rs`), nor where functions read
 //! (`_outside.py`).
 
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{
     PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyList, PyRange, PySlice, PyString, PyTuple,
     PyWeakrefMethods, PyWeakrefReference,
 };
 use smallvec::SmallVec;
+
+use crate::once::{Once, name};
 
 /// The most parts of one object: to compare more would take longer than to trace the function.
 const MOST_PARTS: usize = 256;
@@ -153,10 +153,10 @@ fn add_within(
         (Form::Dict, items.iter().take(most).flat_map(|(key, value)| [key, value]).collect())
     } else if object.is_exact_instance_of::<PySlice>() || object.is_exact_instance_of::<PyRange>() {
         let form = if object.is_exact_instance_of::<PySlice>() { Form::Slice } else { Form::Range };
-        let limits = [intern!(py, "start"), intern!(py, "stop"), intern!(py, "step")];
+        let limits = [name!(py, "start"), name!(py, "stop"), name!(py, "step")];
         (form, limits.into_iter().map(|limit| object.getattr(limit)).collect::<PyResult<_>>()?)
     } else {
-        static KNOWN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        static KNOWN: Once<Py<PyAny>> = Once::new();
         let known = KNOWN.import(py, "zerostride._outside", "known")?.call1((object,))?;
         if known.is(object) {
             signature.push(Part::object(object));
@@ -180,9 +180,7 @@ fn value(object: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
     } else if let Ok(value) = object.cast_exact::<PyInt>() {
         match value.extract() {
             Ok(value) => Part::Int(value),
-            Err(_) => {
-                Part::Digits(value.call_method1(intern!(object.py(), "__format__"), ("x",))?.extract()?)
-            }
+            Err(_) => Part::Digits(value.call_method1(name!(object.py(), "__format__"), ("x",))?.extract()?),
         }
     } else if object.is_none() {
         Part::None

@@ -390,7 +390,7 @@ fn part<'py>(tensor: &Bound<'py, PyTensor>, name: &str) -> PyResult<Bound<'py, P
 
 /// The rows of a tensor, as views that are made one by one.
 #[pyclass(module = "zerostride", frozen)]
-struct Rows {
+pub(crate) struct Rows {
     tensor: Tensor,
     next: AtomicIsize,
 }

@@ -198,12 +198,14 @@ import zerostride as zs
 
 warnings.simplefilter("ignore", DeprecationWarning)
 x, small, stop = zs.rand(1 << 19, seed=1), zs.ones(50), threading.Event()
+fused = zs.fuse(lambda a: (a.exp() + 1).sum())
+sys.setswitchinterval(1e-5)  # so that some forks find a thread that waits for Python's lock in its first call
 
 def compute(work):
     while not stop.is_set():
         work()
 
-works = [lambda: x.sin_(), lambda: x.exp(), lambda: small.add_(1), lambda: zs.ones(1 << 21).sum()]
+works = [lambda: x.sin_(), lambda: x.exp(), lambda: fused(x), lambda: small.add_(1), lambda: zs.ones(1 << 21).sum()]
 threads = [threading.Thread(target=compute, args=(work,)) for work in works]
 for thread in threads:
     thread.start()

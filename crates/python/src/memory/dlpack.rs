@@ -252,7 +252,7 @@ impl PyTensor {
 
 /// An array that another library has lent; a Python object, so that it goes when somebody has Python's lock.
 #[pyclass(frozen)]
-struct Borrowed(Box<dyn Fn() + Send + Sync>);
+pub(crate) struct Borrowed(Box<dyn Fn() + Send + Sync>);
 
 impl Drop for Borrowed {
     fn drop(&mut self) {

@@ -11,15 +11,16 @@ mod numpy;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 use zerostride::{DType, Tensor};
 
 use crate::expr::PyExpr;
+use crate::once::Once;
 use crate::row::type_name;
 use crate::tensor::PyTensor;
 
 pub(crate) use buffer::rebuild;
+pub(crate) use dlpack::Borrowed;
 pub(crate) use numpy::{array as numpy, is_array as is_numpy};
 
 /// An array of another library as a tensor.
@@ -95,7 +96,7 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Import>> {
     }
     let names_memory = object.hasattr("__array_interface__")? || object.hasattr("__array_struct__")?;
     if names_memory || object.hasattr("__array__")? {
-        static CHECK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        static CHECK: Once<Py<PyAny>> = Once::new();
         CHECK.import(object.py(), "zerostride._lazy", "check_in_memory")?.call1((object,))?;
         let found = array(&numpy::as_array(object.py())?.call1((object,))?)?;
         return Ok(match found {
@@ -111,7 +112,7 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Import>> {
 /// What a program converts on purpose: the object itself, or NumPy's array of its elements, which are loaded if they are not
 /// in memory.
 pub(crate) fn loaded<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    static LOADED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    static LOADED: Once<Py<PyAny>> = Once::new();
     if is_numpy(object)? || object.cast::<PyTensor>().is_ok() || !object.hasattr("__array__")? {
         return Ok(object.clone());
     }

@@ -9,12 +9,12 @@ use std::ptr::NonNull;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyMemoryView, PyTuple, PyType};
+use pyo3::types::{PyMemoryView, PyTuple};
 use smallvec::SmallVec;
 use zerostride::{DType, Lent, Tensor};
 
 use crate::error::raise;
+use crate::once::Once;
 use crate::tensor::PyTensor;
 
 /// `PyArrayObject_fields`, as far as it is read here. NumPy's macros read it in all extensions, so that it stays as it is.
@@ -40,7 +40,7 @@ const WARNS: c_int = c_int::MIN;
 
 /// Whether an object is an array of NumPy's, and not of a class made from that.
 pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    static NDARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    static NDARRAY: Once<Py<PyAny>> = Once::new();
     Ok(object.is_exact_instance(NDARRAY.import(object.py(), "numpy", "ndarray")?))
 }
 
@@ -97,7 +97,7 @@ fn owner<'py>(array: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyTensor>
 
 /// Refuses an array in which elements are missing: a tensor cannot say which.
 pub(super) fn refuse_mask(object: &Bound<'_, PyAny>) -> PyResult<()> {
-    static MASKED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    static MASKED: Once<Py<PyAny>> = Once::new();
     if object.is_instance(MASKED.import(object.py(), "numpy.ma", "MaskedArray")?)? {
         return Err(PyTypeError::new_err(
             "a tensor has no mask, and a masked array is not read as if it had none: write x.filled(0), or what should \
@@ -109,7 +109,7 @@ pub(super) fn refuse_mask(object: &Bound<'_, PyAny>) -> PyResult<()> {
 
 /// `numpy.asarray`.
 pub(super) fn as_array(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
-    static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    static ASARRAY: Once<Py<PyAny>> = Once::new();
     ASARRAY.import(py, "numpy", "asarray")
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn array<'py>(tensor: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, P
         return as_array(tensor.py())?.call1((PyMemoryView::from(tensor)?,));
     }
     // NumPy is told the dtype, and need not read the buffer's description of it.
-    static NDARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    static NDARRAY: Once<Py<PyAny>> = Once::new();
     let shape = PyTuple::new(tensor.py(), own.shape())?;
     let dtype =
         dtypes(tensor.py())?.iter().find(|(_, dtype)| *dtype == own.dtype()).map(|(native, _)| native);
@@ -134,11 +134,11 @@ pub(crate) fn array<'py>(tensor: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, P
 
 /// NumPy's native dtypes, with ours.
 fn dtypes(py: Python<'_>) -> PyResult<&[(Py<PyAny>, DType)]> {
-    static DTYPES: PyOnceLock<Vec<(Py<PyAny>, DType)>> = PyOnceLock::new();
+    static DTYPES: Once<Vec<(Py<PyAny>, DType)>> = Once::new();
     let make = || {
         let of = py.import("numpy")?.getattr("dtype")?;
         let known = DType::ALL.into_iter().filter(|dtype| *dtype != DType::BF16);
         known.map(|dtype| Ok((of.call1((dtype.torch_name(),))?.unbind(), dtype))).collect()
     };
-    DTYPES.get_or_try_init(py, make).map(Vec::as_slice)
+    DTYPES.get_or_make(py, make).map(Vec::as_slice)
 }

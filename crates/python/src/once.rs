@@ -1,0 +1,82 @@
+//! Owns values that are made once and then shared by all threads: objects of other modules, and names. It does not know which.
+//!
+//! A process that is forked never finds one half made. PyO3's `PyOnceLock::get_or_init` and `intern!` let go of Python's lock
+//! after they have begun: a child that is forked then waits for a thread that it does not have. Here a thread makes its value
+//! first, even if another does so too, and keeps it while it has Python's lock, which `os.fork` takes.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use pyo3::prelude::*;
+use pyo3::types::{PySequence, PyString, PyTuple};
+
+use crate::memory::Borrowed;
+use crate::tensor::Rows;
+
+/// A value that is made when it is first wanted.
+pub(crate) struct Once<T>(OnceLock<T>);
+
+impl<T> Once<T> {
+    pub(crate) const fn new() -> Once<T> {
+        Once(OnceLock::new())
+    }
+
+    pub(crate) fn get(&self, _py: Python<'_>) -> Option<&T> {
+        self.0.get()
+    }
+
+    /// # Errors
+    /// Those of `make`, which is called again the next time.
+    pub(crate) fn get_or_make(&self, _py: Python<'_>, make: impl FnOnce() -> PyResult<T>) -> PyResult<&T> {
+        match self.0.get() {
+            Some(value) => Ok(value),
+            None => {
+                let value = make()?;
+                Ok(self.0.get_or_init(|| value))
+            }
+        }
+    }
+}
+
+impl Once<Py<PyAny>> {
+    /// What a module has under a name.
+    ///
+    /// # Errors
+    /// Python's, if the module cannot be imported or has no such name.
+    pub(crate) fn import<'py>(
+        &self,
+        py: Python<'py>,
+        module: &str,
+        name: &str,
+    ) -> PyResult<&Bound<'py, PyAny>> {
+        let make = || Ok(py.import(module)?.getattr(name)?.unbind());
+        Ok(self.get_or_make(py, make)?.bind(py))
+    }
+}
+
+impl Once<Py<PyString>> {
+    /// A name as Python's interned string.
+    pub(crate) fn intern<'py>(&self, py: Python<'py>, name: &str) -> PyResult<&Bound<'py, PyString>> {
+        Ok(self.get_or_make(py, || Ok(PyString::intern(py, name).unbind()))?.bind(py))
+    }
+}
+
+/// A literal as Python's interned string, made once for each place that names it.
+macro_rules! name {
+    ($py:expr, $name:literal) => {{
+        static NAME: $crate::once::Once<pyo3::Py<pyo3::types::PyString>> = $crate::once::Once::new();
+        NAME.intern($py, $name)?
+    }};
+}
+pub(crate) use name;
+
+/// Makes what PyO3 itself makes once, as far as calls reach it, while the package is imported.
+pub(crate) fn settle_pyo3(py: Python<'_>) -> PyResult<()> {
+    py.None().bind(py).cast::<PySequence>().ok();
+    py.get_type::<PyTuple>().name()?;
+    PyTuple::empty(py).try_iter()?.size_hint();
+    Path::new("").into_pyobject(py)?;
+    py.get_type::<Rows>();
+    py.get_type::<Borrowed>();
+    Ok(())
+}
