@@ -14,6 +14,9 @@ use crate::exec::crew;
 use crate::interrupt::{self, STRIDE};
 use crate::{Error, Result, Tensor};
 
+/// Entries of which one is selected within some tens of milliseconds.
+const LONG: usize = 1 << 22;
+
 /// A dtype whose elements have an order, NaN last.
 pub(super) trait Ordered: Element {
     /// The bits that a key has.
@@ -120,6 +123,22 @@ impl Rank {
     }
 }
 
+/// Brings the entry that has a place in order there, smaller ones before it and larger ones behind.
+fn select<E: Entry>(entries: &mut [E], place: usize) {
+    if entries.len() <= LONG {
+        entries.select_nth_unstable(place);
+        return;
+    }
+    let mut compared = 0;
+    entries.select_nth_unstable_by(place, |left, right| {
+        compared += 1;
+        if compared % STRIDE == 0 {
+            interrupt::check();
+        }
+        left.cmp(right)
+    });
+}
+
 /// Writes the places of the elements of a row that are wanted, in their order, and equal ones always as they stand. Where only
 /// some are wanted, only those are sorted.
 fn order_row<T: Ordered, E: Entry>(
@@ -138,15 +157,16 @@ fn order_row<T: Ordered, E: Entry>(
     }
     match wanted {
         Wanted::First { count, .. } if 4 * count < entries.len() => {
-            entries.select_nth_unstable(count);
-            entries[..count].sort_unstable();
+            select(entries, count);
+            sort(&mut entries[..count], &mut other[..count])?;
         }
         Wanted::First { .. } => sort(entries, other)?,
         Wanted::One(rank) => {
             let is_number =
                 |stored: &&T::Stored| T::DTYPE.category() != Category::Float || T::key(**stored) != largest;
             let place = rank.place(row.len(), row.iter().filter(is_number).count());
-            entries[0] = *entries.select_nth_unstable(place).1;
+            select(entries, place);
+            entries.swap(0, place);
         }
     }
     places.iter_mut().zip(entries).for_each(|(place, entry)| *place = entry.place() as i64);

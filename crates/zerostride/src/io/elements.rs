@@ -5,6 +5,8 @@ use std::io::{self, Read, Write};
 
 use zerostride_ops::{Category, DType};
 
+use crate::interrupt;
+
 /// How elements lie in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Encoding {
@@ -12,6 +14,9 @@ pub(super) struct Encoding {
     /// Whether the bytes of each number come in the order opposite to this machine's.
     pub(super) swapped: bool,
 }
+
+/// Bytes, of whole elements, that are read between two questions whether to go on.
+const UNHEARD: usize = 1 << 24;
 
 /// Bytes held at a time where data cannot go straight to their destination.
 const CHUNK: usize = 64 * 1024;
@@ -39,8 +44,11 @@ impl Encoding {
 
     /// Fills `out` with the elements that `reader` gives next, in the file's order.
     pub(super) fn read(self, reader: &mut dyn Read, out: &mut [u8]) -> io::Result<()> {
-        reader.read_exact(out)?;
-        self.decode(out);
+        for part in out.chunks_mut(UNHEARD) {
+            interrupt::check();
+            reader.read_exact(part)?;
+            self.decode(part);
+        }
         Ok(())
     }
 
