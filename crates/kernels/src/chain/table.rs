@@ -273,8 +273,8 @@ pub(super) fn quotient<S: Set>(compute: DType) -> Option<(Code, Prepare)> {
         return None;
     }
     match compute {
-        // AMD's divide one of f32 as fast, and leave the units that multiply to others meanwhile. Tests hold both to the same.
-        DType::F32 if is_amd() && !cfg!(test) => None,
+        // AMD's divide one of f32 as fast, and leave the units that multiply to others meanwhile.
+        DType::F32 if is_amd() => None,
         DType::F32 => Some(prepared::<S, Quotient<S::F32>>()),
         DType::F64 => Some(prepared::<S, Quotient<S::F64>>()),
         _ => None,

@@ -5,5 +5,7 @@ mod chains;
 mod elementwise;
 mod pack;
 mod pairwise;
+mod products;
+mod quotients;
 mod reduce;
 mod rows;
