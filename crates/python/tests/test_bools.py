@@ -1,18 +1,12 @@
 """Bools whose bytes are neither 0 nor 1, as NumPy makes by looking at integers as bools: every function counts them as true."""
 
-import inspect
 import warnings
 
 import numpy as np
 import pytest
 import zerostride as zs
+from every import calls, values
 
-# What gives other values each time, shows addresses, changes the process, or hands the memory on as it is.
-LEFT_OUT = {
-    "__array__", "__buffer__", "__dlpack__", "__hash__", "__reduce__", "__reduce_ex__", "__sizeof__", "data_ptr", "empty_like",
-    "set_num_threads", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "seed", "__class__", "__new__", "__init__",
-    "__init_subclass__", "__subclasshook__", "__del__", "view", "fuse",
-}  # fmt: skip
 BYTES = np.array([0, 1, 2, 128, 255, 0, 254, 3, 64, 0, 0, 7], dtype=np.uint8)
 LAYOUTS = {
     "row": lambda bytes: bytes,
@@ -26,28 +20,6 @@ OTHERS = [
     *FEW, ("again", "again"), (1,), (-1,), (0.5,), (2, 0), (0, 1), ("places",), (0, "places"), (0, "places", "again"), ("numbers",),
     ("numbers", "again"), ("again", "numbers", "numbers"), ("again", 1, 0), ([1],), (zs.float32,), (zs.uint8,),
 ]  # fmt: skip
-
-
-def calls():
-    """Everything that is shown, functions and methods, by name."""
-    for name in zs.__all__:
-        value = getattr(zs, name)
-        if callable(value) and not inspect.isclass(value) and name not in LEFT_OUT:
-            yield name, value
-    for name in dir(zs.Tensor):
-        value = getattr(zs.Tensor, name)
-        if callable(value) and name not in LEFT_OUT:
-            yield f"Tensor.{name}", value
-
-
-def values(found):
-    """A result in values of Python and NumPy, bools as truth values."""
-    if isinstance(found, zs.Tensor):
-        array = np.asarray(found.float() if found.dtype == zs.bfloat16 else found)
-        return ("tensor", str(found.dtype), array.shape, (array.view(np.uint8) != 0 if array.dtype == bool else array).tobytes(), str(found))
-    if isinstance(found, (list, tuple)):
-        return [values(part) for part in found]
-    return [values(part) for part in found] if hasattr(found, "__next__") else repr(found)
 
 
 def outcome(function, bytes, others):

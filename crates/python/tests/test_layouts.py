@@ -1,0 +1,72 @@
+"""Where elements lie: every function gives the same bits of the same elements, however they lie in memory.
+
+`ZEROSTRIDE_LONG=1` tries every call in every layout, otherwise each call in one of them."""
+
+import itertools
+import os
+import warnings
+
+import numpy as np
+import pytest
+import zerostride as zs
+from every import calls, values
+
+# Long enough for every kind of loop: a reduction over more than a thousand elements adds up parts.
+CASES = [("float32", (5, 1100)), ("float32", (70,)), ("float64", (12, 9, 4)), ("complex64", (20, 37)), ("float16", (3, 5)), ("int32", (37, 20))]
+LAYOUTS = {
+    "columns": lambda x: np.asfortranarray(x),
+    "backwards": lambda x: x[..., ::-1].copy()[..., ::-1],
+    "rows backwards": lambda x: x[::-1].copy()[::-1],
+    "every second": lambda x: np.repeat(x, 2, axis=-1)[..., ::2],
+    "every third row": lambda x: np.repeat(x, 3, axis=0)[::3],
+    "from the third on": lambda x: np.concatenate([x.reshape(-1)[:3], x.reshape(-1)])[3:].reshape(x.shape),
+}
+FORMS = [
+    (), (0,), (-1,), (1,), ("again",), ("other",), ("turned",), ("row",), (0.5,), (2,), (0, 1), (2, 0), ("again", 0), ("other", -1), (0.25, -1), (3, 0),
+    ("other", "row"), ("row", "other", "again"), ("places",), (0, "places"), ([1],), ("mask",), ("mask", 0.5), ("mask", "other"),
+]  # fmt: skip
+# What says how elements lie.
+OF_LAYOUT = {"Tensor.stride", "Tensor.is_contiguous", "Tensor.storage_offset", "Tensor.as_strided", "Tensor.numpy", "Tensor.data_ptr"}
+
+
+def outcome(function, array, lie, form):
+    again = lambda scale: zs.asarray(lie((array * scale).astype(array.dtype)))
+    x = again(1)
+    named = {
+        "again": lambda: again(1),
+        "other": lambda: again(3),
+        "turned": lambda: again(3).mT,
+        "row": lambda: again(2)[:1] if array.ndim > 1 else again(2),
+        "places": lambda: zs.zeros(*x.shape, dtype=zs.int64),
+        "mask": lambda: zs.asarray(lie(np.asarray(array.real > 0))),
+    }
+    try:
+        found = function(x, *(named[part]() if isinstance(part, str) else part for part in form))
+    except Exception as error:
+        return type(error).__name__
+    return values(found), values(x)
+
+
+@pytest.mark.parametrize(("dtype", "shape"), CASES)
+def test_every_function_gives_the_same_bits_in_every_layout(dtype, shape):
+    random = np.random.default_rng(1)
+    array = random.standard_normal(shape) * 3
+    array = (array + 1j * random.standard_normal(shape) if dtype == "complex64" else array).astype(dtype)
+    wrong, taken, layouts = [], set(), itertools.cycle(LAYOUTS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, function in calls():
+            is_method = name.startswith("Tensor.")
+            if name in OF_LAYOUT or is_method and hasattr(zs, name.removeprefix("Tensor.")):
+                continue
+            for form in FORMS:
+                wanted = outcome(function, array, lambda x: x, form)
+                if isinstance(wanted, str):
+                    continue
+                taken.add(name)
+                for layout in LAYOUTS if os.environ.get("ZEROSTRIDE_LONG") else [next(layouts)]:
+                    found = outcome(function, array, LAYOUTS[layout], form)
+                    if found != wanted:
+                        wrong.append((name, form, layout, str(found)[:100], str(wanted)[:100]))
+    assert not wrong, (len(wrong), wrong[:20])
+    assert len(taken) > 250, len(taken)
