@@ -50,13 +50,13 @@ fn summed_products(equation: &str, operands: &[Expr]) -> Result<Expr> {
     };
     let inputs = letters_of_operands(inputs, operands.len())?;
     let order = Order::new(equation, &inputs, output, operands)?;
+    let operands = with_dtypes(operands)?;
+    if let [operand] = &operands[..] {
+        return order.sum_of_one(&inputs[0], operand.clone());
+    }
     let mut factors = order.aligned(&inputs, operands)?;
     let mut product = factors.remove(0);
     let summed = order.kept..order.ndim;
-    if factors.is_empty() {
-        let dims: DimList = summed.map(|dim| dim as isize).collect();
-        return Ok(if dims.is_empty() { product } else { product.sum(&dims[..]) });
-    }
     let (dtype, mut is_uniform) = (product.dtype()?, true);
     for factor in &factors {
         is_uniform &= factor.dtype()? == dtype;
@@ -81,10 +81,22 @@ fn summed_products(equation: &str, operands: &[Expr]) -> Result<Expr> {
             let met = promote_types(a.dtype()?, b.dtype()?)?;
             (a, b) = (a.to_dtype(met), b.to_dtype(met));
         }
-        product = contracted(&a, &b, &both)?;
+        // Behind the last product nothing is left of what is summed over.
+        let end = if number + 1 == factors.len() { order.kept } else { order.ndim };
+        product = contracted(&a, &b, &both, end)?;
     }
-    let dims: DimList = summed.map(|dim| dim as isize).collect();
-    Ok(if dims.is_empty() { product } else { product.squeeze_dims(&dims) })
+    Ok(product)
+}
+
+/// The operands, of which numbers take the dtype of the others.
+fn with_dtypes(operands: &[Expr]) -> Result<Vec<Expr>> {
+    let typed = operands.iter().map(|operand| Ok(operand.meta()?.typed));
+    let typed = typed.collect::<Result<SmallVec<[Typed; 4]>>>()?;
+    let converted = |operand: &Expr| match operand.is_number() {
+        true => Ok(operand.to_dtype(result_type(&typed)?)),
+        false => Ok(operand.clone()),
+    };
+    operands.iter().map(converted).collect()
 }
 
 /// The letters of each operand.
@@ -246,22 +258,42 @@ impl Order {
         Ok(())
     }
 
-    /// The operands with one dimension for every place, of size 1 where they have no letter for it. Numbers take the dtype of
-    /// the others.
-    fn aligned(&self, inputs: &[Letters], operands: &[Expr]) -> Result<Vec<Expr>> {
-        let typed = operands.iter().map(|operand| Ok(operand.meta()?.typed));
-        let dtype = result_type(&typed.collect::<Result<SmallVec<[Typed; 4]>>>()?);
+    /// The sums of one operand alone, over its dimensions as they are.
+    fn sum_of_one(&self, letters: &Letters, operand: Expr) -> Result<Expr> {
+        let (operand, dims) = self.placed(0, letters, operand, &mut smallvec![1; self.ndim])?;
+        let dims: Places = dims.into_iter().flatten().collect();
+        let (kept, summed) = dims.split_at(self.kept);
+        if summed.is_empty() {
+            return Ok(permuted(&operand, kept));
+        }
+        let before = |dim: usize| summed.iter().filter(|gone| **gone < dim).count();
+        let kept: Places = kept.iter().map(|&dim| dim - before(dim)).collect();
+        Ok(permuted(&operand.sum(&signed(summed)[..]), &kept))
+    }
+
+    /// The operands with one dimension for every place, of size 1 where they have no letter for it.
+    fn aligned(&self, inputs: &[Letters], operands: Vec<Expr>) -> Result<Vec<Expr>> {
         let mut sizes: Places = smallvec![1; self.ndim];
         let mut all = Vec::with_capacity(operands.len());
         for (number, (letters, operand)) in inputs.iter().zip(operands).enumerate() {
-            let operand =
-                if operand.is_number() { operand.to_dtype(dtype.clone()?) } else { operand.clone() };
-            all.push(self.align(number, letters, operand, &mut sizes)?);
+            let (operand, dims) = self.placed(number, letters, operand, &mut sizes)?;
+            let present: Places = dims.iter().copied().flatten().collect();
+            let missing = (0..self.ndim).filter(|place| dims[*place].is_none());
+            let widened = |operand: Expr, place: usize| operand.unsqueeze(place as isize);
+            all.push(missing.fold(permuted(&operand, &present), widened));
         }
         Ok(all)
     }
 
-    fn align(&self, number: usize, letters: &Letters, mut operand: Expr, sizes: &mut Places) -> Result<Expr> {
+    /// An operand with one dimension for each of its letters, and which of them is for which place. The sizes of all places so
+    /// far must go together with its own.
+    fn placed(
+        &self,
+        number: usize,
+        letters: &Letters,
+        mut operand: Expr,
+        sizes: &mut Places,
+    ) -> Result<(Expr, SmallVec<[Option<usize>; 8]>)> {
         let ndim = operand.shape()?.len();
         // The dimension of the operand for each place, and the next one.
         let mut dims: SmallVec<[Option<usize>; 8]> = smallvec![None; self.ndim];
@@ -307,9 +339,7 @@ impl Order {
                 (dims[place], dim) = (Some(dim), dim + 1);
             }
         }
-        let present: Places = dims.iter().copied().flatten().collect();
-        let missing = (0..self.ndim).filter(|place| dims[*place].is_none());
-        Ok(missing.fold(permuted(&operand, &present), |operand, place| operand.unsqueeze(place as isize)))
+        Ok((operand, dims))
     }
 }
 
@@ -332,42 +362,58 @@ fn sum_over(x: &Expr, dims: &[usize]) -> Expr {
     if dims.is_empty() { x.clone() } else { x.sum(keepdim(&signed(dims)[..])) }
 }
 
-/// The products of two aligned factors, summed over dimensions of both, which stay with size 1.
-fn contracted(a: &Expr, b: &Expr, summed: &[usize]) -> Result<Expr> {
+/// The dimensions before the end, behind which all sizes are 1.
+fn before(x: Expr, end: usize) -> Result<Expr> {
+    let dims: DimList = (end..x.shape()?.len()).map(|dim| dim as isize).collect();
+    Ok(if dims.is_empty() { x } else { x.squeeze_dims(&dims) })
+}
+
+/// The products of two aligned factors, summed over dimensions of both: aligned too, with the dimensions before an end.
+fn contracted(a: &Expr, b: &Expr, summed: &[usize], end: usize) -> Result<Expr> {
     if summed.is_empty() {
-        return Ok(Expr::map_within(Op::Mul, [a.clone(), b.clone()]));
+        return before(Expr::map_within(Op::Mul, [a.clone(), b.clone()]), end);
     }
     let dtype = a.dtype()?;
     product::check_batches(dtype, b.dtype()?)?;
     let (own, theirs) = (a.shape()?, b.shape()?);
-    let (mut batch, mut rows, mut columns) = (Places::new(), Places::new(), Places::new());
+    let (mut batch, mut rows, mut columns, mut ones) =
+        (Places::new(), Places::new(), Places::new(), Places::new());
     for dim in (0..own.len()).filter(|dim| !summed.contains(dim)) {
         let group = match (own[dim] != 1, theirs[dim] != 1) {
             (true, true) => &mut batch,
             (true, false) => &mut rows,
-            _ => &mut columns,
+            (false, true) => &mut columns,
+            (false, false) => &mut ones,
         };
         group.push(dim);
     }
-    let sizes = |shape: &[usize], dims: &[usize]| dims.iter().map(|&dim| shape[dim]).collect::<Places>();
-    let (outer, n, m) = (sizes(own, &batch), sizes(own, &rows), sizes(theirs, &columns));
-    if n.iter().chain(&m).all(|&size| size == 1) {
+    if rows.is_empty() && columns.is_empty() {
         // Sums of products of vectors, in the dtype in which products of matrices add up.
         let wide = if dtype.is_half() { DType::F32 } else { dtype };
         let products = Expr::map_within(Op::Mul, [a.to_dtype(wide), b.to_dtype(wide)]);
-        return Ok(sum_over(&products, summed).to_dtype(dtype));
+        return before(sum_over(&products, summed).to_dtype(dtype), end);
     }
+    // The product has its dimensions in the order of the output, if it can.
+    if columns.first().is_some_and(|column| rows.first().is_some_and(|row| column < row)) {
+        return contracted(b, a, summed, end);
+    }
+    let sizes = |shape: &[usize], dims: &[usize]| dims.iter().map(|&dim| shape[dim]).collect::<Places>();
+    let (outer, n, m) = (sizes(own, &batch), sizes(own, &rows), sizes(theirs, &columns));
     let k = numel(&sizes(own, summed))? as usize;
-    // Of the dimensions that a factor has alone, the other has size 1.
-    let matrices = |factor: &Expr, order: [&[usize]; 4], inner: [usize; 2]| {
-        reshaped(&permuted(factor, &order.concat()), &[&outer[..], &inner].concat())
+    // A factor without letters of its own is a vector; one of several is a matrix of one row or column.
+    let inner = |sizes: &[usize]| -> Result<Places> {
+        let is_vector = sizes.is_empty() && batch.is_empty();
+        Ok(if is_vector { Places::new() } else { smallvec![numel(sizes)? as usize] })
     };
-    let left = matrices(a, [&batch, &rows, &columns, summed], [numel(&n)? as usize, k])?;
-    let right = matrices(b, [&batch, &rows, summed, &columns], [k, numel(&m)? as usize])?;
-    let order = [&batch[..], &rows, &columns, summed].concat();
-    let ones: Places = smallvec![1; summed.len()];
-    let product = reshaped(&left.matmul(right), &[&outer[..], &n, &m, &ones].concat())?;
-    let mut back: Places = smallvec![0; order.len()];
-    order.iter().enumerate().for_each(|(dim, &place)| back[place] = dim);
-    Ok(permuted(&product, &back))
+    // Of the dimensions that a factor has alone, the other has size 1.
+    let left = permuted(a, &[&batch[..], &rows, &columns, &ones, summed].concat());
+    let left = reshaped(&left, &[&outer[..], &inner(&n)?, &[k]].concat())?;
+    let right = permuted(b, &[&batch[..], &rows, &ones, summed, &columns].concat());
+    let right = reshaped(&right, &[&outer[..], &[k], &inner(&m)?].concat())?;
+    let product = reshaped(&left.matmul(right), &[&outer[..], &n, &m].concat())?;
+    let places = [&batch[..], &rows, &columns].concat();
+    let mut order: Places = (0..places.len()).collect();
+    order.sort_by_key(|&dim| places[dim]);
+    let missing = (0..end).filter(|dim| !places.contains(dim));
+    Ok(missing.fold(permuted(&product, &order), |product, dim| product.unsqueeze(dim as isize)))
 }

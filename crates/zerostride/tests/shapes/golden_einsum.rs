@@ -91,3 +91,23 @@ fn a_sum_of_products_stores_no_products() {
         assert!(plan.scratch_bytes() < 1 << 18, "{equation}: {plan}");
     }
 }
+
+#[test]
+fn a_contraction_is_one_product_of_the_operands_where_they_lie() {
+    let (x, y, z) =
+        (Tensor::ones(&[30, 40]).unwrap(), Tensor::ones(&[40, 20]).unwrap(), Tensor::ones(&[40]).unwrap());
+    let batches = (Tensor::ones(&[5, 30, 40]).unwrap(), Tensor::ones(&[5, 40, 20]).unwrap());
+    for (equation, operands) in [
+        ("ij,jk->ik", [&x, &y]),
+        ("ij,jk->ki", [&x, &y]),
+        ("jk,ij->ik", [&y, &x]),
+        ("ij,kj->ik", [&x, &x]),
+        ("ij,ik->jk", [&x, &x]),
+        ("ij,j->i", [&x, &z]),
+        ("j,ij->i", [&z, &x]),
+        ("bij,bjk->bik", [&batches.0, &batches.1]),
+    ] {
+        let plan = einsum(equation, operands).plan().unwrap();
+        assert_eq!((plan.passes(), plan.scratch_bytes()), (1, 0), "{equation}: {plan}");
+    }
+}
