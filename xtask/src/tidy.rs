@@ -35,6 +35,7 @@ const UNSAFE: &[&str] = &[
     "crates/kernels/src/chain/single.rs",
     "crates/kernels/src/isa.rs",
     "crates/kernels/src/lane/instructions.rs",
+    "crates/kernels/src/matmul/dots.rs",
     "crates/kernels/src/matmul/tile.rs",
     "crates/kernels/tests/kernels/chains.rs",
     "crates/kernels/tests/kernels/pack.rs",

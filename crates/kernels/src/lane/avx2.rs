@@ -50,6 +50,20 @@ impl Lane for F32x8 {
             let halves = transmute::<[bf16; 8], __m128i>(*from.first_chunk().expect("8 elements to load"));
             F32x8(_mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(halves))))
         }
+        fn transposed(row: impl Fn(usize) -> [f32; 4]) -> [Self; 4] {
+            let row = |i| transmute::<[f32; 4], __m128>(row(i));
+            // Each half of a register is transposed on its own.
+            let (a, b) = (_mm256_set_m128(row(4), row(0)), _mm256_set_m128(row(5), row(1)));
+            let (c, d) = (_mm256_set_m128(row(6), row(2)), _mm256_set_m128(row(7), row(3)));
+            let (low_ab, high_ab) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+            let (low_cd, high_cd) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+            [
+                F32x8(_mm256_shuffle_ps::<0x44>(low_ab, low_cd)),
+                F32x8(_mm256_shuffle_ps::<0xEE>(low_ab, low_cd)),
+                F32x8(_mm256_shuffle_ps::<0x44>(high_ab, high_cd)),
+                F32x8(_mm256_shuffle_ps::<0xEE>(high_ab, high_cd)),
+            ]
+        }
         fn store(self, to: &mut [f32]) {
             *to.first_chunk_mut().expect("room for 8 elements") = transmute::<__m256, [f32; 8]>(self.0);
         }
@@ -194,6 +208,19 @@ impl Lane for F64x4 {
         }
         fn load(from: &[f64]) -> Self {
             F64x4(transmute::<[f64; 4], __m256d>(*from.first_chunk().expect("4 elements to load")))
+        }
+        fn transposed(row: impl Fn(usize) -> [f64; 4]) -> [Self; 4] {
+            let row = |i| transmute::<[f64; 4], [__m128d; 2]>(row(i));
+            let ([low_a, high_a], [low_b, high_b], [low_c, high_c], [low_d, high_d]) = (row(0), row(1), row(2), row(3));
+            // Each half of a register is transposed on its own.
+            let (low_ac, low_bd) = (_mm256_set_m128d(low_c, low_a), _mm256_set_m128d(low_d, low_b));
+            let (high_ac, high_bd) = (_mm256_set_m128d(high_c, high_a), _mm256_set_m128d(high_d, high_b));
+            [
+                F64x4(_mm256_unpacklo_pd(low_ac, low_bd)),
+                F64x4(_mm256_unpackhi_pd(low_ac, low_bd)),
+                F64x4(_mm256_unpacklo_pd(high_ac, high_bd)),
+                F64x4(_mm256_unpackhi_pd(high_ac, high_bd)),
+            ]
         }
         fn store(self, to: &mut [f64]) {
             *to.first_chunk_mut().expect("room for 4 elements") = transmute::<__m256d, [f64; 4]>(self.0);

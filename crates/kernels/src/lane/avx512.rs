@@ -66,6 +66,24 @@ impl Lane for F32x16 {
             let halves = transmute::<[bf16; 16], __m256i>(*from.first_chunk().expect("16 elements to load"));
             F32x16(_mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(halves))))
         }
+        fn transposed(row: impl Fn(usize) -> [f32; 4]) -> [Self; 4] {
+            let row = |i| transmute::<[f32; 4], __m128>(row(i));
+            // Each quarter of a register is transposed on its own.
+            let mut quarters = [_mm512_setzero_ps(); 4];
+            for (i, rows) in quarters.iter_mut().enumerate() {
+                let low = _mm512_insertf32x4::<1>(_mm512_castps128_ps512(row(i)), row(i + 4));
+                *rows = _mm512_insertf32x4::<3>(_mm512_insertf32x4::<2>(low, row(i + 8)), row(i + 12));
+            }
+            let [a, b, c, d] = quarters;
+            let (low_ab, high_ab) = (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+            let (low_cd, high_cd) = (_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+            [
+                F32x16(_mm512_shuffle_ps::<0x44>(low_ab, low_cd)),
+                F32x16(_mm512_shuffle_ps::<0xEE>(low_ab, low_cd)),
+                F32x16(_mm512_shuffle_ps::<0x44>(high_ab, high_cd)),
+                F32x16(_mm512_shuffle_ps::<0xEE>(high_ab, high_cd)),
+            ]
+        }
         fn store(self, to: &mut [f32]) {
             *to.first_chunk_mut().expect("room for 16 elements") = transmute::<__m512, [f32; 16]>(self.0);
         }
@@ -197,6 +215,24 @@ impl Lane for F64x8 {
         }
         fn load(from: &[f64]) -> Self {
             F64x8(transmute::<[f64; 8], __m512d>(*from.first_chunk().expect("8 elements to load")))
+        }
+        fn transposed(row: impl Fn(usize) -> [f64; 4]) -> [Self; 4] {
+            let row = |i| transmute::<[f64; 4], [__m128d; 2]>(row(i));
+            // Each quarter of a register is transposed on its own.
+            let mut quarters = [[_mm512_setzero_pd(); 2]; 2];
+            for (i, halves) in quarters.iter_mut().enumerate() {
+                for (half, rows) in halves.iter_mut().enumerate() {
+                    let low = _mm512_insertf64x2::<1>(_mm512_castpd128_pd512(row(i)[half]), row(i + 2)[half]);
+                    *rows = _mm512_insertf64x2::<3>(_mm512_insertf64x2::<2>(low, row(i + 4)[half]), row(i + 6)[half]);
+                }
+            }
+            let [[low_a, high_a], [low_b, high_b]] = quarters;
+            [
+                F64x8(_mm512_unpacklo_pd(low_a, low_b)),
+                F64x8(_mm512_unpackhi_pd(low_a, low_b)),
+                F64x8(_mm512_unpacklo_pd(high_a, high_b)),
+                F64x8(_mm512_unpackhi_pd(high_a, high_b)),
+            ]
         }
         fn store(self, to: &mut [f64]) {
             *to.first_chunk_mut().expect("room for 8 elements") = transmute::<__m512d, [f64; 8]>(self.0);

@@ -4,8 +4,8 @@
 //!
 //! Every operation here is exact or correctly rounded, so a function written in them gives the same bits on
 //! every lane: adding a lane (16 `f32` of AVX-512, 4 of NEON) is a matter of speed alone. There are no horizontal
-//! operations and no reciprocal estimates, because those differ between instruction sets; tables have 16 numbers, which
-//! AVX-512 permutes in registers.
+//! operations but transposed loads, and no reciprocal estimates, because those differ between instruction sets; tables
+//! have 16 numbers, which AVX-512 permutes in registers.
 //!
 //! Deliberately unknown here: memory, tiles, tails, and which functions exist.
 
@@ -135,6 +135,11 @@ pub(crate) trait Lane:
         Self: Lane<Elem = f32>,
     {
         Self::from_fn(|i| widen_bf16(from[i]))
+    }
+    /// The first four elements of `LEN` rows, transposed: element `i` of lane `j` is element `j` of row `i`.
+    #[inline(always)]
+    fn transposed(row: impl Fn(usize) -> [Self::Elem; 4]) -> [Self; 4] {
+        [0, 1, 2, 3].map(|j| Self::from_fn(|i| row(i)[j]))
     }
     /// Writes to the first `LEN` elements.
     ///

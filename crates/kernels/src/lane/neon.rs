@@ -45,6 +45,18 @@ impl Lane for F32x4 {
         fn load(from: &[f32]) -> Self {
             F32x4(transmute::<[f32; 4], float32x4_t>(*from.first_chunk().expect("4 elements to load")))
         }
+        fn transposed(row: impl Fn(usize) -> [f32; 4]) -> [Self; 4] {
+            let row = |i| transmute::<[f32; 4], float32x4_t>(row(i));
+            let (a, b, c, d) = (row(0), row(1), row(2), row(3));
+            let (ac, bd) = (vzip1q_f32(a, c), vzip1q_f32(b, d));
+            let (high_ac, high_bd) = (vzip2q_f32(a, c), vzip2q_f32(b, d));
+            [
+                F32x4(vzip1q_f32(ac, bd)),
+                F32x4(vzip2q_f32(ac, bd)),
+                F32x4(vzip1q_f32(high_ac, high_bd)),
+                F32x4(vzip2q_f32(high_ac, high_bd)),
+            ]
+        }
         fn store(self, to: &mut [f32]) {
             *to.first_chunk_mut().expect("room for 4 elements") = transmute::<float32x4_t, [f32; 4]>(self.0);
         }
@@ -187,6 +199,16 @@ impl Lane for F64x2 {
         }
         fn load(from: &[f64]) -> Self {
             F64x2(transmute::<[f64; 2], float64x2_t>(*from.first_chunk().expect("2 elements to load")))
+        }
+        fn transposed(row: impl Fn(usize) -> [f64; 4]) -> [Self; 4] {
+            let row = |i| transmute::<[f64; 4], [float64x2_t; 2]>(row(i));
+            let ([low_a, high_a], [low_b, high_b]) = (row(0), row(1));
+            [
+                F64x2(vzip1q_f64(low_a, low_b)),
+                F64x2(vzip2q_f64(low_a, low_b)),
+                F64x2(vzip1q_f64(high_a, high_b)),
+                F64x2(vzip2q_f64(high_a, high_b)),
+            ]
         }
         fn store(self, to: &mut [f64]) {
             *to.first_chunk_mut().expect("room for 2 elements") = transmute::<float64x2_t, [f64; 2]>(self.0);

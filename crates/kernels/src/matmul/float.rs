@@ -12,6 +12,7 @@ use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use num_complex::{Complex32, Complex64};
 use zerostride_ops::{bf16, f16};
 
+use super::dots::{multiply_lines, multiply_two};
 use super::scratch::Scratch;
 use super::tile::{Columns, ROWS, Rows, TILE, most_rows, multiply, registers};
 use super::{Matrix, ProductSizes, parts};
@@ -20,7 +21,7 @@ use crate::lane::{Element, Lane};
 use crate::pack::pack_dense;
 
 /// Products that one chain adds up.
-const DEPTH: usize = 128;
+pub(super) const DEPTH: usize = 128;
 
 /// Rows of a packed block of the left factor, and bytes of such a row of the right one.
 const HEIGHT: usize = 128;
@@ -34,9 +35,6 @@ const FEW_TILES: usize = 8;
 
 /// Elements below which a block is packed one by one, which takes less than to prepare a copy.
 const FEW: usize = 256;
-
-/// Chains of a dot product that run side by side, because each waits for its last addition.
-const CHAINS: usize = 8;
 
 /// What sums are made of: a float, or a complex number as two of them.
 pub(super) trait Sum: Pod + Add<Output = Self> {
@@ -64,7 +62,7 @@ pub(super) trait Factor: Pod {
 }
 
 /// What the parts of a factor's elements are summed as.
-type Real<F> = <<F as Factor>::Sum as Sum>::Real;
+pub(super) type Real<F> = <<F as Factor>::Sum as Sum>::Real;
 
 macro_rules! floats {
     ($($real:ident $complex:ident),*) => {$(
@@ -147,30 +145,36 @@ factor!(bf16 f32 false |half| half.to_f32());
 
 /// A factor as the lines that meet, rows of the left and columns of the right one, each of which is as long as the depth.
 #[derive(Clone, Copy)]
-struct Lines<'a> {
+pub(super) struct Lines<'a> {
     bytes: &'a [u8],
-    offset: isize,
+    pub(super) offset: isize,
     /// Elements from one line to the next.
-    apart: isize,
+    pub(super) apart: isize,
     /// Elements from one of a line to the next.
-    step: isize,
-    count: usize,
+    pub(super) step: isize,
+    pub(super) count: usize,
 }
 
 impl<'a> Lines<'a> {
-    fn first(&self, line: usize, at: usize) -> isize {
+    pub(super) fn first(&self, line: usize, at: usize) -> isize {
         self.offset + line as isize * self.apart + at as isize * self.step
     }
 
     /// All from the first element on.
-    fn elements<F: Factor>(self) -> &'a [F::Sum] {
+    pub(super) fn elements<F: Factor>(self) -> &'a [F::Sum] {
         &cast_slice(self.bytes)[self.offset as usize..]
     }
 
     /// Copies `depth` elements of some lines to panels of `width` lines each, the last of which may have fewer: for each step of
     /// the depth the elements of all lines of a panel.
     #[inline(always)]
-    fn pack<F: Factor>(&self, lines: Range<usize>, depth: Range<usize>, width: usize, to: &mut [F::Sum]) {
+    pub(super) fn pack<F: Factor>(
+        &self,
+        lines: Range<usize>,
+        depth: Range<usize>,
+        width: usize,
+        to: &mut [F::Sum],
+    ) {
         let few = lines.len() * depth.len() < FEW;
         if F::IS_SUM && !few {
             let (item, full) = (size_of::<F>() as isize, lines.len() / width);
@@ -233,8 +237,10 @@ pub(super) fn multiply_floats<'a, F: Factor>(
         (lines(a, n, a.row_stride, a.column_stride), lines(b, m, b.column_stride, b.row_stride));
     // Registers hold columns side by side. Where there is but one, rows take their place: which factor is which changes no sum.
     let (a, b) = if m == 1 { (columns, rows) } else { (rows, columns) };
-    if a.count == 1 && (b.count == 1 || F::IS_SUM && a.step == 1 && b.step == 1) {
-        Real::<F>::run_widest(Dots::<F> { a, b, depth: k, out, scratch });
+    if a.count == 1 && b.count == 1 {
+        multiply_two::<F>(a, b, k, &mut out[0], scratch);
+    } else if a.count == 1 && F::IS_SUM && a.step == 1 && b.step == 1 {
+        multiply_lines::<F>(a, b, k, out);
     } else if a.count == 1 && b.apart == 1 && F::IS_SUM {
         Real::<F>::run_widest(Row::<F> { a, b, depth: k, out, scratch });
     } else {
@@ -320,102 +326,6 @@ impl<F: Factor> LaneTask<Real<F>> for Blocks<'_, F> {
                 }
             }
         }
-    }
-}
-
-/// One line by others along which the depth is contiguous: element by element, eight chains at a time.
-struct Dots<'a, F: Factor> {
-    a: Lines<'a>,
-    b: Lines<'a>,
-    depth: usize,
-    out: &'a mut [F::Sum],
-    scratch: &'a mut Scratch,
-}
-
-impl<F: Factor> LaneTask<Real<F>> for Dots<'_, F> {
-    #[inline(always)]
-    fn run<L: Lane<Elem = Real<F>>>(self) {
-        let Dots { a, b, depth: all, out, scratch } = self;
-        if b.count > 1 {
-            let line = |line: usize| &Lines { offset: b.first(line, 0), ..b }.elements::<F>()[..all];
-            let a = &a.elements::<F>()[..all];
-            let (lines, rest) = out.as_chunks_mut::<CHAINS>();
-            for (group, out) in lines.iter_mut().enumerate() {
-                let mut rows = [a; CHAINS];
-                for (row, at) in rows.iter_mut().zip(group * CHAINS..) {
-                    *row = line(at);
-                }
-                for depth in parts(all, DEPTH) {
-                    let (rows, adds) = (rows.map(|row| &row[depth.clone()]), depth.start > 0);
-                    add_chains(&[&a[depth]; CHAINS], &rows, |chain, sum| {
-                        out[chain] = if adds { out[chain] + sum } else { sum }
-                    });
-                }
-            }
-            for (out, at) in rest.iter_mut().zip(b.count / CHAINS * CHAINS..) {
-                dot(a, line(at), out, false);
-            }
-            return;
-        }
-        if F::IS_SUM && a.step == 1 && b.step == 1 {
-            return dot(&a.elements::<F>()[..all], &b.elements::<F>()[..all], &mut out[0], false);
-        }
-        let [own_a, own_b, _] = scratch.slices::<F::Sum>([CHAINS * DEPTH, CHAINS * DEPTH, 0]);
-        for depth in parts(all, CHAINS * DEPTH) {
-            a.pack::<F>(0..1, depth.clone(), 1, own_a);
-            b.pack::<F>(0..1, depth.clone(), 1, own_b);
-            dot(&own_a[..depth.len()], &own_b[..depth.len()], &mut out[0], depth.start > 0);
-        }
-    }
-}
-
-/// Writes the product of two vectors, or adds it to what is there.
-#[inline(always)]
-fn dot<S: Sum>(mut a: &[S], mut b: &[S], out: &mut S, mut adds: bool) {
-    let mut add = |_: usize, sum: S| {
-        *out = if adds { *out + sum } else { sum };
-        adds = true;
-    };
-    while a.len() >= CHAINS * DEPTH {
-        add_blocks::<S, CHAINS>(&mut a, &mut b, &mut add);
-    }
-    if a.len() >= 4 * DEPTH {
-        add_blocks::<S, 4>(&mut a, &mut b, &mut add);
-    }
-    while a.len() >= DEPTH {
-        add_blocks::<S, 1>(&mut a, &mut b, &mut add);
-    }
-    if !a.is_empty() {
-        add_chains(&[a], &[b], &mut add);
-    }
-}
-
-/// Adds the chains of the first `N` blocks of two vectors, which are taken away.
-#[inline(always)]
-fn add_blocks<S: Sum, const N: usize>(a: &mut &[S], b: &mut &[S], add: impl FnMut(usize, S)) {
-    let ((own_a, rest_a), (own_b, rest_b)) = (a.split_at(N * DEPTH), b.split_at(N * DEPTH));
-    (*a, *b) = (rest_a, rest_b);
-    let (mut left, mut right) = ([own_a; N], [own_b; N]);
-    for (block, (left, right)) in left.iter_mut().zip(&mut right).enumerate() {
-        *left = &own_a[block * DEPTH..][..DEPTH];
-        *right = &own_b[block * DEPTH..][..DEPTH];
-    }
-    add_chains(&left, &right, add);
-}
-
-/// Gives `add` the products of pairs of vectors of one length, each with its number.
-#[inline(always)]
-fn add_chains<S: Sum, const N: usize>(a: &[&[S]; N], b: &[&[S]; N], mut add: impl FnMut(usize, S)) {
-    let len = a[0].len();
-    let (a, b) = (a.map(|a| &a[..len]), b.map(|b| &b[..len]));
-    let mut chains = [S::START; N];
-    for at in 0..len {
-        for (chain, (a, b)) in chains.iter_mut().zip(a.iter().zip(&b)) {
-            *chain = S::extend(*chain, a[at], b[at]);
-        }
-    }
-    for (number, chain) in chains.into_iter().enumerate() {
-        add(number, S::end(chain));
     }
 }
 
@@ -548,6 +458,27 @@ mod tests {
                 check::<Complex32>(sizes, layouts, |x| Complex32::new(x, x * x - 0.3));
                 check::<Complex64>(sizes, layouts, |x| Complex64::new(f64::from(x), 0.1 - f64::from(x)));
                 check::<bf16>(sizes, layouts, bf16::from_f32);
+            }
+        }
+    }
+
+    #[test]
+    fn vectors_of_every_length_by_any_number_of_lines_have_the_bits_of_the_definition() {
+        for (case, k) in
+            [5, 17, 65, 128, 133, 255, 256, 300, 512, 1027, 2050, 4100, 9000].into_iter().enumerate()
+        {
+            for (other, m) in [1, 2, 7, 8, 15, 16, 17, 33, 70].into_iter().enumerate() {
+                // Lines along which the depth is contiguous, in order and in reverse, and now and then any.
+                let any = [case, other];
+                let by_lines = (ProductSizes { n: 1, k, m }, if other % 3 == 2 { any } else { [0, 1] });
+                let of_lines = (ProductSizes { n: m, k, m: 1 }, [[0, 0], [2, 0], any][(case + other) % 3]);
+                for (sizes, layouts) in [by_lines, of_lines] {
+                    check::<f32>(sizes, layouts, |x| x);
+                    check::<f64>(sizes, layouts, f64::from);
+                    check::<Complex32>(sizes, layouts, |x| Complex32::new(x, x * x - 0.3));
+                    check::<Complex64>(sizes, layouts, |x| Complex64::new(f64::from(x), 0.1 - f64::from(x)));
+                    check::<f16>(sizes, layouts, f16::from_f32);
+                }
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Owns the product of two matrices in memory: what is multiplied how (`float.rs`, `integer.rs`). It does not know batches or
 //! shapes.
 
+mod dots;
 mod float;
 mod integer;
 mod scratch;

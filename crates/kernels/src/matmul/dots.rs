@@ -1,0 +1,375 @@
+//! Owns dot products, and products of a vector and lines along which the depth is contiguous. Each addition
+//! of a chain waits for the one before, so a register holds one element of several chains: those of
+//! consecutive blocks of two vectors, or of several lines, whose reals are loaded transposed. The order of
+//! summation is that of `float.rs`; batches are not known here.
+
+use bytemuck::cast_slice;
+
+use super::float::{DEPTH, Factor, Lines, Real, Sum};
+use super::parts;
+use super::scratch::Scratch;
+use crate::isa::{LaneTask, Registers};
+use crate::lane::{Element, Lane};
+
+/// The most elements of a register.
+const LANES: usize = 16;
+
+/// Registers of chains that are extended in turn, to hide the latency of additions: those of different blocks
+/// of two vectors, or of different lines.
+const REGISTERS: usize = 2;
+
+/// Those of different blocks of the same lines: more lines at a time would evict each other from L1 where
+/// they are a power of two apart.
+const BLOCKS: usize = 4;
+
+/// Multiplications for each line up to which chains of single elements are as fast as registers, which must
+/// be prepared.
+const SHORT: usize = 64;
+
+/// Chains of single elements that run side by side.
+const SIDE: usize = 8;
+
+/// The chains in the elements of registers: a register for each part of the left factor and each part of the
+/// right one.
+type Chains<L> = [[L; 2]; 2];
+
+/// Writes the products of a line and others, along all of which the depth is contiguous.
+pub(super) fn multiply_lines<F: Factor>(a: Lines<'_>, mut b: Lines<'_>, depth: usize, out: &mut [F::Sum]) {
+    // Lines in reverse are lines whose products are in reverse.
+    let is_reversed = b.apart < 0;
+    if is_reversed {
+        (b.offset, b.apart) = (b.first(b.count - 1, 0), -b.apart);
+    }
+    let (one, others, apart) = (&a.elements::<F>()[..depth], b.elements::<F>(), b.apart as usize);
+    if b.count < LANES && depth > DEPTH {
+        // Few lines, but long ones: each has blocks for a register.
+        for (out, line) in out.iter_mut().zip(0..) {
+            let line = &others[line * apart..][..depth];
+            Real::<F>::run_widest(Dot { a: one, b: line, out, adds: false });
+        }
+    } else {
+        Real::<F>::run_widest(Products { one, others, apart, out });
+    }
+    if is_reversed {
+        out.reverse();
+    }
+}
+
+/// Writes the product of two lines.
+pub(super) fn multiply_two<F: Factor>(
+    a: Lines<'_>,
+    b: Lines<'_>,
+    depth: usize,
+    out: &mut F::Sum,
+    scratch: &mut Scratch,
+) {
+    if F::IS_SUM && a.step == 1 && b.step == 1 {
+        let (a, b) = (&a.elements::<F>()[..depth], &b.elements::<F>()[..depth]);
+        return Real::<F>::run_widest(Dot { a, b, out, adds: false });
+    }
+    let most = (REGISTERS * LANES * DEPTH).min(depth);
+    let [own_a, own_b, _] = scratch.slices::<F::Sum>([most, most, 0]);
+    for depth in parts(depth, most) {
+        a.pack::<F>(0..1, depth.clone(), 1, own_a);
+        b.pack::<F>(0..1, depth.clone(), 1, own_b);
+        let (a, b) = (&own_a[..depth.len()], &own_b[..depth.len()]);
+        Real::<F>::run_widest(Dot { a, b, out, adds: depth.start > 0 });
+    }
+}
+
+/// The product of two vectors, which is added to what is there or written, to be compiled for each
+/// instruction set.
+struct Dot<'a, S> {
+    a: &'a [S],
+    b: &'a [S],
+    out: &'a mut S,
+    adds: bool,
+}
+
+impl<S: Sum> LaneTask<S::Real> for Dot<'_, S> {
+    #[inline(always)]
+    fn run<L: Lane<Elem = S::Real>>(self) {
+        let Dot { mut a, mut b, out, mut adds } = self;
+        let mut add = |sum: S| {
+            *out = if adds { *out + sum } else { sum };
+            adds = true;
+        };
+        let many = REGISTERS * L::LEN * DEPTH;
+        while a.len() >= many {
+            multiply_blocks::<L, S, REGISTERS>(&a[..many], &b[..many], &mut add);
+            (a, b) = (&a[many..], &b[many..]);
+        }
+        while a.len() >= 2 * DEPTH {
+            let len = (a.len() / DEPTH).min(L::LEN) * DEPTH;
+            multiply_blocks::<L, S, 1>(&a[..len], &b[..len], &mut add);
+            (a, b) = (&a[len..], &b[len..]);
+        }
+        for depth in parts(a.len(), DEPTH) {
+            add(multiply_block(&a[depth.clone()], &b[depth]));
+        }
+    }
+}
+
+/// Passes the products of the blocks of two vectors to `add`. There are at most as many as `N` registers have
+/// elements.
+#[inline(always)]
+fn multiply_blocks<L: Lane<Elem = S::Real>, S: Sum, const N: usize>(
+    a: &[S],
+    b: &[S],
+    add: &mut impl FnMut(S),
+) {
+    let (count, block) = (a.len() / DEPTH, DEPTH * S::PARTS);
+    // Where there are fewer blocks than elements, the remaining elements repeat the last block.
+    let starts = starts(0, block, count);
+    let strips = |reals| Strips { reals, starts, apart: L::LEN * block };
+    let chains = multiply::<L, S, N, false>(strips(cast_slice(a)), strips(cast_slice(b)), block);
+    let mut sums = [S::end(S::START); LANES];
+    for (register, chains) in chains.iter().enumerate() {
+        end(chains, &mut sums[..L::LEN], false);
+        sums[..L::LEN].iter().take(count - register * L::LEN).for_each(|&sum| add(sum));
+    }
+}
+
+/// The product of a block of two vectors, as a chain of single elements.
+#[inline(always)]
+fn multiply_block<S: Sum>(a: &[S], b: &[S]) -> S {
+    S::end(a.iter().zip(b).fold(S::START, |chain, (&a, &b)| S::extend(chain, a, b)))
+}
+
+/// The products of a line and others, `apart` elements from one to the next, to be compiled for each
+/// instruction set.
+struct Products<'a, S> {
+    one: &'a [S],
+    others: &'a [S],
+    apart: usize,
+    out: &'a mut [S],
+}
+
+impl<S: Sum> LaneTask<S::Real> for Products<'_, S> {
+    #[inline(always)]
+    fn run<L: Lane<Elem = S::Real>>(self) {
+        let is_short = self.one.len() * S::PARTS * S::PARTS <= SHORT;
+        if !is_short && self.out.len() >= REGISTERS * L::LEN {
+            self.of_registers::<L, REGISTERS>();
+        } else if !is_short && self.out.len() >= L::LEN {
+            self.of_registers::<L, 1>();
+        } else {
+            self.of_elements();
+        }
+    }
+}
+
+impl<S: Sum> Products<'_, S> {
+    /// As many lines at a time as `N` registers have elements. There are at least so many.
+    #[inline(always)]
+    fn of_registers<L: Lane<Elem = S::Real>, const N: usize>(self) {
+        let Products { one, others, apart, out } = self;
+        let (one, others): (&[S::Real], &[S::Real]) = (cast_slice(one), cast_slice(others));
+        let (count, apart, block) = (out.len(), apart * S::PARTS, DEPTH * S::PARTS);
+        let whole = one.len() / (BLOCKS * block) * (BLOCKS * block);
+        for first in (0..count).step_by(N * L::LEN) {
+            // The last registers overlap those before: they compute some lines again.
+            let first = first.min(count - N * L::LEN);
+            let out = &mut out[first..][..N * L::LEN];
+            for (register, out) in out.chunks_exact_mut(L::LEN).enumerate() {
+                let line = (first + register * L::LEN) * apart;
+                for at in (0..whole).step_by(BLOCKS * block) {
+                    let left = Strips { reals: one, starts: [at; LANES], apart: block };
+                    let right =
+                        Strips { reals: others, starts: starts(line + at, apart, L::LEN), apart: block };
+                    let chains = multiply::<L, S, BLOCKS, true>(left, right, block);
+                    for (number, chains) in chains.iter().enumerate() {
+                        end(chains, out, at + number > 0);
+                    }
+                }
+            }
+            for depth in parts(one.len() - whole, block) {
+                let at = whole + depth.start;
+                let left = Strips { reals: one, starts: [at; LANES], apart: 0 };
+                let starts = starts(first * apart + at, apart, L::LEN);
+                let right = Strips { reals: others, starts, apart: L::LEN * apart };
+                let chains = multiply::<L, S, N, true>(left, right, depth.len());
+                for (chains, out) in chains.iter().zip(out.chunks_exact_mut(L::LEN)) {
+                    end(chains, out, at > 0);
+                }
+            }
+        }
+    }
+
+    /// Lines of at most one block, element by element.
+    #[inline(always)]
+    fn of_elements(self) {
+        let Products { one, others, apart, out } = self;
+        let line = |at: usize| &others[at * apart..][..one.len()];
+        let (groups, rest) = out.as_chunks_mut::<SIDE>();
+        let grouped = groups.len() * SIDE;
+        for (group, out) in groups.iter_mut().enumerate() {
+            let mut lines = [one; SIDE];
+            for (own, at) in lines.iter_mut().zip(group * SIDE..) {
+                *own = line(at);
+            }
+            let mut chains = [S::START; SIDE];
+            for (at, &one) in one.iter().enumerate() {
+                for (chain, line) in chains.iter_mut().zip(&lines) {
+                    *chain = S::extend(*chain, one, line[at]);
+                }
+            }
+            *out = chains.map(S::end);
+        }
+        for (out, at) in rest.iter_mut().zip(grouped..) {
+            *out = multiply_block(one, line(at));
+        }
+    }
+}
+
+/// The reals along the depth that each chain of some registers reads: a strip for each element of a register.
+#[derive(Clone, Copy)]
+struct Strips<'a, E> {
+    reals: &'a [E],
+    /// The first real of each strip of the first register.
+    starts: [usize; LANES],
+    /// Reals from a strip of one register to that of the next register.
+    apart: usize,
+}
+
+/// The first reals of `count` strips, `apart` reals from one to the next; the last strip again for the
+/// remaining elements.
+#[inline(always)]
+fn starts(first: usize, apart: usize, count: usize) -> [usize; LANES] {
+    let mut starts = [first; LANES];
+    for (lane, start) in starts.iter_mut().enumerate() {
+        *start += lane.min(count - 1) * apart;
+    }
+    starts
+}
+
+impl<E: Element> Strips<'_, E> {
+    /// Whether every strip of `N` registers has `len` reals, and at least four reals are before its end.
+    #[inline(always)]
+    fn have<L: Lane<Elem = E>, const N: usize>(&self, len: usize) -> bool {
+        let beyond = self.apart.checked_mul(N - 1).and_then(|apart| apart.checked_add(len));
+        let (Some(beyond), true) = (beyond, len <= self.reals.len()) else {
+            return false;
+        };
+        let mut have = true;
+        for &start in &self.starts[..L::LEN] {
+            have &= start.checked_add(beyond).is_some_and(|end| end <= self.reals.len()) && start + len >= 4;
+        }
+        have
+    }
+
+    /// Four reals of each strip of a register from `at` on, transposed. With `ONE`, those of its first strip,
+    /// broadcast.
+    ///
+    /// # Safety
+    /// Four reals follow `at` in every strip of the register: they are in `reals`.
+    #[inline(always)]
+    unsafe fn four<L: Lane<Elem = E>, const ONE: bool>(&self, register: usize, at: usize) -> [L; 4] {
+        let four = |lane: usize| {
+            let first = self.reals.as_ptr().wrapping_add(self.starts[lane]);
+            // SAFETY: the caller promises that the four are in `reals`, and an array has the alignment of its
+            // elements.
+            unsafe { *first.wrapping_add(register * self.apart).wrapping_add(at).cast::<[E; 4]>() }
+        };
+        if ONE { four(0).map(L::splat) } else { L::transposed(four) }
+    }
+}
+
+/// The chains of `N` registers over `len` reals of their strips. With `ONE`, all chains of a register read
+/// one strip of the left factor.
+#[inline(always)]
+fn multiply<L: Lane<Elem = S::Real>, S: Sum, const N: usize, const ONE: bool>(
+    a: Strips<'_, S::Real>,
+    b: Strips<'_, S::Real>,
+    len: usize,
+) -> [Chains<L>; N] {
+    assert!(a.have::<L, N>(len) && b.have::<L, N>(len), "the strips are in their slices");
+    let mut chains = [[[L::num(0.0); 2]; 2]; N];
+    let rest = len % 4;
+    for at in (0..len - rest).step_by(4) {
+        for (register, chains) in chains.iter_mut().enumerate() {
+            // SAFETY: every strip has `len` reals, as asserted, and `at + 4` is at most `len`.
+            let (a, b) = unsafe { (a.four::<L, ONE>(register, at), b.four::<L, false>(register, at)) };
+            extend::<L, S>(chains, a, b, 0);
+        }
+    }
+    if rest > 0 {
+        for (register, chains) in chains.iter_mut().enumerate() {
+            // The last reals are loaded with some before them, which are skipped.
+            let last = len.wrapping_sub(4);
+            // SAFETY: at least four reals are before the end of every strip, as asserted.
+            let (a, b) = unsafe { (a.four::<L, ONE>(register, last), b.four::<L, false>(register, last)) };
+            extend::<L, S>(chains, a, b, 4 - rest);
+        }
+    }
+    chains
+}
+
+/// Adds the products of four reals of both factors to chains, without those of the first `skipped`.
+#[inline(always)]
+fn extend<L: Lane, S: Sum>(chains: &mut Chains<L>, a: [L; 4], b: [L; 4], skipped: usize) {
+    for first in (0..4).step_by(S::PARTS) {
+        if first >= skipped {
+            for left in 0..S::PARTS {
+                for right in 0..S::PARTS {
+                    let chain = &mut chains[left][right];
+                    *chain = a[first + left].mul_add(b[first + right], *chain);
+                }
+            }
+        }
+    }
+}
+
+/// Writes what chains have come to, or adds it to what is there.
+#[inline(always)]
+fn end<L: Lane<Elem = S::Real>, S: Sum>(chains: &Chains<L>, out: &mut [S], adds: bool) {
+    let width = L::LEN * S::PARTS;
+    let mut sums = [S::Real::from_f64(0.0); 4 * LANES];
+    for left in 0..S::PARTS {
+        for right in 0..S::PARTS {
+            for lane in 0..L::LEN {
+                sums[left * width + lane * S::PARTS + right] = chains[left][right].element(lane);
+            }
+        }
+    }
+    S::merge(&sums[..width * S::PARTS], width, out, adds);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::marker::PhantomData;
+
+    use super::*;
+    use crate::isa::{Isa, Task, run_on};
+
+    struct Transposes<L>(PhantomData<L>);
+
+    impl<L: Lane> Task for Transposes<L> {
+        #[inline(always)]
+        fn run(self) {
+            let row = |i: usize| std::array::from_fn(|j| L::Elem::from_f64((4 * i + j) as f64));
+            for (j, lane) in L::transposed(row).into_iter().enumerate() {
+                assert!((0..L::LEN).all(|i| lane.element(i) == L::Elem::from_f64((4 * i + j) as f64)));
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_loaded_transposed_on_every_lane() {
+        run_on(Isa::Portable, Transposes::<f32>(PhantomData));
+        #[cfg(target_arch = "x86_64")]
+        {
+            use crate::lane::{avx2, avx512};
+            run_on(Isa::Avx2, Transposes::<avx2::F32x8>(PhantomData));
+            run_on(Isa::Avx2, Transposes::<avx2::F64x4>(PhantomData));
+            run_on(Isa::Avx512, Transposes::<avx512::F32x16>(PhantomData));
+            run_on(Isa::Avx512, Transposes::<avx512::F64x8>(PhantomData));
+        }
+        #[cfg(target_arch = "aarch64")]
+        {
+            use crate::lane::neon;
+            run_on(Isa::Neon, Transposes::<neon::F32x4>(PhantomData));
+            run_on(Isa::Neon, Transposes::<neon::F64x2>(PhantomData));
+        }
+    }
+}
