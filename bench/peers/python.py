@@ -79,6 +79,7 @@ FORMULAS = {
     "softmax": softmax,
     "rbf": lambda m, a, b: m.exp(-((a - b) ** 2).sum(-1)).sum(-1),
     "matmul": lambda m, a, b: a @ b,
+    "product": lambda m, a, b: a @ b,
     **{f"chain_{length}": chain(length) for length in (1, 4, 8, 12)},
 }
 
@@ -129,6 +130,7 @@ INTO = {
     "image": image_into,
     "exp_outer": lambda m, o, col, row: m.multiply(m.exp(col), m.exp(row), out=o),
     "matmul": lambda m, o, a, b: m.matmul(a, b, out=o),
+    "product": lambda m, o, a, b: m.matmul(a, b, out=o),
     **{f"chain_{length}": chain_into(length) for length in (1, 4, 8, 12)},
 }
 

@@ -34,6 +34,7 @@ const FORMULAS: &[(&str, Formula)] = &[
     ("softmax", |t| Expr::from(&t[0]).softmax(-1)),
     ("rbf", |t| (-(&t[0] - &t[1]).square().sum(-1)).exp().sum(-1)),
     ("matmul", |t| Expr::from(&t[0]).matmul(&t[1])),
+    ("product", |t| Expr::from(&t[0]).matmul(&t[1])),
     ("chain_1", |t| chain(&t[0], 1)),
     ("chain_4", |t| chain(&t[0], 4)),
     ("chain_8", |t| chain(&t[0], 8)),
@@ -48,6 +49,7 @@ const METHODS: &[(&str, Method)] = &[
     ("sum_inner", |t| t[0].sum(1)),
     ("softmax", |t| t[0].softmax(-1)),
     ("matmul", |t| t[0].matmul(&t[1])),
+    ("product", |t| t[0].matmul(&t[1])),
 ];
 
 /// The same into given memory.
