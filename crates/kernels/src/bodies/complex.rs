@@ -185,31 +185,4 @@ pub(crate) mod short {
         Square(z) -> Pair<V> => short::mul(z, z);
         Sub(a, b) -> Pair<V> => math::sub(a, b);
     }
-
-    /// The bits of both parts of a number that is chosen by another, which is zero whatever the signs of its parts.
-    pub(crate) struct Where;
-
-    impl Body<3, u64> for Where {
-        const OP: Op = Op::Where;
-        type Result = u64;
-
-        #[inline(always)]
-        fn call([condition, a, b]: [u64; 3]) -> u64 {
-            if condition & 0x7fff_ffff_7fff_ffff == 0 { b } else { a }
-        }
-    }
-
-    /// The bits of both parts of the number that a bool is, which is 0 or 1 as an integer.
-    pub(crate) struct OfBool;
-
-    impl Body<1, u64> for OfBool {
-        /// The value stays.
-        const OP: Op = Op::Positive;
-        type Result = u64;
-
-        #[inline(always)]
-        fn call([truth]: [u64; 1]) -> u64 {
-            if truth == 0 { 0 } else { bytemuck::cast(Pair::new(1f32, 0.0)) }
-        }
-    }
 }

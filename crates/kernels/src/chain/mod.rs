@@ -167,10 +167,9 @@ impl Chain {
     ///
     /// There is a chain if all operations compute in dtypes of one lane width (the dtype's size; 4 bytes for halves;
     /// bool has any), no other dtype in it is wider, and no operation is without a function: those on complex numbers,
-    /// which have two parts, but for the quickest ones on c64, which only bools are converted to; integer division and
-    /// remainders, which can fail; `complex` and `polar`; and `nextafter` of halves, which is no function of their values
-    /// as `f32`. Longer prefixes of a program are chains only if shorter ones are, so that one may be grown until there
-    /// is none.
+    /// which have two parts, but for the quickest ones on c64; integer division and remainders, which can fail; `complex` and `polar`; and `nextafter`
+    /// of halves, which is no function of their values as `f32`. Longer prefixes of a program are chains only if
+    /// shorter ones are, so that one may be grown until there is none.
     ///
     /// ```
     /// use zerostride_kernels::{Chain, Feed, Isa, Link, Slot, Stores};

@@ -158,7 +158,6 @@ pub(super) fn cast<S: Set>(from: DType, to: DType, width: usize) -> Option<Code>
         (_, F64 | F32 | F16 | BF16) => cast_8::<S, f64>(to),
         (_, U64) => cast_8::<S, u64>(to),
         (_, C64) => None,
-        (_, Bool) if to == C64 => Some(S::step::<Elements<u64, u64, short::OfBool, 1, 0>>()),
         _ => cast_8::<S, i64>(to),
     }
 }
@@ -255,7 +254,7 @@ fn function<S: Set>(op: Op, compute: DType, place: usize, width: usize) -> Optio
 }
 
 /// The function of an operation on complex numbers, whose parts are neighbours in registers: of the few that take about as long
-/// as to bring the parts together, and of the choice between two, which moves both parts as one integer.
+/// as to bring the parts together.
 fn pairs<S: Set>(op: Op, place: usize) -> Option<Function> {
     match op {
         Op::Add => elements::<S, Complex32, short::Add, 2>(place),
@@ -263,7 +262,6 @@ fn pairs<S: Set>(op: Op, place: usize) -> Option<Function> {
         Op::Neg => elements::<S, Complex32, short::Neg, 1>(place),
         Op::Square => elements::<S, Complex32, short::Square, 1>(place),
         Op::Sub => elements::<S, Complex32, short::Sub, 2>(place),
-        Op::Where => elements::<S, u64, short::Where, 3>(place),
         _ => None,
     }
 }
