@@ -114,7 +114,7 @@ fn has_avx512() -> bool {
 }
 
 /// Whether the processor is one of AMD's, which alone have SSE4a.
-pub fn is_amd() -> bool {
+pub(crate) fn is_amd() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("sse4a");
     #[cfg(not(target_arch = "x86_64"))]
@@ -122,7 +122,7 @@ pub fn is_amd() -> bool {
 }
 
 /// Whether it is one of AMD's from Zen 5 on, which alone of these can intersect vectors.
-pub fn is_zen5() -> bool {
+pub(crate) fn is_zen5() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_amd() && is_x86_feature_detected!("avx512vp2intersect");
     #[cfg(not(target_arch = "x86_64"))]

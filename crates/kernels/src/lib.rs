@@ -6,6 +6,7 @@
 //! - [`Reducer`]: a reduction, whose tree depends on its length alone;
 //! - [`cast_kernel`]: conversion between dtypes;
 //! - [`pack()`]: copies between layouts, transposed ones in blocks;
+//! - [`Tuning`]: what depends on the family of the processor;
 //! - `math`: the mathematical functions, written once over a private lane trait.
 //!
 //! Kernels see slices and element counts. They do not know tensors, shapes, threads or plans.
@@ -21,11 +22,13 @@ mod math;
 mod matmul;
 mod pack;
 mod reduce;
+mod tuning;
 
 pub use cast::{CastKernel, cast_kernel, load_scalar, store_scalar};
 pub use chain::{Chain, Feed, Link, Slot, Stores, fence};
 pub use elementwise::{Fault, MapKernel, Strided, StridedKernel, map_kernel, strided_kernel};
-pub use isa::{Isa, is_amd, is_zen5};
+pub use isa::Isa;
 pub use matmul::{Matrix, ProductSizes, Scratch, matmul};
 pub use pack::{Pack, PackDense, PackDim, pack, pack_dense};
 pub use reduce::{Fold, LEAF, Pairwise, Panel, Reducer, Term, lane_rows, lanes};
+pub use tuning::Tuning;

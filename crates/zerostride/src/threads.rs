@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use zerostride_kernels::Isa;
+use zerostride_kernels::{Isa, Tuning};
 use zerostride_shape::ErrorClass;
 
 use crate::fork::{self, OnceLock, lock};
@@ -72,29 +72,31 @@ fn asked() -> Option<usize> {
 }
 
 /// Whether the environment variables that the engine reads say something that it can follow: for programs to ask before they
-/// compute, as kernels panic at their first use where `ZEROSTRIDE_ISA` cannot be followed.
+/// compute, as kernels panic at their first use where `ZEROSTRIDE_ISA` or `ZEROSTRIDE_PROCESSOR` cannot be followed.
 ///
 /// # Errors
-/// `ZEROSTRIDE_ISA` names an instruction set that does not exist or that this processor lacks, or RAYON_NUM_THREADS is more
-/// than 1024.
+/// `ZEROSTRIDE_ISA` names an instruction set that does not exist or that this processor lacks, `ZEROSTRIDE_PROCESSOR` a family of
+/// processors that is not known, or RAYON_NUM_THREADS is more than 1024.
 ///
 /// ```
 /// zerostride::check_environment()?;
 /// # Ok::<(), zerostride::Error>(())
 /// ```
 pub fn check_environment() -> Result<()> {
-    let message = if let Some(threads) = asked().filter(|threads| *threads > MOST) {
-        format!("{VARIABLE}={threads}: at most {MOST} threads can be started")
-    } else if let Some(name) = env::var_os("ZEROSTRIDE_ISA")
-        && !Isa::ALL.into_iter().any(|isa| *isa.name() == *name && isa.is_supported())
-    {
-        let name = name.to_string_lossy();
-        let known: Vec<_> = Isa::ALL.into_iter().filter(|isa| isa.is_supported()).map(Isa::name).collect();
-        format!("ZEROSTRIDE_ISA={name}: set it to one of {}, or unset it", known.join(", "))
-    } else {
-        return Ok(());
+    let unknown = |variable: &str, known: Vec<&str>| {
+        let name = env::var_os(variable).filter(|name| !known.iter().any(|known| **known == **name))?;
+        let (name, known) = (name.to_string_lossy(), known.join(", "));
+        Some(format!("{variable}={name}: set it to one of {known}, or unset it"))
     };
-    Err(Error::Argument { class: ErrorClass::Value, message })
+    let too_many = || {
+        let threads = asked().filter(|threads| *threads > MOST)?;
+        Some(format!("{VARIABLE}={threads}: at most {MOST} threads can be started"))
+    };
+    let supported = Isa::ALL.into_iter().filter(|isa| isa.is_supported());
+    let message = too_many()
+        .or_else(|| unknown("ZEROSTRIDE_ISA", supported.map(Isa::name).collect()))
+        .or_else(|| unknown("ZEROSTRIDE_PROCESSOR", Tuning::ALL.map(|row| row.name).to_vec()));
+    message.map_or(Ok(()), |message| Err(Error::Argument { class: ErrorClass::Value, message }))
 }
 
 /// Sets how many threads work on one evaluation; at least one does.

@@ -13,6 +13,7 @@ fn with(variable: &str, value: &str, test: &str) -> Output {
     Command::new(std::env::current_exe().unwrap())
         .args([test, "--exact", "--ignored", "--nocapture"])
         .env_remove("ZEROSTRIDE_ISA")
+        .env_remove("ZEROSTRIDE_PROCESSOR")
         .env_remove("RAYON_NUM_THREADS")
         .env(variable, value)
         .output()
@@ -27,6 +28,9 @@ fn a_variable_that_cannot_be_followed_is_told_of() {
         ("ZEROSTRIDE_ISA", "", isa),
         ("ZEROSTRIDE_ISA", "sse9", isa),
         ("ZEROSTRIDE_ISA", " portable", isa),
+        ("ZEROSTRIDE_PROCESSOR", "zen", ""),
+        ("ZEROSTRIDE_PROCESSOR", "zen9", "set it to one of generic, zen, zen5"),
+        ("ZEROSTRIDE_PROCESSOR", "", "set it to one of generic, zen, zen5"),
         ("RAYON_NUM_THREADS", "", ""),
         ("RAYON_NUM_THREADS", "0", ""),
         ("RAYON_NUM_THREADS", "-1", ""),
@@ -49,7 +53,7 @@ fn a_variable_that_cannot_be_followed_is_told_of() {
 fn prints_what_the_environment_says() {
     let found = check_environment();
     println!("environment: {}", found.as_ref().map_or_else(ToString::to_string, |()| String::new()));
-    if !matches!(&found, Err(error) if error.to_string().contains("ZEROSTRIDE_ISA")) {
+    if !matches!(&found, Err(error) if error.to_string().contains("ZEROSTRIDE_")) {
         let x = Tensor::rand(&[500, 500], 1).unwrap();
         assert_eq!(x.sin().unwrap().sum(..).unwrap().shape(), [0; 0]);
         assert!((1..=65).contains(&num_threads()));

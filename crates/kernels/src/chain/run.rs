@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::code::{HALF, REGISTER, REGISTERS, Span, Splat, Word};
 use super::{Chain, Feed, Part, Place, Slot, Stores};
-use crate::isa::is_amd;
+use crate::tuning::Tuning;
 
 /// Memory of one run.
 #[derive(Clone, Copy)]
@@ -205,11 +205,8 @@ impl Threaded<'_> {
             };
             let address = std::ptr::null_mut();
             let far = HALF as isize * step;
-            // The lines of the next run are asked for before its elements are loaded, which then wait less. AMD's processors are
-            // faster if those of this run are asked for, all together before they are written one by one, and only if they
-            // come from memory.
             let ahead = match (part.place, stores) {
-                (Place::Out, _) if !is_amd() => Some(REGISTERS as isize * step),
+                (Place::Out, _) if Tuning::active().prefetch_stores_ahead => Some(REGISTERS as isize * step),
                 (Place::Out, Stores::Far) => Some(0),
                 _ => None,
             };

@@ -15,7 +15,7 @@ use super::{Feed, Link};
 use crate::bodies::dispatch::{self, Body, VisitFloat, VisitInteger};
 use crate::bodies::float::Floats;
 use crate::bodies::integer::Integer;
-use crate::isa::is_amd;
+use crate::tuning::Tuning;
 
 /// The loop of a chain of these instructions, if it has one: that of a quick instruction on two operands of one dtype, side by side
 /// or the same in a row. Of integers these are comparisons.
@@ -26,9 +26,8 @@ pub(super) fn find<S: Set>(first: (Feed, DType), links: &[Link], stored: DType) 
     if first.1 != *compute || stored != result || others.iter().chain([&first.0]).any(lies_apart) {
         return None;
     }
-    // Where stores ask for the lines of the next run, the loop has not been measured.
     match compute {
-        _ if !is_amd() => None,
+        _ if !Tuning::active().single_loops => None,
         DType::F32 => dispatch::float::<S::F32, _>(*op, Find::<S, i32>(PhantomData))?,
         DType::F64 => dispatch::float::<S::F64s, _>(*op, Find::<S, i64>(PhantomData))?,
         DType::I32 => dispatch::integer::<i32, _>(*op, Find::<S, i32>(PhantomData))?,

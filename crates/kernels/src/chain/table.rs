@@ -18,7 +18,7 @@ use crate::bodies::complex::short;
 use crate::bodies::dispatch::{self, Body, VisitBoolean, VisitFloat, VisitInteger};
 use crate::bodies::float::Floats;
 use crate::bodies::integer::{self, Integer};
-use crate::isa::is_amd;
+use crate::tuning::Tuning;
 
 /// How a dtype gets into lanes of a width and out of them.
 pub(super) struct Form {
@@ -273,8 +273,7 @@ pub(super) fn quotient<S: Set>(compute: DType) -> Option<(Code, Prepare)> {
         return None;
     }
     match compute {
-        // AMD's divide one of f32 as fast, and leave the units that multiply to others meanwhile.
-        DType::F32 if is_amd() => None,
+        DType::F32 if !Tuning::active().divide_f32_by_reciprocal => None,
         DType::F32 => Some(prepared::<S, Quotient<S::F32>>()),
         DType::F64 => Some(prepared::<S, Quotient<S::F64>>()),
         _ => None,

@@ -5,6 +5,7 @@ mod chains;
 mod elementwise;
 mod pack;
 mod pairwise;
+mod processors;
 mod products;
 mod quotients;
 mod reduce;

@@ -1,17 +1,17 @@
-//! Owns what the processor's caches decide: when results are written past them, what is asked for ahead, which copies are left to
+//! Owns what the processor's caches decide: when results are written past them, what is prefetched, which copies are left to
 //! the C library. Their sizes are read once from the system, or common ones.
 
 use std::fs;
 
-use zerostride_kernels::{Stores, is_amd, is_zen5};
+use zerostride_kernels::{Stores, Tuning};
 
 use crate::fork::OnceLock;
 
 /// How results are best stored by what touches `bytes`, of which it writes `written`; those that are `long` are fit to be written
-/// past the caches.
+/// with non-temporal stores.
 pub(super) fn stores(bytes: usize, written: usize, long: bool) -> Stores {
-    // AMD's processors are faster past the caches as soon as these do not hold what is read and written, much of it results.
-    let leaves = is_amd() && bytes > last_level() / 4 * 5 && written > last_level() / 4;
+    let quarter = last_level() / 4;
+    let leaves = bytes > quarter * Tuning::active().stream_quarters && written > quarter;
     if long && (comes_from_memory(bytes) || leaves) {
         Stores::Streaming
     } else if is_far(bytes) {
@@ -21,22 +21,19 @@ pub(super) fn stores(bytes: usize, written: usize, long: bool) -> Stores {
     }
 }
 
-/// Whether hardly anything of so many bytes is found in the caches again, so that it is best asked for ahead.
+/// Whether hardly anything of so many bytes is found in the caches again, so that it is best prefetched.
 pub(super) fn comes_from_memory(bytes: usize) -> bool {
     bytes / 2 > last_level()
 }
 
-/// Whether to ask for what lies ahead of what is read in order, where so many bytes are touched and results stored that way.
-pub(super) fn reads_ahead(bytes: usize, stores: Stores) -> bool {
-    // Measured for AMD's processors only.
-    is_amd() && (stores == Stores::Streaming || comes_from_memory(bytes))
+/// Bytes ahead at which contiguous operands are prefetched by what touches so many bytes, stored that way; 0 for not at all.
+pub(super) fn prefetch_bytes(bytes: usize, stores: Stores) -> usize {
+    if stores == Stores::Streaming || comes_from_memory(bytes) { Tuning::active().prefetch_bytes } else { 0 }
 }
 
-/// Whether to ask for what lies far ahead where so many bytes are touched, of which `written` are results: a processor that only
-/// reads could read more than it fetches ahead by itself.
-pub(super) fn asks_far_ahead(bytes: usize, written: usize) -> bool {
-    // Measured for Zen 5 only; a Zen 4 gains nothing 1 KiB ahead.
-    is_zen5() && is_far(bytes) && written <= bytes / 3
+/// The same by what mostly reads: at most a third of the bytes are results.
+pub(super) fn prefetch_reads_bytes(bytes: usize, written: usize) -> usize {
+    if is_far(bytes) && written <= bytes / 3 { Tuning::active().prefetch_reads_bytes } else { 0 }
 }
 
 /// Whether the last level does not hold so many bytes for sure.
@@ -44,15 +41,9 @@ pub(super) fn is_far(bytes: usize) -> bool {
     bytes > last_level() / 2
 }
 
-/// Whether a copy of what lies in order, reading and writing so many bytes, is left to the C library: chains take over where they
-/// are faster.
-pub(super) fn copies_plainly(bytes: usize) -> bool {
-    if is_amd() { bytes <= last_level() * 2 } else { !is_far(bytes) }
-}
-
-/// Whether that library also copies rows faster than chains do.
-pub(super) fn copies_rows_plainly() -> bool {
-    is_amd()
+/// Whether `memcpy` copies contiguous elements, reading and writing so many bytes: chains take over where they are faster.
+pub(super) fn is_memcpy(bytes: usize) -> bool {
+    bytes <= last_level() / 2 * Tuning::active().memcpy_halves
 }
 
 /// Bytes of the last level of cache, which all cores share.

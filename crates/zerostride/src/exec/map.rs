@@ -27,12 +27,6 @@ const PARTS: usize = 64;
 const STREAM: usize = 1 << 10;
 const STREAM_UNALIGNED: usize = 8 << 10;
 
-/// Bytes from what is read in order to what is asked for meanwhile.
-const AHEAD: isize = 1 << 10;
-
-/// The same where hardly anything is written.
-const FAR_AHEAD: isize = 8 << 10;
-
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
@@ -103,8 +97,10 @@ impl<'p> Ready<'p> {
         let ahead = |load| match &window.steps {
             Some(steps) if cache::comes_from_memory(cost.bytes()) => from_window(load, steps.len()),
             None if in_place => 0,
-            None if cache::asks_far_ahead(cost.bytes(), part.numel() * item) => FAR_AHEAD,
-            None if cache::reads_ahead(cost.bytes(), stores) && is_of_streams(program) => AHEAD,
+            None => match cache::prefetch_reads_bytes(cost.bytes(), part.numel() * item) {
+                0 if is_of_streams(program) => cache::prefetch_bytes(cost.bytes(), stores) as isize,
+                bytes => bytes as isize,
+            },
             _ => 0,
         };
         let copies = stores != Stores::Streaming

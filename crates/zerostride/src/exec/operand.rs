@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::ptr;
 
 use smallvec::SmallVec;
-use zerostride_kernels::{Pack, PackDim};
+use zerostride_kernels::{Pack, PackDim, Tuning};
 
 use super::access::{Elements, Output};
 use super::cache;
@@ -270,7 +270,7 @@ impl<'a> Writer<'a> {
         self.0.item() == operand.panels.item()
             && match forms.contains(&Form::Scattered) {
                 true => !self.0.is_crowded_by(&operand.panels),
-                false => cache::copies_rows_plainly(),
+                false => Tuning::active().memcpy_rows,
             }
     }
 }

@@ -531,7 +531,7 @@ impl<'p> Reduction<'_, 'p> {
             (Kind::Splat, Order::ByColumn) => (columns.clone(), Rows { count: 1, ..rows }),
         };
         // Tiles end before processors have seen where they lead.
-        let asks = cache::reads_ahead(self.own.made.cost.bytes(), Stores::Cached);
+        let asks = cache::prefetch_bytes(self.own.made.cost.bytes(), Stores::Cached) > 0;
         let lying = |load: usize| {
             let (bytes, first) = self.spans[load]?;
             let (columns, rows) = part(load);

@@ -1,12 +1,12 @@
-//! Owns the comparison of instruction sets: this test binary runs itself once for each that the processor has, and all
-//! print the same digests. How many cases there are: a minute's worth, or many more with `ZEROSTRIDE_LONG=1`.
+//! Owns the comparison of instruction sets, and of families of processors: this test binary runs itself once for each set that
+//! the processor has and once for each row of the tuning table, and all print the same digests. How many cases there are: a minute's worth, or many more with `ZEROSTRIDE_LONG=1`.
 
 use std::collections::BTreeMap;
 use std::fmt::Arguments;
 use std::hash::{DefaultHasher, Hasher};
 use std::process::Command;
 
-use zerostride_kernels::Isa;
+use zerostride_kernels::{Isa, Tuning};
 
 const MARK: &str = "digest: ";
 
@@ -30,30 +30,33 @@ impl Digest {
     }
 }
 
-/// The digests that an ignored test prints on an instruction set.
-fn digests(test: &str, isa: Isa) -> Vec<String> {
+/// The digests that an ignored test prints with an environment variable set.
+fn digests(test: &str, (variable, value): (&str, &str)) -> Vec<String> {
     let output = Command::new(std::env::current_exe().unwrap())
         .args([test, "--exact", "--ignored", "--nocapture"])
-        .env("ZEROSTRIDE_ISA", isa.name())
+        .env(variable, value)
         .output()
         .unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{test} on {isa}: {}\n{err}", output.status);
+    assert!(output.status.success(), "{test} with {variable}={value}: {}\n{err}", output.status);
     // The first one may stand behind the name of the test.
     out.lines().filter_map(|line| line.split_once(MARK)).map(|(_, digest)| digest.to_owned()).collect()
 }
 
 fn hold_to_portable(test: &str) {
-    let portable = digests(test, Isa::Portable);
+    let portable = digests(test, ("ZEROSTRIDE_ISA", Isa::Portable.name()));
     assert!(!portable.is_empty(), "{test} has compared nothing");
-    for isa in Isa::ALL.into_iter().filter(|&isa| isa != Isa::Portable && isa.is_supported()) {
-        let found = digests(test, isa);
+    let others = Isa::ALL.into_iter().filter(|&isa| isa != Isa::Portable && isa.is_supported());
+    let rows = Tuning::ALL.into_iter().filter(|&row| row != Tuning::active());
+    let forced = others.map(|isa| ("ZEROSTRIDE_ISA", isa.name()));
+    for forced in forced.chain(rows.map(|row| ("ZEROSTRIDE_PROCESSOR", row.name))) {
+        let found = digests(test, forced);
         assert_eq!(found.len(), portable.len());
         let wrong: Vec<_> =
             std::iter::zip(&portable, &found).filter(|(a, b)| a != b).map(|(a, _)| a).collect();
         assert!(
             wrong.is_empty(),
-            "{isa} differs from portable in {} cases: {:#?}",
+            "{forced:?} differs from portable in {} cases: {:#?}",
             wrong.len(),
             &wrong[..wrong.len().min(40)]
         );

@@ -20,7 +20,7 @@ pub(super) fn evaluate(value: Any<'_>) -> Option<Tensor> {
     let (dtype, is_dense) = (tensor.dtype(), loops.dense[0]);
     let (item, cost) = (dtype.item_size(), Cost::of_copying(dtype, loops.numel));
     // Large copies that cross over are packed block by block.
-    let is_taken = if is_dense { cache::copies_plainly(cost.bytes()) } else { !cost.is_divided() };
+    let is_taken = if is_dense { cache::is_memcpy(cost.bytes()) } else { !cost.is_divided() };
     if !is_taken {
         return None;
     }

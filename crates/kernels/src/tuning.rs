@@ -1,0 +1,93 @@
+//! Owns every choice that depends on the family of the processor: one row for each family that has been measured, which
+//! `ZEROSTRIDE_PROCESSOR` can force. It does not know what is computed, and no row changes a result.
+//!
+//! Only `isa.rs` knows how a family is told from another. Where `kernels` or the engine would ask for a vendor, it asks a row
+//! here; `tests/kernels/processors.rs` and the engine's `fused/instruction_sets.rs` run every row on every machine.
+
+use std::sync::OnceLock;
+
+use crate::isa::{is_amd, is_zen5};
+
+/// What is fastest on the processors of one family.
+#[derive(Debug, PartialEq)]
+pub struct Tuning {
+    /// What `ZEROSTRIDE_PROCESSOR` calls the row.
+    pub name: &'static str,
+    /// Chains of one quick instruction on two operands run in a loop of their own instead of threaded code.
+    pub single_loops: bool,
+    /// The lines of a result are prefetched one run ahead, before the elements of that run are loaded. Otherwise those of the
+    /// same run are, just before they are written, and only where they come from memory.
+    pub prefetch_stores_ahead: bool,
+    /// In registers of 64 bytes, f32 divided by one number is multiplied by its reciprocal and corrected.
+    pub divide_f32_by_reciprocal: bool,
+    /// Quarters of the last level of cache that an operation touches before its results get non-temporal stores, where a quarter
+    /// of it would hold results. What exceeds the last level twice gets them on every processor.
+    pub stream_quarters: usize,
+    /// Bytes ahead at which contiguous operands that come from memory are prefetched; 0 for not at all.
+    pub prefetch_bytes: usize,
+    /// The same where at most a third of what is touched is written, from half the last level on.
+    pub prefetch_reads_bytes: usize,
+    /// Halves of the last level of cache up to which `memcpy` copies contiguous elements faster than chains do.
+    pub memcpy_halves: usize,
+    /// `memcpy` copies rows faster than chains do.
+    pub memcpy_rows: bool,
+}
+
+/// Every processor that has not been measured, and Intel's (Cascade Lake).
+const GENERIC: Tuning = Tuning {
+    name: "generic",
+    single_loops: false,
+    prefetch_stores_ahead: true,
+    divide_f32_by_reciprocal: true,
+    stream_quarters: 8,
+    prefetch_bytes: 0,
+    prefetch_reads_bytes: 0,
+    memcpy_halves: 1,
+    memcpy_rows: false,
+};
+
+/// AMD's, from Zen to Zen 4. They divide f32 as fast as they multiply it twice.
+const ZEN: Tuning = Tuning {
+    name: "zen",
+    single_loops: true,
+    prefetch_stores_ahead: false,
+    divide_f32_by_reciprocal: false,
+    stream_quarters: 5,
+    prefetch_bytes: 1 << 10,
+    prefetch_reads_bytes: 0,
+    memcpy_halves: 4,
+    memcpy_rows: true,
+};
+
+/// AMD's from Zen 5 on, which could read more than they prefetch by themselves.
+const ZEN5: Tuning = Tuning { name: "zen5", prefetch_reads_bytes: 8 << 10, ..ZEN };
+
+impl Tuning {
+    /// All rows.
+    pub const ALL: [&'static Tuning; 3] = [&GENERIC, &ZEN, &ZEN5];
+
+    /// The row in use: the one that `ZEROSTRIDE_PROCESSOR` names, else that of this processor's family.
+    ///
+    /// # Panics
+    /// At its first use, if the variable names none: a forced row that silently was another would make a measurement worthless.
+    ///
+    /// ```
+    /// use zerostride_kernels::Tuning;
+    /// assert!(Tuning::ALL.contains(&Tuning::active()));
+    /// ```
+    pub fn active() -> &'static Tuning {
+        static ACTIVE: OnceLock<&Tuning> = OnceLock::new();
+        ACTIVE.get_or_init(|| match std::env::var_os("ZEROSTRIDE_PROCESSOR") {
+            None if is_zen5() => &ZEN5,
+            None if is_amd() => &ZEN,
+            None => &GENERIC,
+            Some(name) => Tuning::ALL.into_iter().find(|row| *row.name == *name).unwrap_or_else(|| {
+                let known = Tuning::ALL.map(|row| row.name).join(", ");
+                panic!(
+                    "ZEROSTRIDE_PROCESSOR={}: no row of that name; there are {known}",
+                    name.to_string_lossy()
+                )
+            }),
+        })
+    }
+}

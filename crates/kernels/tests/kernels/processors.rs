@@ -1,0 +1,31 @@
+//! Owns the run of what depends on the family of the processor for every family: this binary runs its own tests of chains and of
+//! divisions again with each row of the tuning table forced.
+
+use std::process::Command;
+
+use zerostride_kernels::Tuning;
+
+#[test]
+fn chains_pass_their_tests_with_every_row() {
+    for row in Tuning::ALL.into_iter().filter(|&row| row != Tuning::active()) {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["chains::", "quotients::"])
+            .env("ZEROSTRIDE_PROCESSOR", row.name)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{}: {text}", row.name);
+        assert!(!text.contains("running 0 tests"), "{}: {text}", row.name);
+    }
+}
+
+#[test]
+fn a_row_that_does_not_exist_is_refused() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["quotients::"])
+        .env("ZEROSTRIDE_PROCESSOR", "zen9")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(!output.status.success() && text.contains("there are generic, zen, zen5"), "{text}");
+}
