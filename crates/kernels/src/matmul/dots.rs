@@ -68,8 +68,10 @@ pub(super) fn multiply_two<F: Factor>(
         return Real::<F>::run_widest(Dot { a, b, out, adds: false });
     }
     let most = (REGISTERS * LANES * DEPTH).min(depth);
+    let between = scratch.between;
     let [own_a, own_b, _] = scratch.slices::<F::Sum>([most, most, 0]);
     for depth in parts(depth, most) {
+        between();
         a.pack::<F>(0..1, depth.clone(), 1, own_a);
         b.pack::<F>(0..1, depth.clone(), 1, own_b);
         let (a, b) = (&own_a[..depth.len()], &own_b[..depth.len()]);

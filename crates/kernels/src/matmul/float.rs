@@ -261,6 +261,7 @@ impl<F: Factor> LaneTask<Real<F>> for Blocks<'_, F> {
     #[inline(always)]
     fn run<L: Lane<Elem = Real<F>>>(self) {
         let Blocks { a, b, depth: all, out, scratch } = self;
+        let between = scratch.between;
         let parts_of = F::Sum::PARTS;
         let (rows, columns) = (most_rows::<L>() / parts_of, (registers::<L>() * L::LEN / parts_of).max(1));
         // What is read once, or lies near, is read where it lies.
@@ -284,6 +285,7 @@ impl<F: Factor> LaneTask<Real<F>> for Blocks<'_, F> {
                     b.pack::<F>(block.clone(), depth.clone(), columns, cast_slice_mut(own));
                 }
                 for high in parts(a.count, HEIGHT) {
+                    between();
                     let a_lying = if a_lies { a.lying::<F>(high.start, depth.start) } else { None };
                     if a_lying.is_none() && (block.start == 0 || a.count > HEIGHT) {
                         let own = &mut own_a[..high.len() * deep * parts_of];
@@ -346,6 +348,7 @@ impl<F: Factor> LaneTask<Real<F>> for Row<'_, F> {
     #[inline(always)]
     fn run<L: Lane<Elem = Real<F>>>(self) {
         let Row { a, b, depth: all, out, scratch } = self;
+        let between = scratch.between;
         let parts_of = F::Sum::PARTS;
         let whole = b.count * parts_of / L::LEN * L::LEN;
         let (left, right): (&[L::Elem], &[L::Elem]) = (cast_slice(a.bytes), cast_slice(b.bytes));
@@ -353,6 +356,7 @@ impl<F: Factor> LaneTask<Real<F>> for Row<'_, F> {
         for block in parts(whole, NEAR) {
             let width = block.len();
             for depth in parts(all, DEPTH) {
+                between();
                 let sums = &mut sums[..width * parts_of];
                 sums.fill(Real::<F>::from_f64(0.0));
                 let row = |at: usize| &right[b.first(0, at) as usize * parts_of + block.start..][..width];

@@ -24,6 +24,7 @@ pub(super) fn multiply_integers<T: Integer + Pod>(
     scratch: &mut Scratch,
 ) {
     out.fill(T::ZERO);
+    let between = scratch.between;
     let width = WIDTH_BYTES / size_of::<T>();
     let deep = k.min(DEPTH);
     let [own_a, own_b, _] = scratch.slices::<T>([deep * n.min(HEIGHT), deep * m.min(width), 0]);
@@ -32,6 +33,7 @@ pub(super) fn multiply_integers<T: Integer + Pod>(
             let own_b = &mut own_b[..depth.len() * columns.len()];
             gather(&b, depth.clone(), columns.clone(), own_b);
             for rows in parts(n, HEIGHT) {
+                between();
                 let own_a = &mut own_a[..rows.len() * depth.len()];
                 gather(&a, rows.clone(), depth.clone(), own_a);
                 let out = &mut out[rows.start * m..rows.end * m];

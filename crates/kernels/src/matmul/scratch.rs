@@ -7,14 +7,28 @@ use bytemuck::{Pod, cast_slice_mut};
 const LINE: usize = 64;
 
 /// Memory for the blocks of factors that products pack, less than 768 KiB; empty at first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Scratch {
     bytes: Vec<u8>,
+    /// Called between blocks of a product.
+    pub(super) between: fn(),
     /// Sums that are rounded to halves in the end.
     pub(super) sums: Vec<f32>,
 }
 
+impl Default for Scratch {
+    fn default() -> Scratch {
+        Scratch::asking(|| ())
+    }
+}
+
 impl Scratch {
+    /// For products that call a function between blocks of about a hundred million multiplications at most. It may unwind, which
+    /// leaves a product half written.
+    pub fn asking(between: fn()) -> Scratch {
+        Scratch { bytes: Vec::new(), between, sums: Vec::new() }
+    }
+
     /// Three slices with so many elements, whose values are arbitrary.
     pub(super) fn slices<T: Pod>(&mut self, lens: [usize; 3]) -> [&mut [T]; 3] {
         let bytes = lens.map(|len| (len * size_of::<T>()).next_multiple_of(LINE));

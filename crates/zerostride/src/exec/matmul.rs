@@ -9,14 +9,12 @@ use zerostride_ops::DType;
 use zerostride_shape::Shape;
 
 use super::crew;
+use crate::interrupt;
 use crate::plan::{Factor, Work};
 use crate::threads::num_threads;
 
 /// The least and the most rows that are multiplied at a time: every such block packs the right factor anew.
 const ROWS: [usize; 2] = [128, 1024];
-
-/// Multiplications after which somebody who waits is heard.
-const LONG: usize = 1 << 32;
 
 /// Multiplications below which a product is not worth dividing among threads.
 const GRAIN: usize = 1 << 18;
@@ -53,7 +51,6 @@ impl Product<'_> {
     fn divide(&self, out: &mut [u8]) {
         let ProductSizes { n, m, k } = self.sizes;
         let [least, most] = ROWS;
-        let most = most.min(LONG / m.saturating_mul(k).max(1));
         // Every thread has some blocks.
         let rows = (n / (2 * num_threads())).next_multiple_of(least).min(most).max(least);
         let in_batch = n.div_ceil(rows);
@@ -68,16 +65,20 @@ impl Product<'_> {
             rest = others;
             (part, own)
         });
-        let Ok(()) = crew::for_each(parts, Scratch::default, |scratch, (part, mut own)| {
-            for block in part {
-                let rows = first_row(block)..first_row(block + 1);
-                let (own_rows, others) =
-                    std::mem::take(&mut own).split_at_mut(rows.len() * m * self.dtype.item_size());
-                own = others;
-                self.block(rows, own_rows, scratch);
-            }
-            Ok::<_, Infallible>(())
-        });
+        let Ok(()) = crew::for_each(
+            parts,
+            || Scratch::asking(interrupt::check),
+            |scratch, (part, mut own)| {
+                for block in part {
+                    let rows = first_row(block)..first_row(block + 1);
+                    let (own_rows, others) =
+                        std::mem::take(&mut own).split_at_mut(rows.len() * m * self.dtype.item_size());
+                    own = others;
+                    self.block(rows, own_rows, scratch);
+                }
+                Ok::<_, Infallible>(())
+            },
+        );
     }
 
     /// Some rows of one batch.

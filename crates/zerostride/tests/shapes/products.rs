@@ -1,7 +1,7 @@
 //! Matrix products of random shapes and layouts against three nested loops over elements.
 
 use proptest::prelude::*;
-use zerostride::{DType, Expr, Tensor};
+use zerostride::{DType, Error, Expr, Tensor, interruptible};
 
 use crate::corpus::values;
 
@@ -235,5 +235,19 @@ proptest! {
         prop_assert_eq!(&bits(&own.matmul(&other).unwrap().narrow(0, row, 1).unwrap()), &wanted);
         let turned = b.transpose(0, 1).unwrap().matmul(own.transpose(0, 1).unwrap()).unwrap();
         prop_assert_eq!(&one(&turned, column, row), &wanted);
+    }
+}
+
+#[test]
+fn a_product_that_would_take_hours_hears_that_it_is_to_stop() {
+    let stretched = |dtype, shape: [isize; 2]| {
+        Tensor::ones(&[1, 1]).unwrap().to_dtype(dtype).unwrap().expand(&shape).unwrap()
+    };
+    for dtype in [DType::F32, DType::C128, DType::BF16, DType::I16, DType::I64] {
+        for (n, k, m) in [(1, 1 << 45, 1), (1, 1 << 40, 64), (64, 1 << 40, 1), (200, 1 << 36, 200)] {
+            let (a, b) = (stretched(dtype, [n, k]), stretched(dtype, [k, m]));
+            let stopped = interruptible(|| true, || a.matmul(&b));
+            assert!(matches!(stopped, Err(Error::Interrupted)), "{dtype} {n} x {k} by {k} x {m}");
+        }
     }
 }
