@@ -119,6 +119,7 @@ REFUSALS = {
         "allocated size does not match required size",
     ),
     "counts in a matrix": (lambda: zs.repeat_interleave(ROWS), RuntimeError, "only accept 1D vector"),
+    "counts alone along a dimension": (lambda: zs.repeat_interleave(zs.tensor([2, 0, 1]), dim=63), TypeError, "has no dim"),
     "a mask that stretches the target": (lambda: zs.ones(3).masked_scatter_(COLUMN, X), RuntimeError, "expand"),
     "unique slices without elements": (lambda: zs.unique(zs.zeros(0, 3), dim=1), RuntimeError, "0 sized dimensions"),
 }

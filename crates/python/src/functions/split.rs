@@ -1,6 +1,6 @@
 //! Owns the functions that take tensors apart, and those that stretch, repeat and cut off.
 
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use zerostride::Tensor;
 
@@ -88,6 +88,11 @@ fn repeat_interleave(a: &Arguments<'_, '_>) -> PyResult<Tensor> {
         None if a.optional("repeats").is_some() => {
             let counts = a.tensor("repeats")?;
             compute(a.py, [x.numel()], || x.repeat_each(&counts, dim))
+        }
+        None if dim.is_some() => {
+            return Err(PyTypeError::new_err(
+                "repeat_interleave() of counts alone has no dim: give it repeats too",
+            ));
         }
         None if x.ndim() != 1 => return Err(refused("repeat_interleave only accept 1D vector as repeat")),
         None => {
