@@ -34,12 +34,13 @@ mod threads;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
+use pyo3::types::{PySequence, PyTuple};
 
 #[pymodule(gil_used = true)]
 fn _zerostride(module: &Bound<'_, PyModule>) -> PyResult<()> {
     zerostride::check_environment().map_err(|error| PyImportError::new_err(error.to_string()))?;
     threads::init();
-    once::settle_pyo3(module.py())?;
+    settle_pyo3(module.py())?;
     module.add_class::<tensor::PyTensor>()?;
     module.add_class::<expr::PyExpr>()?;
     module.add_class::<source::PySource>()?;
@@ -60,5 +61,16 @@ fn _zerostride(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(pool::_pool_limit, module)?)?;
     module.add_function(wrap_pyfunction!(pool::_pool_set_limit, module)?)?;
     module.add_function(wrap_pyfunction!(pool::_pool_trim, module)?)?;
+    Ok(())
+}
+
+/// Makes what PyO3 itself makes once, as far as calls reach it, while the package is imported: a fork could find it half made
+/// later (`once.rs`).
+fn settle_pyo3(py: Python<'_>) -> PyResult<()> {
+    py.None().bind(py).cast::<PySequence>().ok();
+    py.get_type::<PyTuple>().name()?;
+    PyTuple::empty(py).try_iter()?.size_hint();
+    py.get_type::<tensor::Rows>();
+    py.get_type::<memory::Borrowed>();
     Ok(())
 }

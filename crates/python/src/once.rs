@@ -4,14 +4,10 @@
 //! after they have begun: a child that is forked then waits for a thread that it does not have. Here a thread makes its value
 //! first, even if another does so too, and keeps it while it has Python's lock, which `os.fork` takes.
 
-use std::path::Path;
 use std::sync::OnceLock;
 
 use pyo3::prelude::*;
-use pyo3::types::{PySequence, PyString, PyTuple};
-
-use crate::memory::Borrowed;
-use crate::tensor::Rows;
+use pyo3::types::PyString;
 
 /// A value that is made when it is first wanted.
 pub(crate) struct Once<T>(OnceLock<T>);
@@ -69,14 +65,3 @@ macro_rules! name {
     }};
 }
 pub(crate) use name;
-
-/// Makes what PyO3 itself makes once, as far as calls reach it, while the package is imported.
-pub(crate) fn settle_pyo3(py: Python<'_>) -> PyResult<()> {
-    py.None().bind(py).cast::<PySequence>().ok();
-    py.get_type::<PyTuple>().name()?;
-    PyTuple::empty(py).try_iter()?.size_hint();
-    Path::new("").into_pyobject(py)?;
-    py.get_type::<Rows>();
-    py.get_type::<Borrowed>();
-    Ok(())
-}

@@ -13,6 +13,7 @@ use zerostride::stream::{Options, Progress};
 use crate::error::raise;
 use crate::expr::PyExpr;
 use crate::fuse::Fused;
+use crate::once::Once;
 use crate::threads;
 
 /// An array in a file, whose elements are read when they are needed; made by ``open``.
@@ -33,13 +34,14 @@ impl PySource {
 
     /// The file, as it was opened.
     #[getter]
-    fn path(&self) -> &PathBuf {
-        &self.path
+    fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        static PATH: Once<Py<PyAny>> = Once::new();
+        PATH.import(py, "pathlib", "Path")?.call1((self.path.as_os_str(),))
     }
 
     /// Pickled by its path.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, (PathBuf,)) {
-        (slf.get_type(), (slf.get().path.clone(),))
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, (Bound<'py, PyAny>,))> {
+        Ok((slf.get_type(), (slf.get().path(slf.py())?,)))
     }
 
     fn __repr__(&self) -> String {

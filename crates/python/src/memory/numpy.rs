@@ -40,8 +40,13 @@ const WARNS: c_int = c_int::MIN;
 
 /// Whether an object is an array of NumPy's, and not of a class made from that.
 pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(object.is_exact_instance(ndarray(object.py())?))
+}
+
+/// `numpy.ndarray`.
+fn ndarray(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     static NDARRAY: Once<Py<PyAny>> = Once::new();
-    Ok(object.is_exact_instance(NDARRAY.import(object.py(), "numpy", "ndarray")?))
+    NDARRAY.import(py, "numpy", "ndarray")
 }
 
 /// The tensor on the memory of an array of NumPy's; `None` for other objects, and where elements are of no dtype of ours, or
@@ -125,11 +130,10 @@ pub(crate) fn array<'py>(tensor: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, P
         return as_array(tensor.py())?.call1((PyMemoryView::from(tensor)?,));
     }
     // NumPy is told the dtype, and need not read the buffer's description of it.
-    static NDARRAY: Once<Py<PyAny>> = Once::new();
     let shape = PyTuple::new(tensor.py(), own.shape())?;
     let dtype =
         dtypes(tensor.py())?.iter().find(|(_, dtype)| *dtype == own.dtype()).map(|(native, _)| native);
-    NDARRAY.import(tensor.py(), "numpy", "ndarray")?.call1((shape, dtype, tensor))
+    ndarray(tensor.py())?.call1((shape, dtype, tensor))
 }
 
 /// NumPy's native dtypes, with ours.
