@@ -124,6 +124,7 @@ const ROWS_OF_THE_TABLE: &[Row] = &[
     main("rbf", "sum(exp(-|a - b|^2))", "rbf", "a[n,1,16]: b[1,n,16]:", "[n]", ("[n,n,16]", 3.125), PAIRS),
     main("batched_matmul", "(b,n,n) @ (1,n,n)", "matmul", "a[b,n,n] w[1,n,n]", "[b,n,n]", ("[b,n,n,n]", 2.0),
         &[("L2", "b=4 n=128"), ("L3", "b=16 n=256"), ("RAM", "b=32 n=512")]),
+    // Other peers' `matmul` takes batches of matrices only, so that vectors have a formula of their own.
     main("matvec", "(n,k) @ (k)", "product", "a[n,k] x[k]", "[n]", ("[n,k]", 2.0),
         &[("L2", "n=256 k=1024"), ("L3", "n=1024 k=1024"), ("RAM", "n=4096 k=4096")]),
     main("dot", "(1,k) @ (k)", "product", "a[1,k] x[k]", "[1]", ("[k]", 2.0),

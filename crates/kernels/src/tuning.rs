@@ -22,13 +22,13 @@ pub struct Tuning {
     pub divide_f32_by_reciprocal: bool,
     /// Quarters of the last level of cache that an operation touches before its results get non-temporal stores, where a quarter
     /// of it would hold results. What exceeds the last level twice gets them on every processor.
-    pub stream_quarters: usize,
+    pub stream_last_level_quarters: usize,
     /// Bytes ahead at which contiguous operands that come from memory are prefetched; 0 for not at all.
     pub prefetch_bytes: usize,
     /// The same where at most a third of what is touched is written, from half the last level on.
     pub prefetch_reads_bytes: usize,
     /// Halves of the last level of cache up to which `memcpy` copies contiguous elements faster than chains do.
-    pub memcpy_halves: usize,
+    pub memcpy_last_level_halves: usize,
     /// `memcpy` copies rows faster than chains do.
     pub memcpy_rows: bool,
 }
@@ -39,10 +39,10 @@ const GENERIC: Tuning = Tuning {
     single_loops: false,
     prefetch_stores_ahead: true,
     divide_f32_by_reciprocal: true,
-    stream_quarters: 8,
+    stream_last_level_quarters: 8,
     prefetch_bytes: 0,
     prefetch_reads_bytes: 0,
-    memcpy_halves: 1,
+    memcpy_last_level_halves: 1,
     memcpy_rows: false,
 };
 
@@ -52,10 +52,10 @@ const ZEN: Tuning = Tuning {
     single_loops: true,
     prefetch_stores_ahead: false,
     divide_f32_by_reciprocal: false,
-    stream_quarters: 5,
+    stream_last_level_quarters: 5,
     prefetch_bytes: 1 << 10,
     prefetch_reads_bytes: 0,
-    memcpy_halves: 4,
+    memcpy_last_level_halves: 4,
     memcpy_rows: true,
 };
 

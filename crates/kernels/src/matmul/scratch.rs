@@ -23,8 +23,8 @@ impl Default for Scratch {
 }
 
 impl Scratch {
-    /// For products that call a function between blocks of about a hundred million multiplications at most. It may unwind, which
-    /// leaves a product half written.
+    /// For products that call a function between blocks of at most ten million multiplications. It may unwind, which leaves a product
+    /// half written. Contiguous vectors and lines are one block: memory limits how long they take.
     pub fn asking(between: fn()) -> Scratch {
         Scratch { bytes: Vec::new(), between, sums: Vec::new() }
     }

@@ -11,7 +11,7 @@ use crate::fork::OnceLock;
 /// with non-temporal stores.
 pub(super) fn stores(bytes: usize, written: usize, long: bool) -> Stores {
     let quarter = last_level() / 4;
-    let leaves = bytes > quarter * Tuning::active().stream_quarters && written > quarter;
+    let leaves = bytes > quarter * Tuning::active().stream_last_level_quarters && written > quarter;
     if long && (comes_from_memory(bytes) || leaves) {
         Stores::Streaming
     } else if is_far(bytes) {
@@ -43,7 +43,7 @@ pub(super) fn is_far(bytes: usize) -> bool {
 
 /// Whether `memcpy` copies contiguous elements, reading and writing so many bytes: chains take over where they are faster.
 pub(super) fn is_memcpy(bytes: usize) -> bool {
-    bytes <= last_level() / 2 * Tuning::active().memcpy_halves
+    bytes <= last_level() / 2 * Tuning::active().memcpy_last_level_halves
 }
 
 /// Bytes of the last level of cache, which all cores share.
