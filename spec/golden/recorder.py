@@ -13,7 +13,7 @@ from bits import FORMATS, PARTS, Pool, to_bits, ulps
 from operations import NAMES, failure, label
 from reference import correctly_rounded
 from stepwise import stepwise
-from store import number, provenance, write_json, write_npz
+from store import number, provenance, tabulated, write_json, write_npz
 
 # Refusals by Python's argument parser list every overload; the first line says what matters.
 PARSER = "received an invalid combination of arguments"
@@ -146,7 +146,7 @@ class Recorder:
                 "inputs": self.index,
                 "errors": self.texts,
                 **sections,
-                "cases": self.cases,
+                **tabulated(self.cases),
                 "deviations": self.deviations,
             },
         )

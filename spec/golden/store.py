@@ -12,6 +12,8 @@ import numpy
 import torch
 
 FOLDER = pathlib.Path(__file__).resolve().parent
+# The keys of a case whose values are integers that few cases share: places, counts, distances.
+NUMBERS = ("at", "n", "error", "reference", "stepwise", "ulp")
 
 
 def provenance(script, **more):
@@ -48,6 +50,26 @@ def write_json(name, header, sections):
     json.loads(text)
     (FOLDER / name).write_text(text, encoding="utf-8")
     print(f"{name}: {len(text):,} bytes", flush=True)
+
+
+def tabulated(cases):
+    """Cases as lists of integers: the sections `layouts`, `values` and `cases` (spec/README.md).
+
+    As objects they repeat their keys, names and keywords ten thousand times.
+    """
+    layouts, values = {}, {}
+    rows = []
+    for case in cases:
+        shared = [key for key in case if key not in NUMBERS]
+        own = [key for key in case if key in NUMBERS]
+        row = [layouts.setdefault(compact([shared, own]), len(layouts))]
+        row += [values.setdefault(compact(case[key]), len(values)) for key in shared]
+        rows.append(row + [case[key] for key in own])
+    return {
+        "layouts": [json.loads(layout) for layout in layouts],
+        "values": [json.loads(value) for value in values],
+        "cases": rows,
+    }
 
 
 def write_npz(name, arrays):

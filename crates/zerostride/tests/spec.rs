@@ -10,7 +10,7 @@ fn every_document_of_the_specification_is_a_doctest() {
     let mut documents = 0;
     for entry in fs::read_dir(folder).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        // The README describes the golden answers and has no code.
+        // The README describes the golden answers and has no Rust.
         if name.ends_with(".md") && name != "README.md" {
             assert!(bridge.contains(&format!("spec/{name}\"")), "src/spec.rs does not include {name}");
             documents += 1;

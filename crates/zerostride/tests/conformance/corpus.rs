@@ -74,7 +74,21 @@ impl Corpus {
     }
 
     pub(crate) fn cases(&self) -> impl Iterator<Item = Case> {
-        self.json["cases"].as_array().unwrap().iter().map(|case| self.case(case))
+        self.json["cases"].as_array().unwrap().iter().map(|row| self.case(&self.object(row)))
+    }
+
+    /// A row of the table of cases as an object: a layout names its keys, some of whose values many cases share.
+    fn object(&self, row: &Value) -> Value {
+        let mut numbers = row.as_array().unwrap().iter();
+        let mut next = || numbers.next().unwrap();
+        let layout = &self.json["layouts"][next().as_u64().unwrap() as usize];
+        let keys =
+            |half: usize| layout[half].as_array().unwrap().iter().map(|key| key.as_str().unwrap().to_owned());
+        let mut case = serde_json::Map::new();
+        case.extend(keys(0).map(|key| (key, self.json["values"][next().as_u64().unwrap() as usize].clone())));
+        case.extend(keys(1).map(|key| (key, next().clone())));
+        assert_eq!(numbers.len(), 0, "a row has a number for each key");
+        Value::Object(case)
     }
 
     fn case(&self, case: &Value) -> Case {
