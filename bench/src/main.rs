@@ -36,6 +36,8 @@ struct Options {
     python: Option<PathBuf>,
     /// The repository's `bench` folder.
     bench: PathBuf,
+    /// The folder of what programs read, outside of the repository's files: JSON.
+    json: PathBuf,
     /// A record to write again, instead of a run.
     render: Option<PathBuf>,
     /// Whether to search for cliffs, instead of a run.
@@ -44,7 +46,7 @@ struct Options {
 
 fn main() -> ExitCode {
     let outcome = options().and_then(|options| match &options.render {
-        Some(path) => record::read(path).and_then(|record| report::write(&record, path)),
+        Some(path) => record::read(path).and_then(|record| show(&options, &record, path).map(|_| ())),
         None if options.cliffs => search(&options),
         None => run(&options),
     });
@@ -67,6 +69,7 @@ fn options() -> Result<Options, String> {
         programs: PathBuf::new(),
         python: None,
         bench: PathBuf::new(),
+        json: PathBuf::new(),
         render: None,
         cliffs: false,
     };
@@ -85,6 +88,7 @@ fn options() -> Result<Options, String> {
             "--programs" => options.programs = value()?.into(),
             "--python" => options.python = Some(value()?.into()),
             "--bench" => options.bench = value()?.into(),
+            "--json" => options.json = value()?.into(),
             "--render" => options.render = Some(value()?.into()),
             _ if word.starts_with('-') => return Err(format!("unknown option {word}")),
             _ => options.filter = Some(word),
@@ -135,16 +139,27 @@ fn run(options: &Options) -> Result<(), String> {
         record.memory = memory::measure(&cells, &launches, most);
     }
     record.duration = start.elapsed().as_secs_f64();
-    let folder = folder(options, &record.machine);
+    let folder = folder(&options.json, &record.machine)?;
     record.cliffs = record::read_cliffs(&folder.join(CLIFFS))?;
-    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    // A part of the whole, or a rough look at it, does not take the place of a record.
-    let part = if options.filter.is_some() || options.quick { "-part" } else { "" };
+    let part = if options.filter.is_some() || options.quick { PART } else { "" };
     let path = folder.join(format!("{}{part}.json", record.date));
     record::write(&record, &path)?;
-    report::write(&record, &path)?;
-    println!("\n{:.0} s; the record: {}", record.duration, path.with_extension("md").display());
+    let report = show(options, &record, &path)?;
+    println!("\n{:.0} s; the record: {}, from {}", record.duration, report.display(), path.display());
     Ok(())
+}
+
+/// Ends the name of a record of some workloads, or of few rounds.
+const PART: &str = "-part";
+
+/// Writes the report of a record and returns its path: that of a full run replaces the machine's in the repository,
+/// that of a part has a folder beside its JSON.
+fn show(options: &Options, record: &Record, json: &Path) -> Result<PathBuf, String> {
+    let stem = json.with_extension("");
+    if stem.to_string_lossy().ends_with(PART) {
+        return report::write(record, &stem);
+    }
+    report::write(record, &folder(&options.bench.join("records"), &record.machine)?)
 }
 
 /// The file of what the last search for cliffs has found, beside the machine's records.
@@ -159,8 +174,7 @@ fn search(options: &Options) -> Result<(), String> {
     if let Some(formula) = &options.filter {
         return started(search.args(["--formula", formula]));
     }
-    let folder = folder(options, &Machine::this());
-    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let folder = folder(&options.json, &Machine::this())?;
     let found = folder.join(CLIFFS);
     started(search.arg("--out").arg(&found))?;
     let Some(path) = record::newest(&folder)? else {
@@ -169,8 +183,7 @@ fn search(options: &Options) -> Result<(), String> {
     };
     let record = Record { cliffs: record::read_cliffs(&found)?, ..record::read(&path)? };
     record::write(&record, &path)?;
-    report::write(&record, &path)?;
-    println!("\nthe record: {}", path.with_extension("md").display());
+    println!("\nthe record: {}", show(options, &record, &path)?.display());
     Ok(())
 }
 
@@ -184,9 +197,11 @@ fn started(command: &mut Command) -> Result<(), String> {
     }
 }
 
-/// Where the records of a machine are.
-fn folder(options: &Options, machine: &Machine) -> PathBuf {
-    options.bench.join("records").join(&machine.name)
+/// A machine's own folder in another one, made if it is not there.
+fn folder(parent: &Path, machine: &Machine) -> Result<PathBuf, String> {
+    let folder = parent.join(&machine.name);
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    Ok(folder)
 }
 
 /// A program that lies beside this one.

@@ -1,4 +1,4 @@
-//! Owns what a run has found, as it is written to the record's JSON file and read back. It judges nothing (`targets`)
+//! Owns what a run has found, as it is written to a JSON file and read back. It judges nothing (`targets`)
 //! and draws nothing (`plot`).
 
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use zerostride_bench::Mode;
 
@@ -10,18 +10,24 @@ use crate::plot;
 use crate::record::{Measurement, OURS, Record, STREAM};
 use crate::targets::judge;
 
-/// Writes the report and the pictures of a record beside its JSON file.
-pub(crate) fn write(record: &Record, json: &Path) -> Result<(), String> {
-    let name = json.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+/// The names of the pictures that a report shows.
+const TIMES: &str = "times.svg";
+const ROOFLINE: &str = "roofline.svg";
+
+/// Writes the report and the pictures of a record into a folder, over those of an older one; returns the report's path.
+pub(crate) fn write(record: &Record, folder: &Path) -> Result<PathBuf, String> {
+    let report = folder.join("record.md");
     let files = [
-        (json.with_extension("md"), markdown(record, &name)),
-        (json.with_extension("svg"), plot::ratios(record)),
-        (json.with_file_name(format!("{name}-roofline.svg")), plot::roofline(record)),
+        (report.clone(), markdown(record)),
+        (folder.join(TIMES), plot::ratios(record)),
+        (folder.join(ROOFLINE), plot::roofline(record)),
     ];
+    let failed = |path: &Path, error| format!("{}: {error}", path.display());
+    fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
     for (path, text) in files {
-        fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+        fs::write(&path, text).map_err(|error| failed(&path, error))?;
     }
-    Ok(())
+    Ok(report)
 }
 
 /// Seconds as people read them: three digits and a unit.
@@ -43,9 +49,9 @@ macro_rules! line {
     };
 }
 
-fn markdown(record: &Record, name: &str) -> String {
+fn markdown(record: &Record) -> String {
     let mut text = String::new();
-    head(&mut text, record, name);
+    head(&mut text, record);
     targets(&mut text, record);
     for &(group, heading) in &GROUPS {
         let mut threads: Vec<usize> = record.measurements.iter().map(|found| found.threads).collect();
@@ -70,14 +76,14 @@ const GROUPS: [(&str, &str); 4] = [
     ("dtype", "Other dtypes"),
 ];
 
-fn head(text: &mut String, record: &Record, name: &str) {
+fn head(text: &mut String, record: &Record) {
     let machine = &record.machine;
     line!(text, "# {} on {}\n", record.date, machine.name);
     if record.quick {
         line!(text, "A short run: its figures are rough.\n");
     }
-    line!(text, "![Time of each peer, in times of zerostride's]({name}.svg)\n");
-    line!(text, "![Bandwidth against operations per byte]({name}-roofline.svg)\n");
+    line!(text, "![Time of each peer, in times of zerostride's]({TIMES})\n");
+    line!(text, "![Bandwidth against operations per byte]({ROOFLINE})\n");
     line!(
         text,
         "Measured on {}, {} cores, {}, {} GiB of memory, {}, {}; {}. The run took {:.0} minutes.\n",

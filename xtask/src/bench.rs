@@ -11,8 +11,9 @@ pub(crate) const HELP: &str = "\
 cargo xtask bench [OPTION]... [FILTER]
 
 Measures zerostride side by side with its peers: in one run, in turn, with the same threads and the same rules for
-results. Prints a line for each workload, and writes bench/records/MACHINE/DATE.json, .md and .svg. A run with a filter
-and a quick run write DATE-part instead.
+results. Prints a line for each workload, and writes a table and two pictures to bench/records/MACHINE, over those that
+are there, and all figures to target/bench/records/MACHINE/DATE.json. A run with a filter and a quick run write everything
+under target, as DATE-part.
 
   FILTER          only workloads whose name contains it, or those of a group: main, chain, scaling, dtype;
                   several with commas: add,softmax
@@ -22,8 +23,8 @@ and a quick run write DATE-part instead.
   --quick         about 3 minutes instead of 20: fewer rounds and sizes, no memory, all processors
   --render JSON   write the report and the pictures of a record again
   --cliffs        search for cliffs instead, which takes some minutes: 400 random shapes, strides and dtypes, each beside
-                  NumPy, on one thread. What is found goes to bench/records/MACHINE/cliffs.json and into the newest
-                  record. With a FILTER, only cases of a formula (copy, add, less, sqrt, normalise, sum, amax): these
+                  NumPy, on one thread. What is found goes to target/bench/records/MACHINE/cliffs.json and into the newest
+                  record there. With a FILTER, only cases of a formula (copy, add, less, sqrt, normalise, sum, amax): these
                   are printed, no more
 
 The first run builds the Rust peers (several minutes) and installs the Python ones (5 GB), both under target/bench.
@@ -51,7 +52,7 @@ pub(crate) fn bench(words: &[&str]) -> Outcome {
     let target = target();
     run(Command::new(env!("CARGO")).args(["build", "--release", "--package", "zerostride-bench"]))?;
     let mut driver = Command::new(target.join("release").join(program("zerostride-bench")));
-    driver.arg("--bench").arg(root().join("bench"));
+    driver.arg("--bench").arg(root().join("bench")).arg("--json").arg(target.join("bench/records"));
     if let Some(record) = options.render {
         return run(driver.args(["--render", record]));
     }
