@@ -22,6 +22,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 from datetime import date
@@ -238,12 +239,15 @@ def main():
         for path in [folder / "x.npy", folder / "y.npy", folder / "y.zarr", *folder.glob(".zerostride-*.tmp")]:
             remove(path)
     cats = [seconds for name, seconds, *_ in results if name.startswith(cat)]
-    lines = [
+    head = (
         f"`compare.py --rows {arguments.rows} --memory {arguments.memory}`"
-        + f"{' --sparse' if arguments.sparse else ''} on {date.today()}: {machine()}; load at the start {load:.1f}.",
-        f"{size / 1e9:.1f} GB in{' (sparse)' if arguments.sparse else ''}, {size / 2e9:.1f} GB out; `cat` copies "
+        + f"{' --sparse' if arguments.sparse else ''} on {date.today()}: {machine()}; load at the start {load:.1f}. "
+        + f"{size / 1e9:.1f} GB in{' (sparse)' if arguments.sparse else ''}, {size / 2e9:.1f} GB out; `cat` copies "
         + f"{size / 1e9:.1f} GB. The page cache was {'' if dropped else 'not '}dropped before each program. zs ran with "
-        + f"`--max-memory {arguments.memory}` and as much address space (`ulimit -v`).",
+        + f"`--max-memory {arguments.memory}` and as much address space (`ulimit -v`)."
+    )
+    lines = [
+        *textwrap.wrap(head, 110, break_on_hyphens=False),
         "",
         *table(results, size, sum(cats) / len(cats) if cats else 0),
     ]

@@ -48,8 +48,8 @@ pub(crate) fn title(class: Class) -> &'static str {
 fn operations() -> String {
     let mut text = String::from(
         "# Operations\n\n\
-         Generated from the op table by `cargo xtask gen`. Names, arguments and results are PyTorch's. *Computes in* are the\n\
-         categories of dtype after promotion; anything else is refused when the expression is built.\n",
+         Generated from the op table by `cargo xtask gen`. Names, arguments and results are PyTorch's. *Computes in*\n\
+         lists the categories of dtype after promotion; others are refused when the expression is built.\n",
     );
     for (class, title, note) in SECTIONS {
         let _ = write!(

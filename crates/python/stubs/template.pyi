@@ -1,4 +1,4 @@
-# What `cargo xtask gen` makes the package's stubs of: it puts the rows of the tables in the two places that are marked.
+# The template of the package's stubs: `cargo xtask gen` puts the tables' rows in the two marked places.
 
 import builtins
 from collections.abc import Callable, Iterator, Sequence

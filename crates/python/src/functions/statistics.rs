@@ -1,4 +1,4 @@
-//! Owns what sums up many elements in a few: extremes and where they stand, medians, quantiles, means that pass over NaN.
+//! Owns the statistics beside the op table's: extremes with indices, medians, quantiles, means without NaN.
 
 use pyo3::exceptions::{PyIndexError, PyNotImplementedError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
