@@ -6,6 +6,7 @@ mod aarch64;
 mod bench;
 mod generate;
 mod golden;
+mod modules;
 mod python;
 mod reference;
 mod sanitize;

@@ -1,9 +1,11 @@
 //! Owns what a fork leaves to the child: which of its locks are free, and which process a thing belongs to. A child has only
-//! the thread that forked. It does not know what is locked, nor what becomes of claims (`tensor/borrow.rs`).
+//! the thread that forked. It does not know what is locked, nor what becomes of claims (`memory/borrow.rs`).
 //!
 //! A lock that another thread of the parent holds at that moment would never be free in the child, and what it guards might be
 //! half changed. So the thread that forks takes all locks of the process first, as POSIX proposes (`pthread_atfork`), and both
-//! processes let go of them afterwards. All of them are held for moments only, and no foreign code runs meanwhile.
+//! processes let go of them afterwards. All of them are held for moments only, and no foreign code runs meanwhile. Every
+//! static of the crate that threads share is therefore a [`Lock`] or a [`OnceLock`] of this file: a lock is known here from
+//! the moment it is first taken.
 //!
 //! What is held for longer, claims and the pool of threads, carries the number of its process: what another process began
 //! binds this one only as far as the thread that forked is concerned.
@@ -11,10 +13,8 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use crate::{plan, policy, tensor, threads};
 
 /// How many forks lie between the first process and this one. It changes while there is only one thread.
 static PROCESS: AtomicUsize = AtomicUsize::new(0);
@@ -54,6 +54,79 @@ pub(crate) fn survivor() -> u64 {
 /// A mutex held; a panic elsewhere leaves nothing half changed.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a lock guards. A thread that holds several has taken them in this order, as a fork does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Guarded {
+    /// The claims on storages.
+    Claims,
+    /// Which threads wait for each other.
+    Waits,
+    /// The start of the pool of threads.
+    Threads,
+    /// The plans that are kept.
+    Plans,
+    /// What policies have warned about, whom they tell, and the one that holds for the process.
+    Warned,
+    Hook,
+    Policy,
+    /// The counters of threads, and the blocks of memory that any of them may take.
+    Counters,
+    Blocks,
+    /// The files that have not got their names.
+    #[cfg(feature = "io")]
+    Unfinished,
+}
+
+/// A mutex in a static, which a fork takes before it happens.
+#[derive(Debug)]
+pub(crate) struct Lock<T: 'static> {
+    guarded: Guarded,
+    is_known: AtomicBool,
+    mutex: Mutex<T>,
+}
+
+/// A lock that a fork can take, whatever it guards.
+trait Held: Sync {
+    fn guarded(&self) -> Guarded;
+    fn hold(&'static self) -> Box<dyn Any>;
+}
+
+impl<T: Send> Held for Lock<T> {
+    fn guarded(&self) -> Guarded {
+        self.guarded
+    }
+
+    fn hold(&'static self) -> Box<dyn Any> {
+        Box::new(lock(&self.mutex))
+    }
+}
+
+/// All locks that have been taken. It is taken last, and by who holds any other.
+static KNOWN: Mutex<Vec<&'static dyn Held>> = Mutex::new(Vec::new());
+
+impl<T: Send> Lock<T> {
+    pub(crate) const fn new(guarded: Guarded, value: T) -> Lock<T> {
+        Lock { guarded, is_known: AtomicBool::new(false), mutex: Mutex::new(value) }
+    }
+
+    /// The value, held; a panic elsewhere leaves nothing half changed.
+    #[inline]
+    pub(crate) fn lock(&'static self) -> MutexGuard<'static, T> {
+        if !self.is_known.load(Ordering::Relaxed) {
+            self.become_known();
+        }
+        lock(&self.mutex)
+    }
+
+    #[cold]
+    fn become_known(&'static self) {
+        let mut known = lock(&KNOWN);
+        if !self.is_known.swap(true, Ordering::Relaxed) {
+            known.push(self);
+        }
+    }
 }
 
 /// Held for the moment in which a value becomes known that all threads share.
@@ -106,35 +179,47 @@ impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
     }
 }
 
-/// Has the system tell of forks from now on.
-#[cfg(unix)]
-pub(crate) fn watch() {
-    static WATCHED: std::sync::Once = std::sync::Once::new();
-    WATCHED.call_once(|| {
-        // SAFETY: the three functions may be called at any fork for as long as the process lives, and none of them unwinds: they
-        // lock, which ignores poison, and store. Where there is no memory for the list, forks go on as without it.
-        unsafe { libc::pthread_atfork(Some(before), Some(after), Some(in_child)) };
-    });
-}
+/// What a child does before anything else.
+static IN_CHILD: std::sync::OnceLock<fn()> = std::sync::OnceLock::new();
 
-/// Other systems do not fork.
-#[cfg(not(unix))]
-pub(crate) fn watch() {}
+/// Has the system tell of forks from now on, and a child begin with `in_child`, which forgets what threads of its parent did.
+pub(crate) fn watch(in_child: fn()) {
+    // No `Once`: a fork while another thread is in it would leave it begun for ever.
+    static IS_WATCHED: AtomicBool = AtomicBool::new(false);
+    if IS_WATCHED.load(Ordering::Relaxed) || IS_WATCHED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let _ = IN_CHILD.set(in_child);
+    #[cfg(unix)]
+    // SAFETY: the three functions may be called at any fork for as long as the process lives, and none of them unwinds: they
+    // lock, which ignores poison, and store. Where there is no memory for the list, forks go on as without it.
+    unsafe {
+        libc::pthread_atfork(Some(before), Some(after), Some(begin_child));
+    }
+}
 
 #[cfg(unix)]
 extern "C" fn before() {
-    // In the order in which threads take them that hold several.
-    let mut locks: Vec<Box<dyn Any>> = vec![Box::new(tensor::hold_claims()), Box::new(threads::hold())];
-    locks.extend([
-        Box::new(plan::hold()) as Box<dyn Any>,
-        Box::new(policy::hold()),
-        Box::new(tensor::pool::hold()),
-    ]);
-    #[cfg(feature = "io")]
-    locks.push(Box::new(crate::io::hold()));
-    locks.push(Box::new(lock(&SETTLING)));
+    let held = hold_all();
     // A thread that is ending has no place for them.
-    let _ = HELD.try_with(|held| held.replace(locks));
+    let _ = HELD.try_with(|own| own.replace(held));
+}
+
+/// All locks, and at last those that keep others from becoming known.
+#[cfg(unix)]
+fn hold_all() -> Vec<Box<dyn Any>> {
+    loop {
+        let mut known = lock(&KNOWN).clone();
+        known.sort_by_key(|lock| lock.guarded());
+        let mut held: Vec<Box<dyn Any>> = known.iter().map(|lock| lock.hold()).collect();
+        let all = lock(&KNOWN);
+        // Who holds one of them may have made another one known meanwhile.
+        if all.len() == known.len() {
+            held.push(Box::new(all));
+            held.push(Box::new(lock(&SETTLING)));
+            return held;
+        }
+    }
 }
 
 #[cfg(unix)]
@@ -143,11 +228,13 @@ extern "C" fn after() {
 }
 
 #[cfg(unix)]
-extern "C" fn in_child() {
+extern "C" fn begin_child() {
     PROCESS.fetch_add(1, Ordering::Relaxed);
     SURVIVOR.store(this_thread(), Ordering::Relaxed);
     after();
-    tensor::forget_other_threads();
+    if let Some(in_child) = IN_CHILD.get() {
+        in_child();
+    }
 }
 
 #[cfg(all(test, unix, not(miri)))]
@@ -208,7 +295,7 @@ mod tests {
                     assert_eq!(x.sum(..).unwrap().item::<f32>().unwrap(), x.numel() as f32);
                 }
                 vary(7);
-                tensor::pool::trim();
+                crate::pool::trim();
                 // A child forks too, and has threads of its own.
                 let again = || large.add_(1).is_ok() && num_threads() == 1;
                 std::thread::scope(|scope| scope.spawn(|| (0..20).for_each(|_| write(&large))).join())

@@ -55,9 +55,9 @@
 
 #![deny(unsafe_code)]
 
-mod arrange;
+mod caller;
+mod eager;
 mod error;
-mod evaluate;
 mod exec;
 mod expr;
 #[allow(unsafe_code)]
@@ -65,6 +65,7 @@ mod fork;
 mod interrupt;
 #[cfg(feature = "io")]
 pub mod io;
+mod memory;
 mod plan;
 pub mod policy;
 #[cfg(doctest)]
@@ -82,10 +83,13 @@ pub use zerostride_shape::{
     broadcast_shapes,
 };
 
-pub use arrange::{Index, Interpolation, Unique, cat, dstack, hstack, meshgrid, stack, vstack};
+pub use eager::{
+    Index, Interpolation, Operand, Unique, call_into, cat, dstack, hstack, meshgrid, stack, vstack,
+};
 pub use error::{Error, Result};
-pub use expr::{Argument, Arguments, Dims, Expr, call, call_into, einsum, keepdim};
+pub use expr::{Argument, Arguments, Dims, Expr, call, einsum, keepdim};
 pub use interrupt::{Waiter, interruptible, set_waiter};
+pub use memory::pool;
 pub use plan::{Plan, Template};
-pub use tensor::{Lent, Literal, Operand, Tensor, broadcast_tensors, pool};
+pub use tensor::{Lent, Literal, Tensor, broadcast_tensors};
 pub use threads::{check_environment, num_threads, set_num_threads};

@@ -1,16 +1,14 @@
 //! Owns how many threads work on one evaluation. It does not know what they do, nor how they find each other (`exec/crew.rs`).
 
-use std::any::Any;
 use std::env;
 use std::error::Error as _;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use zerostride_kernels::{Isa, Tuning};
 use zerostride_shape::ErrorClass;
 
-use crate::fork::{self, OnceLock, lock};
+use crate::fork::{self, Guarded, Lock, OnceLock};
 use crate::{Error, Result};
 
 /// The most that help the calling thread: as many as a word has bits.
@@ -45,7 +43,7 @@ pub fn num_threads() -> usize {
 fn has_pool(threads: usize) -> bool {
     static POOL: OnceLock<Option<usize>> = OnceLock::new();
     let process = POOL.get().unwrap_or_else(|| {
-        let _starting = lock(&STARTING);
+        let _starting = STARTING.lock();
         POOL.get_or_init(|| {
             let threads =
                 if threads == 0 { asked().map_or(0, |asked| asked.min(SEATS + 1)) } else { threads };
@@ -58,12 +56,7 @@ fn has_pool(threads: usize) -> bool {
 }
 
 /// Held while the pool starts.
-static STARTING: Mutex<()> = Mutex::new(());
-
-/// Keeps the pool from starting, for a thread that forks.
-pub(crate) fn hold() -> impl Any {
-    lock(&STARTING)
-}
+static STARTING: Lock<()> = Lock::new(Guarded::Threads, ());
 
 /// How many threads the environment asks for; what is no number, or 0, counts as nothing.
 fn asked() -> Option<usize> {

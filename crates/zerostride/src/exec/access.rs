@@ -9,7 +9,7 @@ use zerostride_kernels::{PackDim, pack};
 use zerostride_shape::{InternalOverlap, Layout, Overlap, Shape, Strides};
 
 use super::steps::{Part, Rows, Steps};
-use crate::tensor::Block;
+use crate::memory::Block;
 
 /// What is next to each other in a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -387,7 +387,7 @@ impl<'a> Output<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::Fresh;
+    use crate::memory::Fresh;
 
     /// Every part of a loop over columns and rows, of every item size and kind of stride, against an index by index walk.
     #[test]

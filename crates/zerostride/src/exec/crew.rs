@@ -17,7 +17,7 @@
 //! 4. A helper that waits to be asked does take up such work. It holds no claim then, and nor does anything below it on the
 //!    stack: it was started as a task of the pool, which an evaluation that has claims never takes up (3).
 //! 5. Between two parts the caller may run foreign code: it asks whether to go on (`interrupt.rs`). A helper never does. What
-//!    foreign code asks of tensors never waits for the evaluation below it, nor in a circle (`tensor/borrow.rs`).
+//!    foreign code asks of tensors never waits for the evaluation below it, nor in a circle (`memory/borrow.rs`).
 //!
 //! Waiting for a claim is therefore waiting for threads that run, or that wait for claims on storages of higher addresses
 //! (`Memory::claim`), the last of which is held by threads that run. It makes no difference which thread waits. Foreign code

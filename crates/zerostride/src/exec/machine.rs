@@ -11,7 +11,7 @@ use zerostride_kernels::{PackDim, Slot, Stores, pack};
 
 use super::program::{Compiled, Kind, Place, Stage, Work};
 use crate::Result;
-use crate::tensor::{Block, Fresh};
+use crate::memory::{Block, Fresh};
 
 /// Bytes of a cache line.
 const LINE: usize = 64;

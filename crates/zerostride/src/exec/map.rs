@@ -16,8 +16,8 @@ use super::program::{Compiled, Kind};
 use super::window::Window;
 use crate::Result;
 use crate::fork::OnceLock;
+use crate::memory::Block;
 use crate::plan::{Cost, Form, Instruction, Load, Program, Source, TILE, Walk};
-use crate::tensor::Block;
 
 /// The most parts that a large loop is divided into.
 const PARTS: usize = 64;

@@ -34,8 +34,8 @@ use zerostride_ops::{DType, OpError, can_cast};
 use zerostride_shape::{InternalOverlap, Layout, Overlap, check_in_place, checked_bytes};
 
 use crate::expr::Expr;
+use crate::memory::{Access, Block, Fresh, Named};
 use crate::plan::{Buffer, Leaf, Load, Plan, Source, Step, TILE, Work};
-use crate::tensor::{Block, Claim, Fresh, Guard, Holder, Named, Request, Shared};
 use crate::{Error, Result, Tensor, interrupt};
 
 pub(crate) use fold::Folding;
@@ -46,6 +46,14 @@ use map::InCache;
 use matmul::Elements;
 use window::Window;
 
+/// The value of an expression over tensors, in memory of its own.
+pub(crate) fn evaluate(expr: &Expr) -> Result<Tensor> {
+    match tiny::evaluate(expr) {
+        Some(result) => Ok(result),
+        None => run(&Plan::new(expr)?),
+    }
+}
+
 /// Runs a plan into memory of its own.
 pub(crate) fn run(plan: &Plan) -> Result<Tensor> {
     match tiny::run_plan(plan) {
@@ -55,7 +63,7 @@ pub(crate) fn run(plan: &Plan) -> Result<Tensor> {
 }
 
 fn run_at_length(plan: &Plan) -> Result<Tensor> {
-    let memory = Memory::of(plan, None)?;
+    let memory = claim(plan, None)?;
     let result = asking(!memory.is_brief(), || run_steps(plan, &memory))?;
     Ok(share(plan, result))
 }
@@ -81,16 +89,17 @@ pub(crate) fn run_into(expr: &Expr, out: &Tensor) -> Result<()> {
     let expr = expr.to_dtype(out.dtype());
     let plan = Plan::into_layout(&expr, out.layout())?;
     if writes_over_what_it_has_read(&plan, out) {
-        let mut memory = Memory::of(&plan, Some(out))?;
+        let mut memory = claim(&plan, Some(out))?;
         return asking(!memory.is_brief(), || run_steps_into(&plan, &mut memory, out));
     }
     // The result is computed first, then copied. The target is claimed all the while, so that both are one write.
     let plan = Plan::new(&expr)?;
-    let mut memory = Memory::of(&plan, Some(out))?;
+    let mut memory = claim(&plan, Some(out))?;
     asking(!memory.is_brief(), || {
         let result = run_steps(&plan, &memory)?;
         let copy = Plan::into_layout(&Expr::from(&share(&plan, result)), out.layout())?;
-        memory.add(&copy.leaves)?;
+        let own = copy.leaves.iter().map(|leaf| leaf.tensor.claim(false));
+        memory.add(Access::brief(own).expect("nobody else has the result"));
         run_steps_into(&copy, &mut memory, out)
     })
 }
@@ -126,18 +135,18 @@ fn writes_over_what_it_has_read(plan: &Plan, out: &Tensor) -> bool {
 type Slots = SmallVec<[Option<Fresh>; 4]>;
 
 /// Runs all steps of a plan and hands out the result's memory.
-fn run_steps(plan: &Plan, memory: &Memory) -> Result<Fresh> {
+fn run_steps(plan: &Plan, memory: &Access) -> Result<Fresh> {
     let mut slots = run_some(plan, plan.passes.steps.len(), memory)?;
     Ok(slots[plan.passes.buffers[plan.result()].slot].take().expect("the last step has written its slot"))
 }
 
 /// Runs all steps of a plan, the last into its target.
-fn run_steps_into(plan: &Plan, memory: &mut Memory, target: &Tensor) -> Result<()> {
+fn run_steps_into(plan: &Plan, memory: &mut Access, target: &Tensor) -> Result<()> {
     let last = plan.passes.steps.len() - 1;
     let group = plan.passes.groups.iter().find(|group| group.steps.end > last);
     let mut slots = run_some(plan, group.map_or(last, |group| group.steps.start), memory)?;
-    memory.start_writing(target);
-    let out = memory.guard(target).block_mut(target.reach());
+    memory.start_writing(target.storage());
+    let out = memory.guard(target.storage()).block_mut(target.reach());
     match group {
         Some(group) => rows::run(plan, group, memory, &mut slots, Some(out)),
         None => run_step(&plan.passes.steps[last], plan, memory, &slots, out),
@@ -145,7 +154,7 @@ fn run_steps_into(plan: &Plan, memory: &mut Memory, target: &Tensor) -> Result<(
 }
 
 /// Runs the first `count` steps.
-fn run_some(plan: &Plan, count: usize, memory: &Memory) -> Result<Slots> {
+fn run_some(plan: &Plan, count: usize, memory: &Access) -> Result<Slots> {
     let mut slots: Slots = std::iter::repeat_with(|| None).take(plan.passes.buffers.len()).collect();
     let (mut index, mut groups) = (0, plan.passes.groups.iter().peekable());
     while index < count {
@@ -168,7 +177,7 @@ fn run_some(plan: &Plan, count: usize, memory: &Memory) -> Result<Slots> {
 }
 
 /// Runs a step; its result is in its slot afterwards.
-fn run_one(plan: &Plan, step: &Step, memory: &Memory, slots: &mut Slots) -> Result<()> {
+fn run_one(plan: &Plan, step: &Step, memory: &Access, slots: &mut Slots) -> Result<()> {
     let buffer = &plan.passes.buffers[step.output];
     // An operand that dies may give the result its memory.
     let mut fresh = match slots[buffer.slot].take() {
@@ -194,7 +203,7 @@ fn run_one(plan: &Plan, step: &Step, memory: &Memory, slots: &mut Slots) -> Resu
 fn run_in_order(
     step: &Step,
     plan: &Plan,
-    memory: &Memory,
+    memory: &Access,
     slots: &Slots,
     out: &mut [u8],
 ) -> Option<Result<()>> {
@@ -224,12 +233,12 @@ fn share(plan: &Plan, result: Fresh) -> Tensor {
     Tensor::new(result.share(), Layout::contiguous(buffer.shape.clone()), buffer.dtype)
 }
 
-fn run_step(step: &Step, plan: &Plan, memory: &Memory, slots: &Slots, out: Block<'_>) -> Result<()> {
+fn run_step(step: &Step, plan: &Plan, memory: &Access, slots: &Slots, out: Block<'_>) -> Result<()> {
     let buffer = &plan.passes.buffers[step.output];
     // A dying operand lies in the output's own block, which is out of its slot while the step runs.
     let own = out.reader();
     let read = |source: Source| match source {
-        Source::Leaf(leaf) => memory.block(&plan.leaves[leaf]),
+        Source::Leaf(leaf) => block(memory, &plan.leaves[leaf]),
         Source::Buffer(index) => match &slots[plan.passes.buffers[index].slot] {
             Some(fresh) => fresh.block(),
             None => own.reader(),
@@ -276,7 +285,7 @@ impl<'p> Ready<'p> {
 }
 
 /// The elements of a factor of a matrix product.
-fn factor<'a>(source: Source, plan: &'a Plan, memory: &'a Memory, slots: &'a Slots) -> Elements<'a> {
+fn factor<'a>(source: Source, plan: &'a Plan, memory: &'a Access, slots: &'a Slots) -> Elements<'a> {
     elements(source, plan, memory, slots).expect("a factor is computed before its product")
 }
 
@@ -284,14 +293,14 @@ fn factor<'a>(source: Source, plan: &'a Plan, memory: &'a Memory, slots: &'a Slo
 fn elements<'a>(
     source: Source,
     plan: &'a Plan,
-    memory: &'a Memory,
+    memory: &'a Access,
     slots: &'a Slots,
 ) -> Option<Elements<'a>> {
     match source {
         Source::Leaf(leaf) => {
             let leaf = &plan.leaves[leaf];
             let first = leaf.first_byte() / leaf.tensor.dtype().item_size();
-            Some(Elements { bytes: memory.guard(&leaf.tensor).bytes(leaf.tensor.reach()), first })
+            Some(Elements { bytes: memory.guard(leaf.tensor.storage()).bytes(leaf.tensor.reach()), first })
         }
         Source::Buffer(index) => {
             let fresh = slots[plan.passes.buffers[index].slot].as_ref()?;
@@ -305,125 +314,28 @@ fn allocate(buffer: &Buffer) -> Result<Fresh> {
     Fresh::arbitrary(bytes).ok_or_else(|| Error::OutOfMemory { bytes, shape: buffer.shape.clone() })
 }
 
-/// Permission on all storages that an evaluation touches, by their addresses.
-pub(crate) struct Memory {
-    /// In rising order.
-    guards: SmallVec<[(usize, Guard); 6]>,
+/// Permission for a plan: brief if the plan is short and nobody uses any of its tensors.
+fn claim(plan: &Plan, target: Option<&Tensor>) -> Result<Access> {
+    if target.is_some_and(|target| !target.is_writable()) {
+        return Err(Error::ReadOnly);
+    }
+    let reads = plan.leaves.iter().map(|leaf| leaf.tensor.claim(false));
+    let claims = || reads.clone().chain(target.map(|target| target.claim(true)));
+    let brief = plan.is_short().then(|| Access::brief(claims())).flatten();
+    let access = match brief {
+        Some(access) => access,
+        None => Access::wait(claims(), Some(Arc::clone(&plan.passes) as Arc<dyn Named>))?,
+    };
+    for leaf in &plan.leaves {
+        let found = access.guard(leaf.tensor.storage()).version();
+        if let Some(captured) = leaf.version.filter(|&captured| captured != found) {
+            return Err(Error::Modified { shape: leaf.tensor.shape_value().clone(), captured, found });
+        }
+    }
+    Ok(access)
 }
 
-impl Memory {
-    /// Permission for a plan; brief if the plan is short and nobody uses any of its tensors.
-    fn of(plan: &Plan, target: Option<&Tensor>) -> Result<Memory> {
-        Memory::new(
-            &plan.leaves,
-            target,
-            plan.is_short(),
-            || Some(Arc::clone(&plan.passes) as Arc<dyn Named>),
-        )
-    }
-
-    /// Waits for the operands and the target.
-    pub(crate) fn claim(leaves: &[Leaf], target: Option<&Tensor>) -> Result<Memory> {
-        Memory::new(leaves, target, false, || None)
-    }
-
-    fn new(
-        leaves: &[Leaf],
-        target: Option<&Tensor>,
-        short: bool,
-        name: impl FnOnce() -> Option<Arc<dyn Named>>,
-    ) -> Result<Memory> {
-        if target.is_some_and(|target| !target.is_writable()) {
-            return Err(Error::ReadOnly);
-        }
-        let mut memory = Memory { guards: SmallVec::new() };
-        memory.acquire(leaves, target, short, name)?;
-        for leaf in leaves {
-            let found = memory.guard(&leaf.tensor).version();
-            match leaf.version {
-                Some(captured) if captured != found => {
-                    let shape = leaf.tensor.shape_value().clone();
-                    return Err(Error::Modified { shape, captured, found });
-                }
-                _ => {}
-            }
-        }
-        Ok(memory)
-    }
-
-    /// Claims operands that nobody else has.
-    fn add(&mut self, fresh: &[Leaf]) -> Result<()> {
-        self.acquire(fresh, None, true, || None)
-    }
-
-    fn acquire(
-        &mut self,
-        leaves: &[Leaf],
-        target: Option<&Tensor>,
-        short: bool,
-        name: impl FnOnce() -> Option<Arc<dyn Named>>,
-    ) -> Result<()> {
-        let reads = leaves.iter().map(|leaf| (&leaf.tensor, false));
-        let mut claims: SmallVec<[(&Shared, Claim); 6]> = reads
-            .chain(target.map(|target| (target, true)))
-            .map(|(tensor, write)| (tensor.storage(), Claim { bytes: tensor.reach(), write }))
-            .collect();
-        // In the order of their addresses no two evaluations wait for each other.
-        claims.sort_by_key(|(storage, _)| storage.address());
-        let of_one = claims.chunk_by(|(one, _), (other, _)| one.is(other));
-        let request = |claims: &[(_, Claim)]| claims.iter().map(|(_, claim)| claim.clone()).collect();
-        let wanted: SmallVec<[(&Shared, Request); 6]> =
-            of_one.map(|claims| (claims[0].0, request(claims))).collect();
-        if short {
-            let before = self.guards.len();
-            let brief = |(storage, claims): &(&Shared, Request)| {
-                Guard::brief(storage, claims)
-                    .map(|guard| self.guards.push((storage.address(), guard)))
-                    .is_some()
-            };
-            if wanted.iter().all(brief) {
-                self.guards.sort_unstable_by_key(|(address, _)| *address);
-                return Ok(());
-            }
-            // Who has brief claims does not wait.
-            self.guards.truncate(before);
-        }
-        let holder = Holder::here(name());
-        for (storage, claims) in wanted {
-            self.guards.push((storage.address(), Guard::acquire(storage, claims, &holder)?));
-        }
-        self.guards.sort_unstable_by_key(|(address, _)| *address);
-        Ok(())
-    }
-
-    /// Whether the claims are brief.
-    fn is_brief(&self) -> bool {
-        self.guards.iter().any(|(_, guard)| guard.is_brief())
-    }
-
-    fn start_writing(&mut self, target: &Tensor) {
-        let address = target.storage().address();
-        let own = self.guards.iter_mut().filter(|(guarded, _)| *guarded == address);
-        own.for_each(|(_, guard)| guard.start_writing());
-    }
-
-    pub(crate) fn guard(&self, tensor: &Tensor) -> &Guard {
-        &self.guards[self.position(tensor)].1
-    }
-
-    /// The elements of an operand, where its plan counts them.
-    fn block(&self, leaf: &Leaf) -> Block<'_> {
-        self.guard(&leaf.tensor).block(leaf.tensor.reach()).moved_to(leaf.first_byte())
-    }
-
-    /// The guard of a target apart from those of the operands, which lie in other storages.
-    pub(crate) fn split_off(&mut self, target: &Tensor) -> Guard {
-        self.guards.remove(self.position(target)).1
-    }
-
-    fn position(&self, tensor: &Tensor) -> usize {
-        let address = tensor.storage().address();
-        let found = self.guards.binary_search_by_key(&address, |(own, _)| *own);
-        found.expect("every tensor of a plan is claimed")
-    }
+/// The elements of an operand, where its plan counts them.
+fn block<'a>(memory: &'a Access, leaf: &Leaf) -> Block<'a> {
+    memory.guard(leaf.tensor.storage()).block(leaf.tensor.reach()).moved_to(leaf.first_byte())
 }

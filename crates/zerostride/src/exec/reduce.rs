@@ -18,8 +18,8 @@ use super::program::{Compiled, Kind};
 use super::steps::Rows;
 use super::window::Window;
 use crate::fork::OnceLock;
+use crate::memory::Block;
 use crate::plan::{Cost, GRAIN, Instruction, Load, Program, REDUCED, Source, in_any_order, slices};
-use crate::tensor::Block;
 use crate::{Result, interrupt, num_threads};
 
 /// Elements that one task takes at least, where each result has a power of two of leaves.

@@ -7,16 +7,16 @@ use smallvec::SmallVec;
 
 use super::machine::Scratch;
 use super::window::Window;
-use super::{Memory, Ready, Slots, allocate, crew};
+use super::{Ready, Slots, allocate, crew};
+use crate::memory::{Access, Block, Fresh};
 use crate::plan::{Group, Plan, Source, Step, Work};
-use crate::tensor::{Block, Fresh};
 use crate::{Result, num_threads};
 
 /// Runs the steps of a group; their results are in their slots afterwards, but for the plan's result if it has a target.
 pub(super) fn run<'p>(
     plan: &'p Plan,
     group: &Group,
-    memory: &Memory,
+    memory: &Access,
     slots: &mut Slots,
     target: Option<Block<'_>>,
 ) -> Result<()> {
@@ -40,7 +40,8 @@ pub(super) fn run<'p>(
             written.push((slot, fresh));
         }
     }
-    let leaves: SmallVec<[Block<'_>; 4]> = plan.leaves.iter().map(|leaf| memory.block(leaf)).collect();
+    let leaves: SmallVec<[Block<'_>; 4]> =
+        plan.leaves.iter().map(|leaf| super::block(memory, leaf)).collect();
     let others = &*slots;
     let threads = num_threads();
     let share = group.rows.div_ceil(threads);

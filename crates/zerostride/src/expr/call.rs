@@ -2,11 +2,10 @@
 //! the row's signature. The shell and Python come in here. It does not know text (`cli`) nor Python objects.
 
 use zerostride_ops::{self as ops, Class, Kind, Op, Scalar, Signature};
-use zerostride_shape::{ErrorClass, broadcast_shape, check_in_place};
+use zerostride_shape::ErrorClass;
 
 use super::{Dims, Expr, formula, keepdim};
-use crate::tensor::write;
-use crate::{Error, Result, Tensor};
+use crate::{Error, Result};
 
 /// One argument of a call.
 #[derive(Clone, Debug)]
@@ -140,37 +139,6 @@ pub fn call(op: Op, arguments: Arguments) -> Result<Expr> {
             Expr::map(op, std::iter::once(input).chain(rest))
         }
     })
-}
-
-/// Calls an operation of the table and writes its result to `out`, whose shape and dtype stay: PyTorch's `out=`, and its
-/// in-place methods where `out` is the first argument too.
-///
-/// # Errors
-/// As [`call`] and the in-place methods.
-///
-/// ```
-/// use zerostride::{Argument, Arguments, Op, Operand, call_into, tensor};
-/// let x = tensor![1.0, 2.0];
-/// let operand = |tensor| Argument::Expr(Operand::from(tensor).into());
-/// let positional = vec![operand(&x), operand(&tensor![10.0])];
-/// let named = vec![("alpha".to_owned(), Argument::Expr(0.5.into()))];
-/// call_into(Op::Add, Arguments { positional, named }, &x)?;
-/// assert_eq!(x.to_vec::<f32>()?, [6.0, 7.0]);
-/// # Ok::<(), zerostride::Error>(())
-/// ```
-pub fn call_into(op: Op, arguments: Arguments, out: &Tensor) -> Result<()> {
-    let given = arguments.positional.iter().chain(arguments.named.iter().map(|(_, value)| value));
-    let operand = |argument: &Argument| match argument {
-        Argument::Expr(expr) => Some(expr.clone()),
-        _ => None,
-    };
-    let operands: Vec<Expr> = given.filter_map(operand).collect();
-    if let (Op::MaskedFill, [_, mask, ..]) = (op, &operands[..]) {
-        // In place the tensor is stretched before the mask, which shows in the order of the two in a refusal.
-        check_in_place(out.shape(), &broadcast_shape(&[out.shape(), mask.shape()?])?)?;
-    }
-    let expr = call(op, arguments)?;
-    write(&operands, out, || expr)
 }
 
 /// Arguments in the order of the signature.

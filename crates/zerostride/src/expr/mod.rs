@@ -20,14 +20,14 @@ use smallvec::SmallVec;
 use zerostride_ops::{Bucket, Category, DType, Op, Scalar, Typed};
 use zerostride_shape::{Layout, Shape, ShapeError, broadcast_shape};
 
-pub use call::{Argument, Arguments, call, call_into};
+pub use call::{Argument, Arguments, call};
 pub use einsum::einsum;
 pub use input::Input;
 pub(crate) use input::{leading, rows};
 pub use methods::{Dims, keepdim};
 pub(crate) use product::Operand;
 
-use crate::policy::Caller;
+use crate::caller::Caller;
 use crate::{Error, Result, Tensor};
 
 /// A computation over tensors and numbers that has not run yet.

@@ -5,9 +5,18 @@ use std::collections::HashMap;
 use zerostride_shape::Shape;
 
 use super::{Expr, Kind, Meta, Operands};
-use crate::Result;
+use crate::{Result, Tensor};
 
 impl Expr {
+    /// The expression over tensors that stand for what is not in memory, to be planned but not run.
+    pub(crate) fn without_inputs(&self) -> Result<Expr> {
+        self.replace(&mut |node| {
+            let Kind::Input(_) = node.node().kind else { return Ok(None) };
+            let meta = node.meta()?;
+            Tensor::absent(meta.dtype(), meta.shape.clone()).map(|tensor| Some(tensor.into()))
+        })
+    }
+
     /// The expression with other nodes in place of those for which `other` has one. Only nodes over elements that are not
     /// in memory are looked at, from the root down, each once.
     ///

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use crate::{Result, Tensor};
 
 use super::entry::Entry;
-use super::error::{FileError, Problem};
 use super::original::Original;
 use super::packed::Member;
 #[cfg(feature = "zarr")]
 use super::zarr;
 use super::{Format, MEMORY, npy, npz, safetensors};
+use crate::error::file::{FileError, Problem};
 
 /// An opened file of arrays: its headers have been read and checked, its data have not been touched.
 ///

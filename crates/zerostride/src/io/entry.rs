@@ -8,7 +8,7 @@ use zerostride_ops::DType;
 use zerostride_shape::{Shape, checked_bytes};
 
 use super::elements::Encoding;
-use super::error::Problem;
+use crate::error::file::Problem;
 
 /// One array of a file, known from the headers alone: nothing of it is in memory.
 ///

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use zerostride_shape::MAX_RANK;
 
-use super::error::{Excerpt, Problem};
+use crate::error::file::{Excerpt, Problem};
 
 /// What an NPY header says.
 #[derive(Debug, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use zerostride_shape::{Layout, Shape};
 
 use super::container::{Container, Place};
 use super::elements::Encoding;
-use super::error::{FileError, Problem};
 use super::open::{locate, open_regular};
+use crate::error::file::{FileError, Problem};
 use crate::{Lent, Result, Tensor};
 
 /// The only array of a file, or the one named behind a colon, on the pages of the file: nothing is read before it is needed,

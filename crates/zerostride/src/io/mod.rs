@@ -47,11 +47,10 @@
 //!
 //! This module deliberately knows no operations.
 
+mod compression;
 mod container;
 mod elements;
 mod entry;
-mod error;
-mod format;
 mod literal;
 #[cfg(feature = "mmap")]
 #[allow(unsafe_code)]
@@ -71,15 +70,14 @@ mod source;
 #[cfg(feature = "zarr")]
 mod zarr;
 
+pub use crate::error::{FileError, Format, HeaderLimit, Printable, Problem};
+pub use compression::Compression;
 pub use container::Container;
 pub use entry::Entry;
-pub use error::{FileError, HeaderLimit, Printable, Problem};
-pub use format::{Compression, Format};
 #[cfg(feature = "mmap")]
 pub use map::map;
 pub use open::{load, load_all, locate, open};
 pub use read_at::ReadAt;
-pub(crate) use replacement::hold;
 pub use replacement::{Destination, exit_without_unfinished};
 pub use save::{save, save_all, save_bytes};
 pub use sink::Sink;

@@ -9,7 +9,7 @@ use zip::CompressionMethod;
 use zip::result::ZipError;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
-use super::error::Problem;
+use crate::error::file::Problem;
 
 /// An archive under way. If it is dropped before it is finished, nothing more is written: the `zip` crate would finish it
 /// then, and where that fails as the rest did, complain on standard error.

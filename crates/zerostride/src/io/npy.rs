@@ -12,8 +12,8 @@ use crate::{Result, Tensor};
 use super::Format;
 use super::elements::Encoding;
 use super::entry::{Entry, Kind};
-use super::error::{FileError, HeaderLimit, Problem};
 use super::literal::{self, Descr};
+use crate::error::file::{FileError, HeaderLimit, Problem};
 
 /// What every NPY file begins with.
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";

@@ -15,10 +15,10 @@ use crate::{Result, Tensor};
 
 use super::elements::Encoding;
 use super::entry::Entry;
-use super::error::{FileError, Problem};
 use super::new_archive::NewArchive;
 use super::npy;
 use super::packed::Member;
+use crate::error::file::{FileError, Problem};
 
 /// What every NPZ file begins with: a first member, or the end of an archive without members.
 pub(super) const MAGICS: [&[u8; 4]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];

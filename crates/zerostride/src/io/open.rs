@@ -8,8 +8,8 @@ use std::path::Path;
 use crate::{Result, Tensor};
 
 use super::container::Container;
-use super::error::{FileError, Problem};
 use super::{Format, npy, npz};
+use crate::error::file::{FileError, Problem};
 
 /// Opens a file and reads the headers of its arrays, no data.
 ///

@@ -4,8 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::error::Problem;
 use super::read_at::ReadAt;
+use crate::error::file::Problem;
 
 /// Bytes at either end of a file that are compared. They hold the header of most files, and the list of an archive.
 const END: u64 = 4096;

@@ -1,14 +1,13 @@
 //! Owns the replacement of a file in one step: a temporary file in the same folder that takes the name when it is complete
 //! and on the disk. It does not know what is written.
 
-use std::any::Any;
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::error::Problem;
 use super::open;
+use crate::error::file::Problem;
+use crate::fork::{Guarded, Lock};
 
 /// Where a file is written: it appears complete when it is committed, and not at all if it is dropped before.
 pub trait Destination: Write + Seek + Send {
@@ -40,7 +39,7 @@ pub(super) struct Replacement {
 }
 
 /// The temporary files and folders of this process that have not got their names.
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static UNFINISHED: Lock<Vec<PathBuf>> = Lock::new(Guarded::Unfinished, Vec::new());
 
 /// A temporary file or folder, as long as it is nothing else.
 #[derive(Debug)]
@@ -48,30 +47,21 @@ pub(super) struct Unfinished(PathBuf);
 
 impl Unfinished {
     pub(super) fn new(path: &Path) -> Unfinished {
-        lock_unfinished().push(path.to_owned());
+        UNFINISHED.lock().push(path.to_owned());
         Unfinished(path.to_owned())
     }
 
     /// Gives it its name. The process does not end meanwhile, at least not by [`exit_without_unfinished`].
     pub(super) fn finish<R>(self, rename: impl FnOnce() -> R) -> R {
-        let _held = lock_unfinished();
+        let _held = UNFINISHED.lock();
         rename()
     }
 }
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        lock_unfinished().retain(|path| *path != self.0);
+        UNFINISHED.lock().retain(|path| *path != self.0);
     }
-}
-
-/// Locks what threads share, for one that forks.
-pub(crate) fn hold() -> impl Any {
-    lock_unfinished()
-}
-
-fn lock_unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Ends the process with an exit status and without what its threads have begun to write, at whatever they are: for programs
@@ -82,7 +72,7 @@ fn lock_unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 /// ```
 pub fn exit_without_unfinished(status: i32) -> ! {
     // Nothing gets its name any more while this is held.
-    let unfinished = lock_unfinished();
+    let unfinished = UNFINISHED.lock();
     for path in unfinished.iter() {
         // Another thread may just be making a file in the folder.
         let remove = || fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));

@@ -20,7 +20,7 @@ use crate::{Result, Tensor};
 use super::Format;
 use super::elements::Encoding;
 use super::entry::{Entry, Kind};
-use super::error::{FileError, HeaderLimit, Problem};
+use crate::error::file::{FileError, HeaderLimit, Problem};
 
 /// The longest header accepted, in bytes: the limit of the reference implementation.
 const MAX_HEADER: u64 = 100_000_000;

@@ -8,9 +8,9 @@ use std::path::Path;
 use crate::stream::Output;
 use crate::{Result, Tensor};
 
-use super::error::{FileError, Problem};
 use super::replacement::{Destination, Replacement};
 use super::{Format, Sink, UNNAMED, npy, npz, safetensors};
+use crate::error::file::{FileError, Problem};
 
 /// Writes one tensor to a file whose ending tells the format: `.npy`, `.npz`, `.safetensors`, or `.zarr` with the feature
 /// `zarr`.

@@ -12,7 +12,6 @@ use crate::Result;
 use crate::stream::Output;
 
 use super::elements::Encoding;
-use super::error::{FileError, Problem};
 use super::new_archive::NewArchive;
 #[cfg(feature = "zarr")]
 use super::replacement::folder_of;
@@ -20,6 +19,7 @@ use super::replacement::{Destination, Replacement, Target, check_room, check_wri
 #[cfg(feature = "zarr")]
 use super::zarr;
 use super::{Compression, Format, MEMORY, UNNAMED, npy, safetensors};
+use crate::error::file::{FileError, Problem};
 
 /// A file to which an expression is evaluated: `.npy`, `.npz`, `.safetensors` or, with the feature `zarr`, `.zarr`, by its
 /// ending.

@@ -15,12 +15,12 @@ use crate::{Expr, Result};
 use super::container::{Container, Place};
 use super::elements::Encoding;
 use super::entry::Entry;
-use super::error::{FileError, Problem, name_of};
 use super::open::{locate, open_regular};
 use super::original::Original;
 use super::packed::Packed;
 use super::read_at::{ReadAt, Section};
 use super::{Format, MEMORY, npz};
+use crate::error::file::{FileError, Problem, name_of};
 
 /// An array in a file: its header has been read and checked, its elements are read when an expression over it runs.
 ///

@@ -1,11 +1,10 @@
 //! Owns the reuse of plans: expressions of one structure (operations, dtypes, shapes, strides, and which operands are the
 //! same) share their passes, whatever tensors they are on. It does not know how a plan is made.
 
-use std::any::Any;
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 use zerostride_ops::Scalar;
@@ -14,7 +13,7 @@ use zerostride_shape::Layout;
 use super::program::bits;
 use super::{Leaf, Passes, Plan};
 use crate::expr::{Expr, Kind};
-use crate::fork::lock;
+use crate::fork::{Guarded, Lock};
 use crate::{Result, Tensor, num_threads};
 
 /// Plans that are kept; the one that has not been used for longest goes.
@@ -24,12 +23,7 @@ const MOST_PLANS: usize = 64;
 const MOST_NODES: usize = 64;
 
 /// The latest used first.
-static PLANS: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
-
-/// Locks the plans, for a thread that forks.
-pub(crate) fn hold() -> impl Any {
-    lock(&PLANS)
-}
+static PLANS: Lock<Vec<Entry>> = Lock::new(Guarded::Plans, Vec::new());
 
 /// A plan without its operands.
 struct Entry {
@@ -131,7 +125,7 @@ impl<'a> Structure<'a> {
             let structure = self.words.clone().into_boxed_slice();
             let passes = Arc::clone(&plan.passes);
             let entry = Entry { hash: self.finish(), structure, leaves, passes };
-            let mut plans = lock(&PLANS);
+            let mut plans = PLANS.lock();
             plans.insert(0, entry);
             plans.truncate(MOST_PLANS);
         }
@@ -140,7 +134,7 @@ impl<'a> Structure<'a> {
 
     fn known(&self) -> Option<Plan> {
         let hash = self.finish();
-        let mut plans = lock(&PLANS);
+        let mut plans = PLANS.lock();
         let found = plans.iter().position(|entry| entry.hash == hash && *entry.structure == *self.words)?;
         plans[..=found].rotate_right(1);
         let Entry { leaves, passes, .. } = &plans[0];
@@ -256,7 +250,7 @@ mod tests {
         for number in 0..2 * MOST_PLANS {
             assert!((&x + number as f64).exp().plan().is_ok());
         }
-        assert!(PLANS.lock().unwrap().len() <= MOST_PLANS);
+        assert!(PLANS.lock().len() <= MOST_PLANS);
         let long = (0..MOST_NODES).fold(Expr::from(&x), |sum, _| sum.exp());
         let [one, other] = [long.plan().unwrap(), long.plan().unwrap()];
         assert!(!Arc::ptr_eq(&one.passes, &other.passes));

@@ -19,7 +19,6 @@ use smallvec::SmallVec;
 use zerostride_ops::{DType, Op};
 use zerostride_shape::{Layout, Shape};
 
-pub(crate) use cache::hold;
 pub(crate) use cost::Cost;
 pub(crate) use lower::{Leaf, slices};
 pub(crate) use panel::{Form, Panel, Walk};
@@ -32,7 +31,7 @@ pub(crate) use rows::Group;
 pub use template::Template;
 
 use crate::expr::Expr;
-use crate::tensor::Named;
+use crate::memory::Named;
 use crate::{Result, num_threads};
 
 /// How an expression will be evaluated: its passes over memory, in order.

@@ -7,7 +7,7 @@ use zerostride_ops::DType;
 use zerostride_shape::{ErrorClass, Layout};
 
 use super::{Leaf, Plan};
-use crate::{Error, Result, Tensor, exec};
+use crate::{Error, Result, Tensor};
 
 /// A plan without its operands, to be run on others of the same dtypes, shapes and strides.
 ///
@@ -70,13 +70,13 @@ impl Plan {
 }
 
 impl Template {
-    /// Runs the plan on operands, each of the dtype, shape and strides of the one whose place it takes; where it begins in its
+    /// The plan on operands, each of the dtype, shape and strides of the one whose place it takes; where it begins in its
     /// storage does not matter.
     ///
     /// # Errors
-    /// An operand is of another dtype, shape or strides, operands are two tensors that were one, or one of the plan's own is not in memory; or as
-    /// [`Expr::eval`](crate::Expr::eval).
-    pub fn run(&self, operands: &[&Tensor]) -> Result<Tensor> {
+    /// An operand is of another dtype, shape or strides, operands are two tensors that were one, or one of the plan's own is
+    /// not in memory.
+    pub(crate) fn on(&self, operands: &[&Tensor]) -> Result<Plan> {
         let fits = |(operand, (dtype, layout)): (&&Tensor, &(DType, Layout))| {
             operand.dtype() == *dtype
                 && (operand.shape(), operand.strides()) == (layout.shape(), layout.strides())
@@ -101,6 +101,6 @@ impl Template {
             Origin::Kept(leaf) => Ok(leaf.clone()),
         };
         let leaves = self.operands.iter().map(leaf).collect::<Result<_>>()?;
-        exec::run(&Plan { leaves, passes: Arc::clone(&self.plan.passes) })
+        Ok(Plan { leaves, passes: Arc::clone(&self.plan.passes) })
     }
 }

@@ -33,24 +33,23 @@
 //! This module does not know how a broadcast is drawn (`zerostride-explain`), nor does it compute anything.
 
 mod audit;
-mod caller;
-mod record;
 mod scope;
 mod watch;
 
-use std::any::Any;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
+pub use crate::caller::{Caller, at};
+pub use crate::error::{Objection, Record};
 pub use audit::{Audit, Log};
-pub use caller::{Caller, at};
-pub use record::{Objection, Record};
 pub use scope::{Scope, is_on};
 pub use watch::{check, report};
 pub use zerostride_shape::{Class, Classes, UnknownClass};
 
 pub(crate) use watch::{Target, look};
+
+use crate::fork::{Guarded, Lock};
 
 /// What happens when an implicit broadcast of a class is met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -169,13 +168,7 @@ impl Policy {
 
 type Hook = dyn Fn(&Objection) + Send + Sync;
 
-static HOOK: RwLock<Option<Arc<Hook>>> = RwLock::new(None);
-
-/// Locks what threads share, for one that forks.
-pub(crate) fn hold() -> impl Any {
-    let hook = HOOK.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-    (watch::hold(), hook, scope::hold())
-}
+static HOOK: Lock<Option<Arc<Hook>>> = Lock::new(Guarded::Hook, None);
 
 /// Says who is told of broadcasts that a policy warns about; until then, standard error is.
 ///
@@ -185,12 +178,12 @@ pub(crate) fn hold() -> impl Any {
 /// policy::set_hook(|objection| println!("{}: {objection}", objection.record.caller));
 /// ```
 pub fn set_hook(hook: impl Fn(&Objection) + Send + Sync + 'static) {
-    *HOOK.write().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(Arc::new(hook));
+    *HOOK.lock() = Some(Arc::new(hook));
 }
 
 fn warn(objection: &Objection) {
     // The hook is called without the lock: it may set another one.
-    let hook = HOOK.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+    let hook = HOOK.lock().clone();
     match hook {
         Some(hook) => hook(objection),
         None => eprintln!("{}: warning: {objection}", objection.record.caller),

@@ -1,24 +1,15 @@
 //! Owns what watches a thread's broadcasts, and the process-wide policy: which are in force now. It does not know how
 //! broadcasts are found (`watch.rs`).
 
-use std::any::Any;
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{PoisonError, RwLock};
 
-use super::{Caller, Log, Policy};
+use super::{Log, Policy};
+use crate::caller;
+use crate::fork::{Guarded, Lock};
 
-/// Scopes and audits of all threads, and the process-wide policy. While there are none, this is all that is read.
-static WATCHERS: AtomicUsize = AtomicUsize::new(0);
-
-static PROCESS: RwLock<Policy> = RwLock::new(Policy::new());
-
-/// Locks the process-wide policy, for a thread that forks.
-pub(super) fn hold() -> impl Any {
-    PROCESS.write().unwrap_or_else(PoisonError::into_inner)
-}
+static PROCESS: Lock<Policy> = Lock::new(Guarded::Policy, Policy::new());
 
 thread_local! {
     static THREAD: RefCell<Thread> = const { RefCell::new(Thread::new()) };
@@ -39,21 +30,12 @@ impl Thread {
 pub(super) enum Watcher {
     Policy(Policy),
     Audit(Rc<RefCell<Log>>),
-    Caller(Caller),
-}
-
-impl Watcher {
-    /// Whether it looks at broadcasts; a name for the caller does not.
-    fn looks(&self) -> bool {
-        !matches!(self, Watcher::Caller(_))
-    }
 }
 
 /// Whether any policy or audit is in force, on whichever thread: until then, nobody need name callers.
-// Relaxed is enough: a thread sees what it has put in force itself, and another one's process-wide policy soon.
 #[inline]
 pub fn is_on() -> bool {
-    WATCHERS.load(Ordering::Relaxed) != 0
+    caller::is_asked()
 }
 
 /// A watcher's place on its thread, which it leaves when this is dropped. They may be dropped in any order.
@@ -61,14 +43,11 @@ pub fn is_on() -> bool {
 pub(super) struct Entry {
     /// `None` on a thread that was ending: what its destructors do is not watched.
     id: Option<u64>,
-    /// Whether it counts among the watchers.
-    counts: bool,
     /// Bound to its thread.
     _thread: PhantomData<*const ()>,
 }
 
 pub(super) fn add(watcher: Watcher) -> Entry {
-    let looks = watcher.looks();
     let added = THREAD.try_with(|thread| {
         let mut thread = thread.borrow_mut();
         thread.next += 1;
@@ -77,9 +56,8 @@ pub(super) fn add(watcher: Watcher) -> Entry {
         id
     });
     let id = added.ok();
-    let counts = looks && id.is_some();
-    WATCHERS.fetch_add(usize::from(counts), Ordering::Relaxed);
-    Entry { id, counts, _thread: PhantomData }
+    caller::ask(usize::from(id.is_some()));
+    Entry { id, _thread: PhantomData }
 }
 
 impl Drop for Entry {
@@ -90,7 +68,7 @@ impl Drop for Entry {
             watchers.iter().position(|(id, _)| Some(*id) == self.id).map(|place| watchers.remove(place))
         });
         drop(removed);
-        WATCHERS.fetch_sub(usize::from(self.counts), Ordering::Relaxed);
+        caller::unask(usize::from(self.id.is_some()));
     }
 }
 
@@ -108,30 +86,16 @@ impl Scope {
 }
 
 pub(super) fn install(policy: Policy) {
-    let mut process = PROCESS.write().unwrap_or_else(PoisonError::into_inner);
+    let mut process = PROCESS.lock();
     let speaks = |policy: Policy| usize::from(policy != Policy::new());
-    WATCHERS.fetch_add(speaks(policy), Ordering::Relaxed);
-    WATCHERS.fetch_sub(speaks(*process), Ordering::Relaxed);
+    caller::ask(speaks(policy));
+    caller::unask(speaks(*process));
     *process = policy;
-}
-
-pub(super) fn name_caller(caller: Caller) -> Entry {
-    add(Watcher::Caller(caller))
 }
 
 /// What is in force on this thread: nothing any more while it ends and destroys what it had.
 fn here<T>(look: impl Fn(&Thread) -> T) -> T {
     THREAD.try_with(|thread| look(&thread.borrow())).unwrap_or_else(|_| look(&Thread::new()))
-}
-
-/// The caller named last.
-pub(super) fn given_caller() -> Option<Caller> {
-    here(|thread| {
-        thread.watchers.iter().rev().find_map(|(_, watcher)| match watcher {
-            Watcher::Caller(caller) => Some(caller.clone()),
-            _ => None,
-        })
-    })
 }
 
 /// The policy in force here: the innermost scope that speaks of something decides it.
@@ -143,7 +107,7 @@ pub(super) fn policy() -> Policy {
         });
         policies.fold(Policy::new(), |outer, inner| inner.or(outer))
     });
-    scoped.or(*PROCESS.read().unwrap_or_else(PoisonError::into_inner))
+    scoped.or(*PROCESS.lock())
 }
 
 /// The logs of all audits that run here.

@@ -1,17 +1,16 @@
 //! Owns the look at an expression before it is evaluated: which of its operations broadcast, and what the policy says.
 //! It does not know how expressions are planned, but asks a plan which arrays it will hold.
 
-use std::any::Any;
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashSet;
-use std::sync::{LazyLock, Mutex};
 
 use zerostride_shape::{Class, Classes, Shape, broadcast_shape};
 
 use super::{Action, Caller, Objection, Record, scope, warn};
 use crate::expr::Kind;
-use crate::fork::lock;
+use crate::fork::{Guarded, Lock};
+use crate::plan::Plan;
 use crate::{Error, Expr, Result};
 
 /// Where the value of an expression goes.
@@ -91,7 +90,7 @@ impl Walk<'_> {
             return self.target == Target::New;
         }
         let held = || {
-            let plan = self.root.plan().ok()?;
+            let plan = Plan::new(&self.root.without_inputs().ok()?).ok()?;
             let held = plan.passes.buffers.iter().enumerate();
             let is_target = |index: usize| self.target == Target::Existing && index == plan.result();
             Some(
@@ -188,16 +187,12 @@ const MOST_SITES: usize = 1 << 16;
 
 type Site = (Caller, Cow<'static, str>);
 
-static WARNED: LazyLock<Mutex<HashSet<Site>>> = LazyLock::new(Mutex::default);
-
-/// Locks what is known of warnings, for a thread that forks.
-pub(super) fn hold() -> impl Any {
-    lock(&WARNED)
-}
+static WARNED: Lock<Option<HashSet<Site>>> = Lock::new(Guarded::Warned, None);
 
 /// Whether an operation is warned about at its call site for the first time.
 fn is_first(record: &Record) -> bool {
-    let mut warned = lock(&WARNED);
+    let mut warned = WARNED.lock();
+    let warned = warned.get_or_insert_default();
     if warned.len() >= MOST_SITES {
         warned.clear();
     }

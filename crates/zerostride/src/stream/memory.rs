@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::tensor::share_heap;
+use crate::memory::share_heap;
 
 /// Bytes assumed where the system does not tell.
 const UNKNOWN: u64 = 1 << 30;

@@ -33,7 +33,6 @@ use zerostride_ops::DType;
 pub use passes::Passes;
 
 pub use crate::expr::Input;
-use crate::expr::Kind;
 use crate::policy::{self, Target};
 use crate::{Expr, Result, Tensor};
 pub use memory::{available as available_memory, save_addresses};
@@ -170,14 +169,5 @@ impl Expr {
     /// Whether arrays that are not in memory are among the operands.
     pub fn has_inputs(&self) -> bool {
         self.node().lazy
-    }
-
-    /// The expression over tensors that stand for what is not in memory, to be planned but not run.
-    pub(crate) fn without_inputs(&self) -> Result<Expr> {
-        self.replace(&mut |node| {
-            let Kind::Input(_) = node.node().kind else { return Ok(None) };
-            let meta = node.meta()?;
-            Tensor::absent(meta.dtype(), meta.shape.clone()).map(|tensor| Some(tensor.into()))
-        })
     }
 }

@@ -212,7 +212,7 @@ impl Passes {
 
 /// Whether an expression can be evaluated in memory within a limit.
 fn fits(root: &Expr, limit: u64) -> Result<bool> {
-    let plan = root.without_inputs()?.plan()?;
+    let plan = Plan::new(&root.without_inputs()?)?;
     let inputs =
         root.operands_first(|node| node.node().lazy).into_iter().filter_map(|node| match &node.node().kind {
             Kind::Input(input) => Some(bytes(node).saturating_add(input.scratch())),

@@ -17,8 +17,8 @@ use super::passes::{IN_FLIGHT, Pass, Passes, READERS};
 use super::{Output, Progress};
 use crate::exec::Folding;
 use crate::expr::{Expr, Input, Kind, leading};
-use crate::tensor::Fresh;
-use crate::{Error, Result, Tensor, interrupt};
+use crate::memory::Fresh;
+use crate::{Error, Result, Tensor, exec, interrupt};
 
 /// Whoever is told of every piece, and may end the evaluation.
 pub(super) type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
@@ -328,7 +328,7 @@ impl Rows {
 fn value(expr: &Expr) -> Result<Tensor> {
     match &expr.node().kind {
         Kind::Leaf { tensor, .. } => Ok(tensor.clone()),
-        _ => expr.run(),
+        _ => exec::evaluate(expr),
     }
 }
 

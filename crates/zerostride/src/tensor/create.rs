@@ -5,9 +5,10 @@ use zerostride_kernels::store_scalar;
 use zerostride_ops::{Category, Complex32, Complex64, DType, Element, Scalar};
 use zerostride_shape::{ErrorClass, Layout, Shape, checked_bytes};
 
-use super::{Fresh, Tensor};
+use super::Tensor;
 use crate::error::printed;
 use crate::interrupt::{self, STRIDE};
+use crate::memory::Fresh;
 use crate::{Error, Result};
 
 impl Tensor {

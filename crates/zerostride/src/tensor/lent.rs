@@ -7,9 +7,8 @@ use std::ptr::NonNull;
 use zerostride_ops::{Category, DType};
 use zerostride_shape::{Layout, Shape, Strides};
 
-use super::region::Region;
-use super::storage::Storage;
-use super::{Shared, Tensor};
+use super::Tensor;
+use crate::memory::{Shared, Storage};
 use crate::{Error, Result};
 
 /// Memory of elements that somebody else has.
@@ -85,8 +84,8 @@ impl Tensor {
         };
         let start = NonNull::new(data.as_ptr().wrapping_sub(offset as usize * item)).unwrap_or(data);
         // SAFETY: the layout reaches exactly from the lowest to the highest element, all of which the caller vouches for.
-        let region = unsafe { Region::lent(start, len, Box::new(lender)) };
-        Ok(Tensor::new(Shared::lent(Storage::lent(region, writable)), layout, dtype))
+        let storage = unsafe { Storage::lent(start, len, Box::new(lender), writable) };
+        Ok(Tensor::new(Shared::lent(storage), layout, dtype))
     }
 
     /// The view of this tensor's storage that comes back from another library, which had been shown the tensor. `None` where

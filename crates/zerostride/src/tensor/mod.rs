@@ -1,22 +1,11 @@
 //! Owns `Tensor`: a handle on shared storage, seen through a layout, as elements of one dtype. It does not know how
-//! anything is computed (`expr`, `plan`, `exec`); its methods build one-node expressions.
+//! anything is computed (`eager`).
 
-mod borrow;
 mod create;
 mod display;
-mod hazard;
-mod in_place;
 #[allow(unsafe_code)]
 mod lent;
 mod literal;
-mod methods;
-mod operand;
-pub mod pool;
-mod read;
-#[allow(unsafe_code)]
-mod region;
-#[allow(unsafe_code)]
-mod storage;
 mod views;
 
 use zerostride_ops::{Bucket, DType, Typed};
@@ -24,22 +13,11 @@ use zerostride_shape::{Layout, Shape};
 
 pub use lent::Lent;
 pub use literal::Literal;
-pub use operand::Operand;
 pub use views::broadcast_tensors;
 
-pub(crate) use borrow::{Claim, Holder, Named, Request, hold_claims};
-pub(crate) use hazard::Hazards;
-pub(crate) use in_place::write;
-pub(crate) use pool::Shared;
-pub(crate) use region::share_heap;
-pub(crate) use storage::{Block, Fresh, Guard, Reading, Storage};
+pub(crate) use display::{Value, format};
 
-/// Forgets what only threads of another process do with tensors: for the only thread of a child.
-pub(crate) fn forget_other_threads() {
-    borrow::forget_waits();
-    hazard::forget_other_threads();
-    pool::forget_other_threads();
-}
+use crate::memory::{Claim, Shared};
 
 /// An n-dimensional array of elements of one dtype, as PyTorch's.
 ///
@@ -147,6 +125,11 @@ impl Tensor {
     pub(crate) fn reach(&self) -> std::ops::Range<usize> {
         let size = self.dtype.item_size();
         self.layout.span().map_or(0..0, |(low, high)| low as usize * size..(high as usize + 1) * size)
+    }
+
+    /// The storage and what an operation claims of it that reads the tensor, or writes it.
+    pub(crate) fn claim(&self, write: bool) -> (&Shared, Claim) {
+        (&self.storage, Claim { bytes: self.reach(), write })
     }
 
     /// The tensor under another layout of the same storage.

@@ -9,8 +9,8 @@ use super::loops::Loops;
 use super::{Any, Desk, Value, share_out, with_desk};
 use crate::Tensor;
 use crate::exec::cache;
+use crate::memory::{Fresh, Reading};
 use crate::plan::Cost;
-use crate::tensor::{Fresh, Reading};
 
 /// A copy of a tensor.
 pub(super) fn evaluate(value: Any<'_>) -> Option<Tensor> {

@@ -13,8 +13,8 @@ use crate::exec::cache;
 use crate::exec::machine::{Inside, Rows};
 use crate::exec::program::{Compiled, Kind};
 use crate::fork::OnceLock;
+use crate::memory::Fresh;
 use crate::plan::{Cost, Instruction, Load, Program, Source};
-use crate::tensor::Fresh;
 
 /// Nanoseconds of work on few elements below which it is faster to copy them and to run a kernel.
 const LEAST: usize = 100;

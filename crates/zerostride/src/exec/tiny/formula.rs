@@ -10,8 +10,8 @@ use super::{Desk, with_desk};
 use crate::Tensor;
 use crate::exec::machine::{Inside, Machine, Rows};
 use crate::exec::map::{self, InCache};
+use crate::memory::{Fresh, Reading};
 use crate::plan::{Leaf, Load, Plan, Source, Step, TILE, Work};
-use crate::tensor::{Fresh, Reading};
 
 /// The most operands of a plan.
 const MOST_LEAVES: usize = 4;

@@ -6,7 +6,7 @@ use zerostride_kernels::{pack_dense, store_scalar};
 use zerostride_ops::{DType, Scalar};
 
 use super::loops::Loops;
-use crate::tensor::Fresh;
+use crate::memory::Fresh;
 
 /// Elements that are few.
 pub(super) const MOST: usize = 256;

@@ -34,8 +34,8 @@ pub(crate) use value::{Any, Value};
 use crate::Tensor;
 use crate::exec::crew;
 use crate::expr::{Expr, Kind};
+use crate::memory::{Fresh, Hazards, Reading, Storage};
 use crate::plan::Cost;
-use crate::tensor::{Fresh, Hazards, Reading, Storage};
 use crate::{interrupt, num_threads};
 
 /// The operation's result.

@@ -14,8 +14,8 @@ use super::reduce::Reduction;
 use super::{Desk, Row, Value, Way, direct, with_desk};
 use crate::Tensor;
 use crate::expr::{Expr, Kind};
+use crate::memory::{Fresh, Reading, Storage};
 use crate::plan::{Cost, by_part};
-use crate::tensor::{Fresh, Reading, Storage};
 
 /// The most nodes.
 const MOST_NODES: usize = 32;

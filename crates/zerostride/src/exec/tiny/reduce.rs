@@ -14,8 +14,8 @@ use super::{Any, Desk, Value, apply, copy, with_desk};
 use crate::Tensor;
 use crate::exec::lying::{Form, Grid, Lying, widest};
 use crate::expr::{Expr, Kind};
+use crate::memory::{Fresh, Reading};
 use crate::plan::{Cost, One, in_any_order};
-use crate::tensor::{Fresh, Reading};
 
 /// The most bytes of elements that are copied or converted so that they can be reduced.
 const COPIED: usize = 64 << 10;

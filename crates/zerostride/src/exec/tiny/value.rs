@@ -5,7 +5,7 @@ use zerostride_shape::Layout;
 
 use crate::Tensor;
 use crate::expr::{Expr, Kind};
-use crate::tensor::Storage;
+use crate::memory::Storage;
 
 /// What an operation reads. Code that is made for tensors alone has no more to ask about them.
 pub(crate) trait Value {

@@ -13,10 +13,10 @@ use super::layout::{Layout, ShardIndex};
 use super::node::{Node, text};
 use super::{Files, METADATA, damaged};
 use crate::Result;
+use crate::error::file::{FileError, Problem, name_of};
 use crate::expr::{Input, leading};
 use crate::io::elements::Encoding;
 use crate::io::entry::Entry;
-use crate::io::error::{FileError, Problem, name_of};
 use crate::io::read_at::ReadAt;
 
 /// Bytes of the place of a chunk in a shard: where it begins and how many bytes it has.

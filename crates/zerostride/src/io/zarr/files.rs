@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::METADATA;
-use crate::io::error::Problem;
+use crate::error::file::Problem;
 use crate::io::open::check_regular;
 use crate::io::read_at::ReadAt;
 use crate::io::replacement::{self, Unfinished, folder_of, look, not_created, sync_folder};

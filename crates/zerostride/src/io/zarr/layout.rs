@@ -14,7 +14,7 @@ use zerostride_shape::{Shape, checked_bytes};
 
 use super::codecs::Chain;
 use super::{METADATA, damaged};
-use crate::io::error::Problem;
+use crate::error::file::Problem;
 
 /// The dtypes of Zarr. bfloat16 is an extension.
 pub(super) const NAMES: [(&str, DType); 15] = [

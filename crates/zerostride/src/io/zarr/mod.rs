@@ -21,7 +21,7 @@ pub(super) use files::{Folder, NewFolder};
 pub(super) use node::{Node, nodes};
 pub(super) use writer::Writer;
 
-use super::error::Problem;
+use crate::error::file::Problem;
 
 /// The file that says what a folder of a store is.
 pub(super) const METADATA: &str = "zarr.json";

@@ -5,9 +5,9 @@ use zarrs::array::ArrayMetadataV3;
 
 use super::layout::NAMES;
 use super::{Files, METADATA, damaged};
+use crate::error::file::{FileError, HeaderLimit, Problem};
 use crate::io::elements::Encoding;
 use crate::io::entry::{Entry, Kind};
-use crate::io::error::{FileError, HeaderLimit, Problem};
 use crate::io::read_at::ReadAt;
 
 /// The longest `zarr.json` accepted, in bytes; attributes can be long.

@@ -9,8 +9,8 @@ use zerostride_ops::{Category, DType};
 
 use super::layout::NAMES;
 use super::{METADATA, NewFiles};
+use crate::error::file::Problem;
 use crate::io::Compression;
-use crate::io::error::Problem;
 
 /// Bytes of a chunk, unpacked: few files, and little to read for somebody who wants a few rows.
 const CHUNK: usize = 16 << 20;

@@ -24,7 +24,7 @@ mod unique;
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, reduced_dims};
 
-use crate::tensor::Fresh;
+use crate::memory::Fresh;
 use crate::{Error, Result, Tensor};
 
 pub use index::Index;

@@ -5,9 +5,9 @@ use zerostride_ops::{Category, Op, OpError, Rule, Scalar, can_cast, for_each_op}
 use zerostride_shape::{InternalOverlap, broadcast_shape, check_in_place};
 
 use super::methods::check_count;
-use super::{Operand, Tensor};
+use super::{Operand, evaluate};
 use crate::expr::Kind;
-use crate::{Argument, Arguments, Error, Expr, Result, call_into, evaluate, policy};
+use crate::{Argument, Arguments, Error, Expr, Result, Tensor, call, policy};
 
 /// An operation on operands, written to `out` as PyTorch's `out=` and in-place methods write it: what memory is shared
 /// is checked before shapes, and those before dtypes.
@@ -258,4 +258,35 @@ impl Tensor {
             .try_fold(self.clone(), |view, dim| view.narrow(dim as isize, 0, 1))?;
         once.copy_(value)
     }
+}
+
+/// Calls an operation of the table and writes its result to `out`, whose shape and dtype stay: PyTorch's `out=`, and its
+/// in-place methods where `out` is the first argument too.
+///
+/// # Errors
+/// As [`call`] and the in-place methods.
+///
+/// ```
+/// use zerostride::{Argument, Arguments, Op, Operand, call_into, tensor};
+/// let x = tensor![1.0, 2.0];
+/// let operand = |tensor| Argument::Expr(Operand::from(tensor).into());
+/// let positional = vec![operand(&x), operand(&tensor![10.0])];
+/// let named = vec![("alpha".to_owned(), Argument::Expr(0.5.into()))];
+/// call_into(Op::Add, Arguments { positional, named }, &x)?;
+/// assert_eq!(x.to_vec::<f32>()?, [6.0, 7.0]);
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+pub fn call_into(op: Op, arguments: Arguments, out: &Tensor) -> Result<()> {
+    let given = arguments.positional.iter().chain(arguments.named.iter().map(|(_, value)| value));
+    let operand = |argument: &Argument| match argument {
+        Argument::Expr(expr) => Some(expr.clone()),
+        _ => None,
+    };
+    let operands: Vec<Expr> = given.filter_map(operand).collect();
+    if let (Op::MaskedFill, [_, mask, ..]) = (op, &operands[..]) {
+        // In place the tensor is stretched before the mask, which shows in the order of the two in a refusal.
+        check_in_place(out.shape(), &broadcast_shape(&[out.shape(), mask.shape()?])?)?;
+    }
+    let expr = call(op, arguments)?;
+    write(&operands, out, || expr)
 }

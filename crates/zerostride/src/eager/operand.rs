@@ -2,9 +2,8 @@
 
 use zerostride_ops::Scalar;
 
-use super::Tensor;
-use crate::Expr;
 use crate::exec::Any;
+use crate::{Expr, Tensor};
 
 /// An operand of an eager method: a tensor, a number or an expression; made with `into()`.
 ///

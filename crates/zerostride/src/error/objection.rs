@@ -1,12 +1,12 @@
 //! Owns `Record`, one implicit broadcast as it was met, and `Objection`, what a policy has against it. It does not know
-//! who asked (`watch.rs`).
+//! who asked (`policy`).
 
 use std::borrow::Cow;
 use std::fmt;
 
 use zerostride_shape::{Class, Classes, Diagnostic, Shape};
 
-use super::Caller;
+use crate::caller::Caller;
 
 /// One implicit broadcast.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -54,7 +54,7 @@ impl Region {
     pub(super) fn zeroed(capacity: usize) -> Option<Region> {
         assert_eq!(Region::capacity_for(capacity), Some(capacity));
         // Nothing is claimed or locked that has no memory.
-        fork::watch();
+        fork::watch(super::forget_other_threads);
         let start = if is_mapped(capacity) { map(capacity)? } else { allocate(capacity)? };
         Some(Region { start, capacity, lender: None })
     }
@@ -64,7 +64,7 @@ impl Region {
     /// # Safety
     /// From `start` on, `len` bytes are initialised and stay valid until the lender is dropped.
     pub(super) unsafe fn lent(start: NonNull<u8>, len: usize, lender: Box<dyn Any + Send + Sync>) -> Region {
-        fork::watch();
+        fork::watch(super::forget_other_threads);
         Region { start, capacity: len, lender: Some(lender) }
     }
 

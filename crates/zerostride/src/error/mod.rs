@@ -1,11 +1,21 @@
 //! Owns the crate's error: everything that can stop an evaluation, with the data that a diagnosis needs.
 
+#[cfg(feature = "io")]
+pub(crate) mod file;
+#[cfg(feature = "io")]
+pub(crate) mod format;
+mod objection;
+
 use std::fmt;
 
 use zerostride_ops::{DType, OpError};
 use zerostride_shape::{Diagnostic, ErrorClass, Shape, ShapeError};
 
-use crate::policy::Objection;
+#[cfg(feature = "io")]
+pub use file::{FileError, HeaderLimit, Printable, Problem};
+#[cfg(feature = "io")]
+pub use format::Format;
+pub use objection::{Objection, Record};
 
 /// What `zerostride` functions return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -23,7 +33,7 @@ pub enum Error {
     /// A file that could not be read or written.
     #[cfg(feature = "io")]
     #[error(transparent)]
-    Io(#[from] std::sync::Arc<crate::io::FileError>),
+    Io(#[from] std::sync::Arc<FileError>),
     /// An integer was divided by zero. What an in-place operation had written before stays written.
     #[error("ZeroDivisionError")]
     ZeroDivision,

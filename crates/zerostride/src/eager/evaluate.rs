@@ -2,12 +2,13 @@
 
 use zerostride_ops::Op;
 
+use super::Operand;
 use crate::exec::tiny;
 use crate::expr::Kind;
-use crate::plan::Plan;
+use crate::plan::{Plan, Template};
 use crate::policy::{self, Target};
 use crate::stream::{self, Options};
-use crate::{Expr, Operand, Result, Tensor, exec};
+use crate::{Expr, Result, Tensor, exec};
 
 /// One row of the table, at once.
 #[track_caller]
@@ -74,15 +75,7 @@ impl Expr {
         if self.node().lazy {
             return stream::collect(self, Options::new());
         }
-        self.run()
-    }
-
-    /// As `materialise`, of an expression over tensors that a policy has judged, or part of one.
-    pub(crate) fn run(&self) -> Result<Tensor> {
-        match tiny::evaluate(self) {
-            Some(result) => Ok(result),
-            None => exec::run(&Plan::new(self)?),
-        }
+        exec::evaluate(self)
     }
 
     /// Runs the expression and writes its value to `out`, whose dtype stays; `out` may be an operand.
@@ -126,5 +119,17 @@ impl Expr {
     /// ```
     pub fn plan(&self) -> Result<Plan> {
         Plan::new(&self.without_inputs()?)
+    }
+}
+
+impl Template {
+    /// Runs the plan on operands, each of the dtype, shape and strides of the one whose place it takes; where it begins in its
+    /// storage does not matter.
+    ///
+    /// # Errors
+    /// An operand is of another dtype, shape or strides, operands are two tensors that were one, or one of the plan's own is
+    /// not in memory; or as [`Expr::eval`].
+    pub fn run(&self, operands: &[&Tensor]) -> Result<Tensor> {
+        exec::run(&self.on(operands)?)
     }
 }

@@ -1,6 +1,7 @@
 //! Owns access to the memory of tensors: one aligned, initialised block of bytes, shared by views and guarded by claims.
 //! It does not know dtypes or shapes, nor where memory comes from (`region.rs`) and goes (`pool.rs`).
 
+use std::any::Any;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -37,14 +38,24 @@ impl Storage {
     }
 
     /// Memory that somebody else lends, perhaps only for reading.
-    pub(super) fn lent(region: Region, writable: bool) -> Storage {
-        let len = region.capacity();
+    ///
+    /// # Safety
+    /// From `start` on, `len` bytes are initialised and stay valid until the lender is dropped, for writes too if `writable`;
+    /// while an operation on them runs, nobody else writes them, nor reads what it writes.
+    pub(crate) unsafe fn lent(
+        start: NonNull<u8>,
+        len: usize,
+        lender: Box<dyn Any + Send + Sync>,
+        writable: bool,
+    ) -> Storage {
+        // SAFETY: the caller vouches for the bytes.
+        let region = unsafe { Region::lent(start, len, lender) };
         Storage { writable, ..Storage::new(region, len) }
     }
 
     /// Whether the memory is somebody else's, and no use for other tensors.
     #[inline]
-    pub(super) fn is_lent(&self) -> bool {
+    pub(crate) fn is_lent(&self) -> bool {
         self.region.is_lent()
     }
 
@@ -69,7 +80,7 @@ impl Storage {
 
     /// The first byte.
     #[inline]
-    pub(super) fn start(&self) -> NonNull<u8> {
+    pub(crate) fn start(&self) -> NonNull<u8> {
         self.region.start()
     }
 

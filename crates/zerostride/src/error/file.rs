@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use zerostride_shape::ShapeError;
 
-use super::Format;
+use super::format::Format;
 
 /// A file that could not be read or written: its name, the array in it, and the [`Problem`].
 ///
@@ -28,7 +28,7 @@ pub struct FileError {
 }
 
 impl FileError {
-    pub(super) fn new(file: &str, entry: Option<&str>, problem: Problem) -> FileError {
+    pub(crate) fn new(file: &str, entry: Option<&str>, problem: Problem) -> FileError {
         FileError { file: file.to_owned(), entry: entry.map(str::to_owned), problem: Box::new(problem) }
     }
 
@@ -71,7 +71,7 @@ impl From<FileError> for crate::Error {
 }
 
 /// What messages and plans call an array in a file.
-pub(super) fn name_of(file: &str, entry: Option<&str>) -> String {
+pub(crate) fn name_of(file: &str, entry: Option<&str>) -> String {
     entry.map_or_else(|| file.to_owned(), |entry| format!("{file}:{entry}"))
 }
 
@@ -285,20 +285,20 @@ pub enum HeaderLimit {
 impl Problem {
     /// Wraps what the operating system answered while reading; an unexpected end is a file that shrank, because every
     /// length is checked before anything is read.
-    pub(super) fn reading(source: IoError) -> Problem {
+    pub(crate) fn reading(source: IoError) -> Problem {
         match source.kind() {
             ErrorKind::UnexpectedEof => Problem::Shrank,
             _ => Problem::Io { action: "read it", source },
         }
     }
 
-    pub(super) fn writing(source: IoError) -> Problem {
+    pub(crate) fn writing(source: IoError) -> Problem {
         Problem::Io { action: "write it", source }
     }
 }
 
 /// A name from a file, shortened and without control characters, so that no file can flood or steer a terminal.
-pub(super) struct Excerpt<'a>(pub(super) &'a str);
+pub(crate) struct Excerpt<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Excerpt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -23,7 +23,6 @@
 //!
 //! Of the claims of the parent, those of the thread that forked. Other threads are not there to let go of theirs.
 
-use std::any::Any;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -34,7 +33,7 @@ use std::time::Instant;
 use smallvec::SmallVec;
 
 use super::hazard;
-use crate::fork::{lock, process, survivor, this_thread};
+use crate::fork::{Guarded, Lock, lock, process, survivor, this_thread};
 use crate::{Error, Result, interrupt};
 
 /// A range of bytes in use.
@@ -129,7 +128,7 @@ fn unused() -> usize {
 }
 
 /// Storages share locks, so that a thread that forks can take all of them.
-static LOCKS: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
+static LOCKS: [Lock<()>; 64] = [const { Lock::new(Guarded::Claims, ()) }; 64];
 
 #[derive(Debug, Default)]
 struct State {
@@ -158,7 +157,7 @@ fn conflict(some: &[Claim], others: &[Claim]) -> bool {
 type Threads = SmallVec<[u64; 4]>;
 
 /// Threads that wait while they hold claims, and those that they wait for.
-static WAITS: Mutex<Vec<(u64, Threads)>> = Mutex::new(Vec::new());
+static WAITS: Lock<Vec<(u64, Threads)>> = Lock::new(Guarded::Waits, Vec::new());
 
 /// Whether what a thread waits for leads back to it.
 fn is_circle(waits: &[(u64, Threads)], thread: u64) -> bool {
@@ -173,14 +172,9 @@ fn is_circle(waits: &[(u64, Threads)], thread: u64) -> bool {
     reached.contains(&thread)
 }
 
-/// Locks all lists of claims, for a thread that forks.
-pub(crate) fn hold_claims() -> impl Any {
-    (LOCKS.each_ref().map(lock), lock(&WAITS))
-}
-
 /// Forgets what other threads than this one wait for: a child has none.
 pub(super) fn forget_waits() {
-    lock(&WAITS).retain(|(thread, _)| *thread == survivor());
+    WAITS.lock().retain(|(thread, _)| *thread == survivor());
 }
 
 /// The lists of one storage. Fields are dropped in this order: a thread that forks must not find the lock free and the lists
@@ -337,7 +331,7 @@ impl Claims {
     }
 
     fn lock(&self) -> Locked<'_> {
-        let own = lock(&LOCKS[self.address() / align_of::<Claims>().max(64) % LOCKS.len()]);
+        let own = LOCKS[self.address() / align_of::<Claims>().max(64) % LOCKS.len()].lock();
         let mut state = lock(&self.state);
         if state.process != process() {
             self.take_over(&mut state);
@@ -428,7 +422,7 @@ impl Turn<'_> {
     /// Says for whom this thread waits, and looks whether they wait for it.
     fn wait_for(&mut self, others: Threads) {
         let thread = self.holder.thread;
-        let mut waits = lock(&WAITS);
+        let mut waits = WAITS.lock();
         waits.retain(|(other, _)| *other != thread);
         waits.push((thread, others));
         if self.holder.nested && is_circle(&waits, thread) {
@@ -442,7 +436,7 @@ impl Turn<'_> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        lock(&WAITS).retain(|(thread, _)| *thread != self.holder.thread);
+        WAITS.lock().retain(|(thread, _)| *thread != self.holder.thread);
         if self.holds {
             self.claims.let_go(self.request, self.holder.thread);
         }

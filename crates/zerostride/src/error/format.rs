@@ -1,4 +1,4 @@
-//! Owns `Format`, the list of file formats and their endings, and how chunks are packed.
+//! Owns `Format`, the list of file formats and their endings.
 //! It does not know what a file of a format contains.
 
 use std::fmt;
@@ -42,19 +42,6 @@ impl Format {
             Format::Zarr => "zarr",
         }
     }
-}
-
-/// How the chunks of a Zarr store are packed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Compression {
-    /// Not at all: as fast as the disk.
-    None,
-    /// By gzip, which everything reads.
-    Gzip,
-    /// By Zstandard, the default of zarr-python.
-    #[default]
-    Zstd,
 }
 
 impl fmt::Display for Format {

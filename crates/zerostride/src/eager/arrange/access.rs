@@ -1,21 +1,16 @@
 //! Owns the way of these operations to the bytes of tensors: claims on all of them at once, then slices. It does not know
 //! what is done with the bytes.
 
-use crate::exec::Memory;
-use crate::plan::Leaf;
-use crate::{Result, Tensor};
-
-fn leaves<const N: usize>(tensors: [&Tensor; N]) -> [Leaf; N] {
-    tensors.map(|tensor| Leaf::new(tensor, None))
-}
+use crate::memory::Access;
+use crate::{Error, Result, Tensor};
 
 /// Lets `read` see the bytes that each tensor reaches, from its lowest element to its highest.
 pub(super) fn read<const N: usize, R>(
     tensors: [&Tensor; N],
     read: impl FnOnce([&[u8]; N]) -> Result<R>,
 ) -> Result<R> {
-    let memory = Memory::claim(&leaves(tensors), None)?;
-    read(tensors.map(|tensor| memory.guard(tensor).bytes(tensor.reach())))
+    let access = Access::wait(tensors.map(|tensor| tensor.claim(false)), None)?;
+    read(tensors.map(|tensor| access.guard(tensor.storage()).bytes(tensor.reach())))
 }
 
 /// Lets `write` change the bytes that a target reaches while it sees those of the sources, which lie in other storages.
@@ -27,7 +22,12 @@ pub(super) fn write<const N: usize, R>(
     sources: [&Tensor; N],
     write: impl FnOnce(&mut [u8], [&[u8]; N]) -> Result<R>,
 ) -> Result<R> {
-    let mut memory = Memory::claim(&leaves(sources), Some(target))?;
-    let mut guard = memory.split_off(target);
-    write(guard.bytes_mut(target.reach()), sources.map(|tensor| memory.guard(tensor).bytes(tensor.reach())))
+    if !target.is_writable() {
+        return Err(Error::ReadOnly);
+    }
+    let claims = sources.map(|tensor| tensor.claim(false)).into_iter().chain([target.claim(true)]);
+    let mut access = Access::wait(claims, None)?;
+    let mut guard = access.split_off(target.storage());
+    let bytes = sources.map(|tensor| access.guard(tensor.storage()).bytes(tensor.reach()));
+    write(guard.bytes_mut(target.reach()), bytes)
 }

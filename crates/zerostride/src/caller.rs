@@ -1,11 +1,36 @@
 //! Owns `Caller`: the place in a program that an operation was called from, in Rust or in another language. It does
 //! not know what is done with it.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::scope;
+/// How many ask for callers, on all threads. While there are none, this is all that is read.
+static ASKED: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// The callers that were named on a thread, the last at the end.
+    static NAMED: RefCell<Vec<Caller>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Whether anybody asks for callers, on whichever thread.
+// Relaxed is enough: a thread sees what it has asked for itself, and what another one asks for it sees soon.
+#[inline]
+pub(crate) fn is_asked() -> bool {
+    ASKED.load(Ordering::Relaxed) != 0
+}
+
+/// Asks for callers, so many times more than before.
+pub(crate) fn ask(times: usize) {
+    ASKED.fetch_add(times, Ordering::Relaxed);
+}
+
+/// Takes back what was asked so many times.
+pub(crate) fn unask(times: usize) {
+    ASKED.fetch_sub(times, Ordering::Relaxed);
+}
 
 /// The line of a program that made a broadcast.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -44,13 +69,12 @@ impl Caller {
     #[track_caller]
     pub(crate) fn here() -> Caller {
         let here = Caller(Place::Rust(Location::caller()));
-        if scope::is_on() { scope::given_caller().unwrap_or(here) } else { here }
+        if is_asked() { named().unwrap_or(here) } else { here }
     }
 
     /// Whether the place is in this engine: then whoever evaluates is the one to name.
-    pub(super) fn is_engine(&self) -> bool {
+    pub(crate) fn is_engine(&self) -> bool {
         let sources = file!().trim_end_matches("caller.rs").trim_end_matches(['/', '\\']);
-        let sources = sources.trim_end_matches("policy");
         matches!(&self.0, Place::Rust(location) if location.file().starts_with(sources))
     }
 }
@@ -65,6 +89,11 @@ impl fmt::Display for Caller {
     }
 }
 
+/// The caller named last; none on a thread that is ending.
+fn named() -> Option<Caller> {
+    NAMED.try_with(|named| named.borrow().last().cloned()).ok().flatten()
+}
+
 /// Names the caller of everything that `work` does on this thread: for languages whose lines Rust does not see.
 ///
 /// ```
@@ -75,6 +104,13 @@ impl fmt::Display for Caller {
 /// # Ok::<(), zerostride::Error>(())
 /// ```
 pub fn at<R>(caller: Caller, work: impl FnOnce() -> R) -> R {
-    let _entry = scope::name_caller(caller);
+    struct Forget;
+    impl Drop for Forget {
+        fn drop(&mut self) {
+            let _ = NAMED.try_with(|named| named.borrow_mut().pop());
+        }
+    }
+    let added = NAMED.try_with(|named| named.borrow_mut().push(caller));
+    let _forget = added.is_ok().then_some(Forget);
     work()
 }

@@ -7,18 +7,17 @@
 //! bounded ([`set_limit`]), and gives back to the system what later requests have had no use for, or what nobody has wanted
 //! for some seconds: a thread of its own counts them while the pool holds anything.
 
-use std::any::Any;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
 use super::region::{Region, mapped_bytes};
 use super::storage::Storage;
-use crate::fork::{self, OnceLock, lock};
+use crate::fork::{self, Guarded, Lock, OnceLock};
 
 /// What the pool holds and how often it could help, over all threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,7 +47,7 @@ pub struct Statistics {
 pub fn statistics() -> Statistics {
     let mut threads = threads();
     threads.forget_ended();
-    let pool = lock(&POOL);
+    let pool = POOL.lock();
     let mut sums = Statistics { held: pool.bytes, mapped: mapped_bytes(), ..threads.ended };
     for counters in &threads.counters {
         sums.held += counters.held.load(Relaxed);
@@ -73,7 +72,7 @@ pub fn trim() {
     TRIMS.fetch_add(1, Relaxed);
     // A thread that is ending has no blocks any more.
     let _ = LOCAL.try_with(|local| local.borrow_mut().follow_trims());
-    let given_back = lock(&POOL).empty();
+    let given_back = POOL.lock().empty();
     drop(given_back);
 }
 
@@ -97,7 +96,7 @@ pub fn limit() -> usize {
 /// ```
 pub fn set_limit(bytes: usize) {
     LIMIT.store(bytes.min(usize::MAX - 1), Relaxed);
-    let given_back = lock(&POOL).give_back();
+    let given_back = POOL.lock().give_back();
     drop(given_back);
 }
 
@@ -125,7 +124,7 @@ pub(crate) struct Shared(Option<Arc<Storage>>);
 
 impl Shared {
     /// Memory of somebody else's, which never goes to the pool.
-    pub(super) fn lent(storage: Storage) -> Shared {
+    pub(crate) fn lent(storage: Storage) -> Shared {
         Shared(Some(Arc::new(storage)))
     }
 
@@ -237,7 +236,7 @@ impl Local {
         if own.is_some() {
             self.counters.held.store(self.counters.held.load(Relaxed) - capacity, Relaxed);
         }
-        let found = own.or_else(|| lock(&POOL).take(capacity));
+        let found = own.or_else(|| POOL.lock().take(capacity));
         let count = if found.is_some() { &self.counters.hits } else { &self.counters.misses };
         count.store(count.load(Relaxed) + 1, Relaxed);
         found
@@ -253,7 +252,7 @@ impl Local {
                 self.counters.held.store(self.counters.held.load(Relaxed) + capacity, Relaxed);
             }
             _ => {
-                let mut pool = lock(&POOL);
+                let mut pool = POOL.lock();
                 let given_back = pool.put(storage);
                 pool.ensure_clock();
                 drop(pool);
@@ -312,15 +311,14 @@ impl Threads {
 }
 
 fn threads() -> MutexGuard<'static, Threads> {
-    static THREADS: Mutex<Threads> = Mutex::new(Threads {
-        counters: Vec::new(),
-        ended: Statistics { held: 0, mapped: 0, hits: 0, misses: 0 },
-    });
-    lock(&THREADS)
+    const NONE: Statistics = Statistics { held: 0, mapped: 0, hits: 0, misses: 0 };
+    static THREADS: Lock<Threads> =
+        Lock::new(Guarded::Counters, Threads { counters: Vec::new(), ended: NONE });
+    THREADS.lock()
 }
 
 /// Blocks that any thread may take.
-static POOL: Mutex<Pool> = Mutex::new(Pool::new());
+static POOL: Lock<Pool> = Lock::new(Guarded::Blocks, Pool::new());
 
 /// Requests after which a block that none of them could use goes back to the system.
 const PATIENCE_REQUESTS: u64 = 256;
@@ -419,7 +417,7 @@ impl Pool {
 fn count_seconds() {
     loop {
         thread::sleep(Duration::from_secs(1));
-        let mut pool = lock(&POOL);
+        let mut pool = POOL.lock();
         let given_back = pool.tick();
         let goes_on = pool.clock.is_some();
         drop(pool);
@@ -428,11 +426,6 @@ fn count_seconds() {
             return;
         }
     }
-}
-
-/// Locks what threads share, for one that forks.
-pub(crate) fn hold() -> impl Any {
-    (threads(), lock(&POOL))
 }
 
 /// Forgets threads that a child has not; what they kept for themselves is nobody's any more.

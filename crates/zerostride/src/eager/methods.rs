@@ -2,9 +2,9 @@
 
 use zerostride_ops::{Class, Op, Scalar, for_each_op};
 
-use super::{Operand, Tensor};
-use crate::evaluate::at_once;
-use crate::{Dims, Error, Expr, Result};
+use super::Operand;
+use super::evaluate::at_once;
+use crate::{Dims, Error, Expr, Result, Tensor};
 
 macro_rules! define_methods {
     (

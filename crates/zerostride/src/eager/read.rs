@@ -5,9 +5,9 @@ use zerostride_kernels::load_scalar;
 use zerostride_ops::{DType, Element, Scalar, with_type};
 use zerostride_shape::ErrorClass;
 
-use super::display::{Value, format};
-use super::{Claim, Guard, Holder, Request, Tensor};
-use crate::{Error, Result};
+use crate::memory::{Claim, Guard, Holder, Request};
+use crate::tensor::{Value, format};
+use crate::{Error, Expr, Result, Tensor};
 
 impl Tensor {
     /// Hands the elements to `read`, row-major and in their stored form; a strided view is copied first.
@@ -121,11 +121,7 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn to_dtype(&self, dtype: DType) -> Result<Tensor> {
-        if dtype == self.dtype() {
-            Ok(self.clone())
-        } else {
-            crate::Expr::current(self).to_dtype(dtype).eval()
-        }
+        if dtype == self.dtype() { Ok(self.clone()) } else { Expr::current(self).to_dtype(dtype).eval() }
     }
 }
 

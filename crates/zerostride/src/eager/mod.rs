@@ -1,0 +1,14 @@
+//! Owns the verbs of tensors: evaluation, eager and in-place methods, and what depends on where elements stand. It does not know
+//! how anything is planned or run.
+
+mod arrange;
+mod copies;
+mod evaluate;
+mod in_place;
+mod methods;
+mod operand;
+mod read;
+
+pub use arrange::{Index, Interpolation, Unique, cat, dstack, hstack, meshgrid, stack, vstack};
+pub use in_place::call_into;
+pub use operand::Operand;

@@ -1,0 +1,134 @@
+//! Owns the order of the modules of `zerostride`: each may use those before it, none those after it. It does not know what
+//! they do (ARCHITECTURE.md). Only paths can be checked: a method is found through its type.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+/// The modules from the lowest to the highest.
+const ORDER: [&str; 16] = [
+    "caller",
+    "error",
+    "fork",
+    "interrupt",
+    "threads",
+    "memory",
+    "tensor",
+    "expr",
+    "plan",
+    "policy",
+    "exec",
+    "stream",
+    "eager",
+    "io",
+    "spec",
+    "lib",
+];
+
+/// Checks the sources of the crate in a folder.
+pub(crate) fn check(folder: &Path, sources: &[(String, String)], problems: &mut Vec<String>) {
+    let Ok(root) = fs::read_to_string(folder.join("lib.rs")) else {
+        return problems.push(format!("{}: no lib.rs", folder.display()));
+    };
+    let owners = owners(&root);
+    for (name, text) in sources {
+        let module = name.split('/').next().unwrap_or("").trim_end_matches(".rs");
+        if module != "lib" {
+            file(name, module, text, &owners, problems);
+        }
+    }
+}
+
+fn file(name: &str, module: &str, text: &str, owners: &HashMap<String, String>, problems: &mut Vec<String>) {
+    let rank = |module: &str| ORDER.iter().position(|other| *other == module);
+    let Some(own) = rank(module) else {
+        return problems.push(format!("{name}: the module `{module}` has no place in the order of modules"));
+    };
+    for used in used(text) {
+        let owner = owners.get(&used).map_or(&*used, |owner| &**owner);
+        if rank(owner).is_some_and(|other| other > own) {
+            problems.push(format!("{name}: `{module}` must not use `crate::{used}`: arrows point down"));
+        }
+    }
+}
+
+/// The names that the crate's root re-exports, with the modules that they are from.
+fn owners(root: &str) -> HashMap<String, String> {
+    let mut owners = HashMap::new();
+    for statement in root.split("pub use ").skip(1) {
+        let statement = statement.split(';').next().unwrap_or("");
+        if let Some((module, names)) = statement.split_once("::") {
+            for name in words(names) {
+                owners.insert(name.to_owned(), module.to_owned());
+            }
+        }
+    }
+    owners
+}
+
+/// What the code of a file, but for its tests, names at the root of the crate.
+fn used(text: &str) -> Vec<String> {
+    let code = text.split("\nmod tests {").next().unwrap_or("");
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let code = lines.collect::<Vec<_>>().join("\n");
+    let mut used = Vec::new();
+    // `$crate` stands in macros, which are used elsewhere.
+    for (at, _) in code.match_indices("crate::").filter(|(at, _)| !code[..*at].ends_with('$')) {
+        let rest = &code[at + "crate::".len()..];
+        match rest.strip_prefix('{') {
+            Some(list) => used.extend(heads(list)),
+            None => used.extend(words(rest).next().map(str::to_owned)),
+        }
+    }
+    used
+}
+
+/// The first names of the paths in a list, up to its end.
+fn heads(list: &str) -> Vec<String> {
+    let (mut depth, mut heads, mut start) = (0, Vec::new(), true);
+    for (at, character) in list.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => start = true,
+            _ if start && !character.is_whitespace() => {
+                heads.extend(words(&list[at..]).next().map(str::to_owned));
+                start = false;
+            }
+            _ => {}
+        }
+    }
+    heads
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|character: char| !character.is_alphanumeric() && character != '_')
+        .filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_uses_is_found_in_every_form() {
+        let text = "//! crate::io\nuse crate::{Error, plan::{Plan, Cost}, exec};\nfn f() { crate::tensor::g() }\n\
+                    #[cfg(test)]\nmod tests {\nuse crate::io;\n}";
+        assert_eq!(used(text), ["Error", "plan", "exec", "tensor"]);
+    }
+
+    #[test]
+    fn an_arrow_that_points_up_is_reported() {
+        let owners = owners("pub use plan::{Plan, Template};\npub use error::{Error, Result};");
+        let problems = |module: &str, text: &str| {
+            let mut problems = Vec::new();
+            file("a.rs", module, text, &owners, &mut problems);
+            problems.len()
+        };
+        assert_eq!(problems("expr", "use crate::{Error, tensor};"), 0);
+        assert_eq!(problems("expr", "use crate::{Error, Plan};"), 1);
+        assert_eq!(problems("plan", "use crate::exec;"), 1);
+        assert_eq!(problems("unheard_of", ""), 1);
+    }
+}
