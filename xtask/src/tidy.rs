@@ -58,7 +58,6 @@ const UNSAFE: &[&str] = &[
     "crates/zerostride/src/exec/helpers.rs",
     "crates/zerostride/src/exec/machine.rs",
     "crates/zerostride/src/exec/operand.rs",
-    "crates/zerostride/src/exec/processor.rs",
     "crates/zerostride/src/fork.rs",
     "crates/zerostride/src/io/map.rs",
     "crates/zerostride/src/memory/region.rs",

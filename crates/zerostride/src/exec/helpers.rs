@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 use std::{hint, thread};
 
 use super::crew::Crew;
-use super::processor;
 use crate::threads::SEATS;
 
 /// How long a thread waits to be asked again before it goes back to its pool, which lets it sleep.
@@ -24,9 +23,6 @@ const LINGER: Duration = Duration::from_micros(200);
 /// How long a thread stays, however often it is asked, before its pool has it back for a moment: below it on its stack may
 /// lie a task that could go on.
 const SHIFT: Duration = Duration::from_millis(10);
-
-/// How long a thread stays on a processor that another one uses, too, before it looks again whether that has ended.
-const SETTLED: Duration = Duration::from_millis(1);
 
 /// Looks into a seat, a pause of the processor apart, before others have their turn: some microseconds.
 const LOOKS: usize = 128;
@@ -50,27 +46,20 @@ pub(super) struct Helpers {
     /// Divisions of short work since the last call of one, and how many it takes to the next.
     lonely: AtomicUsize,
     patience: AtomicUsize,
-    /// The processor of whoever asked last.
-    caller: AtomicUsize,
 }
 
 /// Where a waiting thread finds what it is asked for, on a cache line of its own and of its neighbour's prefetcher.
 #[repr(align(128))]
 struct Seat {
     crew: AtomicPtr<Crew>,
-    /// The processor of the thread that has the seat.
-    processor: AtomicUsize,
 }
-
-/// No processor.
-const UNKNOWN: usize = usize::MAX;
 
 impl Default for Helpers {
     fn default() -> Helpers {
-        let seats = std::array::from_fn(|_| Seat { crew: AtomicPtr::default(), processor: UNKNOWN.into() });
+        let seats = std::array::from_fn(|_| Seat { crew: AtomicPtr::default() });
         let [taken, waiting] = [AtomicU64::new(0), AtomicU64::new(0)];
         let patience = (*PATIENCE.start()).into();
-        Helpers { seats, taken, waiting, lonely: 0.into(), patience, caller: UNKNOWN.into() }
+        Helpers { seats, taken, waiting, lonely: 0.into(), patience }
     }
 }
 
@@ -111,15 +100,6 @@ impl Helpers {
             self.seats[seat].crew.store(ptr::from_ref(crew).cast_mut(), Ordering::Release);
         }
         own
-    }
-
-    /// Tells helpers which processor is not theirs: the one that this thread runs on.
-    pub(super) fn keep_processor(&self) {
-        if let Some(own) = processor::current()
-            && self.caller.load(Ordering::Relaxed) != own
-        {
-            self.caller.store(own, Ordering::Relaxed);
-        }
     }
 
     /// Takes back what no thread has taken up yet; the number of those who have.
@@ -177,19 +157,12 @@ impl Helpers {
         OWN.set(Some(Arc::clone(self)));
         let mut patience = (2 * self.patience.load(Ordering::Relaxed)).min(*PATIENCE.end());
         let came = Instant::now();
-        let (mut asked, mut settled, mut leaves) = (came, came, !stays);
-        if stays {
-            self.settle(seat);
-        }
+        let (mut asked, mut leaves) = (came, !stays);
         loop {
             while let Some(crew) = self.wait(seat, if leaves { 1 } else { TURNS * LOOKS }) {
                 // SAFETY: it was in the seat, so that its caller waits until this thread has left it (`ask`).
                 unsafe { Crew::help(crew, seat) };
                 (patience, asked) = (*PATIENCE.start(), Instant::now());
-                if stays && asked - settled >= SETTLED {
-                    self.settle(seat);
-                    settled = asked;
-                }
                 self.waiting.fetch_or(1 << seat, Ordering::AcqRel);
                 leaves |= asked - came >= SHIFT;
             }
@@ -211,19 +184,6 @@ impl Helpers {
         } else {
             self.taken.fetch_and(!(1 << seat), Ordering::AcqRel);
         }
-    }
-
-    /// Leaves a processor that another helper or the last caller is on. The system would see to it too, but only after some
-    /// milliseconds, often a hundred: threads that wait here look as if they were busy.
-    fn settle(&self, seat: usize) {
-        let Some(own) = processor::current() else { return };
-        let place = |seat: usize| self.seats[seat].processor.load(Ordering::Relaxed);
-        let taken = self.taken.load(Ordering::Relaxed) & !(1 << seat);
-        let others = || seats(taken).map(place).chain([self.caller.load(Ordering::Relaxed)]);
-        if others().any(|other| other == own) {
-            processor::leave(others());
-        }
-        self.seats[seat].processor.store(processor::current().unwrap_or(UNKNOWN), Ordering::Relaxed);
     }
 
     /// One of the first seats that nobody has: the fewer there are, the surer the same threads get the same parts of the next

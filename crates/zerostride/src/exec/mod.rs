@@ -18,7 +18,6 @@ mod matmul;
 mod operand;
 mod pairwise;
 #[allow(unsafe_code)]
-mod processor;
 mod program;
 mod reduce;
 mod rows;
