@@ -3,7 +3,7 @@
 use zerostride_ops::Op;
 
 use super::Operand;
-use crate::exec::tiny;
+use crate::exec::inline;
 use crate::expr::Kind;
 use crate::plan::{Plan, Template};
 use crate::policy::{self, Target};
@@ -15,10 +15,10 @@ use crate::{Expr, Result, Tensor, exec};
 pub(crate) fn at_once<const N: usize>(op: Op, operands: [Operand<'_>; N]) -> Result<Tensor> {
     if !is_watched::<N>() {
         if let Some(tensors) = Operand::tensors(&operands) {
-            if let Some(result) = tiny::apply(op, &tensors) {
+            if let Some(result) = inline::apply(op, &tensors) {
                 return Ok(result);
             }
-        } else if let Some(result) = tiny::apply(op, &operands.each_ref().map(Operand::value)) {
+        } else if let Some(result) = inline::apply(op, &operands.each_ref().map(Operand::value)) {
             return Ok(result);
         }
     }
@@ -41,14 +41,14 @@ pub(crate) fn into_at_once<const N: usize>(
         return None;
     }
     match Operand::tensors(operands) {
-        Some(tensors) => tiny::apply_into(op, &tensors, target),
-        None => tiny::apply_into(op, &operands.each_ref().map(Operand::value), target),
+        Some(tensors) => inline::apply_into(op, &tensors, target),
+        None => inline::apply_into(op, &operands.each_ref().map(Operand::value), target),
     }
 }
 
 /// A number, or the elements of a tensor, written to an existing tensor; `None` if nothing has been done.
 pub(crate) fn copied_at_once(value: &Operand<'_>, target: &Tensor) -> Option<()> {
-    if policy::is_on() { None } else { tiny::copy_into(value.value(), target) }
+    if policy::is_on() { None } else { inline::copy_into(value.value(), target) }
 }
 
 /// Evaluation.

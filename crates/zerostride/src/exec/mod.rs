@@ -1,29 +1,10 @@
 //! Owns the running of plans: memory for results, threads, tiles. `Plan` goes in, a tensor comes out. It does not
 //! decide what is fused or hoisted (`plan`).
 
-#[allow(unsafe_code)]
-mod access;
+mod body;
 mod cache;
-#[allow(unsafe_code)]
-pub(crate) mod crew;
-mod fold;
-#[allow(unsafe_code)]
-mod helpers;
-mod lying;
-#[allow(unsafe_code)]
-mod machine;
-mod map;
-mod matmul;
-#[allow(unsafe_code)]
-mod operand;
-mod pairwise;
-#[allow(unsafe_code)]
-mod program;
-mod reduce;
-mod rows;
-mod steps;
-pub(crate) mod tiny;
-mod window;
+mod elements;
+mod schedule;
 
 use std::sync::Arc;
 
@@ -37,17 +18,17 @@ use crate::memory::{Access, Block, Fresh, Named};
 use crate::plan::{Buffer, Leaf, Load, Plan, Source, Step, TILE, Work};
 use crate::{Error, Result, Tensor, interrupt};
 
-pub(crate) use fold::Folding;
-pub(crate) use tiny::Any;
+pub(crate) use body::Folding;
+pub(crate) use schedule::inline::{self, Any};
 
-use machine::Machine;
-use map::InCache;
-use matmul::Elements;
-use window::Window;
+use body::{Elements, Machine, ReduceReady};
+use elements::Window;
+use schedule::blocks;
+use schedule::panels::{self, InCache};
 
 /// The value of an expression over tensors, in memory of its own.
 pub(crate) fn evaluate(expr: &Expr) -> Result<Tensor> {
-    match tiny::evaluate(expr) {
+    match inline::evaluate(expr) {
         Some(result) => Ok(result),
         None => run(&Plan::new(expr)?),
     }
@@ -55,7 +36,7 @@ pub(crate) fn evaluate(expr: &Expr) -> Result<Tensor> {
 
 /// Runs a plan into memory of its own.
 pub(crate) fn run(plan: &Plan) -> Result<Tensor> {
-    match tiny::run_plan(plan) {
+    match inline::run_plan(plan) {
         Some(result) => Ok(result),
         None => run_at_length(plan),
     }
@@ -74,7 +55,7 @@ fn asking<R>(asks: bool, work: impl FnOnce() -> R) -> R {
 
 /// Evaluates into an existing tensor, whose shape and dtype stay.
 pub(crate) fn run_into(expr: &Expr, out: &Tensor) -> Result<()> {
-    if tiny::evaluate_into(expr, out).is_some() {
+    if inline::evaluate_into(expr, out).is_some() {
         return Ok(());
     }
     if out.layout().has_internal_overlap() != InternalOverlap::No {
@@ -147,7 +128,7 @@ fn run_steps_into(plan: &Plan, memory: &mut Access, target: &Tensor) -> Result<(
     memory.start_writing(target.storage());
     let out = memory.guard(target.storage()).block_mut(target.reach());
     match group {
-        Some(group) => rows::run(plan, group, memory, &mut slots, Some(out)),
+        Some(group) => blocks::run(plan, group, memory, &mut slots, Some(out)),
         None => run_step(&plan.passes.steps[last], plan, memory, &slots, out),
     }
 }
@@ -159,7 +140,7 @@ fn run_some(plan: &Plan, count: usize, memory: &Access) -> Result<Slots> {
     while index < count {
         let steps = match groups.next_if(|group| group.steps.start == index) {
             Some(group) => {
-                rows::run(plan, group, memory, &mut slots, None)?;
+                blocks::run(plan, group, memory, &mut slots, None)?;
                 group.steps.clone()
             }
             None => {
@@ -186,7 +167,7 @@ fn run_one(plan: &Plan, step: &Step, memory: &Access, slots: &mut Slots) -> Resu
     match &step.work {
         Work::Matmul { a, b, .. } => {
             let (a, b) = (factor(a.source, plan, memory, slots), factor(b.source, plan, memory, slots));
-            matmul::run(&step.work, a, b, fresh.bytes_mut());
+            body::multiply(&step.work, a, b, fresh.bytes_mut());
         }
         _ => match run_in_order(step, plan, memory, slots, fresh.bytes_mut()) {
             Some(done) => done?,
@@ -208,7 +189,8 @@ fn run_in_order(
 ) -> Option<Result<()>> {
     let Work::Map { shape, program, out: strides, out_offset: 0 } = &step.work else { return None };
     let are_in_order = |strides: &[isize]| shape.ndim() < 2 && strides.iter().all(|&stride| stride == 1);
-    let Some(InCache::InOrder(code)) = map::in_cache(shape, program).filter(|_| are_in_order(strides)) else {
+    let Some(InCache::InOrder(code)) = panels::in_cache(shape, program).filter(|_| are_in_order(strides))
+    else {
         return None;
     };
     let load = |load: &Load| {
@@ -248,21 +230,21 @@ fn run_step(step: &Step, plan: &Plan, memory: &Access, slots: &Slots, out: Block
 
 /// A step made ready for windows of as many steps each.
 enum Ready<'p> {
-    Map(map::Ready<'p>),
-    Reduce(reduce::Ready<'p>),
+    Map(panels::Ready<'p>),
+    Reduce(ReduceReady<'p>),
 }
 
 impl<'p> Ready<'p> {
     fn new(work: &'p Work, window: &Window) -> Ready<'p> {
         match work {
             Work::Map { shape, program, out, out_offset } => {
-                Ready::Map(map::Ready::new(shape, program, (out, *out_offset), window))
+                Ready::Map(panels::Ready::new(shape, program, (out, *out_offset), window))
             }
             Work::Reduce { op, compute, correction, kept, reduced, program, finish } => {
                 let takes = program.dtypes[program.result];
                 let reducer = Reducer::new(*op, *compute, takes, reduced.numel(), *correction);
                 let programs = (program, finish.as_deref());
-                Ready::Reduce(reduce::Ready::new(reducer, (kept, reduced), programs, window))
+                Ready::Reduce(ReduceReady::new(reducer, (kept, reduced), programs, window))
             }
             Work::Matmul { .. } => unreachable!("a matrix product is written to memory of its own"),
         }

@@ -1,8 +1,8 @@
 //! Owns the sorting of entries, each a key and a place: by digits or comparisons, on one thread or several, which merge. It does
 //! not know what keys stand for.
 
-use crate::exec::crew;
 use crate::interrupt::{self, STRIDE};
+use crate::threads::crew;
 use crate::{Error, Result, num_threads};
 
 /// Entries that a thread sorts at least.

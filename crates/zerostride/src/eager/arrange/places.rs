@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 use zerostride_shape::coalesce;
 
 use crate::Result;
-use crate::exec::crew;
 use crate::interrupt::{self, STRIDE};
+use crate::threads::crew;
 
 /// Elements that a thread copies at least.
 const GRAIN: usize = 1 << 15;

@@ -4,8 +4,8 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, Complex32, Complex64, DType, Element};
 
 use super::{access, named_dim};
-use crate::exec::crew;
 use crate::interrupt::{self, STRIDE};
+use crate::threads::crew;
 use crate::{Error, Result, Tensor, cat};
 
 /// Elements that a thread takes at least.

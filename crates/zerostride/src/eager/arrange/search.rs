@@ -7,8 +7,8 @@ use zerostride_shape::{ErrorClass, Shape};
 use super::access;
 use super::picks::Pick;
 use super::sort::with_ordered;
-use crate::exec::crew;
 use crate::interrupt::{self, STRIDE};
+use crate::threads::crew;
 use crate::{Dims, Error, Expr, Result, Tensor};
 
 /// Values that a thread searches for at least.

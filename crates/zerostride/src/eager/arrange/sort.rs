@@ -10,8 +10,8 @@ use zerostride_shape::{ErrorClass, Shape};
 
 use super::entries::{Entry, GRAIN, sort};
 use super::{access, named_dim, scratch};
-use crate::exec::crew;
 use crate::interrupt::{self, STRIDE};
+use crate::threads::crew;
 use crate::{Error, Result, Tensor};
 
 /// Entries of which one is selected within some tens of milliseconds.

@@ -25,17 +25,17 @@ use zerostride_ops::{DType, Inferred, Op};
 use convert::convert;
 pub(crate) use copy::write as copy_into;
 use direct::Direct;
-pub(super) use formula::run_plan;
+pub(crate) use formula::run_plan;
 use gather::{MOST, Tile, bytes, elements, in_order, repeat, splat};
 use loops::Loops;
 use row::Row;
 pub(crate) use value::{Any, Value};
 
 use crate::Tensor;
-use crate::exec::crew;
 use crate::expr::{Expr, Kind};
 use crate::memory::{Fresh, Hazards, Reading, Storage};
 use crate::plan::Cost;
+use crate::threads::{Effort, crew};
 use crate::{interrupt, num_threads};
 
 /// The operation's result.
@@ -382,7 +382,7 @@ fn share_out(
     work: impl Fn(usize, &mut [u8]) + Sync,
 ) {
     let numel = out.len() / item;
-    let effort = if cost.is_long(numel) { crew::Effort::Long } else { crew::Effort::Short };
+    let effort = if cost.is_long(numel) { Effort::Long } else { Effort::Short };
     // Each part is begun anew.
     let part = if num_threads() == 1 { numel } else { part };
     let parts = out.chunks_mut(part * item).enumerate();

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use zerostride_kernels::{Fold, LEAF, Panel, Reducer, lane_rows, lanes};
 use zerostride_ops::{DType, Op};
 
-use super::crew;
+use crate::threads::crew;
 
 /// Results that one fold has at most.
 const WIDTH: usize = 2048;

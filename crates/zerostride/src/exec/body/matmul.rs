@@ -8,10 +8,9 @@ use zerostride_kernels::{Matrix, ProductSizes, Scratch, matmul};
 use zerostride_ops::DType;
 use zerostride_shape::Shape;
 
-use super::crew;
 use crate::interrupt;
 use crate::plan::{Factor, Work};
-use crate::threads::num_threads;
+use crate::threads::{crew, num_threads};
 
 /// The least and the most rows that are multiplied at a time: every such block packs the right factor anew.
 const ROWS: [usize; 2] = [128, 1024];
@@ -20,13 +19,13 @@ const ROWS: [usize; 2] = [128, 1024];
 const GRAIN: usize = 1 << 18;
 
 /// The elements of a factor: bytes, and the index that their first element has in the factor's layout.
-pub(super) struct Elements<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) first: usize,
+pub(in crate::exec) struct Elements<'a> {
+    pub(in crate::exec) bytes: &'a [u8],
+    pub(in crate::exec) first: usize,
 }
 
 /// Multiplies into `out`, in blocks of rows of each batch.
-pub(super) fn run(work: &Work, a_elements: Elements<'_>, b_elements: Elements<'_>, out: &mut [u8]) {
+pub(in crate::exec) fn run(work: &Work, a_elements: Elements<'_>, b_elements: Elements<'_>, out: &mut [u8]) {
     let Work::Matmul { dtype, a, b, batch, n, m, k } = work else {
         unreachable!("the step is a matrix product")
     };

@@ -7,13 +7,12 @@ use zerostride_kernels::{Pairwise, Term};
 use zerostride_ops::{DType, Op};
 use zerostride_shape::{Shape, Strides};
 
-use super::access::{Input, Order, Output};
-use super::crew;
-use super::machine::{Results, Scratch};
+use super::machine::Results;
 use super::program::Compiled;
-use super::steps::Rows;
 use crate::Result;
+use crate::exec::elements::{Input, Lines, Order, Output, Scratch};
 use crate::plan::{Instruction, Program, TILE};
+use crate::threads::crew;
 
 /// The most rows that meet the same packed columns, and elements of them.
 const ROWS: usize = 256;
@@ -23,7 +22,7 @@ const PACKED: usize = 8 * TILE;
 const TOGETHER: usize = 4;
 
 /// A reduction over pairs, found in a program.
-pub(super) struct Pairs {
+pub(in crate::exec) struct Pairs {
     op: Op,
     dtype: DType,
     term: Term,
@@ -39,7 +38,7 @@ pub(super) struct Pairs {
 impl Pairs {
     /// The reduction over pairs that a program is, if it is one: of its two loads, one is the same along the innermost
     /// kept dimension, the other along the one before.
-    pub(super) fn find(
+    pub(in crate::exec) fn find(
         op: Op,
         program: &Program,
         kept: &Shape,
@@ -89,7 +88,12 @@ impl Pairs {
     }
 
     /// Reduces all pairs, by parts of rows. Results may go through a program.
-    pub(super) fn run(&self, inputs: &[Input<'_>], finish: Option<&Compiled>, out: Output<'_>) -> Result<()> {
+    pub(in crate::exec) fn run(
+        &self,
+        inputs: &[Input<'_>],
+        finish: Option<&Compiled>,
+        out: Output<'_>,
+    ) -> Result<()> {
         // The elements of a row are the same for all columns.
         let (rows, columns) = (&inputs[self.row].outer(), &inputs[self.column]);
         let state = || Results::new(finish, TOGETHER * self.most(), self.dtype.item_size());
@@ -121,7 +125,7 @@ impl Pairs {
     ) -> Result<()> {
         let (depth, item, most) = (self.depth, self.dtype.item_size(), self.most());
         let mut packed_rows = Scratch::new(rows.len() * depth * item);
-        left.load(rows.clone(), Rows::all(0..depth), Order::ByColumn, packed_rows.bytes_mut());
+        left.load(rows.clone(), Lines::all(0..depth), Order::ByColumn, packed_rows.bytes_mut());
         let uneven = !self.columns.is_multiple_of(16);
         let mut loaded = Scratch::new(if uneven { depth * most * item } else { 0 });
         let mut packed = Scratch::new(depth * most * item);
@@ -133,7 +137,7 @@ impl Pairs {
             let kernel = self.kernel(width).expect("there is a kernel for every width");
             let start = rows.start * self.columns + first;
             let load =
-                |tile: &mut [u8]| right.load(start..start + count, Rows::all(0..depth), Order::ByRow, tile);
+                |tile: &mut [u8]| right.load(start..start + count, Lines::all(0..depth), Order::ByRow, tile);
             let packed = &mut packed.bytes_mut()[..depth * width * item];
             if count == width {
                 load(packed);

@@ -4,7 +4,7 @@ use zerostride_kernels::cast_kernel;
 use zerostride_ops::{Category, DType};
 
 use super::direct::{compiled, load, run_dense};
-use crate::exec::program::{Compiled, Kind};
+use crate::exec::body::{Compiled, Kind};
 use crate::fork::OnceLock;
 use crate::plan::{Instruction, Program};
 

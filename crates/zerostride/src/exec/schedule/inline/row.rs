@@ -6,7 +6,7 @@ use zerostride_ops::{Bucket, DType, Effort, Inferred, Op, Typed};
 
 use super::direct;
 use super::value::Value;
-use crate::exec::program::Compiled;
+use crate::exec::body::Compiled;
 use crate::fork::OnceLock;
 
 /// What computes an operation, and in which dtypes.

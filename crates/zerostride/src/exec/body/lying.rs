@@ -24,14 +24,14 @@ const NARROW: usize = 64;
 const LEAVES: usize = 4;
 
 /// The most rows of a lane in a leaf.
-pub(super) const LANE: usize = 128;
+pub(in crate::exec) const LANE: usize = 128;
 
 /// Elements of a result from which on they are worth a pass, where their order makes no difference.
 const LONG: usize = 16;
 
 /// How the elements of a block of results are handed to a fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(in crate::exec) enum Form {
     /// Row by row, those of a lane after the other.
     Across,
     /// Leaf by leaf, the rows of a leaf being next to each other, and the results of a row.
@@ -43,7 +43,13 @@ pub(super) enum Form {
 impl Form {
     /// The panel of a block's elements, of which `column_step` lead from a result's to those of the next, and `row_step` from one
     /// of a result's to its next, where results do not lie side by side.
-    pub(super) fn panel(self, rows: usize, columns: usize, column_step: usize, row_step: usize) -> Panel {
+    pub(in crate::exec) fn panel(
+        self,
+        rows: usize,
+        columns: usize,
+        column_step: usize,
+        row_step: usize,
+    ) -> Panel {
         match self {
             Form::Narrow => Panel { rows, width: columns, columns: 1, column_step, row_step: columns },
             _ => Panel { rows, width: 1, columns, column_step, row_step },
@@ -53,29 +59,29 @@ impl Form {
 
 /// Where the elements of a loop lie, as far as it decides about their form.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Grid {
+pub(in crate::exec) struct Grid {
     /// Neighbouring results, and all of them.
-    pub(super) inner: usize,
-    pub(super) results: usize,
+    pub(in crate::exec) inner: usize,
+    pub(in crate::exec) results: usize,
     /// The most that are worth reading across memory at once.
-    pub(super) widest: usize,
+    pub(in crate::exec) widest: usize,
     /// Reduced elements of each.
-    pub(super) count: usize,
+    pub(in crate::exec) count: usize,
     /// Whether they have the same result in any order.
-    pub(super) any_order: bool,
+    pub(in crate::exec) any_order: bool,
     /// Whether a fold has a way to take those of a few dozen elements where they are next to each other.
-    pub(super) lines: bool,
+    pub(in crate::exec) lines: bool,
     /// Whether elements of other results lie between a row of neighbours and their next row.
-    pub(super) interleaved: bool,
+    pub(in crate::exec) interleaved: bool,
     /// Elements from those of a result to those of the next.
-    pub(super) column_step: isize,
+    pub(in crate::exec) column_step: isize,
     /// From one reduced element to the next, if that is always as far.
-    pub(super) row_step: Option<isize>,
+    pub(in crate::exec) row_step: Option<isize>,
 }
 
 impl Grid {
     /// The form of elements that lie across memory or not, and may be reduced where they lie or not.
-    pub(super) fn form(&self, across: bool, in_place: bool) -> Form {
+    pub(in crate::exec) fn form(&self, across: bool, in_place: bool) -> Form {
         let joined = in_place && self.row_step == Some(self.inner as isize);
         let lines = self.lines && self.inner >= LONG;
         let alone = if in_place {
@@ -100,7 +106,7 @@ impl Grid {
     }
 
     /// Whether elements can be reduced where they lie.
-    pub(super) fn is_direct(&self, form: Form) -> bool {
+    pub(in crate::exec) fn is_direct(&self, form: Form) -> bool {
         self.count > 0
             && match form {
                 // Short rows are joined in tiles.
@@ -121,29 +127,34 @@ impl Grid {
 
 /// The most results, of elements of so many bytes, that are worth reading across memory at once. Moments take more room than
 /// elements.
-pub(super) fn widest(op: Op, item: usize) -> usize {
+pub(in crate::exec) fn widest(op: Op, item: usize) -> usize {
     if op == Op::Var { ROWS / 4 / item } else { ROWS / item }
 }
 
 /// The elements of neighbouring results.
-pub(super) struct Lying<'a> {
-    pub(super) bytes: &'a [u8],
+pub(in crate::exec) struct Lying<'a> {
+    pub(in crate::exec) bytes: &'a [u8],
     /// Bytes of an element.
-    pub(super) item: usize,
-    pub(super) form: Form,
-    pub(super) columns: usize,
-    pub(super) column_step: usize,
+    pub(in crate::exec) item: usize,
+    pub(in crate::exec) form: Form,
+    pub(in crate::exec) columns: usize,
+    pub(in crate::exec) column_step: usize,
     /// From one reduced element of a result to the next, if they lie along.
-    pub(super) row_step: usize,
+    pub(in crate::exec) row_step: usize,
     /// Reduced elements of each result.
-    pub(super) reduced: usize,
+    pub(in crate::exec) reduced: usize,
     /// Whether they have the same result in any order.
-    pub(super) any_order: bool,
+    pub(in crate::exec) any_order: bool,
 }
 
 impl Lying<'_> {
     /// Hands a fold some rows, where `begin` says which element is the first of a row.
-    pub(super) fn take(&self, fold: &mut dyn Fold, rows: Range<usize>, begin: impl Fn(usize) -> usize) {
+    pub(in crate::exec) fn take(
+        &self,
+        fold: &mut dyn Fold,
+        rows: Range<usize>,
+        begin: impl Fn(usize) -> usize,
+    ) {
         let Lying { bytes, item, form, columns, column_step, row_step, reduced, any_order } = *self;
         if form != Form::Across {
             let panel = form.panel(rows.len(), columns, column_step, row_step);

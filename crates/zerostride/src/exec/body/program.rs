@@ -22,14 +22,14 @@ pub(crate) enum Kind {
 
 /// Where a stage reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(in crate::exec) enum Place {
     Load(usize),
     Number(usize),
     Tile(usize),
 }
 
 /// What a stage does with the elements of its inputs.
-pub(super) enum Work {
+pub(in crate::exec) enum Work {
     Chain(Box<Chain>),
     Cast(CastKernel),
     Map(MapKernel),
@@ -39,36 +39,36 @@ pub(super) enum Work {
 }
 
 /// What a stage reads, with the bytes of an element.
-pub(super) type Inputs = SmallVec<[(Place, usize); 4]>;
+pub(in crate::exec) type Inputs = SmallVec<[(Place, usize); 4]>;
 
 /// A pass over the elements of a row.
-pub(super) struct Stage {
-    pub(super) work: Work,
-    pub(super) inputs: Inputs,
+pub(in crate::exec) struct Stage {
+    pub(in crate::exec) work: Work,
+    pub(in crate::exec) inputs: Inputs,
     /// A tile, or the result's own place.
-    pub(super) out: Option<usize>,
+    pub(in crate::exec) out: Option<usize>,
     /// Bytes of an element of the result.
-    pub(super) item: usize,
+    pub(in crate::exec) item: usize,
 }
 
 /// A number of the program.
-pub(super) struct Number {
-    pub(super) bytes: [u8; 16],
-    pub(super) item: usize,
+pub(in crate::exec) struct Number {
+    pub(in crate::exec) bytes: [u8; 16],
+    pub(in crate::exec) item: usize,
     /// Whether a stage wants it for every element.
-    pub(super) everywhere: bool,
+    pub(in crate::exec) everywhere: bool,
 }
 
 /// A program as stages; shared by the threads that run it.
 pub(crate) struct Compiled {
-    pub(super) stages: Vec<Stage>,
-    pub(super) numbers: Vec<Number>,
+    pub(in crate::exec) stages: Vec<Stage>,
+    pub(in crate::exec) numbers: Vec<Number>,
     /// Bytes of an element of each tile.
-    pub(super) tiles: Vec<usize>,
+    pub(in crate::exec) tiles: Vec<usize>,
     /// How each load is read, and the bytes of its elements.
-    pub(super) loads: Vec<(Kind, usize)>,
+    pub(in crate::exec) loads: Vec<(Kind, usize)>,
     /// Bytes of an element of the result.
-    pub(super) item: usize,
+    pub(in crate::exec) item: usize,
 }
 
 impl Compiled {
@@ -97,12 +97,12 @@ impl Compiled {
     }
 
     /// Whether one chain does everything.
-    pub(super) fn is_one_chain(&self) -> bool {
+    pub(in crate::exec) fn is_one_chain(&self) -> bool {
         self.one_chain().is_some()
     }
 
     /// The one that does everything, and what it reads, if one does.
-    pub(super) fn one_chain(&self) -> Option<(&Chain, &[(Place, usize)])> {
+    pub(in crate::exec) fn one_chain(&self) -> Option<(&Chain, &[(Place, usize)])> {
         match &self.stages[..] {
             [Stage { work: Work::Chain(chain), inputs, .. }] if self.is_direct() => Some((chain, inputs)),
             _ => None,

@@ -21,7 +21,7 @@ pub(crate) enum Order {
 }
 
 /// Elements in step with a loop: the kept dimensions outside, the reduced ones (none for a map) inside.
-pub(super) struct Elements<'a> {
+pub(in crate::exec) struct Elements<'a> {
     block: Block<'a>,
     item: usize,
     columns: Steps<'a>,
@@ -68,22 +68,22 @@ impl<'a> Elements<'a> {
     }
 
     /// Bytes of an element.
-    pub(super) fn item(&self) -> usize {
+    pub(in crate::exec) fn item(&self) -> usize {
         self.item
     }
 
     /// The sizes of the columns.
-    pub(super) fn shape(&self) -> &'a [usize] {
+    pub(in crate::exec) fn shape(&self) -> &'a [usize] {
         self.columns.shape
     }
 
     /// The strides of the columns.
-    pub(super) fn strides(&self) -> &'a [isize] {
+    pub(in crate::exec) fn strides(&self) -> &'a [isize] {
         self.columns.strides
     }
 
     /// The number of the element at an index of the columns, counted from the start of the storage.
-    pub(super) fn element(&self, index: &[usize]) -> isize {
+    pub(in crate::exec) fn element(&self, index: &[usize]) -> isize {
         let steps = index.iter().zip(self.columns.strides).map(|(&index, &stride)| index as isize * stride);
         self.offset + steps.sum::<isize>()
     }
@@ -96,13 +96,13 @@ impl<'a> Elements<'a> {
     }
 
     /// The address of an element that the loop reaches, all of which `new` has seen in the block.
-    pub(super) fn address(&self, element: isize) -> *mut u8 {
+    pub(in crate::exec) fn address(&self, element: isize) -> *mut u8 {
         debug_assert!(self.holds(element, 1));
         self.block.storage_start().as_ptr().wrapping_add(element as usize * self.item)
     }
 
     /// Whether elements that lie side by side are in the block.
-    pub(super) fn holds(&self, first: isize, count: usize) -> bool {
+    pub(in crate::exec) fn holds(&self, first: isize, count: usize) -> bool {
         let (range, item) = (self.block.range(), self.item as i128);
         let first = first as i128 * item;
         first >= range.start as i128 && first + count as i128 * item <= range.end as i128
@@ -219,7 +219,7 @@ impl<'a> Input<'a> {
         apart.then_some(Input(elements))
     }
 
-    pub(super) fn elements(&self) -> &Elements<'a> {
+    pub(in crate::exec) fn elements(&self) -> &Elements<'a> {
         &self.0
     }
 
@@ -227,7 +227,7 @@ impl<'a> Input<'a> {
     ///
     /// # Panics
     /// If there is no such dimension, or no element.
-    pub(super) fn outer(&self) -> Input<'a> {
+    pub(in crate::exec) fn outer(&self) -> Input<'a> {
         let Elements { ref block, columns: Steps { shape, strides }, .. } = self.0;
         assert!(!shape.contains(&0));
         let last = shape.len() - 1;
@@ -329,7 +329,7 @@ impl<'a> Output<'a> {
             && offset == self.elements.offset
     }
 
-    pub(super) fn elements(&self) -> &'a Elements<'a> {
+    pub(in crate::exec) fn elements(&self) -> &'a Elements<'a> {
         self.elements
     }
 

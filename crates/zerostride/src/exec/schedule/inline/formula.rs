@@ -8,8 +8,9 @@ use super::gather::in_order;
 use super::loops::Loops;
 use super::{Desk, with_desk};
 use crate::Tensor;
-use crate::exec::machine::{Inside, Machine, Rows};
-use crate::exec::map::{self, InCache};
+use crate::exec::body::Machine;
+use crate::exec::elements::{Inside, Rows};
+use crate::exec::schedule::panels::{self, InCache};
 use crate::memory::{Fresh, Reading};
 use crate::plan::{Leaf, Load, Plan, Source, Step, TILE, Work};
 
@@ -18,7 +19,7 @@ const MOST_LEAVES: usize = 4;
 
 /// The result of a plan that is one element-wise step, by its stages, without panels: on rows where they lie, or on elements that
 /// are copied unless they lie in order.
-pub(in crate::exec) fn run_plan(plan: &Plan) -> Option<Tensor> {
+pub(crate) fn run_plan(plan: &Plan) -> Option<Tensor> {
     let [Step { work: Work::Map { shape, program, out, out_offset: 0 }, .. }] = &plan.passes.steps[..] else {
         return None;
     };
@@ -27,7 +28,7 @@ pub(in crate::exec) fn run_plan(plan: &Plan) -> Option<Tensor> {
         return None;
     }
     let buffer = &plan.passes.buffers[plan.result()];
-    let code = map::in_cache(shape, program)?;
+    let code = panels::in_cache(shape, program)?;
     let mut result = Fresh::arbitrary(loops.numel * buffer.dtype.item_size())?;
     with_desk(|Desk { hazards, .. }| {
         let mut storages = [None; MOST_LEAVES];

@@ -8,24 +8,24 @@ use zerostride_kernels::PackDim;
 
 /// A group of a loop's dimensions.
 #[derive(Clone, Copy)]
-pub(super) struct Steps<'a> {
-    pub(super) shape: &'a [usize],
-    pub(super) strides: &'a [isize],
+pub(in crate::exec) struct Steps<'a> {
+    pub(in crate::exec) shape: &'a [usize],
+    pub(in crate::exec) strides: &'a [isize],
 }
 
 /// Steps that follow each other: some along a dimension, with all of those inside it.
-pub(super) struct Part {
-    pub(super) offset: isize,
-    pub(super) len: usize,
-    pub(super) dim: usize,
-    pub(super) count: usize,
+pub(in crate::exec) struct Part {
+    pub(in crate::exec) offset: isize,
+    pub(in crate::exec) len: usize,
+    pub(in crate::exec) dim: usize,
+    pub(in crate::exec) count: usize,
     /// Indices of the dimension from one to the next.
-    pub(super) step: isize,
+    pub(in crate::exec) step: isize,
 }
 
 impl Steps<'_> {
     /// The steps of a range in row-major order, in as few parts as there can be.
-    pub(super) fn parts(&self, range: Range<usize>) -> SmallVec<[Part; 4]> {
+    pub(in crate::exec) fn parts(&self, range: Range<usize>) -> SmallVec<[Part; 4]> {
         let (mut parts, mut step) = (SmallVec::new(), range.start);
         while step < range.end {
             let left = range.end - step;
@@ -46,7 +46,7 @@ impl Steps<'_> {
 
     /// How the elements of a part, `item` bytes each, are copied to places that are `to` bytes apart: dimensions, outermost
     /// first.
-    pub(super) fn push_dims(
+    pub(in crate::exec) fn push_dims(
         &self,
         part: &Part,
         (item, to): (isize, isize),
@@ -67,7 +67,7 @@ impl Steps<'_> {
     }
 
     /// Where a step lies.
-    pub(super) fn offset(&self, mut step: usize) -> isize {
+    pub(in crate::exec) fn offset(&self, mut step: usize) -> isize {
         let mut offset = 0;
         for (&size, &stride) in self.shape.iter().zip(self.strides).skip(1).rev() {
             offset += (step % size) as isize * stride;
@@ -77,7 +77,7 @@ impl Steps<'_> {
     }
 
     /// Whether each step is longer than all steps inside it together, so that no two elements meet.
-    pub(super) fn is_nested(&self) -> bool {
+    pub(in crate::exec) fn is_nested(&self) -> bool {
         let mut dims = self.shape.iter().zip(self.strides).rev().filter(|&(&size, _)| size > 1);
         let reach = dims.try_fold(0i128, |inside, (&size, &stride)| {
             (stride as i128 > inside).then(|| inside + (size as i128 - 1) * stride as i128)
@@ -86,18 +86,18 @@ impl Steps<'_> {
     }
 
     /// Whether steps lie side by side in row-major order.
-    pub(super) fn is_dense(&self) -> bool {
+    pub(in crate::exec) fn is_dense(&self) -> bool {
         self.dense(1).is_some()
     }
 
     /// Where the step after the last one would lie, if each is that far from the one before, in row-major order.
-    pub(super) fn dense(&self, step: isize) -> Option<isize> {
+    pub(in crate::exec) fn dense(&self, step: isize) -> Option<isize> {
         let mut dims = self.shape.iter().zip(self.strides).rev().filter(|&(&size, _)| size != 1);
         dims.try_fold(step, |step, (&size, &stride)| (stride == step).then(|| step * size as isize))
     }
 
     /// How far it is from one step of some to the next, if that is always as far.
-    pub(super) fn step(&self, Rows { first, step, count }: Rows) -> Option<isize> {
+    pub(in crate::exec) fn step(&self, Rows { first, step, count }: Rows) -> Option<isize> {
         let Some((&stride, outer)) = self.strides.split_last() else { return Some(0) };
         let is_inside = |size: usize| first % size + step * count.saturating_sub(1) < size;
         let is_even =
@@ -105,12 +105,12 @@ impl Steps<'_> {
         is_even.then_some(stride * step as isize)
     }
 
-    pub(super) fn numel(&self) -> usize {
+    pub(in crate::exec) fn numel(&self) -> usize {
         self.shape.iter().product()
     }
 
     /// How far these steps reach beyond what others do.
-    pub(super) fn reach(&self, reach: (isize, isize)) -> (isize, isize) {
+    pub(in crate::exec) fn reach(&self, reach: (isize, isize)) -> (isize, isize) {
         self.shape.iter().zip(self.strides).fold(reach, |(low, high), (&size, &stride)| {
             let last = (size as isize - 1) * stride;
             (low + last.min(0), high + last.max(0))
@@ -133,7 +133,7 @@ impl Rows {
     }
 
     /// The index after the last one's.
-    pub(super) fn end(&self) -> usize {
+    pub(in crate::exec) fn end(&self) -> usize {
         if self.count == 0 { 0 } else { self.first + (self.count - 1) * self.step + 1 }
     }
 }

@@ -8,18 +8,16 @@ use zerostride_kernels::{Fold, LEAF, Reducer, Stores, lane_rows, lanes};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims, turn_dims};
 
-use super::access::{Input, Order, Output, Written};
-use super::cache;
-use super::crew::{self, Effort};
 use super::lying::{Form, Grid, LANE, Lying, widest};
-use super::machine::{self, Inside, Results, Tiles};
+use super::machine::{Results, Tiles};
 use super::pairwise::Pairs;
 use super::program::{Compiled, Kind};
-use super::steps::Rows;
-use super::window::Window;
+use crate::exec::cache;
+use crate::exec::elements::{self, Input, Inside, Lines, Order, Output, Window, Written};
 use crate::fork::OnceLock;
 use crate::memory::Block;
 use crate::plan::{Cost, GRAIN, Instruction, Load, Program, REDUCED, Source, in_any_order, slices};
+use crate::threads::{Effort, crew};
 use crate::{Result, interrupt, num_threads};
 
 /// Elements that one task takes at least, where each result has a power of two of leaves.
@@ -34,7 +32,7 @@ const PARTS: usize = 64;
 /// Elements of all rows and columns of a tile, but for those of whole leaves of several results.
 const AREA: usize = REDUCED;
 
-/// Rows of a tile that results lie along, where rows lie along memory.
+/// Lines of a tile that results lie along, where rows lie along memory.
 const ROWS: usize = 16;
 
 /// Elements from which on lines of them are read where they lie: shorter ones are joined in tiles first, unless
@@ -103,7 +101,7 @@ struct Loop<'p> {
 }
 
 /// A reduction made ready for windows of as many steps.
-pub(super) struct Ready<'p> {
+pub(in crate::exec) struct Ready<'p> {
     /// Nothing where there are no results.
     own: Option<Loop<'p>>,
     /// What the window before was worked on with.
@@ -147,7 +145,7 @@ struct Reduction<'a, 'p> {
 impl<'p> Ready<'p> {
     /// Makes ready to reduce the values of a program over `kept` and over `reduced` to one result for each element of
     /// `kept`, which may go through another program, in windows of as many steps.
-    pub(super) fn new(
+    pub(in crate::exec) fn new(
         reducer: Reducer,
         (kept, reduced): (&'p Shape, &'p Shape),
         (program, finish): (&'p Program, Option<&Program>),
@@ -167,7 +165,7 @@ impl<'p> Ready<'p> {
     }
 
     /// Reduces the elements of a window.
-    pub(super) fn run<'a>(
+    pub(in crate::exec) fn run<'a>(
         &mut self,
         window: &Window,
         read: impl Fn(Source) -> Block<'a>,
@@ -469,7 +467,7 @@ impl<'p> Reduction<'_, 'p> {
             let mut done = 0;
             loop {
                 let (first, rows) = (first + done * step, most.min(count - done));
-                let taken = Rows { first, step, count: if repeats { rows.min(1) } else { rows } };
+                let taken = Lines { first, step, count: if repeats { rows.min(1) } else { rows } };
                 // A lane of the last leaf may have no rows, which lie nowhere.
                 if taken.count > 0 && (!repeats || known.0 != taken.count) {
                     let rest = done + rows < count;
@@ -499,7 +497,7 @@ impl<'p> Reduction<'_, 'p> {
         for first in rows.clone().step_by(most) {
             let leaves = first..rows.end.min(first + most);
             if !repeats || known.0 != leaves.len() {
-                let taken = Rows::all(leaves.clone());
+                let taken = Lines::all(leaves.clone());
                 let rest = leaves.end < rows.end;
                 let next = if rest { (columns.start, leaves.end) } else { (columns.end, rows.start) };
                 known = (leaves.len(), self.values(tiles, columns, taken, order, next)?);
@@ -515,7 +513,7 @@ impl<'p> Reduction<'_, 'p> {
         &'t self,
         tiles: &'t mut Tiles<'_>,
         columns: &Range<usize>,
-        rows: Rows,
+        rows: Lines,
         order: Order,
         next: (usize, usize),
     ) -> Result<&'t [u8]> {
@@ -528,7 +526,7 @@ impl<'p> Reduction<'_, 'p> {
         let part = |load: usize| match (loads[load].0, order) {
             (Kind::Vector | Kind::Stepped(_), _) => (columns.clone(), rows),
             (Kind::Splat, Order::ByRow) => (columns.start..columns.start + 1, rows),
-            (Kind::Splat, Order::ByColumn) => (columns.clone(), Rows { count: 1, ..rows }),
+            (Kind::Splat, Order::ByColumn) => (columns.clone(), Lines { count: 1, ..rows }),
         };
         // Tiles end before processors have seen where they lead.
         let asks = cache::prefetch_bytes(self.own.made.cost.bytes(), Stores::Cached) > 0;
@@ -541,7 +539,7 @@ impl<'p> Reduction<'_, 'p> {
             }
             let (kind, item) = loads[load];
             let line = if kind == Kind::Splat { item } else { len * item };
-            let rows = machine::Rows { step: step * item as isize, count: lines, bytes: line };
+            let rows = elements::Rows { step: step * item as isize, count: lines, bytes: line };
             let ahead = if asks { self.inputs[load].offset(next.0, next.1).wrapping_sub(at) } else { 0 };
             let first = (first as isize + at) as usize * item;
             Some(Inside { bytes, first, rows, ahead: ahead.wrapping_mul(item as isize) })

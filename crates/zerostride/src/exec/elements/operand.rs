@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 use zerostride_kernels::{Pack, PackDim, Tuning};
 
 use super::access::{Elements, Output};
-use super::cache;
-use super::machine::{Feed, Rows, Scratch, Sink};
+use super::rows::{Feed, Rows, Scratch, Sink};
+use crate::exec::cache;
 use crate::plan::{Form, Panel, Walk};
 
 /// Bytes between rows whose lines share so few places of the nearest cache that they leave it before they are full.
@@ -31,7 +31,7 @@ struct Panels<'a> {
 }
 
 /// Elements that one thread reads.
-pub(super) struct Operand<'a> {
+pub(in crate::exec) struct Operand<'a> {
     panels: Panels<'a>,
     /// Bytes from an element to one that will be read a little later; 0 if nothing is known.
     ahead: isize,
@@ -42,19 +42,19 @@ pub(super) struct Operand<'a> {
 }
 
 /// Elements that a step writes.
-pub(super) struct Target<'a> {
+pub(in crate::exec) struct Target<'a> {
     elements: &'a Elements<'a>,
     walk: &'a Walk,
 }
 
 /// Panels of a target, by their numbers, that whoever has the share has to himself.
-pub(super) struct Share<'a> {
+pub(in crate::exec) struct Share<'a> {
     target: Target<'a>,
     numbers: Range<usize>,
 }
 
 /// What one thread writes with.
-pub(super) struct Writer<'a>(Panels<'a>);
+pub(in crate::exec) struct Writer<'a>(Panels<'a>);
 
 impl<'a> Panels<'a> {
     fn new(elements: &'a Elements<'a>, walk: &'a Walk) -> Panels<'a> {
@@ -153,7 +153,12 @@ impl<'a> Panels<'a> {
 impl<'a> Operand<'a> {
     /// Elements that the step reads in step with a walk, with bytes from an element to one that will be read a little later, if it
     /// is known, of a step that reads and writes so many.
-    pub(super) fn new(elements: &'a Elements<'a>, walk: &'a Walk, ahead: isize, bytes: usize) -> Operand<'a> {
+    pub(in crate::exec) fn new(
+        elements: &'a Elements<'a>,
+        walk: &'a Walk,
+        ahead: isize,
+        bytes: usize,
+    ) -> Operand<'a> {
         let pack = if cache::is_far(bytes) { Pack::far } else { Pack::new };
         Operand { panels: Panels::new(elements, walk), ahead, pack, packed: None }
     }
@@ -201,16 +206,16 @@ impl<'a> Operand<'a> {
 
 impl<'a> Target<'a> {
     /// The whole loop.
-    pub(super) fn new(output: &'a mut Output<'_>, walk: &'a Walk) -> Target<'a> {
+    pub(in crate::exec) fn new(output: &'a mut Output<'_>, walk: &'a Walk) -> Target<'a> {
         Target { elements: output.elements(), walk }
     }
 
-    pub(super) fn elements(&self) -> &'a Elements<'a> {
+    pub(in crate::exec) fn elements(&self) -> &'a Elements<'a> {
         self.elements
     }
 
     /// The target in shares of as many panels, at least one, as have about that many elements.
-    pub(super) fn shares(self, grain: usize) -> impl ExactSizeIterator<Item = Share<'a>> {
+    pub(in crate::exec) fn shares(self, grain: usize) -> impl ExactSizeIterator<Item = Share<'a>> {
         let Target { elements, walk } = self;
         let panels = walk.count(elements.shape());
         let numel: usize = elements.shape().iter().product();
@@ -225,7 +230,7 @@ impl<'a> Target<'a> {
 
 impl<'a> Writer<'a> {
     /// For shares of a target with these elements and this walk.
-    pub(super) fn new(elements: &'a Elements<'a>, walk: &'a Walk) -> Writer<'a> {
+    pub(in crate::exec) fn new(elements: &'a Elements<'a>, walk: &'a Walk) -> Writer<'a> {
         Writer(Panels::new(elements, walk))
     }
 
@@ -233,7 +238,7 @@ impl<'a> Writer<'a> {
     ///
     /// # Panics
     /// If the share is of another target.
-    pub(super) fn compute<E>(
+    pub(in crate::exec) fn compute<E>(
         &mut self,
         share: Share<'_>,
         operands: &mut [Operand<'_>],
@@ -246,7 +251,7 @@ impl<'a> Writer<'a> {
     ///
     /// # Panics
     /// If the share is of another target, or the elements are of another size.
-    pub(super) fn copy(&mut self, share: Share<'_>, operand: &Operand<'_>) {
+    pub(in crate::exec) fn copy(&mut self, share: Share<'_>, operand: &Operand<'_>) {
         let Ok(()) = self.visit(share, |panels, panel| {
             panels.copy_from(panel, &operand.panels);
             Ok::<_, Infallible>(())
@@ -265,7 +270,7 @@ impl<'a> Writer<'a> {
 
     /// Whether the elements of a panel are best copied from an operand as they are: rows where a chain is slower, and what would
     /// need a tile.
-    pub(super) fn is_copy_of(&self, operand: &Operand<'_>) -> bool {
+    pub(in crate::exec) fn is_copy_of(&self, operand: &Operand<'_>) -> bool {
         let forms = [self.0.form, operand.panels.form];
         self.0.item() == operand.panels.item()
             && match forms.contains(&Form::Scattered) {

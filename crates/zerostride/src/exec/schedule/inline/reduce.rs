@@ -12,7 +12,7 @@ use zerostride_shape::Layout;
 use super::convert::convert;
 use super::{Any, Desk, Value, apply, copy, with_desk};
 use crate::Tensor;
-use crate::exec::lying::{Form, Grid, Lying, widest};
+use crate::exec::body::{Form, Grid, Lying, widest};
 use crate::expr::{Expr, Kind};
 use crate::memory::{Fresh, Reading};
 use crate::plan::{Cost, One, in_any_order};

@@ -5,15 +5,15 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::machine::Scratch;
-use super::window::Window;
-use super::{Ready, Slots, allocate, crew};
+use crate::Result;
+use crate::exec::elements::{Scratch, Window};
+use crate::exec::{Ready, Slots, allocate};
 use crate::memory::{Access, Block, Fresh};
 use crate::plan::{Group, Plan, Source, Step, Work};
-use crate::{Result, num_threads};
+use crate::threads::{crew, num_threads};
 
 /// Runs the steps of a group; their results are in their slots afterwards, but for the plan's result if it has a target.
-pub(super) fn run<'p>(
+pub(in crate::exec) fn run<'p>(
     plan: &'p Plan,
     group: &Group,
     memory: &Access,
@@ -41,7 +41,7 @@ pub(super) fn run<'p>(
         }
     }
     let leaves: SmallVec<[Block<'_>; 4]> =
-        plan.leaves.iter().map(|leaf| super::block(memory, leaf)).collect();
+        plan.leaves.iter().map(|leaf| crate::exec::block(memory, leaf)).collect();
     let others = &*slots;
     let threads = num_threads();
     let share = group.rows.div_ceil(threads);

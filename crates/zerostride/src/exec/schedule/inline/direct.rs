@@ -9,9 +9,9 @@ use zerostride_shape::Strides;
 
 use super::loops::Loops;
 use super::{Row, Value, gather, share_out};
+use crate::exec::body::{Compiled, Kind};
 use crate::exec::cache;
-use crate::exec::machine::{Inside, Rows};
-use crate::exec::program::{Compiled, Kind};
+use crate::exec::elements::{Inside, Rows};
 use crate::fork::OnceLock;
 use crate::memory::Fresh;
 use crate::plan::{Cost, Instruction, Load, Program, Source};

@@ -2,8 +2,6 @@
 //! feeds and sinks promise; who makes those (`operand.rs`) vouches for them. It does not know how a program became
 //! stages (`program.rs`), nor where rows lie in a tensor.
 
-use std::alloc::{Layout, handle_alloc_error};
-use std::marker::PhantomData;
 use std::ptr;
 
 use smallvec::SmallVec;
@@ -11,133 +9,10 @@ use zerostride_kernels::{PackDim, Slot, Stores, pack};
 
 use super::program::{Compiled, Kind, Place, Stage, Work};
 use crate::Result;
-use crate::memory::{Block, Fresh};
+use crate::exec::elements::{Feed, Inside, Rows, Scratch, Sink};
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
-
-/// Rows of bytes at even distances.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rows {
-    /// Bytes from one row to the next.
-    pub(super) step: isize,
-    pub(super) count: usize,
-    /// Bytes of the elements of a row.
-    pub(super) bytes: usize,
-}
-
-/// Rows that a program reads: a row has the elements of a load, at even distances, or one for all.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Feed<'a> {
-    at: *const u8,
-    rows: Rows,
-    /// Elements from one to the next.
-    apart: isize,
-    /// Bytes from an element to one that will be read a little later; 0 if nothing is known.
-    ahead: isize,
-    lasting: PhantomData<&'a [u8]>,
-}
-
-impl Feed<'_> {
-    /// # Safety
-    /// While `'a` lasts, the rows are readable, initialised and aligned to their elements, which `ahead` need not lead to, and
-    /// so is what lies between elements that are `apart`. Nobody writes them but a machine that runs this feed with a sink of the same address and step, and elements of the same size.
-    pub(super) unsafe fn new(at: *const u8, rows: Rows, apart: isize, ahead: isize) -> Self {
-        Feed { at, rows, apart, ahead, lasting: PhantomData }
-    }
-}
-
-impl<'a> Feed<'a> {
-    /// One row.
-    fn tile(bytes: &'a [u8]) -> Feed<'a> {
-        let rows = Rows { step: 0, count: 1, bytes: bytes.len() };
-        Feed { at: bytes.as_ptr(), rows, apart: 1, ahead: 0, lasting: PhantomData }
-    }
-
-    fn slot(&self) -> Slot {
-        Slot { first: self.at.cast_mut(), step: self.rows.step, ahead: self.ahead }
-    }
-}
-
-/// Rows inside of some bytes, the first from a byte on, of any alignment.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Inside<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) first: usize,
-    pub(super) rows: Rows,
-    /// Bytes from an element to one that will be read a little later; 0 if nothing is known.
-    pub(super) ahead: isize,
-}
-
-impl<'a> Inside<'a> {
-    /// Whether rows follow each other without a gap.
-    fn is_joined(&self) -> bool {
-        self.rows.count <= 1 || self.rows.step == self.rows.bytes as isize
-    }
-
-    /// # Panics
-    /// If a row begins or ends outside.
-    fn feed(&self) -> Feed<'a> {
-        let Inside { bytes, first, rows, ahead } = *self;
-        let last =
-            rows.step.checked_mul(rows.count as isize - 1).and_then(|reach| first.checked_add_signed(reach));
-        let ends = |start: Option<usize>| start.and_then(|start| start.checked_add(rows.bytes));
-        assert!([ends(Some(first)), ends(last)].iter().all(|end| end.is_some_and(|end| end <= bytes.len())));
-        Feed { at: bytes.as_ptr().wrapping_add(first), rows, apart: 1, ahead, lasting: PhantomData }
-    }
-}
-
-/// Rows that a program writes.
-#[derive(Debug)]
-pub(crate) struct Sink<'a> {
-    at: *mut u8,
-    rows: Rows,
-    lasting: PhantomData<&'a mut [u8]>,
-}
-
-impl Sink<'_> {
-    /// # Safety
-    /// While `'a` lasts, the rows are writable and aligned to their elements, apart from each other, and nobody else
-    /// touches them, but for the feeds that say so.
-    pub(super) unsafe fn new(at: *mut u8, rows: Rows) -> Self {
-        Sink { at, rows, lasting: PhantomData }
-    }
-}
-
-impl<'a> Sink<'a> {
-    /// Some rows, one after the other.
-    fn lines(bytes: &'a mut [u8], count: usize) -> Sink<'a> {
-        let line = bytes.len() / count;
-        let rows = Rows { step: line as isize, count, bytes: line };
-        Sink { at: bytes.as_mut_ptr(), rows, lasting: PhantomData }
-    }
-
-    fn slot(&mut self) -> Slot {
-        Slot { first: self.at, step: self.rows.step, ahead: 0 }
-    }
-}
-
-/// Memory of the pool for tiles, aligned to cache lines. What is in it is of any values.
-pub(super) struct Scratch(Option<Fresh>);
-
-impl Scratch {
-    pub(super) fn new(bytes: usize) -> Scratch {
-        let refused = || handle_alloc_error(Layout::array::<u8>(bytes).unwrap_or(Layout::new::<u8>()));
-        Scratch((bytes > 0).then(|| Fresh::arbitrary(bytes).unwrap_or_else(refused)))
-    }
-
-    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
-        self.0.as_mut().map_or(&mut [], Fresh::bytes_mut)
-    }
-
-    /// The same as what a step may read and write.
-    ///
-    /// # Panics
-    /// If there is no memory.
-    pub(super) fn block_mut(&mut self) -> Block<'_> {
-        self.0.as_mut().expect("there are bytes").block_mut()
-    }
-}
 
 /// One thread's tiles.
 pub(crate) struct Machine<'a> {
@@ -249,7 +124,7 @@ impl Machine<'_> {
     ///
     /// # Panics
     /// If a load has fewer elements, or a kernel finds them not aligned.
-    pub(super) fn run_in_order(&mut self, loads: &[&[u8]], out: &mut [u8]) -> Result<()> {
+    pub(in crate::exec) fn run_in_order(&mut self, loads: &[&[u8]], out: &mut [u8]) -> Result<()> {
         let Compiled { loads: kinds, item, .. } = self.compiled;
         let room = if self.compiled.is_direct() { (out.len() / item).max(1) } else { self.room };
         for (first, out) in (0..).step_by(room).zip(out.chunks_mut(room * item)) {
@@ -273,7 +148,13 @@ impl Compiled {
     /// If the program is more than one chain, `out` is no room for the rows without more, there is not a load for each of the
     /// program's, one has fewer rows or elements or lies outside of its bytes, or what is written over is more than one load
     /// or of another size than the results.
-    pub(super) fn run_anywhere(&self, rows: usize, len: usize, loads: &[Option<Inside<'_>>], out: &mut [u8]) {
+    pub(in crate::exec) fn run_anywhere(
+        &self,
+        rows: usize,
+        len: usize,
+        loads: &[Option<Inside<'_>>],
+        out: &mut [u8],
+    ) {
         let (chain, inputs) = self.one_chain().expect("a program that is one chain");
         let row = len.checked_mul(self.item).expect("rows are in memory");
         assert!(rows.checked_mul(row) == Some(out.len()) && loads.len() == self.loads.len());

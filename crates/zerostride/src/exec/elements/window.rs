@@ -7,21 +7,21 @@ use smallvec::SmallVec;
 use zerostride_shape::Shape;
 
 /// The part of a step that is run.
-pub(super) struct Window {
+pub(in crate::exec) struct Window {
     /// Which steps of the outermost dimension; `None` for all of the loop.
-    pub(super) steps: Option<Range<usize>>,
+    pub(in crate::exec) steps: Option<Range<usize>>,
     /// Whether a step that is run next reads the result while it is in the caches.
-    pub(super) read_next: bool,
+    pub(in crate::exec) read_next: bool,
     /// Whether enough other windows are run at the same time for all threads.
-    pub(super) one_of_many: bool,
+    pub(in crate::exec) one_of_many: bool,
 }
 
 impl Window {
     /// All of a step.
-    pub(super) const ALL: Window = Window { steps: None, read_next: false, one_of_many: false };
+    pub(in crate::exec) const ALL: Window = Window { steps: None, read_next: false, one_of_many: false };
 
     /// The loop's shape.
-    pub(super) fn shape(&self, whole: &Shape) -> Shape {
+    pub(in crate::exec) fn shape(&self, whole: &Shape) -> Shape {
         let Some(steps) = &self.steps else { return whole.clone() };
         let mut sizes: SmallVec<[usize; 6]> = whole.as_ref().into();
         sizes[0] = steps.len();
@@ -29,12 +29,12 @@ impl Window {
     }
 
     /// The elements that are worth a thread of their own, given how many are for a whole loop.
-    pub(super) fn grain(&self, whole: usize) -> usize {
+    pub(in crate::exec) fn grain(&self, whole: usize) -> usize {
         if self.one_of_many { usize::MAX / 2 } else { whole }
     }
 
     /// The elements before the first, of an operand with these strides.
-    pub(super) fn offset(&self, strides: &[isize]) -> isize {
+    pub(in crate::exec) fn offset(&self, strides: &[isize]) -> isize {
         self.steps.as_ref().map_or(0, |steps| steps.start as isize * strides[0])
     }
 }

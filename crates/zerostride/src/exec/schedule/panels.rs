@@ -7,17 +7,14 @@ use zerostride_kernels::{Chain, Stores, fence};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides};
 
-use super::access::{Input, Written};
-use super::cache;
-use super::crew::{self, Effort};
-use super::machine::Machine;
-use super::operand::{Operand, Share, Target, Writer};
-use super::program::{Compiled, Kind};
-use super::window::Window;
 use crate::Result;
+use crate::exec::body::{Compiled, Kind, Machine};
+use crate::exec::cache;
+use crate::exec::elements::{Input, Operand, Share, Target, Window, Writer, Written};
 use crate::fork::OnceLock;
 use crate::memory::Block;
 use crate::plan::{Cost, Form, Instruction, Load, Program, Source, TILE, Walk};
+use crate::threads::{Effort, crew};
 
 /// The most parts that a large loop is divided into.
 const PARTS: usize = 64;
@@ -31,7 +28,7 @@ const STREAM_UNALIGNED: usize = 8 << 10;
 const LINE: usize = 64;
 
 /// An element-wise step made ready for windows of as many steps.
-pub(super) struct Ready<'p> {
+pub(in crate::exec) struct Ready<'p> {
     shape: &'p Shape,
     /// The shape of a window.
     part: Shape,
@@ -45,7 +42,7 @@ pub(super) struct Ready<'p> {
 impl<'p> Ready<'p> {
     /// Makes ready to run a program for each element of `shape`, in windows of as many steps, and to write results at these
     /// strides from an offset on.
-    pub(super) fn new(
+    pub(in crate::exec) fn new(
         shape: &'p Shape,
         program: &'p Program,
         (strides, offset): (&'p Strides, isize),
@@ -55,7 +52,7 @@ impl<'p> Ready<'p> {
     }
 
     /// Runs the program for each element of a window.
-    pub(super) fn run<'a>(
+    pub(in crate::exec) fn run<'a>(
         &mut self,
         window: &Window,
         read: impl Fn(Source) -> Block<'a>,
@@ -131,7 +128,7 @@ impl<'p> Ready<'p> {
 
 /// A program over elements in cache, which needs no panels.
 #[derive(Clone, Copy)]
-pub(super) enum InCache<'p> {
+pub(in crate::exec) enum InCache<'p> {
     /// One chain over rows: each load has them at even distances, of elements side by side or of one for all.
     Rows(&'p Compiled),
     /// Over elements in order: each load is as many, or one for all.
@@ -139,7 +136,7 @@ pub(super) enum InCache<'p> {
 }
 
 /// A program over elements in cache; `None` where it is worth dividing among threads, or is no more than a copy itself.
-pub(super) fn in_cache<'p>(shape: &Shape, program: &'p Program) -> Option<InCache<'p>> {
+pub(in crate::exec) fn in_cache<'p>(shape: &Shape, program: &'p Program) -> Option<InCache<'p>> {
     let compiled = |is_one: &dyn Fn(&Load) -> bool| {
         let kind = |load: &Load| if is_one(load) { Kind::Splat } else { Kind::Vector };
         Compiled::new(program, &program.loads.iter().map(kind).collect::<Vec<_>>(), false)

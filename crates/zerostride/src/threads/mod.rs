@@ -1,4 +1,10 @@
-//! Owns how many threads work on one evaluation. It does not know what they do, nor how they find each other (`exec/crew.rs`).
+//! Owns threads: how many work on one evaluation, how they divide it (`crew.rs`) and stay awake for the next (`helpers.rs`). It
+//! does not know what they do.
+
+#[allow(unsafe_code)]
+pub(crate) mod crew;
+#[allow(unsafe_code)]
+mod helpers;
 
 use std::env;
 use std::error::Error as _;
@@ -10,6 +16,8 @@ use zerostride_shape::ErrorClass;
 
 use crate::fork::{self, Guarded, Lock, OnceLock};
 use crate::{Error, Result};
+
+pub(crate) use crew::Effort;
 
 /// The most that help the calling thread: as many as a word has bits.
 pub(crate) const SEATS: usize = u64::BITS as usize;

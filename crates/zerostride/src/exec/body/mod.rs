@@ -1,0 +1,18 @@
+//! Owns what is done to rows of elements: programs as stages, folds, pairs, products. It does not know how the elements of a
+//! step are divided into panels (`schedule`).
+
+mod fold;
+mod lying;
+#[allow(unsafe_code)]
+mod machine;
+mod matmul;
+mod pairwise;
+mod program;
+mod reduce;
+
+pub(crate) use fold::Folding;
+pub(in crate::exec) use lying::{Form, Grid, Lying, widest};
+pub(in crate::exec) use machine::Machine;
+pub(in crate::exec) use matmul::{Elements, run as multiply};
+pub(in crate::exec) use program::{Compiled, Kind};
+pub(in crate::exec) use reduce::Ready as ReduceReady;

@@ -1,0 +1,17 @@
+//! Owns where elements lie: strided elements and what is proved of them, walks over panels of them, rows. It does not know
+//! what is done to a row (`body`), nor who runs which part (`schedule`).
+
+#[allow(unsafe_code)]
+mod access;
+#[allow(unsafe_code)]
+mod operand;
+#[allow(unsafe_code)]
+mod rows;
+mod steps;
+mod window;
+
+pub(in crate::exec) use access::{Input, Order, Output, Written};
+pub(in crate::exec) use operand::{Operand, Share, Target, Writer};
+pub(in crate::exec) use rows::{Feed, Inside, Rows, Scratch, Sink};
+pub(in crate::exec) use steps::Rows as Lines;
+pub(in crate::exec) use window::Window;

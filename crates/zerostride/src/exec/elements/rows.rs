@@ -1,0 +1,132 @@
+//! Owns rows of elements: where programs read and write, and the memory of tiles. Whoever makes rows of addresses vouches for
+//! them. It does not know what is computed.
+
+use std::alloc::{Layout, handle_alloc_error};
+use std::marker::PhantomData;
+
+use zerostride_kernels::Slot;
+
+use crate::memory::{Block, Fresh};
+
+/// Rows of bytes at even distances.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::exec) struct Rows {
+    /// Bytes from one row to the next.
+    pub(in crate::exec) step: isize,
+    pub(in crate::exec) count: usize,
+    /// Bytes of the elements of a row.
+    pub(in crate::exec) bytes: usize,
+}
+
+/// Rows that a program reads: a row has the elements of a load, at even distances, or one for all.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::exec) struct Feed<'a> {
+    at: *const u8,
+    pub(in crate::exec) rows: Rows,
+    /// Elements from one to the next.
+    pub(in crate::exec) apart: isize,
+    /// Bytes from an element to one that will be read a little later; 0 if nothing is known.
+    ahead: isize,
+    lasting: PhantomData<&'a [u8]>,
+}
+
+impl Feed<'_> {
+    /// # Safety
+    /// While `'a` lasts, the rows are readable, initialised and aligned to their elements, which `ahead` need not lead to, and
+    /// so is what lies between elements that are `apart`. Nobody writes them but a machine that runs this feed with a sink of the same address and step, and elements of the same size.
+    pub(in crate::exec) unsafe fn new(at: *const u8, rows: Rows, apart: isize, ahead: isize) -> Self {
+        Feed { at, rows, apart, ahead, lasting: PhantomData }
+    }
+}
+
+impl<'a> Feed<'a> {
+    /// One row.
+    pub(in crate::exec) fn tile(bytes: &'a [u8]) -> Feed<'a> {
+        let rows = Rows { step: 0, count: 1, bytes: bytes.len() };
+        Feed { at: bytes.as_ptr(), rows, apart: 1, ahead: 0, lasting: PhantomData }
+    }
+
+    pub(in crate::exec) fn slot(&self) -> Slot {
+        Slot { first: self.at.cast_mut(), step: self.rows.step, ahead: self.ahead }
+    }
+}
+
+/// Rows inside of some bytes, the first from a byte on, of any alignment.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::exec) struct Inside<'a> {
+    pub(in crate::exec) bytes: &'a [u8],
+    pub(in crate::exec) first: usize,
+    pub(in crate::exec) rows: Rows,
+    /// Bytes from an element to one that will be read a little later; 0 if nothing is known.
+    pub(in crate::exec) ahead: isize,
+}
+
+impl<'a> Inside<'a> {
+    /// Whether rows follow each other without a gap.
+    pub(in crate::exec) fn is_joined(&self) -> bool {
+        self.rows.count <= 1 || self.rows.step == self.rows.bytes as isize
+    }
+
+    /// # Panics
+    /// If a row begins or ends outside.
+    pub(in crate::exec) fn feed(&self) -> Feed<'a> {
+        let Inside { bytes, first, rows, ahead } = *self;
+        let last =
+            rows.step.checked_mul(rows.count as isize - 1).and_then(|reach| first.checked_add_signed(reach));
+        let ends = |start: Option<usize>| start.and_then(|start| start.checked_add(rows.bytes));
+        assert!([ends(Some(first)), ends(last)].iter().all(|end| end.is_some_and(|end| end <= bytes.len())));
+        Feed { at: bytes.as_ptr().wrapping_add(first), rows, apart: 1, ahead, lasting: PhantomData }
+    }
+}
+
+/// Rows that a program writes.
+#[derive(Debug)]
+pub(in crate::exec) struct Sink<'a> {
+    at: *mut u8,
+    pub(in crate::exec) rows: Rows,
+    lasting: PhantomData<&'a mut [u8]>,
+}
+
+impl Sink<'_> {
+    /// # Safety
+    /// While `'a` lasts, the rows are writable and aligned to their elements, apart from each other, and nobody else
+    /// touches them, but for the feeds that say so.
+    pub(in crate::exec) unsafe fn new(at: *mut u8, rows: Rows) -> Self {
+        Sink { at, rows, lasting: PhantomData }
+    }
+}
+
+impl<'a> Sink<'a> {
+    /// Some rows, one after the other.
+    pub(in crate::exec) fn lines(bytes: &'a mut [u8], count: usize) -> Sink<'a> {
+        let line = bytes.len() / count;
+        let rows = Rows { step: line as isize, count, bytes: line };
+        Sink { at: bytes.as_mut_ptr(), rows, lasting: PhantomData }
+    }
+
+    pub(in crate::exec) fn slot(&mut self) -> Slot {
+        Slot { first: self.at, step: self.rows.step, ahead: 0 }
+    }
+}
+
+/// Memory of the pool for tiles, aligned to cache lines. What is in it is of any values.
+pub(in crate::exec) struct Scratch(Option<Fresh>);
+
+impl Scratch {
+    pub(in crate::exec) fn new(bytes: usize) -> Scratch {
+        let refused = || handle_alloc_error(Layout::array::<u8>(bytes).unwrap_or(Layout::new::<u8>()));
+        Scratch((bytes > 0).then(|| Fresh::arbitrary(bytes).unwrap_or_else(refused)))
+    }
+
+    pub(in crate::exec) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.0.as_mut().map_or(&mut [], Fresh::bytes_mut)
+    }
+
+    /// The same as what a step may read and write.
+    ///
+    /// # Panics
+    /// If there is no memory.
+    pub(in crate::exec) fn block_mut(&mut self) -> Block<'_> {
+        self.0.as_mut().expect("there are bytes").block_mut()
+    }
+}
