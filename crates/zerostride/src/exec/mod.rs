@@ -15,13 +15,13 @@ use zerostride_shape::{InternalOverlap, Layout, Overlap, check_in_place, checked
 
 use crate::expr::Expr;
 use crate::memory::{Access, Block, Fresh, Named};
-use crate::plan::{Buffer, Leaf, Load, Plan, Source, Step, TILE, Work};
+use crate::plan::{Buffer, Leaf, Load, Plan, Source, Step, TILE_ELEMENTS, Work};
 use crate::{Error, Result, Tensor, interrupt};
 
 pub(crate) use body::Folding;
 pub(crate) use schedule::inline::{self, Any};
 
-use body::{Elements, Machine, ReduceReady};
+use body::{FactorElements, Machine, ReduceStep};
 use elements::Window;
 use schedule::blocks;
 use schedule::panels::{self, InCache};
@@ -206,7 +206,7 @@ fn run_in_order(
         bytes.as_ptr().addr().is_multiple_of(item.min(align_of::<f64>())).then_some(bytes)
     };
     let loads: SmallVec<[&[u8]; 4]> = program.loads.iter().map(load).collect::<Option<_>>()?;
-    Some(Machine::new(code, TILE.min(shape.numel())).run_in_order(&loads, out))
+    Some(Machine::new(code, TILE_ELEMENTS.min(shape.numel())).run_in_order(&loads, out))
 }
 
 fn share(plan: &Plan, result: Fresh) -> Tensor {
@@ -225,26 +225,26 @@ fn run_step(step: &Step, plan: &Plan, memory: &Access, slots: &Slots, out: Block
             None => own.reader(),
         },
     };
-    Ready::new(&step.work, &Window::ALL).run(&Window::ALL, read, out, buffer.dtype)
+    PreparedStep::new(&step.work, &Window::ALL).run(&Window::ALL, read, out, buffer.dtype)
 }
 
 /// A step made ready for windows of as many steps each.
-enum Ready<'p> {
-    Map(panels::Ready<'p>),
-    Reduce(ReduceReady<'p>),
+enum PreparedStep<'p> {
+    Map(panels::MapStep<'p>),
+    Reduce(ReduceStep<'p>),
 }
 
-impl<'p> Ready<'p> {
-    fn new(work: &'p Work, window: &Window) -> Ready<'p> {
+impl<'p> PreparedStep<'p> {
+    fn new(work: &'p Work, window: &Window) -> PreparedStep<'p> {
         match work {
             Work::Map { shape, program, out, out_offset } => {
-                Ready::Map(panels::Ready::new(shape, program, (out, *out_offset), window))
+                PreparedStep::Map(panels::MapStep::new(shape, program, (out, *out_offset), window))
             }
             Work::Reduce { op, compute, correction, kept, reduced, program, finish } => {
                 let takes = program.dtypes[program.result];
                 let reducer = Reducer::new(*op, *compute, takes, reduced.numel(), *correction);
                 let programs = (program, finish.as_deref());
-                Ready::Reduce(ReduceReady::new(reducer, (kept, reduced), programs, window))
+                PreparedStep::Reduce(ReduceStep::new(reducer, (kept, reduced), programs, window))
             }
             Work::Matmul { .. } => unreachable!("a matrix product is written to memory of its own"),
         }
@@ -259,14 +259,14 @@ impl<'p> Ready<'p> {
         dtype: DType,
     ) -> Result<()> {
         match self {
-            Ready::Map(map) => map.run(window, read, out, dtype),
-            Ready::Reduce(reduce) => reduce.run(window, read, out, dtype),
+            PreparedStep::Map(map) => map.run(window, read, out, dtype),
+            PreparedStep::Reduce(reduce) => reduce.run(window, read, out, dtype),
         }
     }
 }
 
 /// The elements of a factor of a matrix product.
-fn factor<'a>(source: Source, plan: &'a Plan, memory: &'a Access, slots: &'a Slots) -> Elements<'a> {
+fn factor<'a>(source: Source, plan: &'a Plan, memory: &'a Access, slots: &'a Slots) -> FactorElements<'a> {
     elements(source, plan, memory, slots).expect("a factor is computed before its product")
 }
 
@@ -276,16 +276,19 @@ fn elements<'a>(
     plan: &'a Plan,
     memory: &'a Access,
     slots: &'a Slots,
-) -> Option<Elements<'a>> {
+) -> Option<FactorElements<'a>> {
     match source {
         Source::Leaf(leaf) => {
             let leaf = &plan.leaves[leaf];
             let first = leaf.first_byte() / leaf.tensor.dtype().item_size();
-            Some(Elements { bytes: memory.guard(leaf.tensor.storage()).bytes(leaf.tensor.reach()), first })
+            Some(FactorElements {
+                bytes: memory.guard(leaf.tensor.storage()).bytes(leaf.tensor.reach()),
+                first,
+            })
         }
         Source::Buffer(index) => {
             let fresh = slots[plan.passes.buffers[index].slot].as_ref()?;
-            Some(Elements { bytes: fresh.bytes(), first: 0 })
+            Some(FactorElements { bytes: fresh.bytes(), first: 0 })
         }
     }
 }

@@ -16,10 +16,10 @@ pub(super) struct Encoding {
 }
 
 /// Bytes, of whole elements, that are read between two questions whether to go on.
-const UNHEARD: usize = 1 << 24;
+const UNASKED_BYTES: usize = 1 << 24;
 
 /// Bytes held at a time where data cannot go straight to their destination.
-const CHUNK: usize = 64 * 1024;
+const CHUNK_BYTES: usize = 64 * 1024;
 
 impl Encoding {
     /// Bytes of the unit that a byte order is about: the parts of a complex number are ordered one by one.
@@ -44,7 +44,7 @@ impl Encoding {
 
     /// Fills `out` with the elements that `reader` gives next, in the file's order.
     pub(super) fn read(self, reader: &mut dyn Read, out: &mut [u8]) -> io::Result<()> {
-        for part in out.chunks_mut(UNHEARD) {
+        for part in out.chunks_mut(UNASKED_BYTES) {
             interrupt::check();
             reader.read_exact(part)?;
             self.decode(part);
@@ -65,10 +65,10 @@ impl Encoding {
         }
         let item = self.dtype.item_size();
         let mut destination = FortranWalk::new(shape, item);
-        let mut chunk = vec![0; CHUNK.min(out.len())];
+        let mut chunk = vec![0; CHUNK_BYTES.min(out.len())];
         let mut left = out.len();
         while left > 0 {
-            let chunk = &mut chunk[..CHUNK.min(left)];
+            let chunk = &mut chunk[..CHUNK_BYTES.min(left)];
             self.read(reader, chunk)?;
             for element in chunk.chunks_exact(item) {
                 let to = destination.next_offset();
@@ -84,8 +84,8 @@ impl Encoding {
         if !self.swapped {
             return writer.write_all(elements);
         }
-        let mut copy = vec![0; CHUNK.min(elements.len())];
-        for chunk in elements.chunks(CHUNK) {
+        let mut copy = vec![0; CHUNK_BYTES.min(elements.len())];
+        for chunk in elements.chunks(CHUNK_BYTES) {
             let copy = &mut copy[..chunk.len()];
             copy.copy_from_slice(chunk);
             swap_units(self.unit(), copy);
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn fortran_order_survives_the_border_between_chunks() {
-        let (rows, columns) = (3, CHUNK / 8);
+        let (rows, columns) = (3, CHUNK_BYTES / 8);
         let encoding = Encoding { dtype: DType::U64, swapped: true };
         let file: Vec<u8> = (0..columns)
             .flat_map(|j| {
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn what_is_written_swapped_reads_back() {
-        let elements: Vec<u8> = (0..CHUNK + 12).map(|n| n as u8).collect();
+        let elements: Vec<u8> = (0..CHUNK_BYTES + 12).map(|n| n as u8).collect();
         let encoding = Encoding { dtype: DType::F32, swapped: true };
         let mut file = Vec::new();
         encoding.write(&elements, &mut file).unwrap();

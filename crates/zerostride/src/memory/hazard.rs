@@ -20,10 +20,10 @@ use std::thread;
 use crate::fork::{survivor, this_thread};
 
 /// The most storages that a thread reads at once.
-const MOST: usize = 4;
+const MOST_STORAGES: usize = 4;
 
 /// Threads that may have slots at the same time; those beyond do without.
-const THREADS: usize = 256;
+const MOST_THREADS: usize = 256;
 
 /// One thread's slots, in a cache line of their own.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ struct Slots {
     /// How many storages are noted.
     used: AtomicUsize,
     /// Addresses of storages; 0 stands for none.
-    storages: [AtomicUsize; MOST],
+    storages: [AtomicUsize; MOST_STORAGES],
 }
 
 impl Slots {
@@ -42,7 +42,7 @@ impl Slots {
         Slots {
             owner: AtomicU64::new(0),
             used: AtomicUsize::new(0),
-            storages: [const { AtomicUsize::new(0) }; MOST],
+            storages: [const { AtomicUsize::new(0) }; MOST_STORAGES],
         }
     }
 
@@ -53,7 +53,7 @@ impl Slots {
     }
 }
 
-static SLOTS: [Slots; THREADS] = [const { Slots::free() }; THREADS];
+static SLOTS: [Slots; MOST_THREADS] = [const { Slots::free() }; MOST_THREADS];
 
 /// How many of them have ever been taken: those before.
 static USED: AtomicUsize = AtomicUsize::new(0);
@@ -82,7 +82,7 @@ impl Hazards {
     /// storage is asked after the note. `None` where there are no slots.
     #[inline]
     pub(super) fn note<const N: usize>(&mut self, addresses: [usize; N]) -> Option<Noted<'_>> {
-        const { assert!(N <= MOST) };
+        const { assert!(N <= MOST_STORAGES) };
         let slots = self.0?;
         for (slot, address) in slots.storages.iter().zip(addresses) {
             slot.store(address, Ordering::Release);
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn threads_have_slots_of_their_own_and_leave_them_to_others() {
-        let own: Vec<Hazards> = std::iter::repeat_with(Hazards::new).take(2 * THREADS).collect();
+        let own: Vec<Hazards> = std::iter::repeat_with(Hazards::new).take(2 * MOST_THREADS).collect();
         let mut places: Vec<*const Slots> =
             own.iter().filter_map(|hazards| hazards.0).map(std::ptr::from_ref).collect();
         places.sort_unstable();

@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::fork;
 
 /// Bytes that every region is aligned to: a cache line, and every vector register.
-pub(super) const ALIGNMENT: usize = 64;
+pub(super) const ALIGNMENT_BYTES: usize = 64;
 
 /// Regions of more bytes are mapped pages of their own; others come from the allocator.
-const LARGEST_ALLOCATED: usize = 1 << 20;
+const LARGEST_ALLOCATED_BYTES: usize = 1 << 20;
 
 /// Mapped regions are multiples of this, which is a multiple of any system's page.
-const STEP: usize = 1 << 16;
+const MAPPED_STEP_BYTES: usize = 1 << 16;
 
 /// Bytes of all mapped regions.
 static MAPPED: AtomicUsize = AtomicUsize::new(0);
@@ -39,12 +39,12 @@ impl Region {
     /// Up to 1 MiB a power of two, so that a region serves many lengths.
     #[inline]
     pub(super) fn capacity_for(len: usize) -> Option<usize> {
-        let capacity = if len <= LARGEST_ALLOCATED {
-            len.max(ALIGNMENT).next_power_of_two()
+        let capacity = if len <= LARGEST_ALLOCATED_BYTES {
+            len.max(ALIGNMENT_BYTES).next_power_of_two()
         } else {
-            len.checked_next_multiple_of(STEP)?
+            len.checked_next_multiple_of(MAPPED_STEP_BYTES)?
         };
-        (capacity <= isize::MAX as usize - HUGE_PAGE).then_some(capacity)
+        (capacity <= isize::MAX as usize - HUGE_PAGE_BYTES).then_some(capacity)
     }
 
     /// A region of zeros; `None` where the system has none.
@@ -118,11 +118,11 @@ pub(crate) fn share_heap() {
 pub(crate) fn share_heap() {}
 
 fn is_mapped(capacity: usize) -> bool {
-    capacity > LARGEST_ALLOCATED
+    capacity > LARGEST_ALLOCATED_BYTES
 }
 
 fn layout(capacity: usize) -> std::alloc::Layout {
-    std::alloc::Layout::from_size_align(capacity, ALIGNMENT)
+    std::alloc::Layout::from_size_align(capacity, ALIGNMENT_BYTES)
         .expect("capacities are checked where they are made")
 }
 
@@ -133,19 +133,19 @@ fn allocate(capacity: usize) -> Option<NonNull<u8>> {
 
 /// What a large region is aligned to, so that the system can lay it on huge pages: a page of 4 KiB costs half a
 /// microsecond when it is first touched, one of 2 MiB little more than its zeros.
-const HUGE_PAGE: usize = 1 << 21;
+const HUGE_PAGE_BYTES: usize = 1 << 21;
 
 /// Fresh pages, which the system fills with zeros when they are touched.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn map(capacity: usize) -> Option<NonNull<u8>> {
     let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    let reserved = capacity + HUGE_PAGE;
+    let reserved = capacity + HUGE_PAGE_BYTES;
     // SAFETY: new pages at a place of the system's choice touch nothing that exists.
     let base = unsafe { libc::mmap(std::ptr::null_mut(), reserved, protection, flags, -1, 0) };
     if base == libc::MAP_FAILED {
         return None;
     }
-    let before = (base as usize).wrapping_neg() % HUGE_PAGE;
+    let before = (base as usize).wrapping_neg() % HUGE_PAGE_BYTES;
     let start = base.wrapping_byte_add(before);
     // SAFETY: both ranges are whole pages of the mapping made above, on either side of the region, and nobody has them;
     // advice about the region changes no byte of it. Failure leaves pages that are never touched, or small ones.
@@ -153,8 +153,8 @@ fn map(capacity: usize) -> Option<NonNull<u8>> {
         if before > 0 {
             libc::munmap(base, before);
         }
-        if before < HUGE_PAGE {
-            libc::munmap(start.wrapping_byte_add(capacity), HUGE_PAGE - before);
+        if before < HUGE_PAGE_BYTES {
+            libc::munmap(start.wrapping_byte_add(capacity), HUGE_PAGE_BYTES - before);
         }
         libc::madvise(start, capacity, libc::MADV_HUGEPAGE);
     }
@@ -195,11 +195,11 @@ mod tests {
     #[test]
     fn a_capacity_holds_the_length_and_little_more() {
         for (len, capacity) in
-            [(0, 64), (64, 64), (65, 128), (1 << 20, 1 << 20), ((1 << 20) + 1, (1 << 20) + STEP)]
+            [(0, 64), (64, 64), (65, 128), (1 << 20, 1 << 20), ((1 << 20) + 1, (1 << 20) + MAPPED_STEP_BYTES)]
         {
             assert_eq!(Region::capacity_for(len), Some(capacity));
         }
-        for len in [usize::MAX, isize::MAX as usize, isize::MAX as usize - STEP] {
+        for len in [usize::MAX, isize::MAX as usize, isize::MAX as usize - MAPPED_STEP_BYTES] {
             assert_eq!(Region::capacity_for(len), None);
         }
     }
@@ -208,10 +208,10 @@ mod tests {
     fn regions_are_aligned_and_zero() {
         for len in [1, 5000, 1 << 20, (1 << 20) + 1, 3 << 20] {
             let region = Region::zeroed(Region::capacity_for(len).unwrap()).unwrap();
-            let alignment = if len > LARGEST_ALLOCATED && cfg!(all(target_os = "linux", not(miri))) {
-                HUGE_PAGE
+            let alignment = if len > LARGEST_ALLOCATED_BYTES && cfg!(all(target_os = "linux", not(miri))) {
+                HUGE_PAGE_BYTES
             } else {
-                ALIGNMENT
+                ALIGNMENT_BYTES
             };
             assert_eq!(region.start().as_ptr() as usize % alignment, 0);
             // SAFETY: a region is valid and initialised for its capacity, and this one is used nowhere else.

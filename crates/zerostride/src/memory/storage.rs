@@ -445,7 +445,7 @@ impl Drop for Guard {
 
 #[cfg(test)]
 mod tests {
-    use super::super::region::ALIGNMENT;
+    use super::super::region::ALIGNMENT_BYTES;
     use super::*;
 
     fn acquire(storage: &Shared, claim: Claim) -> Result<Guard> {
@@ -459,7 +459,7 @@ mod tests {
     #[test]
     fn a_block_is_aligned_and_zeroed() {
         let mut fresh = Fresh::zeroed(100).unwrap();
-        assert_eq!(fresh.0.start().as_ptr() as usize % ALIGNMENT, 0);
+        assert_eq!(fresh.0.start().as_ptr() as usize % ALIGNMENT_BYTES, 0);
         assert!(fresh.bytes_mut().iter().all(|&byte| byte == 0));
         assert!(Fresh::zeroed(0).unwrap().bytes().is_empty());
         assert!(Fresh::zeroed(usize::MAX).is_none());

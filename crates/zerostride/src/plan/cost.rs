@@ -3,25 +3,25 @@
 
 use zerostride_ops::{DType, Effort, Inferred, Op};
 
-use super::program::{GRAIN, Instruction, Program, distinct};
+use super::program::{GRAIN_ELEMENTS, Instruction, Program, distinct};
 use crate::num_threads;
 
 /// Picoseconds for a byte on its way between the cache of a core and its registers; what is written goes both ways.
-const BYTE: usize = 15;
+const BYTE_PICOS: usize = 15;
 
 /// Nanoseconds of the least work that is divided among threads that are awake: dividing takes one or two thousand.
-const DIVIDED: usize = 8_000;
+const DIVIDED_NANOS: usize = 8_000;
 
 /// The nanoseconds of a part of such work, and the most parts that are so short: each begins anew.
-const PART: usize = 3_000;
-const SHORT_PARTS: usize = 16;
+const PART_NANOS: usize = 3_000;
+const MOST_SHORT_PARTS: usize = 16;
 
 /// The nanoseconds of a part where there are more, and the most parts.
-const LONG_PART: usize = 20_000;
-const PARTS: usize = 64;
+const LONG_PART_NANOS: usize = 20_000;
+const MOST_PARTS: usize = 64;
 
 /// Nanoseconds from which on threads that sleep come in time to help.
-const LONG: usize = 60_000;
+const LONG_NANOS: usize = 60_000;
 
 /// The estimate for one loop.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ impl Cost {
     /// The cost of elements that take so many picoseconds each and are of so many bytes, for which others are read.
     fn of(elements: usize, operations: usize, read: usize, item: usize) -> Cost {
         let written = elements.saturating_mul(item);
-        let moved = read.saturating_add(written.saturating_mul(2)).saturating_mul(BYTE);
+        let moved = read.saturating_add(written.saturating_mul(2)).saturating_mul(BYTE_PICOS);
         let picos = elements.saturating_mul(operations).saturating_add(moved);
         Cost { elements, nanos: picos / 1000, bytes: read.saturating_add(written) }
     }
@@ -84,28 +84,30 @@ impl Cost {
 
     /// Whether it is worth dividing among threads.
     pub(crate) fn is_divided(self) -> bool {
-        self.nanos >= DIVIDED
+        self.nanos >= DIVIDED_NANOS
     }
 
     /// Elements of a part that is worth a thread's while: a power of two, as sizes often are, so that parts are even. All of
     /// a loop that is not worth dividing.
     pub(crate) fn grain(self) -> usize {
         if !self.is_divided() {
-            return self.elements.clamp(1, GRAIN);
+            return self.elements.clamp(1, GRAIN_ELEMENTS);
         }
-        let parts = (self.nanos / LONG_PART).clamp(SHORT_PARTS, PARTS).min(self.nanos.div_ceil(PART));
-        1 << (self.elements / parts).clamp(1, GRAIN).ilog2()
+        let parts = (self.nanos / LONG_PART_NANOS)
+            .clamp(MOST_SHORT_PARTS, MOST_PARTS)
+            .min(self.nanos.div_ceil(PART_NANOS));
+        1 << (self.elements / parts).clamp(1, GRAIN_ELEMENTS).ilog2()
     }
 
     /// Elements of a panel of an element-wise loop. Each begins anew, so that there are few where it is not panels that are divided
     /// among threads: in windows, which are divided themselves, and where there is one thread.
     pub(crate) fn panel(self, in_windows: bool) -> usize {
-        if in_windows || num_threads() == 1 { GRAIN } else { self.grain() }
+        if in_windows || num_threads() == 1 { GRAIN_ELEMENTS } else { self.grain() }
     }
 
     /// Whether a part of that many elements is work enough for threads that sleep.
     pub(crate) fn is_long(self, elements: usize) -> bool {
-        self.nanos / self.elements.div_ceil(elements.max(1)).max(1) >= LONG
+        self.nanos / self.elements.div_ceil(elements.max(1)).max(1) >= LONG_NANOS
     }
 }
 

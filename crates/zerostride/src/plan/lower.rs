@@ -10,7 +10,7 @@ use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims};
 
 use super::cost::Cost;
 use super::product;
-use super::program::{Buffer, GRAIN, Instruction, Load, Program, Register, Source, Step, Work};
+use super::program::{Buffer, GRAIN_ELEMENTS, Instruction, Load, Program, Register, Source, Step, Work};
 use super::reduction::Reduction;
 use super::uses::{Buffered, Read, Reads, analyse, entry, shape};
 use crate::expr::{Expr, Kind, Meta, View};
@@ -47,7 +47,7 @@ impl Leaf {
 }
 
 /// Copies of a result that make it worth holding however large it is.
-const COPIES: usize = 8;
+const MOST_COPIES: usize = 8;
 
 /// What lowering yields.
 #[derive(Default)]
@@ -436,7 +436,7 @@ fn once(program: &Program, shape: &Shape) -> Shape {
     let mut sizes: SmallVec<[usize; 8]> = shape.as_ref().into();
     (0..sizes.len()).filter(|&dim| is_repeated(dim)).for_each(|dim| sizes[dim] = sizes[dim].min(1));
     let held = sizes.iter().product::<usize>();
-    let are_worth_it = held <= GRAIN || held <= shape.numel() / COPIES;
+    let are_worth_it = held <= GRAIN_ELEMENTS || held <= shape.numel() / MOST_COPIES;
     match Shape::new(&sizes) {
         Ok(held) if computes && are_worth_it && Cost::new(program, shape).is_divided() => held,
         _ => shape.clone(),

@@ -8,7 +8,9 @@ use zerostride_kernels::LEAF;
 
 use super::cost::Cost;
 use super::panel::Walk;
-use super::program::{Buffer, FEW, Program, REDUCED, Source, Step, TILE, Work};
+use super::program::{
+    Buffer, FEW_RESULTS, Program, REDUCED_TILE_ELEMENTS, Source, Step, TILE_ELEMENTS, Work,
+};
 use crate::num_threads;
 
 /// Lets an element-wise step write over a buffer that it reads for the last time, element for element, and tells each step
@@ -103,7 +105,7 @@ pub(crate) fn tile_bytes(step: &Step, grouped: bool) -> usize {
     let (program, sizes, finish): (_, SmallVec<[usize; 8]>, _) = match &step.work {
         Work::Map { program, shape, .. } => (program, shape.as_ref().into(), None),
         Work::Reduce { program, kept, reduced, finish, .. } => {
-            let finish = finish.as_deref().map(|finish| (finish, TILE.min(kept.numel())));
+            let finish = finish.as_deref().map(|finish| (finish, TILE_ELEMENTS.min(kept.numel())));
             (program, kept.iter().chain(&**reduced).copied().collect(), finish)
         }
         Work::Matmul { .. } => return 0,
@@ -123,10 +125,10 @@ fn tile(work: &Work) -> usize {
     match work {
         // A leaf of a few results may be one tile.
         Work::Reduce { kept, reduced, .. } => match kept.last() {
-            Some(&few) if few <= FEW => REDUCED.max(few * LEAF.min(reduced.numel())),
-            _ => REDUCED,
+            Some(&few) if few <= FEW_RESULTS => REDUCED_TILE_ELEMENTS.max(few * LEAF.min(reduced.numel())),
+            _ => REDUCED_TILE_ELEMENTS,
         },
-        _ => TILE,
+        _ => TILE_ELEMENTS,
     }
 }
 

@@ -21,10 +21,10 @@ use zerostride_shape::{Layout, Shape};
 
 pub(crate) use cost::Cost;
 pub(crate) use lower::{Leaf, slices};
-pub(crate) use panel::{Form, Panel, Walk};
+pub(crate) use panel::{Panel, RowForm, Walk};
 pub(crate) use program::{
-    Buffer, FEW, Factor, GRAIN, Instruction, Load, Program, REDUCED, Register, Source, Step, TILE, Work,
-    by_part,
+    Buffer, FEW_RESULTS, Factor, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS, Register,
+    Source, Step, TILE_ELEMENTS, Work, by_part,
 };
 pub(crate) use reduction::{One, in_any_order};
 pub(crate) use rows::Group;
@@ -151,7 +151,7 @@ impl Plan {
 
     /// Whether the evaluation is not worth dividing among threads.
     pub(crate) fn is_short(&self) -> bool {
-        self.passes.steps.iter().map(Step::visits).fold(0, usize::saturating_add) <= GRAIN
+        self.passes.steps.iter().map(Step::visits).fold(0, usize::saturating_add) <= GRAIN_ELEMENTS
     }
 
     pub(crate) fn result(&self) -> usize {

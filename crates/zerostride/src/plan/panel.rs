@@ -10,7 +10,7 @@ use std::ops::{Range, RangeInclusive};
 use smallvec::SmallVec;
 use zerostride_shape::Shape;
 
-use super::program::TILE;
+use super::program::TILE_ELEMENTS;
 
 /// One number for each dimension of a loop.
 pub(crate) type Index = SmallVec<[usize; 6]>;
@@ -54,11 +54,11 @@ const GO: usize = 1 << 10;
 const EVEN: usize = 128;
 
 /// Bytes of a cache line.
-const LINE: usize = 64;
+const CACHE_LINE_BYTES: usize = 64;
 
 /// How a row of a panel lies in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum RowForm {
     /// One element after the other.
     Dense,
     /// Elements that are so many apart.
@@ -164,8 +164,11 @@ impl Walk {
         let (chunk, units) = (shape[along], shape.as_ref().into());
         let (whole, across, order) = (shape.clone(), along, Index::new());
         let mut walk = Walk { shape: whole, along, chunk, inner, across, units, order, grain, near };
-        let scattered: SmallVec<[(&[isize], usize); 8]> =
-            operands.iter().copied().filter(|(strides, _)| walk.form(strides) == Form::Scattered).collect();
+        let scattered: SmallVec<[(&[isize], usize); 8]> = operands
+            .iter()
+            .copied()
+            .filter(|(strides, _)| walk.form(strides) == RowForm::Scattered)
+            .collect();
         let packed: usize = scattered.iter().map(|(_, item)| item).sum();
         if let Some(across) = scattered.iter().find_map(|(strides, _)| walk.neighbours_across(strides)) {
             let narrowest = scattered.iter().map(|(_, item)| *item).min().unwrap_or(1);
@@ -179,7 +182,7 @@ impl Walk {
         }
         // What is the same in all rows of a panel, and not in the next one, is packed for one row: a short one.
         let again = |strides: &[isize]| strides[along] == 0 && strides[..along].iter().any(|&step| step != 0);
-        let most = if scattered.iter().any(|(strides, _)| again(strides)) { REPEATED } else { TILE };
+        let most = if scattered.iter().any(|(strides, _)| again(strides)) { REPEATED } else { TILE_ELEMENTS };
         let row = PACKED.checked_div(packed).map_or(grain, |row| row.clamp(SHORT, most));
         // Neighbours that lie along the rows, with elements from elsewhere between them, are to be read many at a time.
         let go = |&(strides, item): &(&[isize], usize)| match walk.nearest(strides) {
@@ -212,8 +215,8 @@ impl Walk {
 
     /// The same walk for rows that pass through tiles.
     pub(crate) fn tiled(mut self) -> Walk {
-        if self.row() > TILE {
-            self.cut(TILE, self.along, self.grain / TILE);
+        if self.row() > TILE_ELEMENTS {
+            self.cut(TILE_ELEMENTS, self.along, self.grain / TILE_ELEMENTS);
         }
         self
     }
@@ -247,14 +250,14 @@ impl Walk {
     /// Bytes from one row to the next in the tile for elements of `item` bytes.
     pub(crate) fn pitch(&self, item: usize) -> usize {
         // Rows an even number of cache lines apart would share few places in the cache.
-        ((self.row() * item).div_ceil(LINE) | 1) * LINE
+        ((self.row() * item).div_ceil(CACHE_LINE_BYTES) | 1) * CACHE_LINE_BYTES
     }
 
     /// Bytes of the tile for an operand with elements of `item` bytes; none where it is read or written where it lies.
     pub(crate) fn tile(&self, strides: &[isize], item: usize) -> usize {
         match self.form(strides) {
-            Form::Scattered if strides[self.across] == 0 => self.row() * item,
-            Form::Scattered => self.rows() * self.pitch(item),
+            RowForm::Scattered if strides[self.across] == 0 => self.row() * item,
+            RowForm::Scattered => self.rows() * self.pitch(item),
             _ => 0,
         }
     }
@@ -283,20 +286,20 @@ impl Walk {
     }
 
     /// How a row of an operand lies in memory.
-    pub(crate) fn form(&self, strides: &[isize]) -> Form {
+    pub(crate) fn form(&self, strides: &[isize]) -> RowForm {
         let size = |dim: usize| if dim == self.along { self.chunk } else { self.shape[dim] };
         let steps = || self.row_dims().filter(|&dim| size(dim) > 1);
         if steps().all(|dim| strides[dim] == 0) {
-            return Form::Splat;
+            return RowForm::Splat;
         }
         let first = steps().next_back().map_or(1, |dim| strides[dim]);
         let end = steps()
             .rev()
             .try_fold(first, |next, dim| (strides[dim] == next).then(|| next * self.shape[dim] as isize));
         match first {
-            1 if end.is_some() => Form::Dense,
-            step if end.is_some() && self.near.contains(&step) => Form::Stepped(step),
-            _ => Form::Scattered,
+            1 if end.is_some() => RowForm::Dense,
+            step if end.is_some() && self.near.contains(&step) => RowForm::Stepped(step),
+            _ => RowForm::Scattered,
         }
     }
 

@@ -13,16 +13,16 @@ use zerostride_shape::{Shape, Strides};
 use crate::fork::OnceLock;
 
 /// Elements of a tile: the program runs on that many at a time.
-pub(crate) const TILE: usize = 2048;
+pub(crate) const TILE_ELEMENTS: usize = 2048;
 
 /// Elements of a tile whose values are reduced: more, for it takes longer to say where they lie.
-pub(crate) const REDUCED: usize = 2 * TILE;
+pub(crate) const REDUCED_TILE_ELEMENTS: usize = 2 * TILE_ELEMENTS;
 
 /// Neighbouring results of a reduction whose rows are so short that tiles hold whole leaves of all of them.
-pub(crate) const FEW: usize = 8;
+pub(crate) const FEW_RESULTS: usize = 8;
 
 /// Elements below which a loop is not worth dividing among threads.
-pub(crate) const GRAIN: usize = 1 << 16;
+pub(crate) const GRAIN_ELEMENTS: usize = 1 << 16;
 
 /// Index of a tile in a program, each written once.
 pub(crate) type Register = usize;

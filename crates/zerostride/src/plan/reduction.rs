@@ -10,7 +10,7 @@ use zerostride_ops::{Category, DType, Op, Scalar};
 use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims, turn_dims};
 
 use super::lower::{map, slices};
-use super::program::{FEW, Instruction, Load, Program, Register, Work};
+use super::program::{FEW_RESULTS, Instruction, Load, Program, Register, Work};
 use crate::expr::{Expr, Kind, reduced_shape};
 
 /// A reduction of the table over some dimensions of an operand.
@@ -141,7 +141,7 @@ impl<'e> Reduction<'e> {
         kept: &[Strides],
         (reduced, inner): (&[usize], &[Strides]),
     ) -> Option<Program> {
-        let ([Instruction::Load(_)], [load], &[count @ 2..=FEW]) =
+        let ([Instruction::Load(_)], [load], &[count @ 2..=FEW_RESULTS]) =
             (&program.instructions[..], &program.loads[..], reduced)
         else {
             return None;

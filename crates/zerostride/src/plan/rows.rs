@@ -35,10 +35,10 @@ impl Group {
 
 /// Bytes that a block of rows may hold of the largest thing that the steps touch: it and a few of its kind fit into the
 /// cache of a core.
-const BLOCK: usize = 1 << 17;
+const BLOCK_BYTES: usize = 1 << 17;
 
 /// Bytes that steps must read more than once for a group to be worth it, and that are worth a thread.
-const AGAIN: usize = 1 << 15;
+const AGAIN_BYTES: usize = 1 << 15;
 
 /// The most steps of a group: a thread holds tiles for all of them.
 const MOST_STEPS: usize = 64;
@@ -94,7 +94,7 @@ fn group(
     let written = own.iter().all(|step| bytes(&buffers[step.output]) > 0);
     // What is read when a step of the group has touched it already.
     let again = own.iter().skip(1).map(read).max()?;
-    if range.len() < 2 || again < AGAIN || !written {
+    if range.len() < 2 || again < AGAIN_BYTES || !written {
         return None;
     }
     // A buffer is read behind the step that writes it.
@@ -104,15 +104,15 @@ fn group(
     let mut group = Group {
         steps: range.clone(),
         rows,
-        block: (BLOCK / row).clamp(1, rows),
-        worth: (AGAIN / row).clamp(1, rows),
+        block: (BLOCK_BYTES / row).clamp(1, rows),
+        worth: (AGAIN_BYTES / row).clamp(1, rows),
         local: Vec::new(),
     };
     // Beyond the slots of the plan. Those that share one still do.
     let first = buffers.len();
     for buffer in own.iter().map(|step| step.output) {
         // A row that is larger than a block has its place in the plan's memory.
-        if row > BLOCK || outside(buffer) {
+        if row > BLOCK_BYTES || outside(buffer) {
             continue;
         }
         let slot = first + buffers[buffer].slot;

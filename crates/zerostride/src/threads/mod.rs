@@ -26,7 +26,7 @@ pub(crate) const SEATS: usize = u64::BITS as usize;
 const VARIABLE: &str = "RAYON_NUM_THREADS";
 
 /// More than any machine has processors for: a larger number is mistyped.
-const MOST: usize = 1024;
+const MOST_THREADS_ASKED: usize = 1024;
 
 /// The most threads that work on one evaluation.
 static MOST_THREADS: AtomicUsize = AtomicUsize::new(usize::MAX);
@@ -90,8 +90,8 @@ pub fn check_environment() -> Result<()> {
         Some(format!("{variable}={name}: set it to one of {known}, or unset it"))
     };
     let too_many = || {
-        let threads = asked().filter(|threads| *threads > MOST)?;
-        Some(format!("{VARIABLE}={threads}: at most {MOST} threads can be started"))
+        let threads = asked().filter(|threads| *threads > MOST_THREADS_ASKED)?;
+        Some(format!("{VARIABLE}={threads}: at most {MOST_THREADS_ASKED} threads can be started"))
     };
     let supported = Isa::ALL.into_iter().filter(|isa| isa.is_supported());
     let message = too_many()

@@ -6,14 +6,14 @@ use crate::threads::crew;
 use crate::{Error, Result, num_threads};
 
 /// Entries that a thread sorts at least.
-pub(super) const GRAIN: usize = 1 << 14;
+pub(super) const GRAIN_ELEMENTS: usize = 1 << 14;
 
 /// Bits of a digit, and how many digits there are.
-const DIGIT: usize = 8;
-const DIGITS: usize = 1 << DIGIT;
+const DIGIT_BITS: usize = 8;
+const DIGITS: usize = 1 << DIGIT_BITS;
 
 /// Entries from which on a pass over them for a digit is worth it.
-const FEWEST: usize = 256;
+const FEWEST_ELEMENTS: usize = 256;
 
 /// A key and the place of its element, in one comparison.
 pub(super) trait Entry: Copy + Ord + Send + Sync + bytemuck::Pod {
@@ -55,7 +55,7 @@ impl Entry for u128 {
 /// Sorts entries in the order of their places; `other` is as long, for what is on its way.
 pub(super) fn sort<E: Entry>(entries: &mut [E], other: &mut [E]) -> Result<()> {
     let len = entries.len();
-    let parts = num_threads().next_power_of_two().min((len / GRAIN).next_power_of_two());
+    let parts = num_threads().next_power_of_two().min((len / GRAIN_ELEMENTS).next_power_of_two());
     if parts < 2 {
         sort_alone(entries, other);
         return Ok(());
@@ -88,8 +88,9 @@ pub(super) fn sort<E: Entry>(entries: &mut [E], other: &mut [E]) -> Result<()> {
 fn sort_alone<E: Entry>(entries: &mut [E], other: &mut [E]) {
     let first = entries.first().map_or(0, |entry| entry.key());
     let differing = entries.iter().fold(0, |bits, entry| bits | (entry.key() ^ first));
-    let shifts = (0..u64::BITS).step_by(DIGIT).filter(|shift| differing >> shift & (DIGITS as u64 - 1) != 0);
-    if entries.len() < FEWEST * shifts.clone().count() {
+    let shifts =
+        (0..u64::BITS).step_by(DIGIT_BITS).filter(|shift| differing >> shift & (DIGITS as u64 - 1) != 0);
+    if entries.len() < FEWEST_ELEMENTS * shifts.clone().count() {
         return entries.sort_unstable();
     }
     let (mut from, mut to) = (entries, other);
@@ -183,7 +184,7 @@ mod tests {
 
     #[test]
     fn threads_merge_what_they_have_sorted() {
-        for len in [0, 1, 5, 8 * GRAIN - 3, 5 * GRAIN + 1] {
+        for len in [0, 1, 5, 8 * GRAIN_ELEMENTS - 3, 5 * GRAIN_ELEMENTS + 1] {
             let entries = entries::<u64>(len, 0x3ff);
             let mut sorted = entries.clone();
             sorted.sort_unstable();
@@ -199,7 +200,8 @@ mod tests {
     #[test]
     fn digits_order_as_comparisons_do() {
         fn check<E: Entry + Default + std::fmt::Debug>(bits: u64) {
-            for len in [0, 1, FEWEST - 1, FEWEST, 3 * FEWEST, 9 * FEWEST] {
+            for len in [0, 1, FEWEST_ELEMENTS - 1, FEWEST_ELEMENTS, 3 * FEWEST_ELEMENTS, 9 * FEWEST_ELEMENTS]
+            {
                 let mut own = entries::<E>(len, bits);
                 let mut sorted = own.clone();
                 sorted.sort_unstable();

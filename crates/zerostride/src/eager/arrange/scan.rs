@@ -9,7 +9,7 @@ use crate::threads::crew;
 use crate::{Error, Result, Tensor, cat};
 
 /// Elements that a thread takes at least.
-const GRAIN: usize = 1 << 14;
+const GRAIN_ELEMENTS: usize = 1 << 14;
 
 /// A dtype whose running totals are kept in `Wide`: as in PyTorch a wider one, but for the `f32` that halves become.
 trait Total<Wide>: Element {
@@ -95,7 +95,7 @@ fn scan<T: Total<Wide>, Wide: Copy>(
     product: bool,
 ) -> Result<()> {
     let block = n * inner;
-    let part = block * GRAIN.div_ceil(block);
+    let part = block * GRAIN_ELEMENTS.div_ceil(block);
     let (from, to): (&[T::Stored], &mut [T::Stored]) = (cast_slice(from), cast_slice_mut(to));
     let parts: Vec<_> = from.chunks(part).zip(to.chunks_mut(part)).collect();
     crew::for_each(

@@ -12,7 +12,7 @@ use crate::threads::crew;
 use crate::{Dims, Error, Expr, Result, Tensor};
 
 /// Values that a thread searches for at least.
-const GRAIN: usize = 1 << 12;
+const GRAIN_ELEMENTS: usize = 1 << 12;
 
 impl Tensor {
     /// The index of every nonzero element, in row-major order: `torch.nonzero`.
@@ -116,10 +116,10 @@ impl Tensor {
                 with_ordered!(dtype, T => {
                     let rows: &[<T as Element>::Stored] = cast_slice(rows);
                     let wanted: &[<T as Element>::Stored] = cast_slice(wanted);
-                    let parts: Vec<_> = wanted.chunks(GRAIN).zip(places.chunks_mut(GRAIN)).enumerate().collect();
+                    let parts: Vec<_> = wanted.chunks(GRAIN_ELEMENTS).zip(places.chunks_mut(GRAIN_ELEMENTS)).enumerate().collect();
                     crew::for_each(parts.into_iter(), || (), |(), (part, (wanted, places))| {
                         for (at, (&value, place)) in wanted.iter().zip(places).enumerate() {
-                            let row = (part * GRAIN + at) / each.max(1) * n;
+                            let row = (part * GRAIN_ELEMENTS + at) / each.max(1) * n;
                             // NaN is behind everything, and everything behind it.
                             let before = |other: &<T as Element>::Stored| {
                                 other.partial_cmp(&value).is_none_or(|order| order.is_lt() || right && order.is_eq())

@@ -8,14 +8,14 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, DType, Element, bf16, f16};
 use zerostride_shape::{ErrorClass, Shape};
 
-use super::entries::{Entry, GRAIN, sort};
+use super::entries::{Entry, GRAIN_ELEMENTS, sort};
 use super::{access, named_dim, scratch};
 use crate::interrupt::{self, STRIDE};
 use crate::threads::crew;
 use crate::{Error, Result, Tensor};
 
 /// Entries of which one is selected within some tens of milliseconds.
-const LONG: usize = 1 << 22;
+const LONG_ELEMENTS: usize = 1 << 22;
 
 /// A dtype whose elements have an order, NaN last.
 pub(super) trait Ordered: Element {
@@ -125,7 +125,7 @@ impl Rank {
 
 /// Brings the entry that has a place in order there, smaller ones before it and larger ones behind.
 fn select<E: Entry>(entries: &mut [E], place: usize) {
-    if entries.len() <= LONG {
+    if entries.len() <= LONG_ELEMENTS {
         entries.select_nth_unstable(place);
         return;
     }
@@ -183,7 +183,7 @@ fn order_rows<T: Ordered, E: Entry>(
 ) -> Result<()> {
     let room = || -> Result<_> { Ok((scratch::<E>(n, shape)?, scratch::<E>(n, shape)?)) };
     // Many rows are sorted side by side, one row by all threads.
-    let many = GRAIN.div_ceil(n);
+    let many = GRAIN_ELEMENTS.div_ceil(n);
     let parts: Vec<_> = rows.chunks(many * n).zip(places.chunks_mut(many * wanted.count())).collect();
     crew::for_each(parts.into_iter(), room, |room, (rows, places)| {
         let (entries, other) = room.as_mut().map_err(|error| error.clone())?;

@@ -11,10 +11,10 @@ use zerostride_ops::{DType, Op};
 use crate::threads::crew;
 
 /// Results that one fold has at most.
-const WIDTH: usize = 2048;
+const FOLD_RESULTS: usize = 2048;
 
 /// Parts that a piece is divided into, at most twice as many.
-const PARTS: usize = 16;
+const MOST_PARTS: usize = 16;
 
 /// A reduction under way.
 pub(crate) struct Folding {
@@ -38,8 +38,8 @@ impl Folding {
         result: DType,
     ) -> Folding {
         let reducer = Reducer::new(op, compute, elements, reduced, correction);
-        let width = |first: usize| WIDTH.min(columns - first);
-        let folds = (0..columns).step_by(WIDTH).map(|first| reducer.start(width(first))).collect();
+        let width = |first: usize| FOLD_RESULTS.min(columns - first);
+        let folds = (0..columns).step_by(FOLD_RESULTS).map(|first| reducer.start(width(first))).collect();
         let takes = Reducer::takes(op, compute, elements, reduced);
         Folding { reducer, reduced, takes, result, folds, columns, taken: 0 }
     }
@@ -61,7 +61,7 @@ impl Folding {
             return piece.divide(&self.reducer, fold, rows);
         }
         let part = |(): &mut (), (block, fold): (usize, &mut Box<dyn Fold>)| {
-            piece.take(fold, block * WIDTH, 0..rows);
+            piece.take(fold, block * FOLD_RESULTS, 0..rows);
             Ok::<_, Infallible>(())
         };
         let Ok(()) = crew::for_each(self.folds.iter_mut().enumerate(), || (), part);
@@ -69,7 +69,7 @@ impl Folding {
 
     /// Writes the results.
     pub(crate) fn finish(mut self, out: &mut [u8]) {
-        let block = WIDTH * self.result.item_size();
+        let block = FOLD_RESULTS * self.result.item_size();
         self.folds.iter_mut().zip(out.chunks_mut(block)).for_each(|(fold, out)| fold.finish(out));
     }
 }
@@ -102,7 +102,7 @@ impl Piece<'_> {
     /// Hands all rows to the one fold that there is. Threads take groups of leaves: a power of two of them from a multiple
     /// of that on, so that the tree is that of one pass.
     fn divide(&self, reducer: &Reducer, fold: &mut Box<dyn Fold>, rows: usize) {
-        let group = (rows / LEAF / PARTS).next_power_of_two() * LEAF;
+        let group = (rows / LEAF / MOST_PARTS).next_power_of_two() * LEAF;
         let start = (self.first.next_multiple_of(group) - self.first).min(rows);
         let groups = (rows - start) / group;
         if groups < 2 {

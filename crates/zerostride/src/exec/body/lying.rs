@@ -6,32 +6,32 @@ use std::ops::Range;
 use zerostride_kernels::{Fold, LEAF, Panel, lane_rows, lanes};
 use zerostride_ops::Op;
 
-use crate::plan::FEW;
+use crate::plan::FEW_RESULTS;
 
 /// Elements of short rows that are worth reading across memory where they lie.
-const ACROSS: usize = 2048;
+const ACROSS_ELEMENTS: usize = 2048;
 
 /// Bytes of rows that are read across memory at once.
-const ROWS: usize = 16 << 10;
+const ROW_BYTES: usize = 16 << 10;
 
 /// Neighbouring results from which on their rows are worth a pass each.
-const WIDE: usize = 16;
+const WIDE_RESULTS: usize = 16;
 
 /// Results side by side that are not worth a pass for each row.
-const NARROW: usize = 64;
+const NARROW_RESULTS: usize = 64;
 
 /// Leaves that are worth dividing among threads.
-const LEAVES: usize = 4;
+const DIVIDED_LEAVES: usize = 4;
 
 /// The most rows of a lane in a leaf.
-pub(in crate::exec) const LANE: usize = 128;
+pub(in crate::exec) const LANE_ROWS: usize = 128;
 
 /// Elements of a result from which on they are worth a pass, where their order makes no difference.
-const LONG: usize = 16;
+const LONG_ELEMENTS: usize = 16;
 
 /// How the elements of a block of results are handed to a fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::exec) enum Form {
+pub(in crate::exec) enum FoldForm {
     /// Row by row, those of a lane after the other.
     Across,
     /// Leaf by leaf, the rows of a leaf being next to each other, and the results of a row.
@@ -40,7 +40,7 @@ pub(in crate::exec) enum Form {
     Along,
 }
 
-impl Form {
+impl FoldForm {
     /// The panel of a block's elements, of which `column_step` lead from a result's to those of the next, and `row_step` from one
     /// of a result's to its next, where results do not lie side by side.
     pub(in crate::exec) fn panel(
@@ -51,7 +51,7 @@ impl Form {
         row_step: usize,
     ) -> Panel {
         match self {
-            Form::Narrow => Panel { rows, width: columns, columns: 1, column_step, row_step: columns },
+            FoldForm::Narrow => Panel { rows, width: columns, columns: 1, column_step, row_step: columns },
             _ => Panel { rows, width: 1, columns, column_step, row_step },
         }
     }
@@ -81,43 +81,45 @@ pub(in crate::exec) struct Grid {
 
 impl Grid {
     /// The form of elements that lie across memory or not, and may be reduced where they lie or not.
-    pub(in crate::exec) fn form(&self, across: bool, in_place: bool) -> Form {
+    pub(in crate::exec) fn form(&self, across: bool, in_place: bool) -> FoldForm {
         let joined = in_place && self.row_step == Some(self.inner as isize);
-        let lines = self.lines && self.inner >= LONG;
+        let lines = self.lines && self.inner >= LONG_ELEMENTS;
         let alone = if in_place {
-            self.row_step == Some(1) && (lines || (self.any_order && self.count >= LONG))
+            self.row_step == Some(1) && (lines || (self.any_order && self.count >= LONG_ELEMENTS))
         } else {
             lines && !across
         };
         match lanes(self.count) {
-            1 if !alone => Form::Across,
-            _ if !across || self.inner < 2 => Form::Along,
+            1 if !alone => FoldForm::Across,
+            _ if !across || self.inner < 2 => FoldForm::Along,
             // Rows of a few results are joined.
-            _ if self.inner <= if joined { self.joined() } else { FEW } && !self.interleaved => Form::Narrow,
-            _ => Form::Across,
+            _ if self.inner <= if joined { self.joined() } else { FEW_RESULTS } && !self.interleaved => {
+                FoldForm::Narrow
+            }
+            _ => FoldForm::Across,
         }
     }
 
     /// The most results whose rows are joined, where nothing lies between these: more where threads have something to divide
     /// still, for then memory is read in order.
     fn joined(&self) -> usize {
-        let are_divided = self.inner < self.results || self.count >= LEAVES * LEAF;
-        if are_divided && !self.any_order { NARROW.max(self.widest / 4) } else { NARROW }
+        let are_divided = self.inner < self.results || self.count >= DIVIDED_LEAVES * LEAF;
+        if are_divided && !self.any_order { NARROW_RESULTS.max(self.widest / 4) } else { NARROW_RESULTS }
     }
 
     /// Whether elements can be reduced where they lie.
-    pub(in crate::exec) fn is_direct(&self, form: Form) -> bool {
+    pub(in crate::exec) fn is_direct(&self, form: FoldForm) -> bool {
         self.count > 0
             && match form {
                 // Short rows are joined in tiles.
-                Form::Across => {
+                FoldForm::Across => {
                     self.column_step == 1
                         && (self.inner == self.results
-                            || (self.inner >= WIDE && self.inner * self.count >= ACROSS))
+                            || (self.inner >= WIDE_RESULTS && self.inner * self.count >= ACROSS_ELEMENTS))
                 }
-                Form::Narrow => self.column_step == 1 && self.row_step == Some(self.inner as isize),
+                FoldForm::Narrow => self.column_step == 1 && self.row_step == Some(self.inner as isize),
                 // The trees of floats bring them together, leaf by leaf.
-                Form::Along => {
+                FoldForm::Along => {
                     let is_taken = |step| step == 1 || (step > 1 && !self.any_order);
                     self.row_step.is_some_and(is_taken) && self.column_step >= 0
                 }
@@ -128,7 +130,7 @@ impl Grid {
 /// The most results, of elements of so many bytes, that are worth reading across memory at once. Moments take more room than
 /// elements.
 pub(in crate::exec) fn widest(op: Op, item: usize) -> usize {
-    if op == Op::Var { ROWS / 4 / item } else { ROWS / item }
+    if op == Op::Var { ROW_BYTES / 4 / item } else { ROW_BYTES / item }
 }
 
 /// The elements of neighbouring results.
@@ -136,7 +138,7 @@ pub(in crate::exec) struct Lying<'a> {
     pub(in crate::exec) bytes: &'a [u8],
     /// Bytes of an element.
     pub(in crate::exec) item: usize,
-    pub(in crate::exec) form: Form,
+    pub(in crate::exec) form: FoldForm,
     pub(in crate::exec) columns: usize,
     pub(in crate::exec) column_step: usize,
     /// From one reduced element of a result to the next, if they lie along.
@@ -156,11 +158,11 @@ impl Lying<'_> {
         begin: impl Fn(usize) -> usize,
     ) {
         let Lying { bytes, item, form, columns, column_step, row_step, reduced, any_order } = *self;
-        if form != Form::Across {
+        if form != FoldForm::Across {
             let panel = form.panel(rows.len(), columns, column_step, row_step);
             return fold.leaves(&bytes[begin(rows.start) * item..], &panel, rows.start);
         }
-        let mut begins = [0; LANE];
+        let mut begins = [0; LANE_ROWS];
         let mut take = |first: usize, count: usize, step: usize| {
             let begins = &mut begins[..count];
             begins.iter_mut().enumerate().for_each(|(row, at)| *at = begin(first + row * step));
@@ -168,7 +170,7 @@ impl Lying<'_> {
         };
         if any_order {
             // As they lie.
-            rows.clone().step_by(LANE).for_each(|first| take(first, LANE.min(rows.end - first), 1));
+            rows.clone().step_by(LANE_ROWS).for_each(|first| take(first, LANE_ROWS.min(rows.end - first), 1));
         } else {
             lane_rows(reduced, rows).for_each(|(first, count)| take(first, count, lanes(reduced)));
         }

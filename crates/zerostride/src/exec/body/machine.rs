@@ -7,12 +7,12 @@ use std::ptr;
 use smallvec::SmallVec;
 use zerostride_kernels::{PackDim, Slot, Stores, pack};
 
-use super::program::{Compiled, Kind, Place, Stage, Work};
+use super::program::{Compiled, LoadKind, Stage, StageInput, StageWork};
 use crate::Result;
 use crate::exec::elements::{Feed, Inside, Rows, Scratch, Sink};
 
 /// Bytes of a cache line.
-const LINE: usize = 64;
+const CACHE_LINE_BYTES: usize = 64;
 
 /// One thread's tiles.
 pub(crate) struct Machine<'a> {
@@ -32,7 +32,7 @@ impl<'a> Machine<'a> {
         let mut end = 0;
         let mut place = |item: usize| {
             let start = end;
-            end += (item * room).next_multiple_of(LINE);
+            end += (item * room).next_multiple_of(CACHE_LINE_BYTES);
             start
         };
         let tiles = compiled.tiles.iter().map(|&item| place(item)).collect();
@@ -72,9 +72,9 @@ impl<'a> Machine<'a> {
         assert_eq!(feeds.len(), compiled.loads.len());
         for (feed, (kind, item)) in feeds.iter().zip(&compiled.loads) {
             let (elements, apart) = match *kind {
-                Kind::Splat => (1, feed.apart),
-                Kind::Vector => (len, 1),
-                Kind::Stepped(step) => (len, step),
+                LoadKind::Splat => (1, feed.apart),
+                LoadKind::Vector => (len, 1),
+                LoadKind::Stepped(step) => (len, step),
             };
             assert!(rows <= feed.rows.count && elements * item <= feed.rows.bytes && apart == feed.apart);
         }
@@ -98,9 +98,9 @@ impl<'a> Machine<'a> {
                 let mut slots: SmallVec<[Slot; 16]> = SmallVec::new();
                 for &(place, item) in &stage.inputs {
                     slots.push(match place {
-                        Place::Load(load) => feeds[load].slot().from(first as isize),
-                        Place::Number(index) => Slot { first: number(index), step: 0, ahead: 0 },
-                        Place::Tile(index) => tile(self.tiles[index], item),
+                        StageInput::Load(load) => feeds[load].slot().from(first as isize),
+                        StageInput::Number(index) => Slot { first: number(index), step: 0, ahead: 0 },
+                        StageInput::Tile(index) => tile(self.tiles[index], item),
                     });
                 }
                 let (out, stores) = match stage.out {
@@ -131,7 +131,7 @@ impl Machine<'_> {
             let len = out.len() / item;
             let mut feeds: SmallVec<[Feed<'_>; 4]> = SmallVec::new();
             for (load, &(kind, item)) in loads.iter().zip(kinds) {
-                let (from, count) = if kind == Kind::Splat { (0, 1) } else { (first, len) };
+                let (from, count) = if kind == LoadKind::Splat { (0, 1) } else { (first, len) };
                 feeds.push(Feed::tile(&load[from * item..][..count * item]));
             }
             self.run(1, len, &feeds, &mut Sink::lines(out, 1), Stores::Cached)?;
@@ -162,24 +162,24 @@ impl Compiled {
         let written = Slot { first: out.as_mut_ptr(), step: row as isize, ahead: 0 };
         let slot = |load: usize| match (&loads[load], self.loads[load]) {
             (Some(inside), (kind, item)) => {
-                assert!(matches!(kind, Kind::Splat | Kind::Vector));
-                let elements = if kind == Kind::Splat { 1 } else { len };
+                assert!(matches!(kind, LoadKind::Splat | LoadKind::Vector));
+                let elements = if kind == LoadKind::Splat { 1 } else { len };
                 assert!(rows <= inside.rows.count && elements * item <= inside.rows.bytes);
                 inside.feed().slot()
             }
             (None, kind) => {
-                assert!(kind == (Kind::Vector, self.item));
+                assert!(kind == (LoadKind::Vector, self.item));
                 written
             }
         };
         let mut slots: SmallVec<[Slot; 4]> = SmallVec::new();
         for &(place, _) in inputs {
             slots.push(match place {
-                Place::Load(load) => slot(load),
-                Place::Number(index) => {
+                StageInput::Load(load) => slot(load),
+                StageInput::Number(index) => {
                     Slot { first: self.numbers[index].bytes.as_ptr().cast_mut(), step: 0, ahead: 0 }
                 }
-                Place::Tile(_) => unreachable!("a chain that does everything reads no tiles"),
+                StageInput::Tile(_) => unreachable!("a chain that does everything reads no tiles"),
             });
         }
         // SAFETY: every load has been seen to have that many rows of `len` elements, or of one, inside of bytes that are
@@ -201,7 +201,7 @@ unsafe fn run(
     out: Slot,
     stores: Stores,
 ) -> Result<()> {
-    if let Work::Chain(chain) = &stage.work {
+    if let StageWork::Chain(chain) = &stage.work {
         // SAFETY: as the caller says.
         unsafe { chain.run(rows, len, slots, out, stores) };
         return Ok(());
@@ -215,15 +215,15 @@ unsafe fn run(
         // SAFETY: as the caller says; only one of the arms makes the slice.
         let write = || unsafe { std::slice::from_raw_parts_mut(to, len * stage.item) };
         match &stage.work {
-            Work::Chain(_) => unreachable!("a chain runs all rows"),
-            Work::Cast(cast) => cast(read(0), write()),
-            Work::Map(map) => {
+            StageWork::Chain(_) => unreachable!("a chain runs all rows"),
+            StageWork::Cast(cast) => cast(read(0), write()),
+            StageWork::Map(map) => {
                 let inputs: SmallVec<[&[u8]; 4]> = (0..slots.len()).map(read).collect();
                 map(&inputs, write())?;
             }
             // SAFETY: as the caller says; a load that the result is written over may be the result.
-            Work::Copy => unsafe { to.copy_from(from(0), len * stage.item) },
-            Work::Repeat => {
+            StageWork::Copy => unsafe { to.copy_from(from(0), len * stage.item) },
+            StageWork::Repeat => {
                 let dims = [PackDim { len, from: 0, to: stage.item as isize }];
                 // SAFETY: as the caller says.
                 unsafe { pack(stage.item, &dims, from(0), to) };
@@ -262,7 +262,7 @@ impl<'a> Tiles<'a> {
         let mut loads: SmallVec<[Option<Inside<'_>>; 4]> = SmallVec::new();
         let mut joined = true;
         for (index, (tile, &(kind, item))) in self.loads.iter_mut().zip(&self.compiled.loads).enumerate() {
-            let line = if kind == Kind::Splat { item } else { len * item };
+            let line = if kind == LoadKind::Splat { item } else { len * item };
             // A load that is the value itself is wanted in one piece.
             let lying = lying(index).filter(|lying| self.machine.is_some() || lying.is_joined());
             let inside = lying.unwrap_or_else(|| {
@@ -278,7 +278,7 @@ impl<'a> Tiles<'a> {
             if self.machine.is_none() {
                 return Ok(&inside.bytes[inside.first..][..lines * line]);
             }
-            joined &= kind == Kind::Vector && inside.is_joined();
+            joined &= kind == LoadKind::Vector && inside.is_joined();
             loads.push(Some(inside));
         }
         // Lines that lie one after the other are one line.

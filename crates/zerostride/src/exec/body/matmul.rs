@@ -13,19 +13,24 @@ use crate::plan::{Factor, Work};
 use crate::threads::{crew, num_threads};
 
 /// The least and the most rows that are multiplied at a time: every such block packs the right factor anew.
-const ROWS: [usize; 2] = [128, 1024];
+const BLOCK_ROWS: [usize; 2] = [128, 1024];
 
 /// Multiplications below which a product is not worth dividing among threads.
-const GRAIN: usize = 1 << 18;
+const GRAIN_MULTIPLICATIONS: usize = 1 << 18;
 
 /// The elements of a factor: bytes, and the index that their first element has in the factor's layout.
-pub(in crate::exec) struct Elements<'a> {
+pub(in crate::exec) struct FactorElements<'a> {
     pub(in crate::exec) bytes: &'a [u8],
     pub(in crate::exec) first: usize,
 }
 
 /// Multiplies into `out`, in blocks of rows of each batch.
-pub(in crate::exec) fn run(work: &Work, a_elements: Elements<'_>, b_elements: Elements<'_>, out: &mut [u8]) {
+pub(in crate::exec) fn run(
+    work: &Work,
+    a_elements: FactorElements<'_>,
+    b_elements: FactorElements<'_>,
+    out: &mut [u8],
+) {
     let Work::Matmul { dtype, a, b, batch, n, m, k } = work else {
         unreachable!("the step is a matrix product")
     };
@@ -41,21 +46,21 @@ struct Product<'a> {
     dtype: DType,
     sizes: ProductSizes,
     batch: &'a Shape,
-    a: (&'a Factor, Elements<'a>),
-    b: (&'a Factor, Elements<'a>),
+    a: (&'a Factor, FactorElements<'a>),
+    b: (&'a Factor, FactorElements<'a>),
 }
 
 impl Product<'_> {
     /// Blocks of rows of all batches, as many at a time as are worth a thread.
     fn divide(&self, out: &mut [u8]) {
         let ProductSizes { n, m, k } = self.sizes;
-        let [least, most] = ROWS;
+        let [least, most] = BLOCK_ROWS;
         // Every thread has some blocks.
         let rows = (n / (2 * num_threads())).next_multiple_of(least).min(most).max(least);
         let in_batch = n.div_ceil(rows);
         let blocks = self.batch.numel() * in_batch;
         let first_row = |block: usize| block / in_batch * n + block % in_batch * rows;
-        let step = GRAIN.div_ceil(n.min(rows).saturating_mul(m).saturating_mul(k).max(1));
+        let step = GRAIN_MULTIPLICATIONS.div_ceil(n.min(rows).saturating_mul(m).saturating_mul(k).max(1));
         let mut rest = out;
         let parts = (0..blocks.div_ceil(step)).map(|part| {
             let part = part * step..blocks.min((part + 1) * step);
@@ -99,7 +104,7 @@ impl Product<'_> {
     }
 }
 
-fn matrix_of<'a>((factor, elements): &(&Factor, Elements<'a>), offset: isize) -> Matrix<'a> {
+fn matrix_of<'a>((factor, elements): &(&Factor, FactorElements<'a>), offset: isize) -> Matrix<'a> {
     Matrix {
         bytes: elements.bytes,
         offset: offset - elements.first as isize,

@@ -10,16 +10,16 @@ use zerostride_shape::{Shape, Strides};
 use super::machine::Results;
 use super::program::Compiled;
 use crate::Result;
-use crate::exec::elements::{Input, Lines, Order, Output, Scratch};
-use crate::plan::{Instruction, Program, TILE};
+use crate::exec::elements::{Input, LineOrder, Output, Scratch, StridedRange};
+use crate::plan::{Instruction, Program, TILE_ELEMENTS};
 use crate::threads::crew;
 
 /// The most rows that meet the same packed columns, and elements of them.
-const ROWS: usize = 256;
-const PACKED: usize = 8 * TILE;
+const BLOCK_ROWS: usize = 256;
+const PACKED_ELEMENTS: usize = 8 * TILE_ELEMENTS;
 
 /// Rows whose results share a tile.
-const TOGETHER: usize = 4;
+const TILE_ROWS: usize = 4;
 
 /// A reduction over pairs, found in a program.
 pub(in crate::exec) struct Pairs {
@@ -80,7 +80,7 @@ impl Pairs {
         let found = Pairs { op, dtype, term, row, column, depth, rows, columns };
         // Converted loads are tiles.
         let plain = program.dtypes.iter().all(|&other| other == dtype);
-        (plain && rows >= TOGETHER && columns >= 16 && found.kernel(16).is_some()).then_some(found)
+        (plain && rows >= TILE_ROWS && columns >= 16 && found.kernel(16).is_some()).then_some(found)
     }
 
     fn kernel(&self, width: usize) -> Option<Pairwise> {
@@ -96,7 +96,7 @@ impl Pairs {
     ) -> Result<()> {
         // The elements of a row are the same for all columns.
         let (rows, columns) = (&inputs[self.row].outer(), &inputs[self.column]);
-        let state = || Results::new(finish, TOGETHER * self.most(), self.dtype.item_size());
+        let state = || Results::new(finish, TILE_ROWS * self.most(), self.dtype.item_size());
         let part = |results: &mut Results<'_>, mut out: Output<'_>| {
             let Range { start, end } = out.columns();
             let (mut row, end) = (start / self.columns, end / self.columns);
@@ -108,13 +108,13 @@ impl Pairs {
             }
             Ok(())
         };
-        let together = (PACKED / self.depth).clamp(TOGETHER, ROWS);
+        let together = (PACKED_ELEMENTS / self.depth).clamp(TILE_ROWS, BLOCK_ROWS);
         crew::for_each(out.parts(together * self.columns), state, part)
     }
 
     /// The most columns that are packed at once.
     fn most(&self) -> usize {
-        (4 * TILE / self.depth).clamp(64, 1024).min(self.columns.next_multiple_of(16)) / 16 * 16
+        (4 * TILE_ELEMENTS / self.depth).clamp(64, 1024).min(self.columns.next_multiple_of(16)) / 16 * 16
     }
 
     fn block(
@@ -125,7 +125,7 @@ impl Pairs {
     ) -> Result<()> {
         let (depth, item, most) = (self.depth, self.dtype.item_size(), self.most());
         let mut packed_rows = Scratch::new(rows.len() * depth * item);
-        left.load(rows.clone(), Lines::all(0..depth), Order::ByColumn, packed_rows.bytes_mut());
+        left.load(rows.clone(), StridedRange::all(0..depth), LineOrder::ByColumn, packed_rows.bytes_mut());
         let uneven = !self.columns.is_multiple_of(16);
         let mut loaded = Scratch::new(if uneven { depth * most * item } else { 0 });
         let mut packed = Scratch::new(depth * most * item);
@@ -136,8 +136,9 @@ impl Pairs {
             let width = count.next_multiple_of(16);
             let kernel = self.kernel(width).expect("there is a kernel for every width");
             let start = rows.start * self.columns + first;
-            let load =
-                |tile: &mut [u8]| right.load(start..start + count, Lines::all(0..depth), Order::ByRow, tile);
+            let load = |tile: &mut [u8]| {
+                right.load(start..start + count, StridedRange::all(0..depth), LineOrder::ByRow, tile)
+            };
             let packed = &mut packed.bytes_mut()[..depth * width * item];
             if count == width {
                 load(packed);
@@ -148,13 +149,13 @@ impl Pairs {
                 rows.for_each(|(row, columns)| row[..columns.len()].copy_from_slice(columns));
             }
             let bytes = &packed_rows.bytes_mut()[..rows.len() * depth * item];
-            for (at, rows_together) in bytes.chunks(TOGETHER * depth * item).enumerate() {
+            for (at, rows_together) in bytes.chunks(TILE_ROWS * depth * item).enumerate() {
                 let together = rows_together.len() / (depth * item);
                 let finished = results
                     .finished(together * width, |results| kernel.run(rows_together, packed, results))?;
                 let row = finished.len() / together;
                 for (row, results) in finished.chunks_exact(row).enumerate() {
-                    let start = (rows.start + at * TOGETHER + row) * self.columns + first;
+                    let start = (rows.start + at * TILE_ROWS + row) * self.columns + first;
                     out.store(start..start + count, &results[..results.len() / width * count]);
                 }
             }

@@ -11,7 +11,7 @@ use crate::plan::{Instruction, Program, Register};
 
 /// How a program reads a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LoadKind {
     /// One element for each result.
     Vector,
     /// The same, each so many elements from the one before.
@@ -22,14 +22,14 @@ pub(crate) enum Kind {
 
 /// Where a stage reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::exec) enum Place {
+pub(in crate::exec) enum StageInput {
     Load(usize),
     Number(usize),
     Tile(usize),
 }
 
 /// What a stage does with the elements of its inputs.
-pub(in crate::exec) enum Work {
+pub(in crate::exec) enum StageWork {
     Chain(Box<Chain>),
     Cast(CastKernel),
     Map(MapKernel),
@@ -39,11 +39,11 @@ pub(in crate::exec) enum Work {
 }
 
 /// What a stage reads, with the bytes of an element.
-pub(in crate::exec) type Inputs = SmallVec<[(Place, usize); 4]>;
+pub(in crate::exec) type Inputs = SmallVec<[(StageInput, usize); 4]>;
 
 /// A pass over the elements of a row.
 pub(in crate::exec) struct Stage {
-    pub(in crate::exec) work: Work,
+    pub(in crate::exec) work: StageWork,
     pub(in crate::exec) inputs: Inputs,
     /// A tile, or the result's own place.
     pub(in crate::exec) out: Option<usize>,
@@ -66,14 +66,14 @@ pub(crate) struct Compiled {
     /// Bytes of an element of each tile.
     pub(in crate::exec) tiles: Vec<usize>,
     /// How each load is read, and the bytes of its elements.
-    pub(in crate::exec) loads: Vec<(Kind, usize)>,
+    pub(in crate::exec) loads: Vec<(LoadKind, usize)>,
     /// Bytes of an element of the result.
     pub(in crate::exec) item: usize,
 }
 
 impl Compiled {
     /// A program whose loads are read in the given ways; `in_place` if the result may be written over a load.
-    pub(crate) fn new(program: &Program, kinds: &[Kind], in_place: bool) -> Compiled {
+    pub(crate) fn new(program: &Program, kinds: &[LoadKind], in_place: bool) -> Compiled {
         let loads =
             program.loads.iter().zip(kinds).map(|(load, &kind)| (kind, load.dtype.item_size())).collect();
         let mut builder = Builder::new(program, kinds, in_place);
@@ -102,9 +102,11 @@ impl Compiled {
     }
 
     /// The one that does everything, and what it reads, if one does.
-    pub(in crate::exec) fn one_chain(&self) -> Option<(&Chain, &[(Place, usize)])> {
+    pub(in crate::exec) fn one_chain(&self) -> Option<(&Chain, &[(StageInput, usize)])> {
         match &self.stages[..] {
-            [Stage { work: Work::Chain(chain), inputs, .. }] if self.is_direct() => Some((chain, inputs)),
+            [Stage { work: StageWork::Chain(chain), inputs, .. }] if self.is_direct() => {
+                Some((chain, inputs))
+            }
             _ => None,
         }
     }
@@ -120,14 +122,14 @@ enum Path {
 
 struct Builder<'a> {
     program: &'a Program,
-    kinds: &'a [Kind],
+    kinds: &'a [LoadKind],
     in_place: bool,
     /// How often each register is an operand.
     uses: Vec<usize>,
     /// Whether each register must be in memory.
     wanted: Vec<bool>,
     /// Where registers are that are in memory already.
-    places: Vec<Option<Place>>,
+    places: Vec<Option<StageInput>>,
     numbers: Vec<Number>,
     stages: Vec<Stage>,
     tiles: Vec<usize>,
@@ -143,19 +145,19 @@ fn operands(instruction: &Instruction) -> &[Register] {
 }
 
 impl<'a> Builder<'a> {
-    fn new(program: &'a Program, kinds: &'a [Kind], in_place: bool) -> Builder<'a> {
+    fn new(program: &'a Program, kinds: &'a [LoadKind], in_place: bool) -> Builder<'a> {
         let count = program.instructions.len();
         let (mut uses, mut numbers) = (vec![0; count], Vec::new());
         for &operand in program.instructions.iter().flat_map(operands) {
             uses[operand] += 1;
         }
         let place = |(instruction, &dtype): (&Instruction, &DType)| match instruction {
-            Instruction::Load(load) => Some(Place::Load(*load)),
+            Instruction::Load(load) => Some(StageInput::Load(*load)),
             Instruction::Splat(number) => {
                 let (mut bytes, item) = ([0; 16], dtype.item_size());
                 store_scalar(*number, dtype, &mut bytes[..item]);
                 numbers.push(Number { bytes, item, everywhere: false });
-                Some(Place::Number(numbers.len() - 1))
+                Some(StageInput::Number(numbers.len() - 1))
             }
             _ => None,
         };
@@ -225,7 +227,7 @@ impl<'a> Builder<'a> {
 
     /// Whether a register is a load of elements that lie apart.
     fn is_stepped(&self, register: Register) -> bool {
-        matches!(self.places[register], Some(Place::Load(load)) if matches!(self.kinds[load], Kind::Stepped(_)))
+        matches!(self.places[register], Some(StageInput::Load(load)) if matches!(self.kinds[load], LoadKind::Stepped(_)))
     }
 
     /// The chain of instructions, each with the place of the running value among its operands, and what it reads.
@@ -234,16 +236,16 @@ impl<'a> Builder<'a> {
         let mut inputs = Inputs::new();
         let mut feed = |register: Register| {
             let slot = inputs.len();
-            let place = self.places[register].unwrap_or(Place::Tile(usize::MAX));
+            let place = self.places[register].unwrap_or(StageInput::Tile(usize::MAX));
             inputs.push((place, program.dtypes[register].item_size()));
             match place {
-                Place::Load(load) => match self.kinds[load] {
-                    Kind::Splat => Feed::Splat(slot),
-                    Kind::Stepped(step) => Feed::Stepped(slot, step),
-                    Kind::Vector => Feed::Vector(slot),
+                StageInput::Load(load) => match self.kinds[load] {
+                    LoadKind::Splat => Feed::Splat(slot),
+                    LoadKind::Stepped(step) => Feed::Stepped(slot, step),
+                    LoadKind::Vector => Feed::Vector(slot),
                 },
-                Place::Number(_) => Feed::Splat(slot),
-                Place::Tile(_) => Feed::Vector(slot),
+                StageInput::Number(_) => Feed::Splat(slot),
+                StageInput::Tile(_) => Feed::Vector(slot),
             }
         };
         let start = (feed(first), program.dtypes[first]);
@@ -266,7 +268,7 @@ impl<'a> Builder<'a> {
             Path::Chain { first, links } => {
                 let (chain, inputs) =
                     self.chain(*first, links).expect("the path was found with the same chain");
-                (Work::Chain(Box::new(chain)), inputs)
+                (StageWork::Chain(Box::new(chain)), inputs)
             }
             Path::Kernel => {
                 let instruction = &self.program.instructions[register];
@@ -275,21 +277,22 @@ impl<'a> Builder<'a> {
             }
         };
         // A block kernel does not write over what it reads.
-        let direct = register == self.program.result && (matches!(work, Work::Chain(_)) || !self.in_place);
+        let direct =
+            register == self.program.result && (matches!(work, StageWork::Chain(_)) || !self.in_place);
         let item = self.program.dtypes[register].item_size();
         let out = (!direct).then(|| self.tile(item));
         self.stages.push(Stage { work, inputs, out, item });
-        self.places[register] = out.map(Place::Tile);
+        self.places[register] = out.map(StageInput::Tile);
     }
 
-    fn kernel(&self, register: Register) -> Work {
+    fn kernel(&self, register: Register) -> StageWork {
         let dtype = self.program.dtypes[register];
         match &self.program.instructions[register] {
             Instruction::Map { op, compute, .. } => {
-                Work::Map(map_kernel(*op, *compute).expect("inference keeps operations to their domain"))
+                StageWork::Map(map_kernel(*op, *compute).expect("inference keeps operations to their domain"))
             }
-            Instruction::Cast(from) => Work::Cast(cast_kernel(self.program.dtypes[*from], dtype)),
-            Instruction::Load(_) | Instruction::Splat(_) => Work::Copy,
+            Instruction::Cast(from) => StageWork::Cast(cast_kernel(self.program.dtypes[*from], dtype)),
+            Instruction::Load(_) | Instruction::Splat(_) => StageWork::Copy,
         }
     }
 
@@ -299,17 +302,17 @@ impl<'a> Builder<'a> {
     }
 
     /// Where a register has one element for each result.
-    fn everywhere(&mut self, register: Register) -> (Place, usize) {
+    fn everywhere(&mut self, register: Register) -> (StageInput, usize) {
         let item = self.program.dtypes[register].item_size();
         let place = self.places[register].expect("what an instruction reads is computed before it");
         let place = match place {
-            Place::Load(load) if self.kinds[load] == Kind::Splat => {
+            StageInput::Load(load) if self.kinds[load] == LoadKind::Splat => {
                 let tile = self.tile(item);
                 let inputs = [(place, item)].into_iter().collect();
-                self.stages.push(Stage { work: Work::Repeat, inputs, out: Some(tile), item });
-                Place::Tile(tile)
+                self.stages.push(Stage { work: StageWork::Repeat, inputs, out: Some(tile), item });
+                StageInput::Tile(tile)
             }
-            Place::Number(number) => {
+            StageInput::Number(number) => {
                 self.numbers[number].everywhere = true;
                 place
             }
@@ -324,8 +327,8 @@ impl<'a> Builder<'a> {
         let Some(place) = self.places[result] else { return };
         let item = self.program.dtypes[result].item_size();
         let (work, input) = match self.chain(result, &[]) {
-            Some((chain, _)) => (Work::Chain(Box::new(chain)), (place, item)),
-            None => (Work::Copy, self.everywhere(result)),
+            Some((chain, _)) => (StageWork::Chain(Box::new(chain)), (place, item)),
+            None => (StageWork::Copy, self.everywhere(result)),
         };
         self.stages.push(Stage { work, inputs: [input].into_iter().collect(), out: None, item });
     }
@@ -336,7 +339,7 @@ fn share_tiles(stages: &mut [Stage], tiles: &[usize]) -> Vec<usize> {
     let mut last = vec![0; tiles.len()];
     for (index, stage) in stages.iter().enumerate() {
         for (place, _) in &stage.inputs {
-            if let Place::Tile(tile) = place {
+            if let StageInput::Tile(tile) = place {
                 last[*tile] = index;
             }
         }
@@ -354,7 +357,7 @@ fn share_tiles(stages: &mut [Stage], tiles: &[usize]) -> Vec<usize> {
             stage.out = Some(home[tile]);
         }
         for (place, _) in &mut stage.inputs {
-            if let Place::Tile(tile) = place {
+            if let StageInput::Tile(tile) = place {
                 if last[*tile] == index && !free.contains(&home[*tile]) {
                     free.push(home[*tile]);
                 }

@@ -8,44 +8,43 @@ use zerostride_kernels::{Fold, LEAF, Reducer, Stores, lane_rows, lanes};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims, turn_dims};
 
-use super::lying::{Form, Grid, LANE, Lying, widest};
+use super::lying::{FoldForm, Grid, LANE_ROWS, Lying, widest};
 use super::machine::{Results, Tiles};
 use super::pairwise::Pairs;
-use super::program::{Compiled, Kind};
+use super::program::{Compiled, LoadKind};
 use crate::exec::cache;
-use crate::exec::elements::{self, Input, Inside, Lines, Order, Output, Window, Written};
+use crate::exec::elements::{self, Input, Inside, LineOrder, Output, StridedRange, Window, Written};
 use crate::fork::OnceLock;
 use crate::memory::Block;
-use crate::plan::{Cost, GRAIN, Instruction, Load, Program, REDUCED, Source, in_any_order, slices};
+use crate::plan::{
+    Cost, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS, Source, in_any_order, slices,
+};
 use crate::threads::{Effort, crew};
 use crate::{Result, interrupt, num_threads};
 
 /// Elements that one task takes at least, where each result has a power of two of leaves.
-const GROUP: usize = 64 * LEAF;
+const GROUP_ELEMENTS: usize = 64 * LEAF;
 
 /// Elements that are reduced, some milliseconds long, before anybody is asked whether to go on.
-const UNASKED: usize = 1 << 23;
+const UNASKED_ELEMENTS: usize = 1 << 23;
 
 /// Parts that the groups of one block are divided into, at most twice as many.
-const PARTS: usize = 64;
-
-/// Elements of all rows and columns of a tile, but for those of whole leaves of several results.
-const AREA: usize = REDUCED;
+const MOST_PARTS: usize = 64;
 
 /// Lines of a tile that results lie along, where rows lie along memory.
-const ROWS: usize = 16;
+const TILE_ROWS: usize = 16;
 
 /// Elements from which on lines of them are read where they lie: shorter ones are joined in tiles first, unless
 /// they follow each other as they lie.
-const LINE: usize = 128;
+const SHORT_LINE_ELEMENTS: usize = 128;
 
 /// Results that a thread's share of them is a multiple of.
-const SHARE: usize = 128;
+const SHARE_RESULTS: usize = 128;
 
 /// How the elements of a loop are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Way {
-    form: Form,
+struct FoldWay {
+    form: FoldForm,
     /// Whether they are reduced where they lie.
     direct: bool,
     /// Results of a block.
@@ -53,7 +52,7 @@ struct Way {
 }
 
 /// What is kept with a program.
-struct Made {
+struct PreparedReduce {
     /// What results go through, if they do.
     finish: Option<Compiled>,
     cost: Cost,
@@ -66,7 +65,7 @@ struct Made {
 struct Lays(OnceLock<Box<(Shape, Lay, Lays)>>);
 
 /// The strides of a load.
-type Steps = SmallVec<[isize; 8]>;
+type LoadStrides = SmallVec<[isize; 8]>;
 
 /// How a loop lies, or windows on it of as many steps each, wherever their elements are.
 struct Lay {
@@ -79,7 +78,7 @@ struct Lay {
     first: isize,
     step: Strides,
     /// The first element of each load, from the one it has in the program, and its strides: kept dimensions, then reduced ones.
-    loads: Vec<(isize, Steps)>,
+    loads: Vec<(isize, LoadStrides)>,
     /// Where the elements lie, those of the first load.
     grid: Grid,
     /// Whether all elements that are reduced to one result are the same.
@@ -92,20 +91,20 @@ struct Lay {
 }
 
 /// A loop, or windows on it, with all that does not depend on where their elements are.
-struct Loop<'p> {
+struct ReduceLoop<'p> {
     reducer: Reducer,
     program: &'p Program,
-    made: &'p Made,
+    made: &'p PreparedReduce,
     lay: &'p Lay,
     reduced: &'p Shape,
 }
 
 /// A reduction made ready for windows of as many steps.
-pub(in crate::exec) struct Ready<'p> {
+pub(in crate::exec) struct ReduceStep<'p> {
     /// Nothing where there are no results.
-    own: Option<Loop<'p>>,
+    own: Option<ReduceLoop<'p>>,
     /// What the window before was worked on with.
-    worker: Option<Worker<'p>>,
+    worker: Option<FoldWorker<'p>>,
 }
 
 /// Memory around the elements of a load, and the place of the loop's first one in it, in elements.
@@ -122,8 +121,8 @@ struct Direct<'a> {
 }
 
 /// What one thread works with.
-struct Worker<'p> {
-    way: Way,
+struct FoldWorker<'p> {
+    way: FoldWay,
     tiles: Option<Tiles<'p>>,
     fold: Box<dyn Fold>,
     results: Results<'p>,
@@ -131,8 +130,8 @@ struct Worker<'p> {
 
 /// A loop over elements.
 struct Reduction<'a, 'p> {
-    own: &'a Loop<'p>,
-    way: Way,
+    own: &'a ReduceLoop<'p>,
+    way: FoldWay,
     inputs: &'a [Input<'a>],
     spans: &'a [Option<Span<'a>>],
     /// Bytes of what a fold yields.
@@ -142,7 +141,7 @@ struct Reduction<'a, 'p> {
     direct: Option<Direct<'a>>,
 }
 
-impl<'p> Ready<'p> {
+impl<'p> ReduceStep<'p> {
     /// Makes ready to reduce the values of a program over `kept` and over `reduced` to one result for each element of
     /// `kept`, which may go through another program, in windows of as many steps.
     pub(in crate::exec) fn new(
@@ -150,18 +149,18 @@ impl<'p> Ready<'p> {
         (kept, reduced): (&'p Shape, &'p Shape),
         (program, finish): (&'p Program, Option<&Program>),
         window: &Window,
-    ) -> Ready<'p> {
+    ) -> ReduceStep<'p> {
         let made = program.kept.get(|| {
             let sizes: SmallVec<[usize; 8]> = kept.iter().chain(&**reduced).copied().collect();
-            let finish = finish.map(|finish| Compiled::new(finish, &[Kind::Vector], false));
-            Made { finish, cost: Cost::new(program, &sizes), lays: Lays::default() }
+            let finish = finish.map(|finish| Compiled::new(finish, &[LoadKind::Vector], false));
+            PreparedReduce { finish, cost: Cost::new(program, &sizes), lays: Lays::default() }
         });
         let part = window.shape(kept);
         let own = (part.numel() > 0).then(|| {
             let lay = made.lays.get(&part, || Lay::new(reducer, (&part, reduced), program));
-            Loop { reducer, program, made, lay, reduced }
+            ReduceLoop { reducer, program, made, lay, reduced }
         });
-        Ready { own, worker: None }
+        ReduceStep { own, worker: None }
     }
 
     /// Reduces the elements of a window.
@@ -194,7 +193,8 @@ impl<'p> Ready<'p> {
         let column_step = grid.column_step.unsigned_abs();
         let direct = span.map(|(bytes, first)| Direct { bytes, first, grid, column_step });
         let grain = window.grain(own.made.cost.grain());
-        let way = Way { form, direct: direct.is_some(), columns: own.columns(form, direct.is_some(), grain) };
+        let way =
+            FoldWay { form, direct: direct.is_some(), columns: own.columns(form, direct.is_some(), grain) };
         let item = own.made.finish.as_ref().map_or(dtype.item_size(), |finish| finish.loads[0].1);
         let reduced = grid.count;
         let reduction = Reduction { own, way, inputs: &inputs, spans: &spans, item, reduced, direct };
@@ -237,7 +237,8 @@ impl Lay {
         let whole = |((load, strides), &first): ((&Load, &Strides), &isize)| {
             (first, strides.iter().chain(&load.strides[part.ndim()..]).copied().collect())
         };
-        let loads: Vec<(isize, Steps)> = program.loads.iter().zip(&strides).zip(&firsts).map(whole).collect();
+        let loads: Vec<(isize, LoadStrides)> =
+            program.loads.iter().zip(&strides).zip(&firsts).map(whole).collect();
         let (first, out) = (firsts[program.loads.len()], out[0].clone());
         let of_loads: Vec<&[isize]> = loads.iter().map(|(_, strides)| strides.as_slice()).collect();
         let repeats = of_loads.iter().all(|strides| strides[kept.ndim()..].iter().all(|&stride| stride == 0));
@@ -280,18 +281,18 @@ fn is_nearer(one: Option<isize>, other: Option<isize>) -> bool {
 
 /// How a program reads its loads, with these strides along so many kept dimensions, then along reduced ones: once for a line where
 /// elements are the same all along, if lines of its tiles are long. A load that is the value itself is wanted as it is.
-fn kinds(program: &Program, loads: &[&[isize]], grid: &Grid, (kept, across): (usize, bool)) -> Vec<Kind> {
+fn kinds(program: &Program, loads: &[&[isize]], grid: &Grid, (kept, across): (usize, bool)) -> Vec<LoadKind> {
     let form = grid.form(across, false);
     let line = match form {
-        Form::Across => tile_columns(grid, form, across),
-        Form::Narrow => 1,
-        Form::Along => grid.count,
+        FoldForm::Across => tile_columns(grid, form, across),
+        FoldForm::Narrow => 1,
+        FoldForm::Along => grid.count,
     };
-    let is_long = line >= LINE && !is_load(program);
+    let is_long = line >= SHORT_LINE_ELEMENTS && !is_load(program);
     let kind = |strides: &&[isize]| {
         let (of_columns, of_rows) = strides.split_at(kept);
-        let along = if form == Form::Along { of_rows } else { of_columns };
-        if is_long && along.iter().all(|&stride| stride == 0) { Kind::Splat } else { Kind::Vector }
+        let along = if form == FoldForm::Along { of_rows } else { of_columns };
+        if is_long && along.iter().all(|&stride| stride == 0) { LoadKind::Splat } else { LoadKind::Vector }
     };
     loads.iter().map(kind).collect()
 }
@@ -303,37 +304,37 @@ fn is_load(program: &Program) -> bool {
 
 /// The most rows of a tile of so many results, whose elements lie across memory or not: of a lane, all that there are where they
 /// lie along memory; else whole leaves.
-fn tile_rows(form: Form, across: bool, columns: usize) -> usize {
+fn tile_rows(form: FoldForm, across: bool, columns: usize) -> usize {
     match form {
-        Form::Across if across => ROWS,
-        Form::Across => LANE,
-        Form::Narrow | Form::Along => (AREA / columns / LEAF).max(1) * LEAF,
+        FoldForm::Across if across => TILE_ROWS,
+        FoldForm::Across => LANE_ROWS,
+        FoldForm::Narrow | FoldForm::Along => (REDUCED_TILE_ELEMENTS / columns / LEAF).max(1) * LEAF,
     }
 }
 
 /// Results of a tile.
-fn tile_columns(grid: &Grid, form: Form, across: bool) -> usize {
+fn tile_columns(grid: &Grid, form: FoldForm, across: bool) -> usize {
     let Grid { inner, results, count, .. } = *grid;
     match form {
-        Form::Across => results.min(AREA / count.clamp(1, tile_rows(form, across, 1))),
-        Form::Narrow => inner,
-        Form::Along => (AREA / count.min(AREA)).clamp(1, results),
+        FoldForm::Across => results.min(REDUCED_TILE_ELEMENTS / count.clamp(1, tile_rows(form, across, 1))),
+        FoldForm::Narrow => inner,
+        FoldForm::Along => (REDUCED_TILE_ELEMENTS / count.min(REDUCED_TILE_ELEMENTS)).clamp(1, results),
     }
 }
 
-impl Loop<'_> {
+impl ReduceLoop<'_> {
     /// Results of a block, where so many elements are worth a thread.
-    fn columns(&self, form: Form, direct: bool, grain: usize) -> usize {
+    fn columns(&self, form: FoldForm, direct: bool, grain: usize) -> usize {
         let Grid { inner, results, widest, count, .. } = self.lay.grid;
         match form {
             // All threads have columns, of a few cache lines at least. Moments take more room than elements.
-            Form::Across if direct => {
+            FoldForm::Across if direct => {
                 let threads = (results.saturating_mul(count) / grain).clamp(1, num_threads());
-                let share = inner.div_ceil(threads).next_multiple_of(SHARE);
+                let share = inner.div_ceil(threads).next_multiple_of(SHARE_RESULTS);
                 share.min(widest).min(inner)
             }
-            Form::Along if direct => {
-                let area = grain.min(GRAIN);
+            FoldForm::Along if direct => {
+                let area = grain.min(GRAIN_ELEMENTS);
                 (area / count.min(area)).clamp(1, inner)
             }
             _ => tile_columns(&self.lay.grid, form, self.lay.across),
@@ -342,18 +343,18 @@ impl Loop<'_> {
 }
 
 impl<'p> Reduction<'_, 'p> {
-    fn worker(&self) -> Worker<'p> {
-        let Way { form, direct, columns } = self.way;
+    fn worker(&self) -> FoldWorker<'p> {
+        let FoldWay { form, direct, columns } = self.way;
         let elements = columns * self.reduced.min(tile_rows(form, self.own.lay.across, columns));
         let lay: &'p Lay = self.own.lay;
         let is_load = is_load(self.own.program);
         let tiles = (!direct).then(|| Tiles::new(&lay.compiled, elements.max(1), is_load));
-        let made: &'p Made = self.own.made;
+        let made: &'p PreparedReduce = self.own.made;
         let results = Results::new(made.finish.as_ref(), columns, self.item);
-        Worker { way: self.way, tiles, fold: self.own.reducer.start(columns), results }
+        FoldWorker { way: self.way, tiles, fold: self.own.reducer.start(columns), results }
     }
 
-    fn part(&self, worker: &mut Worker<'p>, mut out: Output<'_>) -> Result<()> {
+    fn part(&self, worker: &mut FoldWorker<'p>, mut out: Output<'_>) -> Result<()> {
         let Range { start, end } = out.columns();
         let mut first = start;
         while first < end {
@@ -367,7 +368,7 @@ impl<'p> Reduction<'_, 'p> {
                 groups if groups < 2 || num_threads() == 1 => self.leaves(worker, &columns, 0..groups)?,
                 groups => self.groups(worker, &columns, groups)?,
             }
-            let Worker { fold, results, .. } = worker;
+            let FoldWorker { fold, results, .. } = worker;
             out.store(columns.clone(), results.finished(columns.len(), |results| fold.finish(results))?);
             first = columns.end;
         }
@@ -375,12 +376,12 @@ impl<'p> Reduction<'_, 'p> {
     }
 
     /// Takes all groups of leaves. Threads take a power of two of them at a time, so that the tree is that of one pass.
-    fn groups(&self, worker: &mut Worker<'p>, columns: &Range<usize>, groups: usize) -> Result<()> {
-        let step = (groups / PARTS).max(1).next_power_of_two();
+    fn groups(&self, worker: &mut FoldWorker<'p>, columns: &Range<usize>, groups: usize) -> Result<()> {
+        let step = (groups / MOST_PARTS).max(1).next_power_of_two();
         let mut folds: Vec<Option<Box<dyn Fold>>> = Vec::new();
         folds.resize_with(groups.div_ceil(step), || None);
         let part =
-            |worker: &mut Worker<'p>, (index, fold): (usize, &mut Option<Box<dyn Fold>>)| -> Result<()> {
+            |worker: &mut FoldWorker<'p>, (index, fold): (usize, &mut Option<Box<dyn Fold>>)| -> Result<()> {
                 worker.fold.start(columns.len());
                 self.leaves(worker, columns, index * step..groups.min((index + 1) * step))?;
                 *fold = Some(std::mem::replace(&mut worker.fold, self.own.reducer.start(self.way.columns)));
@@ -394,14 +395,19 @@ impl<'p> Reduction<'_, 'p> {
     /// Reduced elements of a group of leaves: a power of two of these.
     fn group(&self) -> usize {
         match self.way.form {
-            Form::Narrow => (GROUP / self.way.columns.next_power_of_two()).max(LEAF),
-            _ => GROUP,
+            FoldForm::Narrow => (GROUP_ELEMENTS / self.way.columns.next_power_of_two()).max(LEAF),
+            _ => GROUP_ELEMENTS,
         }
     }
 
     /// Takes some groups of leaves, a few at a time, and may end between them.
-    fn leaves(&self, worker: &mut Worker<'_>, columns: &Range<usize>, groups: Range<usize>) -> Result<()> {
-        let step = (UNASKED / self.group().saturating_mul(columns.len())).max(1);
+    fn leaves(
+        &self,
+        worker: &mut FoldWorker<'_>,
+        columns: &Range<usize>,
+        groups: Range<usize>,
+    ) -> Result<()> {
+        let step = (UNASKED_ELEMENTS / self.group().saturating_mul(columns.len())).max(1);
         groups.clone().step_by(step).try_for_each(|first| {
             interrupt::check();
             self.few_leaves(worker, columns, first..groups.end.min(first + step))
@@ -410,14 +416,14 @@ impl<'p> Reduction<'_, 'p> {
 
     fn few_leaves(
         &self,
-        worker: &mut Worker<'_>,
+        worker: &mut FoldWorker<'_>,
         columns: &Range<usize>,
         groups: Range<usize>,
     ) -> Result<()> {
         let rows = groups.start * self.group()..self.reduced.min(groups.end * self.group());
-        let Worker { tiles, fold, .. } = worker;
+        let FoldWorker { tiles, fold, .. } = worker;
         match (tiles, &self.direct) {
-            (Some(tiles), _) if self.way.form == Form::Across => {
+            (Some(tiles), _) if self.way.form == FoldForm::Across => {
                 self.rows_of_tiles(tiles, fold, columns, rows)
             }
             (Some(tiles), _) => self.leaves_of_tiles(tiles, fold, columns, rows),
@@ -457,8 +463,9 @@ impl<'p> Reduction<'_, 'p> {
         rows: Range<usize>,
     ) -> Result<()> {
         let repeats = self.own.lay.repeats;
-        let begins: [usize; LANE] = std::array::from_fn(|row| if repeats { 0 } else { row * columns.len() });
-        let most = tile_rows(Form::Across, self.own.lay.across, self.way.columns);
+        let begins: [usize; LANE_ROWS] =
+            std::array::from_fn(|row| if repeats { 0 } else { row * columns.len() });
+        let most = tile_rows(FoldForm::Across, self.own.lay.across, self.way.columns);
         let (step, mut known): (_, (usize, &[u8])) = (lanes(self.reduced), (0, &[]));
         let mut lanes_left = lane_rows(self.reduced, rows.clone()).peekable();
         while let Some((first, count)) = lanes_left.next() {
@@ -467,12 +474,12 @@ impl<'p> Reduction<'_, 'p> {
             let mut done = 0;
             loop {
                 let (first, rows) = (first + done * step, most.min(count - done));
-                let taken = Lines { first, step, count: if repeats { rows.min(1) } else { rows } };
+                let taken = StridedRange { first, step, count: if repeats { rows.min(1) } else { rows } };
                 // A lane of the last leaf may have no rows, which lie nowhere.
                 if taken.count > 0 && (!repeats || known.0 != taken.count) {
                     let rest = done + rows < count;
                     let next = if rest { (columns.start, first + rows * step) } else { after };
-                    known = (taken.count, self.values(tiles, columns, taken, Order::ByRow, next)?);
+                    known = (taken.count, self.values(tiles, columns, taken, LineOrder::ByRow, next)?);
                 }
                 done += rows;
                 fold.rows(known.1, &begins[..rows], first, done == count);
@@ -491,13 +498,13 @@ impl<'p> Reduction<'_, 'p> {
         columns: &Range<usize>,
         rows: Range<usize>,
     ) -> Result<()> {
-        let order = if self.way.form == Form::Narrow { Order::ByRow } else { Order::ByColumn };
+        let order = if self.way.form == FoldForm::Narrow { LineOrder::ByRow } else { LineOrder::ByColumn };
         let most = tile_rows(self.way.form, self.own.lay.across, self.way.columns);
         let (repeats, mut known): (_, (usize, &[u8])) = (self.own.lay.repeats, (0, &[]));
         for first in rows.clone().step_by(most) {
             let leaves = first..rows.end.min(first + most);
             if !repeats || known.0 != leaves.len() {
-                let taken = Lines::all(leaves.clone());
+                let taken = StridedRange::all(leaves.clone());
                 let rest = leaves.end < rows.end;
                 let next = if rest { (columns.start, leaves.end) } else { (columns.end, rows.start) };
                 known = (leaves.len(), self.values(tiles, columns, taken, order, next)?);
@@ -513,20 +520,20 @@ impl<'p> Reduction<'_, 'p> {
         &'t self,
         tiles: &'t mut Tiles<'_>,
         columns: &Range<usize>,
-        rows: Lines,
-        order: Order,
+        rows: StridedRange,
+        order: LineOrder,
         next: (usize, usize),
     ) -> Result<&'t [u8]> {
         let (lines, len) = match order {
-            Order::ByRow => (rows.count, columns.len()),
-            Order::ByColumn => (columns.len(), rows.count),
+            LineOrder::ByRow => (rows.count, columns.len()),
+            LineOrder::ByColumn => (columns.len(), rows.count),
         };
         let loads = &self.own.lay.compiled.loads;
         // What is the same all along a line is there once.
         let part = |load: usize| match (loads[load].0, order) {
-            (Kind::Vector | Kind::Stepped(_), _) => (columns.clone(), rows),
-            (Kind::Splat, Order::ByRow) => (columns.start..columns.start + 1, rows),
-            (Kind::Splat, Order::ByColumn) => (columns.clone(), Lines { count: 1, ..rows }),
+            (LoadKind::Vector | LoadKind::Stepped(_), _) => (columns.clone(), rows),
+            (LoadKind::Splat, LineOrder::ByRow) => (columns.start..columns.start + 1, rows),
+            (LoadKind::Splat, LineOrder::ByColumn) => (columns.clone(), StridedRange { count: 1, ..rows }),
         };
         // Tiles end before processors have seen where they lead.
         let asks = cache::prefetch_bytes(self.own.made.cost.bytes(), Stores::Cached) > 0;
@@ -534,11 +541,11 @@ impl<'p> Reduction<'_, 'p> {
             let (bytes, first) = self.spans[load]?;
             let (columns, rows) = part(load);
             let (at, step) = self.inputs[load].lines(columns, rows, order)?;
-            if lines > 1 && len < LINE && step != len as isize {
+            if lines > 1 && len < SHORT_LINE_ELEMENTS && step != len as isize {
                 return None;
             }
             let (kind, item) = loads[load];
-            let line = if kind == Kind::Splat { item } else { len * item };
+            let line = if kind == LoadKind::Splat { item } else { len * item };
             let rows = elements::Rows { step: step * item as isize, count: lines, bytes: line };
             let ahead = if asks { self.inputs[load].offset(next.0, next.1).wrapping_sub(at) } else { 0 };
             let first = (first as isize + at) as usize * item;

@@ -8,12 +8,12 @@ use smallvec::SmallVec;
 use zerostride_kernels::{PackDim, pack};
 use zerostride_shape::{InternalOverlap, Layout, Overlap, Shape, Strides};
 
-use super::steps::{Part, Rows, Steps};
+use super::steps::{Part, Steps, StridedRange};
 use crate::memory::Block;
 
 /// What is next to each other in a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum LineOrder {
     /// The columns of a row.
     ByRow,
     /// The rows of a column.
@@ -21,7 +21,7 @@ pub(crate) enum Order {
 }
 
 /// Elements in step with a loop: the kept dimensions outside, the reduced ones (none for a map) inside.
-pub(in crate::exec) struct Elements<'a> {
+pub(in crate::exec) struct StridedElements<'a> {
     block: Block<'a>,
     item: usize,
     columns: Steps<'a>,
@@ -29,7 +29,7 @@ pub(in crate::exec) struct Elements<'a> {
     offset: isize,
 }
 
-impl<'a> Elements<'a> {
+impl<'a> StridedElements<'a> {
     /// # Panics
     /// If an element lies outside the block.
     fn new(
@@ -58,7 +58,7 @@ impl<'a> Elements<'a> {
             );
         }
         let (column_strides, row_strides) = strides.split_at(columns.len());
-        Elements {
+        StridedElements {
             block,
             item,
             columns: Steps { shape: columns, strides: column_strides },
@@ -122,8 +122,8 @@ impl<'a> Elements<'a> {
     fn blocks(
         &self,
         columns: Range<usize>,
-        rows: Rows,
-        (order, len): (Order, usize),
+        rows: StridedRange,
+        (order, len): (LineOrder, usize),
         mut visit: impl FnMut(isize, &[PackDim], usize),
     ) {
         assert!(columns.end <= self.columns.numel() && rows.end() <= self.rows.numel());
@@ -133,8 +133,8 @@ impl<'a> Elements<'a> {
         }
         let item = self.item as isize;
         let (row_to, column_to) = match order {
-            Order::ByRow => (columns.len() as isize * item, item),
-            Order::ByColumn => (item, rows.count as isize * item),
+            LineOrder::ByRow => (columns.len() as isize * item, item),
+            LineOrder::ByColumn => (item, rows.count as isize * item),
         };
         let columns = self.columns.parts(columns);
         let mut row = 0;
@@ -153,7 +153,7 @@ impl<'a> Elements<'a> {
     }
 
     /// Where rows lie.
-    fn row_parts(&self, Rows { first, step, count }: Rows) -> SmallVec<[Part; 4]> {
+    fn row_parts(&self, StridedRange { first, step, count }: StridedRange) -> SmallVec<[Part; 4]> {
         let part = |row, count| {
             let (offset, dim) = (self.rows.offset(row), self.rows.shape.len().saturating_sub(1));
             Part { offset, len: count, dim, count, step: step as isize }
@@ -169,7 +169,7 @@ impl<'a> Elements<'a> {
     ///
     /// # Safety
     /// Nobody writes these elements meanwhile.
-    unsafe fn load(&self, columns: Range<usize>, rows: Rows, order: Order, tile: &mut [u8]) {
+    unsafe fn load(&self, columns: Range<usize>, rows: StridedRange, order: LineOrder, tile: &mut [u8]) {
         self.blocks(columns, rows, (order, tile.len()), |element, dims, position| {
             let place = tile.as_mut_ptr().wrapping_add(position);
             // SAFETY: `blocks` visits elements inside the loop's grids, all of which `new` has seen in the block, which is
@@ -184,18 +184,23 @@ impl<'a> Elements<'a> {
     /// # Safety
     /// The block is writable, and nobody else touches these elements meanwhile.
     unsafe fn store(&self, columns: Range<usize>, tile: &[u8]) {
-        self.blocks(columns, Rows::all(0..1), (Order::ByRow, tile.len()), |element, dims, position| {
-            let place = tile.as_ptr().wrapping_add(position);
-            let back = |dim: &PackDim| PackDim { from: dim.to, to: dim.from, ..*dim };
-            let back: SmallVec<[PackDim; 6]> = dims.iter().map(back).collect();
-            // SAFETY: as in `load`, the other way round; the caller has these elements writable and to itself.
-            unsafe { pack(self.item, &back, place, self.address(element)) };
-        });
+        self.blocks(
+            columns,
+            StridedRange::all(0..1),
+            (LineOrder::ByRow, tile.len()),
+            |element, dims, position| {
+                let place = tile.as_ptr().wrapping_add(position);
+                let back = |dim: &PackDim| PackDim { from: dim.to, to: dim.from, ..*dim };
+                let back: SmallVec<[PackDim; 6]> = dims.iter().map(back).collect();
+                // SAFETY: as in `load`, the other way round; the caller has these elements writable and to itself.
+                unsafe { pack(self.item, &back, place, self.address(element)) };
+            },
+        );
     }
 }
 
 /// Elements that a step reads and does not write.
-pub(crate) struct Input<'a>(Elements<'a>);
+pub(crate) struct Input<'a>(StridedElements<'a>);
 
 impl<'a> Input<'a> {
     /// Elements in step with the columns and rows of a loop; `None` if the step's output writes any of them.
@@ -209,7 +214,7 @@ impl<'a> Input<'a> {
         place: (&'a [isize], isize),
         output: &Output<'_>,
     ) -> Option<Input<'a>> {
-        let elements = Elements::new(block, item, grids, place);
+        let elements = StridedElements::new(block, item, grids, place);
         let written = &output.elements;
         let disjoint = |a: &Range<usize>, b: &Range<usize>| a.end <= b.start || b.end <= a.start;
         let apart = elements.block.storage_start() != written.block.storage_start()
@@ -219,7 +224,7 @@ impl<'a> Input<'a> {
         apart.then_some(Input(elements))
     }
 
-    pub(in crate::exec) fn elements(&self) -> &Elements<'a> {
+    pub(in crate::exec) fn elements(&self) -> &StridedElements<'a> {
         &self.0
     }
 
@@ -228,18 +233,18 @@ impl<'a> Input<'a> {
     /// # Panics
     /// If there is no such dimension, or no element.
     pub(in crate::exec) fn outer(&self) -> Input<'a> {
-        let Elements { ref block, columns: Steps { shape, strides }, .. } = self.0;
+        let StridedElements { ref block, columns: Steps { shape, strides }, .. } = self.0;
         assert!(!shape.contains(&0));
         let last = shape.len() - 1;
         let columns = Steps { shape: &shape[..last], strides: &strides[..last] };
-        Input(Elements { block: block.reader(), columns, ..self.0 })
+        Input(StridedElements { block: block.reader(), columns, ..self.0 })
     }
 
     /// Copies the elements of some columns of some rows to a tile.
     ///
     /// # Panics
     /// If columns or rows end outside the loop.
-    pub(crate) fn load(&self, columns: Range<usize>, rows: Rows, order: Order, tile: &mut [u8]) {
+    pub(crate) fn load(&self, columns: Range<usize>, rows: StridedRange, order: LineOrder, tile: &mut [u8]) {
         // SAFETY: the block keeps other operations from writing, and `new` has seen that this step's output, the only
         // writable block of its range, writes other elements.
         unsafe { self.0.load(columns, rows, order, tile) }
@@ -248,7 +253,7 @@ impl<'a> Input<'a> {
     /// Memory from the first element of the loop to the last one, if that is aligned and nothing between them is the
     /// output's either, and where in it the loop's first element lies, in elements.
     pub(crate) fn span(&self, output: &Output<'_>) -> Option<(&[u8], usize)> {
-        let Elements { block, item, columns, rows, offset } = &self.0;
+        let StridedElements { block, item, columns, rows, offset } = &self.0;
         let written = &output.elements.block;
         let apart = block.storage_start() != written.storage_start()
             || block.range().end <= written.range().start
@@ -259,7 +264,7 @@ impl<'a> Input<'a> {
         let (low, high) = [columns, rows].into_iter().fold((0, 0), |reach, steps| steps.reach(reach));
         let len = (high - low + 1) as usize * item;
         debug_assert!(self.0.holds(offset + low, (high - low + 1) as usize));
-        // SAFETY: the first and the last element are in the block, which `Elements::new` has seen, and so is what lies
+        // SAFETY: the first and the last element are in the block, which `StridedElements::new` has seen, and so is what lies
         // between them: initialised, readable, kept from other operations' writes by the block, and not written by this
         // step, whose output is in another range.
         let bytes = unsafe { std::slice::from_raw_parts(self.0.address(offset + low), len) };
@@ -269,12 +274,17 @@ impl<'a> Input<'a> {
     /// Where some columns of some rows begin, in elements from the loop's first one, and how far it is from one line to the next:
     /// a line are the columns of a row or the rows of a column, by the order. `None` unless the elements of a line lie side by
     /// side, and lines are always as far from each other.
-    pub(crate) fn lines(&self, columns: Range<usize>, rows: Rows, order: Order) -> Option<(isize, isize)> {
-        let Elements { columns: of_columns, rows: of_rows, .. } = &self.0;
-        let columns = Rows::all(columns);
+    pub(crate) fn lines(
+        &self,
+        columns: Range<usize>,
+        rows: StridedRange,
+        order: LineOrder,
+    ) -> Option<(isize, isize)> {
+        let StridedElements { columns: of_columns, rows: of_rows, .. } = &self.0;
+        let columns = StridedRange::all(columns);
         let (line, along, lines, across) = match order {
-            Order::ByRow => (of_columns, columns, of_rows, rows),
-            Order::ByColumn => (of_rows, rows, of_columns, columns),
+            LineOrder::ByRow => (of_columns, columns, of_rows, rows),
+            LineOrder::ByColumn => (of_rows, rows, of_columns, columns),
         };
         let joined = along.count <= 1 || line.step(along) == Some(1);
         let step = joined.then(|| lines.step(across)).flatten()?;
@@ -288,7 +298,7 @@ impl<'a> Input<'a> {
 }
 
 /// All elements that a step writes.
-pub(crate) struct Written<'a>(Elements<'a>);
+pub(crate) struct Written<'a>(StridedElements<'a>);
 
 impl<'a> Written<'a> {
     /// Elements in step with the columns of a loop.
@@ -303,7 +313,7 @@ impl<'a> Written<'a> {
         offset: isize,
     ) -> Written<'a> {
         assert!(block.is_writable());
-        let elements = Elements::new(block, item, (columns, &[]), (strides, offset));
+        let elements = StridedElements::new(block, item, (columns, &[]), (strides, offset));
         let layout = || elements.layout().expect("elements in a block have a layout");
         assert!(elements.columns.is_nested() || layout().has_internal_overlap() == InternalOverlap::No);
         Written(elements)
@@ -317,7 +327,7 @@ impl<'a> Written<'a> {
 
 /// Elements that a step writes: a range of the columns of its loop, which it has to itself.
 pub(crate) struct Output<'a> {
-    elements: &'a Elements<'a>,
+    elements: &'a StridedElements<'a>,
     columns: Range<usize>,
 }
 
@@ -329,7 +339,7 @@ impl<'a> Output<'a> {
             && offset == self.elements.offset
     }
 
-    pub(in crate::exec) fn elements(&self) -> &'a Elements<'a> {
+    pub(in crate::exec) fn elements(&self) -> &'a StridedElements<'a> {
         self.elements
     }
 
@@ -367,7 +377,7 @@ impl<'a> Output<'a> {
     /// If the columns are not all in this part, or the tile is too short.
     pub(crate) fn store(&mut self, columns: Range<usize>, tile: &[u8]) {
         self.check(&columns);
-        let Elements { item, columns: steps, offset, .. } = self.elements;
+        let StridedElements { item, columns: steps, offset, .. } = self.elements;
         if steps.is_dense() {
             let (first, tile) = (offset + columns.start as isize, &tile[..columns.len() * item]);
             // SAFETY: as below; these columns lie side by side from the first one on.
@@ -415,14 +425,19 @@ mod tests {
                 let place = (&strides[..], offset);
                 let input = Input::new(fresh.block(), item, (&columns, &rows), place, &out).unwrap();
                 for column_range in [0..6, 1..5, 2..3, 4..4] {
-                    let every_other = Rows { first: 1, step: 2, count: 2 };
-                    for rows in [Rows::all(0..5), Rows::all(0..1), Rows::all(2..5), every_other] {
-                        for order in [Order::ByRow, Order::ByColumn] {
+                    let every_other = StridedRange { first: 1, step: 2, count: 2 };
+                    for rows in [
+                        StridedRange::all(0..5),
+                        StridedRange::all(0..1),
+                        StridedRange::all(2..5),
+                        every_other,
+                    ] {
+                        for order in [LineOrder::ByRow, LineOrder::ByColumn] {
                             let mut tile = vec![0; column_range.len() * rows.count * item];
                             input.load(column_range.clone(), rows, order, &mut tile);
                             let (lines, line) = match order {
-                                Order::ByRow => (rows.count, column_range.len()),
-                                Order::ByColumn => (column_range.len(), rows.count),
+                                LineOrder::ByRow => (rows.count, column_range.len()),
+                                LineOrder::ByColumn => (column_range.len(), rows.count),
                             };
                             if let Some((first, step)) = input.lines(column_range.clone(), rows, order) {
                                 let at = |line: usize| (offset + first + line as isize * step) as usize;
@@ -432,8 +447,8 @@ mod tests {
                             }
                             for (at, found) in tile.chunks(item).enumerate() {
                                 let (row, column) = match order {
-                                    Order::ByRow => (at / column_range.len(), at % column_range.len()),
-                                    Order::ByColumn => (at % rows.count, at / rows.count),
+                                    LineOrder::ByRow => (at / column_range.len(), at % column_range.len()),
+                                    LineOrder::ByColumn => (at % rows.count, at / rows.count),
                                 };
                                 let (row, column) =
                                     (rows.first + row * rows.step, column_range.start + column);

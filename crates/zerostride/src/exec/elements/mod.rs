@@ -10,8 +10,8 @@ mod rows;
 mod steps;
 mod window;
 
-pub(in crate::exec) use access::{Input, Order, Output, Written};
+pub(in crate::exec) use access::{Input, LineOrder, Output, Written};
 pub(in crate::exec) use operand::{Operand, Share, Target, Writer};
 pub(in crate::exec) use rows::{Feed, Inside, Rows, Scratch, Sink};
-pub(in crate::exec) use steps::Rows as Lines;
+pub(in crate::exec) use steps::StridedRange;
 pub(in crate::exec) use window::Window;

@@ -9,22 +9,22 @@ use std::ptr;
 use smallvec::SmallVec;
 use zerostride_kernels::{Pack, PackDim, Tuning};
 
-use super::access::{Elements, Output};
+use super::access::{Output, StridedElements};
 use super::rows::{Feed, Rows, Scratch, Sink};
 use crate::exec::cache;
-use crate::plan::{Form, Panel, Walk};
+use crate::plan::{Panel, RowForm, Walk};
 
 /// Bytes between rows whose lines share so few places of the nearest cache that they leave it before they are full.
-const CROWDED: usize = 2 << 10;
+const ALIASED_BYTES: usize = 2 << 10;
 
 /// The sizes of a panel's dimensions, with the bytes from one element to the next.
 type Distances = SmallVec<[PackDim; 12]>;
 
 /// Elements in step with a walk, and a tile for those of a panel that cannot be used where they lie.
 struct Panels<'a> {
-    elements: &'a Elements<'a>,
+    elements: &'a StridedElements<'a>,
     walk: &'a Walk,
-    form: Form,
+    form: RowForm,
     tile: Scratch,
     /// The copy of panels of so many rows of so many elements.
     copy: Option<((usize, usize), Pack)>,
@@ -43,7 +43,7 @@ pub(in crate::exec) struct Operand<'a> {
 
 /// Elements that a step writes.
 pub(in crate::exec) struct Target<'a> {
-    elements: &'a Elements<'a>,
+    elements: &'a StridedElements<'a>,
     walk: &'a Walk,
 }
 
@@ -57,7 +57,7 @@ pub(in crate::exec) struct Share<'a> {
 pub(in crate::exec) struct Writer<'a>(Panels<'a>);
 
 impl<'a> Panels<'a> {
-    fn new(elements: &'a Elements<'a>, walk: &'a Walk) -> Panels<'a> {
+    fn new(elements: &'a StridedElements<'a>, walk: &'a Walk) -> Panels<'a> {
         Panels { elements, walk, form: walk.form(elements.strides()), tile: Scratch::new(0), copy: None }
     }
 
@@ -67,7 +67,7 @@ impl<'a> Panels<'a> {
 
     /// How far the elements of a row are apart that is used where it lies.
     fn apart(&self) -> isize {
-        if let Form::Stepped(step) = self.form { step } else { 1 }
+        if let RowForm::Stepped(step) = self.form { step } else { 1 }
     }
 
     /// The number of the panel's first element.
@@ -82,7 +82,7 @@ impl<'a> Panels<'a> {
     /// The rows of a panel where they lie.
     fn rows(&self, panel: &Panel) -> Rows {
         let (across, steps) = self.walk.across();
-        let len = if self.form == Form::Splat { 1 } else { panel.row() };
+        let len = if self.form == RowForm::Splat { 1 } else { panel.row() };
         let step = self.elements.strides()[across] * (steps * self.item()) as isize;
         Rows { step, count: panel.rows(), bytes: len * self.item() }
     }
@@ -99,7 +99,7 @@ impl<'a> Panels<'a> {
         let (across, steps) = self.walk.across();
         let apart = |panels: &Panels<'_>| panels.elements.strides()[across].unsigned_abs();
         // As many lines as there are elements in one are to stay: of single bytes, twice as many as of two.
-        let crowded = if self.item() == 1 { CROWDED / 2 } else { CROWDED };
+        let crowded = if self.item() == 1 { ALIASED_BYTES / 2 } else { ALIASED_BYTES };
         steps == 1 && apart(source) == 1 && (apart(self) * self.item()).is_multiple_of(crowded)
     }
 
@@ -154,7 +154,7 @@ impl<'a> Operand<'a> {
     /// Elements that the step reads in step with a walk, with bytes from an element to one that will be read a little later, if it
     /// is known, of a step that reads and writes so many.
     pub(in crate::exec) fn new(
-        elements: &'a Elements<'a>,
+        elements: &'a StridedElements<'a>,
         walk: &'a Walk,
         ahead: isize,
         bytes: usize,
@@ -174,7 +174,7 @@ impl<'a> Operand<'a> {
         let panels = &mut self.panels;
         let first = panels.first(panel);
         let at = panels.elements.address(first);
-        if panels.form != Form::Scattered {
+        if panels.form != RowForm::Scattered {
             let rows = panels.rows(panel);
             debug_assert!(panels.hold(first, &rows));
             // SAFETY: the rows' elements are elements of the panel, which lies inside the loop, all of whose elements
@@ -210,7 +210,7 @@ impl<'a> Target<'a> {
         Target { elements: output.elements(), walk }
     }
 
-    pub(in crate::exec) fn elements(&self) -> &'a Elements<'a> {
+    pub(in crate::exec) fn elements(&self) -> &'a StridedElements<'a> {
         self.elements
     }
 
@@ -230,7 +230,7 @@ impl<'a> Target<'a> {
 
 impl<'a> Writer<'a> {
     /// For shares of a target with these elements and this walk.
-    pub(in crate::exec) fn new(elements: &'a Elements<'a>, walk: &'a Walk) -> Writer<'a> {
+    pub(in crate::exec) fn new(elements: &'a StridedElements<'a>, walk: &'a Walk) -> Writer<'a> {
         Writer(Panels::new(elements, walk))
     }
 
@@ -273,7 +273,7 @@ impl<'a> Writer<'a> {
     pub(in crate::exec) fn is_copy_of(&self, operand: &Operand<'_>) -> bool {
         let forms = [self.0.form, operand.panels.form];
         self.0.item() == operand.panels.item()
-            && match forms.contains(&Form::Scattered) {
+            && match forms.contains(&RowForm::Scattered) {
                 true => !self.0.is_crowded_by(&operand.panels),
                 false => Tuning::active().memcpy_rows,
             }
@@ -296,7 +296,7 @@ impl Panels<'_> {
             operands.iter_mut().map(|operand| unsafe { operand.feed(panel) }).collect();
         let at = self.elements.address(self.first(panel));
         let (rows, columns) = (self.rows(panel), panel.row());
-        if matches!(self.form, Form::Dense | Form::Splat) {
+        if matches!(self.form, RowForm::Dense | RowForm::Splat) {
             debug_assert!(self.hold(self.first(panel), &rows));
             // SAFETY: the rows' elements are the panel's, in a block that is writable; no two of them share memory, and
             // only this part touches its own.

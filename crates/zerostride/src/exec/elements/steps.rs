@@ -97,7 +97,7 @@ impl Steps<'_> {
     }
 
     /// How far it is from one step of some to the next, if that is always as far.
-    pub(in crate::exec) fn step(&self, Rows { first, step, count }: Rows) -> Option<isize> {
+    pub(in crate::exec) fn step(&self, StridedRange { first, step, count }: StridedRange) -> Option<isize> {
         let Some((&stride, outer)) = self.strides.split_last() else { return Some(0) };
         let is_inside = |size: usize| first % size + step * count.saturating_sub(1) < size;
         let is_even =
@@ -120,16 +120,16 @@ impl Steps<'_> {
 
 /// Rows of a loop at even distances.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rows {
+pub(crate) struct StridedRange {
     pub(crate) first: usize,
     pub(crate) step: usize,
     pub(crate) count: usize,
 }
 
-impl Rows {
+impl StridedRange {
     /// All rows of a range.
-    pub(crate) fn all(range: Range<usize>) -> Rows {
-        Rows { first: range.start, step: 1, count: range.len() }
+    pub(crate) fn all(range: Range<usize>) -> StridedRange {
+        StridedRange { first: range.start, step: 1, count: range.len() }
     }
 
     /// The index after the last one's.

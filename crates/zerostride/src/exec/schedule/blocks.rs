@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::Result;
 use crate::exec::elements::{Scratch, Window};
-use crate::exec::{Ready, Slots, allocate};
+use crate::exec::{PreparedStep, Slots, allocate};
 use crate::memory::{Access, Block, Fresh};
 use crate::plan::{Group, Plan, Source, Step, Work};
 use crate::threads::{crew, num_threads};
@@ -23,13 +23,13 @@ pub(in crate::exec) fn run<'p>(
     let steps = &plan.passes.steps[group.steps.clone()];
     let (buffers, targeted) = (&plan.passes.buffers, target.as_ref().map(|_| plan.result()));
     let place = |step: &Step| match step.output {
-        output if Some(output) == targeted => Place::Target,
-        output => Place::Slot(buffers[output].slot),
+        output if Some(output) == targeted => Destination::Target,
+        output => Destination::Slot(buffers[output].slot),
     };
     // The slots of the plan that the steps write, taken out so that each block of rows can have its own part of them.
     let mut written: SmallVec<[(usize, Fresh); 4]> = SmallVec::new();
     for step in steps {
-        if let Place::Slot(slot) = place(step)
+        if let Destination::Slot(slot) = place(step)
             && slot < slots.len()
             && !written.iter().any(|(known, _)| *known == slot)
         {
@@ -54,15 +54,15 @@ pub(in crate::exec) fn run<'p>(
         read_next: step.output != plan.result(),
         one_of_many,
     };
-    let thread = || Thread {
+    let thread = || BlockWorker {
         local: group.local.iter().map(|(_, row)| Scratch::new(row * most)).collect(),
         rows: 0,
         ready: Vec::new(),
     };
-    let run_rows = |thread: &mut Thread<'p>, Rows { rows, held }: Rows<'_>| -> Result<()> {
-        let Thread { local, rows: ready_for, ready } = thread;
+    let run_rows = |thread: &mut BlockWorker<'p>, RowBlock { rows, held }: RowBlock<'_>| -> Result<()> {
+        let BlockWorker { local, rows: ready_for, ready } = thread;
         if *ready_for != rows.len() {
-            *ready = steps.iter().map(|step| Ready::new(&step.work, &window(step, &rows))).collect();
+            *ready = steps.iter().map(|step| PreparedStep::new(&step.work, &window(step, &rows))).collect();
             *ready_for = rows.len();
         }
         // Memory of the plan lasts longer than the thread's.
@@ -70,7 +70,7 @@ pub(in crate::exec) fn run<'p>(
         held.into_iter().for_each(|held| all.push(held));
         for ((slot, row), scratch) in group.local.iter().zip(local) {
             let (block, _) = scratch.block_mut().split(row * rows.len());
-            all.push(Held { place: Place::Slot(*slot), block: Some(block.moved_to(row * rows.start)) });
+            all.push(Held { place: Destination::Slot(*slot), block: Some(block.moved_to(row * rows.start)) });
         }
         let mut held = all;
         for (step, ready) in steps.iter().zip(ready) {
@@ -81,7 +81,7 @@ pub(in crate::exec) fn run<'p>(
                 Source::Leaf(leaf) => leaves[leaf].reader(),
                 Source::Buffer(index) => {
                     let slot = buffers[index].slot;
-                    match held.iter().find(|held| held.place == Place::Slot(slot)) {
+                    match held.iter().find(|held| held.place == Destination::Slot(slot)) {
                         Some(held) => held.block.as_ref().unwrap_or(&reader).reader(),
                         None => others[slot].as_ref().expect("what a step reads is there").block(),
                     }
@@ -92,10 +92,10 @@ pub(in crate::exec) fn run<'p>(
         }
         Ok(())
     };
-    let own = written.iter_mut().map(|(slot, fresh)| (Place::Slot(*slot), fresh.block_mut()));
-    let all = own.chain(target.map(|target| (Place::Target, target)));
+    let own = written.iter_mut().map(|(slot, fresh)| (Destination::Slot(*slot), fresh.block_mut()));
+    let all = own.chain(target.map(|target| (Destination::Target, target)));
     let held = all.map(|(place, block)| Held { place, block: Some(block) }).collect();
-    let blocks = Blocks { rest: Rows { rows: 0..group.rows, held }, most };
+    let blocks = Blocks { rest: RowBlock { rows: 0..group.rows, held }, most };
     crew::for_each(blocks, thread, run_rows)?;
     written.into_iter().for_each(|(slot, fresh)| slots[slot] = Some(fresh));
     Ok(())
@@ -111,44 +111,44 @@ fn steps_of(work: &Work, rows: usize, part: &Range<usize>) -> Range<usize> {
 }
 
 /// What one thread works with.
-struct Thread<'p> {
+struct BlockWorker<'p> {
     /// Memory for what is local, which lasts for all of its blocks.
     local: SmallVec<[Scratch; 4]>,
     /// The steps, made ready for blocks of that many rows: all but the last.
     rows: usize,
-    ready: Vec<Ready<'p>>,
+    ready: Vec<PreparedStep<'p>>,
 }
 
 /// Some rows, and what belongs to them of everything that the steps write.
-struct Rows<'a> {
+struct RowBlock<'a> {
     rows: Range<usize>,
     held: SmallVec<[Held<'a>; 4]>,
 }
 
 struct Held<'a> {
-    place: Place,
+    place: Destination,
     /// Out while a step writes it.
     block: Option<Block<'a>>,
 }
 
 /// Where a step writes.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum Destination {
     Slot(usize),
     Target,
 }
 
 /// Rows by blocks of at most so many.
 struct Blocks<'a> {
-    rest: Rows<'a>,
+    rest: RowBlock<'a>,
     most: usize,
 }
 
 impl<'a> Iterator for Blocks<'a> {
-    type Item = Rows<'a>;
+    type Item = RowBlock<'a>;
 
-    fn next(&mut self) -> Option<Rows<'a>> {
-        let Rows { rows, held } = &mut self.rest;
+    fn next(&mut self) -> Option<RowBlock<'a>> {
+        let RowBlock { rows, held } = &mut self.rest;
         let (left, count) = (rows.len(), self.most.min(rows.len()));
         let own = |held: &mut Held<'a>| {
             let block = held.block.take()?;
@@ -161,7 +161,7 @@ impl<'a> Iterator for Blocks<'a> {
             let held = held.iter_mut().filter_map(own).collect();
             let first = rows.start;
             rows.start += count;
-            Rows { rows: first..rows.start, held }
+            RowBlock { rows: first..rows.start, held }
         })
     }
 

@@ -8,27 +8,27 @@ use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides};
 
 use crate::Result;
-use crate::exec::body::{Compiled, Kind, Machine};
+use crate::exec::body::{Compiled, LoadKind, Machine};
 use crate::exec::cache;
 use crate::exec::elements::{Input, Operand, Share, Target, Window, Writer, Written};
 use crate::fork::OnceLock;
 use crate::memory::Block;
-use crate::plan::{Cost, Form, Instruction, Load, Program, Source, TILE, Walk};
+use crate::plan::{Cost, Instruction, Load, Program, RowForm, Source, TILE_ELEMENTS, Walk};
 use crate::threads::{Effort, crew};
 
 /// The most parts that a large loop is divided into.
-const PARTS: usize = 64;
+const MOST_PARTS: usize = 64;
 
 /// Bytes of a row that are worth writing past the caches: less would leave many lines written in part. Rows that begin within
 /// lines have ends of their own, which go through the caches piece by piece.
-const STREAM: usize = 1 << 10;
-const STREAM_UNALIGNED: usize = 8 << 10;
+const STREAM_ROW_BYTES: usize = 1 << 10;
+const STREAM_UNALIGNED_ROW_BYTES: usize = 8 << 10;
 
 /// Bytes of a cache line.
-const LINE: usize = 64;
+const CACHE_LINE_BYTES: usize = 64;
 
 /// An element-wise step made ready for windows of as many steps.
-pub(in crate::exec) struct Ready<'p> {
+pub(in crate::exec) struct MapStep<'p> {
     shape: &'p Shape,
     /// The shape of a window.
     part: Shape,
@@ -39,7 +39,7 @@ pub(in crate::exec) struct Ready<'p> {
     machine: Option<Machine<'p>>,
 }
 
-impl<'p> Ready<'p> {
+impl<'p> MapStep<'p> {
     /// Makes ready to run a program for each element of `shape`, in windows of as many steps, and to write results at these
     /// strides from an offset on.
     pub(in crate::exec) fn new(
@@ -47,8 +47,8 @@ impl<'p> Ready<'p> {
         program: &'p Program,
         (strides, offset): (&'p Strides, isize),
         window: &Window,
-    ) -> Ready<'p> {
-        Ready { shape, part: looped(window.shape(shape)), program, strides, offset, machine: None }
+    ) -> MapStep<'p> {
+        MapStep { shape, part: looped(window.shape(shape)), program, strides, offset, machine: None }
     }
 
     /// Runs the program for each element of a window.
@@ -59,7 +59,7 @@ impl<'p> Ready<'p> {
         block: Block<'a>,
         dtype: DType,
     ) -> Result<()> {
-        let Ready { shape, ref part, program, strides, offset, .. } = *self;
+        let MapStep { shape, ref part, program, strides, offset, .. } = *self;
         if shape.numel() == 0 {
             return Ok(());
         }
@@ -78,13 +78,13 @@ impl<'p> Ready<'p> {
         });
         let inputs: SmallVec<[Option<Input<'_>>; 6]> = inputs.collect();
         let in_place = inputs.iter().any(Option::is_none);
-        let loops = program.kept.get(Loops::default);
+        let loops = program.kept.get(PreparedMap::default);
         let loops = if in_place { &loops.in_place } else { &loops.apart };
         // What runs windows is divided itself.
         let windows = window.steps.is_some();
-        let Loop { walk, compiled, cost } =
-            loops.get_or_init(|| Loop::new(shape, program, strides, dtype, in_place, windows));
-        let long = walk.form(steps(strides)) == Form::Dense
+        let PreparedLoop { walk, compiled, cost } =
+            loops.get_or_init(|| PreparedLoop::new(shape, program, strides, dtype, in_place, windows));
+        let long = walk.form(steps(strides)) == RowForm::Dense
             && walk.row() * item >= least_streamed(walk, strides, item);
         // Lines that are overwritten have just been read.
         let stores = match in_place {
@@ -105,15 +105,15 @@ impl<'p> Ready<'p> {
             && matches!(program.instructions[..], [Instruction::Load(_)]);
         let target = Target::new(&mut out, walk);
         let own = target.elements();
-        let new_machine = || Machine::new(compiled, TILE.max(walk.row()));
+        let new_machine = || Machine::new(compiled, TILE_ELEMENTS.max(walk.row()));
         let worker = |machine: Machine<'p>| {
             let elements = inputs.iter().map(|input| input.as_ref().map_or(own, Input::elements));
             let operand = |(elements, load)| Operand::new(elements, walk, ahead(load), cost.bytes());
             let operands = elements.zip(&program.loads).map(operand).collect();
-            Worker { machine, operands, writer: Writer::new(own, walk), copies }
+            PanelWorker { machine, operands, writer: Writer::new(own, walk), copies }
         };
         let least = cost.panel(windows);
-        let mut shares = target.shares(window.grain(least.max(part.numel() / PARTS)));
+        let mut shares = target.shares(window.grain(least.max(part.numel() / MOST_PARTS)));
         if shares.len() == 1 {
             let kept = self.machine.take().filter(|machine| machine.is_of(compiled));
             let mut worker = worker(kept.unwrap_or_else(new_machine));
@@ -138,7 +138,7 @@ pub(in crate::exec) enum InCache<'p> {
 /// A program over elements in cache; `None` where it is worth dividing among threads, or is no more than a copy itself.
 pub(in crate::exec) fn in_cache<'p>(shape: &Shape, program: &'p Program) -> Option<InCache<'p>> {
     let compiled = |is_one: &dyn Fn(&Load) -> bool| {
-        let kind = |load: &Load| if is_one(load) { Kind::Splat } else { Kind::Vector };
+        let kind = |load: &Load| if is_one(load) { LoadKind::Splat } else { LoadKind::Vector };
         Compiled::new(program, &program.loads.iter().map(kind).collect::<Vec<_>>(), false)
     };
     let make = || {
@@ -157,7 +157,7 @@ pub(in crate::exec) fn in_cache<'p>(shape: &Shape, program: &'p Program) -> Opti
         let in_order = || compiled(&|load| load.strides.iter().all(|&stride| stride == 0));
         Some((rows.is_some(), rows.unwrap_or_else(in_order)))
     };
-    let (by_row, compiled) = program.kept.get(Loops::default).in_cache.get_or_init(make).as_ref()?;
+    let (by_row, compiled) = program.kept.get(PreparedMap::default).in_cache.get_or_init(make).as_ref()?;
     Some(if *by_row { InCache::Rows(compiled) } else { InCache::InOrder(compiled) })
 }
 
@@ -165,7 +165,7 @@ pub(in crate::exec) fn in_cache<'p>(shape: &Shape, program: &'p Program) -> Opti
 fn least_streamed(walk: &Walk, strides: &Strides, item: usize) -> usize {
     let (across, count) = walk.across();
     let apart = steps(strides)[across].unsigned_abs() * count * item;
-    if apart.is_multiple_of(LINE) { STREAM } else { STREAM_UNALIGNED }
+    if apart.is_multiple_of(CACHE_LINE_BYTES) { STREAM_ROW_BYTES } else { STREAM_UNALIGNED_ROW_BYTES }
 }
 
 /// Whether several operands are read from beginning to end, which processors fetch ahead less well than one.
@@ -198,21 +198,21 @@ fn steps(strides: &Strides) -> &[isize] {
 /// What is kept with a program: its loop where it writes to other memory than it reads, and over an operand; and its stages over
 /// elements in cache.
 #[derive(Default)]
-struct Loops {
-    apart: OnceLock<Loop>,
-    in_place: OnceLock<Loop>,
+struct PreparedMap {
+    apart: OnceLock<PreparedLoop>,
+    in_place: OnceLock<PreparedLoop>,
     /// By row, or in order.
     in_cache: OnceLock<Option<(bool, Compiled)>>,
 }
 
 /// A program made ready for a loop.
-struct Loop {
+struct PreparedLoop {
     walk: Walk,
     compiled: Compiled,
     cost: Cost,
 }
 
-impl Loop {
+impl PreparedLoop {
     fn new(
         shape: &Shape,
         program: &Program,
@@ -220,7 +220,7 @@ impl Loop {
         dtype: DType,
         in_place: bool,
         windows: bool,
-    ) -> Loop {
+    ) -> PreparedLoop {
         let loads = program.loads.iter().map(|load| (steps(&load.strides), load.dtype.item_size()));
         let all: Vec<(&[isize], usize)> =
             std::iter::once((steps(out), dtype.item_size())).chain(loads).collect();
@@ -229,11 +229,11 @@ impl Loop {
         let shape = looped(shape.clone());
         let made = |walk: Walk| {
             let kind = |&(strides, _): &(&[isize], usize)| match walk.form(strides) {
-                Form::Splat => Kind::Splat,
-                Form::Stepped(step) => Kind::Stepped(step),
-                Form::Dense | Form::Scattered => Kind::Vector,
+                RowForm::Splat => LoadKind::Splat,
+                RowForm::Stepped(step) => LoadKind::Stepped(step),
+                RowForm::Dense | RowForm::Scattered => LoadKind::Vector,
             };
-            let kinds: Vec<Kind> = all[1..].iter().map(kind).collect();
+            let kinds: Vec<LoadKind> = all[1..].iter().map(kind).collect();
             (Compiled::new(program, &kinds, in_place), walk)
         };
         // Whatever is more than one chain begins anew for each row.
@@ -247,19 +247,19 @@ impl Loop {
         // Chains alone read elements that lie apart. They read what lies between these too, which must be no results: where rows
         // of results have no gaps, it is none.
         let lies_apart =
-            |walk: &Walk| all.iter().any(|(strides, _)| matches!(walk.form(strides), Form::Stepped(_)));
+            |walk: &Walk| all.iter().any(|(strides, _)| matches!(walk.form(strides), RowForm::Stepped(_)));
         let mut read = read_at(Chain::STEPS);
-        if lies_apart(&read.1) && !(is_lean(&read) && read.1.form(all[0].0) == Form::Dense) {
+        if lies_apart(&read.1) && !(is_lean(&read) && read.1.form(all[0].0) == RowForm::Dense) {
             read = read_at(1..=1);
         }
         let (compiled, walk) = read;
         let walk = if compiled.is_direct() { walk } else { walk.tiled() };
-        Loop { walk, compiled, cost }
+        PreparedLoop { walk, compiled, cost }
     }
 }
 
 /// What one thread works with.
-struct Worker<'a, 'p> {
+struct PanelWorker<'a, 'p> {
     machine: Machine<'p>,
     operands: SmallVec<[Operand<'a>; 6]>,
     writer: Writer<'a>,
@@ -267,9 +267,9 @@ struct Worker<'a, 'p> {
     copies: bool,
 }
 
-impl Worker<'_, '_> {
+impl PanelWorker<'_, '_> {
     fn run(&mut self, share: Share<'_>, stores: Stores) -> Result<()> {
-        let Worker { machine, operands, writer, copies } = self;
+        let PanelWorker { machine, operands, writer, copies } = self;
         if *copies && writer.is_copy_of(&operands[0]) {
             writer.copy(share, &operands[0]);
             return Ok(());

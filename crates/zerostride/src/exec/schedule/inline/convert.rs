@@ -4,17 +4,17 @@ use zerostride_kernels::cast_kernel;
 use zerostride_ops::{Category, DType};
 
 use super::direct::{compiled, load, run_dense};
-use crate::exec::body::{Compiled, Kind};
+use crate::exec::body::{Compiled, LoadKind};
 use crate::fork::OnceLock;
 use crate::plan::{Instruction, Program};
 
 /// Elements on which threaded code is as fast as the kernel, where that is slow.
-const LEAST: usize = 100;
+const CHAINED_ELEMENTS: usize = 100;
 
 /// Writes as many elements as those of another dtype.
 pub(super) fn convert(from: DType, to: DType, elements: &[u8], out: &mut [u8]) {
     let len = out.len() / to.item_size();
-    let is_chained = len >= LEAST && is_slow(from, to);
+    let is_chained = len >= CHAINED_ELEMENTS && is_slow(from, to);
     match is_chained.then(|| code(from, to)).flatten() {
         Some(code) => run_dense(code, len, &[elements], out),
         None => cast_kernel(from, to)(elements, out),
@@ -37,7 +37,7 @@ fn code(from: DType, to: DType) -> Option<&'static Compiled> {
         let mut program = Program::default();
         let loaded = program.push_load(load(0, from));
         program.result = program.push(Instruction::Cast(loaded), to);
-        compiled(&program, &[Kind::Vector])
+        compiled(&program, &[LoadKind::Vector])
     };
     CODES[from as usize][to as usize].get_or_init(make).as_deref()
 }

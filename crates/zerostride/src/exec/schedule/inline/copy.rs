@@ -4,7 +4,7 @@
 use zerostride_kernels::store_scalar;
 use zerostride_shape::InternalOverlap;
 
-use super::gather::{self, MOST};
+use super::gather::{self, GATHERED_ELEMENTS};
 use super::loops::Loops;
 use super::{Any, Desk, Value, share_out, with_desk};
 use crate::Tensor;
@@ -59,7 +59,8 @@ pub(crate) fn write(value: Any<'_>, target: &Tensor) -> Option<()> {
     let dims = loops.joined();
     // Rows are copied as they are; from elsewhere a plan collects more than a few.
     let are_rows = matches!(dims[..], [] | [(_, [0 | 1, 1]), ..]);
-    let is_quick = loops.numel <= MOST || are_rows && !Cost::of_copying(dtype, loops.numel).is_divided();
+    let is_quick =
+        loops.numel <= GATHERED_ELEMENTS || are_rows && !Cost::of_copying(dtype, loops.numel).is_divided();
     if !(may_be_written && may_be_read && is_quick) {
         return None;
     }

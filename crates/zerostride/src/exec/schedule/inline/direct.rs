@@ -9,7 +9,7 @@ use zerostride_shape::Strides;
 
 use super::loops::Loops;
 use super::{Row, Value, gather, share_out};
-use crate::exec::body::{Compiled, Kind};
+use crate::exec::body::{Compiled, LoadKind};
 use crate::exec::cache;
 use crate::exec::elements::{Inside, Rows};
 use crate::fork::OnceLock;
@@ -17,17 +17,17 @@ use crate::memory::Fresh;
 use crate::plan::{Cost, Instruction, Load, Program, Source};
 
 /// Nanoseconds of work on few elements below which it is faster to copy them and to run a kernel.
-const LEAST: usize = 100;
+const LEAST_NANOS: usize = 100;
 
 /// Nanoseconds of work that nobody should have to wait for: its operands are noted, and it is not interrupted.
-const MOST: usize = 1_000_000;
+const MOST_NANOS: usize = 1_000_000;
 
 /// Bytes that full registers hold, which a row has at least where there are several, or half of them where there are many; a
 /// part of a row is a multiple of as many elements.
-const EVEN: usize = 512;
+const REGISTERS_BYTES: usize = 512;
 
 /// Rows that are many.
-const ROWS: usize = 16;
+const MANY_ROWS: usize = 16;
 
 /// The most operands.
 const MOST_OPERANDS: usize = 3;
@@ -45,7 +45,7 @@ pub(super) struct Direct<const N: usize> {
 }
 
 /// An operand: its memory, and its first element there.
-type Elements<'a> = (&'a [u8], isize);
+type OperandBytes<'a> = (&'a [u8], isize);
 
 impl<const N: usize> Direct<N> {
     /// `None` where there is little to do, or elements are so many that the result is not to stay in the caches, or do not lie
@@ -61,8 +61,8 @@ impl<const N: usize> Direct<N> {
             value.number().is_some()
                 || value.typed().is_some_and(|typed| typed.dtype == read(op, inferred, operand))
         };
-        let is_little = loops.numel <= gather::MOST && cost.nanos() < LEAST;
-        let is_much = cost.nanos() > MOST || cache::is_far(cost.bytes());
+        let is_little = loops.numel <= gather::GATHERED_ELEMENTS && cost.nanos() < LEAST_NANOS;
+        let is_much = cost.nanos() > MOST_NANOS || cache::is_far(cost.bytes());
         if is_little || is_much || !(0..N).all(is_read) {
             return None;
         }
@@ -87,8 +87,8 @@ impl<const N: usize> Direct<N> {
         let splats = (0..N).filter(|&operand| steps[operand] == 0).map(|operand| 1 << operand).sum();
         let code = code(op, inferred, N, splats)?;
         if let Some(&(rows, _)) = dims.get(1) {
-            let full = EVEN / inferred.compute.item_size();
-            let least = if rows < ROWS { full } else { code.one_chain()?.0.least_len().max(full / 2) };
+            let full = REGISTERS_BYTES / inferred.compute.item_size();
+            let least = if rows < MANY_ROWS { full } else { code.one_chain()?.0.least_len().max(full / 2) };
             if len < least {
                 return None;
             }
@@ -126,7 +126,7 @@ impl<const N: usize> Direct<N> {
                 store_scalar(number, dtype, &mut bytes[..dtype.item_size()]);
             }
         }
-        let operands: [Option<Elements<'_>>; N] =
+        let operands: [Option<OperandBytes<'_>>; N] =
             std::array::from_fn(|operand| match values[operand].layout() {
                 Some(layout) => storages[operand].map(|storage| (storage, layout.offset())),
                 None => Some((&numbers[operand][..], 0)),
@@ -139,7 +139,7 @@ impl<const N: usize> Direct<N> {
             let (row, grain) = (self.dims[0].0, self.cost.grain());
             // Whole rows, or a part of the only one.
             let part = match self.dims.len() {
-                1 => grain.next_multiple_of(EVEN),
+                1 => grain.next_multiple_of(REGISTERS_BYTES),
                 _ => (grain / row).max(1) * row,
             };
             share_out(self.cost, (out, item), part, |first, out| self.run_part(&operands, first, out));
@@ -153,7 +153,7 @@ impl<const N: usize> Direct<N> {
     #[inline(never)]
     fn run_on_copies(
         &self,
-        operands: [Option<Elements<'_>>; N],
+        operands: [Option<OperandBytes<'_>>; N],
         loops: &Loops<N>,
         out: &mut [u8],
     ) -> Option<()> {
@@ -171,7 +171,7 @@ impl<const N: usize> Direct<N> {
     }
 
     /// Writes some of the result's elements, the first of which has that number.
-    fn run_part(&self, operands: &[Option<Elements<'_>>; N], first: usize, mut out: &mut [u8]) {
+    fn run_part(&self, operands: &[Option<OperandBytes<'_>>; N], first: usize, mut out: &mut [u8]) {
         let item = self.inferred.result.item_size();
         // Without divisions, which would take as long as a hundred elements.
         let numel = |out: &[u8]| out.len() >> item.trailing_zeros();
@@ -192,7 +192,7 @@ impl<const N: usize> Direct<N> {
     /// Writes some rows of the result's elements, the first of which has that number.
     fn run_rows(
         &self,
-        operands: &[Option<Elements<'_>>; N],
+        operands: &[Option<OperandBytes<'_>>; N],
         first: usize,
         (count, len, steps): (usize, usize, [isize; N]),
         out: &mut [u8],
@@ -246,8 +246,8 @@ pub(super) fn code(op: Op, inferred: Inferred, operands: usize, splats: usize) -
         let map = Instruction::Map { op, compute: inferred.compute, operands: loads };
         program.result = program.push(map, inferred.result);
         std::array::from_fn(|splats| {
-            let kind = |operand| if splats >> operand & 1 == 1 { Kind::Splat } else { Kind::Vector };
-            let kinds: Vec<Kind> = (0..operands).map(kind).collect();
+            let kind = |operand| if splats >> operand & 1 == 1 { LoadKind::Splat } else { LoadKind::Vector };
+            let kinds: Vec<LoadKind> = (0..operands).map(kind).collect();
             compiled(&program, &kinds)
         })
     };
@@ -270,6 +270,6 @@ pub(super) fn load(place: usize, dtype: DType) -> Load {
 }
 
 /// The program's code, if it is one chain.
-pub(super) fn compiled(program: &Program, kinds: &[Kind]) -> Option<Box<Compiled>> {
+pub(super) fn compiled(program: &Program, kinds: &[LoadKind]) -> Option<Box<Compiled>> {
     Some(Compiled::new(program, kinds, false)).filter(Compiled::is_one_chain).map(Box::new)
 }

@@ -12,7 +12,7 @@ use crate::exec::body::Machine;
 use crate::exec::elements::{Inside, Rows};
 use crate::exec::schedule::panels::{self, InCache};
 use crate::memory::{Fresh, Reading};
-use crate::plan::{Leaf, Load, Plan, Source, Step, TILE, Work};
+use crate::plan::{Leaf, Load, Plan, Source, Step, TILE_ELEMENTS, Work};
 
 /// The most operands of a plan.
 const MOST_LEAVES: usize = 4;
@@ -70,7 +70,7 @@ pub(crate) fn run_plan(plan: &Plan) -> Option<Tensor> {
                 };
                 let loads: SmallVec<[_; MOST_LEAVES]> =
                     program.loads.iter().zip(&mut copies).map(load).collect::<Option<_>>()?;
-                Machine::new(code, TILE).run_in_order(&loads, result.bytes_mut()).ok()
+                Machine::new(code, TILE_ELEMENTS).run_in_order(&loads, result.bytes_mut()).ok()
             }
         }
     })?;

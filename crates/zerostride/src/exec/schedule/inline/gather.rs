@@ -9,7 +9,7 @@ use super::loops::Loops;
 use crate::memory::Fresh;
 
 /// Elements that are few.
-pub(super) const MOST: usize = 256;
+pub(super) const GATHERED_ELEMENTS: usize = 256;
 
 /// The elements of an operand, stretched: where they lie if they lie there in order, else gathered.
 #[inline(always)]
@@ -167,7 +167,7 @@ pub(super) fn repeat(element: &[u8], tile: &mut [u8]) {
 }
 
 /// Room for the elements of one operand of the widest dtype.
-pub(super) type Tile = [u128; MOST];
+pub(super) type Tile = [u128; GATHERED_ELEMENTS];
 
 pub(super) fn bytes(tile: &mut Tile, len: usize) -> &mut [u8] {
     &mut bytemuck::cast_slice_mut(tile)[..len]

@@ -26,7 +26,7 @@ use convert::convert;
 pub(crate) use copy::write as copy_into;
 use direct::Direct;
 pub(crate) use formula::run_plan;
-use gather::{MOST, Tile, bytes, elements, in_order, repeat, splat};
+use gather::{GATHERED_ELEMENTS, Tile, bytes, elements, in_order, repeat, splat};
 use loops::Loops;
 use row::Row;
 pub(crate) use value::{Any, Value};
@@ -148,7 +148,7 @@ fn write<const N: usize>(
     if loops.sizes() != target.shape() || row.inferred.result != target.dtype() || !in_order {
         return None;
     }
-    let way = Way::new(row, values, loops)?;
+    let way = Route::new(row, values, loops)?;
     let item = row.inferred.result.item_size();
     let (start, len) = (target.storage_offset() * item, loops.numel * item);
     // What is read must be read before any of it is written, which the long way sees to.
@@ -167,12 +167,12 @@ fn write<const N: usize>(
             return None;
         }
         let mut storages = std::array::from_fn(|place| reading.bytes(place));
-        if let Way::Direct(direct) = &way {
+        if let Route::Direct(direct) = &way {
             let apart = |place: usize| (place > 0 || !over).then(|| storages[place]);
             let out = &mut writing.bytes_mut()[start..][..len];
             return direct.run(values, std::array::from_fn(apart), loops, out);
         }
-        let finds_nothing_wrong = matches!(way, Way::Strided(_)) || row.is_arithmetic();
+        let finds_nothing_wrong = matches!(way, Route::Strided(_)) || row.is_arithmetic();
         if finds_nothing_wrong && !over {
             return way.run(
                 row,
@@ -196,7 +196,7 @@ fn write<const N: usize>(
 
 #[inline(always)]
 fn run<const N: usize>(row: &Row, values: &[impl Value; N], loops: &Loops<N>) -> Option<Tensor> {
-    let way = Way::new(row, values, loops)?;
+    let way = Route::new(row, values, loops)?;
     // Made first and moved last: what has just been written takes longer to move.
     let (layout, result) = (loops.layout(), row.inferred.result);
     let mut out = Fresh::arbitrary(loops.numel.checked_mul(result.item_size())?)?;
@@ -221,13 +221,13 @@ fn storages_of<const N: usize>(values: &[impl Value; N]) -> [Option<&Storage>; N
 }
 
 /// Elements that are too few for threaded code.
-const FEW: usize = 32;
+const FEW_ELEMENTS: usize = 32;
 
 /// Nanoseconds of arithmetic below which a kernel is done before threaded code has its addresses.
-const QUICK: usize = 300;
+const QUICK_NANOS: usize = 300;
 
 /// How elements get from the operands to the result.
-enum Way<const N: usize> {
+enum Route<const N: usize> {
     /// One by one, from where they lie.
     Strided(StridedKernel),
     /// Each operand's are copied, unless they lie in order, and a kernel runs on all of them.
@@ -238,13 +238,13 @@ enum Way<const N: usize> {
     Direct(Direct<N>),
 }
 
-impl<const N: usize> Way<N> {
+impl<const N: usize> Route<N> {
     #[inline(always)]
-    fn new(row: &Row, values: &[impl Value; N], loops: &Loops<N>) -> Option<Way<N>> {
-        if loops.numel < FEW {
+    fn new(row: &Row, values: &[impl Value; N], loops: &Loops<N>) -> Option<Route<N>> {
+        if loops.numel < FEW_ELEMENTS {
             let is_read = |value: &_| is_read(value, row.inferred.compute);
             let strided = row.strided.filter(|_| loops.are_rows() && values.iter().all(is_read));
-            return Some(strided.map_or(Way::Gathered, Way::Strided));
+            return Some(strided.map_or(Route::Gathered, Route::Strided));
         }
         let cost = Cost::of_operation(row.op, row.inferred, N, loops.numel);
         // What is computed again and again is computed once by a plan.
@@ -253,16 +253,16 @@ impl<const N: usize> Way<N> {
         }
         let is_read_in_order =
             |operand: usize| loops.dense[operand] && is_read(&values[operand], row.inferred.compute);
-        let is_quick = row.is_arithmetic() && cost.nanos() < QUICK && (0..N).all(is_read_in_order);
+        let is_quick = row.is_arithmetic() && cost.nanos() < QUICK_NANOS && (0..N).all(is_read_in_order);
         if !is_quick && let Some(direct) = Direct::new(*row, cost, values, loops) {
-            return Some(Way::Direct(direct));
+            return Some(Route::Direct(direct));
         }
-        if loops.numel <= MOST || is_quick {
-            return Some(Way::Gathered);
+        if loops.numel <= GATHERED_ELEMENTS || is_quick {
+            return Some(Route::Gathered);
         }
         let are_taken =
             values.iter().all(|value| value.number().is_some() || is_read(value, row.inferred.compute));
-        (are_taken && !cost.is_divided()).then_some(Way::Blocks)
+        (are_taken && !cost.is_divided()).then_some(Route::Blocks)
     }
 
     /// Computes the result's elements.
@@ -277,7 +277,7 @@ impl<const N: usize> Way<N> {
         tiles: &mut [Tile],
     ) -> Option<()> {
         match self {
-            Way::Strided(kernel) => {
+            Route::Strided(kernel) => {
                 let mut operands = [Strided { bytes: &[], first: 0, steps: [0; 2] }; N];
                 for (place, operand) in operands.iter_mut().enumerate() {
                     let (bytes, first) = (storages[place], values[place].layout()?.offset());
@@ -285,9 +285,9 @@ impl<const N: usize> Way<N> {
                 }
                 kernel(&operands, loops.row(), out);
             }
-            Way::Gathered => fill(row, values, storages, loops, out, tiles)?,
-            Way::Blocks => fill_blocks(row, values, storages, loops, out, tiles)?,
-            Way::Direct(direct) => direct.run(values, storages.map(Some), loops, out)?,
+            Route::Gathered => fill(row, values, storages, loops, out, tiles)?,
+            Route::Blocks => fill_blocks(row, values, storages, loops, out, tiles)?,
+            Route::Direct(direct) => direct.run(values, storages.map(Some), loops, out)?,
         }
         Some(())
     }
@@ -347,7 +347,7 @@ fn fill_blocks<const N: usize>(
     let item = compute.item_size();
     let (mut copies, mut wholes) = ([const { None }; N], [None; N]);
     for (operand, (copy, tile)) in copies.iter_mut().zip(&mut *tiles).enumerate() {
-        let tile = bytes(tile, MOST * item);
+        let tile = bytes(tile, GATHERED_ELEMENTS * item);
         let Some(layout) = values[operand].layout() else {
             splat(values[operand].number()?, compute, tile);
             continue;
@@ -359,12 +359,12 @@ fn fill_blocks<const N: usize>(
             wholes[operand] = Some(elements);
         }
     }
-    for (index, out) in out.chunks_mut(MOST * result.item_size()).enumerate() {
+    for (index, out) in out.chunks_mut(GATHERED_ELEMENTS * result.item_size()).enumerate() {
         let len = out.len() / result.item_size() * item;
         let mut inputs = [&[][..]; N];
         for ((input, whole), tile) in inputs.iter_mut().zip(wholes).zip(&*tiles) {
             *input = match whole {
-                Some(whole) => &whole[index * MOST * item..][..len],
+                Some(whole) => &whole[index * GATHERED_ELEMENTS * item..][..len],
                 None => &bytemuck::cast_slice(tile)[..len],
             };
         }
@@ -394,12 +394,12 @@ fn share_out(
 }
 
 /// Tiles of a thread: two for each of up to three operands.
-const TILES: usize = 6;
+const DESK_TILES: usize = 6;
 
 /// What a thread works with.
 struct Desk {
     hazards: Hazards,
-    tiles: Box<[Tile; TILES]>,
+    tiles: Box<[Tile; DESK_TILES]>,
 }
 
 /// Lends the thread's desk.
@@ -407,7 +407,7 @@ struct Desk {
 fn with_desk<R>(work: impl FnOnce(&mut Desk) -> Option<R>) -> Option<R> {
     thread_local! {
         static DESK: RefCell<Desk> =
-            RefCell::new(Desk { hazards: Hazards::new(), tiles: Box::new([[0; MOST]; TILES]) });
+            RefCell::new(Desk { hazards: Hazards::new(), tiles: Box::new([[0; GATHERED_ELEMENTS]; DESK_TILES]) });
     }
     // A thread that is ending has none.
     DESK.try_with(|desk| work(&mut desk.borrow_mut())).ok()?

@@ -11,7 +11,7 @@ use super::convert::convert;
 use super::gather::{self, Tile, in_order};
 use super::loops::Loops;
 use super::reduce::Reduction;
-use super::{Desk, Row, Value, Way, direct, with_desk};
+use super::{Desk, Route, Row, Value, direct, with_desk};
 use crate::Tensor;
 use crate::expr::{Expr, Kind};
 use crate::memory::{Fresh, Reading, Storage};
@@ -27,14 +27,14 @@ const MOST_OPERANDS: usize = 3;
 const MOST_STORAGES: usize = 4;
 
 /// Bytes on their way between nodes that take about as long as a plan of one step: there they would stay in registers.
-const PLANNED: usize = 12 << 10;
+const PLANNED_BYTES: usize = 12 << 10;
 
 /// The same of a step that reduces.
-const REDUCED: usize = 128 << 10;
+const REDUCED_BYTES: usize = 128 << 10;
 
 /// The value of an expression.
 pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
-    let mut order = Order::new();
+    let mut order = NodeOrder::new();
     order.take(expr)?;
     let meta = expr.meta().ok()?;
     let result = with_desk(|Desk { hazards, tiles }| {
@@ -52,7 +52,7 @@ pub(super) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
     if !fits {
         return None;
     }
-    let mut order = Order::new();
+    let mut order = NodeOrder::new();
     order.take(expr)?;
     if order.leaves().any(|(leaf, _)| leaf.meets_elsewhere(target)) {
         return None;
@@ -73,7 +73,7 @@ pub(super) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
 }
 
 /// The nodes of an expression, each after its operands.
-struct Order<'a> {
+struct NodeOrder<'a> {
     nodes: SmallVec<[Node<'a>; MOST_NODES]>,
     storages: [Option<&'a Storage>; MOST_STORAGES],
     /// Nodes that have been met.
@@ -93,10 +93,10 @@ struct Node<'a> {
     last: u8,
 }
 
-impl<'a> Order<'a> {
-    fn new() -> Order<'a> {
+impl<'a> NodeOrder<'a> {
+    fn new() -> NodeOrder<'a> {
         let storages = [None; MOST_STORAGES];
-        Order { nodes: SmallVec::new(), storages, met: 0, handed: 0, most: PLANNED }
+        NodeOrder { nodes: SmallVec::new(), storages, met: 0, handed: 0, most: PLANNED_BYTES }
     }
 
     /// Takes in an expression; `None` where there is too much to do, or something that this does not know.
@@ -132,7 +132,7 @@ impl<'a> Order<'a> {
                     operand.is_number()
                         || operand.dtype().is_ok_and(|own| own == direct::read(*op, inferred, place))
                 };
-                if numel > gather::MOST && !operands.iter().enumerate().all(is_read) {
+                if numel > gather::GATHERED_ELEMENTS && !operands.iter().enumerate().all(is_read) {
                     return None;
                 }
                 // What is stretched is copied, as a rule.
@@ -143,13 +143,13 @@ impl<'a> Order<'a> {
                 Some(Cost::of_operation(*op, inferred, operands.len(), numel))
             }
             Kind::Cast { operand, dtype } => {
-                if numel > gather::MOST && by_part(operand.dtype().ok()?, *dtype).is_some() {
+                if numel > gather::GATHERED_ELEMENTS && by_part(operand.dtype().ok()?, *dtype).is_some() {
                     return None;
                 }
                 Some(Cost::of_copying(*dtype, numel))
             }
             Kind::Reduce { operand, .. } => {
-                self.most += REDUCED;
+                self.most += REDUCED_BYTES;
                 let meta = operand.meta().ok()?;
                 Some(Cost::of_reading(meta.dtype(), meta.shape.numel()))
             }
@@ -313,7 +313,7 @@ fn map<const N: usize>(
 ) -> Option<Fresh> {
     let mut loops = Loops::single();
     loops.walk(&values)?;
-    let way = Way::new(row, &values, &loops)?;
+    let way = Route::new(row, &values, &loops)?;
     let mut block = Fresh::arbitrary(loops.numel.checked_mul(row.inferred.result.item_size())?)?;
     way.run(row, &values, bytes, &loops, block.bytes_mut(), tiles)?;
     Some(block)

@@ -12,13 +12,13 @@ use zerostride_shape::Layout;
 use super::convert::convert;
 use super::{Any, Desk, Value, apply, copy, with_desk};
 use crate::Tensor;
-use crate::exec::body::{Form, Grid, Lying, widest};
+use crate::exec::body::{FoldForm, Grid, Lying, widest};
 use crate::expr::{Expr, Kind};
 use crate::memory::{Fresh, Reading};
 use crate::plan::{Cost, One, in_any_order};
 
 /// The most bytes of elements that are copied or converted so that they can be reduced.
-const COPIED: usize = 64 << 10;
+const COPIED_BYTES: usize = 64 << 10;
 
 /// The value of an expression that is a reduction of a tensor.
 pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
@@ -49,7 +49,7 @@ pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
 pub(super) struct Reduction {
     reducer: Reducer,
     grid: Grid,
-    form: Form,
+    form: FoldForm,
     /// The results that are read at once.
     most: usize,
     /// The first element of those that are read.
@@ -79,7 +79,7 @@ impl Reduction {
         // Many elements that are results themselves are copied faster.
         let widest = widest(*op, takes.item_size());
         let are_many = count == 1 && results > widest;
-        let are_few = layout.numel() <= COPIED / takes.item_size();
+        let are_few = layout.numel() <= COPIED_BYTES / takes.item_size();
         if takes != dtype && !are_few || are_many || cost.is_divided() {
             return None;
         }
@@ -104,7 +104,7 @@ impl Reduction {
                 reducer,
                 grid,
                 form,
-                most: if form == Form::Across { widest.min(grid.inner) } else { grid.inner },
+                most: if form == FoldForm::Across { widest.min(grid.inner) } else { grid.inner },
                 first: if copied.is_some() { 0 } else { layout.offset() - low },
                 outer_step,
                 row_step: grid.row_step.unwrap_or(1),
@@ -136,7 +136,7 @@ impl Reduction {
         };
         // Results side by side, one row of elements after the other.
         let copying = || {
-            if cost.bytes() > COPIED {
+            if cost.bytes() > COPIED_BYTES {
                 return None;
             }
             let bytes = |&(size, step): &(usize, isize)| (size, step * item as isize);

@@ -435,9 +435,9 @@ fn every_operation_on_rows_gives_what_its_plan_gives() {
                 };
                 for (values, operands) in cases {
                     let Some(result) = applied(op, values) else { continue };
-                    direct += usize::from(result.numel() > MOST);
+                    direct += usize::from(result.numel() > GATHERED_ELEMENTS);
                     // No code of complex numbers is threaded.
-                    in_blocks += usize::from(result.numel() > MOST && dtype == DType::C64);
+                    in_blocks += usize::from(result.numel() > GATHERED_ELEMENTS && dtype == DType::C64);
                     let planned = planned(op, operands).unwrap();
                     assert_eq!(bytes_of(&result), bytes_of(&planned), "{op:?} {dtype} {index}");
                     let expr = Expr::map(op, operands.iter().cloned());
@@ -451,7 +451,7 @@ fn every_operation_on_rows_gives_what_its_plan_gives() {
                         _ => apply_into(op, &values, &over),
                     };
                     if done.is_some() {
-                        over_rows += usize::from(over.numel() > MOST);
+                        over_rows += usize::from(over.numel() > GATHERED_ELEMENTS);
                         assert_eq!(bytes_of(&over), bytes_of(&planned), "{op:?} {dtype} {index} in place");
                     }
                 }
@@ -471,7 +471,7 @@ fn a_choice_between_rows_gives_what_its_plan_gives() {
             let [a, b] = [3, 5].map(|step| &tensors[(index + step) % tensors.len()]);
             let values = [condition, a, b].map(|tensor| Any::Tensor(tensor, None));
             let Some(result) = apply(Op::Where, &values) else { continue };
-            direct += usize::from(result.numel() > MOST);
+            direct += usize::from(result.numel() > GATHERED_ELEMENTS);
             let planned = planned(Op::Where, &[condition, a, b].map(Expr::current)).unwrap();
             assert_eq!(bytes_of(&result), bytes_of(&planned), "{dtype} {index}");
         }
