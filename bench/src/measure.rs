@@ -28,7 +28,7 @@ const LEAST_ROUNDS: usize = 3;
 /// Above that time, one evaluation shows what there is to see: no further rounds, and nothing to warm up.
 const SLOW: f64 = 0.2;
 /// A pause between two peers, in which the threads of the first stop to spin: those of NumPy or numexpr do so for more than
-/// two milliseconds, and take a processor from whoever comes next.
+/// two milliseconds, and take a processor from the peer that comes next.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Elements of a result that are compared.
 const COMPARED: usize = 1 << 18;

@@ -1,5 +1,6 @@
 //! Owns the questions whether elements share memory: within one layout, and between two of the same storage.
-//! It does not know storages; whoever asks knows that both layouts are of the same one, with elements of one size.
+//! It does not know storages: the caller sees to it that both layouts are of one storage, with elements of one
+//! size.
 
 use alloc::vec::Vec;
 

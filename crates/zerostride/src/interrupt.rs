@@ -12,7 +12,7 @@ use crate::{Error, Result, fork};
 /// Time between two questions: short for a person, long beside what asking costs.
 pub(crate) const PERIOD: Duration = Duration::from_millis(20);
 
-/// How many times as long as the answer took nobody is asked again, where that is more.
+/// The pause after a question, in times of how long its answer took, where that is longer than [`PERIOD`].
 const PATIENCE: u32 = 10;
 
 #[derive(Clone, Copy)]
@@ -84,11 +84,11 @@ pub(crate) fn is_asked_for() -> bool {
 }
 
 fn followed() -> Option<Signal> {
-    // A thread that is ending helps nobody.
+    // A thread that is ending helps no other.
     FOLLOWED.try_with(|followed| followed.borrow().clone()).unwrap_or(None)
 }
 
-/// The signal for threads that share the work of this one; `None` where nobody can stop it.
+/// The signal for threads that share the work of this one; `None` where it cannot be stopped.
 pub(crate) fn signal() -> Option<Signal> {
     followed().or_else(|| WATCH.get().is_some().then(Signal::default))
 }
@@ -149,11 +149,11 @@ pub type Waiter = fn(&mut (dyn FnMut() -> bool + Send)) -> bool;
 
 static WAITER: OnceLock<Waiter> = OnceLock::new();
 
-/// Says how all threads of the process wait for tensors, if nobody has yet: for languages with a lock that a thread must
-/// not hold meanwhile, or with signals to look for.
+/// Says how all threads of the process wait for tensors, unless that has been said before: for languages with a
+/// lock that a thread must not hold meanwhile, or with signals to look for.
 ///
 /// ```standalone_crate
-/// // What threads do that nobody has told otherwise, outside of `interruptible`.
+/// // What threads do by default, outside of `interruptible`.
 /// zerostride::set_waiter(|wait| {
 ///     while !wait() {}
 ///     true

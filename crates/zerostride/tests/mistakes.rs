@@ -178,7 +178,7 @@ fn gradient_of_another_shape_than_its_parameters() -> Result<()> {
 }
 
 /// Residuals of a thousand measurements with themselves: 4 MB where 4 kB were meant, and with a hundred times as many
-/// measurements all memory there is. Where the table is only summed up it never exists, and nobody objects to its size.
+/// measurements all memory there is. Where the table is only summed up it never exists, and its size is no objection.
 #[test]
 fn residuals_of_all_pairs_that_fill_the_memory() -> Result<()> {
     let (measured, model) = (uniform(&[1000, 1], 1), uniform(&[1, 1000], 2));

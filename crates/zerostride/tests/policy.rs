@@ -76,7 +76,7 @@ fn what_is_no_implicit_broadcast_is_not_seen() {
     assert_eq!(recorded(|| matrix.fill_(1).map(|()| matrix.clone())), [""; 0]);
 }
 
-/// A formula's own stretches, as that of the largest element over its row in `softmax`, are nobody's mistake.
+/// A formula's own stretches, as that of the largest element over its row in `softmax`, are no mistakes.
 #[test]
 fn no_operation_of_the_table_broadcasts_on_operands_of_one_shape() {
     let floats = Tensor::rand(&[4, 3], 1).unwrap();

@@ -305,7 +305,7 @@ fn a_few_elements_that_lie_apart_are_reduced_by_operations_on_them() {
     use DType::{BF16, Bool, F16, F32, F64, I8, I64, U8, U64};
     let extremes =
         [f64::NAN, f64::INFINITY, -0.0, 0.0, f64::NEG_INFINITY, 1e30, -1e30, 255.0, -0.0, 0.0, 3.5];
-    // Of halves, each sum would round differently than all of them together.
+    // In f16 and bf16, each sum would round differently than all of them together.
     let extreme = |at: usize| extremes[at * at % extremes.len()];
     let plain = |at: usize| (at * at % 97) as f64 * 21.25;
     let all = (2..=9).flat_map(|count| [(count, &extreme as &dyn Fn(usize) -> f64), (count, &plain)]);

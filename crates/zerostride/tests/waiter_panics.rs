@@ -26,7 +26,7 @@ fn a_waiter_that_panics_leaves_no_claims() {
         }
     };
     thread::scope(|scope| (0..2).for_each(|_| _ = scope.spawn(fill)));
-    // Whoever else had the tensor has let go: this waits for nobody.
+    // Every other thread has released the tensor: this does not wait.
     x.fill_(2.0).unwrap();
     assert!(x.to_vec::<f32>().unwrap().iter().all(|&value| value == 2.0));
 }

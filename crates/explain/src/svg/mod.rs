@@ -33,8 +33,9 @@ impl Explanation {
     /// three dimensions in which there is anything to see, slices are indicated.
     ///
     /// The picture follows the reader's light or dark setting, or `data-theme` of an element around it. It has a title and
-    /// a description for those who do not see it. Whatever belongs to one dimension of one operand says so in
-    /// `data-operand` and `data-dims`; what is stretched is of the class `zs-stretched`, `zs-added` or `zs-ghost`.
+    /// a description for those who do not see it. An element that belongs to one dimension of one operand
+    /// names them in `data-operand` and `data-dims`; a stretched one has the class `zs-stretched`, `zs-added` or
+    /// `zs-ghost`.
     ///
     /// ```
     /// use zerostride_explain::{Explanation, Lang, Operand, Options};

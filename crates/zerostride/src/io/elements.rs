@@ -32,7 +32,7 @@ impl Encoding {
         self.unit() > 1 && self.swapped != cfg!(target_endian = "big")
     }
 
-    /// Turns elements as they lie in the file into elements of this machine, in place.
+    /// Converts elements from their form in the file to that of this machine, in place.
     pub(super) fn decode(self, elements: &mut [u8]) {
         if self.dtype.category() == Category::Bool {
             elements.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
@@ -79,7 +79,7 @@ impl Encoding {
         Ok(())
     }
 
-    /// Writes elements of this machine as they lie in the file.
+    /// Writes elements of this machine in the form that they have in the file.
     pub(super) fn write(self, elements: &[u8], writer: &mut dyn Write) -> io::Result<()> {
         if !self.swapped {
             return writer.write_all(elements);

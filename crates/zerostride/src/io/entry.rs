@@ -47,7 +47,7 @@ pub(super) enum Kind {
         /// Why not, and what to do.
         advice: &'static str,
     },
-    /// A member of an archive that is no array, or cannot be read. It keeps nobody from the others.
+    /// A member of an archive that is no array, or cannot be read. The other members can be read.
     Refused { is_array: bool, problem: Arc<Problem> },
 }
 

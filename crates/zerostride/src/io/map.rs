@@ -31,12 +31,13 @@ use crate::{Lent, Result, Tensor};
 /// ```
 ///
 /// # Errors
-/// As for [`io::load`](super::load); elements that do not lie in the file as they lie in memory: those of `.npz` and Zarr, of
-/// the other byte order, not aligned, and bools, which are checked when they are read.
+/// As for [`io::load`](super::load), and for elements whose form in the file is not that in memory: those of
+/// `.npz` and Zarr, of the other byte order, unaligned ones, and bools, which are checked when they are read.
 ///
 /// # Safety
-/// Until no tensor is on the file any more, nobody writes to it or cuts it short, in this process or another. Elements that
-/// change break what computations rely on, such as indices that have been checked; pages that are gone end the process.
+/// Until no tensor is on the file any more, no process, this one included, writes to it or shortens it. Elements
+/// that change break what computations rely on, such as indices that have been checked; pages that are gone end
+/// the process.
 pub unsafe fn map(path: impl AsRef<Path>) -> Result<Tensor> {
     let (path, name) = locate(path.as_ref());
     let file = &*path.to_string_lossy();
@@ -45,7 +46,7 @@ pub unsafe fn map(path: impl AsRef<Path>) -> Result<Tensor> {
         return Err(whole(Problem::NotMapped { reason: "a store has its elements in chunks" }).into());
     }
     let (opened, format) = open_regular(path).map_err(whole)?;
-    // SAFETY: nobody changes the file while it is mapped, as the caller vouches.
+    // SAFETY: no process changes the file while it is mapped, as the caller vouches.
     let bytes = unsafe { Mmap::map(&opened) };
     let bytes = bytes.map_err(|source| whole(Problem::Io { action: "map it", source }))?;
     let mut container = Container::named(file, Cursor::new(&bytes[..]), format)?;
@@ -74,8 +75,9 @@ pub unsafe fn map(path: impl AsRef<Path>) -> Result<Tensor> {
     let layout = Layout::contiguous(Shape::new(&sizes)?);
     let data = NonNull::new(data.cast_mut()).unwrap_or(NonNull::dangling());
     let lent = Lent { data, dtype, shape: layout.shape(), strides: layout.strides(), writable: false };
-    // SAFETY: the headers have been held against the length of the mapping, which so has all elements and keeps them until
-    // it is dropped, without waiting for anybody; any bytes are numbers, and nobody writes them, as the caller vouches.
+    // SAFETY: the headers were checked against the length of the mapping, which therefore has all elements and
+    // keeps them until it is dropped, without waiting for a thread; any bytes are numbers, and no process writes
+    // them, as the caller vouches.
     let stored = unsafe { Tensor::from_lent(&lent, bytes) }?;
     if !entry.is_fortran() {
         return Ok(stored);

@@ -29,8 +29,8 @@ pub(super) type Archive<R> = ZipArchive<BufReader<R>>;
 /// No deflate stream unpacks to more than this many times its length.
 const MAX_RATIO: u64 = 1032;
 
-/// Reads the list of members, and of each member the NPY headers. A member that cannot be read keeps nobody from the others,
-/// but where there are no others it is the archive that cannot be read.
+/// Reads the list of members, and of each member the NPY headers. Other members can be read
+/// beside one that cannot; where there are no others, the archive cannot be read.
 pub(super) fn open<R: Read + Seek>(file: &str, reader: R) -> Result<(Archive<R>, Vec<Entry>), FileError> {
     let whole = |problem| FileError::new(file, None, problem);
     let config = Config { archive_offset: ArchiveOffset::Known(0) };
@@ -151,7 +151,7 @@ fn array_name(path: &str) -> Result<String, Problem> {
     Ok(name.to_owned())
 }
 
-/// Refuses names that would lead out of a folder if somebody unpacked the archive.
+/// Refuses names that would lead out of a folder if the archive were unpacked.
 fn check_name(name: &str) -> Result<(), &'static str> {
     if name.starts_with('/') || name.split(['/', '\\']).any(|part| part == "..") {
         return Err("leads out of the archive; give the array a plain name");

@@ -132,7 +132,7 @@ impl Destination for Replacement {
     }
 }
 
-/// Says why there can be no temporary file or folder, whose name is nobody's business: only the system's answer.
+/// Says why there can be no temporary file or folder: the system's answer alone, without the name.
 pub(super) fn not_created(error: io::Error) -> Problem {
     let answer =
         error.get_ref().and_then(|error| error.source()?.downcast_ref::<io::Error>()?.raw_os_error());
@@ -265,7 +265,7 @@ pub(super) fn check_room(_: &File, _: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes the blocks, so that nobody else does.
+/// Reserves the blocks on the disk, so that no other file gets them.
 fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     check_room(file, bytes)?;
     #[cfg(target_os = "linux")]

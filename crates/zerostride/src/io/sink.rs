@@ -26,7 +26,7 @@ use crate::error::file::{FileError, Problem};
 ///
 /// In `.npz` and `.safetensors` the array is called [`UNNAMED`]; a Zarr store is of that array alone. The file appears complete or not at all, as with
 /// [`save`](super::save); room for it is taken on the disk before anything is written. It may be one that the expression
-/// reads: what is read is the old content.
+/// reads, whose old content is read.
 ///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();
@@ -122,7 +122,7 @@ fn start(file: &str, format: Format, dtype: DType, shape: &[usize]) -> Result<(V
 }
 
 impl Sink {
-    /// A file that takes the place of what is called so now, when it is complete.
+    /// A file that replaces the one of this name, when it is complete.
     ///
     /// # Errors
     /// Another ending; a write-protected or special file under that name; anything that the operating system refuses.
@@ -164,7 +164,7 @@ impl Sink {
         let bytes = checked_bytes(&Shape::new(shape)?, dtype.item_size())? as u64;
         let (header, _) = start(&file, format, dtype, shape)?;
         let bytes = room(format, bytes.saturating_add(header.len() as u64));
-        // A folder that nobody may list can be written to, and only does not tell how much room there is.
+        // A folder without permission to list can be written to; it only does not tell how much room there is.
         let room = File::open(folder).map_or(Ok(()), |folder| check_room(&folder, bytes));
         Ok(room.map_err(|error| refused(Problem::writing(error)))?)
     }

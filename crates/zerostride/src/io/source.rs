@@ -24,8 +24,8 @@ use crate::error::file::{FileError, Problem, name_of};
 
 /// An array in a file: its header has been read and checked, its elements are read when an expression over it runs.
 ///
-/// The file is kept open, so that another may take its name meanwhile, such as the result: what is read is then the old one. If
-/// it is cut short or written to instead, evaluations end in an error from then on.
+/// The file is kept open, so that another file, such as the result, may take its name: the
+/// old one is read then. If it is shortened or written to instead, evaluations end in an error from then on.
 ///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();
@@ -151,7 +151,7 @@ impl From<&Source> for Expr {
     }
 }
 
-/// Elements as they lie in a file; those in Fortran order are the transposed array in row-major order.
+/// Elements in the form of a file; those in Fortran order are the transposed array in row-major order.
 #[derive(Debug)]
 struct Stored {
     file: String,

@@ -96,14 +96,14 @@ pub const DEFAULT_MAX_BYTES: u128 = 1 << 30;
 
 /// What to do about each class of implicit broadcast.
 ///
-/// A policy speaks of some classes; about the others the scope around it decides, then the process, and what nobody
-/// speaks of is allowed.
+/// A policy speaks of some classes; about the others the scope around it decides, then the process; classes
+/// that neither names are allowed.
 ///
 /// ```
 /// use zerostride::{Tensor, policy::{Action, Class, Policy}};
 /// let (column, row) = (Tensor::ones(&[1000, 1])?, Tensor::ones(&[1, 1000])?);
 /// let _limit = Policy::new().max_bytes(1 << 20).enter();
-/// assert!(column.add(&row).is_err());                                  // 4 MB that nobody asked for
+/// assert!(column.add(&row).is_err());                                  // 4 MB that were not meant
 /// assert_eq!((&column + &row).sum(-1).eval()?.numel(), 1000);          // here they never exist
 /// let _inner = Policy::new().with(Class::BlowUp, Action::Allow).enter();
 /// assert!(column.add(&row).is_ok());

@@ -32,7 +32,7 @@ pub(super) enum Watcher {
     Audit(Rc<RefCell<Log>>),
 }
 
-/// Whether any policy or audit is in force, on whichever thread: until then, nobody need name callers.
+/// Whether any policy or audit is in force, on whichever thread: until then, callers need not be named.
 #[inline]
 pub fn is_on() -> bool {
     caller::is_asked()

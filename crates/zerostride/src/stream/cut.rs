@@ -19,8 +19,8 @@ pub(super) trait Supply {
     /// Some rows of an array that is not in memory.
     fn rows(&mut self, input: &Arc<dyn Input>, rows: Range<usize>) -> Expr;
 
-    /// All of an array that is not in memory, or of what is computed once for all rows. `unfollowed` tells of a value that
-    /// depends on the rows in a way that cannot be followed.
+    /// All of an array that is not in memory, or of a value that is computed once for all rows. `unfollowed` marks a
+    /// value that depends on the rows in a way that cannot be followed.
     fn whole(&mut self, expr: &Expr, unfollowed: bool) -> Expr;
 }
 
@@ -258,7 +258,7 @@ impl Cutter<'_> {
         Some(())
     }
 
-    /// A value that all rows share. Views of what is in memory stay views, and the rest is computed once.
+    /// A value that all rows share. Views of tensors in memory stay views; everything else is computed once.
     fn value(&mut self, expr: &Expr, unfollowed: bool) -> Expr {
         let (mut views, mut viewed) = (Vec::new(), expr);
         while let Kind::View { operand, .. } = &viewed.node().kind {

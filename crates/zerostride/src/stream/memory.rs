@@ -1,5 +1,5 @@
-//! Owns the amount of memory that an evaluation may take if nobody says: half of what the machine, the control group and
-//! the process's own limit leave. It does not know what it is taken for.
+//! Owns the default limit on the memory of an evaluation: half of what the machine, the control group and the
+//! process's own limit leave. It does not know what the memory is for.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -262,7 +262,7 @@ fn size(targets: Vec<Arc<Target>>, held: u64, limit: u64, wanted: Option<usize>)
     Ok((Pass { targets, rows, piece }, bytes, read))
 }
 
-/// Says that what is stored together is too much.
+/// Says that one chunk of a store takes too much memory.
 fn blame_chunk(input: &Arc<dyn Input>) -> String {
     let (name, bytes) = (input.name(), input.scratch());
     format!(

@@ -75,7 +75,7 @@ impl Run<'_> {
         Ok(value)
     }
 
-    /// An array in memory whole. It is read in pieces, so that whoever watches is asked often enough.
+    /// An array in memory whole. It is read in pieces, so that `watch` is asked often enough.
     fn read_whole(&mut self, input: &Arc<dyn Input>) -> Result<Tensor> {
         let rows = crate::expr::rows(input.shape());
         Tensor::build_zeroed(input.dtype(), Shape::new(input.shape())?, |out| {
@@ -114,7 +114,7 @@ impl Run<'_> {
                     let read_ahead = move || {
                         for index in (reader..pass.pieces()).step_by(readers) {
                             let rows = Rows::read(&pass.targets, range(index));
-                            // An error is the last piece; whoever has gone wants none.
+                            // An error is the last piece; a receiver that is gone needs no more.
                             if sender.send(rows).is_err() {
                                 break;
                             }

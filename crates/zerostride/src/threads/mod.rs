@@ -45,9 +45,9 @@ pub fn num_threads() -> usize {
     rayon::current_num_threads().min(MOST_THREADS.load(Ordering::Relaxed)).min(SEATS + 1)
 }
 
-/// Whether there is a pool of threads, which is started with so many, or for 0 as many as the environment says or the
-/// processor runs, if nobody has started it yet. Where the system starts no threads there is none, nor in a child of the process that has started it: whoever
-/// evaluates works alone.
+/// Whether there is a pool of threads. The first call starts it, with so many threads, or for 0 with as many as
+/// the environment says or the processor runs. There is none where the system starts no threads, nor in a forked
+/// child of the process that started it: there the calling thread works alone.
 fn has_pool(threads: usize) -> bool {
     static POOL: OnceLock<Option<usize>> = OnceLock::new();
     let process = POOL.get().unwrap_or_else(|| {

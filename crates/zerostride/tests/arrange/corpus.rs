@@ -109,7 +109,7 @@ fn item(value: &Value) -> Index {
     }
 }
 
-/// A tensor of nested lists of integers or truths.
+/// A tensor of nested lists of integers or bools.
 fn nested(value: &Value) -> Tensor {
     match value {
         Value::Array(rows) if rows.is_empty() => Tensor::zeros(&[0]).unwrap(),

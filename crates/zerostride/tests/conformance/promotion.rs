@@ -47,7 +47,7 @@ fn dtypes_meet_as_in_pytorch_in_every_bucket() {
     let mut check = |a: Typed, b: Typed, ours: Option<DType>, cell: &Value| {
         compared += 1;
         let wanted = match cell.as_str() {
-            // PyTorch's halves with complex numbers are pairs of halves, which there are none of here.
+            // In PyTorch f16 and bf16 with complex numbers give pairs of these, which are not among our dtypes.
             Some("complex32" | "bcomplex32") => Some(DType::C64),
             Some(name) => Some(name.parse().unwrap()),
             None => {

@@ -1,4 +1,5 @@
-//! Tensors on the pages of files have the elements that are read; what lies in a file otherwise than in memory is refused.
+//! Tensors on the pages of files have the elements that are read; other forms of elements than memory's are
+//! refused.
 
 use std::path::Path;
 

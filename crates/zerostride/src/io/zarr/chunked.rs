@@ -204,7 +204,7 @@ impl Failure {
     }
 }
 
-/// Reads and decodes what lies in a file, if there can be so much of it.
+/// Reads and decodes a part of a file, if the file is long enough.
 fn decode(chain: &Chain, file: &dyn ReadAt, start: u64, length: u64) -> Result<Vec<u8>, Failure> {
     let found = file.length().map_err(|error| Failure::System(Problem::reading(error)))?;
     if start.checked_add(length).is_none_or(|end| end > found) {

@@ -160,7 +160,7 @@ impl Chain {
     }
 }
 
-/// One thread: whoever reads has threads of its own.
+/// One thread: the caller has threads of its own.
 fn options() -> CodecOptions {
     CodecOptions::builder().concurrent_target(1).build()
 }

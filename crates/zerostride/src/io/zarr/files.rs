@@ -235,7 +235,8 @@ fn exchange(one: &Path, other: &Path) -> io::Result<()> {
             exchanged => return Ok(exchanged?),
         }
     }
-    // For a moment there is none of that name; whoever is killed then has both, complete, under temporary names.
+    // For a moment no folder has that name; a process that is killed then leaves both, complete, under temporary
+    // names.
     let between = one.with_extension("old.tmp");
     fs::rename(other, &between)?;
     if let Err(error) = fs::rename(one, other) {

@@ -12,7 +12,7 @@ use super::{METADATA, NewFiles};
 use crate::error::file::Problem;
 use crate::io::Compression;
 
-/// Bytes of a chunk, unpacked: few files, and little to read for somebody who wants a few rows.
+/// Bytes of a chunk, unpacked: few files, and little to read for a few rows.
 const CHUNK: usize = 16 << 20;
 
 /// Bytes written at once where a chunk goes on behind the array's end.
