@@ -14,7 +14,7 @@ use crate::interrupt;
 pub(crate) enum Failure {
     /// Something to tell the user.
     Report(Box<Report>),
-    /// Nobody reads the output any more: not worth a word.
+    /// The output has no reader any more: not worth a word.
     BrokenPipe,
 }
 

@@ -28,6 +28,6 @@ pub(crate) fn load(text: &str) -> Result<Tensor> {
 #[allow(unsafe_code)]
 pub(crate) fn map(text: &str) -> Result<Tensor> {
     // SAFETY: nothing here writes to a file that exists: results appear under new names. That no other program changes the
-    // file meanwhile nobody can see from here; whoever asks for `--mmap` has read that it must not, and vouches for it.
+    // file meanwhile cannot be checked here; a user of `--mmap` has read that none must, and vouches for it.
     unsafe { io::map(text) }
 }

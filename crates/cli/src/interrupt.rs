@@ -32,7 +32,7 @@ fn signals() -> &'static [i32] {
     &[SIGINT, SIGTERM]
 }
 
-/// Whether whoever started the program has had SIGHUP ignored, as nohup does; where the system does not tell, it is not.
+/// Whether the program was started with SIGHUP ignored, as nohup does; where the system does not tell, it was not.
 #[cfg(unix)]
 fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -60,7 +60,7 @@ pub(crate) fn draw_warnings(source: &str) {
         for repair in report.explanation.take().iter().flat_map(Explanation::alternatives) {
             report = report.help(format!("to combine them element by element: {}", repair.call));
         }
-        // If even standard error is closed, nobody can be warned.
+        // If even standard error is closed, no warning can be shown.
         let _ = report::draw_warning(&report, &mut anstream::stderr().lock());
     });
 }

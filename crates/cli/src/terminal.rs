@@ -22,7 +22,7 @@ pub(crate) fn set_color(choice: clap::ColorChoice) {
     choice.write_global();
 }
 
-/// Standard output; styles are taken out of what is written where nobody wants them.
+/// Standard output; styles are removed where a terminal or its user does not take them.
 pub(crate) fn stdout() -> AutoStream<StdoutLock<'static>> {
     anstream::stdout().lock()
 }

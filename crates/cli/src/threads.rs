@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use crate::failure::{Report, Result};
 
-/// More than any machine has processors for: whoever asks for more has mistyped.
+/// More than any machine has processors: a larger number is a mistake in typing.
 const MOST: usize = 1024;
 
 /// So many work on one evaluation at most, as [`zerostride::num_threads`] says; others would only take memory.

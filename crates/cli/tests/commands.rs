@@ -363,13 +363,13 @@ fn an_explanation_refuses_what_an_evaluation_refuses() {
         let message = fails(folder.path(), &evaluated, 1).lines().next().unwrap().to_owned();
         let explained = [&["explain"], args].concat();
         assert_eq!(fails(folder.path(), &explained, 1).lines().next().unwrap(), message);
-        // Whoever reads JSON finds it where the errors of shapes are.
+        // In JSON it stands where the errors of shapes are.
         let run = zs_in(folder.path(), &[&explained[..], &["--format", "json"]].concat());
         let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
         assert_eq!((run.status, run.stderr.as_str(), &json["broadcastable"]), (1, "", &false.into()));
         assert_eq!(format!("error: {}", json["error"]["message"].as_str().unwrap()), message);
     }
-    // Unknown dtypes are nobody's mistake.
+    // Unknown dtypes are no mistake.
     ok(folder.path(), &["explain", "3", "[1]:i8", "--op", "<<"]);
 }
 

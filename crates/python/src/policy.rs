@@ -1,4 +1,4 @@
-//! Owns policies and audits as Python sees them: the native halves of `zs.policy` and `zs.audit`, which belong to the
+//! Owns policies and audits as Python sees them: the native parts of `zs.policy` and `zs.audit`, which belong to the
 //! thread that enters them. What is looked at, and how it is judged, is the engine's.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};

@@ -373,8 +373,8 @@ fn element<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>>
     }
 }
 
-/// The imaginary parts of numbers that have none: one zero, stretched. Whoever asks for the attribute may only want to know that
-/// there is one, as xarray does of arrays.
+/// The imaginary parts of numbers that have none: one zero, stretched. A caller may only want to know that there
+/// is such an attribute, as xarray does of arrays.
 pub(crate) fn zeros(dtype: DType, shape: &[usize]) -> zerostride::Result<Tensor> {
     Tensor::full(&[], 0, dtype)?.broadcast_to(shape)
 }

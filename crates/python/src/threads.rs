@@ -60,8 +60,8 @@ fn is_first(py: Python<'_>) -> bool {
 
 /// Whether a signal's handler has raised, as that of Ctrl-C does.
 ///
-/// This waits for Python's lock while the evaluation holds tensors. Whoever has the lock lets it go before it waits for a
-/// tensor (`wait`), so that both go on.
+/// This waits for Python's lock while the evaluation holds tensors. A thread that has the lock releases it before it
+/// waits for a tensor (`wait`), so that both go on.
 fn has_raised() -> bool {
     Python::attach(raises)
 }

@@ -1,4 +1,4 @@
-"""fuse and evaluate: one pass, the same bits, the arrays of whoever calls."""
+"""fuse and evaluate: one pass, the same bits, the caller's kind of arrays."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""JAX's arrays: seen where they lie, operands, and what fused functions return when they get them."""
+"""JAX's arrays: shared memory, operands, and what fused functions return when they get them."""
 
 import numpy as np
 import pytest

@@ -85,7 +85,7 @@ def test_read_only_memory_is_not_written():
         tensor.__dlpack__()
     assert source.tolist() == [0, 1, 2]
     assert zs.asarray(memoryview(b"abc")).tolist() == [97, 98, 99]
-    # NumPy warns whoever writes to such an array.
+    # NumPy warns when such an array is written to.
     assert not zs.asarray(np.broadcast_arrays(np.zeros((1, 3)), np.zeros((2, 1)))[0]).writable
 
 
@@ -128,7 +128,7 @@ def test_owners_may_go_first():
 
 
 def lent(kind):
-    """A tensor of 0, 1, 2, ... on memory whose owner nobody else has."""
+    """A tensor of 0, 1, 2, ... on memory whose owner has no other reference."""
     numbers = np.arange(50000.0)
     match kind:
         case "buffer":

@@ -32,7 +32,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode> {
     let lang = args.lang.unwrap_or_else(terminal::lang);
     let op = args.op.as_deref().map(|name| operation(name, args.shapes.len())).transpose()?;
     let given = match read(args, op) {
-        // Whoever reads JSON gets every answer in it.
+        // A reader of JSON gets every answer in it.
         Err(Failure::Report(report)) if (report.status, format) == (Status::Mismatch, Format::Json) => {
             write(&(zerostride_explain::refusal_json(&report.message) + "\n"))?;
             return Ok(Status::Mismatch.into());

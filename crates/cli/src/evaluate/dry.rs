@@ -16,7 +16,7 @@ pub(super) enum Known {
     NotHere,
 }
 
-/// A tensor of a shape and dtype whose elements mean nothing: zeros, which take no memory until somebody touches them.
+/// A tensor of a shape and dtype whose elements mean nothing: zeros, which take no memory until they are touched.
 pub(crate) fn stand_in(shape: &[usize], dtype: DType) -> Result<Tensor> {
     Tensor::full(shape, 0, dtype)
 }

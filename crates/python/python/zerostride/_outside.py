@@ -15,7 +15,7 @@ from . import _zerostride
 _VARYING = {"datetime", "os", "random", "secrets", "time", "uuid"}
 _RANDOM = {"rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "normal", "bernoulli", "multinomial", "dropout"}
 
-# What other libraries hold stays as it is: nobody is expected to replace their functions while a program runs.
+# The functions of other libraries are taken to stay the same while a program runs.
 _LIBRARIES = (sys.stdlib_module_names | {"zerostride", "numpy", "torch", "jax", "jaxlib", "scipy"}) - _VARYING - {"__main__"}
 
 # Functions by which code reads what its bytecode does not name.
@@ -151,7 +151,7 @@ def _resolve(function, cells, read, found, seen):
 
 
 def _is_stored(value, name):
-    """Whether an attribute is a value that an object or its class holds, so that to read it runs nobody's code: no property."""
+    """Whether an attribute is a value that an object or its class holds, so that reading it runs no code: no property."""
     kind = type(value)
     if type.__getattribute__(kind, "__getattribute__") not in _LOOKUPS or (isinstance(value, type) and kind is not type):
         return False

@@ -1,4 +1,4 @@
-"""The memory of results that nobody has any more, which is kept for the next ones.
+"""The memory of dropped results, which is kept for the next ones.
 
 >>> import zerostride as zs
 >>> result = zs.ones(1000, 1000) + 1

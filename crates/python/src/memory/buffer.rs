@@ -82,7 +82,7 @@ fn dtype_of(format: &CStr, size: usize) -> Option<DType> {
     }
 }
 
-/// What keeps a tensor from being on the elements as they lie.
+/// Why a tensor cannot share the memory of these elements.
 fn obstacle(buffer: &PyUntypedBuffer, dtype: DType) -> Option<&'static str> {
     let foreign = if cfg!(target_endian = "little") { &[b'>', b'!'][..] } else { b"<" };
     let alignment =
@@ -111,8 +111,8 @@ fn lend(view: &Bound<'_, PyMemoryView>, buffer: &PyUntypedBuffer, dtype: DType) 
         writable: !buffer.readonly(),
     };
     // SAFETY: the view keeps the exporter, which keeps the elements at these strides valid while the view lives. What
-    // other libraries do with them meanwhile is up to the program, as with every buffer. Letting the view go waits for
-    // nobody.
+    // other libraries do with them meanwhile is up to the program, as with every buffer. Releasing the view waits
+    // for no thread.
     unsafe { Tensor::from_lent(&lent, view.clone().unbind()) }.map_err(raise)
 }
 
@@ -169,7 +169,7 @@ impl PyTensor {
         let item = dtype.item_size() as isize;
         let mut exported = Box::new(Exported {
             shape: tensor.shape().iter().map(|&size| size as isize).collect(),
-            // Only the stride of a dimension without a second element can be too large; nobody takes that step.
+            // Only the stride of a dimension without a second element can be too large, and no loop takes that step.
             strides: tensor.strides().iter().map(|stride| stride.saturating_mul(item)).collect(),
         });
         let has = |flag: c_int, list: &mut SmallVec<[isize; 6]>| {
@@ -205,7 +205,7 @@ impl PyTensor {
     /// without a further copy.
     fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, protocol: u32) -> PyResult<Bound<'py, PyTuple>> {
         let (py, tensor) = (slf.py(), &slf.get().0);
-        // Pickle reads the bytes without a claim on them: nobody else may write them.
+        // Pickle reads the bytes without a claim on them: no other thread may write them.
         let distinct = distinct(tensor).and_then(|distinct| distinct.clone_elements()).map_err(raise)?;
         let bytes = Bound::new(py, PyTensor(bytes_of(&distinct)?))?;
         let data = if protocol >= 5 {

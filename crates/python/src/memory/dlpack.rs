@@ -75,7 +75,7 @@ struct Versioned {
 trait Managed: Sized {
     /// What a capsule with one is called.
     const NAME: &'static CStr;
-    /// What it is called once somebody has taken it.
+    /// What it is called once a library has taken it.
     const USED: &'static CStr;
     fn new(array: Array, context: *mut c_void, flags: u64) -> Self;
     fn array(&self) -> &Array;
@@ -157,7 +157,7 @@ fn data_type(dtype: DType) -> DataType {
     DataType { code, bits: 8 * dtype.item_size() as u8, lanes: 1 }
 }
 
-/// What a tensor keeps of itself while somebody else reads it.
+/// What a tensor keeps of itself while another library reads it.
 struct Shown {
     _tensor: Tensor,
     shape: Vec<i64>,
@@ -174,7 +174,7 @@ unsafe extern "C" fn give_back<M: Managed>(managed: *mut M) {
     }
 }
 
-/// A capsule that lets others read a tensor where it lies.
+/// A capsule through which other libraries read a tensor in place.
 fn show<M: Managed>(py: Python<'_>, tensor: Tensor, flags: u64) -> PyResult<Bound<'_, PyCapsule>> {
     let mut shown = Box::new(Shown {
         shape: tensor.shape().iter().map(|&size| size as i64).collect(),
@@ -191,15 +191,15 @@ fn show<M: Managed>(py: Python<'_>, tensor: Tensor, flags: u64) -> PyResult<Boun
         byte_offset: 0,
     };
     let managed = Box::new(M::new(array, Box::into_raw(shown).cast(), flags));
-    // SAFETY: the box is not null, and the name lives forever; whoever takes the array calls its deleter, else the
-    // destructor does.
+    // SAFETY: the box is not null, and the name lives forever; a library that takes the array calls its deleter,
+    // else the destructor does.
     unsafe {
         let pointer = NonNull::new_unchecked(Box::into_raw(managed).cast());
         PyCapsule::new_with_pointer_and_destructor(py, pointer, M::NAME, Some(forgotten::<M>))
     }
 }
 
-/// Gives an array back that nobody has taken.
+/// Gives an array back that no library has taken.
 ///
 /// # Safety
 /// Only Python calls this, with a capsule that `show` has made.
@@ -250,7 +250,7 @@ impl PyTensor {
     }
 }
 
-/// An array that another library has lent; a Python object, so that it goes when somebody has Python's lock.
+/// An array that another library has lent; a Python object, so that it is freed by a thread with Python's lock.
 #[pyclass(frozen)]
 pub(crate) struct Borrowed(Box<dyn Fn() + Send + Sync>);
 
@@ -356,7 +356,7 @@ fn take<M: Managed + 'static>(capsule: &Bound<'_, PyCapsule>, object: &Bound<'_,
         writable: managed.is_writable(),
     };
     // SAFETY: the producer keeps the elements at these strides valid until its deleter is called, which the lender does.
-    // What others do with them meanwhile is up to the program. Letting the lender go waits for nobody.
+    // What other libraries do with them meanwhile is up to the program. Releasing the lender waits for no thread.
     unsafe { Tensor::from_lent(&lent, lender.unbind()) }.map_err(raise)
 }
 

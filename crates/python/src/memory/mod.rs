@@ -1,6 +1,6 @@
 //! Owns the way of memory between Python's libraries and the engine, without copies: arrays become tensors on their own
-//! memory, tensors are read where they lie. Every lender is a Python object: letting one go never waits for Python's
-//! lock, since PyO3 puts it off until somebody has that.
+//! memory, tensors are read in place. Every lender is a Python object: releasing one never waits for Python's lock,
+//! since PyO3 puts it off until a thread has that.
 
 #[allow(unsafe_code)]
 mod buffer;

@@ -55,7 +55,7 @@ pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     if !is_array(object)? {
         return Ok(None);
     }
-    // SAFETY: an array of NumPy's own class begins with these fields, which nobody changes while this thread has Python's
+    // SAFETY: an array of NumPy's own class begins with these fields, which no thread changes while this one has Python's
     // lock.
     let array = unsafe { &*object.as_ptr().cast::<Array>() };
     // NumPy has one object for each of its native dtypes; elements of swapped bytes are of others.
@@ -81,9 +81,9 @@ pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     if let Some(view) = owner.and_then(|tensor| tensor.get().0.view_from(&lent)) {
         return Ok(Some(view));
     }
-    // SAFETY: the array keeps its elements at these strides valid: NumPy refuses to move them while anybody else has the
-    // array. What the program does with them meanwhile is up to it, as with every buffer. Letting the array go waits for
-    // nobody.
+    // SAFETY: the array keeps its elements at these strides valid: NumPy refuses to move them while another object
+    // refers to the array. What the program does with them meanwhile is up to it, as with every buffer. Releasing
+    // the array waits for no thread.
     unsafe { Tensor::from_lent(&lent, object.clone().unbind()) }.map(Some).map_err(raise)
 }
 
