@@ -8,3 +8,5 @@ mod division;
 pub(crate) mod float;
 pub(crate) mod half;
 pub(crate) mod integer;
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,8 @@ mod group;
 #[cfg(target_arch = "aarch64")]
 pub(crate) mod neon;
 mod scalar;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use group::Pair;
 #[cfg(target_arch = "x86_64")]

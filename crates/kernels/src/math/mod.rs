@@ -10,8 +10,6 @@
 //! Deliberately unknown here: tensors, integer and half types (their callers convert), and which operation
 //! uses what.
 
-#[cfg(test)]
-mod accuracy;
 mod area;
 mod bessel;
 pub(crate) mod complex;
@@ -26,8 +24,6 @@ mod gelu;
 mod horner;
 mod hyperbolic;
 mod inverse_trig;
-#[cfg(test)]
-mod lanes;
 mod log;
 mod log_table;
 mod logaddexp;
@@ -35,10 +31,8 @@ mod pow;
 mod root;
 mod short;
 #[cfg(test)]
-mod special_ulp;
+mod tests;
 mod trig;
-#[cfg(test)]
-mod ulp;
 
 pub(crate) use area::{acosh, asinh, atanh, logit};
 pub(crate) use bessel::i0;

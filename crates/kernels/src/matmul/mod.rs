@@ -5,6 +5,8 @@ mod dots;
 mod float;
 mod integer;
 mod scratch;
+#[cfg(test)]
+mod tests;
 mod tile;
 
 use std::ops::Range;

@@ -8,8 +8,6 @@
 //! Deliberately unknown here: which operation of the table is defined for complex numbers.
 
 mod arithmetic;
-#[cfg(test)]
-mod ends;
 mod exponential;
 mod hyperbolic;
 mod inverse;

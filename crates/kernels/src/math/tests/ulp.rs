@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::accuracy::{BINARY, UNARY, documented};
-use super::*;
+use crate::math::{self, Real};
 
 /// An element type whose answers can be read and compared.
 pub(super) trait Measured: Real<Elem = Self> + std::fmt::Debug {
@@ -83,8 +83,8 @@ macro_rules! bounds {
     ($heading:expr; $($name:ident($($x:ident),+))*) => {$(
         #[test]
         fn $name() {
-            let single = worst(stringify!($name), |[$($x),+]: [f32; bounds!(@count $($x)+)]| super::$name($($x),+));
-            let double = worst(stringify!($name), |[$($x),+]: [f64; bounds!(@count $($x)+)]| super::$name($($x),+));
+            let single = worst(stringify!($name), |[$($x),+]: [f32; bounds!(@count $($x)+)]| $crate::math::$name($($x),+));
+            let double = worst(stringify!($name), |[$($x),+]: [f64; bounds!(@count $($x)+)]| $crate::math::$name($($x),+));
             let [f32, f64] = documented($heading, stringify!($name));
             assert!(single <= f32 && double <= f64, "{single} and {double} ULP");
         }
@@ -108,8 +108,8 @@ bounds! {
 
 #[test]
 fn softplus() {
-    let single = worst("softplus", |[x, beta]: [f32; 2]| super::softplus(x, beta, 20.0));
-    let double = worst("softplus", |[x, beta]: [f64; 2]| super::softplus(x, beta, 20.0));
+    let single = worst("softplus", |[x, beta]: [f32; 2]| math::softplus(x, beta, 20.0));
+    let double = worst("softplus", |[x, beta]: [f64; 2]| math::softplus(x, beta, 20.0));
     let [f32, f64] = documented(BINARY, "softplus");
     assert!(single <= f32 && double <= f64, "{single} and {double} ULP");
 }

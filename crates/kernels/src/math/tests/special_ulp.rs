@@ -6,9 +6,8 @@ use std::path::Path;
 use num_complex::Complex;
 
 use super::accuracy::{BINARY, COMPLEX, UNARY, documented};
-use super::complex;
-use super::exponent::ldexp;
 use super::ulp::{Measured, bounds, worst};
+use crate::math::{self, complex, ldexp};
 
 bounds! {
     UNARY;
@@ -40,7 +39,7 @@ fn columns<T: Measured + Into<f64>>(
 /// The last place of a number of the format whose numbers have this many bytes.
 fn last_place(x: f64, bytes: usize) -> f64 {
     let (digits, least) = if bytes == 4 { (23, -149) } else { (52, -1074) };
-    let exponent = if x == 0.0 { i32::MIN / 2 } else { super::frexp(x).1 as i32 - 1 };
+    let exponent = if x == 0.0 { i32::MIN / 2 } else { math::frexp(x).1 as i32 - 1 };
     ldexp(1.0, f64::from((exponent - digits).max(least)))
 }
 
@@ -70,16 +69,16 @@ fn reflected<T: Measured + Into<f64>>(name: &str, function: impl Fn(f64) -> f64)
 
 #[test]
 fn lgamma_of_negative_arguments() {
-    let single = reflected::<f32>("lgamma", |x| super::lgamma(x as f32).into());
-    let double = reflected::<f64>("lgamma", super::lgamma);
+    let single = reflected::<f32>("lgamma", |x| math::lgamma(x as f32).into());
+    let double = reflected::<f64>("lgamma", math::lgamma);
     let [f32, f64] = documented(UNARY, "lgamma");
     assert!(single <= f32 && double <= f64, "{single} and {double} ULP");
 }
 
 #[test]
 fn digamma_of_negative_arguments() {
-    let single = reflected::<f32>("digamma", |x| super::digamma(x as f32).into());
-    let double = reflected::<f64>("digamma", super::digamma);
+    let single = reflected::<f32>("digamma", |x| math::digamma(x as f32).into());
+    let double = reflected::<f64>("digamma", math::digamma);
     let [f32, f64] = documented(UNARY, "digamma");
     assert!(single <= f32 && double <= f64, "{single} and {double} ULP");
 }

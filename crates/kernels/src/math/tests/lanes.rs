@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::Real;
+use crate::math::{self, Real};
 use crate::isa::{self, Isa, Task};
 #[cfg(target_arch = "aarch64")]
 use crate::lane::neon;
@@ -180,7 +180,7 @@ macro_rules! functions {
 
                 #[inline(always)]
                 fn at<V: Real>([$($x),+]: [V; COUNT]) -> V {
-                    super::$name($($x),+)
+                    math::$name($($x),+)
                 }
             }
             compare_lanes::<Case, COUNT>();

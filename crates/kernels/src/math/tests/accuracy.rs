@@ -8,15 +8,17 @@
 use half::{bf16, f16};
 
 use super::ulp::Measured;
+use crate::math;
 #[cfg(not(debug_assertions))]
 use {
-    super::{Real, lanes},
+    super::lanes,
     crate::isa::{self, Isa, Task},
     crate::lane::{Bits, Lane, Mask},
+    crate::math::Real,
     std::marker::PhantomData,
 };
 
-const DOCUMENT: &str = include_str!("../../../../docs/accuracy.md");
+const DOCUMENT: &str = include_str!("../../../../../docs/accuracy.md");
 
 /// The numbers of a function's row in the document, in the table whose heading starts with `heading`.
 pub(super) fn documented<const N: usize>(heading: &str, name: &str) -> [f64; N] {
@@ -50,15 +52,14 @@ macro_rules! functions {
     ($($name:ident)*) => {
         const FUNCTIONS: &[Unary] = &[$(Unary {
             name: stringify!($name),
-            single: super::$name,
-            double: super::$name,
+            single: math::$name,
+            double: math::$name,
         }),*];
 
         /// Each takes a minute, and is only built with optimisation:
         /// `cargo test --release -p zerostride-kernels --lib every_f32 -- --ignored --nocapture --test-threads 1`.
         #[cfg(not(debug_assertions))]
         mod every_f32_is_within_the_documented_error {
-            use super::super as math;
             use super::*;
 
             $(#[test]
@@ -102,7 +103,7 @@ fn is_nearest(got: f64, want: f64, digits: i32, least: i32, largest: f64) -> boo
     if want.is_nan() || got.is_nan() {
         return want.is_nan() && got.is_nan();
     }
-    let exponent = super::frexp(want).1 as i32;
+    let exponent = math::frexp(want).1 as i32;
     let unit = 2f64.powi((exponent - digits).max(least));
     let nearest = (want / unit).round_ties_even() * unit;
     let nearest = if nearest.abs() > largest { f64::INFINITY.copysign(want) } else { nearest };

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use num_complex::Complex64;
 
+use crate::math::complex;
+
 /// The rows of a file as complex numbers: the arguments, then the result.
 fn rows(name: &str, arguments: usize) -> Vec<Vec<Complex64>> {
     let file = format!("../../spec/golden/math/{name}.ends.bin");
@@ -51,7 +53,7 @@ macro_rules! ends {
         fn $name() {
             for row in rows(stringify!($name), [$(stringify!($x)),+].len()) {
                 let [$($x),+, want] = row[..] else { unreachable!("the rows have that many numbers") };
-                let got = super::$name($($x),+);
+                let got = complex::$name($($x),+);
                 assert!(
                     (agree(got.re, want.re) && agree(got.im, want.im)) || is_exception(stringify!($name), row[0], got),
                     "{}: {row:?}, not {got:?}", stringify!($name),
