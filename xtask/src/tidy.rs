@@ -42,7 +42,7 @@ const UNSAFE: &[&str] = &[
     "crates/kernels/tests/kernels/quotients.rs",
     "crates/kernels/tests/kernels/rows.rs",
     "crates/kernels/src/pack/fixed.rs",
-    "crates/kernels/src/pack/lines.rs",
+    "crates/kernels/src/pack/plane.rs",
     "crates/kernels/src/pack/mod.rs",
     "crates/kernels/src/pack/transpose.rs",
     "crates/kernels/src/reduce/rule.rs",

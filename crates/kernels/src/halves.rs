@@ -1,4 +1,4 @@
-//! Owns the conversions between halves and `f32` without branches, of which the compiler makes vectors.
+//! Owns the conversions between f16, bf16 and `f32` without branches, which the compiler vectorises.
 
 use half::{bf16, f16};
 
@@ -14,7 +14,7 @@ pub(crate) fn narrow_bf16(value: f32) -> bf16 {
     bf16::from_bits(if value.is_nan() { bits >> 16 | 0x40 } else { rounded } as u16)
 }
 
-/// Moves the exponent by a multiplication, which also makes subnormal numbers normal.
+/// The multiplication corrects the exponent, and makes subnormal numbers normal.
 #[inline(always)]
 pub(crate) fn widen_f16(value: f16) -> f32 {
     const UP: f32 = f32::from_bits((127 + 112) << 23);
@@ -28,7 +28,7 @@ pub(crate) fn widen_f16(value: f16) -> f32 {
 #[inline(always)]
 pub(crate) fn narrow_f16(value: f32) -> f16 {
     let (sign, bits) = (value.to_bits() >> 16 & 0x8000, value.to_bits() & 0x7fff_ffff);
-    // Of numbers that will be subnormal, the addition leaves the integer multiple of the least one in the low bits.
+    // Where the result is subnormal, the addition leaves the multiple of the least f16 in the low bits.
     let subnormal = (f32::from_bits(bits) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
     let normal = bits.wrapping_sub(112 << 23).wrapping_add(0xfff + (bits >> 13 & 1)) >> 13;
     let rounded = if bits < 0x3880_0000 { subnormal } else { normal };

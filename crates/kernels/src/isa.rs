@@ -1,6 +1,7 @@
-//! Owns the choice of instruction set: once for a process, by what the processor has or by the environment variable
-//! `ZEROSTRIDE_ISA`. The bits of a result do not depend on it, because every kernel uses only correctly rounded
-//! operations, and none are contracted. It does not know what is computed.
+//! Owns the choice of instruction set, once for a process: the widest that the processor has, or the one that
+//! `ZEROSTRIDE_ISA` names. It also detects the families of processors for `tuning.rs`. It does not know what
+//! is computed. Bits do not depend on the choice: every kernel uses only correctly rounded operations, and
+//! none are contracted.
 
 use std::fmt;
 #[cfg(target_arch = "x86_64")]
@@ -12,18 +13,18 @@ use crate::lane::{self, Lane};
 /// An instruction set that kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isa {
-    /// What every processor of the target has.
+    /// Baseline instructions of the target.
     Portable,
     /// x86-64 with AVX2, FMA and F16C: registers of 32 bytes.
     Avx2,
-    /// x86-64 with the parts F, BW, DQ and VL of AVX-512, and everything of [`Isa::Avx2`]: registers of 64 bytes.
+    /// x86-64 with AVX-512 F, BW, DQ and VL, and everything of [`Isa::Avx2`]: registers of 64 bytes.
     Avx512,
     /// aarch64: registers of 16 bytes.
     Neon,
 }
 
 impl Isa {
-    /// From the plainest to the widest.
+    /// From the narrowest to the widest.
     pub const ALL: [Isa; 4] = [Isa::Portable, Isa::Neon, Isa::Avx2, Isa::Avx512];
 
     /// The name that `ZEROSTRIDE_ISA` knows it by.
@@ -46,12 +47,12 @@ impl Isa {
         }
     }
 
-    /// The instruction set in use: the one that `ZEROSTRIDE_ISA` names, else the widest that the processor has; where this
-    /// crate is compiled without optimisation, the portable one.
+    /// The instruction set in use: the one that `ZEROSTRIDE_ISA` names, else the widest that the processor
+    /// has. Without optimisation of this crate it is the portable one.
     ///
     /// # Panics
-    /// At its first use, if the variable names none, or one that the processor lacks: a forced instruction set that
-    /// silently was another would make a measurement or a test worthless.
+    /// At its first use, if the variable names no instruction set, or one that the processor lacks: falling
+    /// back in silence would make a measurement or a test worthless.
     ///
     /// ```
     /// assert!(zerostride_kernels::Isa::active().is_supported());
@@ -59,8 +60,8 @@ impl Isa {
     pub fn active() -> Isa {
         static ACTIVE: OnceLock<Isa> = OnceLock::new();
         *ACTIVE.get_or_init(|| match std::env::var_os("ZEROSTRIDE_ISA") {
-            // Unoptimised, every value of a function on registers has a place on the stack: one of a chain takes up to two
-            // mebibytes there, all that a thread has.
+            // Without optimisation every register value is spilled: one primitive of a chain takes up to two
+            // mebibytes of stack, all that a thread has.
             None if cfg!(unoptimised) => Isa::Portable,
             None => widest(),
             Some(name) => named(&name.to_string_lossy()).unwrap_or_else(|problem| panic!("{problem}")),
@@ -113,7 +114,7 @@ fn has_avx512() -> bool {
     false
 }
 
-/// Whether the processor is one of AMD's, which alone have SSE4a.
+/// Whether the processor is AMD's, which alone have SSE4a.
 pub(crate) fn is_amd() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("sse4a");
@@ -121,7 +122,7 @@ pub(crate) fn is_amd() -> bool {
     false
 }
 
-/// Whether it is one of AMD's from Zen 5 on, which alone of these can intersect vectors.
+/// Whether the processor is AMD's from Zen 5 on, which alone of AMD's have VP2INTERSECT.
 pub(crate) fn is_zen5() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_amd() && is_x86_feature_detected!("avx512vp2intersect");
@@ -129,13 +130,14 @@ pub(crate) fn is_zen5() -> bool {
     false
 }
 
-/// A loop to be compiled for each instruction set. Implementations are marked `#[inline(always)]`, as a closure cannot
-/// be, and so is what they call: on its own it would not have the instruction set.
+/// A loop to be compiled for each instruction set. Implementations are marked `#[inline(always)]`, which a
+/// closure cannot be, and so is everything they call: a function of its own would not have the instruction
+/// set.
 pub(crate) trait Task {
     fn run(self);
 }
 
-/// Runs a loop with the widest registers there are.
+/// Runs a loop compiled for the instruction set in use.
 #[inline(always)]
 pub(crate) fn run_widest(task: impl Task) {
     // SAFETY: the instruction set in use is one that the processor has.
@@ -171,12 +173,15 @@ fn task_with_avx512(task: impl Task) {
     task.run();
 }
 
-/// Asks for `BYTES` from an address on, which will be read soon, line by line of the cache, where there is an instruction for it.
-/// There need be nothing: that reads nothing.
+/// Bytes of a cache line, on every processor that the kernels are tuned for.
+pub(crate) const CACHE_LINE_BYTES: usize = 64;
+
+/// Prefetches `BYTES` from an address on, line by line; nothing where stable Rust has no instruction for it.
+/// The address need not be readable.
 #[inline(always)]
 pub(crate) fn prefetch<const BYTES: usize>(at: *const u8) {
     #[cfg(target_arch = "x86_64")]
-    for line in (0..BYTES).step_by(64) {
+    for line in (0..BYTES).step_by(CACHE_LINE_BYTES) {
         let line = at.wrapping_add(line).cast();
         // SAFETY: every x86-64 has the instruction, and it may be given any address.
         unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line) };
@@ -185,7 +190,7 @@ pub(crate) fn prefetch<const BYTES: usize>(at: *const u8) {
     let _ = at;
 }
 
-/// A loop over registers of floats, whichever they are; inlined as [`Task`] is.
+/// A loop over registers of floats, generic in the register; inlined as [`Task`] is.
 pub(crate) trait LaneTask<E> {
     fn run<L: Lane<Elem = E>>(self);
 }
@@ -202,7 +207,7 @@ impl<L: Lane, T: LaneTask<L::Elem>> Task for On<L, T> {
     }
 }
 
-/// What loops over may be compiled for the instruction set that it belongs to.
+/// A register type that knows the instruction set it belongs to.
 pub(crate) trait Enter {
     /// Runs a loop with the instruction set.
     ///
@@ -211,15 +216,15 @@ pub(crate) trait Enter {
     fn enter(task: impl Task);
 }
 
-/// A float that instruction sets have registers of.
-pub(crate) trait Registers: lane::Element {
-    /// Runs a loop on the widest registers there are.
+/// A float that every instruction set has registers of.
+pub(crate) trait RegisterFloat: lane::Element {
+    /// Runs a loop on the registers of the instruction set in use.
     fn run_widest(task: impl LaneTask<Self>);
 }
 
 macro_rules! registers {
     ($($float:ident: $avx512:ident, $avx2:ident, $neon:ident;)*) => {
-        $(impl Registers for $float {
+        $(impl RegisterFloat for $float {
             #[inline(always)]
             fn run_widest(task: impl LaneTask<$float>) {
                 match Isa::active() {
@@ -278,7 +283,7 @@ registers! {
     f64: F64x8, F64x4, F64x2;
 }
 
-/// Runs a task with an instruction set; not at all where the processor lacks it.
+/// Runs a task with an instruction set if the processor has it.
 #[cfg(test)]
 pub(crate) fn run_on(isa: Isa, task: impl Task) {
     if isa.is_supported() {

@@ -1,9 +1,11 @@
 //! Floor 2 of zerostride: the code that touches elements.
 //!
-//! - [`map_kernel`]: an element-wise operation over tiles, one body for each row of the op table and kind of dtype;
-//! - [`strided_kernel`]: a quick one over elements at any distance;
-//! - [`Chain`]: instructions on values that stay in registers from the load to the store;
+//! - [`map_kernel`]: an element-wise operation over tiles, one body for each row of the op table and kind of
+//!   dtype;
+//! - [`strided_kernel`]: a simple operation over elements at any distance;
+//! - [`Chain`]: straight-line programs whose values stay in registers from the load to the store;
 //! - [`Reducer`]: a reduction, whose tree depends on its length alone;
+//! - [`matmul()`]: the product of two matrices;
 //! - [`cast_kernel`]: conversion between dtypes;
 //! - [`pack()`]: copies between layouts, transposed ones in blocks;
 //! - [`Tuning`]: what depends on the family of the processor;

@@ -1,8 +1,9 @@
-//! Owns every choice that depends on the family of the processor: one row for each family that has been measured, which
-//! `ZEROSTRIDE_PROCESSOR` can force. It does not know what is computed, and no row changes a result.
+//! Owns every choice that depends on the family of the processor: one row for each family that has been
+//! measured, which `ZEROSTRIDE_PROCESSOR` can force. No row changes a result. It does not know what is
+//! computed.
 //!
-//! Only `isa.rs` knows how a family is told from another. Where `kernels` or the engine would ask for a vendor, it asks a row
-//! here; `tests/kernels/processors.rs` and the engine's `fused/instruction_sets.rs` run every row on every machine.
+//! Only `isa.rs` tells families apart; all other code asks a row here. `tests/kernels/processors.rs` and the
+//! engine's `fused/instruction_sets.rs` run every row on every machine.
 
 use std::sync::OnceLock;
 
@@ -13,27 +14,29 @@ use crate::isa::{is_amd, is_zen5};
 pub struct Tuning {
     /// What `ZEROSTRIDE_PROCESSOR` calls the row.
     pub name: &'static str,
-    /// Chains of one quick instruction on two operands run in a loop of their own instead of threaded code.
+    /// A chain of one simple operation on two operands is a fused loop, not threaded code.
     pub single_loops: bool,
-    /// The lines of a result are prefetched one run ahead, before the elements of that run are loaded. Otherwise those of the
-    /// same run are, just before they are written, and only where they come from memory.
+    /// The lines of a result are prefetched one run ahead, before the elements of that run are loaded.
+    /// Otherwise the lines of the same run are prefetched just before they are written, and only where they
+    /// are not in cache.
     pub prefetch_stores_ahead: bool,
-    /// In registers of 64 bytes, f32 divided by one number is multiplied by its reciprocal and corrected.
+    /// With registers of 64 bytes, f32 is divided by a broadcast scalar by multiplication with its reciprocal
+    /// and a correction.
     pub divide_f32_by_reciprocal: bool,
-    /// Quarters of the last level of cache that an operation touches before its results get non-temporal stores, where a quarter
-    /// of it would hold results. What exceeds the last level twice gets them on every processor.
+    /// Quarters of the last-level cache that an operation touches before its results get non-temporal stores,
+    /// if the results alone would take one. Results beyond twice the last level get them on every processor.
     pub stream_last_level_quarters: usize,
-    /// Bytes ahead at which contiguous operands that come from memory are prefetched; 0 for not at all.
+    /// The prefetch distance of contiguous operands that are not in cache; 0 for no prefetch.
     pub prefetch_bytes: usize,
-    /// The same where at most a third of what is touched is written, from half the last level on.
+    /// The same where at most a third of the bytes are written, from half the last level on.
     pub prefetch_reads_bytes: usize,
-    /// Halves of the last level of cache up to which `memcpy` copies contiguous elements faster than chains do.
+    /// Halves of the last-level cache up to which `memcpy` copies contiguous elements faster than a chain.
     pub memcpy_last_level_halves: usize,
-    /// `memcpy` copies rows faster than chains do.
+    /// `memcpy` copies rows faster than a chain.
     pub memcpy_rows: bool,
 }
 
-/// Every processor that has not been measured, and Intel's (Cascade Lake).
+/// Processors that have not been measured, and Intel's (measured on Cascade Lake).
 const GENERIC: Tuning = Tuning {
     name: "generic",
     single_loops: false,
@@ -46,7 +49,7 @@ const GENERIC: Tuning = Tuning {
     memcpy_rows: false,
 };
 
-/// AMD's, from Zen to Zen 4. They divide f32 as fast as they multiply it twice.
+/// AMD's from Zen to Zen 4. They divide f32 as fast as they multiply it twice.
 const ZEN: Tuning = Tuning {
     name: "zen",
     single_loops: true,
@@ -59,7 +62,7 @@ const ZEN: Tuning = Tuning {
     memcpy_rows: true,
 };
 
-/// AMD's from Zen 5 on, which could read more than they prefetch by themselves.
+/// AMD's from Zen 5 on: their hardware prefetchers leave memory bandwidth unused.
 const ZEN5: Tuning = Tuning { name: "zen5", prefetch_reads_bytes: 8 << 10, ..ZEN };
 
 impl Tuning {
@@ -69,7 +72,8 @@ impl Tuning {
     /// The row in use: the one that `ZEROSTRIDE_PROCESSOR` names, else that of this processor's family.
     ///
     /// # Panics
-    /// At its first use, if the variable names none: a forced row that silently was another would make a measurement worthless.
+    /// At its first use, if the variable names no row: falling back in silence would make a measurement
+    /// worthless.
     ///
     /// ```
     /// use zerostride_kernels::Tuning;

@@ -1,6 +1,6 @@
-//! Owns the bodies on complex numbers, each written once over lanes of `f64`, as those on floats are: c64 is widened before
-//! and rounded after. What there is for c64 besides is in `short`. How numbers are stored, and what reductions do with them,
-//! is said here too.
+//! Owns the bodies on complex numbers, each written once over lanes of `f64`: c64 is widened before and
+//! rounded after. `short` has bodies of c64 on lanes of `f32`. How complex numbers are stored, and how
+//! reductions add and multiply them, is also here.
 
 use num_complex::{Complex as Pair, Complex32, Complex64};
 use zerostride_ops::Element;
@@ -11,19 +11,19 @@ use crate::math::complex as math;
 
 pub(crate) use math::Part;
 
-/// What a pair of parts is stored as.
+/// An element made from two parts.
 pub(crate) trait FromParts<P>: Element {
     fn from_parts(re: P, im: P) -> Self;
 }
 
-/// What parts are read from.
+/// An element that has two parts.
 pub(crate) trait IntoParts<P>: Element {
     fn parts(self) -> Pair<P>;
 }
 
 /// A complex dtype.
 pub(crate) trait Complex: FromParts<f64> + IntoParts<f64> {
-    /// The float that it is made of.
+    /// The float of its parts.
     type Part: Float + FromParts<f64>;
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
@@ -64,7 +64,7 @@ parts! {
     f64 Complex64: f64;
 }
 
-/// A truth value is 1 or 0 among the parts.
+/// A bool is the real part 1 or 0.
 impl FromParts<f64> for bool {
     #[inline(always)]
     fn from_parts(re: f64, _: f64) -> Self {
@@ -94,7 +94,7 @@ functions! {
     binary { add div logaddexp mul pow sub }
 }
 
-/// Operations written out.
+/// Operations written here.
 macro_rules! bodies {
     ($($name:ident($($arg:ident),+) -> $result:ty => $body:expr;)*) => {
         $(#[inline(always)]
@@ -125,7 +125,7 @@ bodies! {
     ne(a, b) -> W::Mask => !(a.re.eq(b.re) & a.im.eq(b.im));
 }
 
-/// Exact at both ends, whichever is nearer.
+/// Exact at both ends, as the formula of the nearer end is used.
 #[inline(always)]
 pub(crate) fn lerp<W: Part>([start, end, weight]: [Pair<W>; 3]) -> Pair<W> {
     let near = math::abs(weight).lt(W::num(0.5));
@@ -135,7 +135,7 @@ pub(crate) fn lerp<W: Part>([start, end, weight]: [Pair<W>; 3]) -> Pair<W> {
     math::select(near, from_start, math::sub(end, math::mul(distance, rest)))
 }
 
-/// Each part on its own; the replacements are real.
+/// Each part by itself; the replacements are real.
 #[inline(always)]
 pub(crate) fn nan_to_num<W: Part>([a, nan, posinf, neginf]: [Pair<W>; 4]) -> Pair<W> {
     Pair::new(
@@ -149,7 +149,7 @@ pub(crate) fn where_<W: Part>([condition, a, b]: [Pair<W>; 3]) -> Pair<W> {
     math::select(math::is_zero(condition), b, a)
 }
 
-/// Bodies on lanes of `f32`, for operations whose work on c64 is little beside that of widening numbers in memory.
+/// Bodies on lanes of `f32`, for operations on c64 that take little time beside widening to `f64` in memory.
 pub(crate) mod short {
     use num_complex::Complex as Pair;
     use zerostride_ops::Op;

@@ -1,6 +1,6 @@
-//! Owns the way from an operation to its body, read from the op table: whoever compiles bodies into kernels visits them
-//! here. Every row whose domain holds a kind of dtype names a body in that kind's module, so that a missing one does
-//! not compile. It does not know what is made of a body.
+//! Owns the way from an operation to its body, generated from the op table: code that makes kernels of bodies
+//! visits them here. Every row whose domain holds a kind of dtype names a body in that kind's module, so that
+//! a missing one does not compile. It does not know what a visitor makes of a body.
 
 use num_complex::Complex;
 use zerostride_ops::{Op, for_each_op};
@@ -10,8 +10,8 @@ use super::complex::{self, Part};
 use super::float::{self, Floats};
 use super::integer::{self, Integer};
 
-/// A body of `N` operands, known by its type: inlined wherever it is called, so that it has the caller's instruction
-/// set, and needing no value, so that a plain function can be made of it.
+/// A body of `N` operands, known by its type. It is inlined wherever it is called, so that it has the
+/// caller's instruction set, and is no value, so that a plain function can be made of it.
 pub(crate) trait Body<const N: usize, A>: 'static {
     /// The operation, for decisions at compile time.
     const OP: Op;
@@ -19,31 +19,31 @@ pub(crate) trait Body<const N: usize, A>: 'static {
     fn call(operands: [A; N]) -> Self::Result;
 }
 
-/// Makes something of bodies on bool.
+/// A visitor of bodies on bool.
 pub(crate) trait VisitBoolean: Sized {
     type Output;
     fn value<B: Body<N, bool, Result = bool>, const N: usize>(self) -> Self::Output;
 }
 
-/// Makes something of bodies on an integer type.
+/// A visitor of bodies on an integer type.
 pub(crate) trait VisitInteger<T: Integer>: Sized {
     type Output;
     fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Self::Output;
     fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> Self::Output;
 }
 
-/// Makes something of bodies on a lane of floats.
+/// A visitor of bodies on a lane of floats.
 pub(crate) trait VisitFloat<V: Floats>: Sized {
     type Output;
     fn value<B: Body<N, V, Result = V>, const N: usize>(self) -> Self::Output;
     fn test<B: Body<N, V, Result = V::Mask>, const N: usize>(self) -> Self::Output;
-    /// The result is an integer, though its type is not.
+    /// The result is an integral float that is stored as an integer.
     fn integer<B: Body<N, V, Result = V>, const N: usize>(self) -> Self::Output;
     /// The result is complex.
     fn pair<B: Body<N, V, Result = [V; 2]>, const N: usize>(self) -> Self::Output;
 }
 
-/// Makes something of bodies on complex numbers whose parts are lanes.
+/// A visitor of bodies on complex numbers whose parts are lanes.
 pub(crate) trait VisitComplex<W: Part>: Sized {
     type Output;
     fn value<B: Body<N, Complex<W>, Result = Complex<W>>, const N: usize>(self) -> Self::Output;
@@ -52,12 +52,13 @@ pub(crate) trait VisitComplex<W: Part>: Sized {
     fn part<B: Body<N, Complex<W>, Result = W>, const N: usize>(self) -> Self::Output;
 }
 
-/// The operands of a body that takes an array of them.
+/// The number of operands of a body that takes an array of them.
 const fn arity<A, R, const N: usize>(_: fn([A; N]) -> R) -> usize {
     N
 }
 
-/// Hands a body to the visitor's method for the kind of its result: `kind, domain, rule` of the row come first.
+/// Hands a body to the visitor's method for the kind of its result. First come `kind, domain, rule` of the
+/// row.
 ///
 /// A float-valued operation computes in floats even on integers, so bool and integers have no body there.
 #[rustfmt::skip]
@@ -149,7 +150,8 @@ macro_rules! define_kind {
 
 for_each_op!(
     define_kind,
-    /// What the visitor makes of the operation's body on bool; `None` outside the operation's domain, as for the others.
+    /// What the visitor makes of the operation's body on bool; `None` outside the operation's domain, as for
+    /// the others.
     boolean [] [VisitBoolean]
 );
 for_each_op!(

@@ -1,6 +1,6 @@
-//! Owns quotients of integers, truncated. No processor here divides registers of integers, and most take long to divide one
-//! of 64 bits; so floats are divided, rounded to an integer, and what that missed is put right. It does not look for zeros: a
-//! quotient by zero is some number.
+//! Owns the truncated quotients of integers by float division. No instruction set here divides integers in
+//! registers, and most processors take long to divide 64-bit ones. So floats are divided and rounded to an
+//! integer, and the error of at most one is corrected. A quotient by zero is unspecified.
 
 /// An integer type that can be divided.
 pub(crate) trait Quotient {
@@ -8,13 +8,13 @@ pub(crate) trait Quotient {
     fn quotient(self, divisor: Self) -> Self;
 }
 
-/// 1.5 · 2^23 and 1.5 · 2^52: what is added to them is rounded to an integer, which is in the low bits. A conversion would
-/// test for numbers out of range.
+/// 1.5 · 2^23 and 1.5 · 2^52: adding one of them rounds to an integer, which is then in the low bits. A
+/// conversion would test for numbers out of range.
 const ROUNDER_F32: f32 = 12_582_912.0;
 const ROUNDER_F64: f64 = 6_755_399_441_055_744.0;
 
-/// Quotients of so few bits that the nearest integer is found at once: `integer, the signed one: float, rounder, whether it is
-/// negative`.
+/// Quotients of so few bits that one division finds the nearest integer: `integer, the signed one: float,
+/// rounder, whether it is negative`.
 macro_rules! quotients {
     ($($integer:ty, $signed:ty: $float:ty, $rounder:ident, $negative:expr;)*) => {
         $(impl Quotient for $integer {
@@ -25,7 +25,7 @@ macro_rules! quotients {
                 let rest = self.wrapping_sub(nearest.wrapping_mul(divisor)) as $signed;
                 let negative: fn(&$integer) -> bool = $negative;
                 let away = if negative(&self) == negative(&divisor) { 1 } else { (0 as $integer).wrapping_sub(1) };
-                // The nearest integer lies further from 0 than the quotient.
+                // The nearest integer lies beyond the quotient, seen from 0.
                 let beyond = rest != 0 && (rest < 0) != negative(&self);
                 nearest.wrapping_sub(if beyond { away } else { 0 })
             }
@@ -53,7 +53,8 @@ impl Quotient for i64 {
     fn quotient(self, divisor: i64) -> i64 {
         let inverse = 1.0 / divisor as f64;
         let high = nearest(self as f64 * inverse * 2f64.powi(-32)) << 32;
-        // Little more than 2^31 divisors, so that the second quotient is the nearest, or next to it at a half.
+        // A little more than 2^31 divisors at most, so that the second quotient is the nearest integer, or
+        // next to it at a half.
         let rest = self.wrapping_sub(high.wrapping_mul(divisor));
         let low = nearest(rest as f64 * inverse);
         let rest = rest.wrapping_sub(low.wrapping_mul(divisor));
@@ -66,7 +67,7 @@ impl Quotient for i64 {
 impl Quotient for u64 {
     #[inline(always)]
     fn quotient(self, divisor: u64) -> u64 {
-        // That of half the number has a sign to spare.
+        // Half of the number fits into an i64.
         let even = (((self >> 1) as i64).quotient(divisor as i64) as u64) << 1;
         let rest = self.wrapping_sub(even.wrapping_mul(divisor));
         let quotient = even.wrapping_add(u64::from(rest >= divisor));

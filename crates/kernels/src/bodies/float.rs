@@ -1,5 +1,5 @@
-//! Owns the bodies on floats, each written once over lanes: for one element and for whole registers. f16 and bf16
-//! compute in f32 and round once after each operation, as PyTorch does; what is different for them is in `half.rs`.
+//! Owns the bodies on floats, each written once over lanes: for one element and for whole registers. f16 and
+//! bf16 compute in f32 and round once after each operation, as PyTorch does; the exceptions are in `half.rs`.
 
 use std::ops::Rem;
 
@@ -7,19 +7,19 @@ use crate::lane::{Bits, Element, Mask};
 use crate::math::{self, Real};
 
 /// A lane of `f32` or `f64`.
-pub(crate) trait Floats: Real<Elem: Number> {}
+pub(crate) trait Floats: Real<Elem: ScalarFloat> {}
 
-impl<V: Real<Elem: Number>> Floats for V {}
+impl<V: Real<Elem: ScalarFloat>> Floats for V {}
 
-/// What no register can do, and one element at a time must.
-pub(crate) trait Number: Element + Rem<Output = Self> {
+/// Functions that no register has, and that are applied to one element at a time.
+pub(crate) trait ScalarFloat: Element + Rem<Output = Self> {
     /// 10 to an integral power, correctly rounded for the powers that fit.
     fn power_of_ten(self) -> Self;
 }
 
 macro_rules! numbers {
     ($($type:ident)*) => {
-        $(impl Number for $type {
+        $(impl ScalarFloat for $type {
             #[inline(always)]
             fn power_of_ten(self) -> Self { (10 as $type).powi(self as i32) }
         })*
@@ -50,7 +50,7 @@ functions! {
     binary { atan2 hypot ldexp logaddexp logaddexp2 pow xlogy }
 }
 
-/// Operations written out.
+/// Operations written here.
 macro_rules! bodies {
     ($($name:ident($($arg:ident),+) => $body:expr;)*) => {
         $(#[inline(always)]
@@ -60,7 +60,7 @@ macro_rules! bodies {
     };
 }
 
-/// Operations whose result is a truth value.
+/// Operations whose result is a bool.
 macro_rules! tests {
     ($($name:ident($($arg:ident),+) => $body:expr;)*) => {
         $(#[inline(always)]
@@ -77,7 +77,7 @@ bodies! {
     conj_physical(a) => a;
     floor(a) => a.floor();
     frac(a) => a - a.trunc();
-    // In [0.5, 1) but for zeros, infinities and NaN, which stay.
+    // In [0.5, 1), except that zeros, infinities and NaN stay.
     frexp_mantissa(a) => math::frexp(a).0;
     // 0 for zeros, infinities and NaN.
     frexp_exponent(a) => math::frexp(a).1;
@@ -143,11 +143,11 @@ fn infinity<V: Floats>() -> V {
     V::num(f64::INFINITY)
 }
 
-/// The remainder of truncated division, which has the sign of `a`, and where that is known.
+/// The remainder of truncated division, which has the sign of `a`, and where it is known.
 ///
-/// A quotient below 2 to the number of stored bits is one too large at most when it has been rounded and truncated, and its
-/// product with `b` taken from `a` is a number of the format either way, so that rounding once loses nothing. Larger quotients
-/// are not known, nor what is divided by infinity.
+/// A quotient below 2^SIGNIFICAND is at most one too large after rounding and truncation. `a` minus its
+/// product with `b` is a number of the format either way, so that the fused multiply-add is exact. Larger
+/// quotients are not known, nor is division by infinity.
 #[inline(always)]
 pub(super) fn short_remainder<V: Floats>(a: V, b: V) -> (V, V::Mask) {
     let (dividend, divisor) = (a.abs(), b.abs());
@@ -161,7 +161,8 @@ pub(super) fn short_remainder<V: Floats>(a: V, b: V) -> (V, V::Mask) {
 /// The remainder of truncated division, which has the sign of `a`. It is exact.
 #[inline(always)]
 pub(crate) fn fmod<V: Floats>(a: V, b: V) -> V {
-    // Outside registers, to truncate and to fuse are calls, which take longer than to divide bit by bit.
+    // Without registers, truncation and fused multiply-add are function calls, which take longer than a
+    // bit-by-bit division.
     if V::LEN == 1 {
         return a.zip(b, |a, b| a % b);
     }
@@ -173,7 +174,7 @@ pub(crate) fn fmod<V: Floats>(a: V, b: V) -> V {
     V::select(is_known, rest, long.zip(by, |a, b| a % b))
 }
 
-/// Whether a remainder other than 0 has the sign against the divisor.
+/// Whether a remainder is not 0 and its sign is not the divisor's.
 #[inline(always)]
 fn against<V: Floats>(remainder: V, divisor: V) -> V::Mask {
     !remainder.eq(zero()) & (divisor.lt(zero()) ^ remainder.lt(zero()))
@@ -210,7 +211,8 @@ pub(crate) fn polar<V: Floats>(modulus: V, angle: V) -> [V; 2] {
     [modulus * math::cos(angle), modulus * math::sin(angle)]
 }
 
-/// The next number after `a`: a step between neighbours is one between bit patterns, away from zero or towards it.
+/// The next number after `a`: neighbouring numbers have neighbouring bit patterns, away from zero or towards
+/// it.
 #[inline(always)]
 pub(crate) fn nextafter<V: Floats>(a: V, towards: V) -> V {
     let (bits, step) = (a.to_bits(), V::Bits::splat(1));
@@ -221,7 +223,7 @@ pub(crate) fn nextafter<V: Floats>(a: V, towards: V) -> V {
     V::select(a.is_nan() | towards.is_nan(), V::num(f64::NAN), next)
 }
 
-/// Exact at both ends, whichever is nearer.
+/// Exact at both ends, as the formula of the nearer end is used.
 #[inline(always)]
 pub(crate) fn lerp<V: Floats>([start, end, weight]: [V; 3]) -> V {
     let distance = end - start;
@@ -238,7 +240,7 @@ pub(crate) fn nan_to_num<V: Floats>([a, nan, posinf, neginf]: [V; 4]) -> V {
 /// Scaled by a power of ten, rounded half to even and scaled back.
 #[inline(always)]
 pub(crate) fn round_decimals<V: Floats>([a, decimals]: [V; 2]) -> V {
-    let scale = decimals.abs().map(Number::power_of_ten);
+    let scale = decimals.abs().map(ScalarFloat::power_of_ten);
     let (left, right) = ((a / scale).round_ties_even() * scale, (a * scale).round_ties_even() / scale);
     V::select(decimals.lt(zero()), left, right)
 }

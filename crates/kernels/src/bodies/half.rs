@@ -1,5 +1,5 @@
-//! Owns the float dtypes as they are stored, and what is different for the halves: where their bodies round in between,
-//! or look at their own bits.
+//! Owns the traits of float dtypes as they are stored, and the operations of f16 and bf16 that are not their
+//! body on `f32`: those that round in between, or look at the bits of the dtype.
 
 use bytemuck::Pod;
 use half::{bf16, f16};
@@ -8,12 +8,12 @@ use zerostride_ops::Element;
 
 use super::float::Floats;
 
-/// A float dtype that its arithmetic runs in.
+/// A float dtype that is computed in itself.
 pub(crate) trait Float: Floats<Mask = bool> + Element + Pod {
     /// The complex type of two such floats.
     type Pair: Element;
     fn pair(parts: [Self; 2]) -> Self::Pair;
-    /// Of an integral value.
+    /// An integral value as an integer.
     fn to_i32(self) -> i32;
 }
 
@@ -34,7 +34,7 @@ floats! {
     f64: Complex64;
 }
 
-/// A dtype of two bytes whose arithmetic runs in `f32`.
+/// f16 or bf16, whose arithmetic runs in `f32`.
 pub(crate) trait Half: Element {
     /// Exact.
     fn widen(self) -> f32;

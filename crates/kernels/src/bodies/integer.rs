@@ -1,4 +1,4 @@
-//! Owns the bodies on integers: arithmetic wraps, division by zero has been ruled out before.
+//! Owns the bodies on integers. Arithmetic wraps; division by zero has been ruled out before.
 
 use zerostride_ops::{DType, Element, Op};
 
@@ -13,9 +13,9 @@ pub(crate) trait Integer: Element + Ord + Quotient {
     fn wrapping_sub(self, other: Self) -> Self;
     fn wrapping_mul(self, other: Self) -> Self;
     fn wrapping_neg(self) -> Self;
-    /// The magnitude; the smallest integer stays what it is.
+    /// The magnitude; the smallest integer stays as it is.
     fn wrapping_abs(self) -> Self;
-    /// The remainder of truncated division by one number after the other; MIN % -1 = 0.
+    /// The remainder of truncated division, by the processor's instruction; MIN % -1 = 0.
     fn wrapping_rem(self, other: Self) -> Self;
     fn not(self) -> Self;
     fn and(self, other: Self) -> Self;
@@ -82,7 +82,7 @@ pub(crate) const fn divides(op: Op) -> bool {
     matches!(op, Op::FloorDivide | Op::DivTrunc | Op::Remainder | Op::Fmod)
 }
 
-/// Whether an operation does the same to signed and unsigned integers, so that those for these do.
+/// Whether an operation is the same on signed and unsigned integers, so that one body serves both.
 const fn ignores_sign(op: Op) -> bool {
     use Op::*;
     matches!(
@@ -119,12 +119,12 @@ const fn ignores_sign(op: Op) -> bool {
     )
 }
 
-/// Whether the operation's body on a signed type is that on unsigned integers, by another name.
+/// Whether the body on a signed type is that of the unsigned type.
 pub(crate) const fn is_served<T: Integer>(op: Op) -> bool {
     T::DTYPE.is_signed_int() && ignores_sign(op)
 }
 
-/// The dtype whose body serves a dtype.
+/// The dtype whose body serves an operation on a dtype.
 pub(crate) const fn serving(op: Op, dtype: DType) -> DType {
     match dtype {
         DType::I8 if ignores_sign(op) => DType::U8,
@@ -186,7 +186,7 @@ bodies! {
     sub(a, b) -> T => a.wrapping_sub(b);
 }
 
-/// A count outside the width moves every bit out: what is left is the sign.
+/// A count outside the width shifts every bit out: the sign is left.
 #[inline(always)]
 pub(crate) fn bitwise_right_shift<T: Integer>(a: T, b: T) -> T {
     match b.shift_count() {
@@ -216,20 +216,20 @@ pub(crate) fn fmod<T: Integer>(a: T, b: T) -> T {
     divided(a, b).1
 }
 
-/// The truncated quotient and what is left.
+/// The truncated quotient and its remainder.
 #[inline(always)]
 fn divided<T: Integer>(a: T, b: T) -> (T, T) {
     let quotient = a.quotient(b);
     (quotient, a.wrapping_sub(quotient.wrapping_mul(b)))
 }
 
-/// Whether a remainder has the sign against the divisor.
+/// Whether a remainder is not 0 and its sign is not the divisor's.
 #[inline(always)]
 fn against<T: Integer>(remainder: T, divisor: T) -> bool {
     remainder != T::ZERO && remainder.is_negative() != divisor.is_negative()
 }
 
-/// Rounded down: the truncated quotient, less 1 where a remainder has the sign against the divisor.
+/// Rounded down: the truncated quotient, less 1 where the remainder's sign is not the divisor's.
 #[inline(always)]
 pub(crate) fn floor_divide<T: Integer>(a: T, b: T) -> T {
     let (quotient, remainder) = divided(a, b);
@@ -243,7 +243,7 @@ pub(crate) fn remainder<T: Integer>(a: T, b: T) -> T {
     if against(remainder, b) { remainder.wrapping_add(b) } else { remainder }
 }
 
-/// Euclid's algorithm on magnitudes; next to the smallest integer, which has none, the result may be negative.
+/// Euclid's algorithm on magnitudes. The smallest integer has no magnitude, so its result may be negative.
 #[inline(always)]
 pub(crate) fn gcd<T: Integer>(a: T, b: T) -> T {
     let (mut a, mut b) = (a.wrapping_abs(), b.wrapping_abs());
@@ -253,8 +253,8 @@ pub(crate) fn gcd<T: Integer>(a: T, b: T) -> T {
     b
 }
 
-/// The division comes first, so that only a result too large wraps: after its sign is dropped if C would multiply in
-/// a wider type, before it is dropped otherwise.
+/// Divides first, so that only a result too large wraps. Its sign is dropped before the product wraps if C
+/// would multiply in a wider type, and after it otherwise.
 #[inline(always)]
 pub(crate) fn lcm<T: Integer>(a: T, b: T) -> T {
     let divisor = gcd(a, b);
@@ -278,7 +278,7 @@ pub(crate) fn heaviside<T: Integer>(a: T, values: T) -> T {
     }
 }
 
-/// Squaring and multiplying, wrapping; a negative exponent gives 0 but for the bases 1 and -1.
+/// Squares and multiplies, wrapping; a negative exponent gives 0 except for the bases 1 and -1.
 #[inline(always)]
 pub(crate) fn pow<T: Integer>(base: T, exponent: T) -> T {
     if exponent.is_negative() {

@@ -1,5 +1,6 @@
-//! Owns what each operation computes on one element, or on a register of floats: a function named as the operation, in
-//! the module of each kind of dtype that it computes in. It does not know loops, tiles or dtype conversion.
+//! Owns what each operation computes on one element, or on a register of floats: a function named as the
+//! operation, in the module of each kind of dtype that it computes in. It does not know loops, tiles or dtype
+//! conversion.
 
 pub(crate) mod boolean;
 pub(crate) mod complex;

@@ -1,9 +1,10 @@
-//! Holds remainders of floats and quotients of integers, which are written without a division, to those of the language.
+//! Holds the remainders of floats and the quotients of integers, which use no division of the processor, to
+//! the language's.
 
 use super::division::Quotient;
 use super::float::short_remainder;
 
-/// Numbers of every magnitude and their neighbours, among them all that are special.
+/// Numbers of every magnitude and their neighbours, special ones included.
 macro_rules! remainders {
     ($($name:ident $float:ident $bits:ident;)*) => {
         $(#[test]
@@ -53,7 +54,7 @@ macro_rules! compare {
             for &a in &values {
                 for &b in values.iter().filter(|&&b| b != 0) {
                     assert_eq!(a.quotient(b), a.wrapping_div(b), "{a} / {b}");
-                    // The multiples of a divisor and their neighbours are where a float may round across.
+                    // A float may round across the multiples of a divisor.
                     let multiple = a.wrapping_div(b).wrapping_mul(b);
                     for a in [multiple.wrapping_sub(1), multiple, multiple.wrapping_add(1)] {
                         assert_eq!(a.quotient(b), a.wrapping_div(b), "{a} / {b}");

@@ -1,5 +1,5 @@
-//! Owns the functions whose body is a scalar one: it is applied to every element of the eight registers, in a loop that
-//! the compiler turns into instructions on whole registers, where there are any. It does not know an operation.
+//! Owns the primitives whose body works on one element: it is applied to every element of the eight
+//! registers, in a loop that the compiler vectorises. It does not know an operation.
 
 use std::marker::PhantomData;
 
@@ -9,12 +9,12 @@ use super::code::{self, Run, Set, Word};
 use crate::bodies::dispatch::Body;
 use crate::bodies::integer::Integer;
 
-/// The body applied to the running value, operand `PLACE`, and to the others from memory; `T` is the type of a lane
-/// before, `R` after.
-pub(super) struct Elements<T, R, B, const N: usize, const PLACE: usize>(PhantomData<(T, R, B)>);
+/// The body applied to the running value, operand `PLACE`, and to the others from memory; `T` is the type of
+/// a lane before, `R` after.
+pub(super) struct OnElements<T, R, B, const N: usize, const PLACE: usize>(PhantomData<(T, R, B)>);
 
-impl<S: Set, T: Copy, R, B: Body<N, T, Result = R>, const N: usize, const PLACE: usize> code::Body<S>
-    for Elements<T, R, B, N, PLACE>
+impl<S: Set, T: Copy, R, B: Body<N, T, Result = R>, const N: usize, const PLACE: usize> code::Primitive<S>
+    for OnElements<T, R, B, N, PLACE>
 {
     const WORDS: usize = if N == 1 { 1 } else { N - 1 };
 
@@ -26,7 +26,8 @@ impl<S: Set, T: Copy, R, B: Body<N, T, Result = R>, const N: usize, const PLACE:
         let mut result = value;
         let to = result.as_mut_ptr().cast::<R>();
         for i in 0..size_of::<Run<S>>() / size_of::<T>() {
-            // SAFETY: a run is that many elements; any bits are a number, and registers are aligned to their lanes.
+            // SAFETY: a run is that many elements; any bits are a number, and registers are aligned to their
+            // lanes.
             unsafe {
                 let mut elements = [operands[0].as_ptr().cast::<T>().add(i).read(); N];
                 for place in 1..N {
@@ -39,10 +40,10 @@ impl<S: Set, T: Copy, R, B: Body<N, T, Result = R>, const N: usize, const PLACE:
     }
 }
 
-/// The body on integers whose truth values are the integers 0 and 1.
-pub(super) struct Truth<B>(PhantomData<B>);
+/// The body on integers whose bools are the integers 0 and 1.
+pub(super) struct IntegerTest<B>(PhantomData<B>);
 
-impl<T: Integer, B: Body<N, T, Result = bool>, const N: usize> Body<N, T> for Truth<B> {
+impl<T: Integer, B: Body<N, T, Result = bool>, const N: usize> Body<N, T> for IntegerTest<B> {
     const OP: Op = B::OP;
     type Result = T;
 
@@ -52,11 +53,11 @@ impl<T: Integer, B: Body<N, T, Result = bool>, const N: usize> Body<N, T> for Tr
     }
 }
 
-/// The body on bools that lie in wider lanes, as 0 or anything else. It is asked about constants alone: bools side by side are one
-/// integer to the compiler, which puts them together and takes them apart in registers.
-pub(super) struct Bools<B>(PhantomData<B>);
+/// The body on bools in wider lanes, where any other value than 0 is true. The body is only called on
+/// constants: LLVM would pack a vector of bools into bits and unpack them again.
+pub(super) struct BoolsInLanes<B>(PhantomData<B>);
 
-impl<T: Integer, B: Body<N, bool, Result = bool>, const N: usize> Body<N, T> for Bools<B> {
+impl<T: Integer, B: Body<N, bool, Result = bool>, const N: usize> Body<N, T> for BoolsInLanes<B> {
     const OP: Op = B::OP;
     type Result = T;
 

@@ -1,14 +1,15 @@
-//! Owns the making of a chain's code: which lane width it has, which functions it consists of and where each finds its
-//! operands. It does not know what a function does.
+//! Owns the translation of instructions into code: the lane width, the primitives and where each finds its
+//! operands. It does not know what a primitive does.
 
 use smallvec::SmallVec;
 use zerostride_ops::{Category, DType, Op};
 
 use super::code::{Code, Set};
 use super::table::{self, Form};
-use super::{Chain, Feed, Link, Part, Place, single};
+use super::{Chain, CodeWord, Feed, Link, Place, single};
 
-/// The bytes of the lanes that a dtype computes in, c64 in those of both parts; bool computes in any, c128 in none.
+/// The bytes of the lanes that a dtype computes in: c64 in lanes of both parts, bool in any width, c128 in
+/// none.
 fn lane(dtype: DType) -> Option<usize> {
     match dtype {
         DType::F16 | DType::BF16 => Some(DType::F32.item_size()),
@@ -31,7 +32,7 @@ fn width(first: DType, links: &[Link], stored: DType) -> Option<usize> {
     links.iter().all(fits).then_some(width)
 }
 
-/// The functions that read elements of a dtype some elements apart, if they are as wide as the lanes.
+/// The strided loads of elements of a dtype, if they are as wide as the lanes.
 fn stepped<S: Set>(dtype: DType, width: usize, step: isize) -> Option<[Code; 2]> {
     if dtype.item_size() == width { table::stepped::<S>(width, step) } else { None }
 }
@@ -39,7 +40,7 @@ fn stepped<S: Set>(dtype: DType, width: usize, step: isize) -> Option<[Code; 2]>
 pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType) -> Option<Chain> {
     let width = width(first.1, links, stored)?;
     let mut code = Builder { width, parts: SmallVec::new(), rounds: None };
-    // What computes on bools tells any other byte from 0 itself.
+    // Operations on bools in one-byte lanes take any byte but 0 for true themselves.
     let is_told = matches!(links.first(), Some(Link::Map { compute: DType::Bool, .. })) && width == 1;
     let loaded = table::form::<S>(if is_told { DType::U8 } else { first.1 }, width)?;
     let (load, fetching) = match first.0 {
@@ -67,7 +68,7 @@ pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType)
         code: code.parts,
         streaming: stores.stream,
         fetching,
-        enter: S::ENTER,
+        enter: S::ENTRY,
         single: single::find::<S>(first, links, stored),
         register: size_of::<S::Register>(),
         lanes: size_of::<S::Register>() / width,
@@ -77,14 +78,14 @@ pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType)
 
 struct Builder {
     width: usize,
-    parts: SmallVec<[Part; 8]>,
-    /// The halves that the last function rounds floats to, as a store of them does.
+    parts: SmallVec<[CodeWord; 8]>,
+    /// The dtype, f16 or bf16, that the last primitive rounds to, as a store of it does.
     rounds: Option<DType>,
 }
 
 impl Builder {
     fn push(&mut self, code: Code, place: Place) {
-        self.parts.push(Part { code, place });
+        self.parts.push(CodeWord { code, place });
         self.rounds = None;
     }
 
@@ -104,7 +105,7 @@ impl Builder {
         place: usize,
         others: &[Feed],
     ) -> Option<DType> {
-        // A condition that the chain has computed is a bool; from memory it comes as the other operands.
+        // A condition computed by the chain is a bool; one from memory has the dtype of the other operands.
         if op == Op::Where && place == 0 && value == DType::Bool {
             self.cast::<S>(value, compute)?;
         } else if value != compute {

@@ -1,5 +1,5 @@
-//! Owns the conversion of one element as chains do it: the answers of [`cast_kernel`](crate::cast_kernel), written so
-//! that loops of them become vector instructions. It does not know where elements come from or go to.
+//! Owns the conversion of one element in chains, with the results of [`cast_kernel`](crate::cast_kernel),
+//! written so that the compiler vectorises loops of it. It does not know where elements come from or go to.
 
 use half::{bf16, f16};
 use zerostride_ops::{Element, Op};
@@ -8,15 +8,15 @@ use crate::bodies::dispatch::Body;
 use crate::halves::{narrow_bf16, narrow_f16, widen_bf16, widen_f16};
 
 /// A number on its way to another type.
-pub(super) trait Source: Copy + 'static {
-    fn truth(self) -> bool;
-    /// The low bits of the integer part as an i64; what does not fit in one is the smallest.
+pub(super) trait CastFrom: Copy + 'static {
+    fn to_bool(self) -> bool;
+    /// The low bits of the integer part as an i64; `i64::MIN` where it does not fit.
     fn bits(self) -> u64;
     /// The lowest of these bits.
     fn byte(self) -> u8;
-    /// The integer part; what does not fit is the smallest i32.
+    /// The integer part; `i32::MIN` where it does not fit.
     fn i32(self) -> i32;
-    /// The integer part, with the upper half of the range of u64.
+    /// The integer part, including the upper half of the range of u64.
     fn u64(self) -> u64;
     /// Rounded once.
     fn f32(self) -> f32;
@@ -25,9 +25,9 @@ pub(super) trait Source: Copy + 'static {
 
 macro_rules! integers {
     ($($type:ty)*) => {
-        $(impl Source for $type {
+        $(impl CastFrom for $type {
             #[inline(always)]
-            fn truth(self) -> bool { self != 0 }
+            fn to_bool(self) -> bool { self != 0 }
             #[inline(always)]
             fn bits(self) -> u64 { self as u64 }
             #[inline(always)]
@@ -46,7 +46,8 @@ macro_rules! integers {
 
 integers!(u8 u16 u32 u64 i8 i16 i32 i64);
 
-/// The integer part of a float if it is in the range, else another integer: no saturation, which vectors have not.
+/// The integer part of a float if it is in the range, else another integer: vector instructions do not
+/// saturate.
 macro_rules! truncated {
     ($value:expr, $range:expr, $integer:ty, $other:expr) => {
         if $range.contains(&$value) {
@@ -58,9 +59,9 @@ macro_rules! truncated {
     };
 }
 
-impl Source for f32 {
+impl CastFrom for f32 {
     #[inline(always)]
-    fn truth(self) -> bool {
+    fn to_bool(self) -> bool {
         self != 0.0
     }
 
@@ -96,9 +97,9 @@ impl Source for f32 {
     }
 }
 
-impl Source for f64 {
+impl CastFrom for f64 {
     #[inline(always)]
-    fn truth(self) -> bool {
+    fn to_bool(self) -> bool {
         self != 0.0
     }
 
@@ -120,9 +121,9 @@ impl Source for f64 {
 
     #[inline(always)]
     fn u64(self) -> u64 {
-        const HALF: f64 = 9_223_372_036_854_775_808.0;
-        let upper = truncated!(self - HALF, (0.0..HALF), i64, i64::MAX) as u64 + (1 << 63);
-        if self >= HALF { upper } else { self.bits() }
+        const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
+        let upper = truncated!(self - TWO_TO_63, (0.0..TWO_TO_63), i64, i64::MAX) as u64 + (1 << 63);
+        if self >= TWO_TO_63 { upper } else { self.bits() }
     }
 
     #[inline(always)]
@@ -138,9 +139,9 @@ impl Source for f64 {
 
 macro_rules! halves {
     ($($type:ident $widen:ident)*) => {
-        $(impl Source for $type {
+        $(impl CastFrom for $type {
             #[inline(always)]
-            fn truth(self) -> bool { self.f32().truth() }
+            fn to_bool(self) -> bool { self.f32().to_bool() }
             #[inline(always)]
             fn bits(self) -> u64 { self.f32().bits() }
             #[inline(always)]
@@ -159,22 +160,22 @@ macro_rules! halves {
 
 halves!(f16 widen_f16 bf16 widen_bf16);
 
-/// A dtype's values, as elements of type `R`: the dtype's own in memory, the one that stands for it in lanes.
-pub(super) trait Target<R>: Element {
-    fn of(source: impl Source) -> R;
+/// A dtype's values as elements of type `R`: the dtype's own type in memory, or that of the lanes.
+pub(super) trait CastTo<R>: Element {
+    fn of(source: impl CastFrom) -> R;
 }
 
 macro_rules! targets {
     ($($type:ty: |$source:ident| $value:expr => $($lane:ty)*;)*) => {
-        $($(impl Target<$lane> for $type {
+        $($(impl CastTo<$lane> for $type {
             #[inline(always)]
-            fn of($source: impl Source) -> $lane { $value as $lane }
+            fn of($source: impl CastFrom) -> $lane { $value as $lane }
         })*)*
     };
 }
 
 targets! {
-    bool: |source| source.truth() => u8 i8 i16 i32 i64;
+    bool: |source| source.to_bool() => u8 i8 i16 i32 i64;
     u8: |source| source.byte() => u8 i16 i32 i64;
     i8: |source| source.byte() as i8 => i8 i16 i32 i64;
     u16: |source| source.bits() as u16 => u16 i32 i64;
@@ -189,16 +190,16 @@ targets! {
     bf16: |source| widen_bf16(narrow_bf16(source.f32())) => f32 f64;
 }
 
-impl Target<f16> for f16 {
+impl CastTo<f16> for f16 {
     #[inline(always)]
-    fn of(source: impl Source) -> f16 {
+    fn of(source: impl CastFrom) -> f16 {
         narrow_f16(source.f32())
     }
 }
 
-impl Target<bf16> for bf16 {
+impl CastTo<bf16> for bf16 {
     #[inline(always)]
-    fn of(source: impl Source) -> bf16 {
+    fn of(source: impl CastFrom) -> bf16 {
         narrow_bf16(source.f32())
     }
 }
@@ -206,7 +207,7 @@ impl Target<bf16> for bf16 {
 /// The conversion to a dtype as a body.
 pub(super) struct Cast<T, R>(std::marker::PhantomData<(T, R)>);
 
-impl<A: Source, T: Target<R>, R: 'static> Body<1, A> for Cast<T, R> {
+impl<A: CastFrom, T: CastTo<R>, R: 'static> Body<1, A> for Cast<T, R> {
     /// The value stays.
     const OP: Op = Op::Positive;
     type Result = R;

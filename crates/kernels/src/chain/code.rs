@@ -1,5 +1,5 @@
-//! Owns the form of threaded code: what a word of it is, what an instruction set must bring along, and what a function
-//! of it does between the registers it receives and those it passes on. It does not know any operation.
+//! Owns the form of threaded code: a word of it, what an instruction set must provide, and the contract of a
+//! primitive between the registers it receives and those it passes on. It does not know any operation.
 
 use std::fmt::Debug;
 
@@ -10,32 +10,32 @@ use crate::bodies::float::Floats;
 use crate::lane::{Bits as _, Lane};
 
 /// Registers that hold the running value: as many as the calling conventions pass.
-pub(super) const REGISTERS: usize = 8;
+pub(super) const RUN_REGISTERS: usize = 8;
 
-/// The first of them, which hold a row's beginning; the others go on there, or hold the end of a row that has fewer elements than
-/// a run, or the next row.
-pub(super) const HALF: usize = REGISTERS / 2;
+/// The first half of them holds the beginning of a row. The second half holds what follows, or the end of a
+/// row shorter than a run, or the next row.
+pub(super) const HALF_REGISTERS: usize = RUN_REGISTERS / 2;
 
 /// The running value.
-pub(super) type Run<S> = [<S as Set>::Register; REGISTERS];
+pub(super) type Run<S> = [<S as Set>::Register; RUN_REGISTERS];
 
-/// A run, register by register: without a loop, so that it stays in registers.
+/// A run, register by register. A loop might not be unrolled, and the run would leave the registers.
 #[inline(always)]
 pub(super) fn each<S: Set>(register: impl Fn(usize) -> S::Register) -> Run<S> {
     [register(0), register(1), register(2), register(3), register(4), register(5), register(6), register(7)]
 }
 
-/// A function of threaded code, of the type that its instruction set says.
+/// A function of threaded code; its true type depends on the instruction set.
 pub(super) type Code = unsafe extern "C" fn();
 
-/// Runs code on rows of elements. Splats are no borrow, because words point into them.
+/// Runs code on rows of elements. Splats are a pointer and not a borrow, because words point into them.
 ///
 /// # Safety
-/// The words are code of this instruction set, and their operands have elements for all runs of the span. The splats are
-/// there, each with an element for every row, and nobody else changes them meanwhile.
-pub(super) type Enter = unsafe fn(&mut [Word], *mut [Splat], &Span);
+/// The words are code of this instruction set, and their operands have elements for all runs of the span. The
+/// splats exist, each with an element for every row, and nothing else changes them meanwhile.
+pub(super) type Entry = unsafe fn(&mut [Word], *mut [PreparedSplat], &Span);
 
-/// The runs of elements that code is to handle.
+/// The runs of elements that code handles.
 pub(super) struct Span {
     pub(super) rows: usize,
     /// Runs begin at these offsets of each row, in elements.
@@ -46,39 +46,41 @@ pub(super) struct Span {
     pub(super) last: Option<usize>,
 }
 
-/// One word of code. A function with several operands in memory is followed by words whose functions are not called.
+/// One word of code. After the word of a primitive with several operands in memory come words whose functions
+/// are not called.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word {
     pub(super) code: Code,
-    /// Where the operand's first element is.
+    /// The address of the operand's first element.
     pub(super) address: *mut u8,
     /// All ones if the operand advances with the offset, else 0.
     pub(super) mask: usize,
-    /// Bytes from the elements of one register to those of the next; 0 if all are one element.
+    /// Bytes from the elements of one register to those of the next; 0 for a broadcast scalar.
     pub(super) step: isize,
-    /// Bytes from the first half of the registers to the second, which are neighbours unless a row has fewer elements than a run.
+    /// Bytes from the first half of the registers to the second.
     pub(super) far: isize,
-    /// Bytes from what is run at a time, which is a row or two, to what is run next.
+    /// Bytes from the row or two rows that are run at once to the next.
     pub(super) row: isize,
-    /// Bytes from an element to one that will be read or written a little later, if it is asked for.
+    /// Bytes from an element to the one that is prefetched with it, if any is.
     pub(super) ahead: Option<isize>,
 }
 
 /// The largest register of any instruction set, in bytes.
-pub(super) const REGISTER: usize = 64;
+pub(super) const REGISTER_BYTES: usize = 64;
 
-/// Memory of one register.
+/// The bytes of one register.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Register(
-    #[expect(dead_code, reason = "what is in it is read as a register of an instruction set")] [u8; REGISTER],
+    #[expect(dead_code, reason = "what is in it is read as a register of an instruction set")]
+    [u8; REGISTER_BYTES],
 );
 
-/// A number that is the same in a whole row, as a register, and what the function has prepared from it.
+/// A broadcast scalar as a register, and what a primitive has prepared from it.
 #[repr(C)]
-pub(super) struct Splat {
+pub(super) struct PreparedSplat {
     register: Register,
-    prepared: [Register; PREPARED],
+    prepared: [Register; PREPARED_REGISTERS],
     prepare: Prepare,
     /// The element of each row.
     pub(super) from: Slot,
@@ -86,23 +88,24 @@ pub(super) struct Splat {
     size: usize,
 }
 
-/// Registers that a function may prepare from a splat, once for a whole row: they follow it.
-pub(super) const PREPARED: usize = 2;
+/// Registers that a primitive may prepare from a splat, once a row; they follow it in memory.
+pub(super) const PREPARED_REGISTERS: usize = 2;
 
 /// Prepares them.
 ///
 /// # Safety
-/// The processor has the instruction set. There is a register to read, and room behind it for as many as are prepared.
+/// The processor has the instruction set. There is a register to read, and room after it for the prepared
+/// ones.
 pub(super) type Prepare = unsafe fn(*mut Register);
 
-impl Splat {
-    pub(super) fn new(size: usize, prepare: Prepare) -> Splat {
+impl PreparedSplat {
+    pub(super) fn new(size: usize, prepare: Prepare) -> PreparedSplat {
         let from = Slot { first: std::ptr::null_mut(), step: 0, ahead: 0 };
-        let empty = Register([0; REGISTER]);
-        Splat { register: empty, prepared: [empty; PREPARED], prepare, from, size }
+        let empty = Register([0; REGISTER_BYTES]);
+        PreparedSplat { register: empty, prepared: [empty; PREPARED_REGISTERS], prepare, from, size }
     }
 
-    /// Prepares the element of a row and goes on to the next row.
+    /// Prepares the scalar of a row and advances to the next row.
     ///
     /// # Safety
     /// The row has an element, of 4 or 8 bytes.
@@ -111,7 +114,8 @@ impl Splat {
         let at = self.from.first;
         self.from = self.from.from(1);
         let to = std::ptr::from_mut(self).cast::<Register>();
-        // SAFETY: the element is readable, the caller says; there is room for a register at the beginning, aligned.
+        // SAFETY: the element is readable, the caller says; there is room for a register at the beginning,
+        // aligned.
         unsafe {
             to.cast::<S::Register>().write(if self.size == 4 {
                 same::<S, u32>(at)
@@ -123,8 +127,8 @@ impl Splat {
     }
 }
 
-/// A register of one element of type `T`, which has 1, 2, 4 or 8 bytes. Nothing of it is a closure, which would not be inlined
-/// into code of an instruction set.
+/// A register of one element of type `T`, which has 1, 2, 4 or 8 bytes. Nothing here is a closure, which
+/// would not be inlined into code of an instruction set.
 ///
 /// # Safety
 /// The element is readable.
@@ -150,7 +154,7 @@ fn narrow<S: Set>(bits: u64) -> S::Register {
     register::<S, S::F32>(S::F32::from_bits(<S::F32 as Lane>::Bits::splat(bits)))
 }
 
-/// A register of what is in memory.
+/// A register from memory.
 ///
 /// # Safety
 /// It is readable.
@@ -161,7 +165,7 @@ unsafe fn read<S: Set>(at: *const u8) -> S::Register {
 }
 
 impl Word {
-    /// Whether the operand is one element for all of a row.
+    /// Whether the operand is a broadcast scalar.
     #[inline(always)]
     pub(super) fn is_splat(&self) -> bool {
         self.step == 0
@@ -173,12 +177,13 @@ impl Word {
     /// The word's operand has elements of that size for all of the run at `offset`.
     #[inline(always)]
     pub(super) unsafe fn register(&self, offset: usize, size: usize, register: usize) -> *mut u8 {
-        let (far, near) = if register < HALF { (0, register) } else { (self.far, register - HALF) };
+        let (far, near) =
+            if register < HALF_REGISTERS { (0, register) } else { (self.far, register - HALF_REGISTERS) };
         // SAFETY: the elements are there, the caller says.
         unsafe { self.address.add((offset & self.mask) * size).offset(far + near as isize * self.step) }
     }
 
-    /// The address of the elements of a register that a sink has packed; of a single one, of its first half.
+    /// The address of a packed register; of a single one, of its first half.
     ///
     /// # Safety
     /// There is room for the elements at `offset`.
@@ -188,25 +193,29 @@ impl Word {
         offset: usize,
         register: usize,
     ) -> *mut S::Register {
-        let half = K::REGISTERS.div_ceil(2);
+        let half = K::PACKED_REGISTERS.div_ceil(2);
         let (far, near) = if register < half { (0, register) } else { (self.far, register - half) };
         // SAFETY: there is room, the caller says.
-        unsafe { self.address.add(offset * K::SIZE).offset(far).cast::<S::Register>().add(near) }
+        unsafe { self.address.add(offset * K::ELEMENT_BYTES).offset(far).cast::<S::Register>().add(near) }
     }
 
-    /// An operand whose elements, of type `T`, are as wide as the lanes. It is written out, because it stands in every function on
-    /// several operands.
+    /// An operand whose elements, of type `T`, are as wide as the lanes. Unrolled by hand, because every
+    /// function on several operands contains it.
     ///
     /// # Safety
     /// As for [`register`](Word::register), or it has one element.
     #[inline(always)]
     pub(super) unsafe fn load<S: Set, T>(&self, offset: usize) -> Run<S> {
-        // SAFETY: the elements are there, the caller says, or the one, and so is that of the other row, if there is one.
+        // SAFETY: the caller says that the elements exist, or the scalar, and the other row's if there are
+        // two rows.
         unsafe {
-            let (near, far) =
-                (self.register(offset, size_of::<T>(), 0), self.register(offset, size_of::<T>(), HALF));
+            let (near, far) = (
+                self.register(offset, size_of::<T>(), 0),
+                self.register(offset, size_of::<T>(), HALF_REGISTERS),
+            );
             if self.is_splat() {
-                // Not by a load for each register: the cache is busy enough with the lines that come and go.
+                // One load and a broadcast, not a load for each register: the cache ports are busy with the
+                // other operands.
                 let (near, far) = (same::<S, T>(near), same::<S, T>(far));
                 return [near, near, near, near, far, far, far, far];
             }
@@ -237,7 +246,7 @@ impl Word {
     }
 }
 
-/// Writes the elements of a run, which a sink has packed: what comes from either half of the registers to its place.
+/// Writes a packed run: what comes from either half of the registers to its place.
 ///
 /// # Safety
 /// There is room for the elements at `offset`.
@@ -245,20 +254,21 @@ impl Word {
 pub(super) unsafe fn put<S: Set, K: Sink<S>>(out: &Word, offset: usize, packed: &Run<S>) {
     // SAFETY: there is room, the caller says; a register is as many bytes.
     unsafe {
-        if const { K::REGISTERS == 1 } {
+        if const { K::PACKED_REGISTERS == 1 } {
             let (from, half) = (packed.as_ptr().cast::<u8>(), size_of::<S::Register>() / 2);
             let to = out.packed::<S, K>(offset, 0).cast::<u8>();
             to.copy_from_nonoverlapping(from, half);
             to.offset(out.far).copy_from_nonoverlapping(from.add(half), half);
         } else {
-            for (i, register) in packed.iter().enumerate().take(K::REGISTERS) {
+            for (i, register) in packed.iter().enumerate().take(K::PACKED_REGISTERS) {
                 out.packed::<S, K>(offset, i).write_unaligned(*register);
             }
         }
     }
 }
 
-/// The operands of a function: the running value at its place, the others, of type `T` and as wide as the lanes, from the words.
+/// The operands of an operation: the running value at its place, the others from the words, of type `T` and
+/// as wide as the lanes.
 ///
 /// # Safety
 /// There is a word for each other operand, which has elements for all of the run at `offset`.
@@ -270,7 +280,7 @@ pub(super) unsafe fn operands<S: Set, T, const N: usize>(
     offset: usize,
 ) -> [Run<S>; N] {
     let mut operands = [value; N];
-    // What one operand does not need would be compiled for it all the same.
+    // Without `const`, the loop would be compiled for unary operations, too.
     if const { N > 1 } {
         for word in 0..N - 1 {
             // SAFETY: as the caller says.
@@ -280,17 +290,17 @@ pub(super) unsafe fn operands<S: Set, T, const N: usize>(
     operands
 }
 
-/// An instruction set: its registers, and the way to its functions of threaded code.
+/// An instruction set: its registers, and the functions of threaded code that are compiled for it.
 pub(super) trait Set: Sized + 'static {
     /// Any bits, passed in a register by the calling convention.
     type Register: Copy + Debug;
     /// The same register as floats.
     type F32: Floats;
     type F64: Floats;
-    /// As many registers of `f64` as hide each other's latency in long bodies, in one lane.
+    /// As many registers of `f64` in one lane as hide the latency of long bodies.
     type F64s: Floats;
-    const ENTER: Enter;
-    /// Brings a line into the cache of the core, where there is such an instruction and such a line.
+    const ENTRY: Entry;
+    /// Prefetches a line into the core's cache; nothing where there is no such instruction.
     fn fetch(at: *const u8);
     /// A register of `f32` from as many f16.
     ///
@@ -302,55 +312,55 @@ pub(super) trait Set: Sized + 'static {
     /// # Safety
     /// The processor has the set, and `to` room for half a register.
     unsafe fn narrow_f16(register: Self::Register, to: *mut u8);
-    /// The upper halves of the lanes of 32 bits of two registers.
+    /// The upper 16 bits of every 32-bit lane of two registers.
     ///
     /// # Safety
     /// The processor has the set.
     unsafe fn upper_halves(low: Self::Register, high: Self::Register) -> Self::Register;
-    /// The lanes of 32 bits of two registers that are picked.
+    /// A permutation of the 32-bit lanes of two registers.
     ///
     /// # Safety
     /// The processor has the set, and both registers together have the lanes.
     unsafe fn pick(low: Self::Register, high: Self::Register, lanes: &Picks) -> Self::Register;
-    /// The function that code begins with: it does what a body says that takes nothing from registers, and goes on with the
-    /// next.
-    fn start<B: Body<Self>>() -> Code;
-    /// The function that does what the body says and goes on with the next.
-    fn step<B: Body<Self>>() -> Code;
-    /// What runs a chain that only loads elements of type `T`, does what the body says, and stores what the sink says.
-    fn single<T, B: Body<Self>, K: Sink<Self>>() -> Enter;
-    /// The function that prepares from a splat what the body says.
+    /// The first function of code: a primitive that takes nothing from registers, then a tail call.
+    fn start<B: Primitive<Self>>() -> Code;
+    /// The function of a primitive, which ends with a tail call.
+    fn step<B: Primitive<Self>>() -> Code;
+    /// The fused loop that loads elements of type `T`, applies a primitive, and stores with a sink.
+    fn single<T, B: Primitive<Self>, K: Sink<Self>>() -> Entry;
+    /// The function that prepares registers from a splat.
     fn prepare<B: Prepared<Self>>() -> Prepare;
-    /// The function that stores what the body says, and returns.
+    /// The last function of code, which stores with a sink and returns.
     fn store<B: Sink<Self>>() -> Code;
-    /// The same, past the caches, to addresses aligned to registers.
+    /// The same with non-temporal stores, to addresses aligned to registers.
     fn stream<B: Sink<Self>>() -> Code;
 }
 
-/// What a function does to the running value. Everything is inlined into a function with the features of the set.
-pub(super) trait Body<S: Set> {
-    /// Words that belong to the function.
+/// What a function of threaded code does to the running value. It is inlined into a function with the
+/// features of the set.
+pub(super) trait Primitive<S: Set> {
+    /// Words of the primitive.
     const WORDS: usize;
 
     /// # Safety
-    /// `words` are the function's, and their operands have elements for all of the run at `offset`.
+    /// `words` are the primitive's, and their operands have elements for all of the run at `offset`.
     unsafe fn apply(value: Run<S>, words: *const Word, offset: usize) -> Run<S>;
 }
 
-/// A function on a splat and what has been prepared from it.
-pub(super) trait Prepared<S: Set>: Body<S> {
+/// A primitive on a splat and the registers prepared from it.
+pub(super) trait Prepared<S: Set>: Primitive<S> {
     /// # Safety
     /// As for [`Prepare`].
     unsafe fn prepare(splat: *mut Register);
 }
 
-/// What the last function does to the running value before it is stored.
+/// What the last function does to the running value before it stores.
 pub(super) trait Sink<S: Set> {
     /// Bytes of an element.
-    const SIZE: usize;
-    /// Registers that remain.
-    const REGISTERS: usize;
+    const ELEMENT_BYTES: usize;
+    /// Registers of a run once it is packed.
+    const PACKED_REGISTERS: usize;
 
-    /// The elements side by side in the first registers.
+    /// The elements, contiguous in the first registers.
     fn pack(value: Run<S>) -> Run<S>;
 }

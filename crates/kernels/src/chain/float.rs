@@ -1,19 +1,19 @@
-//! Owns the functions whose body works on a register of floats at a time. It does not know an operation.
+//! Owns the primitives whose body works on registers of floats. It does not know an operation.
 
 use std::marker::PhantomData;
 
 use zerostride_ops::Op;
 
-use super::code::{self, REGISTERS, Run, Set, Word};
+use super::code::{self, RUN_REGISTERS, Run, Set, Word};
 use crate::bodies::dispatch::Body;
 use crate::lane::{Bits, Lane};
 
-/// The body applied to the running value, operand `PLACE`, and to the others from memory: on lanes of one register, or of
-/// several, which the body takes through its instructions side by side.
-pub(super) struct Registers<V, B, const N: usize, const PLACE: usize>(PhantomData<(V, B)>);
+/// The body applied to the running value, operand `PLACE`, and to the others from memory. A lane is one
+/// register, or several, whose instructions the body interleaves.
+pub(super) struct OnRegisters<V, B, const N: usize, const PLACE: usize>(PhantomData<(V, B)>);
 
-impl<S: Set, V: Lane, B: Body<N, V, Result = V>, const N: usize, const PLACE: usize> code::Body<S>
-    for Registers<V, B, N, PLACE>
+impl<S: Set, V: Lane, B: Body<N, V, Result = V>, const N: usize, const PLACE: usize> code::Primitive<S>
+    for OnRegisters<V, B, N, PLACE>
 {
     const WORDS: usize = if N == 1 { 1 } else { N - 1 };
 
@@ -22,14 +22,15 @@ impl<S: Set, V: Lane, B: Body<N, V, Result = V>, const N: usize, const PLACE: us
         let together = const {
             let together = size_of::<V>() / size_of::<S::Register>();
             assert!(
-                together * size_of::<S::Register>() == size_of::<V>() && REGISTERS.is_multiple_of(together)
+                together * size_of::<S::Register>() == size_of::<V>()
+                    && RUN_REGISTERS.is_multiple_of(together)
             );
             together
         };
         // SAFETY: as the caller says.
         let runs: [Run<S>; N] = unsafe { code::operands::<S, V::Elem, N>(value, PLACE, words, offset) };
         let mut result = value;
-        for first in (0..REGISTERS).step_by(together) {
+        for first in (0..RUN_REGISTERS).step_by(together) {
             let mut operands = [lane::<S, V>(&runs[0], first); N];
             for place in 1..N {
                 operands[place] = lane::<S, V>(&runs[place], first);
@@ -58,10 +59,10 @@ pub(super) fn register<S: Set, V: Lane>(lane: V) -> S::Register {
     unsafe { std::ptr::from_ref(&lane).cast::<S::Register>().read_unaligned() }
 }
 
-/// The body whose truth values are the integers 0 and 1.
-pub(super) struct Truth<B>(PhantomData<B>);
+/// The body whose bools are the integers 0 and 1.
+pub(super) struct FloatTest<B>(PhantomData<B>);
 
-impl<V: Lane, B: Body<N, V, Result = V::Mask>, const N: usize> Body<N, V> for Truth<B> {
+impl<V: Lane, B: Body<N, V, Result = V::Mask>, const N: usize> Body<N, V> for FloatTest<B> {
     const OP: Op = B::OP;
     type Result = V;
 
@@ -71,7 +72,7 @@ impl<V: Lane, B: Body<N, V, Result = V::Mask>, const N: usize> Body<N, V> for Tr
     }
 }
 
-/// The body whose integral values are integers.
+/// The body whose integral floats become integers.
 pub(super) struct Whole<B>(PhantomData<B>);
 
 impl<V: Lane, B: Body<N, V, Result = V>, const N: usize> Body<N, V> for Whole<B> {

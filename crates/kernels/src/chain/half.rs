@@ -1,15 +1,15 @@
-//! Owns the functions on halves that take fewer instructions than the loops of conversions: loads, stores and rounding of f16, and
-//! stores and rounding of bf16. They compute what [`cast`](super::cast) says.
+//! Owns the primitives on f16 and bf16 that take fewer instructions than generic conversions: loads, stores
+//! and rounding of f16, stores and rounding of bf16. They compute what [`cast`](super::cast) defines.
 
 use zerostride_ops::Op;
 
-use super::code::{self, HALF, REGISTER, REGISTERS, Run, Set, Sink, Word, each};
+use super::code::{self, HALF_REGISTERS, REGISTER_BYTES, RUN_REGISTERS, Run, Set, Sink, Word, each};
 use super::float::{lane, register};
 use crate::bodies::dispatch::Body;
 use crate::lane::{Bits, Lane};
 
-/// Bytes of a half.
-const SIZE: usize = 2;
+/// Bytes of an f16 or bf16.
+const HALF_BYTES: usize = 2;
 
 /// The operand of a word as `f32`.
 ///
@@ -19,13 +19,13 @@ const SIZE: usize = 2;
 unsafe fn widened<S: Set>(word: &Word, offset: usize) -> Run<S> {
     if word.is_splat() {
         // SAFETY: the element is there, the caller says.
-        let near = unsafe { same::<S>(word.register(offset, SIZE, 0)) };
+        let near = unsafe { same::<S>(word.register(offset, HALF_BYTES, 0)) };
         // SAFETY: as above.
-        let far = unsafe { same::<S>(word.register(offset, SIZE, HALF)) };
-        return each::<S>(|i| if i < HALF { near } else { far });
+        let far = unsafe { same::<S>(word.register(offset, HALF_BYTES, HALF_REGISTERS)) };
+        return each::<S>(|i| if i < HALF_REGISTERS { near } else { far });
     }
     // SAFETY: the elements are there, the caller says.
-    each::<S>(|i| unsafe { S::widen_f16(word.register(offset, SIZE, i)) })
+    each::<S>(|i| unsafe { S::widen_f16(word.register(offset, HALF_BYTES, i)) })
 }
 
 /// A register of one f16 as `f32`.
@@ -37,14 +37,14 @@ unsafe fn same<S: Set>(at: *const u8) -> S::Register {
     // SAFETY: the element is readable, the caller says, and half a register of it is.
     unsafe {
         let half = at.cast::<u16>().read_unaligned();
-        S::widen_f16([half; REGISTER / 2 / SIZE].as_ptr().cast())
+        S::widen_f16([half; REGISTER_BYTES / 2 / HALF_BYTES].as_ptr().cast())
     }
 }
 
 /// A load of f16.
 pub(super) struct LoadF16;
 
-impl<S: Set> code::Body<S> for LoadF16 {
+impl<S: Set> code::Primitive<S> for LoadF16 {
     const WORDS: usize = 1;
 
     #[inline(always)]
@@ -54,10 +54,10 @@ impl<S: Set> code::Body<S> for LoadF16 {
     }
 }
 
-/// The conversion of an operand that is not the running value, into memory of a run.
+/// The conversion of an operand that is not the running value, into a buffer.
 pub(super) struct StageF16;
 
-impl<S: Set> code::Body<S> for StageF16 {
+impl<S: Set> code::Primitive<S> for StageF16 {
     const WORDS: usize = 2;
 
     #[inline(always)]
@@ -71,7 +71,7 @@ impl<S: Set> code::Body<S> for StageF16 {
 /// The rounding of `f32` to the precision and range of f16.
 pub(super) struct RoundF16;
 
-impl<S: Set> code::Body<S> for RoundF16 {
+impl<S: Set> code::Primitive<S> for RoundF16 {
     const WORDS: usize = 1;
 
     #[inline(always)]
@@ -92,22 +92,23 @@ impl<S: Set> code::Body<S> for RoundF16 {
 pub(super) struct StoreF16;
 
 impl<S: Set> Sink<S> for StoreF16 {
-    const SIZE: usize = SIZE;
-    const REGISTERS: usize = REGISTERS / 2;
+    const ELEMENT_BYTES: usize = HALF_BYTES;
+    const PACKED_REGISTERS: usize = RUN_REGISTERS / 2;
 
     #[inline(always)]
     fn pack(value: Run<S>) -> Run<S> {
         let mut packed = value;
         let to = packed.as_mut_ptr().cast::<u8>();
         for (i, &register) in value.iter().enumerate() {
-            // SAFETY: eight halves of registers fit into four; the set is the one that this is compiled for.
+            // SAFETY: eight half registers fit into four registers; the set is the one that this is compiled
+            // for.
             unsafe { S::narrow_f16(register, to.add(i * size_of::<S::Register>() / 2)) };
         }
         packed
     }
 }
 
-/// Floats whose upper halves are the nearest bf16; those of NaN are quiet.
+/// Floats whose upper 16 bits are the nearest bf16; NaN becomes quiet.
 #[inline(always)]
 fn rounded<V: Lane>(value: V) -> V::Bits {
     let (bits, odd) = (value.to_bits(), value.to_bits() >> 16 & V::Bits::splat(1));
@@ -129,17 +130,17 @@ impl<V: Lane> Body<1, V> for RoundBF16 {
     }
 }
 
-/// A store of bf16: of floats that are rounded first, or of those that are such numbers already.
+/// A store of bf16, rounding first unless the floats are bf16 values already.
 pub(super) struct StoreBF16<const ROUNDS: bool>;
 
 impl<S: Set, const ROUNDS: bool> Sink<S> for StoreBF16<ROUNDS> {
-    const SIZE: usize = SIZE;
-    const REGISTERS: usize = REGISTERS / 2;
+    const ELEMENT_BYTES: usize = HALF_BYTES;
+    const PACKED_REGISTERS: usize = RUN_REGISTERS / 2;
 
     #[inline(always)]
     fn pack(value: Run<S>) -> Run<S> {
         let mut packed = value;
-        for i in 0..REGISTERS / 2 {
+        for i in 0..RUN_REGISTERS / 2 {
             let (mut low, mut high) = (value[2 * i], value[2 * i + 1]);
             if ROUNDS {
                 low = nearest::<S>(lane::<S, S::F32>(&value, 2 * i));
@@ -152,7 +153,7 @@ impl<S: Set, const ROUNDS: bool> Sink<S> for StoreBF16<ROUNDS> {
     }
 }
 
-/// The register of what is rounded.
+/// A rounded register.
 #[inline(always)]
 fn nearest<S: Set>(value: S::F32) -> S::Register {
     register::<S, S::F32>(S::F32::from_bits(rounded(value)))

@@ -1,17 +1,17 @@
-//! Owns how elements get from memory into lanes and back: as they are, some elements apart, or converted from and to a narrower
-//! dtype. It does not know dtypes, only the scalar types that they are made of.
+//! Owns the primitives between memory and lanes: loads and stores of elements as wide as the lanes, at a
+//! small distance, or converted from and to a narrower dtype. It does not know dtypes, only scalar types.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::RangeInclusive;
 
-use super::cast::{Source, Target};
-use super::code::{Body, HALF, REGISTER, REGISTERS, Run, Set, Sink, Word};
+use super::cast::{CastFrom, CastTo};
+use super::code::{HALF_REGISTERS, Primitive, REGISTER_BYTES, RUN_REGISTERS, Run, Set, Sink, Word};
 
 /// A load of elements as wide as the lanes.
 pub(super) struct Load<T>(PhantomData<T>);
 
-impl<S: Set, T> Body<S> for Load<T> {
+impl<S: Set, T> Primitive<S> for Load<T> {
     const WORDS: usize = 1;
 
     #[inline(always)]
@@ -21,10 +21,10 @@ impl<S: Set, T> Body<S> for Load<T> {
     }
 }
 
-/// The same, which also fetches what will be loaded later.
+/// The same with a prefetch.
 pub(super) struct LoadAhead<T>(PhantomData<T>);
 
-impl<S: Set, T> Body<S> for LoadAhead<T> {
+impl<S: Set, T> Primitive<S> for LoadAhead<T> {
     const WORDS: usize = 1;
 
     #[inline(always)]
@@ -32,7 +32,7 @@ impl<S: Set, T> Body<S> for LoadAhead<T> {
         // SAFETY: as the caller says. Nothing is read from what is ahead.
         unsafe {
             let ahead = (*words).ahead.unwrap_or(0);
-            for i in 0..REGISTERS {
+            for i in 0..RUN_REGISTERS {
                 S::fetch((*words).register(offset, size_of::<T>(), i).wrapping_offset(ahead));
             }
             (*words).load::<S, T>(offset)
@@ -45,24 +45,26 @@ impl<S: Set, T> Body<S> for LoadAhead<T> {
 /// # Safety
 /// The word's operand has elements of type `A` for all of the run at `offset`, or one.
 #[inline(always)]
-unsafe fn widened<S: Set, A: Source, R: Copy, T: Target<R>>(word: &Word, offset: usize) -> Run<S> {
+unsafe fn widened<S: Set, A: CastFrom, R: Copy, T: CastTo<R>>(word: &Word, offset: usize) -> Run<S> {
     let bytes = size_of::<S::Register>() / size_of::<R>() * size_of::<A>();
     let mut elements = MaybeUninit::<Run<S>>::uninit();
     let narrow = elements.as_mut_ptr().cast::<u8>();
     let mut result = MaybeUninit::<Run<S>>::uninit();
     let to = result.as_mut_ptr().cast::<R>();
     let len = size_of::<Run<S>>() / size_of::<R>();
-    // SAFETY: narrower elements fit into the space of a run; each is written before it is read, and so is the result.
+    // SAFETY: narrower elements fit into the space of a run; each is written before it is read, and so is the
+    // result.
     unsafe {
         if word.is_splat() {
             let near = T::of(word.register(offset, size_of::<A>(), 0).cast::<A>().read_unaligned());
-            let far = T::of(word.register(offset, size_of::<A>(), HALF).cast::<A>().read_unaligned());
+            let far =
+                T::of(word.register(offset, size_of::<A>(), HALF_REGISTERS).cast::<A>().read_unaligned());
             for i in 0..len {
                 to.add(i).write(if i < len / 2 { near } else { far });
             }
             return result.assume_init();
         }
-        for i in 0..REGISTERS {
+        for i in 0..RUN_REGISTERS {
             let from = word.register(offset, size_of::<A>(), i);
             narrow.add(i * bytes).copy_from_nonoverlapping(from, bytes);
         }
@@ -76,7 +78,7 @@ unsafe fn widened<S: Set, A: Source, R: Copy, T: Target<R>>(word: &Word, offset:
 /// A load of narrower elements.
 pub(super) struct Widen<A, R, T>(PhantomData<(A, R, T)>);
 
-impl<S: Set, A: Source, R: Copy, T: Target<R>> Body<S> for Widen<A, R, T> {
+impl<S: Set, A: CastFrom, R: Copy, T: CastTo<R>> Primitive<S> for Widen<A, R, T> {
     const WORDS: usize = 1;
 
     #[inline(always)]
@@ -86,11 +88,11 @@ impl<S: Set, A: Source, R: Copy, T: Target<R>> Body<S> for Widen<A, R, T> {
     }
 }
 
-/// The conversion of an operand that is not the running value: it goes into memory of a run, where the next function
-/// finds it.
+/// The conversion of an operand that is not the running value. It goes to a buffer, where the next primitive
+/// loads it.
 pub(super) struct Stage<A, R, T>(PhantomData<(A, R, T)>);
 
-impl<S: Set, A: Source, R: Copy, T: Target<R>> Body<S> for Stage<A, R, T> {
+impl<S: Set, A: CastFrom, R: Copy, T: CastTo<R>> Primitive<S> for Stage<A, R, T> {
     const WORDS: usize = 2;
 
     #[inline(always)]
@@ -104,10 +106,10 @@ impl<S: Set, A: Source, R: Copy, T: Target<R>> Body<S> for Stage<A, R, T> {
     }
 }
 
-/// An operand becomes the running value, which goes into memory of a run.
+/// Makes an operand the running value, and the running value an operand in a buffer.
 pub(super) struct Exchange<T>(PhantomData<T>);
 
-impl<S: Set, T> Body<S> for Exchange<T> {
+impl<S: Set, T> Primitive<S> for Exchange<T> {
     const WORDS: usize = 2;
 
     #[inline(always)]
@@ -121,39 +123,40 @@ impl<S: Set, T> Body<S> for Exchange<T> {
     }
 }
 
-/// Bytes of what is picked at once: half of some elements.
-const LANE: usize = size_of::<u32>();
+/// Bytes of the lanes that are permuted: half of an 8-byte element.
+const PICK_BYTES: usize = size_of::<u32>();
 
-/// A register's lanes, at most.
-const LANES: usize = REGISTER / LANE;
+/// Such lanes of the largest register.
+const REGISTER_PICKS: usize = REGISTER_BYTES / PICK_BYTES;
 
-/// The lanes of two registers one after the other that another one gets.
-pub(super) type Picks = [u32; LANES];
+/// For each lane of the result, its index among the lanes of two registers, one after the other.
+pub(super) type Picks = [u32; REGISTER_PICKS];
 
-/// The distances of elements that there are loads for, in elements; those of neighbours have their own.
-pub(super) const STEPS: RangeInclusive<isize> = -(MOST as isize)..=MOST as isize;
+/// The distances that a strided load may have, in elements; 0 and 1 have loads of their own.
+pub(super) const STEPS: RangeInclusive<isize> = -(MAX_STEP as isize)..=MAX_STEP as isize;
 
-/// Registers that the elements of one are in, at most.
-pub(super) const MOST: usize = 4;
+/// The largest distance, and the registers that one register's elements are spread over.
+pub(super) const MAX_STEP: usize = 4;
 
-/// A load of elements that are `STEP` elements of type `T` apart, as wide as the lanes: of whole registers, with what lies between
-/// the elements, which are picked from them. Nothing before the first or behind the last element is read.
-pub(super) struct Stepped<T, const STEP: isize>(PhantomData<T>);
+/// A load of elements of type `T` at a distance of `STEP`, as wide as the lanes. It loads whole registers and
+/// permutes their lanes. Nothing before the first or after the last element is read.
+pub(super) struct LoadStepped<T, const STEP: isize>(PhantomData<T>);
 
-impl<T, const STEP: isize> Stepped<T, STEP> {
-    /// Registers that the elements of one are in.
+impl<T, const STEP: isize> LoadStepped<T, STEP> {
+    /// Registers that are loaded for one register of elements.
     const SOURCES: usize = STEP.unsigned_abs();
 
-    /// The element from the lowest on which a source begins, of registers of `len` elements: the next ones, but for a last source
-    /// that ends with the highest element.
+    /// The element, counted from the lowest, at which a source of `len` elements begins. If it `ends`, the
+    /// last source is moved back so that it ends with the highest element.
     const fn start(source: usize, len: usize, ends: bool) -> usize {
         let (next, last) = (source * len, (Self::SOURCES - 1) * (len - 1));
         if ends && last < next { last } else { next }
     }
 
-    /// What is picked from what has been picked, which is the first source at first, and from another source.
+    /// The permutation that takes lanes from what has been picked so far (the first source at first) and from
+    /// the next source.
     const fn picks(source: usize, len: usize, ends: bool) -> Picks {
-        let (width, mut picks, mut lane) = (size_of::<T>() / LANE, [0; LANES], 0);
+        let (width, mut picks, mut lane) = (size_of::<T>() / PICK_BYTES, [0; REGISTER_PICKS], 0);
         while lane < len * width {
             let element = if STEP < 0 { len - 1 - lane / width } else { lane / width };
             let own = element * Self::SOURCES / len;
@@ -170,12 +173,12 @@ impl<T, const STEP: isize> Stepped<T, STEP> {
         picks
     }
 
-    /// The same of all sources but the first.
-    const fn all_picks(len: usize, ends: bool) -> [Picks; MOST - 1] {
+    /// The permutations for all sources but the first.
+    const fn all_picks(len: usize, ends: bool) -> [Picks; MAX_STEP - 1] {
         [Self::picks(1, len, ends), Self::picks(2, len, ends), Self::picks(3, len, ends)]
     }
 
-    /// A source of a register.
+    /// Loads a source.
     ///
     /// # Safety
     /// As for `register`; there is such a source.
@@ -184,16 +187,17 @@ impl<T, const STEP: isize> Stepped<T, STEP> {
         let len = size_of::<S::Register>() / size_of::<T>();
         let low = if STEP < 0 { (len as isize - 1) * STEP } else { 0 };
         let start = low + Self::start(source, len, ends) as isize;
-        // SAFETY: each source begins behind the lowest element, and what follows the highest is there if the last one ends later.
+        // SAFETY: no source begins before the lowest element; if the last one ends after the highest, the
+        // caller says that it may.
         unsafe { first.cast::<T>().offset(start).cast::<S::Register>().read_unaligned() }
     }
 
-    /// The elements of a register, from the first one's address on. Nothing here is a loop, which might not be unrolled, or a
-    /// closure, which might not be inlined into code of an instruction set.
+    /// The elements of a register, given the address of the first. Nothing here is a loop, which might not be
+    /// unrolled, or a closure, which might not be inlined into code of an instruction set.
     ///
     /// # Safety
-    /// As many elements as a register has are readable, with what lies between them, and unless the sources are to end with the
-    /// highest also what lies between that and another one.
+    /// The register's elements are readable, and the bytes between them. Unless the sources are to end with
+    /// the highest element, so are the bytes up to where one more would be.
     #[inline(always)]
     unsafe fn register<S: Set>(first: *const u8, ends: bool) -> S::Register {
         let picks = const {
@@ -216,15 +220,16 @@ impl<T, const STEP: isize> Stepped<T, STEP> {
         }
     }
 
-    /// The elements of one of the registers of a run that begins so many bytes from the word's first element.
+    /// The elements of one register of a run that begins so many bytes after the word's first element.
     ///
     /// # Safety
     /// As for `run`.
     #[inline(always)]
     unsafe fn nth<S: Set>(word: &Word, before: isize, register: usize) -> S::Register {
-        let (far, near) = if register < HALF { (0, register) } else { (word.far, register - HALF) };
-        // Behind the highest elements of a half nothing may follow.
-        let ends = near == if STEP < 0 { 0 } else { HALF - 1 };
+        let (far, near) =
+            if register < HALF_REGISTERS { (0, register) } else { (word.far, register - HALF_REGISTERS) };
+        // Nothing need follow the highest element of a half.
+        let ends = near == if STEP < 0 { 0 } else { HALF_REGISTERS - 1 };
         // SAFETY: the elements are there, the caller says, and those of the half's other registers.
         unsafe { Self::register::<S>(word.address.offset(before + far + near as isize * word.step), ends) }
     }
@@ -232,7 +237,8 @@ impl<T, const STEP: isize> Stepped<T, STEP> {
     /// The elements of a run.
     ///
     /// # Safety
-    /// The word's operand has elements, so many apart, for all of the run at `offset`, and what lies between them is readable.
+    /// The word's operand has elements at this distance for all of the run at `offset`, and the bytes between
+    /// them are readable.
     #[inline(always)]
     unsafe fn run<S: Set>(word: &Word, offset: usize) -> Run<S> {
         let before = offset as isize * STEP * size_of::<T>() as isize;
@@ -252,7 +258,7 @@ impl<T, const STEP: isize> Stepped<T, STEP> {
     }
 }
 
-impl<S: Set, T, const STEP: isize> Body<S> for Stepped<T, STEP> {
+impl<S: Set, T, const STEP: isize> Primitive<S> for LoadStepped<T, STEP> {
     const WORDS: usize = 1;
 
     #[inline(always)]
@@ -262,16 +268,17 @@ impl<S: Set, T, const STEP: isize> Body<S> for Stepped<T, STEP> {
     }
 }
 
-/// The same for an operand that is not the running value: it goes into memory of a run, where the next function finds it.
+/// The same for an operand that is not the running value. It goes to a buffer, where the next primitive loads
+/// it.
 pub(super) struct StageStepped<T, const STEP: isize>(PhantomData<T>);
 
-impl<S: Set, T, const STEP: isize> Body<S> for StageStepped<T, STEP> {
+impl<S: Set, T, const STEP: isize> Primitive<S> for StageStepped<T, STEP> {
     const WORDS: usize = 2;
 
     #[inline(always)]
     unsafe fn apply(value: Run<S>, words: *const Word, offset: usize) -> Run<S> {
         // SAFETY: as the caller says; the second word has room for a run of lanes.
-        unsafe { (*words.add(1)).keep::<S>(Stepped::<T, STEP>::run::<S>(&*words, offset)) };
+        unsafe { (*words.add(1)).keep::<S>(LoadStepped::<T, STEP>::run::<S>(&*words, offset)) };
         value
     }
 }
@@ -280,8 +287,8 @@ impl<S: Set, T, const STEP: isize> Body<S> for StageStepped<T, STEP> {
 pub(super) struct Store<T>(PhantomData<T>);
 
 impl<S: Set, T> Sink<S> for Store<T> {
-    const SIZE: usize = size_of::<T>();
-    const REGISTERS: usize = REGISTERS;
+    const ELEMENT_BYTES: usize = size_of::<T>();
+    const PACKED_REGISTERS: usize = RUN_REGISTERS;
 
     #[inline(always)]
     fn pack(value: Run<S>) -> Run<S> {
@@ -292,9 +299,9 @@ impl<S: Set, T> Sink<S> for Store<T> {
 /// A store of narrower elements.
 pub(super) struct Narrow<A, R, T>(PhantomData<(A, R, T)>);
 
-impl<S: Set, A: Source, R, T: Target<R>> Sink<S> for Narrow<A, R, T> {
-    const SIZE: usize = size_of::<R>();
-    const REGISTERS: usize = REGISTERS * size_of::<R>() / size_of::<A>();
+impl<S: Set, A: CastFrom, R, T: CastTo<R>> Sink<S> for Narrow<A, R, T> {
+    const ELEMENT_BYTES: usize = size_of::<R>();
+    const PACKED_REGISTERS: usize = RUN_REGISTERS * size_of::<R>() / size_of::<A>();
 
     #[inline(always)]
     fn pack(value: Run<S>) -> Run<S> {

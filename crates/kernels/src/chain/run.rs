@@ -1,52 +1,54 @@
-//! Owns how code meets memory: the addresses that a chain's words get, row after row, the elements that do not fill a
-//! run, and the alignment of streaming stores. It does not know what the code does.
+//! Owns how code gets addresses: those of a chain's words, row after row, the elements that do not fill a
+//! run, and the alignment of non-temporal stores. It does not know what the code does.
 
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::code::{HALF, REGISTER, REGISTERS, Span, Splat, Word};
-use super::{Chain, Feed, Part, Place, Slot, Stores};
+use super::code::{HALF_REGISTERS, PreparedSplat, REGISTER_BYTES, RUN_REGISTERS, Span, Word};
+use super::{Chain, CodeWord, Feed, Place, Slot, Stores};
 use crate::tuning::Tuning;
 
 /// Memory of one run.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Scratch([u8; REGISTERS * REGISTER]);
+struct RunBuffer([u8; RUN_REGISTERS * REGISTER_BYTES]);
 
-impl Scratch {
-    const EMPTY: Scratch = Scratch([0; REGISTERS * REGISTER]);
+impl RunBuffer {
+    const EMPTY: RunBuffer = RunBuffer([0; RUN_REGISTERS * REGISTER_BYTES]);
 }
 
 impl Chain {
-    /// Runs the chain on some rows of `len` elements. Nothing outside the operands is read, nothing outside the result
-    /// written.
+    /// Runs the chain on some rows of `len` elements. Nothing outside the operands is read, nothing outside
+    /// the result written.
     ///
-    /// Streaming stores are used where a row of the result is aligned to its elements, long enough and no operand.
+    /// Non-temporal stores are used where a row of the result is aligned to its elements, at least a run
+    /// long, and not an operand.
     ///
     /// # Panics
     /// If a feed's slot is not among `slots`.
     ///
     /// # Safety
-    /// There are that many rows in every slot of a [`Feed`] and in `out`. A row of a [`Feed::Vector`] is readable for
-    /// `len` elements of its dtype, one of a [`Feed::Stepped`] too, with what lies between them, which is part of the row, one of
-    /// a [`Feed::Splat`] for one; a row of `out` is writable for `len` elements. No alignment is asked for. `out` overlaps no slot
-    /// and no row of it another one, except that it may be the very rows of an operand whose elements are as large as the
-    /// result's: of a vector, or where rows have one element.
+    /// Every slot of a [`Feed`] and `out` have that many rows. A row of a [`Feed::Vector`] is readable for
+    /// `len` elements of its dtype. A row of a [`Feed::Stepped`] is so at its distance, with the bytes
+    /// between its elements, which are part of the row. A row of a [`Feed::Splat`] has one element. A row of
+    /// `out` is writable for `len` elements. No alignment is required. `out` overlaps no slot, and its rows
+    /// do not overlap each other. Except: `out` may be exactly the rows of an operand whose elements are as
+    /// large as those of the result, if the operand is a vector or rows have one element.
     pub unsafe fn run(&self, rows: usize, len: usize, slots: &[Slot], out: Slot, stores: Stores) {
         debug_assert!(
             self.are_apart(rows, len, slots, out),
             "{rows} rows of {len} elements would overwrite what is still to be read: {slots:?}, {out:?}"
         );
         let Chain { register, streaming, ref code, .. } = *self;
-        let is_out = |part: &Part| match part.place {
+        let is_out = |part: &CodeWord| match part.place {
             Place::Feed(Feed::Vector(slot), _) => slots[slot].first == out.first,
             _ => false,
         };
         let in_place = code.iter().any(is_out);
         let streams = stores == Stores::Streaming && !in_place;
         if streams && rows > 1 && !out.step.unsigned_abs().is_multiple_of(register) {
-            // Each row has a beginning of its own that is not aligned.
+            // Each row starts at another distance from an aligned address.
             for row in 0..rows as isize {
                 let slots: SmallVec<[Slot; 8]> = slots.iter().map(|slot| slot.from(row)).collect();
                 // SAFETY: as the caller says.
@@ -54,7 +56,7 @@ impl Chain {
             }
             return;
         }
-        // Filled where it is: to move the room for words takes longer than to write a few of them.
+        // Filled in place: moving the buffers takes longer than writing a few words.
         let mut threaded = Threaded {
             chain: self,
             words: SmallVec::new(),
@@ -79,32 +81,33 @@ impl Chain {
         }
         let enter = self.single.filter(|_| head.is_none()).unwrap_or(self.enter);
         if is_half {
-            let left = (2 * pairs, rows - 2 * pairs, Halves::Ends(len - run / 2));
-            for (first, rows, halves) in [(0, pairs, Halves::Rows), left] {
+            let left = (2 * pairs, rows - 2 * pairs, HalfUse::Ends(len - run / 2));
+            for (first, rows, halves) in [(0, pairs, HalfUse::Rows), left] {
                 if rows > 0 {
                     let splats = threaded.aim(slots, out, first as isize, halves);
                     let span = Span { rows, from: 0, to: 1, by: 1, last: None };
-                    // SAFETY: the words are this chain's, aimed at rows that have as many elements as half a run or more. All
-                    // of a row is read before any of it is written.
+                    // SAFETY: the words are this chain's and point at rows of at least half a run. All of a
+                    // row is read before any of it is written.
                     unsafe { enter(&mut threaded.words, splats, &span) };
                 }
             }
             return;
         }
         let from = head.unwrap_or(0);
-        // A run is a power of two, of which the compiler does not know, and a division takes as long as some runs.
+        // A run is a power of two, which the compiler does not know; a division takes as long as several
+        // runs.
         let to = from + ((len - from) & !(run - 1));
-        // Elements that are computed once more are the same once more, but not over themselves. And a whole run over
-        // either end of a stream would fetch the lines that have just gone past the caches.
+        // The tail is one overlapping run: it recomputes a few elements, which is wrong in place. With
+        // non-temporal stores it would fetch the lines that have just been written around the cache.
         let again = to < len && len >= run && !in_place && head.is_none();
         if from < to {
             let last = again.then(|| len - run);
-            let splats = threaded.aim(slots, out, 0, Halves::Neighbours);
-            // SAFETY: the words are this chain's, aimed at rows that have as many elements.
+            let splats = threaded.aim(slots, out, 0, HalfUse::Neighbours);
+            // SAFETY: the words are this chain's and point at rows of that many elements.
             unsafe { enter(&mut threaded.words, splats, &Span { rows, from, to, by: run, last }) };
         }
         for row in 0..rows as isize {
-            // SAFETY: as the caller says; a row has these elements, less than a run of them.
+            // SAFETY: as the caller says; the row has these elements, fewer than a run.
             unsafe {
                 if from > 0 {
                     threaded.run_apart(slots, out, row, 0..from);
@@ -116,18 +119,17 @@ impl Chain {
         }
     }
 
-    /// The elements before the first that a streaming store may begin with, if a run fits after them.
+    /// The elements before the first address that is aligned to registers, if a run fits after them.
     fn unaligned(&self, len: usize, out: *mut u8) -> Option<usize> {
         let size = self.stored;
         let head = out.align_offset(self.register);
         (head.is_multiple_of(size) && head / size + self.run_len() <= len).then(|| head / size)
     }
 
-    /// Whether the addresses keep to what [`run`](Chain::run) asks of rows that are written, and of those that are read
-    /// beside them.
+    /// Whether the addresses keep to the contract of [`run`](Chain::run) on overlap.
     fn are_apart(&self, rows: usize, len: usize, slots: &[Slot], out: Slot) -> bool {
         let width = len * self.stored;
-        let is_apart = |part: &Part| {
+        let is_apart = |part: &CodeWord| {
             let (slot, bytes, is_out) = match part.place {
                 Place::Feed(Feed::Vector(slot), size) => (slots[slot], len * size, size == self.stored),
                 Place::Feed(Feed::Stepped(slot, step), size) => {
@@ -153,7 +155,7 @@ impl Chain {
     }
 }
 
-/// The addresses of some rows of so many bytes, at least one, with what lies between them.
+/// The addresses from the first byte of some rows, at least one, to the end of the last, the gaps included.
 fn reach(slot: Slot, rows: usize, bytes: usize) -> Range<i128> {
     let (first, end) = (slot.first.addr() as i128, slot.step as i128 * (rows as i128 - 1));
     first + end.min(0)..first + end.max(0) + bytes as i128
@@ -163,27 +165,28 @@ fn is_disjoint(one: &Range<i128>, other: &Range<i128>) -> bool {
     one.end <= other.start || other.end <= one.start
 }
 
-/// What the two halves of the registers hold.
+/// What the two halves of the eight registers hold.
 #[derive(Clone, Copy)]
-enum Halves {
-    /// Elements of a row that follow each other.
+enum HalfUse {
+    /// Consecutive elements of a row.
     Neighbours,
-    /// Both ends of a row, the last elements so many after the first ones; both halves have those in the middle.
+    /// The first and the last elements of a row, which are so many elements apart; both halves hold those in
+    /// the middle.
     Ends(usize),
     /// A row each.
     Rows,
 }
 
-/// Threaded code with addresses, and memory for what is not read where it lies.
+/// Threaded code with addresses, and buffers for operands that are not read in place.
 struct Threaded<'a> {
     chain: &'a Chain,
     words: SmallVec<[Word; 32]>,
-    splats: SmallVec<[Splat; 4]>,
-    stages: SmallVec<[Scratch; 1]>,
+    splats: SmallVec<[PreparedSplat; 4]>,
+    stages: SmallVec<[RunBuffer; 1]>,
 }
 
 impl Threaded<'_> {
-    /// Makes the words, without addresses, and room for what they need for so many rows at a time.
+    /// Makes the words without addresses, and buffers for that many rows at a time.
     fn fill(&mut self, together: usize, stores: Stores) {
         let Threaded { chain, words, splats, stages } = self;
         for part in &chain.code {
@@ -194,19 +197,21 @@ impl Threaded<'_> {
                     (usize::MAX, (chain.lanes * size) as isize * step)
                 }
                 Place::Prepared(_, size, prepare) => {
-                    (0..together).for_each(|_| splats.push(Splat::new(size, prepare)));
+                    (0..together).for_each(|_| splats.push(PreparedSplat::new(size, prepare)));
                     (0, 0)
                 }
                 Place::Stage(index) => {
-                    stages.resize(stages.len().max(index + 1), Scratch::EMPTY);
+                    stages.resize(stages.len().max(index + 1), RunBuffer::EMPTY);
                     (0, chain.register as isize)
                 }
                 Place::Out => (usize::MAX, (chain.lanes * chain.stored) as isize),
             };
             let address = std::ptr::null_mut();
-            let far = HALF as isize * step;
+            let far = HALF_REGISTERS as isize * step;
             let ahead = match (part.place, stores) {
-                (Place::Out, _) if Tuning::active().prefetch_stores_ahead => Some(REGISTERS as isize * step),
+                (Place::Out, _) if Tuning::active().prefetch_stores_ahead => {
+                    Some(RUN_REGISTERS as isize * step)
+                }
                 (Place::Out, Stores::Far) => Some(0),
                 _ => None,
             };
@@ -214,11 +219,11 @@ impl Threaded<'_> {
         }
     }
 
-    /// Gives the words the addresses of the operands from a row on, and of the result. Returns the splats, for code to be entered
-    /// with: another borrow of them would end the words' right to read there.
-    fn aim(&mut self, slots: &[Slot], out: Slot, row: isize, halves: Halves) -> *mut [Splat] {
+    /// Points the words at the operands and the result from a row on. Returns the splats as a pointer:
+    /// another borrow of them would end the words' right to read there.
+    fn aim(&mut self, slots: &[Slot], out: Slot, row: isize, halves: HalfUse) -> *mut [PreparedSplat] {
         let slot = |slot: usize| slots[slot].from(row);
-        let together = if matches!(halves, Halves::Rows) { 2 } else { 1 };
+        let together = if matches!(halves, HalfUse::Rows) { 2 } else { 1 };
         let (splats, stages) = (self.splats.as_mut_ptr(), self.stages.as_mut_ptr());
         let mut used = 0;
         for (word, part) in self.words.iter_mut().zip(&self.chain.code) {
@@ -234,44 +239,45 @@ impl Threaded<'_> {
                     used += together;
                     for half in 0..together {
                         let Slot { first, step, .. } = slot(index).from(half as isize);
-                        // SAFETY: it is one of the splats, which are borrowed mutably, as there are so many for each such feed.
+                        // SAFETY: it is one of the splats, which are borrowed mutably; there are `together`
+                        // of them for each prepared feed.
                         unsafe {
                             (*own.add(half)).from = Slot { first, step: together as isize * step, ahead: 0 }
                         };
                     }
-                    // What has been prepared lies behind the register.
+                    // The prepared registers follow the splat's own.
                     word.address = own.cast();
-                    word.far = if together == 1 { 0 } else { size_of::<Splat>() as isize };
+                    word.far = if together == 1 { 0 } else { size_of::<PreparedSplat>() as isize };
                     continue;
                 }
                 Place::Feed(Feed::Vector(index), size) => (slot(index), size as isize),
                 Place::Feed(Feed::Stepped(index, step), size) => (slot(index), size as isize * step),
-                // Halves of a row have the same one.
+                // Both halves of a row have the same scalar.
                 Place::Feed(Feed::Splat(index), _) => (slot(index), 0),
                 Place::Out => (out.from(row), self.chain.stored as isize),
             };
             (word.address, word.row) = (own.first, together as isize * own.step);
             word.far = match halves {
-                Halves::Neighbours => HALF as isize * word.step,
-                Halves::Ends(between) => between as isize * distance,
-                Halves::Rows => own.step,
+                HalfUse::Neighbours => HALF_REGISTERS as isize * word.step,
+                HalfUse::Ends(between) => between as isize * distance,
+                HalfUse::Rows => own.step,
             };
         }
         debug_assert!(used <= self.splats.len());
         std::ptr::slice_from_raw_parts_mut(splats, used)
     }
 
-    /// Less than a run of elements of a row, through memory that has room for a whole run.
+    /// Fewer elements of a row than a run, through buffers of a whole run.
     ///
     /// # Safety
     /// As for [`Chain::run`]; the row has these elements.
     unsafe fn run_apart(&mut self, slots: &[Slot], out: Slot, row: isize, elements: Range<usize>) {
         let (chain, size) = (self.chain, self.chain.stored);
-        let mut result = Scratch::EMPTY;
+        let mut result = RunBuffer::EMPTY;
         let target = Slot { first: result.0.as_mut_ptr(), step: 0, ahead: 0 };
-        let splats = self.aim(slots, target, row, Halves::Neighbours);
-        let runs = chain.code.iter().filter_map(Part::vector).map(|(_, step)| step.unsigned_abs()).sum();
-        let mut copies: SmallVec<[Scratch; 3]> = SmallVec::from_elem(Scratch::EMPTY, runs);
+        let splats = self.aim(slots, target, row, HalfUse::Neighbours);
+        let runs = chain.code.iter().filter_map(CodeWord::vector).map(|(_, step)| step.unsigned_abs()).sum();
+        let mut copies: SmallVec<[RunBuffer; 3]> = SmallVec::from_elem(RunBuffer::EMPTY, runs);
         let mut free = &mut copies[..];
         for (word, part) in self.words.iter_mut().zip(&chain.code) {
             let Some((size, step)) = part.vector() else { continue };
@@ -280,20 +286,21 @@ impl Threaded<'_> {
             let (room, copy) = (size_of_val(copy), copy.as_mut_ptr().cast::<u8>());
             let bytes = (elements.len() - 1) * step.unsigned_abs() * size + size;
             let first = word.address.wrapping_offset(elements.start as isize * step * size as isize);
-            // Elements that run backwards end with the first.
+            // With a negative step the first element is the last in memory.
             let (from, to) = match step {
                 ..0 => (first.wrapping_add(size).wrapping_sub(bytes), room - bytes),
                 _ => (first, 0),
             };
-            // SAFETY: the slot is readable up to the last element, with what lies between them, and less than a run fits
-            // into so many scratches.
+            // SAFETY: the slot is readable up to the last element, with the bytes between, and fewer elements
+            // than a run fit into so many buffers.
             unsafe { copy.add(to).copy_from_nonoverlapping(from, bytes) };
             word.address = copy.wrapping_add(if step < 0 { room - size } else { 0 });
         }
         let last = self.words.len() - 1;
         self.words[last].code = chain.code[last].code;
         let span = Span { rows: 1, from: 0, to: 1, by: 1, last: None };
-        // SAFETY: every address has room for a whole run; the row of `out` is writable up to the last element.
+        // SAFETY: every address has room for a whole run; the row of `out` is writable up to the last
+        // element.
         unsafe {
             (chain.enter)(&mut self.words, splats, &span);
             let to = out.from(row).first.add(elements.start * size);

@@ -1,5 +1,5 @@
-//! Owns the instruction sets as chains see them: the three functions that must be compiled for each of them, because
-//! a function's features and calling convention cannot be parameters. What they do is in the bodies.
+//! Owns the functions of threaded code that must be written once for each instruction set, because target
+//! features and calling conventions cannot be generic. What they do is in the primitives.
 
 #[cfg(target_arch = "aarch64")]
 use std::arch::aarch64::{uint8x16_t, vreinterpretq_u8_u16, vreinterpretq_u16_u8, vuzp2q_u16};
@@ -11,9 +11,10 @@ use std::mem::transmute;
 use ::half::f16;
 
 #[cfg(target_arch = "aarch64")]
-use super::cast::{Source, Target};
+use super::cast::{CastFrom, CastTo};
 use super::code::{
-    self, Body, Code, Enter, Prepare, Prepared, REGISTERS, Register, Set, Sink, Span, Splat, Word,
+    self, Code, Entry, Prepare, Prepared, PreparedSplat, Primitive, RUN_REGISTERS, Register, Set, Sink, Span,
+    Word,
 };
 use super::memory::Picks;
 use super::single;
@@ -26,7 +27,8 @@ use crate::lane::{
     avx512::{F32x16, F64x8},
 };
 
-/// An instruction set: name, register, lanes of `f32` and of `f64`, features, calling convention, instructions.
+/// An instruction set: name, register, lanes of `f32` and of `f64`, features, calling convention,
+/// instructions.
 macro_rules! set {
     ($(#[$doc:meta])* $set:ident $module:ident $register:ident $f32:ident $f64:ident ($f64s:ty) $features:literal $abi:literal {
         stream: $stream:path,
@@ -49,22 +51,22 @@ macro_rules! set {
             type Step = unsafe extern $abi fn(*const Word, usize, R, R, R, R, R, R, R, R);
 
             #[target_feature(enable = $features)]
-            unsafe fn enter(words: &mut [Word], splats: *mut [Splat], span: &Span) {
+            unsafe fn enter(words: &mut [Word], splats: *mut [PreparedSplat], span: &Span) {
                 let Span { rows, from, to, by, last } = *span;
                 for row in 0..rows {
                     for number in 0..splats.len() {
-                        // SAFETY: the caller has so many splats to itself, and as many rows of elements. The borrow ends
-                        // before code reads the register.
+                        // SAFETY: the caller has the splats to itself, with an element for every row. The
+                        // borrow ends before code reads the register.
                         unsafe {
-                            let splat = &mut *splats.cast::<Splat>().add(number);
+                            let splat = &mut *splats.cast::<PreparedSplat>().add(number);
                             if row == 0 || splat.from.step != 0 {
                                 splat.next::<$set>();
                             }
                         }
                     }
                     let code = words.as_ptr();
-                    // SAFETY: the caller hands over code of this instruction set that is right for these offsets, and begins
-                    // with a load.
+                    // SAFETY: the caller hands over code of this instruction set, valid for these offsets,
+                    // that begins with a load.
                     unsafe {
                         let start = transmute::<Code, Start>((*code).code);
                         let mut at = from;
@@ -81,18 +83,18 @@ macro_rules! set {
                     }
                     for word in &mut *words {
                         let address = word.address.wrapping_offset(word.row);
-                        // SAFETY: it is borrowed. A volatile write keeps the compiler from gathering and scattering many words
-                        // at once, for which it would prepare after each row.
+                        // SAFETY: it is borrowed. A volatile write keeps the compiler from gathering and
+                        // scattering words, whose setup would be paid after each row.
                         unsafe { (&raw mut word.address).write_volatile(address) };
                     }
                 }
             }
 
             #[target_feature(enable = $features)]
-            unsafe extern $abi fn start<B: Body<$set>>(words: *const Word, at: usize) {
+            unsafe extern $abi fn start<B: Primitive<$set>>(words: *const Word, at: usize) {
                 // SAFETY: as for `step`; any bits are a register.
                 unsafe {
-                    let [r0, r1, r2, r3, r4, r5, r6, r7] = B::apply([std::mem::zeroed(); REGISTERS], words, at);
+                    let [r0, r1, r2, r3, r4, r5, r6, r7] = B::apply([std::mem::zeroed(); RUN_REGISTERS], words, at);
                     let words = words.add(B::WORDS);
                     let step = transmute::<Code, Step>((*words).code);
                     step(words, at, r0, r1, r2, r3, r4, r5, r6, r7)
@@ -100,10 +102,11 @@ macro_rules! set {
             }
 
             #[target_feature(enable = $features)]
-            unsafe extern $abi fn step<B: Body<$set>>(
+            unsafe extern $abi fn step<B: Primitive<$set>>(
                 words: *const Word, at: usize, r0: R, r1: R, r2: R, r3: R, r4: R, r5: R, r6: R, r7: R,
             ) {
-                // SAFETY: the words are this function's, followed by those of a function of this instruction set.
+                // SAFETY: the words are this function's, followed by those of a function of this instruction
+                // set.
                 unsafe {
                     let [r0, r1, r2, r3, r4, r5, r6, r7] = B::apply([r0, r1, r2, r3, r4, r5, r6, r7], words, at);
                     let words = words.add(B::WORDS);
@@ -113,7 +116,7 @@ macro_rules! set {
             }
 
             #[target_feature(enable = $features)]
-            unsafe fn single<T, B: Body<$set>, K: Sink<$set>>(words: &mut [Word], _: *mut [Splat], span: &Span) {
+            unsafe fn single<T, B: Primitive<$set>, K: Sink<$set>>(words: &mut [Word], _: *mut [PreparedSplat], span: &Span) {
                 // SAFETY: as the caller says.
                 unsafe { single::run::<$set, T, B, K>(words, span) }
             }
@@ -129,18 +132,18 @@ macro_rules! set {
                 words: *const Word, at: usize, r0: R, r1: R, r2: R, r3: R, r4: R, r5: R, r6: R, r7: R,
             ) {
                 let packed = B::pack([r0, r1, r2, r3, r4, r5, r6, r7]);
-                // SAFETY: there is room for the elements of the run, aligned if this streams.
+                // SAFETY: there is room for the elements of the run, aligned if the stores are non-temporal.
                 unsafe {
-                    // What is written might be words, for all that the compiler knows.
+                    // For all that the compiler knows, the stores below might overwrite the word.
                     let out = *words;
                     if STREAM {
-                        for i in 0..B::REGISTERS {
+                        for i in 0..B::PACKED_REGISTERS {
                             $stream(out.packed::<$set, B>(at, i).cast(), packed[i]);
                         }
                         return;
                     }
                     if let Some(ahead) = out.ahead {
-                        for i in 0..B::REGISTERS {
+                        for i in 0..B::PACKED_REGISTERS {
                             $fetch(out.packed::<$set, B>(at, i).wrapping_byte_offset(ahead).cast());
                         }
                     }
@@ -153,18 +156,19 @@ macro_rules! set {
                 type F32 = $f32;
                 type F64 = $f64;
                 type F64s = $f64s;
-                const ENTER: Enter = enter;
+                const ENTRY: Entry = enter;
 
                 #[inline(always)]
                 fn fetch(at: *const u8) {
-                    // SAFETY: the processor has the instruction, which does nothing where there is no memory.
+                    // SAFETY: the processor has the instruction, which ignores addresses without memory.
                     #[allow(unused_unsafe, reason = "not every set has one")]
                     unsafe { $fetch_far(at.cast()) }
                 }
 
                 #[inline(always)]
                 unsafe fn widen_f16($from: *const u8) -> R {
-                    // SAFETY: the caller says that the processor has the instructions and that the elements are there.
+                    // SAFETY: the caller says that the processor has the instructions and that the elements
+                    // exist.
                     unsafe { $widen }
                 }
 
@@ -187,19 +191,19 @@ macro_rules! set {
                 }
 
                 #[inline(always)]
-                fn start<B: Body<Self>>() -> Code {
+                fn start<B: Primitive<Self>>() -> Code {
                     // SAFETY: `Code` stands for functions of these types.
                     unsafe { transmute::<Start, Code>(start::<B>) }
                 }
 
                 #[inline(always)]
-                fn step<B: Body<Self>>() -> Code {
+                fn step<B: Primitive<Self>>() -> Code {
                     // SAFETY: as above.
                     unsafe { transmute::<Step, Code>(step::<B>) }
                 }
 
                 #[inline(always)]
-                fn single<T, B: Body<Self>, K: Sink<Self>>() -> Enter {
+                fn single<T, B: Primitive<Self>, K: Sink<Self>>() -> Entry {
                     single::<T, B, K>
                 }
 
@@ -226,7 +230,7 @@ macro_rules! set {
 
 #[cfg(target_arch = "x86_64")]
 set! {
-    /// AVX-512 with its parts F, BW, DQ and VL.
+    /// AVX-512 F, BW, DQ and VL.
     Avx512 avx512 __m512i F32x16 F64x8 (Quad<F64x8>) "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c" "sysv64" {
         stream: _mm512_stream_si512,
         fetch: _mm_prefetch::<_MM_HINT_T0>,
@@ -280,9 +284,9 @@ set! {
         stream: write,
         fetch: leave,
         fetch_far: leave,
-        widen_f16: |from| transmute::<[f32; 4], uint8x16_t>(from.cast::<[f16; 4]>().read_unaligned().map(Source::f32)),
+        widen_f16: |from| transmute::<[f32; 4], uint8x16_t>(from.cast::<[f16; 4]>().read_unaligned().map(CastFrom::f32)),
         narrow_f16: |register, to| {
-            to.cast::<[f16; 4]>().write_unaligned(transmute::<uint8x16_t, [f32; 4]>(register).map(<f16 as Target<f16>>::of))
+            to.cast::<[f16; 4]>().write_unaligned(transmute::<uint8x16_t, [f32; 4]>(register).map(<f16 as CastTo<f16>>::of))
         },
         upper_halves: |low, high| {
             let [low, high] = [low, high].map(|from| vreinterpretq_u16_u8(from));
@@ -296,13 +300,13 @@ set! {
     }
 }
 
-/// There is no instruction for it: the processor decides how to store.
+/// Stable Rust has no non-temporal store on aarch64.
 #[cfg(target_arch = "aarch64")]
 unsafe fn write(to: *mut uint8x16_t, register: uint8x16_t) {
     // SAFETY: there is room, the caller says.
     unsafe { to.write(register) }
 }
 
-/// Stable Rust has no instruction for it there: the processor finds out itself what is written next.
+/// Stable Rust has no prefetch on aarch64.
 #[cfg(target_arch = "aarch64")]
 fn leave(_: *const i8) {}

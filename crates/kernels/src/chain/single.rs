@@ -1,15 +1,15 @@
-//! Owns chains of a single instruction: sums, products, comparisons and the like of two operands, which have a loop of their own
-//! instead of threaded code. It does the same, without the way from function to function, which takes as long as such an
-//! instruction.
+//! Owns the fused loop of a single simple operation on two operands: sums, products, comparisons. It computes
+//! what threaded code does, without the tail calls, which take as long as such an operation. It does not know
+//! when that pays (`tuning.rs`).
 
 use std::marker::PhantomData;
 
 use zerostride_ops::{DType, Effort, Op, Rule};
 
-use super::array::{self, Elements};
-use super::cast::Source;
-use super::code::{self, Enter, REGISTERS, Set, Sink, Span, Word};
-use super::float::{self, Registers};
+use super::array::{self, OnElements};
+use super::cast::CastFrom;
+use super::code::{self, Entry, RUN_REGISTERS, Set, Sink, Span, Word};
+use super::float::{self, OnRegisters};
 use super::memory::{Narrow, Store};
 use super::{Feed, Link};
 use crate::bodies::dispatch::{self, Body, VisitFloat, VisitInteger};
@@ -17,9 +17,9 @@ use crate::bodies::float::Floats;
 use crate::bodies::integer::Integer;
 use crate::tuning::Tuning;
 
-/// The loop of a chain of these instructions, if it has one: that of a quick instruction on two operands of one dtype, side by side
-/// or the same in a row. Of integers these are comparisons.
-pub(super) fn find<S: Set>(first: (Feed, DType), links: &[Link], stored: DType) -> Option<Enter> {
+/// The fused loop of a chain, if it has one: a simple operation on two contiguous or broadcast operands of
+/// one dtype. Of integers only comparisons have one.
+pub(super) fn find<S: Set>(first: (Feed, DType), links: &[Link], stored: DType) -> Option<Entry> {
     let [Link::Map { op, compute, place: 0, others }] = links else { return None };
     let lies_apart = |feed: &Feed| matches!(feed, Feed::Stepped(..));
     let result = if op.info().rule == Rule::bool { DType::Bool } else { *compute };
@@ -36,65 +36,65 @@ pub(super) fn find<S: Set>(first: (Feed, DType), links: &[Link], stored: DType) 
     }
 }
 
-/// Finds the loops of bodies, whose truth values are integers of type `I`.
+/// Finds the loops of bodies whose bools are integers of type `I`.
 struct Find<S, I>(PhantomData<(S, I)>);
 
-/// Whether an operation on so many operands takes less time than the way from function to function.
+/// Whether an operation on so many operands takes less time than a tail call.
 const fn is_quick(op: Op, operands: usize) -> bool {
     operands == 2 && matches!(op.info().effort, Some(Effort::simple))
 }
 
-impl<S: Set, V: Floats, I: Source> VisitFloat<V> for Find<S, I> {
-    type Output = Option<Enter>;
+impl<S: Set, V: Floats, I: CastFrom> VisitFloat<V> for Find<S, I> {
+    type Output = Option<Entry>;
 
-    fn value<B: Body<N, V, Result = V>, const N: usize>(self) -> Option<Enter> {
+    fn value<B: Body<N, V, Result = V>, const N: usize>(self) -> Option<Entry> {
         if const { is_quick(B::OP, N) } {
-            Some(S::single::<V::Elem, Registers<V, B, N, 0>, Store<V::Elem>>())
+            Some(S::single::<V::Elem, OnRegisters<V, B, N, 0>, Store<V::Elem>>())
         } else {
             None
         }
     }
 
-    fn test<B: Body<N, V, Result = V::Mask>, const N: usize>(self) -> Option<Enter> {
+    fn test<B: Body<N, V, Result = V::Mask>, const N: usize>(self) -> Option<Entry> {
         if const { is_quick(B::OP, N) } {
-            Some(S::single::<V::Elem, Registers<V, float::Truth<B>, N, 0>, Narrow<I, u8, bool>>())
+            Some(S::single::<V::Elem, OnRegisters<V, float::FloatTest<B>, N, 0>, Narrow<I, u8, bool>>())
         } else {
             None
         }
     }
 
-    fn integer<B: Body<N, V, Result = V>, const N: usize>(self) -> Option<Enter> {
+    fn integer<B: Body<N, V, Result = V>, const N: usize>(self) -> Option<Entry> {
         None
     }
 
-    fn pair<B: Body<N, V, Result = [V; 2]>, const N: usize>(self) -> Option<Enter> {
+    fn pair<B: Body<N, V, Result = [V; 2]>, const N: usize>(self) -> Option<Entry> {
         None
     }
 }
 
-impl<S: Set, T: Integer + Source> VisitInteger<T> for Find<S, T> {
-    type Output = Option<Enter>;
+impl<S: Set, T: Integer + CastFrom> VisitInteger<T> for Find<S, T> {
+    type Output = Option<Entry>;
 
-    fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Option<Enter> {
+    fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Option<Entry> {
         None
     }
 
-    fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> Option<Enter> {
+    fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> Option<Entry> {
         if const { is_quick(B::OP, N) } {
-            Some(S::single::<T, Elements<T, T, array::Truth<B>, N, 0>, Narrow<T, u8, bool>>())
+            Some(S::single::<T, OnElements<T, T, array::IntegerTest<B>, N, 0>, Narrow<T, u8, bool>>())
         } else {
             None
         }
     }
 }
 
-/// Runs a function on the elements of the first word, of type `T`, and those of its own, which is the second, and stores what it
-/// makes of them at the third.
+/// Loads a run of type `T` by the first word, applies the operation, whose other operand is the second word,
+/// and stores by the third.
 ///
 /// # Safety
-/// As for [`Enter`].
+/// As for [`Entry`].
 #[inline(always)]
-pub(super) unsafe fn run<S: Set, T, B: code::Body<S>, K: Sink<S>>(words: &[Word], span: &Span) {
+pub(super) unsafe fn run<S: Set, T, B: code::Primitive<S>, K: Sink<S>>(words: &[Word], span: &Span) {
     // SAFETY: as the caller says.
     unsafe {
         if words.iter().any(|word| word.ahead.is_some()) {
@@ -105,12 +105,15 @@ pub(super) unsafe fn run<S: Set, T, B: code::Body<S>, K: Sink<S>>(words: &[Word]
     }
 }
 
-/// The same, where some word asks for what lies ahead, or none does.
+/// [`run`], prefetching where some word says so, or without any prefetch.
 ///
 /// # Safety
 /// As for [`run`].
 #[inline(always)]
-unsafe fn run_rows<S: Set, T, B: code::Body<S>, K: Sink<S>, const ASKS: bool>(words: &[Word], span: &Span) {
+unsafe fn run_rows<S: Set, T, B: code::Primitive<S>, K: Sink<S>, const ASKS: bool>(
+    words: &[Word],
+    span: &Span,
+) {
     let Span { rows, from, to, by, last } = *span;
     let &[mut first, mut other, mut out] = words else { unreachable!("a load, an instruction and a store") };
     for _ in 0..rows {
@@ -134,16 +137,16 @@ unsafe fn run_rows<S: Set, T, B: code::Body<S>, K: Sink<S>, const ASKS: bool>(wo
     }
 }
 
-/// Asks for what lies ahead of a run where words say so.
+/// Prefetches for the words that have a prefetch distance.
 ///
 /// # Safety
 /// As for [`pass`].
 #[inline(always)]
 unsafe fn ask<S: Set, T, K: Sink<S>>(first: &Word, other: &Word, out: &Word, offset: usize) {
-    for (word, size) in [(first, size_of::<T>()), (other, size_of::<T>()), (out, K::SIZE)] {
+    for (word, size) in [(first, size_of::<T>()), (other, size_of::<T>()), (out, K::ELEMENT_BYTES)] {
         let Some(ahead) = word.ahead else { continue };
-        for register in 0..REGISTERS {
-            // SAFETY: the run's own elements are there, the caller says. Nothing is read from what is ahead.
+        for register in 0..RUN_REGISTERS {
+            // SAFETY: the run's own elements are there, the caller says. A prefetch reads nothing.
             S::fetch(unsafe { word.register(offset, size, register) }.wrapping_offset(ahead));
         }
     }
@@ -154,7 +157,7 @@ unsafe fn ask<S: Set, T, K: Sink<S>>(first: &Word, other: &Word, out: &Word, off
 /// # Safety
 /// The words' operands have elements for all of the run at `offset`, and there is room for as many.
 #[inline(always)]
-unsafe fn pass<S: Set, T, B: code::Body<S>, K: Sink<S>>(
+unsafe fn pass<S: Set, T, B: code::Primitive<S>, K: Sink<S>>(
     first: &Word,
     other: &Word,
     out: &Word,

@@ -1,5 +1,5 @@
-//! Owns the look-up of functions: which function an instruction is, given dtypes, lane width and the running value's
-//! place. It does not know what functions do, nor how they are put together.
+//! Owns the look-up of primitives: which one an instruction is, given dtypes, lane width and the place of the
+//! running value. It does not know what primitives do, nor how they become code.
 
 use std::marker::PhantomData;
 
@@ -7,42 +7,42 @@ use ::half::{bf16, f16};
 use num_complex::Complex32;
 use zerostride_ops::{DType, Op, Rule};
 
-use super::array::{self, Bools, Elements};
-use super::cast::{Cast, Source, Target};
+use super::array::{self, BoolsInLanes, OnElements};
+use super::cast::{Cast, CastFrom, CastTo};
 use super::code::{Code, Prepare, Prepared, Set, Sink};
-use super::float::{self, Registers, Whole};
+use super::float::{self, OnRegisters, Whole};
 use super::half::{LoadF16, RoundBF16, RoundF16, StageF16, StoreBF16, StoreF16};
-use super::memory::{Exchange, Load, LoadAhead, Narrow, Stage, StageStepped, Stepped, Store, Widen};
-use super::quotient::Quotient;
+use super::memory::{Exchange, Load, LoadAhead, LoadStepped, Narrow, Stage, StageStepped, Store, Widen};
+use super::quotient::SplatQuotient;
 use crate::bodies::complex::short;
 use crate::bodies::dispatch::{self, Body, VisitBoolean, VisitFloat, VisitInteger};
 use crate::bodies::float::Floats;
 use crate::bodies::integer::{self, Integer};
 use crate::tuning::Tuning;
 
-/// How a dtype gets into lanes of a width and out of them.
+/// How elements of a dtype are loaded into lanes of a width and stored from them.
 pub(super) struct Form {
     pub(super) load: Code,
-    /// The load that also fetches what is ahead, of elements as wide as the lanes.
+    /// The load with a prefetch, if elements are as wide as the lanes.
     pub(super) fetch: Option<Code>,
-    /// Converts an operand that is not the running value, where it needs that.
+    /// The conversion of an operand that is not the running value, if it needs one.
     pub(super) stage: Option<Code>,
-    /// The stores of its numbers.
-    pub(super) stores: Stores,
-    /// Those that round floats to its numbers, where they are others.
-    pub(super) rounding: Option<Stores>,
+    /// The stores.
+    pub(super) stores: StoreCodes,
+    /// The stores that also round floats to the dtype, if there are such.
+    pub(super) rounding: Option<StoreCodes>,
 }
 
-/// A store, and the same past the caches.
+/// A store, and the non-temporal one.
 #[derive(Clone, Copy)]
-pub(super) struct Stores {
+pub(super) struct StoreCodes {
     pub(super) store: Code,
     pub(super) stream: Code,
 }
 
-impl Stores {
-    fn of<S: Set, K: Sink<S>>() -> Stores {
-        Stores { store: S::store::<K>(), stream: S::stream::<K>() }
+impl StoreCodes {
+    fn of<S: Set, K: Sink<S>>() -> StoreCodes {
+        StoreCodes { store: S::store::<K>(), stream: S::stream::<K>() }
     }
 }
 
@@ -52,24 +52,24 @@ fn native<S: Set, M>() -> Form {
         load: S::start::<Load<M>>(),
         fetch: Some(S::start::<LoadAhead<M>>()),
         stage: None,
-        stores: Stores::of::<S, Store<M>>(),
+        stores: StoreCodes::of::<S, Store<M>>(),
         rounding: None,
     }
 }
 
 /// Elements of type `M` that are values of `L` in lanes of type `R`, and of `T` when they are stored.
-fn converted<S: Set, M: Source, R: Source, L: Target<R>, T: Target<M>>() -> Form {
+fn converted<S: Set, M: CastFrom, R: CastFrom, L: CastTo<R>, T: CastTo<M>>() -> Form {
     Form {
         load: S::start::<Widen<M, R, L>>(),
         fetch: None,
         stage: Some(S::step::<Stage<M, R, L>>()),
-        stores: Stores::of::<S, Narrow<R, M, T>>(),
+        stores: StoreCodes::of::<S, Narrow<R, M, T>>(),
         rounding: None,
     }
 }
 
-/// The form of a dtype in lanes of that many bytes, if they are wide enough. Halves are `f32` or `f64` there, other
-/// narrow dtypes signed integers.
+/// The form of a dtype in lanes of that many bytes, if they are wide enough. f16 and bf16 are `f32` or `f64`
+/// there, other narrow dtypes signed integers.
 #[rustfmt::skip]
 pub(super) fn form<S: Set>(dtype: DType, width: usize) -> Option<Form> {
     use DType::*;
@@ -91,15 +91,15 @@ pub(super) fn form<S: Set>(dtype: DType, width: usize) -> Option<Form> {
             load: S::start::<LoadF16>(),
             fetch: None,
             stage: Some(S::step::<StageF16>()),
-            stores: Stores::of::<S, StoreF16>(),
+            stores: StoreCodes::of::<S, StoreF16>(),
             rounding: None,
         },
         (4, BF16) => Form {
             load: S::start::<Widen<bf16, f32, f32>>(),
             fetch: None,
             stage: Some(S::step::<Stage<bf16, f32, f32>>()),
-            stores: Stores::of::<S, StoreBF16<false>>(),
-            rounding: Some(Stores::of::<S, StoreBF16<true>>()),
+            stores: StoreCodes::of::<S, StoreBF16<false>>(),
+            rounding: Some(StoreCodes::of::<S, StoreBF16<true>>()),
         },
         (4, U32 | I32 | F32) => native::<S, u32>(),
 
@@ -118,8 +118,8 @@ pub(super) fn form<S: Set>(dtype: DType, width: usize) -> Option<Form> {
     })
 }
 
-/// The functions that read elements of so many bytes, as wide as the lanes, at a distance of some elements: as the running
-/// value, and as an operand that is not.
+/// The strided loads of elements of so many bytes, as wide as the lanes: of the running value, and of another
+/// operand.
 pub(super) fn stepped<S: Set>(size: usize, step: isize) -> Option<[Code; 2]> {
     match size {
         4 => steps::<S, u32>(step),
@@ -132,7 +132,7 @@ fn steps<S: Set, T>(step: isize) -> Option<[Code; 2]> {
     macro_rules! of {
         ($($step:literal)*) => {
             match step {
-                $($step => Some([S::start::<Stepped<T, $step>>(), S::step::<StageStepped<T, $step>>()]),)*
+                $($step => Some([S::start::<LoadStepped<T, $step>>(), S::step::<StageStepped<T, $step>>()]),)*
                 _ => None,
             }
         };
@@ -140,7 +140,7 @@ fn steps<S: Set, T>(step: isize) -> Option<[Code; 2]> {
     of!(-4 -3 -2 -1 2 3 4)
 }
 
-/// The function that converts lanes of one dtype to another.
+/// The primitive that converts lanes of one dtype to another.
 pub(super) fn cast<S: Set>(from: DType, to: DType, width: usize) -> Option<Code> {
     use DType::*;
     match (width, from) {
@@ -149,9 +149,9 @@ pub(super) fn cast<S: Set>(from: DType, to: DType, width: usize) -> Option<Code>
         (2, U16) => cast_2::<S, u16>(to),
         (2, _) => cast_2::<S, i16>(to),
         (4, F32 | BF16) if to == F16 => Some(S::step::<RoundF16>()),
-        (4, F32 | F16) if to == BF16 => Some(S::step::<Registers<S::F32, RoundBF16, 1, 0>>()),
+        (4, F32 | F16) if to == BF16 => Some(S::step::<OnRegisters<S::F32, RoundBF16, 1, 0>>()),
         (4, F32 | F16 | BF16) => cast_4::<S, f32>(to),
-        // Every one of so few numbers is a half.
+        // f16 and bf16 hold all values of these dtypes exactly.
         (4, Bool | U8 | I8) if to.is_half() => cast_4::<S, i32>(F32),
         (4, U32) => cast_4::<S, u32>(to),
         (4, _) => cast_4::<S, i32>(to),
@@ -162,15 +162,15 @@ pub(super) fn cast<S: Set>(from: DType, to: DType, width: usize) -> Option<Code>
     }
 }
 
-/// The function that converts lanes of type `A` to values of `T` in lanes of type `R`.
-fn converts<S: Set, A: Source, T: Target<R>, R: 'static>() -> Code {
-    S::step::<Elements<A, R, Cast<T, R>, 1, 0>>()
+/// The primitive that converts lanes of type `A` to values of `T` in lanes of type `R`.
+fn converts<S: Set, A: CastFrom, T: CastTo<R>, R: 'static>() -> Code {
+    S::step::<OnElements<A, R, Cast<T, R>, 1, 0>>()
 }
 
 /// The casts to the dtypes that fit into lanes of a width: `dtype value lane`.
 macro_rules! casts {
     ($($name:ident { $($dtype:ident $value:ident $lane:ident),* })*) => {
-        $(fn $name<S: Set, A: Source>(to: DType) -> Option<Code> {
+        $(fn $name<S: Set, A: CastFrom>(to: DType) -> Option<Code> {
             match to {
                 $(DType::$dtype => Some(converts::<S, A, $value, $lane>()),)*
                 _ => None,
@@ -192,18 +192,18 @@ casts! {
     }
 }
 
-/// The functions of an operation on the running value, one after the other, and the dtype of the result.
+/// The primitives of an operation, in order, and the dtype of the result.
 pub(super) struct Mapped {
-    /// Makes the first operand the running value, and what was it an operand in memory.
+    /// Makes the first operand the running value, and the running value an operand in memory.
     pub(super) exchange: Option<Code>,
     pub(super) code: Code,
-    /// What comes after the function that has the other operands.
+    /// What follows the primitive with the other operands.
     pub(super) after: [Option<Code>; 2],
     pub(super) arity: usize,
     pub(super) result: DType,
 }
 
-/// The functions of an operation with the running value at one of its operands' places.
+/// The primitives of an operation with the running value at one of its operands' places.
 pub(super) fn map<S: Set>(op: Op, compute: DType, place: usize, width: usize) -> Option<Mapped> {
     let result = match op.info().rule {
         Rule::bool => DType::Bool,
@@ -214,7 +214,7 @@ pub(super) fn map<S: Set>(op: Op, compute: DType, place: usize, width: usize) ->
     let rounds = compute.is_half() && result == compute && !keeps_halves(op);
     let round = if rounds { cast::<S>(DType::F32, compute, width) } else { None };
     let (first, then) = match op {
-        // Halves round the quotient before they truncate it, and their neighbours are not those of f32.
+        // f16 and bf16 round the quotient before it is truncated, and their neighbours are not those of f32.
         Op::DivTrunc if rounds => (Op::Div, Some(function::<S>(Op::Trunc, compute, 0, width)?.code)),
         Op::Nextafter if rounds => return None,
         _ => (op, None),
@@ -226,16 +226,17 @@ pub(super) fn map<S: Set>(op: Op, compute: DType, place: usize, width: usize) ->
     Some(Mapped { exchange, code: function.code, after: [round, then], arity: function.arity, result })
 }
 
-/// Whether what an operation makes of halves in `f32` is a half: one of them, of either sign, or a whole number near it.
+/// Whether the result in `f32` of an operation on f16 or bf16 needs no rounding: it is an operand, of either
+/// sign, or a whole number next to one.
 fn keeps_halves(op: Op) -> bool {
     use Op::*;
     [Abs, Ceil, Copysign, Floor, Fmax, Fmin, Maximum, Minimum, Neg, Positive, Relu, Round, Trunc, Where]
         .contains(&op)
 }
 
-/// The function of an operation in lanes of a width, which its dtype computes in.
+/// The primitive of an operation in lanes of a width, which its dtype computes in.
 fn function<S: Set>(op: Op, compute: DType, place: usize, width: usize) -> Option<Function> {
-    let steps = Steps::<S> { place, set: PhantomData };
+    let steps = NumberPrimitives::<S> { place, set: PhantomData };
     match integer::serving(op, compute) {
         DType::Bool => bools::<S>(op, place, width),
         DType::U8 => dispatch::integer::<u8, _>(op, steps)?,
@@ -253,8 +254,8 @@ fn function<S: Set>(op: Op, compute: DType, place: usize, width: usize) -> Optio
     }
 }
 
-/// The function of an operation on complex numbers, whose parts are neighbours in registers: of the few that take about as long
-/// as to bring the parts together.
+/// The primitive of an operation on c64, whose parts are neighbours in a register: only where the arithmetic
+/// takes about as long as separating the parts.
 fn pairs<S: Set>(op: Op, place: usize) -> Option<Function> {
     match op {
         Op::Add => elements::<S, Complex32, short::Add, 2>(place),
@@ -266,16 +267,16 @@ fn pairs<S: Set>(op: Op, place: usize) -> Option<Function> {
     }
 }
 
-/// The division by one number, where it is worth it: the wider a register, the longer it takes to divide it. Those of AVX-512
-/// take more than twice as long as all the instructions that do without, those of AVX2 (Cascade Lake) as long.
+/// Division by a broadcast scalar, where it pays. Registers of 64 bytes take more than twice as long to
+/// divide as to multiply and correct, those of 32 bytes as long (Cascade Lake).
 pub(super) fn quotient<S: Set>(compute: DType) -> Option<(Code, Prepare)> {
     if const { size_of::<S::Register>() < 64 } {
         return None;
     }
     match compute {
         DType::F32 if !Tuning::active().divide_f32_by_reciprocal => None,
-        DType::F32 => Some(prepared::<S, Quotient<S::F32>>()),
-        DType::F64 => Some(prepared::<S, Quotient<S::F64>>()),
+        DType::F32 => Some(prepared::<S, SplatQuotient<S::F32>>()),
+        DType::F64 => Some(prepared::<S, SplatQuotient<S::F64>>()),
         _ => None,
     }
 }
@@ -295,20 +296,20 @@ fn exchange<S: Set>(width: usize) -> Code {
 
 fn bools<S: Set>(op: Op, place: usize, width: usize) -> Option<Function> {
     match width {
-        1 => dispatch::boolean(op, BoolSteps::<S, u8> { place, lane: PhantomData })?,
-        2 => dispatch::boolean(op, BoolSteps::<S, u16> { place, lane: PhantomData })?,
-        4 => dispatch::boolean(op, BoolSteps::<S, u32> { place, lane: PhantomData })?,
-        _ => dispatch::boolean(op, BoolSteps::<S, u64> { place, lane: PhantomData })?,
+        1 => dispatch::boolean(op, BoolPrimitives::<S, u8> { place, lane: PhantomData })?,
+        2 => dispatch::boolean(op, BoolPrimitives::<S, u16> { place, lane: PhantomData })?,
+        4 => dispatch::boolean(op, BoolPrimitives::<S, u32> { place, lane: PhantomData })?,
+        _ => dispatch::boolean(op, BoolPrimitives::<S, u64> { place, lane: PhantomData })?,
     }
 }
 
-/// Makes functions of bodies on floats and integers.
-struct Steps<S> {
+/// Makes primitives of bodies on floats and integers.
+struct NumberPrimitives<S> {
     place: usize,
     set: PhantomData<S>,
 }
 
-impl<S: Set, V: Floats> VisitFloat<V> for Steps<S> {
+impl<S: Set, V: Floats> VisitFloat<V> for NumberPrimitives<S> {
     type Output = Option<Function>;
 
     fn value<B: Body<N, V, Result = V>, const N: usize>(self) -> Option<Function> {
@@ -316,7 +317,7 @@ impl<S: Set, V: Floats> VisitFloat<V> for Steps<S> {
     }
 
     fn test<B: Body<N, V, Result = V::Mask>, const N: usize>(self) -> Option<Function> {
-        registers::<S, V, float::Truth<B>, N>(self.place)
+        registers::<S, V, float::FloatTest<B>, N>(self.place)
     }
 
     fn integer<B: Body<N, V, Result = V>, const N: usize>(self) -> Option<Function> {
@@ -328,7 +329,7 @@ impl<S: Set, V: Floats> VisitFloat<V> for Steps<S> {
     }
 }
 
-impl<S: Set, T: Integer> VisitInteger<T> for Steps<S> {
+impl<S: Set, T: Integer> VisitInteger<T> for NumberPrimitives<S> {
     type Output = Option<Function>;
 
     fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Option<Function> {
@@ -336,49 +337,49 @@ impl<S: Set, T: Integer> VisitInteger<T> for Steps<S> {
     }
 
     fn test<B: Body<N, T, Result = bool>, const N: usize>(self) -> Option<Function> {
-        integers::<S, T, array::Truth<B>, N>(self.place)
+        integers::<S, T, array::IntegerTest<B>, N>(self.place)
     }
 }
 
-/// Makes functions of bodies on bool, on lanes of an integer type.
-struct BoolSteps<S, T> {
+/// Makes primitives of bodies on bool, in lanes of an integer type.
+struct BoolPrimitives<S, T> {
     place: usize,
     lane: PhantomData<(S, T)>,
 }
 
-impl<S: Set, T: Integer> VisitBoolean for BoolSteps<S, T> {
+impl<S: Set, T: Integer> VisitBoolean for BoolPrimitives<S, T> {
     type Output = Option<Function>;
 
     fn value<B: Body<N, bool, Result = bool>, const N: usize>(self) -> Option<Function> {
-        integers::<S, T, Bools<B>, N>(self.place)
+        integers::<S, T, BoolsInLanes<B>, N>(self.place)
     }
 }
 
-/// A function of an operation, with the number of the operation's operands.
+/// A primitive of an operation, with the number of the operation's operands.
 #[derive(Clone, Copy)]
 struct Function {
     code: Code,
     arity: usize,
 }
 
-/// Whether an operation on so many operands has a function for the running value at this place beside the first. Beside
-/// long functions an exchange of operands costs nothing.
+/// Whether an operation has a primitive for the running value at this place beside the first. Long operations
+/// exchange operands instead, which costs nothing beside them.
 const fn has_place(op: Op, operands: usize, place: usize) -> bool {
     place < operands && op.info().is_short()
 }
 
 fn registers<S: Set, V: Floats, B: Body<N, V, Result = V>, const N: usize>(place: usize) -> Option<Function> {
     let code = match place {
-        0 => S::step::<Registers<V, B, N, 0>>(),
-        1 if const { has_place(B::OP, N, 1) } => S::step::<Registers<V, B, N, 1>>(),
-        2 if const { has_place(B::OP, N, 2) } => S::step::<Registers<V, B, N, 2>>(),
+        0 => S::step::<OnRegisters<V, B, N, 0>>(),
+        1 if const { has_place(B::OP, N, 1) } => S::step::<OnRegisters<V, B, N, 1>>(),
+        2 if const { has_place(B::OP, N, 2) } => S::step::<OnRegisters<V, B, N, 2>>(),
         _ => return None,
     };
     Some(Function { code, arity: N })
 }
 
 fn integers<S: Set, T: Integer, B: Body<N, T, Result = T>, const N: usize>(place: usize) -> Option<Function> {
-    // Divisions have no function, because they can fail.
+    // Divisions have no primitive, because they can fail.
     if const { integer::divides(B::OP) || integer::is_served::<T>(B::OP) } {
         None
     } else {
@@ -390,9 +391,9 @@ fn elements<S: Set, T: Copy + 'static, B: Body<N, T, Result = T>, const N: usize
     place: usize,
 ) -> Option<Function> {
     let code = match place {
-        0 => S::step::<Elements<T, T, B, N, 0>>(),
-        1 if const { has_place(B::OP, N, 1) } => S::step::<Elements<T, T, B, N, 1>>(),
-        2 if const { has_place(B::OP, N, 2) } => S::step::<Elements<T, T, B, N, 2>>(),
+        0 => S::step::<OnElements<T, T, B, N, 0>>(),
+        1 if const { has_place(B::OP, N, 1) } => S::step::<OnElements<T, T, B, N, 1>>(),
+        2 if const { has_place(B::OP, N, 2) } => S::step::<OnElements<T, T, B, N, 2>>(),
         _ => return None,
     };
     Some(Function { code, arity: N })

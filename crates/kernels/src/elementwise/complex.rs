@@ -1,6 +1,7 @@
-//! Owns the element-wise kernels of complex numbers: their parts are taken apart, block by block, and bodies work on registers
-//! of parts. Parts are `f64`, so that one function serves both dtypes; where the work on c64 is little, they stay `f32` until
-//! they are in registers. It does not know what an operation computes.
+//! Owns the element-wise kernels of complex numbers. A block of numbers is split into real and imaginary
+//! parts, and bodies work on registers of parts. Parts are `f64`, so that one function serves both dtypes;
+//! for simple operations those of c64 stay `f32` until they are in registers. It does not know what an
+//! operation computes.
 
 use std::marker::PhantomData;
 
@@ -8,7 +9,7 @@ use bytemuck::cast_slice_mut;
 use num_complex::{Complex as Pair, Complex32};
 use zerostride_ops::{DType, Op};
 
-use super::{BLOCK, Fault, MapKernel, float_kernel, tiles};
+use super::{BLOCK_ELEMENTS, Fault, MapKernel, float_kernel, tiles};
 use crate::Isa;
 use crate::bodies::complex::{Complex, FromParts, IntoParts, Part, short};
 use crate::bodies::dispatch::{self, Body, VisitComplex};
@@ -17,24 +18,24 @@ use crate::bodies::half::Float;
 use crate::isa::{self, Enter, Task};
 use crate::lane::{self, Lane};
 
-/// The parts of complex numbers, apart. A register of them lies within a line of the cache.
+/// Real and imaginary parts apart, aligned so that no register crosses a cache line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Parts<P> {
-    re: [P; BLOCK],
-    im: [P; BLOCK],
+    re: [P; BLOCK_ELEMENTS],
+    im: [P; BLOCK_ELEMENTS],
 }
 
 impl<P: Float> Parts<P> {
     fn zeros() -> Parts<P> {
-        Parts { re: [P::zeroed(); BLOCK], im: [P::zeroed(); BLOCK] }
+        Parts { re: [P::zeroed(); BLOCK_ELEMENTS], im: [P::zeroed(); BLOCK_ELEMENTS] }
     }
 }
 
-/// A body on so many of the parts, which all complex dtypes that have such parts share.
+/// A body on the parts of `N` operands, shared by all complex dtypes.
 type OnParts<P, const N: usize> = fn(&[Parts<P>; N], &mut Parts<P>, usize);
 
-/// Takes complex numbers apart, calls a body on the parts, and stores its results, whatever they are.
+/// Splits complex numbers, calls a body on the parts, and stores its results of any dtype.
 struct Apart<'a, T, R, P, const N: usize> {
     inputs: &'a [&'a [u8]],
     out: &'a mut [u8],
@@ -48,9 +49,9 @@ impl<T: IntoParts<P>, R: FromParts<P>, P: Float, const N: usize> Task for Apart<
         let out = cast_slice_mut::<u8, R::Stored>(self.out);
         let operands = tiles::<T, N>(self.inputs, out.len());
         let (mut parts, mut results) = ([Parts::zeros(); N], Parts::zeros());
-        for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+        for (block, out) in out.chunks_mut(BLOCK_ELEMENTS).enumerate() {
             for (parts, operand) in parts.iter_mut().zip(operands) {
-                let numbers = &operand[block * BLOCK..][..out.len()];
+                let numbers = &operand[block * BLOCK_ELEMENTS..][..out.len()];
                 for ((re, im), &number) in parts.re.iter_mut().zip(&mut parts.im).zip(numbers) {
                     let number = T::load(number).parts();
                     (*re, *im) = (number.re, number.im);
@@ -87,10 +88,10 @@ impl<W: Lane, B: Body<N, Pair<W>, Result = Pair<W>>, const N: usize> Task for On
     }
 }
 
-/// The body whose truth values are 1 and 0, without an imaginary part.
-struct Truth<B>(PhantomData<B>);
+/// The body whose bools are 1 and 0, without an imaginary part.
+struct ComplexTest<B>(PhantomData<B>);
 
-impl<W: Lane, B: Body<N, Pair<W>, Result = W::Mask>, const N: usize> Body<N, Pair<W>> for Truth<B> {
+impl<W: Lane, B: Body<N, Pair<W>, Result = W::Mask>, const N: usize> Body<N, Pair<W>> for ComplexTest<B> {
     const OP: Op = B::OP;
     type Result = Pair<W>;
 
@@ -100,10 +101,10 @@ impl<W: Lane, B: Body<N, Pair<W>, Result = W::Mask>, const N: usize> Body<N, Pai
     }
 }
 
-/// The body whose real results are complex numbers.
-struct Real<B>(PhantomData<B>);
+/// The body whose real results become complex numbers.
+struct RealResult<B>(PhantomData<B>);
 
-impl<W: Lane, B: Body<N, Pair<W>, Result = W>, const N: usize> Body<N, Pair<W>> for Real<B> {
+impl<W: Lane, B: Body<N, Pair<W>, Result = W>, const N: usize> Body<N, Pair<W>> for RealResult<B> {
     const OP: Op = B::OP;
     type Result = Pair<W>;
 
@@ -113,7 +114,7 @@ impl<W: Lane, B: Body<N, Pair<W>, Result = W>, const N: usize> Body<N, Pair<W>> 
     }
 }
 
-/// The body on parts of a body on registers of them.
+/// Runs a body over parts, register by register.
 fn on_lanes<W, B, const N: usize>(operands: &[Parts<W::Elem>; N], results: &mut Parts<W::Elem>, len: usize)
 where
     W: Lane + Enter,
@@ -122,7 +123,8 @@ where
     W::enter(OnLanes::<W, B, N> { operands, results, len, body: PhantomData });
 }
 
-/// Calls a body on the parts of complex numbers of type `T` for results of type `R`: once for all bodies, so not inlined.
+/// Calls a body on the parts of complex numbers of type `T`, for results of type `R`. Compiled once for all
+/// bodies, so not inlined.
 #[inline(never)]
 fn apart<T: IntoParts<P>, R: FromParts<P>, P: Float, const N: usize>(
     inputs: &[&[u8]],
@@ -145,9 +147,9 @@ where
 }
 
 /// Makes kernels of bodies on complex numbers, in registers of `f64`.
-struct Numbers<T>(PhantomData<T>);
+struct ComplexKernels<T>(PhantomData<T>);
 
-impl<T: Complex, W: Part + Enter> VisitComplex<W> for Numbers<T> {
+impl<T: Complex, W: Part + Enter> VisitComplex<W> for ComplexKernels<T> {
     type Output = MapKernel;
 
     fn value<B: Body<N, Pair<W>, Result = Pair<W>>, const N: usize>(self) -> MapKernel {
@@ -155,19 +157,19 @@ impl<T: Complex, W: Part + Enter> VisitComplex<W> for Numbers<T> {
     }
 
     fn test<B: Body<N, Pair<W>, Result = W::Mask>, const N: usize>(self) -> MapKernel {
-        on_complex::<T, bool, W, Truth<B>, N>
+        on_complex::<T, bool, W, ComplexTest<B>, N>
     }
 
     fn part<B: Body<N, Pair<W>, Result = W>, const N: usize>(self) -> MapKernel {
-        on_complex::<T, T::Part, W, Real<B>, N>
+        on_complex::<T, T::Part, W, RealResult<B>, N>
     }
 }
 
 /// The kernels of c64 in registers of `f32`.
 fn short_kernel<W: Floats<Elem = f32> + Enter>(op: Op) -> Option<MapKernel> {
     Some(match op {
-        Op::Abs => on_complex::<Complex32, f32, W, Real<short::Abs>, 1>,
-        Op::Angle => on_complex::<Complex32, f32, W, Real<short::Angle>, 1>,
+        Op::Abs => on_complex::<Complex32, f32, W, RealResult<short::Abs>, 1>,
+        Op::Angle => on_complex::<Complex32, f32, W, RealResult<short::Angle>, 1>,
         Op::Div => on_complex::<Complex32, Complex32, W, short::Div, 2>,
         Op::Mul => on_complex::<Complex32, Complex32, W, short::Mul, 2>,
         Op::Reciprocal => on_complex::<Complex32, Complex32, W, short::Reciprocal, 1>,
@@ -184,10 +186,10 @@ where
     W: Part + Enter,
 {
     let short = if T::DTYPE == DType::C64 { short_kernel::<V>(op) } else { None };
-    short.or_else(|| dispatch::complex::<W, _>(op, Numbers::<T>(PhantomData)))
+    short.or_else(|| dispatch::complex::<W, _>(op, ComplexKernels::<T>(PhantomData)))
 }
 
-/// What is done to each part on its own is done to twice as many floats.
+/// Operations on each part by itself run on twice as many floats.
 pub(super) fn kernel<T: Complex>(op: Op) -> Option<MapKernel> {
     match (op, Isa::active()) {
         (Op::Add | Op::Sub | Op::Neg | Op::Positive, _) => float_kernel::<T::Part>(op),

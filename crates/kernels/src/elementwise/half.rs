@@ -1,5 +1,5 @@
-//! Owns the element-wise kernels of the halves: those of `f32`, called on blocks that are widened before and rounded after.
-//! It does not know what an operation computes.
+//! Owns the element-wise kernels of f16 and bf16: those of `f32`, called on blocks that are widened before
+//! and rounded after. It does not know what an operation computes.
 
 use std::marker::PhantomData;
 
@@ -7,17 +7,18 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use num_complex::Complex32;
 use zerostride_ops::Op;
 
-use super::{BLOCK, Fault, MapKernel, on_elements, on_pairs, on_whole, run, tiles};
+use super::{BLOCK_ELEMENTS, Fault, MapKernel, on_elements, on_pairs, on_whole, run, tiles};
 use crate::bodies::dispatch::{self, Body, VisitFloat};
 use crate::bodies::half::Half;
 
-/// Makes kernels of a half dtype of those of `f32`.
-struct Halves<T>(PhantomData<T>);
+/// Makes kernels of f16 or bf16 from bodies on `f32`.
+struct HalfKernels<T>(PhantomData<T>);
 
-/// A kernel of `f32`, and what is done to its results.
+/// A kernel on widened operands.
 type OnWide<'a> = dyn Fn(&[&[u8]], &mut [u8]) -> Result<(), Fault> + 'a;
 
-/// Calls a kernel of `f32` on operands that are widened block by block; it writes `size` bytes for each result.
+/// Calls a kernel of `f32` on operands that are widened block by block; it writes `size` bytes for each
+/// result.
 fn widened<T: Half, const N: usize>(
     inputs: &[&[u8]],
     out: &mut [u8],
@@ -25,11 +26,11 @@ fn widened<T: Half, const N: usize>(
     kernel: &OnWide<'_>,
 ) -> Result<(), Fault> {
     let operands = tiles::<T, N>(inputs, out.len() / size);
-    let mut wide = [[0f32; BLOCK]; N];
-    for (block, out) in out.chunks_mut(BLOCK * size).enumerate() {
+    let mut wide = [[0f32; BLOCK_ELEMENTS]; N];
+    for (block, out) in out.chunks_mut(BLOCK_ELEMENTS * size).enumerate() {
         let len = out.len() / size;
         for (wide, operand) in wide.iter_mut().zip(operands) {
-            for (wide, &half) in wide.iter_mut().zip(&operand[block * BLOCK..][..len]) {
+            for (wide, &half) in wide.iter_mut().zip(&operand[block * BLOCK_ELEMENTS..][..len]) {
                 *wide = T::load(half).widen();
             }
         }
@@ -39,7 +40,7 @@ fn widened<T: Half, const N: usize>(
     Ok(())
 }
 
-/// The same with results that are rounded to the half dtype.
+/// The same with results that are rounded to f16 or bf16.
 fn rounded<T: Half, const N: usize>(
     inputs: &[&[u8]],
     out: &mut [u8],
@@ -47,7 +48,7 @@ fn rounded<T: Half, const N: usize>(
 ) -> Result<(), Fault> {
     widened::<T, N>(inputs, out, size_of::<T>(), &|wide, out| {
         let out = cast_slice_mut::<u8, T::Stored>(out);
-        let mut results = [0f32; BLOCK];
+        let mut results = [0f32; BLOCK_ELEMENTS];
         let results = &mut results[..out.len()];
         kernel(wide, cast_slice_mut(results))?;
         for (out, &result) in out.iter_mut().zip(&*results) {
@@ -57,7 +58,7 @@ fn rounded<T: Half, const N: usize>(
     })
 }
 
-impl<T: Half> VisitFloat<f32> for Halves<T> {
+impl<T: Half> VisitFloat<f32> for HalfKernels<T> {
     type Output = MapKernel;
 
     fn value<B: Body<N, f32, Result = f32>, const N: usize>(self) -> MapKernel {
@@ -77,7 +78,7 @@ impl<T: Half> VisitFloat<f32> for Halves<T> {
     }
 }
 
-/// Two operations are more than their body on `f32`.
+/// Two operations are not their body on `f32`.
 pub(super) fn kernel<T: Half>(op: Op) -> Option<MapKernel> {
     match op {
         Op::DivTrunc => Some(|inputs, out| {
@@ -88,6 +89,6 @@ pub(super) fn kernel<T: Half>(op: Op) -> Option<MapKernel> {
             run(inputs, out, |[a, towards]: [T; 2]| a.next_after(towards));
             Ok(())
         }),
-        _ => dispatch::float(op, Halves::<T>(PhantomData)),
+        _ => dispatch::float(op, HalfKernels::<T>(PhantomData)),
     }
 }

@@ -1,6 +1,7 @@
-//! Owns the element-wise kernels over tiles of memory: one loop around every body. Halves (`half.rs`) and complex numbers
-//! (`complex.rs`) go through blocks of the floats that they are computed in; `strided.rs` has loops over elements that are
-//! in no tile. It does not know what an operation computes (`bodies/`), nor where a tile comes from.
+//! Owns the element-wise kernels over tiles of memory: one loop around every body. f16 and bf16 (`half.rs`)
+//! and complex numbers (`complex.rs`) go through blocks of the floats that they are computed in; `strided.rs`
+//! has loops over elements at any distance. It does not know what an operation computes (`bodies/`), nor
+//! where a tile comes from.
 
 mod complex;
 mod half;
@@ -20,7 +21,7 @@ use crate::bodies::half::Float;
 use crate::bodies::integer::{self, Integer};
 use crate::isa::{self, Task};
 
-/// What a kernel can find wrong with values.
+/// An error that depends on the values of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// An integer was divided by zero.
@@ -29,18 +30,18 @@ pub enum Fault {
 
 /// A kernel: reads one contiguous tile for each operand, writes one tile.
 ///
-/// All tiles hold the same number of elements, in their stored form, aligned to their type; operands are of the dtype
-/// that [`Op::infer`] computes in, the output of the dtype that it returns.
+/// All tiles hold the same number of elements, in their stored form, aligned to their type; operands are of
+/// the dtype that [`Op::infer`] computes in, the output of the dtype that it returns.
 pub type MapKernel = fn(&[&[u8]], &mut [u8]) -> Result<(), Fault>;
 
-/// The operands' elements, as many as there are results.
+/// The operands' elements, as many as results.
 #[inline(always)]
 fn tiles<'a, A: Element, const N: usize>(inputs: &[&'a [u8]], len: usize) -> [&'a [A::Stored]; N] {
     std::array::from_fn(|operand| &cast_slice(inputs[operand])[..len])
 }
 
-/// Elements that are worked on together: they fit into the nearest cache.
-const BLOCK: usize = 64;
+/// Elements that are converted at once; they fit into L1.
+const BLOCK_ELEMENTS: usize = 64;
 
 /// Loads each element, calls the body on it and stores the result.
 #[inline(always)]
@@ -56,9 +57,9 @@ fn run<A: Element, R: Element, const N: usize>(inputs: &[&[u8]], out: &mut [u8],
     }
 }
 
-/// Makes kernels of bodies on elements of a dtype. They are functions and not closures, of each of which the compiler
-/// would make two.
-struct Loops<T>(PhantomData<T>);
+/// Makes kernels of bodies on elements of a dtype. Kernels are functions: of each closure the compiler would
+/// make two.
+struct TileKernels<T>(PhantomData<T>);
 
 /// The kernel of a body on elements.
 fn on_elements<A, B, const N: usize>(inputs: &[&[u8]], out: &mut [u8]) -> Result<(), Fault>
@@ -84,14 +85,14 @@ impl<T: Integer, B: Body<N, T, Result = T>, const N: usize> Task for Division<'_
     }
 }
 
-/// The kernel of a division of integers, which looks for a zero among the divisors before it writes anything.
+/// The kernel of a division of integers. It looks for a zero divisor before it writes anything.
 fn on_divisors<T, B, const N: usize>(inputs: &[&[u8]], out: &mut [u8]) -> Result<(), Fault>
 where
     T: Integer,
     B: Body<N, T, Result = T>,
 {
     let is_zero = |&&divisor: &&T::Stored| T::load(divisor) == T::ZERO;
-    // Counted to the end, which is done in registers.
+    // Counting to the end vectorises, stopping at the first zero does not.
     if cast_slice(inputs[1]).iter().filter(is_zero).count() > 0 {
         return Err(Fault::ZeroDivision);
     }
@@ -99,7 +100,7 @@ where
     Ok(())
 }
 
-impl VisitBoolean for Loops<bool> {
+impl VisitBoolean for TileKernels<bool> {
     type Output = MapKernel;
 
     fn value<B: Body<N, bool, Result = bool>, const N: usize>(self) -> MapKernel {
@@ -107,8 +108,8 @@ impl VisitBoolean for Loops<bool> {
     }
 }
 
-/// Signed integers have no kernels of their own where those of unsigned ones do the same.
-impl<T: Integer> VisitInteger<T> for Loops<T> {
+/// Signed integers have no kernel of their own where that of unsigned ones computes the same.
+impl<T: Integer> VisitInteger<T> for TileKernels<T> {
     type Output = Option<MapKernel>;
 
     fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Option<MapKernel> {
@@ -126,7 +127,7 @@ impl<T: Integer> VisitInteger<T> for Loops<T> {
     }
 }
 
-/// The kernel of a body on floats whose results are whole.
+/// The kernel of a body on floats whose results are stored as integers.
 fn on_whole<T, B, const N: usize>(inputs: &[&[u8]], out: &mut [u8]) -> Result<(), Fault>
 where
     T: Float,
@@ -146,7 +147,7 @@ where
     Ok(())
 }
 
-impl<T: Float> VisitFloat<T> for Loops<T> {
+impl<T: Float> VisitFloat<T> for TileKernels<T> {
     type Output = MapKernel;
 
     fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> MapKernel {
@@ -167,11 +168,11 @@ impl<T: Float> VisitFloat<T> for Loops<T> {
 }
 
 fn integer_kernel<T: Integer>(op: Op) -> Option<MapKernel> {
-    dispatch::integer(op, Loops::<T>(PhantomData))?
+    dispatch::integer(op, TileKernels::<T>(PhantomData))?
 }
 
 fn float_kernel<T: Float>(op: Op) -> Option<MapKernel> {
-    dispatch::float(op, Loops::<T>(PhantomData))
+    dispatch::float(op, TileKernels::<T>(PhantomData))
 }
 
 /// The kernel of an element-wise operation that computes in `compute`; `None` outside the operation's domain.
@@ -188,7 +189,7 @@ fn float_kernel<T: Float>(op: Op) -> Option<MapKernel> {
 /// ```
 pub fn map_kernel(op: Op, compute: DType) -> Option<MapKernel> {
     match integer::serving(op, compute) {
-        DType::Bool => dispatch::boolean(op, Loops::<bool>(PhantomData)),
+        DType::Bool => dispatch::boolean(op, TileKernels::<bool>(PhantomData)),
         DType::U8 => integer_kernel::<u8>(op),
         DType::U16 => integer_kernel::<u16>(op),
         DType::U32 => integer_kernel::<u32>(op),

@@ -1,5 +1,5 @@
-//! Owns the element-wise kernels over elements at any distance: of the operations on two operands that take less than a
-//! copy of these would. It does not know why elements lie where they do.
+//! Owns the element-wise kernels over elements at any distance: operations on two operands that take less
+//! time than copying these into tiles would. It does not know why the elements have these distances.
 
 use std::marker::PhantomData;
 
@@ -10,21 +10,21 @@ use crate::bodies::dispatch::{self, Body, VisitFloat, VisitInteger};
 use crate::bodies::half::Float;
 use crate::bodies::integer::{self, Integer};
 
-/// Elements of an operand in rows, in their stored form and aligned to it.
+/// Rows of elements of an operand, in their stored form and aligned to it.
 #[derive(Clone, Copy, Debug)]
 pub struct Strided<'a> {
-    /// The elements that these are among.
+    /// The memory that contains the elements.
     pub bytes: &'a [u8],
-    /// The number of the first one there.
+    /// The index of the first one there.
     pub first: isize,
-    /// From one element of a row to the next, and from one row to the next.
+    /// Elements from one element of a row to the next, and from one row to the next.
     pub steps: [isize; 2],
 }
 
-/// A kernel: reads rows of each operand where they lie, and writes results row after row.
+/// A kernel: reads rows of each operand in place, and writes results row after row.
 ///
 /// The output holds rows of as many elements as the number says, at least one. Dtypes are those of a
-/// [`MapKernel`](crate::MapKernel); it panics where an element lies outside.
+/// [`MapKernel`](crate::MapKernel); it panics if an element lies outside.
 pub type StridedKernel = fn(&[Strided<'_>], usize, &mut [u8]);
 
 /// Whether an operation on so many operands has a kernel here.
@@ -32,7 +32,7 @@ const fn is_quick(op: Op, operands: usize) -> bool {
     operands == 2 && op.info().is_short()
 }
 
-/// The same of an operation on integers: it must not fail, and have a body of its own.
+/// The same of an operation on integers: it cannot fail, and has a body of its own.
 const fn is_quick_on<T: Integer>(op: Op, operands: usize) -> bool {
     is_quick(op, operands) && !integer::divides(op) && !integer::is_served::<T>(op)
 }
@@ -43,7 +43,8 @@ where
     A: Element,
     B: Body<N, A, Result: Element>,
 {
-    // In loops: of what `map` makes of arrays, there would be so much for each body that it takes longer to compile than this.
+    // Loops, not `map` on arrays, of whose closures there would be so many that they take longer to compile
+    // than all the rest.
     let mut elements: [&[A::Stored]; N] = [&[]; N];
     let mut begins = [0; N];
     for operand in 0..N {
@@ -71,9 +72,9 @@ where
 }
 
 /// Makes kernels of bodies on elements of a dtype.
-struct Loops<T>(PhantomData<T>);
+struct StridedKernels<T>(PhantomData<T>);
 
-impl<T: Integer> VisitInteger<T> for Loops<T> {
+impl<T: Integer> VisitInteger<T> for StridedKernels<T> {
     type Output = Option<StridedKernel>;
 
     fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Option<StridedKernel> {
@@ -85,7 +86,7 @@ impl<T: Integer> VisitInteger<T> for Loops<T> {
     }
 }
 
-impl<T: Float> VisitFloat<T> for Loops<T> {
+impl<T: Float> VisitFloat<T> for StridedKernels<T> {
     type Output = Option<StridedKernel>;
 
     fn value<B: Body<N, T, Result = T>, const N: usize>(self) -> Option<StridedKernel> {
@@ -106,15 +107,15 @@ impl<T: Float> VisitFloat<T> for Loops<T> {
 }
 
 fn of_integers<T: Integer>(op: Op) -> Option<StridedKernel> {
-    dispatch::integer(op, Loops::<T>(PhantomData))?
+    dispatch::integer(op, StridedKernels::<T>(PhantomData))?
 }
 
 fn of_floats<T: Float>(op: Op) -> Option<StridedKernel> {
-    dispatch::float(op, Loops::<T>(PhantomData))?
+    dispatch::float(op, StridedKernels::<T>(PhantomData))?
 }
 
-/// The kernel over elements at any distance of an operation that computes in `compute`; `None` where it is better to copy
-/// them and to run a [`map_kernel`](crate::map_kernel).
+/// The kernel over elements at any distance of an operation that computes in `compute`; `None` where it is
+/// better to copy them and to run a [`map_kernel`](crate::map_kernel).
 ///
 /// ```
 /// use zerostride_kernels::{Strided, strided_kernel};
@@ -139,7 +140,7 @@ pub fn strided_kernel(op: Op, compute: DType) -> Option<StridedKernel> {
         DType::I64 => of_integers::<i64>(op),
         DType::F32 => of_floats::<f32>(op),
         DType::F64 => of_floats::<f64>(op),
-        // Truths, halves and complex numbers have longer ways in and out of their kernels.
+        // Loads and stores of bools, f16, bf16 and complex numbers take longer.
         DType::Bool | DType::F16 | DType::BF16 | DType::C64 | DType::C128 => None,
     }
 }

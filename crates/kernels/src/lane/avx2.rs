@@ -1,4 +1,5 @@
-//! Owns the lanes of AVX2 with FMA: 8 `f32` or 4 `f64`. Truth values are registers whose elements are all ones or zero.
+//! Owns the lanes of AVX2 with FMA: 8 `f32` or 4 `f64`. Masks are registers whose elements are all ones or
+//! zero.
 
 use std::arch::x86_64::*;
 use std::mem::transmute;
@@ -79,7 +80,7 @@ impl Lane for F32x8 {
         fn lookup(table: &[f32; 16], index: U32x8) -> Self {
             let [low, high] = transmute::<[f32; 16], [__m256; 2]>(*table);
             let (low, high) = (_mm256_permutevar8x32_ps(low, index.0), _mm256_permutevar8x32_ps(high, index.0));
-            // The fourth bit moves to where a blend looks for it.
+            // A blend looks at the sign bit: the fourth bit moves there.
             F32x8(_mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index.0))))
         }
         fn mul_add(self, a: Self, b: Self) -> Self { F32x8(_mm256_fmadd_ps(self.0, a.0, b.0)) }
@@ -151,7 +152,7 @@ impl Bits for U32x8 {
     }
 }
 
-/// 8 truth values: all bits of 32 or none.
+/// 8 bools: all 32 bits or none.
 #[derive(Clone, Copy)]
 pub(crate) struct Mask32x8(pub(crate) __m256i);
 
@@ -302,7 +303,7 @@ impl Bits for U64x4 {
     }
 }
 
-/// 4 truth values: all bits of 64 or none.
+/// 4 bools: all 64 bits or none.
 #[derive(Clone, Copy)]
 pub(crate) struct Mask64x4(pub(crate) __m256i);
 

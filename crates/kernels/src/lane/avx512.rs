@@ -1,4 +1,4 @@
-//! Owns the lanes of AVX-512: 16 `f32` or 8 `f64`. Truth values are the bits of a mask register.
+//! Owns the lanes of AVX-512: 16 `f32` or 8 `f64`. Masks are mask registers.
 
 use std::arch::x86_64::*;
 use std::mem::transmute;
@@ -125,7 +125,7 @@ impl Lane for F32x16 {
         }
         fn split_exponent(self) -> (Self, Self) {
             let m = _mm512_getmant_ps::<_MM_MANT_NORM_P75_1P5, _MM_MANT_SIGN_SRC>(self.0);
-            // The exponent belongs to a significand from 1 to 2: what is below 1 here was halved.
+            // The exponent is that of a significand from 1 to 2; a significand below 1 was halved.
             let one = _mm512_set1_ps(1.0);
             let e = _mm512_getexp_ps(self.0);
             let halved = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(m, one);
@@ -268,7 +268,7 @@ impl Lane for F64x8 {
         }
         fn split_exponent(self) -> (Self, Self) {
             let m = _mm512_getmant_pd::<_MM_MANT_NORM_P75_1P5, _MM_MANT_SIGN_SRC>(self.0);
-            // The exponent belongs to a significand from 1 to 2: what is below 1 here was halved.
+            // The exponent is that of a significand from 1 to 2; a significand below 1 was halved.
             let one = _mm512_set1_pd(1.0);
             let e = _mm512_getexp_pd(self.0);
             let halved = _mm512_cmp_pd_mask::<_CMP_LT_OQ>(m, one);

@@ -1,11 +1,11 @@
-//! Owns the lanes of several registers: `f64` lanes as many as there are `f32` in one, and lanes whose registers go through a
-//! body side by side.
+//! Owns the lanes of several registers: `f64` lanes with as many elements as an `f32` register, and lanes
+//! that interleave the instructions of a long body.
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
 use super::{Bits, Lane, Mask};
 
-/// An operator that a group applies to each of its registers.
+/// An operator that a group applies to each register.
 macro_rules! operator {
     ($group:ident [$($i:tt)+] $trait:ident $method:ident) => {
         impl<T: $trait<Output = T>> $trait for $group<T> {
@@ -39,7 +39,7 @@ macro_rules! operator {
     };
 }
 
-/// A method of lanes that a group calls on each of its registers.
+/// A method that a group calls on each register.
 macro_rules! method {
     ($group:ident [$($i:tt)+] $method:ident -> $result:ty) => {
         #[inline(always)]
@@ -55,8 +55,8 @@ macro_rules! method {
     };
 }
 
-/// A lane of some registers. What it does, each of them does: written out, for with closures or one group of another there is
-/// much more to inline.
+/// A lane of several registers. Every method is unrolled: closures or nested groups would multiply what has
+/// to be inlined.
 macro_rules! group {
     ($(#[$doc:meta])* $group:ident $count:literal: $($T:ident $i:tt),+) => {
         $(#[$doc])*
@@ -79,7 +79,8 @@ macro_rules! group {
         impl<T: Mask> Mask for $group<T> {
             #[inline(always)]
             fn any(self) -> bool {
-                // Each on its own: of two comparisons joined by `|`, LLVM makes one of a minimum, which is NaN for NaN that signal.
+                // One register after the other: LLVM turns two comparisons joined by `|` into one of a
+                // minimum, which is wrong for signalling NaN.
                 $(self.$i.any())||+
             }
         }
@@ -198,7 +199,7 @@ macro_rules! group {
 }
 
 group! {
-    /// Two registers, masks or registers of bits: the first elements and the last.
+    /// Two registers, masks or registers of bits, in the order of their elements.
     Pair 2: T 0, T 1
 }
 

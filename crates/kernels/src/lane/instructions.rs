@@ -1,15 +1,15 @@
-//! Owns the notation of the registers' lanes: methods that are a few instructions, and operators that are one. It is
-//! where their unsafe blocks are; it does not know an instruction.
+//! Owns the notation of lanes: methods that are a few instructions, and operators that are one. The unsafe
+//! blocks of lanes are here; it does not know an instruction.
 
-/// Methods whose bodies are instructions, inlined always.
+/// Methods that are a few instructions, always inlined.
 macro_rules! instructions {
     ($($(#[$meta:meta])* fn $name:ident($($arguments:tt)*) $(-> $result:ty)? { $($body:tt)* })*) => {$(
         $(#[$meta])*
         #[inline(always)]
         fn $name($($arguments)*) $(-> $result)? {
-            // SAFETY: The instructions work on registers alone, so all they ask for is a processor that has them.
-            // The types of an instruction set's registers are only named by functions that are compiled for it
-            // and reached after `Isa` has found it on the processor, and by methods like this one.
+            // SAFETY: the instructions work on registers alone, so all they require is a processor that has
+            // them. The types of an instruction set's registers are only named by functions that are compiled
+            // for it and reached after `Isa` has found it on the processor, and by methods like this one.
             unsafe { $($body)* }
         }
     )*};

@@ -1,10 +1,10 @@
 //! Owns the lane: the few operations on "one register of floats" that the mathematical functions are written
-//! in. The one-element lane is `f32` and `f64` themselves (`scalar`); there is one module for the registers of each
-//! instruction set, and lanes of several registers (`group`).
+//! in. The one-element lane is `f32` and `f64` themselves (`scalar`); there is one module for the registers
+//! of each instruction set, and lanes of several registers (`group`).
 //!
 //! Every operation here is exact or correctly rounded, so a function written in them gives the same bits on
-//! every lane: adding a lane (16 `f32` of AVX-512, 4 of NEON) is a matter of speed alone. There are no horizontal
-//! operations but transposed loads, and no reciprocal estimates, because those differ between instruction sets; tables
+//! every lane, and a new lane is a matter of speed alone. The only horizontal operations are transposed
+//! loads. There are no reciprocal estimates, because those differ between instruction sets. Look-up tables
 //! have 16 numbers, which AVX-512 permutes in registers.
 //!
 //! Deliberately unknown here: memory, tiles, tails, and which functions exist.
@@ -32,13 +32,13 @@ use half::{bf16, f16};
 
 use crate::halves::{widen_bf16, widen_f16};
 
-/// What a number format looks like: the type of one element of a lane.
+/// The number format of one element of a lane.
 pub(crate) trait Element: Copy + PartialOrd + 'static {
     /// Stored bits of the significand: 23 or 52.
     const SIGNIFICAND: usize;
     /// The biased exponent of 1: 127 or 1023.
     const BIAS: u64;
-    /// 1.5 · 2^SIGNIFICAND: adding it leaves no fraction bits, and the integer in the low bits.
+    /// 1.5 · 2^SIGNIFICAND: adding it rounds to an integer, which is then in the low bits.
     const ROUNDER: Self;
     const INFINITY: Self;
     const NAN: Self;
@@ -51,12 +51,12 @@ pub(crate) trait Element: Copy + PartialOrd + 'static {
     fn from_f64(x: f64) -> Self;
 }
 
-/// One truth value per element of a lane.
+/// One bool per element of a lane.
 pub(crate) trait Mask:
     Copy + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
 {
-    /// Whether the condition holds for some element. Only for skipping work that no element would select: a
-    /// result may not depend on it, or the lanes would disagree.
+    /// Whether the condition holds for some element. Only for skipping work whose result no element would
+    /// select: lanes of different lengths would disagree otherwise.
     fn any(self) -> bool;
 }
 
@@ -108,7 +108,7 @@ pub(crate) trait Lane:
     /// # Panics
     /// If there are fewer.
     fn load(from: &[Self::Elem]) -> Self;
-    /// The first `LEN` elements in `f64`, exactly: shorter than to load and then to widen them.
+    /// The first `LEN` elements in `f64`, exactly: shorter than a load followed by [`Lane::widen`].
     ///
     /// # Panics
     /// If there are fewer.
@@ -116,7 +116,7 @@ pub(crate) trait Lane:
     fn load_wide(from: &[Self::Elem]) -> Self::Wide {
         Self::load(from).widen()
     }
-    /// The first `LEN` halves, exactly.
+    /// The first `LEN` elements of f16, exactly.
     ///
     /// # Panics
     /// If there are fewer.
@@ -127,7 +127,7 @@ pub(crate) trait Lane:
     {
         Self::from_fn(|i| widen_f16(from[i]))
     }
-    /// The same of the other halves.
+    /// The first `LEN` elements of bf16, exactly.
     ///
     /// # Panics
     /// If there are fewer.
@@ -157,7 +157,7 @@ pub(crate) trait Lane:
     fn narrow(x: Self::Wide) -> Self;
     fn to_bits(self) -> Self::Bits;
     fn from_bits(bits: Self::Bits) -> Self;
-    /// For every element a number of the table: the one that the lowest four bits of its index count.
+    /// For every element the number of the table that the lowest four bits of its index select.
     fn lookup(table: &[Self::Elem; 16], index: Self::Bits) -> Self;
 
     /// `self * a + b`, rounded once.
@@ -181,22 +181,22 @@ pub(crate) trait Lane:
     fn lt(self, other: Self) -> Self::Mask;
     fn le(self, other: Self) -> Self::Mask;
     fn eq(self, other: Self) -> Self::Mask;
-    /// `yes` where the mask holds, `no` elsewhere; the other side's value, NaN included, leaves no trace.
+    /// `yes` where the mask holds, `no` elsewhere; the other side has no effect, not even if it is NaN.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
 
-    /// The number `x`, rounded to the element type if it must be.
+    /// The number `x`, rounded to the element type if necessary.
     #[inline(always)]
     fn num(x: f64) -> Self {
         Self::splat(Self::Elem::from_f64(x))
     }
 
-    /// Applies a function of one element to each: for what no instruction does.
+    /// Applies a function to each element, where there is no instruction.
     #[inline(always)]
     fn map(self, f: impl Fn(Self::Elem) -> Self::Elem) -> Self {
         Self::from_fn(|i| f(self.element(i)))
     }
 
-    /// Applies a function of two elements to each pair: for what no instruction does.
+    /// Applies a function to each pair of elements, where there is no instruction.
     #[inline(always)]
     fn zip(self, other: Self, f: impl Fn(Self::Elem, Self::Elem) -> Self::Elem) -> Self {
         Self::from_fn(|i| f(self.element(i), other.element(i)))
@@ -240,7 +240,7 @@ pub(crate) trait Lane:
         self.to_bits().signed_lt(Self::Bits::splat(0))
     }
 
-    /// Flips the sign where `sign` is negative: exact, unlike a multiplication also for NaN.
+    /// Flips the sign where `sign` is negative; exact, and unlike a multiplication also for NaN.
     #[inline(always)]
     fn mul_sign(self, sign: Self) -> Self {
         Self::from_bits(self.to_bits() ^ sign.sign_bit())
@@ -280,8 +280,8 @@ pub(crate) trait Lane:
         self * Self::exp2_int(n)
     }
 
-    /// `(e, m)` with `self = 2^e · m` and `1 <= m < 2`, also for subnormal numbers. Anything for what is not positive and
-    /// finite.
+    /// `(e, m)` with `self = 2^e · m` and `1 <= m < 2`, also for subnormal numbers. Unspecified unless `self`
+    /// is positive and finite.
     #[inline(always)]
     fn binade(self) -> (Self, Self) {
         split(self, 1.0)
@@ -310,7 +310,7 @@ fn split<V: Lane>(x: V, least: f64) -> (V, V) {
     let normal = V::select(subnormal, x * V::exp2_int(V::num(up)), x);
     let least = V::num(least).to_bits();
     let fraction = (V::Bits::splat(1) << V::Elem::SIGNIFICAND) - V::Bits::splat(1);
-    // Moves the step from one exponent to the next from 1 down to the least significand.
+    // Moves the border between two exponents from the significand 1 down to the least one.
     let moved = normal.to_bits() + (V::num(1.0).to_bits() - least);
     let m = V::from_bits((moved & fraction) + least);
     let rounder = V::splat(V::Elem::ROUNDER);

@@ -1,4 +1,4 @@
-//! Owns the lanes of NEON: 4 `f32` or 2 `f64`. Truth values are registers whose elements are all ones or zero.
+//! Owns the lanes of NEON: 4 `f32` or 2 `f64`. Masks are registers whose elements are all ones or zero.
 
 use std::arch::aarch64::*;
 use std::mem::transmute;
@@ -27,7 +27,7 @@ impl Lane for F32x4 {
     type Wide = Pair<F64x2>;
     const LEN: usize = 4;
 
-    // The instructions for least and greatest differ on NaN and zeros.
+    // The instructions for minimum and maximum differ on NaN and zeros.
     #[inline(always)]
     fn min(self, other: Self) -> Self {
         Self::select(self.lt(other), self, other)
@@ -131,7 +131,7 @@ impl Bits for U32x4 {
     }
 }
 
-/// 4 truth values: all bits of 32 or none.
+/// 4 bools: all 32 bits or none.
 #[derive(Clone, Copy)]
 pub(crate) struct Mask32x4(pub(crate) uint32x4_t);
 
@@ -182,7 +182,7 @@ impl Lane for F64x2 {
         x
     }
 
-    // The instructions for least and greatest differ on NaN and zeros.
+    // The instructions for minimum and maximum differ on NaN and zeros.
     #[inline(always)]
     fn min(self, other: Self) -> Self {
         Self::select(self.lt(other), self, other)
@@ -279,7 +279,7 @@ impl Bits for U64x2 {
     }
 }
 
-/// 2 truth values: all bits of 64 or none.
+/// 2 bools: all 64 bits or none.
 #[derive(Clone, Copy)]
 pub(crate) struct Mask64x2(pub(crate) uint64x2_t);
 

@@ -1,4 +1,4 @@
-//! Owns the lane of one element: `f32` and `f64` themselves. It says what every other lane must compute.
+//! Owns the lane of one element: `f32` and `f64` themselves. It defines what every other lane must compute.
 
 use std::num::Wrapping;
 

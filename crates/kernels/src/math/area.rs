@@ -1,7 +1,7 @@
 //! Owns the inverses of the hyperbolic functions and of the logistic one: `asinh`, `acosh`, `atanh`, `logit`.
 //!
-//! All are logarithms of an argument formed in double words, so that no digits are lost where the argument
-//! nears 1; `f32` has short forms of the first three.
+//! All are logarithms of an argument formed in double words, so that nothing cancels where the argument is
+//! near 1; `f32` has shorter forms of the first three.
 
 use super::dw::{Dw, two_prod, two_sum};
 use super::log::Logarithm;
@@ -15,7 +15,8 @@ fn is_tiny<V: Lane>(x: V) -> V::Mask {
     (x * x).lt(V::splat(V::Elem::EPSILON) * V::num(0.0625))
 }
 
-/// log(x + root), where the root is left out and doubling `x` stands for it once x² hides the ±1 under it.
+/// log(x + √(x² ± 1)). Once x² absorbs the 1, the root is x: it is left out, and the logarithm of 2x is taken
+/// instead.
 #[inline(always)]
 fn log_with_root<W: Lane<Elem = f64>>(x: W, one: f64) -> W {
     let square = two_prod(x, x);

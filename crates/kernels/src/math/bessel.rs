@@ -8,7 +8,7 @@ use super::exp::Exponential;
 use super::horner::Polynomial;
 use crate::lane::Lane;
 
-/// I0(x) as a polynomial in x²/4 for |x| to 12: all terms are positive, and many are of the same size.
+/// I0(x) as a polynomial in x²/4 for |x| up to 12; all terms are positive, and many are of similar size.
 const CENTRE: Polynomial<12, 11> = Polynomial {
     leading: [
         (1.0, 0.0),
@@ -78,7 +78,7 @@ fn modified_bessel<W: Lane<Elem = f64>>(x: W) -> W {
     let near = clamp(size, 0.0, TAIL_FROM);
     let centre = CENTRE.at(two_prod(near, near).scale(W::num(0.25)));
 
-    // Past 720 the result has overflowed.
+    // Past 720 the result overflows.
     let far = clamp(size, TAIL_FROM, 720.0);
     let e = Exponential::of(far.into());
     let tail = TAIL.at(Dw::from(W::num(1.0)).div(far.into()));

@@ -1,9 +1,9 @@
-//! Owns double-word arithmetic: numbers held as an unevaluated sum of two floats, twice the working
-//! precision.
+//! Owns double-word arithmetic: a number as an unevaluated sum of two floats, with twice the precision.
+//! Infinities and NaN are not handled: callers select around them.
 //!
-//! The algorithms are the classical ones (Dekker 1971, Knuth, and Joldes, Muller and Popescu 2017, "Tight and
-//! rigorous error bounds for basic building blocks of double-word arithmetic"); a product's error comes from
-//! a fused multiply-add. Infinities and NaN are not handled: callers select around them.
+//! Source: Dekker, "A floating-point technique for extending the available precision", 1971; Joldes, Muller
+//! and Popescu, "Tight and rigorous error bounds for basic building blocks of double-word arithmetic", 2017.
+//! The error of a product comes from a fused multiply-add.
 
 use std::ops::{Add, Mul, Neg, Sub};
 
@@ -68,7 +68,7 @@ impl<V: Lane> Dw<V> {
     pub(super) fn sqrt(self) -> Self {
         let hi = self.hi.sqrt();
         let rest = hi.mul_add(-hi, self.hi) + self.lo;
-        // The least divisor only keeps 0 / 0 away.
+        // The maximum only prevents 0 / 0.
         fast_two_sum(hi, rest / V::splat(V::Elem::MIN_POSITIVE).max(hi + hi))
     }
 

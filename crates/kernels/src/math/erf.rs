@@ -1,7 +1,7 @@
-//! Owns the complement of the error function, and the normal distribution's share in `gelu`.
+//! Owns `erf`, `erfc` and the complement that `gelu` needs.
 //!
-//! The complement is exp(-x²) times one smooth function of (x - 4)/(x + 4) for every `x` that is not small, and 1 less an odd
-//! polynomial elsewhere. The constants come from `coefficients/trig_special.py`.
+//! The complement is exp(-x²) times a smooth function of (x - 4)/(x + 4), except for small `x`, where it is 1
+//! less an odd polynomial. The constants come from `coefficients/trig_special.py`.
 
 use super::dw::{Dw, fast_two_sum, two_prod};
 use super::erf_table::{erf as long_erf, short_erf};
@@ -24,7 +24,7 @@ const ERF: [f64; 10] = [
     -1.6055188867797243e-07,
     1.1940566512212334e-08,
 ];
-/// Farther out the second term would bring too much rounding.
+/// Beyond, the second term would round too much away.
 const CENTRE_TO: f64 = 0.6875;
 
 /// (1 + 2x) · exp(x²) · erfc x as a polynomial in (x - 4)/(x + 4) for x from 0.46875 to 28.
@@ -57,7 +57,7 @@ const TAIL: Polynomial<3, 19> = Polynomial {
     ],
 };
 
-/// The complement is the tail from here on, and 1 less the error function below.
+/// From here on the complement is the tail; below it is 1 less the error function.
 const TAIL_FROM: f64 = 0.46875;
 /// Beyond, the complement is smaller than any `f64`.
 const TAIL_TO: f64 = 28.0;

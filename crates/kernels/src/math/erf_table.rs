@@ -1,5 +1,5 @@
-//! Owns the error function by tables: erf x is x times a smooth function, and a short polynomial is as good as that function
-//! near each of 16 numbers. It needs no exponential and no division.
+//! Owns the error function by tables: erf x is x times a smooth function, which a short polynomial
+//! approximates around each of 16 numbers. It needs no exponential and no division.
 //!
 //! The constants come from `coefficients/erf.py`.
 
@@ -8,7 +8,7 @@ use std::f64::consts::FRAC_2_SQRT_PI;
 use super::dw::{Dw, two_prod};
 use crate::lane::Lane;
 
-/// The distance between the numbers: so short that what is subtracted to get near to 0 is exact.
+/// The distance between these numbers; it is so short a fraction that the argument reduction is exact.
 const STEP: f64 = 25.0 / 64.0;
 
 /// Beyond, the function is 1 to the last bit.
@@ -97,7 +97,7 @@ const RATIO: [[f64; 16]; 13] = [
     ],
 ];
 
-/// What the first row misses.
+/// The low parts of the first row.
 #[rustfmt::skip]
 const RATIO_LOW: [f64; 16] = [
     1.533545961316588e-17, 1.0683636564137743e-16, -2.4211260462779063e-17, -8.06425627543376e-18,
@@ -106,14 +106,15 @@ const RATIO_LOW: [f64; 16] = [
     -6.87661582423168e-18, -1.9920008186082035e-18, 9.280558356601725e-18, 1.3534455476635834e-17,
 ];
 
-/// The distance of |x| from the nearest multiple of the step, at most the last one, and its place.
+/// The distance of |x| from the nearest multiple of the step, at most the last one, and that multiple's
+/// index.
 #[inline(always)]
 fn nearest<W: Lane<Elem = f64>>(size: W) -> (W, W::Bits) {
     let multiple = (size * W::num(1.0 / STEP)).round_ties_even();
     (multiple.mul_add(W::num(-STEP), size), multiple.to_int())
 }
 
-/// The polynomial in `t` whose coefficients are in the rows.
+/// The polynomial in `t` whose coefficients are the rows.
 #[inline(always)]
 fn polynomial<W: Lane<Elem = f64>>(rows: &[[f64; 16]], place: W::Bits, t: W) -> W {
     let (last, rest) = rows.split_last().expect("there are rows");

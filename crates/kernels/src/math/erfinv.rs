@@ -1,7 +1,7 @@
 //! Owns the inverse of the error function.
 //!
-//! The quotient erfinv(x) / x is smooth in w = -log(1 - x²) around 0 and in √w farther out. The constants come from
-//! `coefficients/trig_special.py`.
+//! The quotient erfinv(x) / x is smooth in w = -log(1 - x²) around 0 and in √w farther out. The constants
+//! come from `coefficients/trig_special.py`.
 
 use super::dw::{Dw, two_prod};
 use super::horner::Polynomial;
@@ -66,7 +66,7 @@ const NEAR: Polynomial<3, 17> = Polynomial {
         -1.682322529096016e-08,
     ],
 };
-/// The same in √w - 5, for √w to 6.02: as far as `f64` comes to 1.
+/// The same in √w - 5, for √w to 6.02, which is that of the largest `f64` below 1.
 const FAR: Polynomial<3, 17> = Polynomial {
     leading: [
         (4.849906401408584, -8.060287736130728e-17),
@@ -104,12 +104,12 @@ pub(crate) fn erfinv<V: Lane>(x: V) -> V {
 fn inverse<W: Lane<Elem = f64>>(x: W) -> W {
     let one = W::num(1.0);
     let w = -Logarithm::of_one_plus(-two_prod(x, x)).natural();
-    // Away from 0, where the other polynomial serves and the root would divide by nothing.
+    // Near 0 the other polynomial is selected, and the root would be 0.
     let root = Dw::select(w.hi.gt(one), w, one.into()).sqrt();
     let far = Dw::select(root.hi.gt(W::num(4.0)), FAR.at(root + W::num(-5.0)), NEAR.at(root + W::num(-3.25)));
     let quotient = Dw::select(w.hi.gt(W::num(6.0)), far, CENTRE.at(w + W::num(-3.0)));
     let end = W::select(x.abs().eq(one), W::num(f64::INFINITY).mul_sign(x), W::num(f64::NAN));
-    // So near 0 the quotient is a constant, and the square of x has no low part any more.
+    // So near 0 the quotient is constant, and the square of x has no low part.
     let tiny = x.abs().lt(W::num(f64::EPSILON));
     let quotient = Dw::select(tiny, Dw::splat((0.886226925452758, -3.8332932499128993e-17)), quotient);
     W::select(x.abs().lt(one), (quotient * x.abs()).hi.mul_sign(x), end)

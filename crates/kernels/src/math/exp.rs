@@ -1,4 +1,5 @@
-//! Owns the exponential kernel and the functions next to it: `exp`, `exp2`, `expm1`.
+//! Owns the exponential kernel and the functions next to it: `exp`, `exp2`, `expm1`. The argument is reduced
+//! by Cody and Waite's split of ln 2; a polynomial is left.
 //!
 //! The constants come from `coefficients/exp.py`.
 
@@ -6,17 +7,17 @@ use super::dw::{Dw, fast_two_sum, two_prod};
 use super::{Real, clamp, is_short, poly, short};
 use crate::lane::{Element, Lane};
 
-/// What the exponential functions need to know about an element type.
+/// The constants of the exponential functions for an element type.
 pub(crate) trait ExpConstants: Element {
     const LOG2_E: Self;
-    /// ln 2 in two parts, the first with so many zero bits at its end that every exponent multiplies it
-    /// exactly.
+    /// ln 2 in two parts. The first has so many trailing zero bits that its product with any exponent is
+    /// exact.
     const LN2_SPLIT: (Self, Self);
     /// ln 2 as a double word.
     const LN2: (Self, Self);
     /// (e^r - 1 - r - r²/2) / r³ for |r| <= ln(2)/2.
     const EXPM1: &'static [Self];
-    /// e^x is certain to round to 0 below the first and to infinity above the second.
+    /// Below the first e^x rounds to 0, above the second to infinity.
     const EXP_RANGE: (f64, f64);
     /// The same for 2^x.
     const EXP2_RANGE: (f64, f64);
@@ -25,7 +26,8 @@ pub(crate) trait ExpConstants: Element {
     fn exp2<V: Lane<Elem = Self>>(x: V) -> V;
 }
 
-/// An exponential as `2^n · (1 + p)`, `p` being accurate relative to itself: no digits are lost near e^0.
+/// An exponential as `2^n · (1 + p)`, where the relative error of `p` is small, so that nothing cancels near
+/// e^0.
 #[derive(Clone, Copy)]
 pub(super) struct Exponential<V> {
     pub(super) n: V,
@@ -88,7 +90,7 @@ pub(crate) fn exp2<V: Real>(x: V) -> V {
 #[inline(always)]
 pub(crate) fn expm1<V: Real>(x: V) -> V {
     let y = if is_short::<V>() { V::narrow(short::expm1(x.widen())) } else { expm1_in_two_words(x) };
-    // Keeps -0, and the subnormal numbers, whose squares the kernel cannot hold.
+    // Keeps -0 and subnormal numbers, whose squares underflow.
     let tiny = x.abs().lt(V::splat(V::Elem::EPSILON) * V::num(0.25));
     V::select(tiny, x, y)
 }
@@ -100,7 +102,7 @@ fn expm1_in_two_words<V: Real>(x: V) -> V {
     let (_, top) = V::Elem::EXP_RANGE;
     let e = Exponential::of(clamp(x, -64.0, top).into());
     // (2^n - 1) + 2^n · p, of which the first is the larger unless it is 0; halved, because 2^n may be
-    // infinite. What the subtraction loses is known exactly for n >= 0, and hardly matters beside -1.
+    // infinite. The rounding error of the subtraction is exact for n >= 0, and negligible beside -1.
     let power = V::exp2_int(e.n - one);
     let whole = power - half;
     let lost = (power - whole) - half;
@@ -109,7 +111,7 @@ fn expm1_in_two_words<V: Real>(x: V) -> V {
     y + y
 }
 
-/// e^x as a significand and the power of two that it lacks, for `x` in the exponent range.
+/// e^x as a significand and a power of two, for `x` in the exponent range.
 #[inline(always)]
 pub(super) fn exp_parts<V: Lane<Elem = f32>>(x: V) -> (V, V) {
     let n = (x * V::splat(f32::LOG2_E)).round_ties_even();
@@ -186,7 +188,8 @@ impl ExpConstants for f64 {
     }
 }
 
-/// e^r for |r| <= ln(2)/2: the first two terms exactly, the others in single words, which costs an eighth of a last place.
+/// e^r for |r| <= ln(2)/2: the first two terms exactly, the others in single words, which costs an eighth of
+/// an ULP.
 #[inline(always)]
 fn exp_near_0<V: Lane<Elem = f64>>(r: Dw<V>) -> V {
     let s = fast_two_sum(V::num(1.0), r.hi);

@@ -1,4 +1,4 @@
-//! Owns the functions that take numbers apart into significand and exponent, and put them together: `frexp`, `ldexp`.
+//! Owns `frexp` and `ldexp`, which split numbers into significand and exponent and put them together.
 
 use super::clamp;
 use super::dw::Dw;
@@ -26,7 +26,7 @@ pub(crate) fn frexp<V: Lane>(x: V) -> (V, V) {
     (V::narrow(significand), V::narrow(exponent))
 }
 
-/// x · 2^n, exact but for one rounding if `n` is integral.
+/// x · 2^n, rounded once if `n` is integral.
 #[inline(always)]
 pub(crate) fn ldexp<V: Lane>(x: V, n: V) -> V {
     V::narrow(scaled(x.widen(), n.widen()))
@@ -35,7 +35,7 @@ pub(crate) fn ldexp<V: Lane>(x: V, n: V) -> V {
 #[inline(always)]
 fn scaled<W: Lane<Elem = f64>>(x: W, n: W) -> W {
     let (zero, infinity) = (W::num(0.0), W::num(f64::INFINITY));
-    // Everything has overflowed or vanished at the ends.
+    // At the ends everything overflows or underflows.
     let whole = clamp(n.round_ties_even(), -4000.0, 4000.0);
     let rest = W::select(whole.eq(n.round_ties_even()), n - whole, zero);
     let (significand, exponent) = split(x);

@@ -1,9 +1,9 @@
-//! Owns the logarithm of the gamma function and its derivative, `lgamma` and `digamma`.
+//! Owns `lgamma`, the logarithm of the gamma function, and `digamma`, its derivative.
 //!
-//! From 8 on both are asymptotic series; below, the argument is moved to [1, 2], where the zero of each function is a
-//! factor of its own; negative arguments are reflected. Sums are double words. Relative to the result there is no
-//! bound near the zeros of either function at negative arguments, only relative to the terms that cancel there. The
-//! constants come from `coefficients/trig_special.py`.
+//! From 8 on both are asymptotic series. Below, the recurrence moves the argument to [1, 2], where the zero
+//! of each function is a factor of its own. Negative arguments are reflected. Sums are double words. Near the
+//! zeros at negative arguments the error is bounded relative to the terms that cancel there, not to the
+//! result. The constants come from `coefficients/trig_special.py`.
 
 use super::dw::{Dw, two_sum};
 use super::horner::Polynomial;
@@ -101,11 +101,11 @@ const DIGAMMA_SERIES: [f64; 8] = [
 
 /// From here on the asymptotic series are accurate.
 const SERIES_FROM: f64 = 8.0;
-/// Below, both functions are those of the pole at 0.
+/// Below, both functions equal their pole at 0.
 const POLE_TO: f64 = 8.673617379884035e-19;
 
-/// A positive argument below `SERIES_FROM` as `floor + fraction`, the fraction in [0, 1]: the functions at it follow
-/// from those at `1 + fraction`.
+/// A positive argument below `SERIES_FROM` as `floor + fraction`, with the fraction in [0, 1]; the functions
+/// at `1 + fraction` are known.
 #[derive(Clone, Copy)]
 struct Moved<W> {
     floor: W,
@@ -119,7 +119,8 @@ impl<W: Lane<Elem = f64>> Moved<W> {
         Moved { floor, fraction: x - floor }
     }
 
-    /// The factor x - i of Γ(x) / Γ(1 + fraction), which is (x - 1) (x - 2) ... (1 + fraction), and whether it is one.
+    /// The factor x - i of Γ(x) / Γ(1 + fraction) = (x - 1) (x - 2) ... (1 + fraction), and whether it is
+    /// one.
     #[inline(always)]
     fn factor(self, x: W, i: u32) -> (W, W::Mask) {
         let i = W::num(f64::from(i));
@@ -169,7 +170,8 @@ fn log_gamma<W: Lane<Elem = f64>>(x: W) -> W {
     let positive = Dw::select(series, far, near);
 
     let infinity = W::num(f64::INFINITY);
-    // The largest argument whose result is finite is near 2.56e305; the intermediates are finite far beyond it.
+    // The largest argument whose result is finite is near 2.56e305; the intermediates are finite far beyond
+    // it.
     let result = W::select(size.lt(W::num(2.6e305)), positive.hi, infinity);
     let negative = x.lt(zero);
     let result = if negative.any() {
@@ -188,7 +190,8 @@ fn log_gamma<W: Lane<Elem = f64>>(x: W) -> W {
     W::select(x.is_nan(), x, result)
 }
 
-/// The derivative of log Γ(x); infinite at 0 with the sign opposite to that of the zero, NaN at the negative integers.
+/// The derivative of log Γ(x); infinite at 0 with the sign opposite to that of the zero, NaN at the negative
+/// integers.
 #[inline(always)]
 pub(crate) fn digamma<V: Lane>(x: V) -> V {
     V::narrow(psi(x.widen()))

@@ -1,6 +1,6 @@
 //! Owns the two forms of the Gaussian error linear unit.
 //!
-//! Both are `x` times a probability; it is computed relative to itself, so that the negative tail keeps its digits.
+//! Both are `x` times a probability, whose relative error is small even in the negative tail.
 
 use super::dw::{Dw, fast_two_sum, two_prod};
 use super::erf::complement;

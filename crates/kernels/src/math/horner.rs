@@ -1,10 +1,11 @@
-//! Owns polynomials whose first coefficients are double words: the last steps of Horner's rule decide the accuracy.
+//! Owns polynomials whose first coefficients are double words: the last steps of Horner's rule decide the
+//! accuracy.
 
 use super::dw::Dw;
 use super::poly;
 use crate::lane::Lane;
 
-/// A polynomial of least largest error: the first coefficients as double words, the others as single floats.
+/// A minimax polynomial: the first coefficients as double words, the others as single floats.
 pub(super) struct Polynomial<const LEADING: usize, const REST: usize> {
     pub(super) leading: [(f64, f64); LEADING],
     pub(super) rest: [f64; REST],

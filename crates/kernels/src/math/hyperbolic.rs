@@ -1,31 +1,31 @@
 //! Owns the functions that are quotients of exponentials: `sinh`, `cosh`, `tanh`, `sigmoid`, `silu`.
 //!
-//! All work on e^x = 2^n (1 + p) with the power of two kept apart, so nothing overflows before the result
-//! does, and with `p` a double word, so the quotient is rounded once. `f32` has a shorter `tanh` of its own,
-//! for speed; its polynomial comes from `coefficients/tanh.py`.
+//! All are functions of e^x = 2^n (1 + p). The power of two is kept apart, so that nothing overflows before
+//! the result does, and `p` is a double word, so that the quotient is rounded once. `f32` has a shorter
+//! `tanh`, whose polynomial comes from `coefficients/tanh.py`.
 
 use super::dw::{Dw, fast_two_sum};
 use super::exp::{ExpConstants, Exponential, exp_parts};
 use super::{Real, clamp, is_short, poly, short};
 use crate::lane::Element;
 
-/// The one function here whose body depends on the element type.
+/// The function whose body depends on the element type.
 pub(crate) trait Tanh: Element {
     fn tanh<V: Real<Elem = Self>>(x: V) -> V;
 }
 
-/// e^|x| = 2^n (1 + p) for the functions that are even or odd, which overflow a little after e^x does, and
-/// 4^-n.
+/// e^|x| = 2^n (1 + p) for even and odd functions, which overflow a little after e^x does, and 4^-n.
 #[inline(always)]
 fn exp_of_magnitude<V: Real>(x: V) -> (Exponential<V>, V) {
     let (_, top) = V::Elem::EXP_RANGE;
     let e = Exponential::of(V::num(top + 1.0).min(x.abs()).into());
-    // Past 2^60, e^-x is lost beside e^x, in double words too.
+    // From 2^60 on e^x absorbs e^-x, even in double words.
     let n = V::num(60.0).min(e.n);
     (e, V::exp2_int(-(n + n)))
 }
 
-/// `1 + power + p`, where the power of two is at most 1, and `1 + power` is 0 or has an exponent not below that of `p`.
+/// `1 + power + p`, where the power of two is at most 1, and `1 + power` is 0 or has an exponent not below
+/// that of `p`.
 #[inline(always)]
 fn one_plus<V: Real>(power: V, p: Dw<V>) -> Dw<V> {
     let whole = fast_two_sum(V::num(1.0), power);
@@ -39,7 +39,7 @@ pub(crate) fn sinh<V: Real>(x: V) -> V {
     if is_short::<V>() {
         return V::narrow(short::sinh(x.widen()));
     }
-    // (e^x - e^-x) / 2 = 2^(n-1) · ((1 + p)² - 4^-n) / (1 + p), the ones subtracted by hand.
+    // (e^x - e^-x) / 2 = 2^(n-1) · ((1 + p)² - 4^-n) / (1 + p), where the ones cancel exactly.
     let (e, shrink) = exp_of_magnitude(x);
     let numerator = one_plus(-shrink, e.p * (e.p + V::num(2.0)));
     numerator.quotient(e.significand()).ldexp(e.n - V::num(1.0)).mul_sign(x)
@@ -62,8 +62,8 @@ pub(crate) fn tanh<V: Real>(x: V) -> V {
     V::Elem::tanh(x)
 }
 
-/// 1 / (1 + e^-x) as numerator, denominator and the power of two that the quotient lacks. Both are formed from
-/// e^-|x|, which is at most 1, so nothing overflows.
+/// 1 / (1 + e^-x) as a numerator, a denominator and a power of two. Both are functions of e^-|x|, which is at
+/// most 1, so nothing overflows.
 #[inline(always)]
 fn logistic<V: Real>(x: V) -> (Dw<V>, Dw<V>, V) {
     let e = Exponential::of((-x.abs()).into());
@@ -93,7 +93,7 @@ pub(crate) fn silu<V: Real>(x: V) -> V {
     V::select(x.eq(-V::splat(V::Elem::INFINITY)), V::splat(V::Elem::NAN), y)
 }
 
-/// x / (1 + e^-x), 0 far down.
+/// x / (1 + e^-x), which is 0 for very negative numbers.
 #[inline(always)]
 fn logistic_product<V: Real>(x: V) -> V {
     // A tenth more than e^x needs, because x multiplies it.
@@ -108,7 +108,7 @@ impl Tanh for f32 {
     #[inline(always)]
     fn tanh<V: Real<Elem = f32>>(x: V) -> V {
         let a = x.abs();
-        // 1 - 2 / (e^2a + 1): the subtrahend is at most a quarter, so its errors hardly count.
+        // 1 - 2 / (e^2a + 1): the subtrahend is at most a quarter, and so is the weight of its error.
         let (one, two) = (V::num(1.0), V::num(2.0));
         let (significand, n) = exp_parts(V::num(10.0).min(a) * two);
         let far = one - two / significand.mul_add(V::exp2_int(n), one);

@@ -1,8 +1,8 @@
-//! Owns the inverse trigonometric functions: `asin`, `acos`, `atan`, `atan2`, and the two conversions of angles.
+//! Owns the inverse trigonometric functions `asin`, `acos`, `atan`, `atan2`, and the two conversions of
+//! angles.
 //!
-//! Everything is computed in `f64` with the leading terms as double words, or in short forms for `f32`, and rounded once.
-//! The constants come from
-//! `coefficients/trig_special.py`.
+//! All are computed in `f64` with the leading terms as double words, or in shorter forms for `f32`, and
+//! rounded once. The constants come from `coefficients/trig_special.py`.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 
@@ -11,7 +11,7 @@ use super::trig::PI;
 use super::{is_short, poly, short};
 use crate::lane::Lane;
 
-/// What π/2 as an `f64` misses.
+/// The low part of π/2.
 const HALF_PI_LOW: f64 = 6.123233995736766e-17;
 
 /// atan x = x + x³ · ATAN(x²) for |x| <= tan(π/8).
@@ -29,7 +29,7 @@ const ATAN: [f64; 12] = [
     -0.033471654034395844,
     0.015192935385755547,
 ];
-/// tan(π/8) and tan(3π/8): the borders between the angles that are measured from 0, π/4 and π/2.
+/// tan(π/8) and tan(3π/8), which divide the angles that are measured from 0, π/4 and π/2.
 const BORDERS: (f64, f64) = (0.41421356237309503, 2.414213562373095);
 
 /// asin x = x + x³ · ASIN(x²) for |x| <= 1/2.
@@ -64,7 +64,7 @@ impl<W: Lane<Elem = f64>> Arc<W> {
         let halved = size.gt(half);
         let z = W::select(halved, W::num(-0.5).mul_add(size, half), size * size);
         let root = W::select(halved, z.sqrt(), size);
-        // What the rounding of the square root left; at 1 the root is 0, and nothing.
+        // The rounding error of the square root; 0 where the root is 0.
         let left = root.mul_add(-root, z) * (half / root);
         let left = W::select(halved & z.gt(W::num(0.0)), left, W::num(0.0));
         let rest = (root * z).mul_add(poly(z, &ASIN), left.mul_add(z * half, left));
@@ -108,8 +108,8 @@ pub(crate) fn acos<V: Lane>(x: V) -> V {
     V::narrow(Lane::select(arc.halved, far, near))
 }
 
-/// The angle in [0, π/2] whose tangent is `n / d`, as a double word; neither is negative, and the larger one is far from
-/// overflow and underflow.
+/// The angle in [0, π/2] whose tangent is `n / d`, as a double word; neither is negative, and the larger one
+/// is far from overflow and underflow.
 #[inline(always)]
 fn first_quadrant<W: Lane<Elem = f64>>(n: W, d: W) -> Dw<W> {
     let diagonal = n.gt(d * W::num(BORDERS.0));
@@ -154,21 +154,21 @@ pub(crate) fn atan2<V: Lane>(y: V, x: V) -> V {
 pub(super) fn angle_of<W: Lane<Elem = f64>>(y: W, x: W) -> Dw<W> {
     let (zero, one) = (W::num(0.0), W::num(1.0));
     let (n, d) = (y.abs(), x.abs());
-    // Only the quotient counts: infinities become 1 beside finite 0, and 0 / 0 becomes 0 / 1.
+    // Only the quotient counts: infinities become 1 beside a finite 0, and 0 / 0 becomes 0 / 1.
     let infinity = W::num(f64::INFINITY);
     let (n_infinite, d_infinite) = (n.eq(infinity), d.eq(infinity));
     let infinite = n_infinite | d_infinite;
     let n = W::select(infinite, W::select(n_infinite, one, zero), n);
     let d = W::select(infinite, W::select(d_infinite, one, zero), d);
     let d = W::select(n.eq(zero) & d.eq(zero), one, d);
-    // 2^600 brings every extreme pair into the middle.
+    // 2^600 brings every extreme pair into the middle of the range.
     let (up, down) = (W::num(4.149515568880993e180), W::num(2.409919865102884e-181));
     let largest = n.max(d);
     let small = largest.lt(down);
     let large = largest.gt(up);
     let scale = W::select(small, up, W::select(large, down, one));
     let angle = first_quadrant(n * scale, d * scale);
-    // The scaled quotient may have lost bits of a tiny numerator, the plain one has not.
+    // Scaling may have rounded a tiny numerator; the unscaled quotient is exact there.
     let tiny = n.lt(d * W::num(f64::EPSILON * f64::EPSILON));
     let front = Dw::select(tiny, (n / d).into(), angle);
     let pi = Dw::<W>::splat(PI);
@@ -179,7 +179,7 @@ pub(super) fn angle_of<W: Lane<Elem = f64>>(y: W, x: W) -> Dw<W> {
     Dw::select(x.is_nan() | y.is_nan(), (x + y).into(), result)
 }
 
-/// Multiplies by a constant of two positive words, so that infinity does not meet its negative.
+/// Multiplies by a constant of two positive words, so that no infinity is added to its negative.
 #[inline(always)]
 fn convert<V: Lane>(x: V, (hi, lo): (f64, f64)) -> V {
     let x = x.widen();

@@ -8,7 +8,7 @@ use super::log_table::{self, Tables};
 use super::{Real, poly};
 use crate::lane::{Element, Lane, Mask};
 
-/// What the logarithms need to know about an element type.
+/// The constants of the logarithms for an element type.
 pub(crate) trait LogConstants: Tables {
     /// (atanh(s) / s - 1 - s²/3) / s⁴ as a polynomial in s², for |s| <= 1/5.
     const ATANH: &'static [Self];
@@ -19,7 +19,7 @@ pub(crate) trait LogConstants: Tables {
     fn log<V: Real<Elem = Self>>(x: V) -> V;
 }
 
-/// A logarithm as `e · ln 2 + m`: exact powers of two stay apart from the rest.
+/// A logarithm as `e · ln 2 + m`, so that powers of two are exact.
 #[derive(Clone, Copy)]
 pub(super) struct Logarithm<V> {
     pub(super) e: V,
@@ -49,7 +49,7 @@ impl<V: Real> Logarithm<V> {
         let one = V::num(1.0);
         let a = x + one;
         let (e, _) = a.hi.split_exponent();
-        // Not `a · 2^-e`, which would have rounded a small `x`.
+        // Not `a · 2^-e`, which would have rounded a small `x` away.
         let difference = Dw { hi: x.hi.ldexp(-e), lo: x.lo.ldexp(-e) } + (one.ldexp(-e) - one);
         Logarithm { e, m: log_ratio(difference, difference + V::num(2.0)) }
     }
@@ -87,7 +87,7 @@ fn log_ratio<V: Real>(difference: Dw<V>, sum: Dw<V>) -> Dw<V> {
     fast_two_sum(y.hi, y.lo + (twice.lo + rest.lo))
 }
 
-/// A logarithm at the ends of its domain: `-∞` for 0, NaN below, infinity and NaN themselves, else `y`.
+/// A logarithm with the ends of its domain: `-∞` for 0, NaN below, infinity and NaN unchanged, otherwise `y`.
 #[inline(always)]
 pub(super) fn with_ends<V: Lane>(x: V, y: V) -> V {
     let (zero, infinity) = (V::num(0.0), V::splat(V::Elem::INFINITY));

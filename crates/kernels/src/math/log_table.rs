@@ -1,5 +1,5 @@
-//! Owns logarithms by tables. A significand is multiplied by a number r that brings it near to 1, which leaves a short
-//! polynomial: one table has these numbers, others what they take from the logarithm.
+//! Owns logarithms by tables. A significand is multiplied by a number r so that the product is near 1, which
+//! leaves a short polynomial. One table has the numbers r, others the logarithms of 1 / r.
 //!
 //! The constants come from `coefficients/log.py`.
 
@@ -9,8 +9,8 @@ use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
 use super::poly;
 use crate::lane::{Element, Lane};
 
-/// Near reciprocals of the significands whose first four bits after the point are the same: 1 and ½ at the ends, and so short
-/// elsewhere that a product with a significand, less 1, is exact.
+/// Approximate reciprocals of the significands that share their first four bits after the point: exactly 1
+/// and ½ at the ends, and so short elsewhere that a product with a significand, less 1, is exact.
 #[rustfmt::skip]
 const RECIPROCALS: [f64; 16] = [
     1.0, 0.90625, 0.875, 0.8125,
@@ -19,13 +19,13 @@ const RECIPROCALS: [f64; 16] = [
     0.5625, 0.546875, 0.53125, 0.5,
 ];
 
-/// A base of logarithms. Each is in two parts, of which the first is a multiple of 2^-42 (2^-16 in `f32`), so that sums of
-/// first parts are exact.
+/// A base of logarithms. Each number is in two parts, the first a multiple of 2^-42 (2^-16 in `f32`), so that
+/// sums of first parts are exact.
 pub(crate) struct Base<T> {
     log_2: (T, T),
     /// Of 1 / r, for each r of `RECIPROCALS`.
     of_places: ([T; 16], [T; 16]),
-    /// What multiplies a natural logarithm.
+    /// The factor of a natural logarithm.
     per_natural: Option<(T, T)>,
 }
 
@@ -161,9 +161,9 @@ const fn shortened(numbers: [f64; 16]) -> [f32; 16] {
     short
 }
 
-/// A number in two parts of `f64` in two of `f32`.
+/// A number in two parts of `f64`, as two parts of `f32`.
 const fn divided((hi, lo): (f64, f64)) -> (f32, f32) {
-    // Adding it leaves multiples of 2^-16.
+    // Adding it rounds to a multiple of 2^-16.
     const ROUNDER: f64 = 1.5 * (1u64 << 36) as f64;
     let first = (hi + ROUNDER) - ROUNDER;
     (first as f32, (hi - first + lo) as f32)
@@ -185,7 +185,7 @@ impl Base<f64> {
     }
 }
 
-/// Takes a positive finite number apart as 2^e · (1 + f) / r: e, the place of r in the table, and f.
+/// Splits a positive finite number into 2^e · (1 + f) / r: e, the index of r in the table, and f.
 #[inline(always)]
 fn reduced<V: Lane<Elem: Tables>>(x: V) -> (V, V::Bits, V) {
     let (e, m) = x.binade();
@@ -231,7 +231,7 @@ pub(super) fn log_of_sum<V: Lane<Elem: Tables>>(x: Dw<V>, n: V) -> Dw<V> {
     let low = x.lo.ldexp(-e) * V::lookup(&V::Elem::RECIPROCALS, place);
     let y = sum((e + n, place, f), &V::Elem::NATURAL);
     let s = fast_two_sum(y.hi, low);
-    // log(1 + f + low) has low · (1 - f + f² - low/2) beyond log(1 + f).
+    // log(1 + f + low) exceeds log(1 + f) by low · (1 - f + f² - low/2).
     let t = low.mul_add(V::num(0.5), f);
     Dw { hi: s.hi, lo: s.lo + t.mul_add(-f, t).mul_add(-low, y.lo) }
 }

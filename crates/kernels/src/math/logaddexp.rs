@@ -1,8 +1,8 @@
 //! Owns logarithms of sums of exponentials: `logaddexp`, `logaddexp2`, `softplus`.
 //!
-//! Where the two terms of `logaddexp` nearly cancel (a sum of exponentials close to 1) the result is as good as
-//! the double words under it: an absolute error near 2^-58, not a relative one. For `f32` that is always enough,
-//! because it is computed in `f64`, in single words where even these are.
+//! Where the two terms of `logaddexp` nearly cancel (a sum of exponentials close to 1), the absolute error is
+//! near 2^-58, that of the double words, and there is no relative bound. That suffices for `f32`, which is
+//! computed in `f64`, in single words where they suffice.
 
 use super::dw::{Dw, two_prod, two_sum};
 use super::exp::{ExpConstants, Exponential, exp, exp2};
@@ -11,8 +11,8 @@ use super::log_table::{self, Tables};
 use super::{Real, is_short};
 use crate::lane::{Element, Lane, Mask};
 
-/// Logarithms of sums of powers, each of a base: where its powers end, in single words the power and the logarithm, and in double
-/// words.
+/// Logarithms of sums of powers, for a base: the range of its powers, the power and the logarithm in single
+/// words, and both in double words.
 macro_rules! sums_of_powers {
     ($($(#[$doc:meta])* $name:ident: $range:ident, $power:ident $log:ident, $powers:ident $logs:ident;)*) => {
         $($(#[$doc])*
@@ -40,7 +40,7 @@ sums_of_powers! {
     logaddexp2: EXP2_RANGE, exp2 BINARY, of_base_2 binary;
 }
 
-/// Whether what single words of `f64` have rounded away, some 2^-52, does not show in any of these as an `f32`.
+/// Whether the rounding errors of single words of `f64`, about 2^-52, cannot change any of these as an `f32`.
 #[inline(always)]
 fn is_certain<W: Lane<Elem = f64>>(y: W) -> bool {
     !y.abs().lt(W::num(2f64.powi(-20))).any()
@@ -60,13 +60,13 @@ fn minus_distance<V: Real>(a: V, b: V, bottom: f64) -> Dw<V> {
 fn one_plus<V: Real>(x: Exponential<V>) -> Logarithm<V> {
     let x = x.significand().ldexp(x.n);
     let mut l = Logarithm::of_one_plus(x);
-    // An x this small is its own log(1 + x), for which the kernel would halve it, wrongly if it is subnormal.
+    // An x this small equals log(1 + x); the kernel would halve it, which rounds subnormal numbers.
     let tiny = x.hi.lt(V::splat(V::Elem::EPSILON) * V::splat(V::Elem::EPSILON));
     l.m = Dw::select(tiny, x, l.m);
     l
 }
 
-/// `max(a, b) + l`; an infinite maximum stays, and NaN goes through.
+/// `max(a, b) + l`; an infinite maximum stays, and NaN is propagated.
 #[inline(always)]
 fn add_to_larger<V: Real>(a: V, b: V, l: Dw<V>) -> V {
     let larger = a.max(b);
@@ -78,7 +78,7 @@ fn add_to_larger<V: Real>(a: V, b: V, l: Dw<V>) -> V {
 #[inline(always)]
 pub(crate) fn softplus<V: Real>(x: V, beta: V, threshold: V) -> V {
     let (bottom, _) = V::Elem::EXP_RANGE;
-    // Some way below where e^x is lost, because a small beta brings the quotient back up.
+    // Below where e^x underflows, because a small beta makes the quotient larger again.
     let (bottom, top) = (V::num(1.6 * bottom), V::num(64.0));
     let product = x * beta;
     let exact = two_prod(x, beta);
@@ -87,14 +87,13 @@ pub(crate) fn softplus<V: Real>(x: V, beta: V, threshold: V) -> V {
 
     let e = Exponential::of(clamped);
     let s = e.significand();
-    // Small exponentials are their own log1p, and are scaled last, so that a subnormal result is rounded
-    // once.
+    // Small exponentials equal their log1p, and are scaled last, so that a subnormal result is rounded once.
     let tiny = e.n.lt(V::num(-64.0));
     let l = Logarithm::of_one_plus(s.ldexp(e.n)).natural();
     let l = Dw::select(tiny, s, l);
     let quotient = l.hi / beta;
     let refined = quotient + (quotient.mul_add(-beta, l.hi) + l.lo) / beta;
-    // A beta of 0 or infinity leaves no residue to refine by.
+    // With a beta of 0 or infinity there is no residue.
     let y = V::select(refined.is_nan(), quotient, refined).ldexp(V::select(tiny, e.n, V::num(0.0)));
     V::select(product.ge(top) | product.gt(threshold), x, y)
 }

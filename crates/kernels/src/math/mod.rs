@@ -1,14 +1,14 @@
 //! Owns the mathematical functions: each is written once, over the [`Lane`](crate::lane::Lane) trait, so that
 //! one element and a whole register get the same bits.
 //!
-//! A function is branch-free: both sides of a case distinction are computed and one is selected. Loops are written out
-//! as `for`: a closure that holds instructions is a function of its own, which lacks its caller's instruction set. What differs
-//! between `f32` and `f64` is data (polynomials, split constants) behind a trait of the element type, such as
-//! [`ExpConstants`](exp::ExpConstants); bodies are shared wherever the double-word arithmetic of [`dw`] makes
-//! both accurate.
+//! A function is branch-free: both sides of a case distinction are computed and one is selected. Loops are
+//! `for` loops: a closure that holds instructions is a function of its own, which lacks its caller's
+//! instruction set. What differs between `f32` and `f64` is data (polynomials, split constants) behind a
+//! trait of the element type, such as [`ExpConstants`](exp::ExpConstants). Bodies are shared where the
+//! double-word arithmetic of [`dw`] makes both accurate.
 //!
-//! Deliberately unknown here: tensors, integer and half types (their callers convert), and which operation
-//! uses what.
+//! Deliberately unknown here: tensors, integers, f16 and bf16 (callers convert), and which operation uses
+//! which function.
 
 mod area;
 mod bessel;
@@ -55,7 +55,7 @@ use exp::ExpConstants;
 use hyperbolic::Tanh;
 use log::LogConstants;
 
-/// A lane of a type that the functions of this module know.
+/// A lane of an element type that has these functions.
 pub(crate) trait Real: Lane<Elem: ExpConstants + LogConstants + Tanh> {}
 
 impl<V: Lane<Elem: ExpConstants + LogConstants + Tanh>> Real for V {}
@@ -77,7 +77,7 @@ fn poly<V: Lane>(x: V, coefficients: &[V::Elem]) -> V {
     sum
 }
 
-/// `x` moved into `[lo, hi]`; NaN stays.
+/// `x` clamped to `[lo, hi]`; NaN stays.
 #[inline(always)]
 fn clamp<V: Lane>(x: V, lo: f64, hi: f64) -> V {
     V::num(hi).min(V::num(lo).max(x))

@@ -44,7 +44,7 @@ fn special_cases<V: Real>(x: V, y: V, magnitude: V) -> V {
 #[inline(always)]
 fn pow_of_magnitude<V: Real>(a: V, y: V) -> V {
     let log = Logarithm::of(a).natural();
-    // The double word has no infinities: beyond the range of e^x, the product of single floats is good enough.
+    // A double word has no infinities: beyond the range of e^x, the product of single floats suffices.
     let rough = log.hi * y;
     let (bottom, top) = V::Elem::EXP_RANGE;
     let inside = rough.gt(V::num(bottom)) & rough.lt(V::num(top));
@@ -58,7 +58,7 @@ pub(crate) fn xlogy<V: Real>(x: V, y: V) -> V {
     let zero = V::num(0.0);
     let log = Logarithm::of(y).natural();
     let product = log * x;
-    // The double word has no infinities and loses the sign of zero.
+    // A double word has no infinities and loses the sign of zero.
     let rough = with_ends(y, log.hi) * x;
     let result = V::select(rough.is_finite() & !rough.eq(zero), product.round(), rough);
     V::select(y.is_nan(), y, V::select(x.eq(zero), zero, result))

@@ -1,4 +1,4 @@
-//! Owns the functions that are square roots at heart: `rsqrt`, `hypot`.
+//! Owns `rsqrt` and `hypot`.
 
 use super::Real;
 use super::dw::{fast_two_sum, two_prod};
@@ -7,18 +7,18 @@ use crate::lane::Element;
 /// 1 / √x.
 #[inline(always)]
 pub(crate) fn rsqrt<V: Real>(x: V) -> V {
-    // Small arguments are brought up first, or the residues below would be subnormal.
+    // Small arguments are scaled up first, or the residues below would be subnormal.
     let up = V::num(V::Elem::SIGNIFICAND as f64 + 3.0);
     let small = x.lt(V::splat(V::Elem::MIN_POSITIVE) * V::exp2_int(up));
     let scale = V::select(small, V::exp2_int(up), V::num(1.0));
     let scaled = x * scale * scale;
     let root = scaled.sqrt();
     let y = V::num(1.0) / root;
-    // 1/√x = y - y · ((root · y - 1) + (x - root²) · y² / 2): two roundings taken back.
+    // 1/√x = y - y · ((root · y - 1) + (x - root²) · y² / 2), which corrects both roundings.
     let division = root.mul_add(y, V::num(-1.0));
     let extraction = root.mul_add(-root, scaled) * (y * y * V::num(0.5));
     let corrected = (division + extraction).mul_add(-y, y) * scale;
-    // At the ends of the domain the residues are not numbers.
+    // At the ends of the domain the residues are NaN.
     V::select(x.gt(V::num(0.0)) & x.is_finite(), corrected, y)
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn rsqrt<V: Real>(x: V) -> V {
 pub(crate) fn hypot<V: Real>(x: V, y: V) -> V {
     let (x, y) = (x.abs(), y.abs());
     let (larger, smaller) = (x.max(y), x.min(y));
-    // Powers of two that bring the larger side to where squares, and their low parts, are ordinary numbers.
+    // Powers of two that scale the larger side so that its square, and the low part of that, are normal.
     let bias = V::Elem::BIAS as f64;
     let (edge, down, up) = ((bias * 0.4) as i32, (bias * 0.625) as i32, (bias * 0.8) as i32);
     let (one, big) = (V::num(1.0), larger.gt(V::num(2f64.powi(edge))));
@@ -37,9 +37,9 @@ pub(crate) fn hypot<V: Real>(x: V, y: V) -> V {
     let (a, b) = (two_prod(larger * scale, larger * scale), two_prod(smaller * scale, smaller * scale));
     let square = fast_two_sum(a.hi, b.hi);
     let root = square.hi.sqrt();
-    // What was rounded away, in the squares, in their sum and in the root.
+    // The rounding errors of the squares, of their sum and of the root.
     let rest = root.mul_add(-root, square.hi) + (square.lo + (a.lo + b.lo));
-    // The least divisor only keeps 0 / 0 away.
+    // The maximum only prevents 0 / 0.
     let root = (root + rest / V::splat(V::Elem::MIN_POSITIVE).max(root + root)) * back;
 
     let infinity = V::splat(V::Elem::INFINITY);

@@ -1,9 +1,9 @@
-//! Owns the short forms of functions for `f32`: computed in `f64` lanes, but with polynomials no longer than an `f32`
-//! result needs, which is then correctly rounded but for one case in thousands. Double words are not needed, because what
-//! `f64` rounds away is far below the last place of an `f32`.
+//! Owns the shorter forms of functions for `f32`: computed in `f64` lanes with polynomials that suffice for
+//! an `f32` result. The result is correctly rounded except for one case in thousands. Double words are not
+//! needed, because the rounding errors of `f64` are far below the last place of an `f32`.
 //!
-//! The arguments are `f32` in `f64`, and so no result here overflows or is subnormal before it is rounded. The constants
-//! come from `coefficients/short.py`.
+//! The arguments are `f32` in `f64`, so that no result overflows or is subnormal before it is rounded. The
+//! constants come from `coefficients/short.py`.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, LN_2, LOG2_E, PI};
 
@@ -82,7 +82,7 @@ const ASIN: [f64; 9] = [
     0.001715585012210244,
     0.03315849463816746,
 ];
-/// Below, the functions that are x + O(x³) are x and one more term.
+/// Below, the functions that are x + O(x³) are x and one cubic term.
 const NEAR_0: f64 = 1.0 / 1024.0;
 
 /// x = n · ln 2 + r as n and r.
@@ -107,7 +107,7 @@ pub(super) fn expm1<W: Lane<Elem = f64>>(x: W) -> W {
     power.mul_add(r * poly(r, &EXPM1), power - W::num(1.0))
 }
 
-/// 2 sinh r and 2 cosh r as factors of cosh n·ln 2 and of sinh n·ln 2, which are the two others, for |x| = n · ln 2 + r.
+/// 2 sinh r and 2 cosh r as factors of cosh(n·ln 2) and sinh(n·ln 2), which follow, for |x| = n · ln 2 + r.
 #[inline(always)]
 fn hyperbolic<W: Lane<Elem = f64>>(x: W) -> (W, W, W, W) {
     let (n, r) = reduced(W::num(110.0).min(x.abs()));
@@ -136,7 +136,7 @@ pub(super) fn pow_of_magnitude<W: Lane<Elem = f64>>(x: W, y: W) -> W {
     exp(clamp(log(x) * y, -200.0, 200.0))
 }
 
-/// An odd function: x + `cubic` · x³ where that is all of it, and `y`, its value at |x|, elsewhere.
+/// An odd function: x + `cubic` · x³ near 0, elsewhere `y`, its value at |x|.
 #[inline(always)]
 fn odd<W: Lane<Elem = f64>>(x: W, cubic: f64, y: W) -> W {
     let size = x.abs();
@@ -167,7 +167,7 @@ pub(super) fn atanh<W: Lane<Elem = f64>>(x: W) -> W {
 /// The angle in [0, π/2] whose tangent is `n / d`, neither of which is negative.
 #[inline(always)]
 fn first_quadrant<W: Lane<Elem = f64>>(n: W, d: W) -> W {
-    // The least divisor only keeps 0 / 0 away.
+    // The maximum only prevents 0 / 0.
     let q = n.min(d) / n.max(d).max(W::num(f64::MIN_POSITIVE));
     let angle = q * poly(q * q, &ATAN);
     W::select(n.gt(d), W::num(FRAC_PI_2) - angle, angle)
@@ -176,7 +176,7 @@ fn first_quadrant<W: Lane<Elem = f64>>(n: W, d: W) -> W {
 /// atan x.
 #[inline(always)]
 pub(super) fn atan<W: Lane<Elem = f64>>(x: W) -> W {
-    // In this order NaN stays.
+    // With the operands in this order NaN stays.
     let (size, one) = (x.abs(), W::num(1.0));
     let q = one.min(size) / one.max(size);
     let angle = q * poly(q * q, &ATAN);
@@ -186,13 +186,13 @@ pub(super) fn atan<W: Lane<Elem = f64>>(x: W) -> W {
 /// The angle of the point (x, y), in [-π, π].
 #[inline(always)]
 pub(super) fn atan2<W: Lane<Elem = f64>>(y: W, x: W) -> W {
-    // Larger than every f32, and still a number in a quotient.
+    // Larger than every f32, and finite in a quotient.
     let infinite = W::num(2f64.powi(300));
     let angle = first_quadrant(y.abs().min(infinite), x.abs().min(infinite));
     W::select(x.is_negative(), W::num(PI) - angle, angle).mul_sign(y)
 }
 
-/// Whether an arc is measured from the end, and asin |x| or, there, half its distance from π/2.
+/// Whether the arc is measured from the end of the domain, and asin |x| or half its distance from π/2.
 #[inline(always)]
 fn arc<W: Lane<Elem = f64>>(x: W) -> (W::Mask, W) {
     let size = x.abs();
@@ -224,14 +224,14 @@ pub(super) fn sigmoid<W: Lane<Elem = f64>>(x: W) -> W {
     one / (one + exp(-clamp(x, -110.0, 110.0)))
 }
 
-/// x / (1 + e^-x), 0 far down.
+/// x / (1 + e^-x), which is 0 for very negative numbers.
 #[inline(always)]
 pub(super) fn silu<W: Lane<Elem = f64>>(x: W) -> W {
     let x = W::num(-120.0).max(x);
     x / (W::num(1.0) + exp(-W::num(110.0).min(x)))
 }
 
-/// x / (1 + exp(-√(8/π) · (x + 0.044715 x³))), 0 far down.
+/// x / (1 + exp(-√(8/π) · (x + 0.044715 x³))), which is 0 for very negative numbers.
 #[inline(always)]
 pub(super) fn gelu_tanh<W: Lane<Elem = f64>>(x: W) -> W {
     let x = W::num(-15.0).max(x);
@@ -264,7 +264,7 @@ pub(super) fn erfc<W: Lane<Elem = f64>>(x: W) -> W {
     mirrored(-x, tail(size, size * size), 2.0)
 }
 
-/// x · Φ(x), Φ being the distribution function of the normal distribution, and 0 far down.
+/// x · Φ(x), Φ being the distribution function of the normal distribution; 0 for very negative numbers.
 #[inline(always)]
 pub(super) fn gelu<W: Lane<Elem = f64>>(x: W) -> W {
     let half = W::num(0.5);

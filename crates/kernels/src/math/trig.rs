@@ -1,7 +1,10 @@
-//! Owns sine, cosine, tangent and `sinc`, and the reduction of their arguments to an eighth of a turn.
+//! Owns sine, cosine, tangent and `sinc`, and the reduction of their arguments to an eighth of a turn: Cody
+//! and Waite's with three words of π/2, and Payne and Hanek's for huge arguments.
 //!
-//! Everything is computed in `f64`, for `f32` with shorter polynomials, and rounded once. The constants come from
+//! All are computed in `f64`, for `f32` with shorter polynomials, and rounded once. The constants come from
 //! `coefficients/trig_special.py`.
+//!
+//! Source: Payne and Hanek, "Radian reduction for trigonometric functions", 1983.
 
 use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
 use super::{is_short, poly};
@@ -32,7 +35,7 @@ const COS: [f64; 6] = [
     2.087570053459464e-09,
     -1.135851975723724e-11,
 ];
-/// The same, as much as `f32` needs.
+/// The same, with the accuracy of `f32`.
 const SIN_SHORT: [f64; 4] =
     [-0.16666666640819316, 0.008333329305489145, -0.00019839312032028078, 2.7181166525424557e-06];
 const COS_SHORT: [f64; 4] =
@@ -40,9 +43,9 @@ const COS_SHORT: [f64; 4] =
 
 /// From here on the multiple of π/2 has too many bits for three words.
 const HUGE: f64 = 1_073_741_824.0;
-/// 2^200: keeps the last words of 2/π away from the subnormal numbers.
+/// 2^200 keeps the last words of 2/π out of the subnormal range.
 const HUGE_SCALE: f64 = 1.6069380442589903e60;
-/// 2/π · 2^200 to the last bit that the largest `f64` can bring before the point, and 100 more.
+/// 2/π · 2^200, up to the last bit that the largest `f64` can multiply to an integer, and 100 bits more.
 const FRAC_2_PI: [f64; 22] = [
     1.0230085319449648e+60,
     -6.324482842004551e+43,
@@ -68,7 +71,8 @@ const FRAC_2_PI: [f64; 22] = [
     1.2780914982458864e-291,
 ];
 
-/// An angle as a number of quarter turns, modulo 4 in its last bits, and a rest of at most an eighth.
+/// An angle as a number of quarter turns, modulo 4 in its last bits, and a remainder of at most an eighth of
+/// a turn.
 #[derive(Clone, Copy)]
 struct Angle<W: Lane> {
     quarters: W::Bits,
@@ -76,7 +80,7 @@ struct Angle<W: Lane> {
 }
 
 impl<W: Lane<Elem = f64>> Angle<W> {
-    /// The angle `x >= 0` in radians; if it is `short`, an `f32`, a rest without a low part will do.
+    /// The angle `x >= 0` in radians. If it is `short`, an `f32`, the remainder needs no low part.
     #[inline(always)]
     fn of(x: W, short: bool) -> Self {
         let k = (x * W::num(std::f64::consts::FRAC_2_PI)).round_ties_even();
@@ -95,8 +99,8 @@ impl<W: Lane<Elem = f64>> Angle<W> {
         if huge.any() { Self::select(huge, Self::of_huge(x), near) } else { near }
     }
 
-    /// The angle `x >= HUGE`, by multiplication with as many bits of 2/π as it takes (Payne and Hanek 1983): whole
-    /// turns are dropped from every partial product before the sum, which makes the sum exact to 150 bits.
+    /// The angle `x >= HUGE`, by multiplication with all the bits of 2/π that matter. Whole turns are dropped
+    /// from every partial product before the sum, so that the sum is exact to 150 bits.
     #[inline(always)]
     fn of_huge(x: W) -> Self {
         let x = x * W::num(HUGE_SCALE.recip());
@@ -139,19 +143,19 @@ impl<W: Lane<Elem = f64>> Angle<W> {
         }
     }
 
-    /// Whether sine and cosine change places.
+    /// Whether sine and cosine are exchanged.
     #[inline(always)]
     fn is_odd(self) -> W::Mask {
         (self.quarters & W::Bits::splat(1)).eq(W::Bits::splat(1))
     }
 
-    /// A float whose sign is the sign that the sine gets; one quarter further it is the cosine's.
+    /// A float with the sign of the sine; one quarter further it is the cosine's.
     #[inline(always)]
     fn sign(quarters: W::Bits) -> W {
         W::from_bits(quarters << 62)
     }
 
-    /// The sine and the cosine of the rest, as double words with an error below 2^-55.
+    /// The sine and the cosine of the remainder, as double words with an error below 2^-55.
     #[inline(always)]
     fn sin_cos_of_rest(self) -> (Dw<W>, Dw<W>) {
         let Dw { hi: r, lo } = self.rest;
@@ -173,7 +177,7 @@ impl<W: Lane<Elem = f64>> Angle<W> {
     }
 }
 
-/// The sine and the cosine of a rest, as precise as `f32` needs.
+/// The sine and the cosine of a remainder, with the accuracy of `f32`.
 #[inline(always)]
 fn short_sin_cos<W: Lane<Elem = f64>>(rest: W) -> (W, W) {
     let z = rest * rest;
@@ -181,7 +185,7 @@ fn short_sin_cos<W: Lane<Elem = f64>>(rest: W) -> (W, W) {
     (sin, (z * z).mul_add(poly(z, &COS_SHORT), z.mul_add(W::num(-0.5), W::num(1.0))))
 }
 
-/// The sine of the angle, as precise as `f64` can hold or, if `short`, as `f32` needs.
+/// The sine of the angle, with the accuracy of `f64` or, if `short`, of `f32`.
 #[inline(always)]
 fn sine<W: Lane<Elem = f64>>(angle: Angle<W>, short: bool) -> W {
     let Dw { hi: r, lo } = angle.rest;
@@ -243,7 +247,7 @@ pub(crate) fn tan<V: Lane>(x: V) -> V {
 pub(crate) fn sinc<V: Lane>(x: V) -> V {
     let x = x.widen().abs();
     let quotient = (Angle::of_half_turns(x).sin() * Dw::splat(FRAC_1_PI)).div(x.into());
-    // Near 0 the quotient is 0/0; far out all numbers are integers, and infinity times 0 is NaN.
+    // Near 0 the quotient is 0/0; far from it all numbers are integers, and infinity times 0 is NaN.
     let far = Lane::select(x.lt(Lane::num(4_503_599_627_370_496.0)), quotient.hi, x * Lane::num(0.0));
     V::narrow(Lane::select(x.lt(Lane::num(f64::EPSILON)), Lane::num(1.0), far))
 }

@@ -1,48 +1,52 @@
-//! Owns dot products, and products of a vector and lines along which the depth is contiguous. Each addition
-//! of a chain waits for the one before, so a register holds one element of several chains: those of
-//! consecutive blocks of two vectors, or of several lines, whose reals are loaded transposed. The order of
-//! summation is that of `float.rs`; batches are not known here.
+//! Owns dot products, and products of a vector by lines along which the depth is contiguous. Partial sums are
+//! chains of dependent additions, so a register holds one element each of several partial sums: those of
+//! consecutive blocks of two vectors, or of several lines, whose elements are loaded transposed. The order of
+//! summation is that of `float.rs`. It does not know batches.
 
 use bytemuck::cast_slice;
 
-use super::float::{DEPTH, Factor, Lines, Real, Sum};
+use super::float::{Accumulator, BLOCK_DEPTH, Factor, FactorLines, Real};
 use super::parts;
 use super::scratch::Scratch;
-use crate::isa::{LaneTask, Registers};
+use crate::isa::{LaneTask, RegisterFloat};
 use crate::lane::{Element, Lane};
 
 /// The most elements of a register.
-const LANES: usize = 16;
+const MAX_LANES: usize = 16;
 
-/// Registers of chains that are extended in turn, to hide the latency of additions: those of different blocks
-/// of two vectors, or of different lines.
-const REGISTERS: usize = 2;
+/// Registers of partial sums that are extended in turn, to hide the latency of additions: those of different
+/// blocks of two vectors, or of different lines.
+const PARTIAL_REGISTERS: usize = 2;
 
-/// Those of different blocks of the same lines: more lines at a time would evict each other from L1 where
-/// they are a power of two apart.
-const BLOCKS: usize = 4;
+/// Blocks of the same lines that are taken in turn. More lines at once would alias in L1 where they are a
+/// power of two apart.
+const SHARED_BLOCKS: usize = 4;
 
-/// Multiplications for each line up to which chains of single elements are as fast as registers, which must
-/// be prepared.
-const SHORT: usize = 64;
+/// Multiplications for each line up to which scalar partial sums are as fast as registers, which have a
+/// setup.
+const SCALAR_PRODUCTS: usize = 64;
 
-/// Chains of single elements that run side by side.
-const SIDE: usize = 8;
+/// Scalar partial sums that are extended in turn.
+const SCALAR_LINES: usize = 8;
 
-/// The chains in the elements of registers: a register for each part of the left factor and each part of the
-/// right one.
-type Chains<L> = [[L; 2]; 2];
+/// Registers of partial sums: one for each part of the left factor and each part of the right one.
+type Partials<L> = [[L; 2]; 2];
 
-/// Writes the products of a line and others, along all of which the depth is contiguous.
-pub(super) fn multiply_lines<F: Factor>(a: Lines<'_>, mut b: Lines<'_>, depth: usize, out: &mut [F::Sum]) {
-    // Lines in reverse are lines whose products are in reverse.
+/// Writes the products of a line by other lines; the depth is contiguous along all of them.
+pub(super) fn multiply_lines<F: Factor>(
+    a: FactorLines<'_>,
+    mut b: FactorLines<'_>,
+    depth: usize,
+    out: &mut [F::Sum],
+) {
+    // With a negative distance, the last line is the first in memory, and products are reversed.
     let is_reversed = b.apart < 0;
     if is_reversed {
         (b.offset, b.apart) = (b.first(b.count - 1, 0), -b.apart);
     }
     let (one, others, apart) = (&a.elements::<F>()[..depth], b.elements::<F>(), b.apart as usize);
-    if b.count < LANES && depth > DEPTH {
-        // Few lines, but long ones: each has blocks for a register.
+    if b.count < MAX_LANES && depth > BLOCK_DEPTH {
+        // Few, but long lines: each has enough blocks to fill a register.
         for (out, line) in out.iter_mut().zip(0..) {
             let line = &others[line * apart..][..depth];
             Real::<F>::run_widest(Dot { a: one, b: line, out, adds: false });
@@ -57,8 +61,8 @@ pub(super) fn multiply_lines<F: Factor>(a: Lines<'_>, mut b: Lines<'_>, depth: u
 
 /// Writes the product of two lines.
 pub(super) fn multiply_two<F: Factor>(
-    a: Lines<'_>,
-    b: Lines<'_>,
+    a: FactorLines<'_>,
+    b: FactorLines<'_>,
     depth: usize,
     out: &mut F::Sum,
     scratch: &mut Scratch,
@@ -67,7 +71,7 @@ pub(super) fn multiply_two<F: Factor>(
         let (a, b) = (&a.elements::<F>()[..depth], &b.elements::<F>()[..depth]);
         return Real::<F>::run_widest(Dot { a, b, out, adds: false });
     }
-    let most = (REGISTERS * LANES * DEPTH).min(depth);
+    let most = (PARTIAL_REGISTERS * MAX_LANES * BLOCK_DEPTH).min(depth);
     let between = scratch.between;
     let [own_a, own_b, _] = scratch.slices::<F::Sum>([most, most, 0]);
     for depth in parts(depth, most) {
@@ -79,8 +83,7 @@ pub(super) fn multiply_two<F: Factor>(
     }
 }
 
-/// The product of two vectors, which is added to what is there or written, to be compiled for each
-/// instruction set.
+/// The dot product of two vectors, which is written or added to `out`, compiled for each instruction set.
 struct Dot<'a, S> {
     a: &'a [S],
     b: &'a [S],
@@ -88,7 +91,7 @@ struct Dot<'a, S> {
     adds: bool,
 }
 
-impl<S: Sum> LaneTask<S::Real> for Dot<'_, S> {
+impl<S: Accumulator> LaneTask<S::Real> for Dot<'_, S> {
     #[inline(always)]
     fn run<L: Lane<Elem = S::Real>>(self) {
         let Dot { mut a, mut b, out, mut adds } = self;
@@ -96,50 +99,50 @@ impl<S: Sum> LaneTask<S::Real> for Dot<'_, S> {
             *out = if adds { *out + sum } else { sum };
             adds = true;
         };
-        let many = REGISTERS * L::LEN * DEPTH;
+        let many = PARTIAL_REGISTERS * L::LEN * BLOCK_DEPTH;
         while a.len() >= many {
-            multiply_blocks::<L, S, REGISTERS>(&a[..many], &b[..many], &mut add);
+            multiply_blocks::<L, S, PARTIAL_REGISTERS>(&a[..many], &b[..many], &mut add);
             (a, b) = (&a[many..], &b[many..]);
         }
-        while a.len() >= 2 * DEPTH {
-            let len = (a.len() / DEPTH).min(L::LEN) * DEPTH;
+        while a.len() >= 2 * BLOCK_DEPTH {
+            let len = (a.len() / BLOCK_DEPTH).min(L::LEN) * BLOCK_DEPTH;
             multiply_blocks::<L, S, 1>(&a[..len], &b[..len], &mut add);
             (a, b) = (&a[len..], &b[len..]);
         }
-        for depth in parts(a.len(), DEPTH) {
+        for depth in parts(a.len(), BLOCK_DEPTH) {
             add(multiply_block(&a[depth.clone()], &b[depth]));
         }
     }
 }
 
-/// Passes the products of the blocks of two vectors to `add`. There are at most as many as `N` registers have
-/// elements.
+/// Passes the products of the blocks of two vectors to `add`. There are at most as many blocks as `N`
+/// registers have elements.
 #[inline(always)]
-fn multiply_blocks<L: Lane<Elem = S::Real>, S: Sum, const N: usize>(
+fn multiply_blocks<L: Lane<Elem = S::Real>, S: Accumulator, const N: usize>(
     a: &[S],
     b: &[S],
     add: &mut impl FnMut(S),
 ) {
-    let (count, block) = (a.len() / DEPTH, DEPTH * S::PARTS);
-    // Where there are fewer blocks than elements, the remaining elements repeat the last block.
+    let (count, block) = (a.len() / BLOCK_DEPTH, BLOCK_DEPTH * S::PARTS);
+    // Where there are fewer blocks, the remaining elements repeat the last one.
     let starts = starts(0, block, count);
     let strips = |reals| Strips { reals, starts, apart: L::LEN * block };
     let chains = multiply::<L, S, N, false>(strips(cast_slice(a)), strips(cast_slice(b)), block);
-    let mut sums = [S::end(S::START); LANES];
+    let mut sums = [S::end(S::START); MAX_LANES];
     for (register, chains) in chains.iter().enumerate() {
         end(chains, &mut sums[..L::LEN], false);
         sums[..L::LEN].iter().take(count - register * L::LEN).for_each(|&sum| add(sum));
     }
 }
 
-/// The product of a block of two vectors, as a chain of single elements.
+/// The product of a block of two vectors, with a scalar partial sum.
 #[inline(always)]
-fn multiply_block<S: Sum>(a: &[S], b: &[S]) -> S {
+fn multiply_block<S: Accumulator>(a: &[S], b: &[S]) -> S {
     S::end(a.iter().zip(b).fold(S::START, |chain, (&a, &b)| S::extend(chain, a, b)))
 }
 
-/// The products of a line and others, `apart` elements from one to the next, to be compiled for each
-/// instruction set.
+/// The products of a line by others, `apart` elements from one to the next, compiled for each instruction
+/// set.
 struct Products<'a, S> {
     one: &'a [S],
     others: &'a [S],
@@ -147,12 +150,12 @@ struct Products<'a, S> {
     out: &'a mut [S],
 }
 
-impl<S: Sum> LaneTask<S::Real> for Products<'_, S> {
+impl<S: Accumulator> LaneTask<S::Real> for Products<'_, S> {
     #[inline(always)]
     fn run<L: Lane<Elem = S::Real>>(self) {
-        let is_short = self.one.len() * S::PARTS * S::PARTS <= SHORT;
-        if !is_short && self.out.len() >= REGISTERS * L::LEN {
-            self.of_registers::<L, REGISTERS>();
+        let is_short = self.one.len() * S::PARTS * S::PARTS <= SCALAR_PRODUCTS;
+        if !is_short && self.out.len() >= PARTIAL_REGISTERS * L::LEN {
+            self.of_registers::<L, PARTIAL_REGISTERS>();
         } else if !is_short && self.out.len() >= L::LEN {
             self.of_registers::<L, 1>();
         } else {
@@ -161,25 +164,25 @@ impl<S: Sum> LaneTask<S::Real> for Products<'_, S> {
     }
 }
 
-impl<S: Sum> Products<'_, S> {
-    /// As many lines at a time as `N` registers have elements. There are at least so many.
+impl<S: Accumulator> Products<'_, S> {
+    /// As many lines at a time as `N` registers have elements, of at least so many.
     #[inline(always)]
     fn of_registers<L: Lane<Elem = S::Real>, const N: usize>(self) {
         let Products { one, others, apart, out } = self;
         let (one, others): (&[S::Real], &[S::Real]) = (cast_slice(one), cast_slice(others));
-        let (count, apart, block) = (out.len(), apart * S::PARTS, DEPTH * S::PARTS);
-        let whole = one.len() / (BLOCKS * block) * (BLOCKS * block);
+        let (count, apart, block) = (out.len(), apart * S::PARTS, BLOCK_DEPTH * S::PARTS);
+        let whole = one.len() / (SHARED_BLOCKS * block) * (SHARED_BLOCKS * block);
         for first in (0..count).step_by(N * L::LEN) {
-            // The last registers overlap those before: they compute some lines again.
+            // The last registers overlap those before: they recompute some lines.
             let first = first.min(count - N * L::LEN);
             let out = &mut out[first..][..N * L::LEN];
             for (register, out) in out.chunks_exact_mut(L::LEN).enumerate() {
                 let line = (first + register * L::LEN) * apart;
-                for at in (0..whole).step_by(BLOCKS * block) {
-                    let left = Strips { reals: one, starts: [at; LANES], apart: block };
+                for at in (0..whole).step_by(SHARED_BLOCKS * block) {
+                    let left = Strips { reals: one, starts: [at; MAX_LANES], apart: block };
                     let right =
                         Strips { reals: others, starts: starts(line + at, apart, L::LEN), apart: block };
-                    let chains = multiply::<L, S, BLOCKS, true>(left, right, block);
+                    let chains = multiply::<L, S, SHARED_BLOCKS, true>(left, right, block);
                     for (number, chains) in chains.iter().enumerate() {
                         end(chains, out, at + number > 0);
                     }
@@ -187,7 +190,7 @@ impl<S: Sum> Products<'_, S> {
             }
             for depth in parts(one.len() - whole, block) {
                 let at = whole + depth.start;
-                let left = Strips { reals: one, starts: [at; LANES], apart: 0 };
+                let left = Strips { reals: one, starts: [at; MAX_LANES], apart: 0 };
                 let starts = starts(first * apart + at, apart, L::LEN);
                 let right = Strips { reals: others, starts, apart: L::LEN * apart };
                 let chains = multiply::<L, S, N, true>(left, right, depth.len());
@@ -198,19 +201,19 @@ impl<S: Sum> Products<'_, S> {
         }
     }
 
-    /// Lines of at most one block, element by element.
+    /// Lines of at most one block, with scalar partial sums.
     #[inline(always)]
     fn of_elements(self) {
         let Products { one, others, apart, out } = self;
         let line = |at: usize| &others[at * apart..][..one.len()];
-        let (groups, rest) = out.as_chunks_mut::<SIDE>();
-        let grouped = groups.len() * SIDE;
+        let (groups, rest) = out.as_chunks_mut::<SCALAR_LINES>();
+        let grouped = groups.len() * SCALAR_LINES;
         for (group, out) in groups.iter_mut().enumerate() {
-            let mut lines = [one; SIDE];
-            for (own, at) in lines.iter_mut().zip(group * SIDE..) {
+            let mut lines = [one; SCALAR_LINES];
+            for (own, at) in lines.iter_mut().zip(group * SCALAR_LINES..) {
                 *own = line(at);
             }
-            let mut chains = [S::START; SIDE];
+            let mut chains = [S::START; SCALAR_LINES];
             for (at, &one) in one.iter().enumerate() {
                 for (chain, line) in chains.iter_mut().zip(&lines) {
                     *chain = S::extend(*chain, one, line[at]);
@@ -224,21 +227,22 @@ impl<S: Sum> Products<'_, S> {
     }
 }
 
-/// The reals along the depth that each chain of some registers reads: a strip for each element of a register.
+/// The reals along the depth that the partial sums of some registers read: a strip for each element of a
+/// register.
 #[derive(Clone, Copy)]
 struct Strips<'a, E> {
     reals: &'a [E],
     /// The first real of each strip of the first register.
-    starts: [usize; LANES],
-    /// Reals from a strip of one register to that of the next register.
+    starts: [usize; MAX_LANES],
+    /// Reals from a strip of one register to that of the next.
     apart: usize,
 }
 
-/// The first reals of `count` strips, `apart` reals from one to the next; the last strip again for the
-/// remaining elements.
+/// The first reals of `count` strips, `apart` reals from one to the next; the remaining elements repeat the
+/// last strip.
 #[inline(always)]
-fn starts(first: usize, apart: usize, count: usize) -> [usize; LANES] {
-    let mut starts = [first; LANES];
+fn starts(first: usize, apart: usize, count: usize) -> [usize; MAX_LANES] {
+    let mut starts = [first; MAX_LANES];
     for (lane, start) in starts.iter_mut().enumerate() {
         *start += lane.min(count - 1) * apart;
     }
@@ -246,7 +250,7 @@ fn starts(first: usize, apart: usize, count: usize) -> [usize; LANES] {
 }
 
 impl<E: Element> Strips<'_, E> {
-    /// Whether every strip of `N` registers has `len` reals, and at least four reals are before its end.
+    /// Whether every strip of `N` registers has `len` reals, and at least four reals come before its end.
     #[inline(always)]
     fn have<L: Lane<Elem = E>, const N: usize>(&self, len: usize) -> bool {
         let beyond = self.apart.checked_mul(N - 1).and_then(|apart| apart.checked_add(len));
@@ -264,7 +268,7 @@ impl<E: Element> Strips<'_, E> {
     /// broadcast.
     ///
     /// # Safety
-    /// Four reals follow `at` in every strip of the register: they are in `reals`.
+    /// Four reals follow `at` in every strip of the register, within `reals`.
     #[inline(always)]
     unsafe fn four<L: Lane<Elem = E>, const ONE: bool>(&self, register: usize, at: usize) -> [L; 4] {
         let four = |lane: usize| {
@@ -277,14 +281,14 @@ impl<E: Element> Strips<'_, E> {
     }
 }
 
-/// The chains of `N` registers over `len` reals of their strips. With `ONE`, all chains of a register read
-/// one strip of the left factor.
+/// The partial sums of `N` registers over `len` reals of their strips. With `ONE`, all of a register read one
+/// strip of the left factor.
 #[inline(always)]
-fn multiply<L: Lane<Elem = S::Real>, S: Sum, const N: usize, const ONE: bool>(
+fn multiply<L: Lane<Elem = S::Real>, S: Accumulator, const N: usize, const ONE: bool>(
     a: Strips<'_, S::Real>,
     b: Strips<'_, S::Real>,
     len: usize,
-) -> [Chains<L>; N] {
+) -> [Partials<L>; N] {
     assert!(a.have::<L, N>(len) && b.have::<L, N>(len), "the strips are in their slices");
     let mut chains = [[[L::num(0.0); 2]; 2]; N];
     let rest = len % 4;
@@ -297,9 +301,9 @@ fn multiply<L: Lane<Elem = S::Real>, S: Sum, const N: usize, const ONE: bool>(
     }
     if rest > 0 {
         for (register, chains) in chains.iter_mut().enumerate() {
-            // The last reals are loaded with some before them, which are skipped.
+            // The last load overlaps the one before: the reals that it has in common are skipped.
             let last = len.wrapping_sub(4);
-            // SAFETY: at least four reals are before the end of every strip, as asserted.
+            // SAFETY: at least four reals come before the end of every strip, as asserted.
             let (a, b) = unsafe { (a.four::<L, ONE>(register, last), b.four::<L, false>(register, last)) };
             extend::<L, S>(chains, a, b, 4 - rest);
         }
@@ -307,9 +311,9 @@ fn multiply<L: Lane<Elem = S::Real>, S: Sum, const N: usize, const ONE: bool>(
     chains
 }
 
-/// Adds the products of four reals of both factors to chains, without those of the first `skipped`.
+/// Adds the products of four reals of both factors to partial sums, except those of the first `skipped`.
 #[inline(always)]
-fn extend<L: Lane, S: Sum>(chains: &mut Chains<L>, a: [L; 4], b: [L; 4], skipped: usize) {
+fn extend<L: Lane, S: Accumulator>(chains: &mut Partials<L>, a: [L; 4], b: [L; 4], skipped: usize) {
     for first in (0..4).step_by(S::PARTS) {
         if first >= skipped {
             for left in 0..S::PARTS {
@@ -322,11 +326,11 @@ fn extend<L: Lane, S: Sum>(chains: &mut Chains<L>, a: [L; 4], b: [L; 4], skipped
     }
 }
 
-/// Writes what chains have come to, or adds it to what is there.
+/// Writes partial sums to `out`, or adds them to it.
 #[inline(always)]
-fn end<L: Lane<Elem = S::Real>, S: Sum>(chains: &Chains<L>, out: &mut [S], adds: bool) {
+fn end<L: Lane<Elem = S::Real>, S: Accumulator>(chains: &Partials<L>, out: &mut [S], adds: bool) {
     let width = L::LEN * S::PARTS;
-    let mut sums = [S::Real::from_f64(0.0); 4 * LANES];
+    let mut sums = [S::Real::from_f64(0.0); 4 * MAX_LANES];
     for left in 0..S::PARTS {
         for right in 0..S::PARTS {
             for lane in 0..L::LEN {

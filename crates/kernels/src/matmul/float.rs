@@ -1,10 +1,13 @@
-//! Owns the order in which products of floats are summed, and the blocks of factors that are packed for the registers' tiles
-//! (`tile.rs`), as Goto and van de Geijn do ("Anatomy of high-performance matrix multiplication", 2008). It does not know batches.
+//! Owns the order in which products of floats are summed, and the packed blocks of factors for the register
+//! tiles (`tile.rs`). It does not know batches.
 //!
-//! An element of a product depends on its row, its column and nothing else: the columns of the left factor are taken
-//! [`DEPTH`] at a time, the products of such a block are one chain of fused multiply-adds that begins at 0, and blocks are added
-//! in order. A complex number is multiplied as two real rows by columns of its two parts, whose four sums meet at the end of
-//! a block. Layouts, sizes, threads and instruction sets decide how fast that goes, and no bit of it.
+//! An element of a product depends on its row and its column alone. The columns of the left factor are taken
+//! [`BLOCK_DEPTH`] at a time; the products of such a block are one chain of fused multiply-adds that begins
+//! at 0, and blocks are added in order. A complex number is multiplied as two real rows by columns of its two
+//! parts, whose four sums are combined at the end of a block. Layouts, sizes, threads and instruction sets
+//! change no bit.
+//!
+//! Source: Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", 2008.
 
 use std::ops::{Add, Range};
 
@@ -14,61 +17,62 @@ use zerostride_ops::{bf16, f16};
 
 use super::dots::{multiply_lines, multiply_two};
 use super::scratch::Scratch;
-use super::tile::{Columns, ROWS, Rows, TILE, most_rows, multiply, registers};
+use super::tile::{TILE_ROWS, TILE_SUMS, TileColumns, TileRows, most_rows, multiply, registers};
 use super::{Matrix, ProductSizes, parts};
-use crate::isa::{LaneTask, Registers, prefetch};
+use crate::isa::{LaneTask, RegisterFloat, prefetch};
 use crate::lane::{Element, Lane};
 use crate::pack::pack_dense;
 
-/// Products that one chain adds up.
-pub(super) const DEPTH: usize = 128;
+/// Products in one partial sum.
+pub(super) const BLOCK_DEPTH: usize = 128;
 
-/// Rows of a packed block of the left factor, and bytes of such a row of the right one.
-const HEIGHT: usize = 128;
-const WIDTH_BYTES: usize = 2048;
+/// Rows of a packed block of the left factor, and bytes of a row of a packed block of the right one.
+const BLOCK_ROWS: usize = 128;
+const BLOCK_ROW_BYTES: usize = 2048;
 
-/// Elements of a block up to which it is read where it lies, if its elements lie in order.
-const SMALL: usize = 4096;
+/// Elements of a block up to which a contiguous one is read in place.
+const IN_PLACE_ELEMENTS: usize = 4096;
 
-/// Tiles side by side up to which rows are read where they lie: each is read but as often.
-const FEW_TILES: usize = 8;
+/// Tiles side by side up to which rows are read in place, once for each tile.
+const IN_PLACE_TILES: usize = 8;
 
-/// Elements below which a block is packed one by one, which takes less than to prepare a copy.
-const FEW: usize = 256;
+/// Elements of a block below which packing element by element takes less time than preparing a copy.
+const SCALAR_PACK_ELEMENTS: usize = 256;
 
-/// What sums are made of: a float, or a complex number as two of them.
-pub(super) trait Sum: Pod + Add<Output = Self> {
-    type Real: Registers + Pod;
-    /// The four sums of a chain, of which a float needs one.
-    type Chain: Copy;
+/// A type of sums: a float, or a complex number as two floats.
+pub(super) trait Accumulator: Pod + Add<Output = Self> {
+    type Real: RegisterFloat + Pod;
+    /// A partial sum: a float, or the four sums of a complex product.
+    type Partial: Copy;
     const PARTS: usize = size_of::<Self>() / size_of::<Self::Real>();
-    const START: Self::Chain;
+    const START: Self::Partial;
 
-    /// A chain with one more product.
-    fn extend(chain: Self::Chain, a: Self, b: Self) -> Self::Chain;
-    /// What a chain has come to.
-    fn end(chain: Self::Chain) -> Self;
-    /// Writes a row of sums out of those of its parts, the rows of which are `width` long, or adds them to what is there.
+    /// A partial sum with one more product.
+    fn extend(chain: Self::Partial, a: Self, b: Self) -> Self::Partial;
+    /// The value of a partial sum.
+    fn end(chain: Self::Partial) -> Self;
+    /// Combines rows of partial sums, each `width` long, into a row of sums, which is written or added to
+    /// `out`.
     fn merge(sums: &[Self::Real], width: usize, out: &mut [Self], adds: bool);
 }
 
-/// An element of a factor, which is widened to be multiplied.
+/// An element of a factor, which is widened before it is multiplied.
 pub(super) trait Factor: Pod {
-    type Sum: Sum;
-    /// Whether the two are the same.
+    type Sum: Accumulator;
+    /// Whether it needs no widening.
     const IS_SUM: bool;
 
     fn widen(self) -> Self::Sum;
 }
 
-/// What the parts of a factor's elements are summed as.
-pub(super) type Real<F> = <<F as Factor>::Sum as Sum>::Real;
+/// The float that the products of a factor are summed in.
+pub(super) type Real<F> = <<F as Factor>::Sum as Accumulator>::Real;
 
 macro_rules! floats {
     ($($real:ident $complex:ident),*) => {$(
-        impl Sum for $real {
+        impl Accumulator for $real {
             type Real = $real;
-            type Chain = $real;
+            type Partial = $real;
             const START: $real = 0.0;
 
             #[inline(always)]
@@ -89,9 +93,9 @@ macro_rules! floats {
             }
         }
 
-        impl Sum for $complex {
+        impl Accumulator for $complex {
             type Real = $real;
-            type Chain = [$real; 4];
+            type Partial = [$real; 4];
             const START: [$real; 4] = [0.0; 4];
 
             #[inline(always)]
@@ -143,30 +147,31 @@ floats!(f32 Complex32, f64 Complex64);
 factor!(f16 f32 false |half| half.to_f32());
 factor!(bf16 f32 false |half| half.to_f32());
 
-/// A factor as the lines that meet, rows of the left and columns of the right one, each of which is as long as the depth.
+/// A factor as the lines that are multiplied: rows of the left factor, columns of the right one, each as long
+/// as the depth.
 #[derive(Clone, Copy)]
-pub(super) struct Lines<'a> {
+pub(super) struct FactorLines<'a> {
     bytes: &'a [u8],
     pub(super) offset: isize,
     /// Elements from one line to the next.
     pub(super) apart: isize,
-    /// Elements from one of a line to the next.
+    /// Elements from one element of a line to the next.
     pub(super) step: isize,
     pub(super) count: usize,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> FactorLines<'a> {
     pub(super) fn first(&self, line: usize, at: usize) -> isize {
         self.offset + line as isize * self.apart + at as isize * self.step
     }
 
-    /// All from the first element on.
+    /// The elements from the first one on.
     pub(super) fn elements<F: Factor>(self) -> &'a [F::Sum] {
         &cast_slice(self.bytes)[self.offset as usize..]
     }
 
-    /// Copies `depth` elements of some lines to panels of `width` lines each, the last of which may have fewer: for each step of
-    /// the depth the elements of all lines of a panel.
+    /// Copies `depth` elements of some lines into panels of `width` lines each, the last of which may be
+    /// narrower: for each step of the depth the elements of all lines of a panel.
     #[inline(always)]
     pub(super) fn pack<F: Factor>(
         &self,
@@ -175,7 +180,7 @@ impl<'a> Lines<'a> {
         width: usize,
         to: &mut [F::Sum],
     ) {
-        let few = lines.len() * depth.len() < FEW;
+        let few = lines.len() * depth.len() < SCALAR_PACK_ELEMENTS;
         if F::IS_SUM && !few {
             let (item, full) = (size_of::<F>() as isize, lines.len() / width);
             let (apart, step) = (self.apart * item, self.step * item);
@@ -205,8 +210,8 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The reals from an element on, and the distances from one line and one step to the next in them, if tiles may read them where
-    /// they lie.
+    /// The reals from an element on, and the distances from one line and one step to the next, if tiles can
+    /// read them in place.
     #[inline(always)]
     fn lying<F: Factor>(&self, line: usize, at: usize) -> Option<(&[Real<F>], usize, usize)> {
         let parts = F::Sum::PARTS;
@@ -224,9 +229,9 @@ pub(super) fn multiply_floats<'a, F: Factor>(
     out: &mut [F::Sum],
     scratch: &mut Scratch,
 ) {
-    // How far it is from a single element to the next says nothing, and may say too much.
+    // The stride of a dimension of size 1 is arbitrary.
     let stride = |stride: isize, size: usize| if size > 1 { stride } else { 0 };
-    let lines = |matrix: Matrix<'a>, count, apart, step| Lines {
+    let lines = |matrix: Matrix<'a>, count, apart, step| FactorLines {
         bytes: matrix.bytes,
         offset: matrix.offset,
         apart: stride(apart, count),
@@ -235,45 +240,46 @@ pub(super) fn multiply_floats<'a, F: Factor>(
     };
     let (rows, columns) =
         (lines(a, n, a.row_stride, a.column_stride), lines(b, m, b.column_stride, b.row_stride));
-    // Registers hold columns side by side. Where there is but one, rows take their place: which factor is which changes no sum.
+    // Registers hold columns side by side. A single column changes places with the rows: multiplication
+    // commutes, so no sum changes.
     let (a, b) = if m == 1 { (columns, rows) } else { (rows, columns) };
     if a.count == 1 && b.count == 1 {
         multiply_two::<F>(a, b, k, &mut out[0], scratch);
     } else if a.count == 1 && F::IS_SUM && a.step == 1 && b.step == 1 {
         multiply_lines::<F>(a, b, k, out);
     } else if a.count == 1 && b.apart == 1 && F::IS_SUM {
-        Real::<F>::run_widest(Row::<F> { a, b, depth: k, out, scratch });
+        Real::<F>::run_widest(RowProduct::<F> { a, b, depth: k, out, scratch });
     } else {
-        Real::<F>::run_widest(Blocks::<F> { a, b, depth: k, out, scratch });
+        Real::<F>::run_widest(BlockedProduct::<F> { a, b, depth: k, out, scratch });
     }
 }
 
-/// A product of matrices, to be compiled for each instruction set.
-struct Blocks<'a, F: Factor> {
-    a: Lines<'a>,
-    b: Lines<'a>,
+/// A product of matrices, compiled for each instruction set.
+struct BlockedProduct<'a, F: Factor> {
+    a: FactorLines<'a>,
+    b: FactorLines<'a>,
     depth: usize,
     out: &'a mut [F::Sum],
     scratch: &'a mut Scratch,
 }
 
-impl<F: Factor> LaneTask<Real<F>> for Blocks<'_, F> {
+impl<F: Factor> LaneTask<Real<F>> for BlockedProduct<'_, F> {
     #[inline(always)]
     fn run<L: Lane<Elem = Real<F>>>(self) {
-        let Blocks { a, b, depth: all, out, scratch } = self;
+        let BlockedProduct { a, b, depth: all, out, scratch } = self;
         let between = scratch.between;
         let parts_of = F::Sum::PARTS;
         let (rows, columns) = (most_rows::<L>() / parts_of, (registers::<L>() * L::LEN / parts_of).max(1));
-        // What is read once, or lies near, is read where it lies.
-        let is_small = |lines: usize| lines * all.min(DEPTH) <= SMALL;
-        let a_lies = F::IS_SUM && (b.count <= FEW_TILES * columns || is_small(a.count));
+        // A factor that is read once, or fits into L1, is read in place.
+        let is_small = |lines: usize| lines * all.min(BLOCK_DEPTH) <= IN_PLACE_ELEMENTS;
+        let a_lies = F::IS_SUM && (b.count <= IN_PLACE_TILES * columns || is_small(a.count));
         let b_lies = F::IS_SUM && b.apart == 1 && (a.count <= rows || is_small(b.count));
-        let block = if b_lies { columns } else { WIDTH_BYTES / size_of::<F::Sum>() / columns * columns };
-        let deep = all.min(DEPTH) * parts_of;
-        // Tiles read, but do not use, what follows columns.
-        let lens = [deep * a.count.min(HEIGHT), deep * b.count.min(block) + TILE, TILE];
+        let block = if b_lies { columns } else { BLOCK_ROW_BYTES / size_of::<F::Sum>() / columns * columns };
+        let deep = all.min(BLOCK_DEPTH) * parts_of;
+        // A tile loads whole registers, beyond the last column.
+        let lens = [deep * a.count.min(BLOCK_ROWS), deep * b.count.min(block) + TILE_SUMS, TILE_SUMS];
         let [own_a, own_b, sums] = scratch.slices::<L::Elem>(lens);
-        for depth in parts(all, DEPTH) {
+        for depth in parts(all, BLOCK_DEPTH) {
             let deep = depth.len();
             for block in parts(b.count, block) {
                 let lying = if b_lies { b.lying::<F>(block.start, depth.start) } else { None };
@@ -284,20 +290,20 @@ impl<F: Factor> LaneTask<Real<F>> for Blocks<'_, F> {
                     let own = &mut own_b[..block.len() * deep * parts_of];
                     b.pack::<F>(block.clone(), depth.clone(), columns, cast_slice_mut(own));
                 }
-                for high in parts(a.count, HEIGHT) {
+                for high in parts(a.count, BLOCK_ROWS) {
                     between();
                     let a_lying = if a_lies { a.lying::<F>(high.start, depth.start) } else { None };
-                    if a_lying.is_none() && (block.start == 0 || a.count > HEIGHT) {
+                    if a_lying.is_none() && (block.start == 0 || a.count > BLOCK_ROWS) {
                         let own = &mut own_a[..high.len() * deep * parts_of];
                         a.pack::<F>(high.clone(), depth.clone(), rows, cast_slice_mut(own));
                     }
                     for right in parts(block.len(), columns) {
                         let count = right.len() * parts_of;
                         let b_panel = match lying {
-                            Some((elements, _, step)) => Columns { elements, count, step },
+                            Some((elements, _, step)) => TileColumns { elements, count, step },
                             None => {
                                 let elements = &own_b[right.start * deep * parts_of..];
-                                Columns { elements, count, step: count }
+                                TileColumns { elements, count, step: count }
                             }
                         };
                         for left in parts(high.len(), rows) {
@@ -308,7 +314,7 @@ impl<F: Factor> LaneTask<Real<F>> for Blocks<'_, F> {
                                 }
                                 None => (&own_a[left.start * deep * parts_of..], parts_of, count),
                             };
-                            let mut starts = [0; ROWS];
+                            let mut starts = [0; TILE_ROWS];
                             for (row, start) in starts.iter_mut().enumerate().take(count) {
                                 *start = row / parts_of * apart + row % parts_of;
                             }
@@ -316,7 +322,7 @@ impl<F: Factor> LaneTask<Real<F>> for Blocks<'_, F> {
                                 let first = (high.start + row) * b.count + block.start + right.start;
                                 prefetch::<64>(std::ptr::from_ref(&out[first]).cast());
                             }
-                            let a_panel = Rows { elements, starts, count, step };
+                            let a_panel = TileRows { elements, starts, count, step };
                             let width = multiply::<L>(deep, a_panel, b_panel, sums);
                             for (row, sums) in left.zip(sums.chunks_exact(width * parts_of)) {
                                 let first = (high.start + row) * b.count + block.start + right.start;
@@ -331,31 +337,31 @@ impl<F: Factor> LaneTask<Real<F>> for Blocks<'_, F> {
     }
 }
 
-/// One row by columns that lie side by side: sums of many columns are in the nearest cache, and rows of the right factor are read in
-/// order, four at a time.
-struct Row<'a, F: Factor> {
-    a: Lines<'a>,
-    b: Lines<'a>,
+/// One row by contiguous columns: the sums of many columns stay in L1, and rows of the right factor are read
+/// in order, four at a time.
+struct RowProduct<'a, F: Factor> {
+    a: FactorLines<'a>,
+    b: FactorLines<'a>,
     depth: usize,
     out: &'a mut [F::Sum],
     scratch: &'a mut Scratch,
 }
 
-/// Reals whose sums are in the nearest cache.
-const NEAR: usize = 1024;
+/// Reals whose sums stay in L1.
+const L1_REALS: usize = 1024;
 
-impl<F: Factor> LaneTask<Real<F>> for Row<'_, F> {
+impl<F: Factor> LaneTask<Real<F>> for RowProduct<'_, F> {
     #[inline(always)]
     fn run<L: Lane<Elem = Real<F>>>(self) {
-        let Row { a, b, depth: all, out, scratch } = self;
+        let RowProduct { a, b, depth: all, out, scratch } = self;
         let between = scratch.between;
         let parts_of = F::Sum::PARTS;
         let whole = b.count * parts_of / L::LEN * L::LEN;
         let (left, right): (&[L::Elem], &[L::Elem]) = (cast_slice(a.bytes), cast_slice(b.bytes));
-        let [sums, _, _] = scratch.slices::<L::Elem>([NEAR * parts_of, 0, 0]);
-        for block in parts(whole, NEAR) {
+        let [sums, _, _] = scratch.slices::<L::Elem>([L1_REALS * parts_of, 0, 0]);
+        for block in parts(whole, L1_REALS) {
             let width = block.len();
-            for depth in parts(all, DEPTH) {
+            for depth in parts(all, BLOCK_DEPTH) {
                 between();
                 let sums = &mut sums[..width * parts_of];
                 sums.fill(Real::<F>::from_f64(0.0));
@@ -377,15 +383,16 @@ impl<F: Factor> LaneTask<Real<F>> for Row<'_, F> {
                 F::Sum::merge(sums, width, out, depth.start > 0);
             }
         }
-        let rest = Lines { offset: b.first(whole / parts_of, 0), count: b.count - whole / parts_of, ..b };
+        let rest =
+            FactorLines { offset: b.first(whole / parts_of, 0), count: b.count - whole / parts_of, ..b };
         if rest.count > 0 {
             let out = &mut out[whole / parts_of..];
-            Blocks::<F> { a, b: rest, depth: all, out, scratch }.run::<L>();
+            BlockedProduct::<F> { a, b: rest, depth: all, out, scratch }.run::<L>();
         }
     }
 }
 
-/// Adds the products of numbers and rows to sums, row after row.
+/// Adds the products of numbers by rows to sums, one row after the other.
 #[inline(always)]
 fn add_rows<L: Lane, const N: usize>(sums: &mut [L::Elem], left: [L::Elem; N], rows: [&[L::Elem]; N]) {
     let left = left.map(L::splat);

@@ -1,4 +1,5 @@
-//! Owns the products of integers, which wrap: their sums are the same in any order. It does not know floats.
+//! Owns the products of integers, which wrap: the order of their sums changes nothing. It does not know
+//! floats.
 
 use std::ops::Range;
 
@@ -9,11 +10,11 @@ use super::{Matrix, ProductSizes, parts};
 use crate::bodies::integer::Integer;
 use crate::isa::{self, Task};
 
-/// Rows of a block of the left factor, its columns, and bytes of a row of such a block of the right one. Blocks are copied, so that
-/// the loops read elements in order.
-const HEIGHT: usize = 128;
-const DEPTH: usize = 128;
-const WIDTH_BYTES: usize = 2048;
+/// Rows and columns of a packed block of the left factor, and bytes of a row of a packed block of the right
+/// one.
+const BLOCK_ROWS: usize = 128;
+const BLOCK_DEPTH: usize = 128;
+const BLOCK_ROW_BYTES: usize = 2048;
 
 /// Writes the product of two matrices of integers that lie in their slices, row by row.
 pub(super) fn multiply_integers<T: Integer + Pod>(
@@ -25,20 +26,20 @@ pub(super) fn multiply_integers<T: Integer + Pod>(
 ) {
     out.fill(T::ZERO);
     let between = scratch.between;
-    let width = WIDTH_BYTES / size_of::<T>();
-    let deep = k.min(DEPTH);
-    let [own_a, own_b, _] = scratch.slices::<T>([deep * n.min(HEIGHT), deep * m.min(width), 0]);
+    let width = BLOCK_ROW_BYTES / size_of::<T>();
+    let deep = k.min(BLOCK_DEPTH);
+    let [own_a, own_b, _] = scratch.slices::<T>([deep * n.min(BLOCK_ROWS), deep * m.min(width), 0]);
     for columns in parts(m, width) {
-        for depth in parts(k, DEPTH) {
+        for depth in parts(k, BLOCK_DEPTH) {
             let own_b = &mut own_b[..depth.len() * columns.len()];
             gather(&b, depth.clone(), columns.clone(), own_b);
-            for rows in parts(n, HEIGHT) {
+            for rows in parts(n, BLOCK_ROWS) {
                 between();
                 let own_a = &mut own_a[..rows.len() * depth.len()];
                 gather(&a, rows.clone(), depth.clone(), own_a);
                 let out = &mut out[rows.start * m..rows.end * m];
                 let (k, columns) = (depth.len(), columns.clone());
-                isa::run_widest(Integers { k, m, columns, a: own_a, b: own_b, out });
+                isa::run_widest(IntegerBlock { k, m, columns, a: own_a, b: own_b, out });
             }
         }
     }
@@ -60,21 +61,21 @@ fn gather<T: Pod>(from: &Matrix<'_>, rows: Range<usize>, columns: Range<usize>, 
     }
 }
 
-/// The loops over elements in order, to be compiled for each instruction set.
-struct Integers<'a, T> {
+/// The loops over packed blocks, compiled for each instruction set.
+struct IntegerBlock<'a, T> {
     k: usize,
     m: usize,
-    /// Those of the result that are added to.
+    /// Columns of the result that are added to.
     columns: Range<usize>,
     a: &'a [T],
     b: &'a [T],
     out: &'a mut [T],
 }
 
-impl<T: Integer> Task for Integers<'_, T> {
+impl<T: Integer> Task for IntegerBlock<'_, T> {
     #[inline(always)]
     fn run(self) {
-        let Integers { k, m, columns, a, b, out } = self;
+        let IntegerBlock { k, m, columns, a, b, out } = self;
         for (out, a) in out.chunks_exact_mut(m).zip(a.chunks_exact(k)) {
             let out = &mut out[columns.clone()];
             for (&a, b) in a.iter().zip(b.chunks_exact(columns.len())) {

@@ -1,5 +1,5 @@
-//! Owns the product of two matrices in memory: what is multiplied how (`float.rs`, `integer.rs`). It does not know batches or
-//! shapes.
+//! Owns the product of two matrices in memory, and which dtype is multiplied how (`float.rs`, `integer.rs`).
+//! It does not know batches or shapes.
 
 mod dots;
 mod float;
@@ -49,7 +49,7 @@ fn parts(len: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 impl Matrix<'_> {
-    /// Sees that every element of the matrix lies in the slice.
+    /// Asserts that every element of the matrix lies in the slice.
     fn check<T: Pod>(&self, rows: usize, columns: usize) {
         let elements: &[T] = cast_slice(self.bytes);
         let reach = |stride: isize, size: usize| (stride as i128).saturating_mul(size as i128 - 1);
@@ -62,9 +62,9 @@ impl Matrix<'_> {
 
 /// Writes the product of `a` and `b` to `out`, row by row.
 ///
-/// Shapes: `(n, k), (k, m) -> (n, m)`. Halves are multiplied and added in f32 and rounded once; integers wrap; a product
-/// over no columns is 0. An element of the product has the same bits wherever its row and its column lie, and whatever is beside
-/// them.
+/// Shapes: `(n, k), (k, m) -> (n, m)`. f16 and bf16 are multiplied and added in f32 and rounded once;
+/// integers wrap; a product over no columns is 0. The bits of an element do not depend on layouts, nor on the
+/// elements beside it.
 ///
 /// # Panics
 /// If a matrix does not lie in its slice, `out` has not `n * m` elements, or `dtype` is bool.
@@ -109,7 +109,7 @@ pub fn matmul(
     }
 }
 
-/// What writes the product of two matrices of elements that lie in their slices.
+/// Multiplies two matrices that lie in their slices.
 type Multiply<T> = fn(ProductSizes, Matrix<'_>, Matrix<'_>, &mut [T], &mut Scratch);
 
 /// A product whose sums have the factors' dtype.
@@ -125,10 +125,10 @@ fn in_place<T: Pod>(
     multiply(sizes, a, b, cast_slice_mut(out), scratch);
 }
 
-/// Rows and columns of halves whose sums in f32 are held at a time.
-const HALVES: [usize; 2] = [128, 512];
+/// Rows and columns of a product of f16 or bf16 whose f32 sums are held at a time.
+const HALF_BLOCK: [usize; 2] = [128, 512];
 
-/// Products of halves are summed in f32 and rounded once.
+/// A product of f16 or bf16, summed in f32 and rounded once.
 fn halves<T: Factor<Sum = f32>>(
     narrow: fn(f32) -> T,
     ProductSizes { n, k, m }: ProductSizes,
@@ -140,8 +140,8 @@ fn halves<T: Factor<Sum = f32>>(
     b.check::<T>(k, m);
     let out: &mut [T] = cast_slice_mut(out);
     let mut sums = std::mem::take(&mut scratch.sums);
-    for (rows, columns) in
-        parts(n, HALVES[0]).flat_map(|rows| parts(m, HALVES[1]).map(move |columns| (rows.clone(), columns)))
+    for (rows, columns) in parts(n, HALF_BLOCK[0])
+        .flat_map(|rows| parts(m, HALF_BLOCK[1]).map(move |columns| (rows.clone(), columns)))
     {
         let sizes = ProductSizes { n: rows.len(), k, m: columns.len() };
         sums.resize(sizes.n * sizes.m, 0.0);

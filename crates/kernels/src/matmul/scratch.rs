@@ -1,10 +1,9 @@
-//! Owns the memory that products pack factors into, which is used again from one product to the next. It does not know what is
-//! packed.
+//! Owns the memory that products pack factors into, kept from one product to the next. It does not know what
+//! is packed.
 
 use bytemuck::{Pod, cast_slice_mut};
 
-/// Bytes of a cache line, which packed factors begin at.
-const LINE: usize = 64;
+use crate::isa::CACHE_LINE_BYTES;
 
 /// Memory for the blocks of factors that products pack, less than 768 KiB; empty at first.
 #[derive(Debug)]
@@ -12,7 +11,7 @@ pub struct Scratch {
     bytes: Vec<u8>,
     /// Called between blocks of a product.
     pub(super) between: fn(),
-    /// Sums that are rounded to halves in the end.
+    /// Sums that are rounded to f16 or bf16 in the end.
     pub(super) sums: Vec<f32>,
 }
 
@@ -23,20 +22,21 @@ impl Default for Scratch {
 }
 
 impl Scratch {
-    /// For products that call a function between blocks of at most ten million multiplications. It may unwind, which leaves a product
-    /// half written. Contiguous vectors and lines are one block: memory limits how long they take.
+    /// For products that call a function between blocks of at most ten million multiplications. It may
+    /// unwind, which leaves a product unfinished. Contiguous vectors and lines are one block: memory bounds
+    /// their time.
     pub fn asking(between: fn()) -> Scratch {
         Scratch { bytes: Vec::new(), between, sums: Vec::new() }
     }
 
     /// Three slices with so many elements, whose values are arbitrary.
     pub(super) fn slices<T: Pod>(&mut self, lens: [usize; 3]) -> [&mut [T]; 3] {
-        let bytes = lens.map(|len| (len * size_of::<T>()).next_multiple_of(LINE));
-        let all = bytes.iter().sum::<usize>() + LINE;
+        let bytes = lens.map(|len| (len * size_of::<T>()).next_multiple_of(CACHE_LINE_BYTES));
+        let all = bytes.iter().sum::<usize>() + CACHE_LINE_BYTES;
         if self.bytes.len() < all {
             self.bytes.resize(all, 0);
         }
-        let start = self.bytes.as_ptr().align_offset(LINE);
+        let start = self.bytes.as_ptr().align_offset(CACHE_LINE_BYTES);
         let mut rest = &mut self.bytes[start..];
         let mut index = 0;
         lens.map(|len| {

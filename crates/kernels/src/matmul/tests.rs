@@ -6,17 +6,17 @@ use bytemuck::cast_slice;
 use num_complex::{Complex32, Complex64};
 use zerostride_ops::{bf16, f16};
 
-use super::float::{DEPTH, Factor, Sum, multiply_floats};
+use super::float::{Accumulator, BLOCK_DEPTH, Factor, multiply_floats};
 use super::{Matrix, ProductSizes, Scratch, parts};
 
-/// An element of a product as its order is defined.
+/// An element of a product by definition.
 fn defined<F: Factor>(depth: usize, a: impl Fn(usize) -> F, b: impl Fn(usize) -> F) -> F::Sum {
     let extend = |chain, at| F::Sum::extend(chain, a(at).widen(), b(at).widen());
     let block = |depth: Range<usize>| F::Sum::end(depth.fold(F::Sum::START, extend));
-    parts(depth, DEPTH).map(block).reduce(|sum, block| sum + block).expect("there are products")
+    parts(depth, BLOCK_DEPTH).map(block).reduce(|sum, block| sum + block).expect("there are products")
 }
 
-/// A matrix at arbitrary distances in memory that it does not fill.
+/// A matrix with arbitrary strides in memory that it does not fill.
 fn matrix(rows: usize, columns: usize, layout: usize, bytes: &[u8]) -> Matrix<'_> {
     let (rows, columns) = (rows as isize, columns as isize);
     let (offset, row_stride, column_stride) = match layout % 6 {
@@ -41,14 +41,12 @@ fn check<F: Factor>(sizes: ProductSizes, layouts: [usize; 2], from: fn(f32) -> F
         (0..len).map(|_| random()).collect()
     };
     let (own_a, own_b) = (memory(2 * n * k + 2 * n + 4, 1), memory(2 * k * m + 2 * k + 4, 2));
-    let (a, b) =
-        (matrix(n, k, layouts[0], cast_slice(&own_a)), matrix(k, m, layouts[1], cast_slice(&own_b)));
+    let (a, b) = (matrix(n, k, layouts[0], cast_slice(&own_a)), matrix(k, m, layouts[1], cast_slice(&own_b)));
     let mut found = vec![F::Sum::end(F::Sum::START); n * m];
     multiply_floats::<F>(sizes, a, b, &mut found, &mut Scratch::default());
     for (at, found) in found.iter().enumerate() {
         let (row, column) = ((at / m) as isize, (at % m) as isize);
-        let left =
-            |k: usize| own_a[(a.offset + row * a.row_stride + k as isize * a.column_stride) as usize];
+        let left = |k: usize| own_a[(a.offset + row * a.row_stride + k as isize * a.column_stride) as usize];
         let right =
             |k: usize| own_b[(b.offset + k as isize * b.row_stride + column * b.column_stride) as usize];
         let wanted = defined(k, left, right);
@@ -75,11 +73,10 @@ fn every_layout_and_size_has_the_bits_of_the_definition() {
 
 #[test]
 fn vectors_of_every_length_by_any_number_of_lines_have_the_bits_of_the_definition() {
-    for (case, k) in
-        [5, 17, 65, 128, 133, 255, 256, 300, 512, 1027, 2050, 4100, 9000].into_iter().enumerate()
+    for (case, k) in [5, 17, 65, 128, 133, 255, 256, 300, 512, 1027, 2050, 4100, 9000].into_iter().enumerate()
     {
         for (other, m) in [1, 2, 7, 8, 15, 16, 17, 33, 70].into_iter().enumerate() {
-            // Lines along which the depth is contiguous, in order and in reverse, and now and then any.
+            // Lines along which the depth is contiguous, in order and reversed, and sometimes any layout.
             let any = [case, other];
             let by_lines = (ProductSizes { n: 1, k, m }, if other % 3 == 2 { any } else { [0, 1] });
             let of_lines = (ProductSizes { n: m, k, m: 1 }, [[0, 0], [2, 0], any][(case + other) % 3]);

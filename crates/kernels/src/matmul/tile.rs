@@ -1,20 +1,21 @@
-//! Owns the register tile: the products of a few rows and columns, whose sums stay in registers. It does not know where the
-//! factors lie, nor what complex numbers are.
+//! Owns the register tile: the products of a few rows and columns, whose sums stay in registers. It does not
+//! know where the factors are, nor what complex numbers are.
 
 use crate::lane::Lane;
 
-/// The most rows of a tile, and the most sums: those of three registers of 16 floats each.
-pub(super) const ROWS: usize = 8;
-pub(super) const TILE: usize = ROWS * 3 * 16;
+/// The most rows of a tile, and the most sums: three registers of 16 floats for each row.
+pub(super) const TILE_ROWS: usize = 8;
+pub(super) const TILE_SUMS: usize = TILE_ROWS * 3 * 16;
 
 /// Whether there are 32 registers, and not 16.
 const fn has_many<L: Lane>() -> bool {
     size_of::<L>() == 64 || cfg!(target_arch = "aarch64")
 }
 
-/// The most rows of a tile on a lane: 24 sums with three registers of columns, or 12 with two, leave registers for the factors.
+/// The most rows of a tile: 24 sums with three registers of columns, or 12 with two, leave registers for the
+/// factors.
 pub(super) const fn most_rows<L: Lane>() -> usize {
-    if has_many::<L>() { ROWS } else { 6 }
+    if has_many::<L>() { TILE_ROWS } else { 6 }
 }
 
 /// The most registers of columns of a tile.
@@ -22,34 +23,34 @@ pub(super) const fn registers<L: Lane>() -> usize {
     if has_many::<L>() { 3 } else { 2 }
 }
 
-/// The rows of a tile: where each of them begins, and how far it is from one of its elements to the next.
+/// The rows of a tile: the first element of each, and the distance between the elements of a row.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<'a, E> {
+pub(super) struct TileRows<'a, E> {
     pub(super) elements: &'a [E],
-    pub(super) starts: [usize; ROWS],
+    pub(super) starts: [usize; TILE_ROWS],
     pub(super) count: usize,
     pub(super) step: usize,
 }
 
-/// The columns of a tile side by side, and how far it is from one of their elements to the next. A tile also reads what follows
-/// them in its last register.
+/// The contiguous columns of a tile, and the distance between the elements of a column. A tile also reads
+/// what follows them in its last register.
 #[derive(Clone, Copy)]
-pub(super) struct Columns<'a, E> {
+pub(super) struct TileColumns<'a, E> {
     pub(super) elements: &'a [E],
     pub(super) count: usize,
     pub(super) step: usize,
 }
 
-/// Writes the sums over `depth` of products of rows and columns to `sums`, a row after the other, and returns the length of such a
-/// row. Each sum is one chain of fused multiply-adds in the order of the depth, which begins at 0.
+/// Writes the sums over `depth` of products of rows and columns to `sums`, row by row, and returns the length
+/// of such a row. Each sum is one chain of fused multiply-adds in the order of the depth, which begins at 0.
 ///
 /// # Panics
 /// If an element is not in its slice.
 #[inline(always)]
 pub(super) fn multiply<L: Lane>(
     depth: usize,
-    a: Rows<'_, L::Elem>,
-    b: Columns<'_, L::Elem>,
+    a: TileRows<'_, L::Elem>,
+    b: TileColumns<'_, L::Elem>,
     sums: &mut [L::Elem],
 ) -> usize {
     let registers = b.count.div_ceil(L::LEN);
@@ -72,12 +73,12 @@ pub(super) fn multiply<L: Lane>(
     registers * L::LEN
 }
 
-/// What follows the rows is the last one once more.
+/// Rows beyond the last repeat it.
 #[inline(always)]
 fn tile<L: Lane, const TALL: usize, const WIDE: usize>(
     depth: usize,
-    a: Rows<'_, L::Elem>,
-    b: Columns<'_, L::Elem>,
+    a: TileRows<'_, L::Elem>,
+    b: TileColumns<'_, L::Elem>,
     sums: &mut [L::Elem],
 ) {
     let mut acc = [[L::num(0.0); WIDE]; TALL];
@@ -97,14 +98,16 @@ fn tile<L: Lane, const TALL: usize, const WIDE: usize>(
         assert!(is_inside(start, a.step, 1, a.elements.len()), "the rows are in the slice");
     }
     for at in 0..depth {
-        // SAFETY: there are as many elements from the start of the last step, which no step is behind.
+        // SAFETY: as asserted, the slice has as many elements from the last step on, and no step comes after
+        // it.
         let b = unsafe { b.elements.get_unchecked(at * b.step..at * b.step + WIDE * L::LEN) };
         let mut columns = [L::num(0.0); WIDE];
         for (register, columns) in columns.iter_mut().enumerate() {
             *columns = L::load(&b[register * L::LEN..]);
         }
         for (acc, &start) in acc.iter_mut().zip(&starts) {
-            // SAFETY: the row's element at the last step is in the slice, and no step is behind it.
+            // SAFETY: as asserted, the row's element at the last step is in the slice, and no step comes
+            // after it.
             let a = L::splat(unsafe { *a.elements.get_unchecked(start + at * a.step) });
             for (acc, &columns) in acc.iter_mut().zip(&columns) {
                 *acc = a.mul_add(columns, *acc);

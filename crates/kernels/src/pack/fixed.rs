@@ -1,67 +1,68 @@
-//! Owns the loops whose distances or sizes are constants: the compiler makes shuffles of whole registers of them, for
-//! each instruction set, or unrolls them. It does not know when they are worth it.
+//! Owns the copy loops whose distance or size is a constant, so that the compiler vectorises them with
+//! shuffles, for each instruction set, or unrolls them. It does not know when they pay (`plane.rs`).
 
 use std::hint::black_box;
 use std::marker::PhantomData;
 
 use super::PackDim;
-use super::lines::Way;
+use super::plane::CopyFn;
 use crate::isa::{self, Task};
 
-/// The dimensions of a copy, and its first elements.
-struct Copy {
+/// The dimensions of a copy, and the addresses of its first element.
+struct Addressed {
     rows: PackDim,
     columns: PackDim,
     from: *const u8,
     to: *mut u8,
 }
 
-impl Copy {
-    /// The first column of a row, as it is read and written.
+impl Addressed {
+    /// The first column of a row, where it is read and where it is written.
     #[inline(always)]
     fn row<T>(&self, row: usize) -> (*const T, *mut T) {
-        let Copy { rows, from, to, .. } = self;
+        let Addressed { rows, from, to, .. } = self;
         let row = row as isize;
         (from.wrapping_offset(row * rows.from).cast(), to.wrapping_offset(row * rows.to).cast())
     }
 }
 
-/// The loop, for its constants.
+/// The loop for each constant.
 macro_rules! loops {
     ($value:expr, $task:ident<$element:ident>: $($constant:literal)*) => {
         match $value {
             $($constant => Some((|isa, rows, columns, from, to| {
-                let copy = Copy { rows: *rows, columns: *columns, from, to };
+                let copy = Addressed { rows: *rows, columns: *columns, from, to };
                 // SAFETY: the caller vouches for the instruction set, and for what the task copies.
                 unsafe { isa::run_with(isa, $task::<$element, $constant>(copy, PhantomData)) }
-            }) as Way),)*
+            }) as CopyFn),)*
             _ => None,
         }
     };
 }
 
-/// Rows whose columns are `step` elements apart where they are read, and neighbours where they are written.
-pub(super) fn stepped<T: 'static>(step: isize) -> Option<Way> {
+/// Rows whose columns are `step` elements apart where they are read, and contiguous where they are written.
+pub(super) fn stepped<T: 'static>(step: isize) -> Option<CopyFn> {
     match size_of::<T>() {
-        // A register holds too few of the large ones for more.
-        8 => loops!(step, Stepped<T>: -1 2 3),
-        4 => loops!(step, Stepped<T>: -1 2 3 4 5 6 7),
-        1 | 2 => loops!(step, Stepped<T>: -1 2 3 4 8),
+        // A register holds too few 8-byte elements for larger steps.
+        8 => loops!(step, CopyStepped<T>: -1 2 3),
+        4 => loops!(step, CopyStepped<T>: -1 2 3 4 5 6 7),
+        1 | 2 => loops!(step, CopyStepped<T>: -1 2 3 4 8),
         _ => None,
     }
 }
 
-struct Stepped<T, const STEP: isize>(Copy, PhantomData<T>);
+struct CopyStepped<T, const STEP: isize>(Addressed, PhantomData<T>);
 
-impl<T, const STEP: isize> Task for Stepped<T, STEP> {
+impl<T, const STEP: isize> Task for CopyStepped<T, STEP> {
     #[inline(always)]
     fn run(self) {
         for row in 0..self.0.rows.len {
-            // Else the compiler tests all rows at once for overlaps, and takes the slow way where rows run backwards.
+            // Otherwise the compiler tests all rows at once for overlap, and takes its scalar loop for
+            // negative distances.
             let (from, to) = black_box(self.0.row::<T>(row));
             for at in 0..self.0.columns.len as isize {
-                // SAFETY: the maker of the task vouches for every element and its place. The compiler must know that no
-                // address wraps around, to load what lies between the elements as well.
+                // SAFETY: the maker of the task vouches for every element and its place. The compiler must
+                // know that no address wraps around, or it would not load the gaps.
                 unsafe {
                     to.offset(at).write_unaligned(from.offset(at.unchecked_mul(STEP)).read_unaligned())
                 };
@@ -71,19 +72,19 @@ impl<T, const STEP: isize> Task for Stepped<T, STEP> {
 }
 
 /// Rows of `columns` times the same element, without gaps on either side.
-pub(super) fn repeated<T: 'static>(columns: usize) -> Option<Way> {
-    if size_of::<T>() > 8 { None } else { loops!(columns, Repeated<T>: 2 3 4 5 6 7) }
+pub(super) fn repeated<T: 'static>(columns: usize) -> Option<CopyFn> {
+    if size_of::<T>() > 8 { None } else { loops!(columns, CopyRepeated<T>: 2 3 4 5 6 7) }
 }
 
-struct Repeated<T, const COLUMNS: usize>(Copy, PhantomData<T>);
+struct CopyRepeated<T, const COLUMNS: usize>(Addressed, PhantomData<T>);
 
-impl<T, const COLUMNS: usize> Task for Repeated<T, COLUMNS> {
+impl<T, const COLUMNS: usize> Task for CopyRepeated<T, COLUMNS> {
     #[inline(always)]
     fn run(self) {
         let (from, to) = self.0.row::<T>(0);
         for row in 0..self.0.rows.len {
             for column in 0..COLUMNS {
-                // SAFETY: as in `Stepped`.
+                // SAFETY: as in `CopyStepped`.
                 unsafe {
                     to.add(row.unchecked_mul(COLUMNS) + column)
                         .write_unaligned(from.add(row).read_unaligned())
@@ -93,15 +94,15 @@ impl<T, const COLUMNS: usize> Task for Repeated<T, COLUMNS> {
     }
 }
 
-/// Rows of one element of each of `columns` lines: the lines have no gaps where they are read, the rows none where they
-/// are written.
-pub(super) fn interleaved<T: 'static>(columns: usize) -> Option<Way> {
-    if size_of::<T>() > 8 { None } else { loops!(columns, Interleaved<T>: 2 3 4 5 6 7 8) }
+/// Rows of one element from each of `columns` lines. The lines have no gaps where they are read, the rows
+/// none where they are written.
+pub(super) fn interleaved<T: 'static>(columns: usize) -> Option<CopyFn> {
+    if size_of::<T>() > 8 { None } else { loops!(columns, CopyInterleaved<T>: 2 3 4 5 6 7 8) }
 }
 
-struct Interleaved<T, const COLUMNS: usize>(Copy, PhantomData<T>);
+struct CopyInterleaved<T, const COLUMNS: usize>(Addressed, PhantomData<T>);
 
-impl<T, const COLUMNS: usize> Task for Interleaved<T, COLUMNS> {
+impl<T, const COLUMNS: usize> Task for CopyInterleaved<T, COLUMNS> {
     #[inline(always)]
     fn run(self) {
         let (from, to) = self.0.row::<T>(0);
@@ -109,7 +110,7 @@ impl<T, const COLUMNS: usize> Task for Interleaved<T, COLUMNS> {
         let lines: [*const T; COLUMNS] = std::array::from_fn(line);
         for row in 0..self.0.rows.len {
             for (column, line) in lines.iter().enumerate() {
-                // SAFETY: as in `Stepped`.
+                // SAFETY: as in `CopyStepped`.
                 unsafe {
                     to.add(row.unchecked_mul(COLUMNS) + column)
                         .write_unaligned(line.add(row).read_unaligned())
@@ -120,14 +121,14 @@ impl<T, const COLUMNS: usize> Task for Interleaved<T, COLUMNS> {
 }
 
 /// Rows of a few columns, at any distances.
-pub(super) fn few<T: 'static>(columns: usize) -> Option<Way> {
+pub(super) fn few<T: 'static>(columns: usize) -> Option<CopyFn> {
     macro_rules! unrolled {
         ($($columns:literal)*) => {
             match columns {
                 $($columns => Some((|_, rows, columns, from, to| {
                     // SAFETY: as the caller says.
-                    unsafe { unrolled::<T, $columns>(Copy { rows: *rows, columns: *columns, from, to }) }
-                }) as Way),)*
+                    unsafe { unrolled::<T, $columns>(Addressed { rows: *rows, columns: *columns, from, to }) }
+                }) as CopyFn),)*
                 _ => None,
             }
         };
@@ -135,12 +136,12 @@ pub(super) fn few<T: 'static>(columns: usize) -> Option<Way> {
     unrolled!(1 2 3 4 5 6 7 8)
 }
 
-/// With instructions that all processors have, for their others that collect elements from memory are slow.
+/// With baseline instructions: gathers of AVX2 and AVX-512 are slower.
 ///
 /// # Safety
-/// As [`Way`].
-unsafe fn unrolled<T, const COLUMNS: usize>(copy: Copy) {
-    let Copy { rows, columns, mut from, mut to } = copy;
+/// As [`CopyFn`].
+unsafe fn unrolled<T, const COLUMNS: usize>(copy: Addressed) {
+    let Addressed { rows, columns, mut from, mut to } = copy;
     for _ in 0..rows.len {
         for column in 0..COLUMNS as isize {
             let element = from.wrapping_offset(column * columns.from).cast::<T>();

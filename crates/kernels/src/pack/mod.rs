@@ -1,28 +1,27 @@
-//! Owns copies between places in memory that are laid out differently: an operand into a tile, a tile into a result.
-//! It knows bytes and distances, not dtypes or tensors. `lines.rs` copies two dimensions in the way that fits them: loops
-//! of constant distances (`fixed.rs`), or blocks of those whose neighbours on one side are far apart on the other
-//! (`transpose.rs`).
+//! Owns copies between memory layouts: an operand into a tile, a tile into a result. It knows bytes and
+//! strides, not dtypes or tensors. `plane.rs` copies two dimensions by the cheapest loop: with constant
+//! distances (`fixed.rs`), or transposed in blocks (`transpose.rs`).
 
 mod fixed;
-mod lines;
+mod plane;
 mod transpose;
 
 use smallvec::SmallVec;
 
 use crate::isa::Isa;
-use lines::Lines;
+use plane::Plane;
 
-/// Bytes that are repeated at a time, where they have been written before in pieces: they stay in the nearest cache.
-const NEAR: usize = 8 << 10;
+/// Bytes of the pattern that is copied over and over where a broadcast dimension repeats it: it stays in L1.
+const REPEAT_BYTES: usize = 8 << 10;
 
-/// Elements at even distances on both sides of a copy.
+/// A dimension of a copy: elements at even distances on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PackDim {
     /// How many elements.
     pub len: usize,
-    /// Bytes from one to the next where they are read.
+    /// Bytes from one element to the next where they are read.
     pub from: isize,
-    /// Bytes from one to the next where they are written.
+    /// Bytes from one element to the next where they are written.
     pub to: isize,
 }
 
@@ -30,15 +29,15 @@ impl PackDim {
     const ONE: PackDim = PackDim { len: 1, from: 0, to: 0 };
 }
 
-/// A copy of elements from one layout to another that has been prepared for any addresses.
+/// A copy of elements from one layout to another, prepared for any addresses.
 #[derive(Clone, Debug)]
 pub struct Pack {
     isa: Isa,
-    /// What is copied at once; nothing where there are no elements.
-    lines: Option<Lines>,
-    /// The dimensions that lead from one such copy to the next, outermost first.
+    /// The two innermost dimensions; `None` if there are no elements.
+    lines: Option<Plane>,
+    /// The other dimensions, outermost first.
     outer: SmallVec<[PackDim; 4]>,
-    /// Bytes that are written, and those that they are repeated to then.
+    /// Bytes that are copied, and bytes that repetitions of them fill.
     again: Option<(usize, usize)>,
 }
 
@@ -51,8 +50,8 @@ impl Pack {
         Pack::on(Isa::active(), item, dims, false)
     }
 
-    /// The same of elements that are far away: short rows of them, which the processor does not foresee, are asked for before their
-    /// turn.
+    /// The same of elements that are not in cache: short rows, which the hardware does not prefetch, are
+    /// prefetched.
     ///
     /// # Panics
     /// As [`new`](Pack::new).
@@ -91,18 +90,18 @@ impl Pack {
             && let Some(width) = dense(inner, size_of::<T>())
             && first.to == width as isize
         {
-            // The same elements again and again: what has been written is read.
+            // A broadcast outermost dimension: the result is read and repeated.
             again = Some((width, width * first.len));
             outer.remove(0);
         }
         // The two dimensions that are cheapest to copy together.
         let (mut best, mut pair) =
-            (Lines::new::<T>(PackDim::ONE, outer.last().copied().unwrap_or(PackDim::ONE), &outer, far), None);
+            (Plane::new::<T>(PackDim::ONE, outer.last().copied().unwrap_or(PackDim::ONE), &outer, far), None);
         for (rows, columns) in
             (0..outer.len()).flat_map(|rows| (0..outer.len()).map(move |columns| (rows, columns)))
         {
             if rows != columns {
-                let lines = Lines::new::<T>(outer[rows], outer[columns], &outer, far);
+                let lines = Plane::new::<T>(outer[rows], outer[columns], &outer, far);
                 if pair.is_none() || lines.cost < best.cost {
                     (best, pair) = (lines, Some((rows, columns)));
                 }
@@ -122,18 +121,19 @@ impl Pack {
     /// Copies all elements. No address needs an alignment.
     ///
     /// # Safety
-    /// Every element that the dimensions lead to from `from` is readable and initialised, every one that they lead to
-    /// from `to` is writable and nobody else's; none of the former overlaps one of the latter. The elements of a side lie
-    /// in one allocation.
+    /// Every element that the dimensions lead to from `from` is readable and initialised. Every one that they
+    /// lead to from `to` is writable, and nothing else uses it. No element of one side overlaps one of the
+    /// other. The elements of a side lie in one allocation.
     pub unsafe fn run(&self, from: *const u8, to: *mut u8) {
-        let Some(Lines { rows, columns, way, .. }) = &self.lines else { return };
+        let Some(Plane { rows, columns, way, .. }) = &self.lines else { return };
         let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.outer.len());
         let (mut source, mut target) = (from, to);
         'copies: loop {
-            // SAFETY: an index of the outer dimensions leads to the two addresses; the lines are all of the other two
-            // dimensions, and were made for their distances and for an instruction set that the processor has.
+            // SAFETY: an index of the outer dimensions leads to the two addresses. The plane has the other
+            // two dimensions, and was made for their distances and for an instruction set that the processor
+            // has.
             unsafe { way(self.isa, rows, columns, source, target) };
-            // To the next index, the last dimension first.
+            // The next index, last dimension first.
             for (dim, index) in self.outer.iter().zip(&mut index).rev() {
                 *index += 1;
                 (source, target) = (source.wrapping_offset(dim.from), target.wrapping_offset(dim.to));
@@ -151,11 +151,11 @@ impl Pack {
         let mut done = again;
         while done < all {
             let len = again.min(all - done);
-            // SAFETY: the elements fill `all` bytes at `to` without gaps, which are the caller's to write and of which the
+            // SAFETY: the elements fill `all` bytes at `to` without gaps. The caller may write them, and the
             // first `done`, at least `again`, are written.
             unsafe { to.copy_to_nonoverlapping(to.add(done), len) };
             done += len;
-            if done == 2 * again && done <= NEAR {
+            if done == 2 * again && done <= REPEAT_BYTES {
                 again = done;
             }
         }
@@ -174,11 +174,11 @@ pub unsafe fn pack(item: usize, dims: &[PackDim], from: *const u8, to: *mut u8) 
     unsafe { Pack::new(item, dims).run(from, to) }
 }
 
-/// A copy of elements into a slice, in order and without gaps, that has been prepared for any slices.
+/// A copy of elements into a contiguous slice, prepared for any slices.
 #[derive(Clone, Debug)]
 pub struct PackDense {
     pack: Pack,
-    /// Bytes that elements reach before the beginning of the first one, and from there on.
+    /// Bytes that elements reach before the first one, and from its first byte on.
     before: usize,
     after: usize,
     /// Bytes of all elements.
@@ -186,11 +186,11 @@ pub struct PackDense {
 }
 
 impl PackDense {
-    /// A copy of elements of `item` bytes (1, 2, 4, 8 or 16). Dimensions are outermost first: how many elements, and the bytes
-    /// from one to the next.
+    /// A copy of elements of `item` bytes (1, 2, 4, 8 or 16). Dimensions are outermost first, each a size and
+    /// a stride in bytes.
     ///
     /// # Panics
-    /// If `item` is no size of an element, or no memory has room for the elements.
+    /// If `item` is no size of an element, or the elements would exceed the address space.
     pub fn new(item: usize, dims: &[(usize, isize)]) -> PackDense {
         let (mut before, mut after, mut width) = (0usize, item, item);
         let mut all: SmallVec<[PackDim; 6]> = SmallVec::new();
@@ -205,7 +205,7 @@ impl PackDense {
         PackDense { pack: Pack::new(item, &all), before, after, width }
     }
 
-    /// Copies all elements, the first of which begins at that byte.
+    /// Copies all elements; the first begins at that byte.
     ///
     /// # Panics
     /// If the slice is not as long as the elements, or one of them lies outside of `from`.
@@ -214,8 +214,9 @@ impl PackDense {
         if self.width > 0 {
             let is_inside = self.before <= first && first < from.len() && self.after <= from.len() - first;
             assert!(is_inside, "the elements are in the slice");
-            // SAFETY: no element lies more than `before` bytes before the first, or ends more than `after` bytes behind its
-            // start, and the slice reaches as far; they fill the `width` bytes of the other slice, which nobody else has.
+            // SAFETY: no element begins more than `before` bytes before the first, or ends more than `after`
+            // bytes behind its start, and the slice reaches as far. They fill the `width` bytes of the other
+            // slice, which is borrowed mutably.
             unsafe { self.pack.run(from.as_ptr().add(first), to.as_mut_ptr()) }
         }
     }
@@ -229,7 +230,8 @@ pub fn pack_dense(item: usize, dims: &[(usize, isize)], from: &[u8], first: usiz
     PackDense::new(item, dims).run(from, first, to);
 }
 
-/// The widest elements that so many neighbours on both sides can be taken for, and what is left of the dimensions.
+/// Takes contiguous neighbours for wider elements, up to 16 bytes; the item size and the remaining
+/// dimensions.
 fn widened(item: usize, dims: &[PackDim]) -> (usize, SmallVec<[PackDim; 6]>) {
     let (mut item, mut dims) = (item, SmallVec::from_slice(dims));
     while item < size_of::<u128>() {
@@ -243,7 +245,7 @@ fn widened(item: usize, dims: &[PackDim]) -> (usize, SmallVec<[PackDim; 6]>) {
     (item, dims)
 }
 
-/// The same dimensions without those of one step, and with those that step evenly into each other as one.
+/// The coalesced dimensions: without those of size 1, and with those that step evenly into each other as one.
 fn merged(dims: &[PackDim]) -> SmallVec<[PackDim; 4]> {
     let mut merged: SmallVec<[PackDim; 4]> = SmallVec::new();
     for &dim in dims.iter().filter(|dim| dim.len != 1) {
@@ -258,7 +260,7 @@ fn merged(dims: &[PackDim]) -> SmallVec<[PackDim; 4]> {
     merged
 }
 
-/// The bytes that dimensions write, if they leave no gaps.
+/// The bytes that dimensions write if they leave no gaps.
 fn dense(dims: &[PackDim], item: usize) -> Option<usize> {
     dims.iter().rev().try_fold(item, |width, dim| (dim.to == width as isize).then_some(width * dim.len))
 }

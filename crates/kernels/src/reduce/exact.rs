@@ -1,5 +1,6 @@
-//! Owns the reductions whose results do not depend on the order of elements: of integers and truths. They need no tree, take
-//! elements as they are stored, and stop where the result is known.
+//! Owns the reductions of integers and bools, whose results do not depend on the order of elements. They need
+//! no tree, read elements in their stored dtype, and stop as soon as the result is known. It does not know
+//! where the elements come from.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -11,19 +12,20 @@ use super::{Fold, LEAF, Panel};
 use crate::cast::CastKernel;
 use crate::isa::{Task, run_widest};
 
-/// Places side by side that elements of few results are spread over.
-const PLACES: usize = 64;
+/// Accumulators side by side that the elements of few results are spread over.
+const SPREAD_ELEMENTS: usize = 64;
 
-/// Bytes of accumulators whose rows are taken together: neighbours enough to be fetched ahead, in the nearest cache.
-const ACROSS: usize = 16 << 10;
+/// Bytes of accumulators that rows are taken for at once: they fit into L1, and a row is long enough for the
+/// hardware to prefetch.
+const ACCUMULATOR_BYTES: usize = 16 << 10;
 
-/// Rows that are taken together: with accumulators written after each, few elements are on their way from memory at a time.
-const ROWS: usize = 4;
+/// Rows that are taken at once. Writing accumulators after each row would leave few loads in flight.
+const ROWS_AT_ONCE: usize = 4;
 
-/// Bytes that rows are apart at least which are taken together: of nearer ones memory is read faster in order.
-const FAR: usize = 4 << 10;
+/// The least distance of rows that are taken at once; nearer rows are read faster in order.
+const FAR_ROW_BYTES: usize = 4 << 10;
 
-/// A reduction that may take elements in any order.
+/// A reduction that takes elements in any order.
 pub(super) trait Exact: Send + 'static {
     type Elem: Pod + Sync;
     type Acc: Pod + Send;
@@ -41,15 +43,15 @@ pub(super) trait Exact: Send + 'static {
         elements.iter().fold(Self::EMPTY, |acc, &element| Self::step(acc, element))
     }
 
-    /// Whether no further element changes it.
+    /// Whether no further element can change it.
     #[inline(always)]
     fn is_known(_: Self::Acc) -> bool {
         false
     }
 }
 
-/// An integer that is stored.
-pub(super) trait Integer: Pod + Ord + Send + Sync {
+/// An integer as it is stored.
+pub(super) trait StoredInteger: Pod + Ord + Send + Sync {
     const DTYPE: DType;
     const LEAST: Self;
     const GREATEST: Self;
@@ -59,10 +61,10 @@ pub(super) trait Integer: Pod + Ord + Send + Sync {
     fn sum(numbers: &[Self]) -> i64;
 }
 
-/// Integers, each with one that holds the sum of a leaf.
+/// Integers, each with a type that holds the sum of a leaf.
 macro_rules! integers {
     ($($type:ty: $dtype:ident, $partial:ty;)*) => {
-        $(impl Integer for $type {
+        $(impl StoredInteger for $type {
             const DTYPE: DType = DType::$dtype;
             const LEAST: Self = <$type>::MIN;
             const GREATEST: Self = <$type>::MAX;
@@ -88,9 +90,9 @@ integers! {
 }
 
 /// The sum, modulo 2^64.
-pub(super) struct Sum<T>(PhantomData<fn(T)>);
+pub(super) struct IntegerSum<T>(PhantomData<fn(T)>);
 
-impl<T: Integer> Exact for Sum<T> {
+impl<T: StoredInteger> Exact for IntegerSum<T> {
     type Elem = T;
     type Acc = i64;
     const RESULT: DType = DType::I64;
@@ -113,9 +115,9 @@ impl<T: Integer> Exact for Sum<T> {
 }
 
 /// The product, modulo 2^64.
-pub(super) struct Product<T>(PhantomData<fn(T)>);
+pub(super) struct IntegerProduct<T>(PhantomData<fn(T)>);
 
-impl<T: Integer> Exact for Product<T> {
+impl<T: StoredInteger> Exact for IntegerProduct<T> {
     type Elem = T;
     type Acc = i64;
     const RESULT: DType = DType::I64;
@@ -132,10 +134,10 @@ impl<T: Integer> Exact for Product<T> {
     }
 }
 
-/// The largest, or the smallest.
-pub(super) struct Extreme<T, const LARGEST: bool>(PhantomData<fn(T)>);
+/// The maximum, or the minimum.
+pub(super) struct IntegerExtreme<T, const LARGEST: bool>(PhantomData<fn(T)>);
 
-impl<T: Integer, const LARGEST: bool> Exact for Extreme<T, LARGEST> {
+impl<T: StoredInteger, const LARGEST: bool> Exact for IntegerExtreme<T, LARGEST> {
     type Elem = T;
     type Acc = T;
     const RESULT: DType = T::DTYPE;
@@ -152,10 +154,10 @@ impl<T: Integer, const LARGEST: bool> Exact for Extreme<T, LARGEST> {
     }
 }
 
-/// How many of some truths are, as [`Truth`] takes them.
-pub(super) struct Count;
+/// How many of some bools are true.
+pub(super) struct CountTrue;
 
-impl Exact for Count {
+impl Exact for CountTrue {
     type Elem = u8;
     type Acc = i64;
     const RESULT: DType = DType::I64;
@@ -173,10 +175,10 @@ impl Exact for Count {
 
     #[inline(always)]
     fn all(elements: &[u8]) -> i64 {
-        // A byte holds those of its place.
-        const { assert!(LEAF / PLACES <= u8::MAX as usize) };
-        let (rows, last) = elements.as_chunks::<PLACES>();
-        let mut counts = [0; PLACES];
+        // The count of one position fits into a byte.
+        const { assert!(LEAF / SPREAD_ELEMENTS <= u8::MAX as usize) };
+        let (rows, last) = elements.as_chunks::<SPREAD_ELEMENTS>();
+        let mut counts = [0; SPREAD_ELEMENTS];
         for row in rows {
             counts.iter_mut().zip(row).for_each(|(count, &element)| *count += u8::from(element != 0));
         }
@@ -184,10 +186,11 @@ impl Exact for Count {
     }
 }
 
-/// Whether any of some truths is, or all are. Every byte but 0 is true, as others may have stored it.
-pub(super) struct Truth<const ANY: bool>;
+/// Whether any of some bools is true, or all are. Every byte but 0 is true, as another program may have
+/// stored it.
+pub(super) struct AllOrAny<const ANY: bool>;
 
-impl<const ANY: bool> Exact for Truth<ANY> {
+impl<const ANY: bool> Exact for AllOrAny<ANY> {
     type Elem = u8;
     type Acc = u8;
     const RESULT: DType = DType::Bool;
@@ -210,13 +213,13 @@ impl<const ANY: bool> Exact for Truth<ANY> {
     }
 }
 
-/// Such a reduction under way.
+/// An order-free reduction in progress.
 pub(super) struct Unordered<X: Exact> {
-    /// One for each result of the largest block.
+    /// One accumulator for each result of the largest block.
     accs: Vec<X::Acc>,
-    /// Results of the block under way.
+    /// Results of the current block.
     columns: usize,
-    /// From accumulators to the results that are wanted.
+    /// From the accumulators' dtype to that of the results.
     cast: Option<CastKernel>,
 }
 
@@ -234,14 +237,14 @@ impl<X: Exact> Fold for Unordered<X> {
 
     fn rows(&mut self, elements: &[u8], rows: &[usize], _: usize, _: bool) {
         let accs = &mut self.accs[..self.columns];
-        run_widest(TakeRows::<X> { accs, elements: cast_slice(elements), rows });
+        run_widest(ExactRows::<X> { accs, elements: cast_slice(elements), rows });
     }
 
     fn leaves(&mut self, elements: &[u8], panel: &Panel, _: usize) {
         assert_eq!(panel.columns * panel.width, self.columns);
         assert_eq!(panel.row_step, panel.width, "elements lie side by side");
         let accs = &mut self.accs[..self.columns];
-        run_widest(TakeLeaves::<X> { accs, elements: cast_slice(elements), panel });
+        run_widest(ExactLeaves::<X> { accs, elements: cast_slice(elements), panel });
     }
 
     fn append(&mut self, other: Box<dyn Fold>) {
@@ -263,19 +266,19 @@ impl<X: Exact> Fold for Unordered<X> {
     }
 }
 
-/// Rows of an element of each result, to be compiled for each instruction set.
-struct TakeRows<'a, X: Exact> {
+/// Rows with an element for each result, compiled for each instruction set.
+struct ExactRows<'a, X: Exact> {
     accs: &'a mut [X::Acc],
     elements: &'a [X::Elem],
     rows: &'a [usize],
 }
 
-impl<X: Exact> Task for TakeRows<'_, X> {
+impl<X: Exact> Task for ExactRows<'_, X> {
     #[inline(always)]
     fn run(self) {
-        let together = const { ACROSS / size_of::<X::Acc>() };
+        let together = const { ACCUMULATOR_BYTES / size_of::<X::Acc>() };
         let apart = self.rows.get(1).map_or(0, |second| second.abs_diff(self.rows[0]));
-        let far = apart * size_of::<X::Elem>() >= FAR;
+        let far = apart * size_of::<X::Elem>() >= FAR_ROW_BYTES;
         for (at, accs) in self.accs.chunks_mut(together).enumerate() {
             if accs.iter().all(|&acc| X::is_known(acc)) {
                 continue;
@@ -287,14 +290,14 @@ impl<X: Exact> Task for TakeRows<'_, X> {
     }
 }
 
-/// Elements of each result by themselves, or of a few in turn, to be compiled for each instruction set.
-struct TakeLeaves<'a, X: Exact> {
+/// Elements of one result, or of a few alternately, compiled for each instruction set.
+struct ExactLeaves<'a, X: Exact> {
     accs: &'a mut [X::Acc],
     elements: &'a [X::Elem],
     panel: &'a Panel,
 }
 
-impl<X: Exact> Task for TakeLeaves<'_, X> {
+impl<X: Exact> Task for ExactLeaves<'_, X> {
     #[inline(always)]
     fn run(self) {
         let Panel { rows, width, column_step, .. } = *self.panel;
@@ -309,11 +312,11 @@ impl<X: Exact> Task for TakeLeaves<'_, X> {
                 }
                 continue;
             }
-            // Whole rows together, so that registers are full.
-            let len = PLACES.div_ceil(width) * width;
+            // Several rows at once fill the registers.
+            let len = SPREAD_ELEMENTS.div_ceil(width) * width;
             let mut places = vec![X::EMPTY; len];
             let (whole, last) = elements.split_at(elements.len() / len * len);
-            // Rows of wider elements would not be read in order then.
+            // Rows of wider elements would not be read in order.
             let narrow = size_of::<X::Elem>() <= 2;
             step_all::<X>(&mut places, whole.len() / len, |row| &whole[row * len..][..len], narrow);
             step::<X>(&mut places, last);
@@ -324,7 +327,7 @@ impl<X: Exact> Task for TakeLeaves<'_, X> {
     }
 }
 
-/// Takes an element each of so many rows, of several at once if they are worth it `together`.
+/// Takes one element for each accumulator from each of some rows, several rows at once if `together`.
 #[inline(always)]
 fn step_all<'a, X: Exact>(
     accs: &mut [X::Acc],
@@ -332,8 +335,8 @@ fn step_all<'a, X: Exact>(
     row: impl Fn(usize) -> &'a [X::Elem],
     together: bool,
 ) {
-    let joined = if together { count / ROWS * ROWS } else { 0 };
-    for first in (0..joined).step_by(ROWS) {
+    let joined = if together { count / ROWS_AT_ONCE * ROWS_AT_ONCE } else { 0 };
+    for first in (0..joined).step_by(ROWS_AT_ONCE) {
         let [a, b, c, d] = [row(first), row(first + 1), row(first + 2), row(first + 3)];
         for ((((acc, &a), &b), &c), &d) in accs.iter_mut().zip(a).zip(b).zip(c).zip(d) {
             *acc = [a, b, c, d].into_iter().fold(*acc, X::step);
@@ -342,7 +345,7 @@ fn step_all<'a, X: Exact>(
     (joined..count).for_each(|at| step::<X>(accs, row(at)));
 }
 
-/// Takes one element each.
+/// Takes one element for each accumulator.
 #[inline(always)]
 fn step<X: Exact>(accs: &mut [X::Acc], elements: &[X::Elem]) {
     accs.iter_mut().zip(elements).for_each(|(acc, &element)| *acc = X::step(*acc, element));

@@ -1,25 +1,29 @@
-//! Owns reductions: which rule each operation and dtype accumulates by (`monoid.rs`, `search.rs`, `variance.rs`), and the
-//! tree in which partial results meet (`tree.rs`). `exact.rs` has what needs none, because order makes no difference;
-//! `pairwise.rs` reduces over pairs without one, `lines.rs` a few dozen neighbours each.
+//! Owns reductions: the rule by which each operation and dtype accumulates (`monoid.rs`, `search.rs`,
+//! `variance.rs`), and the tree that combines partial results (`tree.rs`). Reductions that are independent of
+//! order have no tree (`exact.rs`), nor have those over pairs (`pairwise.rs`) and those of a few dozen
+//! elements (`short.rs`). Shapes are not known here: a caller passes rows or panels.
 //!
-//! The tree depends on the number of reduced elements alone, never on threads, tiles or memory layout, so the bits of
-//! a result do not either: elements are numbered in row-major order of the reduced dimensions; each leaf of
-//! [`LEAF`] elements is spread over [`lanes`] accumulators, element `i` into accumulator `i % lanes`; the accumulators
-//! of a leaf are halved pairwise into one; leaves meet pairwise, neighbours first. Rounding errors grow with the
-//! logarithm of the length.
+//! The tree depends on the number of reduced elements alone, never on threads, tiles or memory layout, and so
+//! do the bits of a result. Elements are numbered in row-major order of the reduced dimensions. Each leaf of
+//! [`LEAF`] elements is spread over [`lanes`] accumulators, element `i` into accumulator `i % lanes`. The
+//! accumulators of a leaf are halved pairwise into one, and leaves are combined pairwise, neighbours first.
+//! Rounding errors grow with the logarithm of the length.
 //!
-//! Lanes are subtrees too: the rows of a lane enter one accumulator in order, and lanes follow each other by the reversed
-//! binary digits of their numbers ([`lane_rows`]), so that those that meet first are neighbours.
+//! Lanes are subtrees, too: the rows of a lane enter one accumulator in order. Lanes come in bit-reversed
+//! order of their numbers ([`lane_rows`]), so that those that are combined first come one after the other.
 //!
-//! Whichever way elements lie in memory, a vector takes neighbours: along the reduced elements those are the lanes of one
-//! result, across them one lane of many results. Shapes are not known here: a caller hands in rows or panels.
+//! A vector always holds contiguous elements: along the reduced elements these are the lanes of one result,
+//! across them one lane of many results.
+//!
+//! Source: Higham, "The accuracy of floating point summation", SIAM Journal on Scientific Computing 14, 1993.
 
 mod exact;
-mod lines;
+
 mod monoid;
 mod pairwise;
 mod rule;
 mod search;
+mod short;
 mod tree;
 mod variance;
 mod vector;
@@ -35,19 +39,19 @@ pub use pairwise::{Pairwise, Term};
 
 use crate::lane::{self, Lane};
 use crate::{CastKernel, Isa, cast_kernel};
-use exact::{Exact, Integer, Truth, Unordered};
+use exact::{AllOrAny, Exact, StoredInteger, Unordered};
 use monoid::{Accumulated, Extreme, Monoid, Prod, Sum};
 use rule::Rule;
-use search::{Floats, Integers, Search};
+use search::{FloatOrder, IntegerOrder, Search};
 use tree::tree;
 use variance::Variance;
-use vector::{Array, Halves, LONGEST, Limits, Ordered, Source, Vector};
+use vector::{Array, Limits, LoadVector, MAX_VECTOR_LEN, Ordered, Vector, WidenedHalves};
 
-/// Reduced elements that one leaf of the tree holds.
+/// Reduced elements of one leaf of the tree.
 pub const LEAF: usize = 1024;
 
-/// Accumulators side by side in a leaf, by the number of reduced elements: short reductions run in order, so that
-/// many of them can run side by side; long ones fill the registers.
+/// Accumulators of a leaf, by the number of reduced elements. Short reductions run in order, so that a vector
+/// can hold many of them; long ones fill the registers.
 pub const fn lanes(reduced: usize) -> usize {
     match reduced {
         0..128 => 1,
@@ -56,8 +60,9 @@ pub const fn lanes(reduced: usize) -> usize {
     }
 }
 
-/// The lanes of some leaves of a reduction of `reduced` elements, in the order in which [`Fold::rows`] takes them: for
-/// each the index of its first row and how many rows it has, [`lanes`] apart. A lane of the last leaf may have none.
+/// The lanes of some leaves of a reduction of `reduced` elements, in the order in which [`Fold::rows`] takes
+/// them: for each the index of its first row and how many rows it has, [`lanes`] apart. A lane of the last
+/// leaf may have none.
 ///
 /// ```
 /// use zerostride_kernels::lane_rows;
@@ -75,44 +80,45 @@ pub fn lane_rows(reduced: usize, rows: Range<usize>) -> impl Iterator<Item = (us
     })
 }
 
-/// Reduced elements by results in memory: where each lies, in elements from the first.
+/// A matrix of reduced elements by results in memory; strides are in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Panel {
     /// Reduced elements of each result.
     pub rows: usize,
-    /// Results whose elements lie side by side, row after row.
+    /// Results whose elements are contiguous in each row.
     pub width: usize,
-    /// How often there are that many results.
+    /// How many times there are that many results.
     pub columns: usize,
-    /// From the first element of some to that of the next.
+    /// From the first element of one such group to that of the next.
     pub column_step: usize,
-    /// From one reduced element of a result to the next: more than `width` only if that is 1.
+    /// From one reduced element of a result to the next; it differs from `width` only if that is 1.
     pub row_step: usize,
 }
 
-/// A reduction under way, over a block of neighbouring results.
+/// A reduction in progress, over a block of neighbouring results.
 pub trait Fold: Send {
-    /// Begins anew with a block of that many results.
+    /// Starts anew with a block of that many results.
     ///
     /// # Panics
-    /// If the fold was not made for as many.
+    /// If the fold was made for fewer.
     fn start(&mut self, columns: usize);
-    /// Takes rows of the lane under way, the first being reduced element `first`: each has an element of every result,
-    /// next to each other from an index of `elements` on. Lanes come in the order of [`lane_rows`], and all calls for a
-    /// lane but the last, which says that it `ends`, bring a multiple of 16 rows. Integers and truths come in any order,
-    /// but for the places of the largest and the smallest.
+    /// Takes rows of the current lane, the first being reduced element `first`. Each has one element for
+    /// every result, contiguous from an index of `elements` on. Lanes come in the order of [`lane_rows`]. All
+    /// calls for a lane but the last, which says that it `ends`, bring a multiple of 16 rows. Order-free
+    /// reductions of integers and bools, other than `argmax` and `argmin`, take rows in any order.
     ///
     /// # Panics
     /// If a row reaches outside `elements`, or they are not aligned.
     fn rows(&mut self, elements: &[u8], rows: &[usize], first: usize, ends: bool);
-    /// Takes elements of all results, the first row being reduced element `first`. Panels come in order, and each
-    /// holds whole leaves unless it is the last.
+    /// Takes elements of all results, the first row being reduced element `first`. Panels come in order, and
+    /// each holds whole leaves unless it is the last.
     ///
     /// # Panics
-    /// If the panel reaches outside `elements`, they are not aligned, or the panel has other results than the block.
+    /// If the panel reaches outside `elements`, they are not aligned, or the panel has other results than the
+    /// block.
     fn leaves(&mut self, elements: &[u8], panel: &Panel, first: usize);
-    /// Appends the leaves that another fold of as many results has taken, which must be a power of two unless they are
-    /// the last.
+    /// Appends the leaves that another fold of as many results has taken; their number must be a power of two
+    /// unless they are the last.
     fn append(&mut self, other: Box<dyn Fold>);
     /// Writes the results of the block.
     fn finish(&mut self, out: &mut [u8]);
@@ -120,7 +126,7 @@ pub trait Fold: Send {
     fn into_any(self: Box<Self>) -> Box<dyn any::Any>;
 }
 
-/// A reduction of one operation, dtype and length, ready to be started any number of times.
+/// A reduction of one operation, dtype and length, which can be started any number of times.
 #[derive(Clone, Copy, Debug)]
 pub struct Reducer {
     op: Op,
@@ -131,16 +137,17 @@ pub struct Reducer {
 }
 
 impl Reducer {
-    /// The reduction `op` of `reduced` elements of a dtype, given that the operation computes in `compute`; `correction` is
-    /// that of `var`. Folds [take](Reducer::takes) elements of the same dtype or another one.
+    /// The reduction `op` of `reduced` elements of a dtype, where the operation computes in `compute`;
+    /// `correction` is that of `var`. Folds read elements of the dtype that [`takes`](Reducer::takes) says.
     pub fn new(op: Op, compute: DType, elements: DType, reduced: usize, correction: f64) -> Self {
         Reducer { op, compute, takes: Self::takes(op, compute, elements, reduced), reduced, correction }
     }
 
-    /// The dtype of what folds are given for elements of a dtype. Where the order of elements makes no difference they are
-    /// taken as they are: sums and products of integers are the same modulo any smaller power of two. So are halves that are
-    /// added, which become `f32` in registers. Else it is a dtype that holds every value of the one that the operation
-    /// computes in: there are fewer of these, so that each can be fast. Indices are as wide as the elements that are searched.
+    /// The dtype that folds read, given that of the elements. Order-free reductions read the elements' own:
+    /// sums and products of integers are the same modulo any smaller power of two. So do sums of f16 and
+    /// bf16, which are widened in registers. All others read a dtype that holds every value of `compute`;
+    /// there are few of those, so that each can be fast. Indices are as wide as the elements that are
+    /// searched.
     pub fn takes(op: Op, compute: DType, elements: DType, reduced: usize) -> DType {
         let searches = matches!(op, Op::Argmax | Op::Argmin);
         let (long, whole) = (reduced >= i32::MAX as usize, |dtype: DType| dtype.category() <= Category::Int);
@@ -170,11 +177,11 @@ impl Reducer {
         }
     }
 
-    /// Whether folds have a way to take a few dozen elements of each result that are next to each other, of many results.
+    /// Whether folds have a loop for many results of a few dozen contiguous elements each (`short.rs`).
     pub fn takes_lines(&self) -> bool {
         matches!(self.op, Op::Sum | Op::Prod | Op::Amax | Op::Amin)
             && matches!(self.takes, DType::F16 | DType::BF16 | DType::F32 | DType::F64)
-            && self.reduced >= LONGEST
+            && self.reduced >= MAX_VECTOR_LEN
     }
 
     /// The operation.
@@ -182,7 +189,7 @@ impl Reducer {
         self.op
     }
 
-    /// A fold for blocks of up to that many neighbouring results, started.
+    /// A started fold for blocks of up to that many neighbouring results.
     ///
     /// # Panics
     /// If the operation is no reduction of the op table, or computes in a dtype outside its domain.
@@ -192,25 +199,25 @@ impl Reducer {
         fold.unwrap_or_else(|| panic!("{op:?} has no reduction for {compute}"))
     }
 
-    /// As [`start`](Reducer::start), with code of an instruction set; `None` where the processor lacks that, or the
-    /// operation is no reduction that computes in the dtype.
+    /// As [`start`](Reducer::start), with code of an instruction set; `None` if the processor lacks it, or
+    /// the operation is no reduction that computes in the dtype.
     pub fn start_on(&self, isa: Isa, columns: usize) -> Option<Box<dyn Fold>> {
         if isa.is_supported() { self.fold(isa, columns) } else { None }
     }
 
     fn fold(&self, isa: Isa, columns: usize) -> Option<Box<dyn Fold>> {
         match (self.op, self.takes) {
-            (Op::All, _) => self.exact::<Truth<false>>(columns),
-            (Op::Any, _) => self.exact::<Truth<true>>(columns),
+            (Op::All, _) => self.exact::<AllOrAny<false>>(columns),
+            (Op::Any, _) => self.exact::<AllOrAny<true>>(columns),
             (_, DType::F16 | DType::BF16) => self.halves(isa, 1, columns),
             (_, DType::F32) => self.f32(isa, 1, columns),
             (_, DType::F64) => self.f64(isa, 1, columns),
-            // Integers are searched in registers of as wide floats.
+            // Integers are searched in registers of floats as wide.
             (Op::Argmax | Op::Argmin, DType::I32) => self.f32(isa, 1, columns),
             (Op::Argmax | Op::Argmin, DType::I64 | DType::U64) => self.f64(isa, 1, columns),
-            (Op::Sum, DType::Bool) => self.exact::<exact::Count>(columns),
-            (Op::Prod | Op::Amin, DType::Bool) => self.exact::<Truth<false>>(columns),
-            (Op::Amax, DType::Bool) => self.exact::<Truth<true>>(columns),
+            (Op::Sum, DType::Bool) => self.exact::<exact::CountTrue>(columns),
+            (Op::Prod | Op::Amin, DType::Bool) => self.exact::<AllOrAny<false>>(columns),
+            (Op::Amax, DType::Bool) => self.exact::<AllOrAny<true>>(columns),
             (_, DType::Bool) => None,
             (_, DType::U8) => self.integers::<u8>(columns),
             (_, DType::I8) => self.integers::<i8>(columns),
@@ -222,7 +229,7 @@ impl Reducer {
             (_, DType::I64) => self.integers::<i64>(columns),
             (Op::Prod, DType::C64) => self.monoid::<Prod<Array<Complex32, 2>>, Complex32>(columns),
             (Op::Prod, DType::C128) => self.monoid::<Prod<Array<Complex64, 4>>, Complex64>(columns),
-            // The parts of a complex number do not meet in sums.
+            // Real and imaginary parts are summed apart.
             (_, DType::C64) => self.f32(isa, 2, columns),
             (_, DType::C128) => self.f64(isa, 2, columns),
         }
@@ -238,7 +245,7 @@ impl Reducer {
         }
     }
 
-    /// The way from accumulators' results to those that are wanted.
+    /// The conversion from the accumulators' dtype to that of the results.
     fn cast(&self, found: DType) -> Option<CastKernel> {
         let wanted = self.result();
         (found != wanted).then(|| cast_kernel(found, wanted))
@@ -253,12 +260,12 @@ impl Reducer {
         Some(Box::new(Unordered::<X>::new(columns, self.cast(X::RESULT))))
     }
 
-    fn integers<T: Integer>(&self, columns: usize) -> Option<Box<dyn Fold>> {
+    fn integers<T: StoredInteger>(&self, columns: usize) -> Option<Box<dyn Fold>> {
         match self.op {
-            Op::Sum => self.exact::<exact::Sum<T>>(columns),
-            Op::Prod => self.exact::<exact::Product<T>>(columns),
-            Op::Amax => self.exact::<exact::Extreme<T, true>>(columns),
-            Op::Amin => self.exact::<exact::Extreme<T, false>>(columns),
+            Op::Sum => self.exact::<exact::IntegerSum<T>>(columns),
+            Op::Prod => self.exact::<exact::IntegerProduct<T>>(columns),
+            Op::Amax => self.exact::<exact::IntegerExtreme<T, true>>(columns),
+            Op::Amin => self.exact::<exact::IntegerExtreme<T, false>>(columns),
             _ => None,
         }
     }
@@ -274,7 +281,7 @@ impl Reducer {
     where
         M: Monoid,
         T: Element<Stored = <M::Vector as Vector>::Elem> + 'static,
-        S: Source<Value = M::Vector>,
+        S: LoadVector<Value = M::Vector>,
     {
         self.tree::<Accumulated<M, T, S>>(Accumulated::new(), parts, columns)
     }
@@ -290,21 +297,21 @@ impl Reducer {
             _ => return None,
         };
         match self.takes.category() {
-            Category::Float => self.tree::<Search<V, Floats>>(Search::new(flips), 1, columns),
-            Category::Int => self.tree::<Search<V, Integers>>(Search::new(flips), 1, columns),
+            Category::Float => self.tree::<Search<V, FloatOrder>>(Search::new(flips), 1, columns),
+            Category::Int => self.tree::<Search<V, IntegerOrder>>(Search::new(flips), 1, columns),
             _ => None,
         }
     }
 
-    /// Sums of halves, in `f32`.
+    /// Sums of f16 or bf16, in `f32`.
     fn sums<V, T>(&self, parts: usize, columns: usize) -> Option<Box<dyn Fold>>
     where
         V: Vector<One: Lane<Elem = f32>> + Lane<Elem = f32>,
         T: Element<Stored = <V as Vector>::Elem> + 'static,
     {
         match self.takes {
-            DType::F16 => self.accumulated::<Sum<V>, T, Halves<V, f16>>(parts, columns),
-            DType::BF16 => self.accumulated::<Sum<V>, T, Halves<V, bf16>>(parts, columns),
+            DType::F16 => self.accumulated::<Sum<V>, T, WidenedHalves<V, f16>>(parts, columns),
+            DType::BF16 => self.accumulated::<Sum<V>, T, WidenedHalves<V, bf16>>(parts, columns),
             _ => None,
         }
     }
@@ -326,7 +333,7 @@ impl Reducer {
     }
 }
 
-/// Reductions of floats on the widest registers there are.
+/// Reductions of floats on the registers of an instruction set.
 macro_rules! on_registers {
     ($($name:ident: $reductions:ident of $float:ident, $avx512:ident, $avx2:ident, $neon:ident;)*) => {
         impl Reducer {

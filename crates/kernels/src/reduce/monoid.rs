@@ -1,16 +1,17 @@
-//! Owns the reductions that are a neutral element and an operation: sums, products, extremes, truths.
+//! Owns the reductions that are a monoid, a neutral element and an operation: sums, products, maxima, minima.
+//! It does not know the order of elements.
 
 use std::marker::PhantomData;
 
 use bytemuck::Zeroable;
 use zerostride_ops::{DType, Element};
 
-use super::rule::{Elem, Rows, Rule, Side, Steps};
-use super::vector::{LONGEST, Limits, Ordered, Source, Vector};
-use super::{Panel, lines};
+use super::rule::{Elem, RowSequence, RowStarts, Rule, Side};
+use super::vector::{Limits, LoadVector, MAX_VECTOR_LEN, Ordered, Vector};
+use super::{Panel, short};
 use crate::lane::Mask;
 
-/// A neutral element and an operation, on vectors of one kind.
+/// A neutral element and an operation on vectors.
 pub(super) trait Monoid: 'static {
     type Vector: Vector;
     type One: Monoid<Vector = <Self::Vector as Vector>::One>;
@@ -18,25 +19,25 @@ pub(super) trait Monoid: 'static {
     fn step(acc: Self::Vector, value: Self::Vector) -> Self::Vector;
     /// Takes whole rows.
     #[inline(always)]
-    fn rows<S: Source<Value = Self::Vector>, const G: usize>(
+    fn rows<S: LoadVector<Value = Self::Vector>, const G: usize>(
         acc: [Self::Vector; G],
-        steps: &Steps<'_, S::Elem, impl Rows>,
+        steps: &RowSequence<'_, S::Elem, impl RowStarts>,
         sides: [Side; G],
     ) -> [Self::Vector; G] {
         each::<Self, S, G>(acc, steps, sides)
     }
-    /// Takes as many vectors as one has places, which are the first ones.
+    /// Takes the first `LEN` vectors of a block.
     #[inline(always)]
-    fn block(acc: Self::Vector, block: [Self::Vector; LONGEST]) -> Self::Vector {
+    fn block(acc: Self::Vector, block: [Self::Vector; MAX_VECTOR_LEN]) -> Self::Vector {
         block.into_iter().take(Self::Vector::LEN).fold(acc, Self::step)
     }
 }
 
-/// A step for each vector of whole rows.
+/// One step for each vector of whole rows.
 #[inline(always)]
-fn each<M: Monoid + ?Sized, S: Source<Value = M::Vector>, const G: usize>(
+fn each<M: Monoid + ?Sized, S: LoadVector<Value = M::Vector>, const G: usize>(
     mut acc: [M::Vector; G],
-    steps: &Steps<'_, S::Elem, impl Rows>,
+    steps: &RowSequence<'_, S::Elem, impl RowStarts>,
     sides: [Side; G],
 ) -> [M::Vector; G] {
     for step in 0..steps.count() {
@@ -47,7 +48,7 @@ fn each<M: Monoid + ?Sized, S: Source<Value = M::Vector>, const G: usize>(
     acc
 }
 
-/// The reduction by a monoid, of elements that come from a source and are accumulated as those of dtype `T` are stored.
+/// The reduction by a monoid of elements that are loaded as `S`, accumulated as stored elements of dtype `T`.
 pub(super) struct Accumulated<M, T, S>(PhantomData<fn(M, T, S)>);
 
 impl<M, T, S> Accumulated<M, T, S> {
@@ -59,10 +60,10 @@ impl<M, T, S> Accumulated<M, T, S> {
 impl<M: Monoid, T, S> Rule for Accumulated<M, T, S>
 where
     T: Element<Stored = <M::Vector as Vector>::Elem> + 'static,
-    S: Source<Value = M::Vector>,
+    S: LoadVector<Value = M::Vector>,
 {
     type Vector = M::Vector;
-    type Source = S;
+    type Load = S;
     type One = Accumulated<M::One, T, S::One>;
     type State = Vec<T::Stored>;
     type Acc = M::Vector;
@@ -93,11 +94,11 @@ where
     fn steps<const G: usize>(
         acc: [M::Vector; G],
         _: bool,
-        steps: &Steps<'_, Elem<Self>, impl Rows>,
+        steps: &RowSequence<'_, Elem<Self>, impl RowStarts>,
         sides: [Side; G],
     ) -> [M::Vector; G] {
         let mut acc = M::rows::<S, G>(acc, steps, sides);
-        // Asked once: most leaves are whole, and their accumulators stay in registers then.
+        // Tested once: most leaves are whole, and their accumulators stay in registers.
         if steps.has_tail() {
             for g in 0..G {
                 if let Some((value, count)) = steps.tail::<S>(sides[g]) {
@@ -110,7 +111,7 @@ where
 
     #[inline(always)]
     fn lines(state: &mut Self::State, elements: &[Elem<Self>], panel: &Panel) -> bool {
-        lines::take::<M, S>(state, elements, panel)
+        short::take::<M, S>(state, elements, panel)
     }
 
     #[inline(always)]
@@ -149,7 +150,7 @@ monoids! {
     Prod: V::one(); |acc, value| acc.times(value);
 }
 
-/// The largest, or the smallest; the first NaN if there is one.
+/// The maximum, or the minimum; the first NaN if there is one.
 pub(super) struct Extreme<V, const LARGEST: bool>(PhantomData<V>);
 
 impl<V: Ordered<One: Ordered>, const LARGEST: bool> Monoid for Extreme<V, LARGEST> {
@@ -166,14 +167,14 @@ impl<V: Ordered<One: Ordered>, const LARGEST: bool> Monoid for Extreme<V, LARGES
         V::select(value.beats::<LARGEST>(acc), value, acc)
     }
 
-    /// By the instruction for it, as if no element were a NaN; once more if one is.
+    /// By the instruction for it, as if no element were NaN, and again by comparisons if one is.
     #[inline(always)]
-    fn rows<S: Source<Value = V>, const G: usize>(
+    fn rows<S: LoadVector<Value = V>, const G: usize>(
         acc: [V; G],
-        steps: &Steps<'_, S::Elem, impl Rows>,
+        steps: &RowSequence<'_, S::Elem, impl RowStarts>,
         sides: [Side; G],
     ) -> [V; G] {
-        // Several masks, so that none waits for the one before.
+        // Several masks, so that no addition to a mask waits for the one before.
         let (mut quick, mut numbers) = (acc, [V::first(V::LEN); 4]);
         for step in 0..steps.count() {
             for g in (0..G).step_by(2) {
@@ -191,7 +192,7 @@ impl<V: Ordered<One: Ordered>, const LARGEST: bool> Monoid for Extreme<V, LARGES
     }
 
     #[inline(always)]
-    fn block(acc: V, block: [V; LONGEST]) -> V {
+    fn block(acc: V, block: [V; MAX_VECTOR_LEN]) -> V {
         let (mut quick, mut numbers) = (acc, V::first(V::LEN));
         for place in (0..V::LEN).step_by(2) {
             let values = [block[place], block[(place + 1).min(V::LEN - 1)]];

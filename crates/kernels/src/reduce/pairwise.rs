@@ -1,8 +1,9 @@
-//! Owns reductions over pairs: every row of one matrix meets every column of another, as in squared distances. A few rows
-//! at a time share the loads of a column's elements. It does not know where the matrices come from.
+//! Owns reductions over pairs: every row of one matrix is paired with every column of another, as in squared
+//! distances. A few rows at a time share the loads of a column's elements. It does not know where the
+//! matrices come from.
 //!
-//! The bits are those of the operation's kernel followed by the tree over lanes (`tree.rs`), which for short reductions is
-//! their order.
+//! The bits are those of the operation's kernel followed by the tree over lanes (`tree.rs`), which for short
+//! reductions is a sum in order.
 
 use std::marker::PhantomData;
 
@@ -10,10 +11,10 @@ use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use zerostride_ops::{DType, Op};
 
 use super::{LEAF, lane_rows, lanes};
-use crate::isa::{LaneTask, Registers};
+use crate::isa::{LaneTask, RegisterFloat};
 use crate::lane::Lane;
 
-/// What a pair of elements contributes.
+/// The term that a pair of elements contributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Term {
     /// `(a - b)²`.
@@ -40,39 +41,40 @@ pub struct Pairwise {
 /// Reduces the pairs of rows and columns into results.
 type Kernel = fn(&Sizes, &[u8], &[u8], &mut [u8]);
 
-/// Reduced elements, and columns side by side.
+/// Reduced elements, and contiguous columns.
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
     depth: usize,
     width: usize,
 }
 
-/// What the number of columns is a multiple of: the elements of the longest register.
-const SIDE: usize = 16;
+/// The number of columns is a multiple of this: the elements of the longest register.
+const WIDTH_MULTIPLE: usize = 16;
 
-/// Rows that share the loads of columns, and registers of columns that share those of rows: sixteen accumulators.
-const ROWS: usize = 4;
-const REGISTERS: usize = 4;
+/// Rows that share the loads of columns, and registers of columns that share those of rows: sixteen
+/// accumulators.
+const SHARED_ROWS: usize = 4;
+const SHARED_REGISTERS: usize = 4;
 
-/// The most terms: those of a leaf, so that the tree is that of its lanes.
-const DEEPEST: usize = LEAF;
+/// The most terms: one leaf, whose tree is that of its lanes.
+const MAX_DEPTH: usize = LEAF;
 
-/// The most subtrees of different heights, but for the last one.
-const HEIGHTS: usize = lanes(DEEPEST).ilog2() as usize;
+/// The most subtrees that wait at once: one for each height.
+const MAX_HEIGHTS: usize = lanes(MAX_DEPTH).ilog2() as usize;
 
-/// What the pairs of some rows and the columns of some registers have come to.
-type Accs<L, const R: usize> = [[L; R]; ROWS];
+/// The accumulators of some rows and the columns of `R` registers.
+type Tile<L, const R: usize> = [[L; R]; SHARED_ROWS];
 
 impl Pairwise {
-    /// The reduction `op` over `depth` terms for pairs with `width` columns, if there is one; the width must be a multiple
-    /// of 16.
+    /// The reduction `op` over `depth` terms for pairs with `width` columns, if there is one; the width must
+    /// be a multiple of 16.
     pub fn new(op: Op, dtype: DType, term: Term, depth: usize, width: usize) -> Option<Pairwise> {
         let kernel = match dtype {
             DType::F32 => kernel::<f32>(op, term),
             DType::F64 => kernel::<f64>(op, term),
             _ => None,
         }?;
-        let fits = (1..=DEEPEST).contains(&depth) && width.is_multiple_of(SIDE);
+        let fits = (1..=MAX_DEPTH).contains(&depth) && width.is_multiple_of(WIDTH_MULTIPLE);
         fits.then_some(Pairwise { kernel, sizes: Sizes { depth, width } })
     }
 
@@ -88,12 +90,12 @@ impl Pairwise {
 }
 
 /// A term as a type.
-trait Pair {
+trait PairTerm {
     fn term<L: Lane>(row: L, column: L) -> L;
 }
 
-/// How a term enters what there is so far.
-trait Fold {
+/// How a term is accumulated.
+trait Accumulate {
     fn empty<L: Lane>() -> L;
     fn step<L: Lane>(acc: L, term: L) -> L;
 }
@@ -102,7 +104,7 @@ macro_rules! pairs {
     ($($name:ident |$row:ident, $column:ident| $term:expr;)*) => {
         $(struct $name;
 
-        impl Pair for $name {
+        impl PairTerm for $name {
             #[inline(always)]
             fn term<L: Lane>($row: L, $column: L) -> L { $term }
         })*
@@ -113,7 +115,7 @@ macro_rules! folds {
     ($($name:ident $empty:expr, |$acc:ident, $term:ident| $step:expr;)*) => {
         $(struct $name;
 
-        impl Fold for $name {
+        impl Accumulate for $name {
             #[inline(always)]
             fn empty<L: Lane>() -> L { L::num($empty) }
             #[inline(always)]
@@ -126,34 +128,39 @@ pairs! {
     SquaredDifference |row, column| (row - column) * (row - column);
     AbsoluteDifference |row, column| (row - column).abs();
     Product |row, column| row * column;
-    Total |row, column| row + column;
+    PairSum |row, column| row + column;
     Difference |row, column| row - column;
     Reversed |row, column| column - row;
 }
 
-// An extreme stays where it is NaN or not beaten, and NaN beats all.
+// An accumulator stays if it is NaN or not exceeded; NaN exceeds every number.
 folds! {
     Sum 0.0, |acc, term| acc + term;
     Largest f64::NEG_INFINITY, |acc, term| L::select(acc.is_nan() | term.le(acc), acc, term);
     Smallest f64::INFINITY, |acc, term| L::select(acc.is_nan() | acc.le(term), acc, term);
 }
 
-fn kernel<T: Registers + Pod>(op: Op, term: Term) -> Option<Kernel> {
+fn kernel<T: RegisterFloat + Pod>(op: Op, term: Term) -> Option<Kernel> {
     Some(match (op, term) {
         (Op::Sum, Term::SquaredDifference) => run::<T, Sum, SquaredDifference>,
         (Op::Sum, Term::AbsoluteDifference) => run::<T, Sum, AbsoluteDifference>,
         (Op::Sum, Term::Product) => run::<T, Sum, Product>,
-        (Op::Amax, Term::Sum) => run::<T, Largest, Total>,
+        (Op::Amax, Term::Sum) => run::<T, Largest, PairSum>,
         (Op::Amax, Term::Difference) => run::<T, Largest, Difference>,
         (Op::Amax, Term::Reversed) => run::<T, Largest, Reversed>,
-        (Op::Amin, Term::Sum) => run::<T, Smallest, Total>,
+        (Op::Amin, Term::Sum) => run::<T, Smallest, PairSum>,
         (Op::Amin, Term::Difference) => run::<T, Smallest, Difference>,
         (Op::Amin, Term::Reversed) => run::<T, Smallest, Reversed>,
         _ => return None,
     })
 }
 
-fn run<T: Registers + Pod, F: Fold, P: Pair>(sizes: &Sizes, rows: &[u8], columns: &[u8], out: &mut [u8]) {
+fn run<T: RegisterFloat + Pod, F: Accumulate, P: PairTerm>(
+    sizes: &Sizes,
+    rows: &[u8],
+    columns: &[u8],
+    out: &mut [u8],
+) {
     let (rows, columns, out) =
         (cast_slice::<u8, T>(rows), cast_slice::<u8, T>(columns), cast_slice_mut::<u8, T>(out));
     let count = rows.len() / sizes.depth;
@@ -162,7 +169,7 @@ fn run<T: Registers + Pod, F: Fold, P: Pair>(sizes: &Sizes, rows: &[u8], columns
     T::run_widest(Block::<T, F, P> { sizes: *sizes, rows, columns, out, kind: PhantomData });
 }
 
-/// All pairs, to be compiled for each instruction set.
+/// All pairs, compiled for each instruction set.
 struct Block<'a, T, F, P> {
     sizes: Sizes,
     rows: &'a [T],
@@ -171,15 +178,15 @@ struct Block<'a, T, F, P> {
     kind: PhantomData<(F, P)>,
 }
 
-impl<T: Registers, F: Fold, P: Pair> LaneTask<T> for Block<'_, T, F, P> {
+impl<T: RegisterFloat, F: Accumulate, P: PairTerm> LaneTask<T> for Block<'_, T, F, P> {
     #[inline(always)]
     fn run<L: Lane<Elem = T>>(mut self) {
-        let wide = REGISTERS * L::LEN;
+        let wide = SHARED_REGISTERS * L::LEN;
         let even = self.sizes.width / wide * wide;
         for column in (0..even).step_by(wide) {
-            self.side::<L, REGISTERS>(column);
+            self.side::<L, SHARED_REGISTERS>(column);
         }
-        if const { !SIDE.is_multiple_of(REGISTERS * L::LEN) } {
+        if const { !WIDTH_MULTIPLE.is_multiple_of(SHARED_REGISTERS * L::LEN) } {
             for column in (even..self.sizes.width).step_by(L::LEN) {
                 self.side::<L, 1>(column);
             }
@@ -187,20 +194,21 @@ impl<T: Registers, F: Fold, P: Pair> LaneTask<T> for Block<'_, T, F, P> {
     }
 }
 
-impl<T: Registers, F: Fold, P: Pair> Block<'_, T, F, P> {
+impl<T: RegisterFloat, F: Accumulate, P: PairTerm> Block<'_, T, F, P> {
     /// All rows against the columns of `R` registers.
     #[inline(always)]
     fn side<L: Lane<Elem = T>, const R: usize>(&mut self, column: usize) {
         let Sizes { depth, width } = self.sizes;
         let lanes = lanes(depth);
-        let heights = if lanes > 1 { HEIGHTS } else { 0 };
-        let mut subtrees: Vec<Accs<L, R>> = vec![[[F::empty(); R]; ROWS]; heights];
-        for (rows, out) in self.rows.chunks(ROWS * depth).zip(self.out.chunks_mut(ROWS * width)) {
+        let heights = if lanes > 1 { MAX_HEIGHTS } else { 0 };
+        let mut subtrees: Vec<Tile<L, R>> = vec![[[F::empty(); R]; SHARED_ROWS]; heights];
+        for (rows, out) in self.rows.chunks(SHARED_ROWS * depth).zip(self.out.chunks_mut(SHARED_ROWS * width))
+        {
             let last = rows.len() / depth - 1;
-            // Rows that are missing are the last one again; only its first result is kept.
-            let row: [&[T]; ROWS] = std::array::from_fn(|row| &rows[row.min(last) * depth..][..depth]);
+            // Rows beyond the last repeat it; only its first result is kept.
+            let row: [&[T]; SHARED_ROWS] = std::array::from_fn(|row| &rows[row.min(last) * depth..][..depth]);
             for (turn, (first, _)) in lane_rows(depth, 0..depth).enumerate() {
-                let mut acc = [[F::empty::<L>(); R]; ROWS];
+                let mut acc = [[F::empty::<L>(); R]; SHARED_ROWS];
                 for (step, columns) in self.columns[first * width..].chunks(lanes * width).enumerate() {
                     let at = first + step * lanes;
                     let columns = &columns[column..column + R * L::LEN];
@@ -215,7 +223,7 @@ impl<T: Registers, F: Fold, P: Pair> Block<'_, T, F, P> {
                         }
                     }
                 }
-                // Subtrees of one height meet.
+                // Subtrees of one height are combined.
                 let heights = turn.trailing_ones() as usize;
                 for subtree in &subtrees[..heights] {
                     acc = meet::<F, L, R>(subtree, &acc);
@@ -234,9 +242,9 @@ impl<T: Registers, F: Fold, P: Pair> Block<'_, T, F, P> {
     }
 }
 
-/// What neighbouring subtrees say together.
+/// Two neighbouring subtrees combined.
 #[inline(always)]
-fn meet<F: Fold, L: Lane, const R: usize>(left: &Accs<L, R>, right: &Accs<L, R>) -> Accs<L, R> {
+fn meet<F: Accumulate, L: Lane, const R: usize>(left: &Tile<L, R>, right: &Tile<L, R>) -> Tile<L, R> {
     let mut both = *right;
     for (both, left) in both.iter_mut().flatten().zip(left.iter().flatten()) {
         *both = F::step(*left, *both);

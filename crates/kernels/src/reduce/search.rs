@@ -1,15 +1,17 @@
-//! Owns the search for an extreme and where it stands first. NaN is more extreme than every number.
+//! Owns `argmax` and `argmin`: the search for the first extreme element. NaN is more extreme than every
+//! number. It does not know the tree.
 
 use std::marker::PhantomData;
 
 use zerostride_ops::DType;
 
-use super::rule::{Elem, Rows, Rule, Side, Steps};
+use super::rule::{Elem, RowSequence, RowStarts, Rule, Side};
 use super::vector::{Limits, Ordered};
 use crate::lane::{Bits, Mask};
 
-/// The search for the index of the largest element, each of whose bits in `flips` is changed: of a float the sign, to find
-/// the smallest, of an integer all; of an integer without a sign also the first, to be in the order of those with one.
+/// The search for the index of the maximum, after the bits of `flips` are flipped in each element: the sign
+/// of a float to find the minimum, all bits of an integer; and the highest bit of an unsigned integer, which
+/// is compared as a signed one.
 pub(super) struct Search<V, O> {
     flips: u64,
     kind: PhantomData<fn(V, O)>,
@@ -23,25 +25,25 @@ impl<V, O> Search<V, O> {
 
 /// What elements are compared as.
 pub(super) trait Order<V: Ordered>: 'static {
-    /// Registers of floats, or of integers: single ones are in different registers of the processor.
+    /// A float or an integer register: scalars of the two are in different registers of the processor.
     type Value: Copy;
-    /// An element that beats no other one.
+    /// The element that no other one is less than.
     fn least() -> V::Elem;
     fn value(elements: V) -> Self::Value;
     fn elements(value: Self::Value) -> V;
     fn select(mask: V::Mask, yes: Self::Value, no: Self::Value) -> Self::Value;
-    /// Where `value` takes the place of `held`.
+    /// Where `value` replaces `held`.
     fn beats(value: Self::Value, held: Self::Value) -> V::Mask;
-    /// The same and what is held then, if neither is a NaN: shorter, and the one need not wait for the other.
+    /// The same, and the greater of the two, if neither is NaN: two independent instructions.
     fn beats_number(value: Self::Value, held: Self::Value) -> (V::Mask, Self::Value);
-    /// Where neither is a NaN.
+    /// Where neither is NaN.
     fn are_numbers(one: Self::Value, other: Self::Value) -> V::Mask;
 }
 
 /// The order of floats.
-pub(super) struct Floats;
+pub(super) struct FloatOrder;
 
-impl<V: Ordered> Order<V> for Floats {
+impl<V: Ordered> Order<V> for FloatOrder {
     type Value = V;
 
     fn least() -> V::Elem {
@@ -80,9 +82,9 @@ impl<V: Ordered> Order<V> for Floats {
 }
 
 /// The order of integers as wide as the floats that they are loaded as.
-pub(super) struct Integers;
+pub(super) struct IntegerOrder;
 
-impl<V: Ordered> Order<V> for Integers {
+impl<V: Ordered> Order<V> for IntegerOrder {
     type Value = V::Bits;
 
     fn least() -> V::Elem {
@@ -121,15 +123,15 @@ impl<V: Ordered> Order<V> for Integers {
     }
 }
 
-/// The most extreme elements and their indices, which are the bits of elements: of no elements, one that every other
-/// comes before. Both are held alike: what selects the one selects the other.
+/// The most extreme elements and their indices, which are stored as the bits of elements. Without elements it
+/// is an index after all others. One mask selects both.
 #[derive(Clone, Copy)]
 pub(super) struct Found<T> {
     value: T,
     index: T,
 }
 
-/// What is found in the places of a vector.
+/// What is found at each position of a vector.
 type FoundIn<V, O> = Found<<O as Order<V>>::Value>;
 
 #[inline(always)]
@@ -137,13 +139,13 @@ fn select<V: Ordered, O: Order<V>>(mask: V::Mask, yes: FoundIn<V, O>, no: FoundI
     Found { value: O::select(mask, yes.value, no.value), index: O::select(mask, yes.index, no.index) }
 }
 
-/// An index in every place.
+/// An index at every position.
 #[inline(always)]
 fn index<V: Ordered, O: Order<V>>(index: u64) -> O::Value {
     O::value(V::from_bits(V::Bits::splat(index)))
 }
 
-/// Where the one index is less than the other.
+/// Where one index is less than the other.
 #[inline(always)]
 fn is_earlier<V: Ordered, O: Order<V>>(one: O::Value, other: O::Value) -> V::Mask {
     O::elements(one).to_bits().signed_lt(O::elements(other).to_bits())
@@ -160,7 +162,7 @@ where
     O: Order<V> + Order<V::One>,
 {
     type Vector = V;
-    type Source = V;
+    type Load = V;
     type One = Search<V::One, O>;
     type State = Found<Vec<Elem<Self>>>;
     type Acc = FoundIn<V, O>;
@@ -206,7 +208,7 @@ where
     fn steps<const G: usize>(
         mut acc: [FoundIn<V, O>; G],
         _: bool,
-        steps: &Steps<'_, Elem<Self>, impl Rows>,
+        steps: &RowSequence<'_, Elem<Self>, impl RowStarts>,
         sides: [Side; G],
     ) -> [FoundIn<V, O>; G] {
         let row = |step: usize| index::<V, O>((steps.first + step * steps.advance) as u64);
@@ -219,8 +221,8 @@ where
                 places[g] = V::load(&steps.numbers[sides[g].place..]).to_bits();
             }
         }
-        // While the rows are looked through, what was found in one has the index of the row. First as if no element were a NaN,
-        // once more if one is.
+        // While rows are read, an element that is found has the index of its row. First as if no element were
+        // NaN, and again by comparisons if one is.
         let (mut at, mut values) = ([nowhere; G], [nowhere; G]);
         let mut numbers = V::first(V::LEN);
         for g in 0..G {
@@ -253,7 +255,7 @@ where
         }
         for g in 0..G {
             if steps.count() > 0 {
-                // The neutral value is the first element itself where nothing is more extreme.
+                // Where nothing is more extreme than the neutral value, the first element equals it.
                 let is_held = is_earlier::<V, O>(acc[g].index, nowhere);
                 let first = plus::<V, O>(row(0), places[g]);
                 let before = <O as Order<V>>::select(is_held, acc[g].index, first);
@@ -271,7 +273,7 @@ where
 
     #[inline(always)]
     fn merge(left: FoundIn<V, O>, right: FoundIn<V, O>) -> FoundIn<V, O> {
-        // The lanes of a leaf interleave, so that either side may hold the earlier index.
+        // Lanes interleave the elements, so that either side may hold the earlier index.
         let swaps = is_earlier::<V, O>(right.index, left.index);
         let (first, second) = (select::<V, O>(swaps, right, left), select::<V, O>(swaps, left, right));
         select::<V, O>(<O as Order<V>>::beats(second.value, first.value), second, first)

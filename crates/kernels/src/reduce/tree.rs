@@ -1,5 +1,5 @@
-//! Owns the tree in which partial results meet, and the walk over the elements of a lane or a leaf. It does not know what
-//! is accumulated (`rule.rs`).
+//! Owns the tree that combines partial results, and the loops over the elements of a lane or a leaf. It does
+//! not know what is accumulated (`rule.rs`).
 
 mod gathered;
 mod halved;
@@ -10,7 +10,7 @@ use std::mem;
 use bytemuck::{cast_slice, cast_slice_mut};
 use smallvec::SmallVec;
 
-use super::rule::{Elem, Even, Rows, Rule, Side, Steps};
+use super::rule::{Elem, EvenStarts, RowSequence, RowStarts, Rule, Side};
 use super::vector::Vector;
 use super::{Fold, LEAF, Panel};
 use crate::cast::CastKernel;
@@ -18,45 +18,46 @@ use crate::isa::Task;
 use gathered::Gathered;
 use halved::Halved;
 
-/// Vectors that are worked on side by side, so that none waits for the one before.
-const SIDES: usize = 4;
+/// Vectors that are accumulated in turn, to hide the latency of a step.
+const VECTORS_AT_ONCE: usize = 4;
 
-/// The tree over lanes: a stack of complete subtrees, one for each digit 1 of the number of lanes taken. A leaf is a
-/// subtree whose height is that of its lanes.
+/// The tree over lanes: a stack of complete subtrees, one for each bit that is set in the number of lanes
+/// taken. A leaf is a subtree whose height is that of its lanes.
 ///
-/// Its rule is that on single elements: only what takes elements knows the vectors of an instruction set, and all else is
-/// there once.
+/// Its rule is that on single elements. Only the functions that take elements are compiled for the vectors of
+/// an instruction set; everything else is compiled once.
 pub(super) struct Tree<O: Rule> {
     rule: O,
     take_rows: RowsTaker<O>,
     take_leaves: LeavesTaker<O>,
-    /// From the rule's results to those that are wanted.
+    /// From the rule's results to the dtype of the results.
     cast: Option<CastKernel>,
-    /// Elements that the rule sees for each of the caller's: two for a complex number.
+    /// Elements of the rule for each of the caller's: two for a complex number.
     parts: usize,
-    /// Results of the block under way, and of the largest one.
+    /// Results of the current block, and of the largest one.
     columns: usize,
     most: usize,
     lanes: usize,
     taken: usize,
-    /// Whether the lane under way has rows already.
+    /// Whether the current lane has rows.
     begun: bool,
-    /// The accumulators of the lane under way.
+    /// The accumulators of the current lane.
     current: O::State,
-    /// Those of the lanes of some leaves, and how many there is room for.
+    /// Those of the lanes of some leaves, and their number.
     leaf: O::State,
     room: usize,
-    /// The leaves under way, if their elements lie apart.
+    /// The current leaves, if their elements are strided.
     gathered: Option<Gathered<Elem<O>>>,
-    /// What the places of a leaf add to the index of a row, and how many results side by side that is right for.
+    /// What the positions of a leaf add to the index of a row, and the number of contiguous results that this
+    /// is for.
     numbers: Vec<Elem<O>>,
     width: usize,
-    /// The subtree of `2^height` lanes, by height; those below the lowest one have no room.
+    /// The subtree of `2^height` lanes, by height; those below the lowest one are never used.
     subtrees: Vec<O::State>,
     lowest: usize,
 }
 
-/// What takes rows and leaves, as a [`Fold`] is given them, in vectors.
+/// The functions that take rows and leaves, compiled for vectors.
 type RowsTaker<O> = fn(&mut Tree<O>, &[Elem<O>], &[usize], usize, bool);
 type LeavesTaker<O> = fn(&mut Tree<O>, &[Elem<O>], Panel, usize);
 
@@ -105,7 +106,7 @@ impl<O: Rule> Tree<O> {
         }
     }
 
-    /// Takes a subtree of `2^height` lanes from `current`, in the vectors that the caller is compiled for.
+    /// Adds a subtree of `2^height` lanes from `current`, in the vectors that the caller is compiled for.
     #[inline(always)]
     fn push<V: Rule<State = O::State>>(&mut self, mut height: usize) {
         let added = 1 << height;
@@ -119,8 +120,7 @@ impl<O: Rule> Tree<O> {
     }
 }
 
-/// The steps of a leaf, from its first element on. The panel's first row is reduced element `first` of a reduction in so many
-/// lanes.
+/// The rows of a leaf. The panel's first row is reduced element `first` of a reduction in so many lanes.
 #[inline(always)]
 fn leaf_steps<'a, R: Rule>(
     elements: &'a [Elem<R>],
@@ -128,16 +128,27 @@ fn leaf_steps<'a, R: Rule>(
     leaf: usize,
     (first, lanes): (usize, usize),
     looks: (&'a [Elem<R>], u64),
-) -> Steps<'a, Elem<R>, Even> {
+) -> RowSequence<'a, Elem<R>, EvenStarts> {
     let rows = LEAF.min(panel.rows - leaf * LEAF);
     let (whole, tail) = (rows >> lanes.ilog2(), rows & (lanes - 1));
     let row = first + leaf * LEAF;
-    Steps::new(elements, Even(lanes * panel.width), (whole, tail * panel.width), (row, lanes), looks)
+    RowSequence::new(
+        elements,
+        EvenStarts(lanes * panel.width),
+        (whole, tail * panel.width),
+        (row, lanes),
+        looks,
+    )
 }
 
-/// Accumulates rows whose places are next to each other.
+/// Accumulates rows whose positions are contiguous.
 #[inline(always)]
-fn spread<R: Rule, P: Rows>(state: &mut R::State, fresh: bool, steps: &Steps<'_, Elem<R>, P>, places: usize) {
+fn spread<R: Rule, P: RowStarts>(
+    state: &mut R::State,
+    fresh: bool,
+    steps: &RowSequence<'_, Elem<R>, P>,
+    places: usize,
+) {
     let len = R::Vector::LEN;
     if places < len {
         for at in 0..places {
@@ -147,17 +158,17 @@ fn spread<R: Rule, P: Rows>(state: &mut R::State, fresh: bool, steps: &Steps<'_,
         }
         return;
     }
-    // The last vector may overlap the one before, and so is read before that one is written.
+    // The last vector may overlap the one before, so its accumulator is read before that one is written.
     let last = begin::<R, 1>(state, fresh, [Side::of(places - len)]);
     let mut at = 0;
-    // Of leaves as many at once as there are registers for: so memory is read in longer lines.
-    while const { R::IS_LIGHT && P::ARE_EVEN } && at + 2 * SIDES * len <= places {
-        spread_from::<R, { 2 * SIDES }>(state, fresh, steps, at);
-        at += 2 * SIDES * len;
+    // As many vectors of a leaf at once as there are registers for, so that memory is read in longer lines.
+    while const { R::IS_LIGHT && P::ARE_EVEN } && at + 2 * VECTORS_AT_ONCE * len <= places {
+        spread_from::<R, { 2 * VECTORS_AT_ONCE }>(state, fresh, steps, at);
+        at += 2 * VECTORS_AT_ONCE * len;
     }
-    while at + SIDES * len <= places {
-        spread_from::<R, SIDES>(state, fresh, steps, at);
-        at += SIDES * len;
+    while at + VECTORS_AT_ONCE * len <= places {
+        spread_from::<R, VECTORS_AT_ONCE>(state, fresh, steps, at);
+        at += VECTORS_AT_ONCE * len;
     }
     while at < places {
         let whole = at + len <= places;
@@ -169,12 +180,12 @@ fn spread<R: Rule, P: Rows>(state: &mut R::State, fresh: bool, steps: &Steps<'_,
     }
 }
 
-/// Accumulates rows in some vectors of places.
+/// Accumulates rows in `G` vectors of positions.
 #[inline(always)]
 fn spread_from<R: Rule, const G: usize>(
     state: &mut R::State,
     fresh: bool,
-    steps: &Steps<'_, Elem<R>, impl Rows>,
+    steps: &RowSequence<'_, Elem<R>, impl RowStarts>,
     at: usize,
 ) {
     let sides = Side::of(at).row(R::Vector::LEN, R::Vector::LEN);
@@ -184,9 +195,13 @@ fn spread_from<R: Rule, const G: usize>(
     }
 }
 
-/// The lanes of a leaf of one result, which are whole vectors, halved to one.
+/// The lanes of a leaf of one result, which are whole vectors, halved to one vector.
 #[inline(always)]
-fn alone<R: Rule>(state: &mut R::State, steps: &Steps<'_, Elem<R>, impl Rows>, lanes: usize) -> R::Acc {
+fn alone<R: Rule>(
+    state: &mut R::State,
+    steps: &RowSequence<'_, Elem<R>, impl RowStarts>,
+    lanes: usize,
+) -> R::Acc {
     match lanes / R::Vector::LEN {
         1 => halved::<R, 1>(steps),
         2 => halved::<R, 2>(steps),
@@ -200,10 +215,10 @@ fn alone<R: Rule>(state: &mut R::State, steps: &Steps<'_, Elem<R>, impl Rows>, l
     }
 }
 
-/// So many vectors of lanes, halved to one: all at once, so that memory is read in order. What comes after these is begun before
-/// they are done, so that nothing is gained from leaves side by side.
+/// `G` vectors of lanes, halved to one: all at once, so that memory is read in order. Out-of-order execution
+/// overlaps one leaf with the next, so that interleaving leaves gains nothing.
 #[inline(always)]
-fn halved<R: Rule, const G: usize>(steps: &Steps<'_, Elem<R>, impl Rows>) -> R::Acc {
+fn halved<R: Rule, const G: usize>(steps: &RowSequence<'_, Elem<R>, impl RowStarts>) -> R::Acc {
     let sides = Side::of(0).row(R::Vector::LEN, R::Vector::LEN);
     let mut acc = R::steps([R::none(); G], true, steps, sides);
     let mut left = G;
@@ -216,7 +231,7 @@ fn halved<R: Rule, const G: usize>(steps: &Steps<'_, Elem<R>, impl Rows>) -> R::
     acc[0]
 }
 
-/// The accumulators of some vectors of places, empty if they are `fresh`.
+/// The accumulators of some vectors of positions, empty if they are `fresh`.
 #[inline(always)]
 fn begin<R: Rule, const G: usize>(state: &R::State, fresh: bool, sides: [Side; G]) -> [R::Acc; G] {
     let mut acc = [R::none(); G];
@@ -228,7 +243,7 @@ fn begin<R: Rule, const G: usize>(state: &R::State, fresh: bool, sides: [Side; G
     acc
 }
 
-/// Merges the upper half of some places with the lower one until `width` are left.
+/// Combines the upper half of some positions with the lower half until `width` are left.
 #[inline(always)]
 fn halve<R: Rule>(state: &mut R::State, mut left: usize, width: usize) {
     while left > width {
@@ -245,7 +260,7 @@ fn halve<R: Rule>(state: &mut R::State, mut left: usize, width: usize) {
     }
 }
 
-/// Adds what the lanes of a leaf say of one result to its subtrees, of which `taken` lanes are there.
+/// Adds the accumulator of one result's leaf to its subtrees, of which `taken` lanes are there.
 #[inline(always)]
 fn push_one<R: Rule>(
     subtrees: &mut [R::State],
@@ -262,7 +277,7 @@ fn push_one<R: Rule>(
     R::One::write(one, &mut subtrees[height], at);
 }
 
-/// `right = left merged with right`, one by one.
+/// Combines each accumulator of `left` with its neighbour in `right`, in place.
 #[inline(always)]
 fn merge_states<R: Rule>(left: &R::State, right: &mut R::State, len: usize) {
     let mut at = 0;
@@ -275,7 +290,7 @@ fn merge_states<R: Rule>(left: &R::State, right: &mut R::State, len: usize) {
     }
 }
 
-/// Rows of the lane under way, their columns next to each other, to be compiled for each instruction set.
+/// Rows of the current lane, with contiguous columns, compiled for each instruction set.
 struct TakeRows<'a, R: Rule> {
     tree: &'a mut Tree<R::One>,
     elements: &'a [Elem<R>],
@@ -289,7 +304,7 @@ impl<R: Rule> Task for TakeRows<'_, R> {
     fn run(self) {
         let TakeRows { tree, elements, rows, first, ends } = self;
         let steps =
-            Steps::new(elements, rows, (rows.len(), 0), (first, tree.lanes), (&[], tree.rule.flips()));
+            RowSequence::new(elements, rows, (rows.len(), 0), (first, tree.lanes), (&[], tree.rule.flips()));
         spread::<R, _>(&mut tree.current, !tree.begun, &steps, tree.columns);
         tree.begun = !ends;
         if ends {
@@ -308,7 +323,7 @@ fn take_rows<R: Rule>(
     R::Vector::run(TakeRows::<R> { tree, elements, rows, first, ends });
 }
 
-/// Whole leaves, in order in memory, to be compiled for each instruction set.
+/// Whole leaves, in memory order, compiled for each instruction set.
 struct TakeLeaves<'a, R: Rule> {
     tree: &'a mut Tree<R::One>,
     elements: &'a [Elem<R>],
@@ -338,7 +353,7 @@ impl<R: Rule> Task for TakeLeaves<'_, R> {
 }
 
 impl<R: Rule> TakeLeaves<'_, R> {
-    /// Takes the leaves of results whose elements are next to each other.
+    /// Takes the leaves of results whose elements are contiguous.
     #[inline(always)]
     fn alone(self) {
         let TakeLeaves { tree, elements, panel, first } = self;
@@ -365,7 +380,7 @@ impl<R: Rule> TakeLeaves<'_, R> {
         tree.taken += count * lanes;
     }
 
-    /// Takes the leaves of results whose elements are side by side.
+    /// Takes the leaves of groups of contiguous results.
     #[inline(always)]
     fn in_rows(self) {
         let TakeLeaves { tree, elements, panel, first } = self;

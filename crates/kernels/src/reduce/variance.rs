@@ -1,24 +1,26 @@
-//! Owns the variance: some rows while they are in cache, then by their moments.
+//! Owns the variance: moments of a few rows while these are in cache, and the combination of moments. It does
+//! not know the tree.
 //!
-//! Source: Chan, Golub, LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances", 1979.
+//! Source: Chan, Golub, LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances",
+//! 1979.
 
 use std::marker::PhantomData;
 use std::ops::Range;
 
 use zerostride_ops::DType;
 
-use super::rule::{Rows, Rule, Side, Steps};
+use super::rule::{RowSequence, RowStarts, Rule, Side};
 use super::vector::{Vector, crossed};
 use crate::lane::{Lane, Mask};
 
-/// `var`, with `count - correction` degrees of freedom, of samples of one or two parts side by side.
+/// `var`, with `count - correction` degrees of freedom, of samples of one or two parts.
 pub(super) struct Variance<V> {
     pub(super) correction: f64,
     pub(super) parts: usize,
     pub(super) kind: PhantomData<fn(V)>,
 }
 
-/// Samples' counts, means and sums of squared deviations, in f64.
+/// Counts, means and sums of squared deviations, in f64.
 #[derive(Clone, Copy)]
 pub(super) struct Moments<T> {
     count: T,
@@ -27,29 +29,30 @@ pub(super) struct Moments<T> {
 }
 
 /// Rows of one pass.
-const ROWS: usize = 16;
+const PASS_ROWS: usize = 16;
 
-/// The moments of some rows, and of as many places of one more as there are, in as many vectors as there are sides.
+/// The moments of some rows, and of one more element for some positions, in `G` vectors.
 ///
-/// One pass sums deviations from a value near all rows, and their squares. For f32 that is the first row, a sample: its own
-/// deviation from the mean is among those whose squares are wanted, so that what cancels is at most as many times as large
-/// as there are rows. Of f64 no digit is to spare, and it is the mean of the rows, which a pass before has found.
+/// One pass sums deviations from a value near all rows, and their squares. For f32 that value is the first
+/// row: its own deviation from the mean is one of those whose squares are summed, so that cancellation grows
+/// at most with the number of rows. f64 has no digits to spare: there the value is the mean, which a pass
+/// before has found.
 #[inline(always)]
 fn moments<V: Vector<Elem = <V as Lane>::Elem> + Lane, const G: usize>(
-    steps: &Steps<'_, <V as Lane>::Elem, impl Rows>,
+    steps: &RowSequence<'_, <V as Lane>::Elem, impl RowStarts>,
     rows: Range<usize>,
     sides: [Side; G],
     ends: bool,
 ) -> [Moments<V::Wide>; G] {
     let (zero, one) = (V::Wide::num(0.0), V::Wide::num(1.0));
     let number = rows.len() as f64;
-    // Divisions are slow, and the same for all places but at the end.
+    // Divisions are slow, and the same for all positions except at the end.
     let (count, reciprocal) = (V::Wide::num(number), V::Wide::num(1.0 / number.max(1.0)));
     let mut all = [Moments { count, mean: zero, squares: zero }; G];
     let (mut lasts, mut reciprocals) = ([(zero, zero); G], [reciprocal; G]);
     for g in 0..G {
         if let Some((value, places)) = if ends { steps.tail::<V>(sides[g]) } else { None } {
-            // What a place has counts once, what it does not have not at all.
+            // A position with an element counts once, any other not at all.
             lasts[g] = (value.widen(), V::Wide::from_fn(|i| if i < places { 1.0 } else { 0.0 }));
             all[g].count = count + lasts[g].1;
             reciprocals[g] = one / all[g].count.max(one);
@@ -96,7 +99,7 @@ where
     V: Vector<Elem = <V as Lane>::Elem, One: Lane<Elem = <V as Lane>::Elem>> + Lane,
 {
     type Vector = V;
-    type Source = V;
+    type Load = V;
     type One = Variance<V::One>;
     type State = Moments<Vec<f64>>;
     type Acc = Moments<V::Wide>;
@@ -133,17 +136,17 @@ where
     fn steps<const G: usize>(
         mut acc: [Self::Acc; G],
         fresh: bool,
-        steps: &Steps<'_, <V as Lane>::Elem, impl Rows>,
+        steps: &RowSequence<'_, <V as Lane>::Elem, impl RowStarts>,
         sides: [Side; G],
     ) -> [Self::Acc; G] {
         let rows = steps.all();
-        // Most leaves: nothing is held besides, and all places have as many.
-        if fresh && (1..=ROWS).contains(&rows) && !steps.has_tail() {
+        // Most leaves: no accumulator to combine with, and equally many elements at all positions.
+        if fresh && (1..=PASS_ROWS).contains(&rows) && !steps.has_tail() {
             return moments::<V, G>(steps, 0..rows, sides, false);
         }
-        for begin in (0..rows).step_by(ROWS) {
-            let whole = begin..steps.count().min(begin + ROWS);
-            let all = moments::<V, G>(steps, whole, sides, begin + ROWS >= rows);
+        for begin in (0..rows).step_by(PASS_ROWS) {
+            let whole = begin..steps.count().min(begin + PASS_ROWS);
+            let all = moments::<V, G>(steps, whole, sides, begin + PASS_ROWS >= rows);
             for g in 0..G {
                 acc[g] = if fresh && begin == 0 { all[g] } else { Self::merge(acc[g], all[g]) };
             }
@@ -162,7 +165,7 @@ where
         let delta = right.mean - left.mean;
         let mut between = delta * delta * (a * share);
         if size_of::<<V as Lane>::Elem>() == size_of::<f64>() {
-            // Samples that are not there weigh nothing, but the square of an f64 may be beyond all numbers.
+            // Missing samples have no weight, but the square of an f64 may overflow.
             between = V::Wide::select(a.eq(zero) | b.eq(zero), zero, between);
         }
         Moments {
@@ -186,7 +189,7 @@ where
     fn results(&self, state: &Self::State, len: usize) -> impl Iterator<Item = f64> {
         let squares = state.squares[..len].chunks(self.parts);
         let counts = state.count.iter().step_by(self.parts);
-        // Each part has a variance, so that none of one part and no degrees of freedom is a NaN.
+        // Each part has a variance, so that one part without degrees of freedom is NaN.
         squares.zip(counts).map(|(parts, count)| {
             parts.iter().map(|squares| squares / (count - self.correction).max(0.0)).sum()
         })

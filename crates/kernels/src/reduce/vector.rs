@@ -1,5 +1,5 @@
-//! Owns what reductions accumulate in: the registers of floats (`lane`), and arrays of other elements, of which the
-//! compiler makes registers. It does not know what is accumulated.
+//! Owns the vectors that reductions accumulate in: registers of floats (`lane`), and arrays of other
+//! elements, which the compiler vectorises. It does not know what is accumulated.
 
 use std::marker::PhantomData;
 
@@ -8,19 +8,19 @@ use half::{bf16, f16};
 use num_complex::{Complex32, Complex64};
 
 use crate::bodies::complex::Complex;
-use crate::isa::{self, Registers, Task};
+use crate::isa::{self, RegisterFloat, Task};
 use crate::lane::{Bits, Element, Lane, Mask};
 
 /// The most elements of a vector.
-pub(super) const LONGEST: usize = 16;
+pub(super) const MAX_VECTOR_LEN: usize = 16;
 
-/// What lies next to each other in memory, as a vector of it is read.
-pub(super) trait Source: 'static {
+/// How a vector is loaded from contiguous elements.
+pub(super) trait LoadVector: 'static {
     type Elem: Pod + Send + Sync;
     /// The vector.
     type Value: Vector;
-    /// One element, for what is left of a row.
-    type One: Source<Elem = Self::Elem, Value = <Self::Value as Vector>::One>;
+    /// The same on single elements, for tails.
+    type One: LoadVector<Elem = Self::Elem, Value = <Self::Value as Vector>::One>;
 
     /// The first elements, as many as the vector has.
     ///
@@ -28,17 +28,17 @@ pub(super) trait Source: 'static {
     /// If there are fewer.
     fn values(from: &[Self::Elem]) -> Self::Value;
 
-    /// The elements that there are, at most as many, then anything.
+    /// At most that many elements; the remaining positions are unspecified.
     #[inline(always)]
     fn some_values(from: &[Self::Elem]) -> Self::Value {
-        let mut elements = [Self::Elem::zeroed(); LONGEST];
+        let mut elements = [Self::Elem::zeroed(); MAX_VECTOR_LEN];
         elements[..from.len()].copy_from_slice(from);
         Self::values(&elements)
     }
 }
 
-/// The elements of vectors themselves.
-impl<V: Vector> Source for V {
+/// Elements of the vector's own type.
+impl<V: Vector> LoadVector for V {
     type Elem = V::Elem;
     type Value = V;
     type One = V::One;
@@ -49,18 +49,18 @@ impl<V: Vector> Source for V {
     }
 }
 
-/// Halves of a dtype, which are widened to vectors of `f32`.
-pub(super) struct Halves<V, T>(PhantomData<(V, T)>);
+/// f16 or bf16, widened to vectors of `f32`.
+pub(super) struct WidenedHalves<V, T>(PhantomData<(V, T)>);
 
 macro_rules! halves {
     ($($type:ty: |$from:ident| $values:expr;)*) => {
-        $(impl<V> Source for Halves<V, $type>
+        $(impl<V> LoadVector for WidenedHalves<V, $type>
         where
             V: Vector<One: Lane<Elem = f32>> + Lane<Elem = f32>,
         {
             type Elem = $type;
             type Value = V;
-            type One = Halves<V::One, $type>;
+            type One = WidenedHalves<V::One, $type>;
 
             #[inline(always)]
             fn values($from: &[$type]) -> V { $values }
@@ -73,13 +73,13 @@ halves! {
     bf16: |from| V::load_bf16(from);
 }
 
-/// Neighbours that are worked on together.
+/// Elements that are reduced at once.
 pub(super) trait Vector: Copy + 'static {
     type Elem: Pod + Send + Sync;
-    /// One element, for what is left of a row.
+    /// The same on single elements, for tails.
     type One: Vector<Elem = Self::Elem, One = Self::One>;
     type Mask: Copy;
-    /// A power of two, at most [`LONGEST`].
+    /// A power of two, at most [`MAX_VECTOR_LEN`].
     const LEN: usize;
 
     /// The vector whose element `i` is `element(i)`.
@@ -94,17 +94,17 @@ pub(super) trait Vector: Copy + 'static {
     /// # Panics
     /// If there are fewer.
     fn store(self, to: &mut [Self::Elem]);
-    /// The element that changes nothing in a product.
+    /// The neutral element of multiplication.
     fn one() -> Self::Elem;
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
     /// The mask of the first `count` elements.
     fn first(count: usize) -> Self::Mask;
-    /// Two vectors in which elements that were `BY` apart have the same place: those of `self` where the place's number lacks
-    /// the bit `BY`, those of `other` where it has it.
+    /// Two vectors in which elements that were `BY` apart now have the same position: those of `self` at
+    /// positions without the bit `BY`, those of `other` at positions with it.
     fn crossed<const BY: usize>(self, other: Self) -> [Self; 2];
-    /// Elements of `self` and of the other in turn: of the first halves, then of the second ones.
+    /// Elements of `self` and `other` alternately: of the first halves, then of the second halves.
     fn interleaved(self, other: Self) -> [Self; 2];
     /// Runs a loop over such vectors, compiled for their instruction set.
     fn run(task: impl Task);
@@ -115,23 +115,22 @@ pub(super) trait Vector: Copy + 'static {
     }
 }
 
-/// Vectors of elements that can be compared, also as the integers that their bits are.
+/// Vectors whose elements can be compared, also as integers of the same bits.
 pub(super) trait Ordered: Vector<Elem: Limits, Mask: Mask> {
     type Bits: Bits<Mask = Self::Mask>;
 
-    /// Where `self` takes the place of `held`: it is larger, or smaller, or the first NaN.
+    /// Where `self` replaces `held`: it is greater, or less, or the first NaN.
     fn beats<const LARGEST: bool>(self, held: Self) -> Self::Mask;
-    /// The larger of both, or the smaller; what is held where they are equal, or one is a NaN.
+    /// The greater of both, or the lesser; `held` where they are equal or one is NaN.
     fn of_two<const LARGEST: bool>(self, held: Self) -> Self;
-    /// Where it is less.
     fn is_less(self, other: Self) -> Self::Mask;
-    /// Where neither is a NaN.
+    /// Where neither is NaN.
     fn are_numbers(self, other: Self) -> Self::Mask;
     fn to_bits(self) -> Self::Bits;
     fn from_bits(bits: Self::Bits) -> Self;
 }
 
-/// What every element is compared with first, and integers as the bits of elements.
+/// The neutral elements of minimum and maximum, and integers as the bits of elements.
 pub(super) trait Limits: Pod {
     const LOWEST: Self;
     const HIGHEST: Self;
@@ -163,7 +162,7 @@ limits! {
 
 impl<L> Vector for L
 where
-    L: Lane<Elem: Registers + Pod + Send + Sync + Lane<Elem = L::Elem>> + isa::Enter + 'static,
+    L: Lane<Elem: RegisterFloat + Pod + Send + Sync + Lane<Elem = L::Elem>> + isa::Enter + 'static,
     L::Elem: isa::Enter,
 {
     type Elem = L::Elem;
@@ -282,12 +281,12 @@ where
     }
 }
 
-/// Elements that no register of `lane` holds.
+/// Elements that no lane holds.
 #[derive(Clone, Copy)]
 pub(super) struct Array<T, const N: usize>([T; N]);
 
-/// A dtype of elements in arrays.
-pub(super) trait Scalar: Pod + Send + Sync {
+/// A type of elements in arrays.
+pub(super) trait ArrayElement: Pod + Send + Sync {
     const ONE: Self;
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
@@ -295,7 +294,7 @@ pub(super) trait Scalar: Pod + Send + Sync {
 
 macro_rules! scalars {
     ($($type:ty: $one:expr, $plus:path, $times:path;)*) => {
-        $(impl Scalar for $type {
+        $(impl ArrayElement for $type {
             const ONE: Self = $one;
             #[inline(always)]
             fn plus(self, other: Self) -> Self { $plus(self, other) }
@@ -320,7 +319,7 @@ impl<T, const N: usize> Array<T, N> {
     }
 }
 
-impl<T: Scalar, const N: usize> Vector for Array<T, N> {
+impl<T: ArrayElement, const N: usize> Vector for Array<T, N> {
     type Elem = T;
     type One = Array<T, 1>;
     type Mask = [bool; N];

@@ -1,5 +1,5 @@
-//! Holds chains to the block kernels: the same bits for every operation, dtype, place of the running value, kind of
-//! operand, number of elements and instruction set that this processor has, and nothing touched outside.
+//! Holds chains to the block kernels: the same bits for every operation, dtype, place of the running value,
+//! kind of operand, number of elements and instruction set of this processor, and no byte written outside.
 
 use std::cmp::Ordering;
 
@@ -24,7 +24,7 @@ const REAL: [DType; 13] = [
 ];
 const GUARD: u8 = 0xa5;
 
-/// A fixed sequence of numbers without a pattern.
+/// A fixed pseudo-random sequence.
 struct Random(u64);
 
 impl Random {
@@ -33,7 +33,7 @@ impl Random {
         self.0 ^ self.0 >> 29
     }
 
-    /// Elements of a dtype: ordinary ones, any bits, and those at the ends.
+    /// Elements of a dtype: ordinary ones, any bits, and those at the ends of the range.
     fn elements(&mut self, dtype: DType, len: usize) -> Vec<u8> {
         const ENDS: [f64; 16] = [
             0.0,
@@ -78,7 +78,7 @@ impl Random {
     }
 }
 
-/// Memory whose elements are as badly aligned as can be.
+/// Memory whose elements are misaligned.
 struct Unaligned(Vec<u8>);
 
 impl Unaligned {
@@ -163,10 +163,10 @@ fn rows(slots: &[*const u8]) -> Vec<Slot> {
     slots.iter().copied().map(row).collect()
 }
 
-/// More elements than any chain's three runs.
+/// More elements than three runs of any chain.
 const MOST: usize = 3 * 512 + 7;
 
-/// Runs a chain at every length, with every kind of output, and compares with the elements that it should give.
+/// Runs a chain at every length, with every kind of output, and compares with the expected elements.
 fn check(chain: &Chain, slots: &[*const u8], want: &[u8], dtype: DType, what: impl Fn() -> String) {
     let size = dtype.item_size();
     for len in lengths(chain.run_len()) {
@@ -182,7 +182,7 @@ fn check(chain: &Chain, slots: &[*const u8], want: &[u8], dtype: DType, what: im
     }
 }
 
-/// Runs a chain on the memory of its first operand, which results are as large as.
+/// Runs a chain in place on its first operand, whose elements are as large as the results.
 fn check_in_place(
     chain: &Chain,
     first: &[u8],
@@ -277,7 +277,7 @@ fn every_operation_gives_the_bits_of_its_block_kernel() {
                 }
                 continue;
             }
-            // Each other operand is a vector or the same everywhere.
+            // Each other operand is a vector or a broadcast scalar.
             for splats in 0..1usize << (dtypes.len() - 1) {
                 for place in 0..dtypes.len() {
                     let is_splat = |operand: usize| match operand.cmp(&place) {
@@ -412,7 +412,7 @@ fn rows_give_the_bits_of_single_ones() {
         for isa in sets() {
             let chain = Chain::new(isa, (Feed::Vector(0), dtype), &links, dtype).expect("all are links");
             for len in lengths(chain.run_len()) {
-                // Bytes between rows: apart, and a multiple of every register or not; all the same.
+                // Bytes between rows: contiguous, a multiple of every register or not; all the same.
                 for pitch in [(len * size).next_multiple_of(64), len * size, len * size + size] {
                     let memory = [pitch, 0, size, 0].map(|step| {
                         (
@@ -449,7 +449,7 @@ fn rows_give_the_bits_of_single_ones() {
                     }
                     let mut out = Output::new(0, bytes);
                     let start = out.start();
-                    // Between the rows is what nobody writes.
+                    // Nothing is written between the rows.
                     out.bytes_mut()[start..][..bytes].copy_from_slice(want.written());
                     for at in (0..count).map(|row| row * pitch) {
                         let row = &memory[0].0.0[1 + at..][..len * size];
@@ -484,7 +484,8 @@ fn elements_that_lie_apart_give_the_bits_of_packed_ones() {
             let packed = chain([Feed::Vector(0), Feed::Vector(1)], at % 2);
             let run = apart.run_len();
             for len in [1, run / 2 - 1, run / 2, run / 2 + 3, run - 1, run, run + 1, 3 * run + 7] {
-                // Nothing is before the first row or behind the last one; the packed elements follow the others.
+                // Nothing comes before the first row or after the last one; the packed elements follow the
+                // others.
                 let rows = [first, second].map(|step| {
                     let width = (len - 1) * step.unsigned_abs() + 1;
                     let lying = random.elements(dtype, count * width);

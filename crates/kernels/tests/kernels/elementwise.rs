@@ -28,7 +28,7 @@ fn a_zero_divisor_is_reported_before_anything_is_written() {
     assert_eq!(out, [7, 7]);
 }
 
-/// Rows of seven whose elements lie in order, reversed, apart, or are all one.
+/// Rows of seven elements that are contiguous, reversed, strided, or broadcast.
 #[test]
 fn elements_at_any_distance_give_what_copies_of_them_give() {
     const STEPS: [[isize; 2]; 5] = [[1, 7], [-1, -7], [2, 1], [0, 3], [0, 0]];

@@ -1,5 +1,5 @@
-//! The tests of the kernels through their public names. Built against the library, they need no second build of it, which
-//! takes minutes.
+//! The tests of the kernels through their public names. They are built against the library, and need no
+//! second build of it, which takes minutes.
 
 mod chains;
 mod elementwise;

@@ -1,4 +1,4 @@
-//! Holds copies between layouts to copies element by element, and to the bytes around what they write.
+//! Holds copies between layouts to copies element by element, and to the guard bytes around what they write.
 
 use zerostride_kernels::{Isa, Pack, PackDim, pack_dense};
 
@@ -13,8 +13,8 @@ fn naive(item: usize, dims: &[PackDim], from: &[u8], first: isize, to: &mut [u8]
     }
 }
 
-/// Dense rows of `lens` on the writing side, read in the given order of dimensions, innermost first, with a gap
-/// after each row.
+/// Contiguous rows of `lens` on the writing side, read in the given order of dimensions, innermost first,
+/// with a gap after each row.
 fn dims(item: usize, lens: &[usize], order: &[usize], kinds: &[isize]) -> Vec<PackDim> {
     let mut dims: Vec<PackDim> = lens.iter().map(|&len| PackDim { len, from: 0, to: 0 }).collect();
     let mut step = item as isize;
@@ -30,7 +30,7 @@ fn dims(item: usize, lens: &[usize], order: &[usize], kinds: &[isize]) -> Vec<Pa
     dims
 }
 
-/// Copies to and fro, on every instruction set, with guard bytes about what is written.
+/// Copies to and fro, on every instruction set, between guard bytes.
 fn check(item: usize, dims: &[PackDim]) {
     const GUARD: usize = 64;
     let reach = |dim: &PackDim| (dim.len as isize - 1).max(0) * dim.from;
@@ -43,12 +43,12 @@ fn check(item: usize, dims: &[PackDim]) {
     let back: Vec<PackDim> = dims.iter().map(|dim| PackDim { from: dim.to, to: dim.from, ..*dim }).collect();
     let mut returned = vec![0xee; memory.len() + 2 * GUARD];
     naive(item, &back, &expected, GUARD as isize, &mut returned, GUARD as isize - low);
-    // What has one place for several elements cannot be written back in any order.
+    // Broadcast dimensions cannot be written back.
     let apart = dims.iter().all(|dim| dim.from != 0);
     for isa in Isa::ALL.into_iter().filter(|isa| isa.is_supported()) {
         let (mut found, mut scattered) = (vec![0xee; expected.len()], vec![0xee; returned.len()]);
-        // SAFETY: the dimensions reach from `low` to `high` about the first element in `memory`, and fill `len`
-        // bytes; the processor has the instruction set.
+        // SAFETY: the dimensions reach from `low` to `high` about the first element in `memory`, and fill
+        // `len` bytes; the processor has the instruction set.
         unsafe {
             let first = memory.as_ptr().offset(-low);
             Pack::new_on(isa, item, dims, apart).run(first, found.as_mut_ptr().add(GUARD));
@@ -113,12 +113,12 @@ fn distances_that_have_a_loop_are_copied_as_all_others() {
         };
         for small in 1..=9 {
             for len in [1, 7, 64, 100, 333] {
-                // Every so manyth element, each element so many times, so many lines in turn, so many apart.
+                // Strided, broadcast and interleaved elements.
                 check(item, &[of(3, small * len, len), of(len, small, 1)]);
                 check(item, &[of(len, 1, small), of(small, 0, 1)]);
                 check(item, &[of(len, 1, small), of(small, len + 3, 1)]);
                 check(item, &[of(small, 1, len), of(len, small, 1)]);
-                // Rows with gaps, and both sides far apart.
+                // Rows with gaps, and both sides strided.
                 check(item, &[of(len, small + 2, small), of(small, 1, 1)]);
                 check(item, &[of(small, 1, 1), of(len, small, small)]);
             }
@@ -143,7 +143,7 @@ fn blocks_of_all_sizes_cross_over() {
             (130, 31),
             (67, 512),
         ];
-        // Next to each other on one side, or some elements apart.
+        // Contiguous on one side, or strided by a few elements.
         for ((rows, columns), near) in
             sizes.iter().flat_map(|&size| [1isize, -1, 2, 3, 5].map(|near| (size, near)))
         {

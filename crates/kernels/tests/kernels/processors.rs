@@ -1,5 +1,4 @@
-//! Owns the run of what depends on the family of the processor for every family: this binary runs its own tests of chains and of
-//! divisions again with each row of the tuning table forced.
+//! Runs this binary's tests of chains and of divisions again with each row of the tuning table forced.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Owns the tests of matrix products of integers and halves, and of what is refused (`matmul/mod.rs`).
+//! Owns the tests of matrix products of integers, f16 and bf16, and of refused arguments (`matmul/mod.rs`).
 
 use bytemuck::{bytes_of, bytes_of_mut, cast_slice};
 use zerostride_kernels::{Matrix, ProductSizes, Scratch, cast_kernel, matmul};

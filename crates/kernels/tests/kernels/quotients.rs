@@ -1,4 +1,4 @@
-//! Owns the tests of the division by one number (`chain/quotient.rs`): it has the bits of the division.
+//! Holds the division by a broadcast scalar (`chain/quotient.rs`) to the bits of the division.
 
 use bytemuck::{Pod, cast_slice_mut};
 use zerostride_kernels::{Chain, Feed, Isa, Link, Slot, Stores};
@@ -48,7 +48,7 @@ fn divides<T: Pod + std::fmt::Debug>(
     }
 }
 
-/// Of NaN there are many.
+/// All NaN are one.
 fn bits_f32(x: f32) -> u64 {
     if x.is_nan() { u64::MAX } else { u64::from(x.to_bits()) }
 }

@@ -1,4 +1,5 @@
-//! Holds reductions to one tree: the same bits however elements are grouped, laid out and read, on every instruction set.
+//! Holds reductions to one tree: the same bits however elements are grouped, laid out and read, on every
+//! instruction set.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use half::{bf16, f16};
@@ -133,10 +134,10 @@ fn every_way_on_every_instruction_set_has_the_bits_of_rows_on_the_portable_one()
                 .flat_map(|column| (0..rows).map(move |row| (row * columns + column) * size))
                 .flat_map(|at| across[at..][..size].iter().copied())
                 .collect();
-            // Others' elements lie between those of a result.
+            // Between the elements of a result are those of others.
             let others = &[0xa5; 32][..2 * size];
             let apart = along.chunks(size).flat_map(|own| [own, others].concat()).collect();
-            // Halves have the bits of the same numbers in f32.
+            // f16 and bf16 have the bits of the same numbers in f32.
             let is_half = matches!(dtype, DType::F16 | DType::BF16);
             let compute = if is_half { DType::F32 } else { dtype };
             let mut wide = vec![0; rows * columns * compute.item_size()];
@@ -158,7 +159,7 @@ fn every_way_on_every_instruction_set_has_the_bits_of_rows_on_the_portable_one()
                 let each = Panel { rows, width: 1, columns, column_step: rows, row_step: 1 };
                 let apart_panel = Panel { column_step: 3 * rows, row_step: 3, ..each };
                 let ways = [(&across, None), (&across, Some(narrow)), (&along, Some(each))];
-                // What has no tree is not brought together.
+                // Order-free reductions do not gather strided leaves.
                 let with_tree = dtype.category() > Category::Int || matches!(op, Op::Argmax | Op::Argmin);
                 let apart = with_tree.then_some((&apart, Some(apart_panel)));
                 for (elements, panel) in ways.into_iter().chain(apart) {
@@ -219,7 +220,7 @@ fn a_search_of_integers_knows_the_ends_of_their_range() {
             all(expected, found(op, DType::I64, &signed));
             all(expected, found(op, DType::U64, &unsigned));
             all(expected, found(op, DType::I32, &short));
-            // Bits of NaN, and nothing that beats the first.
+            // Elements with the bits of NaN, and elements that never beat the first.
             all(0, found(op, DType::I64, &vec![if op == Op::Argmax { i64::MIN } else { i64::MAX }; len]));
             all(0, found(op, DType::U64, &vec![if op == Op::Argmax { 0 } else { u64::MAX }; len]));
             all(0, found(op, DType::I32, &vec![-1; len]));
@@ -265,7 +266,8 @@ fn every_byte_but_0_is_a_true_bool() {
 
 #[test]
 fn a_long_sum_of_equal_numbers_does_not_drift() {
-    // One accumulator would be off by a percent; here only the sixteen steps of a lane and the tree's height round.
+    // One accumulator would be off by a percent; here only the sixteen steps of a lane and the tree's height
+    // round.
     let exact = 0.1 * (1 << 22) as f32;
     let found = sum(&vec![0.1; 1 << 22], 1);
     assert!((found - exact).abs() <= 4.0 * f32::EPSILON * exact, "{found} for {exact}");

@@ -1,4 +1,5 @@
-//! Holds chains to plain arithmetic on rows of every length, wherever rows begin, and to what lies beside them.
+//! Holds chains to plain arithmetic on rows of every length, at every alignment, and to the bytes beside
+//! them.
 
 use zerostride_kernels::{Chain, Feed, Isa, Link, Slot, Stores, fence};
 use zerostride_ops::{DType, Op};
@@ -54,7 +55,7 @@ fn rows_of_less_than_a_run_are_run_where_they_lie() {
                 step: 4 * step as isize,
                 ahead: 8 << 10,
             };
-            // One row for all, one number for each row.
+            // A broadcast row, and a broadcast scalar for each row.
             let slots = [row(x.as_ptr(), len), row(y.as_ptr(), 0), row(z.as_ptr(), 1)];
             for stored in [DType::F32, DType::F16, DType::Bool] {
                 let links: &[Link] = match stored {
@@ -65,7 +66,7 @@ fn rows_of_less_than_a_run_are_run_where_they_lie() {
                     continue;
                 };
                 let item = stored.item_size();
-                // A gap behind each row stays as it is.
+                // The gap after each row stays as it is.
                 let mut out = vec![0xee; rows * (len + 1) * item];
                 let result = Slot { first: out.as_mut_ptr(), step: ((len + 1) * item) as isize, ahead: 0 };
                 // SAFETY: the slots hold what the chain reads, and the result has room for the rows.

@@ -7,10 +7,10 @@ use super::super::{clamp, hypot};
 use super::{Part, is_finite, is_inf, is_infinite, is_nan, is_zero, num, scaled, select};
 use crate::lane::{Bits, Mask};
 
-/// Quotients of normalised numbers are infinite or 0 beyond.
+/// Beyond, quotients of normalised numbers are infinite or 0.
 const LARGEST_EXPONENT: f64 = 2044.0;
 
-/// The exponent of the largest power of two up to the size of a finite number that is not 0.
+/// The binary exponent of a finite number that is not 0.
 #[inline(always)]
 fn exponent<W: Part>(x: W) -> W {
     let subnormal = x.abs().lt(W::num(f64::MIN_POSITIVE));
@@ -19,20 +19,21 @@ fn exponent<W: Part>(x: W) -> W {
     W::select(subnormal, biased - W::num(54.0), biased)
 }
 
-/// The number with its larger part between 1 and 2, and the exponent that was taken out; it is finite and not 0.
+/// A finite number that is not 0, scaled so that its larger part is between 1 and 2, and the exponent that
+/// was taken out.
 #[inline(always)]
 fn normalised<W: Part>(z: Complex<W>) -> (Complex<W>, W) {
     let n = exponent(z.re.abs().max(z.im.abs()));
     (Complex::new(scaled(z.re, -n), scaled(z.im, -n)), n)
 }
 
-/// The schoolbook product, with NaN where infinities meet zeros, as PyTorch has it.
+/// The product by the formula, with NaN where an infinity meets a zero, as in PyTorch.
 #[inline(always)]
 pub(super) fn mul<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
     Complex::new(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
 }
 
-/// The product in which an infinite factor wins over NaN parts, as C99 multiplies.
+/// The product as in C99: an infinite factor makes it infinite even beside NaN parts.
 #[inline(always)]
 pub(super) fn mul_infinities<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
     let product = mul(a, b);
@@ -45,8 +46,7 @@ pub(super) fn mul_infinities<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W
     select(lost, Complex::new(directions.re * infinity, directions.im * infinity), product)
 }
 
-/// What decides the direction of an infinite product: a part is ±1 if infinite, beside it 0 for finite ones, and NaN
-/// counts as 0.
+/// The direction of an infinite product: infinite parts become ±1, finite parts beside them 0, and NaN 0.
 #[inline(always)]
 fn direction<W: Part>(z: Complex<W>) -> Complex<W> {
     let infinite = is_infinite(z);
@@ -74,13 +74,13 @@ pub(super) fn div<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
     select(ordinary, quotient, ends)
 }
 
-/// `x / square · 2^n`; the sums of products lose the sign of a zero, which is another's.
+/// `x / square · 2^n`. Sums of products lose the sign of a zero, which is taken from `sign`.
 #[inline(always)]
 fn quotient_of<W: Part>(x: Dw<W>, square: Dw<W>, n: W, sign: W) -> W {
     W::select(x.hi.eq(W::num(0.0)), x.hi.copysign(sign), scaled(x.div(square).hi, n))
 }
 
-/// The quotient by Smith's method, which decides what infinities, NaN and zeros give.
+/// The quotient by Smith's method, for infinities, NaN and zeros.
 #[inline(always)]
 pub(super) fn div_at_the_ends<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
     let wide = b.re.abs().ge(b.im.abs());

@@ -17,7 +17,7 @@ use crate::lane::Mask;
 const LN_2: (f64, f64) = (std::f64::consts::LN_2, 2.3190468138462996e-17);
 const LOG2_E: (f64, f64) = (std::f64::consts::LOG2_E, 2.0355273740931033e-17);
 const LOG10_E: (f64, f64) = (std::f64::consts::LOG10_E, 1.098319650216765e-17);
-/// e^x is 0 or infinite beyond, even after a multiplication with the sine of an `f64`.
+/// Beyond, e^x is 0 or infinite, even after multiplication by the sine of an `f64`.
 const EXP_RANGE: f64 = 1400.0;
 
 /// `factor · e^x` without undue overflow.
@@ -44,7 +44,7 @@ fn from_polar<W: Part>(x: Dw<W>, y: W, (sin, cos): (W, W)) -> Complex<W> {
 /// e^x · (cos y + i sin y).
 #[inline(always)]
 fn exp_of<W: Part>(x: Dw<W>, y: Dw<W>) -> Complex<W> {
-    // The low part turns the angle further: a little, unless the angle is huge.
+    // The low part corrects the angle, by little unless the angle is huge.
     let (s, c) = sin_cos(y.hi);
     let little = y.lo.abs().lt(W::num(2f64.powi(-30)));
     let (turned_s, turned_c) = (y.lo.mul_add(c, s), y.lo.mul_add(-s, c));
@@ -91,7 +91,7 @@ pub(super) fn expm1<W: Part>(z: Complex<W>) -> Complex<W> {
     select(large, Complex::new(e.re - W::num(1.0), e.im), ordinary)
 }
 
-/// Half the logarithm of the square of a size, which has been scaled by `2^shift`.
+/// Half the logarithm of the square of a magnitude that was scaled by `2^shift`.
 #[inline(always)]
 fn half_log<W: Part>(square: Dw<W>, shift: W) -> Dw<W> {
     let mut l = Logarithm::of_quotient(square, W::num(1.0).into(), square.hi);
@@ -110,7 +110,7 @@ fn log_abs<W: Part>(z: Complex<W>) -> Dw<W> {
     half_log(two_prod(x, x) + two_prod(y, y), shift)
 }
 
-/// log |z| anywhere.
+/// log |z| for any number.
 #[inline(always)]
 fn log_abs_with_ends<W: Part>(z: Complex<W>) -> Dw<W> {
     let infinity = W::num(f64::INFINITY);
@@ -156,7 +156,7 @@ pub(super) fn log1p<W: Part>(z: Complex<W>) -> Complex<W> {
     let size = W::select(largest.lt(W::num(2f64.powi(-100))), (y * half).mul_add(y, x), size);
     let size = W::select(y.eq(zero) & x.gt(-one), real_log1p(x), size);
     let angle = atan2(y, one_plus.hi);
-    // What 1 + x lost turns the angle a little further.
+    // The rounding error of 1 + x corrects the angle.
     let denominator = one_plus.hi * one_plus.hi + y * y;
     let turned = angle - y * one_plus.lo / denominator;
     let ordinary = Complex::new(size, W::select(turned.is_finite() & !angle.eq(zero), turned, angle));
@@ -180,7 +180,7 @@ pub(super) fn pow<W: Part>(a: Complex<W>, b: Complex<W>) -> Complex<W> {
     let (size, angle) = (log_abs(a), angle_of(a.im, a.re));
     let re = size * b.re + angle * -b.im;
     let im = size * b.im + angle * b.re;
-    // Single words decide where the product overflows, and the sign of a zero.
+    // The product in single words decides on overflow and on the sign of a zero.
     let single = mul_infinities(b, log(a));
     let coarse = !(is_finite(a) & is_finite(b) & re.lo.is_finite() & im.lo.is_finite()) | is_zero(a);
     let im = Dw::select(im.hi.eq(W::num(0.0)), im.hi.copysign(single.im).into(), im);
@@ -194,8 +194,8 @@ fn one_plus_exp<W: Part>(z: Complex<W>) -> Complex<W> {
     Complex::new((W::num(2.0) * size * half).mul_add(half, -real_expm1(z.re)), size * real_sin(z.im))
 }
 
-/// Whether `z` is finite and left of the imaginary axis, e^z there, and the denominator of the logistic function: 1 + e^z
-/// there, beside the numerator e^z, and 1 + e^-z elsewhere.
+/// Whether `z` is finite and left of the imaginary axis, e^z there, and the denominator of the logistic
+/// function: 1 + e^z there, beside the numerator e^z, and 1 + e^-z elsewhere.
 #[inline(always)]
 fn logistic<W: Part>(z: Complex<W>) -> (W::Mask, Complex<W>, Complex<W>) {
     let finite = is_finite(z);

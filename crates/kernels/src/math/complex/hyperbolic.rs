@@ -12,7 +12,7 @@ use super::exponential::times_exp;
 use super::{Part, is_finite, is_inf, is_zero, num, select, signum, turned, turned_back};
 use crate::lane::Mask;
 
-/// Beyond, the hyperbolic functions are halves of exponentials.
+/// Beyond, the hyperbolic functions are half an exponential.
 const LARGE: f64 = 40.0;
 
 /// (sinh x · c, cosh x · s) without undue overflow.
@@ -111,7 +111,7 @@ pub(super) fn sinc<W: Part>(z: Complex<W>) -> Complex<W> {
     let (sinh, cosh) = (real_sinh(y.hi), real_cosh(y.hi));
     let sine = Complex::new(s * y.lo.mul_add(sinh, cosh), c * y.lo.mul_add(cosh, sinh));
     let large = y.hi.abs().gt(W::num(LARGE));
-    // The quotient first where it is smaller than the exponential.
+    // The quotient first, as it is smaller than the exponential.
     let wave = Complex::new(half * s, half * c * signum(y.hi));
     let quotient = div(select(large, wave, sine), select(large, z, pi_z));
     let size = Dw::select(y.hi.lt(zero), -y, y);

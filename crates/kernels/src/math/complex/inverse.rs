@@ -1,7 +1,7 @@
-//! Owns the inverse hyperbolic and the inverse trigonometric functions of complex numbers.
+//! Owns the inverse hyperbolic and the inverse trigonometric functions of complex numbers, in forms none of
+//! whose sums cancels.
 //!
-//! The formulas are Kahan's (1987, "Branch cuts for complex elementary functions, or much ado about nothing's sign
-//! bit"): none of their sums cancels.
+//! Source: Kahan, "Branch cuts for complex elementary functions, or much ado about nothing's sign bit", 1987.
 
 use std::f64::consts::{FRAC_PI_2, LN_2};
 

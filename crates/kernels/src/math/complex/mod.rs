@@ -1,9 +1,9 @@
-//! Owns the functions of complex numbers, written over lanes of `f64`: one number, or as many as a register has room for,
-//! with the same bits. Case distinctions are selections; what hardly any number needs is skipped where none does. `short` has
-//! shorter forms for lanes of `f32`.
+//! Owns the functions of complex numbers, written over lanes of `f64`, so that one number and a register of
+//! them get the same bits. Case distinctions are selections; rare cases are skipped where no element needs
+//! them. `short` has shorter forms for lanes of `f32`.
 //!
-//! Branch cuts, signed zeros, infinities and NaN are those of C99's Annex G, which PyTorch follows; products and quotients
-//! of infinities are PyTorch's. `Complex<f32>` is widened by the caller and rounded once.
+//! Branch cuts, signed zeros, infinities and NaN are those of C99's Annex G, which PyTorch follows; products
+//! and quotients of infinities are PyTorch's. `Complex<f32>` is widened by the caller and rounded once.
 //!
 //! Deliberately unknown here: which operation of the table is defined for complex numbers.
 
@@ -17,7 +17,7 @@ use num_complex::Complex;
 
 use super::Real;
 
-/// A lane of `f64`: a part of as many complex numbers as it has elements.
+/// A lane of `f64`: the real or the imaginary parts of as many complex numbers.
 pub(crate) trait Part: Real<Elem = f64, Wide = Self> {}
 
 impl<W: Real<Elem = f64, Wide = W>> Part for W {}
@@ -80,15 +80,15 @@ fn signum<W: Part>(x: W) -> W {
     W::select(x.is_nan(), x, W::num(1.0).copysign(x))
 }
 
-/// `x · 2^n` in two steps: parts that are small beside the other may become subnormal on the way, and would differ where an
-/// instruction takes one. `n` is integral, at most `2 · BIAS - 2` in magnitude.
+/// `x · 2^n` in two multiplications. A part far smaller than the other may become subnormal in between, and a
+/// single instruction would round it differently. `n` is integral, at most `2 · BIAS - 2` in magnitude.
 #[inline(always)]
 fn scaled<W: Part>(x: W, n: W) -> W {
     let half = (n * W::num(0.5)).round_ties_even();
     x * W::exp2_int(half) * W::exp2_int(n - half)
 }
 
-/// i · z: a function of angles is -i times the hyperbolic one of this.
+/// i · z: a trigonometric function is -i times the hyperbolic one of this.
 #[inline(always)]
 fn turned<W: Part>(z: Complex<W>) -> Complex<W> {
     Complex::new(-z.im, z.re)

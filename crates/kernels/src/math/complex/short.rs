@@ -1,5 +1,5 @@
-//! Owns products and quotients of complex numbers whose parts are `f32`, computed in `f64` and rounded once. There, products
-//! of two parts are exact, and those of four neither overflow nor underflow.
+//! Owns products and quotients of complex numbers whose parts are `f32`, computed in `f64` and rounded once.
+//! In `f64` products of two parts are exact, and products of four neither overflow nor underflow.
 
 use num_complex::Complex;
 
@@ -27,7 +27,7 @@ pub(crate) fn mul<V: Real<Elem = f32>>(a: Complex<V>, b: Complex<V>) -> Complex<
 #[inline(always)]
 pub(crate) fn div<V: Real<Elem = f32>>(a: Complex<V>, b: Complex<V>) -> Complex<V> {
     let (a, b) = (widen(a), widen(b));
-    // Each is rounded once, whatever cancels.
+    // One fused rounding each, so cancellation does no harm.
     let re = a.re.mul_add(b.re, a.im * b.im);
     let im = a.im.mul_add(b.re, -(a.re * b.im));
     let inverse = V::Wide::num(1.0) / b.re.mul_add(b.re, b.im * b.im);
@@ -38,7 +38,7 @@ pub(crate) fn div<V: Real<Elem = f32>>(a: Complex<V>, b: Complex<V>) -> Complex<
     if !special.any() {
         return narrow(quotient);
     }
-    // The sums of products lose the sign of a zero.
+    // Sums of products lose the sign of a zero.
     let ends = arithmetic::div_at_the_ends(a, b);
     let signed = |part: V::Wide, end: V::Wide| V::Wide::select(part.eq(zero), part.copysign(end), part);
     let signed = Complex::new(signed(quotient.re, ends.re), signed(quotient.im, ends.im));

@@ -1,9 +1,9 @@
-//! Measures the functions of one argument on every number of `f16` and `bf16` and on a sample of `f32`, and holds the
-//! results to what `docs/accuracy.md` says; an ignored test measures every `f32`, and its worst numbers are tried each
-//! time. Reads that document for the tests against MPFR, too (`ulp`, `special_ulp`).
+//! Holds the functions of one argument to `docs/accuracy.md`, on every number of f16 and bf16 and on a sample
+//! of `f32`. An ignored test measures every `f32`; the worst numbers it found are tried each time. This file
+//! also reads that document for the tests against MPFR (`ulp`, `special_ulp`).
 //!
-//! The measure here is the same function in `f64`, which those tests hold below one unit in the last place: 2^-29 of one
-//! in `f32`, so that four decimals are certain.
+//! The reference is the same function in `f64`, which those tests hold below one ULP: 2^-29 of one in `f32`,
+//! so that four decimals are certain.
 
 use half::{bf16, f16};
 
@@ -34,8 +34,8 @@ fn row<const N: usize>(heading: &str, name: &str) -> Option<[f64; N]> {
     Some(std::array::from_fn(|_| cells.next().expect("the row has a number in each column")))
 }
 
-/// The headings of the document's tables: of functions of one real argument, of those searched through, of functions of
-/// several arguments, and of complex ones.
+/// The headings of the document's tables: functions of one real argument, those measured on every `f32`,
+/// functions of several arguments, and complex functions.
 pub(super) const UNARY: &str = "| function | `f32` |";
 const EVERY: &str = "| function over every `f32` |";
 pub(super) const BINARY: &str = "| function of several arguments |";
@@ -56,8 +56,8 @@ macro_rules! functions {
             double: math::$name,
         }),*];
 
-        /// Each takes a minute, and is only built with optimisation:
-        /// `cargo test --release -p zerostride-kernels --lib every_f32 -- --ignored --nocapture --test-threads 1`.
+        /// Each takes a minute, and is only built with optimisation: `cargo test --release -p
+        /// zerostride-kernels --lib every_f32 -- --ignored --nocapture --test-threads 1`.
         #[cfg(not(debug_assertions))]
         mod every_f32_is_within_the_documented_error {
             use super::*;
@@ -85,8 +85,7 @@ functions! {
     log10 log1p log2 logit rad2deg rsqrt sigmoid silu sin sinc sinh tan tanh
 }
 
-/// The distance to the true value in units of the last place that numbers of its size have; infinite where a special value
-/// is missed.
+/// The distance to the true value in ULPs; infinite where a special value is missed.
 fn error(function: &Unary, x: f32) -> f64 {
     let (got, want) = ((function.single)(x), (function.double)(x.into()));
     let nearest = want as f32;
@@ -97,8 +96,8 @@ fn error(function: &Unary, x: f32) -> f64 {
     (f64::from(got) - want).abs() / (power * f64::from(f32::EPSILON))
 }
 
-/// Whether a result of a half type is the nearest number of its format, which has `digits` significant bits and whose
-/// last place is 2^`least` at the smallest; `largest` is its largest number.
+/// Whether a result of f16 or bf16 is the nearest number of its format, which has `digits` significant bits,
+/// 2^`least` as its smallest last place, and `largest` as its largest number.
 fn is_nearest(got: f64, want: f64, digits: i32, least: i32, largest: f64) -> bool {
     if want.is_nan() || got.is_nan() {
         return want.is_nan() && got.is_nan();
@@ -110,7 +109,7 @@ fn is_nearest(got: f64, want: f64, digits: i32, least: i32, largest: f64) -> boo
     got == nearest && got.is_sign_negative() == want.is_sign_negative()
 }
 
-/// How many numbers of a half type have a result other than the nearest one.
+/// How many numbers of f16 and bf16 have a result other than the nearest one.
 fn misrounded(function: &Unary) -> [f64; 2] {
     let mut counts = [0.0; 2];
     for bits in 0..=u16::MAX {
@@ -188,8 +187,8 @@ fn check<F: lanes::Function<1>>() {
     assert!(worst.0 <= bound, "{} at {:?}", F::NAME, worst.1);
 }
 
-/// Finds the largest error over all bit patterns and where it is. It is at least a half: results that are the nearest
-/// numbers are not looked at more closely.
+/// Finds the largest error over all bit patterns and where it is. It starts at a half: a result that is the
+/// nearest number needs no closer look.
 #[cfg(not(debug_assertions))]
 struct Search<'a, V, F> {
     function: &'a Unary,
@@ -211,7 +210,7 @@ impl<V: Real<Elem = f32>, F: lanes::Function<1>> Task for Search<'_, V, F> {
             if !differs.any() {
                 continue;
             }
-            // As `error` has it. What is no number here is a special value missed, and is looked at too.
+            // As in `error`. NaN here means that a special value is missed, and needs a closer look, too.
             let exponent = want.to_bits() & (<V::Wide as Lane>::Bits::splat(0x7ff) << 52);
             let unit = <V::Wide as Lane>::num(2f64.powi(-126)).max(Lane::from_bits(exponent));
             let about = V::narrow((got.widen() - want).abs() / (unit * Lane::num(2f64.powi(-23))));

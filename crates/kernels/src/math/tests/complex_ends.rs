@@ -1,5 +1,5 @@
-//! Holds the complex functions to what PyTorch returns where zeros, infinities and NaN meet (`spec/golden/math`, where
-//! `complex_ends.py` says what the files hold).
+//! Holds the complex functions to PyTorch's results on zeros, infinities and NaN (`spec/golden/math`, where
+//! `complex_ends.py` describes the files).
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ fn rows(name: &str, arguments: usize) -> Vec<Vec<Complex64>> {
     (0..count).map(|row| (0..=arguments).map(|pair| number(row, pair)).collect()).collect()
 }
 
-/// NaN for NaN, signs of zeros included, and finite values as far as they are specified elsewhere.
+/// NaN for NaN, signs of zeros included; finite values are tested elsewhere.
 fn agree(got: f64, want: f64) -> bool {
     let near = got.is_finite()
         && want.is_finite()
@@ -39,9 +39,9 @@ fn is_exception(name: &str, z: Complex64, got: Complex64) -> bool {
     match name {
         // Its complex128 drops the sign of a zero imaginary part; its complex64 and C99 keep it.
         "acos" => z.im == 0.0 && got.im == 0.0,
-        // It rounds πz first, so that integers are no zeros.
+        // It rounds πz first, so that it is not 0 at integers.
         "sinc" => z.im == 0.0 && z.re.fract() == 0.0,
-        // The sign of the zero comes from the sign that its division loses.
+        // Its division loses the sign that this zero takes.
         "silu" => z.re == 0.0 && z.im == 0.0,
         _ => false,
     }

@@ -23,8 +23,7 @@ const SPECIAL: [f32; 12] = [
 fn pairs() -> impl Iterator<Item = [Complex32; 2]> {
     let count = SPECIAL.len();
     let special = move |i: usize, place: u32| SPECIAL[i / count.pow(place) % count];
-    let near =
-        |i: usize, place: usize| 1.0 + ((i * (place + 7) * 48_271) % 65_537) as f32 * 2f32.powi(-23);
+    let near = |i: usize, place: usize| 1.0 + ((i * (place + 7) * 48_271) % 65_537) as f32 * 2f32.powi(-23);
     let all = (0..count.pow(4)).map(move |i| [0, 1, 2, 3].map(|place| special(i, place)));
     let cancelling = (0..20_000).map(move |i| [0, 1, 2, 3].map(|place| near(i, place)));
     all.chain(cancelling).map(|[a, b, c, d]| [Complex32::new(a, b), Complex32::new(c, d)])

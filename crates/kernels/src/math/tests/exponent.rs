@@ -1,4 +1,4 @@
-//! Holds `frexp` and `ldexp` to what they are defined by.
+//! Holds `frexp` and `ldexp` to their definitions.
 
 use crate::math::{frexp, ldexp};
 

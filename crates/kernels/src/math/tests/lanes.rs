@@ -1,25 +1,27 @@
-//! Runs every function on every kind of register that the processor has, and compares the bits with one element's.
+//! Runs every function on every kind of register that the processor has, and compares the bits with those of
+//! one element.
 
 use std::marker::PhantomData;
 
-use crate::math::{self, Real};
 use crate::isa::{self, Isa, Task};
 #[cfg(target_arch = "aarch64")]
 use crate::lane::neon;
 #[cfg(target_arch = "x86_64")]
 use crate::lane::{avx2, avx512};
+use crate::math::{self, Real};
 
-/// An element type whose numbers can be drawn.
+/// An element type with samples.
 trait Sample: Real<Elem = Self> + std::fmt::Debug {
-    /// Where functions change their minds: ends of domains, of ranges and of polynomials, and their neighbours.
+    /// Numbers at which functions change their formula: ends of domains, of ranges and of polynomials, and
+    /// their neighbours.
     fn special() -> Vec<Self>;
     /// From all bit patterns, or of ordinary size.
     fn random(bits: u64) -> Self;
-    /// NaN is NaN, everything else its bits.
+    /// NaN for NaN, otherwise the same bits.
     fn is_same(self, other: Self) -> bool;
 }
 
-/// Numbers of the borders in the functions' bodies.
+/// The borders in the functions' bodies.
 const BORDERS: [f64; 46] = [
     0.0,
     1e-300,
@@ -84,7 +86,7 @@ macro_rules! sample {
 
             fn random(bits: u64) -> Self {
                 let any = $float::from_bits((bits >> 8) as $bits);
-                // A significand from 1 to 2, a sign, and an exponent that most functions bend at.
+                // A significand from 1 to 2, a sign, and an exponent in the range of most functions' borders.
                 let one = (1 as $float).to_bits();
                 let ordinary = $float::from_bits((any.to_bits() & !one) | one);
                 let ordinary = ordinary * (2 as $float).powi((bits & 31) as i32 - 20);
@@ -101,7 +103,7 @@ macro_rules! sample {
 sample!(f32, u32);
 sample!(f64, u64);
 
-/// The next of a sequence that looks random (splitmix64).
+/// The next pseudo-random number (splitmix64).
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -119,13 +121,13 @@ fn arguments<T: Sample, const N: usize>() -> Vec<[T; N]> {
     tuples.chain(random).collect()
 }
 
-/// One of the functions, on whatever lane.
+/// A function on any lane.
 pub(super) trait Function<const N: usize> {
     const NAME: &str;
     fn at<V: Real>(arguments: [V; N]) -> V;
 }
 
-/// The answer, compiled once for all the lanes that are compared with it.
+/// The result on one element, compiled once for all the lanes that are compared with it.
 #[inline(never)]
 fn alone<T: Sample, F: Function<N>, const N: usize>(arguments: [T; N]) -> T {
     F::at(arguments)

@@ -1,5 +1,5 @@
-//! Measures the trigonometric, special and complex functions against correctly rounded answers (`spec/golden/math`,
-//! where `special.py` says what the files hold) and holds their errors to what `docs/accuracy.md` says.
+//! Holds the errors of trigonometric, special and complex functions to `docs/accuracy.md`, against correctly
+//! rounded results (`spec/golden/math`, where `special.py` describes the files).
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ bounds! {
     atan2(y, x)
 }
 
-/// The columns of numbers of a golden file, and those of what the last ones miss in units in their last place.
+/// The columns of numbers of a golden file, and the errors of the last ones in ULPs.
 fn columns<T: Measured + Into<f64>>(
     file: &str,
     numbers: usize,
@@ -36,21 +36,21 @@ fn columns<T: Measured + Into<f64>>(
     (values.chunks(rows).map(<[f64]>::to_vec).collect(), missing.chunks(rows).map(<[f64]>::to_vec).collect())
 }
 
-/// The last place of a number of the format whose numbers have this many bytes.
+/// The last place of a number in the format of so many bytes.
 fn last_place(x: f64, bytes: usize) -> f64 {
     let (digits, least) = if bytes == 4 { (23, -149) } else { (52, -1074) };
     let exponent = if x == 0.0 { i32::MIN / 2 } else { math::frexp(x).1 as i32 - 1 };
     ldexp(1.0, f64::from((exponent - digits).max(least)))
 }
 
-/// How many units `got` is from the true value `want + missing`; an infinity is only reached by itself.
+/// How many units `got` is from the true value `want + missing`; infinite next to an infinity.
 fn off_by(got: f64, want: f64, missing: f64, unit: f64) -> f64 {
     let difference = if got == want { 0.0 } else { got - want };
     difference / unit - missing / unit
 }
 
-/// The largest error at negative arguments in units in the last place of the result, or of 1 if that is larger: near
-/// a zero there, the terms that cancel have that size.
+/// The largest error at negative arguments, in ULPs of the result, or of 1 if that is larger: near a zero,
+/// the terms that cancel have that size.
 fn reflected<T: Measured + Into<f64>>(name: &str, function: impl Fn(f64) -> f64) -> f64 {
     let (values, missing) = columns::<T>(&format!("{name}_reflected.{}.bin", T::NAME), 2, 1);
     let mut worst = (0.0, 0.0);
@@ -83,7 +83,7 @@ fn digamma_of_negative_arguments() {
     assert!(single <= f32 && double <= f64, "{single} and {double} ULP");
 }
 
-/// The largest distance in the complex plane, in units in the last place of the larger part of the result.
+/// The largest distance in the complex plane, in ULPs of the larger part of the result.
 fn worst_complex<T: Measured + Into<f64>>(
     name: &str,
     dtype: &str,

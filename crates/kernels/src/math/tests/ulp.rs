@@ -1,20 +1,19 @@
-//! Measures the exponential and logarithmic functions against correctly rounded answers (`spec/golden/math`,
-//! where `explog.py` says what the files hold) and holds their errors, in units in the last place, to what
-//! `docs/accuracy.md` says.
+//! Holds the errors of exponential and logarithmic functions, in ULPs, to `docs/accuracy.md`, against
+//! correctly rounded results (`spec/golden/math`, where `explog.py` describes the files).
 
 use std::path::Path;
 
 use super::accuracy::{BINARY, UNARY, documented};
 use crate::math::{self, Real};
 
-/// An element type whose answers can be read and compared.
+/// An element type whose results can be read and compared.
 pub(super) trait Measured: Real<Elem = Self> + std::fmt::Debug {
     const NAME: &'static str;
     const BYTES: usize;
 
     fn read(bytes: &[u8]) -> Self;
-    /// The distance from `got` to the true value, which is `missing` last places above `want`. Infinite where
-    /// a special value is missed: NaN, an infinity, the sign of zero.
+    /// The distance from `got` to the true value, which is `missing` ULPs above `want`. Infinite where a
+    /// special value is missed: NaN, an infinity, the sign of zero.
     fn ulps(got: Self, want: Self, missing: f64) -> f64;
 }
 
@@ -35,7 +34,7 @@ macro_rules! measured {
                 if want.is_sign_negative() != got.is_sign_negative() {
                     return f64::INFINITY;
                 }
-                // Among floats of one sign, the bits count the steps, also from the largest one to infinity.
+                // Among floats of one sign, the bits count the steps, even from the largest one to infinity.
                 let steps = got.to_bits().abs_diff(want.to_bits());
                 if steps > 1 << 20 {
                     return f64::INFINITY;

@@ -1,5 +1,5 @@
-//! Owns leaves whose elements lie apart: they are brought next to each other, leaf by leaf, so that they are in the nearest cache
-//! when they are taken. It does not know what takes them (`tree.rs`).
+//! Owns the leaves of strided elements: each is copied into a contiguous buffer in L1 just before it is
+//! reduced. It does not know what reduces it (`tree.rs`).
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
@@ -9,10 +9,10 @@ use crate::reduce::{LEAF, Panel};
 /// The leaves of a panel.
 pub(super) struct Gathered<T> {
     panel: Panel,
-    /// The copies of a whole leaf, and of the last one if that is not whole.
+    /// The copies of a whole leaf, and of the last one if it is shorter.
     whole: PackDense,
     last: PackDense,
-    /// Room for a leaf.
+    /// The buffer of a leaf.
     elements: Vec<T>,
 }
 
@@ -27,12 +27,12 @@ impl<T: Pod> Gathered<T> {
         Gathered { panel, whole, last, elements: vec![T::zeroed(); room] }
     }
 
-    /// Whether it is for panels of that form.
+    /// Whether it was made for panels of this form.
     pub(super) fn is_for(&self, panel: &Panel) -> bool {
         self.panel == *panel
     }
 
-    /// The leaf of the result that begins with the first of these elements.
+    /// The leaf of the result whose first element is the first of these.
     ///
     /// # Panics
     /// If it reaches outside the elements.

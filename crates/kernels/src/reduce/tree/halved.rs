@@ -1,23 +1,23 @@
-//! Owns the way from the leaves of single results to the tree: leaves of several results are halved together. It does not know
-//! how a leaf came to one vector (`tree.rs`).
+//! Owns the last halvings of leaves of single results: several leaves are halved to one element each at once.
+//! It does not know how a leaf became one vector (`tree.rs`).
 
 use super::{Tree, push_one};
 use crate::reduce::rule::Rule;
-use crate::reduce::vector::{LONGEST, Vector};
+use crate::reduce::vector::{MAX_VECTOR_LEN, Vector};
 
-/// Leaves of single results, each halved to a vector. When they are as many as a vector has places, all are halved further
-/// together, which takes hardly longer than to do it for one.
+/// Leaves of single results, each halved to a vector. As many as a vector has positions are halved further
+/// together, which takes hardly longer than one of them.
 pub(super) struct Halved<R: Rule> {
-    vectors: [R::Acc; LONGEST],
-    /// How many lanes the result of a leaf had taken before, and the number of the result.
-    leaves: [(usize, usize); LONGEST],
+    vectors: [R::Acc; MAX_VECTOR_LEN],
+    /// The number of lanes that came before the leaf, and the number of its result.
+    leaves: [(usize, usize); MAX_VECTOR_LEN],
     pub(super) count: usize,
 }
 
 impl<R: Rule> Halved<R> {
     #[inline(always)]
     pub(super) fn new() -> Self {
-        Halved { vectors: [R::none(); LONGEST], leaves: [(0, 0); LONGEST], count: 0 }
+        Halved { vectors: [R::none(); MAX_VECTOR_LEN], leaves: [(0, 0); MAX_VECTOR_LEN], count: 0 }
     }
 
     /// Takes the vector of a leaf.
@@ -36,7 +36,8 @@ impl<R: Rule> Halved<R> {
         self.meet::<1>();
         let (len, height) = (R::Vector::LEN, tree.lanes.ilog2() as usize);
         let (taken, first) = self.leaves[0];
-        // Whole vectors of one leaf each go where results are, if there is nothing to merge them with.
+        // Whole vectors of one leaf of each result go where the subtrees are, if there is nothing to combine
+        // them with.
         if self.leaves[..self.count].get(len - 1) == Some(&(taken, first + len - 1))
             && taken >> height & 1 == 0
         {
@@ -44,7 +45,7 @@ impl<R: Rule> Halved<R> {
             self.count = 0;
             return;
         }
-        // Leaves of one result that fill a subtree meet where they are, as they would one after the other.
+        // Leaves of one result that fill a subtree are combined here, in the same order.
         let last = (taken + (len - 1) * tree.lanes, first);
         if self.leaves[..self.count].get(len - 1) == Some(&last) && taken.is_multiple_of(len * tree.lanes) {
             self.halve::<1>();
@@ -64,7 +65,7 @@ impl<R: Rule> Halved<R> {
         self.count = 0;
     }
 
-    /// Merges places of the first vector that are `BY` apart, if it has any.
+    /// Combines positions of the first vector that are `BY` apart, if it has any.
     #[inline(always)]
     fn halve<const BY: usize>(&mut self) {
         if BY < R::Vector::LEN {
@@ -73,8 +74,8 @@ impl<R: Rule> Halved<R> {
         }
     }
 
-    /// Merges places that are `BY` apart, if a vector has any, and puts what is left of two vectors into one: in the end, the
-    /// first vector holds each leaf at the place of its number.
+    /// Combines positions that are `BY` apart, if a vector has any, and puts the halves of two vectors into
+    /// one. In the end, the first vector holds each leaf at the position of its number.
     #[inline(always)]
     fn meet<const BY: usize>(&mut self) {
         if BY < R::Vector::LEN {

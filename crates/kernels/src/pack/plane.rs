@@ -1,56 +1,58 @@
-//! Owns copies of two dimensions: which of the ways to copy is the cheapest, and the ways that need no shuffles.
+//! Owns copies of two dimensions: which loop is the cheapest, and the loops that need no shuffles. It does
+//! not know other dimensions.
 
 use std::mem::{MaybeUninit, transmute_copy};
 
 use super::{PackDim, fixed, transpose};
-use crate::isa::{self, Isa, Task, prefetch};
+use crate::isa::{self, CACHE_LINE_BYTES, Isa, Task, prefetch};
 
-/// A copy of rows of columns: from the first element where it is read to the first where it is written.
+/// A copy of rows of columns, from the address of the first element that is read to that of the first that is
+/// written.
 ///
 /// # Safety
-/// All elements of the rows are readable and initialised, and the caller's to write where they are written; the latter
-/// overlap none of the former. The distances are those that the way is for, and the processor has the instruction set.
-pub(super) type Way = unsafe fn(Isa, &PackDim, &PackDim, *const u8, *mut u8);
+/// All elements of the rows are readable and initialised, and the caller's to write where they are written;
+/// no element of one side overlaps one of the other. The distances are those that the loop is for, and the
+/// processor has the instruction set.
+pub(super) type CopyFn = unsafe fn(Isa, &PackDim, &PackDim, *const u8, *mut u8);
 
-/// Rows of columns and a way to copy them.
+/// Rows of columns and a loop that copies them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lines {
+pub(super) struct Plane {
     pub(super) rows: PackDim,
     pub(super) columns: PackDim,
-    pub(super) way: Way,
-    /// About how many cycles an element takes.
+    pub(super) way: CopyFn,
+    /// Estimated cycles an element.
     pub(super) cost: f64,
 }
 
-/// Bytes of a cache line.
-const LINE: usize = 64;
+/// Cache lines that are probably still in L1 when they are used again.
+const L1_LINES: usize = 128;
 
-/// Lines that are likely to be in the first level of cache still when they are needed again.
-const HELD: usize = 128;
-
-impl Lines {
-    /// The cheapest way to copy columns row by row, which are two of all dimensions of a copy, perhaps from memory that is far.
+impl Plane {
+    /// The cheapest loop for columns, row by row, which are two of all dimensions of a copy; `far` if they
+    /// are not in cache.
     pub(super) fn new<T: Copy + 'static>(
         rows: PackDim,
         columns: PackDim,
         all: &[PackDim],
         far: bool,
-    ) -> Lines {
+    ) -> Plane {
         let size = size_of::<T>();
         let (item, len) = (size as isize, columns.len as f64);
-        // A line that has left the cache before its other elements are wanted is fetched again. Both sides share the cache.
+        // A line that is evicted before its other elements are used is fetched again. Both sides share the
+        // cache.
         let held =
             crossed(&rows, &columns, all, |dim| dim.from) + crossed(&rows, &columns, all, |dim| dim.to);
-        let again = if held > HELD { 4.0 } else { 0.0 };
-        // Cycles for each element, about as they were measured in the first level of cache.
+        let again = if held > L1_LINES { 4.0 } else { 0.0 };
+        // Estimated cycles an element, as measured in L1.
         let bytes = size as f64 / 32.0;
         let mut best = match fixed::few::<T>(columns.len) {
-            Some(few) => Lines { rows, columns, way: few, cost: 1.1 + 1.5 / len + again },
-            None => Lines { rows, columns, way: strided::<T>, cost: 1.1 + 5.0 / len + again },
+            Some(few) => Plane { rows, columns, way: few, cost: 1.1 + 1.5 / len + again },
+            None => Plane { rows, columns, way: strided::<T>, cost: 1.1 + 5.0 / len + again },
         };
-        let mut offer = |way: Way, cost: f64| {
+        let mut offer = |way: CopyFn, cost: f64| {
             if cost < best.cost {
-                best = Lines { way, cost, ..best };
+                best = Plane { way, cost, ..best };
             }
         };
         if columns.to != item {
@@ -64,7 +66,7 @@ impl Lines {
             }
             from if from % item == 0 => {
                 if let Some(stepped) = fixed::stepped::<T>(from / item) {
-                    // What it steps over is near, and foreseen when it is fetched again.
+                    // The gaps are near, and the hardware prefetches them.
                     offer(stepped, 0.15 + 2.0 * bytes + 10.0 / len);
                 }
             }
@@ -79,7 +81,7 @@ impl Lines {
         }
         if transpose::fits::<T>(rows.len, columns.len) {
             let [tall, wide] = transpose::block::<T>(rows.len, columns.len);
-            // The last blocks copy again what they have in common with others.
+            // The last blocks overlap those before.
             let copied = (rows.len.next_multiple_of(tall) * columns.len.next_multiple_of(wide)) as f64;
             let cost = (0.1 + 2.0 * bytes + 3.0 / (tall * wide) as f64) * copied / all + 10.0 / all;
             if rows.from == item {
@@ -93,31 +95,32 @@ impl Lines {
     }
 }
 
-/// The lines that columns touch on a side until another dimension wants other elements of these lines; 0 if none does.
+/// The lines that columns touch on a side before another dimension uses other elements of them; 0 if none
+/// does.
 fn crossed(rows: &PackDim, columns: &PackDim, all: &[PackDim], distance: fn(&PackDim) -> isize) -> usize {
-    let apart = |dim: &PackDim| distance(dim).unsigned_abs().min(LINE);
+    let apart = |dim: &PackDim| distance(dim).unsigned_abs().min(CACHE_LINE_BYTES);
     let own = apart(columns);
-    match columns.len * own / LINE {
+    match columns.len * own / CACHE_LINE_BYTES {
         _ if !all.iter().any(|dim| apart(dim) < own) => 0,
-        lines if apart(rows) < LINE => lines,
+        lines if apart(rows) < CACHE_LINE_BYTES => lines,
         lines => lines * rows.len,
     }
 }
 
-/// Bytes of a square of elements that are brought next to each other before they cross over: less than the nearest cache.
-const SQUARE: usize = 8 << 10;
+/// Bytes of a square that is gathered before it is transposed: it fits into L1.
+const SQUARE_BYTES: usize = 8 << 10;
 
-/// Its rows and columns.
+/// Rows and columns of the square.
 const fn square<T>() -> usize {
     if size_of::<T>() <= 2 { 64 } else { 32 }
 }
 
-/// Brings elements of rows that are some elements apart next to each other, square by square, then transposes the square. The
-/// last squares end with the rows and columns.
+/// Gathers strided rows into a contiguous square, then transposes the square. The last squares overlap those
+/// before.
 ///
 /// # Safety
-/// As [`Way`], rows apart by a distance that has a loop, columns next to each other where they are written, as many of both as
-/// a transposed block has at least.
+/// As [`CopyFn`], with a row distance that has a strided loop, columns contiguous where they are written, and
+/// at least as many of both as a transposed block has.
 unsafe fn in_two<T: Copy + 'static>(
     isa: Isa,
     rows: &PackDim,
@@ -126,7 +129,7 @@ unsafe fn in_two<T: Copy + 'static>(
     to: *mut u8,
 ) {
     let item = size_of::<T>() as isize;
-    let mut between = MaybeUninit::<[u64; SQUARE / size_of::<u64>()]>::uninit();
+    let mut between = MaybeUninit::<[u64; SQUARE_BYTES / size_of::<u64>()]>::uninit();
     let between = between.as_mut_ptr().cast::<u8>();
     let (tall, wide) = (rows.len.min(square::<T>()), columns.len.min(square::<T>()));
     let own = tall as isize * item;
@@ -141,9 +144,10 @@ unsafe fn in_two<T: Copy + 'static>(
             let row = row.min(rows.len - tall) as isize;
             let from = from.wrapping_offset(row * rows.from + column * columns.from);
             let to = to.wrapping_offset(row * rows.to + column * columns.to);
-            // SAFETY: as many rows and columns from here are among those that the caller vouches for; the square of elements of
-            // up to 8 bytes, for there are no steps of larger ones, has room for them, and the first copy initialises all
-            // that the second one reads. The distances are those that the loop and the blocks are for.
+            // SAFETY: as many rows and columns from here are among those that the caller vouches for; the
+            // square of elements of up to 8 bytes, for there are no steps of larger ones, has room for them,
+            // and the first copy initialises all that the second one reads. The distances are those that the
+            // loop and the blocks are for.
             unsafe {
                 stepped(isa, &lines, &line, from, between);
                 transpose::copy::<T>(isa, &read, &written, between, to);
@@ -152,22 +156,22 @@ unsafe fn in_two<T: Copy + 'static>(
     }
 }
 
-/// Rows ahead, of those that come from far away: enough for the way from memory.
-const AHEAD: isize = 16;
+/// Rows ahead that are prefetched: enough for the latency of memory.
+const PREFETCH_ROWS: isize = 16;
 
 /// # Safety
-/// As [`Way`], columns next to each other on both sides.
+/// As [`CopyFn`], with columns contiguous on both sides.
 unsafe fn whole<T, const FAR: bool>(_: Isa, rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
     let width = columns.len * size_of::<T>();
     for row in 0..rows.len as isize {
         let (from, to) = (from.wrapping_offset(row * rows.from), to.wrapping_offset(row * rows.to));
         if FAR {
-            prefetch::<{ 2 * LINE }>(from.wrapping_offset(AHEAD * rows.from));
+            prefetch::<{ 2 * CACHE_LINE_BYTES }>(from.wrapping_offset(PREFETCH_ROWS * rows.from));
         }
-        // SAFETY: a row's columns fill `width` bytes on both sides, apart from each other.
+        // SAFETY: a row's columns fill `width` bytes on both sides, which do not overlap.
         unsafe {
             match width {
-                // A call of the C library takes longer than these.
+                // A call of `memcpy` takes longer than these.
                 16..=64 => ends::<16>(from, to, width),
                 8..16 => ends::<8>(from, to, width),
                 4..8 => ends::<4>(from, to, width),
@@ -177,10 +181,10 @@ unsafe fn whole<T, const FAR: bool>(_: Isa, rows: &PackDim, columns: &PackDim, f
     }
 }
 
-/// Copies pieces of `P` bytes, the last of which ends with the row.
+/// Copies pieces of `P` bytes; the last one overlaps the one before.
 ///
 /// # Safety
-/// `width` bytes, at least `P`, are readable and writable, apart from each other.
+/// `width` bytes, at least `P`, are readable and writable and do not overlap.
 #[inline(always)]
 unsafe fn ends<const P: usize>(from: *const u8, to: *mut u8, width: usize) {
     let piece = |at: usize| {
@@ -193,53 +197,53 @@ unsafe fn ends<const P: usize>(from: *const u8, to: *mut u8, width: usize) {
     piece(width - P);
 }
 
-/// Bytes that are written at once where one element is repeated.
-const SPLAT: usize = 32;
+/// Bytes of one store of a repeated element.
+const SPLAT_BYTES: usize = 32;
 
 /// # Safety
-/// As [`Way`], one element for each row, columns next to each other where they are written.
+/// As [`CopyFn`], with one element for each row, and columns contiguous where they are written.
 unsafe fn splat<T: Copy>(isa: Isa, rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
-    let splat = Splat { rows: *rows, columns: columns.len, from: from.cast::<T>(), to };
+    let splat = FillRows { rows: *rows, columns: columns.len, from: from.cast::<T>(), to };
     // SAFETY: the caller vouches for the instruction set, and for what the task copies.
     unsafe { isa::run_with(isa, splat) }
 }
 
-/// Rows of the same element, next to each other where they are written.
-struct Splat<T> {
+/// Rows of the same element, contiguous where they are written.
+struct FillRows<T> {
     rows: PackDim,
     columns: usize,
     from: *const T,
     to: *mut u8,
 }
 
-impl<T: Copy> Task for Splat<T> {
+impl<T: Copy> Task for FillRows<T> {
     #[inline(always)]
     fn run(self) {
-        let Splat { rows, columns, from, to } = self;
+        let FillRows { rows, columns, from, to } = self;
         let width = columns * size_of::<T>();
         let dense = rows.to == width as isize;
         for row in 0..rows.len {
             let place = to.wrapping_offset(row as isize * rows.to);
             // SAFETY: the maker of the task vouches for the element.
             let element = unsafe { from.wrapping_byte_offset(row as isize * rows.from).read_unaligned() };
-            // SAFETY: the elements have more bytes, all of them initialised as they are in memory.
-            let piece: [u8; SPLAT] = unsafe { transmute_copy(&[element; SPLAT]) };
-            if width >= SPLAT {
-                // Pieces that are aligned, where elements are: none lies in two lines of the cache then.
-                let ahead = place.addr().wrapping_neg() % SPLAT;
-                let mut at = if ahead.is_multiple_of(size_of::<T>()) { ahead } else { SPLAT };
+            // SAFETY: the array has at least as many bytes, all of them initialised.
+            let piece: [u8; SPLAT_BYTES] = unsafe { transmute_copy(&[element; SPLAT_BYTES]) };
+            if width >= SPLAT_BYTES {
+                // Aligned stores, if elements are aligned: none crosses a cache line.
+                let ahead = place.addr().wrapping_neg() % SPLAT_BYTES;
+                let mut at = if ahead.is_multiple_of(size_of::<T>()) { ahead } else { SPLAT_BYTES };
                 // SAFETY: each piece lies in the row.
                 unsafe {
-                    place.cast::<[u8; SPLAT]>().write(piece);
-                    while at < width - SPLAT {
-                        place.add(at).cast::<[u8; SPLAT]>().write(piece);
-                        at += SPLAT;
+                    place.cast::<[u8; SPLAT_BYTES]>().write(piece);
+                    while at < width - SPLAT_BYTES {
+                        place.add(at).cast::<[u8; SPLAT_BYTES]>().write(piece);
+                        at += SPLAT_BYTES;
                     }
-                    place.add(width - SPLAT).cast::<[u8; SPLAT]>().write(piece);
+                    place.add(width - SPLAT_BYTES).cast::<[u8; SPLAT_BYTES]>().write(piece);
                 }
-            } else if dense && (rows.len - row) * width >= SPLAT {
-                // SAFETY: the piece lies in this row and in rows that are written after it.
-                unsafe { place.cast::<[u8; SPLAT]>().write(piece) }
+            } else if dense && (rows.len - row) * width >= SPLAT_BYTES {
+                // SAFETY: the piece lies in this row and in rows that are written later.
+                unsafe { place.cast::<[u8; SPLAT_BYTES]>().write(piece) }
             } else {
                 for column in 0..columns {
                     // SAFETY: the column is in this row.
@@ -251,7 +255,7 @@ impl<T: Copy> Task for Splat<T> {
 }
 
 /// # Safety
-/// As [`Way`].
+/// As [`CopyFn`].
 unsafe fn strided<T>(_: Isa, rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
     for row in 0..rows.len as isize {
         let (from, to) = (from.wrapping_offset(row * rows.from), to.wrapping_offset(row * rows.to));

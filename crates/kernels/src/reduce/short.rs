@@ -1,14 +1,14 @@
-//! Owns reductions of a few dozen neighbours each: as many results as a vector has places are reduced side by side, and their
-//! elements cross over in registers. It does not know what is accumulated (`monoid.rs`), nor who has so few (`tree.rs`).
+//! Owns reductions of a few dozen contiguous elements each. A vector reduces one result at each of its
+//! positions, and elements are transposed in registers. It does not know what is accumulated (`monoid.rs`).
 
 use super::Panel;
 use super::monoid::Monoid;
-use super::vector::{LONGEST, Source, Vector};
+use super::vector::{LoadVector, MAX_VECTOR_LEN, Vector};
 
-/// Takes all elements of results, which are next to each other, into accumulators in order. Whether there are as many results
-/// and elements as a vector has places.
+/// Reduces each line of contiguous elements in order. Returns whether there are at least as many results and
+/// elements as a vector has positions; otherwise it does nothing.
 #[inline(always)]
-pub(super) fn take<M: Monoid, S: Source<Value = M::Vector>>(
+pub(super) fn take<M: Monoid, S: LoadVector<Value = M::Vector>>(
     state: &mut [<M::Vector as Vector>::Elem],
     elements: &[S::Elem],
     panel: &Panel,
@@ -19,9 +19,9 @@ pub(super) fn take<M: Monoid, S: Source<Value = M::Vector>>(
         return false;
     }
     for column in (0..columns).step_by(len) {
-        // The last ones may be some of those before once more.
+        // The last vector overlaps the one before.
         let column = column.min(columns - len);
-        let mut lines = [&elements[..0]; LONGEST];
+        let mut lines = [&elements[..0]; MAX_VECTOR_LEN];
         for place in 0..len {
             lines[place] = &elements[(column + place) * column_step..][..rows];
         }
@@ -39,13 +39,13 @@ pub(super) fn take<M: Monoid, S: Source<Value = M::Vector>>(
     true
 }
 
-/// A vector of the elements at some place of the first lines, one of those at the next place, and so on. After each stage, which
-/// interleaves the vectors of the first half with those of the second, one more bit of the numbers of vectors and of elements
-/// has changed sides.
+/// A square of elements, transposed: vector `i` has element `i` of each line. Each stage interleaves the
+/// vectors of the first half with those of the second, which exchanges one bit of the numbers of vectors and
+/// elements.
 #[inline(always)]
-fn crossed<S: Source>(lines: &[&[S::Elem]; LONGEST], at: usize) -> [S::Value; LONGEST] {
+fn crossed<S: LoadVector>(lines: &[&[S::Elem]; MAX_VECTOR_LEN], at: usize) -> [S::Value; MAX_VECTOR_LEN] {
     let len = S::Value::LEN;
-    let mut block = [S::values(&lines[0][at..]); LONGEST];
+    let mut block = [S::values(&lines[0][at..]); MAX_VECTOR_LEN];
     for place in 0..len {
         block[place] = S::values(&lines[place][at..]);
     }
