@@ -1,7 +1,8 @@
-//! Squared distances between all pairs of 1797 handwritten digits: `(n, 1, 64) - (1, n, 64)`, squared, summed to (n, n).
+//! Squared distances between all pairs of 1797 handwritten digits: `(n, 1, 64) - (1, n, 64)`, squared, summed
+//! to (n, n).
 //!
-//! The array of all differences would have (1797, 1797, 64) elements, 827 MB; it never exists. With the distances at
-//! hand, every digit is read by asking its nearest neighbour.
+//! The array of all differences would have (1797, 1797, 64) elements, 827 MB; it never exists. With the
+//! distances at hand, every digit is read by asking its nearest neighbour.
 //!
 //!     cargo run --release -p zerostride --example digits
 
@@ -34,7 +35,8 @@ pub(crate) fn main() -> Result<()> {
 
 /// Shapes: `(n, k) -> (n, n)`.
 pub(crate) fn distances(digits: &Tensor) -> Expr {
-    // Differences of u8 would wrap. The conversion is part of the expression, so that no f32 copy is kept either.
+    // Differences of u8 would wrap. The conversion is part of the expression, so that no f32 copy is kept
+    // either.
     let x = Expr::from(digits).to_dtype(DType::F32);
     (x.unsqueeze(1) - x.unsqueeze(0)).square().sum(-1)
 }

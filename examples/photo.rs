@@ -1,7 +1,7 @@
 //! Normalises a photograph per channel, as vision models want it: `(img / 255 - mean) / std`.
 //!
-//! The photograph is u8, (H, W, 3); `mean` and `std` have three elements and are stretched over its pixels. One pass
-//! reads a byte and writes an f32 for each.
+//! The photograph is u8, (H, W, 3); `mean` and `std` have three elements and are stretched over its pixels.
+//! One pass reads a byte and writes an f32 for each.
 //!
 //!     cargo run --release -p zerostride --example photo
 

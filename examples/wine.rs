@@ -1,7 +1,7 @@
 //! Standardises a table by column: mean 0, standard deviation 1.
 //!
-//! The table is f64, (178, 13): 178 wines, 13 measurements. Both statistics are one row, (1, 13), which `keepdim` leaves
-//! in a shape that goes back on the table.
+//! The table is f64, (178, 13): 178 wines, 13 measurements. Both statistics are one row, (1, 13), which
+//! `keepdim` leaves in a shape that goes back on the table.
 //!
 //!     cargo run --release -p zerostride --example wine
 

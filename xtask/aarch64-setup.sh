@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what `cargo xtask test --aarch64` needs on Debian or Ubuntu for x86-64: Rust's aarch64 standard library, a
-# linker with its C library, and an emulator. Asks for root only for packages that are missing. About 300 MB.
+# Installs what `cargo xtask test --aarch64` needs on Debian or Ubuntu for x86-64: Rust's aarch64 standard
+# library, a linker with its C library, and an emulator. Asks for root only for packages that are missing.
+# About 300 MB.
 set -euo pipefail
 rustup target add aarch64-unknown-linux-gnu
 missing=()

@@ -80,8 +80,8 @@ elements! {
     half::bf16: |x: f64| half::bf16::from_f32(x as f32), f64::from;
 }
 
-/// Operands repeat after a prime number of elements: rows of any length differ, and large operands are made at the
-/// speed of a copy.
+/// Operands repeat after a prime number of elements: rows of any length differ, and large operands are made
+/// at the speed of a copy.
 const PERIOD: usize = 65_521;
 
 /// The elements of operand number `seed`: uniform in `low..high`, from a hash of the index.

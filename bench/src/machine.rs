@@ -1,4 +1,5 @@
-//! Owns the description of the machine that a run was made on: its hardware and compilers, nothing that tells whose it is.
+//! Owns the description of the machine that a run was made on: its hardware and compilers, nothing that tells
+//! whose it is.
 
 use std::fs;
 use std::process::Command;

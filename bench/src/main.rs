@@ -1,5 +1,5 @@
-//! The driver of the benchmark: peers in turn on every workload, then the record. `cargo xtask bench` builds what it needs
-//! and starts it. This file owns the command line and the order of things.
+//! The driver of the benchmark: peers in turn on every workload, then the record. `cargo xtask bench` builds
+//! what it needs and starts it. This file owns the command line and the order of things.
 
 #![forbid(unsafe_code)]
 
@@ -125,8 +125,8 @@ fn run(options: &Options) -> Result<(), String> {
     for &threads in &options.threads {
         let mut processes = start_all(&launches, threads, &mut record);
         for cell in &cells {
-            // Other dtypes are there to show that each has its path, and operands of 10^8 elements take most of their
-            // time to make: one number of threads will do.
+            // Other dtypes are there to show that each has its path, and operands of 10^8 elements take most
+            // of their time to make: one number of threads will do.
             if threads != most && (cell.group == Group::Dtype || cell.size == "1e8") {
                 continue;
             }
@@ -152,8 +152,8 @@ fn run(options: &Options) -> Result<(), String> {
 /// Ends the name of a record of some workloads, or of few rounds.
 const PART: &str = "-part";
 
-/// Writes the report of a record and returns its path: that of a full run replaces the machine's in the repository,
-/// that of a part has a folder beside its JSON.
+/// Writes the report of a record and returns its path: that of a full run replaces the machine's in the
+/// repository, that of a part has a folder beside its JSON.
 fn show(options: &Options, record: &Record, json: &Path) -> Result<PathBuf, String> {
     let stem = json.with_extension("");
     if stem.to_string_lossy().ends_with(PART) {
@@ -165,8 +165,8 @@ fn show(options: &Options, record: &Record, json: &Path) -> Result<PathBuf, Stri
 /// The file of what the last search for cliffs has found, beside the machine's records.
 const CLIFFS: &str = "cliffs.json";
 
-/// Runs the search for cliffs, and shows what it finds in the newest record of this machine. A search among the cases of
-/// one formula is only printed.
+/// Runs the search for cliffs, and shows what it finds in the newest record of this machine. A search among
+/// the cases of one formula is only printed.
 fn search(options: &Options) -> Result<(), String> {
     let python = options.python.as_ref().ok_or("the search compares with NumPy: it takes --python")?;
     let mut search = Command::new(beside("cliffs"));
@@ -306,7 +306,8 @@ fn line(measurement: &Measurement) -> String {
 /// The day, in UTC.
 fn today() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    // Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms": civil_from_days, for days after 1970.
+    // Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms": civil_from_days, for days
+    // after 1970.
     let z = seconds / 86_400 + 719_468;
     let (era, day_of_era) = (z / 146_097, z % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

@@ -1,5 +1,5 @@
-//! Owns the rounds: peers take turns on one workload, so that what slows the machine down meets all of them. It does not
-//! know what is computed.
+//! Owns the rounds: peers take turns on one workload, so that what slows the machine down meets all of them.
+//! It does not know what is computed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,8 +27,8 @@ pub(crate) struct Effort {
 const LEAST_ROUNDS: usize = 3;
 /// Above that time, one evaluation shows what there is to see: no further rounds, and nothing to warm up.
 const SLOW: f64 = 0.2;
-/// A pause between two peers, in which the threads of the first stop to spin: those of NumPy or numexpr do so for more than
-/// two milliseconds, and take a processor from the peer that comes next.
+/// A pause between two peers, in which the threads of the first stop to spin: those of NumPy or numexpr do so
+/// for more than two milliseconds, and take a processor from the peer that comes next.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Elements of a result that are compared.
 const COMPARED: usize = 1 << 18;
@@ -191,8 +191,8 @@ fn calibrate(process: &mut Process, index: usize, mode: Mode, effort: Effort) ->
     let fitting = |time: f64| (time / one.max(1e-9)).ceil().clamp(1.0, 1e8) as usize;
     let slow = one > SLOW;
     let repeats = fitting(effort.sample.as_secs_f64());
-    // Two threads that wake often share a processor until the system moves one of them, which takes milliseconds: as long
-    // as a sample.
+    // Two threads that wake often share a processor until the system moves one of them, which takes
+    // milliseconds: as long as a sample.
     let warm = if slow { 0 } else { repeats };
     Ok(Runner { process: index, mode, warm, repeats, slow, times: Vec::new() })
 }

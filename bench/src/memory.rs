@@ -1,5 +1,5 @@
-//! Owns the measurement of peak memory: a process of its own for each workload and peer, so that no pool that an earlier
-//! workload has filled hides what an evaluation takes.
+//! Owns the measurement of peak memory: a process of its own for each workload and peer, so that no pool that
+//! an earlier workload has filled hides what an evaluation takes.
 
 use std::collections::BTreeMap;
 

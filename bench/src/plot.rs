@@ -1,5 +1,5 @@
-//! Owns the two pictures of a record: how the peers compare with zerostride, and how near zerostride comes to what the
-//! memory gives. What is measured and how an SVG is written is known elsewhere.
+//! Owns the two pictures of a record: how the peers compare with zerostride, and how near zerostride comes to
+//! what the memory gives. What is measured and how an SVG is written is known elsewhere.
 
 use crate::record::{Measurement, Record};
 use crate::report::time;
@@ -202,7 +202,8 @@ pub(crate) fn roofline(record: &Record) -> String {
     svg.finish("Bandwidth of each workload against operations per byte, beside NT-STREAM")
 }
 
-/// Where the labels of points go: right of their points, moved down until they stand clear of those above them.
+/// Where the labels of points go: right of their points, moved down until they stand clear of those above
+/// them.
 fn label_heights(places: &[(f64, f64)]) -> Vec<f64> {
     const WIDTH: f64 = 16.0;
     const HEIGHT: f64 = 11.0;

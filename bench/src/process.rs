@@ -47,8 +47,8 @@ const PATIENCE: Duration = Duration::from_secs(600);
 impl Process {
     /// Starts a peer with a number of threads.
     ///
-    /// Threads are limited twice: by what each library is told, and by the processors that the process may use, so that
-    /// no library can have more than the others.
+    /// Threads are limited twice: by what each library is told, and by the processors that the process may
+    /// use, so that no library can have more than the others.
     pub(crate) fn start(launch: &Launch, threads: usize) -> Result<Process, String> {
         let mut command = pinned(launch, threads);
         command.args(&launch.arguments);
@@ -90,7 +90,8 @@ impl Process {
         Ok(process)
     }
 
-    /// Starts the peer again if it has ended: one workload that it does not survive must not cost it the others.
+    /// Starts the peer again if it has ended: one workload that it does not survive must not cost it the
+    /// others.
     ///
     /// # Errors
     /// It cannot be started any more.

@@ -26,7 +26,8 @@ pub enum Request {
     Sample {
         /// Where the result goes.
         mode: Mode,
-        /// Evaluations before the clock starts: they bring operands back into the caches that another peer has used.
+        /// Evaluations before the clock starts: they bring operands back into the caches that another peer
+        /// has used.
         warm: usize,
         /// Evaluations that are timed together.
         repeats: usize,

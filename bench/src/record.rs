@@ -112,7 +112,8 @@ impl Measurement {
         Some(peer.median / self.of(OURS, peer.mode)?.median)
     }
 
-    /// Seconds that this machine needs to move the workload's bytes: NT-STREAM, or ordinary stores where those win.
+    /// Seconds that this machine needs to move the workload's bytes: NT-STREAM, or ordinary stores where
+    /// those win.
     pub(crate) fn limit(&self) -> Option<f64> {
         let of = |mode| self.of(STREAM, mode).map(|series| series.median);
         of(Mode::Fresh).into_iter().chain(of(Mode::Reuse)).min_by(f64::total_cmp)

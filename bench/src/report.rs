@@ -1,4 +1,5 @@
-//! Owns the record as people read it: Markdown with every figure, and the pictures beside it. It measures nothing.
+//! Owns the record as people read it: Markdown with every figure, and the pictures beside it. It measures
+//! nothing.
 
 use std::fmt::Write;
 use std::fs;
@@ -14,7 +15,8 @@ use crate::targets::judge;
 const TIMES: &str = "times.svg";
 const ROOFLINE: &str = "roofline.svg";
 
-/// Writes the report and the pictures of a record into a folder, over those of an older one; returns the report's path.
+/// Writes the report and the pictures of a record into a folder, over those of an older one; returns the
+/// report's path.
 pub(crate) fn write(record: &Record, folder: &Path) -> Result<PathBuf, String> {
     let report = folder.join("record.md");
     let files = [

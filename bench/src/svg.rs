@@ -1,4 +1,5 @@
-//! Owns the writing of SVG: elements, escaped text, and the colours of light and dark. It does not know what is drawn.
+//! Owns the writing of SVG: elements, escaped text, and the colours of light and dark. It does not know what
+//! is drawn.
 
 use std::fmt::Write;
 
@@ -9,8 +10,8 @@ pub(crate) struct Svg {
     body: String,
 }
 
-/// Classes for text, lines and areas, in light; then what is otherwise in dark. Plain rules only: many renderers know no
-/// variables.
+/// Classes for text, lines and areas, in light; then what is otherwise in dark. Plain rules only: many
+/// renderers know no variables.
 const STYLE: &str = "\
 text{font:12px system-ui,sans-serif;fill:#1d2129}.title{font-size:17px;font-weight:600}.head{font-size:13px;font-weight:600}\
 .small{font-size:11px;fill:#606872}.grid{stroke:#e3e6ea;stroke-width:1}.one{stroke:#1d2129;stroke-width:1.5}\

@@ -1,5 +1,5 @@
-//! Owns the bars that a run is held to, and the judgement of a record by them. The bars stand in one table; every value
-//! beside them comes from the record.
+//! Owns the bars that a run is held to, and the judgement of a record by them. The bars stand in one table;
+//! every value beside them comes from the record.
 
 use zerostride_bench::Mode;
 

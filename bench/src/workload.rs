@@ -1,5 +1,5 @@
-//! Owns the workloads: what is computed, at which sizes, from operands of which dtype. How a library computes it is the
-//! peers' matter.
+//! Owns the workloads: what is computed, at which sizes, from operands of which dtype. How a library computes
+//! it is the peers' matter.
 
 use zerostride_bench::{Kind, Operand, Task};
 
@@ -172,7 +172,8 @@ fn cell(row: &Row, group: Group, size: &str, dims: &str, kind: Kind) -> Cell {
     }
 }
 
-/// `name[dims]`, then `:dtype` where it is fixed, `:` alone for elements near 0, `+` for elements that can divide.
+/// `name[dims]`, then `:dtype` where it is fixed, `:` alone for elements near 0, `+` for elements that can
+/// divide.
 fn operand(text: &str, dims: &str, kind: Kind) -> Operand {
     let (name, rest) = text.split_once('[').unwrap_or((text, "]"));
     let (sizes, suffix) = rest.split_once(']').unwrap_or((rest, ""));
@@ -209,7 +210,8 @@ mod tests {
 
     #[test]
     fn every_size_stands_for_where_its_bytes_fit() {
-        // Operands and result of `rbf` are small at any size; what grows is the array of pairs, which need not exist.
+        // Operands and result of `rbf` are small at any size; what grows is the array of pairs, which need
+        // not exist.
         for cell in cells().into_iter().filter(|cell| cell.workload != "rbf") {
             let traffic = cell.task.traffic() as f64 / f64::from(1 << 20);
             // 16-bit and smaller variants keep the shapes of f32.

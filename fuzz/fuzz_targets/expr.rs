@@ -1,4 +1,5 @@
-//! No text makes the parser of `zs eval` panic or overflow, and what it says about a text stands within the text.
+//! No text makes the parser of `zs eval` panic or overflow, and what it says about a text stands within the
+//! text.
 
 #![no_main]
 
@@ -49,8 +50,8 @@ fuzz_target!(|source: &str| {
             // A tree: every node but the last one is used exactly once.
             assert_eq!(used.pop(), Some(0));
             assert!(used.iter().all(|&count| count == 1));
-            // A part that is read alone is the same part. Parentheses belong to no node, so that binary operators
-            // and their like may begin or end without one of theirs.
+            // A part that is read alone is the same part. Parentheses belong to no node, so that binary
+            // operators and their like may begin or end without one of theirs.
             for node in ast.nodes() {
                 if matches!(node.kind, Kind::Number(_) | Kind::Name(_) | Kind::Word(_) | Kind::List(_)) {
                     let alone = parse(text(source, node.span)).expect("a leaf or list is an expression");

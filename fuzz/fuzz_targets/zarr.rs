@@ -1,5 +1,5 @@
-//! No `zarr.json` and no bytes of its chunks panic, hang or take more memory than was allowed, and what is read in pieces
-//! is what is read at once.
+//! No `zarr.json` and no bytes of its chunks panic, hang or take more memory than was allowed, and what is
+//! read in pieces is what is read at once.
 
 #![no_main]
 

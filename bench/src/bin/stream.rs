@@ -1,13 +1,14 @@
-//! The limit: what the memory of this machine gives to a loop that only moves a workload's bytes. Two variants stand for
-//! the two modes: `fresh` writes with non-temporal stores (NT-STREAM), `reuse` with ordinary ones, which win in caches.
-//! It knows no library and computes nothing of use.
+//! The limit: what the memory of this machine gives to a loop that only moves a workload's bytes. Two
+//! variants stand for the two modes: `fresh` writes with non-temporal stores (NT-STREAM), `reuse` with
+//! ordinary ones, which win in caches. It knows no library and computes nothing of use.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::sync::Arc;
 
 use zerostride_bench::{Case, Peer, Task, serve};
 
-/// Elements that one vector of the kernels holds, for every instruction set; parts of threads are multiples of it.
+/// Elements that one vector of the kernels holds, for every instruction set; parts of threads are multiples
+/// of it.
 const BLOCK: usize = 64;
 
 /// Buffers start at huge pages.
@@ -87,8 +88,8 @@ macro_rules! loops {
     ($($name:ident $feature:literal $lanes:literal $load:ident $store:ident $stream:ident $add:ident $splat:ident;)*) => {
         $(
             /// # Safety
-            /// The processor has the feature; the pointers are aligned to 64 bytes and valid for `len` elements, a
-            /// multiple of `BLOCK`; `out` overlaps neither other unless it is one of them.
+            /// The processor has the feature; the pointers are aligned to 64 bytes and valid for `len`
+            /// elements, a multiple of `BLOCK`; `out` overlaps neither other unless it is one of them.
             #[target_feature(enable = $feature)]
             unsafe fn $name(kernel: Kernel, nt: bool, a: *const f32, b: *const f32, out: *mut f32, len: usize) {
                 // SAFETY: every index is below `len`, at which the loops end.
@@ -104,7 +105,8 @@ macro_rules! loops {
                             std::hint::black_box(sums);
                         }
                         _ => {
-                            // Not zeros: some processors do not send lines of them to memory, at three times the speed.
+                            // Not zeros: some processors do not send lines of them to memory, at three times
+                            // the speed.
                             let filling = $splat(1.0);
                             for i in (0..len).step_by($lanes) {
                                 let value = match kernel {
@@ -157,7 +159,8 @@ unsafe fn run(kernel: Kernel, nt: bool, a: *const f32, b: *const f32, out: *mut 
 /// As the loops above.
 #[cfg(not(target_arch = "x86_64"))]
 unsafe fn run(kernel: Kernel, _: bool, a: *const f32, b: *const f32, out: *mut f32, len: usize) {
-    // SAFETY: valid for `len` elements; where `out` is one of the others nothing is read after it was written.
+    // SAFETY: valid for `len` elements; where `out` is one of the others nothing is read after it was
+    // written.
     unsafe {
         match kernel {
             Kernel::Fill => out.write_bytes(0, len),
@@ -188,8 +191,8 @@ fn measured(kernel: Kernel, nt: bool, buffers: &[Buffer], len: usize) {
             // SAFETY: every buffer has `len` elements, and `start` is at most that.
             unsafe { buffer.start.add(start) }
         };
-        // SAFETY: buffers are aligned to huge pages and parts are multiples of a block; the last array of a kernel is
-        // the one it writes, and parts of different threads do not overlap.
+        // SAFETY: buffers are aligned to huge pages and parts are multiples of a block; the last array of a
+        // kernel is the one it writes, and parts of different threads do not overlap.
         unsafe { run(kernel, nt, of(0), of(1), of(kernel.arrays() - 1), part.min(len - start)) };
     };
     if parts == 1 {

@@ -1,4 +1,5 @@
-//! Times explanations: they are made when a person has made a mistake, and must be there at once whatever the shapes are.
+//! Times explanations: they are made when a person has made a mistake, and must be there at once whatever the
+//! shapes are.
 
 use std::hint::black_box;
 
@@ -6,7 +7,8 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use zerostride_explain::{Explanation, Lang, Operand, Options, Page};
 use zerostride_ops::Op;
 
-/// Sixteen operands of rank 64, of which each is stretched in most dimensions; the last one fits only if it may.
+/// Sixteen operands of rank 64, of which each is stretched in most dimensions; the last one fits only if it
+/// may.
 fn wide(fits: bool) -> Vec<Operand> {
     let size = |operand: usize, dim: usize| match (dim % 16 == operand, dim % 16 < 2) {
         (true, true) => 3,

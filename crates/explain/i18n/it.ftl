@@ -1,5 +1,5 @@
-# Tutte le frasi di una spiegazione, in italiano. Le righe d'errore sono quelle di PyTorch e non stanno in nessun catalogo.
-# I numeri scelgono il plurale; size, forme, nomi e chiamate restano come sono.
+# Tutte le frasi di una spiegazione, in italiano. Le righe d'errore sono quelle di PyTorch e non stanno in
+# nessun catalogo. I numeri scelgono il plurale; size, forme, nomi e chiamate restano come sono.
 
 ## Parole brevi
 and = e

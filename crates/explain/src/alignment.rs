@@ -18,7 +18,8 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// Whether operand `i` is at fault in a column that is a misfit: its size differs, or it is a target that would grow.
+    /// Whether operand `i` is at fault in a column that is a misfit: its size differs, or it is a target that
+    /// would grow.
     pub(crate) fn is_wrong(&self, i: usize) -> bool {
         match self.result {
             None => self.sizes[i].is_some_and(|size| size != 1),
@@ -29,8 +30,8 @@ impl Column {
 
 /// The columns from left to right.
 ///
-/// Of a broadcast that works the roles are those that the broadcast itself has, so that the picture cannot disagree
-/// with what runs; of one that does not, each dimension is decided on its own.
+/// Of a broadcast that works the roles are those that the broadcast itself has, so that the picture cannot
+/// disagree with what runs; of one that does not, each dimension is decided on its own.
 pub(crate) fn columns(shapes: &[&[usize]], broadcast: Option<&Broadcast>) -> Vec<Column> {
     let ndim = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
     let column = |dim: usize| {
@@ -57,7 +58,8 @@ pub(crate) fn columns(shapes: &[&[usize]], broadcast: Option<&Broadcast>) -> Vec
     (0..ndim).map(column).collect()
 }
 
-/// Whether a column is why there is no broadcast: its sizes differ, or the target in place would have to grow.
+/// Whether a column is why there is no broadcast: its sizes differ, or the target in place would have to
+/// grow.
 pub(crate) fn is_misfit(explanation: &Explanation, columns: &[Column], column: &Column) -> bool {
     match explanation.error() {
         Some(ShapeError::InPlace { output, .. }) => {

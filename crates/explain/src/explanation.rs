@@ -67,7 +67,8 @@ struct Failure {
 impl Explanation {
     /// Explains the broadcast of `operands`, or why there is none.
     ///
-    /// Shapes: any; those that do not broadcast, that are too large or of too many dimensions are explained as errors.
+    /// Shapes: any; those that do not broadcast, that are too large or of too many dimensions are explained
+    /// as errors.
     pub fn new(operands: Vec<Operand>, options: Options) -> Explanation {
         let names = names(&operands);
         let shapes: Vec<&[usize]> = operands.iter().map(|operand| &*operand.shape).collect();
@@ -89,10 +90,11 @@ impl Explanation {
         Explanation { names, outcome, operands, options }
     }
 
-    /// Explains an error: its operands under made-up names, what does not fit, what would repair it. `None` of an error
-    /// that is not about shapes meeting.
+    /// Explains an error: its operands under made-up names, what does not fit, what would repair it. `None`
+    /// of an error that is not about shapes meeting.
     ///
-    /// The program that failed knows more, names for instance: where it can, it had better give the operands itself.
+    /// The program that failed knows more, names for instance: where it can, it had better give the operands
+    /// itself.
     ///
     /// ```
     /// use zerostride_explain::{Explanation, Options};
@@ -138,8 +140,8 @@ impl Explanation {
         self.broadcast().map(Broadcast::shape)
     }
 
-    /// The dtype of the result, where there is one: the target's in place, the operation's where it is known, else that
-    /// in which the operands meet; unknown dtypes count as the default float.
+    /// The dtype of the result, where there is one: the target's in place, the operation's where it is known,
+    /// else that in which the operands meet; unknown dtypes count as the default float.
     pub fn result_dtype(&self) -> Option<DType> {
         self.outcome.as_ref().ok().map(|success| success.result_dtype)
     }
@@ -164,12 +166,14 @@ impl Explanation {
         self.outcome.as_ref().err().map(|failure| &failure.error)
     }
 
-    /// What would make the operands broadcast, the best first; empty where they do, or nothing is known to help.
+    /// What would make the operands broadcast, the best first; empty where they do, or nothing is known to
+    /// help.
     pub fn repairs(&self) -> &[Repair] {
         self.outcome.as_ref().err().map_or(&[], |failure| &failure.repairs)
     }
 
-    /// The explanation after one of its repairs or alternatives: the operand is called as the repair is written.
+    /// The explanation after one of its repairs or alternatives: the operand is called as the repair is
+    /// written.
     ///
     /// Elements are not carried over, since a repair may move them.
     ///
@@ -198,8 +202,8 @@ impl Explanation {
         Explanation::new(operands, Options { in_place, result: None, ..self.options.clone() })
     }
 
-    /// Of a [`Class::MutualStretch`], what would make the operands meet element by element instead; sought for at most
-    /// 4 operands of at most 8 dimensions.
+    /// Of a [`Class::MutualStretch`], what would make the operands meet element by element instead; sought
+    /// for at most 4 operands of at most 8 dimensions.
     pub fn alternatives(&self) -> &[Repair] {
         self.outcome.as_ref().map_or(&[], |success| &success.alternatives)
     }
@@ -221,7 +225,8 @@ fn examine(operands: &[Operand], shapes: &[&[usize]], options: &Options) -> Resu
     Ok(Success { readings, classes, result_dtype, result_bytes, alternatives: Vec::new(), broadcast })
 }
 
-/// What [`Explanation::result_dtype`] says; operands that the operation refuses count in the dtype of the first.
+/// What [`Explanation::result_dtype`] says; operands that the operation refuses count in the dtype of the
+/// first.
 fn result_dtype(operands: &[Operand], options: &Options) -> DType {
     let typed = |operand: &Operand| Typed {
         dtype: operand.counted_dtype(),

@@ -1,5 +1,5 @@
-//! Owns `Lang`, the languages of an explanation, and the way from a key of the catalogue (`i18n/`) to a sentence.
-//! It does not know what is said when, nor which language a user's environment asks for.
+//! Owns `Lang`, the languages of an explanation, and the way from a key of the catalogue (`i18n/`) to a
+//! sentence. It does not know what is said when, nor which language a user's environment asks for.
 
 use std::fmt;
 use std::str::FromStr;
@@ -79,7 +79,8 @@ fn read(lang: Lang, catalogue: &str) -> FluentBundle<FluentResource> {
     bundle
 }
 
-/// A number that selects a plural. Those that a float cannot hold are printed exactly, as text; they are many.
+/// A number that selects a plural. Those that a float cannot hold are printed exactly, as text; they are
+/// many.
 pub(crate) fn count(count: u128) -> FluentValue<'static> {
     const EXACT: u128 = 1 << f64::MANTISSA_DIGITS;
     if count < EXACT { (count as f64).into() } else { count.to_string().into() }

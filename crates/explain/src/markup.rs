@@ -1,13 +1,13 @@
-//! Owns what SVG and HTML have in common: text that may come from anybody, made harmless between tags and in attributes.
-//! It does not know what is written.
+//! Owns what SVG and HTML have in common: text that may come from anybody, made harmless between tags and in
+//! attributes. It does not know what is written.
 
 use std::convert::Infallible;
 use std::fmt;
 
 use crate::story::words::harmless;
 
-/// Text that is written with everything escaped that means something in markup; characters that are no text, and those
-/// that XML forbids, are replaced.
+/// Text that is written with everything escaped that means something in markup; characters that are no text,
+/// and those that XML forbids, are replaced.
 pub(crate) struct Escaped<T>(pub(crate) T);
 
 impl<T: AsRef<str>> fmt::Display for Escaped<T> {

@@ -8,7 +8,8 @@ use crate::operand::Operand;
 /// How one operand is read, without being copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// The strides of the contiguous operand after expansion, in elements: 0 wherever it is stretched or added.
+    /// The strides of the contiguous operand after expansion, in elements: 0 wherever it is stretched or
+    /// added.
     pub strides: Strides,
     /// How many elements of the result each of its elements meets; 0 if it was stretched to nothing.
     pub repeats: u128,
@@ -32,7 +33,8 @@ impl Reading {
         })
     }
 
-    /// Whether an implementation that copies would have to: the operand is read over more, or fewer, elements.
+    /// Whether an implementation that copies would have to: the operand is read over more, or fewer,
+    /// elements.
     pub fn is_repeated(&self) -> bool {
         self.repeats != 1
     }

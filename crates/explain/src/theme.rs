@@ -36,8 +36,9 @@ const DARK: Palette = Palette {
     hues: ["#b3bdcb", "#6aa8ff", "#ffa04d", "#41cfa0", "#c792f5"],
 };
 
-/// The rules of every theme, of which `rules` writes those of one under a scope. The reader's setting decides between
-/// light and dark, or an element around that says `data-theme` (or, as JupyterLab does, `data-jp-theme-light`).
+/// The rules of every theme, of which `rules` writes those of one under a scope. The reader's setting decides
+/// between light and dark, or an element around that says `data-theme` (or, as JupyterLab does,
+/// `data-jp-theme-light`).
 pub(crate) fn sheet(mut rules: impl FnMut(&mut String, &str, &Palette)) -> String {
     let mut css = String::new();
     rules(&mut css, "", &LIGHT);

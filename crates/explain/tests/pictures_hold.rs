@@ -1,5 +1,5 @@
-//! What holds for every picture and report: well formed, nothing escapes from a name, nothing is drawn outside the page,
-//! and whatever is stretched can be found.
+//! What holds for every picture and report: well formed, nothing escapes from a name, nothing is drawn
+//! outside the page, and whatever is stretched can be found.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,5 +1,5 @@
-//! What holds for repairs: every one that is offered, tried as it is printed, does what it says; and the first is the one
-//! that an expert would choose.
+//! What holds for repairs: every one that is offered, tried as it is printed, does what it says; and the
+//! first is the one that an expert would choose.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -12,8 +12,8 @@ use zerostride_shape::{Layout, Shape, broadcast_shape};
 /// How many failing pairs, and how many failing triples.
 const FAILURES: usize = 10_000;
 
-/// Applies a call as it is printed, such as `b.unsqueeze(-1)`, to a shape; the result's shape for the calls that are
-/// whole operations.
+/// Applies a call as it is printed, such as `b.unsqueeze(-1)`, to a shape; the result's shape for the calls
+/// that are whole operations.
 fn apply(call: &str, name: &str, shapes: &[&[usize]], operand: usize) -> Shape {
     let layout = Layout::contiguous(Shape::new(shapes[operand]).unwrap());
     let call = call.strip_prefix(name).unwrap();

@@ -1,5 +1,5 @@
-//! What a reader sees: the source documents' examples S1 to S16, errors and extremes, as text in each language and as JSON,
-//! and the examples as pictures.
+//! What a reader sees: the source documents' examples S1 to S16, errors and extremes, as text in each
+//! language and as JSON, and the examples as pictures.
 
 mod pictures;
 

@@ -1,5 +1,6 @@
 //! Owns the broadcasting rule and `Broadcast`, what the rule does to every operand.
-//! It does not know where elements lie, except to turn the strides of a [`Layout`] into those of its stretched form.
+//! It does not know where elements lie, except to turn the strides of a [`Layout`] into those of its
+//! stretched form.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -9,7 +10,8 @@ use crate::error::ShapeError;
 use crate::layout::Layout;
 use crate::shape::{Shape, Strides, check_rank};
 
-/// The rule for one dimension: equal sizes stay, a 1 takes the other size, anything else does not go together.
+/// The rule for one dimension: equal sizes stay, a 1 takes the other size, anything else does not go
+/// together.
 ///
 /// ```
 /// use zerostride_shape::broadcast_size;
@@ -38,8 +40,8 @@ pub(crate) struct Mismatch {
 
 /// Broadcasts `operand` into the right end of `common`, whose sizes not seen yet are 1.
 ///
-/// `common` is at least as long as `operand`. This is the one place where two shapes meet: at run time and while
-/// compiling.
+/// `common` is at least as long as `operand`. This is the one place where two shapes meet: at run time and
+/// while compiling.
 #[inline]
 pub(crate) const fn fold(common: &mut [usize], operand: &[usize]) -> Result<(), Mismatch> {
     let mut from_right = 0;
@@ -61,9 +63,9 @@ pub(crate) const fn fold(common: &mut [usize], operand: &[usize]) -> Result<(), 
 /// Shapes: any number of them, folded from the left; none give `[]`.
 ///
 /// # Errors
-/// Shapes that do not broadcast, in the text of PyTorch's operations, where "tensor a" is the shape accumulated so
-/// far and the dimension is an index into the result of a and b; a result whose element count does not fit; a rank above
-/// [`MAX_RANK`](crate::MAX_RANK).
+/// Shapes that do not broadcast, in the text of PyTorch's operations, where "tensor a" is the shape
+/// accumulated so far and the dimension is an index into the result of a and b; a result whose element count
+/// does not fit; a rank above [`MAX_RANK`](crate::MAX_RANK).
 ///
 /// Source: PyTorch `aten/src/ATen/ExpandUtils.cpp`, `infer_size`.
 ///
@@ -90,8 +92,9 @@ pub fn broadcast_shape(shapes: &[&[usize]]) -> Result<Shape, ShapeError> {
     Shape::from_dims(common)
 }
 
-/// Folds one more operand into the sizes that the operands so far have in common, from the right; `false` where they do
-/// not broadcast. [`broadcast_shape`] is this, operand by operand, with a reason and a check of the element count.
+/// Folds one more operand into the sizes that the operands so far have in common, from the right; `false`
+/// where they do not broadcast. [`broadcast_shape`] is this, operand by operand, with a reason and a check of
+/// the element count.
 ///
 /// # Panics
 /// If `common` has fewer dimensions than the operand; it begins as ones.
@@ -230,14 +233,14 @@ impl Broadcast {
         &self.operands
     }
 
-    /// The strides with which operand `i`, laid out as `layout`, is read over the whole result: 0 wherever it is
-    /// stretched or added.
+    /// The strides with which operand `i`, laid out as `layout`, is read over the whole result: 0 wherever it
+    /// is stretched or added.
     ///
     /// Units: elements.
     ///
     /// # Panics
-    /// If there is no operand `i`. A layout of another rank than the operand's is read aligned to the right, with
-    /// stride 0 where it has no dimension.
+    /// If there is no operand `i`. A layout of another rank than the operand's is read aligned to the right,
+    /// with stride 0 where it has no dimension.
     ///
     /// ```
     /// use zerostride_shape::{Broadcast, Layout, Shape};
@@ -286,8 +289,8 @@ fn roles(result: &[usize], operand: &[usize]) -> Roles {
     Roles(roles)
 }
 
-/// Checks that an operation may write its result of shape `broadcast` into a tensor of shape `target`: operands
-/// stretch, the tensor written to never does.
+/// Checks that an operation may write its result of shape `broadcast` into a tensor of shape `target`:
+/// operands stretch, the tensor written to never does.
 ///
 /// # Errors
 /// The shapes differ.
@@ -313,8 +316,8 @@ pub fn check_in_place(target: &[usize], broadcast: &Shape) -> Result<(), ShapeEr
 
 /// The dimensions of `shape` to sum over so that a tensor of that shape becomes one of shape `target`.
 ///
-/// Leading dimensions that `target` does not have are among them, also those of size 1: the caller drops these and
-/// keeps the others as size 1.
+/// Leading dimensions that `target` does not have are among them, also those of size 1: the caller drops
+/// these and keeps the others as size 1.
 ///
 /// # Errors
 /// A tensor of shape `target` could not have been expanded to `shape`.

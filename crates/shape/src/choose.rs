@@ -10,8 +10,8 @@ use crate::views::{wrap, wrap_set};
 impl Layout {
     /// The offset `steps` further along a dimension.
     ///
-    /// Where elements are reached nothing can overflow. Of an empty layout the offset means nothing, so that it may stay
-    /// where it is.
+    /// Where elements are reached nothing can overflow. Of an empty layout the offset means nothing, so that
+    /// it may stay where it is.
     fn offset_after(&self, steps: usize, stride: isize) -> isize {
         let moved = isize::try_from(steps).ok().and_then(|steps| stride.checked_mul(steps));
         let moved = moved.and_then(|moved| self.offset().checked_add(moved));
@@ -102,8 +102,8 @@ impl Layout {
 
     /// Python's slice `start:stop:step` along `dim`.
     ///
-    /// Ends outside the dimension are moved to its edges, negative ones count from the end, and a negative step, which
-    /// PyTorch refuses, walks backwards.
+    /// Ends outside the dimension are moved to its edges, negative ones count from the end, and a negative
+    /// step, which PyTorch refuses, walks backwards.
     ///
     /// Shapes: `(m, n) -> (⌈(stop - start) / step⌉, n)` for dimension 0.
     ///
@@ -136,8 +136,8 @@ impl Layout {
             return Err(ShapeError::SliceStep);
         }
         let size = self.shape()[dim] as isize;
-        // Where a walk may start and stop: forwards from 0 to the size, backwards from the last element to before the
-        // first.
+        // Where a walk may start and stop: forwards from 0 to the size, backwards from the last element to
+        // before the first.
         let (first, last) = if step > 0 { (0, size) } else { (-1, size - 1) };
         let edge = |end: isize| if end < 0 { (end + size).max(first) } else { end.min(last) };
         let start = start.map_or(if step > 0 { first } else { last }, edge);
@@ -178,7 +178,8 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The elements whose index along `dim2` is `offset` more than along `dim1`, as a last dimension in place of both.
+    /// The elements whose index along `dim2` is `offset` more than along `dim1`, as a last dimension in place
+    /// of both.
     ///
     /// Shapes: `(…, m, n) -> (…, min(m, n))` for offset 0 of the last two.
     ///
@@ -219,7 +220,8 @@ impl Layout {
         Layout::assemble(shape, strides, start)
     }
 
-    /// Every window of `size` elements along `dim`, one each `step`; the windows lie along a new last dimension.
+    /// Every window of `size` elements along `dim`, one each `step`; the windows lie along a new last
+    /// dimension.
     ///
     /// Shapes: `(m, n) -> (⌊(m - size) / step⌋ + 1, n, size)` for dimension 0.
     ///

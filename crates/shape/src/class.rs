@@ -1,5 +1,5 @@
-//! Owns `Class`, the kinds of implicit broadcast that a policy may allow, warn about or refuse, and which of them apply.
-//! It does not know policies, nor how a class is put into words.
+//! Owns `Class`, the kinds of implicit broadcast that a policy may allow, warn about or refuse, and which of
+//! them apply. It does not know policies, nor how a class is put into words.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -85,7 +85,8 @@ impl FromStr for Class {
 pub struct Classes(u8);
 
 impl Classes {
-    /// Every class that the shapes alone decide, of operands that broadcast to `result`: all but [`Class::BlowUp`].
+    /// Every class that the shapes alone decide, of operands that broadcast to `result`: all but
+    /// [`Class::BlowUp`].
     pub fn of(result: &Shape, operands: &[&[usize]]) -> Classes {
         let applies = |class: &Class| match class {
             Class::RankAdded => operands.iter().any(|shape| shape.len() < result.ndim()),
@@ -143,7 +144,8 @@ fn is_stretched(result: &[usize], operand: &[usize]) -> bool {
     result.iter().rev().zip(operand.iter().rev()).any(|(size, own)| own != size)
 }
 
-/// Whether a result has more elements than every operand, of which there is one at least: [`Class::MutualStretch`].
+/// Whether a result has more elements than every operand, of which there is one at least:
+/// [`Class::MutualStretch`].
 pub fn is_mutual_stretch(result: &Shape, operands: &[&[usize]]) -> bool {
     !operands.is_empty() && operands.iter().all(|shape| numel(shape) < result.numel())
 }

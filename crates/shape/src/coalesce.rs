@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 use crate::dims::Dims;
 use crate::shape::{Shape, Strides};
 
-/// The same loop with as few dimensions as possible: sizes of 1 dropped, neighbours merged wherever every operand steps
-/// evenly through both.
+/// The same loop with as few dimensions as possible: sizes of 1 dropped, neighbours merged wherever every
+/// operand steps evenly through both.
 ///
-/// Shapes: `strides` holds one slice for each operand, all as long as `shape`. The row-major order of the elements never
-/// changes. An empty shape becomes `[0]`, a single element `[]`.
+/// Shapes: `strides` holds one slice for each operand, all as long as `shape`. The row-major order of the
+/// elements never changes. An empty shape becomes `[0]`, a single element `[]`.
 ///
 /// # Panics
 /// If an operand has fewer strides than `shape` has sizes, or if `shape` is not one that a [`Shape`] can be.
@@ -52,11 +52,12 @@ pub fn coalesce(shape: &[usize], strides: &[&[isize]]) -> (Shape, Vec<Strides>) 
     pack(sizes, merged.into_iter())
 }
 
-/// The same loop with its dimensions in the best order for locality: the one in which the first operand, and where that is
-/// undecided the next ones, takes the largest steps outermost.
+/// The same loop with its dimensions in the best order for locality: the one in which the first operand, and
+/// where that is undecided the next ones, takes the largest steps outermost.
 ///
-/// For element-wise work only, since the order of the elements changes. Shapes and strides are as in [`coalesce`], which
-/// the result is usually passed on to. Negative strides count by their length, and a stretched dimension has no opinion.
+/// For element-wise work only, since the order of the elements changes. Shapes and strides are as in
+/// [`coalesce`], which the result is usually passed on to. Negative strides count by their length, and a
+/// stretched dimension has no opinion.
 ///
 /// # Panics
 /// As [`coalesce`].
@@ -74,7 +75,8 @@ pub fn coalesce(shape: &[usize], strides: &[&[isize]]) -> (Shape, Vec<Strides>) 
 /// assert_eq!(strides[1], [1]);
 /// ```
 pub fn order_dims(shape: &[usize], strides: &[&[isize]]) -> (Shape, Vec<Strides>) {
-    // Outermost first. A plain sort will not do: where stretched dimensions have no opinion the order is partial.
+    // Outermost first. A plain sort will not do: where stretched dimensions have no opinion the order is
+    // partial.
     let mut order: Dims<usize> = (0..shape.len()).collect();
     for next in 1..order.len() {
         let mut at = next;
@@ -93,8 +95,9 @@ pub fn order_dims(shape: &[usize], strides: &[&[isize]]) -> (Shape, Vec<Strides>
     pack(sizes, strides.iter().map(|operand| order.iter().map(|&dim| operand[dim]).collect()))
 }
 
-/// The same loop walked forwards: along each dimension the first of the operands that moves at all takes steps that are not
-/// negative. Returns their strides, and for each how far its first element is from the one it had.
+/// The same loop walked forwards: along each dimension the first of the operands that moves at all takes
+/// steps that are not negative. Returns their strides, and for each how far its first element is from the one
+/// it had.
 ///
 /// ```
 /// use zerostride_shape::turn_dims;

@@ -1,5 +1,6 @@
 //! Owns the check of constant shapes while compiling, and its message.
-//! The rule itself is `broadcast.rs`'s; this file only runs it in a constant and spells the error without `format!`.
+//! The rule itself is `broadcast.rs`'s; this file only runs it in a constant and spells the error without
+//! `format!`.
 
 use crate::broadcast::fold;
 use crate::message::INCOMPATIBLE;
@@ -15,11 +16,13 @@ pub const fn broadcast_rank(a: usize, b: usize) -> usize {
 
 /// The shape that two constant shapes broadcast to, as an array of `R` sizes.
 ///
-/// [`assert_broadcast!`](crate::assert_broadcast) works out `R` and makes sure that the check happens while compiling.
+/// [`assert_broadcast!`](crate::assert_broadcast) works out `R` and makes sure that the check happens while
+/// compiling.
 ///
 /// # Panics
-/// If the shapes do not broadcast, with the text of [`ShapeError::Incompatible`](crate::ShapeError::Incompatible), or
-/// if `R` is not [`broadcast_rank`] of the two. In a constant, a panic is a compile error.
+/// If the shapes do not broadcast, with the text of
+/// [`ShapeError::Incompatible`](crate::ShapeError::Incompatible), or if `R` is not [`broadcast_rank`] of the
+/// two. In a constant, a panic is a compile error.
 ///
 /// ```
 /// use zerostride_shape::broadcast_const;

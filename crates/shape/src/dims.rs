@@ -5,8 +5,8 @@
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
 
-/// Dimensions that shapes and strides have without a heap allocation; tensors of a higher rank are rare and large. With one more,
-/// a tensor is of 136 bytes, above the 128 that are moved without a call.
+/// Dimensions that shapes and strides have without a heap allocation; tensors of a higher rank are rare and
+/// large. With one more, a tensor is of 136 bytes, above the 128 that are moved without a call.
 pub const FEW_DIMS: usize = 5;
 
 #[derive(Clone)]
@@ -15,8 +15,9 @@ enum Repr<T> {
     Heap(Vec<T>),
 }
 
-/// How many entries are inline. What else a word could be tells [`Repr`] what it is, so that it is made of whole words: these
-/// are moved as they were written, where a tag in a byte of its own would let them go through memory once more.
+/// How many entries are inline. What else a word could be tells [`Repr`] what it is, so that it is made of
+/// whole words: these are moved as they were written, where a tag in a byte of its own would let them go
+/// through memory once more.
 #[derive(Clone, Copy)]
 #[repr(usize)]
 enum Few {

@@ -25,7 +25,8 @@ pub(crate) const EFFORT: u32 = 1 << 12;
 ///
 /// Every step of the search takes one from `effort`.
 ///
-/// Factors are at most `isize::MAX`, and so are `factor * bound` of one term times two; nothing here overflows `i128`.
+/// Factors are at most `isize::MAX`, and so are `factor * bound` of one term times two; nothing here
+/// overflows `i128`.
 pub(crate) fn solvable(terms: &[Term], target: i128, effort: &mut u32) -> Answer {
     let mut sorted: Dims<Term> = terms.iter().copied().filter(|term| term.bound > 0).collect();
     sorted.sort_unstable_by_key(|term| core::cmp::Reverse(term.factor));

@@ -1,5 +1,6 @@
 //! Owns `ShapeError`: what can be wrong with shapes, as typed fields.
-//! It does not know the wording (`message.rs`), nor how a diagnosis is drawn: [`ShapeError::diagnostic`] hands out data.
+//! It does not know the wording (`message.rs`), nor how a diagnosis is drawn: [`ShapeError::diagnostic`]
+//! hands out data.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -23,8 +24,8 @@ pub enum ErrorClass {
 
 /// What is wrong with a shape or a view.
 ///
-/// `Display` is PyTorch 2.15's text for the same mistake, formatted when it is printed; where PyTorch has no such
-/// error (the rank limit) or hides the numbers (overflow), the text is ours.
+/// `Display` is PyTorch 2.15's text for the same mistake, formatted when it is printed; where PyTorch has no
+/// such error (the rank limit) or hides the numbers (overflow), the text is ours.
 ///
 /// ```
 /// use zerostride_shape::{ErrorClass, broadcast_shape};
@@ -306,7 +307,8 @@ pub struct Diagnostic {
     pub shapes: Vec<Shape>,
     /// The dimension that the text names, where it names one: counted from the left, in the result.
     pub dim: Option<usize>,
-    /// The same place counted from the right, 0 for the last dimension, which does not move when shapes are aligned.
+    /// The same place counted from the right, 0 for the last dimension, which does not move when shapes are
+    /// aligned.
     pub from_right: Option<usize>,
     /// Which two operands disagree: the one that brought the size of "tensor a", and "tensor b".
     pub operands: Option<(usize, usize)>,
@@ -327,7 +329,8 @@ impl ShapeError {
 
     /// Names the type of tensor in the one text that mentions it, [`ShapeError::ExpandTooFew`].
     ///
-    /// Shapes know no dtypes, so that this floor writes `torch.FloatTensor`; the floor that knows better says so.
+    /// Shapes know no dtypes, so that this floor writes `torch.FloatTensor`; the floor that knows better says
+    /// so.
     ///
     /// ```
     /// use zerostride_shape::{Layout, Shape};

@@ -1,5 +1,6 @@
 //! Owns `Layout`: where the elements of a tensor lie in its storage, and what can be read off that.
-//! It does not know how layouts are made from each other (`views.rs`, `reshape.rs`, `choose.rs`), nor any storage.
+//! It does not know how layouts are made from each other (`views.rs`, `reshape.rs`, `choose.rs`), nor any
+//! storage.
 
 use crate::dims::{Dims, FEW_DIMS};
 use crate::error::ShapeError;
@@ -7,8 +8,8 @@ use crate::shape::{Shape, Strides, contiguous_strides};
 
 /// Shape, strides and storage offset of a tensor, all in elements.
 ///
-/// Every element that a layout reaches has an index between 0 and `isize::MAX`. The offset of an EMPTY layout may lie
-/// anywhere past its storage, since nothing is read there.
+/// Every element that a layout reaches has an index between 0 and `isize::MAX`. The offset of an EMPTY layout
+/// may lie anywhere past its storage, since nothing is read there.
 ///
 /// ```
 /// use zerostride_shape::{Layout, Shape};
@@ -60,8 +61,8 @@ impl Layout {
     /// A layout of these sizes, strides and offset, in elements.
     ///
     /// # Errors
-    /// Not one stride for each size; a negative offset; elements before the start of the storage, or with an index that
-    /// does not fit in `isize`.
+    /// Not one stride for each size; a negative offset; elements before the start of the storage, or with an
+    /// index that does not fit in `isize`.
     ///
     /// ```
     /// use zerostride_shape::{Layout, Shape, Strides};
@@ -93,7 +94,8 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Puts together what a view worked out; the sizes are checked here, the reach is the view's to guarantee.
+    /// Puts together what a view worked out; the sizes are checked here, the reach is the view's to
+    /// guarantee.
     pub(crate) fn assemble(
         sizes: Dims<usize>,
         strides: Dims<isize>,
@@ -169,7 +171,8 @@ impl Layout {
         Some(reaches.fold((start, start), |(low, high), reach| (low + reach.min(0), high + reach.max(0))))
     }
 
-    /// Whether the elements lie in row-major order without gaps; sizes of 1 do not matter, and nothing is contiguous.
+    /// Whether the elements lie in row-major order without gaps; sizes of 1 do not matter, and nothing is
+    /// contiguous.
     ///
     /// Source: PyTorch `c10/core/Contiguity.h`.
     ///

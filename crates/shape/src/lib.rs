@@ -27,9 +27,8 @@
 //! - [`coalesce`], [`order_dims`] and [`turn_dims`] simplify the loops over several operands.
 //! - [`assert_broadcast!`] checks constant shapes while compiling.
 //!
-//! Sizes, strides and offsets count elements, never bytes. Nothing here allocates in proportion to a size, and no
-//! arithmetic on sizes wraps.
-//! This crate deliberately knows no dtypes, no memory and no operations.
+//! Sizes, strides and offsets count elements, never bytes. Nothing here allocates in proportion to a size,
+//! and no arithmetic on sizes wraps. This crate deliberately knows no dtypes, no memory and no operations.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -6,7 +6,8 @@ use core::fmt;
 use crate::error::ShapeError;
 use crate::shape::{List, MAX_RANK, Tuple};
 
-/// The three constant pieces of the text of [`ShapeError::Incompatible`], shared with the check at compile time.
+/// The three constant pieces of the text of [`ShapeError::Incompatible`], shared with the check at compile
+/// time.
 pub(crate) const INCOMPATIBLE: [&str; 3] =
     ["The size of tensor a (", ") must match the size of tensor b (", ") at non-singleton dimension "];
 

@@ -1,6 +1,6 @@
 //! Owns the questions whether elements share memory: within one layout, and between two of the same storage.
-//! It does not know storages: the caller sees to it that both layouts are of one storage, with elements of one
-//! size.
+//! It does not know storages: the caller sees to it that both layouts are of one storage, with elements of
+//! one size.
 
 use alloc::vec::Vec;
 
@@ -65,8 +65,8 @@ impl Layout {
         if self.numel() as i128 > reach + 1 {
             return InternalOverlap::Yes;
         }
-        // Two indices that meet differ first, in order of the strides, at some dimension: by 1 or more there, by
-        // anything from -bound to bound in those below.
+        // Two indices that meet differ first, in order of the strides, at some dimension: by 1 or more there,
+        // by anything from -bound to bound in those below.
         let mut too_hard = false;
         let mut effort = EFFORT;
         for (at, lead) in terms.iter().enumerate() {
@@ -111,8 +111,8 @@ impl Layout {
         if high < other_low || other_high < low {
             return Overlap::None;
         }
-        // With x counted up from the lowest element of self, and down from the highest of other, elements meet where
-        // the steps of both together bridge the distance from the one to the other.
+        // With x counted up from the lowest element of self, and down from the highest of other, elements
+        // meet where the steps of both together bridge the distance from the one to the other.
         let steps: Vec<Term> =
             self.terms().iter().chain(&other.terms()).copied().filter(|term| term.factor > 0).collect();
         match solvable(&steps, other_high as i128 - low as i128, &mut { EFFORT }) {
@@ -122,8 +122,8 @@ impl Layout {
         }
     }
 
-    /// Whether PyTorch refuses to write through one of these layouts while it reads the other: its own decision, which
-    /// lets pass what it finds too hard.
+    /// Whether PyTorch refuses to write through one of these layouts while it reads the other: its own
+    /// decision, which lets pass what it finds too hard.
     ///
     /// Both layouts belong to one storage, with elements of the same size.
     ///
@@ -159,7 +159,8 @@ impl Layout {
                 .all(|((&size, a), b)| size == 1 || a == b)
     }
 
-    /// The dimensions with more than one index, their strides without sign: as many steps up from the lowest element.
+    /// The dimensions with more than one index, their strides without sign: as many steps up from the lowest
+    /// element.
     fn terms(&self) -> Vec<Term> {
         let dims = self.shape().iter().zip(self.strides()).filter(|(size, _)| **size > 1);
         dims.map(|(&size, &stride)| Term { factor: (stride as i128).abs(), bound: size as i128 - 1 })

@@ -91,8 +91,8 @@ impl Layout {
         }
         let mut strides = Dims::filled(shape.len(), 1);
         let mut open = shape.len();
-        // From the right: each run of dimensions that step evenly takes as many of the new ones as have its element
-        // count, and sizes of 1 where they stand.
+        // From the right: each run of dimensions that step evenly takes as many of the new ones as have its
+        // element count, and sizes of 1 where they stand.
         for (count, step) in self.runs() {
             let mut filled = 1;
             while open > 0 && (filled < count || shape[open - 1] == 1) {
@@ -109,7 +109,8 @@ impl Layout {
 
     /// The element count and the innermost stride of each run of dimensions that step evenly, from the right.
     ///
-    /// A dimension of size 1 belongs to the run to its right whatever its stride is, for there is no step to take.
+    /// A dimension of size 1 belongs to the run to its right whatever its stride is, for there is no step to
+    /// take.
     fn runs(&self) -> Vec<(usize, isize)> {
         let mut runs: Vec<(usize, isize)> = Vec::new();
         for (&size, &stride) in self.shape().iter().zip(self.strides()).rev() {
@@ -123,7 +124,8 @@ impl Layout {
         runs
     }
 
-    /// The shape with dimensions `start` to `end`, both included, merged into one; that of a 0-d tensor becomes `[1]`.
+    /// The shape with dimensions `start` to `end`, both included, merged into one; that of a 0-d tensor
+    /// becomes `[1]`.
     ///
     /// Shapes: `(m, n, p) -> (m, np)` for dimensions 1 to 2.
     ///
@@ -156,7 +158,8 @@ impl Layout {
     /// Shapes: `(m, n, p) -> (m, np)` for dimensions 1 to 2.
     ///
     /// # Errors
-    /// As [`Layout::flatten_shape`], and [`ShapeError::ViewIncompatible`] if only a copy could have that shape.
+    /// As [`Layout::flatten_shape`], and [`ShapeError::ViewIncompatible`] if only a copy could have that
+    /// shape.
     ///
     /// Source: PyTorch `Tensor.flatten`, which then copies.
     pub fn flatten(&self, start: isize, end: isize) -> Result<Layout, ShapeError> {

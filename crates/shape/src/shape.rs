@@ -34,8 +34,8 @@ impl Shape {
     /// A shape with these sizes.
     ///
     /// # Errors
-    /// More than [`MAX_RANK`] sizes, or non-zero sizes whose product exceeds `isize::MAX`. Zeros do not excuse
-    /// the others, so that the strides of an empty tensor always fit too.
+    /// More than [`MAX_RANK`] sizes, or non-zero sizes whose product exceeds `isize::MAX`. Zeros do not
+    /// excuse the others, so that the strides of an empty tensor always fit too.
     ///
     /// ```
     /// use zerostride_shape::Shape;
@@ -148,7 +148,8 @@ impl fmt::Display for Strides {
 
 /// The row-major strides, in elements, of a tensor that fills its storage in order.
 ///
-/// Sizes of 0 count as 1, as in PyTorch. A product too large for `isize` saturates, which no [`Shape`] can cause.
+/// Sizes of 0 count as 1, as in PyTorch. A product too large for `isize` saturates, which no [`Shape`] can
+/// cause.
 ///
 /// Source: PyTorch `c10/core/TensorImpl.h`, `empty_tensor_restride`.
 ///

@@ -51,8 +51,8 @@ pub fn reduced_dims(dims: &[isize], ndim: usize) -> Result<Vec<usize>, ShapeErro
 }
 
 impl Layout {
-    /// Stretches dimensions of size 1 to `sizes`, and adds dimensions on the left, without copying: the new strides are 0.
-    /// A size of -1 keeps the size.
+    /// Stretches dimensions of size 1 to `sizes`, and adds dimensions on the left, without copying: the new
+    /// strides are 0. A size of -1 keeps the size.
     ///
     /// Shapes: `(1, n) -> (…, m, n)`.
     ///

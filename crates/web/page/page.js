@@ -1,5 +1,5 @@
-// Puts what the WebAssembly module answers into the page, and what the reader does into its next question. It decides
-// nothing about shapes, words or programs: those come from Rust (`crates/web/src`).
+// Puts what the WebAssembly module answers into the page, and what the reader does into its next question. It
+// decides nothing about shapes, words or programs: those come from Rust (`crates/web/src`).
 "use strict";
 
 const find = (selector, scope = document) => scope.querySelector(selector);

@@ -1,9 +1,9 @@
-//! Owns the functions that JavaScript calls: room for a question, the question answered, where the answer lies. It does not
-//! know what is asked.
+//! Owns the functions that JavaScript calls: room for a question, the question answered, where the answer
+//! lies. It does not know what is asked.
 //!
-//! Memory is handed out as an address, which needs no unsafe code here: what a page writes there is bytes of a vector that
-//! lives until the next question. `no_mangle` alone is unsafe, since two functions of one name would be; no other
-//! library of the module exports any.
+//! Memory is handed out as an address, which needs no unsafe code here: what a page writes there is bytes of
+//! a vector that lives until the next question. `no_mangle` alone is unsafe, since two functions of one name
+//! would be; no other library of the module exports any.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,5 +1,5 @@
-//! Owns the answer to the page's question: the explanation, the programs, the repairs as addresses, the page's words, as
-//! JSON. It does not know how any of it is put into the page.
+//! Owns the answer to the page's question: the explanation, the programs, the repairs as addresses, the
+//! page's words, as JSON. It does not know how any of it is put into the page.
 
 use std::collections::BTreeMap;
 

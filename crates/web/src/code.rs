@@ -1,5 +1,5 @@
-//! Owns the programs that the page offers to copy: the same broadcast in PyTorch, NumPy and zerostride. It does not know
-//! whether it works; the programs show what the libraries say.
+//! Owns the programs that the page offers to copy: the same broadcast in PyTorch, NumPy and zerostride. It
+//! does not know whether it works; the programs show what the libraries say.
 
 use std::fmt::Write as _;
 

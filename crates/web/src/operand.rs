@@ -1,5 +1,5 @@
-//! Owns the text of an operand: sizes as `32, 1`, `(32, 1)` or `()`, values as `[[1, 2]]` or `[1, 2]:f32`, the notation of
-//! `zs explain`. It does not know which operands go together.
+//! Owns the text of an operand: sizes as `32, 1`, `(32, 1)` or `()`, values as `[[1, 2]]` or `[1, 2]:f32`,
+//! the notation of `zs explain`. It does not know which operands go together.
 
 use zerostride_explain::Operand;
 use zerostride_ops::DType;

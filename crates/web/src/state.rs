@@ -1,5 +1,5 @@
-//! Owns `State`, everything that a reader has chosen, and its form as the fragment of an address. It does not know
-//! whether an operand's text means anything (`operand.rs`).
+//! Owns `State`, everything that a reader has chosen, and its form as the fragment of an address. It does not
+//! know whether an operand's text means anything (`operand.rs`).
 
 use zerostride_explain::Lang;
 use zerostride_ops::Op;
@@ -38,8 +38,8 @@ pub(crate) struct Written {
 }
 
 impl State {
-    /// Reads a fragment such as `op=sub&o=x=32,1&o=y=32`. What is not understood is left out; no operands at all are
-    /// two small arrays, to begin with.
+    /// Reads a fragment such as `op=sub&o=x=32,1&o=y=32`. What is not understood is left out; no operands at
+    /// all are two small arrays, to begin with.
     pub(crate) fn parse(fragment: &str) -> State {
         let mut state = State::default();
         for (key, value) in fragment.split('&').filter_map(|part| part.split_once('=')) {

@@ -1,5 +1,5 @@
-//! Owns the page's own words in every language: labels, hints, mistakes of the reader. What is said of a broadcast comes from
-//! the catalogue of `zerostride-explain`.
+//! Owns the page's own words in every language: labels, hints, mistakes of the reader. What is said of a
+//! broadcast comes from the catalogue of `zerostride-explain`.
 
 use zerostride_explain::Lang;
 

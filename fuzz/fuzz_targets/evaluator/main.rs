@@ -1,7 +1,9 @@
-//! Whatever expression the bytes describe, the fused evaluation agrees with an oracle that stretches everything: the
-//! same values, or an error in both. Values are i64, whose arithmetic is exact, so that there is nothing to tolerate.
+//! Whatever expression the bytes describe, the fused evaluation agrees with an oracle that stretches
+//! everything: the same values, or an error in both. Values are i64, whose arithmetic is exact, so that there
+//! is nothing to tolerate.
 //!
-//! The bytes are a program for a stack: each pushes a tensor or applies an operation or a view to the topmost values.
+//! The bytes are a program for a stack: each pushes a tensor or applies an operation or a view to the topmost
+//! values.
 
 #![no_main]
 

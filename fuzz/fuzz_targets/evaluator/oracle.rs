@@ -1,5 +1,5 @@
-//! Owns the oracle: arrays that are stretched by copying and combined by loops over indices. It shares no code with the
-//! engine.
+//! Owns the oracle: arrays that are stretched by copying and combined by loops over indices. It shares no
+//! code with the engine.
 
 #[derive(Clone, Debug)]
 pub(crate) struct Array {

@@ -28,8 +28,8 @@ LN2 = math.log(2)
 FORMATS = {"f32": (np.float32, 24, -149), "f64": (np.float64, 53, -1074)}
 
 
-# The functions, on mpfr arguments. Where C and PyTorch define a special value that the formula does not give, it is
-# spelled out.
+# The functions, on mpfr arguments. Where C and PyTorch define a special value that the formula does not give,
+# it is spelled out.
 def sigmoid(x):
     return 1 / (1 + gmpy2.exp(-x))
 

@@ -117,7 +117,8 @@ HARD = [6381956970095103.0 * 2.0**797, 5.319372648326541e255, 355.0, 710.0, 1039
 ROOT = 1.4616321449683623
 ATAN_EDGES = [math.tan(math.pi / 8), math.tan(3 * math.pi / 8), 1.0]
 
-# Name: function, intervals to draw from, points whose neighbours are taken, whether negative arguments are reflected.
+# Name: function, intervals to draw from, points whose neighbours are taken, whether negative arguments are
+# reflected.
 UNARY = {
     "sin": (gmpy2.sin, [(-1, 1), (-10, 10), (-1e6, 1e6), (1e9, 1e10)], QUARTERS + HARD),
     "cos": (gmpy2.cos, [(-1, 1), (-10, 10), (-1e6, 1e6), (1e9, 1e10)], QUARTERS + HARD),

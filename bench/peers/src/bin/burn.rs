@@ -1,5 +1,5 @@
-//! burn as a peer: its tensors on the backend for CPUs. Ranks are types there, so that each formula stands for one rank
-//! and operands get their leading sizes of 1 beforehand.
+//! burn as a peer: its tensors on the backend for CPUs. Ranks are types there, so that each formula stands
+//! for one rank and operands get their leading sizes of 1 beforehand.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,5 +1,5 @@
-//! ndarray as a peer: `Zip` over the operands, each stretched to the result's shape; on several threads where the result
-//! is large. Sums and products are the library's own.
+//! ndarray as a peer: `Zip` over the operands, each stretched to the result's shape; on several threads where
+//! the result is large. Sums and products are the library's own.
 
 use std::cell::RefCell;
 use std::ops::{Add, AddAssign};

@@ -1,5 +1,6 @@
-//! Owns the cases of the search: shapes, strides, dtypes and formulas drawn at random, and how zerostride computes them.
-//! A seed gives the same cases on every machine. It does not know who else computes them, nor the time.
+//! Owns the cases of the search: shapes, strides, dtypes and formulas drawn at random, and how zerostride
+//! computes them. A seed gives the same cases on every machine. It does not know who else computes them, nor
+//! the time.
 
 use serde::Serialize;
 use zerostride::{DType, Expr, Result, Tensor};

@@ -1,6 +1,7 @@
-//! The search for cliffs: shapes, strides and dtypes at random, each measured against NumPy on the same operands and
-//! against a loop that only moves the bytes, in the same run. The worst cases are written as JSON, for the record to show.
-//! It knows no workload that a person has chosen. NumPy has one thread, and so have we unless told otherwise.
+//! The search for cliffs: shapes, strides and dtypes at random, each measured against NumPy on the same
+//! operands and against a loop that only moves the bytes, in the same run. The worst cases are written as
+//! JSON, for the record to show. It knows no workload that a person has chosen. NumPy has one thread, and so
+//! have we unless told otherwise.
 //!
 //! `cliffs --python PYTHON [--cases N] [--seed N] [--formula NAME] [--threads N] [--told N] [--out FILE]`;
 //! `cargo xtask bench --cliffs` runs it and shows what it finds in the machine's record.

@@ -1,5 +1,5 @@
-//! Owns the processes that a case is measured beside: NumPy, and the loop that only moves bytes. It does not know how
-//! cases are drawn.
+//! Owns the processes that a case is measured beside: NumPy, and the loop that only moves bytes. It does not
+//! know how cases are drawn.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -83,7 +83,8 @@ impl Limit {
         self.0.ask::<Reply>(&Request::Prepare { task }).map(|_| ())
     }
 
-    /// The seconds that so many passes take, with the stores that are faster: streaming ones lose in the caches.
+    /// The seconds that so many passes take, with the stores that are faster: streaming ones lose in the
+    /// caches.
     pub(crate) fn time(&mut self, repeats: usize) -> Outcome<f64> {
         let mut best = f64::INFINITY;
         for mode in [Mode::Fresh, Mode::Reuse] {

@@ -1,5 +1,5 @@
-//! Owns the report: a story as HTML, with the picture, as a part of a page or as a page of its own that needs nothing else.
-//! It does not know what is said (`story/`), nor what the picture looks like (`svg/`).
+//! Owns the report: a story as HTML, with the picture, as a part of a page or as a page of its own that needs
+//! nothing else. It does not know what is said (`story/`), nor what the picture looks like (`svg/`).
 
 mod style;
 
@@ -12,7 +12,8 @@ use crate::story::{Account, Block, Equation, Headline, Matrix, Offer, Row, Story
 use crate::svg::picture;
 
 impl Explanation {
-    /// The explanation as a page of HTML that needs nothing else: the picture, the steps, the account, the repairs.
+    /// The explanation as a page of HTML that needs nothing else: the picture, the steps, the account, the
+    /// repairs.
     ///
     /// ```
     /// use zerostride_explain::{Explanation, Lang, Operand, Options};
@@ -38,7 +39,8 @@ impl Explanation {
         page.0
     }
 
-    /// The same as one element `<article class="zs-report">` with its own style, for a notebook or any other page.
+    /// The same as one element `<article class="zs-report">` with its own style, for a notebook or any other
+    /// page.
     pub fn html_fragment(&self, lang: Lang) -> String {
         let mut fragment = Markup::default();
         fragment.article(self, &Story::new(self, lang), lang);

@@ -1,4 +1,5 @@
-//! Owns the look of a report, as a style sheet that touches nothing outside it. It does not know the colours (`theme.rs`).
+//! Owns the look of a report, as a style sheet that touches nothing outside it. It does not know the colours
+//! (`theme.rs`).
 
 use std::fmt::Write as _;
 
@@ -51,8 +52,8 @@ pub(super) fn sheet() -> String {
     theme::sheet(colours) + FORM
 }
 
-/// The rules under which a step and what it speaks of in the picture stand out while a pointer rests on either: for each
-/// dimension, all that belongs to another one fades.
+/// The rules under which a step and what it speaks of in the picture stand out while a pointer rests on
+/// either: for each dimension, all that belongs to another one fades.
 pub(super) fn highlights(ndim: usize) -> String {
     let mut css = String::new();
     for dim in 0..ndim {

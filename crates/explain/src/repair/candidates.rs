@@ -1,19 +1,19 @@
-//! Owns the search for changes of one operand under which it meets the others: everything that a reader would think of,
-//! and nothing that does not fit.
-//! It does not rank what it finds, and does not trust it either: `mod.rs` applies every candidate.
+//! Owns the search for changes of one operand under which it meets the others: everything that a reader would
+//! think of, and nothing that does not fit. It does not rank what it finds, and does not trust it either:
+//! `mod.rs` applies every candidate.
 
 use zerostride_shape::{Shape, broadcast_size};
 
 use super::change::Change;
 
-/// Ranks up to which every way of inserting dimensions is tried, at most 2^8 for each operand, and how many operands there
-/// may then be: an explanation takes about a millisecond at most.
+/// Ranks up to which every way of inserting dimensions is tried, at most 2^8 for each operand, and how many
+/// operands there may then be: an explanation takes about a millisecond at most.
 const EXHAUSTIVE: (usize, usize) = (8, 4);
 /// Ranks up to which every order of dimensions is tried; there are at most 4! of them.
 const PERMUTED_RANK: usize = 4;
 
-/// The changes of an operand of shape `own` under which it broadcasts with `rest`, the shape that the others have in
-/// common; the target of an in-place operation must in the end also have as many dimensions.
+/// The changes of an operand of shape `own` under which it broadcasts with `rest`, the shape that the others
+/// have in common; the target of an in-place operation must in the end also have as many dimensions.
 pub(crate) fn of(own: &Shape, rest: &Shape, others: &[&[usize]], is_target: bool) -> Vec<Change> {
     let mut found = Vec::new();
     if is_small(own.len().max(rest.len()), others.len() + 1) {

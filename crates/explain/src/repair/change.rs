@@ -1,5 +1,5 @@
-//! Owns `Change`, one thing that can be done to an operand: what it does, how it is written, how much it asks for.
-//! It does not know when a change helps (`mod.rs`).
+//! Owns `Change`, one thing that can be done to an operand: what it does, how it is written, how much it asks
+//! for. It does not know when a change helps (`mod.rs`).
 
 use zerostride_shape::{Layout, Shape};
 
@@ -39,7 +39,8 @@ impl Change {
         view.ok()
     }
 
-    /// How much the change asks of the reader: single steps, and for a permutation the pairs that change places.
+    /// How much the change asks of the reader: single steps, and for a permutation the pairs that change
+    /// places.
     pub(crate) fn cost(&self) -> usize {
         match self {
             Change::Unsqueeze(dims) => dims.len(),
@@ -54,7 +55,8 @@ impl Change {
         }
     }
 
-    /// The place of this kind of change among changes that ask for as much: the one that looks least like a guess first.
+    /// The place of this kind of change among changes that ask for as much: the one that looks least like a
+    /// guess first.
     pub(crate) fn kind(&self) -> usize {
         match self {
             Change::Unsqueeze(_) => 0,

@@ -51,7 +51,8 @@ pub struct Repair {
 /// What to know about a repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hint {
-    /// The operand has the shape of a reduction of operand `of` over `dims`, which `keepdim=True` would have kept.
+    /// The operand has the shape of a reduction of operand `of` over `dims`, which `keepdim=True` would have
+    /// kept.
     KeepDim {
         /// The operand that may have been reduced.
         of: usize,
@@ -64,8 +65,8 @@ pub enum Hint {
     NewTensor,
 }
 
-/// What decides between repairs, the weightiest first: a mutual stretch, the steps, the elements and the dimensions of the
-/// result, the kind of change, the elements of the operand that changes, its place.
+/// What decides between repairs, the weightiest first: a mutual stretch, the steps, the elements and the
+/// dimensions of the result, the kind of change, the elements of the operand that changes, its place.
 type Rank = (bool, usize, usize, usize, usize, usize, Reverse<isize>);
 
 /// The operands that do not go together, or do so suspiciously.
@@ -102,8 +103,8 @@ impl Problem<'_> {
         straight.into_iter().chain(mutual).filter_map(|ranked| self.repair(ranked)).collect()
     }
 
-    /// What makes operands that broadcast to `result` meet in the shape of the largest of them instead; sought only
-    /// for few operands of few dimensions, since nothing is wrong.
+    /// What makes operands that broadcast to `result` meet in the shape of the largest of them instead;
+    /// sought only for few operands of few dimensions, since nothing is wrong.
     pub(crate) fn alternatives(&self, result: &Shape) -> Vec<Repair> {
         if !candidates::is_small(result.ndim(), self.shapes.len()) {
             return Vec::new();
@@ -120,8 +121,8 @@ impl Problem<'_> {
         let operands = 0..self.shapes.len();
         let mut ranked: Vec<Ranked> = operands.flat_map(|operand| self.of_operand(operand)).collect();
         ranked.sort_by_key(|ranked| ranked.rank);
-        // Several calls can lead to the same view; the first of them is the simplest. Of the orders of one operand's
-        // dimensions only the nearest is likely to be meant.
+        // Several calls can lead to the same view; the first of them is the simplest. Of the orders of one
+        // operand's dimensions only the nearest is likely to be meant.
         let (mut seen, mut permuted) = (HashSet::new(), HashSet::new());
         ranked.retain(|Ranked { operand, change, view, .. }| {
             seen.insert((*operand, view.clone()))
@@ -209,8 +210,8 @@ impl Problem<'_> {
             return None;
         }
         let cost = change.cost() + usize::from(self.in_place && operand == 0);
-        // In an outer product the first operand gets the new dimension, so that it runs along the rows; otherwise the
-        // smaller operand changes, and of two equal ones the later.
+        // In an outer product the first operand gets the new dimension, so that it runs along the rows;
+        // otherwise the smaller operand changes, and of two equal ones the later.
         let (own, place) = match is_mutual {
             true => (0, -(operand as isize)),
             false => (self.shapes[operand].iter().product(), operand as isize),

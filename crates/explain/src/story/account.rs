@@ -1,5 +1,5 @@
-//! Owns the account: how often each element of an operand is used, with which strides, and what copies would have cost.
-//! It does not know how these were worked out (`reading.rs`).
+//! Owns the account: how often each element of an operand is used, with which strides, and what copies would
+//! have cost. It does not know how these were worked out (`reading.rs`).
 
 use super::Block;
 use super::words::{bytes, times, tuple};

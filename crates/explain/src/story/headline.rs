@@ -77,8 +77,8 @@ pub(crate) fn expression(explanation: &Explanation, lang: Lang) -> String {
     }
 }
 
-/// PyTorch calls the shape accumulated so far "a" and the operand that does not fit "b", whatever their names are, and
-/// counts dimensions among the operands read so far.
+/// PyTorch calls the shape accumulated so far "a" and the operand that does not fit "b", whatever their names
+/// are, and counts dimensions among the operands read so far.
 fn tensors_a_and_b(explanation: &Explanation, error: &ShapeError, lang: Lang) -> Option<String> {
     let names = explanation.names();
     let diagnostic = error.diagnostic();

@@ -1,5 +1,5 @@
-//! Owns the matrices: each stretched operand before and after, and all of them with the result, in nested brackets.
-//! It does not compute: elements are given as text, or the places of an operand stand for them.
+//! Owns the matrices: each stretched operand before and after, and all of them with the result, in nested
+//! brackets. It does not compute: elements are given as text, or the places of an operand stand for them.
 
 use zerostride_ops::Class as OpClass;
 use zerostride_shape::Shape;

@@ -1,5 +1,5 @@
-//! Owns `Story`: everything that is said of a broadcast, in order, as sentences of one language without any layout.
-//! It does not know pages nor markup: `text/` and `html/` lay it out, and say nothing of their own.
+//! Owns `Story`: everything that is said of a broadcast, in order, as sentences of one language without any
+//! layout. It does not know pages nor markup: `text/` and `html/` lay it out, and say nothing of their own.
 
 mod account;
 mod headline;

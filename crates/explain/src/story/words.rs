@@ -1,4 +1,5 @@
-//! Owns how single things are put into words: lists of names, shapes, counts, bytes. It does not know any section.
+//! Owns how single things are put into words: lists of names, shapes, counts, bytes. It does not know any
+//! section.
 
 use std::fmt::{Display, Write as _};
 
@@ -64,8 +65,8 @@ pub(crate) fn bytes(count: u128, lang: Lang) -> String {
     format!("{} {}", value.replace('.', &say!(lang, "decimal-sign")), UNITS[unit])
 }
 
-/// What is no text in a name is replaced, so that no terminal obeys a file name and no reader is misled: control
-/// characters, and those that turn the direction of reading.
+/// What is no text in a name is replaced, so that no terminal obeys a file name and no reader is misled:
+/// control characters, and those that turn the direction of reading.
 pub(crate) fn harmless(character: char) -> char {
     let turns =
         matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -1,5 +1,5 @@
-//! Owns `Canvas`, the elements of an SVG document as they are written: groups, paths, text, all of it escaped.
-//! It does not know what is drawn, nor in which colours (`style.rs`).
+//! Owns `Canvas`, the elements of an SVG document as they are written: groups, paths, text, all of it
+//! escaped. It does not know what is drawn, nor in which colours (`style.rs`).
 
 use std::fmt;
 
@@ -9,8 +9,8 @@ use crate::markup::push_escaped;
 pub(super) struct Number(pub(super) f64);
 
 impl Number {
-    /// Adds the digits to a text: a large picture has tens of thousands of numbers, which `write!` takes longer for than
-    /// everything else takes together.
+    /// Adds the digits to a text: a large picture has tens of thousands of numbers, which `write!` takes
+    /// longer for than everything else takes together.
     fn push_to(&self, text: &mut String) {
         let tenths = (self.0 * 10.0).round() as i64;
         let (whole, tenth) = (tenths.unsigned_abs() / 10, tenths.unsigned_abs() % 10);

@@ -1,6 +1,6 @@
-//! Owns the drawing of one operand, or of the result, as cubes: its own elements solid, what is only seen by stretching in
-//! outline, arrows along the stretched dimensions, a measure along the others, a pile of cards for slices.
-//! It does not know what stands beside it (`row.rs`).
+//! Owns the drawing of one operand, or of the result, as cubes: its own elements solid, what is only seen by
+//! stretching in outline, arrows along the stretched dimensions, a measure along the others, a pile of cards
+//! for slices. It does not know what stands beside it (`row.rs`).
 
 use std::collections::BTreeMap;
 
@@ -334,8 +334,8 @@ struct Part {
 }
 
 impl Part {
-    /// Adds the cell with its front's upper left corner at a place; `size` is its width and height, and how far its back
-    /// lies to the right and up; `faces` are its front, top and right side, where they are seen.
+    /// Adds the cell with its front's upper left corner at a place; `size` is its width and height, and how
+    /// far its back lies to the right and up; `faces` are its front, top and right side, where they are seen.
     fn add(&mut self, [x, y]: [f64; 2], size: [f64; 4], faces: [bool; 3]) {
         let [width, height, back_x, back_y] = size;
         let (right, bottom) = (x + width, y + height);

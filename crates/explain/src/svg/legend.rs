@@ -1,4 +1,5 @@
-//! Owns the legend: what the signs of a picture mean, as far as there are any. It does not know where it stands.
+//! Owns the legend: what the signs of a picture mean, as far as there are any. It does not know where it
+//! stands.
 
 use zerostride_shape::Role;
 

@@ -1,5 +1,5 @@
-//! Owns the picture of a broadcast as an SVG document: what was said first, the shapes lined up, the cubes, the legend,
-//! from top to bottom. It does not know what any of these look like (one file for each).
+//! Owns the picture of a broadcast as an SVG document: what was said first, the shapes lined up, the cubes,
+//! the legend, from top to bottom. It does not know what any of these look like (one file for each).
 
 mod canvas;
 mod cubes;
@@ -26,16 +26,18 @@ const LINE: f64 = 20.0;
 const TITLE: usize = 74;
 
 impl Explanation {
-    /// The explanation as a picture: an SVG document, as wide as a notebook, which stands alone or inside a page.
+    /// The explanation as a picture: an SVG document, as wide as a notebook, which stands alone or inside a
+    /// page.
     ///
-    /// The shapes are lined up, the failing dimension marked. Below, each operand is drawn as cubes: its own elements are
-    /// solid, what it lends by being stretched is outlined, and an arrow runs along each stretched dimension. Of more than
-    /// three dimensions in which there is anything to see, slices are indicated.
+    /// The shapes are lined up, the failing dimension marked. Below, each operand is drawn as cubes: its own
+    /// elements are solid, what it lends by being stretched is outlined, and an arrow runs along each
+    /// stretched dimension. Of more than three dimensions in which there is anything to see, slices are
+    /// indicated.
     ///
-    /// The picture follows the reader's light or dark setting, or `data-theme` of an element around it. It has a title and
-    /// a description for those who do not see it. An element that belongs to one dimension of one operand
-    /// names them in `data-operand` and `data-dims`; a stretched one has the class `zs-stretched`, `zs-added` or
-    /// `zs-ghost`.
+    /// The picture follows the reader's light or dark setting, or `data-theme` of an element around it. It
+    /// has a title and a description for those who do not see it. An element that belongs to one dimension of
+    /// one operand names them in `data-operand` and `data-dims`; a stretched one has the class
+    /// `zs-stretched`, `zs-added` or `zs-ghost`.
     ///
     /// ```
     /// use zerostride_explain::{Explanation, Lang, Operand, Options};

@@ -1,5 +1,5 @@
-//! Owns the row of blocks: the operands with the operation between them, and the result, as large as the page allows, in
-//! several lines where one is too short. It does not know what a block looks like (`cubes.rs`).
+//! Owns the row of blocks: the operands with the operation between them, and the result, as large as the page
+//! allows, in several lines where one is too short. It does not know what a block looks like (`cubes.rs`).
 
 use zerostride_ops::Class as OpClass;
 use zerostride_shape::{Role, ShapeError};
@@ -234,8 +234,8 @@ fn result<'a>(explanation: &'a Explanation, view: &View<'a>, lang: Lang) -> Opti
     })
 }
 
-/// From an index of depth, rows and columns to the place of the element in a contiguous tensor of a shape, which is lined
-/// up at the right with `ndim` dimensions.
+/// From an index of depth, rows and columns to the place of the element in a contiguous tensor of a shape,
+/// which is lined up at the right with `ndim` dimensions.
 fn offsets(shape: &[usize], ndim: usize, view: &View<'_>) -> impl Fn([usize; 3]) -> Option<usize> + use<> {
     let stride = |axis: Option<usize>| {
         let own = axis?.checked_sub(ndim - shape.len())?;

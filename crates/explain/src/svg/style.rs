@@ -1,5 +1,5 @@
-//! Owns the type and strokes of the picture, and what takes which colour, as a style sheet that touches nothing outside it.
-//! It does not know the colours (`theme.rs`).
+//! Owns the type and strokes of the picture, and what takes which colour, as a style sheet that touches
+//! nothing outside it. It does not know the colours (`theme.rs`).
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! Owns the table of a picture: the shapes lined up at the right, one box for each operand and dimension, in as many bands
-//! as its width needs. It does not know why a box is wrong.
+//! Owns the table of a picture: the shapes lined up at the right, one box for each operand and dimension, in
+//! as many bands as its width needs. It does not know why a box is wrong.
 
 use zerostride_shape::Role;
 

@@ -1,5 +1,5 @@
-//! Owns `View`: which dimensions of the result are drawn, how many cells of each, and what an operand looks like in it.
-//! It does not know where anything stands on the page (`cubes.rs`).
+//! Owns `View`: which dimensions of the result are drawn, how many cells of each, and what an operand looks
+//! like in it. It does not know where anything stands on the page (`cubes.rs`).
 
 use zerostride_shape::Role;
 

@@ -1,5 +1,6 @@
-//! Owns the layout of the account: the names to the left, numbers to the right, strides below where they do not fit
-//! beside; sentences on a page too narrow even so. It does not know what is accounted for (`story/account.rs`).
+//! Owns the layout of the account: the names to the left, numbers to the right, strides below where they do
+//! not fit beside; sentences on a page too narrow even so. It does not know what is accounted for
+//! (`story/account.rs`).
 
 use super::sheet::{Ink, Line, Sheet, width};
 use crate::story::Account;

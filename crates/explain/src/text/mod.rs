@@ -1,5 +1,5 @@
-//! Owns the text of an explanation: the page it is laid out for, and how each block of its story stands on it.
-//! It does not know what is said (`story/`), nor whether anybody's terminal shows colours.
+//! Owns the text of an explanation: the page it is laid out for, and how each block of its story stands on
+//! it. It does not know what is said (`story/`), nor whether anybody's terminal shows colours.
 
 mod account;
 mod matrix;
@@ -17,7 +17,8 @@ use sheet::{Ink, Line, Sheet, width};
 /// What a text is laid out for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// The columns that a line may have; below 40 it is laid out as for 40. Every character counts as one column.
+    /// The columns that a line may have; below 40 it is laid out as for 40. Every character counts as one
+    /// column.
     pub width: usize,
     /// Whether arrows and rules may be drawn with characters outside ASCII. Names are printed as they are.
     pub unicode: bool,
@@ -35,11 +36,13 @@ impl Default for Page {
 }
 
 impl Explanation {
-    /// The explanation for a reader: the shapes lined up, the two steps of the rule, how each operand is read and what
-    /// copies would have cost, and what is suspicious; or the error in PyTorch's words and what would repair it.
+    /// The explanation for a reader: the shapes lined up, the two steps of the rule, how each operand is read
+    /// and what copies would have cost, and what is suspicious; or the error in PyTorch's words and what
+    /// would repair it.
     ///
-    /// Small operands whose elements are known are drawn before and after being stretched (at most 64 elements in the result,
-    /// at most 3 dimensions); of those without elements the places are drawn, in at most 2 dimensions.
+    /// Small operands whose elements are known are drawn before and after being stretched (at most 64
+    /// elements in the result, at most 3 dimensions); of those without elements the places are drawn, in at
+    /// most 2 dimensions.
     ///
     /// ```
     /// use zerostride_explain::{Explanation, Operand, Options, Page};

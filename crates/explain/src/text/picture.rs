@@ -1,5 +1,5 @@
-//! Owns the picture: the shapes lined up at the right, one column for each dimension, in as many blocks as the page needs.
-//! It does not know why a column fails (`steps.rs`).
+//! Owns the picture: the shapes lined up at the right, one column for each dimension, in as many blocks as
+//! the page needs. It does not know why a column fails (`steps.rs`).
 
 use zerostride_shape::Role;
 

@@ -127,7 +127,8 @@ impl Sheet {
         }
     }
 
-    /// A line as it stands, without the blanks at its end. What is no text, which only a name can bring in, is replaced.
+    /// A line as it stands, without the blanks at its end. What is no text, which only a name can bring in,
+    /// is replaced.
     pub(super) fn line(&mut self, line: &Line<'_>) {
         let inked = line.0.iter().rposition(|(_, text)| !text.trim_end().is_empty());
         let pieces = inked.map_or(0, |last| last + 1);

@@ -1,6 +1,7 @@
 //! Pictures that stand beside this file, so that they can be looked at, and must be what is drawn now.
 //!
-//! After a wanted change, `ZS_PICTURES=write cargo test -p zerostride-explain` writes the new ones; look at them.
+//! After a wanted change, `ZS_PICTURES=write cargo test -p zerostride-explain` writes the new ones; look at
+//! them.
 
 use std::path::Path;
 use std::{env, fs};

@@ -39,7 +39,8 @@ impl Naive {
         self.elements[place]
     }
 
-    /// The view of shape `shape` whose element at an index is the one of `self` at the index that `source` tells.
+    /// The view of shape `shape` whose element at an index is the one of `self` at the index that `source`
+    /// tells.
     pub(crate) fn map(&self, shape: &[usize], source: impl Fn(&[usize]) -> Vec<usize>) -> Naive {
         let elements = indices(shape).iter().map(|index| self.at(&source(index))).collect();
         Naive { shape: shape.to_vec(), elements }

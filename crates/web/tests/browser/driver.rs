@@ -1,4 +1,5 @@
-//! Owns a browser that a test drives: Chromium behind chromedriver, spoken to in W3C WebDriver. It does not know the page.
+//! Owns a browser that a test drives: Chromium behind chromedriver, spoken to in W3C WebDriver. It does not
+//! know the page.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

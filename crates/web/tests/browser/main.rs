@@ -1,6 +1,6 @@
-//! The page in a real browser: type, see, hover, share, repair, switch languages, make mistakes, by mouse and by keyboard.
-//! `cargo xtask test` builds the page, sets `ZEROSTRIDE_PAGE` to its folder and runs these; pictures of the page lie
-//! there afterwards, in `pictures`.
+//! The page in a real browser: type, see, hover, share, repair, switch languages, make mistakes, by mouse and
+//! by keyboard. `cargo xtask test` builds the page, sets `ZEROSTRIDE_PAGE` to its folder and runs these;
+//! pictures of the page lie there afterwards, in `pictures`.
 
 mod driver;
 
