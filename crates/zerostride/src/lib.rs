@@ -1,5 +1,5 @@
-//! PyTorch's broadcasting as a Rust engine: tensors of different shapes meet in element-wise operations, the smaller is
-//! stretched without copying, and results, in-place rules and errors are PyTorch's.
+//! PyTorch's broadcasting as a Rust engine: tensors of different shapes meet in element-wise operations, the
+//! smaller is stretched without copying, and results, in-place rules and errors are PyTorch's.
 //!
 //! ```
 //! use zerostride::{broadcast_shapes, tensor, Tensor};
@@ -28,30 +28,41 @@
 //!
 //! # The parts
 //!
-//! - [`Tensor`] holds elements. Its methods are **eager**: they compute at once and return a `Result`. Views share
-//!   storage; in-place methods end in `_`.
-//! - [`Expr`] is a computation that has not run yet. Operators on tensors, expressions and numbers build one and never
-//!   fail; [`Expr::eval`] runs it, or reports the first error with the sub-expression it came from.
+//! - [`Tensor`] holds elements. Its methods are **eager**: they compute at once and return a `Result`. Views
+//!   share storage; in-place methods end in `_`.
+//! - [`Expr`] is a computation that has not run yet. Operators on tensors, expressions and numbers build one
+//!   and never fail; [`Expr::eval`] runs it, or reports the first error with the sub-expression it came from.
 //! - [`Plan`] tells before anything runs what will happen: [`Expr::plan`].
-//! - [`policy`] allows, warns about or refuses broadcasts that nobody wrote down, and records them.
+//! - [`policy`] allows, warns about or refuses broadcasts that were not written down, and records them.
 //! - [`Op`] is a row of the one table of operations; [`call`] calls a row by name, position and keyword.
 //! - [`stream`] evaluates expressions over arrays that are larger than memory, piece by piece.
 #![cfg_attr(feature = "io", doc = "- [`io`] reads and writes npy, npz and safetensors files.")]
 //!
 //! # What evaluation promises
 //!
-//! 1. Every sub-expression is computed once per element of its own broadcast shape, then stretched: `exp(row) * x` takes
-//!    as many exponentials as the row has elements.
-//! 2. No operand is copied to the broadcast shape, and no intermediate of it exists. Scratch memory is tiles of a few
-//!    kilobytes per thread, and hoisted results.
+//! 1. Every sub-expression is computed once per element of its own broadcast shape, then stretched:
+//!    `exp(row) * x` takes as many exponentials as the row has elements.
+//! 2. No operand is copied to the broadcast shape, and no intermediate of it exists. Scratch memory is tiles
+//!    of a few kilobytes per thread, and hoisted results.
 //! 3. A fused expression gives the bits of its eager operations, one after the other.
 //! 4. The bits do not depend on threads or memory layout.
 //! 5. [`Plan`] counts operations, bytes and scratch, and tests hold it to that.
 //!
+//! # Debug builds
+//!
+//! Compiled without optimisation, the kernels are portable ones, hundreds of times slower than the vector
+//! code. Two lines in the `Cargo.toml` of a program bring that back to its debug builds:
+//!
+//! ```toml
+//! [profile.dev.package.zerostride-kernels]
+//! opt-level = 2
+//! ```
+//!
 //! # Where PyTorch's documents mislead
 //!
-//! A tensor of no dimensions broadcasts with everything. A size of 1 takes the *other* size, even 0: the result size is
-//! not the maximum. `(1, 3) + (2, 1)` is no error but `(2, 3)`, larger than both: often a mistake.
+//! A tensor of no dimensions broadcasts with everything. A size of 1 takes the *other* size, even 0: the
+//! result size is not the maximum. `(1, 3) + (2, 1)` is no error but `(2, 3)`, larger than both: often a
+//! mistake.
 
 #![deny(unsafe_code)]
 
