@@ -68,16 +68,7 @@ impl<'a> Machine<'a> {
         stores: Stores,
     ) -> Result<()> {
         let compiled = self.compiled;
-        assert!(rows <= sink.rows.count && len * compiled.item <= sink.rows.bytes);
-        assert_eq!(feeds.len(), compiled.loads.len());
-        for (feed, (kind, item)) in feeds.iter().zip(&compiled.loads) {
-            let (elements, apart) = match *kind {
-                LoadKind::Splat => (1, feed.apart),
-                LoadKind::Vector => (len, 1),
-                LoadKind::Stepped(step) => (len, step),
-            };
-            assert!(rows <= feed.rows.count && elements * item <= feed.rows.bytes && apart == feed.apart);
-        }
+        compiled.check(rows, len, feeds, sink);
         // Stages take turns on as many rows as their tiles have room for.
         let together = if compiled.is_direct() { rows } else { self.room / len.max(1) };
         assert!(together > 0 || rows == 0);
@@ -134,13 +125,28 @@ impl Machine<'_> {
                 let (from, count) = if kind == LoadKind::Splat { (0, 1) } else { (first, len) };
                 feeds.push(Feed::tile(&load[from * item..][..count * item]));
             }
-            self.run(1, len, &feeds, &mut Sink::lines(out, 1), Stores::Cached)?;
+            self.run(1, len, &feeds, &mut Sink::lines(out, 1, len * item), Stores::Cached)?;
         }
         Ok(())
     }
 }
 
 impl Compiled {
+    /// # Panics
+    /// If there is not a feed for each load, a feed or the sink has fewer rows or elements, or elements at other distances.
+    fn check(&self, rows: usize, len: usize, feeds: &[Feed<'_>], sink: &Sink<'_>) {
+        assert!(rows <= sink.rows.count && len * self.item <= sink.rows.bytes);
+        assert_eq!(feeds.len(), self.loads.len());
+        for (feed, (kind, item)) in feeds.iter().zip(&self.loads) {
+            let (elements, apart) = match *kind {
+                LoadKind::Splat => (1, feed.apart),
+                LoadKind::Vector => (len, 1),
+                LoadKind::Stepped(step) => (len, step),
+            };
+            assert!(rows <= feed.rows.count && elements * item <= feed.rows.bytes && apart == feed.apart);
+        }
+    }
+
     /// Runs a program that is one chain, which needs no tiles and asks for no alignment, on some rows of `len` elements, and
     /// writes the results to `out`, row after row. One load may be the rows that are written over, and is `None`.
     ///
@@ -159,23 +165,23 @@ impl Compiled {
         let row = len.checked_mul(self.item).expect("rows are in memory");
         assert!(rows.checked_mul(row) == Some(out.len()) && loads.len() == self.loads.len());
         assert!(loads.iter().filter(|load| load.is_none()).count() < 2);
-        let written = Slot { first: out.as_mut_ptr(), step: row as isize, ahead: 0 };
-        let slot = |load: usize| match (&loads[load], self.loads[load]) {
-            (Some(inside), (kind, item)) => {
-                assert!(matches!(kind, LoadKind::Splat | LoadKind::Vector));
-                let elements = if kind == LoadKind::Splat { 1 } else { len };
-                assert!(rows <= inside.rows.count && elements * item <= inside.rows.bytes);
-                inside.feed().slot()
-            }
-            (None, kind) => {
-                assert!(kind == (LoadKind::Vector, self.item));
-                written
-            }
-        };
+        let mut sink = Sink::lines(out, rows, row);
+        let mut feeds: SmallVec<[Feed<'_>; 4]> = SmallVec::new();
+        for (load, kind) in loads.iter().zip(&self.loads) {
+            feeds.push(match load {
+                Some(inside) => inside.feed(),
+                None => {
+                    assert_eq!(*kind, (LoadKind::Vector, self.item));
+                    // SAFETY: the chain below runs with both, and the element is as large as the result's.
+                    unsafe { sink.feed() }
+                }
+            });
+        }
+        self.check(rows, len, &feeds, &sink);
         let mut slots: SmallVec<[Slot; 4]> = SmallVec::new();
         for &(place, _) in inputs {
             slots.push(match place {
-                StageInput::Load(load) => slot(load),
+                StageInput::Load(load) => feeds[load].slot(),
                 StageInput::Number(index) => {
                     Slot { first: self.numbers[index].bytes.as_ptr().cast_mut(), step: 0, ahead: 0 }
                 }
@@ -185,7 +191,7 @@ impl Compiled {
         // SAFETY: every load has been seen to have that many rows of `len` elements, or of one, inside of bytes that are
         // borrowed; nobody else has `out`, which is room for as many rows of results, and whose own rows are those of at most
         // one load, of elements of their size.
-        unsafe { chain.run(rows, len, &slots, written, Stores::Cached) }
+        unsafe { chain.run(rows, len, &slots, sink.slot(), Stores::Cached) }
     }
 }
 
@@ -293,7 +299,13 @@ impl<'a> Tiles<'a> {
         match &mut self.machine {
             Some(machine) if !self.compiled.is_one_chain() => {
                 let feeds: SmallVec<[Feed<'_>; 4]> = loads.iter().flatten().map(Inside::feed).collect();
-                machine.run(count, len, &feeds, &mut Sink::lines(result, count), Stores::Cached)?;
+                machine.run(
+                    count,
+                    len,
+                    &feeds,
+                    &mut Sink::lines(result, count, len * self.compiled.item),
+                    Stores::Cached,
+                )?;
             }
             _ => self.compiled.run_anywhere(count, len, &loads, result),
         }

@@ -21,7 +21,7 @@ const GRAIN_MULTIPLICATIONS: usize = 1 << 18;
 /// The elements of a factor: bytes, and the index that their first element has in the factor's layout.
 pub(in crate::exec) struct FactorElements<'a> {
     pub(in crate::exec) bytes: &'a [u8],
-    pub(in crate::exec) first: usize,
+    pub(in crate::exec) first: isize,
 }
 
 /// Multiplies into `out`, in blocks of rows of each batch.
@@ -107,7 +107,7 @@ impl Product<'_> {
 fn matrix_of<'a>((factor, elements): &(&Factor, FactorElements<'a>), offset: isize) -> Matrix<'a> {
     Matrix {
         bytes: elements.bytes,
-        offset: offset - elements.first as isize,
+        offset: offset - elements.first,
         row_stride: factor.rows,
         column_stride: factor.columns,
     }

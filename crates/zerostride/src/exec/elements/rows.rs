@@ -97,11 +97,23 @@ impl Sink<'_> {
 }
 
 impl<'a> Sink<'a> {
-    /// Some rows, one after the other.
-    pub(in crate::exec) fn lines(bytes: &'a mut [u8], count: usize) -> Sink<'a> {
-        let line = bytes.len() / count;
+    /// Some rows of `line` bytes, one after the other.
+    ///
+    /// # Panics
+    /// If there are fewer bytes.
+    pub(in crate::exec) fn lines(bytes: &'a mut [u8], count: usize, line: usize) -> Sink<'a> {
+        assert!(count.checked_mul(line).is_some_and(|len| len <= bytes.len()));
         let rows = Rows { step: line as isize, count, bytes: line };
         Sink { at: bytes.as_mut_ptr(), rows, lasting: PhantomData }
+    }
+
+    /// The same rows for a program that reads what it writes over.
+    ///
+    /// # Safety
+    /// The feed is used by a machine that runs it with this sink, and reads elements of the size of the results.
+    pub(in crate::exec) unsafe fn feed(&self) -> Feed<'a> {
+        // SAFETY: the rows are borrowed for `'a`, and the caller sees to who writes them.
+        unsafe { Feed::new(self.at, self.rows, 1, 0) }
     }
 
     pub(in crate::exec) fn slot(&mut self) -> Slot {

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::steps::{PreparedStep, Slots, allocate, block};
 use crate::Result;
 use crate::exec::elements::{Scratch, Window};
-use crate::exec::{PreparedStep, Slots, allocate};
 use crate::memory::{Access, Block, Fresh};
 use crate::plan::{Group, Plan, Source, Step, Work};
 use crate::threads::{crew, num_threads};
@@ -40,8 +40,7 @@ pub(in crate::exec) fn run<'p>(
             written.push((slot, fresh));
         }
     }
-    let leaves: SmallVec<[Block<'_>; 4]> =
-        plan.leaves.iter().map(|leaf| crate::exec::block(memory, leaf)).collect();
+    let leaves: SmallVec<[Block<'_>; 4]> = plan.leaves.iter().map(|leaf| block(memory, leaf)).collect();
     let others = &*slots;
     let threads = num_threads();
     let share = group.rows.div_ceil(threads);

@@ -1,6 +1,7 @@
 //! Owns who runs which part of a step: at once and whole, panel by panel, or by blocks of rows with other steps. It does not
 //! know what is done to a row (`body`).
 
-pub(crate) mod blocks;
+mod blocks;
 pub(crate) mod inline;
-pub(crate) mod panels;
+mod panels;
+pub(super) mod steps;

@@ -25,14 +25,13 @@ pub(super) fn elements<'a, const N: usize>(
         return &storage[first as usize * item..][..loops.numel * item];
     }
     let tile = bytes(tile, loops.numel * item);
+    let (mut dims, mut to): (SmallVec<[(usize, [isize; 2]); 4]>, isize) = (SmallVec::new(), 1);
     let (lens, strides) = loops.of_operand(operand);
-    match item {
-        1 => gather::<1>(storage, first, strides, lens, tile),
-        2 => gather::<2>(storage, first, strides, lens, tile),
-        4 => gather::<4>(storage, first, strides, lens, tile),
-        8 => gather::<8>(storage, first, strides, lens, tile),
-        _ => gather::<16>(storage, first, strides, lens, tile),
+    for (&len, &stride) in lens.iter().zip(strides) {
+        dims.push((len, [stride, to]));
+        to *= len as isize;
     }
+    copy(item, &dims, (storage, first), (tile, 0));
     tile
 }
 
@@ -71,31 +70,6 @@ pub(super) fn pack<const N: usize>(
     let dims: SmallVec<[_; 4]> =
         lens.iter().zip(strides).rev().map(|(&len, step)| (len, step * item as isize)).collect();
     pack_dense(item, &dims, storage, first as usize * item, to);
-}
-
-/// Copies elements of `N` bytes, whose dimensions are given innermost first.
-fn gather<const N: usize>(storage: &[u8], first: isize, strides: &[isize], lens: &[usize], tile: &mut [u8]) {
-    let (storage, tile) = (storage.as_chunks::<N>().0, tile.as_chunks_mut::<N>().0);
-    match *lens {
-        [] => tile.fill(storage[first as usize]),
-        [_] => line(storage, first, strides[0], tile),
-        [len, _] => {
-            let (mut rest, mut first) = (tile, first);
-            while rest.len() >= len {
-                let row;
-                (row, rest) = rest.split_at_mut(len);
-                line(storage, first, strides[0], row);
-                first += strides[1];
-            }
-        }
-        [ref inner @ .., len] => {
-            let part = tile.len() / len;
-            for (index, part) in (0..).zip(tile.chunks_exact_mut(part)) {
-                let first = first + index * strides[inner.len()];
-                gather::<N>(storage.as_flattened(), first, strides, inner, part.as_flattened_mut());
-            }
-        }
-    }
 }
 
 /// Copies elements of so many bytes from one storage to another, each from its first one on: dimensions innermost first, with the

@@ -6,12 +6,12 @@
 mod convert;
 mod copy;
 mod direct;
-mod formula;
 mod gather;
 mod loops;
 mod nodes;
 mod reduce;
 mod row;
+mod step;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -25,10 +25,11 @@ use zerostride_ops::{DType, Inferred, Op};
 use convert::convert;
 pub(crate) use copy::write as copy_into;
 use direct::Direct;
-pub(crate) use formula::run_plan;
 use gather::{GATHERED_ELEMENTS, Tile, bytes, elements, in_order, repeat, splat};
 use loops::Loops;
 use row::Row;
+pub(super) use step::Step;
+pub(crate) use step::run_plan;
 pub(crate) use value::{Any, Value};
 
 use crate::Tensor;
@@ -49,23 +50,17 @@ pub(crate) fn apply<const N: usize>(op: Op, values: &[impl Value; N]) -> Option<
 /// The value of an expression of few elements; of more, if it is one operation on tensors and numbers, one reduction of a
 /// tensor, or a tensor, which is copied.
 pub(crate) fn evaluate(expr: &Expr) -> Option<Tensor> {
-    struct New;
-    impl Visit for New {
-        type Output = Tensor;
-        fn operation<const N: usize>(
-            self,
-            row: &Row,
-            values: &[Any<'_>; N],
-            loops: &Loops<N>,
-        ) -> Option<Tensor> {
-            run(row, values, loops)
-        }
-    }
     match expr.node().kind {
         Kind::Leaf { .. } => copy::evaluate(Any::of(expr)),
         Kind::Reduce { .. } if is_single(expr) => reduce::evaluate(expr),
-        _ => visit(expr, New).or_else(|| nodes::evaluate(expr)),
+        _ => single(expr, None).or_else(|| nodes::evaluate(expr).map(Some))?,
     }
+}
+
+/// Writes the value of an expression of few elements, or one that is one operation on tensors and numbers, to a tensor of its
+/// shape and dtype, whose elements are contiguous; `None` if nothing has been done.
+pub(crate) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
+    single(expr, Some(target)).map(drop).or_else(|| nodes::evaluate_into(expr, target))
 }
 
 /// Whether none of an expression's operands has to be computed first.
@@ -73,53 +68,35 @@ fn is_single(expr: &Expr) -> bool {
     !expr.node().kind.operands().iter().any(|operand| matches!(Any::of(operand), Any::Other))
 }
 
-/// Writes the value of an expression of few elements, or one that is one operation on tensors and numbers, to a tensor of its
-/// shape and dtype, whose elements lie in order; `None` if nothing has been done.
-pub(crate) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
-    struct Into<'a>(&'a Tensor);
-    impl Visit for Into<'_> {
-        type Output = ();
-        fn operation<const N: usize>(self, row: &Row, values: &[Any<'_>; N], loops: &Loops<N>) -> Option<()> {
-            write(row, values, loops, self.0)
-        }
-    }
-    visit(expr, Into(target)).or_else(|| nodes::evaluate_into(expr, target))
-}
-
-/// What is done with an operation, however many operands it has.
-trait Visit {
-    type Output;
-    fn operation<const N: usize>(
-        self,
-        row: &Row,
-        values: &[Any<'_>; N],
-        loops: &Loops<N>,
-    ) -> Option<Self::Output>;
-}
-
-/// Hands over an expression that is one operation, none of whose operands has to be computed first.
-fn visit<V: Visit>(expr: &Expr, visitor: V) -> Option<V::Output> {
-    fn with<const N: usize, V: Visit>(
-        op: Op,
-        inferred: Inferred,
-        operands: [&Expr; N],
-        visitor: V,
-    ) -> Option<V::Output> {
-        let values = operands.map(Any::of);
-        let mut loops = Loops::single();
-        loops.walk(&values)?;
-        visitor.operation(&Row::new(op, inferred, N)?, &values, &loops)
-    }
+/// The value of an expression that is one operation on tensors and numbers, unless it has been written to a target; `None` if
+/// nothing has been done.
+fn single(expr: &Expr, target: Option<&Tensor>) -> Option<Option<Tensor>> {
     let Kind::Map { op, operands, compute } = &expr.node().kind else { return None };
     if !is_single(expr) {
         return None;
     }
     let inferred = Inferred { compute: *compute, result: expr.meta().ok()?.dtype() };
     match &operands[..] {
-        [a] => with(*op, inferred, [a], visitor),
-        [a, b] => with(*op, inferred, [a, b], visitor),
-        [a, b, c] => with(*op, inferred, [a, b, c], visitor),
+        [a] => operation(*op, inferred, [a], target),
+        [a, b] => operation(*op, inferred, [a, b], target),
+        [a, b, c] => operation(*op, inferred, [a, b, c], target),
         _ => None,
+    }
+}
+
+fn operation<const N: usize>(
+    op: Op,
+    inferred: Inferred,
+    operands: [&Expr; N],
+    target: Option<&Tensor>,
+) -> Option<Option<Tensor>> {
+    let values = operands.map(Any::of);
+    let mut loops = Loops::single();
+    loops.walk(&values)?;
+    let row = Row::new(op, inferred, N)?;
+    match target {
+        Some(target) => write(&row, &values, &loops, target).map(|()| None),
+        None => run(&row, &values, &loops).map(Some),
     }
 }
 
@@ -230,10 +207,8 @@ const QUICK_NANOS: usize = 300;
 enum Route<const N: usize> {
     /// One by one, from where they lie.
     Strided(StridedKernel),
-    /// Each operand's are copied, unless they lie in order, and a kernel runs on all of them.
-    Gathered,
-    /// Block by block, from where they lie in order or from copies in order.
-    Blocks,
+    /// By a kernel, from where they lie in order or from copies in order.
+    Filled,
     /// Row by row, from where they lie.
     Direct(Direct<N>),
 }
@@ -244,7 +219,7 @@ impl<const N: usize> Route<N> {
         if loops.numel < FEW_ELEMENTS {
             let is_read = |value: &_| is_read(value, row.inferred.compute);
             let strided = row.strided.filter(|_| loops.are_rows() && values.iter().all(is_read));
-            return Some(strided.map_or(Route::Gathered, Route::Strided));
+            return Some(strided.map_or(Route::Filled, Route::Strided));
         }
         let cost = Cost::of_operation(row.op, row.inferred, N, loops.numel);
         // What is computed again and again is computed once by a plan.
@@ -257,12 +232,11 @@ impl<const N: usize> Route<N> {
         if !is_quick && let Some(direct) = Direct::new(*row, cost, values, loops) {
             return Some(Route::Direct(direct));
         }
-        if loops.numel <= GATHERED_ELEMENTS || is_quick {
-            return Some(Route::Gathered);
-        }
-        let are_taken =
-            values.iter().all(|value| value.number().is_some() || is_read(value, row.inferred.compute));
-        (are_taken && !cost.is_divided()).then_some(Route::Blocks)
+        let is_taken = |value: &_| Value::number(value).is_some() || is_read(value, row.inferred.compute);
+        let is_filled = loops.numel <= GATHERED_ELEMENTS
+            || is_quick
+            || (values.iter().all(is_taken) && !cost.is_divided());
+        is_filled.then_some(Route::Filled)
     }
 
     /// Computes the result's elements.
@@ -285,8 +259,7 @@ impl<const N: usize> Route<N> {
                 }
                 kernel(&operands, loops.row(), out);
             }
-            Route::Gathered => fill(row, values, storages, loops, out, tiles)?,
-            Route::Blocks => fill_blocks(row, values, storages, loops, out, tiles)?,
+            Route::Filled => fill(row, values, storages, loops, out, tiles)?,
             Route::Direct(direct) => direct.run(values, storages.map(Some), loops, out)?,
         }
         Some(())
@@ -299,7 +272,15 @@ fn is_read(value: &impl Value, dtype: DType) -> bool {
     value.number().is_none() && value.typed().is_some_and(|typed| typed.dtype == dtype)
 }
 
-/// Computes the result's elements of copies of the operands'.
+/// Elements of an operand in the result's order, or one block of them that is the same for all.
+#[derive(Clone, Copy)]
+enum Input<'a> {
+    Whole(&'a [u8]),
+    Block(&'a [u8]),
+}
+
+/// Computes the result's elements of those of the operands, which are copied unless they lie in the result's order: all at
+/// once, or block by block where an operand is one element, which is repeated for a block.
 #[inline(always)]
 fn fill<const N: usize>(
     row: &Row,
@@ -309,65 +290,46 @@ fn fill<const N: usize>(
     out: &mut [u8],
     tiles: &mut [Tile],
 ) -> Option<()> {
-    let compute = row.inferred.compute;
-    let mut inputs = [&[][..]; N];
-    let tiles = tiles.as_chunks_mut::<2>().0;
-    for (operand, ([tile, other], input)) in tiles.iter_mut().zip(&mut inputs).enumerate() {
-        let value = &values[operand];
-        if let Some(number) = value.number() {
-            let tile = bytes(tile, loops.numel * compute.item_size());
-            splat(number, compute, tile);
-            *input = tile;
-            continue;
-        }
-        let dtype = value.typed()?.dtype;
-        *input =
-            elements(dtype.item_size(), value.layout()?.offset(), storages[operand], loops, operand, tile);
-        if dtype != compute {
-            let converted = bytes(other, loops.numel * compute.item_size());
-            convert(dtype, compute, input, converted);
-            *input = converted;
-        }
-    }
-    row.compute(&inputs, out)
-}
-
-/// Computes the result's elements of many that are read as they are stored: a block at a time, for one element is repeated for
-/// a block. What is neither one nor in order is copied before.
-#[inline(never)]
-fn fill_blocks<const N: usize>(
-    row: &Row,
-    values: &[impl Value; N],
-    storages: [&[u8]; N],
-    loops: &Loops<N>,
-    out: &mut [u8],
-    tiles: &mut [Tile],
-) -> Option<()> {
     let Inferred { compute, result } = row.inferred;
-    let item = compute.item_size();
-    let (mut copies, mut wholes) = ([const { None }; N], [None; N]);
-    for (operand, (copy, tile)) in copies.iter_mut().zip(&mut *tiles).enumerate() {
-        let tile = bytes(tile, GATHERED_ELEMENTS * item);
-        let Some(layout) = values[operand].layout() else {
-            splat(values[operand].number()?, compute, tile);
+    let (item, numel) = (compute.item_size(), loops.numel);
+    let (mut inputs, mut copies) = ([Input::Whole(&[]); N], [const { None }; N]);
+    let mut block = numel;
+    let tiles = tiles.as_chunks_mut::<2>().0;
+    for (operand, (([tile, other], copy), input)) in
+        tiles.iter_mut().zip(&mut copies).zip(&mut inputs).enumerate()
+    {
+        let value = &values[operand];
+        let Some(layout) = value.layout() else {
+            block = block.min(GATHERED_ELEMENTS);
+            let tile = bytes(tile, block * item);
+            splat(value.number()?, compute, tile);
+            *input = Input::Block(tile);
             continue;
         };
-        let elements = in_order(item, layout.offset(), storages[operand], loops, operand, copy)?;
-        if loops.is_one(operand) {
-            repeat(elements, tile);
+        let (dtype, first, storage) = (value.typed()?.dtype, layout.offset(), storages[operand]);
+        if numel <= GATHERED_ELEMENTS || loops.dense[operand] {
+            let mut elements = elements(dtype.item_size(), first, storage, loops, operand, tile);
+            if dtype != compute {
+                let converted = bytes(other, numel * item);
+                convert(dtype, compute, elements, converted);
+                elements = converted;
+            }
+            *input = Input::Whole(elements);
+        } else if loops.is_one(operand) {
+            block = block.min(GATHERED_ELEMENTS);
+            let tile = bytes(tile, block * item);
+            repeat(&storage[first as usize * item..][..item], tile);
+            *input = Input::Block(tile);
         } else {
-            wholes[operand] = Some(elements);
+            *input = Input::Whole(in_order(item, first, storage, loops, operand, copy)?);
         }
     }
-    for (index, out) in out.chunks_mut(GATHERED_ELEMENTS * result.item_size()).enumerate() {
+    for (index, out) in out.chunks_mut(block * result.item_size()).enumerate() {
         let len = out.len() / result.item_size() * item;
-        let mut inputs = [&[][..]; N];
-        for ((input, whole), tile) in inputs.iter_mut().zip(wholes).zip(&*tiles) {
-            *input = match whole {
-                Some(whole) => &whole[index * GATHERED_ELEMENTS * item..][..len],
-                None => &bytemuck::cast_slice(tile)[..len],
-            };
-        }
+        let inputs = inputs.map(|input| match input {
+            Input::Whole(elements) => &elements[index * block * item..][..len],
+            Input::Block(elements) => &elements[..len],
+        });
         row.compute(&inputs, out)?;
     }
     Some(())

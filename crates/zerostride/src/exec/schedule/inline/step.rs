@@ -1,0 +1,106 @@
+//! Owns element-wise steps of a plan on elements in cache: whole and at once, without panels or threads. It does not know who
+//! may touch the elements, what is worth dividing (`plan/cost.rs`), nor how stages run (`exec/body`).
+
+use smallvec::SmallVec;
+use zerostride_shape::{Layout, Shape};
+
+use super::gather::in_order;
+use super::loops::Loops;
+use super::{Desk, with_desk};
+use crate::exec::body::{FactorElements, Machine};
+use crate::exec::elements::{Inside, Rows};
+use crate::exec::schedule::panels::{self, InCache};
+use crate::memory::{Fresh, Reading};
+use crate::plan::{Leaf, Load, Plan, Program, Source, TILE_ELEMENTS, Work};
+use crate::{Result, Tensor};
+
+/// The most operands of a plan that is one such step.
+const MOST_LEAVES: usize = 4;
+
+/// An element-wise step whose results lie in row-major order.
+pub(in crate::exec) struct Step<'p> {
+    shape: &'p Shape,
+    program: &'p Program,
+    code: InCache<'p>,
+}
+
+impl<'p> Step<'p> {
+    /// The step that some work is; `None` where it is another one, or worth dividing among threads.
+    pub(in crate::exec) fn of(work: &'p Work) -> Option<Step<'p>> {
+        let Work::Map { shape, program, out, out_offset: 0 } = work else { return None };
+        let code = panels::in_cache(shape, program)
+            .filter(|_| Loops::of(shape, out).is_some_and(|out| out.dense[0]))?;
+        Some(Step { shape, program, code })
+    }
+
+    /// Writes the results: of rows of elements where they lie, or of elements that are copied unless they lie in row-major
+    /// order. `None` if the elements of a load are not there, not aligned, or there is no memory for copies.
+    pub(in crate::exec) fn run<'a>(
+        &self,
+        elements: impl Fn(Source) -> Option<FactorElements<'a>>,
+        out: &mut [u8],
+    ) -> Option<Result<()>> {
+        let Step { shape, program, code } = *self;
+        let operand = |load: &Load| {
+            let FactorElements { bytes, first } = elements(load.source)?;
+            let is_aligned =
+                bytes.as_ptr().addr().is_multiple_of(load.dtype.item_size().min(align_of::<f64>()));
+            is_aligned.then(|| (bytes, load.offset - first))
+        };
+        match code {
+            InCache::Rows(code) => {
+                let (count, row) = (shape[0], shape[1]);
+                let load = |load: &Load| {
+                    let item = load.dtype.item_size();
+                    let elements = if load.strides[1] == 0 { 1 } else { row };
+                    let rows = Rows { step: load.strides[0] * item as isize, count, bytes: elements * item };
+                    let (bytes, first) = operand(load)?;
+                    Some(Some(Inside { bytes, first: first as usize * item, rows, ahead: 0 }))
+                };
+                let loads: SmallVec<[_; MOST_LEAVES]> =
+                    program.loads.iter().map(load).collect::<Option<_>>()?;
+                code.run_anywhere(count, row, &loads, out);
+                Some(Ok(()))
+            }
+            InCache::InOrder(code) => {
+                let mut copies: SmallVec<[_; MOST_LEAVES]> = program.loads.iter().map(|_| None).collect();
+                let load = |(load, copy): (&Load, _)| {
+                    let own = Loops::of(shape, &load.strides)?;
+                    let (bytes, first) = operand(load)?;
+                    in_order(load.dtype.item_size(), first, bytes, &own, 0, copy)
+                };
+                let loads: SmallVec<[_; MOST_LEAVES]> =
+                    program.loads.iter().zip(&mut copies).map(load).collect::<Option<_>>()?;
+                Some(Machine::new(code, TILE_ELEMENTS.min(shape.numel())).run_in_order(&loads, out))
+            }
+        }
+    }
+}
+
+/// The result of a plan that is one such step, without claims.
+pub(crate) fn run_plan(plan: &Plan) -> Option<Tensor> {
+    let [step] = &plan.passes.steps[..] else { return None };
+    let step = Step::of(&step.work).filter(|_| plan.leaves.len() <= MOST_LEAVES)?;
+    let (shape, dtype) = (plan.shape(), plan.dtype());
+    let mut result = Fresh::arbitrary(shape.numel() * dtype.item_size())?;
+    with_desk(|Desk { hazards, .. }| {
+        let mut storages = [None; MOST_LEAVES];
+        for (storage, leaf) in storages.iter_mut().zip(&plan.leaves) {
+            *storage = Some(&**leaf.tensor.storage());
+        }
+        let reading = Reading::of(storages, hazards)?;
+        let has_changed =
+            |leaf: &Leaf| leaf.version.is_some_and(|captured| captured != leaf.tensor.storage().version());
+        if plan.leaves.iter().any(has_changed) {
+            return None;
+        }
+        let elements = |source| match source {
+            Source::Leaf(leaf) => {
+                Some(FactorElements { bytes: reading.bytes(leaf), first: plan.leaves[leaf].moved })
+            }
+            Source::Buffer(_) => None,
+        };
+        step.run(elements, result.bytes_mut())?.ok()
+    })?;
+    Some(Tensor::new(result.share(), Layout::contiguous(shape.clone()), dtype))
+}

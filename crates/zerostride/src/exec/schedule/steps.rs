@@ -1,0 +1,167 @@
+//! Owns the order of a plan's steps: in whose memory each writes, and which run together. It does not know what a step does.
+
+use smallvec::SmallVec;
+use zerostride_kernels::Reducer;
+use zerostride_ops::DType;
+use zerostride_shape::checked_bytes;
+
+use super::panels::MapStep;
+use super::{blocks, inline};
+use crate::exec::body::{self, FactorElements, ReduceStep};
+use crate::exec::elements::Window;
+use crate::memory::{Access, Block, Fresh};
+use crate::plan::{Buffer, Leaf, Plan, Source, Step, Work};
+use crate::{Error, Result, Tensor};
+
+/// The result of each step of a plan that is still needed, by its slot.
+pub(super) type Slots = SmallVec<[Option<Fresh>; 4]>;
+
+/// Runs a plan and hands out the memory of its result.
+pub(in crate::exec) fn run(plan: &Plan, memory: &mut Access) -> Result<Fresh> {
+    let mut slots = run_steps(plan, memory, None)?;
+    Ok(slots[plan.passes.buffers[plan.result()].slot].take().expect("the last step has written its slot"))
+}
+
+/// Runs a plan whose last step writes to a target.
+pub(in crate::exec) fn run_into(plan: &Plan, memory: &mut Access, target: &Tensor) -> Result<()> {
+    run_steps(plan, memory, Some(target)).map(drop)
+}
+
+fn run_steps(plan: &Plan, memory: &mut Access, target: Option<&Tensor>) -> Result<Slots> {
+    let steps = &plan.passes.steps;
+    let mut slots: Slots = std::iter::repeat_with(|| None).take(plan.passes.buffers.len()).collect();
+    let (mut index, mut groups) = (0, plan.passes.groups.iter().peekable());
+    while index < steps.len() {
+        let group = groups.next_if(|group| group.steps.start == index);
+        let together = group.map_or(index..index + 1, |group| group.steps.clone());
+        let target = target.filter(|_| together.end == steps.len());
+        if let Some(target) = target {
+            memory.start_writing(target.storage());
+        }
+        let target = target.map(|target| memory.guard(target.storage()).block_mut(target.reach()));
+        match group {
+            Some(group) => blocks::run(plan, group, memory, &mut slots, target)?,
+            None => run_step(plan, &steps[index], memory, &mut slots, target)?,
+        }
+        for &slot in steps[together.clone()].iter().flat_map(|step| &step.dead) {
+            slots[slot] = None;
+        }
+        index = together.end;
+    }
+    Ok(slots)
+}
+
+/// Runs a step. Its result is in its slot afterwards, unless it has a target.
+fn run_step(
+    plan: &Plan,
+    step: &Step,
+    memory: &Access,
+    slots: &mut Slots,
+    target: Option<Block<'_>>,
+) -> Result<()> {
+    let buffer = &plan.passes.buffers[step.output];
+    if let Some(out) = target {
+        return run_prepared(plan, step, memory, slots, out);
+    }
+    // An operand that dies may give the result its memory.
+    let mut fresh = match slots[buffer.slot].take() {
+        Some(fresh) => fresh,
+        None => allocate(buffer)?,
+    };
+    let elements = |source| elements(source, plan, memory, slots);
+    match &step.work {
+        Work::Matmul { a, b, .. } => {
+            let factor = |source| elements(source).expect("a factor is computed before its product");
+            body::multiply(&step.work, factor(a.source), factor(b.source), fresh.bytes_mut());
+        }
+        work => match inline::Step::of(work).and_then(|inline| inline.run(elements, fresh.bytes_mut())) {
+            Some(done) => done?,
+            None => run_prepared(plan, step, memory, slots, fresh.block_mut())?,
+        },
+    }
+    slots[buffer.slot] = Some(fresh);
+    Ok(())
+}
+
+fn run_prepared(plan: &Plan, step: &Step, memory: &Access, slots: &Slots, out: Block<'_>) -> Result<()> {
+    let buffer = &plan.passes.buffers[step.output];
+    // A dying operand lies in the output's own block, which is out of its slot while the step runs.
+    let own = out.reader();
+    let read = |source: Source| match source {
+        Source::Leaf(leaf) => block(memory, &plan.leaves[leaf]),
+        Source::Buffer(index) => match &slots[plan.passes.buffers[index].slot] {
+            Some(fresh) => fresh.block(),
+            None => own.reader(),
+        },
+    };
+    PreparedStep::new(&step.work, &Window::ALL).run(&Window::ALL, read, out, buffer.dtype)
+}
+
+/// A step that is prepared for windows of as many steps each.
+pub(super) enum PreparedStep<'p> {
+    Map(MapStep<'p>),
+    Reduce(ReduceStep<'p>),
+}
+
+impl<'p> PreparedStep<'p> {
+    pub(super) fn new(work: &'p Work, window: &Window) -> PreparedStep<'p> {
+        match work {
+            Work::Map { shape, program, out, out_offset } => {
+                PreparedStep::Map(MapStep::new(shape, program, (out, *out_offset), window))
+            }
+            Work::Reduce { op, compute, correction, kept, reduced, program, finish } => {
+                let takes = program.dtypes[program.result];
+                let reducer = Reducer::new(*op, *compute, takes, reduced.numel(), *correction);
+                let programs = (program, finish.as_deref());
+                PreparedStep::Reduce(ReduceStep::new(reducer, (kept, reduced), programs, window))
+            }
+            Work::Matmul { .. } => unreachable!("a matrix product is written to memory of its own"),
+        }
+    }
+
+    /// Runs a window of the step's work.
+    pub(super) fn run<'a>(
+        &mut self,
+        window: &Window,
+        read: impl Fn(Source) -> Block<'a>,
+        out: Block<'a>,
+        dtype: DType,
+    ) -> Result<()> {
+        match self {
+            PreparedStep::Map(map) => map.run(window, read, out, dtype),
+            PreparedStep::Reduce(reduce) => reduce.run(window, read, out, dtype),
+        }
+    }
+}
+
+/// The elements of an operand or a result; `None` while a step writes over them.
+fn elements<'a>(
+    source: Source,
+    plan: &'a Plan,
+    memory: &'a Access,
+    slots: &'a Slots,
+) -> Option<FactorElements<'a>> {
+    match source {
+        Source::Leaf(leaf) => {
+            let leaf = &plan.leaves[leaf];
+            let first = leaf.first_byte() as isize / leaf.tensor.dtype().item_size() as isize;
+            let guard = memory.guard(leaf.tensor.storage());
+            Some(FactorElements { bytes: guard.bytes(leaf.tensor.reach()), first })
+        }
+        Source::Buffer(index) => {
+            let fresh = slots[plan.passes.buffers[index].slot].as_ref()?;
+            Some(FactorElements { bytes: fresh.bytes(), first: 0 })
+        }
+    }
+}
+
+/// The elements of an operand, where its plan counts them.
+pub(super) fn block<'a>(memory: &'a Access, leaf: &Leaf) -> Block<'a> {
+    memory.guard(leaf.tensor.storage()).block(leaf.tensor.reach()).moved_to(leaf.first_byte())
+}
+
+/// Memory for the result of a step.
+pub(super) fn allocate(buffer: &Buffer) -> Result<Fresh> {
+    let bytes = checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
+    Fresh::arbitrary(bytes).ok_or_else(|| Error::OutOfMemory { bytes, shape: buffer.shape.clone() })
+}
