@@ -188,6 +188,25 @@ fn a_shape_that_depends_on_elements_is_not_guessed() {
 }
 
 #[test]
+fn a_result_that_is_printed_counts_as_memory() {
+    let folder = folder();
+    let at = folder.path();
+    done(at, &["eval", "rand(1000, 300)", "-o", "x.npy", "--force"]);
+    let memory = |more: &[&str]| {
+        let args = [&["eval", "x * 2", "x=x.npy", "--dry-run", "--json"], more].concat();
+        let told: Value = serde_json::from_str(&done(at, &args).stdout).unwrap();
+        told["memory"].as_u64().unwrap()
+    };
+    assert!(memory(&[]) >= memory(&["-o", "y.npy"]) + 1_200_000);
+    for dry in [&[][..], &["--dry-run"]] {
+        let run = zs_in(at, &[&["eval", "x * 2", "x=x.npy", "--max-memory", "1MB"], dry].concat());
+        assert_eq!(run.status, 2, "{}", run.stdout);
+        let said = run.stderr.replace('\n', " ");
+        assert!(said.contains("the result (1200000 bytes) stays in memory; write it to a file"), "{said}");
+    }
+}
+
+#[test]
 fn bytes_that_are_read_at_once_count() {
     let folder = folder();
     for (expression, bytes) in

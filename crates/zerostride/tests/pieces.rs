@@ -200,6 +200,78 @@ fn what_does_not_fit_is_refused_with_its_name() {
 }
 
 #[test]
+fn the_passes_that_were_printed_run_as_often_as_one_likes() {
+    let (input, tensor) = Rows::new(&[3000, 7], 1).unwrap();
+    let standardised = |x: &Expr| (x - x.mean(0)) / x.std(0);
+    let expr = standardised(&Expr::input(input));
+    let expected = bits(&standardised(&Expr::from(&tensor)).eval().unwrap());
+    let held = expr.passes_in_memory(Some(300_000)).unwrap();
+    let [written, ample] = [Some(300_000), None].map(|limit| expr.passes(limit).unwrap());
+    assert!(held.memory() <= 300_000 && held.memory() >= held.output_bytes());
+    let printed = [held.to_string(), written.to_string()];
+    for _ in 0..2 {
+        assert_eq!(bits(&held.run(None).unwrap()), expected);
+        assert_eq!(bits(&ample.run(None).unwrap()), expected);
+        let mut output = Taken::default();
+        let (mut pieces, mut read) = (0, 0);
+        let mut watch = |progress: zerostride::stream::Progress| {
+            (pieces, read) = (pieces + 1, progress.read);
+            ControlFlow::Continue(())
+        };
+        written.run_to(&mut output, Some(&mut watch)).unwrap();
+        let elements = standardised(&Expr::from(&tensor)).eval().unwrap().to_vec::<f32>().unwrap();
+        assert!(output.0 == elements.iter().flat_map(|element| element.to_ne_bytes()).collect::<Vec<_>>());
+        assert_eq!((pieces, read), (6, written.bytes_read()));
+    }
+    assert_eq!([held.to_string(), written.to_string()], printed);
+    assert!(matches!(held.run(Some(&mut |_| ControlFlow::Break(()))), Err(Error::Interrupted)));
+
+    // Passes for a file have not counted a result in memory.
+    let tight = expr.passes(Some(written.memory())).unwrap();
+    assert!(tight.run_to(&mut Taken::default(), None).is_ok());
+    let text = tight.run(None).unwrap_err().to_string();
+    assert!(text.contains("the result (84000 bytes) stays in memory; write it to a file"), "{text}");
+}
+
+/// The bytes of a result.
+#[derive(Default)]
+struct Taken(Vec<u8>);
+
+impl Output for Taken {
+    fn begin(&mut self, _: DType, _: &[usize]) -> Result<()> {
+        Ok(())
+    }
+
+    fn write(&mut self, elements: &[u8]) -> Result<()> {
+        self.0.extend(elements);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_plan_over_what_is_not_in_memory_says_so() {
+    let (input, _) = Rows::new(&[3000, 7], 1).unwrap();
+    let text = (Expr::input(input) + 1).plan().unwrap().run().unwrap_err().to_string();
+    assert!(text.contains("not in memory"), "{text}");
+}
+
+#[test]
+fn passes_obey_the_policy_when_they_run() {
+    use zerostride::policy::{Action, Class, Policy};
+    let (input, _) = Rows::new(&[3000, 1], 1).unwrap();
+    let (x, row) = (Expr::input(input), Tensor::ones(&[7]).unwrap());
+    let _strict = Policy::new().with(Class::MutualStretch, Action::Error).enter();
+    let passes = (&x + &row).passes_in_memory(None).unwrap();
+    for error in [passes.run(None).unwrap_err(), passes.run_to(&mut Taken::default(), None).unwrap_err()] {
+        assert!(matches!(error.root(), Error::Policy(_)), "{error}");
+    }
+}
+
+#[test]
 fn whoever_watches_can_end_it() {
     let (input, _) = Rows::new(&[3000, 7], 1).unwrap();
     let x = Expr::input(input);

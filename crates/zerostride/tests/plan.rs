@@ -6,7 +6,8 @@ use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use zerostride::{Expr, Op, Tensor, keepdim, num_threads, pool, set_num_threads};
+use zerostride::policy::{Action, Class, Policy};
+use zerostride::{Error, Expr, Op, Tensor, keepdim, num_threads, pool, set_num_threads};
 
 /// Counts the bytes that are held, the most there were, and each thread's allocations.
 struct Counting;
@@ -313,6 +314,56 @@ fn what_is_stretched_as_a_whole_is_computed_once_and_copied() {
     let little = Expr::from(&row.narrow(0, 0, 10).unwrap().expand(&[5, 10]).unwrap()).sqrt();
     let copied = Expr::from(&row.expand(&[2000, 300]).unwrap());
     assert_eq!([little.plan().unwrap().passes(), copied.plan().unwrap().passes()], [1, 1]);
+}
+
+#[test]
+fn the_plan_that_was_printed_runs_as_often_as_one_likes() {
+    let _alone = alone();
+    let (x, row) = (Tensor::rand(&[700, 300], 1).unwrap(), Tensor::rand(&[300], 2).unwrap());
+    let (few, one) = (Tensor::rand(&[3, 4], 3).unwrap(), Tensor::rand(&[1], 4).unwrap());
+    for expr in [
+        Expr::from(&x),
+        &x + &row,
+        Expr::from(&x).softmax(-1),
+        (Expr::from(&row).exp() * &x).sum(0),
+        Expr::from(&x).matmul(&row).relu(),
+        &few * &one + 1,
+        Expr::from(&few).sum(..),
+    ] {
+        let plan = expr.plan().unwrap();
+        let (printed, expected) = (plan.to_string(), expr.eval().unwrap().to_vec::<f32>().unwrap());
+        for result in [plan.run().unwrap(), plan.clone().run().unwrap()] {
+            assert_eq!((result.shape(), result.dtype()), (&plan.shape()[..], plan.dtype()));
+            assert_eq!(result.to_vec::<f32>().unwrap(), expected, "{expr}");
+        }
+        assert_eq!(plan.to_string(), printed);
+    }
+    // The result is nobody else's memory.
+    let same = Expr::from(&x).plan().unwrap().run().unwrap();
+    same.fill_(0.0).unwrap();
+    assert_ne!(x.to_vec::<f32>().unwrap(), same.to_vec::<f32>().unwrap());
+}
+
+#[test]
+fn a_plan_has_the_errors_of_its_expression() {
+    let _alone = alone();
+    let (x, y) = (Tensor::ones(&[3, 1]).unwrap(), Tensor::ones(&[2]).unwrap());
+    let strict = Policy::new().with(Class::MutualStretch, Action::Error).enter();
+    let sum = &x + &y;
+    let plan = sum.plan().unwrap();
+    let messages = [plan.run(), sum.eval()].map(|result| result.unwrap_err().to_string());
+    assert_eq!(messages[0], messages[1]);
+    drop(strict);
+    assert!(plan.run().is_ok());
+    y.fill_(2.0).unwrap();
+    for result in [plan.run(), sum.eval()] {
+        assert!(matches!(result, Err(Error::Modified { .. })), "{result:?}");
+    }
+    let one = zerostride::tensor![1, 2];
+    let divided = Expr::from(&one).floor_divide(&(&one - &one));
+    let messages =
+        [divided.plan().unwrap().run(), divided.eval()].map(|result| result.unwrap_err().to_string());
+    assert_eq!(messages[0], messages[1]);
 }
 
 #[test]

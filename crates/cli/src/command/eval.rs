@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use zerostride::io::{self, Compression, Format, Sink};
-use zerostride::stream::{self, Options};
 use zerostride::{Error, Expr};
 
+use super::output;
 use super::progress::Progress;
-use super::{output, summary};
+use super::summary::{self, Summary};
 use crate::args::{Compress, EvalArgs};
 use crate::evaluate::{self, Bindings, Budget, Fault, Value};
 use crate::expr::{self, Ast, Kind, Problem};
@@ -24,8 +24,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<ExitCode> {
     if let Err(Failure::Report(report)) = &done
         && (report.status, args.json) == (Status::Unknown, true)
     {
-        let line = summary::json(None, &Budget::default(), args.output.as_deref(), None);
-        writeln!(terminal::stdout(), "{line}")?;
+        writeln!(terminal::stdout(), "{}", summary::json(None, args.output.as_deref(), None))?;
     }
     done
 }
@@ -63,27 +62,28 @@ fn compute(
     refused: &dyn Fn(Error) -> Failure,
 ) -> Result<ExitCode> {
     let plan = expression.plan().map_err(refused)?;
-    // What is read from files or written to one goes in pieces, and what is neither has to be in memory.
-    let pieces = expression.has_inputs() || args.output.is_some();
-    let before = budget.clone();
-    if !pieces {
-        let needed = (plan.output_bytes() as u64).saturating_add(plan.scratch_bytes() as u64);
-        budget.take(needed).map_err(Report::usage)?;
-    }
-    let limit = budget.left();
     // Files and memory are not mistakes in the text.
     let failed = |error| match &error {
-        Error::Memory { needed, limit, reason } => too_little(*needed, *limit, reason, &before).into(),
+        Error::Memory { needed, limit, reason } => too_little(*needed, *limit, reason, budget).into(),
         Error::Io(_) | Error::Interrupted => Failure::from(error),
         _ => refused(error),
     };
-    let passes = expression.passes(if pieces { limit } else { Some(u64::MAX) }).map_err(failed)?;
+    // What is read from files or written to one goes in pieces, and what is neither has to be in memory.
+    let passes = match &args.output {
+        Some(_) => Some(expression.passes(budget.left()).map_err(failed)?),
+        None if expression.has_inputs() => Some(expression.passes_in_memory(budget.left()).map_err(failed)?),
+        None => None,
+    };
+    let summary = Summary::new(&plan, passes.as_ref(), budget);
+    if passes.is_none() {
+        budget.take(summary.memory - budget.taken()).map_err(Report::usage)?;
+    }
     if let Some(path) = &args.output {
-        Sink::check(path, args.force, Some((passes.dtype(), &passes.shape()[..])))?;
+        Sink::check(path, args.force, Some((plan.dtype(), &plan.shape()[..])))?;
     }
     if args.plan {
         writeln!(anstream::stderr().lock(), "{plan}")?;
-        if expression.has_inputs() {
+        if let Some(passes) = passes.as_ref().filter(|_| expression.has_inputs()) {
             writeln!(anstream::stderr().lock(), "{passes}")?;
         }
     }
@@ -91,17 +91,15 @@ fn compute(
         zerostride::policy::check(expression).map_err(refused)?;
         let mut out = terminal::stdout();
         if args.json {
-            let line = summary::json(Some(&passes), &before, args.output.as_deref(), None);
-            writeln!(out, "{line}")?;
+            writeln!(out, "{}", summary::json(Some(&summary), args.output.as_deref(), None))?;
             return Ok(ExitCode::SUCCESS);
         }
-        let result = bytes::show(passes.output_bytes());
-        writeln!(out, "{} {:?}, {result}", passes.dtype(), &passes.shape()[..])?;
-        if expression.has_inputs() || before.read() > 0 {
-            let read = bytes::show(passes.bytes_read().saturating_add(before.read()));
-            let memory = bytes::show(passes.memory().saturating_add(before.taken()));
+        let result = bytes::show(plan.output_bytes() as u64);
+        writeln!(out, "{} {:?}, {result}", plan.dtype(), &plan.shape()[..])?;
+        if expression.has_inputs() || summary.read > 0 {
+            let [read, memory] = [summary.read, summary.memory].map(bytes::show);
             let times =
-                if passes.len() == 1 { "1 pass".to_owned() } else { format!("{} passes", passes.len()) };
+                if summary.passes == 1 { "1 pass".to_owned() } else { format!("{} passes", summary.passes) };
             writeln!(out, "reads {read} in {times}, holds at most {memory}")?;
         }
         return Ok(ExitCode::SUCCESS);
@@ -109,11 +107,10 @@ fn compute(
     let started = Instant::now();
     let mut progress = Progress::new(args.quiet);
     let mut tell = |piece| progress.tell(piece);
-    let options = Options::new().max_memory(limit.unwrap_or_else(stream::available_memory)).watch(&mut tell);
-    let Some(path) = &args.output else {
-        let result = match pieces {
-            true => interrupt::in_order(|| expression.eval_with(options)),
-            false => expression.eval(),
+    let (Some(path), Some(passes)) = (&args.output, &passes) else {
+        let result = match &passes {
+            Some(passes) => interrupt::in_order(|| passes.run(Some(&mut tell))),
+            None => plan.run(),
         };
         progress.clear();
         writeln!(terminal::stdout(), "{}", result.map_err(failed)?)?;
@@ -126,12 +123,12 @@ fn compute(
     };
     let done = interrupt::in_order(|| {
         let sink = if args.force { Sink::create(path)? } else { Sink::create_new(path)? };
-        expression.eval_to(&mut sink.compress(compression), options)
+        passes.run_to(&mut sink.compress(compression), Some(&mut tell))
     });
     progress.clear();
     done.map_err(failed)?;
     if args.json {
-        let line = summary::json(Some(&passes), &before, Some(path), Some(started.elapsed()));
+        let line = summary::json(Some(&summary), Some(path), Some(started.elapsed()));
         writeln!(terminal::stdout(), "{line}")?;
     }
     Ok(ExitCode::SUCCESS)

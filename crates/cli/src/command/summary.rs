@@ -5,26 +5,47 @@ use std::time::Duration;
 
 use serde_json::json;
 use zerostride::stream::Passes;
+use zerostride::{DType, Plan, Shape};
 
 use crate::evaluate::Budget;
 
-/// The summary; `before` is what was taken and read before the passes. Without passes a dry run could not tell any, without a
-/// time nothing has run.
-pub(super) fn json(
-    passes: Option<&Passes>,
-    before: &Budget,
-    output: Option<&Path>,
-    elapsed: Option<Duration>,
-) -> String {
+/// What an evaluation makes, reads and holds.
+pub(super) struct Summary {
+    dtype: DType,
+    shape: Shape,
+    written: u64,
+    pub(super) read: u64,
+    pub(super) passes: usize,
+    pub(super) memory: u64,
+}
+
+impl Summary {
+    /// Of passes over files, or of a plan that runs in memory; `before` is what was taken and read before.
+    pub(super) fn new(plan: &Plan, passes: Option<&Passes>, before: &Budget) -> Summary {
+        let in_memory = || (plan.output_bytes() as u64).saturating_add(plan.scratch_bytes() as u64);
+        let memory = passes.map_or_else(in_memory, Passes::memory);
+        Summary {
+            dtype: plan.dtype(),
+            shape: plan.shape().clone(),
+            written: plan.output_bytes() as u64,
+            read: passes.map_or(0, Passes::bytes_read).saturating_add(before.read()),
+            passes: passes.map_or(1, Passes::len),
+            memory: memory.saturating_add(before.taken()),
+        }
+    }
+}
+
+/// The line. Without a summary a dry run could not tell any, without a time nothing has run.
+pub(super) fn json(summary: Option<&Summary>, output: Option<&Path>, elapsed: Option<Duration>) -> String {
     json!({
         "version": 1,
-        "dtype": passes.map(|passes| passes.dtype().name()),
-        "shape": passes.map(|passes| &passes.shape()[..]),
+        "dtype": summary.map(|summary| summary.dtype.name()),
+        "shape": summary.map(|summary| &summary.shape[..]),
         "output": output.map(|path| path.to_string_lossy()),
-        "bytes_written": passes.map(Passes::output_bytes),
-        "bytes_read": passes.map(|passes| passes.bytes_read().saturating_add(before.read())),
-        "passes": passes.map(Passes::len),
-        "memory": passes.map(|passes| passes.memory().saturating_add(before.taken())),
+        "bytes_written": summary.map(|summary| summary.written),
+        "bytes_read": summary.map(|summary| summary.read),
+        "passes": summary.map(|summary| summary.passes),
+        "memory": summary.map(|summary| summary.memory),
         "seconds": elapsed.map(|elapsed| elapsed.as_secs_f64()),
         "peak_resident": elapsed.and_then(|_| peak_resident()),
     })

@@ -18,6 +18,7 @@ mod value;
 
 use std::collections::HashMap;
 
+use zerostride::stream::Passes;
 use zerostride::{Expr, Op, Scalar, Tensor};
 
 pub(crate) use budget::Budget;
@@ -176,14 +177,13 @@ fn evaluated(part: Part, budget: &Budget) -> Result<Tensor, Fault> {
     let engine = |error| Fault::engine(error, span);
     let (shape, dtype) = (expr.shape().map_err(engine)?, expr.dtype().map_err(engine)?);
     budget.take_tensor(shape, dtype).map_err(|message| Problem::new(message, span))?;
-    if expr.has_inputs() {
-        budget.note_read(expr.passes(Some(u64::MAX)).map_err(engine)?.bytes_read());
-    }
+    let passes = expr.has_inputs().then(|| expr.passes_in_memory(None)).transpose().map_err(engine)?;
+    budget.note_read(passes.as_ref().map_or(0, Passes::bytes_read));
     if budget.is_dry() {
         zerostride::policy::check(&expr).map_err(engine)?;
         return stand_in(shape, dtype).map_err(engine);
     }
-    expr.eval().map_err(engine)
+    passes.map_or_else(|| expr.eval(), |passes| passes.run(None)).map_err(engine)
 }
 
 /// `x.T` and the like.

@@ -118,7 +118,30 @@ impl Expr {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn plan(&self) -> Result<Plan> {
-        Plan::new(&self.without_inputs()?)
+        Ok(Plan { root: Some(self.clone()), ..Plan::new(&self.without_inputs()?)? })
+    }
+}
+
+impl Plan {
+    /// Runs the plan: what was printed is what runs. The result has memory of its own.
+    ///
+    /// # Errors
+    /// As [`Expr::eval`], or an operand is not in memory.
+    ///
+    /// ```
+    /// use zerostride::{Expr, tensor};
+    /// let (x, row) = (tensor![[1.0, 2.0], [3.0, 4.0]], tensor![10.0, 20.0]);
+    /// let plan = (Expr::from(&row).sqrt() + &x).sum(1).plan()?;
+    /// println!("{plan}");
+    /// let sums = plan.run()?;
+    /// assert_eq!(sums.shape(), [2]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn run(&self) -> Result<Tensor> {
+        self.root.iter().try_for_each(policy::check)?;
+        self.leaves.iter().try_for_each(|leaf| leaf.present().map(drop))?;
+        exec::run(self)
     }
 }
 

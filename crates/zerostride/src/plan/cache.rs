@@ -142,7 +142,8 @@ impl<'a> Structure<'a> {
             let (tensor, version) = self.leaves[place];
             Leaf::new(tensor, version)
         };
-        Some(Plan { leaves: leaves.iter().map(leaf).collect(), passes: Arc::clone(passes) })
+        let leaves = leaves.iter().map(leaf).collect();
+        Some(Plan { leaves, passes: Arc::clone(passes), root: None })
     }
 }
 

@@ -6,7 +6,7 @@ use std::mem;
 
 use smallvec::SmallVec;
 use zerostride_ops::DType;
-use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims};
+use zerostride_shape::{ErrorClass, Layout, Shape, Strides, coalesce, order_dims};
 
 use super::cost::Cost;
 use super::product;
@@ -14,7 +14,7 @@ use super::program::{Buffer, GRAIN_ELEMENTS, Instruction, Load, Program, Registe
 use super::reduction::Reduction;
 use super::uses::{Buffered, Read, Reads, analyse, entry, shape};
 use crate::expr::{Expr, Kind, Meta, View};
-use crate::{Tensor, interrupt};
+use crate::{Error, Result, Tensor, interrupt};
 
 /// An operand of the plan, with the number of writes it had seen when it was captured, if it was.
 #[derive(Clone, Debug)]
@@ -29,6 +29,19 @@ pub(crate) struct Leaf {
 impl Leaf {
     pub(crate) fn new(tensor: &Tensor, version: Option<u64>) -> Leaf {
         Leaf { tensor: tensor.clone(), version, moved: 0 }
+    }
+
+    /// The operand, to be run on.
+    ///
+    /// # Errors
+    /// It is not in memory.
+    pub(crate) fn present(&self) -> Result<&Leaf> {
+        if self.tensor.is_absent() {
+            let message =
+                "an operand of the plan is not in memory: evaluate the expression instead".to_owned();
+            return Err(Error::Argument { class: ErrorClass::Value, message });
+        }
+        Ok(self)
     }
 
     /// The byte at which the plan counts the first of its elements in memory.

@@ -54,6 +54,8 @@ use crate::{Result, num_threads};
 pub struct Plan {
     pub(crate) leaves: SmallVec<[Leaf; 6]>,
     pub(crate) passes: Arc<Passes>,
+    /// What a policy looks at before the plan runs; none where it has looked already.
+    pub(crate) root: Option<Expr>,
 }
 
 /// What plans of one structure share, whatever tensors they are on.
@@ -84,7 +86,8 @@ impl Plan {
         memory::share(&mut lowered.steps, &mut lowered.buffers);
         let groups = rows::groups(&lowered.steps, &mut lowered.buffers);
         let lower::Lowered { leaves, buffers, steps } = lowered;
-        Ok(Plan { leaves: leaves.into(), passes: Arc::new(Passes { buffers, steps, groups }) })
+        let passes = Arc::new(Passes { buffers, steps, groups });
+        Ok(Plan { leaves: leaves.into(), passes, root: None })
     }
 
     /// How often an operation will be applied to an element.

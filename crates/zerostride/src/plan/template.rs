@@ -64,6 +64,7 @@ impl Plan {
             None => Origin::Kept(Leaf { version: None, ..leaf }),
         };
         let origins = std::mem::take(&mut self.leaves).into_iter().map(origin).collect();
+        self.root = None;
         let expected = operands.iter().map(|operand| (operand.dtype(), operand.layout().clone())).collect();
         Template { plan: self, operands: origins, expected, twins }
     }
@@ -93,14 +94,9 @@ impl Template {
                 let moved = if tensor.numel() == 0 { 0 } else { planned.offset() - tensor.layout().offset() };
                 Ok(Leaf { moved, ..Leaf::new(tensor, None) })
             }
-            Origin::Kept(leaf) if leaf.tensor.is_absent() => {
-                let message =
-                    "an operand of the plan is not in memory: evaluate the expression instead".to_owned();
-                Err(Error::Argument { class: ErrorClass::Value, message })
-            }
-            Origin::Kept(leaf) => Ok(leaf.clone()),
+            Origin::Kept(leaf) => leaf.present().cloned(),
         };
         let leaves = self.operands.iter().map(leaf).collect::<Result<_>>()?;
-        Ok(Plan { leaves, passes: Arc::clone(&self.plan.passes) })
+        Ok(Plan { leaves, passes: Arc::clone(&self.plan.passes), root: None })
     }
 }

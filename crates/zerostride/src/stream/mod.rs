@@ -33,10 +33,8 @@ use zerostride_ops::DType;
 pub use passes::Passes;
 
 pub use crate::expr::Input;
-use crate::policy::{self, Target};
-use crate::{Expr, Result, Tensor};
+use crate::{Expr, Result, Tensor, policy};
 pub use memory::{available as available_memory, save_addresses};
-use run::Collect;
 
 /// Where a result goes, in row-major order, in this machine's byte order. `io::Sink` is one, of a file.
 pub trait Output: Send {
@@ -77,6 +75,10 @@ pub struct Progress {
     pub passes: usize,
 }
 
+/// A function that is told after every piece; with `Break` the evaluation ends in
+/// [`Error::Interrupted`](crate::Error).
+pub type Watch<'a> = &'a mut (dyn FnMut(Progress) -> ControlFlow<()> + 'a);
+
 /// How to evaluate in pieces.
 ///
 /// ```
@@ -95,7 +97,7 @@ pub struct Progress {
 pub struct Options<'a> {
     limit: Option<u64>,
     rows: Option<usize>,
-    watch: Option<run::Watch<'a>>,
+    watch: Option<Watch<'a>>,
 }
 
 impl<'a> Options<'a> {
@@ -118,17 +120,51 @@ impl<'a> Options<'a> {
 
     /// Whom to tell after every piece; with `Break` the evaluation ends in [`Error::Interrupted`](crate::Error).
     #[must_use]
-    pub fn watch(self, watch: &'a mut (dyn FnMut(Progress) -> ControlFlow<()> + 'a)) -> Options<'a> {
+    pub fn watch(self, watch: Watch<'a>) -> Options<'a> {
         Options { watch: Some(watch), ..self }
     }
 }
 
 /// Runs an expression in pieces into memory; it has been judged.
 pub(crate) fn collect(expr: &Expr, options: Options<'_>) -> Result<Tensor> {
-    let passes = Passes::new(expr, options.limit, options.rows, true)?;
-    let mut collect = Collect::default();
-    run::run(&passes, &mut collect, options.watch.unwrap_or(&mut |_| ControlFlow::Continue(())))?;
-    collect.into_tensor()
+    run::collect(&Passes::new(expr, options.limit, options.rows, true)?, options.watch)
+}
+
+/// The run of what was printed.
+impl Passes {
+    /// Runs the passes into memory and tells `watch` of every piece.
+    ///
+    /// # Errors
+    /// As [`Expr::eval_with`]. Too little memory for the result is found here unless [`Expr::passes_in_memory`] made
+    /// the passes and has counted it.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("x.npy");
+    /// # zerostride::io::save(&path, &zerostride::Tensor::rand(&[1000, 3], 1)?)?;
+    /// use zerostride::{Expr, io::Source};
+    ///
+    /// let passes = Expr::from(&Source::open(&path)?).mean(0).passes_in_memory(None)?;
+    /// println!("{passes}");
+    /// assert_eq!(passes.run(None)?.shape(), [3]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn run(&self, watch: Option<Watch<'_>>) -> Result<Tensor> {
+        self.check_result_fits()?;
+        policy::check(&self.root)?;
+        run::collect(self, watch)
+    }
+
+    /// Runs the passes, hands the result to `output`, such as an `io::Sink`, and tells `watch` of every piece.
+    ///
+    /// # Errors
+    /// As [`Expr::eval_to`].
+    #[track_caller]
+    pub fn run_to(&self, output: &mut dyn Output, watch: Option<Watch<'_>>) -> Result<()> {
+        policy::check(&self.root)?;
+        run::run(self, output, watch)
+    }
 }
 
 /// Evaluation in pieces.
@@ -139,11 +175,8 @@ impl Expr {
     /// As [`Expr::eval`]; too little memory for what has to be in it at once; whatever inputs and output refuse.
     #[track_caller]
     pub fn eval_to(&self, output: &mut dyn Output, options: Options<'_>) -> Result<()> {
-        if policy::is_on() {
-            policy::look(self, Target::New)?;
-        }
-        let passes = Passes::new(self, options.limit, options.rows, false)?;
-        run::run(&passes, output, options.watch.unwrap_or(&mut |_| ControlFlow::Continue(())))
+        policy::check(self)?;
+        run::run(&Passes::new(self, options.limit, options.rows, false)?, output, options.watch)
     }
 
     /// Runs the expression in pieces into memory.
@@ -152,18 +185,25 @@ impl Expr {
     /// As [`Expr::eval_to`].
     #[track_caller]
     pub fn eval_with(&self, options: Options<'_>) -> Result<Tensor> {
-        if policy::is_on() {
-            policy::look(self, Target::New)?;
-        }
+        policy::check(self)?;
         collect(self, options)
     }
 
-    /// How the expression will be evaluated in pieces within `max_memory` bytes, by default half of what is available.
+    /// How the expression will be evaluated in pieces within `max_memory` bytes, by default half of what is available,
+    /// where an [`Output`] takes the result.
     ///
     /// # Errors
     /// The expression's own, or too little memory.
     pub fn passes(&self, max_memory: Option<u64>) -> Result<Passes> {
         Passes::new(self, max_memory, None, false)
+    }
+
+    /// As [`Expr::passes`] where the result stays in memory, of which it takes its part.
+    ///
+    /// # Errors
+    /// As [`Expr::passes`].
+    pub fn passes_in_memory(&self, max_memory: Option<u64>) -> Result<Passes> {
+        Passes::new(self, max_memory, None, true)
     }
 
     /// Whether arrays that are not in memory are among the operands.

@@ -53,6 +53,9 @@ pub struct Passes {
     pub(super) last: Vec<Whole>,
     memory: u64,
     read: u64,
+    limit: u64,
+    /// Whether the result stays in memory and is counted.
+    holds: bool,
 }
 
 /// One pass over some inputs.
@@ -83,20 +86,31 @@ impl Passes {
         };
         let last =
             if division.cut { Vec::new() } else { vec![Whole { expr: root.clone(), unfollowed: false }] };
-        let mut passes = Passes { root, division, passes: Vec::new(), last, memory: 0, read: 0 };
-        let held = passes.held(holds);
-        let held_bytes = held.iter().map(|(_, bytes)| *bytes).fold(0, u64::saturating_add);
+        let (memory, read) = (0, 0);
+        let mut passes = Passes { root, division, passes: Vec::new(), last, memory, read, limit, holds };
+        let mut held = passes.held();
         // What is read whole is read before any piece.
-        let whole = held.iter().filter_map(|(expr, _)| match &expr.node().kind {
-            Kind::Input(input) => Some(input),
-            _ => None,
-        });
-        let chunky = whole.max_by_key(|input| input.scratch());
-        let mut pieces = chunky.map_or(0, |input| input.scratch());
+        let whole = || {
+            held.iter().filter_map(|(expr, bytes)| match &expr.node().kind {
+                Kind::Input(input) => Some((Arc::clone(input), *bytes)),
+                _ => None,
+            })
+        };
+        let chunky = whole().map(|(input, _)| input).max_by_key(|input| input.scratch());
+        passes.read = whole().map(|(_, bytes)| bytes).fold(0, u64::saturating_add);
+        if holds && held.iter().all(|(expr, _)| expr.id() != passes.root.id()) {
+            held.push((passes.root.clone(), bytes(&passes.root)));
+        }
+        let held_bytes = held.iter().map(|(_, bytes)| *bytes).fold(0, u64::saturating_add);
+        let mut pieces = chunky.as_ref().map_or(0, |input| input.scratch());
         let needed = held_bytes.saturating_add(pieces);
         if needed > limit {
-            let chunky = chunky.filter(|_| held_bytes <= limit).map(blame_chunk);
-            let reason = chunky.unwrap_or_else(|| passes.blame(&held, holds));
+            if holds {
+                // A file is no way out where its passes do not fit either.
+                Passes::new(&passes.root, Some(limit), rows, false)?;
+            }
+            let chunky = chunky.as_ref().filter(|_| held_bytes <= limit).map(blame_chunk);
+            let reason = chunky.unwrap_or_else(|| passes.blame(&held));
             return Err(Error::Memory { needed, limit, reason });
         }
         for targets in std::mem::take(&mut passes.division.passes) {
@@ -105,8 +119,6 @@ impl Passes {
             passes.read = passes.read.saturating_add(read);
             passes.passes.push(pass);
         }
-        let whole = held.iter().filter(|(expr, _)| matches!(expr.node().kind, Kind::Input(_)));
-        passes.read = whole.map(|(_, bytes)| *bytes).fold(passes.read, u64::saturating_add);
         passes.memory = held_bytes.saturating_add(pieces);
         Ok(passes)
     }
@@ -146,8 +158,22 @@ impl Passes {
         self.root.dtype().expect("passes are made of expressions without errors")
     }
 
-    /// All values that are held until the end, each once, with their bytes.
-    fn held(&self, result: bool) -> Vec<(Expr, u64)> {
+    /// Whether there is memory for the result.
+    ///
+    /// # Errors
+    /// There is not.
+    pub(super) fn check_result_fits(&self) -> Result<()> {
+        let result = if self.holds { 0 } else { self.output_bytes() };
+        match self.memory.saturating_add(result) {
+            needed if needed > self.limit => {
+                Err(Error::Memory { needed, limit: self.limit, reason: blame_result(result) })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// All values that are held until the end besides the result, each once, with their bytes.
+    fn held(&self) -> Vec<(Expr, u64)> {
         let (mut held, mut seen, mut known) = (Vec::new(), HashSet::new(), HashSet::new());
         let mut add = |expr: &Expr| {
             if known.insert(expr.id()) {
@@ -162,9 +188,6 @@ impl Passes {
                     add(node);
                 }
             });
-        }
-        if result {
-            add(&self.root);
         }
         held
     }
@@ -181,7 +204,7 @@ impl Passes {
     }
 
     /// Which of the values held is to blame, and what to do.
-    fn blame(&self, held: &[(Expr, u64)], result: bool) -> String {
+    fn blame(&self, held: &[(Expr, u64)]) -> String {
         let Some((largest, size)) = held.iter().max_by_key(|(_, bytes)| *bytes) else { return String::new() };
         let wholes =
             || self.division.passes.iter().flatten().flat_map(|target| &target.wholes).chain(&self.last);
@@ -200,11 +223,7 @@ impl Passes {
                     "{name} ({size} bytes) has to be in memory whole, because {reason}, or allow more memory"
                 )
             }
-            _ if largest.id() == self.root.id() && result => {
-                format!(
-                    "the result ({size} bytes) stays in memory; write it to a file instead, or allow more memory"
-                )
-            }
+            _ if largest.id() == self.root.id() && self.holds => blame_result(*size),
             _ => format!("{largest} ({size} bytes) has to be in memory whole; allow more memory"),
         }
     }
@@ -260,6 +279,11 @@ fn size(targets: Vec<Arc<Target>>, held: u64, limit: u64, wanted: Option<usize>)
     let read = read_bytes(observe(&targets, rows).1);
     let bytes = needed(piece)?;
     Ok((Pass { targets, rows, piece }, bytes, read))
+}
+
+/// Says that the result is too much.
+fn blame_result(bytes: u64) -> String {
+    format!("the result ({bytes} bytes) stays in memory; write it to a file instead, or allow more memory")
 }
 
 /// Says that one chunk of a store takes too much memory.

@@ -14,17 +14,14 @@ use zerostride_shape::{Layout, Shape, checked_bytes};
 use super::cut::{Supply, cut, shape};
 use super::division::{Observed, Target, Whole, part_of};
 use super::passes::{IN_FLIGHT, Pass, Passes, READERS};
-use super::{Output, Progress};
+use super::{Output, Progress, Watch};
 use crate::exec::Folding;
 use crate::expr::{Expr, Input, Kind, leading};
 use crate::memory::Fresh;
 use crate::{Error, Result, Tensor, exec, interrupt};
 
-/// Whoever is told of every piece, and may end the evaluation.
-pub(super) type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
-
 /// Runs all passes; the result goes to `output`.
-pub(super) fn run(passes: &Passes, output: &mut dyn Output, watch: Watch<'_>) -> Result<()> {
+pub(super) fn run(passes: &Passes, output: &mut dyn Output, watch: Option<Watch<'_>>) -> Result<()> {
     let (to_read, to_write) = (passes.bytes_read(), passes.output_bytes());
     let progress = Progress { read: 0, to_read, written: 0, to_write, pass: 1, passes: passes.len() };
     let mut run = Run { known: HashMap::new(), progress, watch };
@@ -48,11 +45,18 @@ pub(super) fn run(passes: &Passes, output: &mut dyn Output, watch: Watch<'_>) ->
     output.finish()
 }
 
+/// Runs all passes; the result stays in memory.
+pub(super) fn collect(passes: &Passes, watch: Option<Watch<'_>>) -> Result<Tensor> {
+    let mut collect = Collect::default();
+    run(passes, &mut collect, watch)?;
+    collect.into_tensor()
+}
+
 struct Run<'a> {
     /// The values of nodes that all pieces need.
     known: HashMap<usize, Tensor>,
     progress: Progress,
-    watch: Watch<'a>,
+    watch: Option<Watch<'a>>,
 }
 
 impl Run<'_> {
@@ -94,9 +98,9 @@ impl Run<'_> {
         interrupt::check();
         self.progress.read += read;
         self.progress.written += written;
-        match (self.watch)(self.progress) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(Error::Interrupted),
+        match self.watch.as_mut().map(|watch| watch(self.progress)) {
+            Some(ControlFlow::Break(())) => Err(Error::Interrupted),
+            _ => Ok(()),
         }
     }
 
@@ -256,14 +260,14 @@ impl Taker {
 
 /// A result that stays in memory.
 #[derive(Default)]
-pub(super) struct Collect {
+struct Collect {
     value: Option<(Fresh, Shape, DType)>,
     filled: usize,
 }
 
 impl Collect {
     /// The whole value, of which everything has been written.
-    pub(super) fn into_tensor(self) -> Result<Tensor> {
+    fn into_tensor(self) -> Result<Tensor> {
         let (fresh, shape, dtype) = self.value.expect("a result is begun before it is finished");
         Ok(Tensor::new(fresh.share(), Layout::contiguous(shape), dtype))
     }
