@@ -1,5 +1,6 @@
-//! Owns the reuse of plans: expressions of one structure (operations, dtypes, shapes, strides, and which operands are the
-//! same) share their passes, whatever tensors they are on. It does not know how a plan is made.
+//! Owns the reuse of plans: expressions of one structure (operations, dtypes, shapes, strides, and which
+//! operands are the same) share their passes, whatever tensors they are on. It does not know how a plan is
+//! made.
 
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
@@ -16,13 +17,14 @@ use crate::expr::{Expr, Kind};
 use crate::fork::{Guarded, Lock};
 use crate::{Result, Tensor, num_threads};
 
-/// Plans that are kept; the one that has not been used for longest goes.
+/// Plans that are kept; the least recently used one is dropped.
 const MOST_PLANS: usize = 64;
 
-/// Nodes beyond which an expression is planned each time: its evaluation costs far more, and memory stays bounded.
+/// Expressions of more nodes are planned each time: their evaluation costs far more than the plan, and the
+/// memory of the cache stays bounded.
 const MOST_NODES: usize = 64;
 
-/// The latest used first.
+/// Most recently used first.
 static PLANS: Lock<Vec<Entry>> = Lock::new(Guarded::Plans, Vec::new());
 
 /// A plan without its operands.
@@ -65,7 +67,7 @@ struct Structure<'a> {
     leaves: SmallVec<[(&'a Tensor, Option<u64>); 8]>,
 }
 
-/// What stands for a node that has been read before, followed by its number; no kind of node has this number.
+/// Marks a node that has been read before; the node's number follows. No kind of node has this number.
 const AGAIN: u64 = u64::MAX;
 
 impl<'a> Structure<'a> {
@@ -147,7 +149,7 @@ impl<'a> Structure<'a> {
     }
 }
 
-/// What is hashed is written down: equal words are equal structures, not only equal hashes.
+/// Hashing writes the words down, so that structures are compared by all their words, not only by a hash.
 impl Hasher for Structure<'_> {
     fn write(&mut self, bytes: &[u8]) {
         let (words, rest) = bytes.as_chunks();
@@ -176,7 +178,7 @@ impl Hasher for Structure<'_> {
     }
 
     fn finish(&self) -> u64 {
-        // The step of FxHash; whoever has equal hashes compares words.
+        // The step of FxHash; entries with equal hashes are compared word by word.
         let step = |hash: u64, &word: &u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
         self.words.iter().fold(0, step)
     }

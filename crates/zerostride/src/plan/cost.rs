@@ -1,26 +1,29 @@
-//! Owns the estimate of how long one thread takes for a loop, and into how large parts it is worth dividing. The estimate
-//! tells microseconds from milliseconds, no more. It does not divide anything (`exec/crew.rs`).
+//! Owns the estimate of how long one thread takes for a loop, and of how large the parts must be that are
+//! worth a thread. The estimate tells microseconds from milliseconds, no more. It does not divide anything
+//! (`threads/crew.rs`).
 
 use zerostride_ops::{DType, Effort, Inferred, Op};
 
 use super::program::{GRAIN_ELEMENTS, Instruction, Program, distinct};
 use crate::num_threads;
 
-/// Picoseconds for a byte on its way between the cache of a core and its registers; what is written goes both ways.
+/// Picoseconds to move a byte between a core's cache and its registers; written bytes count twice, since they
+/// go both ways.
 const BYTE_PICOS: usize = 15;
 
-/// Nanoseconds of the least work that is divided among threads that are awake: dividing takes one or two thousand.
+/// Nanoseconds of the least work that is divided among threads that are awake: the division itself takes 1000
+/// to 2000.
 const DIVIDED_NANOS: usize = 8_000;
 
-/// The nanoseconds of a part of such work, and the most parts that are so short: each begins anew.
+/// Nanoseconds of a part of such work, and the most parts that are so short: each part pays its set-up.
 const PART_NANOS: usize = 3_000;
 const MOST_SHORT_PARTS: usize = 16;
 
-/// The nanoseconds of a part where there are more, and the most parts.
+/// Nanoseconds of a part of longer work, and the most parts.
 const LONG_PART_NANOS: usize = 20_000;
 const MOST_PARTS: usize = 64;
 
-/// Nanoseconds from which on threads that sleep come in time to help.
+/// Nanoseconds from which on sleeping threads wake in time to help.
 const LONG_NANOS: usize = 60_000;
 
 /// The estimate for one loop.
@@ -28,7 +31,7 @@ const LONG_NANOS: usize = 60_000;
 pub(crate) struct Cost {
     elements: usize,
     nanos: usize,
-    /// What is read and written, stretched elements once.
+    /// Bytes read and written, stretched elements counted once.
     bytes: usize,
 }
 
@@ -54,7 +57,7 @@ impl Cost {
         Cost::of(elements, one(op, compute), read, result.item_size())
     }
 
-    /// The cost of reading elements that are done with in registers.
+    /// The cost of reading elements whose results stay in registers.
     pub(crate) fn of_reading(dtype: DType, elements: usize) -> Cost {
         Cost::of(elements, 0, elements.saturating_mul(dtype.item_size()), 0)
     }
@@ -64,7 +67,8 @@ impl Cost {
         Cost::of(elements, 0, elements.saturating_mul(dtype.item_size()), dtype.item_size())
     }
 
-    /// The cost of elements that take so many picoseconds each and are of so many bytes, for which others are read.
+    /// The cost of results that take `operations` picoseconds and `item` bytes each, with `read` bytes of
+    /// operands in all.
     fn of(elements: usize, operations: usize, read: usize, item: usize) -> Cost {
         let written = elements.saturating_mul(item);
         let moved = read.saturating_add(written.saturating_mul(2)).saturating_mul(BYTE_PICOS);
@@ -87,8 +91,8 @@ impl Cost {
         self.nanos >= DIVIDED_NANOS
     }
 
-    /// Elements of a part that is worth a thread's while: a power of two, as sizes often are, so that parts are even. All of
-    /// a loop that is not worth dividing.
+    /// Elements of a part that is worth a thread: a power of two, as sizes often are, so that parts are
+    /// equal. A loop that is not worth dividing is one part.
     pub(crate) fn grain(self) -> usize {
         if !self.is_divided() {
             return self.elements.clamp(1, GRAIN_ELEMENTS);
@@ -99,8 +103,8 @@ impl Cost {
         1 << (self.elements / parts).clamp(1, GRAIN_ELEMENTS).ilog2()
     }
 
-    /// Elements of a panel of an element-wise loop. Each begins anew, so that there are few where it is not panels that are divided
-    /// among threads: in windows, which are divided themselves, and where there is one thread.
+    /// Elements of a panel of an element-wise loop. Each panel pays its set-up, so panels are large where
+    /// they are not what threads share: in windows, which are divided themselves, and on one thread.
     pub(crate) fn panel(self, in_windows: bool) -> usize {
         if in_windows || num_threads() == 1 { GRAIN_ELEMENTS } else { self.grain() }
     }

@@ -1,5 +1,6 @@
-//! Owns the way from an expression to steps: each node with a buffer becomes a step, and everything fused into it an
-//! instruction of that step's program. It does not know memory blocks (`memory.rs`) or threads (`exec`).
+//! Owns the way from an expression to steps: each node with a buffer becomes a step, and everything fused
+//! into it an instruction of that step's program. It does not know memory blocks (`memory.rs`) or threads
+//! (`exec`).
 
 use std::collections::{HashMap, HashSet};
 use std::mem;
@@ -21,8 +22,8 @@ use crate::{Error, Result, Tensor, interrupt};
 pub(crate) struct Leaf {
     pub(crate) tensor: Tensor,
     pub(crate) version: Option<u64>,
-    /// How many elements further on the plan counts its elements than its own layout does: a template is run on operands that
-    /// begin elsewhere in their storage than those that it was made of.
+    /// The plan's offset minus the tensor's own `storage_offset`, in elements: a template runs on operands
+    /// that begin elsewhere in their storage than those it was made with.
     pub(crate) moved: isize,
 }
 
@@ -31,7 +32,7 @@ impl Leaf {
         Leaf { tensor: tensor.clone(), version, moved: 0 }
     }
 
-    /// The operand, to be run on.
+    /// The operand, for a run.
     ///
     /// # Errors
     /// It is not in memory.
@@ -59,7 +60,7 @@ impl Leaf {
     }
 }
 
-/// Copies of a result that make it worth holding however large it is.
+/// A result that is repeated this often is computed once and held, however large it is.
 const MOST_COPIES: usize = 8;
 
 /// What lowering yields.
@@ -73,8 +74,8 @@ pub(crate) struct Lowered {
 /// A node that has to be in memory before the step that reads it.
 struct Missing<'e>(&'e Expr);
 
-/// Lowers an expression without errors. A value that turns out to need memory of its own gets it, and everything is
-/// decided anew; each time there is one more of those, so that it ends.
+/// Lowers an expression without errors. Where a value turns out to need memory of its own, lowering starts
+/// again with that value forced into a buffer; each round forces at least one more node, so the loop ends.
 pub(crate) fn lower(root: &Expr, out: &Layout) -> Lowered {
     let mut forced = HashSet::new();
     loop {
@@ -113,7 +114,7 @@ struct Lowerer<'e, 'a> {
     lowered: Lowered,
 }
 
-/// What is equal for operands that are the same, as [`Leaf::is_same`] says.
+/// Equal for operands that are the same by [`Leaf::is_same`].
 type Identity<'e> = (usize, Option<u64>, DType, &'e Layout);
 
 /// A step that is being made, and the nodes between its own and the one whose register comes next.
@@ -139,7 +140,7 @@ impl<'e> Making<'e> {
         Making { expr, program: Program::default(), emitted: HashMap::new(), path: Vec::new() }
     }
 
-    /// Hands the register of its next operand to the innermost node, converted.
+    /// Gives the innermost node the register of its next operand, converted to its dtype.
     fn take(&mut self, register: Register) {
         let Making { program, path, .. } = self;
         let fused = path.last_mut().expect("an operand belongs to a node");
@@ -151,7 +152,7 @@ impl<'e> Making<'e> {
         });
     }
 
-    /// The register of the innermost node, all of whose operands have theirs.
+    /// The register of the innermost node, whose operands all have registers.
     fn compute(&mut self) -> Register {
         let Fused { expr, chain, operands } = self.path.pop().expect("there is a node to compute");
         let program = &mut self.program;
@@ -193,7 +194,8 @@ impl<'e> Lowerer<'e, '_> {
         self.copy_out(root);
     }
 
-    /// What computes the node's value, and in which layout: what repeats itself is held once.
+    /// The work that computes the node's value, and the layout of that value: repeated elements are held
+    /// once.
     fn work(&mut self, making: &mut Making<'e>) -> Result<(Work, Layout), Missing<'e>> {
         let expr = making.expr;
         let shape = shape(expr);
@@ -202,7 +204,7 @@ impl<'e> Lowerer<'e, '_> {
         Ok(match (&expr.node().kind, Reduction::of(expr)) {
             (_, Some(reduction)) if !reduction.is_of_one() => {
                 let register = self.emit(making, reduction.operand)?;
-                // Others are to run together with it unless it is the last.
+                // Unless it is the last step, other steps should be able to run together with it.
                 let (work, shape) = reduction.plan(register, mem::take(&mut making.program), is_root);
                 (work, Layout::contiguous(shape))
             }
@@ -225,7 +227,7 @@ impl<'e> Lowerer<'e, '_> {
         })
     }
 
-    /// Adds a step for a node, whose value lies in the buffer as it is held.
+    /// Adds a step for a node; `held` is the layout of the node's value in the buffer.
     fn push_step(&mut self, expr: &Expr, work: Work, held: Layout) {
         let (whole, own) = (shape(expr), held.shape().clone());
         let hoisted = self.buffered.is_hoisted(expr) || own != *whole;
@@ -241,7 +243,7 @@ impl<'e> Lowerer<'e, '_> {
         self.push(expr, own, layout, (hoisted, work));
     }
 
-    /// Adds a step that fills a buffer of a shape, where the node's value lies in a layout from then on.
+    /// Adds a step that fills a buffer of shape `own`; from then on the node's value has this layout there.
     fn push(&mut self, expr: &Expr, own: Shape, layout: Layout, (hoisted, work): (bool, Work)) {
         let dtype = expr.meta().map_or(DType::F32, Meta::dtype);
         let Lowered { buffers, steps, .. } = &mut self.lowered;
@@ -252,8 +254,9 @@ impl<'e> Lowerer<'e, '_> {
         self.done.insert(expr.id(), (output, layout));
     }
 
-    /// An element-wise step over the results of the reduction before it, element for element, together with that reduction, if
-    /// nothing else reads them: results are computed on before they are written. Any other step as it is.
+    /// Merges an element-wise step over the results of the reduction before it into that reduction, if
+    /// nothing else reads these results: the step then runs before they are written. Any other step is
+    /// returned unchanged.
     fn finish(&mut self, mut work: Work) -> Work {
         let Lowered { buffers, steps, .. } = &mut self.lowered;
         let Work::Map { shape, program: finish, out, out_offset: 0 } = &mut work else { return work };
@@ -278,8 +281,8 @@ impl<'e> Lowerer<'e, '_> {
         }
     }
 
-    /// Reductions and products fill memory of their own, and what repeats itself is there once: another layout takes a
-    /// copy.
+    /// Reductions and products fill contiguous memory of their own, and repeated elements are held once: any
+    /// other layout of the result takes a copy.
     fn copy_out(&mut self, root: &Expr) {
         let out = self.root.1;
         if self.done[&root.id()].1 != *out {
@@ -287,7 +290,7 @@ impl<'e> Lowerer<'e, '_> {
         }
     }
 
-    /// Adds a step that copies a node's value to a buffer of its own, where it lies in another layout.
+    /// Adds a step that copies a node's value into a new buffer, in layout `to`.
     fn copy(&mut self, expr: &Expr, to: Layout) {
         let (buffer, layout) = self.done[&expr.id()].clone();
         let dtype = self.lowered.buffers[buffer].dtype;
@@ -299,7 +302,7 @@ impl<'e> Lowerer<'e, '_> {
         self.push(expr, shape, to, (false, work));
     }
 
-    /// Where a factor lies, without computing it into a new place where a view of an old one will do.
+    /// The memory of a factor; a view of an existing value is used where it will do.
     fn in_memory(&mut self, factor: &'e Expr) -> Result<(Source, Layout), Missing<'e>> {
         let (mut expr, mut views) = (factor, Vec::new());
         while let Kind::View { operand, view } = &expr.node().kind
@@ -323,7 +326,7 @@ impl<'e> Lowerer<'e, '_> {
         Ok((source, layout))
     }
 
-    /// Where a value lies that has been computed, or is an operand or a view of one.
+    /// The memory of a value that has been computed, or is an operand or a view of one.
     fn place(&mut self, expr: &Expr) -> Option<(Source, Layout)> {
         if let Some((buffer, layout)) = self.done.get(&expr.id()) {
             return Some((Source::Buffer(*buffer), layout.clone()));
@@ -338,8 +341,8 @@ impl<'e> Lowerer<'e, '_> {
         Some((Source::Leaf(leaf), layout))
     }
 
-    /// Has a value lie in memory in order, because a view needs it so: it is copied there if it lies otherwise, and is computed
-    /// there if it has been fused.
+    /// Makes a value contiguous in memory, because a view needs it so: a value with another layout is copied,
+    /// a fused one is computed there.
     fn settle(&mut self, expr: &'e Expr) -> Result<(), Missing<'e>> {
         if self.done.contains_key(&expr.id()) {
             self.copy(expr, Layout::contiguous(shape(expr).clone()));
@@ -350,7 +353,8 @@ impl<'e> Lowerer<'e, '_> {
         Err(Missing(expr))
     }
 
-    /// The register of a node's value in the loop of a step. The path is walked on where a missing value has ended it.
+    /// The register of a node's value in the loop of a step. Where a missing value ended the walk, the walk
+    /// goes on from its path.
     fn emit(&mut self, making: &mut Making<'e>, first: &'e Expr) -> Result<Register, Missing<'e>> {
         loop {
             let register = match making.path.last() {
@@ -373,8 +377,8 @@ impl<'e> Lowerer<'e, '_> {
         }
     }
 
-    /// The register of a node's value seen through `chain`, if it need not be computed; otherwise the node becomes the
-    /// innermost one.
+    /// The register of a node's value seen through `chain`, if it need not be computed; otherwise the node
+    /// becomes the innermost one.
     fn enter(
         &mut self,
         making: &mut Making<'e>,
@@ -411,7 +415,7 @@ impl<'e> Lowerer<'e, '_> {
         self.buffered.contains(expr) && !self.done.contains_key(&expr.id())
     }
 
-    /// As `enter`, for a value that lies somewhere.
+    /// As `enter`, for a value in memory.
     fn load(
         &mut self,
         making: &mut Making<'e>,
@@ -423,7 +427,8 @@ impl<'e> Lowerer<'e, '_> {
             match view.apply(&layout) {
                 Ok(seen) => layout = seen,
                 Err(_) => {
-                    // The node whose view it is has as many views before it as come behind that one.
+                    // The node that this view belongs to is seen through as many views as follow it in the
+                    // chain.
                     let behind = chain.len() - index - 1;
                     let user = making.path.iter().rposition(|user| user.chain.len() == behind);
                     let user = user.expect("every view is some node's");
@@ -440,8 +445,9 @@ impl<'e> Lowerer<'e, '_> {
     }
 }
 
-/// The shape of what a program computes once, to be copied then: 1 where all that it reads is stretched. The shape itself where
-/// that is little work, where nothing is computed, or where copies would come from memory and are few.
+/// The shape at which a program computes each distinct element once, to be copied afterwards: size 1 where
+/// all its operands are stretched. The full shape where that saves little, where nothing is computed, or
+/// where the copies would be few and come from main memory.
 fn once(program: &Program, shape: &Shape) -> Shape {
     let is_repeated = |dim: usize| program.loads.iter().all(|load| load.strides[dim] == 0);
     let computes =

@@ -1,5 +1,5 @@
-//! Owns where results lie and for how long: which buffer takes over the block of an operand that dies, and how much memory
-//! is held at once. It does not allocate (`exec`).
+//! Owns the memory of results and how long it is held: which buffer takes over the block of an operand that
+//! dies, and how much memory is held at once. It does not allocate (`exec`).
 
 use std::collections::HashMap;
 
@@ -13,8 +13,8 @@ use super::program::{
 };
 use crate::num_threads;
 
-/// Lets an element-wise step write over a buffer that it reads for the last time, element for element, and tells each step
-/// which slots die with it.
+/// Lets an element-wise step write over a buffer that it reads for the last time, element for element, and
+/// tells each step which slots die with it.
 pub(crate) fn share(steps: &mut [Step], buffers: &mut [Buffer]) {
     let last = last_reads(steps, buffers.len());
     for (index, step) in steps.iter().enumerate() {
@@ -32,8 +32,8 @@ pub(crate) fn share(steps: &mut [Step], buffers: &mut [Buffer]) {
 fn dying_operand(step: &Step, buffers: &[Buffer], dies: impl Fn(usize) -> bool) -> Option<usize> {
     let Work::Map { program, out, .. } = &step.work else { return None };
     let output = &buffers[step.output];
-    // Of each slot the buffer that is read there: `None` if it is read in another way than the result is written, or another
-    // buffer in the same block is read, which would be overwritten before.
+    // Of each slot the buffer that is read there: `None` if it is read in another way than the result is
+    // written, or another buffer in the same block is read, which would be overwritten before.
     let mut read: HashMap<usize, Option<usize>> = HashMap::new();
     let operands =
         || program.loads.iter().filter_map(|load| load.source.buffer().map(|buffer| (load, buffer)));
@@ -61,7 +61,8 @@ pub(super) fn last_reads(steps: &[Step], buffers: usize) -> Vec<Option<usize>> {
     last
 }
 
-/// The slots in use, each with the step after which nothing reads or writes it; the last step's output lives on.
+/// The slots in use, each with the step after which nothing reads or writes it; the last step's output lives
+/// on.
 fn deaths(steps: &[Step], buffers: &[Buffer]) -> Vec<(usize, usize)> {
     let mut last = vec![None; buffers.len()];
     for (index, step) in steps.iter().enumerate() {
@@ -73,7 +74,8 @@ fn deaths(steps: &[Step], buffers: &[Buffer]) -> Vec<(usize, usize)> {
     used.filter(|(slot, _)| result != Some(*slot)).collect()
 }
 
-/// The most bytes of intermediate results that are held at once, without the plan's result and what is local to groups.
+/// The most bytes of intermediate results that are held at once, without the plan's result and what is local
+/// to groups.
 pub(crate) fn peak(steps: &[Step], buffers: &[Buffer]) -> usize {
     let result = steps.last().map(|step| buffers[step.output].slot);
     // Of each slot the bytes, and whether it is held.
@@ -132,7 +134,7 @@ fn tile(work: &Work) -> usize {
     }
 }
 
-/// Bytes of tiles for what an element-wise step does not read or write where it lies, in panels of about so many elements.
+/// Bytes of tiles for the operands that an element-wise step packs, in panels of about `grain` elements.
 fn packed_bytes(work: &Work, grain: usize) -> usize {
     let Work::Map { shape, program, out, .. } = work else { return 0 };
     if shape.ndim() == 0 || shape.numel() == 0 {

@@ -1,4 +1,5 @@
-//! Owns `Plan`: what evaluation will do, as a value that can be printed, counted and run. It does not touch elements.
+//! Owns `Plan`: what evaluation will do, as a value that can be printed, counted and run. It does not touch
+//! elements.
 
 mod cache;
 mod cost;
@@ -36,8 +37,8 @@ use crate::{Result, num_threads};
 
 /// How an expression will be evaluated: its passes over memory, in order.
 ///
-/// A plan tells before anything runs how often each operation will be applied, what is read and written, and what
-/// memory is needed besides operands and result.
+/// A plan tells before anything runs how often each operation will be applied, what is read and written, and
+/// what memory is needed besides operands and result.
 ///
 /// ```
 /// use zerostride::{Expr, Op, Tensor, num_threads};
@@ -122,8 +123,8 @@ impl Plan {
         self.bytes_of(self.result())
     }
 
-    /// The most bytes held at once besides operands and result: intermediate results, and tiles of all threads that
-    /// [`num_threads`](crate::num_threads) counts, each of which has its own.
+    /// The most bytes held at once besides operands and result: intermediate results, and tiles of all
+    /// threads that [`num_threads`](crate::num_threads) counts, each of which has its own.
     pub fn scratch_bytes(&self) -> usize {
         let Passes { buffers, steps, groups } = &*self.passes;
         let alone = steps.iter().map(|step| memory::tile_bytes(step, false));

@@ -1,9 +1,10 @@
-//! Owns the way through the loop of an element-wise step: which elements are worked on together, and in what order. It does not touch elements, and does not know what is computed.
+//! Owns the walk through the loop of an element-wise step: which elements are worked on together, and in what
+//! order. It does not touch elements, and does not know the program.
 //!
-//! A panel is some rows of neighbouring elements. A row runs along one dimension, with everything inside it; the rows
-//! follow each other there, or are steps of a dimension further out. Operands are read where they lie if a row of them
-//! is dense or a single element, or its elements are no further apart than the walk's maker says, and packed into a tile
-//! otherwise.
+//! A panel is a block of rows of neighbouring elements. A row runs along one dimension, with all dimensions
+//! inside it; the rows of a panel follow each other along that dimension, or are steps of an outer one. An
+//! operand is read in place if its rows are contiguous, a broadcast scalar, or strided within the `near`
+//! range; otherwise it is packed into a tile.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -15,66 +16,70 @@ use super::program::TILE_ELEMENTS;
 /// One number for each dimension of a loop.
 pub(crate) type Index = SmallVec<[usize; 6]>;
 
-/// Bytes of the widest operand that make a row worth a pass of its own; shorter rows are joined.
-const ROW: usize = 1024;
+/// Bytes of the widest operand from which on a row pays for its set-up; shorter rows are joined.
+const LEAST_ROW_BYTES: usize = 1024;
 
-/// As many where nothing has to be packed, and the program is one chain, which fills half of its registers with them; and how
-/// many such rows there must be to make the set-up of a panel cheap.
-const HALF: usize = 256;
-const ROWS: usize = 16;
+/// The same limit where nothing is packed and the program is one chain, which half fills its registers with
+/// such a row; and the rows there must be to pay for the set-up of a panel.
+const LEAST_UNPACKED_ROW_BYTES: usize = 256;
+const LEAST_ROWS: usize = 16;
 
-/// Elements that a row has at least where many operands are packed.
-const SHORT: usize = 256;
+/// The fewest elements of a row where many operands are packed.
+const LEAST_PACKED_ROW_ELEMENTS: usize = 256;
 
-/// Elements that a row has at most where an operand is the same in all rows of a panel.
-const REPEATED: usize = 512;
+/// The most elements of a row where an operand is the same in all rows of a panel.
+const MOST_REPEATED_ROW_ELEMENTS: usize = 512;
 
-/// Bytes of the packed parts of one row: less than the first level of cache, for there is also what is not packed.
-const PACKED: usize = 16 << 10;
+/// Bytes of the packed parts of one row: less than L1, which also holds the operands that are not packed.
+const PACKED_ROW_BYTES: usize = 16 << 10;
 
-/// Bytes of all packed rows of a panel: as many as make the set-up of a panel cheap beside its elements.
-const PANEL: usize = 2 * PACKED;
+/// Bytes of all packed rows of a panel: enough to pay for the set-up of a panel.
+const PACKED_PANEL_BYTES: usize = 2 * PACKED_ROW_BYTES;
 
-/// Rows of a panel where an operand's neighbours lie across the rows: as many as make it worth to go from one column, often
-/// a page of its own, to the next, fewer where all is in cache and shared by several threads. The most fit, a line apart, into
-/// 128 KiB: the pool's memory comes in powers of two.
-const ACROSS: RangeInclusive<usize> = 64..=224;
+/// Rows of a panel for an operand that is transposed, whose neighbouring elements are in different rows:
+/// many, because each column is often a page of its own; fewer where the operand is in cache and several
+/// threads share the loop. The upper limit, with rows a cache line apart, fits into 128 KiB: the pool's
+/// blocks are powers of two.
+const TRANSPOSED_ROWS: RangeInclusive<usize> = 64..=224;
 
 /// Rows of a transposed block.
-const BLOCK: usize = 16;
+const TRANSPOSED_BLOCK_ROWS: usize = 16;
 
-/// Bytes of a row of such a panel, which must be worth a pass of its own, and of all packed rows, if these are few.
-const ACROSS_ROW: usize = 512;
-const ACROSS_PACKED: usize = 64 << 10;
+/// Bytes of a row of such a panel, which must pay for its set-up, and of all its packed rows, if these are
+/// few.
+const TRANSPOSED_ROW_BYTES: usize = 512;
+const TRANSPOSED_PANEL_BYTES: usize = 64 << 10;
 
-/// Bytes that are read in one go at least where an operand's neighbours lie along the rows, each with others inside it.
-const GO: usize = 1 << 10;
+/// The least contiguous bytes to read at a time of an operand whose smallest stride is along the rows, with
+/// other dimensions inside.
+const CONTIGUOUS_READ_BYTES: usize = 1 << 10;
 
-/// Rows are of a multiple of this many elements if they may be, so that registers are full.
-const EVEN: usize = 128;
+/// Rows have a multiple of this many elements where possible, so that registers are full.
+const ROW_MULTIPLE_ELEMENTS: usize = 128;
 
 /// Bytes of a cache line.
 const CACHE_LINE_BYTES: usize = 64;
 
-/// How a row of a panel lies in memory.
+/// The layout of a row of a panel in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowForm {
-    /// One element after the other.
+    /// Contiguous elements.
     Dense,
-    /// Elements that are so many apart.
+    /// Elements at this stride.
     Stepped(isize),
-    /// One element for all.
+    /// A broadcast scalar.
     Splat,
     /// None of these.
     Scattered,
 }
 
-/// Neighbouring elements of a loop that are worked on together: in each dimension, the first index and the number of steps.
+/// Neighbouring elements of a loop that are worked on together: in each dimension, the first index and the
+/// number of steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Panel {
     pub(crate) start: Index,
     pub(crate) len: Index,
-    /// Rows, and the elements of each: the walk has seen that they are all elements of the panel.
+    /// Rows, and the elements of each: the walk has checked that together they are the elements of the panel.
     rows: usize,
     row: usize,
 }
@@ -89,7 +94,7 @@ impl Panel {
         self.row
     }
 
-    /// Whether the panel lies inside a loop.
+    /// Whether the panel is inside a loop of these sizes.
     pub(crate) fn is_within(&self, sizes: &[usize]) -> bool {
         let dims = self.start.iter().zip(&self.len).zip(sizes);
         [self.start.len(), self.len.len()] == [sizes.len(); 2]
@@ -110,17 +115,18 @@ pub(crate) struct Walk {
     across: usize,
     /// Steps of each dimension in one panel.
     units: Index,
-    /// The dimensions that lead from panel to panel, outermost first: rows are continued first, then come the next rows.
+    /// The dimensions that lead from panel to panel, outermost first: rows are continued first, then come the
+    /// next rows.
     order: Index,
     /// The most elements of a panel, if its rows have no more.
     grain: usize,
-    /// Distances of elements that are read where they lie.
+    /// Strides of operands that are read in place.
     near: RangeInclusive<isize>,
 }
 
 impl Walk {
-    /// A walk in step with all operands, of which it gets the strides and the bytes of an element, by panels that are worth
-    /// a thread's while. Elements at these distances from each other are read where they lie.
+    /// A walk for all operands, given by their strides and the bytes of an element, in panels of about
+    /// `grain` elements. Operands whose stride is in `near` are read in place.
     ///
     /// # Panics
     /// If the loop has no dimensions.
@@ -132,14 +138,15 @@ impl Walk {
     ) -> Walk {
         let (mut along, mut inner) = (shape.ndim() - 1, 1);
         let widest = widest(operands);
-        while along > 0 && inner * shape[along] < ROW / widest {
+        while along > 0 && inner * shape[along] < LEAST_ROW_BYTES / widest {
             inner *= shape[along];
             along -= 1;
         }
         Walk::along(shape, operands, (grain, near), along, inner)
     }
 
-    /// The walk whose short rows are read and written where they lie, if each operand has them there and they are worth it.
+    /// The walk whose short rows are read and written in place, if every operand allows that and there are
+    /// enough rows.
     pub(crate) fn unjoined(
         shape: &Shape,
         operands: &[(&[isize], usize)],
@@ -148,12 +155,13 @@ impl Walk {
     ) -> Option<Walk> {
         let [.., rows, row] = **shape else { return None };
         let (along, widest) = (shape.ndim() - 1, widest(operands));
-        let is_worth = rows >= ROWS && (HALF / widest..ROW / widest).contains(&row);
+        let is_worth = rows >= LEAST_ROWS
+            && (LEAST_UNPACKED_ROW_BYTES / widest..LEAST_ROW_BYTES / widest).contains(&row);
         let lie = operands.iter().all(|(strides, _)| strides[along] == 0 || near.contains(&strides[along]));
         (is_worth && lie).then(|| Walk::along(shape, operands, (grain, near), along, 1))
     }
 
-    /// A walk whose rows run along a dimension, each step being so many elements.
+    /// A walk whose rows run along a dimension, each step of which is `inner` elements.
     fn along(
         shape: &Shape,
         operands: &[(&[isize], usize)],
@@ -172,31 +180,40 @@ impl Walk {
         let packed: usize = scattered.iter().map(|(_, item)| item).sum();
         if let Some(across) = scattered.iter().find_map(|(strides, _)| walk.neighbours_across(strides)) {
             let narrowest = scattered.iter().map(|(_, item)| *item).min().unwrap_or(1);
-            let row = ACROSS_ROW / narrowest;
-            let most = (grain / row).clamp(*ACROSS.start(), *ACROSS.end()).min(shape[across]);
-            // About equal ones, in whole transposed blocks, so that threads have about as much to do.
+            let row = TRANSPOSED_ROW_BYTES / narrowest;
+            let most =
+                (grain / row).clamp(*TRANSPOSED_ROWS.start(), *TRANSPOSED_ROWS.end()).min(shape[across]);
+            // About equal panels of whole transposed blocks, so that threads get equal work.
             let equal = shape[across].div_ceil(shape[across].div_ceil(most));
-            let rows = equal.next_multiple_of(BLOCK).min(most);
-            walk.cut(row.max(ACROSS_PACKED / (rows * packed)), across, rows);
+            let rows = equal.next_multiple_of(TRANSPOSED_BLOCK_ROWS).min(most);
+            walk.cut(row.max(TRANSPOSED_PANEL_BYTES / (rows * packed)), across, rows);
             return walk;
         }
-        // What is the same in all rows of a panel, and not in the next one, is packed for one row: a short one.
+        // An operand that is the same in all rows of a panel, but not in the next one, is packed for one row:
+        // a short one.
         let again = |strides: &[isize]| strides[along] == 0 && strides[..along].iter().any(|&step| step != 0);
-        let most = if scattered.iter().any(|(strides, _)| again(strides)) { REPEATED } else { TILE_ELEMENTS };
-        let row = PACKED.checked_div(packed).map_or(grain, |row| row.clamp(SHORT, most));
-        // Neighbours that lie along the rows, with elements from elsewhere between them, are to be read many at a time.
+        let most = if scattered.iter().any(|(strides, _)| again(strides)) {
+            MOST_REPEATED_ROW_ELEMENTS
+        } else {
+            TILE_ELEMENTS
+        };
+        let row = PACKED_ROW_BYTES
+            .checked_div(packed)
+            .map_or(grain, |row| row.clamp(LEAST_PACKED_ROW_ELEMENTS, most));
+        // An operand whose smallest stride is along the rows, with other dimensions inside, is read many
+        // elements at a time.
         let go = |&(strides, item): &(&[isize], usize)| match walk.nearest(strides) {
             Some(dim) if dim == along && strides[along + 1..].iter().any(|&step| step != 0) => {
-                GO / item * inner
+                CONTIGUOUS_READ_BYTES / item * inner
             }
             _ => 0,
         };
         let row = row.max(scattered.iter().map(go).max().unwrap_or(0));
         walk.cut(row, along, 1);
-        // A row that ends before its dimension does is followed by the next one there.
+        // A row that ends before its dimension does is followed by the next row of that dimension.
         let across = if walk.chunk < shape[along] { along } else { along.saturating_sub(1) };
         let packed_once = scattered.iter().all(|(strides, _)| strides[across] == 0);
-        let panel = if packed_once { grain } else { grain.min(PANEL / packed) };
+        let panel = if packed_once { grain } else { grain.min(PACKED_PANEL_BYTES / packed) };
         walk.cut(row, across, panel / walk.row());
         walk
     }
@@ -249,11 +266,12 @@ impl Walk {
 
     /// Bytes from one row to the next in the tile for elements of `item` bytes.
     pub(crate) fn pitch(&self, item: usize) -> usize {
-        // Rows an even number of cache lines apart would share few places in the cache.
+        // Rows an even number of cache lines apart alias in the cache: they map to few of its sets.
         ((self.row() * item).div_ceil(CACHE_LINE_BYTES) | 1) * CACHE_LINE_BYTES
     }
 
-    /// Bytes of the tile for an operand with elements of `item` bytes; none where it is read or written where it lies.
+    /// Bytes of the tile for an operand with elements of `item` bytes; 0 where it is read or written in
+    /// place.
     pub(crate) fn tile(&self, strides: &[isize], item: usize) -> usize {
         match self.form(strides) {
             RowForm::Scattered if strides[self.across] == 0 => self.row() * item,
@@ -262,10 +280,10 @@ impl Walk {
         }
     }
 
-    /// Finds out the rows of a panel.
+    /// Sets the rows of a panel.
     ///
     /// # Panics
-    /// If these have other elements than the panel, as where rows that follow each other end before it.
+    /// If the rows do not cover the panel, as where rows that follow each other end before it.
     fn find_rows(&self, panel: &mut Panel) {
         panel.row = panel.len[self.along].min(self.chunk) * self.inner;
         panel.rows = match self.across() {
@@ -285,7 +303,7 @@ impl Walk {
         self.along..self.shape.ndim()
     }
 
-    /// How a row of an operand lies in memory.
+    /// The layout of an operand's row in memory.
     pub(crate) fn form(&self, strides: &[isize]) -> RowForm {
         let size = |dim: usize| if dim == self.along { self.chunk } else { self.shape[dim] };
         let steps = || self.row_dims().filter(|&dim| size(dim) > 1);
@@ -327,12 +345,14 @@ impl Walk {
         }
     }
 
-    /// How many panels a loop of these sizes has: those of the walk, or fewer steps of the outermost dimension.
+    /// How many panels a loop of these sizes has: those of the walk, or fewer steps of the outermost
+    /// dimension.
     pub(crate) fn count(&self, sizes: &[usize]) -> usize {
         self.order.iter().map(|&dim| self.panels_along(dim, sizes[dim])).product()
     }
 
-    /// Visits some panels of a loop by their numbers, from 0 to their count. Panels of two numbers have no element in common.
+    /// Visits some panels of a loop by their numbers, from 0 to their count. Panels of two numbers have no
+    /// element in common.
     pub(crate) fn panels<E>(
         &self,
         sizes: &[usize],
@@ -374,12 +394,14 @@ fn widest(operands: &[(&[isize], usize)]) -> usize {
     operands.iter().map(|(_, item)| *item).max().unwrap_or(1)
 }
 
-/// Steps of `inner` elements for rows of at most `limit` elements: about equal ones, in full registers where possible.
+/// Steps of `inner` elements for rows of at most `limit` elements: about equal ones, in full registers where
+/// possible.
 fn even_chunk(size: usize, inner: usize, limit: usize) -> usize {
     let most = (limit / inner).clamp(1, size);
     let equal = size.div_ceil(size.div_ceil(most));
-    // Steps whose elements are a multiple of `EVEN`: a power of two, so that only the inner elements' own twos help.
-    let step = EVEN >> inner.trailing_zeros().min(EVEN.trailing_zeros());
+    // Steps whose elements are a multiple of `ROW_MULTIPLE_ELEMENTS`: a power of two, so that only the inner
+    // elements' own twos help.
+    let step = ROW_MULTIPLE_ELEMENTS >> inner.trailing_zeros().min(ROW_MULTIPLE_ELEMENTS.trailing_zeros());
     match equal.next_multiple_of(step) {
         _ if equal == size => size,
         even if even <= most => even,

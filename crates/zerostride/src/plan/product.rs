@@ -1,4 +1,5 @@
-//! Owns the step of a matrix product: which strides lead through the batches of each factor. It does not multiply.
+//! Owns the step of a matrix product: which strides lead through the batches of each factor. It does not
+//! multiply.
 
 use smallvec::SmallVec;
 use zerostride_kernels::ProductSizes;
@@ -31,7 +32,8 @@ pub(super) fn plan(dtype: DType, (a_source, a): (Source, &Layout), (b_source, b)
     };
     let (mut a, mut b) = (factor(a_source, a, true), factor(b_source, b, false));
     let (mut n, mut batch) = (sizes.n, batch);
-    // Batches that share the right factor, and whose rows are as far apart as those of one batch, are rows of one matrix.
+    // Batches that share the right factor, and whose rows are as far apart as those of one batch, are rows of
+    // one matrix.
     while let ([outer @ .., size], [outer_a @ .., apart], [outer_b @ .., 0]) =
         (&batch[..], &a.batch[..], &b.batch[..])
     {

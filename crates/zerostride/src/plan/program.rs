@@ -1,5 +1,5 @@
-//! Owns the parts a plan is made of: steps, their programs and where they read and write. It does not know how a
-//! program comes about (`lower.rs`) or runs (`exec`).
+//! Owns the parts of a plan: steps, their programs and what these read and write. It does not know how a
+//! program is made (`lower.rs`) or runs (`exec`).
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use crate::fork::OnceLock;
 /// Elements of a tile: the program runs on that many at a time.
 pub(crate) const TILE_ELEMENTS: usize = 2048;
 
-/// Elements of a tile whose values are reduced: more, for it takes longer to say where they lie.
+/// Elements of a tile whose values are reduced: more, because a panel of a reduction has a longer set-up.
 pub(crate) const REDUCED_TILE_ELEMENTS: usize = 2 * TILE_ELEMENTS;
 
 /// Neighbouring results of a reduction whose rows are so short that tiles hold whole leaves of all of them.
@@ -46,7 +46,7 @@ impl Source {
     }
 }
 
-/// Elements read in step with a loop: one stride for each of its dimensions, 0 where they are stretched.
+/// An operand of a loop: one stride for each dimension of the loop, 0 where it is stretched.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Load {
     pub(crate) source: Source,
@@ -60,7 +60,7 @@ pub(crate) struct Load {
 pub(crate) enum Instruction {
     /// Elements of memory, by the index of the load.
     Load(usize),
-    /// The same number everywhere.
+    /// A broadcast scalar.
     Splat(Scalar),
     /// Another register, converted.
     Cast(Register),
@@ -78,18 +78,18 @@ pub(crate) struct Program {
     /// The register that is the program's value.
     pub(crate) result: Register,
     pub(crate) kept: Kept,
-    /// What is written already; empty once the program is complete.
+    /// The instructions and loads so far, to find equal ones; empty once the program is complete.
     written: Written,
 }
 
-/// Where the parts of a program are found again while it is written.
+/// Finds equal instructions and loads while a program is written.
 #[derive(Clone, Debug, Default)]
 struct Written {
     registers: HashMap<(Same, DType), Register>,
     loads: HashMap<Load, usize>,
 }
 
-/// What makes two instructions the same. Numbers are compared by their bits: 0.0 is not -0.0.
+/// The key by which two instructions are equal. Numbers are compared by their bits: 0.0 is not -0.0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Same {
     Load(usize),
@@ -119,16 +119,16 @@ pub(super) fn bits(number: Scalar) -> [u64; 2] {
     }
 }
 
-/// A place for what an executor makes of a program, to be found there whenever the plan is run again. The plan does not
+/// A cell for what an executor compiles from a program, found again whenever the plan runs. The plan does not
 /// look inside.
 #[derive(Clone, Default)]
 pub(crate) struct Kept(OnceLock<Arc<dyn Any + Send + Sync>>);
 
 impl Kept {
-    /// What is kept, made where there is nothing yet.
+    /// The content, made if there is none yet.
     ///
     /// # Panics
-    /// If something of another type is kept.
+    /// If the content is of another type.
     pub(crate) fn get<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> &T {
         self.0.get_or_init(|| Arc::new(make())).downcast_ref().expect("a program is run by one executor")
     }
@@ -141,7 +141,7 @@ impl fmt::Debug for Kept {
 }
 
 impl Program {
-    /// The register of an instruction, which is added unless the program has it.
+    /// The register of an instruction, which is added unless the program has an equal one.
     pub(crate) fn push(&mut self, instruction: Instruction, dtype: DType) -> Register {
         *self.written.registers.entry((Same::new(&instruction), dtype)).or_insert_with(|| {
             self.instructions.push(instruction);
@@ -150,14 +150,14 @@ impl Program {
         })
     }
 
-    /// Takes back the last instruction, which no other one reads.
+    /// Removes the last instruction, which no other one reads.
     pub(super) fn pop(&mut self) {
         if let (Some(instruction), Some(dtype)) = (self.instructions.pop(), self.dtypes.pop()) {
             self.written.registers.remove(&(Same::new(&instruction), dtype));
         }
     }
 
-    /// Lets go of what was needed to write the program.
+    /// Drops the tables that were needed to write the program.
     pub(super) fn complete(&mut self) {
         self.written = Written::default();
     }
@@ -209,8 +209,8 @@ impl Program {
     }
 }
 
-/// The dtype of the parts by which a conversion from or to complex numbers goes, where their kernel takes elements one by one: there
-/// is threaded code for the parts' own.
+/// The dtype of parts through which a conversion from or to complex numbers goes, where the direct kernel
+/// takes elements one by one: conversions of parts have vector code.
 pub(crate) fn by_part(from: DType, to: DType) -> Option<DType> {
     match (from.category(), to.category()) {
         (Category::Complex, Category::Int) => Some(from.to_real()),
@@ -229,7 +229,7 @@ pub(crate) struct Step {
     pub(crate) output: usize,
     /// The slots that nothing reads or writes afterwards; that of the plan's result is none.
     pub(crate) dead: Vec<usize>,
-    /// Whether the result is smaller than what it is used for: computed once, stretched later.
+    /// Whether the result is smaller than the loop that uses it: computed once, stretched later.
     pub(crate) hoisted: bool,
     pub(crate) work: Work,
 }
@@ -239,9 +239,9 @@ pub(crate) struct Step {
 pub(crate) enum Work {
     /// One result for each element of `shape`.
     Map { shape: Shape, program: Program, out: Strides, out_offset: isize },
-    /// One result for each element of `kept`, from the elements of `reduced`, in row-major order. The strides of
-    /// loads are those of `kept` followed by those of `reduced`; the output is contiguous. Results go through `finish`
-    /// before they are written, a program whose only load they are.
+    /// One result for each element of `kept`, from the elements of `reduced`, in row-major order. The strides
+    /// of loads are those of `kept` followed by those of `reduced`; the output is contiguous. Results go
+    /// through `finish` before they are written, a program whose only load they are.
     Reduce {
         op: Op,
         compute: DType,
@@ -251,7 +251,8 @@ pub(crate) enum Work {
         program: Program,
         finish: Option<Box<Program>>,
     },
-    /// A product of matrices, its batch dimensions in step with `batch`; strides of 0 stretch. The output is contiguous.
+    /// A product of matrices, its batch dimensions in step with `batch`; strides of 0 stretch. The output is
+    /// contiguous.
     Matmul { dtype: DType, a: Factor, b: Factor, batch: Shape, n: usize, m: usize, k: usize },
 }
 
@@ -316,7 +317,7 @@ pub(super) fn distinct(
 pub(crate) struct Buffer {
     pub(crate) dtype: DType,
     pub(crate) shape: Shape,
-    /// The block of memory it lies in; a buffer may take over the block of an operand that dies. There is one for each
-    /// buffer, and beyond these those that are local to a group.
+    /// The block of memory that holds it; a buffer may take over the block of an operand that dies. There is
+    /// one slot for each buffer; slots with higher numbers are local to a group.
     pub(crate) slot: usize,
 }

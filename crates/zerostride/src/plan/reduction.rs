@@ -1,6 +1,6 @@
-//! Owns the least loop that has the value of a reduction: what repeats itself is left out, and what is reduced to one
-//! element each is no reduction. It does not know how elements get into a program (`lower.rs`), nor how they are reduced
-//! (`exec`).
+//! Owns the smallest loop that computes a reduction: repeated elements are left out, and a reduction of one
+//! element each becomes an element-wise operation. It does not know how elements get into a program
+//! (`lower.rs`), nor how they are reduced (`exec`).
 
 use std::mem;
 
@@ -47,12 +47,12 @@ impl<'e> Reduction<'e> {
         })
     }
 
-    /// Whether each result is made of one element, by an operation on it.
+    /// Whether each result is an operation on one element.
     pub(super) fn is_of_one(&self) -> bool {
         One::of(self.op, self.compute).is_some() && self.dims.iter().all(|&dim| self.sizes[dim] == 1)
     }
 
-    /// The register of the results of one element each, if an operation on it makes them.
+    /// The register of results that are an operation on one element each.
     pub(super) fn of_one(&self, element: Register, program: &mut Program) -> Option<Register> {
         let found = match One::of(self.op, self.compute)? {
             One::Element => element,
@@ -66,9 +66,10 @@ impl<'e> Reduction<'e> {
         Some(program.converted(found, self.dtype))
     }
 
-    /// The step that reduces the values of a register, and the shape of its results, which is 1 where they repeat
-    /// themselves. The strides of the program's loads are along the dimensions of the operand. Other steps are to run together
-    /// with it, as they do with reductions alone, unless it `is_last`.
+    /// The step that reduces the values of a register, and the shape of its results, which is 1 along
+    /// dimensions where they repeat. The strides of the program's loads are along the dimensions of the
+    /// operand. Unless the step `is_last`, it stays a reduction, since only reductions begin a group of steps
+    /// that run together.
     pub(super) fn plan(&self, mut element: Register, mut program: Program, is_last: bool) -> (Work, Shape) {
         let repeats = |dim: usize| program.loads.iter().all(|load| load.strides[dim] == 0);
         let (mut sizes, mut times): (SmallVec<[usize; 8]>, i64) = (self.sizes.as_ref().into(), 1);
@@ -88,7 +89,7 @@ impl<'e> Reduction<'e> {
             let operands = SmallVec::from_slice(&[program.converted(element, DType::I64), number]);
             element = program.map(Op::Mul, DType::I64, operands, DType::I64);
         }
-        // Sums widen halves as they add them.
+        // Kernels of sums widen f16 and bf16 themselves.
         if let (Op::Sum, DType::F32, Some(&Instruction::Cast(half))) =
             (self.op, self.compute, program.instructions.last())
             && element + 1 == program.instructions.len()
@@ -132,9 +133,9 @@ impl<'e> Reduction<'e> {
         (Work::Reduce { op, compute, correction, kept, reduced, program, finish: None }, shape)
     }
 
-    /// The program that has the results of a few elements each, which lie further apart than neighbouring results do: an
-    /// operation on the first two, then with the next, in the order of the kernels' tree. `None` where something else is
-    /// reduced.
+    /// The element-wise program for results of a few elements each, where these are further apart in memory
+    /// than neighbouring results: an operation on the first two, then with the next, in the order of the
+    /// kernels' tree. `None` for other reductions.
     fn of_few(
         &self,
         program: &Program,
@@ -151,7 +152,7 @@ impl<'e> Reduction<'e> {
         let takes = Reducer::takes(self.op, self.compute, load.dtype, count);
         let compute = match takes {
             _ if self.is_whole() => self.compute,
-            // Their sum is one of f32.
+            // Sums of f16 and bf16 are computed in f32.
             DType::F16 | DType::BF16 => DType::F32,
             _ => takes,
         };
@@ -190,12 +191,12 @@ impl<'e> Reduction<'e> {
     }
 }
 
-/// What a reduction makes of one element, but for the dtype.
+/// The operation that a reduction of one element is, apart from the dtype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum One {
     /// The element.
     Element,
-    /// What it adds to zero, which a negative zero does not survive.
+    /// The element plus zero, which turns a negative zero into zero.
     AfterZero,
     /// Whether it is not zero.
     Truth,
@@ -215,7 +216,7 @@ impl One {
     }
 }
 
-/// Some dimensions of a program's loop, as few as there can be, and the strides of its loads along them.
+/// Some dimensions of a program's loop, coalesced, and the strides of its loads along them.
 fn part(program: &Program, sizes: &[usize], dims: &[usize]) -> (Shape, Vec<Strides>) {
     let part: Vec<usize> = dims.iter().map(|&dim| sizes[dim]).collect();
     let strides: Vec<SmallVec<[isize; 8]>> =
@@ -232,7 +233,7 @@ pub(crate) fn in_any_order(op: Op, dtype: DType) -> bool {
     }
 }
 
-/// Strides that are not more than the limit on dimensions, being those of shapes.
+/// Strides of a shape, which are never more than the limit on dimensions.
 fn strides(strides: &[isize]) -> Strides {
     Strides::new(strides).unwrap_or_default()
 }

@@ -1,10 +1,11 @@
-//! Owns the choice of steps that run together, block of rows by block of rows, so that what one writes or reads is still
-//! in cache when the next one reads it: the form of softmax and of layer normalisation. It does not run them (`exec`).
+//! Owns the choice of steps that run together, block of rows by block of rows, so that data which one step
+//! reads or writes is still in cache when the next one reads it: softmax and layer normalisation have this
+//! form. It does not run them (`exec`).
 //!
-//! Rows are steps of the outermost dimension that the loops of all steps have in common. Steps run together if each
-//! touches in a buffer that one of them writes, while it is at a row, that row alone, and if the rows of what they read
-//! do not interleave: blocks of columns would read lines of the cache in part. What only they touch is never whole: each
-//! thread holds the rows that it is at.
+//! Rows are steps of the outermost dimension that the loops of all steps have in common. Steps run together
+//! if each of them, at one row, touches only that row of every buffer that one of them writes, and if the
+//! rows of their operands do not interleave: blocks of columns would read cache lines in part. A buffer that
+//! only these steps touch is never whole: each thread holds the rows that it works on.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -19,10 +20,10 @@ use super::program::{Buffer, Source, Step, Work};
 pub(crate) struct Group {
     pub(crate) steps: Range<usize>,
     pub(crate) rows: usize,
-    /// The most rows of a block, and how many are worth a thread.
+    /// The most rows of a block, and the rows that are worth a thread.
     pub(crate) block: usize,
     pub(crate) worth: usize,
-    /// Slots of what nothing but these steps touches, each with the bytes of a row.
+    /// Slots of buffers that only these steps touch, each with the bytes of a row.
     pub(crate) local: Vec<(usize, usize)>,
 }
 
@@ -33,17 +34,17 @@ impl Group {
     }
 }
 
-/// Bytes that a block of rows may hold of the largest thing that the steps touch: it and a few of its kind fit into the
-/// cache of a core.
+/// Bytes of a block of rows in the largest array that the steps touch: a few such blocks fit into a core's
+/// L2.
 const BLOCK_BYTES: usize = 1 << 17;
 
-/// Bytes that steps must read more than once for a group to be worth it, and that are worth a thread.
+/// Bytes that steps must read again for a group to pay, and that are worth a thread.
 const AGAIN_BYTES: usize = 1 << 15;
 
 /// The most steps of a group: a thread holds tiles for all of them.
 const MOST_STEPS: usize = 64;
 
-/// The groups of a plan, in order. What is local to one is moved to a slot of its own.
+/// The groups of a plan, in order. A buffer that is local to a group is moved to a slot of its own.
 pub(crate) fn groups(steps: &[Step], buffers: &mut [Buffer]) -> Vec<Group> {
     let last = last_reads(steps, buffers.len());
     let (mut groups, mut start) = (Vec::new(), 0);
@@ -67,7 +68,7 @@ pub(crate) fn groups(steps: &[Step], buffers: &mut [Buffer]) -> Vec<Group> {
     groups
 }
 
-/// The rows of a step that may begin a group: a reduction, for others gain nothing.
+/// The rows of a step that may begin a group: a reduction, since other steps gain nothing.
 fn rows_of(step: &Step) -> Option<usize> {
     match &step.work {
         Work::Reduce { kept, .. } => kept.first().copied().filter(|&rows| rows > 1),
@@ -92,12 +93,12 @@ fn group(
     let all = own.iter().flat_map(|step| [read(step), bytes(&buffers[step.output])]);
     let row = (all.max()? / rows).max(1);
     let written = own.iter().all(|step| bytes(&buffers[step.output]) > 0);
-    // What is read when a step of the group has touched it already.
+    // Bytes that are read after an earlier step of the group has touched them.
     let again = own.iter().skip(1).map(read).max()?;
     if range.len() < 2 || again < AGAIN_BYTES || !written {
         return None;
     }
-    // A buffer is read behind the step that writes it.
+    // A buffer is read after the step that writes it.
     let outside = |buffer: usize| {
         steps.last().is_some_and(|step| step.output == buffer) || last[buffer] >= Some(range.end)
     };
@@ -108,10 +109,10 @@ fn group(
         worth: (AGAIN_BYTES / row).clamp(1, rows),
         local: Vec::new(),
     };
-    // Beyond the slots of the plan. Those that share one still do.
+    // Numbers beyond the plan's slots. Buffers that shared a slot still share one.
     let first = buffers.len();
     for buffer in own.iter().map(|step| step.output) {
-        // A row that is larger than a block has its place in the plan's memory.
+        // A row that is larger than a block stays in the plan's memory.
         if row > BLOCK_BYTES || outside(buffer) {
             continue;
         }
@@ -124,13 +125,14 @@ fn group(
     Some(group)
 }
 
-/// Steps that may run together, taken one after the other.
+/// A growing set of steps that may run together.
 struct Together<'a> {
     rows: usize,
     buffers: &'a [Buffer],
     /// The slots that they write.
     written: HashSet<usize>,
-    /// The slots that they read, and whether they read them row by row: a step may write over what another one has read.
+    /// The slots that they read, and whether they read them row by row: a step may write over what another
+    /// one has read.
     read: HashMap<usize, bool>,
 }
 
@@ -139,7 +141,7 @@ impl<'a> Together<'a> {
         Together { rows, buffers, written: HashSet::new(), read: HashMap::new() }
     }
 
-    /// Takes the next step, if it may run with those before.
+    /// Adds the next step, if it may run with the steps so far.
     fn take(&mut self, step: &Step) -> bool {
         let Together { rows, buffers, .. } = *self;
         let own = &buffers[step.output];
@@ -180,7 +182,7 @@ fn whole(work: &Work) -> Shape {
     }
 }
 
-/// Whether steps of the outermost dimension read elements behind each other, or the same ones.
+/// Whether successive steps of the outermost dimension read disjoint ranges in order, or the same elements.
 fn is_apart(shape: &Shape, strides: &Strides) -> bool {
     let outer = strides.first().map_or(0, |stride| stride.unsigned_abs());
     let inner = shape.iter().zip(&**strides).skip(1);

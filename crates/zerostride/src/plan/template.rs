@@ -25,7 +25,7 @@ pub struct Template {
     plan: Plan,
     /// For each operand of the plan, where it comes from.
     operands: Vec<Origin>,
-    /// What operands have to be.
+    /// The dtypes and layouts that operands must have.
     expected: Vec<(DType, Layout)>,
     /// Of operands that are the same tensor, each later one with the first.
     twins: Vec<(usize, usize)>,
@@ -39,18 +39,19 @@ enum Origin {
     Kept(Leaf),
 }
 
-/// Whether two operands are the same elements.
+/// Whether two operands have the same elements.
 fn same(one: &Tensor, other: &Tensor) -> bool {
     Leaf::is_same((one, None), (other, None))
 }
 
-/// What is equal for operands that are the same elements.
+/// Equal for operands that have the same elements.
 fn identity(tensor: &Tensor) -> (usize, DType, &Layout) {
     (tensor.storage().address(), tensor.dtype(), tensor.layout())
 }
 
 impl Plan {
-    /// The plan with these of its operands taken out; others stay part of it, and are read as they are when it runs.
+    /// The plan with these of its operands taken out; others stay part of it, and are read as they are when
+    /// it runs.
     pub fn template(mut self, operands: &[&Tensor]) -> Template {
         let (mut firsts, mut twins) = (HashMap::new(), Vec::new());
         for (place, operand) in operands.iter().enumerate() {
@@ -71,12 +72,12 @@ impl Plan {
 }
 
 impl Template {
-    /// The plan on operands, each of the dtype, shape and strides of the one whose place it takes; where it begins in its
-    /// storage does not matter.
+    /// The plan on operands, each of the dtype, shape and strides of the one whose place it takes; where it
+    /// begins in its storage does not matter.
     ///
     /// # Errors
-    /// An operand is of another dtype, shape or strides, operands are two tensors that were one, or one of the plan's own is
-    /// not in memory.
+    /// An operand is of another dtype, shape or strides, operands are two tensors that were one, or one of
+    /// the plan's own is not in memory.
     pub(crate) fn on(&self, operands: &[&Tensor]) -> Result<Plan> {
         let fits = |(operand, (dtype, layout)): (&&Tensor, &(DType, Layout))| {
             operand.dtype() == *dtype

@@ -1,11 +1,12 @@
-//! Owns the decision which nodes of an expression are computed into memory of their own and which are fused into the
-//! step that uses them. It does not know programs (`lower.rs`).
+//! Owns the decision which nodes of an expression get a buffer and which are fused into the step that uses
+//! them. It does not know programs (`lower.rs`).
 //!
-//! A node is computed once for each element of its own shape. It therefore gets a buffer where it would be stretched
-//! (hoisting), where windows overlap, or where steps or views would compute it again; everything else is fused. The
-//! exception: a shared node that is larger than all it is made from and larger than the result is computed again,
-//! because holding a stretched array is what evaluation must never do. Only where it would be computed again in very many
-//! ways, or seen through very many views, it is held nevertheless: the work never grows faster than the expression.
+//! A node is computed once for each element of its own shape. It therefore gets a buffer where it would be
+//! stretched (hoisting), where windows overlap, or where steps or views would compute it again; everything
+//! else is fused. The exception: a shared node that is larger than all its operands and larger than the
+//! result is computed again, because evaluation must never hold a stretched array. It is held nevertheless
+//! where it would be computed again in very many contexts, or is seen through very many views, so that the
+//! work never grows faster than the expression.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -16,10 +17,11 @@ use super::reduction::Reduction;
 use crate::expr::{Expr, Kind, View};
 use crate::{Tensor, interrupt};
 
-/// Ways in which a value is seen from which on it is held in memory however large it is.
+/// A value that is used in more contexts than this is held in memory, however large it is.
 const MOST_WAYS: usize = 16;
 
-/// Views between a value and a loop from which on the value gets a buffer: each node below is seen through all of them.
+/// A value with more views between it and a loop gets a buffer: each node below would be seen through all of
+/// them.
 const MOST_VIEWS: usize = 32;
 
 /// How a node's value gets into the loop of a step: the views between them, innermost first.
@@ -38,9 +40,9 @@ pub(crate) struct Buffered {
 /// How a node with a buffer is used.
 #[derive(Debug)]
 struct Use {
-    /// For something larger than itself.
+    /// By a loop larger than the node.
     stretched: bool,
-    /// By one step, which sees it in one way.
+    /// By one step, in one context.
     once: bool,
 }
 
@@ -49,7 +51,7 @@ impl Buffered {
         self.nodes.contains_key(&expr.id())
     }
 
-    /// Whether the node is in a buffer because it is smaller than what it is used for.
+    /// Whether the node has a buffer because it is smaller than the loop that uses it.
     pub(crate) fn is_hoisted(&self, expr: &Expr) -> bool {
         self.nodes.get(&expr.id()).is_some_and(|node| node.stretched)
     }
@@ -75,7 +77,8 @@ pub(crate) struct Read<'e> {
     pub(crate) layout: Cow<'e, Layout>,
 }
 
-/// What is only read; a node whose view needs another layout of its operand has the operand `forced` into memory.
+/// The nodes that are only read; where a view needs another layout of its operand, the operand is `forced`
+/// into memory.
 fn reads<'e>(order: &[&'e Expr], forced: &mut HashSet<usize>) -> Reads<'e> {
     let mut reads: Reads<'e> = HashMap::new();
     for expr in order {
@@ -131,7 +134,7 @@ pub(crate) fn analyse<'e>(root: &'e Expr, forced: &mut HashSet<usize>) -> (Buffe
             own = HashSet::from([Context { step: expr.id(), chain: Vec::new() }]);
         }
         for operand in expr.node().kind.operands() {
-            // How often something is read makes no difference.
+            // It makes no difference how often an operand is read.
             if is_read(operand) && !forced.contains(&operand.id()) {
                 continue;
             }
@@ -147,7 +150,7 @@ pub(crate) fn analyse<'e>(root: &'e Expr, forced: &mut HashSet<usize>) -> (Buffe
     (buffered, reads)
 }
 
-/// The views from an operand into the loop that its user is in, given those of the user.
+/// The views between an operand and the loop of its user, given those of the user.
 pub(crate) fn entry(user: &Expr, operand: &Expr, chain: &[View]) -> Vec<View> {
     let first = match &user.node().kind {
         Kind::View { view, .. } => Some(view.clone()),
@@ -160,7 +163,7 @@ pub(crate) fn entry(user: &Expr, operand: &Expr, chain: &[View]) -> Vec<View> {
     first.into_iter().chain(chain.iter().cloned()).collect()
 }
 
-/// Whether elements of that shape, seen through the views, are seen more than once.
+/// Whether the views show an element of that shape more than once.
 fn repeats(shape: &Shape, chain: &[View]) -> bool {
     let stretches =
         |view: &View| matches!(view, View::Expand(_) | View::BroadcastTo(_) | View::Unfold { .. });
@@ -181,7 +184,7 @@ pub(super) fn is_elementwise(expr: &Expr) -> bool {
     }
 }
 
-/// For each node the element count of the largest thing in memory that it is made from.
+/// For each node the element count of its largest operand in memory.
 fn largest_operands(order: &[&Expr]) -> HashMap<usize, usize> {
     let mut largest = HashMap::new();
     for expr in order {
