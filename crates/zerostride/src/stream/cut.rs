@@ -1,8 +1,9 @@
-//! Owns the restriction of an expression to some rows: the same operations on fewer elements. It does not know where
-//! elements come from, nor who chooses the rows (`division.rs`).
+//! Owns the restriction of an expression to some rows: the same operations on fewer elements. It does not
+//! know where elements come from, nor how rows are chosen (`division.rs`).
 //!
-//! Indices of one dimension, the *cut*, are followed from the result down to operands. What does not depend on them is
-//! wanted whole, and so is what they cannot be followed through: a part of it is then taken.
+//! Indices of one dimension, the *cut*, are followed from the result down to operands. A value that does not
+//! depend on them is needed whole, and so is one that they cannot be followed through: a part of it is then
+//! taken.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,18 +15,18 @@ use zerostride_shape::{Layout, Shape, Strides};
 use crate::expr::{Expr, Input, Kind, Operands, View, leading};
 use crate::interrupt;
 
-/// Whoever hands out the values that a restricted expression is made of.
+/// The source of the values that a restricted expression is made of.
 pub(super) trait Supply {
     /// Some rows of an array that is not in memory.
     fn rows(&mut self, input: &Arc<dyn Input>, rows: Range<usize>) -> Expr;
 
-    /// All of an array that is not in memory, or of a value that is computed once for all rows. `unfollowed` marks a
-    /// value that depends on the rows in a way that cannot be followed.
+    /// All of an array that is not in memory, or of a value that is computed once for all rows. `unfollowed`
+    /// marks a value that depends on the rows in a way that cannot be followed.
     fn whole(&mut self, expr: &Expr, unfollowed: bool) -> Expr;
 }
 
-/// An expression for the indices `rows` of dimension `dim` of another one's value, and what the bounds of `rows` must be
-/// multiples of, unless they are the value's own, for the bits to be those of the whole.
+/// An expression for the indices `rows` of dimension `dim` of another one's value, and what the bounds of
+/// `rows` must be multiples of, unless they are the value's own, for the bits to be those of the whole.
 pub(super) fn cut(expr: &Expr, dim: usize, rows: Range<usize>, supply: &mut dyn Supply) -> (Expr, usize) {
     let mut cutter = Cutter { supply, known: HashMap::new(), quantum: 1 };
     let part = cutter.walk(expr, Cut { dim, rows, scale: Some((1, 1)) });
@@ -52,7 +53,8 @@ struct Missing<'e>(&'e Expr, Cut);
 type Made<'e, T> = Result<T, Missing<'e>>;
 
 impl Cutter<'_> {
-    /// Part of the root's value along a dimension whose size is not 1: parts are made operands first, without recursion.
+    /// Part of the root's value along a dimension whose size is not 1: parts are made operands first, without
+    /// recursion.
     fn walk(&mut self, root: &Expr, cut: Cut) -> Expr {
         let mut path = vec![(root, cut)];
         loop {
@@ -220,8 +222,8 @@ impl Cutter<'_> {
         }))
     }
 
-    /// The same elements in the same order: rows are followed through the leading dimension, or through one before which
-    /// no size changes.
+    /// The same elements in the same order: rows are followed through the leading dimension, or through one
+    /// before which no size changes.
     fn reshaped<'e>(
         &mut self,
         operand: &'e Expr,
@@ -250,7 +252,8 @@ impl Cutter<'_> {
         Ok(Some(self.part(operand, Cut { dim, rows, scale })?.view(reshape)))
     }
 
-    /// Asks for bounds that are multiples of a number at this node; `None` if the root's rows do not decide that.
+    /// Asks for bounds that are multiples of a number at this node; `None` if the root's rows do not decide
+    /// that.
     fn require(&mut self, cut: &Cut, multiple: usize) -> Option<()> {
         let (times, over) = cut.scale?;
         let wanted = multiple.checked_mul(over)?;

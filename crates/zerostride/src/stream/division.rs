@@ -1,9 +1,10 @@
-//! Owns the division of an expression over arrays that are not in memory: which values are computed in which pass over
-//! them, and what is held in memory meanwhile. It does not know how a pass runs (`run.rs`) nor how large pieces are
-//! (`passes.rs`).
+//! Owns the division of an expression over arrays that are not in memory: which values are computed in which
+//! pass over them, and which are held in memory meanwhile. It does not know how a pass runs (`run.rs`) nor
+//! how large pieces are (`passes.rs`).
 //!
-//! A reduction over the rows is a *target*: it gets a pass, or shares one, and its value is known afterwards. Values
-//! that all rows need are computed from targets, and arrays read whole, before the pass that uses them.
+//! A reduction over the rows is a *target*: it gets a pass, or shares one, and its value is known afterwards.
+//! Values that all rows need are computed from targets, and arrays read whole, before the pass that uses
+//! them.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -22,18 +23,19 @@ use crate::{Result, Tensor};
 pub(super) struct Target {
     /// The node of the expression.
     pub(super) node: Expr,
-    /// What is cut: the node itself, or the elements that it reduces, the reduced dimensions first.
+    /// The expression that is cut: the node itself, or the elements that it reduces, the reduced dimensions
+    /// first.
     pub(super) body: Expr,
     /// The dimension of the body whose indices are rows.
     pub(super) dim: usize,
-    /// How many rows there are, and what bounds of pieces are multiples of.
+    /// The number of rows, and the number that bounds of pieces are multiples of.
     pub(super) rows: usize,
     pub(super) quantum: usize,
     /// Whether pieces are reduced to one result, or are parts of it.
     pub(super) folds: bool,
     /// Whether it is the expression's own value.
     pub(super) is_result: bool,
-    /// What pieces read, and what all of them need.
+    /// The inputs that pieces read, and the values that all pieces need.
     pub(super) inputs: Vec<Arc<dyn Input>>,
     pub(super) wholes: Vec<Whole>,
     held: Held,
@@ -47,14 +49,15 @@ pub(super) struct Whole {
     pub(super) unfollowed: bool,
 }
 
-/// What has to be in memory before a value can be computed, and in how many rounds of passes it gets there.
+/// The bytes that must be in memory before a value can be computed, and the rounds of passes until they are.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     bytes: u64,
     round: usize,
 }
 
-/// All targets of an expression in an order in which they can be computed; the last may be the expression itself.
+/// All targets of an expression in an order in which they can be computed; the last may be the expression
+/// itself.
 pub(super) struct Division {
     /// Targets that share a pass.
     pub(super) passes: Vec<Vec<Arc<Target>>>,
@@ -63,7 +66,7 @@ pub(super) struct Division {
     pub(super) cut: bool,
 }
 
-/// How many reductions over inputs depend on each other at most.
+/// The longest chain of reductions over inputs that depend on each other.
 pub(super) fn rounds(root: &Expr) -> usize {
     let mut rounds: HashMap<usize, usize> = HashMap::new();
     for node in root.operands_first(|node| node.node().lazy) {
@@ -81,11 +84,11 @@ impl Division {
         Division { passes: Vec::new(), targets: HashMap::new(), cut: false }
     }
 
-    /// The division of an expression, which is computed in memory if it reads nothing else and `holds` tells that its value
-    /// stays there.
+    /// The division of an expression, which is computed in memory if it reads nothing else and `holds` tells
+    /// that its value stays there.
     pub(super) fn new(root: &Expr, holds: bool) -> Division {
         let mut division = Division::in_memory();
-        // Each target is known before what is made of it.
+        // A target is known before the values that use it.
         for node in root.operands_first(|node| node.node().lazy) {
             division.target(node);
         }
@@ -130,7 +133,7 @@ impl Division {
         found
     }
 
-    /// Visits what a whole value is computed from: nodes over inputs, down to targets and inputs.
+    /// Visits the nodes that a whole value is computed from: nodes over inputs, down to targets and inputs.
     pub(super) fn each(&self, expr: &Expr, seen: &mut HashSet<usize>, visit: &mut dyn FnMut(&Expr)) {
         let mut left = vec![expr];
         while let Some(expr) = left.pop() {
@@ -166,7 +169,7 @@ impl Division {
         }
     }
 
-    /// What is held so that a value can be computed in memory, without the value itself.
+    /// The bytes held so that a value can be computed in memory, without the value itself.
     fn hold(&mut self, expr: &Expr) -> Held {
         let (mut held, mut seen, mut left) = (Held::default(), HashSet::new(), vec![expr]);
         while let Some(expr) = left.pop() {
@@ -187,8 +190,8 @@ impl Division {
         held
     }
 
-    /// The way in which a node over inputs gets its value in pieces, if it is a reduction and there is one that holds no
-    /// more than what it reduces.
+    /// The way in which a node over inputs gets its value in pieces, if it is a reduction and there is one
+    /// that holds no more than what it reduces.
     fn target(&mut self, node: &Expr) -> Option<Arc<Target>> {
         if let Some(known) = self.targets.get(&node.id()) {
             return known.clone();
@@ -259,7 +262,7 @@ pub(super) fn bytes(expr: &Expr) -> u64 {
     (shape(expr).numel() as u64).saturating_mul(item as u64)
 }
 
-/// Notes what a restricted expression is made of, and stands in for it.
+/// Records the inputs and values of a restricted expression, and gives stand-ins for them.
 #[derive(Default)]
 pub(super) struct Observed {
     pub(super) inputs: Vec<(Arc<dyn Input>, Range<usize>)>,

@@ -9,14 +9,15 @@ use crate::memory::share_heap;
 /// Bytes assumed where the system does not tell.
 const UNKNOWN: u64 = 1 << 30;
 
-/// The bytes that an evaluation may take by default: half of what the machine, the control groups that the process lives in
-/// and its own limit (RLIMIT_AS) leave.
+/// The bytes that an evaluation may take by default: half of what the machine, the control groups that the
+/// process lives in and its own limit (RLIMIT_AS) leave.
 pub fn available() -> u64 {
     System::here().available().unwrap_or(2 * UNKNOWN) / 2
 }
 
-/// Leaves addresses to arrays where the process may have only so many (RLIMIT_AS): the C library else reserves 64 MiB of
-/// them for each thread. To be called before the first evaluation, which starts threads; elsewhere it does nothing.
+/// Saves address space for arrays where the process has a limit on it (RLIMIT_AS): otherwise the C library
+/// reserves 64 MiB of addresses for each thread. Call it before the first evaluation, which starts threads;
+/// on other systems it does nothing.
 ///
 /// ```
 /// zerostride::stream::save_addresses();
@@ -60,7 +61,7 @@ impl System {
         System { root: "/".into() }
     }
 
-    /// The least that anybody leaves.
+    /// The smallest of these limits.
     fn available(&self) -> Option<u64> {
         let machine = self.text("proc/meminfo").and_then(|text| kibibytes(&text, "MemAvailable:"));
         [machine, self.control_groups(), self.address_space()].into_iter().flatten().min()

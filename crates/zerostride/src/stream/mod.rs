@@ -1,8 +1,9 @@
 //! Evaluation of expressions over arrays that are larger than memory: in passes over them, piece by piece.
 //!
-//! An expression is cut along the first dimension of its result. What does not depend on the rows is computed once; a
-//! reduction over the rows is a pass of its own, and reductions of the same rows share one. The bits are those of the
-//! evaluation in memory, whatever the size of the pieces. [`Passes`] tells before anything is read what will happen.
+//! An expression is cut along the first dimension of its result. What does not depend on the rows is computed
+//! once; a reduction over the rows is a pass of its own, and reductions of the same rows share one. The bits
+//! are those of the evaluation in memory, whatever the size of the pieces. [`Passes`] tells before anything
+//! is read what will happen.
 //!
 //! ```
 //! # let folder = tempfile::tempdir().unwrap();
@@ -17,8 +18,9 @@
 //! # Ok::<(), zerostride::Error>(())
 //! ```
 //!
-//! What rows cannot be followed through (a transposition, the diagonal of a matrix, the inner dimension of a product) is
-//! read whole, or refused if it does not fit. This module deliberately knows no files.
+//! An input whose rows cannot be followed (through a transposition, the diagonal of a matrix, the inner
+//! dimension of a product) is read whole, or refused if it does not fit. This module deliberately knows no
+//! files.
 
 mod cut;
 mod division;
@@ -47,13 +49,13 @@ pub trait Output: Send {
     /// Takes the next elements: whole rows.
     ///
     /// # Errors
-    /// Whatever keeps them from being stored.
+    /// The elements cannot be stored.
     fn write(&mut self, elements: &[u8]) -> Result<()>;
 
     /// Learns that everything has come. Without this call there must be no result.
     ///
     /// # Errors
-    /// Whatever keeps the whole from being stored.
+    /// The whole cannot be stored.
     fn finish(&mut self) -> Result<()>;
 }
 
@@ -106,19 +108,21 @@ impl<'a> Options<'a> {
         Options::default()
     }
 
-    /// The most bytes that may be held at once, besides operands that are in memory already and the program itself.
+    /// The most bytes that may be held at once, besides operands that are in memory already and the program
+    /// itself.
     #[must_use]
     pub fn max_memory(self, bytes: u64) -> Options<'a> {
         Options { limit: Some(bytes), ..self }
     }
 
-    /// About how many rows a piece has, instead of as many as fit; whatever keeps the bits comes first.
+    /// About how many rows a piece has, instead of as many as fit; the bits of the result come first.
     #[must_use]
     pub fn piece_rows(self, rows: usize) -> Options<'a> {
         Options { rows: Some(rows), ..self }
     }
 
-    /// Whom to tell after every piece; with `Break` the evaluation ends in [`Error::Interrupted`](crate::Error).
+    /// The function to tell after every piece; with `Break` the evaluation ends in
+    /// [`Error::Interrupted`](crate::Error).
     #[must_use]
     pub fn watch(self, watch: Watch<'a>) -> Options<'a> {
         Options { watch: Some(watch), ..self }
@@ -135,8 +139,8 @@ impl Passes {
     /// Runs the passes into memory and tells `watch` of every piece.
     ///
     /// # Errors
-    /// As [`Expr::eval_with`]. Too little memory for the result is found here unless [`Expr::passes_in_memory`] made
-    /// the passes and has counted it.
+    /// As [`Expr::eval_with`]. Too little memory for the result is found here unless
+    /// [`Expr::passes_in_memory`] made the passes and has counted it.
     ///
     /// ```
     /// # let folder = tempfile::tempdir().unwrap();
@@ -156,7 +160,8 @@ impl Passes {
         run::collect(self, watch)
     }
 
-    /// Runs the passes, hands the result to `output`, such as an `io::Sink`, and tells `watch` of every piece.
+    /// Runs the passes, hands the result to `output`, such as an `io::Sink`, and tells `watch` of every
+    /// piece.
     ///
     /// # Errors
     /// As [`Expr::eval_to`].
@@ -172,7 +177,8 @@ impl Expr {
     /// Runs the expression in pieces and hands the result to `output`, such as an `io::Sink`.
     ///
     /// # Errors
-    /// As [`Expr::eval`]; too little memory for what has to be in it at once; whatever inputs and output refuse.
+    /// As [`Expr::eval`]; too little memory for the values that must be in it at once; errors of inputs and
+    /// of the output.
     #[track_caller]
     pub fn eval_to(&self, output: &mut dyn Output, options: Options<'_>) -> Result<()> {
         policy::check(self)?;
@@ -189,8 +195,8 @@ impl Expr {
         collect(self, options)
     }
 
-    /// How the expression will be evaluated in pieces within `max_memory` bytes, by default half of what is available,
-    /// where an [`Output`] takes the result.
+    /// How the expression will be evaluated in pieces within `max_memory` bytes, by default half of what is
+    /// available, where an [`Output`] takes the result.
     ///
     /// # Errors
     /// The expression's own, or too little memory.

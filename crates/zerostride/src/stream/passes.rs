@@ -1,5 +1,6 @@
-//! Owns `Passes`: how an expression over arrays that are not in memory will be evaluated, as a value that can be printed
-//! and counted before anything is read. It chooses the size of pieces; it does not run them (`run.rs`).
+//! Owns `Passes`: how an expression over arrays that are not in memory will be evaluated, as a value that can
+//! be printed and counted before anything is read. It chooses the size of pieces; it does not run them
+//! (`run.rs`).
 
 use std::collections::HashSet;
 use std::fmt;
@@ -15,22 +16,22 @@ use crate::expr::{Expr, Input, Kind};
 use crate::plan::Plan;
 use crate::{Error, Result};
 
-/// Bytes that the pieces in flight take together where memory allows it: they stay in the last level of cache, and are
-/// large enough that nothing else counts.
-pub(super) const IN_FLIGHT: u64 = 32 << 20;
+/// Bytes of all pieces in flight where memory allows it: they stay in the last level of cache, and are large
+/// enough to hide the set-up of a piece.
+pub(super) const IN_FLIGHT_BYTES: u64 = 32 << 20;
 
 /// Threads that read ahead, each with one piece in hand.
 pub(super) const READERS: usize = 2;
 
-/// Pieces of a result in hand: one computed, one waiting, one written.
-const RESULTS: u64 = 3;
+/// Pieces of a result held at once: one being computed, one waiting, one being written.
+const RESULT_PIECES: u64 = 3;
 
-/// Reductions that depend on each other, from which on an expression that fits is evaluated in memory: each reduction is a pass
-/// over the inputs, which computes anew what the passes before it have computed.
+/// With a longer chain of dependent reductions an expression that fits is evaluated in memory: each reduction
+/// is a pass over the inputs, which computes again what earlier passes have computed.
 const MOST_ROUNDS: usize = 16;
 
-/// How an expression over arrays that are not in memory will be evaluated: in which passes over them, in how large
-/// pieces, and with how much memory.
+/// How an expression over arrays that are not in memory will be evaluated: in which passes over them, in how
+/// large pieces, and with how much memory.
 ///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();
@@ -49,7 +50,7 @@ pub struct Passes {
     pub(super) root: Expr,
     pub(super) division: Division,
     pub(super) passes: Vec<Pass>,
-    /// What is computed or read whole before the last step in memory.
+    /// The values that are computed or read whole for a result that is computed in memory.
     pub(super) last: Vec<Whole>,
     memory: u64,
     read: u64,
@@ -73,8 +74,8 @@ impl Pass {
 }
 
 impl Passes {
-    /// Passes within `limit` bytes, by default half of what is available, in pieces of about `rows` rows if that is given;
-    /// `holds` tells whether the result stays in memory.
+    /// Passes within `limit` bytes, by default half of what is available, in pieces of about `rows` rows if
+    /// that is given; `holds` tells whether the result stays in memory.
     pub(super) fn new(root: &Expr, limit: Option<u64>, rows: Option<usize>, holds: bool) -> Result<Passes> {
         let root = root.clone();
         root.meta()?;
@@ -89,7 +90,7 @@ impl Passes {
         let (memory, read) = (0, 0);
         let mut passes = Passes { root, division, passes: Vec::new(), last, memory, read, limit, holds };
         let mut held = passes.held();
-        // What is read whole is read before any piece.
+        // Inputs that are read whole are read before any piece.
         let whole = || {
             held.iter().filter_map(|(expr, bytes)| match &expr.node().kind {
                 Kind::Input(input) => Some((Arc::clone(input), *bytes)),
@@ -192,7 +193,7 @@ impl Passes {
         held
     }
 
-    /// Whether a value is part of what matrices are multiplied of.
+    /// Whether a value is below a factor of a matrix product.
     fn is_in_product(&self, value: &Expr) -> bool {
         let mut found = false;
         self.division.each(&self.root, &mut HashSet::new(), &mut |node| {
@@ -241,8 +242,8 @@ fn fits(root: &Expr, limit: u64) -> Result<bool> {
     Ok(inputs.chain(own).fold(0, u64::saturating_add) <= limit)
 }
 
-/// The pieces of a pass, with the bytes that they take at once and those that the pass reads: the largest that fit, or of
-/// about `wanted` rows. Of the limit so much is `held` by others.
+/// The pieces of a pass, with the bytes that they take at once and those that the pass reads: the largest
+/// that fit, or of about `wanted` rows. Other values hold `held` bytes of the limit.
 fn size(targets: Vec<Arc<Target>>, held: u64, limit: u64, wanted: Option<usize>) -> Result<(Pass, u64, u64)> {
     let left = limit - held;
     let rows = targets[0].rows;
@@ -270,7 +271,7 @@ fn size(targets: Vec<Arc<Target>>, held: u64, limit: u64, wanted: Option<usize>)
             let chunks = inputs.iter().try_fold(quantum, |common, input| lcm(common, input.chunk().max(1)));
             let chunks = chunks.map_or(rows, |chunks| chunks.min(rows));
             let mut piece = if needed(chunks)? <= left { chunks } else { least };
-            while piece < rows && needed((2 * piece).min(rows))? <= left.min(IN_FLIGHT) {
+            while piece < rows && needed((2 * piece).min(rows))? <= left.min(IN_FLIGHT_BYTES) {
                 piece = (2 * piece).min(rows);
             }
             piece
@@ -323,10 +324,10 @@ fn distinct(targets: &[Arc<Target>]) -> Vec<&Arc<dyn Input>> {
 
 /// The bytes of the accumulators of a fold: one for each result and level of its tree.
 fn fold_bytes(target: &Target) -> u64 {
-    const ACCUMULATOR: u64 = 24;
+    const ACCUMULATOR_BYTES: u64 = 24;
     let columns = shape(&target.node).numel() as u64;
     let levels = u64::from(usize::BITS - target.rows.leading_zeros()) + 2;
-    columns.saturating_mul(ACCUMULATOR).saturating_mul(levels)
+    columns.saturating_mul(ACCUMULATOR_BYTES).saturating_mul(levels)
 }
 
 /// The bytes of some rows.
@@ -336,7 +337,7 @@ fn row_bytes(input: &Arc<dyn Input>, rows: usize) -> u64 {
     (row as u64).saturating_mul(rows as u64)
 }
 
-/// The first piece of that many rows of each target, and what they are made of.
+/// The first piece of that many rows of each target, and the inputs and values of these pieces.
 fn observe(targets: &[Arc<Target>], piece: usize) -> (Vec<Expr>, Observed) {
     let mut observed = Observed::default();
     let parts = targets.iter().map(|target| cut(&target.body, target.dim, 0..piece, &mut observed).0);
@@ -349,7 +350,7 @@ fn estimate(targets: &[Arc<Target>], piece: usize) -> Result<u64> {
     let (mut results, mut scratch) = (0u64, 0u64);
     for (part, target) in parts.iter().zip(targets) {
         let plan = Plan::new(part)?;
-        let copies = if target.folds { 1 } else { RESULTS };
+        let copies = if target.folds { 1 } else { RESULT_PIECES };
         results = results.saturating_add((plan.output_bytes() as u64).saturating_mul(copies));
         scratch = scratch.max(plan.scratch_bytes() as u64);
     }

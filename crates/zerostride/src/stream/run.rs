@@ -1,5 +1,5 @@
-//! Owns the running of passes: threads that read ahead, the evaluation of pieces, a thread that writes behind. What a piece
-//! is computed from and how is decided already (`passes.rs`).
+//! Owns the running of passes: threads that read ahead, the evaluation of pieces, a thread that writes
+//! behind. It decides nothing about pieces (`passes.rs`) and knows no files.
 
 use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
@@ -13,7 +13,7 @@ use zerostride_shape::{Layout, Shape, checked_bytes};
 
 use super::cut::{Supply, cut, shape};
 use super::division::{Observed, Target, Whole, part_of};
-use super::passes::{IN_FLIGHT, Pass, Passes, READERS};
+use super::passes::{IN_FLIGHT_BYTES, Pass, Passes, READERS};
 use super::{Output, Progress, Watch};
 use crate::exec::Folding;
 use crate::expr::{Expr, Input, Kind, leading};
@@ -79,7 +79,7 @@ impl Run<'_> {
         Ok(value)
     }
 
-    /// An array in memory whole. It is read in pieces, so that `watch` is asked often enough.
+    /// Reads an array whole. It is read in pieces, so that `watch` is called often enough.
     fn read_whole(&mut self, input: &Arc<dyn Input>) -> Result<Tensor> {
         let rows = crate::expr::rows(input.shape());
         Tensor::build_zeroed(input.dtype(), Shape::new(input.shape())?, |out| {
@@ -156,7 +156,7 @@ impl Run<'_> {
                         Taker::Collect(collect) => part.with_bytes(|elements| collect.write(elements))??,
                         Taker::Write => {
                             result += bytes(&part);
-                            // The writer has gone if it has failed.
+                            // The writer is gone if it has failed.
                             if parts.send(part).is_err() {
                                 outcome(writer.take())?;
                                 unreachable!("a writer takes all parts, fails or panics");
@@ -179,12 +179,13 @@ impl Run<'_> {
     }
 }
 
-/// How a thread ended, if there is one; it goes on panicking here if it has panicked, as inputs and outputs are foreign code.
+/// How a thread ended, if there is one; it goes on panicking here if it has panicked, as inputs and outputs
+/// are foreign code.
 fn outcome(thread: Option<ScopedJoinHandle<'_, Result<()>>>) -> Result<()> {
     thread.map_or(Ok(()), |thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
 }
 
-/// The next piece of a reader, if it sends one more; who waits for it may be interrupted.
+/// The next piece of a reader, if it sends one more; the wait can be interrupted.
 fn receive(pieces: &Receiver<Result<Rows>>) -> Option<Result<Rows>> {
     loop {
         match pieces.recv_timeout(interrupt::PERIOD) {
@@ -195,15 +196,16 @@ fn receive(pieces: &Receiver<Result<Rows>>) -> Option<Result<Rows>> {
     }
 }
 
-/// The system has no thread left, which is mostly for want of memory.
+/// The system can start no thread, mostly for lack of memory.
 fn no_thread(error: std::io::Error) -> Error {
     Error::runtime(format_args!("cannot start a thread that reads or writes: {error}"))
 }
 
-/// So many rows of that many bytes are read or written between two questions whether to go on: whole chunks, one at least.
+/// Rows of `row` bytes that are read or written between two checks for an interruption: whole chunks, at
+/// least one.
 fn rows_in_flight(row: usize, chunk: usize) -> usize {
     let chunk = chunk.max(1);
-    (IN_FLIGHT as usize / row.max(1) / chunk).max(1) * chunk
+    (IN_FLIGHT_BYTES as usize / row.max(1) / chunk).max(1) * chunk
 }
 
 /// Writes the parts of a result as they come.
@@ -295,7 +297,7 @@ impl Output for Collect {
     }
 }
 
-/// What one piece reads: of each input the rows that are wanted, once, however often they are.
+/// The rows of each input that one piece reads, each row once.
 struct Rows(HashMap<usize, Vec<(Range<usize>, Tensor)>>);
 
 impl Rows {
@@ -342,7 +344,7 @@ fn bytes(tensor: &Tensor) -> u64 {
 
 fn read(input: &Arc<dyn Input>, rows: Range<usize>) -> Result<Tensor> {
     let shape = part_of(input.shape(), rows.len())?;
-    // What an input does not fill must not show what the memory was used for before.
+    // Bytes that an input does not fill must not show earlier contents of the memory.
     Tensor::build_zeroed(input.dtype(), shape, |out| input.read(rows, out))
 }
 
