@@ -1,14 +1,15 @@
-//! Owns what a fork leaves to the child: which of its locks are free, and which process a thing belongs to. A child has only
-//! the thread that forked. It does not know what is locked, nor what becomes of claims (`memory/borrow.rs`).
+//! Owns the state that a fork leaves to the child: its locks are free, and each object knows the process it
+//! belongs to. A child has only the thread that forked. It does not know what the locks guard, nor what
+//! happens to claims (`memory/borrow.rs`).
 //!
-//! A lock that another thread of the parent holds at that moment would never be free in the child, and what it guards might be
-//! half changed. So the thread that forks takes all locks of the process first, as POSIX proposes (`pthread_atfork`), and both
-//! processes let go of them afterwards. All of them are held for moments only, and no foreign code runs meanwhile. Every
-//! static of the crate that threads share is therefore a [`Lock`] or a [`OnceLock`] of this file: a lock is known here from
-//! the moment it is first taken.
+//! A lock that another thread of the parent holds at that moment would never be free in the child, and its
+//! data might be half changed. So the thread that forks takes all locks of the process first, as POSIX
+//! proposes (`pthread_atfork`), and both processes release them afterwards. All locks are held briefly, and
+//! no foreign code runs meanwhile. Every static of the crate that threads share is therefore a [`Lock`] or a
+//! [`OnceLock`] of this file: a lock is known here from the moment it is first taken.
 //!
-//! What is held for longer, claims and the pool of threads, carries the number of its process: what another process began
-//! binds this one only as far as the thread that forked is concerned.
+//! Claims and the pool of threads are held for longer and carry the number of their process: in the child
+//! only those of the thread that forked count.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -34,7 +35,7 @@ pub(crate) fn process() -> usize {
     PROCESS.load(Ordering::Relaxed)
 }
 
-/// What tells this thread from all others that this process and those before it have had; not 0.
+/// A number that no other thread of this process, or of those before it, has had; not 0.
 pub(crate) fn this_thread() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     match THREAD.get() {
@@ -51,12 +52,12 @@ pub(crate) fn survivor() -> u64 {
     SURVIVOR.load(Ordering::Relaxed)
 }
 
-/// A mutex held; a panic elsewhere leaves nothing half changed.
+/// Locks a mutex, poisoned or not: a panic leaves nothing half changed.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a lock guards. A thread that holds several has taken them in this order, as a fork does.
+/// What a lock guards. A thread that needs several takes them in this order, as a fork does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Guarded {
     /// The claims on storages.
@@ -67,14 +68,14 @@ pub(crate) enum Guarded {
     Threads,
     /// The plans that are kept.
     Plans,
-    /// What policies have warned about, whom they tell, and the one that holds for the process.
+    /// The warnings given so far, the hook for warnings, and the policy of the process.
     Warned,
     Hook,
     Policy,
     /// The counters of threads, and the blocks of memory that any of them may take.
     Counters,
     Blocks,
-    /// The files that have not got their names.
+    /// The files that are not yet renamed.
     #[cfg(feature = "io")]
     Unfinished,
 }
@@ -87,7 +88,7 @@ pub(crate) struct Lock<T: 'static> {
     mutex: Mutex<T>,
 }
 
-/// A lock that a fork can take, whatever it guards.
+/// A lock that a fork can take, of any content.
 trait Held: Sync {
     fn guarded(&self) -> Guarded;
     fn hold(&'static self) -> Box<dyn Any>;
@@ -103,7 +104,7 @@ impl<T: Send> Held for Lock<T> {
     }
 }
 
-/// All locks that have been taken. It is taken last, and by who holds any other.
+/// All locks that have been taken. This one is taken last, also by threads that hold another.
 static KNOWN: Mutex<Vec<&'static dyn Held>> = Mutex::new(Vec::new());
 
 impl<T: Send> Lock<T> {
@@ -111,7 +112,7 @@ impl<T: Send> Lock<T> {
         Lock { guarded, is_known: AtomicBool::new(false), mutex: Mutex::new(value) }
     }
 
-    /// The value, held; a panic elsewhere leaves nothing half changed.
+    /// Locks the value, poisoned or not: a panic leaves nothing half changed.
     #[inline]
     pub(crate) fn lock(&'static self) -> MutexGuard<'static, T> {
         if !self.is_known.load(Ordering::Relaxed) {
@@ -129,11 +130,11 @@ impl<T: Send> Lock<T> {
     }
 }
 
-/// Held for the moment in which a value becomes known that all threads share.
+/// Held while a shared value is stored.
 static SETTLING: Mutex<()> = Mutex::new(());
 
-/// A value that is made once, as the standard library's, except that a fork never finds it half made: two threads that want it
-/// at the same time may both make one.
+/// A value that is made once, as the standard library's, except that a fork never finds it half made: two
+/// threads that want it at the same time may both make one.
 pub(crate) struct OnceLock<T>(std::sync::OnceLock<T>);
 
 impl<T> OnceLock<T> {
@@ -179,10 +180,10 @@ impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
     }
 }
 
-/// What a child does before anything else.
+/// The first function that a child runs.
 static IN_CHILD: std::sync::OnceLock<fn()> = std::sync::OnceLock::new();
 
-/// Has the system tell of forks from now on, and a child begin with `in_child`, which forgets what threads of its parent did.
+/// Registers the fork handlers; a child begins with `in_child`, which forgets the threads of its parent.
 pub(crate) fn watch(in_child: fn()) {
     // No `Once`: a fork while another thread is in it would leave it begun for ever.
     static IS_WATCHED: AtomicBool = AtomicBool::new(false);
@@ -191,8 +192,9 @@ pub(crate) fn watch(in_child: fn()) {
     }
     let _ = IN_CHILD.set(in_child);
     #[cfg(unix)]
-    // SAFETY: the three functions may be called at any fork for as long as the process lives, and none of them unwinds: they
-    // lock, which ignores poison, and store. Where there is no memory for the list, forks go on as without it.
+    // SAFETY: the three functions may be called at any fork for as long as the process lives, and none of
+    // them unwinds: they lock, which ignores poison, and store. Where there is no memory for the list, forks
+    // go on as without it.
     unsafe {
         libc::pthread_atfork(Some(before), Some(after), Some(begin_child));
     }
@@ -201,7 +203,7 @@ pub(crate) fn watch(in_child: fn()) {
 #[cfg(unix)]
 extern "C" fn before() {
     let held = hold_all();
-    // A thread that is ending has no place for them.
+    // A thread that is ending has no thread-local storage for them.
     let _ = HELD.try_with(|own| own.replace(held));
 }
 
@@ -213,7 +215,7 @@ fn hold_all() -> Vec<Box<dyn Any>> {
         known.sort_by_key(|lock| lock.guarded());
         let mut held: Vec<Box<dyn Any>> = known.iter().map(|lock| lock.hold()).collect();
         let all = lock(&KNOWN);
-        // Who holds one of them may have made another one known meanwhile.
+        // A thread that held one of them may have registered another one meanwhile.
         if all.len() == known.len() {
             held.push(Box::new(all));
             held.push(Box::new(lock(&SETTLING)));
@@ -251,7 +253,8 @@ mod tests {
         let child = unsafe { libc::fork() };
         assert!(child >= 0);
         if child == 0 {
-            // SAFETY: the first ends a child that hangs, the second one that is done, without destructors of the parent's.
+            // SAFETY: the first ends a child that hangs, the second one that is done, without destructors of
+            // the parent's.
             unsafe { libc::alarm(30) };
             let succeeded = catch_unwind(AssertUnwindSafe(work)).unwrap_or(false);
             // SAFETY: this ends the process and touches none of its memory.

@@ -1,5 +1,5 @@
-//! Owns the claims of one operation on all storages that it touches: at once, so that no two operations wait for each other.
-//! It does not know what is done with the bytes.
+//! Owns the claims of one operation on all storages that it touches: at once, so that no two operations wait
+//! for each other. It does not know what is done with the bytes.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl Access {
     /// Waits for ranges of storages.
     ///
     /// # Errors
-    /// Whoever waits was interrupted, or would wait forever.
+    /// The wait was interrupted, or would never end.
     pub(crate) fn wait<'s>(
         claims: impl IntoIterator<Item = (&'s Shared, Claim)>,
         name: Option<Arc<dyn Named>>,
@@ -32,8 +32,8 @@ impl Access {
         Ok(Access { guards: by_storage(claims).into_iter().map(acquire).collect::<Result<_>>()? })
     }
 
-    /// Takes the storages for an operation that neither waits nor runs foreign code until it lets go. `None` if somebody else
-    /// uses one of them.
+    /// Takes the storages for an operation that neither waits nor runs foreign code until it releases them.
+    /// `None` if another operation uses one of them.
     pub(crate) fn brief<'s>(claims: impl IntoIterator<Item = (&'s Shared, Claim)>) -> Option<Access> {
         let take = |(storage, request): (&Shared, Request)| {
             Some((storage.address(), Guard::brief(storage, &request)?))
@@ -41,7 +41,7 @@ impl Access {
         Some(Access { guards: by_storage(claims).into_iter().map(take).collect::<Option<_>>()? })
     }
 
-    /// Adds what another permission has, on other storages.
+    /// Adds the claims of another permission, on other storages.
     pub(crate) fn add(&mut self, other: Access) {
         self.guards.extend(other.guards);
         self.guards.sort_unstable_by_key(|(address, _)| *address);
@@ -81,7 +81,7 @@ impl Access {
     }
 }
 
-/// What is asked of each storage, in the order of their addresses, in which no two operations wait for each other.
+/// The request to each storage, by rising address: in this order no two operations wait for each other.
 fn by_storage<'s>(
     claims: impl IntoIterator<Item = (&'s Shared, Claim)>,
 ) -> SmallVec<[(&'s Shared, Request); 6]> {

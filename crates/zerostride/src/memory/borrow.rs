@@ -1,27 +1,31 @@
-//! Owns who may touch which bytes of a storage when: readers share, a writer is alone on its range. It is what makes
+//! Owns the claims on the bytes of a storage: readers share, a writer is alone on its range. They make
 //! in-place operations through shared handles sound under threads. It does not know what the bytes are.
 //!
-//! An operation asks once for all ranges of a storage and waits until none conflicts, so that parallel writes to
-//! disjoint parts go on side by side. Short operations do not ask: they use a whole storage for a moment if nobody else
-//! does, which costs an atomic each, and wait for nothing meanwhile. The shortest only note what they read (`hazard.rs`),
-//! and whoever writes looks for such notes.
+//! An operation asks once for all ranges of a storage and waits until none conflicts, so that parallel writes
+//! to disjoint parts go on side by side. Short operations do not ask: they use a whole storage briefly if no
+//! other operation does, which costs an atomic each, and wait for nothing meanwhile. The shortest only note
+//! what they read (`hazard.rs`), and a writer looks for such notes.
 //!
-//! # Why nobody waits forever
+//! # Why no thread waits forever
 //!
-//! An operation asks for its storages in the order of their addresses, and those that wait for a storage are served in the order
-//! in which they came. So a thread that waits for claims waits for one that computes, or for one that waits further up.
+//! An operation asks for its storages in the order of their addresses, and those that wait for a storage are
+//! served in the order in which they came. So a thread that waits for claims waits for one that computes, or
+//! for one that waits for a storage at a higher address.
 //!
-//! Foreign code breaks that order: a waiter, a function that is asked whether to stop, an output, a destructor that runs
-//! meanwhile, may want tensors while the operation below it on the same stack holds claims. Such an operation is *nested*. What
-//! its own thread holds it is refused at once ([`Error::HeldHere`]). It does not queue behind others, who may wait for what its
-//! thread holds. It waits for other threads; but whoever waits while holding claims says for which threads, and if these lead
-//! back to the nested operation, it is refused too ([`Error::Deadlock`]). There is no circle without a nested operation.
+//! Foreign code breaks that order: a waiter, a function that is asked whether to stop, an output, a
+//! destructor that runs meanwhile, may want tensors while the operation below it on the same stack holds
+//! claims. Such an operation is *nested*. A storage that its own thread holds is refused to it at once
+//! ([`Error::HeldHere`]). It does not queue behind other operations, which may wait for its thread's claims.
+//! It waits for other threads; but a thread that waits while it holds claims records for which threads, and
+//! if these lead back to the nested operation, it is refused too ([`Error::Deadlock`]). There is no circle
+//! without a nested operation.
 //!
 //! Short claims take no part in this: their holders neither wait nor run foreign code.
 //!
 //! # What a child has after a fork
 //!
-//! Of the claims of the parent, those of the thread that forked. Other threads are not there to let go of theirs.
+//! Of the claims of the parent, those of the thread that forked. Other threads are not there to release
+//! theirs.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -104,24 +108,24 @@ impl std::fmt::Debug for Holder {
 /// The claims on one storage.
 #[derive(Debug)]
 pub(crate) struct Claims {
-    /// What uses the whole storage for a moment: `READER` for each that reads, or `WRITER`; and `LISTED`. From `PROCESS` on
-    /// the number of the process that all this is said in.
+    /// The brief claims on the whole storage: `READER` for each reader, or `WRITER`; and `LISTED`. The bits
+    /// from `PROCESS` on are the number of the process that the claims belong to.
     brief: AtomicUsize,
     /// Locked under one of `LOCKS` only, which a fork knows.
     state: Mutex<State>,
     changed: Condvar,
 }
 
-/// The lists of `State` are in use: nothing brief begins until they are empty.
+/// The lists of `State` are in use: no brief claim begins until they are empty.
 const LISTED: usize = 1;
 const WRITER: usize = 2;
 const READER: usize = 4;
 
-/// Where the number of the process stands.
+/// The lowest bit of the number of the process.
 const PROCESS: u32 = usize::BITS / 2;
 const READERS: usize = (1 << PROCESS) - READER;
 
-/// A storage that nobody uses.
+/// A storage without brief claims.
 #[inline]
 fn unused() -> usize {
     process() << PROCESS
@@ -132,7 +136,7 @@ static LOCKS: [Lock<()>; 64] = [const { Lock::new(Guarded::Claims, ()) }; 64];
 
 #[derive(Debug, Default)]
 struct State {
-    /// The process that the lists are of.
+    /// The process that the lists belong to.
     process: usize,
     /// Claims in force.
     held: Vec<(Claim, Holder)>,
@@ -153,13 +157,13 @@ fn conflict(some: &[Claim], others: &[Claim]) -> bool {
     some.iter().any(|one| others.iter().any(|other| one.conflicts(other)))
 }
 
-/// Threads that others wait for.
+/// Threads that a thread waits for.
 type Threads = SmallVec<[u64; 4]>;
 
 /// Threads that wait while they hold claims, and those that they wait for.
 static WAITS: Lock<Vec<(u64, Threads)>> = Lock::new(Guarded::Waits, Vec::new());
 
-/// Whether what a thread waits for leads back to it.
+/// Whether the threads that a thread waits for lead back to it.
 fn is_circle(waits: &[(u64, Threads)], thread: u64) -> bool {
     let of = |thread: u64| waits.iter().filter(move |(own, _)| *own == thread).flat_map(|(_, others)| others);
     let mut reached: Vec<u64> = of(thread).copied().collect();
@@ -177,8 +181,8 @@ pub(super) fn forget_waits() {
     WAITS.lock().retain(|(thread, _)| *thread == survivor());
 }
 
-/// The lists of one storage. Fields are dropped in this order: a thread that forks must not find the lock free and the lists
-/// still locked.
+/// The lists of one storage. Fields are dropped in this order: a thread that forks must not find the lock
+/// free and the lists still locked.
 struct Locked<'a> {
     state: MutexGuard<'a, State>,
     lock: MutexGuard<'static, ()>,
@@ -195,7 +199,7 @@ impl Claims {
     /// Waits until none of the claims conflicts with another operation's, then holds them.
     ///
     /// # Errors
-    /// Whoever waits was interrupted, or would wait forever.
+    /// The wait was interrupted, or would never end.
     pub(crate) fn acquire(&self, claims: &[Claim], holder: &Holder) -> Result<()> {
         let counted = Counted::new();
         let mut locked = self.lock();
@@ -218,7 +222,7 @@ impl Claims {
         Ok(())
     }
 
-    /// Lets go of claims that `acquire` was given, on the same thread.
+    /// Releases the claims of an `acquire` on the same thread.
     pub(crate) fn release(&self, claims: &[Claim]) {
         drop(Counted);
         self.let_go(claims, this_thread());
@@ -236,7 +240,7 @@ impl Claims {
         self.tell(&locked.state);
     }
 
-    /// Tells those who wait that something has changed, or that the lists are empty.
+    /// Wakes waiting threads, or ends `LISTED` where the lists are empty.
     fn tell(&self, state: &State) {
         if !state.waiting.is_empty() {
             self.changed.notify_all();
@@ -245,8 +249,7 @@ impl Claims {
         }
     }
 
-    /// Claims the whole storage for reading for a moment; `false` where that
-    /// would mean to wait, or to overtake.
+    /// Claims the whole storage for reading, briefly; `false` where that would mean to wait, or to overtake.
     #[inline]
     pub(crate) fn try_read(&self) -> bool {
         let free = |now: usize| (now & !READERS == unused()).then_some(now + READER);
@@ -267,25 +270,25 @@ impl Claims {
         is_free
     }
 
-    /// Whether the storage may be read for a moment by a thread that has noted its address.
+    /// Whether a thread that has noted its address may read the storage.
     #[inline]
     pub(super) fn is_unclaimed(&self) -> bool {
         self.brief.load(Ordering::SeqCst) & (LISTED | WRITER) == 0
     }
 
-    /// What tells these claims from those of other storages, and is not 0.
+    /// Identifies these claims among those of all storages; not 0.
     #[inline]
     pub(super) fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Lets go of what `try_read` has claimed.
+    /// Releases a claim of `try_read`.
     #[inline]
     pub(crate) fn end_read(&self) {
         self.end(READER);
     }
 
-    /// Lets go of what `try_write` has claimed.
+    /// Releases a claim of `try_write`.
     #[inline]
     pub(crate) fn end_write(&self) {
         self.end(WRITER);
@@ -294,7 +297,7 @@ impl Claims {
     #[inline]
     fn end(&self, brief: usize) {
         if self.brief.fetch_sub(brief, Ordering::Release) & LISTED != 0 {
-            // Whoever waits has either seen this, or sleeps once the lock can be had.
+            // A waiting thread has either seen this, or is asleep by the time the lock is free.
             drop(self.lock());
             self.changed.notify_all();
         }
@@ -321,8 +324,8 @@ impl Claims {
                 others.push(by.thread);
             }
         }
-        // Nobody overtakes those who came earlier and wait for some of the same, so that readers who relieve each other cannot
-        // keep a writer waiting forever.
+        // No operation overtakes an earlier one that waits for some of the same bytes, so that a succession
+        // of readers cannot keep a writer waiting forever.
         let earlier = state.waiting.iter().take_while(|other| other.number < number && !holder.nested);
         others.extend(earlier.filter(|other| conflict(&other.claims, claims)).map(|other| other.thread));
         let brief = self.brief.load(Ordering::Acquire);
@@ -339,13 +342,13 @@ impl Claims {
         Locked { state, lock: own }
     }
 
-    /// Forgets what the threads of another process hold and wait for.
+    /// Forgets the claims and waits of threads of another process.
     #[cold]
     fn take_over(&self, state: &mut State) {
         state.process = process();
         state.held.retain(|(_, holder)| holder.thread == survivor());
         state.waiting.retain(|other| other.thread == survivor());
-        // Until now this was no number of this process, so that nothing brief has begun in it.
+        // Until now this was not the number of this process, so no brief claim has begun in it.
         let lists = usize::from(!state.held.is_empty() || !state.waiting.is_empty()) * LISTED;
         self.brief.store(unused() | lists, Ordering::SeqCst);
     }
@@ -357,15 +360,16 @@ impl State {
     }
 }
 
-/// A place in the queue, which is left when this is dropped: those behind may go on. What it holds by then, and nobody has been
-/// told of, it lets go.
+/// A place in the queue, which ends when this is dropped, so that operations behind it can go on. Claims that
+/// it holds by then, unknown to the caller, are released.
 struct Turn<'a> {
     claims: &'a Claims,
     request: &'a [Claim],
     number: u64,
     holder: &'a Holder,
     holds: bool,
-    /// How often in succession waiting has led back to this thread. Once may be chance, as others are seen one by one.
+    /// How often in succession waiting has led back to this thread. Once may be chance, as the waits of other
+    /// threads are read one by one.
     circles: usize,
     refused: Option<Error>,
 }
@@ -375,7 +379,7 @@ impl Turn<'_> {
     /// As [`Claims::acquire`].
     fn wait(mut self) -> Result<()> {
         loop {
-            // Whoever waits may be foreign code: what it says is believed only of its own wish to go on.
+            // The waiter may be foreign code: its answer only says whether to go on.
             let goes_on = interrupt::wait(&mut || self.attempt());
             if let Some(error) = self.refused.take() {
                 return Err(error);
@@ -391,7 +395,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Waits for some time; whether there is nothing more to wait for.
+    /// Waits for one period; returns whether the wait is over.
     fn attempt(&mut self) -> bool {
         let end = Instant::now() + interrupt::PERIOD;
         let mut locked = self.claims.lock();
@@ -419,7 +423,7 @@ impl Turn<'_> {
         true
     }
 
-    /// Says for whom this thread waits, and looks whether they wait for it.
+    /// Records the threads that this thread waits for, and checks whether they wait for it.
     fn wait_for(&mut self, others: Threads) {
         let thread = self.holder.thread;
         let mut waits = WAITS.lock();

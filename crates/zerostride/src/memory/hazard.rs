@@ -1,18 +1,18 @@
-//! Owns hazard slots: where a thread notes which storages it reads for a moment, so that whoever wants to write one finds
-//! it. To read this way costs one atomic exchange for all operands, where a count on each storage would cost two for each;
-//! and threads that read the same storage change nothing that they share. It does not know what is read.
+//! Owns hazard pointers: a thread notes which storages it reads briefly, so that a writer finds them. Reading
+//! this way costs one atomic exchange for all operands, where a count on each storage would cost two for
+//! each; and threads that read the same storage write to no shared cache line. It does not know what is read.
 //!
 //! # Why a reader and a writer never miss each other
 //!
-//! A reader notes its storages, says how many they are, and then looks whether one of them is claimed. A writer claims the
-//! storage, and then looks in all slots that are said to be in use. What the reader says and its looks, the writer's claim
-//! and its looks are sequentially consistent, so that they have one order. If the reader looks before the claim, it has
-//! spoken before the writer looks, who finds the notes that were made before; otherwise the reader finds the claim, and
-//! takes its word back.
+//! A reader notes its storages, stores their number in `used`, and then checks whether one of them is
+//! claimed. A writer claims the storage, and then checks all slots in use. The store of `used`, the claim and
+//! both checks are sequentially consistent, so that they have one order. If the reader checks before the
+//! claim, it has stored `used` before the writer checks, and the writer finds the note; otherwise the reader
+//! finds the claim, and clears `used` again.
 //!
-//! A writer that finds other notes than those that were spoken of, because the reader has gone on, finds later ones: slots
-//! are written with release and looked at with acquire order, so that what was read before is read before anything is
-//! written; and that reader has yet to look for the claim.
+//! A writer may find later notes than those that `used` was stored for, because the reader has gone on. Slots
+//! are written with release and read with acquire order, so that the earlier reads happen before anything is
+//! written; and for its later notes that reader has yet to check for the claim.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
@@ -22,7 +22,7 @@ use crate::fork::{survivor, this_thread};
 /// The most storages that a thread reads at once.
 const MOST_STORAGES: usize = 4;
 
-/// Threads that may have slots at the same time; those beyond do without.
+/// Threads that may have slots at the same time; further threads use other claims.
 const MOST_THREADS: usize = 256;
 
 /// One thread's slots, in a cache line of their own.
@@ -55,7 +55,7 @@ impl Slots {
 
 static SLOTS: [Slots; MOST_THREADS] = [const { Slots::free() }; MOST_THREADS];
 
-/// How many of them have ever been taken: those before.
+/// The number of slots that have ever been taken, from the first on.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
 /// How often a writer looks before it lets other threads run.
@@ -66,7 +66,7 @@ const LOOKS: usize = 64;
 pub(crate) struct Hazards(Option<&'static Slots>);
 
 impl Hazards {
-    /// Slots that nobody else has until this is dropped.
+    /// Slots that no other thread has until this is dropped.
     pub(crate) fn new() -> Hazards {
         let is_free = |slots: &Slots| {
             slots.owner.compare_exchange(0, this_thread(), Ordering::Acquire, Ordering::Relaxed).is_ok()
@@ -78,8 +78,8 @@ impl Hazards {
         Hazards(place.map(|place| &SLOTS[place]))
     }
 
-    /// Notes storages by their addresses, 0 standing for none. What is then asked with sequential consistency about a
-    /// storage is asked after the note. `None` where there are no slots.
+    /// Notes storages by their addresses, 0 standing for none. A sequentially consistent load that follows
+    /// comes after the note. `None` where there are no slots.
     #[inline]
     pub(super) fn note<const N: usize>(&mut self, addresses: [usize; N]) -> Option<Noted<'_>> {
         const { assert!(N <= MOST_STORAGES) };
@@ -114,7 +114,8 @@ impl Drop for Noted<'_> {
     }
 }
 
-/// Frees the slots of threads that a child has not. What it has one of notes nothing: no thread forks meanwhile.
+/// Frees the slots of threads that a child does not have. The surviving thread has noted nothing: no thread
+/// forks while it has notes.
 pub(super) fn forget_other_threads() {
     for slots in &SLOTS {
         slots.used.store(0, Ordering::SeqCst);
@@ -130,8 +131,8 @@ pub(super) fn is_noted(address: usize) -> bool {
     used.iter().any(|slots| slots.hold(address))
 }
 
-/// Waits until no thread has noted a storage, which is claimed for writing already. Those who have are at one operation
-/// on elements in cache, and wait for nothing but threads that help with it, which wait for no claim.
+/// Waits until no thread has noted a storage, which is claimed for writing already. A thread with a note runs
+/// one operation on elements in cache, and waits only for threads that help with it, which wait for no claim.
 pub(super) fn wait(address: usize) {
     let mut looks = 0;
     while is_noted(address) {

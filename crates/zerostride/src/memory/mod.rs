@@ -1,9 +1,11 @@
-//! Owns the memory of tensors and who may touch which bytes of it when. It does not know dtypes, shapes or tensors.
+//! Owns the memory of tensors, and the claims that say which operation may touch which of its bytes. It does
+//! not know dtypes, shapes or tensors.
 //!
-//! Memory comes from the system in regions (`region.rs`), which storages share and the pool uses again (`pool.rs`). A storage
-//! gives access to its bytes only against a claim (`storage.rs`). There is one protocol for claims, with three speeds: an
-//! operation waits its turn for ranges of bytes, or takes whole storages for a moment if nobody uses them (`borrow.rs`), or only
-//! notes what it reads (`hazard.rs`). `access.rs` claims all storages of an operation at once.
+//! Memory comes from the system in regions (`region.rs`), which storages share and the pool uses again
+//! (`pool.rs`). A storage gives access to its bytes only against a claim (`storage.rs`). There is one
+//! protocol for claims, with three speeds: an operation waits its turn for ranges of bytes, or takes whole
+//! storages briefly if no operation uses them (`borrow.rs`), or only notes what it reads (`hazard.rs`).
+//! `access.rs` claims all storages of an operation at once.
 
 mod access;
 mod borrow;
@@ -21,7 +23,7 @@ pub(crate) use pool::Shared;
 pub(crate) use region::share_heap;
 pub(crate) use storage::{Block, Fresh, Guard, Reading, Storage};
 
-/// Forgets what only threads of another process do with tensors: for the only thread of a child.
+/// Forgets the claims and caches of threads of the parent process: for the only thread of a child.
 fn forget_other_threads() {
     borrow::forget_waits();
     hazard::forget_other_threads();

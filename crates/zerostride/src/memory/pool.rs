@@ -1,11 +1,12 @@
-//! Owns the reuse of tensors' memory. A fresh page costs more than the arithmetic of most operations on it, so that a
-//! result that nobody has any more leaves its memory to the next result of about its size. Without unsafe code: what is
-//! reused is initialised memory with the values of whatever was there before.
+//! Owns the reuse of tensors' memory. A fresh page costs more than the arithmetic of most operations on it,
+//! so a dropped result leaves its memory to the next result of about its size. It needs no unsafe code:
+//! reused memory is initialised, with the values of its last use.
 //!
-//! Each thread keeps small blocks of a few sizes for itself, without locks. What it has no room for, and everything over
-//! 1 MiB, goes to a pool of the process; so does what dies on another thread than it was made on. The process's pool is
-//! bounded ([`set_limit`]), and gives back to the system what later requests have had no use for, or what nobody has wanted
-//! for some seconds: a thread of its own counts them while the pool holds anything.
+//! Each thread keeps small blocks of a few sizes for itself, without locks. Blocks that it has no room for,
+//! and blocks over 1 MiB, go to a pool of the process; so do blocks that are dropped on another thread. The
+//! pool of the process is bounded ([`set_limit`]), and returns to the system blocks that later requests could
+//! not use, or that no request has used for some seconds: a thread of its own counts these while the pool
+//! holds anything.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -25,7 +26,8 @@ use crate::fork::{self, Guarded, Lock, OnceLock};
 pub struct Statistics {
     /// Bytes that no tensor has and that are kept for the next one.
     pub held: usize,
-    /// Bytes of blocks over 1 MiB that the process has from the system, whether tensors have them or the pool.
+    /// Bytes of blocks over 1 MiB that the process has from the system, whether tensors have them or the
+    /// pool.
     pub mapped: usize,
     /// Requests for memory that the pool had a block for.
     pub hits: u64,
@@ -103,8 +105,8 @@ pub fn set_limit(bytes: usize) {
 /// `usize::MAX` stands for the default.
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// A quarter of the memory that the machine, or the control group that the process lives in, has; where that is unknown,
-/// 1 GiB.
+/// A quarter of the memory that the machine, or the control group that the process lives in, has; where that
+/// is unknown, 1 GiB.
 fn default_limit() -> usize {
     static DEFAULT: OnceLock<usize> = OnceLock::new();
     let kibibytes = |text: String| -> Option<usize> {
@@ -123,7 +125,7 @@ fn default_limit() -> usize {
 pub(crate) struct Shared(Option<Arc<Storage>>);
 
 impl Shared {
-    /// Memory of somebody else's, which never goes to the pool.
+    /// Memory of a lender, which never goes to the pool.
     pub(crate) fn lent(storage: Storage) -> Shared {
         Shared(Some(Arc::new(storage)))
     }
@@ -133,7 +135,7 @@ impl Shared {
         self.address() == other.address()
     }
 
-    /// What tells one storage from others while it lives.
+    /// Identifies the storage while it lives.
     pub(crate) fn address(&self) -> usize {
         std::ptr::from_ref::<Storage>(self) as usize
     }
@@ -157,8 +159,8 @@ impl Deref for Shared {
 impl Drop for Shared {
     #[inline]
     fn drop(&mut self) {
-        // Where this is the only owner nobody can become another one. Two owners that let go at the same time may both
-        // find each other: then the memory goes back to the system.
+        // A single owner stays the only one. Two owners that drop theirs at the same time may each see the
+        // other: then the memory goes back to the system.
         if let Some(storage) = self.0.take()
             && Arc::strong_count(&storage) == 1
             && !storage.is_lent()
@@ -168,8 +170,8 @@ impl Drop for Shared {
     }
 }
 
-/// A storage of `len` bytes that has one owner, and whether it is known to be all zeros; else its bytes are of any
-/// value. `None` where the system has no memory.
+/// A storage of `len` bytes that has one owner, and whether it is known to be all zeros; else its bytes are
+/// of any value. `None` where the system has no memory.
 pub(super) fn take(len: usize) -> Option<(Shared, bool)> {
     let capacity = Region::capacity_for(len)?;
     let recycled = LOCAL.try_with(|local| local.borrow_mut().take(capacity)).unwrap_or(None);
@@ -178,7 +180,7 @@ pub(super) fn take(len: usize) -> Option<(Shared, bool)> {
         return Some((Shared(Some(storage)), false));
     }
     let region = Region::zeroed(capacity).or_else(|| {
-        // What the pool keeps may be what is missing.
+        // The pool may hold the memory that is missing.
         trim();
         Region::zeroed(capacity)
     })?;
@@ -288,7 +290,7 @@ struct Counters {
 /// What all threads count.
 struct Threads {
     counters: Vec<Arc<Counters>>,
-    /// The sums of those that have ended.
+    /// The sums of threads that have ended.
     ended: Statistics,
 }
 
@@ -323,7 +325,8 @@ static POOL: Lock<Pool> = Lock::new(Guarded::Blocks, Pool::new());
 /// Requests after which a block that none of them could use goes back to the system.
 const PATIENCE_REQUESTS: u64 = 256;
 
-/// Seconds after which a block that nobody has wanted goes back to the system, or one less: it comes between two ticks.
+/// Seconds after which an unused block goes back to the system, or one less, as blocks come between two
+/// ticks.
 const PATIENCE_SECONDS: u64 = 5;
 
 struct Pool {
@@ -337,7 +340,7 @@ struct Pool {
     clock: Option<usize>,
 }
 
-/// A block that nobody has, and since when.
+/// A free block, and since when.
 struct Held {
     storage: Arc<Storage>,
     requests: u64,
@@ -370,7 +373,7 @@ impl Pool {
         self.give_back()
     }
 
-    /// The oldest blocks, while there are too many bytes or nobody has wanted them for long.
+    /// The oldest blocks, while there are too many bytes or they have been unused for long.
     #[must_use]
     fn give_back(&mut self) -> Vec<Arc<Storage>> {
         let mut given_back = Vec::new();
@@ -393,7 +396,8 @@ impl Pool {
         std::mem::take(&mut self.held)
     }
 
-    /// Has a thread count seconds, if none does. Where the system starts none, blocks stay until later requests or `trim`.
+    /// Has a thread count seconds, if none does. Where the system starts none, blocks stay until later
+    /// requests or `trim`.
     fn ensure_clock(&mut self) {
         let process = fork::process();
         if self.clock != Some(process) && !self.held.is_empty() {
@@ -428,7 +432,7 @@ fn count_seconds() {
     }
 }
 
-/// Forgets threads that a child has not; what they kept for themselves is nobody's any more.
+/// Forgets threads that a child does not have; the blocks they kept are lost to it.
 pub(super) fn forget_other_threads() {
     let own = LOCAL.try_with(|local| Arc::as_ptr(&local.borrow().counters)).ok();
     threads().forget(|counters| own != Some(Arc::as_ptr(counters)));

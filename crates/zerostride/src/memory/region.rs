@@ -1,5 +1,5 @@
-//! Owns single runs of memory: as the system gives them, aligned, initialised, and laid on huge pages where they are
-//! large; or as somebody else lends them. It does not know who uses them, or again (`pool.rs`).
+//! Owns single regions of memory: from the system, aligned, initialised, and on huge pages where they are
+//! large; or from a lender. It does not know what they are used for, nor about reuse (`pool.rs`).
 
 use std::any::Any;
 use std::ptr::NonNull;
@@ -24,7 +24,7 @@ static MAPPED: AtomicUsize = AtomicUsize::new(0);
 pub(super) struct Region {
     start: NonNull<u8>,
     capacity: usize,
-    /// Whoever lends the memory, and keeps it until this is dropped; `None` where nobody else has it.
+    /// The lender of the memory, who keeps it until this is dropped; `None` for memory of the system.
     lender: Option<Box<dyn Any + Send + Sync>>,
 }
 
@@ -53,13 +53,13 @@ impl Region {
     /// If the capacity is none that [`Region::capacity_for`] gives.
     pub(super) fn zeroed(capacity: usize) -> Option<Region> {
         assert_eq!(Region::capacity_for(capacity), Some(capacity));
-        // Nothing is claimed or locked that has no memory.
+        // Every claim and lock needs memory first.
         fork::watch(super::forget_other_threads);
         let start = if is_mapped(capacity) { map(capacity)? } else { allocate(capacity)? };
         Some(Region { start, capacity, lender: None })
     }
 
-    /// Memory of somebody else's.
+    /// Memory of a lender.
     ///
     /// # Safety
     /// From `start` on, `len` bytes are initialised and stay valid until the lender is dropped.
@@ -68,7 +68,7 @@ impl Region {
         Region { start, capacity: len, lender: Some(lender) }
     }
 
-    /// Whether the memory is somebody else's.
+    /// Whether the memory is a lender's.
     #[inline]
     pub(super) fn is_lent(&self) -> bool {
         self.lender.is_some()
@@ -90,7 +90,7 @@ impl Drop for Region {
         if self.is_lent() {
             // The lender is told by being dropped.
         } else if is_mapped(self.capacity) {
-            // SAFETY: `start` came from `map` with this capacity, and whoever has used it borrowed this value.
+            // SAFETY: `start` came from `map` with this capacity, and every user of it borrowed this value.
             unsafe { unmap(self.start, self.capacity) }
         } else {
             // SAFETY: `start` came from `allocate` with this capacity.
@@ -104,12 +104,12 @@ pub(super) fn mapped_bytes() -> usize {
     MAPPED.load(Ordering::Relaxed)
 }
 
-/// Keeps the C library to one heap for all threads. It reserves 64 MiB of addresses for each of them otherwise, which a
-/// process whose address space is limited has better uses for.
+/// Keeps the C library to one heap for all threads. It reserves 64 MiB of addresses for each of them
+/// otherwise, which a process whose address space is limited has better uses for.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn share_heap() {
-    // SAFETY: the call changes a number that the library reads when a thread allocates for the first time; whichever of its
-    // values such a thread finds is one that it may have.
+    // SAFETY: the call changes a number that the library reads when a thread allocates for the first time;
+    // whichever of its values such a thread finds is one that it may have.
     unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
 }
 
@@ -131,8 +131,8 @@ fn allocate(capacity: usize) -> Option<NonNull<u8>> {
     NonNull::new(unsafe { std::alloc::alloc_zeroed(layout(capacity)) })
 }
 
-/// What a large region is aligned to, so that the system can lay it on huge pages: a page of 4 KiB costs half a
-/// microsecond when it is first touched, one of 2 MiB little more than its zeros.
+/// What a large region is aligned to, so that the system can lay it on huge pages: a page of 4 KiB costs half
+/// a microsecond when it is first touched, one of 2 MiB little more than its zeros.
 const HUGE_PAGE_BYTES: usize = 1 << 21;
 
 /// Fresh pages, which the system fills with zeros when they are touched.
@@ -147,8 +147,9 @@ fn map(capacity: usize) -> Option<NonNull<u8>> {
     }
     let before = (base as usize).wrapping_neg() % HUGE_PAGE_BYTES;
     let start = base.wrapping_byte_add(before);
-    // SAFETY: both ranges are whole pages of the mapping made above, on either side of the region, and nobody has them;
-    // advice about the region changes no byte of it. Failure leaves pages that are never touched, or small ones.
+    // SAFETY: both ranges are whole pages of the mapping made above, on either side of the region, and no
+    // code uses them; advice about the region changes no byte of it. Failure leaves pages that are never
+    // touched, or small ones.
     unsafe {
         if before > 0 {
             libc::munmap(base, before);

@@ -1,5 +1,6 @@
-//! Owns access to the memory of tensors: one aligned, initialised block of bytes, shared by views and guarded by claims.
-//! It does not know dtypes or shapes, nor where memory comes from (`region.rs`) and goes (`pool.rs`).
+//! Owns access to the memory of tensors: one aligned, initialised block of bytes, shared by views and guarded
+//! by claims. It does not know dtypes or shapes, nor where memory comes from (`region.rs`) and goes
+//! (`pool.rs`).
 
 use std::any::Any;
 use std::cell::Cell;
@@ -17,12 +18,12 @@ use crate::Result;
 
 /// A block of memory that views of a tensor share.
 ///
-/// Sharing one gives no access to its bytes: that takes a [`Guard`], whose claims admit either readers or one writer on a
-/// range.
+/// Sharing one gives no access to its bytes: that takes a [`Guard`], whose claims admit either readers or one
+/// writer on a range.
 #[derive(Debug)]
 pub(crate) struct Storage {
     region: Region,
-    /// Changes only while nobody but the pool has the storage.
+    /// Changes only while the pool alone has the storage.
     len: AtomicUsize,
     claims: Claims,
     version: AtomicU64,
@@ -37,11 +38,12 @@ impl Storage {
         Storage { region, len: AtomicUsize::new(len), claims, version, writable: true }
     }
 
-    /// Memory that somebody else lends, perhaps only for reading.
+    /// Memory of a lender, perhaps only for reading.
     ///
     /// # Safety
-    /// From `start` on, `len` bytes are initialised and stay valid until the lender is dropped, for writes too if `writable`;
-    /// while an operation on them runs, nobody else writes them, nor reads what it writes.
+    /// From `start` on, `len` bytes are initialised and stay valid until the lender is dropped, for writes
+    /// too if `writable`; while an operation on them runs, no other code writes them, nor reads the bytes
+    /// that it writes.
     pub(crate) unsafe fn lent(
         start: NonNull<u8>,
         len: usize,
@@ -53,7 +55,7 @@ impl Storage {
         Storage { writable, ..Storage::new(region, len) }
     }
 
-    /// Whether the memory is somebody else's, and no use for other tensors.
+    /// Whether the memory is a lender's, so that other tensors cannot reuse it.
     #[inline]
     pub(crate) fn is_lent(&self) -> bool {
         self.region.is_lent()
@@ -64,14 +66,14 @@ impl Storage {
         self.writable
     }
 
-    /// Makes a storage that nobody else has one of `len` bytes that nobody has written to.
+    /// Makes a storage with one owner a new one of `len` bytes, with version 0.
     ///
     /// # Panics
-    /// If somebody else has it, or it has not as many bytes.
+    /// If it has another owner, or fewer bytes.
     #[inline]
     pub(super) fn recycle(own: &mut Arc<Storage>, len: usize) {
-        // Unlike `Arc::get_mut`, this needs no write: there are no weak references. Whoever had the storage before let go
-        // of it before the fence.
+        // Unlike `Arc::get_mut`, this needs no write: there are no weak references. The previous owner
+        // dropped the storage before the fence.
         assert!(Arc::strong_count(own) == 1 && len <= own.capacity());
         fence(Ordering::Acquire);
         own.len.store(len, Ordering::Relaxed);
@@ -104,15 +106,15 @@ impl Storage {
 }
 
 impl Storage {
-    /// Permission to write the whole storage for a moment, unless somebody may be using it: nothing waits for it, and its
-    /// holder waits for nothing.
+    /// Permission to write the whole storage briefly, unless an operation may be using it: no thread waits
+    /// for it, and its holder waits for nothing.
     #[inline]
     pub(crate) fn try_write(&self) -> Option<Rewriting<'_>> {
         (self.writable && self.claims.try_write()).then(|| Rewriting(self))
     }
 }
 
-/// Permission to read some whole storages for a moment.
+/// Permission to read some whole storages briefly.
 #[derive(Debug)]
 pub(crate) struct Reading<'a, const N: usize> {
     storages: [Option<&'a Storage>; N],
@@ -120,7 +122,8 @@ pub(crate) struct Reading<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> Reading<'a, N> {
-    /// Permission to read storages, unless somebody may be writing one of them; else as [`Storage::try_write`].
+    /// Permission to read storages, unless an operation may be writing one of them; else as
+    /// [`Storage::try_write`].
     #[inline]
     pub(crate) fn of(storages: [Option<&'a Storage>; N], hazards: &'a mut Hazards) -> Option<Reading<'a, N>> {
         let noted =
@@ -133,28 +136,30 @@ impl<'a, const N: usize> Reading<'a, N> {
     #[inline]
     pub(crate) fn bytes(&self, place: usize) -> &[u8] {
         let Some(storage) = self.storages[place] else { return &[] };
-        // SAFETY: the region is valid for its capacity, which `len` is within, and its bytes are initialised. The storage
-        // has been noted before it was seen to be unclaimed, and stays so while `self` lives: who wants to write it waits
-        // or goes another way (`hazard.rs`).
+        // SAFETY: the region is valid for its capacity, which `len` is within, and its bytes are initialised.
+        // The storage has been noted before it was seen to be unclaimed, and stays so while `self` lives: a
+        // writer waits or takes another path (`hazard.rs`).
         unsafe { std::slice::from_raw_parts(storage.start().as_ptr(), storage.len()) }
     }
 }
 
-/// Permission to write a storage for a moment.
+/// Permission to write a storage briefly.
 #[derive(Debug)]
 pub(crate) struct Rewriting<'a>(&'a Storage);
 
 impl Rewriting<'_> {
     /// All bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: as for `Reading::bytes`; this is the only permission, and to write with it takes `&mut self`.
+        // SAFETY: as for `Reading::bytes`; this is the only permission, and to write with it takes
+        // `&mut self`.
         unsafe { std::slice::from_raw_parts(self.0.start().as_ptr(), self.0.len()) }
     }
 
     /// All bytes, for writing; it counts as a write.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         self.0.version.fetch_add(1, Ordering::AcqRel);
-        // SAFETY: the claim keeps everybody else from reading and writing while `self` lives, which is borrowed mutably.
+        // SAFETY: the claim keeps all other operations from reading and writing while `self` lives, which is
+        // borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.0.start().as_ptr(), self.0.len()) }
     }
 }
@@ -180,7 +185,7 @@ impl Fresh {
         Some(fresh)
     }
 
-    /// As [`Fresh::zeroed`], but of any values: for who overwrites all of them.
+    /// As [`Fresh::zeroed`], but of any values: for callers that overwrite all of them.
     #[inline]
     pub(crate) fn arbitrary(len: usize) -> Option<Fresh> {
         pool::take(len).map(|(storage, _)| Fresh(storage))
@@ -195,8 +200,8 @@ impl Fresh {
     /// All bytes.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: the region is valid for its capacity, which `len` is within, and its bytes are initialised: they came
-        // zeroed. The storage is not shared, so that whoever writes borrows this value mutably.
+        // SAFETY: the region is valid for its capacity, which `len` is within, and its bytes are initialised:
+        // they came zeroed. The storage is not shared, so that every write borrows this value mutably.
         unsafe { std::slice::from_raw_parts(self.0.start().as_ptr(), self.0.len()) }
     }
 
@@ -220,9 +225,9 @@ impl Fresh {
 
 /// A range of a storage's bytes that its holder may read, and write if `is_writable`, while `'a` lasts.
 ///
-/// No other operation writes there meanwhile, nor reads if it is writable. There is one writable block of a range at a
-/// time, which is why blocks are not `Clone`; readers of the same bytes may exist beside it, and `exec/access.rs` keeps
-/// their accesses apart.
+/// No other operation writes there meanwhile, nor reads if it is writable. There is one writable block of a
+/// range at a time, which is why blocks are not `Clone`; readers of the same bytes may exist beside it, and
+/// `exec/elements/access.rs` keeps their accesses apart.
 #[derive(Debug)]
 pub(crate) struct Block<'a> {
     start: NonNull<u8>,
@@ -231,9 +236,11 @@ pub(crate) struct Block<'a> {
     alive: PhantomData<&'a ()>,
 }
 
-// SAFETY: a block is only an address with permissions; those were granted to the holder, on whichever threads it works.
+// SAFETY: a block is only an address with permissions; those were granted to the holder, on any thread that
+// it uses.
 unsafe impl Send for Block<'_> {}
-// SAFETY: as for `Send`; a shared block gives no access by itself, and `exec/access.rs` keeps accesses apart.
+// SAFETY: as for `Send`; a shared block gives no access by itself, and `exec/elements/access.rs` keeps
+// accesses apart.
 unsafe impl Sync for Block<'_> {}
 
 impl<'a> Block<'a> {
@@ -263,7 +270,8 @@ impl<'a> Block<'a> {
         (Block { range: left, ..self }, Block { range: right, ..self })
     }
 
-    /// The same bytes as if the range began at another byte: for a part of something that is nowhere as a whole.
+    /// The same bytes as if the range began at another byte: for a part of an array that never exists as a
+    /// whole.
     ///
     /// # Panics
     /// If the whole would begin at address 0.
@@ -286,7 +294,8 @@ impl<'a> Block<'a> {
 
 /// Permission to touch ranges of one storage, held until it is dropped.
 ///
-/// A guard begins by reading, also where it has claimed to write: what is read then is what nobody can change.
+/// A guard begins by reading, also where it has claimed to write: no other operation can change what it reads
+/// then.
 #[derive(Debug)]
 pub(crate) struct Guard {
     storage: Shared,
@@ -313,7 +322,7 @@ impl Guard {
     /// Waits for the ranges.
     ///
     /// # Errors
-    /// Whoever waits was interrupted, or would wait forever.
+    /// The wait was interrupted, or would never end.
     ///
     /// # Panics
     /// If a range ends outside the storage, or is to be written and may not be.
@@ -323,8 +332,8 @@ impl Guard {
         Ok(Guard::new(storage, claims, false))
     }
 
-    /// Takes the whole storage, for an operation that neither waits nor runs foreign code until it lets go: that costs less.
-    /// `None` if somebody else uses the storage.
+    /// Takes the whole storage, for an operation that neither waits nor runs foreign code until it releases
+    /// it: that costs less. `None` if another operation uses the storage.
     ///
     /// # Panics
     /// As for [`Guard::acquire`].
@@ -341,7 +350,7 @@ impl Guard {
         Guard { storage: storage.clone(), claims, brief, writing: Writing::NotYet, _thread: PhantomData }
     }
 
-    /// Whether the guard keeps the whole storage from all others, so that its holder must not wait.
+    /// Whether the guard keeps all other operations from the whole storage, so that its holder must not wait.
     pub(crate) fn is_brief(&self) -> bool {
         self.brief
     }
@@ -371,7 +380,8 @@ impl Guard {
     /// Access to a range that is claimed for writing.
     ///
     /// # Panics
-    /// If no writing claim covers the range, writing has not begun, or such a block has been handed out already.
+    /// If no writing claim covers the range, writing has not begun, or such a block has been handed out
+    /// already.
     pub(crate) fn block_mut(&self, range: Range<usize>) -> Block<'_> {
         self.check(&range, true);
         match &self.writing {
@@ -392,9 +402,9 @@ impl Guard {
         assert_eq!(self.writing, Writing::NotYet, "a guard that writes hands out no slices");
         // An empty range starts at the block too, so that it is aligned for every type.
         let range = if range.is_empty() { 0..0 } else { range };
-        // SAFETY: `acquire` has seen that every claim ends in the block, whose bytes are initialised. The claim keeps
-        // other operations from writing while `self` is borrowed; this guard writes only after `start_writing`, which
-        // takes `&mut self`.
+        // SAFETY: `acquire` has seen that every claim ends in the block, whose bytes are initialised. The
+        // claim keeps other operations from writing while `self` is borrowed; this guard writes only after
+        // `start_writing`, which takes `&mut self`.
         unsafe { std::slice::from_raw_parts(self.storage.start().as_ptr().add(range.start), range.len()) }
     }
 
@@ -407,8 +417,9 @@ impl Guard {
         self.check(&range, true);
         // An empty range starts at the block too, so that it is aligned for every type.
         let range = if range.is_empty() { 0..0 } else { range };
-        // SAFETY: `acquire` has seen that every claim ends in the block, whose bytes are initialised. The claim keeps
-        // other operations from the range, and `&mut self` excludes every slice and block that this guard hands out.
+        // SAFETY: `acquire` has seen that every claim ends in the block, whose bytes are initialised. The
+        // claim keeps other operations from the range, and `&mut self` excludes every slice and block that
+        // this guard hands out.
         unsafe { std::slice::from_raw_parts_mut(self.storage.start().as_ptr().add(range.start), range.len()) }
     }
 
