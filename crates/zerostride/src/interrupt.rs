@@ -1,5 +1,5 @@
-//! Owns the interruption of evaluations: who is asked whether to go on, while it computes and while it waits, and how an
-//! evaluation ends that is not to. It does not know why anybody would stop one.
+//! Owns the interruption of evaluations: which function decides whether to go on, while threads compute and
+//! while they wait, and how an evaluation ends that is stopped. It does not know the reasons to stop one.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 
 use crate::{Error, Result, fork};
 
-/// Time between two questions: short for a person, long beside what asking costs.
+/// Time between two calls of `stop`: short for a person, long compared with the call.
 pub(crate) const PERIOD: Duration = Duration::from_millis(20);
 
-/// The pause after a question, in times of how long its answer took, where that is longer than [`PERIOD`].
+/// The pause after a call of `stop`, as a multiple of the call's own time, where that is longer than
+/// [`PERIOD`].
 const PATIENCE: u32 = 10;
 
 #[derive(Clone, Copy)]
@@ -23,23 +24,24 @@ struct Watch {
 
 thread_local! {
     static WATCH: Cell<Option<Watch>> = const { Cell::new(None) };
-    /// Of a thread that helps another one: what tells that the work has been called off.
+    /// Of a thread that helps another one: the signal that the work has been called off.
     static FOLLOWED: RefCell<Option<Signal>> = const { RefCell::new(None) };
 }
 
 /// Tells the threads that share the work of an evaluation that it has been stopped.
 pub(crate) type Signal = Arc<AtomicBool>;
 
-/// What an evaluation that is stopped unwinds with.
+/// The panic payload of an evaluation that is stopped.
 struct Stopped(Error);
 
 /// Evaluates while `stop`, which is asked every few milliseconds on this thread, does not return true.
 ///
-/// What an in-place operation has written by then stays written. `stop` may evaluate too, but for tensors that the evaluation
-/// writes, or reads and `stop` would write: these are [`Error::HeldHere`].
+/// What an in-place operation has written by then stays written. `stop` may evaluate too, but for tensors
+/// that the evaluation writes, or reads and `stop` would write: these are [`Error::HeldHere`].
 ///
 /// # Errors
-/// [`Error::Interrupted`] if it was stopped, [`Error::Forked`] in a child of a process that `stop` forked; else as `work`.
+/// [`Error::Interrupted`] if it was stopped, [`Error::Forked`] in a child of a process that `stop` forked;
+/// else as `work`.
 ///
 /// ```
 /// use zerostride::{Error, Tensor, interruptible};
@@ -49,8 +51,8 @@ struct Stopped(Error);
 /// ```
 pub fn interruptible<T>(stop: fn() -> bool, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let _outer = Watched::by(Some(Watch { stop, next: Instant::now() + PERIOD }));
-    // An evaluation holds nothing across its end that an early one would leave half changed: claims and memory are let go
-    // of as it unwinds, and helpers leave first.
+    // An early end leaves nothing half changed: claims and memory are released while the evaluation unwinds,
+    // and helpers leave first.
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(result) => result,
         Err(panic) => match panic.downcast::<Stopped>() {
@@ -60,7 +62,8 @@ pub fn interruptible<T>(stop: fn() -> bool, work: impl FnOnce() -> Result<T>) ->
     }
 }
 
-/// What is asked on a thread until this is dropped, also by a panic; then what was asked before is asked again.
+/// Sets the function that a thread calls until this is dropped, also by a panic; then the one before is
+/// called again.
 struct Watched(Option<Watch>);
 
 impl Watched {
@@ -77,7 +80,7 @@ impl Drop for Watched {
 
 /// Whether the evaluation that runs on this thread is to be stopped.
 ///
-/// The answer is foreign code. Whoever asks holds no lock and no brief claim.
+/// This may run foreign code: the calling function must hold no lock and no brief claim.
 #[inline]
 pub(crate) fn is_asked_for() -> bool {
     WATCH.get().is_some_and(ask) || followed().is_some_and(|signal| signal.load(Ordering::Relaxed))
@@ -108,10 +111,10 @@ impl Drop for Follower {
     }
 }
 
-/// Elements that a loop may go over between two calls of [`check`].
+/// Elements that a loop may visit between two calls of [`check`].
 pub(crate) const STRIDE: usize = 1 << 16;
 
-/// Ends the evaluation that runs on this thread if that is asked for: for loops that may be long.
+/// Ends the evaluation that runs on this thread if it is to be stopped: for loops that may be long.
 #[inline]
 pub(crate) fn check() {
     if is_asked_for() {
@@ -125,7 +128,7 @@ fn ask(watch: Watch) -> bool {
     if asked < watch.next {
         return false;
     }
-    // What is evaluated to answer is not asked in turn.
+    // An evaluation inside `stop` is not interrupted in turn.
     let stops = put_off(watch.stop);
     if !stops && process != fork::process() {
         resume_unwind(Box::new(Stopped(Error::Forked)));
@@ -136,21 +139,22 @@ fn ask(watch: Watch) -> bool {
     stops
 }
 
-/// Does what is over soon without asking anybody: for who must not be kept from letting go of what others wait for.
+/// Runs short work without interruption: for code that must release soon what other threads wait for.
 pub(crate) fn put_off<T>(work: impl FnOnce() -> T) -> T {
     let _outer = Watched::by(None);
     work()
 }
 
-/// How a thread waits until others are done with a tensor: it calls what it is given, which waits for some
-/// milliseconds, until that returns true; or returns false itself, which ends the operation with [`Error::Interrupted`].
-/// It may panic, and evaluate; the operation that waits may hold other tensors meanwhile, as [`Error::HeldHere`] says.
+/// How a thread waits until other threads are done with a tensor: the waiter calls the function it is given,
+/// which waits for some milliseconds, until that returns true; or returns false itself, which ends the
+/// operation with [`Error::Interrupted`]. It may panic, and evaluate; the operation that waits may hold other
+/// tensors meanwhile, as [`Error::HeldHere`] says.
 pub type Waiter = fn(&mut (dyn FnMut() -> bool + Send)) -> bool;
 
 static WAITER: OnceLock<Waiter> = OnceLock::new();
 
-/// Says how all threads of the process wait for tensors, unless that has been said before: for languages with a
-/// lock that a thread must not hold meanwhile, or with signals to look for.
+/// Says how all threads of the process wait for tensors, unless that has been said before: for languages with
+/// a lock that a thread must not hold meanwhile, or with signals to look for.
 ///
 /// ```standalone_crate
 /// // What threads do by default, outside of `interruptible`.
@@ -177,7 +181,7 @@ pub(crate) fn wait(attempt: &mut (dyn FnMut() -> bool + Send)) -> bool {
     true
 }
 
-/// Ends the evaluation that runs on this thread. Unlike a panic, this is no mistake: no hook hears of it.
+/// Ends the evaluation that runs on this thread. Unlike a panic, this is no bug: no panic hook is called.
 pub(crate) fn stop() -> ! {
     resume_unwind(Box::new(Stopped(Error::Interrupted)))
 }

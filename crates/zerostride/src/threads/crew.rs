@@ -1,31 +1,35 @@
-//! Owns the division of work among threads: the calling thread does it, and threads of the pool that are free help
-//! (`helpers.rs`). It does not know what the work is.
+//! Owns the division of work among threads: the calling thread does it, and threads of the pool that are free
+//! help (`helpers.rs`). It does not know what the work is.
 //!
 //! # Why nothing here can wait forever
 //!
-//! An evaluation holds claims on tensors while its parts run, and other threads wait for those claims, threads of the pool
-//! among them. So whoever holds claims must finish whatever all others do:
+//! An evaluation holds claims on tensors while its parts run, and other threads wait for those claims,
+//! threads of the pool among them. So an operation that holds claims must finish, whatever all other threads
+//! do:
 //!
-//! 1. The caller takes parts until none is left. It never needs a helper: what it has asked for and no helper has taken up
-//!    by then, it takes back, with one atomic for each.
-//! 2. The caller then waits for the helpers that are inside. Each of them runs parts, and a part waits for nothing but
-//!    helpers of a division that it makes itself, of which the same holds.
-//! 3. While it waits, the caller takes up no other work of the pool, as it would inside `rayon::join`: such work is the
-//!    user's, may wait for anything, and would keep an evaluation that lies below it on the stack from finishing.
-//!    (Two threads did wait for each other like that: one in a task that waited for a claim, the other in an evaluation
-//!    that had the claim and, on top of it, a task that waited for the first one's.)
-//! 4. A helper that waits to be asked does take up such work. It holds no claim then, and nor does anything below it on the
-//!    stack: it was started as a task of the pool, which an evaluation that has claims never takes up (3).
-//! 5. Between two parts the caller may run foreign code: it asks whether to go on (`interrupt.rs`). A helper never does. What
-//!    foreign code asks of tensors never waits for the evaluation below it, nor in a circle (`memory/borrow.rs`).
+//! 1. The caller takes parts until none is left. It never needs a helper: it takes back the requests that no
+//!    helper has taken up by then, with one atomic for each.
+//! 2. The caller then waits for the helpers that are inside. Each of them runs parts, and a part waits for
+//!    nothing but helpers of a division that it makes itself, of which the same holds.
+//! 3. While it waits, the caller takes up no other work of the pool, as it would inside `rayon::join`: such
+//!    work is the user's, may wait for anything, and would keep an evaluation below it on the stack
+//!    from finishing. (Two threads did wait for each other like that: one in a task that waited for a claim,
+//!    the other in an evaluation that had the claim and, on top of it, a task that waited for the first
+//!    one's.)
+//! 4. A helper that waits to be asked does take up such work. It holds no claim then, and nor does anything
+//!    below it on the stack: it was started as a task of the pool, which an evaluation that has claims never
+//!    takes up (3).
+//! 5. Between two parts the caller may run foreign code: it asks whether to go on (`interrupt.rs`). A helper
+//!    never does. What foreign code asks of tensors never waits for the evaluation below it, nor in a circle
+//!    (`memory/borrow.rs`).
 //!
-//! Waiting for a claim is therefore waiting for threads that run, or that wait for claims on storages of higher addresses
-//! (`Memory::claim`), the last of which is held by threads that run. It makes no difference which thread waits. Foreign code
-//! that waits by other means for another thread, which waits for a tensor of the evaluation below, is beyond this: a handler
-//! must not join such a thread.
+//! Waiting for a claim is therefore waiting for threads that run, or that wait for claims on storages of
+//! higher addresses (`Access::wait`), the last of which is held by threads that run. It makes no difference
+//! which thread waits. Foreign code that waits by other means for another thread, which waits for a tensor of
+//! the evaluation below, is beyond this: a handler must not join such a thread.
 //!
-//! A process that forks leaves its helpers behind. A child does all parts itself; an evaluation that was in the middle of a
-//! division when it ran code that forked ends in the child with an error.
+//! A process that forks leaves its helpers behind. A child does all parts itself; an evaluation that was in
+//! the middle of a division when it ran code that forked ends in the child with an error.
 
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
@@ -41,8 +45,9 @@ use super::helpers::Helpers;
 use crate::interrupt::{self, Follower};
 use crate::{fork, num_threads};
 
-/// How often the caller looks whether its helpers are done, first a pause of the processor apart, then after others have
-/// had their turn, before it sleeps: a part takes some microseconds, often less than falling asleep.
+/// How often the caller checks whether its helpers are done before it sleeps: first after a pause instruction
+/// each, then after a yield to other threads each. A part takes some microseconds, often less than falling
+/// asleep.
 const LOOKS: [usize; 2] = [256, 64];
 
 /// How much work there is to divide.
@@ -50,12 +55,13 @@ const LOOKS: [usize; 2] = [256, 64];
 pub(crate) enum Effort {
     /// Done before a sleeping thread would come: it is for helpers that are awake.
     Short,
-    /// Worth calling others.
+    /// Worth waking sleeping threads.
     Long,
 }
 
-/// Runs `part` on every item of `parts`, on this thread and on free ones of the pool; each begins with a state of its own.
-/// The same threads get about the same parts, by their order, whenever the same helpers are awake.
+/// Runs `part` on every item of `parts`, on this thread and on free ones of the pool; each begins with a
+/// state of its own. The same threads get about the same parts, by their order, whenever the same helpers are
+/// awake.
 ///
 /// # Errors
 /// The error of the first part that has one; parts behind it may not have run.
@@ -104,7 +110,7 @@ pub(crate) fn for_each_of<P: Send, S, E: Send>(
             }
         }
     });
-    // Whoever asked while it waited for helpers has called them off.
+    // The caller may have been stopped while it waited for helpers.
     if signal.is_some_and(|signal| signal.load(Ordering::Relaxed)) {
         interrupt::stop();
     }
@@ -131,16 +137,17 @@ impl Drop for End<'_> {
     }
 }
 
-/// The parts, and who takes which: every thread begins with a share of its own and goes on with what others have left.
+/// The parts, and which thread takes which: every thread begins with a share of its own and goes on with
+/// parts that other threads have left.
 struct Parts<P, E> {
     items: SmallVec<[UnsafeCell<Option<P>>; 16]>,
     shares: SmallVec<[Share; 8]>,
-    /// The first part that nobody wants any more: what follows an error, or all of them.
+    /// The first part that is no longer needed: the one after an error, or 0 where the work is called off.
     end: AtomicUsize,
     failed: Mutex<Option<(usize, E)>>,
 }
 
-/// Neighbouring parts, on a cache line that one thread has to itself until others help with them.
+/// Neighbouring parts, on a cache line that one thread has to itself until other threads help with them.
 #[repr(align(64))]
 struct Share {
     next: AtomicUsize,
@@ -166,8 +173,8 @@ impl<P, E> Parts<P, E> {
             while share.next.load(Ordering::Relaxed) < share.end {
                 let index = share.next.fetch_add(1, Ordering::Relaxed);
                 if index < share.end && index < self.end.load(Ordering::Relaxed) {
-                    // SAFETY: shares are apart, and `next` gives each index once, so that nobody else touches the item. It
-                    // was there before the helpers were asked.
+                    // SAFETY: shares are disjoint, and `next` gives each index once, so that no other thread
+                    // touches the item. It was there before the helpers were asked.
                     let item = unsafe { (*self.items[index].get()).take() };
                     return item.map(|item| (index, item));
                 }
@@ -176,8 +183,8 @@ impl<P, E> Parts<P, E> {
         None
     }
 
-    /// Parts before one that fails are taken all the same, so that the first error is the same however many threads there
-    /// are.
+    /// Parts before one that fails are taken all the same, so that the first error is the same however many
+    /// threads there are.
     fn fail(&self, index: usize, error: E) {
         self.end.fetch_min(index, Ordering::Relaxed);
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -187,15 +194,15 @@ impl<P, E> Parts<P, E> {
     }
 }
 
-/// What threads do together: it gets the number of the thread, 0 for the caller, and how the caller asks others to help. It is
-/// to return once nothing is left to do.
+/// The work of all threads: it gets the number of the thread, 0 for the caller, and a function by which the
+/// caller asks other threads to help. It returns once nothing is left to do.
 type Work<'a> = dyn Fn(usize, &dyn Fn()) + Sync + 'a;
 
-/// Runs `work` on this thread and, at the same time, on up to `threads - 1` of the pool, which are told by the signal if it is
-/// to end while this thread waits for them.
+/// Runs `work` on this thread and, at the same time, on up to `threads - 1` of the pool, which are told by
+/// the signal if it is to end while this thread waits for them.
 fn together(threads: usize, effort: Effort, signal: Option<&AtomicBool>, work: &Work<'_>) {
-    // SAFETY: only the lifetime of what `work` borrows is forgotten. Helpers use it until `Asking` has waited for the last of
-    // them, before this function returns or unwinds.
+    // SAFETY: only the lifetime of what `work` borrows is forgotten. Helpers use it until `Asking` has waited
+    // for the last of them, before this function returns or unwinds.
     let lasting = unsafe { mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };
     let crew = Crew {
         work: lasting,
@@ -243,7 +250,8 @@ impl Crew {
         let Crew { work, helpers, left, caller, panic, .. } = unsafe { &*crew };
         // SAFETY: the work lasts as long as the crew.
         let run = || unsafe { (**work)(1 + seat % helpers, &|| ()) };
-        // Below on this thread's stack may lie an evaluation that can be stopped: that is none of the caller's business.
+        // Below on this thread's stack there may be an evaluation that can be stopped: that does not concern
+        // the caller's work.
         let work = AssertUnwindSafe(|| interrupt::put_off(run));
         if let Err(reason) = catch_unwind(work) {
             panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
@@ -255,7 +263,8 @@ impl Crew {
         }
     }
 
-    /// Waits until that many helpers have left; a child waits for none of its parent's, which it has not.
+    /// Waits until that many helpers have left; a child waits for none, as it does not have its parent's
+    /// threads.
     fn wait(&self, helpers: usize, signal: Option<&AtomicBool>) {
         if self.process != fork::process() {
             return;
@@ -280,8 +289,8 @@ impl Crew {
     }
 }
 
-/// The caller's side of a crew. When dropped, also by a panic, it takes back what nobody has taken up, and waits for those
-/// who have.
+/// The caller's side of a crew. When dropped, also by a panic, it takes back the requests that no thread has
+/// taken up, and waits for the threads that have.
 struct Asking<'a> {
     crew: &'a Crew,
     signal: Option<&'a AtomicBool>,
@@ -295,16 +304,17 @@ impl Asking<'_> {
         self.crew.helpers - self.asked.get().count_ones() as usize
     }
 
-    /// Asks those who wait, if more may help.
+    /// Asks waiting threads, if more may help.
     fn ask(&self) {
         if self.missing() > 0 {
             let asked = self.asked.get();
-            // SAFETY: the crew outlives this value, whose end takes the work back and waits for who has taken it up.
+            // SAFETY: the crew outlives this value, whose end takes the work back and waits for the threads
+            // that have taken it up.
             self.asked.set(asked | unsafe { self.pool.ask(self.crew, self.missing(), asked) });
         }
     }
 
-    /// Calls others, if more may help.
+    /// Calls sleeping threads, if more may help.
     fn call(&self, effort: Effort) {
         if self.missing() > 0 && (effort == Effort::Long || self.pool.is_time_to_call()) {
             // SAFETY: as in `ask`.

@@ -1,10 +1,10 @@
-//! Owns the threads of a pool that have helped and wait for a little while to be asked again: who waits, how a caller asks
-//! them, when they go. It does not know what they help with (`crew.rs`).
+//! Owns the threads of a pool that have helped and wait a little to be asked again: which threads wait, how a
+//! caller asks them, when they leave. It does not know what they help with (`crew.rs`).
 //!
-//! To wake a thread that sleeps takes tens of microseconds, which is longer than most evaluations in cache. A thread that has
-//! helped therefore stays awake for [`LINGER`], and looks into its seat, in which a caller leaves what is to be done. It
-//! lets other threads of the processor have their turn meanwhile, and takes up whatever else the pool is to do: it holds
-//! nothing that anybody waits for.
+//! To wake a thread that sleeps takes tens of microseconds, which is longer than most evaluations in cache. A
+//! thread that has helped therefore stays awake for [`LINGER`], and looks into its seat, in which a caller
+//! leaves what is to be done. It yields to other threads of the processor meanwhile, and takes up other work
+//! of the pool: it holds nothing that another thread waits for.
 
 use std::cell::{Cell, RefCell};
 use std::ops::RangeInclusive;
@@ -20,35 +20,35 @@ use crate::threads::SEATS;
 /// How long a thread waits to be asked again before it goes back to its pool, which lets it sleep.
 const LINGER: Duration = Duration::from_micros(200);
 
-/// How long a thread stays, however often it is asked, before its pool has it back for a moment: below it on its stack may
-/// lie a task that could go on.
+/// How long a thread stays, however often it is asked, before its pool has it back for a moment: a task below
+/// it on its stack may be able to go on.
 const SHIFT: Duration = Duration::from_millis(10);
 
-/// Looks into a seat, a pause of the processor apart, before others have their turn: some microseconds.
+/// Checks of a seat, a pause instruction apart, before the thread yields: some microseconds.
 const LOOKS: usize = 128;
 
-/// Turns of other threads for each one that the pool's own work gets.
+/// Yields to other threads for each yield to the pool's own work.
 const TURNS: usize = 4;
 
-/// Divisions of short work that find too few threads waiting, for each one that calls others: these come too late for it, but
-/// not for the next ones, if these follow soon. Where none do, or threads come late because the processors are busy, calls
-/// become rarer.
+/// Of so many divisions of short work that find too few threads waiting, one calls sleeping threads: they
+/// come too late for it, but not for the next divisions, if these follow soon. Where none follow, or threads
+/// come late because the processors are busy, calls become rarer.
 const PATIENCE: RangeInclusive<usize> = 8..=256;
 
 /// The threads of one pool that help.
 pub(super) struct Helpers {
     seats: [Seat; SEATS],
-    /// The seats that threads have or have been called to, a bit for each: where the pool is busy and leaves calls in its
-    /// queue, they do not pile up.
+    /// The seats that threads have or have been called to, a bit for each: calls do not pile up in the queue
+    /// of a busy pool.
     taken: AtomicU64,
-    /// Those of them that no caller has asked.
+    /// The taken seats that no caller has asked.
     waiting: AtomicU64,
     /// Divisions of short work since the last call of one, and how many it takes to the next.
     lonely: AtomicUsize,
     patience: AtomicUsize,
 }
 
-/// Where a waiting thread finds what it is asked for, on a cache line of its own and of its neighbour's prefetcher.
+/// The request to a waiting thread. The prefetcher loads pairs of cache lines, so a seat has two.
 #[repr(align(128))]
 struct Seat {
     crew: AtomicPtr<Crew>,
@@ -71,7 +71,7 @@ thread_local! {
 }
 
 impl Helpers {
-    /// Those whom this thread may ask: of its own pool, or of the global one.
+    /// The helpers that this thread may ask: of its own pool, or of the global one.
     pub(super) fn of_this_thread() -> Arc<Helpers> {
         static GLOBAL: LazyLock<Arc<Helpers>> = LazyLock::new(Arc::default);
         let own = || match rayon::current_thread_index() {
@@ -79,15 +79,15 @@ impl Helpers {
             None => Arc::clone(&GLOBAL),
         };
         let kept = |kept: &RefCell<Option<_>>| Arc::clone(kept.borrow_mut().get_or_insert_with(own));
-        // A thread that ends has none any more.
+        // A thread that is ending has none any more.
         OWN.try_with(kept).unwrap_or_default()
     }
 
-    /// Asks up to `most` waiting threads, none of them in the seats `asked`; the seats of those.
+    /// Asks up to `most` waiting threads outside the seats `asked`; returns their seats.
     ///
     /// # Safety
-    /// `asked` are all seats that the crew has been put into. It stays where it is until `take_back` has been called for
-    /// them and these, and those who had taken it up by then have left it.
+    /// `asked` are all seats that the crew has been put into. It stays where it is until `take_back` has been
+    /// called for them and these, and the threads that had taken it up by then have left it.
     pub(super) unsafe fn ask(&self, crew: &Crew, most: usize, asked: u64) -> u64 {
         let waiting = self.waiting.load(Ordering::Relaxed) & !asked;
         let chosen = seats(waiting).take(most).fold(0, |chosen, seat| chosen | 1 << seat);
@@ -102,7 +102,7 @@ impl Helpers {
         own
     }
 
-    /// Takes back what no thread has taken up yet; the number of those who have.
+    /// Takes back the requests that no thread has taken up yet; returns the number of threads that have.
     pub(super) fn take_back(&self, crew: &Crew, asked: u64) -> usize {
         let crew = ptr::from_ref(crew).cast_mut();
         let untouched = |seat: &usize| {
@@ -116,14 +116,14 @@ impl Helpers {
         (asked & !back).count_ones() as usize
     }
 
-    /// Calls for threads of the pool that do something else, or sleep, so that `helpers` are awake, to none of the seats
-    /// `asked`; the seats they are called to. They come when they can.
+    /// Calls threads of the pool that do other work, or sleep, so that `helpers` are awake, to seats outside
+    /// `asked`; returns the seats they are called to. They come when they can.
     ///
     /// # Safety
     /// As for [`ask`](Self::ask).
     pub(super) unsafe fn call(self: &Arc<Self>, crew: &Crew, helpers: usize, asked: u64) -> u64 {
         let (caller, mut called) = (rayon::current_thread_index(), 0);
-        // Whoever has come may have gone again already: a seat is asked once.
+        // A thread that came may have left again already: a seat is asked once.
         while (asked | called).count_ones() < helpers as u32
             && let Some(seat) = self.take_seat(helpers, asked | called)
         {
@@ -131,7 +131,7 @@ impl Helpers {
             self.seats[seat].crew.store(ptr::from_ref(crew).cast_mut(), Ordering::Release);
             let own = Arc::clone(self);
             rayon::spawn(move || {
-                // Who comes upon a call of its own has other things to do.
+                // A thread that picks up its own call has other work to do.
                 let stays = caller.is_none() || caller != rayon::current_thread_index();
                 own.come(seat, stays);
             });
@@ -139,7 +139,7 @@ impl Helpers {
         called
     }
 
-    /// Whether work that is over before threads come that sleep has called none for long enough.
+    /// Whether it is time for short work to call sleeping threads again.
     pub(super) fn is_time_to_call(&self) -> bool {
         let is_time = self.lonely.fetch_add(1, Ordering::Relaxed) >= self.patience.load(Ordering::Relaxed);
         if is_time {
@@ -148,11 +148,12 @@ impl Helpers {
         is_time
     }
 
-    /// Helps from a seat that this thread has been called to, if it stays until nobody has asked for some time, in shifts.
-    /// The seat is its own while it takes up work of the pool: whoever were called to it meanwhile would be one thread too
-    /// many as soon as this one is back, and two would share a processor.
+    /// Helps from a seat that this thread has been called to; a thread that `stays` leaves when it has not
+    /// been asked for some time, and works in shifts. It keeps the seat while it takes up work of the pool: a
+    /// thread called to it meanwhile would be one too many as soon as this one is back, and two would share a
+    /// processor.
     fn come(self: &Arc<Self>, seat: usize, stays: bool) {
-        // Below this task may lie another such, which has taken up work of the pool while it lingers.
+        // A task below this one on the stack may linger too, and have taken up this work of the pool.
         let stays = stays && !LINGERS.replace(stays);
         OWN.set(Some(Arc::clone(self)));
         let mut patience = (2 * self.patience.load(Ordering::Relaxed)).min(*PATIENCE.end());
@@ -177,7 +178,7 @@ impl Helpers {
             LINGERS.set(false);
         }
         if stays && leaves {
-            // The next shift begins once the pool has seen to what lies below this one.
+            // The next shift begins once the pool has run the tasks below this one on the stack.
             self.waiting.fetch_or(1 << seat, Ordering::AcqRel);
             let own = Arc::clone(self);
             rayon::spawn(move || own.come(seat, true));
@@ -186,8 +187,8 @@ impl Helpers {
         }
     }
 
-    /// One of the first seats that nobody has: the fewer there are, the surer the same threads get the same parts of the next
-    /// evaluation, which are in their caches.
+    /// One of the first free seats: the fewer seats are in use, the more often the same threads get the same
+    /// parts of the next evaluation, which are in their caches.
     fn take_seat(&self, first: usize, except: u64) -> Option<usize> {
         loop {
             let seat =
@@ -198,7 +199,7 @@ impl Helpers {
         }
     }
 
-    /// What a caller asks for; `None` if nobody does so for as many looks.
+    /// The crew that a caller asks to help; `None` if none does within that many checks.
     fn wait(&self, seat: usize, looks: usize) -> Option<*const Crew> {
         let (own, bit) = (&self.seats[seat].crew, 1 << seat);
         loop {
@@ -212,7 +213,8 @@ impl Helpers {
                 }
                 if look % LOOKS == 0 { thread::yield_now() } else { hint::spin_loop() }
             }
-            // Who has been asked already will find it in the seat in a moment, unless it is taken back.
+            // A caller that has cleared the bit is about to store its crew in the seat, unless it takes it
+            // back.
             if self.waiting.fetch_and(!bit, Ordering::AcqRel) & bit != 0 {
                 return None;
             }

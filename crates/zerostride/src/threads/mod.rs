@@ -1,5 +1,5 @@
-//! Owns threads: how many work on one evaluation, how they divide it (`crew.rs`) and stay awake for the next (`helpers.rs`). It
-//! does not know what they do.
+//! Owns threads: how many work on one evaluation, how they divide it (`crew.rs`) and stay awake for the next
+//! one (`helpers.rs`). It does not know the work.
 
 #[allow(unsafe_code)]
 pub(crate) mod crew;
@@ -31,10 +31,10 @@ const MOST_THREADS_ASKED: usize = 1024;
 /// The most threads that work on one evaluation.
 static MOST_THREADS: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// How many threads work on one evaluation: as many as the processor runs, unless [`set_num_threads`] says otherwise; 65
-/// at most.
+/// How many threads work on one evaluation: as many as the processor runs, unless [`set_num_threads`] says
+/// otherwise; 65 at most.
 pub fn num_threads() -> usize {
-    // On a thread of a pool, that is the one that is meant: but a child has none of the parent's threads except one.
+    // On a thread of a pool, that pool is meant; but a child has none of the parent's threads except one.
     let has_pool = match rayon::current_thread_index() {
         Some(_) => fork::process() == 0 || fork::this_thread() != fork::survivor(),
         None => has_pool(0),
@@ -45,9 +45,9 @@ pub fn num_threads() -> usize {
     rayon::current_num_threads().min(MOST_THREADS.load(Ordering::Relaxed)).min(SEATS + 1)
 }
 
-/// Whether there is a pool of threads. The first call starts it, with so many threads, or for 0 with as many as
-/// the environment says or the processor runs. There is none where the system starts no threads, nor in a forked
-/// child of the process that started it: there the calling thread works alone.
+/// Whether there is a pool of threads. The first call starts it, with so many threads, or for 0 with as many
+/// as the environment says or the processor runs. There is none where the system starts no threads, nor in a
+/// forked child of the process that started it: there the calling thread works alone.
 fn has_pool(threads: usize) -> bool {
     static POOL: OnceLock<Option<usize>> = OnceLock::new();
     let process = POOL.get().unwrap_or_else(|| {
@@ -66,18 +66,19 @@ fn has_pool(threads: usize) -> bool {
 /// Held while the pool starts.
 static STARTING: Lock<()> = Lock::new(Guarded::Threads, ());
 
-/// How many threads the environment asks for; what is no number, or 0, counts as nothing.
+/// How many threads the environment asks for; 0 and text that is no number count as unset.
 fn asked() -> Option<usize> {
     let number = env::var(VARIABLE).ok()?.trim().parse().ok()?;
     Some(number).filter(|number| *number > 0)
 }
 
-/// Whether the environment variables that the engine reads say something that it can follow: for programs to ask before they
-/// compute, as kernels panic at their first use where `ZEROSTRIDE_ISA` or `ZEROSTRIDE_PROCESSOR` cannot be followed.
+/// Whether the environment variables that the engine reads say something that it can follow: for programs to
+/// ask before they compute, as kernels panic at their first use where `ZEROSTRIDE_ISA` or
+/// `ZEROSTRIDE_PROCESSOR` cannot be followed.
 ///
 /// # Errors
-/// `ZEROSTRIDE_ISA` names an instruction set that does not exist or that this processor lacks, `ZEROSTRIDE_PROCESSOR` a family of
-/// processors that is not known, or RAYON_NUM_THREADS is more than 1024.
+/// `ZEROSTRIDE_ISA` names an instruction set that does not exist or that this processor lacks,
+/// `ZEROSTRIDE_PROCESSOR` a family of processors that is not known, or RAYON_NUM_THREADS is more than 1024.
 ///
 /// ```
 /// zerostride::check_environment()?;
@@ -102,8 +103,8 @@ pub fn check_environment() -> Result<()> {
 
 /// Sets how many threads work on one evaluation; at least one does.
 ///
-/// The pool of threads does not grow once it runs, which the first evaluation that divides its work starts: more threads
-/// than the processor runs must be asked for before. More than 65 are never started for this.
+/// The pool of threads does not grow once it runs, which the first evaluation that divides its work starts:
+/// more threads than the processor runs must be asked for before. More than 65 are never started for this.
 ///
 /// ```standalone_crate
 /// zerostride::set_num_threads(1_000_000);
