@@ -1,5 +1,5 @@
-//! Owns `Caller`: the place in a program that an operation was called from, in Rust or in another language. It does
-//! not know what is done with it.
+//! Owns `Caller`: the place in a program that an operation was called from, in Rust or in another language.
+//! It does not know what is done with it.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many ask for callers, on all threads. While there are none, this is all that is read.
+/// How many policies and audits need callers, on all threads. While none does, this is all that is read.
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
@@ -15,8 +15,8 @@ thread_local! {
     static NAMED: RefCell<Vec<Caller>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Whether anybody asks for callers, on whichever thread.
-// Relaxed is enough: a thread sees what it has asked for itself, and what another one asks for it sees soon.
+/// Whether any thread needs callers.
+// Relaxed is enough: a thread sees its own requests at once, and those of other threads soon.
 #[inline]
 pub(crate) fn is_asked() -> bool {
     ASKED.load(Ordering::Relaxed) != 0
@@ -27,7 +27,7 @@ pub(crate) fn ask(times: usize) {
     ASKED.fetch_add(times, Ordering::Relaxed);
 }
 
-/// Takes back what was asked so many times.
+/// Takes that many requests back.
 pub(crate) fn unask(times: usize) {
     ASKED.fetch_sub(times, Ordering::Relaxed);
 }
@@ -64,7 +64,8 @@ impl Caller {
         }
     }
 
-    /// Whoever called the function that asks, or who was named in his place; the name is sought only under a policy.
+    /// The caller of the calling function, or the caller that [`at`] has named; that one is looked up only
+    /// under a policy.
     #[inline]
     #[track_caller]
     pub(crate) fn here() -> Caller {
@@ -72,7 +73,7 @@ impl Caller {
         if is_asked() { named().unwrap_or(here) } else { here }
     }
 
-    /// Whether the place is in this engine: then whoever evaluates is the one to name.
+    /// Whether the place is in this engine: then the caller of the evaluation is named instead.
     pub(crate) fn is_engine(&self) -> bool {
         let sources = file!().trim_end_matches("caller.rs").trim_end_matches(['/', '\\']);
         matches!(&self.0, Place::Rust(location) if location.file().starts_with(sources))
@@ -94,7 +95,8 @@ fn named() -> Option<Caller> {
     NAMED.try_with(|named| named.borrow().last().cloned()).ok().flatten()
 }
 
-/// Names the caller of everything that `work` does on this thread: for languages whose lines Rust does not see.
+/// Names the caller of everything that `work` does on this thread: for languages whose lines Rust does not
+/// see.
 ///
 /// ```
 /// use zerostride::{tensor, policy::{self, Audit, Caller}};

@@ -1,4 +1,5 @@
-//! Owns `Audit` and its `Log`: every implicit broadcast of a thread while the audit runs. It does not judge (`watch.rs`).
+//! Owns `Audit` and its `Log`: every implicit broadcast of a thread while the audit runs. It does not judge
+//! (`watch.rs`).
 
 use std::cell::RefCell;
 use std::cmp::Reverse;

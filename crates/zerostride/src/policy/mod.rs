@@ -1,9 +1,10 @@
 //! Policies over implicit broadcasts, and the audit that records them.
 //!
-//! A broadcast that nobody meant raises no error: `(N, 1)` with `(N,)` silently gives `(N, N)`, and a loss trains on it.
-//! A [`Policy`] allows, warns about or refuses each [`Class`] of implicit broadcast, in a scope of one thread or in the
-//! whole process; an [`Audit`] writes down all of them. Stretching on purpose, with `expand` or `broadcast_to`, is no
-//! implicit broadcast, nor is a bare number among the operands. Without a policy or an audit nothing is looked at.
+//! An unintended broadcast raises no error: `(N, 1)` with `(N,)` silently gives `(N, N)`, and a loss trains
+//! on it. A [`Policy`] allows, warns about or refuses each [`Class`] of implicit broadcast, in a scope of one
+//! thread or in the whole process; an [`Audit`] writes down all of them. Stretching on purpose, with `expand`
+//! or `broadcast_to`, is no implicit broadcast, nor is a bare number among the operands. Without a policy or
+//! an audit nothing is looked at.
 //!
 //! ```
 //! use zerostride::Tensor;
@@ -27,8 +28,8 @@
 //! # Ok::<(), zerostride::Error>(())
 //! ```
 //!
-//! What is looked at is an expression as it is evaluated, each time, on the thread that evaluates it: the threads that
-//! share its work make no broadcasts of their own.
+//! An expression is checked each time it is evaluated, on the thread that evaluates it: threads that share
+//! its work make no broadcasts of their own.
 //!
 //! This module does not know how a broadcast is drawn (`zerostride-explain`), nor does it compute anything.
 
@@ -96,8 +97,8 @@ pub const DEFAULT_MAX_BYTES: u128 = 1 << 30;
 
 /// What to do about each class of implicit broadcast.
 ///
-/// A policy speaks of some classes; about the others the scope around it decides, then the process; classes
-/// that neither names are allowed.
+/// A policy has actions for some classes; for the other classes the enclosing scope decides, then the
+/// process; a class without any action is allowed.
 ///
 /// ```
 /// use zerostride::{Tensor, policy::{Action, Class, Policy}};
@@ -116,7 +117,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// A policy that speaks of nothing.
+    /// A policy without actions.
     pub const fn new() -> Policy {
         Policy { actions: [None; Class::ALL.len()], max_bytes: None }
     }
@@ -149,7 +150,7 @@ impl Policy {
         scope::install(self);
     }
 
-    /// What this policy says, and of what it does not speak, what another says.
+    /// This policy, with the actions of another one for classes that it has none for.
     fn or(self, other: Policy) -> Policy {
         Policy {
             actions: std::array::from_fn(|class| self.actions[class].or(other.actions[class])),
@@ -170,7 +171,8 @@ type Hook = dyn Fn(&Objection) + Send + Sync;
 
 static HOOK: Lock<Option<Arc<Hook>>> = Lock::new(Guarded::Hook, None);
 
-/// Says who is told of broadcasts that a policy warns about; until then, standard error is.
+/// Sets the function that is told of broadcasts that a policy warns about; by default the warning goes to
+/// standard error.
 ///
 /// ```
 /// use zerostride::policy;

@@ -1,5 +1,5 @@
-//! Owns what watches a thread's broadcasts, and the process-wide policy: which are in force now. It does not know how
-//! broadcasts are found (`watch.rs`).
+//! Owns the policies and audits in force: those of a thread, and the policy of the process. It does not know
+//! how broadcasts are found (`watch.rs`).
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -15,7 +15,7 @@ thread_local! {
     static THREAD: RefCell<Thread> = const { RefCell::new(Thread::new()) };
 }
 
-/// What is in force on one thread, by the order of its beginning.
+/// The policies and audits in force on one thread, oldest first.
 struct Thread {
     watchers: Vec<(u64, Watcher)>,
     next: u64,
@@ -32,13 +32,14 @@ pub(super) enum Watcher {
     Audit(Rc<RefCell<Log>>),
 }
 
-/// Whether any policy or audit is in force, on whichever thread: until then, callers need not be named.
+/// Whether any policy or audit is in force on any thread; while none is, callers need not be named.
 #[inline]
 pub fn is_on() -> bool {
     caller::is_asked()
 }
 
-/// A watcher's place on its thread, which it leaves when this is dropped. They may be dropped in any order.
+/// A watcher's registration on its thread, which ends when this is dropped. Entries may be dropped in any
+/// order.
 #[derive(Debug)]
 pub(super) struct Entry {
     /// `None` on a thread that was ending: what its destructors do is not watched.
@@ -62,7 +63,7 @@ pub(super) fn add(watcher: Watcher) -> Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        // A thread that is ending has let go of its watchers already.
+        // A thread that is ending has dropped its watchers already.
         let removed = THREAD.try_with(|thread| {
             let watchers = &mut thread.borrow_mut().watchers;
             watchers.iter().position(|(id, _)| Some(*id) == self.id).map(|place| watchers.remove(place))
@@ -93,12 +94,12 @@ pub(super) fn install(policy: Policy) {
     *process = policy;
 }
 
-/// What is in force on this thread: nothing any more while it ends and destroys what it had.
+/// The state of this thread: empty while the thread ends and runs its destructors.
 fn here<T>(look: impl Fn(&Thread) -> T) -> T {
     THREAD.try_with(|thread| look(&thread.borrow())).unwrap_or_else(|_| look(&Thread::new()))
 }
 
-/// The policy in force here: the innermost scope that speaks of something decides it.
+/// The policy in force here: for each class the innermost scope that has an action decides.
 pub(super) fn policy() -> Policy {
     let scoped = here(|thread| {
         let policies = thread.watchers.iter().filter_map(|(_, watcher)| match watcher {

@@ -1,5 +1,5 @@
-//! Owns the look at an expression before it is evaluated: which of its operations broadcast, and what the policy says.
-//! It does not know how expressions are planned, but asks a plan which arrays it will hold.
+//! Owns the check of an expression before it is evaluated: which of its operations broadcast, and what the
+//! policy says. It does not know how expressions are planned; it asks a plan which arrays it will hold.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -104,7 +104,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether an operand is a number, in whatever dtype.
+/// Whether an operand is a number, in any dtype.
 fn is_bare_number(mut operand: &Expr) -> bool {
     while let Kind::Cast { operand: converted, .. } = &operand.node().kind {
         operand = converted;
@@ -112,7 +112,8 @@ fn is_bare_number(mut operand: &Expr) -> bool {
     operand.is_number()
 }
 
-/// The batches of a matrix product, where both factors have some: a matrix for a whole batch is what `@` is for.
+/// The batches of a matrix product, where both factors have some: a matrix for a whole batch is what `@` is
+/// for.
 fn batches(a: &Shape, b: &Shape, result: &Shape) -> Result<Option<(&'static str, Vec<Shape>, Shape)>> {
     if a.ndim() < 3 || b.ndim() < 3 {
         return Ok(None);
@@ -121,8 +122,8 @@ fn batches(a: &Shape, b: &Shape, result: &Shape) -> Result<Option<(&'static str,
     Ok(Some(("matmul", vec![batch(a)?, batch(b)?], batch(result)?)))
 }
 
-/// Looks at a broadcast that another library is about to make: the policy in force here holds for it, and audits
-/// record it.
+/// Checks a broadcast that another library is about to make: the policy in force here applies to it, and
+/// audits record it.
 ///
 /// Shapes that do not broadcast are left to that library.
 ///
@@ -182,7 +183,7 @@ fn judge(
     Ok(())
 }
 
-/// Call sites remembered; a program that makes up more of them hears of some again.
+/// Call sites that are remembered; a program with more of them is warned about some of them again.
 const MOST_SITES: usize = 1 << 16;
 
 type Site = (Caller, Cow<'static, str>);
