@@ -27,10 +27,10 @@ mod reduce;
 mod tuning;
 
 pub use cast::{CastKernel, cast_kernel, load_scalar, store_scalar};
-pub use chain::{Chain, Feed, Link, Slot, Stores, fence};
+pub use chain::{Chain, ChainOperand, Link, Slot, Stores, fence};
 pub use elementwise::{Fault, MapKernel, Strided, StridedKernel, map_kernel, strided_kernel};
 pub use isa::Isa;
-pub use matmul::{Matrix, ProductSizes, Scratch, matmul};
+pub use matmul::{Matrix, ProductScratch, ProductSizes, matmul};
 pub use pack::{Pack, PackDense, PackDim, pack, pack_dense};
-pub use reduce::{Fold, LEAF, Pairwise, Panel, Reducer, Term, lane_rows, lanes};
+pub use reduce::{Fold, LEAF_ELEMENTS, Pairwise, ReducePanel, Reducer, Term, lane_rows, lanes};
 pub use tuning::Tuning;

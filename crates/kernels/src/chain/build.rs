@@ -6,7 +6,7 @@ use zerostride_ops::{Category, DType, Op};
 
 use super::code::{Code, Set};
 use super::table::{self, Form};
-use super::{Chain, CodeWord, Feed, Link, Place, single};
+use super::{Chain, ChainOperand, CodeWord, Link, WordOperand, single};
 
 /// The bytes of the lanes that a dtype computes in: c64 in lanes of both parts, bool in any width, c128 in
 /// none.
@@ -37,17 +37,17 @@ fn stepped<S: Set>(dtype: DType, width: usize, step: isize) -> Option<[Code; 2]>
     if dtype.item_size() == width { table::stepped::<S>(width, step) } else { None }
 }
 
-pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType) -> Option<Chain> {
+pub(super) fn chain<S: Set>(first: (ChainOperand, DType), links: &[Link], stored: DType) -> Option<Chain> {
     let width = width(first.1, links, stored)?;
     let mut code = Builder { width, parts: SmallVec::new(), rounds: None };
     // Operations on bools in one-byte lanes take any byte but 0 for true themselves.
     let is_told = matches!(links.first(), Some(Link::Map { compute: DType::Bool, .. })) && width == 1;
     let loaded = table::form::<S>(if is_told { DType::U8 } else { first.1 }, width)?;
     let (load, fetching) = match first.0 {
-        Feed::Stepped(_, step) => (stepped::<S>(first.1, width, step)?[0], None),
-        Feed::Vector(_) | Feed::Splat(_) => (loaded.load, loaded.fetch),
+        ChainOperand::Stepped(_, step) => (stepped::<S>(first.1, width, step)?[0], None),
+        ChainOperand::Vector(_) | ChainOperand::Splat(_) => (loaded.load, loaded.fetch),
     };
-    code.push(load, Place::Feed(first.0, first.1.item_size()));
+    code.push(load, WordOperand::Memory(first.0, first.1.item_size()));
     let mut value = first.1;
     for link in links {
         value = match link {
@@ -63,7 +63,7 @@ pub(super) fn chain<S: Set>(first: (Feed, DType), links: &[Link], stored: DType)
         code.parts.pop();
         stores = rounding.unwrap_or(stores);
     }
-    code.push(stores.store, Place::Out);
+    code.push(stores.store, WordOperand::Out);
     Some(Chain {
         code: code.parts,
         streaming: stores.stream,
@@ -84,14 +84,14 @@ struct Builder {
 }
 
 impl Builder {
-    fn push(&mut self, code: Code, place: Place) {
+    fn push(&mut self, code: Code, place: WordOperand) {
         self.parts.push(CodeWord { code, place });
         self.rounds = None;
     }
 
     fn cast<S: Set>(&mut self, from: DType, to: DType) -> Option<DType> {
         if from != to {
-            self.push(table::cast::<S>(from, to, self.width)?, Place::Registers);
+            self.push(table::cast::<S>(from, to, self.width)?, WordOperand::Registers);
             self.rounds = (from.category() == Category::Float && to.is_half()).then_some(to);
         }
         Some(to)
@@ -103,7 +103,7 @@ impl Builder {
         op: Op,
         compute: DType,
         place: usize,
-        others: &[Feed],
+        others: &[ChainOperand],
     ) -> Option<DType> {
         // A condition computed by the chain is a bool; one from memory has the dtype of the other operands.
         if op == Op::Where && place == 0 && value == DType::Bool {
@@ -111,47 +111,49 @@ impl Builder {
         } else if value != compute {
             return None;
         }
-        if let (Op::Div, 0, [Feed::Splat(slot)]) = (op, place, others)
+        if let (Op::Div, 0, [ChainOperand::Splat(slot)]) = (op, place, others)
             && let Some((quotient, prepare)) = table::quotient::<S>(compute)
         {
-            self.push(quotient, Place::Prepared(*slot, compute.item_size(), prepare));
+            self.push(quotient, WordOperand::Prepared(*slot, compute.item_size(), prepare));
             return Some(compute);
         }
         let function = table::map::<S>(op, compute, place, self.width)?;
         if others.len() + 1 != function.arity || place >= function.arity {
             return None;
         }
-        let mut operands: SmallVec<[Place; 3]> = SmallVec::new();
+        let mut operands: SmallVec<[WordOperand; 3]> = SmallVec::new();
         for (i, &feed) in others.iter().enumerate() {
-            let memory = Place::Feed(feed, compute.item_size());
+            let memory = WordOperand::Memory(feed, compute.item_size());
             let stage = match feed {
-                Feed::Stepped(_, step) => Some(stepped::<S>(compute, self.width, step)?[1]),
-                Feed::Vector(_) | Feed::Splat(_) => table::form::<S>(compute, self.width)?.stage,
+                ChainOperand::Stepped(_, step) => Some(stepped::<S>(compute, self.width, step)?[1]),
+                ChainOperand::Vector(_) | ChainOperand::Splat(_) => {
+                    table::form::<S>(compute, self.width)?.stage
+                }
             };
             operands.push(match stage {
                 Some(stage) => {
                     self.push(stage, memory);
-                    self.push(stage, Place::Stage(i));
-                    Place::Stage(i)
+                    self.push(stage, WordOperand::Stage(i));
+                    WordOperand::Stage(i)
                 }
                 None => memory,
             });
         }
         if let Some(exchange) = function.exchange {
-            let kept = Place::Stage(others.len());
+            let kept = WordOperand::Stage(others.len());
             self.push(exchange, operands.remove(0));
             self.push(exchange, kept);
             operands.insert(place - 1, kept);
         }
         if operands.is_empty() {
-            operands.push(Place::Registers);
+            operands.push(WordOperand::Registers);
         }
         for place in operands {
             self.push(function.code, place);
         }
         let [round, then] = function.after;
         for code in function.after.into_iter().flatten() {
-            self.push(code, Place::Registers);
+            self.push(code, WordOperand::Registers);
         }
         self.rounds = round.filter(|_| then.is_none()).map(|_| compute);
         Some(function.result)

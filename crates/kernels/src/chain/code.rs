@@ -33,10 +33,10 @@ pub(super) type Code = unsafe extern "C" fn();
 /// # Safety
 /// The words are code of this instruction set, and their operands have elements for all runs of the span. The
 /// splats exist, each with an element for every row, and nothing else changes them meanwhile.
-pub(super) type Entry = unsafe fn(&mut [Word], *mut [PreparedSplat], &Span);
+pub(super) type Entry = unsafe fn(&mut [Word], *mut [PreparedSplat], &RunSpan);
 
 /// The runs of elements that code handles.
-pub(super) struct Span {
+pub(super) struct RunSpan {
     pub(super) rows: usize,
     /// Runs begin at these offsets of each row, in elements.
     pub(super) from: usize,
@@ -62,7 +62,7 @@ pub(super) struct Word {
     /// Bytes from the row or two rows that are run at once to the next.
     pub(super) row: isize,
     /// Bytes from an element to the one that is prefetched with it, if any is.
-    pub(super) ahead: Option<isize>,
+    pub(super) prefetch_bytes: Option<isize>,
 }
 
 /// The largest register of any instruction set, in bytes.
@@ -71,7 +71,7 @@ pub(super) const REGISTER_BYTES: usize = 64;
 /// The bytes of one register.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-pub(super) struct Register(
+pub(super) struct RegisterBytes(
     #[expect(dead_code, reason = "what is in it is read as a register of an instruction set")]
     [u8; REGISTER_BYTES],
 );
@@ -79,8 +79,8 @@ pub(super) struct Register(
 /// A broadcast scalar as a register, and what a primitive has prepared from it.
 #[repr(C)]
 pub(super) struct PreparedSplat {
-    register: Register,
-    prepared: [Register; PREPARED_REGISTERS],
+    register: RegisterBytes,
+    prepared: [RegisterBytes; PREPARED_REGISTERS],
     prepare: Prepare,
     /// The element of each row.
     pub(super) from: Slot,
@@ -96,12 +96,12 @@ pub(super) const PREPARED_REGISTERS: usize = 2;
 /// # Safety
 /// The processor has the instruction set. There is a register to read, and room after it for the prepared
 /// ones.
-pub(super) type Prepare = unsafe fn(*mut Register);
+pub(super) type Prepare = unsafe fn(*mut RegisterBytes);
 
 impl PreparedSplat {
     pub(super) fn new(size: usize, prepare: Prepare) -> PreparedSplat {
-        let from = Slot { first: std::ptr::null_mut(), step: 0, ahead: 0 };
-        let empty = Register([0; REGISTER_BYTES]);
+        let from = Slot { first: std::ptr::null_mut(), step: 0, prefetch_bytes: 0 };
+        let empty = RegisterBytes([0; REGISTER_BYTES]);
         PreparedSplat { register: empty, prepared: [empty; PREPARED_REGISTERS], prepare, from, size }
     }
 
@@ -113,7 +113,7 @@ impl PreparedSplat {
     pub(super) unsafe fn next<S: Set>(&mut self) {
         let at = self.from.first;
         self.from = self.from.from(1);
-        let to = std::ptr::from_mut(self).cast::<Register>();
+        let to = std::ptr::from_mut(self).cast::<RegisterBytes>();
         // SAFETY: the element is readable, the caller says; there is room for a register at the beginning,
         // aligned.
         unsafe {
@@ -188,7 +188,7 @@ impl Word {
     /// # Safety
     /// There is room for the elements at `offset`.
     #[inline(always)]
-    pub(super) unsafe fn packed<S: Set, K: Sink<S>>(
+    pub(super) unsafe fn packed<S: Set, K: StorePrimitive<S>>(
         &self,
         offset: usize,
         register: usize,
@@ -251,7 +251,7 @@ impl Word {
 /// # Safety
 /// There is room for the elements at `offset`.
 #[inline(always)]
-pub(super) unsafe fn put<S: Set, K: Sink<S>>(out: &Word, offset: usize, packed: &Run<S>) {
+pub(super) unsafe fn put<S: Set, K: StorePrimitive<S>>(out: &Word, offset: usize, packed: &Run<S>) {
     // SAFETY: there is room, the caller says; a register is as many bytes.
     unsafe {
         if const { K::PACKED_REGISTERS == 1 } {
@@ -327,13 +327,13 @@ pub(super) trait Set: Sized + 'static {
     /// The function of a primitive, which ends with a tail call.
     fn step<B: Primitive<Self>>() -> Code;
     /// The fused loop that loads elements of type `T`, applies a primitive, and stores with a sink.
-    fn single<T, B: Primitive<Self>, K: Sink<Self>>() -> Entry;
+    fn single<T, B: Primitive<Self>, K: StorePrimitive<Self>>() -> Entry;
     /// The function that prepares registers from a splat.
     fn prepare<B: Prepared<Self>>() -> Prepare;
     /// The last function of code, which stores with a sink and returns.
-    fn store<B: Sink<Self>>() -> Code;
+    fn store<B: StorePrimitive<Self>>() -> Code;
     /// The same with non-temporal stores, to addresses aligned to registers.
-    fn stream<B: Sink<Self>>() -> Code;
+    fn stream<B: StorePrimitive<Self>>() -> Code;
 }
 
 /// What a function of threaded code does to the running value. It is inlined into a function with the
@@ -351,11 +351,11 @@ pub(super) trait Primitive<S: Set> {
 pub(super) trait Prepared<S: Set>: Primitive<S> {
     /// # Safety
     /// As for [`Prepare`].
-    unsafe fn prepare(splat: *mut Register);
+    unsafe fn prepare(splat: *mut RegisterBytes);
 }
 
 /// What the last function does to the running value before it stores.
-pub(super) trait Sink<S: Set> {
+pub(super) trait StorePrimitive<S: Set> {
     /// Bytes of an element.
     const ELEMENT_BYTES: usize;
     /// Registers of a run once it is packed.

@@ -73,9 +73,9 @@ impl<V: Lane, B: Body<N, V, Result = V::Mask>, const N: usize> Body<N, V> for Fl
 }
 
 /// The body whose integral floats become integers.
-pub(super) struct Whole<B>(PhantomData<B>);
+pub(super) struct IntegralFloat<B>(PhantomData<B>);
 
-impl<V: Lane, B: Body<N, V, Result = V>, const N: usize> Body<N, V> for Whole<B> {
+impl<V: Lane, B: Body<N, V, Result = V>, const N: usize> Body<N, V> for IntegralFloat<B> {
     const OP: Op = B::OP;
     type Result = V;
 

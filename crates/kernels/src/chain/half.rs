@@ -3,7 +3,9 @@
 
 use zerostride_ops::Op;
 
-use super::code::{self, HALF_REGISTERS, REGISTER_BYTES, RUN_REGISTERS, Run, Set, Sink, Word, each};
+use super::code::{
+    self, HALF_REGISTERS, REGISTER_BYTES, RUN_REGISTERS, Run, Set, StorePrimitive, Word, each,
+};
 use super::float::{lane, register};
 use crate::bodies::dispatch::Body;
 use crate::lane::{Bits, Lane};
@@ -91,7 +93,7 @@ impl<S: Set> code::Primitive<S> for RoundF16 {
 /// A store of f16.
 pub(super) struct StoreF16;
 
-impl<S: Set> Sink<S> for StoreF16 {
+impl<S: Set> StorePrimitive<S> for StoreF16 {
     const ELEMENT_BYTES: usize = HALF_BYTES;
     const PACKED_REGISTERS: usize = RUN_REGISTERS / 2;
 
@@ -133,7 +135,7 @@ impl<V: Lane> Body<1, V> for RoundBF16 {
 /// A store of bf16, rounding first unless the floats are bf16 values already.
 pub(super) struct StoreBF16<const ROUNDS: bool>;
 
-impl<S: Set, const ROUNDS: bool> Sink<S> for StoreBF16<ROUNDS> {
+impl<S: Set, const ROUNDS: bool> StorePrimitive<S> for StoreBF16<ROUNDS> {
     const ELEMENT_BYTES: usize = HALF_BYTES;
     const PACKED_REGISTERS: usize = RUN_REGISTERS / 2;
 

@@ -6,12 +6,12 @@ use std::mem::MaybeUninit;
 use std::ops::RangeInclusive;
 
 use super::cast::{CastFrom, CastTo};
-use super::code::{HALF_REGISTERS, Primitive, REGISTER_BYTES, RUN_REGISTERS, Run, Set, Sink, Word};
+use super::code::{HALF_REGISTERS, Primitive, REGISTER_BYTES, RUN_REGISTERS, Run, Set, StorePrimitive, Word};
 
 /// A load of elements as wide as the lanes.
-pub(super) struct Load<T>(PhantomData<T>);
+pub(super) struct LoadRun<T>(PhantomData<T>);
 
-impl<S: Set, T> Primitive<S> for Load<T> {
+impl<S: Set, T> Primitive<S> for LoadRun<T> {
     const WORDS: usize = 1;
 
     #[inline(always)]
@@ -22,18 +22,18 @@ impl<S: Set, T> Primitive<S> for Load<T> {
 }
 
 /// The same with a prefetch.
-pub(super) struct LoadAhead<T>(PhantomData<T>);
+pub(super) struct LoadPrefetching<T>(PhantomData<T>);
 
-impl<S: Set, T> Primitive<S> for LoadAhead<T> {
+impl<S: Set, T> Primitive<S> for LoadPrefetching<T> {
     const WORDS: usize = 1;
 
     #[inline(always)]
     unsafe fn apply(_: Run<S>, words: *const Word, offset: usize) -> Run<S> {
         // SAFETY: as the caller says. Nothing is read from what is ahead.
         unsafe {
-            let ahead = (*words).ahead.unwrap_or(0);
+            let prefetch_bytes = (*words).prefetch_bytes.unwrap_or(0);
             for i in 0..RUN_REGISTERS {
-                S::fetch((*words).register(offset, size_of::<T>(), i).wrapping_offset(ahead));
+                S::fetch((*words).register(offset, size_of::<T>(), i).wrapping_offset(prefetch_bytes));
             }
             (*words).load::<S, T>(offset)
         }
@@ -90,9 +90,9 @@ impl<S: Set, A: CastFrom, R: Copy, T: CastTo<R>> Primitive<S> for Widen<A, R, T>
 
 /// The conversion of an operand that is not the running value. It goes to a buffer, where the next primitive
 /// loads it.
-pub(super) struct Stage<A, R, T>(PhantomData<(A, R, T)>);
+pub(super) struct StageOperand<A, R, T>(PhantomData<(A, R, T)>);
 
-impl<S: Set, A: CastFrom, R: Copy, T: CastTo<R>> Primitive<S> for Stage<A, R, T> {
+impl<S: Set, A: CastFrom, R: Copy, T: CastTo<R>> Primitive<S> for StageOperand<A, R, T> {
     const WORDS: usize = 2;
 
     #[inline(always)]
@@ -284,9 +284,9 @@ impl<S: Set, T, const STEP: isize> Primitive<S> for StageStepped<T, STEP> {
 }
 
 /// A store of elements as wide as the lanes.
-pub(super) struct Store<T>(PhantomData<T>);
+pub(super) struct StoreRun<T>(PhantomData<T>);
 
-impl<S: Set, T> Sink<S> for Store<T> {
+impl<S: Set, T> StorePrimitive<S> for StoreRun<T> {
     const ELEMENT_BYTES: usize = size_of::<T>();
     const PACKED_REGISTERS: usize = RUN_REGISTERS;
 
@@ -299,7 +299,7 @@ impl<S: Set, T> Sink<S> for Store<T> {
 /// A store of narrower elements.
 pub(super) struct Narrow<A, R, T>(PhantomData<(A, R, T)>);
 
-impl<S: Set, A: CastFrom, R, T: CastTo<R>> Sink<S> for Narrow<A, R, T> {
+impl<S: Set, A: CastFrom, R, T: CastTo<R>> StorePrimitive<S> for Narrow<A, R, T> {
     const ELEMENT_BYTES: usize = size_of::<R>();
     const PACKED_REGISTERS: usize = RUN_REGISTERS * size_of::<R>() / size_of::<A>();
 

@@ -37,7 +37,7 @@ use code::{Code, Entry, Prepare};
 
 /// Where an operand of a chain comes from: an index into the slots that [`Chain::run`] is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Feed {
+pub enum ChainOperand {
     /// Contiguous elements, one for each element of the result.
     Vector(usize),
     /// Elements at this distance, in elements, which is one of [`Chain::STEPS`].
@@ -55,7 +55,7 @@ pub struct Slot {
     pub step: isize,
     /// Bytes from an element to one that will be read a little later and is prefetched; 0 for no prefetch.
     /// The address need not be readable.
-    pub ahead: isize,
+    pub prefetch_bytes: isize,
 }
 
 impl Slot {
@@ -81,7 +81,7 @@ pub enum Link {
         /// Which operand the running value is.
         place: usize,
         /// The remaining operands, in order.
-        others: SmallVec<[Feed; 3]>,
+        others: SmallVec<[ChainOperand; 3]>,
     },
 }
 
@@ -130,26 +130,26 @@ pub struct Chain {
 #[derive(Clone, Copy, Debug)]
 struct CodeWord {
     code: Code,
-    place: Place,
+    place: WordOperand,
 }
 
 impl CodeWord {
     /// The bytes of an element of an operand that advances, and the distance of its elements, in elements.
     fn vector(&self) -> Option<(usize, isize)> {
         match self.place {
-            Place::Feed(Feed::Vector(_), size) => Some((size, 1)),
-            Place::Feed(Feed::Stepped(_, step), size) => Some((size, step)),
+            WordOperand::Memory(ChainOperand::Vector(_), size) => Some((size, 1)),
+            WordOperand::Memory(ChainOperand::Stepped(_, step), size) => Some((size, step)),
             _ => None,
         }
     }
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum WordOperand {
     /// Registers alone.
     Registers,
     /// An operand in memory, with the bytes of an element.
-    Feed(Feed, usize),
+    Memory(ChainOperand, usize),
     /// A broadcast scalar from which registers are prepared once a row: its slot, with the bytes of an
     /// element.
     Prepared(usize, usize, Prepare),
@@ -163,7 +163,7 @@ impl Chain {
     /// The most instructions after the load. Without optimisation each is a stack frame.
     pub const MAX_LINKS: usize = 48;
 
-    /// The distances of a [`Feed::Stepped`], except 0 and 1, which the other feeds have.
+    /// The distances of a [`ChainOperand::Stepped`], except 0 and 1, which the other feeds have.
     pub const STEPS: RangeInclusive<isize> = memory::STEPS;
 
     /// The chain of these instructions. `None` where the instruction set has no such chain; then block
@@ -178,21 +178,22 @@ impl Chain {
     /// prefix can be grown until there is none.
     ///
     /// ```
-    /// use zerostride_kernels::{Chain, Feed, Isa, Link, Slot, Stores};
+    /// use zerostride_kernels::{Chain, ChainOperand, Isa, Link, Slot, Stores};
     /// use zerostride_ops::{DType, Op};
     ///
-    /// let others = [Feed::Splat(1)].into_iter().collect();
+    /// let others = [ChainOperand::Splat(1)].into_iter().collect();
     /// let add = Link::Map { op: Op::Add, compute: DType::F32, place: 0, others };
-    /// if let Some(chain) = Chain::new(Isa::active(), (Feed::Vector(0), DType::F32), &[add], DType::F32) {
+    /// let first = (ChainOperand::Vector(0), DType::F32);
+    /// if let Some(chain) = Chain::new(Isa::active(), first, &[add], DType::F32) {
     ///     let (x, one, mut sum) = ([1.0f32, 2.0, 3.0], 1.0f32, [0.0f32; 3]);
-    ///     let row = |first: *const f32| Slot { first: first.cast_mut().cast(), step: 0, ahead: 0 };
+    ///     let row = |first: *const f32| Slot { first: first.cast_mut().cast(), step: 0, prefetch_bytes: 0 };
     ///     let (slots, out) = ([row(x.as_ptr()), row(&one)], row(sum.as_mut_ptr()));
     ///     // SAFETY: a row of slot 0 has three numbers, one of slot 1 has one, and `sum` has room for three.
     ///     unsafe { chain.run(1, 3, &slots, out, Stores::Cached) };
     ///     assert_eq!(sum, [2.0, 3.0, 4.0]);
     /// }
     /// ```
-    pub fn new(isa: Isa, first: (Feed, DType), links: &[Link], stored: DType) -> Option<Chain> {
+    pub fn new(isa: Isa, first: (ChainOperand, DType), links: &[Link], stored: DType) -> Option<Chain> {
         if !isa.is_supported() || links.len() > Chain::MAX_LINKS {
             return None;
         }
@@ -231,9 +232,9 @@ fn divides(links: &[Link]) -> bool {
         Link::Map { op, place, others, .. } => Some((op, *place, &others[..])),
         Link::Cast(_) => None,
     });
-    let divides = |(op, place, others): (&Op, usize, &[Feed])| {
+    let divides = |(op, place, others): (&Op, usize, &[ChainOperand])| {
         op.info().effort == Some(zerostride_ops::Effort::division)
-            && !matches!((op, place, others), (Op::Div, 0, [Feed::Splat(_)]))
+            && !matches!((op, place, others), (Op::Div, 0, [ChainOperand::Splat(_)]))
     };
     operations.next().is_some_and(divides) && operations.all(divides)
 }

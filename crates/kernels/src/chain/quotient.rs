@@ -9,7 +9,9 @@
 
 use std::marker::PhantomData;
 
-use super::code::{HALF_REGISTERS, PREPARED_REGISTERS, Prepared, Primitive, Register, Run, Set, Word, each};
+use super::code::{
+    HALF_REGISTERS, PREPARED_REGISTERS, Prepared, Primitive, RegisterBytes, Run, Set, Word, each,
+};
 use super::float::{lane, register};
 use crate::lane::{Bits, Element, Lane, Mask};
 
@@ -23,8 +25,8 @@ struct Divisor<V>(V, V, V);
 
 impl<S: Set, V: Lane> Prepared<S> for SplatQuotient<V> {
     #[inline(always)]
-    unsafe fn prepare(splat: *mut Register) {
-        const { assert!(size_of::<Divisor<V>>() <= (1 + PREPARED_REGISTERS) * size_of::<Register>()) };
+    unsafe fn prepare(splat: *mut RegisterBytes) {
+        const { assert!(size_of::<Divisor<V>>() <= (1 + PREPARED_REGISTERS) * size_of::<RegisterBytes>()) };
         // SAFETY: there is a register to read, the caller says, and room for three lanes, which is aligned to
         // them.
         unsafe {

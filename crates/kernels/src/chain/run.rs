@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::code::{HALF_REGISTERS, PreparedSplat, REGISTER_BYTES, RUN_REGISTERS, Span, Word};
-use super::{Chain, CodeWord, Feed, Place, Slot, Stores};
+use super::code::{HALF_REGISTERS, PreparedSplat, REGISTER_BYTES, RUN_REGISTERS, RunSpan, Word};
+use super::{Chain, ChainOperand, CodeWord, Slot, Stores, WordOperand};
 use crate::tuning::Tuning;
 
 /// Memory of one run.
@@ -29,12 +29,13 @@ impl Chain {
     /// If a feed's slot is not among `slots`.
     ///
     /// # Safety
-    /// Every slot of a [`Feed`] and `out` have that many rows. A row of a [`Feed::Vector`] is readable for
-    /// `len` elements of its dtype. A row of a [`Feed::Stepped`] is so at its distance, with the bytes
-    /// between its elements, which are part of the row. A row of a [`Feed::Splat`] has one element. A row of
-    /// `out` is writable for `len` elements. No alignment is required. `out` overlaps no slot, and its rows
-    /// do not overlap each other. Except: `out` may be exactly the rows of an operand whose elements are as
-    /// large as those of the result, if the operand is a vector or rows have one element.
+    /// Every slot of a [`ChainOperand`] and `out` have that many rows. A row of a [`ChainOperand::Vector`] is
+    /// readable for `len` elements of its dtype. A row of a [`ChainOperand::Stepped`] is so at its distance,
+    /// with the bytes between its elements, which are part of the row. A row of a [`ChainOperand::Splat`] has
+    /// one element. A row of `out` is writable for `len` elements. No alignment is required. `out` overlaps
+    /// no slot, and its rows do not overlap each other. Except: `out` may be exactly the rows of an operand
+    /// whose elements are as large as those of the result, if the operand is a vector or rows have one
+    /// element.
     pub unsafe fn run(&self, rows: usize, len: usize, slots: &[Slot], out: Slot, stores: Stores) {
         debug_assert!(
             self.are_apart(rows, len, slots, out),
@@ -42,7 +43,7 @@ impl Chain {
         );
         let Chain { register, streaming, ref code, .. } = *self;
         let is_out = |part: &CodeWord| match part.place {
-            Place::Feed(Feed::Vector(slot), _) => slots[slot].first == out.first,
+            WordOperand::Memory(ChainOperand::Vector(slot), _) => slots[slot].first == out.first,
             _ => false,
         };
         let in_place = code.iter().any(is_out);
@@ -68,11 +69,12 @@ impl Chain {
         let pairs = if is_half && 2 * len == run { rows / 2 } else { 0 };
         threaded.fill(if pairs > 0 { 2 } else { 1 }, stores);
         for (word, part) in threaded.words.iter_mut().zip(code) {
-            if let Place::Feed(Feed::Vector(slot), _) = part.place {
-                word.ahead = Some(slots[slot].ahead).filter(|&ahead| ahead != 0);
+            if let WordOperand::Memory(ChainOperand::Vector(slot), _) = part.place {
+                word.prefetch_bytes =
+                    Some(slots[slot].prefetch_bytes).filter(|&prefetch_bytes| prefetch_bytes != 0);
             }
         }
-        if let (Some(fetching), Some(_)) = (self.fetching, threaded.words[0].ahead) {
+        if let (Some(fetching), Some(_)) = (self.fetching, threaded.words[0].prefetch_bytes) {
             threaded.words[0].code = fetching;
         }
         let head = if streams { self.unaligned(len, out.first) } else { None };
@@ -85,7 +87,7 @@ impl Chain {
             for (first, rows, halves) in [(0, pairs, HalfUse::Rows), left] {
                 if rows > 0 {
                     let splats = threaded.aim(slots, out, first as isize, halves);
-                    let span = Span { rows, from: 0, to: 1, by: 1, last: None };
+                    let span = RunSpan { rows, from: 0, to: 1, by: 1, last: None };
                     // SAFETY: the words are this chain's and point at rows of at least half a run. All of a
                     // row is read before any of it is written.
                     unsafe { enter(&mut threaded.words, splats, &span) };
@@ -104,7 +106,7 @@ impl Chain {
             let last = again.then(|| len - run);
             let splats = threaded.aim(slots, out, 0, HalfUse::Neighbours);
             // SAFETY: the words are this chain's and point at rows of that many elements.
-            unsafe { enter(&mut threaded.words, splats, &Span { rows, from, to, by: run, last }) };
+            unsafe { enter(&mut threaded.words, splats, &RunSpan { rows, from, to, by: run, last }) };
         }
         for row in 0..rows as isize {
             // SAFETY: as the caller says; the row has these elements, fewer than a run.
@@ -131,16 +133,19 @@ impl Chain {
         let width = len * self.stored;
         let is_apart = |part: &CodeWord| {
             let (slot, bytes, is_out) = match part.place {
-                Place::Feed(Feed::Vector(slot), size) => (slots[slot], len * size, size == self.stored),
-                Place::Feed(Feed::Stepped(slot, step), size) => {
+                WordOperand::Memory(ChainOperand::Vector(slot), size) => {
+                    (slots[slot], len * size, size == self.stored)
+                }
+                WordOperand::Memory(ChainOperand::Stepped(slot, step), size) => {
                     let reach = (len as isize - 1) * step * size as isize;
                     let first = slots[slot].first.wrapping_offset(reach.min(0));
                     (Slot { first, ..slots[slot] }, reach.unsigned_abs() + size, false)
                 }
-                Place::Feed(Feed::Splat(slot), size) | Place::Prepared(slot, size, _) => {
+                WordOperand::Memory(ChainOperand::Splat(slot), size)
+                | WordOperand::Prepared(slot, size, _) => {
                     (slots[slot], size, len == 1 && size == self.stored)
                 }
-                Place::Registers | Place::Stage(_) | Place::Out => return true,
+                WordOperand::Registers | WordOperand::Stage(_) | WordOperand::Out => return true,
             };
             let is_out = is_out && slot.first == out.first && (rows == 1 || slot.step == out.step);
             let row = |slot: Slot, row: usize, bytes: usize| reach(slot.from(row as isize), 1, bytes);
@@ -191,31 +196,33 @@ impl Threaded<'_> {
         let Threaded { chain, words, splats, stages } = self;
         for part in &chain.code {
             let (mask, step) = match part.place {
-                Place::Registers | Place::Feed(Feed::Splat(_), _) => (0, 0),
-                Place::Feed(Feed::Vector(_), size) => (usize::MAX, (chain.lanes * size) as isize),
-                Place::Feed(Feed::Stepped(_, step), size) => {
+                WordOperand::Registers | WordOperand::Memory(ChainOperand::Splat(_), _) => (0, 0),
+                WordOperand::Memory(ChainOperand::Vector(_), size) => {
+                    (usize::MAX, (chain.lanes * size) as isize)
+                }
+                WordOperand::Memory(ChainOperand::Stepped(_, step), size) => {
                     (usize::MAX, (chain.lanes * size) as isize * step)
                 }
-                Place::Prepared(_, size, prepare) => {
+                WordOperand::Prepared(_, size, prepare) => {
                     (0..together).for_each(|_| splats.push(PreparedSplat::new(size, prepare)));
                     (0, 0)
                 }
-                Place::Stage(index) => {
+                WordOperand::Stage(index) => {
                     stages.resize(stages.len().max(index + 1), RunBuffer::EMPTY);
                     (0, chain.register as isize)
                 }
-                Place::Out => (usize::MAX, (chain.lanes * chain.stored) as isize),
+                WordOperand::Out => (usize::MAX, (chain.lanes * chain.stored) as isize),
             };
             let address = std::ptr::null_mut();
             let far = HALF_REGISTERS as isize * step;
-            let ahead = match (part.place, stores) {
-                (Place::Out, _) if Tuning::active().prefetch_stores_ahead => {
+            let prefetch_bytes = match (part.place, stores) {
+                (WordOperand::Out, _) if Tuning::active().prefetch_stores_ahead => {
                     Some(RUN_REGISTERS as isize * step)
                 }
-                (Place::Out, Stores::Far) => Some(0),
+                (WordOperand::Out, Stores::Far) => Some(0),
                 _ => None,
             };
-            words.push(Word { code: part.code, address, mask, step, far, row: 0, ahead });
+            words.push(Word { code: part.code, address, mask, step, far, row: 0, prefetch_bytes });
         }
     }
 
@@ -229,12 +236,12 @@ impl Threaded<'_> {
         for (word, part) in self.words.iter_mut().zip(&self.chain.code) {
             // The first row, and bytes from an element to the next.
             let (own, distance) = match part.place {
-                Place::Registers => continue,
-                Place::Stage(index) => {
+                WordOperand::Registers => continue,
+                WordOperand::Stage(index) => {
                     word.address = stages.wrapping_add(index).cast();
                     continue;
                 }
-                Place::Prepared(index, ..) => {
+                WordOperand::Prepared(index, ..) => {
                     let own = splats.wrapping_add(used);
                     used += together;
                     for half in 0..together {
@@ -242,7 +249,8 @@ impl Threaded<'_> {
                         // SAFETY: it is one of the splats, which are borrowed mutably; there are `together`
                         // of them for each prepared feed.
                         unsafe {
-                            (*own.add(half)).from = Slot { first, step: together as isize * step, ahead: 0 }
+                            (*own.add(half)).from =
+                                Slot { first, step: together as isize * step, prefetch_bytes: 0 }
                         };
                     }
                     // The prepared registers follow the splat's own.
@@ -250,11 +258,13 @@ impl Threaded<'_> {
                     word.far = if together == 1 { 0 } else { size_of::<PreparedSplat>() as isize };
                     continue;
                 }
-                Place::Feed(Feed::Vector(index), size) => (slot(index), size as isize),
-                Place::Feed(Feed::Stepped(index, step), size) => (slot(index), size as isize * step),
+                WordOperand::Memory(ChainOperand::Vector(index), size) => (slot(index), size as isize),
+                WordOperand::Memory(ChainOperand::Stepped(index, step), size) => {
+                    (slot(index), size as isize * step)
+                }
                 // Both halves of a row have the same scalar.
-                Place::Feed(Feed::Splat(index), _) => (slot(index), 0),
-                Place::Out => (out.from(row), self.chain.stored as isize),
+                WordOperand::Memory(ChainOperand::Splat(index), _) => (slot(index), 0),
+                WordOperand::Out => (out.from(row), self.chain.stored as isize),
             };
             (word.address, word.row) = (own.first, together as isize * own.step);
             word.far = match halves {
@@ -274,7 +284,7 @@ impl Threaded<'_> {
     unsafe fn run_apart(&mut self, slots: &[Slot], out: Slot, row: isize, elements: Range<usize>) {
         let (chain, size) = (self.chain, self.chain.stored);
         let mut result = RunBuffer::EMPTY;
-        let target = Slot { first: result.0.as_mut_ptr(), step: 0, ahead: 0 };
+        let target = Slot { first: result.0.as_mut_ptr(), step: 0, prefetch_bytes: 0 };
         let splats = self.aim(slots, target, row, HalfUse::Neighbours);
         let runs = chain.code.iter().filter_map(CodeWord::vector).map(|(_, step)| step.unsigned_abs()).sum();
         let mut copies: SmallVec<[RunBuffer; 3]> = SmallVec::from_elem(RunBuffer::EMPTY, runs);
@@ -298,7 +308,7 @@ impl Threaded<'_> {
         }
         let last = self.words.len() - 1;
         self.words[last].code = chain.code[last].code;
-        let span = Span { rows: 1, from: 0, to: 1, by: 1, last: None };
+        let span = RunSpan { rows: 1, from: 0, to: 1, by: 1, last: None };
         // SAFETY: every address has room for a whole run; the row of `out` is writable up to the last
         // element.
         unsafe {

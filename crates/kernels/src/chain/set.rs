@@ -13,8 +13,8 @@ use ::half::f16;
 #[cfg(target_arch = "aarch64")]
 use super::cast::{CastFrom, CastTo};
 use super::code::{
-    self, Code, Entry, Prepare, Prepared, PreparedSplat, Primitive, RUN_REGISTERS, Register, Set, Sink, Span,
-    Word,
+    self, Code, Entry, Prepare, Prepared, PreparedSplat, Primitive, RUN_REGISTERS, RegisterBytes, RunSpan,
+    Set, StorePrimitive, Word,
 };
 use super::memory::Picks;
 use super::single;
@@ -51,8 +51,8 @@ macro_rules! set {
             type Step = unsafe extern $abi fn(*const Word, usize, R, R, R, R, R, R, R, R);
 
             #[target_feature(enable = $features)]
-            unsafe fn enter(words: &mut [Word], splats: *mut [PreparedSplat], span: &Span) {
-                let Span { rows, from, to, by, last } = *span;
+            unsafe fn enter(words: &mut [Word], splats: *mut [PreparedSplat], span: &RunSpan) {
+                let RunSpan { rows, from, to, by, last } = *span;
                 for row in 0..rows {
                     for number in 0..splats.len() {
                         // SAFETY: the caller has the splats to itself, with an element for every row. The
@@ -116,19 +116,19 @@ macro_rules! set {
             }
 
             #[target_feature(enable = $features)]
-            unsafe fn single<T, B: Primitive<$set>, K: Sink<$set>>(words: &mut [Word], _: *mut [PreparedSplat], span: &Span) {
+            unsafe fn single<T, B: Primitive<$set>, K: StorePrimitive<$set>>(words: &mut [Word], _: *mut [PreparedSplat], span: &RunSpan) {
                 // SAFETY: as the caller says.
                 unsafe { single::run::<$set, T, B, K>(words, span) }
             }
 
             #[target_feature(enable = $features)]
-            unsafe fn prepare<B: Prepared<$set>>(splat: *mut Register) {
+            unsafe fn prepare<B: Prepared<$set>>(splat: *mut RegisterBytes) {
                 // SAFETY: as the caller says.
                 unsafe { B::prepare(splat) }
             }
 
             #[target_feature(enable = $features)]
-            unsafe extern $abi fn store<B: Sink<$set>, const STREAM: bool>(
+            unsafe extern $abi fn store<B: StorePrimitive<$set>, const STREAM: bool>(
                 words: *const Word, at: usize, r0: R, r1: R, r2: R, r3: R, r4: R, r5: R, r6: R, r7: R,
             ) {
                 let packed = B::pack([r0, r1, r2, r3, r4, r5, r6, r7]);
@@ -142,9 +142,9 @@ macro_rules! set {
                         }
                         return;
                     }
-                    if let Some(ahead) = out.ahead {
+                    if let Some(prefetch_bytes) = out.prefetch_bytes {
                         for i in 0..B::PACKED_REGISTERS {
-                            $fetch(out.packed::<$set, B>(at, i).wrapping_byte_offset(ahead).cast());
+                            $fetch(out.packed::<$set, B>(at, i).wrapping_byte_offset(prefetch_bytes).cast());
                         }
                     }
                     code::put::<$set, B>(&out, at, &packed);
@@ -203,7 +203,7 @@ macro_rules! set {
                 }
 
                 #[inline(always)]
-                fn single<T, B: Primitive<Self>, K: Sink<Self>>() -> Entry {
+                fn single<T, B: Primitive<Self>, K: StorePrimitive<Self>>() -> Entry {
                     single::<T, B, K>
                 }
 
@@ -213,13 +213,13 @@ macro_rules! set {
                 }
 
                 #[inline(always)]
-                fn store<B: Sink<Self>>() -> Code {
+                fn store<B: StorePrimitive<Self>>() -> Code {
                     // SAFETY: as above.
                     unsafe { transmute::<Step, Code>(store::<B, false>) }
                 }
 
                 #[inline(always)]
-                fn stream<B: Sink<Self>>() -> Code {
+                fn stream<B: StorePrimitive<Self>>() -> Code {
                     // SAFETY: as above.
                     unsafe { transmute::<Step, Code>(store::<B, true>) }
                 }

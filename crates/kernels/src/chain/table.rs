@@ -5,14 +5,16 @@ use std::marker::PhantomData;
 
 use ::half::{bf16, f16};
 use num_complex::Complex32;
-use zerostride_ops::{DType, Op, Rule};
+use zerostride_ops::{Category, DType, Op, Rule};
 
 use super::array::{self, BoolsInLanes, OnElements};
 use super::cast::{Cast, CastFrom, CastTo};
-use super::code::{Code, Prepare, Prepared, Set, Sink};
-use super::float::{self, OnRegisters, Whole};
+use super::code::{Code, Prepare, Prepared, Set, StorePrimitive};
+use super::float::{self, IntegralFloat, OnRegisters};
 use super::half::{LoadF16, RoundBF16, RoundF16, StageF16, StoreBF16, StoreF16};
-use super::memory::{Exchange, Load, LoadAhead, LoadStepped, Narrow, Stage, StageStepped, Store, Widen};
+use super::memory::{
+    Exchange, LoadPrefetching, LoadRun, LoadStepped, Narrow, StageOperand, StageStepped, StoreRun, Widen,
+};
 use super::quotient::SplatQuotient;
 use crate::bodies::complex::short;
 use crate::bodies::dispatch::{self, Body, VisitBoolean, VisitFloat, VisitInteger};
@@ -41,7 +43,7 @@ pub(super) struct StoreCodes {
 }
 
 impl StoreCodes {
-    fn of<S: Set, K: Sink<S>>() -> StoreCodes {
+    fn of<S: Set, K: StorePrimitive<S>>() -> StoreCodes {
         StoreCodes { store: S::store::<K>(), stream: S::stream::<K>() }
     }
 }
@@ -49,10 +51,10 @@ impl StoreCodes {
 /// Elements as wide as the lanes.
 fn native<S: Set, M>() -> Form {
     Form {
-        load: S::start::<Load<M>>(),
-        fetch: Some(S::start::<LoadAhead<M>>()),
+        load: S::start::<LoadRun<M>>(),
+        fetch: Some(S::start::<LoadPrefetching<M>>()),
         stage: None,
-        stores: StoreCodes::of::<S, Store<M>>(),
+        stores: StoreCodes::of::<S, StoreRun<M>>(),
         rounding: None,
     }
 }
@@ -62,7 +64,7 @@ fn converted<S: Set, M: CastFrom, R: CastFrom, L: CastTo<R>, T: CastTo<M>>() -> 
     Form {
         load: S::start::<Widen<M, R, L>>(),
         fetch: None,
-        stage: Some(S::step::<Stage<M, R, L>>()),
+        stage: Some(S::step::<StageOperand<M, R, L>>()),
         stores: StoreCodes::of::<S, Narrow<R, M, T>>(),
         rounding: None,
     }
@@ -97,7 +99,7 @@ pub(super) fn form<S: Set>(dtype: DType, width: usize) -> Option<Form> {
         (4, BF16) => Form {
             load: S::start::<Widen<bf16, f32, f32>>(),
             fetch: None,
-            stage: Some(S::step::<Stage<bf16, f32, f32>>()),
+            stage: Some(S::step::<StageOperand<bf16, f32, f32>>()),
             stores: StoreCodes::of::<S, StoreBF16<false>>(),
             rounding: Some(StoreCodes::of::<S, StoreBF16<true>>()),
         },
@@ -234,8 +236,26 @@ fn keeps_halves(op: Op) -> bool {
         .contains(&op)
 }
 
+/// The operation that computes the same bits with its two operands exchanged, if there is one.
+const fn exchanged(op: Op, on_floats: bool) -> Option<Op> {
+    match op {
+        Op::Lt => Some(Op::Gt),
+        Op::Le => Some(Op::Ge),
+        Op::Gt => Some(Op::Lt),
+        Op::Ge => Some(Op::Le),
+        Op::Eq | Op::Ne | Op::LogicalAnd | Op::LogicalOr | Op::LogicalXor => Some(op),
+        // A sum of two NaN is the first one, and the maximum of two zeros the second one.
+        _ if on_floats || !op.info().commutative => None,
+        _ => Some(op),
+    }
+}
+
 /// The primitive of an operation in lanes of a width, which its dtype computes in.
 fn function<S: Set>(op: Op, compute: DType, place: usize, width: usize) -> Option<Function> {
+    let (op, place) = match exchanged(op, compute.category() >= Category::Float) {
+        Some(op) if place == 1 => (op, 0),
+        _ => (op, place),
+    };
     let steps = NumberPrimitives::<S> { place, set: PhantomData };
     match integer::serving(op, compute) {
         DType::Bool => bools::<S>(op, place, width),
@@ -258,11 +278,11 @@ fn function<S: Set>(op: Op, compute: DType, place: usize, width: usize) -> Optio
 /// takes about as long as separating the parts.
 fn pairs<S: Set>(op: Op, place: usize) -> Option<Function> {
     match op {
-        Op::Add => elements::<S, Complex32, short::Add, 2>(place),
-        Op::Mul => elements::<S, Complex32, short::Mul, 2>(place),
-        Op::Neg => elements::<S, Complex32, short::Neg, 1>(place),
-        Op::Square => elements::<S, Complex32, short::Square, 1>(place),
-        Op::Sub => elements::<S, Complex32, short::Sub, 2>(place),
+        Op::Add => elements::<S, Complex32, short::Add, 2, true>(place),
+        Op::Mul => elements::<S, Complex32, short::Mul, 2, true>(place),
+        Op::Neg => elements::<S, Complex32, short::Neg, 1, true>(place),
+        Op::Square => elements::<S, Complex32, short::Square, 1, true>(place),
+        Op::Sub => elements::<S, Complex32, short::Sub, 2, true>(place),
         _ => None,
     }
 }
@@ -321,7 +341,7 @@ impl<S: Set, V: Floats> VisitFloat<V> for NumberPrimitives<S> {
     }
 
     fn integer<B: Body<N, V, Result = V>, const N: usize>(self) -> Option<Function> {
-        registers::<S, V, Whole<B>, N>(self.place)
+        registers::<S, V, IntegralFloat<B>, N>(self.place)
     }
 
     fn pair<B: Body<N, V, Result = [V; 2]>, const N: usize>(self) -> Option<Function> {
@@ -364,15 +384,15 @@ struct Function {
 
 /// Whether an operation has a primitive for the running value at this place beside the first. Long operations
 /// exchange operands instead, which costs nothing beside them.
-const fn has_place(op: Op, operands: usize, place: usize) -> bool {
-    place < operands && op.info().is_short()
+const fn has_place(op: Op, operands: usize, place: usize, on_floats: bool) -> bool {
+    place < operands && op.info().is_short() && exchanged(op, on_floats).is_none()
 }
 
 fn registers<S: Set, V: Floats, B: Body<N, V, Result = V>, const N: usize>(place: usize) -> Option<Function> {
     let code = match place {
         0 => S::step::<OnRegisters<V, B, N, 0>>(),
-        1 if const { has_place(B::OP, N, 1) } => S::step::<OnRegisters<V, B, N, 1>>(),
-        2 if const { has_place(B::OP, N, 2) } => S::step::<OnRegisters<V, B, N, 2>>(),
+        1 if const { has_place(B::OP, N, 1, true) } => S::step::<OnRegisters<V, B, N, 1>>(),
+        2 if const { has_place(B::OP, N, 2, true) } => S::step::<OnRegisters<V, B, N, 2>>(),
         _ => return None,
     };
     Some(Function { code, arity: N })
@@ -383,17 +403,17 @@ fn integers<S: Set, T: Integer, B: Body<N, T, Result = T>, const N: usize>(place
     if const { integer::divides(B::OP) || integer::is_served::<T>(B::OP) } {
         None
     } else {
-        elements::<S, T, B, N>(place)
+        elements::<S, T, B, N, false>(place)
     }
 }
 
-fn elements<S: Set, T: Copy + 'static, B: Body<N, T, Result = T>, const N: usize>(
+fn elements<S: Set, T: Copy + 'static, B: Body<N, T, Result = T>, const N: usize, const FLOATS: bool>(
     place: usize,
 ) -> Option<Function> {
     let code = match place {
         0 => S::step::<OnElements<T, T, B, N, 0>>(),
-        1 if const { has_place(B::OP, N, 1) } => S::step::<OnElements<T, T, B, N, 1>>(),
-        2 if const { has_place(B::OP, N, 2) } => S::step::<OnElements<T, T, B, N, 2>>(),
+        1 if const { has_place(B::OP, N, 1, FLOATS) } => S::step::<OnElements<T, T, B, N, 1>>(),
+        2 if const { has_place(B::OP, N, 2, FLOATS) } => S::step::<OnElements<T, T, B, N, 2>>(),
         _ => return None,
     };
     Some(Function { code, arity: N })

@@ -21,19 +21,19 @@ use crate::lane::{self, Lane};
 /// Real and imaginary parts apart, aligned so that no register crosses a cache line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Parts<P> {
+struct SplitParts<P> {
     re: [P; BLOCK_ELEMENTS],
     im: [P; BLOCK_ELEMENTS],
 }
 
-impl<P: Float> Parts<P> {
-    fn zeros() -> Parts<P> {
-        Parts { re: [P::zeroed(); BLOCK_ELEMENTS], im: [P::zeroed(); BLOCK_ELEMENTS] }
+impl<P: Float> SplitParts<P> {
+    fn zeros() -> SplitParts<P> {
+        SplitParts { re: [P::zeroed(); BLOCK_ELEMENTS], im: [P::zeroed(); BLOCK_ELEMENTS] }
     }
 }
 
 /// A body on the parts of `N` operands, shared by all complex dtypes.
-type OnParts<P, const N: usize> = fn(&[Parts<P>; N], &mut Parts<P>, usize);
+type OnParts<P, const N: usize> = fn(&[SplitParts<P>; N], &mut SplitParts<P>, usize);
 
 /// Splits complex numbers, calls a body on the parts, and stores its results of any dtype.
 struct Apart<'a, T, R, P, const N: usize> {
@@ -48,7 +48,7 @@ impl<T: IntoParts<P>, R: FromParts<P>, P: Float, const N: usize> Task for Apart<
     fn run(self) {
         let out = cast_slice_mut::<u8, R::Stored>(self.out);
         let operands = tiles::<T, N>(self.inputs, out.len());
-        let (mut parts, mut results) = ([Parts::zeros(); N], Parts::zeros());
+        let (mut parts, mut results) = ([SplitParts::zeros(); N], SplitParts::zeros());
         for (block, out) in out.chunks_mut(BLOCK_ELEMENTS).enumerate() {
             for (parts, operand) in parts.iter_mut().zip(operands) {
                 let numbers = &operand[block * BLOCK_ELEMENTS..][..out.len()];
@@ -67,8 +67,8 @@ impl<T: IntoParts<P>, R: FromParts<P>, P: Float, const N: usize> Task for Apart<
 
 /// Calls a body on registers of parts.
 struct OnLanes<'a, W: Lane, B, const N: usize> {
-    operands: &'a [Parts<W::Elem>; N],
-    results: &'a mut Parts<W::Elem>,
+    operands: &'a [SplitParts<W::Elem>; N],
+    results: &'a mut SplitParts<W::Elem>,
     len: usize,
     body: PhantomData<B>,
 }
@@ -115,8 +115,11 @@ impl<W: Lane, B: Body<N, Pair<W>, Result = W>, const N: usize> Body<N, Pair<W>> 
 }
 
 /// Runs a body over parts, register by register.
-fn on_lanes<W, B, const N: usize>(operands: &[Parts<W::Elem>; N], results: &mut Parts<W::Elem>, len: usize)
-where
+fn on_lanes<W, B, const N: usize>(
+    operands: &[SplitParts<W::Elem>; N],
+    results: &mut SplitParts<W::Elem>,
+    len: usize,
+) where
     W: Lane + Enter,
     B: Body<N, Pair<W>, Result = Pair<W>>,
 {

@@ -18,13 +18,7 @@ pub(crate) struct F32x8(pub(crate) __m256);
 
 operators!(F32x8: Add add _mm256_add_ps, Sub sub _mm256_sub_ps, Mul mul _mm256_mul_ps, Div div _mm256_div_ps);
 
-impl Neg for F32x8 {
-    type Output = Self;
-
-    instructions! {
-        fn neg(self) -> Self { F32x8(_mm256_xor_ps(self.0, _mm256_set1_ps(-0.0))) }
-    }
-}
+unary_operators!(F32x8: Neg neg |own| _mm256_xor_ps(own, _mm256_set1_ps(-0.0)));
 
 impl Lane for F32x8 {
     type Elem = f32;
@@ -117,29 +111,10 @@ pub(crate) struct U32x8(pub(crate) __m256i);
 operators!(U32x8: Add add _mm256_add_epi32, Sub sub _mm256_sub_epi32,
     BitAnd bitand _mm256_and_si256, BitOr bitor _mm256_or_si256, BitXor bitxor _mm256_xor_si256);
 
-impl Not for U32x8 {
-    type Output = Self;
+unary_operators!(U32x8: Not not |own| _mm256_xor_si256(own, _mm256_set1_epi32(-1)));
 
-    instructions! {
-        fn not(self) -> Self { U32x8(_mm256_xor_si256(self.0, _mm256_set1_epi32(-1))) }
-    }
-}
-
-impl Shl<usize> for U32x8 {
-    type Output = Self;
-
-    instructions! {
-        fn shl(self, count: usize) -> Self { U32x8(_mm256_sll_epi32(self.0, _mm_cvtsi64_si128(count as i64))) }
-    }
-}
-
-impl Shr<usize> for U32x8 {
-    type Output = Self;
-
-    instructions! {
-        fn shr(self, count: usize) -> Self { U32x8(_mm256_srl_epi32(self.0, _mm_cvtsi64_si128(count as i64))) }
-    }
-}
+shifts!(U32x8: Shl shl |own, count| _mm256_sll_epi32(own, _mm_cvtsi64_si128(count as i64)),
+    Shr shr |own, count| _mm256_srl_epi32(own, _mm_cvtsi64_si128(count as i64)));
 
 impl Bits for U32x8 {
     type Mask = Mask32x8;
@@ -158,13 +133,7 @@ pub(crate) struct Mask32x8(pub(crate) __m256i);
 
 operators!(Mask32x8: BitAnd bitand _mm256_and_si256, BitOr bitor _mm256_or_si256, BitXor bitxor _mm256_xor_si256);
 
-impl Not for Mask32x8 {
-    type Output = Self;
-
-    instructions! {
-        fn not(self) -> Self { Mask32x8(_mm256_xor_si256(self.0, _mm256_set1_epi32(-1))) }
-    }
-}
+unary_operators!(Mask32x8: Not not |own| _mm256_xor_si256(own, _mm256_set1_epi32(-1)));
 
 impl Mask for Mask32x8 {
     instructions! {
@@ -178,13 +147,7 @@ pub(crate) struct F64x4(pub(crate) __m256d);
 
 operators!(F64x4: Add add _mm256_add_pd, Sub sub _mm256_sub_pd, Mul mul _mm256_mul_pd, Div div _mm256_div_pd);
 
-impl Neg for F64x4 {
-    type Output = Self;
-
-    instructions! {
-        fn neg(self) -> Self { F64x4(_mm256_xor_pd(self.0, _mm256_set1_pd(-0.0))) }
-    }
-}
+unary_operators!(F64x4: Neg neg |own| _mm256_xor_pd(own, _mm256_set1_pd(-0.0)));
 
 impl Lane for F64x4 {
     type Elem = f64;
@@ -268,29 +231,10 @@ pub(crate) struct U64x4(pub(crate) __m256i);
 operators!(U64x4: Add add _mm256_add_epi64, Sub sub _mm256_sub_epi64,
     BitAnd bitand _mm256_and_si256, BitOr bitor _mm256_or_si256, BitXor bitxor _mm256_xor_si256);
 
-impl Not for U64x4 {
-    type Output = Self;
+unary_operators!(U64x4: Not not |own| _mm256_xor_si256(own, _mm256_set1_epi32(-1)));
 
-    instructions! {
-        fn not(self) -> Self { U64x4(_mm256_xor_si256(self.0, _mm256_set1_epi32(-1))) }
-    }
-}
-
-impl Shl<usize> for U64x4 {
-    type Output = Self;
-
-    instructions! {
-        fn shl(self, count: usize) -> Self { U64x4(_mm256_sll_epi64(self.0, _mm_cvtsi64_si128(count as i64))) }
-    }
-}
-
-impl Shr<usize> for U64x4 {
-    type Output = Self;
-
-    instructions! {
-        fn shr(self, count: usize) -> Self { U64x4(_mm256_srl_epi64(self.0, _mm_cvtsi64_si128(count as i64))) }
-    }
-}
+shifts!(U64x4: Shl shl |own, count| _mm256_sll_epi64(own, _mm_cvtsi64_si128(count as i64)),
+    Shr shr |own, count| _mm256_srl_epi64(own, _mm_cvtsi64_si128(count as i64)));
 
 impl Bits for U64x4 {
     type Mask = Mask64x4;
@@ -309,13 +253,7 @@ pub(crate) struct Mask64x4(pub(crate) __m256i);
 
 operators!(Mask64x4: BitAnd bitand _mm256_and_si256, BitOr bitor _mm256_or_si256, BitXor bitxor _mm256_xor_si256);
 
-impl Not for Mask64x4 {
-    type Output = Self;
-
-    instructions! {
-        fn not(self) -> Self { Mask64x4(_mm256_xor_si256(self.0, _mm256_set1_epi32(-1))) }
-    }
-}
+unary_operators!(Mask64x4: Not not |own| _mm256_xor_si256(own, _mm256_set1_epi32(-1)));
 
 impl Mask for Mask64x4 {
     instructions! {

@@ -33,13 +33,7 @@ pub(crate) struct F32x16(pub(crate) __m512);
 
 operators!(F32x16: Add add _mm512_add_ps, Sub sub _mm512_sub_ps, Mul mul _mm512_mul_ps, Div div _mm512_div_ps);
 
-impl Neg for F32x16 {
-    type Output = Self;
-
-    instructions! {
-        fn neg(self) -> Self { F32x16(_mm512_xor_ps(self.0, _mm512_set1_ps(-0.0))) }
-    }
-}
+unary_operators!(F32x16: Neg neg |own| _mm512_xor_ps(own, _mm512_set1_ps(-0.0)));
 
 impl Lane for F32x16 {
     type Elem = f32;
@@ -143,29 +137,10 @@ pub(crate) struct U32x16(pub(crate) __m512i);
 operators!(U32x16: Add add _mm512_add_epi32, Sub sub _mm512_sub_epi32,
     BitAnd bitand _mm512_and_si512, BitOr bitor _mm512_or_si512, BitXor bitxor _mm512_xor_si512);
 
-impl Not for U32x16 {
-    type Output = Self;
+unary_operators!(U32x16: Not not |own| _mm512_xor_si512(own, _mm512_set1_epi32(-1)));
 
-    instructions! {
-        fn not(self) -> Self { U32x16(_mm512_xor_si512(self.0, _mm512_set1_epi32(-1))) }
-    }
-}
-
-impl Shl<usize> for U32x16 {
-    type Output = Self;
-
-    instructions! {
-        fn shl(self, count: usize) -> Self { U32x16(_mm512_sll_epi32(self.0, _mm_cvtsi64_si128(count as i64))) }
-    }
-}
-
-impl Shr<usize> for U32x16 {
-    type Output = Self;
-
-    instructions! {
-        fn shr(self, count: usize) -> Self { U32x16(_mm512_srl_epi32(self.0, _mm_cvtsi64_si128(count as i64))) }
-    }
-}
+shifts!(U32x16: Shl shl |own, count| _mm512_sll_epi32(own, _mm_cvtsi64_si128(count as i64)),
+    Shr shr |own, count| _mm512_srl_epi32(own, _mm_cvtsi64_si128(count as i64)));
 
 impl Bits for U32x16 {
     type Mask = __mmask16;
@@ -184,13 +159,7 @@ pub(crate) struct F64x8(pub(crate) __m512d);
 
 operators!(F64x8: Add add _mm512_add_pd, Sub sub _mm512_sub_pd, Mul mul _mm512_mul_pd, Div div _mm512_div_pd);
 
-impl Neg for F64x8 {
-    type Output = Self;
-
-    instructions! {
-        fn neg(self) -> Self { F64x8(_mm512_xor_pd(self.0, _mm512_set1_pd(-0.0))) }
-    }
-}
+unary_operators!(F64x8: Neg neg |own| _mm512_xor_pd(own, _mm512_set1_pd(-0.0)));
 
 impl Lane for F64x8 {
     type Elem = f64;
@@ -286,29 +255,10 @@ pub(crate) struct U64x8(pub(crate) __m512i);
 operators!(U64x8: Add add _mm512_add_epi64, Sub sub _mm512_sub_epi64,
     BitAnd bitand _mm512_and_si512, BitOr bitor _mm512_or_si512, BitXor bitxor _mm512_xor_si512);
 
-impl Not for U64x8 {
-    type Output = Self;
+unary_operators!(U64x8: Not not |own| _mm512_xor_si512(own, _mm512_set1_epi32(-1)));
 
-    instructions! {
-        fn not(self) -> Self { U64x8(_mm512_xor_si512(self.0, _mm512_set1_epi32(-1))) }
-    }
-}
-
-impl Shl<usize> for U64x8 {
-    type Output = Self;
-
-    instructions! {
-        fn shl(self, count: usize) -> Self { U64x8(_mm512_sll_epi64(self.0, _mm_cvtsi64_si128(count as i64))) }
-    }
-}
-
-impl Shr<usize> for U64x8 {
-    type Output = Self;
-
-    instructions! {
-        fn shr(self, count: usize) -> Self { U64x8(_mm512_srl_epi64(self.0, _mm_cvtsi64_si128(count as i64))) }
-    }
-}
+shifts!(U64x8: Shl shl |own, count| _mm512_sll_epi64(own, _mm_cvtsi64_si128(count as i64)),
+    Shr shr |own, count| _mm512_srl_epi64(own, _mm_cvtsi64_si128(count as i64)));
 
 impl Bits for U64x8 {
     type Mask = __mmask8;

@@ -27,3 +27,35 @@ macro_rules! operators {
         }
     )+};
 }
+
+/// Operators on one register that are a few instructions: `Trait method |register| instructions`.
+macro_rules! unary_operators {
+    ($type:ident: $($trait:ident $method:ident |$own:ident| $value:expr),+) => {$(
+        impl $trait for $type {
+            type Output = Self;
+
+            instructions! {
+                fn $method(self) -> Self {
+                    let $own = self.0;
+                    Self($value)
+                }
+            }
+        }
+    )+};
+}
+
+/// Shifts of all elements of a register by one count: `Trait method |register, count| instructions`.
+macro_rules! shifts {
+    ($type:ident: $($trait:ident $method:ident |$own:ident, $count:ident| $value:expr),+) => {$(
+        impl $trait<usize> for $type {
+            type Output = Self;
+
+            instructions! {
+                fn $method(self, $count: usize) -> Self {
+                    let $own = self.0;
+                    Self($value)
+                }
+            }
+        }
+    )+};
+}

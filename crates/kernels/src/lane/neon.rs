@@ -12,13 +12,7 @@ pub(crate) struct F32x4(pub(crate) float32x4_t);
 
 operators!(F32x4: Add add vaddq_f32, Sub sub vsubq_f32, Mul mul vmulq_f32, Div div vdivq_f32);
 
-impl Neg for F32x4 {
-    type Output = Self;
-
-    instructions! {
-        fn neg(self) -> Self { F32x4(vnegq_f32(self.0)) }
-    }
-}
+unary_operators!(F32x4: Neg neg |own| vnegq_f32(own));
 
 impl Lane for F32x4 {
     type Elem = f32;
@@ -94,29 +88,10 @@ pub(crate) struct U32x4(pub(crate) uint32x4_t);
 operators!(U32x4: Add add vaddq_u32, Sub sub vsubq_u32,
     BitAnd bitand vandq_u32, BitOr bitor vorrq_u32, BitXor bitxor veorq_u32);
 
-impl Not for U32x4 {
-    type Output = Self;
+unary_operators!(U32x4: Not not |own| vmvnq_u32(own));
 
-    instructions! {
-        fn not(self) -> Self { U32x4(vmvnq_u32(self.0)) }
-    }
-}
-
-impl Shl<usize> for U32x4 {
-    type Output = Self;
-
-    instructions! {
-        fn shl(self, count: usize) -> Self { U32x4(vshlq_u32(self.0, vdupq_n_s32(count as i32))) }
-    }
-}
-
-impl Shr<usize> for U32x4 {
-    type Output = Self;
-
-    instructions! {
-        fn shr(self, count: usize) -> Self { U32x4(vshlq_u32(self.0, vdupq_n_s32(-(count as i32)))) }
-    }
-}
+shifts!(U32x4: Shl shl |own, count| vshlq_u32(own, vdupq_n_s32(count as i32)),
+    Shr shr |own, count| vshlq_u32(own, vdupq_n_s32(-(count as i32))));
 
 impl Bits for U32x4 {
     type Mask = Mask32x4;
@@ -137,13 +112,7 @@ pub(crate) struct Mask32x4(pub(crate) uint32x4_t);
 
 operators!(Mask32x4: BitAnd bitand vandq_u32, BitOr bitor vorrq_u32, BitXor bitxor veorq_u32);
 
-impl Not for Mask32x4 {
-    type Output = Self;
-
-    instructions! {
-        fn not(self) -> Self { Mask32x4(vmvnq_u32(self.0)) }
-    }
-}
+unary_operators!(Mask32x4: Not not |own| vmvnq_u32(own));
 
 impl Mask for Mask32x4 {
     instructions! {
@@ -157,13 +126,7 @@ pub(crate) struct F64x2(pub(crate) float64x2_t);
 
 operators!(F64x2: Add add vaddq_f64, Sub sub vsubq_f64, Mul mul vmulq_f64, Div div vdivq_f64);
 
-impl Neg for F64x2 {
-    type Output = Self;
-
-    instructions! {
-        fn neg(self) -> Self { F64x2(vnegq_f64(self.0)) }
-    }
-}
+unary_operators!(F64x2: Neg neg |own| vnegq_f64(own));
 
 impl Lane for F64x2 {
     type Elem = f64;
@@ -242,29 +205,10 @@ pub(crate) struct U64x2(pub(crate) uint64x2_t);
 operators!(U64x2: Add add vaddq_u64, Sub sub vsubq_u64,
     BitAnd bitand vandq_u64, BitOr bitor vorrq_u64, BitXor bitxor veorq_u64);
 
-impl Not for U64x2 {
-    type Output = Self;
+unary_operators!(U64x2: Not not |own| veorq_u64(own, vdupq_n_u64(!0)));
 
-    instructions! {
-        fn not(self) -> Self { U64x2(veorq_u64(self.0, vdupq_n_u64(!0))) }
-    }
-}
-
-impl Shl<usize> for U64x2 {
-    type Output = Self;
-
-    instructions! {
-        fn shl(self, count: usize) -> Self { U64x2(vshlq_u64(self.0, vdupq_n_s64(count as i64))) }
-    }
-}
-
-impl Shr<usize> for U64x2 {
-    type Output = Self;
-
-    instructions! {
-        fn shr(self, count: usize) -> Self { U64x2(vshlq_u64(self.0, vdupq_n_s64(-(count as i64)))) }
-    }
-}
+shifts!(U64x2: Shl shl |own, count| vshlq_u64(own, vdupq_n_s64(count as i64)),
+    Shr shr |own, count| vshlq_u64(own, vdupq_n_s64(-(count as i64))));
 
 impl Bits for U64x2 {
     type Mask = Mask64x2;
@@ -285,13 +229,7 @@ pub(crate) struct Mask64x2(pub(crate) uint64x2_t);
 
 operators!(Mask64x2: BitAnd bitand vandq_u64, BitOr bitor vorrq_u64, BitXor bitxor veorq_u64);
 
-impl Not for Mask64x2 {
-    type Output = Self;
-
-    instructions! {
-        fn not(self) -> Self { Mask64x2(veorq_u64(self.0, vdupq_n_u64(!0))) }
-    }
-}
+unary_operators!(Mask64x2: Not not |own| veorq_u64(own, vdupq_n_u64(!0)));
 
 impl Mask for Mask64x2 {
     instructions! {

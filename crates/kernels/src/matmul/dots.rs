@@ -5,9 +5,9 @@
 
 use bytemuck::cast_slice;
 
-use super::float::{Accumulator, BLOCK_DEPTH, Factor, FactorLines, Real};
+use super::float::{Accumulator, BLOCK_DEPTH, FactorElement, FactorLines, Real};
 use super::parts;
-use super::scratch::Scratch;
+use super::scratch::ProductScratch;
 use crate::isa::{LaneTask, RegisterFloat};
 use crate::lane::{Element, Lane};
 
@@ -33,7 +33,7 @@ const SCALAR_LINES: usize = 8;
 type Partials<L> = [[L; 2]; 2];
 
 /// Writes the products of a line by other lines; the depth is contiguous along all of them.
-pub(super) fn multiply_lines<F: Factor>(
+pub(super) fn multiply_lines<F: FactorElement>(
     a: FactorLines<'_>,
     mut b: FactorLines<'_>,
     depth: usize,
@@ -60,12 +60,12 @@ pub(super) fn multiply_lines<F: Factor>(
 }
 
 /// Writes the product of two lines.
-pub(super) fn multiply_two<F: Factor>(
+pub(super) fn multiply_two<F: FactorElement>(
     a: FactorLines<'_>,
     b: FactorLines<'_>,
     depth: usize,
     out: &mut F::Sum,
-    scratch: &mut Scratch,
+    scratch: &mut ProductScratch,
 ) {
     if F::IS_SUM && a.step == 1 && b.step == 1 {
         let (a, b) = (&a.elements::<F>()[..depth], &b.elements::<F>()[..depth]);

@@ -16,7 +16,7 @@ use num_complex::{Complex32, Complex64};
 use zerostride_ops::{bf16, f16};
 
 use super::dots::{multiply_lines, multiply_two};
-use super::scratch::Scratch;
+use super::scratch::ProductScratch;
 use super::tile::{TILE_ROWS, TILE_SUMS, TileColumns, TileRows, most_rows, multiply, registers};
 use super::{Matrix, ProductSizes, parts};
 use crate::isa::{LaneTask, RegisterFloat, prefetch};
@@ -57,7 +57,7 @@ pub(super) trait Accumulator: Pod + Add<Output = Self> {
 }
 
 /// An element of a factor, which is widened before it is multiplied.
-pub(super) trait Factor: Pod {
+pub(super) trait FactorElement: Pod {
     type Sum: Accumulator;
     /// Whether it needs no widening.
     const IS_SUM: bool;
@@ -66,7 +66,7 @@ pub(super) trait Factor: Pod {
 }
 
 /// The float that the products of a factor are summed in.
-pub(super) type Real<F> = <<F as Factor>::Sum as Accumulator>::Real;
+pub(super) type Real<F> = <<F as FactorElement>::Sum as Accumulator>::Real;
 
 macro_rules! floats {
     ($($real:ident $complex:ident),*) => {$(
@@ -130,7 +130,7 @@ macro_rules! floats {
 
 macro_rules! factor {
     ($factor:ident $sum:ident $is_sum:literal |$own:ident| $widened:expr) => {
-        impl Factor for $factor {
+        impl FactorElement for $factor {
             type Sum = $sum;
             const IS_SUM: bool = $is_sum;
 
@@ -166,14 +166,14 @@ impl<'a> FactorLines<'a> {
     }
 
     /// The elements from the first one on.
-    pub(super) fn elements<F: Factor>(self) -> &'a [F::Sum] {
+    pub(super) fn elements<F: FactorElement>(self) -> &'a [F::Sum] {
         &cast_slice(self.bytes)[self.offset as usize..]
     }
 
     /// Copies `depth` elements of some lines into panels of `width` lines each, the last of which may be
     /// narrower: for each step of the depth the elements of all lines of a panel.
     #[inline(always)]
-    pub(super) fn pack<F: Factor>(
+    pub(super) fn pack<F: FactorElement>(
         &self,
         lines: Range<usize>,
         depth: Range<usize>,
@@ -213,7 +213,7 @@ impl<'a> FactorLines<'a> {
     /// The reals from an element on, and the distances from one line and one step to the next, if tiles can
     /// read them in place.
     #[inline(always)]
-    fn lying<F: Factor>(&self, line: usize, at: usize) -> Option<(&[Real<F>], usize, usize)> {
+    fn lying<F: FactorElement>(&self, line: usize, at: usize) -> Option<(&[Real<F>], usize, usize)> {
         let parts = F::Sum::PARTS;
         let elements: &[Real<F>] = cast_slice(self.bytes);
         let (apart, step) = (usize::try_from(self.apart).ok()?, usize::try_from(self.step).ok()?);
@@ -222,12 +222,12 @@ impl<'a> FactorLines<'a> {
 }
 
 /// Writes the product of two matrices of floats that lie in their slices, row by row.
-pub(super) fn multiply_floats<'a, F: Factor>(
+pub(super) fn multiply_floats<'a, F: FactorElement>(
     ProductSizes { n, k, m }: ProductSizes,
     a: Matrix<'a>,
     b: Matrix<'a>,
     out: &mut [F::Sum],
-    scratch: &mut Scratch,
+    scratch: &mut ProductScratch,
 ) {
     // The stride of a dimension of size 1 is arbitrary.
     let stride = |stride: isize, size: usize| if size > 1 { stride } else { 0 };
@@ -255,15 +255,15 @@ pub(super) fn multiply_floats<'a, F: Factor>(
 }
 
 /// A product of matrices, compiled for each instruction set.
-struct BlockedProduct<'a, F: Factor> {
+struct BlockedProduct<'a, F: FactorElement> {
     a: FactorLines<'a>,
     b: FactorLines<'a>,
     depth: usize,
     out: &'a mut [F::Sum],
-    scratch: &'a mut Scratch,
+    scratch: &'a mut ProductScratch,
 }
 
-impl<F: Factor> LaneTask<Real<F>> for BlockedProduct<'_, F> {
+impl<F: FactorElement> LaneTask<Real<F>> for BlockedProduct<'_, F> {
     #[inline(always)]
     fn run<L: Lane<Elem = Real<F>>>(self) {
         let BlockedProduct { a, b, depth: all, out, scratch } = self;
@@ -339,18 +339,18 @@ impl<F: Factor> LaneTask<Real<F>> for BlockedProduct<'_, F> {
 
 /// One row by contiguous columns: the sums of many columns stay in L1, and rows of the right factor are read
 /// in order, four at a time.
-struct RowProduct<'a, F: Factor> {
+struct RowProduct<'a, F: FactorElement> {
     a: FactorLines<'a>,
     b: FactorLines<'a>,
     depth: usize,
     out: &'a mut [F::Sum],
-    scratch: &'a mut Scratch,
+    scratch: &'a mut ProductScratch,
 }
 
 /// Reals whose sums stay in L1.
 const L1_REALS: usize = 1024;
 
-impl<F: Factor> LaneTask<Real<F>> for RowProduct<'_, F> {
+impl<F: FactorElement> LaneTask<Real<F>> for RowProduct<'_, F> {
     #[inline(always)]
     fn run<L: Lane<Elem = Real<F>>>(self) {
         let RowProduct { a, b, depth: all, out, scratch } = self;
@@ -387,7 +387,8 @@ impl<F: Factor> LaneTask<Real<F>> for RowProduct<'_, F> {
             FactorLines { offset: b.first(whole / parts_of, 0), count: b.count - whole / parts_of, ..b };
         if rest.count > 0 {
             let out = &mut out[whole / parts_of..];
-            BlockedProduct::<F> { a, b: rest, depth: all, out, scratch }.run::<L>();
+            // A call, not the method itself: its code is there once.
+            Real::<F>::run_widest(BlockedProduct::<F> { a, b: rest, depth: all, out, scratch });
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytemuck::{Pod, cast_slice};
 
-use super::scratch::Scratch;
+use super::scratch::ProductScratch;
 use super::{Matrix, ProductSizes, parts};
 use crate::bodies::integer::Integer;
 use crate::isa::{self, Task};
@@ -22,7 +22,7 @@ pub(super) fn multiply_integers<T: Integer + Pod>(
     a: Matrix<'_>,
     b: Matrix<'_>,
     out: &mut [T],
-    scratch: &mut Scratch,
+    scratch: &mut ProductScratch,
 ) {
     out.fill(T::ZERO);
     let between = scratch.between;

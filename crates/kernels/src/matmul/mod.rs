@@ -15,9 +15,9 @@ use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use num_complex::{Complex32, Complex64};
 use zerostride_ops::{DType, bf16, f16};
 
-use float::{Factor, multiply_floats};
+use float::{FactorElement, multiply_floats};
 use integer::multiply_integers;
-pub use scratch::Scratch;
+pub use scratch::ProductScratch;
 
 /// A matrix in a slice of stored elements.
 #[derive(Clone, Copy, Debug)]
@@ -70,13 +70,13 @@ impl Matrix<'_> {
 /// If a matrix does not lie in its slice, `out` has not `n * m` elements, or `dtype` is bool.
 ///
 /// ```
-/// use zerostride_kernels::{Matrix, ProductSizes, Scratch, matmul};
+/// use zerostride_kernels::{Matrix, ProductSizes, ProductScratch, matmul};
 /// use zerostride_ops::DType;
 ///
 /// let a = Matrix { bytes: &[1, 2, 3, 4], offset: 0, row_stride: 2, column_stride: 1 };
 /// let transposed = Matrix { row_stride: 1, column_stride: 2, ..a };
-/// let mut out = [0; 4];
-/// matmul(DType::U8, ProductSizes { n: 2, k: 2, m: 2 }, a, transposed, &mut out, &mut Scratch::default());
+/// let (mut out, mut scratch) = ([0; 4], ProductScratch::default());
+/// matmul(DType::U8, ProductSizes { n: 2, k: 2, m: 2 }, a, transposed, &mut out, &mut scratch);
 /// assert_eq!(out, [5, 11, 11, 25]);
 /// ```
 pub fn matmul(
@@ -85,7 +85,7 @@ pub fn matmul(
     a: Matrix<'_>,
     b: Matrix<'_>,
     out: &mut [u8],
-    scratch: &mut Scratch,
+    scratch: &mut ProductScratch,
 ) {
     let bytes = sizes.n.checked_mul(sizes.m).and_then(|numel| numel.checked_mul(dtype.item_size()));
     assert_eq!(Some(out.len()), bytes, "the product has another size");
@@ -110,7 +110,7 @@ pub fn matmul(
 }
 
 /// Multiplies two matrices that lie in their slices.
-type Multiply<T> = fn(ProductSizes, Matrix<'_>, Matrix<'_>, &mut [T], &mut Scratch);
+type Multiply<T> = fn(ProductSizes, Matrix<'_>, Matrix<'_>, &mut [T], &mut ProductScratch);
 
 /// A product whose sums have the factors' dtype.
 fn in_place<T: Pod>(
@@ -118,7 +118,7 @@ fn in_place<T: Pod>(
     sizes: ProductSizes,
     (a, b): (Matrix<'_>, Matrix<'_>),
     out: &mut [u8],
-    scratch: &mut Scratch,
+    scratch: &mut ProductScratch,
 ) {
     a.check::<T>(sizes.n, sizes.k);
     b.check::<T>(sizes.k, sizes.m);
@@ -129,12 +129,12 @@ fn in_place<T: Pod>(
 const HALF_BLOCK: [usize; 2] = [128, 512];
 
 /// A product of f16 or bf16, summed in f32 and rounded once.
-fn halves<T: Factor<Sum = f32>>(
+fn halves<T: FactorElement<Sum = f32>>(
     narrow: fn(f32) -> T,
     ProductSizes { n, k, m }: ProductSizes,
     (a, b): (Matrix<'_>, Matrix<'_>),
     out: &mut [u8],
-    scratch: &mut Scratch,
+    scratch: &mut ProductScratch,
 ) {
     a.check::<T>(n, k);
     b.check::<T>(k, m);

@@ -7,7 +7,7 @@ use crate::isa::CACHE_LINE_BYTES;
 
 /// Memory for the blocks of factors that products pack, less than 768 KiB; empty at first.
 #[derive(Debug)]
-pub struct Scratch {
+pub struct ProductScratch {
     bytes: Vec<u8>,
     /// Called between blocks of a product.
     pub(super) between: fn(),
@@ -15,18 +15,18 @@ pub struct Scratch {
     pub(super) sums: Vec<f32>,
 }
 
-impl Default for Scratch {
-    fn default() -> Scratch {
-        Scratch::asking(|| ())
+impl Default for ProductScratch {
+    fn default() -> ProductScratch {
+        ProductScratch::asking(|| ())
     }
 }
 
-impl Scratch {
+impl ProductScratch {
     /// For products that call a function between blocks of at most ten million multiplications. It may
     /// unwind, which leaves a product unfinished. Contiguous vectors and lines are one block: memory bounds
     /// their time.
-    pub fn asking(between: fn()) -> Scratch {
-        Scratch { bytes: Vec::new(), between, sums: Vec::new() }
+    pub fn asking(between: fn()) -> ProductScratch {
+        ProductScratch { bytes: Vec::new(), between, sums: Vec::new() }
     }
 
     /// Three slices with so many elements, whose values are arbitrary.

@@ -6,11 +6,11 @@ use bytemuck::cast_slice;
 use num_complex::{Complex32, Complex64};
 use zerostride_ops::{bf16, f16};
 
-use super::float::{Accumulator, BLOCK_DEPTH, Factor, multiply_floats};
-use super::{Matrix, ProductSizes, Scratch, parts};
+use super::float::{Accumulator, BLOCK_DEPTH, FactorElement, multiply_floats};
+use super::{Matrix, ProductScratch, ProductSizes, parts};
 
 /// An element of a product by definition.
-fn defined<F: Factor>(depth: usize, a: impl Fn(usize) -> F, b: impl Fn(usize) -> F) -> F::Sum {
+fn defined<F: FactorElement>(depth: usize, a: impl Fn(usize) -> F, b: impl Fn(usize) -> F) -> F::Sum {
     let extend = |chain, at| F::Sum::extend(chain, a(at).widen(), b(at).widen());
     let block = |depth: Range<usize>| F::Sum::end(depth.fold(F::Sum::START, extend));
     parts(depth, BLOCK_DEPTH).map(block).reduce(|sum, block| sum + block).expect("there are products")
@@ -30,7 +30,7 @@ fn matrix(rows: usize, columns: usize, layout: usize, bytes: &[u8]) -> Matrix<'_
     Matrix { bytes, offset, row_stride, column_stride }
 }
 
-fn check<F: Factor>(sizes: ProductSizes, layouts: [usize; 2], from: fn(f32) -> F) {
+fn check<F: FactorElement>(sizes: ProductSizes, layouts: [usize; 2], from: fn(f32) -> F) {
     let ProductSizes { n, k, m } = sizes;
     let memory = |len: usize, seed: u32| -> Vec<F> {
         let mut state = seed;
@@ -43,7 +43,7 @@ fn check<F: Factor>(sizes: ProductSizes, layouts: [usize; 2], from: fn(f32) -> F
     let (own_a, own_b) = (memory(2 * n * k + 2 * n + 4, 1), memory(2 * k * m + 2 * k + 4, 2));
     let (a, b) = (matrix(n, k, layouts[0], cast_slice(&own_a)), matrix(k, m, layouts[1], cast_slice(&own_b)));
     let mut found = vec![F::Sum::end(F::Sum::START); n * m];
-    multiply_floats::<F>(sizes, a, b, &mut found, &mut Scratch::default());
+    multiply_floats::<F>(sizes, a, b, &mut found, &mut ProductScratch::default());
     for (at, found) in found.iter().enumerate() {
         let (row, column) = ((at / m) as isize, (at % m) as isize);
         let left = |k: usize| own_a[(a.offset + row * a.row_stride + k as isize * a.column_stride) as usize];

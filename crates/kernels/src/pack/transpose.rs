@@ -79,7 +79,7 @@ unsafe fn with_avx2<T>(rows: &PackDim, columns: &PackDim, from: *const u8, to: *
 /// # Safety
 /// As [`copy`], of sizes that the registers allow; the processor has their instructions.
 #[inline(always)]
-unsafe fn blocks<T, R: Register>(rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
+unsafe fn blocks<T, R: TransposeRegister>(rows: &PackDim, columns: &PackDim, from: *const u8, to: *mut u8) {
     let side = R::side::<T>();
     let square = if is_crowded(rows.to) { CACHE_LINE_BYTES / size_of::<T>() } else { usize::MAX };
     let apart = columns.from.unsigned_abs() >= CACHE_LINE_BYTES;
@@ -121,7 +121,7 @@ fn is_crowded(apart: isize) -> bool {
 /// As many registers as a lane has elements are readable, and all their lanes writable, at those distances;
 /// the processor has the instructions.
 #[inline(always)]
-unsafe fn cross<T, R: Register>(
+unsafe fn cross<T, R: TransposeRegister>(
     from: *const u8,
     (from_step, ahead): (isize, isize),
     to: *mut u8,
@@ -168,7 +168,7 @@ const PREFETCH_BLOCKS: usize = 2;
 const MAX_SIDE: usize = 16;
 
 /// A register of bytes, in lanes; any bits are a register.
-trait Register: Copy {
+trait TransposeRegister: Copy {
     /// The part of a register that instructions move elements within.
     type Lane: Copy;
     const LANES: usize = size_of::<Self>() / size_of::<Self::Lane>();
@@ -202,7 +202,7 @@ type Lane128 = __m128i;
 #[cfg(target_arch = "x86_64")]
 macro_rules! registers {
     ($($register:ty: $low8:ident $high8:ident $low16:ident $high16:ident $low32:ident $high32:ident $low64:ident $high64:ident;)*) => {
-        $(impl Register for $register {
+        $(impl TransposeRegister for $register {
             type Lane = Lane128;
 
             #[inline(always)]
@@ -236,7 +236,7 @@ registers! {
 struct Register512(__m512i);
 
 #[cfg(target_arch = "x86_64")]
-impl Register for Register512 {
+impl TransposeRegister for Register512 {
     type Lane = Register512;
 
     #[inline(always)]
@@ -266,7 +266,7 @@ impl Register for Register512 {
 struct HalfLane(u64);
 
 #[cfg(target_arch = "x86_64")]
-impl Register for HalfLane {
+impl TransposeRegister for HalfLane {
     type Lane = HalfLane;
 
     #[inline(always)]
@@ -294,7 +294,7 @@ type Lane128 = [u8; 16];
 type HalfLane = Lane128;
 
 #[cfg(not(target_arch = "x86_64"))]
-impl Register for Lane128 {
+impl TransposeRegister for Lane128 {
     type Lane = Lane128;
 
     #[inline(always)]

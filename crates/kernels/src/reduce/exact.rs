@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use zerostride_ops::DType;
 
-use super::{Fold, LEAF, Panel};
+use super::{Fold, LEAF_ELEMENTS, ReducePanel};
 use crate::cast::CastKernel;
 use crate::isa::{Task, run_widest};
 
@@ -37,7 +37,7 @@ pub(super) trait Exact: Send + 'static {
     fn step(acc: Self::Acc, element: Self::Elem) -> Self::Acc;
     fn merge(left: Self::Acc, right: Self::Acc) -> Self::Acc;
 
-    /// The accumulator of at most [`LEAF`] elements.
+    /// The accumulator of at most [`LEAF_ELEMENTS`] elements.
     #[inline(always)]
     fn all(elements: &[Self::Elem]) -> Self::Acc {
         elements.iter().fold(Self::EMPTY, |acc, &element| Self::step(acc, element))
@@ -57,7 +57,7 @@ pub(super) trait StoredInteger: Pod + Ord + Send + Sync {
     const GREATEST: Self;
     /// Modulo 2^64.
     fn wide(self) -> i64;
-    /// The sum of at most [`LEAF`] numbers, modulo 2^64.
+    /// The sum of at most [`LEAF_ELEMENTS`] numbers, modulo 2^64.
     fn sum(numbers: &[Self]) -> i64;
 }
 
@@ -176,7 +176,7 @@ impl Exact for CountTrue {
     #[inline(always)]
     fn all(elements: &[u8]) -> i64 {
         // The count of one position fits into a byte.
-        const { assert!(LEAF / SPREAD_ELEMENTS <= u8::MAX as usize) };
+        const { assert!(LEAF_ELEMENTS / SPREAD_ELEMENTS <= u8::MAX as usize) };
         let (rows, last) = elements.as_chunks::<SPREAD_ELEMENTS>();
         let mut counts = [0; SPREAD_ELEMENTS];
         for row in rows {
@@ -240,7 +240,7 @@ impl<X: Exact> Fold for Unordered<X> {
         run_widest(ExactRows::<X> { accs, elements: cast_slice(elements), rows });
     }
 
-    fn leaves(&mut self, elements: &[u8], panel: &Panel, _: usize) {
+    fn leaves(&mut self, elements: &[u8], panel: &ReducePanel, _: usize) {
         assert_eq!(panel.columns * panel.width, self.columns);
         assert_eq!(panel.row_step, panel.width, "elements lie side by side");
         let accs = &mut self.accs[..self.columns];
@@ -294,17 +294,17 @@ impl<X: Exact> Task for ExactRows<'_, X> {
 struct ExactLeaves<'a, X: Exact> {
     accs: &'a mut [X::Acc],
     elements: &'a [X::Elem],
-    panel: &'a Panel,
+    panel: &'a ReducePanel,
 }
 
 impl<X: Exact> Task for ExactLeaves<'_, X> {
     #[inline(always)]
     fn run(self) {
-        let Panel { rows, width, column_step, .. } = *self.panel;
+        let ReducePanel { rows, width, column_step, .. } = *self.panel;
         for (column, accs) in self.accs.chunks_mut(width).enumerate() {
             let elements = &self.elements[column * column_step..][..rows * width];
             if let [acc] = accs {
-                for leaf in elements.chunks(LEAF) {
+                for leaf in elements.chunks(LEAF_ELEMENTS) {
                     if X::is_known(*acc) {
                         break;
                     }

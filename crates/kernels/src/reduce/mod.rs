@@ -5,9 +5,9 @@
 //!
 //! The tree depends on the number of reduced elements alone, never on threads, tiles or memory layout, and so
 //! do the bits of a result. Elements are numbered in row-major order of the reduced dimensions. Each leaf of
-//! [`LEAF`] elements is spread over [`lanes`] accumulators, element `i` into accumulator `i % lanes`. The
-//! accumulators of a leaf are halved pairwise into one, and leaves are combined pairwise, neighbours first.
-//! Rounding errors grow with the logarithm of the length.
+//! [`LEAF_ELEMENTS`] elements is spread over [`lanes`] accumulators, element `i` into accumulator `i %
+//! lanes`. The accumulators of a leaf are halved pairwise into one, and leaves are combined pairwise,
+//! neighbours first. Rounding errors grow with the logarithm of the length.
 //!
 //! Lanes are subtrees, too: the rows of a lane enter one accumulator in order. Lanes come in bit-reversed
 //! order of their numbers ([`lane_rows`]), so that those that are combined first come one after the other.
@@ -48,7 +48,7 @@ use variance::Variance;
 use vector::{Array, Limits, LoadVector, MAX_VECTOR_LEN, Ordered, Vector, WidenedHalves};
 
 /// Reduced elements of one leaf of the tree.
-pub const LEAF: usize = 1024;
+pub const LEAF_ELEMENTS: usize = 1024;
 
 /// Accumulators of a leaf, by the number of reduced elements. Short reductions run in order, so that a vector
 /// can hold many of them; long ones fill the registers.
@@ -58,6 +58,11 @@ pub const fn lanes(reduced: usize) -> usize {
         128..1024 => 16,
         _ => 64,
     }
+}
+
+/// Whether a leaf may have so many accumulators.
+const fn are_lanes(count: usize) -> bool {
+    count == lanes(1) || count == lanes(128) || count == lanes(LEAF_ELEMENTS)
 }
 
 /// The lanes of some leaves of a reduction of `reduced` elements, in the order in which [`Fold::rows`] takes
@@ -71,7 +76,8 @@ pub const fn lanes(reduced: usize) -> usize {
 /// ```
 pub fn lane_rows(reduced: usize, rows: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
     let lanes = lanes(reduced);
-    let leaves = rows.clone().step_by(LEAF).map(move |start| (start, LEAF.min(rows.end - start)));
+    let leaves =
+        rows.clone().step_by(LEAF_ELEMENTS).map(move |start| (start, LEAF_ELEMENTS.min(rows.end - start)));
     leaves.flat_map(move |(start, count)| {
         (0..lanes).map(move |turn| {
             let lane = turn.reverse_bits() >> 1 >> (usize::BITS - 1 - lanes.ilog2());
@@ -82,7 +88,7 @@ pub fn lane_rows(reduced: usize, rows: Range<usize>) -> impl Iterator<Item = (us
 
 /// A matrix of reduced elements by results in memory; strides are in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Panel {
+pub struct ReducePanel {
     /// Reduced elements of each result.
     pub rows: usize,
     /// Results whose elements are contiguous in each row.
@@ -116,7 +122,7 @@ pub trait Fold: Send {
     /// # Panics
     /// If the panel reaches outside `elements`, they are not aligned, or the panel has other results than the
     /// block.
-    fn leaves(&mut self, elements: &[u8], panel: &Panel, first: usize);
+    fn leaves(&mut self, elements: &[u8], panel: &ReducePanel, first: usize);
     /// Appends the leaves that another fold of as many results has taken; their number must be a power of two
     /// unless they are the last.
     fn append(&mut self, other: Box<dyn Fold>);

@@ -8,7 +8,7 @@ use zerostride_ops::{DType, Element};
 
 use super::rule::{Elem, RowSequence, RowStarts, Rule, Side};
 use super::vector::{Limits, LoadVector, MAX_VECTOR_LEN, Ordered, Vector};
-use super::{Panel, short};
+use super::{ReducePanel, short};
 use crate::lane::Mask;
 
 /// A neutral element and an operation on vectors.
@@ -110,7 +110,7 @@ where
     }
 
     #[inline(always)]
-    fn lines(state: &mut Self::State, elements: &[Elem<Self>], panel: &Panel) -> bool {
+    fn lines(state: &mut Self::State, elements: &[Elem<Self>], panel: &ReducePanel) -> bool {
         short::take::<M, S>(state, elements, panel)
     }
 

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 use zerostride_ops::{DType, Op};
 
-use super::{LEAF, lane_rows, lanes};
+use super::{LEAF_ELEMENTS, lane_rows, lanes};
 use crate::isa::{LaneTask, RegisterFloat};
 use crate::lane::Lane;
 
@@ -35,15 +35,15 @@ pub enum Term {
 #[derive(Clone, Copy, Debug)]
 pub struct Pairwise {
     kernel: Kernel,
-    sizes: Sizes,
+    sizes: PairSizes,
 }
 
 /// Reduces the pairs of rows and columns into results.
-type Kernel = fn(&Sizes, &[u8], &[u8], &mut [u8]);
+type Kernel = fn(&PairSizes, &[u8], &[u8], &mut [u8]);
 
 /// Reduced elements, and contiguous columns.
 #[derive(Clone, Copy, Debug)]
-struct Sizes {
+struct PairSizes {
     depth: usize,
     width: usize,
 }
@@ -57,13 +57,13 @@ const SHARED_ROWS: usize = 4;
 const SHARED_REGISTERS: usize = 4;
 
 /// The most terms: one leaf, whose tree is that of its lanes.
-const MAX_DEPTH: usize = LEAF;
+const MAX_DEPTH: usize = LEAF_ELEMENTS;
 
 /// The most subtrees that wait at once: one for each height.
 const MAX_HEIGHTS: usize = lanes(MAX_DEPTH).ilog2() as usize;
 
 /// The accumulators of some rows and the columns of `R` registers.
-type Tile<L, const R: usize> = [[L; R]; SHARED_ROWS];
+type PairTile<L, const R: usize> = [[L; R]; SHARED_ROWS];
 
 impl Pairwise {
     /// The reduction `op` over `depth` terms for pairs with `width` columns, if there is one; the width must
@@ -75,7 +75,7 @@ impl Pairwise {
             _ => None,
         }?;
         let fits = (1..=MAX_DEPTH).contains(&depth) && width.is_multiple_of(WIDTH_MULTIPLE);
-        fits.then_some(Pairwise { kernel, sizes: Sizes { depth, width } })
+        fits.then_some(Pairwise { kernel, sizes: PairSizes { depth, width } })
     }
 
     /// Reduces all pairs.
@@ -156,7 +156,7 @@ fn kernel<T: RegisterFloat + Pod>(op: Op, term: Term) -> Option<Kernel> {
 }
 
 fn run<T: RegisterFloat + Pod, F: Accumulate, P: PairTerm>(
-    sizes: &Sizes,
+    sizes: &PairSizes,
     rows: &[u8],
     columns: &[u8],
     out: &mut [u8],
@@ -166,19 +166,19 @@ fn run<T: RegisterFloat + Pod, F: Accumulate, P: PairTerm>(
     let count = rows.len() / sizes.depth;
     assert!(rows.len() == count * sizes.depth && columns.len() == sizes.depth * sizes.width);
     assert_eq!(out.len(), count * sizes.width);
-    T::run_widest(Block::<T, F, P> { sizes: *sizes, rows, columns, out, kind: PhantomData });
+    T::run_widest(PairBlock::<T, F, P> { sizes: *sizes, rows, columns, out, kind: PhantomData });
 }
 
 /// All pairs, compiled for each instruction set.
-struct Block<'a, T, F, P> {
-    sizes: Sizes,
+struct PairBlock<'a, T, F, P> {
+    sizes: PairSizes,
     rows: &'a [T],
     columns: &'a [T],
     out: &'a mut [T],
     kind: PhantomData<(F, P)>,
 }
 
-impl<T: RegisterFloat, F: Accumulate, P: PairTerm> LaneTask<T> for Block<'_, T, F, P> {
+impl<T: RegisterFloat, F: Accumulate, P: PairTerm> LaneTask<T> for PairBlock<'_, T, F, P> {
     #[inline(always)]
     fn run<L: Lane<Elem = T>>(mut self) {
         let wide = SHARED_REGISTERS * L::LEN;
@@ -194,14 +194,14 @@ impl<T: RegisterFloat, F: Accumulate, P: PairTerm> LaneTask<T> for Block<'_, T, 
     }
 }
 
-impl<T: RegisterFloat, F: Accumulate, P: PairTerm> Block<'_, T, F, P> {
+impl<T: RegisterFloat, F: Accumulate, P: PairTerm> PairBlock<'_, T, F, P> {
     /// All rows against the columns of `R` registers.
     #[inline(always)]
     fn side<L: Lane<Elem = T>, const R: usize>(&mut self, column: usize) {
-        let Sizes { depth, width } = self.sizes;
+        let PairSizes { depth, width } = self.sizes;
         let lanes = lanes(depth);
         let heights = if lanes > 1 { MAX_HEIGHTS } else { 0 };
-        let mut subtrees: Vec<Tile<L, R>> = vec![[[F::empty(); R]; SHARED_ROWS]; heights];
+        let mut subtrees: Vec<PairTile<L, R>> = vec![[[F::empty(); R]; SHARED_ROWS]; heights];
         for (rows, out) in self.rows.chunks(SHARED_ROWS * depth).zip(self.out.chunks_mut(SHARED_ROWS * width))
         {
             let last = rows.len() / depth - 1;
@@ -244,7 +244,10 @@ impl<T: RegisterFloat, F: Accumulate, P: PairTerm> Block<'_, T, F, P> {
 
 /// Two neighbouring subtrees combined.
 #[inline(always)]
-fn meet<F: Accumulate, L: Lane, const R: usize>(left: &Tile<L, R>, right: &Tile<L, R>) -> Tile<L, R> {
+fn meet<F: Accumulate, L: Lane, const R: usize>(
+    left: &PairTile<L, R>,
+    right: &PairTile<L, R>,
+) -> PairTile<L, R> {
     let mut both = *right;
     for (both, left) in both.iter_mut().flatten().zip(left.iter().flatten()) {
         *both = F::step(*left, *both);

@@ -4,7 +4,7 @@
 use bytemuck::Pod;
 use zerostride_ops::DType;
 
-use super::Panel;
+use super::ReducePanel;
 use super::vector::{LoadVector, Vector};
 use crate::lane::Lane;
 
@@ -55,7 +55,7 @@ pub(super) trait Rule: Sized + Send + 'static {
     ) -> [Self::Acc; G];
     /// Accumulates results of a few dozen contiguous elements each, if the rule has a loop for that; whether
     /// it has.
-    fn lines(_state: &mut Self::State, _elements: &[Elem<Self>], _panel: &Panel) -> bool {
+    fn lines(_state: &mut Self::State, _elements: &[Elem<Self>], _panel: &ReducePanel) -> bool {
         false
     }
     /// Two accumulators combined.

@@ -1,7 +1,7 @@
 //! Owns reductions of a few dozen contiguous elements each. A vector reduces one result at each of its
 //! positions, and elements are transposed in registers. It does not know what is accumulated (`monoid.rs`).
 
-use super::Panel;
+use super::ReducePanel;
 use super::monoid::Monoid;
 use super::vector::{LoadVector, MAX_VECTOR_LEN, Vector};
 
@@ -11,9 +11,9 @@ use super::vector::{LoadVector, MAX_VECTOR_LEN, Vector};
 pub(super) fn take<M: Monoid, S: LoadVector<Value = M::Vector>>(
     state: &mut [<M::Vector as Vector>::Elem],
     elements: &[S::Elem],
-    panel: &Panel,
+    panel: &ReducePanel,
 ) -> bool {
-    let &Panel { rows, columns, column_step, .. } = panel;
+    let &ReducePanel { rows, columns, column_step, .. } = panel;
     let len = M::Vector::LEN;
     if columns < len || rows < len {
         return false;

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::rule::{Elem, EvenStarts, RowSequence, RowStarts, Rule, Side};
 use super::vector::Vector;
-use super::{Fold, LEAF, Panel};
+use super::{Fold, LEAF_ELEMENTS, ReducePanel, are_lanes};
 use crate::cast::CastKernel;
 use crate::isa::Task;
 use gathered::Gathered;
@@ -59,7 +59,7 @@ pub(super) struct Tree<O: Rule> {
 
 /// The functions that take rows and leaves, compiled for vectors.
 type RowsTaker<O> = fn(&mut Tree<O>, &[Elem<O>], &[usize], usize, bool);
-type LeavesTaker<O> = fn(&mut Tree<O>, &[Elem<O>], Panel, usize);
+type LeavesTaker<O> = fn(&mut Tree<O>, &[Elem<O>], ReducePanel, usize);
 
 /// The tree of a rule, which takes elements in the rule's vectors.
 pub(super) fn tree<R: Rule>(
@@ -124,14 +124,14 @@ impl<O: Rule> Tree<O> {
 #[inline(always)]
 fn leaf_steps<'a, R: Rule>(
     elements: &'a [Elem<R>],
-    panel: &Panel,
+    panel: &ReducePanel,
     leaf: usize,
     (first, lanes): (usize, usize),
     looks: (&'a [Elem<R>], u64),
 ) -> RowSequence<'a, Elem<R>, EvenStarts> {
-    let rows = LEAF.min(panel.rows - leaf * LEAF);
+    let rows = LEAF_ELEMENTS.min(panel.rows - leaf * LEAF_ELEMENTS);
     let (whole, tail) = (rows >> lanes.ilog2(), rows & (lanes - 1));
-    let row = first + leaf * LEAF;
+    let row = first + leaf * LEAF_ELEMENTS;
     RowSequence::new(
         elements,
         EvenStarts(lanes * panel.width),
@@ -202,16 +202,18 @@ fn alone<R: Rule>(
     steps: &RowSequence<'_, Elem<R>, impl RowStarts>,
     lanes: usize,
 ) -> R::Acc {
+    // Without `const`, numbers of vectors that no leaf has would be compiled, too.
     match lanes / R::Vector::LEN {
-        1 => halved::<R, 1>(steps),
-        2 => halved::<R, 2>(steps),
-        4 => halved::<R, 4>(steps),
-        8 if R::IS_LIGHT => halved::<R, 8>(steps),
-        _ => {
+        1 if const { are_lanes(R::Vector::LEN) } => halved::<R, 1>(steps),
+        2 if const { are_lanes(2 * R::Vector::LEN) } => halved::<R, 2>(steps),
+        4 if const { are_lanes(4 * R::Vector::LEN) } => halved::<R, 4>(steps),
+        8 if const { R::IS_LIGHT && are_lanes(8 * R::Vector::LEN) } => halved::<R, 8>(steps),
+        _ if const { super::lanes(LEAF_ELEMENTS) / R::Vector::LEN > if R::IS_LIGHT { 8 } else { 4 } } => {
             spread::<R, _>(state, true, steps, lanes);
             halve::<R>(state, lanes, R::Vector::LEN);
             R::read(state, 0)
         }
+        _ => unreachable!("the lanes of a leaf are whole vectors"),
     }
 }
 
@@ -327,7 +329,7 @@ fn take_rows<R: Rule>(
 struct TakeLeaves<'a, R: Rule> {
     tree: &'a mut Tree<R::One>,
     elements: &'a [Elem<R>],
-    panel: Panel,
+    panel: ReducePanel,
     first: usize,
 }
 
@@ -335,7 +337,7 @@ impl<R: Rule> Task for TakeLeaves<'_, R> {
     #[inline(always)]
     fn run(self) {
         let (tree, panel) = (&mut *self.tree, self.panel);
-        tree.grow(tree.taken + panel.rows.div_ceil(LEAF) * tree.lanes, tree.lanes.ilog2() as usize);
+        tree.grow(tree.taken + panel.rows.div_ceil(LEAF_ELEMENTS) * tree.lanes, tree.lanes.ilog2() as usize);
         if panel.row_step == 1 && tree.lanes == 1 && R::lines(&mut tree.current, self.elements, &panel) {
             tree.push::<R>(0);
             return;
@@ -357,11 +359,11 @@ impl<R: Rule> TakeLeaves<'_, R> {
     #[inline(always)]
     fn alone(self) {
         let TakeLeaves { tree, elements, panel, first } = self;
-        let (count, lanes, flips) = (panel.rows.div_ceil(LEAF), tree.lanes, tree.rule.flips());
+        let (count, lanes, flips) = (panel.rows.div_ceil(LEAF_ELEMENTS), tree.lanes, tree.rule.flips());
         let mut halved = Halved::<R>::new();
         let (mut column, mut leaf) = (0, 0);
         while column < panel.columns && leaf < count {
-            let elements = &elements[column * panel.column_step + leaf * LEAF * panel.row_step..];
+            let elements = &elements[column * panel.column_step + leaf * LEAF_ELEMENTS * panel.row_step..];
             let elements = match &mut tree.gathered {
                 Some(gathered) => gathered.leaf(elements, leaf),
                 None => elements,
@@ -384,11 +386,11 @@ impl<R: Rule> TakeLeaves<'_, R> {
     #[inline(always)]
     fn in_rows(self) {
         let TakeLeaves { tree, elements, panel, first } = self;
-        let Panel { width, columns, column_step, row_step, .. } = panel;
-        let (count, lanes, flips) = (panel.rows.div_ceil(LEAF), tree.lanes, tree.rule.flips());
+        let ReducePanel { width, columns, column_step, row_step, .. } = panel;
+        let (count, lanes, flips) = (panel.rows.div_ceil(LEAF_ELEMENTS), tree.lanes, tree.rule.flips());
         for column in 0..columns {
             for leaf in 0..count {
-                let elements = &elements[column * column_step + leaf * LEAF * row_step..];
+                let elements = &elements[column * column_step + leaf * LEAF_ELEMENTS * row_step..];
                 let elements = match &mut tree.gathered {
                     Some(gathered) => gathered.leaf(elements, leaf),
                     None => elements,
@@ -406,7 +408,7 @@ impl<R: Rule> TakeLeaves<'_, R> {
     }
 }
 
-fn take_leaves<R: Rule>(tree: &mut Tree<R::One>, elements: &[Elem<R>], panel: Panel, first: usize) {
+fn take_leaves<R: Rule>(tree: &mut Tree<R::One>, elements: &[Elem<R>], panel: ReducePanel, first: usize) {
     R::Vector::run(TakeLeaves::<R> { tree, elements, panel, first });
 }
 
@@ -428,11 +430,11 @@ impl<O: Rule> Fold for Tree<O> {
         (self.take_rows)(self, cast_slice(elements), rows, first, ends);
     }
 
-    fn leaves(&mut self, elements: &[u8], panel: &Panel, first: usize) {
+    fn leaves(&mut self, elements: &[u8], panel: &ReducePanel, first: usize) {
         assert_eq!(panel.columns * panel.width * self.parts, self.columns);
         let width = panel.width * self.parts;
         let (column_step, row_step) = (panel.column_step * self.parts, panel.row_step * self.parts);
-        let panel = Panel { width, column_step, row_step, ..*panel };
+        let panel = ReducePanel { width, column_step, row_step, ..*panel };
         if row_step == width {
             self.gathered = None;
         } else if !self.gathered.as_ref().is_some_and(|gathered| gathered.is_for(&panel)) {

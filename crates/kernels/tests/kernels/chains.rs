@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use half::{bf16, f16};
-use zerostride_kernels::{Chain, Feed, Isa, Link, Slot, Stores, cast_kernel, fence, map_kernel};
+use zerostride_kernels::{Chain, ChainOperand, Isa, Link, Slot, Stores, cast_kernel, fence, map_kernel};
 use zerostride_ops::{Class, DType, Op, Typed};
 
 const REAL: [DType; 13] = [
@@ -156,7 +156,7 @@ fn lengths(run: usize) -> [usize; 6] {
 
 /// One row.
 fn row(first: *const u8) -> Slot {
-    Slot { first: first.cast_mut(), step: 0, ahead: 0 }
+    Slot { first: first.cast_mut(), step: 0, prefetch_bytes: 0 }
 }
 
 fn rows(slots: &[*const u8]) -> Vec<Slot> {
@@ -338,9 +338,16 @@ fn chain(
     result: DType,
 ) -> Option<Chain> {
     let others = (1..dtypes.len())
-        .map(|slot| if splats >> (slot - 1) & 1 == 1 { Feed::Splat(slot) } else { Feed::Vector(slot) })
+        .map(|slot| {
+            if splats >> (slot - 1) & 1 == 1 { ChainOperand::Splat(slot) } else { ChainOperand::Vector(slot) }
+        })
         .collect();
-    Chain::new(isa, (Feed::Vector(0), dtypes[place]), &[Link::Map { op, compute, place, others }], result)
+    Chain::new(
+        isa,
+        (ChainOperand::Vector(0), dtypes[place]),
+        &[Link::Map { op, compute, place, others }],
+        result,
+    )
 }
 
 #[test]
@@ -352,8 +359,8 @@ fn every_conversion_gives_the_bits_of_its_block_kernel() {
             let want = converted(&elements, from, to);
             let memory = Unaligned::new(&elements);
             for isa in sets() {
-                let chain =
-                    Chain::new(isa, (Feed::Vector(0), from), &[Link::Cast(to)], to).expect("casts are links");
+                let chain = Chain::new(isa, (ChainOperand::Vector(0), from), &[Link::Cast(to)], to)
+                    .expect("casts are links");
                 check(&chain, &[memory.as_ptr()], &want, to, || format!("{isa} {from} to {to}"));
             }
         }
@@ -363,7 +370,7 @@ fn every_conversion_gives_the_bits_of_its_block_kernel() {
 #[test]
 fn a_chain_of_many_links_rounds_after_each() {
     use DType::{BF16, Bool, F16, F32};
-    let map = |op, compute, place, others: &[Feed]| Link::Map {
+    let map = |op, compute, place, others: &[ChainOperand]| Link::Map {
         op,
         compute,
         place,
@@ -381,17 +388,18 @@ fn a_chain_of_many_links_rounds_after_each() {
         let both = expected(Op::LogicalAnd, Bool, Bool, &[(Bool, less), (Bool, mask.clone())]);
         let want = expected(Op::Where, compute, compute, &[(Bool, both), operand(&b), operand(&c)]);
         let links = [
-            map(Op::Add, compute, 0, &[Feed::Vector(1)]),
-            map(Op::Div, compute, 1, &[Feed::Vector(2)]),
+            map(Op::Add, compute, 0, &[ChainOperand::Vector(1)]),
+            map(Op::Div, compute, 1, &[ChainOperand::Vector(2)]),
             map(Op::Exp, compute, 0, &[]),
-            map(Op::Lt, compute, 0, &[Feed::Vector(0)]),
-            map(Op::LogicalAnd, Bool, 0, &[Feed::Vector(3)]),
-            map(Op::Where, compute, 0, &[Feed::Vector(1), Feed::Vector(2)]),
+            map(Op::Lt, compute, 0, &[ChainOperand::Vector(0)]),
+            map(Op::LogicalAnd, Bool, 0, &[ChainOperand::Vector(3)]),
+            map(Op::Where, compute, 0, &[ChainOperand::Vector(1), ChainOperand::Vector(2)]),
         ];
         let memory = [&a, &b, &c, &mask].map(|elements| Unaligned::new(elements));
         let slots = memory.each_ref().map(Unaligned::as_ptr);
         for isa in sets() {
-            let chain = Chain::new(isa, (Feed::Vector(0), compute), &links, compute).expect("all are links");
+            let chain =
+                Chain::new(isa, (ChainOperand::Vector(0), compute), &links, compute).expect("all are links");
             check(&chain, &slots, &want, compute, || format!("{isa} {compute}"));
             check_in_place(&chain, &a, &slots, &want, compute, || format!("{isa} {compute}"));
         }
@@ -407,10 +415,14 @@ fn rows_give_the_bits_of_single_ones() {
         let size = dtype.item_size();
         let map =
             |op, other| Link::Map { op, compute: dtype, place: 1, others: [other].into_iter().collect() };
-        let links =
-            [map(Op::Sub, Feed::Vector(1)), map(Op::Mul, Feed::Splat(2)), map(Op::Add, Feed::Splat(3))];
+        let links = [
+            map(Op::Sub, ChainOperand::Vector(1)),
+            map(Op::Mul, ChainOperand::Splat(2)),
+            map(Op::Add, ChainOperand::Splat(3)),
+        ];
         for isa in sets() {
-            let chain = Chain::new(isa, (Feed::Vector(0), dtype), &links, dtype).expect("all are links");
+            let chain =
+                Chain::new(isa, (ChainOperand::Vector(0), dtype), &links, dtype).expect("all are links");
             for len in lengths(chain.run_len()) {
                 // Bytes between rows: contiguous, a multiple of every register or not; all the same.
                 for pitch in [(len * size).next_multiple_of(64), len * size, len * size + size] {
@@ -425,15 +437,15 @@ fn rows_give_the_bits_of_single_ones() {
                         .map(|(memory, step)| Slot {
                             first: memory.as_ptr().cast_mut(),
                             step: *step as isize,
-                            ahead: (len * size) as isize,
+                            prefetch_bytes: (len * size) as isize,
                         })
                         .collect();
                     let bytes = (count - 1) * pitch + len * size;
                     let mut want = Output::new(0, bytes);
-                    let single = Slot { first: want.as_mut_ptr(), step: pitch as isize, ahead: 0 };
+                    let single = Slot { first: want.as_mut_ptr(), step: pitch as isize, prefetch_bytes: 0 };
                     for at in 0..count as isize {
                         let slots: Vec<Slot> =
-                            slots.iter().map(|slot| Slot { ahead: 0, ..slot.from(at) }).collect();
+                            slots.iter().map(|slot| Slot { prefetch_bytes: 0, ..slot.from(at) }).collect();
                         // SAFETY: the slots hold as many rows as there are, and the output has room for them.
                         unsafe { chain.run(1, len, &slots, single.from(at), Stores::Cached) };
                     }
@@ -441,7 +453,8 @@ fn rows_give_the_bits_of_single_ones() {
                         [(0, Stores::Cached), (0, Stores::Streaming), (size, Stores::Streaming)]
                     {
                         let mut out = Output::new(offset, bytes);
-                        let result = Slot { first: out.as_mut_ptr(), step: pitch as isize, ahead: 0 };
+                        let result =
+                            Slot { first: out.as_mut_ptr(), step: pitch as isize, prefetch_bytes: 0 };
                         // SAFETY: as above.
                         unsafe { chain.run(count, len, &slots, result, stores) };
                         fence();
@@ -455,7 +468,7 @@ fn rows_give_the_bits_of_single_ones() {
                         let row = &memory[0].0.0[1 + at..][..len * size];
                         out.bytes_mut()[start + at..][..len * size].copy_from_slice(row);
                     }
-                    slots[0] = Slot { first: out.as_mut_ptr(), step: pitch as isize, ahead: 0 };
+                    slots[0] = Slot { first: out.as_mut_ptr(), step: pitch as isize, prefetch_bytes: 0 };
                     // SAFETY: as above; the first operand is the output.
                     unsafe { chain.run(count, len, &slots, slots[0], Stores::Cached) };
                     assert_eq!(out.written(), want.written(), "{isa} {dtype} {len} {pitch} in place");
@@ -473,15 +486,17 @@ fn elements_that_lie_apart_give_the_bits_of_packed_ones() {
     for (isa, dtype) in sets().flat_map(|isa| [DType::I32, DType::F32, DType::C64].map(|dtype| (isa, dtype)))
     {
         let size = dtype.item_size();
-        let chain = |feeds: [Feed; 2], place| {
+        let chain = |feeds: [ChainOperand; 2], place| {
             let others = feeds[1..].iter().copied().collect();
             let sub = Link::Map { op: Op::Sub, compute: dtype, place, others };
             Chain::new(isa, (feeds[0], dtype), &[sub], dtype).expect("elements are as wide as lanes")
         };
         for (at, (first, second)) in pairs.clone().enumerate() {
-            let feed = |slot, step| if step == 1 { Feed::Vector(slot) } else { Feed::Stepped(slot, step) };
+            let feed = |slot, step| {
+                if step == 1 { ChainOperand::Vector(slot) } else { ChainOperand::Stepped(slot, step) }
+            };
             let apart = chain([feed(0, first), feed(1, second)], at % 2);
-            let packed = chain([Feed::Vector(0), Feed::Vector(1)], at % 2);
+            let packed = chain([ChainOperand::Vector(0), ChainOperand::Vector(1)], at % 2);
             let run = apart.run_len();
             for len in [1, run / 2 - 1, run / 2, run / 2 + 3, run - 1, run, run + 1, 3 * run + 7] {
                 // Nothing comes before the first row or after the last one; the packed elements follow the
@@ -502,7 +517,7 @@ fn elements_that_lie_apart_give_the_bits_of_packed_ones() {
                 let slot = |first: *const u8, step: usize| Slot {
                     first: first.cast_mut(),
                     step: step as isize,
-                    ahead: 0,
+                    prefetch_bytes: 0,
                 };
                 let lying = rows
                     .each_ref()
@@ -539,15 +554,15 @@ fn what_does_not_fit_into_one_lane_width_is_no_chain() {
         op: Op::Add,
         compute,
         place: 0,
-        others: [Feed::Vector(1)].into_iter().collect(),
+        others: [ChainOperand::Vector(1)].into_iter().collect(),
     };
     let is_chain = |first, links: &[Link], stored| {
-        sets().all(|isa| Chain::new(isa, (Feed::Vector(0), first), links, stored).is_some())
+        sets().all(|isa| Chain::new(isa, (ChainOperand::Vector(0), first), links, stored).is_some())
     };
     assert!(is_chain(DType::U8, &[Link::Cast(DType::F32), add(DType::F32)], DType::U8));
     assert!(is_chain(DType::C64, &[add(DType::C64)], DType::C64));
     let none = |first, links: &[Link], stored| {
-        sets().all(|isa| Chain::new(isa, (Feed::Vector(0), first), links, stored).is_none())
+        sets().all(|isa| Chain::new(isa, (ChainOperand::Vector(0), first), links, stored).is_none())
     };
     assert!(none(DType::U8, &[add(DType::U8), Link::Cast(DType::F32)], DType::F32));
     assert!(none(DType::F32, &[add(DType::F32)], DType::F64));
@@ -555,7 +570,8 @@ fn what_does_not_fit_into_one_lane_width_is_no_chain() {
     assert!(none(DType::C64, &[], DType::F32));
     assert!(none(DType::F32, &[Link::Cast(DType::C64)], DType::C64));
     assert!(none(DType::C128, &[], DType::C128));
-    let stepped = |first, stored| Chain::new(Isa::active(), (Feed::Stepped(0, 2), first), &[], stored);
+    let stepped =
+        |first, stored| Chain::new(Isa::active(), (ChainOperand::Stepped(0, 2), first), &[], stored);
     assert!(stepped(DType::U16, DType::U16).is_none() && stepped(DType::F32, DType::F64).is_none());
-    assert!(Chain::new(Isa::Portable, (Feed::Vector(0), DType::F32), &[], DType::F32).is_none());
+    assert!(Chain::new(Isa::Portable, (ChainOperand::Vector(0), DType::F32), &[], DType::F32).is_none());
 }

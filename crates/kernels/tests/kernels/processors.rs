@@ -1,4 +1,4 @@
-//! Runs this binary's tests of chains and of divisions again with each row of the tuning table forced.
+//! Runs this binary's tests of chains, rows and divisions again with each row of the tuning table forced.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use zerostride_kernels::Tuning;
 fn chains_pass_their_tests_with_every_row() {
     for row in Tuning::ALL.into_iter().filter(|&row| row != Tuning::active()) {
         let output = Command::new(std::env::current_exe().unwrap())
-            .args(["chains::", "quotients::"])
+            .args(["chains::", "quotients::", "rows::"])
             .env("ZEROSTRIDE_PROCESSOR", row.name)
             .output()
             .unwrap();

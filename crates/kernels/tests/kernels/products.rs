@@ -1,7 +1,7 @@
 //! Owns the tests of matrix products of integers, f16 and bf16, and of refused arguments (`matmul/mod.rs`).
 
 use bytemuck::{bytes_of, bytes_of_mut, cast_slice};
-use zerostride_kernels::{Matrix, ProductSizes, Scratch, cast_kernel, matmul};
+use zerostride_kernels::{Matrix, ProductScratch, ProductSizes, cast_kernel, matmul};
 use zerostride_ops::DType;
 
 fn one() -> Matrix<'static> {
@@ -30,7 +30,7 @@ fn tiles_of_integers_and_halves_add_up() {
             column_stride: 1,
         };
         let mut out = stored(&vec![0; n * m]);
-        matmul(dtype, sizes, matrix(&a, k), matrix(&b, m), &mut out, &mut Scratch::default());
+        matmul(dtype, sizes, matrix(&a, k), matrix(&b, m), &mut out, &mut ProductScratch::default());
         assert!(out == stored(&expected), "{dtype}");
     }
 }
@@ -39,7 +39,7 @@ fn tiles_of_integers_and_halves_add_up() {
 #[should_panic(expected = "another size")]
 fn sizes_whose_product_wraps_around_are_refused() {
     let sizes = ProductSizes { n: (1 << 62) + 1, k: 1, m: 1 };
-    matmul(DType::F32, sizes, one(), one(), bytes_of_mut(&mut 0f32), &mut Scratch::default());
+    matmul(DType::F32, sizes, one(), one(), bytes_of_mut(&mut 0f32), &mut ProductScratch::default());
 }
 
 #[test]
@@ -52,6 +52,6 @@ fn strides_that_wrap_around_are_refused() {
         far,
         one(),
         bytes_of_mut(&mut [0f32; 3]),
-        &mut Scratch::default(),
+        &mut ProductScratch::default(),
     );
 }

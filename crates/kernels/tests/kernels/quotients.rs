@@ -1,7 +1,7 @@
 //! Holds the division by a broadcast scalar (`chain/quotient.rs`) to the bits of the division.
 
 use bytemuck::{Pod, cast_slice_mut};
-use zerostride_kernels::{Chain, Feed, Isa, Link, Slot, Stores};
+use zerostride_kernels::{Chain, ChainOperand, Isa, Link, Slot, Stores};
 use zerostride_ops::{DType, Op};
 
 /// Every dividend by every divisor, against the division of the language.
@@ -16,10 +16,10 @@ fn divides<T: Pod + std::fmt::Debug>(
         op: Op::Div,
         compute,
         place: 0,
-        others: [Feed::Splat(1)].into_iter().collect(),
+        others: [ChainOperand::Splat(1)].into_iter().collect(),
     };
     for isa in Isa::ALL {
-        let Some(chain) = Chain::new(isa, (Feed::Vector(0), dtype), &[link(dtype)], dtype) else {
+        let Some(chain) = Chain::new(isa, (ChainOperand::Vector(0), dtype), &[link(dtype)], dtype) else {
             continue;
         };
         let mut quotients = vec![T::zeroed(); dividends.len()];
@@ -27,7 +27,7 @@ fn divides<T: Pod + std::fmt::Debug>(
             let slot = |first: *const T, len: usize| Slot {
                 first: first.cast_mut().cast(),
                 step: (len * size_of::<T>()) as isize,
-                ahead: 0,
+                prefetch_bytes: 0,
             };
             let slots = [slot(dividends.as_ptr(), len), slot(divisors.as_ptr(), 1)];
             let out = Slot { first: cast_slice_mut::<T, u8>(&mut quotients).as_mut_ptr(), ..slots[0] };

@@ -4,21 +4,21 @@
 use bytemuck::{cast_slice, cast_slice_mut};
 use half::{bf16, f16};
 use smallvec::SmallVec;
-use zerostride_kernels::{Isa, LEAF, Panel, Reducer, cast_kernel, lane_rows, lanes};
+use zerostride_kernels::{Isa, LEAF_ELEMENTS, ReducePanel, Reducer, cast_kernel, lane_rows, lanes};
 use zerostride_ops::{Category, DType, Op};
 
-fn column(rows: usize) -> Panel {
-    Panel { rows, width: 1, columns: 1, column_step: 0, row_step: 1 }
+fn column(rows: usize) -> ReducePanel {
+    ReducePanel { rows, width: 1, columns: 1, column_step: 0, row_step: 1 }
 }
 
 /// Feeds `values` as one column, in folds of `leaves` leaves each.
 fn sum(values: &[f32], leaves: usize) -> f32 {
     let reducer = Reducer::new(Op::Sum, DType::F32, DType::F32, values.len(), 0.0);
     let mut whole = reducer.start(1);
-    for (chunk, values) in values.chunks(LEAF * leaves).enumerate() {
+    for (chunk, values) in values.chunks(LEAF_ELEMENTS * leaves).enumerate() {
         let mut part = reducer.start(1);
-        for (leaf, values) in values.chunks(LEAF).enumerate() {
-            part.leaves(cast_slice(values), &column(values.len()), (chunk * leaves + leaf) * LEAF);
+        for (leaf, values) in values.chunks(LEAF_ELEMENTS).enumerate() {
+            part.leaves(cast_slice(values), &column(values.len()), (chunk * leaves + leaf) * LEAF_ELEMENTS);
         }
         whole.append(part);
     }
@@ -77,7 +77,7 @@ fn reduce(
     isa: Isa,
     (elements, item): (&[u8], usize),
     (rows, columns): (usize, usize),
-    panel: Option<Panel>,
+    panel: Option<ReducePanel>,
 ) -> Vec<u8> {
     // Aligned to any element.
     let mut aligned = vec![0u64; elements.len().div_ceil(8)];
@@ -155,9 +155,10 @@ fn every_way_on_every_instruction_set_has_the_bits_of_rows_on_the_portable_one()
             let size = (rows, columns);
             let expected = reduce(&plain, Isa::Portable, (&wide, item), size, None);
             for isa in Isa::ALL.into_iter().filter(|isa| isa.is_supported()) {
-                let narrow = Panel { rows, width: columns, columns: 1, column_step: 0, row_step: columns };
-                let each = Panel { rows, width: 1, columns, column_step: rows, row_step: 1 };
-                let apart_panel = Panel { column_step: 3 * rows, row_step: 3, ..each };
+                let narrow =
+                    ReducePanel { rows, width: columns, columns: 1, column_step: 0, row_step: columns };
+                let each = ReducePanel { rows, width: 1, columns, column_step: rows, row_step: 1 };
+                let apart_panel = ReducePanel { column_step: 3 * rows, row_step: 3, ..each };
                 let ways = [(&across, None), (&across, Some(narrow)), (&along, Some(each))];
                 // Order-free reductions do not gather strided leaves.
                 let with_tree = dtype.category() > Category::Int || matches!(op, Op::Argmax | Op::Argmin);
@@ -185,8 +186,8 @@ fn a_search_finds_the_first_extreme_across_lanes() {
     (values[700], values[701], values[2500]) = (5.0, 5.0, 5.0);
     for (op, expected) in [(Op::Argmax, 700), (Op::Argmin, 0)] {
         let mut fold = Reducer::new(op, DType::F32, DType::F32, values.len(), 0.0).start(1);
-        for (leaf, values) in values.chunks(LEAF).enumerate() {
-            fold.leaves(cast_slice(values), &column(values.len()), leaf * LEAF);
+        for (leaf, values) in values.chunks(LEAF_ELEMENTS).enumerate() {
+            fold.leaves(cast_slice(values), &column(values.len()), leaf * LEAF_ELEMENTS);
         }
         let mut out = [0i64];
         fold.finish(cast_slice_mut(&mut out));

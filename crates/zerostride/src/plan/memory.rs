@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use smallvec::SmallVec;
-use zerostride_kernels::LEAF;
+use zerostride_kernels::LEAF_ELEMENTS;
 
 use super::cost::Cost;
 use super::panel::Walk;
@@ -127,7 +127,9 @@ fn tile(work: &Work) -> usize {
     match work {
         // A leaf of a few results may be one tile.
         Work::Reduce { kept, reduced, .. } => match kept.last() {
-            Some(&few) if few <= FEW_RESULTS => REDUCED_TILE_ELEMENTS.max(few * LEAF.min(reduced.numel())),
+            Some(&few) if few <= FEW_RESULTS => {
+                REDUCED_TILE_ELEMENTS.max(few * LEAF_ELEMENTS.min(reduced.numel()))
+            }
             _ => REDUCED_TILE_ELEMENTS,
         },
         _ => TILE_ELEMENTS,

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use zerostride_kernels::{LEAF, Reducer};
+use zerostride_kernels::{LEAF_ELEMENTS, Reducer};
 use zerostride_shape::Shape;
 
 use super::cut::{Supply, cut, gcd, lcm, shape};
@@ -211,7 +211,7 @@ impl Division {
             // Pieces are whole leaves of the tree.
             let row = reduced / sizes[dims[dim]].max(1);
             let target = self.piecewise(node, body, dim, true)?;
-            Some(Target { quantum: lcm(target.quantum, LEAF / gcd(LEAF, row))?, ..target })
+            Some(Target { quantum: lcm(target.quantum, LEAF_ELEMENTS / gcd(LEAF_ELEMENTS, row))?, ..target })
         });
         // Few elements, as those of another target, are reduced in memory.
         let in_memory = self.hold(operand).bytes;

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::ops::Range;
 
 use smallvec::SmallVec;
-use zerostride_kernels::{Fold, LEAF, Panel, Reducer, lane_rows, lanes};
+use zerostride_kernels::{Fold, LEAF_ELEMENTS, ReducePanel, Reducer, lane_rows, lanes};
 use zerostride_ops::{DType, Op};
 
 use crate::threads::crew;
@@ -45,7 +45,7 @@ impl Folding {
     }
 
     /// Takes the next elements: for each reduced index a row of one element for each result. Their number is a multiple of
-    /// [`LEAF`] rows unless they are the last.
+    /// [`LEAF_ELEMENTS`] rows unless they are the last.
     pub(crate) fn take(&mut self, elements: &[u8]) {
         let row = self.columns * self.takes.item_size();
         let rows = elements.len() / row.max(1);
@@ -88,7 +88,7 @@ impl Piece<'_> {
     /// Hands some rows to the fold of the results from `column` on.
     fn take(&self, fold: &mut Box<dyn Fold>, column: usize, rows: Range<usize>) {
         if self.columns == 1 {
-            let panel = Panel { rows: rows.len(), width: 1, columns: 1, column_step: 0, row_step: 1 };
+            let panel = ReducePanel { rows: rows.len(), width: 1, columns: 1, column_step: 0, row_step: 1 };
             return fold.leaves(&self.elements[rows.start * self.item..], &panel, self.first + rows.start);
         }
         let step = lanes(self.reduced);
@@ -102,7 +102,7 @@ impl Piece<'_> {
     /// Hands all rows to the one fold that there is. Threads take groups of leaves: a power of two of them from a multiple
     /// of that on, so that the tree is that of one pass.
     fn divide(&self, reducer: &Reducer, fold: &mut Box<dyn Fold>, rows: usize) {
-        let group = (rows / LEAF / MOST_PARTS).next_power_of_two() * LEAF;
+        let group = (rows / LEAF_ELEMENTS / MOST_PARTS).next_power_of_two() * LEAF_ELEMENTS;
         let start = (self.first.next_multiple_of(group) - self.first).min(rows);
         let groups = (rows - start) / group;
         if groups < 2 {
@@ -143,7 +143,7 @@ mod tests {
                 for leaves in [1, 2, 3, 7, 64, 1000] {
                     let mut folding =
                         Folding::new((op, DType::F32, 1.0), (DType::F32, rows), columns, DType::F32);
-                    for piece in elements.chunks(leaves * LEAF * columns) {
+                    for piece in elements.chunks(leaves * LEAF_ELEMENTS * columns) {
                         folding.take(cast_slice(piece));
                     }
                     let mut found = vec![0.0f32; columns];

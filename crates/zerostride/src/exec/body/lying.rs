@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use zerostride_kernels::{Fold, LEAF, Panel, lane_rows, lanes};
+use zerostride_kernels::{Fold, LEAF_ELEMENTS, ReducePanel, lane_rows, lanes};
 use zerostride_ops::Op;
 
 use crate::plan::FEW_RESULTS;
@@ -49,10 +49,12 @@ impl FoldForm {
         columns: usize,
         column_step: usize,
         row_step: usize,
-    ) -> Panel {
+    ) -> ReducePanel {
         match self {
-            FoldForm::Narrow => Panel { rows, width: columns, columns: 1, column_step, row_step: columns },
-            _ => Panel { rows, width: 1, columns, column_step, row_step },
+            FoldForm::Narrow => {
+                ReducePanel { rows, width: columns, columns: 1, column_step, row_step: columns }
+            }
+            _ => ReducePanel { rows, width: 1, columns, column_step, row_step },
         }
     }
 }
@@ -103,7 +105,7 @@ impl Grid {
     /// The most results whose rows are joined, where nothing lies between these: more where threads have something to divide
     /// still, for then memory is read in order.
     fn joined(&self) -> usize {
-        let are_divided = self.inner < self.results || self.count >= DIVIDED_LEAVES * LEAF;
+        let are_divided = self.inner < self.results || self.count >= DIVIDED_LEAVES * LEAF_ELEMENTS;
         if are_divided && !self.any_order { NARROW_RESULTS.max(self.widest / 4) } else { NARROW_RESULTS }
     }
 

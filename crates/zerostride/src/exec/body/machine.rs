@@ -80,7 +80,7 @@ impl<'a> Machine<'a> {
             for stage in &compiled.stages {
                 let tile = |start: usize, item: usize| {
                     debug_assert!(start + rows * len * item <= size);
-                    Slot { first: memory.wrapping_add(start), step: (len * item) as isize, ahead: 0 }
+                    Slot { first: memory.wrapping_add(start), step: (len * item) as isize, prefetch_bytes: 0 }
                 };
                 let number = |number: usize| match self.numbers[number] {
                     Some(start) => memory.wrapping_add(start),
@@ -90,7 +90,9 @@ impl<'a> Machine<'a> {
                 for &(place, item) in &stage.inputs {
                     slots.push(match place {
                         StageInput::Load(load) => feeds[load].slot().from(first as isize),
-                        StageInput::Number(index) => Slot { first: number(index), step: 0, ahead: 0 },
+                        StageInput::Number(index) => {
+                            Slot { first: number(index), step: 0, prefetch_bytes: 0 }
+                        }
                         StageInput::Tile(index) => tile(self.tiles[index], item),
                     });
                 }
@@ -183,7 +185,7 @@ impl Compiled {
             slots.push(match place {
                 StageInput::Load(load) => feeds[load].slot(),
                 StageInput::Number(index) => {
-                    Slot { first: self.numbers[index].bytes.as_ptr().cast_mut(), step: 0, ahead: 0 }
+                    Slot { first: self.numbers[index].bytes.as_ptr().cast_mut(), step: 0, prefetch_bytes: 0 }
                 }
                 StageInput::Tile(_) => unreachable!("a chain that does everything reads no tiles"),
             });

@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::ops::Range;
 
-use zerostride_kernels::{Matrix, ProductSizes, Scratch, matmul};
+use zerostride_kernels::{Matrix, ProductScratch, ProductSizes, matmul};
 use zerostride_ops::DType;
 use zerostride_shape::Shape;
 
@@ -71,7 +71,7 @@ impl Product<'_> {
         });
         let Ok(()) = crew::for_each(
             parts,
-            || Scratch::asking(interrupt::check),
+            || ProductScratch::asking(interrupt::check),
             |scratch, (part, mut own)| {
                 for block in part {
                     let rows = first_row(block)..first_row(block + 1);
@@ -86,7 +86,7 @@ impl Product<'_> {
     }
 
     /// Some rows of one batch.
-    fn block(&self, rows: Range<usize>, out: &mut [u8], scratch: &mut Scratch) {
+    fn block(&self, rows: Range<usize>, out: &mut [u8], scratch: &mut ProductScratch) {
         if rows.is_empty() || out.is_empty() {
             return;
         }

@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 use zerostride_kernels::{
-    CastKernel, Chain, Feed, Isa, Link, MapKernel, cast_kernel, map_kernel, store_scalar,
+    CastKernel, Chain, ChainOperand, Isa, Link, MapKernel, cast_kernel, map_kernel, store_scalar,
 };
 use zerostride_ops::DType;
 
@@ -240,12 +240,12 @@ impl<'a> Builder<'a> {
             inputs.push((place, program.dtypes[register].item_size()));
             match place {
                 StageInput::Load(load) => match self.kinds[load] {
-                    LoadKind::Splat => Feed::Splat(slot),
-                    LoadKind::Stepped(step) => Feed::Stepped(slot, step),
-                    LoadKind::Vector => Feed::Vector(slot),
+                    LoadKind::Splat => ChainOperand::Splat(slot),
+                    LoadKind::Stepped(step) => ChainOperand::Stepped(slot, step),
+                    LoadKind::Vector => ChainOperand::Vector(slot),
                 },
-                StageInput::Number(_) => Feed::Splat(slot),
-                StageInput::Tile(_) => Feed::Vector(slot),
+                StageInput::Number(_) => ChainOperand::Splat(slot),
+                StageInput::Tile(_) => ChainOperand::Vector(slot),
             }
         };
         let start = (feed(first), program.dtypes[first]);

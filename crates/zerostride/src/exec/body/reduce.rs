@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use smallvec::SmallVec;
-use zerostride_kernels::{Fold, LEAF, Reducer, Stores, lane_rows, lanes};
+use zerostride_kernels::{Fold, LEAF_ELEMENTS, Reducer, Stores, lane_rows, lanes};
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims, turn_dims};
 
@@ -23,7 +23,7 @@ use crate::threads::{Effort, crew};
 use crate::{Result, interrupt, num_threads};
 
 /// Elements that one task takes at least, where each result has a power of two of leaves.
-const GROUP_ELEMENTS: usize = 64 * LEAF;
+const GROUP_ELEMENTS: usize = 64 * LEAF_ELEMENTS;
 
 /// Elements that are reduced, some milliseconds long, before anybody is asked whether to go on.
 const UNASKED_ELEMENTS: usize = 1 << 23;
@@ -308,7 +308,9 @@ fn tile_rows(form: FoldForm, across: bool, columns: usize) -> usize {
     match form {
         FoldForm::Across if across => TILE_ROWS,
         FoldForm::Across => LANE_ROWS,
-        FoldForm::Narrow | FoldForm::Along => (REDUCED_TILE_ELEMENTS / columns / LEAF).max(1) * LEAF,
+        FoldForm::Narrow | FoldForm::Along => {
+            (REDUCED_TILE_ELEMENTS / columns / LEAF_ELEMENTS).max(1) * LEAF_ELEMENTS
+        }
     }
 }
 
@@ -395,7 +397,7 @@ impl<'p> Reduction<'_, 'p> {
     /// Reduced elements of a group of leaves: a power of two of these.
     fn group(&self) -> usize {
         match self.way.form {
-            FoldForm::Narrow => (GROUP_ELEMENTS / self.way.columns.next_power_of_two()).max(LEAF),
+            FoldForm::Narrow => (GROUP_ELEMENTS / self.way.columns.next_power_of_two()).max(LEAF_ELEMENTS),
             _ => GROUP_ELEMENTS,
         }
     }

@@ -47,7 +47,7 @@ impl<'a> Feed<'a> {
     }
 
     pub(in crate::exec) fn slot(&self) -> Slot {
-        Slot { first: self.at.cast_mut(), step: self.rows.step, ahead: self.ahead }
+        Slot { first: self.at.cast_mut(), step: self.rows.step, prefetch_bytes: self.ahead }
     }
 }
 
@@ -117,7 +117,7 @@ impl<'a> Sink<'a> {
     }
 
     pub(in crate::exec) fn slot(&mut self) -> Slot {
-        Slot { first: self.at, step: self.rows.step, ahead: 0 }
+        Slot { first: self.at, step: self.rows.step, prefetch_bytes: 0 }
     }
 }
 
