@@ -1,5 +1,5 @@
-//! Owns the order of the modules of `zerostride`: each may use those before it, none those after it. It does not know what
-//! they do (ARCHITECTURE.md). Only paths can be checked: a method is found through its type.
+//! Owns the order of the modules of `zerostride` and of those of `exec`: each may use those before it, none those after it. It
+//! does not know what they do (ARCHITECTURE.md). Only paths can be checked: a method is found through its type.
 
 use std::collections::HashMap;
 use std::fs;
@@ -25,6 +25,9 @@ const ORDER: [&str; 16] = [
     "lib",
 ];
 
+/// The modules of `exec` from the lowest to the highest.
+const EXEC: [&str; 5] = ["cache", "elements", "body", "schedule", "mod"];
+
 /// Checks the sources of the crate in a folder.
 pub(crate) fn check(folder: &Path, sources: &[(String, String)], problems: &mut Vec<String>) {
     let Ok(root) = fs::read_to_string(folder.join("lib.rs")) else {
@@ -32,22 +35,34 @@ pub(crate) fn check(folder: &Path, sources: &[(String, String)], problems: &mut 
     };
     let owners = owners(&root);
     for (name, text) in sources {
-        let module = name.split('/').next().unwrap_or("").trim_end_matches(".rs");
-        if module != "lib" {
-            file(name, module, text, &owners, problems);
+        if name != "lib.rs" {
+            file(name, name, text, ("crate::", &ORDER), &owners, problems);
+        }
+        if let Some(inside) = name.strip_prefix("exec/") {
+            file(name, inside, text, ("crate::exec::", &EXEC), &HashMap::new(), problems);
         }
     }
 }
 
-fn file(name: &str, module: &str, text: &str, owners: &HashMap<String, String>, problems: &mut Vec<String>) {
-    let rank = |module: &str| ORDER.iter().position(|other| *other == module);
+/// Checks a file, whose path within the modules that are ordered begins with its own module: what it uses of those that
+/// paths with a prefix lead to.
+fn file(
+    name: &str,
+    path: &str,
+    text: &str,
+    (prefix, order): (&str, &[&str]),
+    owners: &HashMap<String, String>,
+    problems: &mut Vec<String>,
+) {
+    let module = path.split('/').next().unwrap_or("").trim_end_matches(".rs");
+    let rank = |module: &str| order.iter().position(|other| *other == module);
     let Some(own) = rank(module) else {
         return problems.push(format!("{name}: the module `{module}` has no place in the order of modules"));
     };
-    for used in used(text) {
+    for used in used(text, prefix) {
         let owner = owners.get(&used).map_or(&*used, |owner| &**owner);
         if rank(owner).is_some_and(|other| other > own) {
-            problems.push(format!("{name}: `{module}` must not use `crate::{used}`: arrows point down"));
+            problems.push(format!("{name}: `{module}` must not use `{prefix}{used}`: arrows point down"));
         }
     }
 }
@@ -66,15 +81,15 @@ fn owners(root: &str) -> HashMap<String, String> {
     owners
 }
 
-/// What the code of a file, but for its tests, names at the root of the crate.
-fn used(text: &str) -> Vec<String> {
+/// What the code of a file, but for its tests, names after a prefix.
+fn used(text: &str, prefix: &str) -> Vec<String> {
     let code = text.split("\nmod tests {").next().unwrap_or("");
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
     let code = lines.collect::<Vec<_>>().join("\n");
     let mut used = Vec::new();
     // `$crate` stands in macros, which are used elsewhere.
-    for (at, _) in code.match_indices("crate::").filter(|(at, _)| !code[..*at].ends_with('$')) {
-        let rest = &code[at + "crate::".len()..];
+    for (at, _) in code.match_indices(prefix).filter(|(at, _)| !code[..*at].ends_with('$')) {
+        let rest = &code[at + prefix.len()..];
         match rest.strip_prefix('{') {
             Some(list) => used.extend(heads(list)),
             None => used.extend(words(rest).next().map(str::to_owned)),
@@ -115,7 +130,7 @@ mod tests {
     fn what_a_file_uses_is_found_in_every_form() {
         let text = "//! crate::io\nuse crate::{Error, plan::{Plan, Cost}, exec};\nfn f() { crate::tensor::g() }\n\
                     #[cfg(test)]\nmod tests {\nuse crate::io;\n}";
-        assert_eq!(used(text), ["Error", "plan", "exec", "tensor"]);
+        assert_eq!(used(text, "crate::"), ["Error", "plan", "exec", "tensor"]);
     }
 
     #[test]
@@ -123,12 +138,16 @@ mod tests {
         let owners = owners("pub use plan::{Plan, Template};\npub use error::{Error, Result};");
         let problems = |module: &str, text: &str| {
             let mut problems = Vec::new();
-            file("a.rs", module, text, &owners, &mut problems);
+            file("a.rs", module, text, ("crate::", &ORDER), &owners, &mut problems);
             problems.len()
         };
         assert_eq!(problems("expr", "use crate::{Error, tensor};"), 0);
         assert_eq!(problems("expr", "use crate::{Error, Plan};"), 1);
         assert_eq!(problems("plan", "use crate::exec;"), 1);
         assert_eq!(problems("unheard_of", ""), 1);
+        let mut inside = Vec::new();
+        let text = "use crate::exec::{cache, schedule::inline};";
+        file("exec/body/a.rs", "body/a.rs", text, ("crate::exec::", &EXEC), &HashMap::new(), &mut inside);
+        assert_eq!(inside.len(), 1);
     }
 }
