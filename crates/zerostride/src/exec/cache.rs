@@ -1,5 +1,5 @@
-//! Owns what the processor's caches decide: when results are written past them, what is prefetched, which copies are left to
-//! the C library. Their sizes are read once from the system, or common ones.
+//! Owns what the sizes of the processor's caches decide: when results are written with non-temporal stores, what is
+//! prefetched, which copies are left to `memcpy`. The sizes are read from the system once; where it tells none, common ones.
 
 use std::fs;
 
@@ -7,8 +7,8 @@ use zerostride_kernels::{Stores, Tuning};
 
 use crate::fork::OnceLock;
 
-/// How results are best stored by what touches `bytes`, of which it writes `written`; those that are `long` are fit to be written
-/// with non-temporal stores.
+/// How a loop stores its results that touches `bytes`, of which it writes `written`. Only `long` rows are worth non-temporal
+/// stores.
 pub(super) fn stores(bytes: usize, written: usize, long: bool) -> Stores {
     let quarter = last_level() / 4;
     let leaves = bytes > quarter * Tuning::active().stream_last_level_quarters && written > quarter;
@@ -21,27 +21,28 @@ pub(super) fn stores(bytes: usize, written: usize, long: bool) -> Stores {
     }
 }
 
-/// Whether hardly anything of so many bytes is found in the caches again, so that it is best prefetched.
+/// Whether so many bytes come from memory rather than from the last level of cache, so that prefetching pays.
 pub(super) fn comes_from_memory(bytes: usize) -> bool {
     bytes / 2 > last_level()
 }
 
-/// Bytes ahead at which contiguous operands are prefetched by what touches so many bytes, stored that way; 0 for not at all.
+/// The prefetch distance in bytes for contiguous operands of a loop that touches so many bytes and stores that way; 0 for
+/// none.
 pub(super) fn prefetch_bytes(bytes: usize, stores: Stores) -> usize {
     if stores == Stores::Streaming || comes_from_memory(bytes) { Tuning::active().prefetch_bytes } else { 0 }
 }
 
-/// The same by what mostly reads: at most a third of the bytes are results.
+/// The same for a loop at most a third of whose bytes are results.
 pub(super) fn prefetch_reads_bytes(bytes: usize, written: usize) -> usize {
     if is_far(bytes) && written <= bytes / 3 { Tuning::active().prefetch_reads_bytes } else { 0 }
 }
 
-/// Whether the last level does not hold so many bytes for sure.
+/// Whether so many bytes may not fit into the last level of cache.
 pub(super) fn is_far(bytes: usize) -> bool {
     bytes > last_level() / 2
 }
 
-/// Whether `memcpy` copies contiguous elements, reading and writing so many bytes: chains take over where they are faster.
+/// Whether `memcpy` copies contiguous elements, reading and writing so many bytes in all; beyond that, chains are faster.
 pub(super) fn is_memcpy(bytes: usize) -> bool {
     bytes <= last_level() / 2 * Tuning::active().memcpy_last_level_halves
 }
@@ -52,7 +53,7 @@ fn last_level() -> usize {
     *BYTES.get_or_init(|| largest().unwrap_or(DEFAULT))
 }
 
-/// A modest last level, where the system does not tell.
+/// The last level where the system does not tell its size.
 const DEFAULT: usize = 16 << 20;
 
 /// The largest cache that Linux lists for the first processor.

@@ -1,5 +1,5 @@
-//! Owns the running of compiled programs on rows of elements: where each stage reads and writes. It holds stages to what
-//! feeds and sinks promise; who makes those (`operand.rs`) vouches for them. It does not know how a program became
+//! Owns the running of compiled programs on rows of elements: where each stage reads and writes. It holds stages to the
+//! lengths of feeds and sinks, for whose addresses `elements/operand.rs` vouches. It does not know how a program became
 //! stages (`program.rs`), nor where rows lie in a tensor.
 
 use std::ptr;
@@ -22,7 +22,7 @@ pub(crate) struct Machine<'a> {
     room: usize,
     /// Where tiles begin in `memory`, in bytes.
     tiles: SmallVec<[usize; 8]>,
-    /// Where numbers that are wanted for every element begin in `memory`.
+    /// Where the tiles of numbers that a block kernel reads begin in `memory`.
     numbers: SmallVec<[Option<usize>; 4]>,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// Runs the program on elements in order, as many of each load as results or one for all, tiles after tiles.
+    /// Runs the program on contiguous elements, as many of each load as there are results or a broadcast scalar, tile by tile.
     ///
     /// # Panics
     /// If a load has fewer elements, or a kernel finds them not aligned.
@@ -149,8 +149,8 @@ impl Compiled {
         }
     }
 
-    /// Runs a program that is one chain, which needs no tiles and asks for no alignment, on some rows of `len` elements, and
-    /// writes the results to `out`, row after row. One load may be the rows that are written over, and is `None`.
+    /// Runs a program that is one chain, which needs neither tiles nor alignment, on some rows of `len` elements, and writes the
+    /// results to `out`, row after row. One load may be `None`: the rows of `out` themselves.
     ///
     /// # Panics
     /// If the program is more than one chain, `out` is no room for the rows without more, there is not a load for each of the

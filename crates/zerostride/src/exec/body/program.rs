@@ -14,9 +14,9 @@ use crate::plan::{Instruction, Program, Register};
 pub(crate) enum LoadKind {
     /// One element for each result.
     Vector,
-    /// The same, each so many elements from the one before.
+    /// The same, with a stride of so many elements.
     Stepped(isize),
-    /// One element for all results.
+    /// A broadcast scalar.
     Splat,
 }
 
@@ -55,7 +55,7 @@ pub(in crate::exec) struct Stage {
 pub(in crate::exec) struct Number {
     pub(in crate::exec) bytes: [u8; 16],
     pub(in crate::exec) item: usize,
-    /// Whether a stage wants it for every element.
+    /// Whether a block kernel reads it, which takes one for each element.
     pub(in crate::exec) everywhere: bool,
 }
 
@@ -201,7 +201,7 @@ impl<'a> Builder<'a> {
                     let links: Vec<_> = links.iter().copied().chain([(register, place)]).collect();
                     self.chain(first, &links).map(|_| (first, links))
                 });
-                // What lies apart is picked into registers, from where a chain goes on better than it finds it again.
+                // A strided load is gathered into registers once: its chain goes on rather than being stored and read again.
                 let len = |path: &Option<(Register, Vec<_>)>| {
                     path.as_ref().map_or((0, false), |(first, links)| (links.len(), self.is_stepped(*first)))
                 };
@@ -225,7 +225,7 @@ impl<'a> Builder<'a> {
         paths
     }
 
-    /// Whether a register is a load of elements that lie apart.
+    /// Whether a register is a strided load.
     fn is_stepped(&self, register: Register) -> bool {
         matches!(self.places[register], Some(StageInput::Load(load)) if matches!(self.kinds[load], LoadKind::Stepped(_)))
     }
@@ -334,7 +334,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Lets tiles take over the memory of those that are not read any more; the bytes of an element of each that is left.
+/// Lets tiles share memory where one is read for the last time before the other is written; the bytes of an element of each
+/// tile that remains.
 fn share_tiles(stages: &mut [Stage], tiles: &[usize]) -> Vec<usize> {
     let mut last = vec![0; tiles.len()];
     for (index, stage) in stages.iter().enumerate() {

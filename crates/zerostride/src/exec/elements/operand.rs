@@ -14,26 +14,27 @@ use super::rows::{Feed, Rows, Scratch, Sink};
 use crate::exec::cache;
 use crate::plan::{Panel, RowForm, Walk};
 
-/// Bytes between rows whose lines share so few places of the nearest cache that they leave it before they are full.
+/// Row strides that are multiples of so many bytes alias in L1: their lines map to few sets, and a transposed copy evicts
+/// them before it has filled them.
 const ALIASED_BYTES: usize = 2 << 10;
 
 /// The sizes of a panel's dimensions, with the bytes from one element to the next.
 type Distances = SmallVec<[PackDim; 12]>;
 
-/// Elements in step with a walk, and a tile for those of a panel that cannot be used where they lie.
+/// Strided elements with the walk over their panels, and a tile for the panels that a stage cannot read or write in place.
 struct Panels<'a> {
     elements: &'a StridedElements<'a>,
     walk: &'a Walk,
     form: RowForm,
     tile: Scratch,
-    /// The copy of panels of so many rows of so many elements.
+    /// The prepared copy for panels of that many rows and elements of a row.
     copy: Option<((usize, usize), Pack)>,
 }
 
 /// Elements that one thread reads.
 pub(in crate::exec) struct Operand<'a> {
     panels: Panels<'a>,
-    /// Bytes from an element to one that will be read a little later; 0 if nothing is known.
+    /// The prefetch distance in bytes; 0 for none.
     ahead: isize,
     /// What makes copies of panels.
     pack: fn(usize, &[PackDim]) -> Pack,
@@ -47,7 +48,7 @@ pub(in crate::exec) struct Target<'a> {
     walk: &'a Walk,
 }
 
-/// Panels of a target, by their numbers, that whoever has the share has to himself.
+/// Panels of a target, by their numbers, that no other share has.
 pub(in crate::exec) struct Share<'a> {
     target: Target<'a>,
     numbers: Range<usize>,
@@ -65,7 +66,7 @@ impl<'a> Panels<'a> {
         self.elements.item()
     }
 
-    /// How far the elements of a row are apart that is used where it lies.
+    /// The stride of a row that is read or written in place, in elements.
     fn apart(&self) -> isize {
         if let RowForm::Stepped(step) = self.form { step } else { 1 }
     }
@@ -79,7 +80,7 @@ impl<'a> Panels<'a> {
         self.elements.element(&panel.start)
     }
 
-    /// The rows of a panel where they lie.
+    /// The rows of a panel in memory.
     fn rows(&self, panel: &Panel) -> Rows {
         let (across, steps) = self.walk.across();
         let len = if self.form == RowForm::Splat { 1 } else { panel.row() };
@@ -87,18 +88,17 @@ impl<'a> Panels<'a> {
         Rows { step, count: panel.rows(), bytes: len * self.item() }
     }
 
-    /// The rows of a panel in the tile. Rows that are all the same are one.
+    /// The rows of a panel in the tile. Where the panel's rows are all the same row, the tile has it once.
     fn tile_rows(&self, panel: &Panel) -> Rows {
         let rows = self.rows(panel);
         Rows { step: if rows.step == 0 { 0 } else { self.walk.pitch(self.item()) as isize }, ..rows }
     }
 
-    /// Whether what crosses over to these rows is best brought into a tile first, whose rows do not crowd each other out of the
-    /// cache.
+    /// Whether a transposed copy to these rows goes through a tile, because the row stride aliases in L1 (`ALIASED_BYTES`).
     fn is_crowded_by(&self, source: &Panels<'_>) -> bool {
         let (across, steps) = self.walk.across();
         let apart = |panels: &Panels<'_>| panels.elements.strides()[across].unsigned_abs();
-        // As many lines as there are elements in one are to stay: of single bytes, twice as many as of two.
+        // A transposed copy keeps as many lines open as a line has elements: twice as many for bytes as for two-byte elements.
         let crowded = if self.item() == 1 { ALIASED_BYTES / 2 } else { ALIASED_BYTES };
         steps == 1 && apart(source) == 1 && (apart(self) * self.item()).is_multiple_of(crowded)
     }
@@ -151,8 +151,7 @@ impl<'a> Panels<'a> {
 }
 
 impl<'a> Operand<'a> {
-    /// Elements that the step reads in step with a walk, with bytes from an element to one that will be read a little later, if it
-    /// is known, of a step that reads and writes so many.
+    /// The panels of an operand of a step that touches `bytes`, prefetched `ahead` bytes ahead, or not for 0.
     pub(in crate::exec) fn new(
         elements: &'a StridedElements<'a>,
         walk: &'a Walk,
@@ -190,7 +189,7 @@ impl<'a> Operand<'a> {
         if !self.packed.as_ref().is_some_and(holds) {
             let (item, pack) = (panels.item(), self.pack);
             let copy = panels.copy(panel, |dims| {
-                // Rows that are all the same are one.
+                // The tile has a repeated row once.
                 let same = dims[0].from == 0;
                 pack(item, &dims[usize::from(same)..])
             });
@@ -268,8 +267,8 @@ impl<'a> Writer<'a> {
         walk.panels(elements.shape(), numbers, |panel| visit(&mut self.0, panel))
     }
 
-    /// Whether the elements of a panel are best copied from an operand as they are: rows where a chain is slower, and what would
-    /// need a tile.
+    /// Whether panels are copied from an operand by `Pack`: contiguous rows where chains are slower, and panels that would need
+    /// a tile.
     pub(in crate::exec) fn is_copy_of(&self, operand: &Operand<'_>) -> bool {
         let forms = [self.0.form, operand.panels.form];
         self.0.item() == operand.panels.item()

@@ -1,5 +1,5 @@
-//! Owns rows of elements: where programs read and write, and the memory of tiles. Whoever makes rows of addresses vouches for
-//! them. It does not know what is computed.
+//! Owns rows of elements: where programs read and write, and the memory of tiles. The caller that makes rows of addresses
+//! vouches for them. It does not know what is computed.
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::marker::PhantomData;
@@ -8,7 +8,7 @@ use zerostride_kernels::Slot;
 
 use crate::memory::{Block, Fresh};
 
-/// Rows of bytes at even distances.
+/// Rows of bytes with a constant stride.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::exec) struct Rows {
     /// Bytes from one row to the next.
@@ -18,22 +18,23 @@ pub(in crate::exec) struct Rows {
     pub(in crate::exec) bytes: usize,
 }
 
-/// Rows that a program reads: a row has the elements of a load, at even distances, or one for all.
+/// Rows that a program reads: a row has the elements of a load with a constant stride, or a broadcast scalar.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::exec) struct Feed<'a> {
     at: *const u8,
     pub(in crate::exec) rows: Rows,
     /// Elements from one to the next.
     pub(in crate::exec) apart: isize,
-    /// Bytes from an element to one that will be read a little later; 0 if nothing is known.
+    /// The prefetch distance in bytes; 0 for none.
     ahead: isize,
     lasting: PhantomData<&'a [u8]>,
 }
 
 impl Feed<'_> {
     /// # Safety
-    /// While `'a` lasts, the rows are readable, initialised and aligned to their elements, which `ahead` need not lead to, and
-    /// so is what lies between elements that are `apart`. Nobody writes them but a machine that runs this feed with a sink of the same address and step, and elements of the same size.
+    /// While `'a` lasts, the rows are readable, initialised and aligned to their elements, and so is the memory between
+    /// elements that are `apart`; the address `ahead` bytes on need not be. Only a machine that runs this feed with a sink of
+    /// the same address, step and size of elements writes them.
     pub(in crate::exec) unsafe fn new(at: *const u8, rows: Rows, apart: isize, ahead: isize) -> Self {
         Feed { at, rows, apart, ahead, lasting: PhantomData }
     }
@@ -51,18 +52,18 @@ impl<'a> Feed<'a> {
     }
 }
 
-/// Rows inside of some bytes, the first from a byte on, of any alignment.
+/// Rows inside a slice of bytes, of any alignment.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::exec) struct Inside<'a> {
     pub(in crate::exec) bytes: &'a [u8],
     pub(in crate::exec) first: usize,
     pub(in crate::exec) rows: Rows,
-    /// Bytes from an element to one that will be read a little later; 0 if nothing is known.
+    /// The prefetch distance in bytes; 0 for none.
     pub(in crate::exec) ahead: isize,
 }
 
 impl<'a> Inside<'a> {
-    /// Whether rows follow each other without a gap.
+    /// Whether the rows are contiguous as a whole.
     pub(in crate::exec) fn is_joined(&self) -> bool {
         self.rows.count <= 1 || self.rows.step == self.rows.bytes as isize
     }
@@ -89,8 +90,8 @@ pub(in crate::exec) struct Sink<'a> {
 
 impl Sink<'_> {
     /// # Safety
-    /// While `'a` lasts, the rows are writable and aligned to their elements, apart from each other, and nobody else
-    /// touches them, but for the feeds that say so.
+    /// While `'a` lasts, the rows are writable, aligned to their elements and disjoint, and nothing else touches them but
+    /// feeds of the same rows ([`Feed::new`]).
     pub(in crate::exec) unsafe fn new(at: *mut u8, rows: Rows) -> Self {
         Sink { at, rows, lasting: PhantomData }
     }
@@ -121,7 +122,7 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// Memory of the pool for tiles, aligned to cache lines. What is in it is of any values.
+/// Memory of the pool for tiles, aligned to cache lines, of arbitrary values.
 pub(in crate::exec) struct Scratch(Option<Fresh>);
 
 impl Scratch {

@@ -44,7 +44,8 @@ pub(in crate::exec) fn run<'p>(
     let others = &*slots;
     let threads = num_threads();
     let share = group.rows.div_ceil(threads);
-    // More blocks than threads, so that those who come late do fewer of them, unless blocks are short: each costs microseconds.
+    // Two blocks for each thread, so that a thread that comes late takes fewer, unless blocks are short: each costs
+    // microseconds.
     let most = if share < 4 * group.worth { share } else { share.div_ceil(2) };
     let most = most.max(group.worth).min(group.block);
     let one_of_many = group.rows.div_ceil(most) >= threads;
@@ -64,7 +65,7 @@ pub(in crate::exec) fn run<'p>(
             *ready = steps.iter().map(|step| PreparedStep::new(&step.work, &window(step, &rows))).collect();
             *ready_for = rows.len();
         }
-        // Memory of the plan lasts longer than the thread's.
+        // The plan's memory outlives the thread's.
         let mut all: SmallVec<[Held<'_>; 6]> = SmallVec::new();
         held.into_iter().for_each(|held| all.push(held));
         for ((slot, row), scratch) in group.local.iter().zip(local) {
@@ -113,7 +114,7 @@ fn steps_of(work: &Work, rows: usize, part: &Range<usize>) -> Range<usize> {
 struct BlockWorker<'p> {
     /// Memory for what is local, which lasts for all of its blocks.
     local: SmallVec<[Scratch; 4]>,
-    /// The steps, made ready for blocks of that many rows: all but the last.
+    /// The steps, prepared for blocks of that many rows: all blocks but the last.
     rows: usize,
     ready: Vec<PreparedStep<'p>>,
 }
@@ -137,7 +138,7 @@ enum Destination {
     Target,
 }
 
-/// Rows by blocks of at most so many.
+/// Rows in blocks of at most that many.
 struct Blocks<'a> {
     rest: RowBlock<'a>,
     most: usize,

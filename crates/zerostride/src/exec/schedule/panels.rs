@@ -19,15 +19,15 @@ use crate::threads::{Effort, crew};
 /// The most parts that a large loop is divided into.
 const MOST_PARTS: usize = 64;
 
-/// Bytes of a row that are worth writing past the caches: less would leave many lines written in part. Rows that begin within
-/// lines have ends of their own, which go through the caches piece by piece.
+/// Bytes from which on a row is worth non-temporal stores: shorter rows leave many cache lines written in part. Rows that do
+/// not begin at a line have two such ends each.
 const STREAM_ROW_BYTES: usize = 1 << 10;
 const STREAM_UNALIGNED_ROW_BYTES: usize = 8 << 10;
 
 /// Bytes of a cache line.
 const CACHE_LINE_BYTES: usize = 64;
 
-/// An element-wise step made ready for windows of as many steps.
+/// An element-wise step, prepared for windows of as many steps.
 pub(in crate::exec) struct MapStep<'p> {
     shape: &'p Shape,
     /// The shape of a window.
@@ -35,12 +35,12 @@ pub(in crate::exec) struct MapStep<'p> {
     program: &'p Program,
     strides: &'p Strides,
     offset: isize,
-    /// What the window before was worked on with.
+    /// The machine that ran the window before.
     machine: Option<Machine<'p>>,
 }
 
 impl<'p> MapStep<'p> {
-    /// Makes ready to run a program for each element of `shape`, in windows of as many steps, and to write results at these
+    /// Prepares to run a program for each element of `shape`, in windows of as many steps, and to write results at these
     /// strides from an offset on.
     pub(in crate::exec) fn new(
         shape: &'p Shape,
@@ -66,7 +66,7 @@ impl<'p> MapStep<'p> {
         let (item, offset) = (dtype.item_size(), offset + window.offset(strides));
         let mut written = Written::new(block, item, part, steps(strides), offset);
         let mut out = written.output();
-        // `None` is the very elements that the step overwrites.
+        // `None` stands for the elements that the step overwrites.
         let inputs = program.loads.iter().map(|load| {
             let (block, read_item) = (read(load.source), load.dtype.item_size());
             let (strides, offset) = (steps(&load.strides), load.offset + window.offset(&load.strides));
@@ -80,13 +80,13 @@ impl<'p> MapStep<'p> {
         let in_place = inputs.iter().any(Option::is_none);
         let loops = program.kept.get(PreparedMap::default);
         let loops = if in_place { &loops.in_place } else { &loops.apart };
-        // What runs windows is divided itself.
+        // Windows are divided among threads by their caller.
         let windows = window.steps.is_some();
         let PreparedLoop { walk, compiled, cost } =
             loops.get_or_init(|| PreparedLoop::new(shape, program, strides, dtype, in_place, windows));
         let long = walk.form(steps(strides)) == RowForm::Dense
             && walk.row() * item >= least_streamed(walk, strides, item);
-        // Lines that are overwritten have just been read.
+        // In place, a line is in cache when it is written: it has just been read.
         let stores = match in_place {
             true => Stores::Cached,
             false => cache::stores(cost.bytes(), part.numel() * item, long && !window.read_next),
@@ -129,13 +129,13 @@ impl<'p> MapStep<'p> {
 /// A program over elements in cache, which needs no panels.
 #[derive(Clone, Copy)]
 pub(in crate::exec) enum InCache<'p> {
-    /// One chain over rows: each load has them at even distances, of elements side by side or of one for all.
+    /// One chain over rows of a constant stride: each load's row is contiguous or a broadcast scalar.
     Rows(&'p Compiled),
-    /// Over elements in order: each load is as many, or one for all.
+    /// Over contiguous elements: each load is as many, or a broadcast scalar.
     InOrder(&'p Compiled),
 }
 
-/// A program over elements in cache; `None` where it is worth dividing among threads, or is no more than a copy itself.
+/// A program over elements in cache; `None` where it is worth dividing among threads, or is only a copy.
 pub(in crate::exec) fn in_cache<'p>(shape: &Shape, program: &'p Program) -> Option<InCache<'p>> {
     let compiled = |is_one: &dyn Fn(&Load) -> bool| {
         let kind = |load: &Load| if is_one(load) { LoadKind::Splat } else { LoadKind::Vector };
@@ -161,21 +161,20 @@ pub(in crate::exec) fn in_cache<'p>(shape: &Shape, program: &'p Program) -> Opti
     Some(if *by_row { InCache::Rows(compiled) } else { InCache::InOrder(compiled) })
 }
 
-/// Bytes of a row from which on rows of elements of `item` bytes at these strides are worth writing past the caches.
+/// Bytes from which on rows of elements of `item` bytes at these strides are worth non-temporal stores.
 fn least_streamed(walk: &Walk, strides: &Strides, item: usize) -> usize {
     let (across, count) = walk.across();
     let apart = steps(strides)[across].unsigned_abs() * count * item;
     if apart.is_multiple_of(CACHE_LINE_BYTES) { STREAM_ROW_BYTES } else { STREAM_UNALIGNED_ROW_BYTES }
 }
 
-/// Whether several operands are read from beginning to end, which processors fetch ahead less well than one.
+/// Whether several operands are streamed: hardware prefetches several streams less well than one.
 fn is_of_streams(program: &Program) -> bool {
     let is_stream = |load: &&Load| load.strides.iter().all(|&stride| stride != 0);
     program.loads.iter().filter(is_stream).nth(1).is_some()
 }
 
-/// Bytes from an element to that of the next window of so many steps, which comes from further away than what steps hand to each
-/// other.
+/// Bytes from an element to that of the next window of so many steps, for operands; results of earlier steps are in cache.
 fn from_window(load: &Load, steps: usize) -> isize {
     match load.source {
         Source::Leaf(_) => {
@@ -195,8 +194,7 @@ fn steps(strides: &Strides) -> &[isize] {
     if strides.is_empty() { &[1] } else { strides }
 }
 
-/// What is kept with a program: its loop where it writes to other memory than it reads, and over an operand; and its stages over
-/// elements in cache.
+/// What is prepared for a program: its loop out of place and in place, and its stages over elements in cache.
 #[derive(Default)]
 struct PreparedMap {
     apart: OnceLock<PreparedLoop>,
@@ -205,7 +203,7 @@ struct PreparedMap {
     in_cache: OnceLock<Option<(bool, Compiled)>>,
 }
 
-/// A program made ready for a loop.
+/// A program prepared for a loop.
 struct PreparedLoop {
     walk: Walk,
     compiled: Compiled,
@@ -236,7 +234,7 @@ impl PreparedLoop {
             let kinds: Vec<LoadKind> = all[1..].iter().map(kind).collect();
             (Compiled::new(program, &kinds, in_place), walk)
         };
-        // Whatever is more than one chain begins anew for each row.
+        // A program of several stages starts each of them for each row.
         let is_lean = |(compiled, walk): &(Compiled, Walk)| {
             compiled.one_chain().is_some_and(|(chain, _)| chain.least_len() <= walk.row())
         };
@@ -244,8 +242,8 @@ impl PreparedLoop {
             let unjoined = Walk::unjoined(&shape, &all, grain, near.clone()).map(made).filter(is_lean);
             unjoined.unwrap_or_else(|| made(Walk::new(&shape, &all, grain, near)))
         };
-        // Chains alone read elements that lie apart. They read what lies between these too, which must be no results: where rows
-        // of results have no gaps, it is none.
+        // Only chains read strided rows, and they read the memory between the elements, too. That must not be the output's:
+        // it is not where the rows of results are contiguous.
         let lies_apart =
             |walk: &Walk| all.iter().any(|(strides, _)| matches!(walk.form(strides), RowForm::Stepped(_)));
         let mut read = read_at(Chain::STEPS);

@@ -11,7 +11,7 @@ use crate::plan::{Instruction, Program};
 /// Elements from which on a chain is as fast as the kernel.
 const CHAINED_ELEMENTS: usize = 100;
 
-/// Writes as many elements as those of another dtype.
+/// Writes as many elements, converted from another dtype.
 pub(super) fn convert(from: DType, to: DType, elements: &[u8], out: &mut [u8]) {
     let len = out.len() / to.item_size();
     match (len >= CHAINED_ELEMENTS).then(|| code(from, to)).flatten() {
@@ -20,7 +20,7 @@ pub(super) fn convert(from: DType, to: DType, elements: &[u8], out: &mut [u8]) {
     }
 }
 
-/// The threaded code of a conversion, if there is any.
+/// The chain of a conversion, if there is one.
 fn code(from: DType, to: DType) -> Option<&'static Compiled> {
     static CODES: [[OnceLock<Option<Box<Compiled>>>; DType::ALL.len()]; DType::ALL.len()] =
         [const { [const { OnceLock::new() }; DType::ALL.len()] }; DType::ALL.len()];

@@ -1,5 +1,5 @@
-//! Owns copies of a tensor's elements without a plan: in order, or to another tensor. It does not know who may touch the elements
-//! (`mod.rs`), nor how they are collected (`kernels`).
+//! Owns copies of a tensor's elements without a plan: contiguous ones, or to another tensor. It does not know how elements are
+//! packed (`kernels`).
 
 use zerostride_kernels::store_scalar;
 use zerostride_shape::InternalOverlap;
@@ -19,7 +19,7 @@ pub(super) fn evaluate(value: Any<'_>) -> Option<Tensor> {
     loops.walk(&[tensor])?;
     let (dtype, is_dense) = (tensor.dtype(), loops.dense[0]);
     let (item, cost) = (dtype.item_size(), Cost::of_copying(dtype, loops.numel));
-    // Large copies that cross over are packed block by block.
+    // A plan packs large transposed copies panel by panel.
     let is_taken = if is_dense { cache::is_memcpy(cost.bytes()) } else { !cost.is_divided() };
     if !is_taken {
         return None;
@@ -44,7 +44,7 @@ pub(super) fn evaluate(value: Any<'_>) -> Option<Tensor> {
     Some(Tensor::new(fresh.share(), layout, dtype))
 }
 
-/// Writes a number, or the elements of a tensor of its dtype, stretched, to a tensor that shares no memory with it; `None` if
+/// Writes a number, or the elements of a tensor of its dtype, broadcast, to a tensor that shares no memory with it; `None` if
 /// nothing has been done.
 pub(crate) fn write(value: Any<'_>, target: &Tensor) -> Option<()> {
     let (dtype, own) = (target.dtype(), Any::Tensor(target, None));
@@ -57,7 +57,7 @@ pub(crate) fn write(value: Any<'_>, target: &Tensor) -> Option<()> {
             tensor.dtype() == dtype && !tensor.shares_storage(target) && !tensor.meets_elsewhere(target)
         });
     let dims = loops.joined();
-    // Rows are copied as they are; from elsewhere a plan collects more than a few.
+    // Contiguous rows are copied here; a plan packs more than a few strided elements.
     let are_rows = matches!(dims[..], [] | [(_, [0 | 1, 1]), ..]);
     let is_quick =
         loops.numel <= GATHERED_ELEMENTS || are_rows && !Cost::of_copying(dtype, loops.numel).is_divided();

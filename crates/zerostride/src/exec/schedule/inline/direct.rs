@@ -1,6 +1,5 @@
-//! Owns operations on rows of elements that are used where they lie, and on few that do not lie in rows and are copied:
-//! through the threaded code that a plan would run, without a plan, and divided as that would be. It does not know who may
-//! touch the elements (`mod.rs`).
+//! Owns single operations on rows: the chain that a plan would run, on rows in place or on copies of a few elements, without a
+//! plan and divided as that would be. It does not know who may touch the elements (`mod.rs`).
 
 use smallvec::SmallVec;
 use zerostride_kernels::store_scalar;
@@ -19,11 +18,11 @@ use crate::plan::{Cost, Instruction, Load, Program, Source};
 /// Nanoseconds of work on few elements below which it is faster to copy them and to run a kernel.
 const LEAST_NANOS: usize = 100;
 
-/// Nanoseconds of work that nobody should have to wait for: its operands are noted, and it is not interrupted.
+/// Nanoseconds beyond which work must be interruptible and claim its operands: a plan does both.
 const MOST_NANOS: usize = 1_000_000;
 
-/// Bytes that full registers hold, which a row has at least where there are several, or half of them where there are many; a
-/// part of a row is a multiple of as many elements.
+/// Bytes of a chain's run of registers. A row has at least as many elements where there are several rows, or half of them
+/// where there are many; a part of a row is a multiple.
 const REGISTERS_BYTES: usize = 512;
 
 /// Rows that are many.
@@ -48,8 +47,8 @@ pub(super) struct Direct<const N: usize> {
 type OperandBytes<'a> = (&'a [u8], isize);
 
 impl<const N: usize> Direct<N> {
-    /// `None` where there is little to do, or elements are so many that the result is not to stay in the caches, or do not lie
-    /// in rows, or are of other dtypes than the operation computes in, or where the operation has no threaded code.
+    /// `None` where there is little to do, where the result would not stay in the caches, where elements do not lie in rows or
+    /// are of other dtypes than the operation computes in, or where no chain has the operation.
     pub(super) fn new(
         Row { op, inferred, .. }: Row,
         cost: Cost,
@@ -70,7 +69,7 @@ impl<const N: usize> Direct<N> {
         lying.or_else(|| Direct::copying(op, inferred, cost, loops))
     }
 
-    /// The operation where elements lie in rows, those of some operands in copies.
+    /// The operation on rows, of which some operands' are copies.
     #[inline(always)]
     fn lying(
         op: Op,
@@ -96,7 +95,8 @@ impl<const N: usize> Direct<N> {
         Some(Direct { code, op, inferred, cost, dims, copied })
     }
 
-    /// The operation with as few copies as there can be. Apart, as is `run_on_copies`: what needs none has no room for them.
+    /// The operation with as few copies as there can be. Not inlined, as `run_on_copies`: calls without copies need no stack
+    /// for them.
     #[inline(never)]
     fn copying(op: Op, inferred: Inferred, cost: Cost, loops: &Loops<N>) -> Option<Direct<N>> {
         if cost.is_divided() {
@@ -118,7 +118,7 @@ impl<const N: usize> Direct<N> {
         loops: &Loops<N>,
         out: &mut [u8],
     ) -> Option<()> {
-        // A number is one element for all.
+        // A number is a broadcast scalar.
         let mut numbers = [[0; 16]; N];
         for (operand, (bytes, value)) in numbers.iter_mut().zip(values).enumerate() {
             if let Some(number) = value.number() {
@@ -173,7 +173,7 @@ impl<const N: usize> Direct<N> {
     /// Writes some of the result's elements, the first of which has that number.
     fn run_part(&self, operands: &[Option<OperandBytes<'_>>; N], first: usize, mut out: &mut [u8]) {
         let item = self.inferred.result.item_size();
-        // Without divisions, which would take as long as a hundred elements.
+        // A shift: a division would take as long as a hundred elements.
         let numel = |out: &[u8]| out.len() >> item.trailing_zeros();
         let (row, _) = self.dims[0];
         let Some(&(rows, steps)) = self.dims.get(1) else {
@@ -224,13 +224,12 @@ impl<const N: usize> Direct<N> {
     }
 }
 
-/// The dtype in which threaded code reads an operand: the one it computes in, but for a condition.
+/// The dtype in which a chain reads an operand: the one that it computes in, but bool for a condition.
 pub(super) fn read(op: Op, inferred: Inferred, operand: usize) -> DType {
     if op == Op::Where && operand == 0 { DType::Bool } else { inferred.compute }
 }
 
-/// The threaded code of an operation on so many operands of the dtype it computes in, some of which are one element for a
-/// whole row: those whose bits are set.
+/// The chain of an operation on so many operands of the dtype it computes in. Those whose bits are set are broadcast scalars.
 pub(super) fn code(op: Op, inferred: Inferred, operands: usize, splats: usize) -> Option<&'static Compiled> {
     /// By the bits.
     type Codes = [Option<Box<Compiled>>; 1 << MOST_OPERANDS];
@@ -254,7 +253,7 @@ pub(super) fn code(op: Op, inferred: Inferred, operands: usize, splats: usize) -
     CODES[op as usize][inferred.compute as usize].get_or_init(make)[splats].as_deref()
 }
 
-/// Runs code on as many elements of each operand, next to each other.
+/// Runs a chain on contiguous elements, as many of each operand.
 pub(super) fn run_dense(code: &Compiled, len: usize, inputs: &[&[u8]], out: &mut [u8]) {
     let mut loads: SmallVec<[_; MOST_OPERANDS]> = SmallVec::new();
     for &bytes in inputs {
@@ -264,7 +263,7 @@ pub(super) fn run_dense(code: &Compiled, len: usize, inputs: &[&[u8]], out: &mut
     code.run_anywhere(1, len, &loads, out);
 }
 
-/// The operand of that number, of elements next to each other.
+/// The load of an operand with contiguous elements.
 pub(super) fn load(place: usize, dtype: DType) -> Load {
     Load { source: Source::Leaf(place), dtype, strides: Strides::default(), offset: 0 }
 }

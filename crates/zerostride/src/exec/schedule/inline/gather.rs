@@ -1,5 +1,5 @@
-//! Owns the copies of an operand's elements, stretched and in order: of a few, and of any number. It does not know what they
-//! are for.
+//! Owns contiguous copies of an operand's elements, broadcast to the result's shape: of a few, and of any number. It does not
+//! know what they are for.
 
 use smallvec::SmallVec;
 use zerostride_kernels::{pack_dense, store_scalar};
@@ -8,10 +8,10 @@ use zerostride_ops::{DType, Scalar};
 use super::loops::Loops;
 use crate::memory::Fresh;
 
-/// Elements that are few.
+/// Elements that are gathered into a tile, without preparing a copy.
 pub(super) const GATHERED_ELEMENTS: usize = 256;
 
-/// The elements of an operand, stretched: where they lie if they lie there in order, else gathered.
+/// The elements of an operand, broadcast: in place if they are contiguous, else gathered.
 #[inline(always)]
 pub(super) fn elements<'a, const N: usize>(
     item: usize,
@@ -35,8 +35,8 @@ pub(super) fn elements<'a, const N: usize>(
     tile
 }
 
-/// Any number of elements of an operand, stretched: where they lie if they lie there in order, or if they are all one; else a copy
-/// in order. `None` if there is no memory for it.
+/// Any number of elements of an operand, broadcast: in place if they are contiguous or a broadcast scalar, else a contiguous
+/// copy. `None` if there is no memory for it.
 pub(super) fn in_order<'a, const N: usize>(
     item: usize,
     first: isize,
@@ -57,7 +57,7 @@ pub(super) fn in_order<'a, const N: usize>(
     Some(copy.bytes())
 }
 
-/// Copies all elements of an operand, stretched, in order: any number of them, where it is worth a preparation.
+/// Copies all elements of an operand, broadcast, to contiguous memory, by a prepared copy.
 pub(super) fn pack<const N: usize>(
     item: usize,
     first: isize,
@@ -72,8 +72,8 @@ pub(super) fn pack<const N: usize>(
     pack_dense(item, &dims, storage, first as usize * item, to);
 }
 
-/// Copies elements of so many bytes from one storage to another, each from its first one on: dimensions innermost first, with the
-/// steps of both.
+/// Copies elements of so many bytes from one storage to another, each from its first one on: dimensions innermost first, with
+/// the strides of both.
 pub(super) fn copy(
     item: usize,
     dims: &[(usize, [isize; 2])],
@@ -102,7 +102,7 @@ pub(super) fn copy(
     }
 }
 
-/// Copies elements at a distance from each other.
+/// Copies elements with a stride.
 #[inline(always)]
 fn line<T: Copy>(storage: &[T], first: isize, stride: isize, tile: &mut [T]) {
     match stride {

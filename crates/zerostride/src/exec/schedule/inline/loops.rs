@@ -1,4 +1,4 @@
-//! Owns the way through the elements of a small operation: its operands' dimensions side by side. It does not touch elements.
+//! Owns the loops of a small operation: the dimensions of its operands, broadcast. It does not touch elements.
 
 use smallvec::SmallVec;
 use zerostride_shape::{FEW_DIMS, Layout, Shape, ShapeError, Strides, broadcast_size};
@@ -17,7 +17,7 @@ pub(super) struct Loops<const N: usize> {
     count: usize,
     /// Each operand's strides along those, 0 where it is stretched.
     strides: [[isize; FEW_DIMS]; N],
-    /// Whether an operand's elements lie next to each other in the result's order.
+    /// Whether an operand's elements are contiguous in the result's order.
     pub(super) dense: [bool; N],
 }
 
@@ -79,7 +79,7 @@ impl<const N: usize> Loops<N> {
         Some(())
     }
 
-    /// The result's layout: its elements lie in order.
+    /// The result's layout, which is contiguous.
     #[inline(always)]
     pub(super) fn layout(&self) -> Result<Layout, ShapeError> {
         Layout::contiguous_few(self.sizes, self.ndim)
@@ -108,7 +108,7 @@ impl<const N: usize> Loops<N> {
         (0..self.count).any(|dim| self.strides.iter().all(|strides| strides[dim] == 0))
     }
 
-    /// Whether the elements are rows at an even distance, of which some operand's do not lie in order.
+    /// Whether the elements are rows with a constant stride, of which some operand's are not contiguous.
     #[inline]
     pub(super) fn are_rows(&self) -> bool {
         self.count <= 2 && self.dense.contains(&false)
@@ -127,7 +127,7 @@ impl<const N: usize> Loops<N> {
         [inner, outer]
     }
 
-    /// The same with copies of some operands, which lie in the result's order.
+    /// The same with contiguous copies of some operands.
     pub(super) fn with_copies(&self, copied: [bool; N]) -> Loops<N> {
         let mut loops = *self;
         for (operand, _) in copied.iter().enumerate().filter(|(_, copied)| **copied) {

@@ -1,7 +1,7 @@
-//! Owns the short cut of small operations: one row of the table where a plan would cost about as much as the arithmetic,
-//! or more; expressions of few elements (`nodes.rs`); and plans that are one step (`formula.rs`), where panels would. Nothing here
-//! waits, and nothing but results and copies of operands is allocated. It knows no rules: whatever is unusual, an error among
-//! them, it leaves to the long way by returning `None`.
+//! Owns what runs at once, without a plan or panels: one row of the table where a plan would cost about as much as the
+//! arithmetic or more; expressions of few elements (`nodes.rs`); steps on elements in cache (`step.rs`). Nothing here waits for
+//! other operations, and only results and copies of operands are allocated. It knows no rules: anything unusual, an error
+//! included, is left to the plan by returning `None`.
 
 mod convert;
 mod copy;
@@ -109,8 +109,8 @@ pub(crate) fn apply_into<const N: usize>(op: Op, values: &[impl Value; N], targe
     write(&Row::of(op, values)?, values, &loops, target)
 }
 
-/// Writes the operation's result to a target of its shape and dtype, whose elements lie in order, and which may be the first
-/// operand.
+/// Writes the operation's result to a target of its shape and dtype, whose elements are contiguous, and which may be the
+/// first operand.
 fn write<const N: usize>(
     row: &Row,
     values: &[impl Value; N],
@@ -128,7 +128,7 @@ fn write<const N: usize>(
     let way = Route::new(row, values, loops)?;
     let item = row.inferred.result.item_size();
     let (start, len) = (target.storage_offset() * item, loops.numel * item);
-    // What is read must be read before any of it is written, which the long way sees to.
+    // Operands on the target's memory must be read before it is written: the plan sees to that.
     if values.iter().filter_map(Value::tensor).any(|tensor| tensor.meets_elsewhere(target)) {
         return None;
     }
@@ -160,7 +160,7 @@ fn write<const N: usize>(
                 &mut **tiles,
             );
         }
-        // What finds something wrong with values has written nothing.
+        // An operation that refuses some value has written nothing.
         let mut fresh = Fresh::arbitrary(len)?;
         if over {
             storages[0] = writing.bytes();
@@ -174,7 +174,7 @@ fn write<const N: usize>(
 #[inline(always)]
 fn run<const N: usize>(row: &Row, values: &[impl Value; N], loops: &Loops<N>) -> Option<Tensor> {
     let way = Route::new(row, values, loops)?;
-    // Made first and moved last: what has just been written takes longer to move.
+    // Made before the result and moved after it: moving what has just been stored would wait for the stores.
     let (layout, result) = (loops.layout(), row.inferred.result);
     let mut out = Fresh::arbitrary(loops.numel.checked_mul(result.item_size())?)?;
     with_desk(|Desk { hazards, tiles }| {
@@ -197,19 +197,19 @@ fn storages_of<const N: usize>(values: &[impl Value; N]) -> [Option<&Storage>; N
     storages
 }
 
-/// Elements that are too few for threaded code.
+/// Elements below which a chain is not worth setting up.
 const FEW_ELEMENTS: usize = 32;
 
-/// Nanoseconds of arithmetic below which a kernel is done before threaded code has its addresses.
+/// Nanoseconds of arithmetic below which a block kernel is done before a chain has its addresses.
 const QUICK_NANOS: usize = 300;
 
 /// How elements get from the operands to the result.
 enum Route<const N: usize> {
-    /// One by one, from where they lie.
+    /// One by one, by a strided kernel.
     Strided(StridedKernel),
-    /// By a kernel, from where they lie in order or from copies in order.
+    /// By a block kernel on contiguous elements or contiguous copies.
     Filled,
-    /// Row by row, from where they lie.
+    /// Row by row, by a chain.
     Direct(Direct<N>),
 }
 
@@ -222,7 +222,7 @@ impl<const N: usize> Route<N> {
             return Some(strided.map_or(Route::Filled, Route::Strided));
         }
         let cost = Cost::of_operation(row.op, row.inferred, N, loops.numel);
-        // What is computed again and again is computed once by a plan.
+        // A plan computes a stretched result once.
         if cost.is_divided() && loops.repeat() {
             return None;
         }
@@ -335,8 +335,8 @@ fn fill<const N: usize>(
     Some(())
 }
 
-/// Divides elements of so many bytes among threads, where their cost is worth it: each part is as many elements, and comes with the
-/// number of its first one. Nobody has to wait for this, so that it is not interrupted.
+/// Divides elements of so many bytes among threads, where their cost is worth it: each part is as many elements, and comes
+/// with the number of its first one. It is too short to be interrupted.
 fn share_out(
     cost: Cost,
     (out, item): (&mut [u8], usize),
@@ -345,7 +345,7 @@ fn share_out(
 ) {
     let numel = out.len() / item;
     let effort = if cost.is_long(numel) { Effort::Long } else { Effort::Short };
-    // Each part is begun anew.
+    // One thread takes all at once: each part has a cost of its own.
     let part = if num_threads() == 1 { numel } else { part };
     let parts = out.chunks_mut(part * item).enumerate();
     let work = |(): &mut (), (index, out): (usize, &mut [u8])| {
@@ -364,7 +364,7 @@ struct Desk {
     tiles: Box<[Tile; DESK_TILES]>,
 }
 
-/// Lends the thread's desk.
+/// Lends the thread's slots and tiles.
 #[inline]
 fn with_desk<R>(work: impl FnOnce(&mut Desk) -> Option<R>) -> Option<R> {
     thread_local! {

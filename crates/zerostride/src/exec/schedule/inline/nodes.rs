@@ -1,5 +1,8 @@
 //! Owns expressions of so few elements that a plan would cost more than it saves: node by node, each on all of its elements,
-//! which the next ones find in cache. It does not know how a node is computed (`mod.rs`, `reduce.rs`).
+//! which stay in cache for the next. It does not know how a node is computed (`mod.rs`, `reduce.rs`).
+//!
+//! Of 2026-11-25, Zen 3, in ns with nodes and with plans: `x * row + col` of (4, 3) 469 and 1492, softmax of (4, 30) 7129 and
+//! 13190, mean squared error of (4, 300) 3046 and 8242.
 
 use std::borrow::Cow;
 
@@ -26,7 +29,7 @@ const MOST_OPERANDS: usize = 3;
 /// The most storages that are read.
 const MOST_STORAGES: usize = 4;
 
-/// Bytes on their way between nodes that take about as long as a plan of one step: there they would stay in registers.
+/// Bytes of intermediate results that take about as long as a plan of one step, where they would stay in registers.
 const PLANNED_BYTES: usize = 12 << 10;
 
 /// The same of a step that reduces.
@@ -44,7 +47,7 @@ pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
     Some(Tensor::new(result.share(), Layout::contiguous(meta.shape.clone()), meta.dtype()))
 }
 
-/// Writes the value of an expression to a tensor of its shape and dtype, whose elements lie in order, once all of it is
+/// Writes the value of an expression to a tensor of its shape and dtype, whose elements are contiguous, once all of it is
 /// computed: the tensor may be an operand. `None` if nothing has been done.
 pub(super) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
     let meta = expr.meta().ok()?;
@@ -58,7 +61,7 @@ pub(super) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
         return None;
     }
     let mut writing = target.storage().try_write()?;
-    // What is written cannot be read beside others.
+    // The target's storage is claimed for writing, and not read as the others are.
     let (own, mut others) = (order.place(target.storage()), order.storages);
     if let Some(own) = own {
         others[own] = None;
@@ -99,7 +102,7 @@ impl<'a> NodeOrder<'a> {
         NodeOrder { nodes: SmallVec::new(), storages, met: 0, handed: 0, most: PLANNED_BYTES }
     }
 
-    /// Takes in an expression; `None` where there is too much to do, or something that this does not know.
+    /// Takes in an expression; `None` where there is too much to do, or a node of a kind that is not evaluated here.
     fn take(&mut self, expr: &'a Expr) -> Option<()> {
         if !is_computed(expr) {
             return None;
@@ -135,7 +138,7 @@ impl<'a> NodeOrder<'a> {
                 if numel > gather::GATHERED_ELEMENTS && !operands.iter().enumerate().all(is_read) {
                     return None;
                 }
-                // What is stretched is copied, as a rule.
+                // Stretched operands are mostly copied.
                 let is_stretched = |operand: &&Expr| {
                     !operand.is_number() && operand.shape().is_ok_and(|shape| *shape != *meta.shape)
                 };
@@ -258,7 +261,7 @@ impl<'a> NodeOrder<'a> {
             };
             values.push(Known { layout, typed: meta.typed, number });
             blocks.push(computed);
-            // What nobody reads any more gives its memory to the next.
+            // A result that has been read for the last time gives its memory to the next.
             for &operand in &operands[..kind.operands().len()] {
                 let owner = self.nodes[operand as usize].owner as usize;
                 if usize::from(self.nodes[owner].last) == own {

@@ -1,5 +1,5 @@
-//! Owns the rows of the table as they run without a plan: what computes an operation, and in which dtypes. It does not know where
-//! elements lie.
+//! Owns the rows of the table as they run without a plan: what computes an operation, and in which dtypes. It does not know
+//! where elements lie.
 
 use zerostride_kernels::{MapKernel, StridedKernel, map_kernel, strided_kernel};
 use zerostride_ops::{Bucket, DType, Effort, Inferred, Op, Typed};
@@ -15,14 +15,14 @@ pub(super) struct Row {
     pub(super) op: Op,
     pub(super) inferred: Inferred,
     kernel: MapKernel,
-    /// The one that needs no copies, if there is one.
+    /// The kernel on strided elements, if there is one.
     pub(super) strided: Option<StridedKernel>,
-    /// Threaded code for so many elements or more, where the kernel takes them one by one: functions and halves.
+    /// A chain for so many elements or more, where the kernel takes them one by one: functions, f16 and bf16.
     code: Option<(usize, &'static Compiled)>,
 }
 
 impl Row {
-    /// The row of an operation on operands that mean what they say. Mostly they are of one dtype; then it is looked up.
+    /// The row of an operation on operands that inference takes as they are. Where they are of one dtype, it is looked up.
     #[inline]
     pub(super) fn of<const N: usize>(op: Op, values: &[impl Value; N]) -> Option<Row> {
         static UNIFORM: [[OnceLock<Option<Row>>; DType::ALL.len()]; Op::ALL.len()] =
@@ -46,7 +46,7 @@ impl Row {
             // Numbers among their operands have rules of their own, and some are other operations (`Expr::map`).
             Op::Pow | Op::Lerp | Op::Where => typed.iter().all(|typed| typed.bucket != Bucket::Number),
             Op::Ldexp => false,
-            // So have operands of halves that are none.
+            // So have operands of other dtypes where f16 or bf16 is computed in.
             _ => !inferred.compute.is_half() || typed.iter().all(|typed| typed.dtype == inferred.compute),
         };
         if plain { Row::new(op, inferred, typed.len()) } else { None }
@@ -54,12 +54,12 @@ impl Row {
 
     pub(super) fn new(op: Op, inferred: Inferred, operands: usize) -> Option<Row> {
         let compute = inferred.compute;
-        // What a kernel has done before threaded code has its addresses.
+        // Elements that a kernel has done before a chain has its addresses.
         let few = match op.info().effort {
             Some(Effort::function) => Some(4),
             _ => compute.is_half().then_some(32),
         };
-        // Here a condition is converted, too.
+        // Kernels read a condition in the dtype they compute in, chains as bool.
         let is_read = |operand| direct::read(op, inferred, operand) == compute;
         let few = few.filter(|_| (0..operands).all(is_read));
         let code = |few| Some((few, direct::code(op, inferred, operands, 0)?));
@@ -72,8 +72,7 @@ impl Row {
         })
     }
 
-    /// Computes results from as many elements of each operand, next to each other. `None` if the kernel finds something wrong
-    /// with values.
+    /// Computes results from contiguous elements, as many of each operand. `None` if the kernel refuses some value.
     pub(super) fn compute(&self, inputs: &[&[u8]], out: &mut [u8]) -> Option<()> {
         let len = out.len() / self.inferred.result.item_size();
         match self.code {
@@ -83,7 +82,7 @@ impl Row {
         Some(())
     }
 
-    /// Whether the kernel finds nothing wrong with any values, and is about as fast as threaded code.
+    /// Whether the kernel refuses no value, and is about as fast as a chain.
     pub(super) fn is_arithmetic(&self) -> bool {
         let is_float = matches!(self.inferred.compute, DType::F32 | DType::F64);
         is_float && matches!(self.op, Op::Add | Op::Sub | Op::Mul | Op::Div)

@@ -7,7 +7,7 @@ use crate::Tensor;
 use crate::expr::{Expr, Kind};
 use crate::memory::Storage;
 
-/// What an operation reads. Code that is made for tensors alone has no more to ask about them.
+/// What an operation reads. For `&Tensor` all questions are answered at compile time.
 pub(crate) trait Value {
     /// What promotion needs to know; `None` if it has to be computed first.
     fn typed(&self) -> Option<Typed>;
