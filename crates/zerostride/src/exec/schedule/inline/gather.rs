@@ -25,7 +25,7 @@ pub(super) fn elements<'a, const N: usize>(
         return &storage[first as usize * item..][..loops.numel * item];
     }
     let tile = bytes(tile, loops.numel * item);
-    let (mut dims, mut to): (SmallVec<[(usize, [isize; 2]); 4]>, isize) = (SmallVec::new(), 1);
+    let (mut dims, mut to) = (SmallVec::<[(usize, [isize; 2]); 4]>::new(), 1);
     let (lens, strides) = loops.of_operand(operand);
     for (&len, &stride) in lens.iter().zip(strides) {
         dims.push((len, [stride, to]));

@@ -207,8 +207,10 @@ const QUICK_NANOS: usize = 300;
 enum Route<const N: usize> {
     /// One by one, by a strided kernel.
     Strided(StridedKernel),
-    /// By a block kernel on contiguous elements or contiguous copies.
-    Filled,
+    /// By a block kernel on contiguous elements or copies of a few.
+    Gathered,
+    /// The same block by block, with contiguous copies of strided operands.
+    Blocks,
     /// Row by row, by a chain.
     Direct(Direct<N>),
 }
@@ -219,7 +221,7 @@ impl<const N: usize> Route<N> {
         if loops.numel < FEW_ELEMENTS {
             let is_read = |value: &_| is_read(value, row.inferred.compute);
             let strided = row.strided.filter(|_| loops.are_rows() && values.iter().all(is_read));
-            return Some(strided.map_or(Route::Filled, Route::Strided));
+            return Some(strided.map_or(Route::Gathered, Route::Strided));
         }
         let cost = Cost::of_operation(row.op, row.inferred, N, loops.numel);
         // A plan computes a stretched result once.
@@ -232,11 +234,12 @@ impl<const N: usize> Route<N> {
         if !is_quick && let Some(direct) = Direct::new(*row, cost, values, loops) {
             return Some(Route::Direct(direct));
         }
-        let is_taken = |value: &_| Value::number(value).is_some() || is_read(value, row.inferred.compute);
-        let is_filled = loops.numel <= GATHERED_ELEMENTS
-            || is_quick
-            || (values.iter().all(is_taken) && !cost.is_divided());
-        is_filled.then_some(Route::Filled)
+        if loops.numel <= GATHERED_ELEMENTS || is_quick {
+            return Some(Route::Gathered);
+        }
+        let are_taken =
+            values.iter().all(|value| value.number().is_some() || is_read(value, row.inferred.compute));
+        (are_taken && !cost.is_divided()).then_some(Route::Blocks)
     }
 
     /// Computes the result's elements.
@@ -259,7 +262,8 @@ impl<const N: usize> Route<N> {
                 }
                 kernel(&operands, loops.row(), out);
             }
-            Route::Filled => fill(row, values, storages, loops, out, tiles)?,
+            Route::Gathered => fill(row, values, storages, loops, out, tiles)?,
+            Route::Blocks => fill_blocks(row, values, storages, loops, out, tiles)?,
             Route::Direct(direct) => direct.run(values, storages.map(Some), loops, out)?,
         }
         Some(())
@@ -272,15 +276,7 @@ fn is_read(value: &impl Value, dtype: DType) -> bool {
     value.number().is_none() && value.typed().is_some_and(|typed| typed.dtype == dtype)
 }
 
-/// Elements of an operand in the result's order, or one block of them that is the same for all.
-#[derive(Clone, Copy)]
-enum Input<'a> {
-    Whole(&'a [u8]),
-    Block(&'a [u8]),
-}
-
-/// Computes the result's elements of those of the operands, which are copied unless they lie in the result's order: all at
-/// once, or block by block where an operand is one element, which is repeated for a block.
+/// Computes the result's elements at once, of contiguous elements or copies of a few.
 #[inline(always)]
 fn fill<const N: usize>(
     row: &Row,
@@ -290,46 +286,66 @@ fn fill<const N: usize>(
     out: &mut [u8],
     tiles: &mut [Tile],
 ) -> Option<()> {
-    let Inferred { compute, result } = row.inferred;
-    let (item, numel) = (compute.item_size(), loops.numel);
-    let (mut inputs, mut copies) = ([Input::Whole(&[]); N], [const { None }; N]);
-    let mut block = numel;
+    let compute = row.inferred.compute;
+    let mut inputs = [&[][..]; N];
     let tiles = tiles.as_chunks_mut::<2>().0;
-    for (operand, (([tile, other], copy), input)) in
-        tiles.iter_mut().zip(&mut copies).zip(&mut inputs).enumerate()
-    {
+    for (operand, ([tile, other], input)) in tiles.iter_mut().zip(&mut inputs).enumerate() {
         let value = &values[operand];
-        let Some(layout) = value.layout() else {
-            block = block.min(GATHERED_ELEMENTS);
-            let tile = bytes(tile, block * item);
-            splat(value.number()?, compute, tile);
-            *input = Input::Block(tile);
+        if let Some(number) = value.number() {
+            let tile = bytes(tile, loops.numel * compute.item_size());
+            splat(number, compute, tile);
+            *input = tile;
             continue;
-        };
-        let (dtype, first, storage) = (value.typed()?.dtype, layout.offset(), storages[operand]);
-        if numel <= GATHERED_ELEMENTS || loops.dense[operand] {
-            let mut elements = elements(dtype.item_size(), first, storage, loops, operand, tile);
-            if dtype != compute {
-                let converted = bytes(other, numel * item);
-                convert(dtype, compute, elements, converted);
-                elements = converted;
-            }
-            *input = Input::Whole(elements);
-        } else if loops.is_one(operand) {
-            block = block.min(GATHERED_ELEMENTS);
-            let tile = bytes(tile, block * item);
-            repeat(&storage[first as usize * item..][..item], tile);
-            *input = Input::Block(tile);
-        } else {
-            *input = Input::Whole(in_order(item, first, storage, loops, operand, copy)?);
+        }
+        let dtype = value.typed()?.dtype;
+        *input =
+            elements(dtype.item_size(), value.layout()?.offset(), storages[operand], loops, operand, tile);
+        if dtype != compute {
+            let converted = bytes(other, loops.numel * compute.item_size());
+            convert(dtype, compute, input, converted);
+            *input = converted;
         }
     }
-    for (index, out) in out.chunks_mut(block * result.item_size()).enumerate() {
+    row.compute(&inputs, out)
+}
+
+/// Computes the result's elements of many that are read as they are stored, a block at a time: broadcast scalars are repeated
+/// for a block, and strided operands are copied as a whole. Apart from [`fill`], which is a fifth faster without it on a few
+/// elements.
+#[inline(never)]
+fn fill_blocks<const N: usize>(
+    row: &Row,
+    values: &[impl Value; N],
+    storages: [&[u8]; N],
+    loops: &Loops<N>,
+    out: &mut [u8],
+    tiles: &mut [Tile],
+) -> Option<()> {
+    let Inferred { compute, result } = row.inferred;
+    let item = compute.item_size();
+    let (mut copies, mut wholes) = ([const { None }; N], [None; N]);
+    for (operand, (copy, tile)) in copies.iter_mut().zip(&mut *tiles).enumerate() {
+        let tile = bytes(tile, GATHERED_ELEMENTS * item);
+        let Some(layout) = values[operand].layout() else {
+            splat(values[operand].number()?, compute, tile);
+            continue;
+        };
+        let elements = in_order(item, layout.offset(), storages[operand], loops, operand, copy)?;
+        if loops.is_one(operand) {
+            repeat(elements, tile);
+        } else {
+            wholes[operand] = Some(elements);
+        }
+    }
+    for (index, out) in out.chunks_mut(GATHERED_ELEMENTS * result.item_size()).enumerate() {
         let len = out.len() / result.item_size() * item;
-        let inputs = inputs.map(|input| match input {
-            Input::Whole(elements) => &elements[index * block * item..][..len],
-            Input::Block(elements) => &elements[..len],
-        });
+        let mut inputs = [&[][..]; N];
+        for ((input, whole), tile) in inputs.iter_mut().zip(wholes).zip(&*tiles) {
+            *input = match whole {
+                Some(whole) => &whole[index * GATHERED_ELEMENTS * item..][..len],
+                None => &bytemuck::cast_slice(tile)[..len],
+            };
+        }
         row.compute(&inputs, out)?;
     }
     Some(())
