@@ -14,7 +14,8 @@ use crate::isa::{is_amd, is_zen5};
 pub struct Tuning {
     /// What `ZEROSTRIDE_PROCESSOR` calls the row.
     pub name: &'static str,
-    /// A chain of one simple operation on two operands is a fused loop, not threaded code.
+    /// A chain of one simple operation on two operands is a fused loop, not threaded code (measured in L1 and
+    /// L2 on Zen 3: in 0.6 to 1.0 of the time).
     pub single_loops: bool,
     /// The lines of a result are prefetched one run ahead, before the elements of that run are loaded.
     /// Otherwise the lines of the same run are prefetched just before they are written, and only where they
