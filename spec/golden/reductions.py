@@ -20,7 +20,7 @@ from values import sets
 INF = float("inf")
 SHAPE = (3, 4, 5)
 DIMS = [None, 0, 1, -1, (0, 1), (0, 2), (1, 2), (0, 1, 2), ()]
-PLAIN = ["sum", "mean", "prod", "amax", "amin", "all", "any", "logsumexp", "var", "std"]
+PLAIN = ["sum", "mean", "prod", "amax", "amin", "all", "any", "logsumexp", "var", "std", "nansum", "nanmean"]
 NORMS = [0, 1, 2, 3, INF, -INF, 0.5]
 EMPTY = [
     ((0,), None),

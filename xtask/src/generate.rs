@@ -1,9 +1,9 @@
-//! Owns what is written from the op table: `docs/operations.md`, and where the stubs of the Python package (`stubs.rs`) and
-//! their page (`reference.rs`) go. It does not know the operations, only their rows.
+//! Owns what is written from the tables: `docs/operations.md`, and where the stubs of the Python package (`stubs.rs`) and
+//! their page (`reference.rs`) go. It does not know operations and functions, only their rows.
 
 use std::fmt::Write;
 
-use zerostride_ops::{Class, Domain, Op, Rule};
+use zerostride_ops::{Class, Domain, Function, Op, Rule, Section};
 
 use crate::{Outcome, reference, root, stubs};
 
@@ -15,6 +15,14 @@ const SECTIONS: [(Class, &str, &str); 5] = [
     (Class::Nary, "More operands", "Element by element; all operands broadcast."),
     (Class::Reduce, "Reductions", "Dimensions are combined; `dim` is one dimension, several, or all."),
     (Class::Formula, "Formulas", "Written in terms of the operations above, and fused with them."),
+];
+
+/// The sections of the table of functions.
+pub(crate) const FUNCTIONS: [(Section, &str, &str); 4] = [
+    (Section::View, "Views", "Other shapes of the same elements."),
+    (Section::Product, "Products", "Sums of products; fused with what is computed of them."),
+    (Section::Join, "Tensors put together", "Copies, made at once."),
+    (Section::Move, "Elements repeated, moved, ordered, picked and counted", "Copies, made at once."),
 ];
 
 /// Everything that is generated, by its path.
@@ -48,7 +56,7 @@ pub(crate) fn title(class: Class) -> &'static str {
 fn operations() -> String {
     let mut text = String::from(
         "# Operations\n\n\
-         Generated from the op table by `cargo xtask gen`. Names, arguments and results are PyTorch's. *Computes in*\n\
+         Generated from the tables by `cargo xtask gen`. Names, arguments and results are PyTorch's. *Computes in*\n\
          lists the categories of dtype after promotion; others are refused when the expression is built.\n",
     );
     for (class, title, note) in SECTIONS {
@@ -58,6 +66,16 @@ fn operations() -> String {
         );
         for op in Op::ALL.iter().filter(|op| op.info().class == class) {
             let _ = writeln!(text, "{}", row(*op));
+        }
+    }
+    for (section, title, note) in FUNCTIONS {
+        let _ = write!(text, "\n## {title}\n\n{note}\n\n| call | also | |\n|---|---|---|\n");
+        for info in
+            Function::ALL.iter().map(|function| function.info()).filter(|info| info.section == section)
+        {
+            let (name, also) = (info.names[0], info.names[1..].iter().map(|name| format!("`{name}`")));
+            let also = also.collect::<Vec<_>>().join(" ");
+            let _ = writeln!(text, "| `{name}({})` | {also} | {} |", info.arguments, info.doc.trim());
         }
     }
     text

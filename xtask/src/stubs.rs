@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use zerostride_ops::{Argument, Default, Kind, Op, Scalar};
+use zerostride_ops::{Argument, Default, Function, Kind, Op, Scalar, Shown};
 
 use crate::{generate, root};
 
@@ -86,8 +86,11 @@ pub(crate) struct Row {
 
 /// The rows in the order of the stubs.
 pub(crate) fn rows() -> Result<Vec<Row>, String> {
+    let own = own()?;
+    // A row of the package's own takes other arguments than the one of the engine's table.
     let mut rows = operations();
-    rows.extend(own()?);
+    rows.extend(functions().filter(|row| own.iter().all(|own| own.name != row.name)));
+    rows.extend(own);
     Ok(rows)
 }
 
@@ -176,14 +179,8 @@ fn operations() -> Vec<Row> {
             }
             parameters.push(parameter(argument));
         }
-        // PyTorch has most aliases in place too, as `row.rs` of the package has them.
-        let aliases = info.aliases.iter().filter(|alias| !matches!(**alias, "conj" | "expit"));
-        let aliases = aliases.map(|alias| format!("{alias}_"));
-        let names = info
-            .in_place
-            .into_iter()
-            .flat_map(|name| std::iter::once(name.to_owned()).chain(aliases.clone()));
-        let in_place: Vec<Row> = names
+        let in_place: Vec<Row> = op
+            .in_place_names()
             .map(|name| Row {
                 name,
                 parameters: parameters.clone(),
@@ -196,8 +193,7 @@ fn operations() -> Vec<Row> {
         if !keyword_only {
             parameters.push("*".to_owned());
         }
-        // The reductions that PyTorch gives a dtype to compute in, as `row.rs` of the package has them.
-        if matches!(op, Op::Sum | Op::Prod | Op::Mean | Op::Softmax | Op::LogSoftmax | Op::Norm) {
+        if info.takes_dtype {
             parameters.push("dtype: _DType | None = None".to_owned());
         }
         parameters.push("out: Any = None".to_owned());
@@ -207,14 +203,42 @@ fn operations() -> Vec<Row> {
                 parameters: parameters.clone(),
                 doc: doc.clone(),
                 function: true,
-                // The parts of complex numbers are attributes, as `row.rs` of the package has them.
-                method: !matches!(op, Op::Real | Op::Imag),
+                method: op.is_method(),
                 section: section.to_owned(),
             });
         }
         rows.extend(in_place);
     }
     rows
+}
+
+/// The rows of the table of functions.
+fn functions() -> impl Iterator<Item = Row> {
+    let row = |function: Function, name: &str| {
+        let info = function.info();
+        let mut parameters: Vec<String> = function.signature().arguments.iter().map(parameter).collect();
+        let stars = function.signature().arguments.iter().position(|argument| argument.keyword_only);
+        if let Some(first) = stars.filter(|_| info.arguments.contains("*, ")) {
+            parameters.insert(first, "*".to_owned());
+        }
+        let more = info.python[info.arguments.len()..].trim_start_matches(", ");
+        parameters.extend(more.split(", ").filter(|more| !more.is_empty()).map(own_parameter));
+        Row {
+            name: name.to_owned(),
+            parameters,
+            doc: info.doc.trim().to_owned(),
+            function: info.shown != Shown::method,
+            method: info.shown != Shown::function,
+            section: generate::FUNCTIONS
+                .map(|(section, title, _)| (section == info.section).then_some(title))
+                .into_iter()
+                .flatten()
+                .collect(),
+        }
+    };
+    Function::ALL
+        .iter()
+        .flat_map(move |&function| function.info().names.iter().map(move |name| row(function, name)))
 }
 
 fn parameter(argument: &Argument) -> String {
@@ -224,9 +248,14 @@ fn parameter(argument: &Argument) -> String {
         Kind::Dims => "_Dims",
         Kind::Flag => "builtins.bool",
         Kind::Word => "builtins.str",
+        Kind::Tensor => "_Operand",
+        Kind::Integer | Kind::Count => "builtins.int",
+        Kind::Integers | Kind::Counts => "_Sizes",
+        Kind::Tensors | Kind::Repeats | Kind::Pairs => "Any",
     };
+    let star = if argument.collects { "*" } else { "" };
     let default = match argument.default {
-        Default::Required => return format!("{}: {kind}", argument.name),
+        Default::Required => return format!("{star}{}: {kind}", argument.name),
         Default::None => return format!("{}: {kind} | None = None", argument.name),
         Default::Scalar(Scalar::Float(value)) => format!("{value:?}"),
         Default::Scalar(value) => value.to_string(),
@@ -235,7 +264,7 @@ fn parameter(argument: &Argument) -> String {
     format!("{}: {kind} = {default}", argument.name)
 }
 
-/// The rows of the package's own tables, read from its sources: `Both "name" "input, dim=None" |a| ...`.
+/// The rows of the package's own tables, read from its sources: `both "name" "input, dim=None" |a| ...`.
 fn own() -> Result<Vec<Row>, String> {
     let folder = root().join(FUNCTIONS);
     let entries = fs::read_dir(&folder).map_err(|error| format!("{FUNCTIONS}: {error}"))?;
@@ -263,9 +292,9 @@ fn own() -> Result<Vec<Row>, String> {
 fn own_row(line: &str, doc: String, section: &str) -> Option<Row> {
     let (shown, rest) = line.split_once(' ')?;
     let (function, method) = match shown {
-        "Both" => (true, true),
-        "Function" => (true, false),
-        "Method" => (false, true),
+        "both" => (true, true),
+        "function" => (true, false),
+        "method" => (false, true),
         _ => return None,
     };
     let mut quoted = rest.strip_prefix('"')?.split('"');

@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use crate::Signature;
+use crate::signature::{Parameter, parameter};
+use crate::{Kind, Signature};
 
 /// The categories of dtype that an operation computes in, after promotion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,8 +117,12 @@ pub struct OpInfo {
     pub kernel: &'static str,
     /// The arguments in PyTorch's notation.
     pub arguments: &'static str,
+    /// The arguments one by one.
+    pub(crate) parameters: &'static [Parameter],
     /// Whether the operands may be swapped.
     pub commutative: bool,
+    /// Whether it takes a `dtype` to compute in.
+    pub takes_dtype: bool,
     /// What it computes, in one sentence.
     pub doc: &'static str,
 }
@@ -136,47 +141,41 @@ impl OpInfo {
 }
 
 /// One cell of the table that may be empty.
+#[rustfmt::skip]
 macro_rules! cell {
     // A keyword of Rust: its functions carry an underscore there.
-    (name where_) => {
-        "where"
+    (name where_) => { "where" };
+    (name $name:ident) => { stringify!($name) };
+    (in_place -) => { None };
+    (in_place $name:ident) => { Some(stringify!($name)) };
+    (symbol "") => { None };
+    (symbol $symbol:literal) => { Some($symbol) };
+    (arguments $default:literal) => { $default };
+    (arguments $default:literal $operands:literal) => { $operands };
+    (arguments $default:literal ($first:ident $(, $name:ident: $type:ident $($notation:literal)?)*)) => {
+        concat!(stringify!($first) $(, ", ", parameter!(notation $name $($notation)?))*)
     };
-    (name $name:ident) => {
-        stringify!($name)
+    (parameters $default:literal) => { &[Parameter { notation: $default, kinds: &[] }] };
+    (parameters $default:literal $operands:literal) => { &[Parameter { notation: $operands, kinds: &[] }] };
+    (parameters $default:literal ($first:ident $(, $name:ident: $type:ident $($notation:literal)?)*)) => {
+        &[
+            Parameter { notation: stringify!($first), kinds: &[Kind::Operand] },
+            $(Parameter { notation: parameter!(notation $name $($notation)?), kinds: parameter!(kinds $type) },)*
+        ]
     };
-    (in_place -) => {
-        None
-    };
-    (in_place $name:ident) => {
-        Some(stringify!($name))
-    };
-    (symbol "") => {
-        None
-    };
-    (symbol $symbol:literal) => {
-        Some($symbol)
-    };
-    (arguments $default:literal) => {
-        $default
-    };
-    (arguments $default:literal $arguments:literal) => {
-        $arguments
-    };
-    (laws) => {
-        false
-    };
-    (laws commutative) => {
-        true
-    };
+    (laws) => { false };
+    (laws commutative) => { true };
+    (dtype -) => { false };
+    (dtype dtype) => { true };
 }
 
 macro_rules! define_ops {
     (
-        unary { $($(#[doc = $udoc:literal])* $uv:ident $un:ident $ui:tt [$($ua:ident)*] $us:tt $ud:ident $ur:ident $ue:ident $uk:literal $($uarg:literal)?;)* }
-        binary { $($(#[doc = $bdoc:literal])* $bv:ident $bn:ident $bi:tt [$($ba:ident)*] $bs:tt $bd:ident $br:ident $be:ident $bk:literal $($barg:literal)? $([$law:ident])?;)* }
-        nary { $($(#[doc = $ndoc:literal])* $nv:ident $nn:ident $ni:tt [$($na:ident)*] $ns:tt $nd:ident $nr:ident $ne:ident $nk:literal $narg:literal;)* }
-        reduce { $($(#[doc = $rdoc:literal])* $rv:ident $rn:ident $rd:ident $rr:ident $rk:literal $rarg:literal;)* }
-        formula { $($(#[doc = $fdoc:literal])* $fv:ident $fname:ident $fi:tt $fd:ident $fr:ident $fk:literal $farg:literal;)* }
+        unary { $($(#[doc = $udoc:literal])* $uv:ident $un:ident $ui:tt [$($ua:ident)*] $us:tt $ud:ident $ur:ident $ue:ident $uk:literal $($uarg:literal)? $(($($ulist:tt)*))?;)* }
+        binary { $($(#[doc = $bdoc:literal])* $bv:ident $bn:ident $bi:tt [$($ba:ident)*] $bs:tt $bd:ident $br:ident $be:ident $bk:literal $($barg:literal)? $(($($blist:tt)*))? $([$law:ident])?;)* }
+        nary { $($(#[doc = $ndoc:literal])* $nv:ident $nn:ident $ni:tt [$($na:ident)*] $ns:tt $nd:ident $nr:ident $ne:ident $nk:literal $($narg:literal)? $(($($nlist:tt)*))?;)* }
+        reduce { $($(#[doc = $rdoc:literal])* $rv:ident $rn:ident $rd:ident $rr:ident $ro:ident $req:ident $rone:ident $rp:tt $rem:ident $rl:ident $rdt:tt $rk:literal ($($rlist:tt)*);)* }
+        formula { $(#[doc = $fdoc:literal] $(#[doc = $fmore:literal])* $fv:ident $fname:ident $fi:tt $fd:ident $fr:ident $fdt:tt $fk:literal ($($flist:tt)*);)* }
     ) => {
         /// An operation: one row of the table.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -185,7 +184,7 @@ macro_rules! define_ops {
             $($(#[doc = $bdoc])* $bv,)*
             $($(#[doc = $ndoc])* $nv,)*
             $($(#[doc = $rdoc])* $rv,)*
-            $($(#[doc = $fdoc])* $fv,)*
+            $(#[doc = $fdoc] $fv,)*
         }
 
         impl Op {
@@ -199,25 +198,29 @@ macro_rules! define_ops {
             $(OpInfo {
                 name: stringify!($un), in_place: cell!(in_place $ui), aliases: &[$(stringify!($ua)),*],
                 symbol: cell!(symbol $us), class: Class::Unary, domain: Domain::$ud, rule: Rule::$ur, effort: Some(Effort::$ue), kernel: $uk,
-                arguments: cell!(arguments "input" $($uarg)?), commutative: false, doc: concat!($($udoc),*),
+                arguments: cell!(arguments "input" $($uarg)? $(($($ulist)*))?), parameters: cell!(parameters "input" $($uarg)? $(($($ulist)*))?),
+                commutative: false, takes_dtype: false, doc: concat!($($udoc),*),
             },)*
             $(OpInfo {
                 name: stringify!($bn), in_place: cell!(in_place $bi), aliases: &[$(stringify!($ba)),*],
                 symbol: cell!(symbol $bs), class: Class::Binary, domain: Domain::$bd, rule: Rule::$br, effort: Some(Effort::$be), kernel: $bk,
-                arguments: cell!(arguments "input, other" $($barg)?), commutative: cell!(laws $($law)?), doc: concat!($($bdoc),*),
+                arguments: cell!(arguments "input, other" $($barg)? $(($($blist)*))?), parameters: cell!(parameters "input, other" $($barg)? $(($($blist)*))?),
+                commutative: cell!(laws $($law)?), takes_dtype: false, doc: concat!($($bdoc),*),
             },)*
             $(OpInfo {
                 name: cell!(name $nn), in_place: cell!(in_place $ni), aliases: &[$(stringify!($na)),*],
                 symbol: cell!(symbol $ns), class: Class::Nary, domain: Domain::$nd, rule: Rule::$nr, effort: Some(Effort::$ne), kernel: $nk,
-                arguments: $narg, commutative: false, doc: concat!($($ndoc),*),
+                arguments: cell!(arguments "input" $($narg)? $(($($nlist)*))?), parameters: cell!(parameters "input" $($narg)? $(($($nlist)*))?), commutative: false, takes_dtype: false, doc: concat!($($ndoc),*),
             },)*
             $(OpInfo {
                 name: stringify!($rn), in_place: None, aliases: &[], symbol: None, class: Class::Reduce,
-                domain: Domain::$rd, rule: Rule::$rr, effort: None, kernel: $rk, arguments: $rarg, commutative: false, doc: concat!($($rdoc),*),
+                domain: Domain::$rd, rule: Rule::$rr, effort: None, kernel: $rk, arguments: cell!(arguments "input" ($($rlist)*)), parameters: cell!(parameters "input" ($($rlist)*)), commutative: false, takes_dtype: cell!(dtype $rdt),
+                doc: concat!($($rdoc),*),
             },)*
             $(OpInfo {
                 name: stringify!($fname), in_place: cell!(in_place $fi), aliases: &[], symbol: None, class: Class::Formula,
-                domain: Domain::$fd, rule: Rule::$fr, effort: None, kernel: $fk, arguments: $farg, commutative: false, doc: concat!($($fdoc),*),
+                domain: Domain::$fd, rule: Rule::$fr, effort: None, kernel: $fk, arguments: cell!(arguments "input" ($($flist)*)), parameters: cell!(parameters "input" ($($flist)*)), commutative: false, takes_dtype: cell!(dtype $fdt),
+                doc: $fdoc,
             },)*
         ];
     };
@@ -239,7 +242,22 @@ impl Op {
     /// The arguments with their kinds and defaults.
     pub fn signature(self) -> &'static Signature {
         static SIGNATURES: [OnceLock<Signature>; Op::ALL.len()] = [const { OnceLock::new() }; Op::ALL.len()];
-        SIGNATURES[self as usize].get_or_init(|| Signature::parse(self.info().arguments))
+        SIGNATURES[self as usize].get_or_init(|| Signature::parse(self.info().parameters.iter().copied()))
+    }
+
+    /// Whether it is a method of tensors in Python: the parts of complex numbers are attributes there, as in PyTorch.
+    pub fn is_method(self) -> bool {
+        !matches!(self, Op::Real | Op::Imag)
+    }
+
+    /// Its methods that write over their receiver in Python: PyTorch has most aliases in place, too.
+    pub fn in_place_names(self) -> impl Iterator<Item = String> {
+        let info = self.info();
+        let aliases = info.aliases.iter().filter(|alias| !matches!(**alias, "conj" | "expit"));
+        let aliases = aliases.map(|alias| format!("{alias}_"));
+        info.in_place
+            .into_iter()
+            .flat_map(move |name| std::iter::once(name.to_owned()).chain(aliases.clone()))
     }
 
     /// The operation of that name or alias.

@@ -8,7 +8,19 @@
 //! - `result`: how operand dtypes give the computing and the result dtype (`Rule`);
 //! - `effort`, of element-wise operations: what an element takes (`Effort`);
 //! - the name that PyTorch's refusal carries: `"abs_cpu" not implemented for 'Bool'`;
-//! - where the arguments are not just `input` or `input, other`: the signature in PyTorch's notation.
+//! - where the arguments are not just `input` or `input, other`: operands alone in PyTorch's notation, `"input, exponent"`;
+//!   with others a list, the first being `self` in Rust: each argument by its name in Rust, what it is (`Parameter`), and,
+//!   where that is not its name, PyTorch's notation, as in `(input, other: operand, alpha: scalar "*, alpha=1")`.
+//!
+//! Reductions have columns of their own between `result` and the name in the refusal (`reduction.rs`):
+//! - `order`: of which elements they have the same bits in any order (`Order`);
+//! - `equal`: what equal elements give (`Equal`);
+//! - `one`: what a single element gives (`One`);
+//! - `pair`: the operation on two elements that combines a few of them, or `-`;
+//! - `empty`: what no elements give (`Empty`);
+//! - `list`: the dimensions that an empty list of them means, `all` or `none`.
+//!
+//! Reductions and formulas say whether PyTorch lets them take a `dtype` to compute in, or `-`.
 
 /// Hands the table to `$callback!`, which sees five sections: `unary`, `binary`, `nary`, `reduce` and `formula`.
 /// Tokens after the callback's name come first.
@@ -72,7 +84,7 @@ macro_rules! for_each_op {
                 /// The exponent of `frexp`, as i32.
                 FrexpExponent frexp_exponent -         []           ""  floats  int        simple   "frexp";
                 /// The Gaussian error linear unit, `x * Phi(x)`.
-                Gelu        gelu         -             []           ""  floats  common     function "GeluKernelImpl" "input, *, approximate='none'";
+                Gelu        gelu         -             []           ""  floats  common     function "GeluKernelImpl" (input, approximate: word "*, approximate='none'");
                 /// `gelu` by its tanh formula.
                 GeluTanh    gelu_tanh    -             []           ""  floats  common     function "GeluKernelImpl";
                 /// The modified Bessel function of the first kind, order 0.
@@ -102,7 +114,7 @@ macro_rules! for_each_op {
                 /// Whether the operand is zero.
                 LogicalNot  logical_not  logical_not_  []           ""  any     bool       simple   "logical_not_cpu";
                 /// `log(x / (1 - x))`, the inverse of `sigmoid`; with `eps`, x is first clamped to [eps, 1 - eps].
-                Logit       logit        logit_        []           ""  real    float      function "logit_cpu" "input, eps=None";
+                Logit       logit        logit_        []           ""  real    float      function "logit_cpu" (input, eps: optional_float "eps=None");
                 /// The operand with the other sign.
                 Neg         neg          neg_          [negative]   "-" numeric common     simple   "neg_cpu";
                 /// The operand itself.
@@ -116,7 +128,7 @@ macro_rules! for_each_op {
                 /// The operand where it is positive, else 0.
                 Relu        relu         relu_         []           ""  ordered common     simple   "relu";
                 /// The nearest integer, halves to the even one; with `decimals`, the nearest multiple of 10^-decimals.
-                Round       round        round_        []           ""  ordered common     simple   "round_vml_cpu" "input, decimals=0";
+                Round       round        round_        []           ""  ordered common     simple   "round_vml_cpu" (input, decimals: int "decimals=0");
                 /// `1 / sqrt(x)`.
                 Rsqrt       rsqrt        rsqrt_        []           ""  any     float      division "rsqrt";
                 /// The sign; of a complex number, the number divided by its modulus.
@@ -148,7 +160,7 @@ macro_rules! for_each_op {
             }
             binary {
                 /// The sum; logical or for bool. With `alpha`, `input + alpha * other`.
-                Add         add          add_          []           "+" any     common     simple   "add_stub" "input, other, *, alpha=1" [commutative];
+                Add         add          add_          []           "+" any     common     simple   "add_stub" (input, other: operand, alpha: scalar "*, alpha=1") [commutative];
                 /// The angle of the point (other, input), in radians.
                 Atan2       atan2        atan2_        [arctan2]    ""  real    float      function "atan2_cpu";
                 /// Bitwise and; logical and for bool.
@@ -166,7 +178,7 @@ macro_rules! for_each_op {
                 /// The magnitude of `input` with the sign of `other`.
                 Copysign    copysign     copysign_     []           ""  real    float      simple   "copysign_cpu";
                 /// True division; with `rounding_mode`, `"floor"` or `"trunc"` division.
-                Div         div          div_          [divide true_divide] "/" any float  division "div_true_cpu" "input, other, *, rounding_mode=None";
+                Div         div          div_          [divide true_divide] "/" any float  division "div_true_cpu" (input, other: operand, rounding_mode: word "*, rounding_mode=None");
                 /// Division rounded towards zero.
                 DivTrunc    div_trunc    -             []           ""  ordered common     division "div_trunc_cpu";
                 /// Whether the operands are equal.
@@ -224,73 +236,93 @@ macro_rules! for_each_op {
                 /// The remainder of floor division: it has the sign of `other`.
                 Remainder   remainder    remainder_    []           "%" ordered common     function "remainder_cpu";
                 /// The difference. With `alpha`, `input - alpha * other`.
-                Sub         sub          sub_          [subtract]   "-" numeric common     simple   "add_stub" "input, other, *, alpha=1";
+                Sub         sub          sub_          [subtract]   "-" numeric common     simple   "add_stub" (input, other: operand, alpha: scalar "*, alpha=1");
                 /// `input * log(other)`, 0 where `input` is 0 and `other` is not NaN.
                 Xlogy       xlogy        xlogy_        []           ""  real    float      function "xlogy_cpu";
             }
             nary {
                 /// `input + weight * (end - input)`, exact at both ends.
-                Lerp        lerp         lerp_         []           ""  inexact common     simple   "lerp_kernel_tensor" "input, end, weight";
+                Lerp        lerp         lerp_         []           ""  inexact common     simple   "lerp_kernel_tensor" (input, end: operand, weight: operand);
                 /// NaN and infinities replaced; by default with 0 and the dtype's extremes.
-                NanToNum    nan_to_num   nan_to_num_   []           ""  any     common     simple   "nan_to_num" "input, nan=0.0, posinf=None, neginf=None";
+                NanToNum    nan_to_num   nan_to_num_   []           ""  any     common     simple   "nan_to_num" (input, nan: float_or_zero "nan=0.0", posinf: optional_float "posinf=None", neginf: optional_float "neginf=None");
                 /// `round` to a number of decimals.
-                RoundDecimals round_decimals -         []           ""  floats  common     function "round_cpu" "input, decimals";
+                RoundDecimals round_decimals -         []           ""  floats  common     function "round_cpu" (input, decimals: int);
                 /// `log(1 + exp(beta x)) / beta`, x itself where `beta x` is over `threshold`.
-                Softplus    softplus     -             []           ""  floats  common     function "softplus_cpu" "input, beta=1, threshold=20";
+                Softplus    softplus     -             []           ""  floats  common     function "softplus_cpu" (input, beta: float "beta=1", threshold: float "threshold=20");
                 /// `input` where the bool `condition` holds, else `other`.
                 Where       where_       -             []           ""  any     common     simple   "where" "condition, input, other";
             }
             reduce {
                 /// The sum; integers and bools add up as i64.
-                Sum         sum          any     sum      "sum_cpu"    "input, dim=None, keepdim=False";
+                Sum     sum     any      sum     exact  multiple  from_zero  Add      value       all   dtype  "sum_cpu" (input, dims: dims "dim=None, keepdim=False");
                 /// The product; integers and bools multiply as i64.
-                Prod        prod         any     sum      "prod_cpu"   "input, dim=None, keepdim=False";
+                Prod    prod    any      sum     exact  other     real       -        value       all   dtype  "prod_cpu" (input, dims: dims "dim=None, keepdim=False");
                 /// The largest element, NaN if one is.
-                Amax        amax         real    common   "max_values_cpu" "input, dim=(), keepdim=False";
+                Amax    amax    real     common  exact  same      element    Maximum  no_extreme  all   -      "max_values_cpu" (input, dims: dims "dim=(), keepdim=False");
                 /// The smallest element, NaN if one is.
-                Amin        amin         real    common   "min_values_cpu" "input, dim=(), keepdim=False";
+                Amin    amin    real     common  exact  same      element    Minimum  no_extreme  all   -      "min_values_cpu" (input, dims: dims "dim=(), keepdim=False");
                 /// The index of the first largest element, the first NaN's if there is one.
-                Argmax      argmax       ordered index    "argmax_cpu" "input, dim=None, keepdim=False";
+                Argmax  argmax  ordered  index   never  other     other      -        no_place    all   -      "argmax_cpu" (input, dims: dims "dim=None, keepdim=False");
                 /// The index of the first smallest element, the first NaN's if there is one.
-                Argmin      argmin       ordered index    "argmin_cpu" "input, dim=None, keepdim=False";
+                Argmin  argmin  ordered  index   never  other     other      -        no_place    all   -      "argmin_cpu" (input, dims: dims "dim=None, keepdim=False");
                 /// Whether all elements are nonzero; u8 stays u8.
-                All         all          any     truth    "all"        "input, dim=None, keepdim=False";
+                All     all     any      truth   any    same      truth      -        value       none  -      "all" (input, dims: dims "dim=None, keepdim=False");
                 /// Whether some element is nonzero; u8 stays u8.
-                Any         any          any     truth    "any"        "input, dim=None, keepdim=False";
+                Any     any     any      truth   any    same      truth      -        value       none  -      "any" (input, dims: dims "dim=None, keepdim=False");
                 /// The variance, with `n - correction` degrees of freedom; `unbiased` is `correction` of 1 or 0.
-                Var         var          inexact real     "var"        "input, dim=None, unbiased=None, keepdim=False, *, correction=1";
+                Var     var     inexact  real    never  other     other      -        value       all   -      "var" (input, dims: spread "dim=None, unbiased=None, keepdim=False, *, correction=1");
             }
             formula {
                 /// `input + value * tensor1 / tensor2`.
-                Addcdiv     addcdiv      addcdiv_ inexact common "addcdiv_cpu_out" "input, tensor1, tensor2, *, value=1";
+                Addcdiv     addcdiv      addcdiv_ inexact common -      "addcdiv_cpu_out" (input, tensor1: operand, tensor2: operand, value: scalar "*, value=1");
                 /// `input + value * tensor1 * tensor2`.
-                Addcmul     addcmul      addcmul_ numeric common "addcmul_cpu_out" "input, tensor1, tensor2, *, value=1";
+                Addcmul     addcmul      addcmul_ numeric common -      "addcmul_cpu_out" (input, tensor1: operand, tensor2: operand, value: scalar "*, value=1");
                 /// `input` held between `min` and `max`; NaN if an operand is.
-                Clamp       clamp        clamp_   ordered common "clamp_cpu"  "input, min=None, max=None";
+                Clamp       clamp        clamp_   ordered common -      "clamp_cpu"  (input, min: bound "min=None", max: bound "max=None");
                 /// `input`, at most `max`; NaN if an operand is.
-                ClampMax    clamp_max    clamp_max_ real  common "clamp_max_scalar_cpu" "input, max";
+                ClampMax    clamp_max    clamp_max_ real  common -      "clamp_max_scalar_cpu" (input, max: operand);
                 /// `input`, at least `min`; NaN if an operand is.
-                ClampMin    clamp_min    clamp_min_ real  common "clamp_min_scalar_cpu" "input, min";
+                ClampMin    clamp_min    clamp_min_ real  common -      "clamp_min_scalar_cpu" (input, min: operand);
                 /// `pow` carried out in f64 or c128.
-                FloatPower  float_power  float_power_ any double "float_power" "input, exponent";
+                FloatPower  float_power  float_power_ any double -      "float_power" (input, exponent: operand);
                 /// Whether `|input - other| <= atol + rtol * |other|`.
-                Isclose     isclose      -        any     bool   "isclose"    "input, other, rtol=1e-05, atol=1e-08, equal_nan=False";
+                Isclose     isclose      -        any     bool   -      "isclose"    (input, other: operand, rtol: float "rtol=1e-05", atol: float "atol=1e-08", equal_nan: flag "equal_nan=False");
                 /// `input` with `value` where `mask` holds.
-                MaskedFill  masked_fill  masked_fill_ any common "masked_fill" "input, mask, value";
+                MaskedFill  masked_fill  masked_fill_ any common -      "masked_fill" (input, mask: operand, value: operand);
                 /// The arithmetic mean.
-                Mean        mean         -        inexact common "mean"       "input, dim=None, keepdim=False";
+                Mean        mean         -        inexact common dtype  "mean"       (input, dims: dims "dim=None, keepdim=False");
                 /// The standard deviation, with `n - correction` degrees of freedom; `unbiased` is `correction` of 1 or 0.
-                Std         std          -        inexact real   "std"        "input, dim=None, unbiased=None, keepdim=False, *, correction=1";
+                Std         std          -        inexact real   -      "std"        (input, dims: spread "dim=None, unbiased=None, keepdim=False, *, correction=1");
                 /// `log(sum(exp(input)))` without overflow.
-                Logsumexp   logsumexp    -        any     float  "logsumexp"  "input, dim, keepdim=False";
+                Logsumexp   logsumexp    -        any     float  -      "logsumexp"  (input, dims: dims "dim, keepdim=False");
                 /// The difference the other way round: `other - alpha * input`.
-                Rsub        rsub         -        numeric common "add_stub"   "input, other, *, alpha=1";
+                Rsub        rsub         -        numeric common -      "add_stub"   (input, other: operand, alpha: scalar "*, alpha=1");
                 /// `exp(input) / sum(exp(input))` along `dim`, without overflow.
-                Softmax     softmax      -        floats  common "softmax_lastdim_kernel_impl" "input, dim";
+                Softmax     softmax      -        floats  common dtype  "softmax_lastdim_kernel_impl" (input, dim: dim);
                 /// The logarithm of `softmax`, without its cancellation.
-                LogSoftmax  log_softmax  -        floats  common "log_softmax_lastdim_kernel_impl" "input, dim";
+                LogSoftmax  log_softmax  -        floats  common dtype  "log_softmax_lastdim_kernel_impl" (input, dim: dim);
+                /// The mean of the elements that are not NaN.
+                ///
+                /// ```
+                /// use zerostride::{Expr, tensor};
+                /// let x = tensor![[1.0, f32::NAN], [2.0, 3.0]];
+                /// assert_eq!(x.nanmean(..)?.item::<f32>()?, 2.0);
+                /// assert_eq!(Expr::from(&x).nanmean(1).eval()?.to_vec::<f32>()?, [1.0, 2.5]);
+                /// # Ok::<(), zerostride::Error>(())
+                /// ```
+                Nanmean     nanmean      -        floats common dtype  "nanmean"    (input, dims: dims "dim=None, keepdim=False");
+                /// The sum of the elements that are not NaN.
+                ///
+                /// ```
+                /// use zerostride::{Expr, tensor};
+                /// let x = tensor![[1.0, f32::NAN], [2.0, 3.0]];
+                /// assert_eq!(x.nansum(1)?.to_vec::<f32>()?, [1.0, 5.0]);
+                /// assert_eq!(Expr::from(&x).nansum(..).eval()?.item::<f32>()?, 6.0);
+                /// # Ok::<(), zerostride::Error>(())
+                /// ```
+                Nansum      nansum       -        real    sum    dtype  "nansum"     (input, dims: dims "dim=None, keepdim=False");
                 /// The vector norm of order `p`.
-                Norm        norm         -        inexact real   "norm"       "input, p=2, dim=None, keepdim=False";
+                Norm        norm         -        inexact real   dtype  "norm"       (input, p: float "p=2", dims: dims "dim=None, keepdim=False");
             }
         }
     };

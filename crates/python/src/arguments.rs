@@ -5,7 +5,8 @@ use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
-use zerostride::{DType, Expr, Scalar, Tensor};
+use zerostride::{Argument, DType, Expr, Scalar, Tensor};
+use zerostride_ops::{self as ops, Misfit, Signature};
 
 use crate::entry::Call;
 use crate::error::{TraceError, raise};
@@ -78,57 +79,29 @@ pub(crate) struct Arguments<'a, 'py> {
     parameters: &'static str,
     values: SmallVec<[(&'static str, Option<Object<'a, 'py>>); 6]>,
     /// What `*size` has collected.
-    rest: SmallVec<[Object<'a, 'py>; 6]>,
+    rest: Vec<Object<'a, 'py>>,
 }
 
 impl<'a, 'py> Arguments<'a, 'py> {
+    /// Takes the arguments of a call into the parameters of a signature, which are written as `input, dim=None`.
     pub(crate) fn new(
         function: &'static str,
-        parameters: &'static str,
+        (parameters, signature): (&'static str, &Signature),
         call: &Call<'a, 'py>,
     ) -> PyResult<Arguments<'a, 'py>> {
-        let mut arguments =
-            Arguments { py: call.py, function, parameters, values: SmallVec::new(), rest: SmallVec::new() };
-        // What follows `*` or `*size` is given by name alone.
-        let (mut by_position, mut collector) = (None, None);
-        for parameter in parameters.split(", ").filter(|parameter| !parameter.is_empty()) {
-            match parameter.strip_prefix('*') {
-                Some(name) => {
-                    by_position = Some(arguments.values.len());
-                    collector = Some(name).filter(|name| !name.is_empty());
-                }
-                None => {
-                    let name = parameter.split_once('=').map_or(parameter, |(name, _)| name);
-                    arguments.values.push((name, None));
-                }
+        let (values, rest) = (SmallVec::new(), Vec::new());
+        let mut arguments = Arguments { py: call.py, function, parameters, values, rest };
+        let named = call.named.iter().map(|(name, object)| (name, *object));
+        match signature.bind(call.positional.iter().copied(), named) {
+            Ok(ops::Bound { values, rest }) => {
+                let names = signature.arguments.iter().map(|argument| argument.name);
+                (arguments.values, arguments.rest) = (names.zip(values).collect(), rest);
+                Ok(arguments)
             }
+            Err(Misfit::TooMany(_)) => Err(arguments.misused("too many arguments")),
+            Err(Misfit::Twice(name)) => Err(arguments.misused(&format!("`{name}` is given twice"))),
+            Err(Misfit::Unknown(name)) => Err(arguments.misused(&format!("there is no argument `{name}`"))),
         }
-        let by_position = by_position.unwrap_or(arguments.values.len());
-        for (place, object) in call.positional.iter().enumerate() {
-            if place < by_position {
-                arguments.values[place].1 = Some(object);
-            } else if collector.is_some() {
-                arguments.rest.push(object);
-            } else {
-                return Err(arguments.misused("too many arguments"));
-            }
-        }
-        for (name, object) in &call.named {
-            let known = match &**name {
-                "axis" => "dim",
-                "axes" => "dims",
-                "keepdims" => "keepdim",
-                other => other,
-            };
-            let wanted = |(own, _): &&mut (&str, _)| *own == known || *own == name;
-            match arguments.values.iter_mut().find(wanted) {
-                Some((_, value @ None)) => *value = Some(object),
-                Some(_) => return Err(arguments.misused(&format!("`{name}` is given twice"))),
-                None if collector == Some(known) && arguments.rest.is_empty() => arguments.rest.push(object),
-                None => return Err(arguments.misused(&format!("there is no argument `{name}`"))),
-            }
-        }
-        Ok(arguments)
     }
 
     /// Refuses other choices than the settled ones.
@@ -334,6 +307,20 @@ impl<'a, 'py> Arguments<'a, 'py> {
     /// `*size`, none of them negative.
     pub(crate) fn counts(&self) -> PyResult<Vec<usize>> {
         self.sizes()?.into_iter().map(|size| self.size(size)).collect()
+    }
+
+    /// A number of dimensions, or two lists of them.
+    pub(crate) fn pairs(&self, name: &str) -> PyResult<Argument> {
+        let object = self.required(name)?;
+        if let Some(count) = sequence::integer(object)? {
+            return Ok((count as i64).into());
+        }
+        let wrong = || self.misused(&format!("`{name}` must be an integer, or two lists of dimensions"));
+        let lists = sequence::items(object, Limit::Rank)?;
+        let [own, theirs] = &lists[..] else { return Err(wrong()) };
+        // A number stands for a list of one.
+        let list = |list| self.one_or_several(list, Limit::Rank)?.ok_or_else(wrong);
+        Ok(Argument::Pairs([list(own)?, list(theirs)?]))
     }
 
     pub(crate) fn dtype(&self, name: &str) -> PyResult<Option<DType>> {

@@ -16,10 +16,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFrozenSet, PyString, PyTuple, PyType};
 use pyo3::{PyTypeInfo, ffi};
 use smallvec::SmallVec;
-use zerostride_ops::Op;
+use zerostride_ops::{self as ops, Op, Shown};
 
 use crate::expr::PyExpr;
-use crate::functions::{self, Function, Shown};
+use crate::functions::{self, Function};
 use crate::row;
 use crate::tensor::PyTensor;
 use crate::threads;
@@ -49,6 +49,7 @@ enum Body {
     Row(Op),
     InPlace(Op),
     Function(&'static Function),
+    Table(ops::Function, &'static str),
 }
 
 impl Body {
@@ -57,6 +58,7 @@ impl Body {
             Body::Row(op) => row::function(op, call),
             Body::InPlace(op) => row::in_place(op, call),
             Body::Function(function) => function.call(call),
+            Body::Table(function, name) => functions::call(function, name, call),
         }
     }
 }
@@ -74,13 +76,15 @@ fn entries() -> &'static [Entry] {
                     name,
                     signature,
                     doc: info.doc,
-                    shown: row::shown(op),
+                    shown: if op.is_method() { Shown::both } else { Shown::function },
                     body: Body::Row(op),
                 });
             }
-            for name in row::in_place_names(op) {
+            for name in op.in_place_names() {
+                // The names last as long as the program.
+                let name = name.leak();
                 let (signature, body) = (format!("({})", info.arguments), Body::InPlace(op));
-                entries.push(Entry { name, signature, doc: info.doc, shown: Shown::Method, body });
+                entries.push(Entry { name, signature, doc: info.doc, shown: Shown::method, body });
             }
         }
         entries.extend(functions::all().map(|function| Entry {
@@ -89,6 +93,13 @@ fn entries() -> &'static [Entry] {
             doc: function.doc,
             shown: function.shown,
             body: Body::Function(function),
+        }));
+        entries.extend(functions::table().map(|(function, name)| Entry {
+            name,
+            signature: format!("({})", function.info().python),
+            doc: function.info().doc,
+            shown: function.info().shown,
+            body: Body::Table(function, name),
         }));
         assert!(entries.len() <= MOST, "there are more rows than entry points");
         entries
@@ -99,8 +110,9 @@ fn entries() -> &'static [Entry] {
 fn computing() -> impl Iterator<Item = &'static str> {
     let names = |op: &Op| std::iter::once(op.info().name).chain(op.info().aliases.iter().copied());
     let own = functions::computing().map(|function| function.name);
+    let table = functions::table().map(|(_, name)| name);
     // What writes in place ends in an underscore.
-    Op::ALL.iter().flat_map(names).chain(own).filter(|name| !name.ends_with('_'))
+    Op::ALL.iter().flat_map(names).chain(own).chain(table).filter(|name| !name.ends_with('_'))
 }
 
 /// Adds every row to the module and to the classes whose methods it is.
@@ -109,7 +121,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let classes = [PyTensor::type_object(py), PyExpr::type_object(py)];
     module.add("_COMPUTING", PyFrozenSet::new(py, computing())?)?;
     for (index, entry) in entries().iter().enumerate() {
-        if entry.shown != Shown::Method {
+        if entry.shown != Shown::method {
             let definition = define(entry, &entry.signature, FUNCTIONS.as_flattened()[index])?;
             let name = module.name()?;
             // SAFETY: the definition is never freed; module and name are objects, which the function keeps itself.
@@ -119,7 +131,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
             };
             module.add(entry.name, function)?;
         }
-        if entry.shown != Shown::Function {
+        if entry.shown != Shown::function {
             let signature = of_method(&entry.signature);
             for class in &classes {
                 let definition = define(entry, &signature, METHODS.as_flattened()[index])?;

@@ -6,40 +6,23 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 use zerostride::{Argument, Arguments, Category, DType, Op, Tensor, policy};
-use zerostride_ops::{Class, Kind};
+use zerostride_ops::{Class, Kind, Rule};
 
 use crate::entry::Call;
 use crate::error::{TraceError, raise, raise_in};
-use crate::functions::{self, Shown};
+use crate::functions;
 use crate::operand::Given;
 use crate::sequence::{self, Limit};
 use crate::tensor::PyTensor;
 use crate::threads::{built, compute, is_large};
 use crate::{dtype, expr, memory, tensor};
 
-/// The reductions that take `dtype`, the dtype to compute in.
-const WITH_DTYPE: [Op; 6] = [Op::Sum, Op::Prod, Op::Mean, Op::Softmax, Op::LogSoftmax, Op::Norm];
-
 /// The signature of a row's function, as Python writes it.
 pub(crate) fn signature(op: Op) -> String {
     let arguments = op.info().arguments;
     let star = if arguments.contains("*, ") { "" } else { ", *" };
-    let dtype = if WITH_DTYPE.contains(&op) { ", dtype=None" } else { "" };
+    let dtype = if op.info().takes_dtype { ", dtype=None" } else { "" };
     format!("({arguments}{star}{dtype}, out=None)")
-}
-
-/// Where a row is shown: the parts of complex numbers are attributes, as in PyTorch, and no methods.
-pub(crate) fn shown(op: Op) -> Shown {
-    if matches!(op, Op::Real | Op::Imag) { Shown::Function } else { Shown::Both }
-}
-
-/// The methods that write the row's result over its receiver: PyTorch has most aliases in place too. The names last as long
-/// as the program.
-pub(crate) fn in_place_names(op: Op) -> impl Iterator<Item = &'static str> {
-    let info = op.info();
-    let aliases = info.aliases.iter().filter(|alias| !matches!(**alias, "conj" | "expit"));
-    let names = aliases.map(|alias| &*format!("{alias}_").leak());
-    info.in_place.into_iter().flat_map(move |name| std::iter::once(name).chain(names.clone()))
 }
 
 /// What a message calls the class of an object.
@@ -284,7 +267,7 @@ impl<'a, 'py> Gathered<'a, 'py> {
         for (name, object) in &call.named {
             match &**name {
                 "out" => gathered.out = Some(*object).filter(|out| !out.is_none()),
-                "dtype" if WITH_DTYPE.contains(&op) => {
+                "dtype" if op.info().takes_dtype => {
                     if let (false, Some(Argument::Expr(input))) =
                         (object.is_none(), gathered.arguments.positional.first_mut())
                     {
@@ -297,7 +280,7 @@ impl<'a, 'py> Gathered<'a, 'py> {
                         }
                         *input = input.to_dtype(dtype);
                         // Integers add up as i64, from which they go back.
-                        gathered.dtype = Some(dtype).filter(|_| matches!(op, Op::Sum | Op::Prod));
+                        gathered.dtype = Some(dtype).filter(|_| op.info().rule == Rule::sum);
                     }
                 }
                 _ => {

@@ -86,8 +86,8 @@ mod tensor;
 mod threads;
 
 pub use zerostride_ops::{
-    Bucket, Category, Complex32, Complex64, DType, Element, Op, OpError, OpInfo, Scalar, Typed, UnknownDType,
-    bf16, can_cast, f16, promote_types, result_type,
+    Bucket, Category, Complex32, Complex64, DType, Element, Function, Op, OpError, OpInfo, Scalar, Typed,
+    UnknownDType, bf16, can_cast, f16, promote_types, result_type,
 };
 pub use zerostride_shape::{
     Broadcast, ErrorClass, Layout, MAX_RANK, Role, Shape, ShapeError, assert_broadcast, broadcast_const,
@@ -95,7 +95,8 @@ pub use zerostride_shape::{
 };
 
 pub use eager::{
-    Index, Interpolation, Operand, Unique, call_into, cat, dstack, hstack, meshgrid, stack, vstack,
+    Index, Interpolation, Moved, Operand, Outcome, Results, Unique, call_function, call_into, cat, dstack,
+    hstack, meshgrid, stack, vstack,
 };
 pub use error::{Error, Result};
 pub use expr::{Argument, Arguments, Dims, Expr, call, einsum, keepdim};

@@ -1,10 +1,10 @@
 //! Owns the arguments of a call: how they are given, and how a function's parameters take them by position and name.
 
-use zerostride::{DType, Expr, Scalar, Tensor};
-use zerostride_ops::{Kind, Signature, UnknownDType};
+use zerostride::{Argument, DType, Expr, Outcome, Scalar, Tensor};
+use zerostride_ops::{self as ops, Kind, Misfit, Signature, UnknownDType};
 
 use super::value::{Part, Value};
-use super::{Budget, Fault, evaluated, stand_in};
+use super::{Budget, Fault, dry, evaluated, stand_in};
 use crate::expr::{Name, Problem, Span};
 
 /// The arguments as they are written; the receiver of a method comes first.
@@ -50,6 +50,21 @@ impl Part {
         usize::try_from(self.integer()?).map_err(|_| self.unwanted("a number that is not negative"))
     }
 
+    /// The part as numbers of elements: one, or a list of them.
+    pub(super) fn counts(&self) -> Result<Vec<usize>, Fault> {
+        match &self.value {
+            Value::Sequence(items) => items.iter().map(Part::count).collect(),
+            _ => Ok(vec![self.count()?]),
+        }
+    }
+
+    fn flag(&self) -> Result<bool, Fault> {
+        match self.value {
+            Value::Number(Scalar::Bool(flag)) => Ok(flag),
+            _ => Err(self.unwanted("True or False")),
+        }
+    }
+
     fn dtype(&self) -> Result<DType, Fault> {
         match &self.value {
             Value::DType(dtype) => Ok(*dtype),
@@ -70,7 +85,6 @@ impl Part {
 }
 
 /// The arguments of a function, by the names of its parameters.
-#[derive(Clone)]
 pub(super) struct Bound<'a> {
     function: &'static str,
     /// As in `input, dim=None`.
@@ -83,53 +97,89 @@ pub(super) struct Bound<'a> {
 }
 
 impl<'a> Bound<'a> {
-    /// Takes the arguments into parameters written as `input, dim=None`; `*size` takes all that are left.
+    /// Takes the arguments into the parameters of a signature, which are written as `input, dim=None`.
     pub(super) fn new(
         function: &'static str,
-        parameters: &'static str,
+        (parameters, signature): (&'static str, &Signature),
         given: Given,
         budget: &'a Budget,
     ) -> Result<Bound<'a>, Fault> {
-        let names = || parameters.split(", ").filter(|parameter| !parameter.is_empty());
-        let plain = names()
-            .filter(|name| !name.starts_with('*'))
-            .map(|parameter| (parameter.split_once('=').map_or(parameter, |(name, _)| name), None));
-        let mut bound = Bound {
-            function,
-            parameters,
-            span: given.span,
-            budget,
-            values: plain.collect(),
-            rest: Vec::new(),
+        let (values, rest) = (Vec::new(), Vec::new());
+        let mut bound = Bound { function, parameters, span: given.span, budget, values, rest };
+        match signature.bind(given.positional, given.named) {
+            Ok(ops::Bound { values, rest }) => {
+                let names = signature.arguments.iter().map(|argument| argument.name);
+                (bound.values, bound.rest) = (names.zip(values).collect(), rest);
+                Ok(bound)
+            }
+            Err(Misfit::TooMany(part)) => Err(bound.misused(part.span, "too many arguments")),
+            Err(Misfit::Twice(name)) => {
+                Err(bound.misused(name.span, &format!("`{}` is given twice", name.text)))
+            }
+            Err(Misfit::Unknown(name)) => {
+                Err(bound.misused(name.span, &format!("there is no argument `{}`", name.text)))
+            }
+        }
+    }
+
+    /// An argument as the engine takes it, by its kind.
+    pub(super) fn argument(&mut self, parameter: &ops::Argument) -> Result<Option<Argument>, Fault> {
+        let signed =
+            |counts: Vec<usize>| Argument::Dims(counts.into_iter().map(|count| count as isize).collect());
+        match (parameter.collects, parameter.kind) {
+            (true, Kind::Counts) => return Ok(Some(signed(self.counts()?))),
+            (true, _) => return Ok(Some(Argument::Dims(self.sizes()?))),
+            (false, _) => {}
+        }
+        let part = match parameter.default {
+            ops::Default::Required => self.required(parameter.name)?,
+            _ => match self.optional(parameter.name) {
+                Some(part) => part,
+                None => return Ok(None),
+            },
         };
-        // What follows `*size` is given by name alone.
-        let collects = names().position(|name| name.starts_with('*'));
-        for (at, part) in given.positional.into_iter().enumerate() {
-            match (collects, bound.values.get_mut(at)) {
-                (Some(from), _) if at >= from => bound.rest.push(part),
-                (_, Some((_, value))) => *value = Some(part),
-                (_, None) => return Err(bound.misused(part.span, "too many arguments")),
+        Ok(Some(match parameter.kind {
+            Kind::Tensor => Argument::Tensor(self.computed(part)?),
+            Kind::Tensors => {
+                let Value::Sequence(parts) = part.value else {
+                    return Err(part.unwanted("a list of tensors"));
+                };
+                Argument::Tensors(
+                    parts.into_iter().map(|part| self.computed(part)).collect::<Result<_, _>>()?,
+                )
             }
-        }
-        let collected = names().find_map(|name| name.strip_prefix('*'));
-        for (name, part) in given.named {
-            let canonical = match &*name.text {
-                "axis" => "dim",
-                other => other,
-            };
-            if Some(canonical) == collected && bound.rest.is_empty() {
-                bound.rest.push(part);
-                continue;
+            Kind::Integer => Argument::Number(Scalar::Int(part.integer()? as i64)),
+            Kind::Integers => Argument::Dims(part.integers()?),
+            Kind::Count => Argument::Number(Scalar::Int(part.count()? as i64)),
+            Kind::Counts => signed(part.counts()?),
+            Kind::Flag => Argument::Number(Scalar::Bool(part.flag()?)),
+            Kind::Repeats if matches!(part.value, Value::Number(_)) => {
+                Argument::Number(Scalar::Int(part.count()? as i64))
             }
-            match bound.values.iter_mut().find(|(known, _)| *known == canonical) {
-                Some((_, value @ None)) => *value = Some(part),
-                Some(_) => return Err(bound.misused(name.span, &format!("`{}` is given twice", name.text))),
-                None => {
-                    return Err(bound.misused(name.span, &format!("there is no argument `{}`", name.text)));
+            Kind::Repeats => Argument::Tensor(self.computed(part)?),
+            Kind::Pairs => match &part.value {
+                Value::Sequence(lists) => {
+                    let [own, theirs] = &lists[..] else {
+                        return Err(part.unwanted("two lists of dimensions"));
+                    };
+                    Argument::Pairs([own.integers()?, theirs.integers()?])
                 }
+                _ => Argument::Number(Scalar::Int(part.integer()? as i64)),
+            },
+            Kind::Operand | Kind::Number | Kind::Dims | Kind::Word => Argument::Expr(part.tensor()?),
+        }))
+    }
+
+    /// What a function of the engine gives.
+    pub(super) fn outcome(&self, outcome: zerostride::Result<Outcome>) -> Result<Value, Fault> {
+        match outcome.map_err(|error| self.fault(error))? {
+            Outcome::Tensor(tensor) => Ok(tensor.into()),
+            Outcome::Expr(expr) => Ok(expr.into()),
+            Outcome::Moved(moved) => {
+                let known = moved.results().clone();
+                dry::results(&known, self.span, self.budget, || moved.run())
             }
         }
-        Ok(bound)
     }
 
     /// What the function makes of nothing, which in a dry run is a stand-in: paid for, then made.
@@ -157,29 +207,6 @@ impl<'a> Bound<'a> {
     /// An error of the engine in this call.
     pub(super) fn fault(&self, error: zerostride::Error) -> Fault {
         Fault::engine(error, self.span)
-    }
-
-    /// Several results of a dry run, or the only one.
-    pub(super) fn stand_ins(&self, tensors: Vec<Expr>) -> Result<Value, Fault> {
-        let mut parts = Vec::new();
-        for tensor in tensors {
-            let engine = |error| self.fault(error);
-            let (shape, dtype) = (tensor.shape().map_err(engine)?, tensor.dtype().map_err(engine)?);
-            let made = self.make(shape, dtype, || stand_in(shape, dtype))?;
-            parts.push(Part { value: made.into(), span: self.span });
-        }
-        Ok(if parts.len() == 1 { parts.remove(0).value } else { Value::Sequence(parts) })
-    }
-
-    /// An end of a dry run here: what the function makes depends on elements.
-    pub(super) fn unknown(&self) -> Fault {
-        Fault::Unknown(self.span)
-    }
-
-    /// Whether an argument is given as a bare number.
-    pub(super) fn is_number(&self, name: &str) -> bool {
-        let given = self.values.iter().find(|(known, _)| *known == name).and_then(|(_, part)| part.as_ref());
-        given.is_some_and(|part| matches!(part.value, Value::Number(_)))
     }
 
     fn misused(&self, span: Span, what: &str) -> Fault {
@@ -216,52 +243,13 @@ impl<'a> Bound<'a> {
         }
     }
 
-    /// A tensor's elements: the function needs them at once.
-    pub(super) fn elements(&mut self, name: &str) -> Result<Tensor, Fault> {
-        let part = self.required(name)?;
-        self.computed(part)
-    }
-
     /// The elements of an argument that has been taken.
     pub(super) fn computed(&self, part: Part) -> Result<Tensor, Fault> {
         evaluated(part, self.budget)
     }
 
-    /// The elements of each tensor of a list.
-    pub(super) fn list_of_elements(&mut self, name: &str) -> Result<Vec<Tensor>, Fault> {
-        let list = self.required(name)?;
-        let Value::Sequence(parts) = list.value else { return Err(list.unwanted("a list of tensors")) };
-        parts.into_iter().map(|part| self.computed(part)).collect()
-    }
-
-    /// Several results, of which an index chooses one.
-    pub(super) fn several(&self, tensors: impl IntoIterator<Item = Tensor>) -> Value {
-        let part = |tensor: Tensor| Part { value: tensor.into(), span: self.span };
-        Value::Sequence(tensors.into_iter().map(part).collect())
-    }
-
-    pub(super) fn flag_or(&mut self, name: &str, default: bool) -> Result<bool, Fault> {
-        match self.optional(name) {
-            None => Ok(default),
-            Some(Part { value: Value::Number(Scalar::Bool(flag)), .. }) => Ok(flag),
-            Some(part) => Err(part.unwanted("True or False")),
-        }
-    }
-
-    pub(super) fn integer(&mut self, name: &str) -> Result<isize, Fault> {
-        self.required(name)?.integer()
-    }
-
-    pub(super) fn optional_integer(&mut self, name: &str) -> Result<Option<isize>, Fault> {
-        self.optional(name).map(|part| part.integer()).transpose()
-    }
-
     pub(super) fn integer_or(&mut self, name: &str, default: isize) -> Result<isize, Fault> {
-        Ok(self.optional_integer(name)?.unwrap_or(default))
-    }
-
-    pub(super) fn integers(&mut self, name: &str) -> Result<Vec<isize>, Fault> {
-        self.required(name)?.integers()
+        self.optional(name).map_or(Ok(default), |part| part.integer())
     }
 
     /// A dtype by its name, bare or quoted.
@@ -284,7 +272,7 @@ impl<'a> Bound<'a> {
     /// `*size`, none of them negative.
     pub(super) fn counts(&mut self) -> Result<Vec<usize>, Fault> {
         match &self.rest[..] {
-            [Part { value: Value::Sequence(parts), .. }] => parts.iter().map(Part::count).collect(),
+            [one] => one.counts(),
             parts => parts.iter().map(Part::count).collect(),
         }
     }

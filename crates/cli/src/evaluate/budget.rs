@@ -50,12 +50,6 @@ impl Budget {
         }
     }
 
-    /// Forgets what has been taken and read since.
-    pub(crate) fn reset(&self, before: Budget) {
-        self.taken.set(before.taken());
-        self.read.set(before.read());
-    }
-
     /// The bytes that have been taken.
     pub(crate) fn taken(&self) -> u64 {
         self.taken.get()

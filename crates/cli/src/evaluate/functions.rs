@@ -1,15 +1,23 @@
-//! Owns the functions that are no rows of the op table: tensors from nothing, views, conversions, matrix products. Each
-//! is one row here, as are those that move elements (`arranging.rs`): a name, its parameters, what it makes of them.
+//! Owns the functions: those of the engine's table, by their rows, and those of the shell's own, which make tensors or take
+//! words. Each of these is one row here: a name, its parameters, what it makes of them.
 
-use zerostride::{Category, DType, Expr, Scalar, Tensor};
+use zerostride::{Category, DType, Expr, Scalar, Tensor, call_function};
+use zerostride_ops::{self as ops, Signature};
 
 use super::arguments::{Bound, Given};
-use super::dry::{self, Known};
 use super::value::{Part, Value};
-use super::{Budget, Fault, arranging};
+use super::{Budget, Fault};
 
 /// One function.
-pub(super) struct Function {
+#[derive(Clone, Copy)]
+pub(super) enum Function {
+    /// A row of the engine's table, by one of its names.
+    Row(ops::Function, &'static str),
+    Own(&'static Own),
+}
+
+/// A function of the shell's own.
+pub(super) struct Own {
     name: &'static str,
     /// As in `input, dim=None, *size`.
     parameters: &'static str,
@@ -17,34 +25,41 @@ pub(super) struct Function {
 }
 
 /// The function of that name.
-pub(super) fn find(name: &str) -> Option<&'static Function> {
-    FUNCTIONS.iter().find(|function| function.name == name)
+pub(super) fn find(name: &str) -> Option<Function> {
+    let row = ops::Function::from_name(name).and_then(|function| {
+        let own = function.info().names.iter().find(|own| **own == name)?;
+        Some(Function::Row(function, own))
+    });
+    row.or_else(|| FUNCTIONS.iter().find(|function| function.name == name).map(Function::Own))
 }
 
 /// The names of all functions.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    FUNCTIONS.iter().map(|function| function.name)
+    let rows = ops::Function::ALL.iter().flat_map(|function| function.info().names).copied();
+    rows.chain(FUNCTIONS.iter().map(|function| function.name))
 }
 
 impl Function {
     /// Calls the function.
-    pub(super) fn call(&self, given: Given, budget: &Budget) -> Result<Value, Fault> {
-        let mut bound = Bound::new(self.name, self.parameters, given, budget)?;
-        if budget.is_dry() {
-            let before = budget.clone();
-            match dry::result(self.name, bound.clone()) {
-                Known::All(tensors) => return bound.stand_ins(tensors),
-                Known::Nothing => return Err(bound.unknown()),
-                Known::NotHere => budget.reset(before),
+    pub(super) fn call(self, given: Given, budget: &Budget) -> Result<Value, Fault> {
+        match self {
+            Function::Row(function, name) => {
+                let signature = function.signature();
+                let mut bound = Bound::new(name, (function.info().arguments, signature), given, budget)?;
+                let arguments = signature.arguments.iter().map(|argument| bound.argument(argument));
+                let arguments = arguments.collect::<Result<_, _>>()?;
+                bound.outcome(call_function(function, arguments))
+            }
+            Function::Own(Own { name, parameters, run }) => {
+                run(&mut Bound::new(name, (parameters, &Signature::read(parameters)), given, budget)?)
             }
         }
-        (self.run)(&mut bound)
     }
 }
 
 macro_rules! functions {
     ($($name:literal $parameters:literal |$a:ident| $run:expr;)*) => {
-        static FUNCTIONS: &[Function] = &[$(Function {
+        static FUNCTIONS: &[Own] = &[$(Own {
             name: $name,
             parameters: $parameters,
             run: |$a| Ok(Value::from($run)),
@@ -63,78 +78,16 @@ functions! {
     "eye" "n, dtype=None" |a| eye(a)?;
     "rand" "*size, seed=0" |a| rand(a)?;
 
-    // Views.
-    "expand" "input, *size" |a| a.tensor("input")?.expand(&a.sizes()?);
-    "expand_as" "input, other" |a| expand_as(a)?;
-    "broadcast_to" "input, *size" |a| a.tensor("input")?.broadcast_to(&a.counts()?);
-    "reshape" "input, *shape" |a| a.tensor("input")?.reshape(&a.sizes()?);
-    "view" "input, *shape" |a| a.tensor("input")?.reshape(&a.sizes()?);
-    "unsqueeze" "input, dim" |a| a.tensor("input")?.unsqueeze(a.integer("dim")?);
-    "squeeze" "input, dim=None" |a| squeeze(a)?;
-    "permute" "input, *dims" |a| a.tensor("input")?.permute(&a.sizes()?);
-    "transpose" "input, dim0, dim1" |a| a.tensor("input")?.transpose(a.integer("dim0")?, a.integer("dim1")?);
-    "t" "input" |a| a.tensor("input")?.t();
-    "movedim" "input, source, destination" |a| {
-        a.tensor("input")?.movedim(&a.integers("source")?, &a.integers("destination")?)
-    };
-    "flatten" "input, start_dim=0, end_dim=-1" |a| {
-        a.tensor("input")?.flatten(a.integer_or("start_dim", 0)?, a.integer_or("end_dim", -1)?)
-    };
-    "narrow" "input, dim, start, length" |a| {
-        a.tensor("input")?.narrow(a.integer("dim")?, a.integer("start")?, a.integer("length")?)
-    };
-    "select" "input, dim, index" |a| a.tensor("input")?.select(a.integer("dim")?, a.integer("index")?);
-    "flip" "input, *dims" |a| a.tensor("input")?.flip(&a.sizes()?);
-    "diagonal" "input, offset=0, dim1=0, dim2=1" |a| {
-        a.tensor("input")?.diagonal(a.integer_or("offset", 0)?, a.integer_or("dim1", 0)?, a.integer_or("dim2", 1)?)
-    };
-    "unfold" "input, dimension, size, step" |a| {
-        a.tensor("input")?.unfold(a.integer("dimension")?, a.integer("size")?, a.integer("step")?)
-    };
-
     // Conversions and copies.
     "to" "input, dtype" |a| to_dtype(a)?;
     "astype" "input, dtype" |a| to_dtype(a)?;
     "contiguous" "input" |a| a.tensor("input")?;
-    "clone" "input" |a| arranging::clone(a)?;
 
     // Several elements into one.
-    "matmul" "input, other" |a| a.tensor("input")?.matmul(a.tensor("other")?);
     "einsum" "equation, *operands" |a| {
         let equation = a.word("equation")?;
         zerostride::einsum(&equation, a.tensors()?)
     };
-    "sum_to_size" "input, *size" |a| a.tensor("input")?.sum_to_size(&a.counts()?);
-
-    // Tensors put together.
-    "cat" "tensors, dim=0" |a| arranging::join(a, zerostride::cat)?;
-    "stack" "tensors, dim=0" |a| arranging::join(a, zerostride::stack)?;
-    "hstack" "tensors" |a| arranging::join(a, |tensors, _| zerostride::hstack(tensors))?;
-    "vstack" "tensors" |a| arranging::join(a, |tensors, _| zerostride::vstack(tensors))?;
-    "dstack" "tensors" |a| arranging::join(a, |tensors, _| zerostride::dstack(tensors))?;
-
-    // Elements repeated, moved, ordered, picked, counted.
-    "repeat" "input, *repeats" |a| arranging::repeat(a, Tensor::repeat)?;
-    "tile" "input, *dims" |a| arranging::repeat(a, Tensor::tile)?;
-    "repeat_interleave" "input, repeats, dim=None" |a| arranging::repeat_interleave(a)?;
-    "roll" "input, shifts, dims=None" |a| arranging::roll(a)?;
-    "tril" "input, diagonal=0" |a| arranging::triangle(a, Tensor::tril)?;
-    "triu" "input, diagonal=0" |a| arranging::triangle(a, Tensor::triu)?;
-    "sort" "input, dim=-1, descending=False" |a| arranging::sort(a)?;
-    "argsort" "input, dim=-1, descending=False" |a| arranging::argsort(a)?;
-    "topk" "input, k, dim=-1, largest=True" |a| arranging::topk(a)?;
-    "unique" "input" |a| arranging::unique(a)?;
-    "gather" "input, dim, index" |a| arranging::gather(a)?;
-    "take" "input, index" |a| arranging::take(a)?;
-    "take_along_dim" "input, indices, dim=None" |a| arranging::take_along_dim(a)?;
-    "index_select" "input, dim, index" |a| arranging::index_select(a)?;
-    "masked_select" "input, mask" |a| arranging::masked_select(a)?;
-    "nonzero" "input" |a| arranging::nonzero(a)?;
-    "count_nonzero" "input, dim=None" |a| arranging::count_nonzero(a)?;
-    "searchsorted" "sorted_sequence, input, right=False" |a| arranging::searchsorted(a)?;
-    "cumsum" "input, dim" |a| arranging::accumulate(a, Tensor::cumsum)?;
-    "cumprod" "input, dim" |a| arranging::accumulate(a, Tensor::cumprod)?;
-    "diff" "input, n=1, dim=-1" |a| arranging::diff(a)?;
 }
 
 fn tensor(a: &mut Bound<'_>) -> Result<Expr, Fault> {
@@ -153,10 +106,7 @@ fn full(a: &mut Bound<'_>, number: Scalar) -> Result<Tensor, Fault> {
 
 fn full_of(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
     let size = a.required("size")?;
-    let shape = match size.value {
-        Value::Sequence(parts) => parts.iter().map(Part::count).collect::<Result<Vec<_>, _>>()?,
-        _ => vec![size.count()?],
-    };
+    let shape = size.counts()?;
     let number = number(a, "fill_value")?;
     let dtype = a.dtype("dtype")?.unwrap_or(number.dtype());
     a.create(&shape, dtype, || Tensor::full(&shape, number, dtype))
@@ -210,20 +160,6 @@ fn rand(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
     let seed = a.integer_or("seed", 0)? as u64;
     let shape = a.counts()?;
     a.create(&shape, DType::F32, || Tensor::rand(&shape, seed))
-}
-
-fn expand_as(a: &mut Bound<'_>) -> Result<Expr, Fault> {
-    let (tensor, other) = (a.tensor("input")?, a.tensor("other")?);
-    let shape = other.shape().map_err(|error| a.fault(error))?;
-    Ok(tensor.broadcast_to(shape))
-}
-
-fn squeeze(a: &mut Bound<'_>) -> Result<Expr, Fault> {
-    let tensor = a.tensor("input")?;
-    match a.optional("dim") {
-        Some(dims) => Ok(tensor.squeeze_dims(&dims.integers()?)),
-        None => Ok(tensor.squeeze()),
-    }
 }
 
 fn to_dtype(a: &mut Bound<'_>) -> Result<Expr, Fault> {

@@ -1,10 +1,10 @@
 //! Owns the index of an expression, `x[1:3, None, mask]`: its items become the engine's, and what index tensors pick is
 //! paid for. It knows neither how an index is written nor what its items mean (`zerostride::Index`).
 
-use zerostride::{DType, Expr, Index, Scalar, Tensor, broadcast_shapes};
+use zerostride::{Index, Results, Scalar};
 
 use super::value::{Part, Value};
-use super::{Budget, Fault, dry, evaluated, stand_in};
+use super::{Budget, Fault, dry, evaluated};
 use crate::expr::{Problem, Span};
 
 /// One item of an index, its parts evaluated.
@@ -28,24 +28,8 @@ pub(super) fn apply(of: Part, steps: Vec<Step>, span: Span, budget: &Budget) -> 
         return Ok(tensor.index(&items).map_err(engine)?.into());
     }
     let tensor = evaluated(Part { value: tensor.into(), span }, budget)?;
-    if budget.is_dry() {
-        let is_mask = |item: &Index| match item {
-            Index::Tensor(index) => matches!(index.dtype(), DType::Bool | DType::U8),
-            _ => false,
-        };
-        if items.iter().any(is_mask) {
-            return Err(Fault::Unknown(span));
-        }
-        if let Some(shape) = dry::picked(&Expr::from(&tensor), &items) {
-            budget.take_tensor(&shape, tensor.dtype()).map_err(|message| Problem::new(message, span))?;
-            return Ok(stand_in(&shape, tensor.dtype()).map_err(engine)?.into());
-        }
-    }
-    // A wrong index is left to the engine, which takes no memory for it.
-    if let Ok(most) = most_picked(&tensor, &items) {
-        budget.take_tensor(&most, tensor.dtype()).map_err(|message| Problem::new(message, span))?;
-    }
-    Ok(tensor.index(&items).map_err(engine)?.into())
+    let picked = Results::index(&tensor, &items).map_err(engine)?;
+    dry::results(&picked, span, budget, || Ok(vec![tensor.index(&items)?]))
 }
 
 /// One of several tensors, such as the two of `sort`.
@@ -94,26 +78,4 @@ fn bound(part: Part) -> Result<Option<isize>, Fault> {
 
 fn saturated(value: i64) -> isize {
     isize::try_from(value).unwrap_or(if value < 0 { isize::MIN } else { isize::MAX })
-}
-
-/// A shape with at least as many elements as an index picks: as many places as the index tensors give together, and for
-/// each the elements that a view with one place instead of them would have.
-fn most_picked(tensor: &Tensor, items: &[Index]) -> zerostride::Result<[usize; 2]> {
-    let (mut one_place, mut places) = (Vec::new(), Vec::new());
-    for item in items {
-        match item {
-            Index::Tensor(mask) if matches!(mask.dtype(), DType::Bool | DType::U8) => {
-                one_place.extend(vec![Index::from(..1); mask.ndim()]);
-                places.push(vec![mask.count_nonzero(..)?.item::<i64>()? as usize]);
-            }
-            Index::Tensor(integers) => {
-                one_place.push(Index::from(..1));
-                places.push(integers.shape().to_vec());
-            }
-            other => one_place.push(other.clone()),
-        }
-    }
-    let places: Vec<&[usize]> = places.iter().map(Vec::as_slice).collect();
-    let each = Expr::from(tensor).index(&one_place)?;
-    Ok([broadcast_shapes(&places)?.numel(), each.shape()?.iter().product()])
 }

@@ -5,7 +5,6 @@
 //! shape and dtype are asked for, so that a mistake is found at the part of the expression that makes it.
 
 mod arguments;
-mod arranging;
 mod budget;
 mod dry;
 mod fault;

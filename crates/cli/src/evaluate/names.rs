@@ -7,7 +7,7 @@ use crate::expr::{Problem, Span};
 
 /// Names from elsewhere, and what they are called here.
 #[rustfmt::skip]
-const ELSEWHERE: [(&str, &str); 22] = [
+const ELSEWHERE: [(&str, &str); 19] = [
     ("max", "write amax(x, dim) over dimensions, maximum(a, b) of two tensors"),
     ("min", "write amin(x, dim) over dimensions, minimum(a, b) of two tensors"),
     ("average", "write mean(x, dim)"),
@@ -16,12 +16,9 @@ const ELSEWHERE: [(&str, &str); 22] = [
     ("clip", "write clamp(x, min, max)"),
     ("invert", "write bitwise_not(x), or ~x"),
     ("concatenate", "write cat([a, b], dim)"),
-    ("concat", "write cat([a, b], dim)"),
     ("dot", "write matmul(a, b), or a @ b"),
     ("mm", "write matmul(a, b), or a @ b"),
     ("bmm", "write matmul(a, b), or a @ b"),
-    ("expand_dims", "write unsqueeze(x, dim), or x[:, None]"),
-    ("swapaxes", "write transpose(x, dim0, dim1)"),
     ("frexp", "write frexp_mantissa(x) and frexp_exponent(x)"),
     ("float", "write x.to('f32')"),
     ("double", "write x.to('f64')"),

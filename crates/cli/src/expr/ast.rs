@@ -111,6 +111,12 @@ pub struct Name {
     pub span: Span,
 }
 
+impl AsRef<str> for Name {
+    fn as_ref(&self) -> &str {
+        &self.text
+    }
+}
+
 /// One argument of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Argument {

@@ -33,7 +33,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use num_complex::{Complex32, Complex64};
-use zerostride_ops::{Category, DType, Element, Op, bf16, f16};
+use zerostride_ops::{Category, DType, Element, Empty, Reduction, bf16, f16};
 
 pub use pairwise::{Pairwise, Term};
 
@@ -135,7 +135,7 @@ pub trait Fold: Send {
 /// A reduction of one operation, dtype and length, which can be started any number of times.
 #[derive(Clone, Copy, Debug)]
 pub struct Reducer {
-    op: Op,
+    op: Reduction,
     compute: DType,
     takes: DType,
     reduced: usize,
@@ -145,7 +145,7 @@ pub struct Reducer {
 impl Reducer {
     /// The reduction `op` of `reduced` elements of a dtype, where the operation computes in `compute`;
     /// `correction` is that of `var`. Folds read elements of the dtype that [`takes`](Reducer::takes) says.
-    pub fn new(op: Op, compute: DType, elements: DType, reduced: usize, correction: f64) -> Self {
+    pub fn new(op: Reduction, compute: DType, elements: DType, reduced: usize, correction: f64) -> Self {
         Reducer { op, compute, takes: Self::takes(op, compute, elements, reduced), reduced, correction }
     }
 
@@ -154,30 +154,26 @@ impl Reducer {
     /// bf16, which are widened in registers. All others read a dtype that holds every value of `compute`;
     /// there are few of those, so that each can be fast. Indices are as wide as the elements that are
     /// searched.
-    pub fn takes(op: Op, compute: DType, elements: DType, reduced: usize) -> DType {
-        let searches = matches!(op, Op::Argmax | Op::Argmin);
-        let (long, whole) = (reduced >= i32::MAX as usize, |dtype: DType| dtype.category() <= Category::Int);
-        let half = |dtype: DType| matches!(dtype, DType::F16 | DType::BF16);
-        match (op, compute) {
-            (Op::All | Op::Any, _) => DType::Bool,
-            (_, DType::F16 | DType::BF16 | DType::F32) if searches && long => DType::F64,
-            (Op::Sum, DType::F16 | DType::BF16 | DType::F32) if half(elements) => elements,
-            (_, DType::F16 | DType::BF16) => DType::F32,
-            (Op::Sum | Op::Prod, dtype) if whole(dtype) => {
-                if whole(elements) {
+    pub fn takes(op: Reduction, compute: DType, elements: DType, reduced: usize) -> DType {
+        use Reduction::{All, Amax, Amin, Any, Argmax, Argmin, Prod, Sum, Var};
+        let is_half = |dtype: DType| matches!(dtype, DType::F16 | DType::BF16);
+        let is_whole = |dtype: DType| dtype.category() <= Category::Int;
+        match op {
+            All | Any => DType::Bool,
+            Argmax | Argmin => searched(compute, reduced),
+            Sum if is_half(elements) && (is_half(compute) || compute == DType::F32) => elements,
+            Sum | Prod if is_whole(compute) => {
+                if is_whole(elements) {
                     elements
                 } else {
                     DType::I64
                 }
             }
-            (_, dtype) if !searches || !whole(dtype) => dtype,
-            (_, DType::U64) => DType::U64,
-            (_, DType::U32 | DType::I64) => DType::I64,
-            _ => {
-                if long {
-                    DType::I64
+            Sum | Prod | Amax | Amin | Var => {
+                if is_half(compute) {
+                    DType::F32
                 } else {
-                    DType::I32
+                    compute
                 }
             }
         }
@@ -185,20 +181,21 @@ impl Reducer {
 
     /// Whether folds have a loop for many results of a few dozen contiguous elements each (`short.rs`).
     pub fn takes_lines(&self) -> bool {
-        matches!(self.op, Op::Sum | Op::Prod | Op::Amax | Op::Amin)
+        use Reduction::{Amax, Amin, Prod, Sum};
+        matches!(self.op, Sum | Prod | Amax | Amin)
             && matches!(self.takes, DType::F16 | DType::BF16 | DType::F32 | DType::F64)
             && self.reduced >= MAX_VECTOR_LEN
     }
 
     /// The operation.
-    pub fn op(&self) -> Op {
+    pub fn op(&self) -> Reduction {
         self.op
     }
 
     /// A started fold for blocks of up to that many neighbouring results.
     ///
     /// # Panics
-    /// If the operation is no reduction of the op table, or computes in a dtype outside its domain.
+    /// If the dtype is outside the reduction's domain.
     pub fn start(&self, columns: usize) -> Box<dyn Fold> {
         let Reducer { op, compute, .. } = self;
         let fold = self.fold(Isa::active(), columns);
@@ -206,48 +203,53 @@ impl Reducer {
     }
 
     /// As [`start`](Reducer::start), with code of an instruction set; `None` if the processor lacks it, or
-    /// the operation is no reduction that computes in the dtype.
+    /// the reduction does not compute in the dtype.
     pub fn start_on(&self, isa: Isa, columns: usize) -> Option<Box<dyn Fold>> {
         if isa.is_supported() { self.fold(isa, columns) } else { None }
     }
 
     fn fold(&self, isa: Isa, columns: usize) -> Option<Box<dyn Fold>> {
-        match (self.op, self.takes) {
-            (Op::All, _) => self.exact::<AllOrAny<false>>(columns),
-            (Op::Any, _) => self.exact::<AllOrAny<true>>(columns),
-            (_, DType::F16 | DType::BF16) => self.halves(isa, 1, columns),
-            (_, DType::F32) => self.f32(isa, 1, columns),
-            (_, DType::F64) => self.f64(isa, 1, columns),
+        match self.takes {
+            DType::Bool => self.bools(columns),
+            DType::F16 | DType::BF16 => self.halves(isa, 1, columns),
+            DType::F32 => self.f32(isa, 1, columns),
+            DType::F64 => self.f64(isa, 1, columns),
             // Integers are searched in registers of floats as wide.
-            (Op::Argmax | Op::Argmin, DType::I32) => self.f32(isa, 1, columns),
-            (Op::Argmax | Op::Argmin, DType::I64 | DType::U64) => self.f64(isa, 1, columns),
-            (Op::Sum, DType::Bool) => self.exact::<exact::CountTrue>(columns),
-            (Op::Prod | Op::Amin, DType::Bool) => self.exact::<AllOrAny<false>>(columns),
-            (Op::Amax, DType::Bool) => self.exact::<AllOrAny<true>>(columns),
-            (_, DType::Bool) => None,
-            (_, DType::U8) => self.integers::<u8>(columns),
-            (_, DType::I8) => self.integers::<i8>(columns),
-            (_, DType::U16) => self.integers::<u16>(columns),
-            (_, DType::I16) => self.integers::<i16>(columns),
-            (_, DType::U32) => self.integers::<u32>(columns),
-            (_, DType::I32) => self.integers::<i32>(columns),
-            (_, DType::U64) => self.integers::<u64>(columns),
-            (_, DType::I64) => self.integers::<i64>(columns),
-            (Op::Prod, DType::C64) => self.monoid::<Prod<Array<Complex32, 2>>, Complex32>(columns),
-            (Op::Prod, DType::C128) => self.monoid::<Prod<Array<Complex64, 4>>, Complex64>(columns),
+            DType::I32 if self.searches() => self.f32(isa, 1, columns),
+            DType::I64 | DType::U64 if self.searches() => self.f64(isa, 1, columns),
+            DType::U8 => self.integers::<u8>(columns),
+            DType::I8 => self.integers::<i8>(columns),
+            DType::U16 => self.integers::<u16>(columns),
+            DType::I16 => self.integers::<i16>(columns),
+            DType::U32 => self.integers::<u32>(columns),
+            DType::I32 => self.integers::<i32>(columns),
+            DType::U64 => self.integers::<u64>(columns),
+            DType::I64 => self.integers::<i64>(columns),
             // Real and imaginary parts are summed apart.
-            (_, DType::C64) => self.f32(isa, 2, columns),
-            (_, DType::C128) => self.f64(isa, 2, columns),
+            DType::C64 if self.op != Reduction::Prod => self.f32(isa, 2, columns),
+            DType::C128 if self.op != Reduction::Prod => self.f64(isa, 2, columns),
+            DType::C64 => self.monoid::<Prod<Array<Complex32, 2>>, Complex32>(columns),
+            DType::C128 => self.monoid::<Prod<Array<Complex64, 4>>, Complex64>(columns),
         }
+    }
+
+    /// Whether places are sought.
+    fn searches(&self) -> bool {
+        self.op.columns().empty == Empty::no_place
     }
 
     /// The dtype of the results, or of their parts.
     fn result(&self) -> DType {
         match self.op {
-            Op::All | Op::Any if self.compute != DType::U8 => DType::Bool,
-            Op::Argmax | Op::Argmin => DType::I64,
-            Op::Prod => self.compute,
-            _ => self.compute.to_real(),
+            Reduction::All | Reduction::Any if self.compute != DType::U8 => DType::Bool,
+            Reduction::Argmax | Reduction::Argmin => DType::I64,
+            Reduction::Prod => self.compute,
+            Reduction::Sum
+            | Reduction::Amax
+            | Reduction::Amin
+            | Reduction::All
+            | Reduction::Any
+            | Reduction::Var => self.compute.to_real(),
         }
     }
 
@@ -268,11 +270,20 @@ impl Reducer {
 
     fn integers<T: StoredInteger>(&self, columns: usize) -> Option<Box<dyn Fold>> {
         match self.op {
-            Op::Sum => self.exact::<exact::IntegerSum<T>>(columns),
-            Op::Prod => self.exact::<exact::IntegerProduct<T>>(columns),
-            Op::Amax => self.exact::<exact::IntegerExtreme<T, true>>(columns),
-            Op::Amin => self.exact::<exact::IntegerExtreme<T, false>>(columns),
-            _ => None,
+            Reduction::Sum => self.exact::<exact::IntegerSum<T>>(columns),
+            Reduction::Prod => self.exact::<exact::IntegerProduct<T>>(columns),
+            Reduction::Amax => self.exact::<exact::IntegerExtreme<T, true>>(columns),
+            Reduction::Amin => self.exact::<exact::IntegerExtreme<T, false>>(columns),
+            Reduction::Argmax | Reduction::Argmin | Reduction::All | Reduction::Any | Reduction::Var => None,
+        }
+    }
+
+    fn bools(&self, columns: usize) -> Option<Box<dyn Fold>> {
+        match self.op {
+            Reduction::Sum => self.exact::<exact::CountTrue>(columns),
+            Reduction::All | Reduction::Prod | Reduction::Amin => self.exact::<AllOrAny<false>>(columns),
+            Reduction::Any | Reduction::Amax => self.exact::<AllOrAny<true>>(columns),
+            Reduction::Argmax | Reduction::Argmin | Reduction::Var => None,
         }
     }
 
@@ -292,15 +303,15 @@ impl Reducer {
         self.tree::<Accumulated<M, T, S>>(Accumulated::new(), parts, columns)
     }
 
-    fn search<V: Ordered<One: Ordered>>(&self, columns: usize) -> Option<Box<dyn Fold>> {
+    /// The place of the largest element, or of the smallest.
+    fn search<V: Ordered<One: Ordered>>(&self, largest: bool, columns: usize) -> Option<Box<dyn Fold>> {
         let sign = !V::Elem::LAST;
-        let flips = match (self.op, self.takes) {
-            (Op::Argmax, DType::U64) => sign,
-            (Op::Argmin, DType::U64) => !sign,
-            (Op::Argmin, DType::F32 | DType::F64) => sign,
-            (Op::Argmin, _) => !0,
-            (Op::Argmax, _) => 0,
-            _ => return None,
+        let flips = match (largest, self.takes) {
+            (true, DType::U64) => sign,
+            (false, DType::U64) => !sign,
+            (false, DType::F32 | DType::F64) => sign,
+            (false, _) => !0,
+            (true, _) => 0,
         };
         match self.takes.category() {
             Category::Float => self.tree::<Search<V, FloatOrder>>(Search::new(flips), 1, columns),
@@ -329,13 +340,29 @@ impl Reducer {
     {
         let variance = || Variance { correction: self.correction, parts, kind: PhantomData };
         match self.op {
-            Op::Sum => self.accumulated::<Sum<V>, T, V>(parts, columns),
-            Op::Prod => self.monoid::<Prod<V>, T>(columns),
-            Op::Amax => self.monoid::<Extreme<V, true>, T>(columns),
-            Op::Amin => self.monoid::<Extreme<V, false>, T>(columns),
-            Op::Var => self.tree::<Variance<V>>(variance(), parts, columns),
-            _ => self.search::<V>(columns),
+            Reduction::Sum => self.accumulated::<Sum<V>, T, V>(parts, columns),
+            Reduction::Prod => self.monoid::<Prod<V>, T>(columns),
+            Reduction::Amax => self.monoid::<Extreme<V, true>, T>(columns),
+            Reduction::Amin => self.monoid::<Extreme<V, false>, T>(columns),
+            Reduction::Argmax => self.search::<V>(true, columns),
+            Reduction::Argmin => self.search::<V>(false, columns),
+            Reduction::Var => self.tree::<Variance<V>>(variance(), parts, columns),
+            Reduction::All | Reduction::Any => None,
         }
+    }
+}
+
+/// The dtype in which elements are searched: as wide as the indices that so many of them need.
+fn searched(compute: DType, reduced: usize) -> DType {
+    let is_long = reduced >= i32::MAX as usize;
+    match compute {
+        DType::F16 | DType::BF16 | DType::F32 if is_long => DType::F64,
+        DType::F16 | DType::BF16 => DType::F32,
+        DType::U64 => DType::U64,
+        DType::U32 | DType::I64 => DType::I64,
+        dtype if dtype.category() > Category::Int => dtype,
+        _ if is_long => DType::I64,
+        _ => DType::I32,
     }
 }
 

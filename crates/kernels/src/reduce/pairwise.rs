@@ -8,7 +8,7 @@
 use std::marker::PhantomData;
 
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
-use zerostride_ops::{DType, Op};
+use zerostride_ops::{DType, Reduction};
 
 use super::{LEAF_ELEMENTS, lane_rows, lanes};
 use crate::isa::{LaneTask, RegisterFloat};
@@ -68,7 +68,7 @@ type PairTile<L, const R: usize> = [[L; R]; SHARED_ROWS];
 impl Pairwise {
     /// The reduction `op` over `depth` terms for pairs with `width` columns, if there is one; the width must
     /// be a multiple of 16.
-    pub fn new(op: Op, dtype: DType, term: Term, depth: usize, width: usize) -> Option<Pairwise> {
+    pub fn new(op: Reduction, dtype: DType, term: Term, depth: usize, width: usize) -> Option<Pairwise> {
         let kernel = match dtype {
             DType::F32 => kernel::<f32>(op, term),
             DType::F64 => kernel::<f64>(op, term),
@@ -140,17 +140,17 @@ folds! {
     Smallest f64::INFINITY, |acc, term| L::select(acc.is_nan() | acc.le(term), acc, term);
 }
 
-fn kernel<T: RegisterFloat + Pod>(op: Op, term: Term) -> Option<Kernel> {
+fn kernel<T: RegisterFloat + Pod>(op: Reduction, term: Term) -> Option<Kernel> {
     Some(match (op, term) {
-        (Op::Sum, Term::SquaredDifference) => run::<T, Sum, SquaredDifference>,
-        (Op::Sum, Term::AbsoluteDifference) => run::<T, Sum, AbsoluteDifference>,
-        (Op::Sum, Term::Product) => run::<T, Sum, Product>,
-        (Op::Amax, Term::Sum) => run::<T, Largest, PairSum>,
-        (Op::Amax, Term::Difference) => run::<T, Largest, Difference>,
-        (Op::Amax, Term::Reversed) => run::<T, Largest, Reversed>,
-        (Op::Amin, Term::Sum) => run::<T, Smallest, PairSum>,
-        (Op::Amin, Term::Difference) => run::<T, Smallest, Difference>,
-        (Op::Amin, Term::Reversed) => run::<T, Smallest, Reversed>,
+        (Reduction::Sum, Term::SquaredDifference) => run::<T, Sum, SquaredDifference>,
+        (Reduction::Sum, Term::AbsoluteDifference) => run::<T, Sum, AbsoluteDifference>,
+        (Reduction::Sum, Term::Product) => run::<T, Sum, Product>,
+        (Reduction::Amax, Term::Sum) => run::<T, Largest, PairSum>,
+        (Reduction::Amax, Term::Difference) => run::<T, Largest, Difference>,
+        (Reduction::Amax, Term::Reversed) => run::<T, Largest, Reversed>,
+        (Reduction::Amin, Term::Sum) => run::<T, Smallest, PairSum>,
+        (Reduction::Amin, Term::Difference) => run::<T, Smallest, Difference>,
+        (Reduction::Amin, Term::Reversed) => run::<T, Smallest, Reversed>,
         _ => return None,
     })
 }

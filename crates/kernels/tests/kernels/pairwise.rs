@@ -2,7 +2,7 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_kernels::{Pairwise, Term};
-use zerostride_ops::{DType, Op};
+use zerostride_ops::{DType, Reduction};
 
 #[test]
 fn pairs_are_reduced_in_order() {
@@ -11,7 +11,8 @@ fn pairs_are_reduced_in_order() {
         let rows: Vec<f32> = (0..count * depth).map(|i| (i * 37 % 11) as f32 * 0.3 - 1.0).collect();
         let columns: Vec<f32> = (0..depth * width).map(|i| (i * 53 % 17) as f32 * 0.7 - 5.0).collect();
         let mut out = vec![0.0f32; count * width];
-        let pairwise = Pairwise::new(Op::Sum, DType::F32, Term::SquaredDifference, depth, width).unwrap();
+        let pairwise =
+            Pairwise::new(Reduction::Sum, DType::F32, Term::SquaredDifference, depth, width).unwrap();
         pairwise.run(cast_slice(&rows), cast_slice(&columns), cast_slice_mut(&mut out));
         for (at, &found) in out.iter().enumerate() {
             let terms = (0..depth).map(|k| rows[at / width * depth + k] - columns[k * width + at % width]);

@@ -5,7 +5,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use half::{bf16, f16};
 use smallvec::SmallVec;
 use zerostride_kernels::{Isa, LEAF_ELEMENTS, ReducePanel, Reducer, cast_kernel, lane_rows, lanes};
-use zerostride_ops::{Category, DType, Op};
+use zerostride_ops::{Category, DType, Reduction};
 
 fn column(rows: usize) -> ReducePanel {
     ReducePanel { rows, width: 1, columns: 1, column_step: 0, row_step: 1 }
@@ -13,7 +13,7 @@ fn column(rows: usize) -> ReducePanel {
 
 /// Feeds `values` as one column, in folds of `leaves` leaves each.
 fn sum(values: &[f32], leaves: usize) -> f32 {
-    let reducer = Reducer::new(Op::Sum, DType::F32, DType::F32, values.len(), 0.0);
+    let reducer = Reducer::new(Reduction::Sum, DType::F32, DType::F32, values.len(), 0.0);
     let mut whole = reducer.start(1);
     for (chunk, values) in values.chunks(LEAF_ELEMENTS * leaves).enumerate() {
         let mut part = reducer.start(1);
@@ -104,8 +104,16 @@ fn reduce(
 
 #[test]
 fn every_way_on_every_instruction_set_has_the_bits_of_rows_on_the_portable_one() {
-    let floats = [Op::Sum, Op::Prod, Op::Amax, Op::Amin, Op::Argmax, Op::Argmin, Op::Var];
-    let cases: [(DType, &[Op]); 14] = [
+    let floats = [
+        Reduction::Sum,
+        Reduction::Prod,
+        Reduction::Amax,
+        Reduction::Amin,
+        Reduction::Argmax,
+        Reduction::Argmin,
+        Reduction::Var,
+    ];
+    let cases: [(DType, &[Reduction]); 14] = [
         (DType::F32, &floats),
         (DType::F64, &floats),
         (DType::F16, &floats[..1]),
@@ -118,15 +126,27 @@ fn every_way_on_every_instruction_set_has_the_bits_of_rows_on_the_portable_one()
         (DType::U16, &floats[..4]),
         (DType::I8, &floats[..4]),
         (DType::U8, &floats[..4]),
-        (DType::Bool, &[Op::All, Op::Any, Op::Sum, Op::Prod, Op::Amax, Op::Amin]),
-        (DType::C64, &[Op::Sum, Op::Prod, Op::Var]),
+        (
+            DType::Bool,
+            &[
+                Reduction::All,
+                Reduction::Any,
+                Reduction::Sum,
+                Reduction::Prod,
+                Reduction::Amax,
+                Reduction::Amin,
+            ],
+        ),
+        (DType::C64, &[Reduction::Sum, Reduction::Prod, Reduction::Var]),
     ];
     for (dtype, op) in cases.iter().flat_map(|(dtype, ops)| ops.iter().map(|&op| (*dtype, op))) {
         let few = [1, 17, 100, 200, 1023, 1100, 2500].map(|rows| [1, 5, 33].map(|columns| (rows, columns)));
         // As many leaves as a vector has elements, and rows that are far apart.
         for (rows, columns) in few.into_iter().flatten().chain([(20_000, 1), (9, 5000), (64, 16)]) {
             let mut across = elements(dtype, rows * columns);
-            if columns != 5 && matches!(op, Op::Amax | Op::Amin | Op::Argmax | Op::Argmin) {
+            if columns != 5
+                && matches!(op, Reduction::Amax | Reduction::Amin | Reduction::Argmax | Reduction::Argmin)
+            {
                 put_nans(dtype, &mut across);
             }
             let size = dtype.item_size();
@@ -145,12 +165,13 @@ fn every_way_on_every_instruction_set_has_the_bits_of_rows_on_the_portable_one()
             let plain = Reducer::new(op, compute, compute, rows, 1.0);
             let reducer = Reducer::new(op, compute, dtype, rows, 1.0);
             let result = match op {
-                Op::All | Op::Any => DType::Bool,
-                Op::Argmax | Op::Argmin => DType::I64,
-                Op::Prod => compute,
+                Reduction::All | Reduction::Any => DType::Bool,
+                Reduction::Argmax | Reduction::Argmin => DType::I64,
+                Reduction::Prod => compute,
                 _ => compute.to_real(),
             };
-            let parts = if op == Op::Var { 1 } else { compute.item_size() / compute.to_real().item_size() };
+            let parts =
+                if op == Reduction::Var { 1 } else { compute.item_size() / compute.to_real().item_size() };
             let item = result.item_size() * parts;
             let size = (rows, columns);
             let expected = reduce(&plain, Isa::Portable, (&wide, item), size, None);
@@ -161,7 +182,8 @@ fn every_way_on_every_instruction_set_has_the_bits_of_rows_on_the_portable_one()
                 let apart_panel = ReducePanel { column_step: 3 * rows, row_step: 3, ..each };
                 let ways = [(&across, None), (&across, Some(narrow)), (&along, Some(each))];
                 // Order-free reductions do not gather strided leaves.
-                let with_tree = dtype.category() > Category::Int || matches!(op, Op::Argmax | Op::Argmin);
+                let with_tree =
+                    dtype.category() > Category::Int || matches!(op, Reduction::Argmax | Reduction::Argmin);
                 let apart = with_tree.then_some((&apart, Some(apart_panel)));
                 for (elements, panel) in ways.into_iter().chain(apart) {
                     let found = reduce(&reducer, isa, (elements, item), size, panel);
@@ -184,7 +206,7 @@ fn the_bits_do_not_depend_on_how_leaves_are_grouped() {
 fn a_search_finds_the_first_extreme_across_lanes() {
     let mut values = vec![0.0f32; 3000];
     (values[700], values[701], values[2500]) = (5.0, 5.0, 5.0);
-    for (op, expected) in [(Op::Argmax, 700), (Op::Argmin, 0)] {
+    for (op, expected) in [(Reduction::Argmax, 700), (Reduction::Argmin, 0)] {
         let mut fold = Reducer::new(op, DType::F32, DType::F32, values.len(), 0.0).start(1);
         for (leaf, values) in values.chunks(LEAF_ELEMENTS).enumerate() {
             fold.leaves(cast_slice(values), &column(values.len()), leaf * LEAF_ELEMENTS);
@@ -197,7 +219,7 @@ fn a_search_finds_the_first_extreme_across_lanes() {
 
 #[test]
 fn a_search_of_integers_knows_the_ends_of_their_range() {
-    fn found<T: bytemuck::Pod>(op: Op, dtype: DType, values: &[T]) -> Vec<i64> {
+    fn found<T: bytemuck::Pod>(op: Reduction, dtype: DType, values: &[T]) -> Vec<i64> {
         let reducer = Reducer::new(op, dtype, dtype, values.len(), 0.0);
         let isas = Isa::ALL.into_iter().filter(|isa| isa.is_supported());
         let results = isas.map(|isa| {
@@ -217,13 +239,16 @@ fn a_search_of_integers_knows_the_ends_of_their_range() {
         (signed[len - 2], signed[len - 1]) = (i64::MIN, i64::MAX);
         (unsigned[len - 2], unsigned[len - 1]) = (0, u64::MAX);
         (short[len - 2], short[len - 1]) = (i32::MIN, i32::MAX);
-        for (op, expected) in [(Op::Argmin, len - 2), (Op::Argmax, len - 1)] {
+        for (op, expected) in [(Reduction::Argmin, len - 2), (Reduction::Argmax, len - 1)] {
             all(expected, found(op, DType::I64, &signed));
             all(expected, found(op, DType::U64, &unsigned));
             all(expected, found(op, DType::I32, &short));
             // Elements with the bits of NaN, and elements that never beat the first.
-            all(0, found(op, DType::I64, &vec![if op == Op::Argmax { i64::MIN } else { i64::MAX }; len]));
-            all(0, found(op, DType::U64, &vec![if op == Op::Argmax { 0 } else { u64::MAX }; len]));
+            all(
+                0,
+                found(op, DType::I64, &vec![if op == Reduction::Argmax { i64::MIN } else { i64::MAX }; len]),
+            );
+            all(0, found(op, DType::U64, &vec![if op == Reduction::Argmax { 0 } else { u64::MAX }; len]));
             all(0, found(op, DType::I32, &vec![-1; len]));
         }
     }
@@ -241,12 +266,12 @@ fn every_byte_but_0_is_a_true_bool() {
             let (any, all) = (truths.iter().any(|&byte| byte != 0), false_at.is_none());
             let count = truths.iter().filter(|&&byte| byte != 0).count() as i64;
             for (op, compute, wanted) in [
-                (Op::Sum, DType::I64, count),
-                (Op::Prod, DType::I64, all.into()),
-                (Op::Amax, DType::Bool, any.into()),
-                (Op::Amin, DType::Bool, all.into()),
-                (Op::All, DType::Bool, all.into()),
-                (Op::Any, DType::Bool, any.into()),
+                (Reduction::Sum, DType::I64, count),
+                (Reduction::Prod, DType::I64, all.into()),
+                (Reduction::Amax, DType::Bool, any.into()),
+                (Reduction::Amin, DType::Bool, all.into()),
+                (Reduction::All, DType::Bool, all.into()),
+                (Reduction::Any, DType::Bool, any.into()),
             ] {
                 let reducer = Reducer::new(op, compute, DType::Bool, len, 0.0);
                 for panel in [None, Some(column(len))] {

@@ -656,18 +656,80 @@ class _Operations:
         """`exp(input) / sum(exp(input))` along `dim`, without overflow."""
     def log_softmax(self, dim: _Dims, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
         """The logarithm of `softmax`, without its cancellation."""
+    def nanmean(self, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
+        """The mean of the elements that are not NaN."""
+    def nansum(self, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
+        """The sum of the elements that are not NaN."""
     def norm(self, p: _Number = 2, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
         """The vector norm of order `p`."""
-    def take(self, index: _Operand, *, out: Any = None) -> Tensor:
-        """The elements that integers name, counted row-major through all dimensions."""
-    def take_along_dim(self, indices: Any, dim: builtins.int | None = None, *, out: Any = None) -> Tensor:
-        """For each element of an index the element that stands there along a dimension; the others broadcast."""
+    def expand(self, *size: _Sizes) -> Tensor:
+        """Stretches dimensions of size 1 without copying, and adds dimensions in front; -1 keeps a size."""
+    def expand_as(self, other: _Operand) -> Tensor:
+        """Stretches the tensor to the shape of another one."""
+    def reshape(self, *shape: _Sizes) -> Tensor:
+        """The same elements under other sizes, without copying where that is possible; -1 is inferred."""
+    def unsqueeze(self, dim: builtins.int) -> Tensor:
+        """Adds a dimension of size 1."""
+    def squeeze(self, dim: _Sizes | None = None) -> Tensor:
+        """Drops the dimensions of size 1, or those of the given ones whose size is 1."""
+    def permute(self, *dims: _Sizes) -> Tensor:
+        """Reorders the dimensions."""
+    def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+        """Swaps two dimensions."""
+    def t(self) -> Tensor:
+        """Swaps the dimensions of a matrix; fewer dimensions stay."""
+    def movedim(self, source: _Sizes, destination: _Sizes) -> Tensor:
+        """Moves dimensions to other places."""
+    def moveaxis(self, source: _Sizes, destination: _Sizes) -> Tensor:
+        """Moves dimensions to other places."""
+    def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
+        """Several dimensions as one."""
+    def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+        """The part of a dimension that starts at `start`."""
+    def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
+        """One index of a dimension, which goes away."""
+    def flip(self, *dims: _Sizes) -> Tensor:
+        """Reverses dimensions, as a view."""
+    def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+        """The diagonal of two dimensions, as the last dimension."""
+    def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
+        """All windows of a size along a dimension, as the last dimension."""
+    def outer(self, vec2: _Operand, *, out: Any = None) -> Tensor:
+        """All products of an element of one vector and one of another."""
+    def sum_to_size(self, *size: _Sizes) -> Tensor:
+        """Sums what a broadcast from that shape has stretched: the transpose of `expand`."""
+    def repeat(self, *repeats: _Sizes) -> Tensor:
+        """The tensor repeated along each dimension."""
+    def tile(self, *dims: _Sizes) -> Tensor:
+        """The tensor repeated along each dimension, the last ones where fewer counts are given."""
+    def roll(self, shifts: _Sizes, dims: _Sizes | None = None) -> Tensor:
+        """The elements moved along dimensions, those that leave coming in at the other end."""
+    def tril(self, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
+        """The elements on and below a diagonal of the last two dimensions, zero elsewhere."""
+    def triu(self, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
+        """The elements on and above a diagonal of the last two dimensions, zero elsewhere."""
+    def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
+        """The elements along a dimension in their order, and where each of them stood; equal ones always keep their order."""
+    def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: Any = None) -> Tensor:
+        """Where the elements along a dimension stand in their order."""
     def gather(self, dim: builtins.int, index: _Operand, *, sparse_grad: builtins.bool = False, out: Any = None) -> Tensor:
         """For each element of an index the element that stands there along a dimension."""
+    def take(self, index: _Operand, *, out: Any = None) -> Tensor:
+        """The elements that integers name, counted row-major through all dimensions."""
+    def take_along_dim(self, indices: _Operand, dim: builtins.int | None = None, *, out: Any = None) -> Tensor:
+        """For each element of an index the element that stands there along a dimension; the others broadcast."""
     def index_select(self, dim: builtins.int, index: _Operand, *, out: Any = None) -> Tensor:
         """The slices of a dimension that integers name."""
     def masked_select(self, mask: _Operand, *, out: Any = None) -> Tensor:
         """The elements where a mask is true, in one dimension."""
+    def argwhere(self) -> Tensor:
+        """The index of every nonzero element, one row each."""
+    def count_nonzero(self, dim: _Sizes | None = None) -> Tensor:
+        """How many elements are not zero."""
+    def cumsum(self, dim: builtins.int, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
+        """The sums of the elements up to each one along a dimension."""
+    def cumprod(self, dim: builtins.int, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
+        """The products of the elements up to each one along a dimension."""
     def scatter_(self, dim: builtins.int, index: _Operand, src: _Operand | None = None, *, value: _Operand | None = None, reduce: Any | None = None) -> Tensor:
         """Writes `src` or a number to the places along a dimension that an index names; `reduce` adds or multiplies."""
     def scatter(self, dim: builtins.int, index: _Operand, src: _Operand | None = None, *, value: _Operand | None = None, reduce: Any | None = None, out: Any = None) -> Tensor:
@@ -716,28 +778,12 @@ class _Operations:
         """Overwrites all elements with one number."""
     def zero_(self) -> Tensor:
         """Overwrites all elements with 0."""
-    def repeat(self, *repeats: _Sizes) -> Tensor:
-        """The tensor repeated along each dimension."""
-    def tile(self, *dims: _Sizes) -> Tensor:
-        """The tensor repeated along each dimension, the last ones where fewer counts are given."""
-    def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
-        """The elements along a dimension in their order, and where each of them stood; equal ones always keep their order."""
-    def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: Any = None) -> Tensor:
-        """Where the elements along a dimension stand in their order."""
     def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: Any = None) -> tuple[Tensor, Tensor]:
         """The `k` largest or smallest elements along a dimension, the most extreme first, and where they stood."""
     def nonzero(self, *, as_tuple: builtins.bool = False, out: Any = None) -> Any:
         """The index of every nonzero element, one row each; with `as_tuple` one vector for each dimension."""
-    def argwhere(self) -> Tensor:
-        """The index of every nonzero element, one row each."""
-    def count_nonzero(self, dim: builtins.int | None = None) -> Tensor:
-        """How many elements are not zero."""
     def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
         """Every value once, or every slice of `dim`, in rising order; on demand the place of each in it, and the counts."""
-    def cumsum(self, dim: builtins.int, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
-        """The sums of the elements up to each one along a dimension."""
-    def cumprod(self, dim: builtins.int, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
-        """The products of the elements up to each one along a dimension."""
     def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Any | None = None, append: Any | None = None, *, out: Any = None) -> Tensor:
         """The `n`-th differences of neighbours along a dimension."""
     def matmul(self, other: _Operand, *, out: Any = None) -> Tensor:
@@ -750,10 +796,6 @@ class _Operations:
         """The product of a matrix and a vector."""
     def dot(self, tensor: _Operand, *, out: Any = None) -> Tensor:
         """The sum of the products of two vectors."""
-    def outer(self, vec2: _Operand, *, out: Any = None) -> Tensor:
-        """All products of an element of one vector and one of another."""
-    def sum_to_size(self, *size: _Sizes) -> Tensor:
-        """Sums what a broadcast from that shape has stretched: the transpose of `expand`."""
     def frexp(self, *, out: Any = None) -> tuple[Tensor, Tensor]:
         """The mantissa in [0.5, 1) and the power of 2 of each element."""
     def split(self, split_size_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
@@ -762,14 +804,8 @@ class _Operations:
         """At most so many parts of equal size along a dimension."""
     def unbind(self, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """The slices of a dimension, which goes away."""
-    def roll(self, shifts: _Sizes, dims: _Sizes | None = None) -> Tensor:
-        """The elements moved along dimensions, those that leave coming in at the other end."""
     def repeat_interleave(self, repeats: _Sizes | None = None, dim: builtins.int | None = None, *, output_size: Any | None = None) -> Tensor:
         """Every element, or slice of a dimension, so many times in a row; of counts alone, each index as often as they say."""
-    def tril(self, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
-        """The elements on and below a diagonal of the last two dimensions, zero elsewhere."""
-    def triu(self, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
-        """The elements on and above a diagonal of the last two dimensions, zero elsewhere."""
     def max(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, other: _Operand | None = None, out: Any = None) -> Any:
         """The largest element, NaN if one is; with `dim` those along it and where they first stand; with `other` element by element."""
     def min(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, other: _Operand | None = None, out: Any = None) -> Any:
@@ -786,10 +822,6 @@ class _Operations:
         """The quantiles `q`, of everything or along `dim`; NaN if an element is. Between two elements `interpolation` decides."""
     def nanquantile(self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: Any = 'linear', out: Any = None) -> Tensor:
         """The quantiles `q` of the elements that are not NaN, of everything or along `dim`."""
-    def nansum(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
-        """The sum of the elements that are not NaN."""
-    def nanmean(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
-        """The mean of the elements that are not NaN."""
     def std_mean(self, dim: builtins.int | None = None, unbiased: Any | None = None, keepdim: builtins.bool = False, *, correction: Any = 1) -> tuple[Tensor, Tensor]:
         """The standard deviation and the mean."""
     def var_mean(self, dim: builtins.int | None = None, unbiased: Any | None = None, keepdim: builtins.bool = False, *, correction: Any = 1) -> tuple[Tensor, Tensor]:
@@ -800,46 +832,14 @@ class _Operations:
         """Whether all elements of two tensors are close to each other, as `isclose` says."""
     def clip(self, min: Any | None = None, max: Any | None = None, *, out: Any = None) -> Tensor:
         """The elements held between `min` and `max`, as by `clamp`."""
-    def expand(self, *size: _Sizes) -> Tensor:
-        """Stretches dimensions of size 1 without copying, and adds dimensions in front; -1 keeps a size."""
-    def expand_as(self, other: _Operand) -> Tensor:
-        """Stretches the tensor to the shape of another one."""
     def broadcast_to(self, *size: _Sizes) -> Tensor:
         """Stretches the tensor to a shape, without copying: another name of `expand`."""
-    def reshape(self, *shape: _Sizes) -> Tensor:
-        """The same elements under other sizes, without copying where that is possible; -1 is inferred."""
     def view(self, *shape: _Sizes) -> Tensor:
         """The same elements under other sizes, as a view; -1 is inferred."""
-    def unsqueeze(self, dim: builtins.int) -> Tensor:
-        """Adds a dimension of size 1."""
-    def squeeze(self, dim: builtins.int | None = None) -> Tensor:
-        """Drops the dimensions of size 1, or those of the given ones whose size is 1."""
-    def permute(self, *dims: _Sizes) -> Tensor:
-        """Reorders the dimensions."""
     def transpose(self, dim0: _Sizes | None = None, dim1: builtins.int | None = None) -> Tensor:
         """Swaps two dimensions; or reorders all, as NumPy does, by a list of them, or by none into their reverse."""
-    def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> Tensor:
-        """Swaps two dimensions."""
-    def t(self) -> Tensor:
-        """Swaps the dimensions of a matrix; fewer dimensions stay."""
-    def movedim(self, source: _Sizes, destination: _Sizes) -> Tensor:
-        """Moves dimensions to other places."""
-    def moveaxis(self, source: _Sizes, destination: _Sizes) -> Tensor:
-        """Moves dimensions to other places."""
-    def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
-        """Several dimensions as one."""
     def ravel(self) -> Tensor:
         """All dimensions as one, with the elements next to each other."""
-    def narrow(self, dim: builtins.int, start: Any, length: builtins.int) -> Tensor:
-        """The part of a dimension that starts at `start`."""
-    def select(self, dim: builtins.int, index: _Operand) -> Tensor:
-        """One index of a dimension, which goes away."""
-    def flip(self, *dims: _Sizes) -> Tensor:
-        """Reverses dimensions, as a view."""
-    def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: Any = 1) -> Tensor:
-        """The diagonal of two dimensions, as the last dimension."""
-    def unfold(self, dimension: builtins.int, size: _Sizes, step: Any) -> Tensor:
-        """All windows of a size along a dimension, as the last dimension."""
     @property
     def shape(self) -> tuple[builtins.int, ...]:
         """The sizes of the dimensions."""
@@ -1325,18 +1325,96 @@ def softmax(input: _Operand, dim: _Dims, *, dtype: _DType | None = None, out: An
     """`exp(input) / sum(exp(input))` along `dim`, without overflow."""
 def log_softmax(input: _Operand, dim: _Dims, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
     """The logarithm of `softmax`, without its cancellation."""
+def nanmean(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
+    """The mean of the elements that are not NaN."""
+def nansum(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
+    """The sum of the elements that are not NaN."""
 def norm(input: _Operand, p: _Number = 2, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
     """The vector norm of order `p`."""
-def take(input: _Operand, index: _Operand, *, out: Any = None) -> Tensor:
-    """The elements that integers name, counted row-major through all dimensions."""
-def take_along_dim(input: _Operand, indices: Any, dim: builtins.int | None = None, *, out: Any = None) -> Tensor:
-    """For each element of an index the element that stands there along a dimension; the others broadcast."""
+def expand(input: _Operand, *size: _Sizes) -> Tensor:
+    """Stretches dimensions of size 1 without copying, and adds dimensions in front; -1 keeps a size."""
+def expand_as(input: _Operand, other: _Operand) -> Tensor:
+    """Stretches the tensor to the shape of another one."""
+def reshape(input: _Operand, *shape: _Sizes) -> Tensor:
+    """The same elements under other sizes, without copying where that is possible; -1 is inferred."""
+def unsqueeze(input: _Operand, dim: builtins.int) -> Tensor:
+    """Adds a dimension of size 1."""
+def expand_dims(input: _Operand, dim: builtins.int = 0) -> Tensor:
+    """Adds a dimension of size 1: the array API's name of `unsqueeze`."""
+def squeeze(input: _Operand, dim: _Sizes | None = None) -> Tensor:
+    """Drops the dimensions of size 1, or those of the given ones whose size is 1."""
+def permute(input: _Operand, *dims: _Sizes) -> Tensor:
+    """Reorders the dimensions."""
+def permute_dims(input: _Operand, axes: _Sizes) -> Tensor:
+    """Reorders the dimensions: the array API's name of `permute`."""
+def swapaxes(input: _Operand, axis0: builtins.int, axis1: builtins.int) -> Tensor:
+    """Swaps two dimensions."""
+def t(input: _Operand) -> Tensor:
+    """Swaps the dimensions of a matrix; fewer dimensions stay."""
+def matrix_transpose(input: _Operand) -> Tensor:
+    """Swaps the last two dimensions."""
+def movedim(input: _Operand, source: _Sizes, destination: _Sizes) -> Tensor:
+    """Moves dimensions to other places."""
+def moveaxis(input: _Operand, source: _Sizes, destination: _Sizes) -> Tensor:
+    """Moves dimensions to other places."""
+def flatten(input: _Operand, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
+    """Several dimensions as one."""
+def narrow(input: _Operand, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+    """The part of a dimension that starts at `start`."""
+def select(input: _Operand, dim: builtins.int, index: builtins.int) -> Tensor:
+    """One index of a dimension, which goes away."""
+def flip(input: _Operand, *dims: _Sizes) -> Tensor:
+    """Reverses dimensions, as a view."""
+def diagonal(input: _Operand, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+    """The diagonal of two dimensions, as the last dimension."""
+def outer(input: _Operand, vec2: _Operand, *, out: Any = None) -> Tensor:
+    """All products of an element of one vector and one of another."""
+def vecdot(x: _Operand, y: _Operand, *, dim: builtins.int = -1, out: Any = None) -> Tensor:
+    """The sum of products along a dimension, the first factor conjugated."""
+def tensordot(a: _Operand, b: _Operand, dims: Any = 2, *, out: Any = None) -> Tensor:
+    """The sum of products over the last dimensions of `a` and the first of `b`, or over two lists of dimensions."""
+def cat(tensors: Any, dim: builtins.int = 0, *, out: Any = None) -> Tensor:
+    """Tensors one behind the other along a dimension."""
+def concat(tensors: Any, dim: builtins.int = 0, *, out: Any = None) -> Tensor:
+    """Tensors one behind the other along a dimension."""
+def stack(tensors: Any, dim: builtins.int = 0, *, out: Any = None) -> Tensor:
+    """Tensors side by side along a new dimension."""
+def hstack(tensors: Any, *, out: Any = None) -> Tensor:
+    """Tensors side by side: vectors along their only dimension, others along the second."""
+def vstack(tensors: Any, *, out: Any = None) -> Tensor:
+    """Tensors one below the other, vectors as rows."""
+def dstack(tensors: Any, *, out: Any = None) -> Tensor:
+    """Tensors along the third dimension, matrices behind each other."""
+def tile(input: _Operand, *dims: _Sizes) -> Tensor:
+    """The tensor repeated along each dimension, the last ones where fewer counts are given."""
+def roll(input: _Operand, shifts: _Sizes, dims: _Sizes | None = None) -> Tensor:
+    """The elements moved along dimensions, those that leave coming in at the other end."""
+def tril(input: _Operand, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
+    """The elements on and below a diagonal of the last two dimensions, zero elsewhere."""
+def triu(input: _Operand, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
+    """The elements on and above a diagonal of the last two dimensions, zero elsewhere."""
+def sort(input: _Operand, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
+    """The elements along a dimension in their order, and where each of them stood; equal ones always keep their order."""
+def argsort(input: _Operand, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: Any = None) -> Tensor:
+    """Where the elements along a dimension stand in their order."""
 def gather(input: _Operand, dim: builtins.int, index: _Operand, *, sparse_grad: builtins.bool = False, out: Any = None) -> Tensor:
     """For each element of an index the element that stands there along a dimension."""
+def take(input: _Operand, index: _Operand, *, out: Any = None) -> Tensor:
+    """The elements that integers name, counted row-major through all dimensions."""
+def take_along_dim(input: _Operand, indices: _Operand, dim: builtins.int | None = None, *, out: Any = None) -> Tensor:
+    """For each element of an index the element that stands there along a dimension; the others broadcast."""
 def index_select(input: _Operand, dim: builtins.int, index: _Operand, *, out: Any = None) -> Tensor:
     """The slices of a dimension that integers name."""
 def masked_select(input: _Operand, mask: _Operand, *, out: Any = None) -> Tensor:
     """The elements where a mask is true, in one dimension."""
+def argwhere(input: _Operand) -> Tensor:
+    """The index of every nonzero element, one row each."""
+def count_nonzero(input: _Operand, dim: _Sizes | None = None) -> Tensor:
+    """How many elements are not zero."""
+def cumsum(input: _Operand, dim: builtins.int, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
+    """The sums of the elements up to each one along a dimension."""
+def cumprod(input: _Operand, dim: builtins.int, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
+    """The products of the elements up to each one along a dimension."""
 def scatter(input: _Operand, dim: builtins.int, index: _Operand, src: _Operand | None = None, *, value: _Operand | None = None, reduce: Any | None = None, out: Any = None) -> Tensor:
     """A copy with `src` or a number at the places along a dimension that an index names, as by `scatter_`."""
 def scatter_add(input: _Operand, dim: builtins.int, index: _Operand, src: _Operand, *, out: Any = None) -> Tensor:
@@ -1391,36 +1469,14 @@ def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _DType | None 
     """The identity matrix of `n` rows."""
 def rand(*size: _Sizes, seed: Any | None = None, layout: Any | None = None, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
     """Numbers drawn evenly from [0, 1), as float32; the same for the same seed."""
-def cat(tensors: Any, dim: builtins.int = 0, *, out: Any = None) -> Tensor:
-    """Tensors one behind the other along a dimension."""
-def concat(tensors: Any, dim: builtins.int = 0, *, out: Any = None) -> Tensor:
-    """Tensors one behind the other along a dimension."""
-def stack(tensors: Any, dim: builtins.int = 0, *, out: Any = None) -> Tensor:
-    """Tensors side by side along a new dimension."""
-def hstack(tensors: Any, *, out: Any = None) -> Tensor:
-    """Tensors side by side: vectors along their only dimension, others along the second."""
-def vstack(tensors: Any, *, out: Any = None) -> Tensor:
-    """Tensors one below the other, vectors as rows."""
-def dstack(tensors: Any, *, out: Any = None) -> Tensor:
-    """Tensors along the third dimension, matrices behind each other."""
-def tile(input: _Operand, *dims: _Sizes) -> Tensor:
-    """The tensor repeated along each dimension, the last ones where fewer counts are given."""
 def broadcast_shapes(*shapes: Any) -> tuple[builtins.int, ...]:
     """The shape to which shapes broadcast."""
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors, each stretched to the shape of all, without copies."""
-def sort(input: _Operand, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
-    """The elements along a dimension in their order, and where each of them stood; equal ones always keep their order."""
-def argsort(input: _Operand, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: Any = None) -> Tensor:
-    """Where the elements along a dimension stand in their order."""
 def topk(input: _Operand, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: Any = None) -> tuple[Tensor, Tensor]:
     """The `k` largest or smallest elements along a dimension, the most extreme first, and where they stood."""
 def nonzero(input: _Operand, *, as_tuple: builtins.bool = False, out: Any = None) -> Any:
     """The index of every nonzero element, one row each; with `as_tuple` one vector for each dimension."""
-def argwhere(input: _Operand) -> Tensor:
-    """The index of every nonzero element, one row each."""
-def count_nonzero(input: _Operand, dim: builtins.int | None = None) -> Tensor:
-    """How many elements are not zero."""
 def searchsorted(sorted_sequence: Any, input: _Operand, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: Any | None = None, sorter: Any | None = None, out: Any = None) -> Tensor:
     """Where values would be inserted into sorted ones so that these stay sorted."""
 def bucketize(input: _Operand, boundaries: Any, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: Any = None) -> Tensor:
@@ -1429,10 +1485,6 @@ def unique(input: _Operand, sorted: builtins.bool = True, return_inverse: builti
     """Every value once, or every slice of `dim`, in rising order; on demand the place of each in it, and the counts."""
 def unique_all(x: _Operand) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Every value once, in rising order, where it stands first, for each element the place of its value, and the counts."""
-def cumsum(input: _Operand, dim: builtins.int, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
-    """The sums of the elements up to each one along a dimension."""
-def cumprod(input: _Operand, dim: builtins.int, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
-    """The products of the elements up to each one along a dimension."""
 def diff(input: _Operand, n: builtins.int = 1, dim: builtins.int = -1, prepend: Any | None = None, append: Any | None = None, *, out: Any = None) -> Tensor:
     """The `n`-th differences of neighbours along a dimension."""
 def matmul(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
@@ -1445,12 +1497,6 @@ def mv(input: _Operand, vec: _Operand, *, out: Any = None) -> Tensor:
     """The product of a matrix and a vector."""
 def dot(input: _Operand, tensor: _Operand, *, out: Any = None) -> Tensor:
     """The sum of the products of two vectors."""
-def outer(input: _Operand, vec2: _Operand, *, out: Any = None) -> Tensor:
-    """All products of an element of one vector and one of another."""
-def vecdot(x: _Operand, y: _Operand, *, dim: builtins.int = -1, out: Any = None) -> Tensor:
-    """The sum of products along a dimension, the first factor conjugated."""
-def tensordot(a: _Operand, b: _Operand, dims: _Sizes = 2, *, out: Any = None) -> Tensor:
-    """The sum of products over the last dimensions of `a` and the first of `b`, or over two lists of dimensions."""
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """The sums of products that an equation of letters describes, as `'ij,jk->ik'`; or operands and lists of numbers by turns."""
 def frexp(input: _Operand, *, out: Any = None) -> tuple[Tensor, Tensor]:
@@ -1461,16 +1507,10 @@ def chunk(input: _Operand, chunks: builtins.int, dim: builtins.int = 0) -> tuple
     """At most so many parts of equal size along a dimension."""
 def unbind(input: _Operand, dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """The slices of a dimension, which goes away."""
-def roll(input: _Operand, shifts: _Sizes, dims: _Sizes | None = None) -> Tensor:
-    """The elements moved along dimensions, those that leave coming in at the other end."""
 def repeat_interleave(input: _Operand, repeats: _Sizes | None = None, dim: builtins.int | None = None, *, output_size: Any | None = None) -> Tensor:
     """Every element, or slice of a dimension, so many times in a row; of counts alone, each index as often as they say."""
 def meshgrid(*tensors: Any, indexing: Any = 'ij') -> tuple[Tensor, ...]:
     """Vectors stretched to the grid that they span, without copies."""
-def tril(input: _Operand, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
-    """The elements on and below a diagonal of the last two dimensions, zero elsewhere."""
-def triu(input: _Operand, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
-    """The elements on and above a diagonal of the last two dimensions, zero elsewhere."""
 def max(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, other: _Operand | None = None, out: Any = None) -> Any:
     """The largest element, NaN if one is; with `dim` those along it and where they first stand; with `other` element by element."""
 def min(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, other: _Operand | None = None, out: Any = None) -> Any:
@@ -1487,10 +1527,6 @@ def quantile(input: _Operand, q: Any, dim: builtins.int | None = None, keepdim: 
     """The quantiles `q`, of everything or along `dim`; NaN if an element is. Between two elements `interpolation` decides."""
 def nanquantile(input: _Operand, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: Any = 'linear', out: Any = None) -> Tensor:
     """The quantiles `q` of the elements that are not NaN, of everything or along `dim`."""
-def nansum(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
-    """The sum of the elements that are not NaN."""
-def nanmean(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
-    """The mean of the elements that are not NaN."""
 def std_mean(input: _Operand, dim: builtins.int | None = None, unbiased: Any | None = None, keepdim: builtins.bool = False, *, correction: Any = 1) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean."""
 def var_mean(input: _Operand, dim: builtins.int | None = None, unbiased: Any | None = None, keepdim: builtins.bool = False, *, correction: Any = 1) -> tuple[Tensor, Tensor]:
@@ -1501,45 +1537,9 @@ def allclose(input: _Operand, other: _Operand, rtol: Any = 1e-05, atol: Any = 1e
     """Whether all elements of two tensors are close to each other, as `isclose` says."""
 def clip(input: _Operand, min: Any | None = None, max: Any | None = None, *, out: Any = None) -> Tensor:
     """The elements held between `min` and `max`, as by `clamp`."""
-def expand(input: _Operand, *size: _Sizes) -> Tensor:
-    """Stretches dimensions of size 1 without copying, and adds dimensions in front; -1 keeps a size."""
-def expand_as(input: _Operand, other: _Operand) -> Tensor:
-    """Stretches the tensor to the shape of another one."""
 def broadcast_to(input: _Operand, *size: _Sizes) -> Tensor:
     """Stretches the tensor to a shape, without copying: another name of `expand`."""
-def reshape(input: _Operand, *shape: _Sizes) -> Tensor:
-    """The same elements under other sizes, without copying where that is possible; -1 is inferred."""
-def unsqueeze(input: _Operand, dim: builtins.int) -> Tensor:
-    """Adds a dimension of size 1."""
-def expand_dims(input: _Operand, dim: builtins.int = 0) -> Tensor:
-    """Adds a dimension of size 1: the array API's name of `unsqueeze`."""
-def squeeze(input: _Operand, dim: builtins.int | None = None) -> Tensor:
-    """Drops the dimensions of size 1, or those of the given ones whose size is 1."""
-def permute(input: _Operand, *dims: _Sizes) -> Tensor:
-    """Reorders the dimensions."""
-def permute_dims(input: _Operand, axes: _Sizes) -> Tensor:
-    """Reorders the dimensions: the array API's name of `permute`."""
 def transpose(input: _Operand, dim0: _Sizes | None = None, dim1: builtins.int | None = None) -> Tensor:
     """Swaps two dimensions; or reorders all, as NumPy does, by a list of them, or by none into their reverse."""
-def swapaxes(input: _Operand, axis0: builtins.int, axis1: builtins.int) -> Tensor:
-    """Swaps two dimensions."""
-def t(input: _Operand) -> Tensor:
-    """Swaps the dimensions of a matrix; fewer dimensions stay."""
-def matrix_transpose(input: _Operand) -> Tensor:
-    """Swaps the last two dimensions."""
-def movedim(input: _Operand, source: _Sizes, destination: _Sizes) -> Tensor:
-    """Moves dimensions to other places."""
-def moveaxis(input: _Operand, source: _Sizes, destination: _Sizes) -> Tensor:
-    """Moves dimensions to other places."""
-def flatten(input: _Operand, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
-    """Several dimensions as one."""
 def ravel(input: _Operand) -> Tensor:
     """All dimensions as one, with the elements next to each other."""
-def narrow(input: _Operand, dim: builtins.int, start: Any, length: builtins.int) -> Tensor:
-    """The part of a dimension that starts at `start`."""
-def select(input: _Operand, dim: builtins.int, index: _Operand) -> Tensor:
-    """One index of a dimension, which goes away."""
-def flip(input: _Operand, *dims: _Sizes) -> Tensor:
-    """Reverses dimensions, as a view."""
-def diagonal(input: _Operand, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: Any = 1) -> Tensor:
-    """The diagonal of two dimensions, as the last dimension."""

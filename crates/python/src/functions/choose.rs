@@ -13,65 +13,26 @@ use crate::tensor;
 use crate::threads::compute;
 
 rows! {
-    /// The elements that integers name, counted row-major through all dimensions.
-    Both "take" "input, index, *, out=None" |a| with_index(a, |x, index| x.take(index))?;
-    /// For each element of an index the element that stands there along a dimension; the others broadcast.
-    Both "take_along_dim" "input, indices, dim=None, *, out=None" |a| {
-        let (x, index) = (a.tensor("input")?, a.tensor("indices")?);
-        let dim = a.integer_or_none("dim")?;
-        run(a, &x, || x.take_along_dim(&index, dim))?
-    };
-    /// For each element of an index the element that stands there along a dimension.
-    Both "gather" "input, dim, index, *, sparse_grad=False, out=None" |a| {
-        let dim = a.integer("dim")?;
-        with_index(a, |x, index| x.gather(dim, index))?
-    };
-    /// The slices of a dimension that integers name.
-    Both "index_select" "input, dim, index, *, out=None" |a| {
-        let dim = a.integer("dim")?;
-        with_index(a, |x, index| x.index_select(dim, index))?
-    };
-    /// The elements where a mask is true, in one dimension.
-    Both "masked_select" "input, mask, *, out=None" |a| {
-        let (x, mask) = (a.tensor("input")?, a.tensor("mask")?);
-        run(a, &x, || x.masked_select(&mask))?
-    };
     /// Writes `src` or a number to the places along a dimension that an index names; `reduce` adds or multiplies.
-    Method "scatter_" "input, dim, index, src=None, *, value=None, reduce=None" |a| scatter(a, true)?;
+    method "scatter_" "input, dim, index, src=None, *, value=None, reduce=None" |a| scatter(a, true)?;
     /// A copy with `src` or a number at the places along a dimension that an index names, as by `scatter_`.
-    Both "scatter" "input, dim, index, src=None, *, value=None, reduce=None, out=None" |a| scatter(a, false)?;
+    both "scatter" "input, dim, index, src=None, *, value=None, reduce=None, out=None" |a| scatter(a, false)?;
     /// Adds each element of `src` at the place along a dimension that an index names.
-    Method "scatter_add_" "input, dim, index, src" |a| scattered(a, "src", Tensor::scatter_add_, true)?;
+    method "scatter_add_" "input, dim, index, src" |a| scattered(a, "src", Tensor::scatter_add_, true)?;
     /// A copy to which each element of `src` is added at the place along a dimension that an index names.
-    Both "scatter_add" "input, dim, index, src, *, out=None" |a| scattered(a, "src", Tensor::scatter_add_, false)?;
+    both "scatter_add" "input, dim, index, src, *, out=None" |a| scattered(a, "src", Tensor::scatter_add_, false)?;
     /// Adds slices of `source`, `alpha` times, to the slices of a dimension that integers name.
-    Method "index_add_" "input, dim, index, source, *, alpha=1" |a| index_add(a, true)?;
+    method "index_add_" "input, dim, index, source, *, alpha=1" |a| index_add(a, true)?;
     /// A copy with slices of `source` added, `alpha` times, to the slices of a dimension that integers name.
-    Both "index_add" "input, dim, index, source, *, alpha=1, out=None" |a| index_add(a, false)?;
+    both "index_add" "input, dim, index, source, *, alpha=1, out=None" |a| index_add(a, false)?;
     /// Writes values to the elements that a tuple of index tensors picks, or adds them.
-    Method "index_put_" "input, indices, values, accumulate=False" |a| index_put(a, true)?;
+    method "index_put_" "input, indices, values, accumulate=False" |a| index_put(a, true)?;
     /// A copy with values written to the elements that a tuple of index tensors picks, or added to them.
-    Both "index_put" "input, indices, values, accumulate=False" |a| index_put(a, false)?;
+    both "index_put" "input, indices, values, accumulate=False" |a| index_put(a, false)?;
     /// Overwrites the elements where a mask is true with those of `source`, in order.
-    Method "masked_scatter_" "input, mask, source" |a| masked_scatter(a, true)?;
+    method "masked_scatter_" "input, mask, source" |a| masked_scatter(a, true)?;
     /// A copy in which the elements where a mask is true are those of `source`, in order.
-    Both "masked_scatter" "input, mask, source" |a| masked_scatter(a, false)?;
-}
-
-fn run(
-    a: &Arguments<'_, '_>,
-    x: &Tensor,
-    work: impl FnOnce() -> zerostride::Result<Tensor> + Send,
-) -> PyResult<Tensor> {
-    compute(a.py, [x.numel()], work).map_err(raise)
-}
-
-fn with_index(
-    a: &Arguments<'_, '_>,
-    pick: impl FnOnce(&Tensor, &Tensor) -> zerostride::Result<Tensor> + Send,
-) -> PyResult<Tensor> {
-    let (x, index) = (a.tensor("input")?, a.tensor("index")?);
-    compute(a.py, [x.numel().max(index.numel())], || pick(&x, &index)).map_err(raise)
+    both "masked_scatter" "input, mask, source" |a| masked_scatter(a, false)?;
 }
 
 /// Writes to the tensor itself, which is handed out, or to a copy.

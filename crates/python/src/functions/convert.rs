@@ -16,11 +16,11 @@ use crate::{dtype, number};
 
 rows! {
     /// The elements as another dtype, or that of another tensor; the tensor itself where it has it, unless `copy`.
-    Method "to" "input, *target, dtype=None, device=None, other=None, non_blocking=False, copy=False, memory_format=None" |a| {
+    method "to" "input, *target, dtype=None, device=None, other=None, non_blocking=False, copy=False, memory_format=None" |a| {
         to(a)?
     };
     /// The elements as another dtype; with `copy=False` the tensor itself where it is of that dtype.
-    Both "astype" "input, dtype, *, copy=True" |a| {
+    both "astype" "input, dtype, *, copy=True" |a| {
         let dtype = dtype::extract(a.required("dtype")?)?;
         match a.value("input")? {
             Value::Tensor(x) if x.dtype() == dtype && (a.optional("copy").is_none() || a.flag("copy")?) => {
@@ -30,31 +30,31 @@ rows! {
         }
     };
     /// The elements as float32.
-    Method "float" "input, *, memory_format=None" |a| cast(a, DType::F32)?;
+    method "float" "input, *, memory_format=None" |a| cast(a, DType::F32)?;
     /// The elements as float64.
-    Method "double" "input, *, memory_format=None" |a| cast(a, DType::F64)?;
+    method "double" "input, *, memory_format=None" |a| cast(a, DType::F64)?;
     /// The elements as float16.
-    Method "half" "input, *, memory_format=None" |a| cast(a, DType::F16)?;
+    method "half" "input, *, memory_format=None" |a| cast(a, DType::F16)?;
     /// The elements as bfloat16.
-    Method "bfloat16" "input, *, memory_format=None" |a| cast(a, DType::BF16)?;
+    method "bfloat16" "input, *, memory_format=None" |a| cast(a, DType::BF16)?;
     /// The elements as int32.
-    Method "int" "input, *, memory_format=None" |a| cast(a, DType::I32)?;
+    method "int" "input, *, memory_format=None" |a| cast(a, DType::I32)?;
     /// The elements as int64.
-    Method "long" "input, *, memory_format=None" |a| cast(a, DType::I64)?;
+    method "long" "input, *, memory_format=None" |a| cast(a, DType::I64)?;
     /// The elements as bool.
-    Method "bool" "input, *, memory_format=None" |a| cast(a, DType::Bool)?;
+    method "bool" "input, *, memory_format=None" |a| cast(a, DType::Bool)?;
     /// The elements in row-major order in memory: the tensor itself where they are, else a copy.
-    Method "contiguous" "input, *, memory_format=None" |a| match a.value("input")? {
+    method "contiguous" "input, *, memory_format=None" |a| match a.value("input")? {
         Value::Tensor(x) => Value::Tensor(compute(a.py, [x.numel()], || x.contiguous()).map_err(raise)?),
         traced => traced,
     };
     /// A copy.
-    Both "clone" "input, *, memory_format=None" |a| match a.value("input")? {
+    both "clone" "input, *, memory_format=None" |a| match a.value("input")? {
         Value::Tensor(x) => Value::Tensor(compute(a.py, [x.numel()], || x.clone_elements()).map_err(raise)?),
         traced => traced,
     };
     /// Overwrites the elements with those of another tensor, stretched and converted as needed.
-    Method "copy_" "input, src, non_blocking=False" |a| {
+    method "copy_" "input, src, non_blocking=False" |a| {
         let (target, source) = (target(a)?, a.required("src")?);
         let wrong = || a.misused(&format!("`src` must be a tensor, an array or a number, not {}", type_name(source)));
         let given = Given::new(source)?.ok_or_else(wrong)?;
@@ -63,32 +63,32 @@ rows! {
         a.required("input")?.clone()
     };
     /// Overwrites all elements with one number.
-    Method "fill_" "input, value" |a| {
+    method "fill_" "input, value" |a| {
         let (target, value) = (target(a)?, a.number("value")?);
         let target = &target.get().0;
         compute(a.py, [target.numel()], || target.fill_(value)).map_err(raise)?;
         a.required("input")?.clone()
     };
     /// Overwrites all elements with 0.
-    Method "zero_" "input" |a| {
+    method "zero_" "input" |a| {
         let target = &target(a)?.get().0;
         compute(a.py, [target.numel()], || target.fill_(0)).map_err(raise)?;
         a.required("input")?.clone()
     };
     /// The dtype of the result of an operation on these operands: tensors, arrays, numbers or dtypes.
-    Function "result_type" "*operands" |a| {
+    function "result_type" "*operands" |a| {
         let typed = a.rest().iter().map(|object| typed(object)).collect::<PyResult<Vec<_>>>()?;
         let result = zerostride::result_type(&typed).map_err(|error| raise(error.into()))?;
         dtype::object(a.py, result).clone().into_any()
     };
     /// The smallest dtype that both can be converted to, as PyTorch's table says.
-    Function "promote_types" "type1, type2" |a| {
+    function "promote_types" "type1, type2" |a| {
         let types = [dtype::extract(a.required("type1")?)?, dtype::extract(a.required("type2")?)?];
         let result = zerostride::promote_types(types[0], types[1]).map_err(|error| raise(error.into()))?;
         dtype::object(a.py, result).clone().into_any()
     };
     /// Whether an in-place operation may write one dtype into another.
-    Function "can_cast" "from_, to" |a| {
+    function "can_cast" "from_, to" |a| {
         let from = typed(a.required("from_")?)?.dtype;
         zerostride::can_cast(from, dtype::extract(a.required("to")?)?).into_bound_py_any(a.py)?
     };

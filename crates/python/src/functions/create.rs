@@ -16,15 +16,15 @@ use crate::{nested, number};
 
 rows! {
     /// A tensor of a copy of the data: numbers, lists of them, tensors, arrays.
-    Function "tensor" "data, dtype=None, *, device=None, pin_memory=False, requires_grad=False" |a| {
+    function "tensor" "data, dtype=None, *, device=None, pin_memory=False, requires_grad=False" |a| {
         nested::tensor(&memory::loaded(a.required("data")?)?, a.dtype("dtype")?)?
     };
     /// The data as a tensor, without a copy where it is an array in memory (NumPy, the buffer protocol, DLPack).
-    Function "asarray" "obj, dtype=None, *, copy=None, device=None, requires_grad=False" |a| asarray(a)?;
+    function "asarray" "obj, dtype=None, *, copy=None, device=None, requires_grad=False" |a| asarray(a)?;
     /// The data as a tensor, without a copy where it is an array in memory.
-    Function "as_tensor" "obj, dtype=None, device=None" |a| asarray(a)?;
+    function "as_tensor" "obj, dtype=None, device=None" |a| asarray(a)?;
     /// A tensor on the memory of an array that speaks DLPack.
-    Function "from_dlpack" "x, *, copy=None" |a| {
+    function "from_dlpack" "x, *, copy=None" |a| {
         let found = memory::from_dlpack(a.required("x")?)?;
         match copies(a)? {
             Some(true) => found.elements().clone_elements().map_err(raise)?,
@@ -35,7 +35,7 @@ rows! {
         }
     };
     /// A tensor on the memory of a NumPy array.
-    Function "from_numpy" "array" |a| {
+    function "from_numpy" "array" |a| {
         let array = a.required("array")?;
         let expected = || PyTypeError::new_err(format!("expected np.ndarray (got {})", type_name(array)));
         memory::array(array)?.ok_or_else(expected)?.shared().map_err(|why| {
@@ -43,13 +43,13 @@ rows! {
         })?
     };
     /// A tensor of zeros.
-    Function "zeros" "*size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| full(a, a.counts()?, Scalar::Int(0), DType::DEFAULT_FLOAT)?;
+    function "zeros" "*size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| full(a, a.counts()?, Scalar::Int(0), DType::DEFAULT_FLOAT)?;
     /// A tensor of ones.
-    Function "ones" "*size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| full(a, a.counts()?, Scalar::Int(1), DType::DEFAULT_FLOAT)?;
+    function "ones" "*size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| full(a, a.counts()?, Scalar::Int(1), DType::DEFAULT_FLOAT)?;
     /// A tensor whose elements are yet to be written: zeros.
-    Function "empty" "*size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None, out=None" |a| full(a, a.counts()?, Scalar::Int(0), DType::DEFAULT_FLOAT)?;
+    function "empty" "*size, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None, out=None" |a| full(a, a.counts()?, Scalar::Int(0), DType::DEFAULT_FLOAT)?;
     /// A tensor with the same number everywhere.
-    Function "full" "size, fill_value, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| {
+    function "full" "size, fill_value, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| {
         let (value, dtype) = (a.required("fill_value")?, dtype(a)?);
         // Integers of u64 have more bits than a number.
         let number = if dtype == Some(DType::U64) { None } else { number::extract(value)? };
@@ -62,21 +62,21 @@ rows! {
         }
     };
     /// Zeros of the shape and dtype of another tensor.
-    Function "zeros_like" "input, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| like(a, Scalar::Int(0))?;
+    function "zeros_like" "input, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| like(a, Scalar::Int(0))?;
     /// Ones of the shape and dtype of another tensor.
-    Function "ones_like" "input, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| like(a, Scalar::Int(1))?;
+    function "ones_like" "input, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| like(a, Scalar::Int(1))?;
     /// A tensor of the shape and dtype of another one, to be written: zeros.
-    Function "empty_like" "input, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| like(a, Scalar::Int(0))?;
+    function "empty_like" "input, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| like(a, Scalar::Int(0))?;
     /// The same number everywhere, in the shape and dtype of another tensor.
-    Function "full_like" "input, fill_value, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| like(a, a.number("fill_value")?)?;
+    function "full_like" "input, fill_value, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, memory_format=None" |a| like(a, a.number("fill_value")?)?;
     /// The numbers from `start` up to but without `end`, `step` apart.
-    Function "arange" "start, end=None, step=1, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| arange(a)?;
+    function "arange" "start, end=None, step=1, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| arange(a)?;
     /// `steps` numbers evenly from `start` to `end`, both included.
-    Function "linspace" "start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| linspace(a)?;
+    function "linspace" "start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| linspace(a)?;
     /// The identity matrix of `n` rows.
-    Function "eye" "n, m=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| eye(a)?;
+    function "eye" "n, m=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| eye(a)?;
     /// Numbers drawn evenly from [0, 1), as float32; the same for the same seed.
-    Function "rand" "*size, seed=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| {
+    function "rand" "*size, seed=None, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| {
         let seed = match a.optional("seed") {
             Some(seed) => seed.extract()?,
             None => RandomState::new().hash_one(0),

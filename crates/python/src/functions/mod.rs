@@ -1,5 +1,6 @@
-//! Owns the package's own functions and methods, those that are no rows of the op table: each is one row here, of a name,
-//! parameters, a sentence, and what it does. It does not know how Python calls them (`entry.rs`).
+//! Owns the package's own functions and methods, those that are no rows of the engine's tables, or take other arguments than
+//! their rows: each is one row here, of a name, parameters, a sentence, and what it does. `table.rs` calls the engine's. It does
+//! not know how Python calls them (`entry.rs`).
 
 mod choose;
 mod convert;
@@ -9,12 +10,16 @@ mod order;
 mod product;
 mod split;
 mod statistics;
+mod table;
 mod view;
+
+use std::sync::OnceLock;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use zerostride::Expr;
+use zerostride_ops::{self as ops, Shown, Signature};
 
 use crate::arguments::{Arguments, Value};
 use crate::entry::Call;
@@ -26,18 +31,8 @@ use crate::threads::compute;
 
 pub(crate) use order::places;
 pub(crate) use product::matmul;
+pub(crate) use table::call;
 pub(crate) use view::{matrix_transposed, reversed};
-
-/// Where a row is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
-    /// As a function of the module and as a method.
-    Both,
-    /// As a function of the module.
-    Function,
-    /// As a method.
-    Method,
-}
 
 /// One function.
 pub(crate) struct Function {
@@ -46,19 +41,16 @@ pub(crate) struct Function {
     pub(crate) parameters: &'static str,
     pub(crate) doc: &'static str,
     pub(crate) shown: Shown,
+    signature: OnceLock<Signature>,
     run: for<'py> fn(&Arguments<'_, 'py>) -> PyResult<Answer<'py>>,
 }
 
 impl Function {
     pub(crate) fn call<'py>(&'static self, call: &Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
-        let arguments = Arguments::new(self.name, self.parameters, call)?;
+        let signature = self.signature.get_or_init(|| Signature::read(self.parameters));
+        let arguments = Arguments::new(self.name, (self.parameters, signature), call)?;
         arguments.check_settled()?;
-        let answer = (self.run)(&arguments)?;
-        match (arguments.optional("out"), answer) {
-            (Some(out), answer) => answer.written(call.py, self.name, out),
-            (None, Answer::Value(value)) => value.object(call.py),
-            (None, Answer::Object(object)) => Ok(object),
-        }
+        (self.run)(&arguments)?.given(&arguments, self.name)
     }
 }
 
@@ -69,6 +61,15 @@ pub(crate) enum Answer<'py> {
 }
 
 impl<'py> Answer<'py> {
+    /// The object that is returned, `out` where there is one.
+    fn given(self, a: &Arguments<'_, 'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        match (a.optional("out"), self) {
+            (Some(out), answer) => answer.written(a.py, name, out),
+            (None, Answer::Value(value)) => value.object(a.py),
+            (None, Answer::Object(object)) => Ok(object),
+        }
+    }
+
     /// Writes the results to what was given as `out`, a tuple where there are several, which is then what is returned.
     fn written(self, py: Python<'py>, name: &str, out: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let tuple = match self {
@@ -141,6 +142,12 @@ impl<'py> From<Bound<'py, PyAny>> for Answer<'py> {
     }
 }
 
+/// The functions of the engine's table by their names, but for those that have a row here.
+pub(crate) fn table() -> impl Iterator<Item = (ops::Function, &'static str)> {
+    let names = |&function: &ops::Function| function.info().names.iter().map(move |name| (function, *name));
+    ops::Function::ALL.iter().flat_map(names).filter(|(_, name)| all().all(|own| own.name != *name))
+}
+
 /// Every row.
 pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
     create::ROWS.iter().chain(computing())
@@ -149,14 +156,14 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
 /// The rows that compute with tensors, which are all but those that make them.
 pub(crate) fn computing() -> impl Iterator<Item = &'static Function> {
     let tables = [
-        view::ROWS,
-        convert::ROWS,
-        join::ROWS,
-        split::ROWS,
-        choose::ROWS,
-        order::ROWS,
-        product::ROWS,
-        statistics::ROWS,
+        &view::ROWS[..],
+        &convert::ROWS[..],
+        &join::ROWS[..],
+        &split::ROWS[..],
+        &choose::ROWS[..],
+        &order::ROWS[..],
+        &product::ROWS[..],
+        &statistics::ROWS[..],
     ];
     tables.into_iter().flatten()
 }
@@ -164,11 +171,12 @@ pub(crate) fn computing() -> impl Iterator<Item = &'static Function> {
 /// A table of rows: where it is shown, name, parameters, what it does.
 macro_rules! rows {
     ($($(#[doc = $doc:literal])+ $shown:ident $name:literal $parameters:literal |$a:ident| $run:expr;)*) => {
-        pub(super) static ROWS: &[crate::functions::Function] = &[$(crate::functions::Function {
+        pub(super) static ROWS: [crate::functions::Function; [$($name),*].len()] = [$(crate::functions::Function {
             name: $name,
             parameters: $parameters,
             doc: concat!($($doc, "\n"),+),
-            shown: crate::functions::Shown::$shown,
+            shown: zerostride_ops::Shown::$shown,
+            signature: std::sync::OnceLock::new(),
             run: |$a| Ok(crate::functions::Answer::from($run)),
         }),*];
     };

@@ -5,27 +5,17 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use smallvec::{SmallVec, smallvec};
 use zerostride::{DType, Dims, Tensor};
+use zerostride_ops::Signature;
 
-use super::rows;
+use super::{Answer, rows};
 use crate::arguments::{Arguments, Value};
 use crate::entry::Call;
 use crate::error::raise;
 use crate::threads::compute;
 
 rows! {
-    /// The elements along a dimension in their order, and where each of them stood; equal ones always keep their order.
-    Both "sort" "input, dim=-1, descending=False, stable=False, *, out=None" |a| {
-        let (x, dim, descending) = (a.tensor("input")?, a.integer_or("dim", -1)?, a.flag("descending")?);
-        let (values, indices) = compute(a.py, [x.numel()], || x.sort(dim, descending)).map_err(raise)?;
-        named(a.py, "sort", [values, indices])?
-    };
-    /// Where the elements along a dimension stand in their order.
-    Both "argsort" "input, dim=-1, descending=False, stable=False, *, out=None" |a| {
-        let (x, dim, descending) = (a.tensor("input")?, a.integer_or("dim", -1)?, a.flag("descending")?);
-        compute(a.py, [x.numel()], || x.argsort(dim, descending)).map_err(raise)?
-    };
     /// The `k` largest or smallest elements along a dimension, the most extreme first, and where they stood.
-    Both "topk" "input, k, dim=-1, largest=True, sorted=True, *, out=None" |a| {
+    both "topk" "input, k, dim=-1, largest=True, sorted=True, *, out=None" |a| {
         let (x, k, dim) = (a.tensor("input")?, a.integer("k")?, a.integer_or("dim", -1)?);
         let largest = a.optional("largest").is_none() || a.flag("largest")?;
         let k = usize::try_from(k).map_err(|_| PyRuntimeError::new_err("selected index k out of range"))?;
@@ -33,33 +23,23 @@ rows! {
         named(a.py, "topk", [values, indices])?
     };
     /// The index of every nonzero element, one row each; with `as_tuple` one vector for each dimension.
-    Both "nonzero" "input, *, as_tuple=False, out=None" |a| {
+    both "nonzero" "input, *, as_tuple=False, out=None" |a| {
         let x = a.tensor("input")?;
         if a.flag("as_tuple")? {
             return Ok(vectors(a.py, x)?.into());
         }
         compute(a.py, [x.numel()], || x.nonzero()).map_err(raise)?
     };
-    /// The index of every nonzero element, one row each.
-    Both "argwhere" "input" |a| {
-        let x = a.tensor("input")?;
-        compute(a.py, [x.numel()], || x.nonzero()).map_err(raise)?
-    };
-    /// How many elements are not zero.
-    Both "count_nonzero" "input, dim=None" |a| {
-        let (x, dims) = (a.tensor("input")?, dims(a)?);
-        compute(a.py, [x.numel()], || x.count_nonzero(dims)).map_err(raise)?
-    };
     /// Where values would be inserted into sorted ones so that these stay sorted.
-    Function "searchsorted" "sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None" |a| {
+    function "searchsorted" "sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None" |a| {
         search(a, a.tensor("sorted_sequence")?, a.tensor("input")?)?
     };
     /// In which of the buckets between sorted boundaries values fall.
-    Function "bucketize" "input, boundaries, *, out_int32=False, right=False, out=None" |a| {
+    function "bucketize" "input, boundaries, *, out_int32=False, right=False, out=None" |a| {
         search(a, a.tensor("boundaries")?, a.tensor("input")?)?
     };
     /// Every value once, or every slice of `dim`, in rising order; on demand the place of each in it, and the counts.
-    Both "unique" "input, sorted=True, return_inverse=False, return_counts=False, dim=None" |a| {
+    both "unique" "input, sorted=True, return_inverse=False, return_counts=False, dim=None" |a| {
         let (x, dim) = (a.tensor("input")?, a.integer_or_none("dim")?);
         let search = || dim.map_or_else(|| x.unique(), |dim| x.unique_along(dim));
         let found = compute(a.py, [x.numel()], search).map_err(raise)?;
@@ -71,17 +51,13 @@ rows! {
         tuple(a.py, parts.into_iter().filter(|(wanted, _)| *wanted).map(|(_, part)| part))?
     };
     /// Every value once, in rising order, where it stands first, for each element the place of its value, and the counts.
-    Function "unique_all" "x" |a| {
+    function "unique_all" "x" |a| {
         let x = a.tensor("x")?;
         let found = compute(a.py, [x.numel()], || x.unique()).map_err(raise)?;
         named(a.py, "unique_all", [found.values, found.indices, found.inverse, found.counts])?
     };
-    /// The sums of the elements up to each one along a dimension.
-    Both "cumsum" "input, dim, *, dtype=None, out=None" |a| running(a, Tensor::cumsum)?;
-    /// The products of the elements up to each one along a dimension.
-    Both "cumprod" "input, dim, *, dtype=None, out=None" |a| running(a, Tensor::cumprod)?;
     /// The `n`-th differences of neighbours along a dimension.
-    Both "diff" "input, n=1, dim=-1, prepend=None, append=None, *, out=None" |a| {
+    both "diff" "input, n=1, dim=-1, prepend=None, append=None, *, out=None" |a| {
         let (x, n, dim) = (a.tensor("input")?, a.integer_or("n", 1)?, a.integer_or("dim", -1)?);
         let n = usize::try_from(n)
             .map_err(|_| PyRuntimeError::new_err(format!("order must be non-negative but got {n}")))?;
@@ -95,7 +71,7 @@ rows! {
 pub(crate) fn places<'py>(condition: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let call =
         Call { py: condition.py(), positional: smallvec![condition], named: SmallVec::new(), method: false };
-    let arguments = Arguments::new("where", "condition", &call)?;
+    let arguments = Arguments::new("where", ("condition", &Signature::read("condition")), &call)?;
     vectors(condition.py(), arguments.tensor("condition")?)
 }
 
@@ -112,18 +88,6 @@ pub(super) fn dims(a: &Arguments<'_, '_>) -> PyResult<Dims> {
         Some(_) => Ok(Dims::from(&a.integers("dim")?[..])),
         None => Ok(Dims::from(..)),
     }
-}
-
-fn running(
-    a: &Arguments<'_, '_>,
-    total: fn(&Tensor, isize) -> zerostride::Result<Tensor>,
-) -> PyResult<Tensor> {
-    let (x, dim, dtype) = (a.tensor("input")?, a.integer("dim")?, a.dtype("dtype")?);
-    let work = || match dtype {
-        Some(dtype) => total(&x.to_dtype(dtype)?, dim)?.to_dtype(dtype),
-        None => total(&x, dim),
-    };
-    compute(a.py, [x.numel()], work).map_err(raise)
 }
 
 fn search(a: &Arguments<'_, '_>, sorted: Tensor, values: Tensor) -> PyResult<Tensor> {
@@ -163,6 +127,16 @@ fn sorted_by(elements: &Tensor, sorter: &Tensor) -> PyResult<Tensor> {
     elements
         .gather(-1, sorter)
         .map_err(|_| PyRuntimeError::new_err("torch.searchsorted(): sorter index out of range"))
+}
+
+/// The only result, or all of them in a tuple, whose items have names where PyTorch gives them some.
+pub(super) fn several<'py>(py: Python<'py>, name: &str, mut results: Vec<Tensor>) -> PyResult<Answer<'py>> {
+    if results.len() == 1 {
+        return Ok(results.remove(0).into());
+    }
+    let class = py.import("zerostride._results")?.getattr_opt(name)?;
+    let all = tuple(py, results)?;
+    Ok(class.map_or(Ok(all.clone()), |class| class.call_method1("_make", (all,)))?.into())
 }
 
 pub(super) fn tuple<'py, V: Into<Value>>(

@@ -16,19 +16,19 @@ use crate::threads::compute;
 
 rows! {
     /// The matrix product; batch dimensions broadcast without copies.
-    Both "matmul" "input, other, *, out=None" |a| {
+    both "matmul" "input, other, *, out=None" |a| {
         let (input, other) = (a.required("input")?, a.required("other")?);
         matmul(input, other, a.optional("out"))?.ok_or_else(|| a.misused("the factors must be tensors or arrays"))?
     };
     /// The product of two matrices.
-    Both "mm" "input, mat2, *, out=None" |a| ranked(a, ["input", "mat2"], |x, y| {
+    both "mm" "input, mat2, *, out=None" |a| ranked(a, ["input", "mat2"], |x, y| {
         let wrong = |name, factor: &[usize]| {
             (factor.len() != 2).then(|| format!("mm: {name} must be a matrix, got {}-D tensor", factor.len()))
         };
         wrong("self", x).or_else(|| wrong("mat2", y))
     })?;
     /// The products of as many pairs of matrices.
-    Both "bmm" "input, mat2, *, out=None" |a| ranked(a, ["input", "mat2"], |x, y| match (x, y) {
+    both "bmm" "input, mat2, *, out=None" |a| ranked(a, ["input", "mat2"], |x, y| match (x, y) {
         ([batch, _, k], [others, rows, _]) => (batch != others).then(|| {
             format!(
                 "Expected size for first two dimensions of batch2 tensor to be: [{batch}, {k}] but got: [{others}, {rows}]."
@@ -38,39 +38,20 @@ rows! {
         _ => Some("batch1 must be a 3D tensor".to_owned()),
     })?;
     /// The product of a matrix and a vector.
-    Both "mv" "input, vec, *, out=None" |a| ranked(a, ["input", "vec"], |x, y| {
+    both "mv" "input, vec, *, out=None" |a| ranked(a, ["input", "vec"], |x, y| {
         let (matrix, vector) = (x.len(), y.len());
         ((matrix, vector) != (2, 1))
             .then(|| format!("vector + matrix @ vector expected, got 1, {matrix}, {vector}"))
     })?;
     /// The sum of the products of two vectors.
-    Both "dot" "input, tensor, *, out=None" |a| ranked(a, ["input", "tensor"], |x, y| {
+    both "dot" "input, tensor, *, out=None" |a| ranked(a, ["input", "tensor"], |x, y| {
         let (own, theirs) = (x.len(), y.len());
         ((own, theirs) != (1, 1)).then(|| format!("1D tensors expected, but got {own}D and {theirs}D tensors"))
     })?;
-    /// All products of an element of one vector and one of another.
-    Both "outer" "input, vec2, *, out=None" |a| contracted(a, ["input", "vec2"], |x, y| x.outer(y))?;
-    /// The sum of products along a dimension, the first factor conjugated.
-    Function "vecdot" "x, y, *, dim=-1, out=None" |a| {
-        let dim = a.integer_or("dim", -1)?;
-        contracted(a, ["x", "y"], |x, y| x.vecdot(y, dim))?
-    };
-    /// The sum of products over the last dimensions of `a` and the first of `b`, or over two lists of dimensions.
-    Function "tensordot" "a, b, dims=2, *, out=None" |a| tensordot(a)?;
     /// The sums of products that an equation of letters describes, as `'ij,jk->ik'`; or operands and lists of numbers by turns.
-    Function "einsum" "equation, *operands" |a| einsum(a)?;
-    /// Sums what a broadcast from that shape has stretched: the transpose of `expand`.
-    Method "sum_to_size" "input, *size" |a| {
-        let size = a.counts()?;
-        match a.value("input")? {
-            Value::Tensor(x) => {
-                Value::Tensor(compute(a.py, [x.numel()], || x.sum_to_size(&size)).map_err(raise)?)
-            }
-            Value::Traced(x) => Value::Traced(x.sum_to_size(&size)),
-        }
-    };
+    function "einsum" "equation, *operands" |a| einsum(a)?;
     /// The mantissa in [0.5, 1) and the power of 2 of each element.
-    Both "frexp" "input, *, out=None" |a| {
+    both "frexp" "input, *, out=None" |a| {
         let (mantissa, exponent) = a.tensor("input")?.frexp().map_err(raise)?;
         let pair = [tensor::object(a.py, mantissa)?, tensor::object(a.py, exponent)?];
         PyTuple::new(a.py, pair)?.into_any()
@@ -90,7 +71,7 @@ pub(crate) fn matmul(
 }
 
 /// A computation, unless it is traced its elements, in `out` if there is one.
-fn finished(
+pub(super) fn finished(
     py: Python<'_>,
     expr: Expr,
     is_traced: bool,
@@ -220,39 +201,4 @@ fn letters(subscripts: &Bound<'_, PyAny>) -> PyResult<String> {
         }
     };
     sequence::items(subscripts, Limit::Operands)?.iter().map(letter).collect()
-}
-
-fn tensordot(a: &Arguments<'_, '_>) -> PyResult<Value> {
-    let Some(dims) = a.optional("dims") else { return over_last(a, 2) };
-    if let Some(count) = sequence::integer(dims)? {
-        return over_last(a, count);
-    }
-    let wrong = || a.misused("`dims` must be an integer, or two lists of dimensions");
-    let lists = sequence::items(dims, Limit::Rank)?;
-    let [own, theirs] = &lists[..] else { return Err(wrong()) };
-    // A number stands for a list of one.
-    let list = |list| match sequence::integer(list)? {
-        Some(dim) => Ok(vec![dim]),
-        None => sequence::integers(list, Limit::Rank)?.ok_or_else(wrong),
-    };
-    let (own, theirs) = (list(own)?, list(theirs)?);
-    contracted(a, ["a", "b"], |x, y| x.tensordot(y, &own, &theirs))
-}
-
-/// Contracts the last dimensions of the first factor with the first of the second.
-fn over_last(a: &Arguments<'_, '_>, count: isize) -> PyResult<Value> {
-    let refused = |what: String| PyRuntimeError::new_err(what);
-    if count < 0 {
-        return Err(refused(format!("tensordot expects dims >= 0, but got dims={count}")));
-    }
-    let ndim = |name: &str| match a.value(name)? {
-        Value::Tensor(tensor) => Ok(tensor.ndim() as isize),
-        Value::Traced(expr) => expr.shape().map(|shape| shape.len() as isize).map_err(raise),
-    };
-    let own = ndim("a")?;
-    if count > own.min(ndim("b")?) {
-        return Err(refused(format!("tensordot expects dims < ndim_a or ndim_b, but got dims={count}")));
-    }
-    let (last, first): (Vec<isize>, Vec<isize>) = ((own - count..own).collect(), (0..count).collect());
-    contracted(a, ["a", "b"], |x, y| x.tensordot(y, &last, &first))
 }

@@ -14,7 +14,7 @@ use crate::threads::compute;
 
 rows! {
     /// Parts of one size, or of several, along a dimension.
-    Both "split" "tensor, split_size_or_sections, dim=0" |a| {
+    both "split" "tensor, split_size_or_sections, dim=0" |a| {
         let (x, dim) = (a.tensor("tensor")?, a.integer_or("dim", 0)?);
         let size = a.required("split_size_or_sections")?;
         let parts = match sequence::integer(size)? {
@@ -24,25 +24,19 @@ rows! {
         tuple(a.py, parts.map_err(raise)?)?
     };
     /// At most so many parts of equal size along a dimension.
-    Both "chunk" "input, chunks, dim=0" |a| {
+    both "chunk" "input, chunks, dim=0" |a| {
         let (x, chunks, dim) = (a.tensor("input")?, a.integer("chunks")?, a.integer_or("dim", 0)?);
         let chunks = not_negative(chunks, "chunk expects `chunks` to be greater than 0, got: ")?;
         tuple(a.py, x.chunk(chunks, dim).map_err(raise)?)?
     };
     /// The slices of a dimension, which goes away.
-    Both "unbind" "input, dim=0" |a| {
+    both "unbind" "input, dim=0" |a| {
         tuple(a.py, a.tensor("input")?.unbind(a.integer_or("dim", 0)?).map_err(raise)?)?
     };
-    /// The elements moved along dimensions, those that leave coming in at the other end.
-    Both "roll" "input, shifts, dims=None" |a| {
-        let (x, shifts) = (a.tensor("input")?, a.integers("shifts")?);
-        let dims = if a.optional("dims").is_some() { a.integers("dims")? } else { Vec::new() };
-        compute(a.py, [x.numel()], || x.roll(&shifts, &dims)).map_err(raise)?
-    };
     /// Every element, or slice of a dimension, so many times in a row; of counts alone, each index as often as they say.
-    Both "repeat_interleave" "input, repeats=None, dim=None, *, output_size=None" |a| repeat_interleave(a)?;
+    both "repeat_interleave" "input, repeats=None, dim=None, *, output_size=None" |a| repeat_interleave(a)?;
     /// Vectors stretched to the grid that they span, without copies.
-    Function "meshgrid" "*tensors, indexing='ij'" |a| {
+    function "meshgrid" "*tensors, indexing='ij'" |a| {
         let objects: Vec<_> = a.rest().iter().map(|object| (*object).clone()).collect();
         let tensors = match &objects[..] {
             [one] if Given::new(one)?.is_none() => a.tensors_of(&sequence::items(one, Limit::Operands)?)?,
@@ -60,20 +54,11 @@ rows! {
         };
         tuple(a.py, zerostride::meshgrid(&tensors.iter().collect::<Vec<_>>(), xy).map_err(raise)?)?
     };
-    /// The elements on and below a diagonal of the last two dimensions, zero elsewhere.
-    Both "tril" "input, diagonal=0, *, out=None" |a| triangle(a, Tensor::tril)?;
-    /// The elements on and above a diagonal of the last two dimensions, zero elsewhere.
-    Both "triu" "input, diagonal=0, *, out=None" |a| triangle(a, Tensor::triu)?;
 }
 
 /// A count, or PyTorch's words and the number.
 fn not_negative(count: isize, words: &str) -> PyResult<usize> {
     usize::try_from(count).map_err(|_| PyRuntimeError::new_err(format!("{words}{count}")))
-}
-
-fn triangle(a: &Arguments<'_, '_>, cut: fn(&Tensor, i64) -> zerostride::Result<Tensor>) -> PyResult<Tensor> {
-    let (x, diagonal) = (a.tensor("input")?, a.integer_or("diagonal", 0)? as i64);
-    compute(a.py, [x.numel()], || cut(&x, diagonal)).map_err(raise)
 }
 
 fn repeat_interleave(a: &Arguments<'_, '_>) -> PyResult<Tensor> {

@@ -1,4 +1,4 @@
-//! Owns the statistics beside the op table's: extremes with indices, medians, quantiles, means without NaN.
+//! Owns the statistics beside the op table's: extremes with indices, medians, quantiles.
 
 use pyo3::exceptions::{PyIndexError, PyNotImplementedError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -15,11 +15,11 @@ use crate::{nested, number};
 
 rows! {
     /// The largest element, NaN if one is; with `dim` those along it and where they first stand; with `other` element by element.
-    Both "max" "input, dim=None, keepdim=False, *, other=None, out=None" |a| extreme(a, &MAX)?;
+    both "max" "input, dim=None, keepdim=False, *, other=None, out=None" |a| extreme(a, &MAX)?;
     /// The smallest element, NaN if one is; with `dim` those along it and where they first stand; with `other` element by element.
-    Both "min" "input, dim=None, keepdim=False, *, other=None, out=None" |a| extreme(a, &MIN)?;
+    both "min" "input, dim=None, keepdim=False, *, other=None, out=None" |a| extreme(a, &MIN)?;
     /// The smallest and the largest element, NaN if one is.
-    Both "aminmax" "input, *, dim=None, keepdim=False, out=None" |a| {
+    both "aminmax" "input, *, dim=None, keepdim=False, out=None" |a| {
         let (x, dims) = (a.value("input")?, kept(a)?);
         if dtype(&x)?.category() == Category::Complex {
             let message = format!("aminmax not implemented for {}", dtype(&x)?.scalar_name());
@@ -29,41 +29,37 @@ rows! {
         named(a.py, "aminmax", [least, x.computed(a.py, |x| x.amax(dims))?])?
     };
     /// The median, of an even number of elements the lower one of two; with `dim` those along it and where they stand.
-    Both "median" "input, dim=None, keepdim=False, *, out=None" |a| middle(a, "median", Tensor::median, Tensor::median_along)?;
+    both "median" "input, dim=None, keepdim=False, *, out=None" |a| middle(a, "median", Tensor::median, Tensor::median_along)?;
     /// The median of the elements that are not NaN; with `dim` those along it and where they stand.
-    Both "nanmedian" "input, dim=None, keepdim=False, *, out=None" |a| {
+    both "nanmedian" "input, dim=None, keepdim=False, *, out=None" |a| {
         middle(a, "nanmedian", Tensor::nanmedian, Tensor::nanmedian_along)?
     };
     /// The `k`-th smallest elements along a dimension, counted from 1, and where they stand.
-    Both "kthvalue" "input, k, dim=-1, keepdim=False, *, out=None" |a| {
+    both "kthvalue" "input, k, dim=-1, keepdim=False, *, out=None" |a| {
         let (x, k) = (a.tensor("input")?, a.count("k")?);
         let (dim, keeps) = (a.integer_or("dim", -1)?, a.flag("keepdim")?);
         let (values, places) = compute(a.py, [x.numel()], || x.kthvalue(k, dim, keeps)).map_err(raise)?;
         named(a.py, "kthvalue", [values, places])?
     };
     /// The quantiles `q`, of everything or along `dim`; NaN if an element is. Between two elements `interpolation` decides.
-    Both "quantile" "input, q, dim=None, keepdim=False, *, interpolation='linear', out=None" |a| quantile(a, Tensor::quantile)?;
+    both "quantile" "input, q, dim=None, keepdim=False, *, interpolation='linear', out=None" |a| quantile(a, Tensor::quantile)?;
     /// The quantiles `q` of the elements that are not NaN, of everything or along `dim`.
-    Both "nanquantile" "input, q, dim=None, keepdim=False, *, interpolation='linear', out=None" |a| {
+    both "nanquantile" "input, q, dim=None, keepdim=False, *, interpolation='linear', out=None" |a| {
         quantile(a, Tensor::nanquantile)?
     };
-    /// The sum of the elements that are not NaN.
-    Both "nansum" "input, dim=None, keepdim=False, *, dtype=None, out=None" |a| passing(a, |x, dims| x.nansum(dims))?;
-    /// The mean of the elements that are not NaN.
-    Both "nanmean" "input, dim=None, keepdim=False, *, dtype=None, out=None" |a| passing(a, |x, dims| x.nanmean(dims))?;
     /// The standard deviation and the mean.
-    Both "std_mean" "input, dim=None, unbiased=None, keepdim=False, *, correction=1" |a| with_mean(a, "std_mean", Op::Std)?;
+    both "std_mean" "input, dim=None, unbiased=None, keepdim=False, *, correction=1" |a| with_mean(a, "std_mean", Op::Std)?;
     /// The variance and the mean.
-    Both "var_mean" "input, dim=None, unbiased=None, keepdim=False, *, correction=1" |a| with_mean(a, "var_mean", Op::Var)?;
+    both "var_mean" "input, dim=None, unbiased=None, keepdim=False, *, correction=1" |a| with_mean(a, "var_mean", Op::Var)?;
     /// Whether two tensors have the same shape and elements.
-    Both "equal" "input, other" |a| {
+    both "equal" "input, other" |a| {
         let (x, y) = (a.tensor("input")?, a.tensor("other")?);
         let same = |x: &Tensor, y: &Tensor| x.eq(y)?.all(..)?.item::<bool>();
         let equal = x.shape() == y.shape() && compute(a.py, [x.numel()], || same(&x, &y)).map_err(raise)?;
         number::object(a.py, equal.into())?
     };
     /// Whether all elements of two tensors are close to each other, as `isclose` says.
-    Both "allclose" "input, other, rtol=1e-05, atol=1e-08, equal_nan=False" |a| {
+    both "allclose" "input, other, rtol=1e-05, atol=1e-08, equal_nan=False" |a| {
         let (x, y, equal_nan) = (a.tensor("input")?, a.tensor("other")?, a.flag("equal_nan")?);
         let tolerance = |name, default: f64| a.number_or(name, default.into()).map(|number| number.to_f64());
         let (rtol, atol) = (tolerance("rtol", 1e-5)?, tolerance("atol", 1e-8)?);
@@ -72,7 +68,7 @@ rows! {
         number::object(a.py, close.into())?
     };
     /// The elements held between `min` and `max`, as by `clamp`.
-    Both "clip" "input, min=None, max=None, *, out=None" |a| {
+    both "clip" "input, min=None, max=None, *, out=None" |a| {
         let mut x = a.value("input")?;
         let mut bound = |name| a.optional(name).map(|_| a.operand(name, &mut x)).transpose();
         let (min, max) = (bound("min")?, bound("max")?);
@@ -185,15 +181,6 @@ fn quantile(
         None => Interpolation::default(),
     };
     compute(a.py, [x.numel()], || quantile(&x, &q, dim, keeps, how)).map_err(raise)
-}
-
-/// A reduction that passes over NaN.
-fn passing(a: &Arguments<'_, '_>, reduce: fn(&Expr, Dims) -> Expr) -> PyResult<Value> {
-    let (dims, dtype) = (kept(a)?, a.dtype("dtype")?);
-    a.value("input")?.computed(a.py, |x| match dtype {
-        Some(dtype) => reduce(&x.to_dtype(dtype), dims).to_dtype(dtype),
-        None => reduce(&x, dims),
-    })
 }
 
 /// `std` or `var`, with the arguments that the row takes, and the mean along the same dimensions.

@@ -4,7 +4,7 @@
 use zerostride_ops::{Category, Op, OpError, Rule, Scalar, can_cast, for_each_op};
 use zerostride_shape::{InternalOverlap, broadcast_shape, check_in_place};
 
-use super::methods::check_count;
+use super::methods::{argument, check_count};
 use super::{Operand, evaluate};
 use crate::expr::Kind;
 use crate::{Argument, Arguments, Error, Expr, Result, Tensor, call, policy};
@@ -15,9 +15,12 @@ use crate::{Argument, Arguments, Error, Expr, Result, Tensor, call, policy};
 /// Where PyTorch raises because an operand shares memory with `out` in another order, this is an error; where it would
 /// silently read what it has just written, the operand counts as it was before.
 #[track_caller]
-pub(crate) fn write(operands: &[Expr], out: &Tensor, operation: impl FnOnce() -> Expr) -> Result<()> {
+pub(crate) fn write(op: Op, operands: &[Expr], out: &Tensor, expr: Expr) -> Result<()> {
+    if let (Op::MaskedFill, [_, mask, ..]) = (op, operands) {
+        // In place the tensor is stretched before the mask, which shows in the order of the two in a refusal.
+        check_in_place(out.shape(), &broadcast_shape(&[out.shape(), mask.shape()?])?)?;
+    }
     operands.iter().try_for_each(|operand| out.check_operand(operand))?;
-    let expr = operation();
     let refused = expr.meta().map_err(|error| error.root().clone());
     if let Err(Error::Op(refusal @ OpError::Unsupported { op, .. })) = &refused
         && refusal.comes_after_shapes()
@@ -53,7 +56,29 @@ fn write_at_once<const N: usize>(op: Op, target: &Tensor, operands: [Operand<'_>
         return Ok(());
     }
     let operands = operands.map(Operand::expr);
-    write(&operands[1..], target, || Expr::map(op, operands.iter().cloned()))
+    write(op, &operands[1..], target, Expr::map(op, operands.iter().cloned()))
+}
+
+/// An operation with further arguments written over its first operand, the target. PyTorch casts a `float_power` into no
+/// other dtype.
+#[track_caller]
+fn write_over(op: Op, operands: &[Expr], target: &Tensor, expr: Expr) -> Result<()> {
+    match expr.dtype() {
+        Ok(result) if op == Op::FloatPower && result != target.dtype() => Err(Error::runtime(format_args!(
+            "the base given to float_power_ has dtype {} but the operation's result requires dtype {}",
+            target.dtype().scalar_name(),
+            result.scalar_name()
+        ))),
+        _ => write(op, operands, target, expr),
+    }
+}
+
+/// Adds an argument that is an operand to a list of them.
+macro_rules! list {
+    ($list:ident operand $value:ident) => {
+        $list.push($value.clone());
+    };
+    ($list:ident $type:ident $value:ident) => {};
 }
 
 /// One in-place method, where the row has one.
@@ -82,56 +107,70 @@ macro_rules! method {
     };
 }
 
+/// One in-place method of a row with further arguments, where the row has one.
+macro_rules! with_arguments {
+    (- $($rest:tt)*) => {};
+    ($name:ident $variant:ident $of:ident ($($argument:ident $type:ident)*)) => {
+        #[doc = concat!("[`Tensor::", stringify!($of), "`] in place.")]
+        ///
+        /// # Errors
+        /// The result would be of another shape or not fit the tensor's dtype, the tensor is stretched, or an operand shares
+        /// memory with it in another order.
+        #[track_caller]
+        #[allow(unused_mut, reason = "not every row has an operand")]
+        pub fn $name<'a>(&self, $($argument: argument!(type 'a $type)),*) -> Result<()> {
+            $(let $argument = argument!($type $argument);)*
+            let mut operands = vec![Expr::current(self)];
+            $(list!(operands $type $argument);)*
+            write_over(Op::$variant, &operands, self, Expr::current(self).$of($($argument),*))
+        }
+    };
+}
+
 macro_rules! define_methods {
     (
-        unary { $($(#[$udoc:meta])* $uv:ident $un:ident $ui:tt [$($ua:ident)*] $us:tt $ud:ident $ur:ident $ue:ident $uk:literal $($uarg:literal)?;)* }
-        binary { $($(#[$bdoc:meta])* $bv:ident $bn:ident $bi:tt [$($ba:ident)*] $bs:tt $bd:ident $br:ident $be:ident $bk:literal $($barg:literal)? $([$law:ident])?;)* }
-        nary { $($nary:tt)* }
+        unary { $($(#[$udoc:meta])* $uv:ident $un:ident $ui:tt [$($ua:ident)*] $us:tt $ud:ident $ur:ident $ue:ident $uk:literal $($uarg:literal)? $(($($ulist:tt)*))?;)* }
+        binary { $($(#[$bdoc:meta])* $bv:ident $bn:ident $bi:tt [$($ba:ident)*] $bs:tt $bd:ident $br:ident $be:ident $bk:literal $($barg:literal)? $(($($blist:tt)*))? $([$law:ident])?;)* }
+        nary { $($(#[$ndoc:meta])* $nv:ident $nn:ident $ni:tt [$($na:ident)*] $ns:tt $nd:ident $nr:ident $ne:ident $nk:literal $($narg:literal)? $(($nfirst:ident $(, $np:ident: $nt:ident $($ntext:literal)?)*))?;)* }
         reduce { $($reduce:tt)* }
-        formula { $($formula:tt)* }
+        formula { $($(#[$fdoc:meta])* $fv:ident $fname:ident $fi:tt $fd:ident $fr:ident $fdt:tt $fk:literal ($ffirst:ident $(, $fp:ident: $ft:ident $($ftext:literal)?)*);)* }
     ) => {
-        /// In-place element-wise operations: the result is written to the tensor, whose shape and dtype stay.
+        /// In-place operations: the result is written to the tensor, whose shape and dtype stay.
+        #[allow(clippy::extra_unused_lifetimes, reason = "not every row has an operand")]
         impl Tensor {
             $(method! { $ui unary $uv concat!("[`Tensor::", stringify!($un), "`] in place.") })*
             $(method! { $bi binary $bv concat!("[`Tensor::", stringify!($bn), "`] in place.") })*
+            $(with_arguments! { $ni $nv $nn $(($($np $nt)*))? })*
+            $(with_arguments! { $fi $fv $fname ($($fp $ft)*) })*
         }
     };
 }
 
 for_each_op!(define_methods);
 
-/// In-place forms of operations with further arguments: operands first, then arguments of any type.
-macro_rules! in_place {
-    ($($name:ident = $of:ident($($operand:ident),*; $($arg:ident: $type:ty),*);)*) => {
-        /// In-place operations with further arguments.
-        #[allow(clippy::extra_unused_lifetimes, reason = "not every row has an operand")]
-        impl Tensor {
-            $(
-            #[doc = concat!("[`Tensor::", stringify!($of), "`] in place.")]
-            ///
-            /// # Errors
-            /// The result would be of another shape or not fit the tensor's dtype, or the tensor is stretched.
-            #[track_caller]
-            pub fn $name<'a>(&self, $($operand: impl Into<Operand<'a>>,)* $($arg: $type),*) -> Result<()> {
-                $(let $operand = Operand::expr($operand);)*
-                let operands = [$($operand.clone()),*];
-                write(&operands, self, || Expr::current(self).$of($($operand,)* $($arg),*))
-            }
-            )*
-        }
-    };
-}
+/// In-place forms with an argument that PyTorch's methods take by name.
+impl Tensor {
+    /// [`Tensor::add_scaled`] in place.
+    ///
+    /// # Errors
+    /// As [`Tensor::add_`].
+    #[track_caller]
+    pub fn add_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: impl Into<Scalar>) -> Result<()> {
+        let other = Operand::expr(other);
+        let expr = Expr::current(self).add_scaled(&other, alpha);
+        write(Op::Add, &[other], self, expr)
+    }
 
-in_place! {
-    add_scaled_ = add_scaled(other; alpha: impl Into<Scalar>);
-    sub_scaled_ = sub_scaled(other; alpha: impl Into<Scalar>);
-    lerp_ = lerp(end, weight;);
-    nan_to_num_ = nan_to_num(; nan: f64, posinf: Option<f64>, neginf: Option<f64>);
-    clamp_ = clamp(; min: Option<Expr>, max: Option<Expr>);
-    clamp_min_ = clamp_min(min;);
-    clamp_max_ = clamp_max(max;);
-    addcmul_ = addcmul(a, b; value: impl Into<Scalar>);
-    addcdiv_ = addcdiv(a, b; value: impl Into<Scalar>);
+    /// [`Tensor::sub_scaled`] in place.
+    ///
+    /// # Errors
+    /// As [`Tensor::sub_`].
+    #[track_caller]
+    pub fn sub_scaled_<'a>(&self, other: impl Into<Operand<'a>>, alpha: impl Into<Scalar>) -> Result<()> {
+        let other = Operand::expr(other);
+        let expr = Expr::current(self).sub_scaled(&other, alpha);
+        write(Op::Sub, &[other], self, expr)
+    }
 }
 
 impl Tensor {
@@ -171,7 +210,7 @@ impl Tensor {
             return Ok(());
         }
         let operands = operands.map(Operand::expr);
-        write(&operands, out, || Expr::map(op, operands.iter().cloned()))
+        write(op, &operands, out, Expr::map(op, operands.iter().cloned()))
     }
 
     /// A row of the table of one operand, this tensor, or two, written over this tensor: as [`Tensor::apply`], in place.
@@ -183,40 +222,6 @@ impl Tensor {
         match other {
             None => write_at_once(op, self, [self.into()]),
             Some(other) => write_at_once(op, self, [self.into(), other]),
-        }
-    }
-
-    /// [`Tensor::masked_fill`] in place.
-    ///
-    /// # Errors
-    /// The mask is not bool or does not broadcast to the tensor, the value has dimensions or is none of the dtype, or the tensor is
-    /// stretched.
-    #[track_caller]
-    pub fn masked_fill_<'a>(
-        &self,
-        mask: impl Into<Operand<'a>>,
-        value: impl Into<Operand<'a>>,
-    ) -> Result<()> {
-        let operands = [Expr::current(self), Operand::expr(mask), Operand::expr(value)];
-        let positional = operands.map(Argument::Expr).into();
-        call_into(Op::MaskedFill, Arguments { positional, named: Vec::new() }, self)
-    }
-
-    /// [`Tensor::float_power`] in place, of an f64 or c128 tensor: PyTorch casts this result into no other dtype.
-    ///
-    /// # Errors
-    /// The tensor is of another dtype than the result, the result would be of another shape, or the tensor is stretched.
-    #[track_caller]
-    pub fn float_power_<'a>(&self, exponent: impl Into<Operand<'a>>) -> Result<()> {
-        let exponent = Operand::expr(exponent);
-        let power = Expr::current(self).float_power(&exponent);
-        match power.dtype() {
-            Ok(result) if result != self.dtype() => Err(Error::runtime(format_args!(
-                "the base given to float_power_ has dtype {} but the operation's result requires dtype {}",
-                self.dtype().scalar_name(),
-                result.scalar_name()
-            ))),
-            _ => write(&[exponent], self, || power),
         }
     }
 
@@ -283,10 +288,6 @@ pub fn call_into(op: Op, arguments: Arguments, out: &Tensor) -> Result<()> {
         _ => None,
     };
     let operands: Vec<Expr> = given.filter_map(operand).collect();
-    if let (Op::MaskedFill, [_, mask, ..]) = (op, &operands[..]) {
-        // In place the tensor is stretched before the mask, which shows in the order of the two in a refusal.
-        check_in_place(out.shape(), &broadcast_shape(&[out.shape(), mask.shape()?])?)?;
-    }
     let expr = call(op, arguments)?;
-    write(&operands, out, || expr)
+    write(op, &operands, out, expr)
 }

@@ -6,13 +6,40 @@ use super::Operand;
 use super::evaluate::at_once;
 use crate::{Dims, Error, Expr, Result, Tensor};
 
+/// What an eager method takes for an argument, by its type in the row, and what the method of [`Expr`] gets of it.
+#[rustfmt::skip]
+macro_rules! argument {
+    (type $a:lifetime operand) => { impl Into<Operand<$a>> };
+    (type $a:lifetime list) => { &[isize] };
+    (type $a:lifetime sizes) => { &[usize] };
+    (type $a:lifetime $other:ident) => { crate::expr::argument!(type $other) };
+    (operand $value:ident) => { Operand::expr($value) };
+    ($plain:ident $value:ident) => { $value };
+}
+pub(super) use argument;
+
+/// The methods of rows whose functions are formulas.
+macro_rules! formulas {
+    ($(#[$doc:meta])* $name:ident) => {};
+    ($(#[$doc:meta])* $name:ident ($($argument:ident $type:ident)*)) => {
+        $(#[$doc])*
+        ///
+        /// # Errors
+        /// Shapes or dtypes that do not go together, or no memory.
+        #[track_caller]
+        pub fn $name<'a>(&self, $($argument: argument!(type 'a $type)),*) -> Result<Tensor> {
+            Expr::current(self).$name($(argument!($type $argument)),*).materialise()
+        }
+    };
+}
+
 macro_rules! define_methods {
     (
-        unary { $($(#[$udoc:meta])* $uv:ident $un:ident $ui:tt [$($ua:ident)*] $us:tt $ud:ident $ur:ident $ue:ident $uk:literal $($uarg:literal)?;)* }
-        binary { $($(#[$bdoc:meta])* $bv:ident $bn:ident $bi:tt [$($ba:ident)*] $bs:tt $bd:ident $br:ident $be:ident $bk:literal $($barg:literal)? $([$law:ident])?;)* }
-        nary { $($nary:tt)* }
-        reduce { $($(#[$rdoc:meta])* $rv:ident $rn:ident $rd:ident $rr:ident $rk:literal $rarg:literal;)* }
-        formula { $($formula:tt)* }
+        unary { $($(#[$udoc:meta])* $uv:ident $un:ident $ui:tt [$($ua:ident)*] $us:tt $ud:ident $ur:ident $ue:ident $uk:literal $($uarg:literal)? $(($($ulist:tt)*))?;)* }
+        binary { $($(#[$bdoc:meta])* $bv:ident $bn:ident $bi:tt [$($ba:ident)*] $bs:tt $bd:ident $br:ident $be:ident $bk:literal $($barg:literal)? $(($($blist:tt)*))? $([$law:ident])?;)* }
+        nary { $($(#[$ndoc:meta])* $nv:ident $nn:ident $ni:tt [$($na:ident)*] $ns:tt $nd:ident $nr:ident $ne:ident $nk:literal $($narg:literal)? $(($nfirst:ident $(, $np:ident: $nt:ident $($ntext:literal)?)*))?;)* }
+        reduce { $($(#[$rdoc:meta])* $rv:ident $rn:ident $rd:ident $rr:ident $ro:ident $req:ident $rone:ident $rp:tt $rem:ident $rl:ident $rdt:tt $rk:literal ($rfirst:ident, $rdims:ident: $rt:ident $rtext:literal);)* }
+        formula { $($(#[$fdoc:meta])* $fv:ident $fname:ident $fi:tt $fd:ident $fr:ident $fdt:tt $fk:literal ($ffirst:ident $(, $fp:ident: $ft:ident $($ftext:literal)?)*);)* }
     ) => {
         /// Eager element-wise operations of one and two operands, and reductions.
         ///
@@ -49,15 +76,22 @@ macro_rules! define_methods {
             }
             )*
         }
+
+        /// Eager operations with further arguments, and formulas. Each is [`Expr`]'s method of the same name.
+        #[allow(clippy::extra_unused_lifetimes, reason = "not every row has an operand")]
+        impl Tensor {
+            $(formulas! { $(#[$ndoc])* $nn $(($($np $nt)*))? })*
+            $(formulas! { $(#[$fdoc])* $fname ($($fp $ft)*) })*
+        }
     };
 }
 
 for_each_op!(define_methods);
 
-/// Methods of `Expr`, evaluated at once: operands first, then arguments of any type.
+/// Methods of `Expr` that are no rows, evaluated at once: each argument with its type, as rows have them.
 macro_rules! eager {
-    ($($name:ident($($operand:ident),*; $($arg:ident: $type:ty),*);)*) => {
-        /// Eager operations with further arguments, and formulas. Each is [`Expr`]'s method of the same name.
+    ($($name:ident($($argument:ident: $type:ident),*);)*) => {
+        /// Eager operations that are no rows of the table.
         #[allow(clippy::extra_unused_lifetimes, reason = "not every row has an operand")]
         impl Tensor {
             $(
@@ -66,8 +100,8 @@ macro_rules! eager {
             /// # Errors
             /// Shapes or dtypes that do not go together, or no memory.
             #[track_caller]
-            pub fn $name<'a>(&self, $($operand: impl Into<Operand<'a>>,)* $($arg: $type),*) -> Result<Tensor> {
-                Expr::current(self).$name($(Operand::expr($operand),)* $($arg),*).materialise()
+            pub fn $name<'a>(&self, $($argument: argument!(type 'a $type)),*) -> Result<Tensor> {
+                Expr::current(self).$name($(argument!($type $argument)),*).materialise()
             }
             )*
         }
@@ -75,36 +109,17 @@ macro_rules! eager {
 }
 
 eager! {
-    add_scaled(other; alpha: impl Into<Scalar>);
-    sub_scaled(other; alpha: impl Into<Scalar>);
-    round_decimals(; decimals: i64);
-    logit_clamped(; eps: f64);
-    lerp(end, weight;);
-    where_(condition, other;);
-    nan_to_num(; nan: f64, posinf: Option<f64>, neginf: Option<f64>);
-    softplus(; beta: f64, threshold: f64);
-    clamp(; min: Option<Expr>, max: Option<Expr>);
-    clamp_min(min;);
-    clamp_max(max;);
-    rsub(other; alpha: impl Into<Scalar>);
-    addcmul(a, b; value: impl Into<Scalar>);
-    addcdiv(a, b; value: impl Into<Scalar>);
-    float_power(exponent;);
-    isclose(other; rtol: f64, atol: f64, equal_nan: bool);
-    masked_fill(mask, value;);
-    mean(; dims: impl Into<Dims>);
-    var_corrected(; dims: impl Into<Dims>, correction: f64);
-    std(; dims: impl Into<Dims>);
-    std_corrected(; dims: impl Into<Dims>, correction: f64);
-    logsumexp(; dims: impl Into<Dims>);
-    softmax(; dim: isize);
-    log_softmax(; dim: isize);
-    norm(; p: f64, dims: impl Into<Dims>);
-    sum_to_size(; shape: &[usize]);
-    matmul(other;);
-    outer(other;);
-    vecdot(other; dim: isize);
-    tensordot(other; own: &[isize], theirs: &[isize]);
+    add_scaled(other: operand, alpha: scalar);
+    sub_scaled(other: operand, alpha: scalar);
+    logit_clamped(eps: float);
+    where_(condition: operand, other: operand);
+    var_corrected(dims: dims, correction: float);
+    std_corrected(dims: dims, correction: float);
+    sum_to_size(shape: sizes);
+    matmul(other: operand);
+    outer(other: operand);
+    vecdot(other: operand, dim: dim);
+    tensordot(other: operand, own: list, theirs: list);
 }
 
 impl Tensor {

@@ -9,6 +9,9 @@ mod methods;
 mod operand;
 mod read;
 
-pub use arrange::{Index, Interpolation, Unique, cat, dstack, hstack, meshgrid, stack, vstack};
+pub use arrange::{
+    Index, Interpolation, Moved, Outcome, Results, Unique, call_function, cat, dstack, hstack, meshgrid,
+    stack, vstack,
+};
 pub use in_place::call_into;
 pub use operand::Operand;

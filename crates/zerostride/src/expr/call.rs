@@ -1,11 +1,11 @@
 //! Owns the call of an operation by its row: arguments by position and name, as PyTorch takes them, checked against
 //! the row's signature. The shell and Python come in here. It does not know text (`cli`) nor Python objects.
 
-use zerostride_ops::{self as ops, Class, Kind, Op, Scalar, Signature};
+use zerostride_ops::{self as ops, Kind, Misfit, Op, Reduction, Scalar, Signature, for_each_op};
 use zerostride_shape::ErrorClass;
 
-use super::{Dims, Expr, formula, keepdim};
-use crate::{Error, Result};
+use super::{Dims, Expr, Operands, formula, keepdim};
+use crate::{Error, Result, Tensor};
 
 /// One argument of a call.
 #[derive(Clone, Debug)]
@@ -14,8 +14,14 @@ pub enum Argument {
     Expr(Expr),
     /// A bare number, for which no node is made where none is needed.
     Number(Scalar),
-    /// A list of dimensions, such as `(0, -1)`.
+    /// A list of dimensions, such as `(0, -1)`, or of sizes.
     Dims(Vec<isize>),
+    /// Two lists of dimensions.
+    Pairs([Vec<isize>; 2]),
+    /// A tensor whose elements are known, for a function that needs them or takes a view of it.
+    Tensor(Tensor),
+    /// A list of such tensors.
+    Tensors(Vec<Tensor>),
     /// A quoted word, such as a rounding mode.
     Word(String),
     /// `None`.
@@ -60,85 +66,7 @@ pub struct Arguments {
 /// ```
 #[track_caller]
 pub fn call(op: Op, arguments: Arguments) -> Result<Expr> {
-    let mut bound = Bound::new(op, arguments)?;
-    let input = match op {
-        Op::Where => bound.expr("input")?,
-        _ => bound.first()?,
-    };
-    Ok(match op {
-        Op::Add | Op::Sub => formula::add_scaled(op, &input, &bound.expr("other")?, bound.scalar("alpha")?),
-        Op::Div => {
-            let other = bound.expr("other")?;
-            match bound.word("rounding_mode")?.as_deref() {
-                None => input.div(other),
-                Some("floor") => input.floor_divide(other),
-                Some("trunc") => input.div_trunc(other),
-                Some(mode) => {
-                    let message = format!(
-                        "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'"
-                    );
-                    return Err(Error::runtime(message));
-                }
-            }
-        }
-        Op::Gelu => match bound.word("approximate")?.as_deref() {
-            None | Some("none") => input.gelu(),
-            Some("tanh") => input.gelu_tanh(),
-            Some(_) => return Err(Error::runtime("approximate argument must be either none or tanh.")),
-        },
-        Op::Logit => match bound.optional_float("eps")? {
-            None => input.logit(),
-            Some(eps) => input.logit_clamped(eps),
-        },
-        Op::Round => match bound.int("decimals")? {
-            0 => input.round(),
-            decimals => input.round_decimals(decimals),
-        },
-        Op::RoundDecimals => input.round_decimals(bound.int("decimals")?),
-        Op::NanToNum => formula::nan_to_num(
-            &input,
-            bound.optional_float("nan")?.unwrap_or(0.0),
-            bound.optional_float("posinf")?,
-            bound.optional_float("neginf")?,
-        ),
-        Op::Softplus => input.softplus(bound.float("beta")?, bound.float("threshold")?),
-        Op::Where => Expr::map(op, [bound.expr("condition")?, input, bound.expr("other")?]),
-        Op::Addcmul | Op::Addcdiv => {
-            let (a, b) = (bound.expr("tensor1")?, bound.expr("tensor2")?);
-            formula::add_products(op, &input, &a, &b, bound.scalar("value")?)
-        }
-        Op::Clamp => {
-            let (min, max) = (bound.optional_expr("min")?, bound.optional_expr("max")?);
-            input.clamp(min, max)
-        }
-        Op::ClampMin => formula::clamp_to(op, &input, &bound.expr("min")?),
-        Op::ClampMax => formula::clamp_to(op, &input, &bound.expr("max")?),
-        Op::Rsub => formula::add_scaled(Op::Sub, &bound.expr("other")?, &input, bound.scalar("alpha")?),
-        Op::FloatPower => input.float_power(bound.expr("exponent")?),
-        Op::Isclose => {
-            let (rtol, atol) = (bound.float("rtol")?, bound.float("atol")?);
-            input.isclose(bound.expr("other")?, rtol, atol, bound.flag("equal_nan")?)
-        }
-        Op::MaskedFill => input.masked_fill(bound.expr("mask")?, bound.expr("value")?),
-        Op::Mean => input.mean(bound.dims()?),
-        Op::Var => {
-            let correction = bound.correction()?;
-            input.var_corrected(bound.dims()?, correction)
-        }
-        Op::Std => {
-            let correction = bound.correction()?;
-            input.std_corrected(bound.dims()?, correction)
-        }
-        Op::Logsumexp => input.logsumexp(bound.dims()?),
-        Op::Softmax => input.softmax(bound.int("dim")? as isize),
-        Op::LogSoftmax => input.log_softmax(bound.int("dim")? as isize),
-        Op::Norm => input.norm(bound.float("p")?, bound.dims()?),
-        _ if op.info().class == Class::Reduce => Expr::reduce(op, input, &bound.dims()?, 1.0),
-        _ => {
-            let rest = bound.rest()?;
-            Expr::map(op, std::iter::once(input).chain(rest))
-        }
-    })
+    Bound::new(op, arguments)?.call()
 }
 
 /// Arguments in the order of the signature.
@@ -151,25 +79,22 @@ struct Bound {
 impl Bound {
     fn new(op: Op, arguments: Arguments) -> Result<Bound> {
         let signature = op.signature();
-        let by_position = signature.arguments.iter().filter(|argument| !argument.keyword_only).count();
         let given = arguments.positional.len();
-        if given > by_position {
-            return Err(wrong(
-                op,
-                format_args!("takes {by_position} positional arguments but {given} were given"),
-            ));
-        }
-        let mut values: Vec<Option<Argument>> = arguments.positional.into_iter().map(Some).collect();
-        values.resize(signature.arguments.len(), None);
-        for (name, value) in arguments.named {
-            let Some(position) = signature.position(&name) else {
-                return Err(wrong(op, format_args!("got an unexpected keyword argument '{name}'")));
-            };
-            if values[position].replace(value).is_some() {
-                return Err(wrong(op, format_args!("got multiple values for argument '{name}'")));
+        match signature.bind(arguments.positional, arguments.named) {
+            Ok(bound) => Ok(Bound { op, signature, values: bound.values }),
+            Err(Misfit::TooMany(_)) => {
+                let by_position =
+                    signature.arguments.iter().filter(|argument| !argument.keyword_only).count();
+                let message = format_args!("takes {by_position} positional arguments but {given} were given");
+                Err(wrong(op, message))
+            }
+            Err(Misfit::Unknown(name)) => {
+                Err(wrong(op, format_args!("got an unexpected keyword argument '{name}'")))
+            }
+            Err(Misfit::Twice(name)) => {
+                Err(wrong(op, format_args!("got multiple values for argument '{name}'")))
             }
         }
-        Ok(Bound { op, signature, values })
     }
 
     fn position(&self, name: &str) -> usize {
@@ -198,14 +123,11 @@ impl Bound {
         self.expr(self.signature.arguments[0].name)
     }
 
-    /// The operands that have not been taken.
-    fn rest(&mut self) -> Result<Vec<Expr>> {
-        let names: Vec<&str> = self.signature.arguments[1..]
-            .iter()
-            .filter(|argument| argument.kind == Kind::Operand)
-            .map(|argument| argument.name)
-            .collect();
-        names.into_iter().map(|name| self.expr(name)).collect()
+    /// All operands.
+    fn operands(&mut self) -> Result<Operands> {
+        let arguments = self.signature.arguments.iter();
+        let operands = arguments.filter(|argument| argument.kind == Kind::Operand);
+        operands.map(|argument| self.expr(argument.name)).collect()
     }
 
     fn expr(&mut self, name: &str) -> Result<Expr> {
@@ -270,7 +192,12 @@ impl Bound {
         }
     }
 
-    /// What `correction` or `unbiased` say that is taken from the number of elements.
+    /// Dimensions, and what `correction` or `unbiased` say that is taken from the number of elements.
+    fn spread(&mut self) -> Result<(Dims, f64)> {
+        let correction = self.correction()?;
+        Ok((self.dims()?, correction))
+    }
+
     fn correction(&mut self) -> Result<f64> {
         let [dim, unbiased, correction] = ["dim", "unbiased", "correction"].map(|name| self.position(name));
         let is_flag = |value: &Argument| matches!(value.number(), Some(Scalar::Bool(_)));
@@ -298,6 +225,63 @@ impl Bound {
         Ok(if self.flag("keepdim")? { keepdim(dims) } else { dims })
     }
 }
+
+/// What the function of a row takes for an argument, by its type in the row.
+#[rustfmt::skip]
+macro_rules! argument {
+    ($bound:ident operand $name:ident) => { &$bound.expr(stringify!($name))? };
+    ($bound:ident bound $name:ident) => { $bound.optional_expr(stringify!($name))?.as_ref() };
+    ($bound:ident scalar $name:ident) => { $bound.scalar(stringify!($name))? };
+    ($bound:ident float $name:ident) => { $bound.float(stringify!($name))? };
+    ($bound:ident optional_float $name:ident) => { $bound.optional_float(stringify!($name))? };
+    ($bound:ident float_or_zero $name:ident) => { $bound.optional_float(stringify!($name))?.unwrap_or(0.0) };
+    ($bound:ident int $name:ident) => { $bound.int(stringify!($name))? };
+    ($bound:ident flag $name:ident) => { $bound.flag(stringify!($name))? };
+    ($bound:ident word $name:ident) => { $bound.word(stringify!($name))?.as_deref() };
+    ($bound:ident dim $name:ident) => { $bound.int(stringify!($name))? as isize };
+    ($bound:ident dims $name:ident) => { &$bound.dims()? };
+    ($bound:ident spread $name:ident) => { $bound.spread()? };
+}
+
+/// The call of a row: the operation on its operands, or its function where it has other arguments, too.
+#[rustfmt::skip]
+macro_rules! row {
+    ($bound:ident $op:ident $name:ident) => { Expr::map(Op::$op, $bound.operands()?) };
+    ($bound:ident $op:ident $name:ident ($($argument:ident $type:ident)*)) => { formula::$name(&$bound.first()?, $(argument!($bound $type $argument)),*) };
+    ($bound:ident $op:ident $name:ident tried $list:tt) => { row!($bound $op $name $list)? };
+    ($bound:ident reduce $op:ident dims) => { Expr::reduce(Reduction::$op, $bound.first()?, &$bound.dims()?, 1.0) };
+    ($bound:ident reduce $op:ident spread) => {{
+        let (dims, correction) = $bound.spread()?;
+        Expr::reduce(Reduction::$op, $bound.first()?, &dims, correction)
+    }};
+}
+
+macro_rules! define_call {
+    (
+        unary { $($(#[$udoc:meta])* $uv:ident $un:ident $ui:tt [$($ua:ident)*] $us:tt $ud:ident $ur:ident $ue:ident $uk:literal $($uarg:literal)? $(($ufirst:ident $(, $up:ident: $ut:ident $($utext:literal)?)*))?;)* }
+        binary { $($(#[$bdoc:meta])* $bv:ident $bn:ident $bi:tt [$($ba:ident)*] $bs:tt $bd:ident $br:ident $be:ident $bk:literal $($barg:literal)? $(($bfirst:ident $(, $bp:ident: $bt:ident $($btext:literal)?)*))? $([$law:ident])?;)* }
+        nary { $($(#[$ndoc:meta])* $nv:ident $nn:ident $ni:tt [$($na:ident)*] $ns:tt $nd:ident $nr:ident $ne:ident $nk:literal $($narg:literal)? $(($nfirst:ident $(, $np:ident: $nt:ident $($ntext:literal)?)*))?;)* }
+        reduce { $($(#[$rdoc:meta])* $rv:ident $rn:ident $rd:ident $rr:ident $ro:ident $req:ident $rone:ident $rp:tt $rem:ident $rl:ident $rdt:tt $rk:literal ($rfirst:ident, $rdims:ident: $rt:ident $rtext:literal);)* }
+        formula { $($(#[$fdoc:meta])* $fv:ident $fname:ident $fi:tt $fd:ident $fr:ident $fdt:tt $fk:literal ($ffirst:ident $(, $fp:ident: $ft:ident $($ftext:literal)?)*);)* }
+    ) => {
+        impl Bound {
+            /// The computation that the row is of these arguments.
+            #[track_caller]
+            fn call(mut self) -> Result<Expr> {
+                let bound = &mut self;
+                Ok(match bound.op {
+                    $(Op::$uv => row!(bound $uv $un $(tried ($($up $ut)*))?),)*
+                    $(Op::$bv => row!(bound $bv $bn $(tried ($($bp $bt)*))?),)*
+                    $(Op::$nv => row!(bound $nv $nn $(($($np $nt)*))?),)*
+                    $(Op::$rv => row!(bound reduce $rv $rt),)*
+                    $(Op::$fv => row!(bound $fv $fname ($($fp $ft)*)),)*
+                })
+            }
+        }
+    };
+}
+
+for_each_op!(define_call);
 
 fn wrong(op: Op, message: std::fmt::Arguments<'_>) -> Error {
     Error::Argument {

@@ -88,6 +88,41 @@ impl Expr {
     }
 }
 
+/// The dimensions that two factors are multiplied over.
+pub(crate) enum Pairs {
+    /// As many of the last of the first factor and of the first of the second.
+    Last(isize),
+    /// One of each list.
+    Named(Vec<isize>, Vec<isize>),
+}
+
+impl Expr {
+    /// [`Expr::tensordot`] over dimensions that are named or counted.
+    pub(crate) fn tensordot_over(&self, other: impl Into<Expr>, dims: &Pairs) -> Expr {
+        let other = other.into();
+        let pairs = || match *dims {
+            Pairs::Named(ref own, ref theirs) => Ok((own.clone(), theirs.clone())),
+            Pairs::Last(count) => {
+                let (own, theirs) = (self.shape()?.len() as isize, other.shape()?.len() as isize);
+                if count < 0 {
+                    let message = format_args!("tensordot expects dims >= 0, but got dims={count}");
+                    return Err(Error::runtime(message));
+                }
+                if count > own.min(theirs) {
+                    return Err(Error::runtime(format_args!(
+                        "tensordot expects dims < ndim_a or ndim_b, but got dims={count}"
+                    )));
+                }
+                Ok(((own - count..own).collect(), (0..count).collect()))
+            }
+        };
+        match pairs() {
+            Ok((own, theirs)) => self.tensordot(other, &own, &theirs),
+            Err(error) => self.failed("tensordot", error),
+        }
+    }
+}
+
 /// The dimensions that are named, in that order.
 fn named(dims: &[isize], ndim: usize) -> Result<SmallVec<[usize; 4]>> {
     let named = |&dim: &isize| {

@@ -1,4 +1,5 @@
-//! Owns the operations that are formulas over other rows of the table: one body each, in PyTorch's order of operations.
+//! Owns the functions of rows that take more than operands, and of rows that are formulas over others: one each, by the
+//! row's name, with the row's arguments in their order, and in PyTorch's order of operations.
 //! It does not know how they run; fused, they take one pass like any other expression.
 //!
 //! Formulas on f16 and bf16 run in f32 and are rounded once, at the end.
@@ -61,6 +62,73 @@ fn formula<const N: usize>(
     attempt().unwrap_or_else(|error| operands[0].failed(op.name(), error))
 }
 
+pub(super) fn gelu(input: &Expr, approximate: Option<&str>) -> Result<Expr> {
+    match approximate {
+        None | Some("none") => Ok(input.gelu()),
+        Some("tanh") => Ok(input.gelu_tanh()),
+        Some(_) => Err(Error::runtime("approximate argument must be either none or tanh.")),
+    }
+}
+
+pub(super) fn logit(input: &Expr, eps: Option<f64>) -> Result<Expr> {
+    Ok(match eps {
+        None => input.logit(),
+        Some(eps) => logit_clamped(input, eps),
+    })
+}
+
+pub(super) fn round(input: &Expr, decimals: i64) -> Result<Expr> {
+    Ok(match decimals {
+        0 => input.round(),
+        decimals => round_decimals(input, decimals),
+    })
+}
+
+pub(super) fn add(input: &Expr, other: &Expr, alpha: Scalar) -> Result<Expr> {
+    Ok(add_scaled(Op::Add, input, other, alpha))
+}
+
+pub(super) fn sub(input: &Expr, other: &Expr, alpha: Scalar) -> Result<Expr> {
+    Ok(add_scaled(Op::Sub, input, other, alpha))
+}
+
+#[track_caller]
+pub(super) fn div(input: &Expr, other: &Expr, rounding_mode: Option<&str>) -> Result<Expr> {
+    match rounding_mode {
+        None => Ok(input.div(other)),
+        Some("floor") => Ok(input.floor_divide(other)),
+        Some("trunc") => Ok(input.div_trunc(other)),
+        Some(mode) => Err(Error::runtime(format_args!(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'"
+        ))),
+    }
+}
+
+#[track_caller]
+pub(super) fn lerp(input: &Expr, end: &Expr, weight: &Expr) -> Expr {
+    Expr::map(Op::Lerp, [input.clone(), end.clone(), weight.clone()])
+}
+
+pub(super) fn round_decimals(input: &Expr, decimals: i64) -> Expr {
+    Expr::map(Op::RoundDecimals, [input.clone(), decimals.into()])
+}
+
+pub(super) fn softplus(input: &Expr, beta: f64, threshold: f64) -> Expr {
+    Expr::map(Op::Softplus, [input.clone(), beta.into(), threshold.into()])
+}
+
+pub(super) fn rsub(input: &Expr, other: &Expr, alpha: Scalar) -> Expr {
+    add_scaled(Op::Sub, other, input, alpha)
+}
+
+pub(super) fn addcmul(input: &Expr, a: &Expr, b: &Expr, value: Scalar) -> Expr {
+    add_products(Op::Addcmul, input, a, b, value)
+}
+
+pub(super) fn addcdiv(input: &Expr, a: &Expr, b: &Expr, value: Scalar) -> Expr {
+    add_products(Op::Addcdiv, input, a, b, value)
+}
+
 /// `a ± alpha * b`.
 pub(super) fn add_scaled(op: Op, a: &Expr, b: &Expr, alpha: Scalar) -> Expr {
     if alpha == Scalar::Int(1) {
@@ -96,7 +164,7 @@ fn check_alpha(compute: DType, alpha: Scalar) -> Result<()> {
 }
 
 /// `input + value * a * b` and `input + value * a / b`, from the left.
-pub(super) fn add_products(op: Op, input: &Expr, a: &Expr, b: &Expr, value: Scalar) -> Expr {
+fn add_products(op: Op, input: &Expr, a: &Expr, b: &Expr, value: Scalar) -> Expr {
     let whole = |operand: &Expr| operand.dtype().is_ok_and(|dtype| dtype.category() <= Category::Int);
     if op == Op::Addcdiv && whole(a) && whole(b) {
         let dtype = a.dtype().unwrap_or(DType::I64);
@@ -129,13 +197,12 @@ pub(super) fn clamp(input: &Expr, min: Option<&Expr>, max: Option<&Expr>) -> Exp
     attempt().unwrap_or_else(|error| input.failed("clamp", error))
 }
 
-/// `clamp_min` or `clamp_max`.
-pub(super) fn clamp_to(op: Op, input: &Expr, bound: &Expr) -> Expr {
-    let held = match op {
-        Op::ClampMin => clamped(op, input, Some(bound), None),
-        _ => clamped(op, input, None, Some(bound)),
-    };
-    held.unwrap_or_else(|error| input.failed(op.name(), error))
+pub(super) fn clamp_min(input: &Expr, min: &Expr) -> Expr {
+    clamped(Op::ClampMin, input, Some(min), None).unwrap_or_else(|error| input.failed("clamp_min", error))
+}
+
+pub(super) fn clamp_max(input: &Expr, max: &Expr) -> Expr {
+    clamped(Op::ClampMax, input, None, Some(max)).unwrap_or_else(|error| input.failed("clamp_max", error))
 }
 
 /// Held to the bounds that are there, as the row `op` has it.
@@ -321,12 +388,36 @@ pub(super) fn mean(input: &Expr, dims: &Dims) -> Expr {
     })
 }
 
+pub(super) fn nanmean(input: &Expr, dims: &Dims) -> Expr {
+    if let Ok(dtype) = input.dtype()
+        && dtype.category() <= Category::Int
+    {
+        let message = format!(
+            "nanmean(): expected input to have floating point or complex dtype but got {}",
+            dtype.scalar_name()
+        );
+        return input.failed("nanmean", Error::Argument { class: ErrorClass::NotImplemented, message });
+    }
+    nansum(input, dims) / input.isnan().logical_not().sum(dims.clone())
+}
+
+pub(super) fn nansum(input: &Expr, dims: &Dims) -> Expr {
+    match input.dtype().map(|dtype| dtype.category()) {
+        Ok(Category::Float) => input.masked_fill(input.isnan(), 0.0).sum(dims.clone()),
+        Ok(Category::Complex) => {
+            let message = "nansum on CPU does not support complex inputs".to_owned();
+            input.failed("nansum", Error::Argument { class: ErrorClass::NotImplemented, message })
+        }
+        _ => input.sum(dims.clone()),
+    }
+}
+
 /// The variance stays in f64, in which it is accumulated, until the root is taken: it may be out of range before.
-pub(super) fn std(input: &Expr, dims: &Dims, correction: f64) -> Expr {
+pub(super) fn std(input: &Expr, (dims, correction): (Dims, f64)) -> Expr {
     formula(Op::Std, [input], |[input]| {
         let complex = input.dtype()?.category() == Category::Complex;
         let input = input.to_dtype(if complex { DType::C128 } else { DType::F64 });
-        Ok(input.var_corrected(dims.clone(), correction).sqrt())
+        Ok(input.var_corrected(dims, correction).sqrt())
     })
 }
 
@@ -428,34 +519,6 @@ fn refuse_empty_norm(p: f64, shape: &Shape, dims: &Dims) -> Result<()> {
         Some(dim) => Err(Error::runtime(format_args!(
             "linalg.vector_norm cannot compute the {p} norm on the dimension {dim}because this dimension is empty and the operation does not have an identity"
         ))),
-        None => Ok(()),
-    }
-}
-
-/// An extreme of nothing does not exist.
-pub(super) fn refuse_empty_search(op: Op, shape: &Shape, dims: &Dims, reduced: &[usize]) -> Result<()> {
-    let name = op.name();
-    let refuse = |class, message| Err(Error::Argument { class, message });
-    if dims.is_all() && shape.numel() == 0 {
-        let unspecified = format!("{name}(): Expected reduction dim to be specified for input.numel() == 0.");
-        return match op {
-            Op::Argmax | Op::Argmin => refuse(ErrorClass::Index, unspecified),
-            _ => refuse(
-                ErrorClass::Runtime,
-                unspecified + " Specify the reduction dim with the 'dim' argument.",
-            ),
-        };
-    }
-    match reduced.iter().find(|&&dim| shape[dim] == 0) {
-        Some(&dim) => {
-            // Of several dimensions PyTorch says the one that was given, else which one that is.
-            let several = matches!(op, Op::Amax | Op::Amin);
-            let dim = if several { dims.given(dim, shape.ndim()) } else { dim as isize };
-            refuse(
-                ErrorClass::Index,
-                format!("{name}(): Expected reduction dim {dim} to have non-zero size."),
-            )
-        }
         None => Ok(()),
     }
 }

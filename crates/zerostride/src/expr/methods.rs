@@ -1,7 +1,7 @@
 //! Owns the methods of `Expr` and the argument that reductions take. Element-wise ones are read from the op table.
 
 use smallvec::SmallVec;
-use zerostride_ops::{Op, Scalar, for_each_op};
+use zerostride_ops::{Op, Reduction, Scalar, for_each_op};
 use zerostride_shape::reduced_dims;
 
 use super::{Expr, View, formula};
@@ -89,16 +89,51 @@ macro_rules! dims_from {
 
 dims_from!(i32 isize);
 
+/// What a method takes for an argument, by its type in the row, and what the row's function gets of it.
+#[rustfmt::skip]
+macro_rules! argument {
+    (type operand) => { impl Into<Expr> };
+    (type bound) => { Option<Expr> };
+    (type scalar) => { impl Into<Scalar> };
+    (type float) => { f64 };
+    (type float_or_zero) => { f64 };
+    (type optional_float) => { Option<f64> };
+    (type int) => { i64 };
+    (type flag) => { bool };
+    (type dim) => { isize };
+    (type dims) => { impl Into<Dims> };
+    (type spread) => { impl Into<Dims> };
+    (operand $value:ident) => { &$value.into() };
+    (bound $value:ident) => { $value.as_ref() };
+    (scalar $value:ident) => { $value.into() };
+    (dims $value:ident) => { &$value.into() };
+    (spread $value:ident) => { ($value.into(), 1.0) };
+    ($plain:ident $value:ident) => { $value };
+}
+pub(crate) use argument;
+
+/// The methods of rows whose functions are formulas.
+macro_rules! formulas {
+    ($(#[$doc:meta])* $name:ident) => {};
+    ($(#[$doc:meta])* $name:ident ($($argument:ident $type:ident)*)) => {
+        $(#[$doc])*
+        #[track_caller]
+        pub fn $name(&self, $($argument: argument!(type $type)),*) -> Expr {
+            formula::$name(self, $(argument!($type $argument)),*)
+        }
+    };
+}
+
 /// The methods that the table's sections make.
 macro_rules! define_methods {
     (
-        unary { $($(#[$udoc:meta])* $uv:ident $un:ident $ui:tt [$($ua:ident)*] $us:tt $ud:ident $ur:ident $ue:ident $uk:literal $($uarg:literal)?;)* }
-        binary { $($(#[$bdoc:meta])* $bv:ident $bn:ident $bi:tt [$($ba:ident)*] $bs:tt $bd:ident $br:ident $be:ident $bk:literal $($barg:literal)? $([$law:ident])?;)* }
-        nary { $($nary:tt)* }
-        reduce { $($(#[$rdoc:meta])* $rv:ident $rn:ident $rd:ident $rr:ident $rk:literal $rarg:literal;)* }
-        formula { $($formula:tt)* }
+        unary { $($(#[$udoc:meta])* $uv:ident $un:ident $ui:tt [$($ua:ident)*] $us:tt $ud:ident $ur:ident $ue:ident $uk:literal $($uarg:literal)? $(($($ulist:tt)*))?;)* }
+        binary { $($(#[$bdoc:meta])* $bv:ident $bn:ident $bi:tt [$($ba:ident)*] $bs:tt $bd:ident $br:ident $be:ident $bk:literal $($barg:literal)? $(($($blist:tt)*))? $([$law:ident])?;)* }
+        nary { $($(#[$ndoc:meta])* $nv:ident $nn:ident $ni:tt [$($na:ident)*] $ns:tt $nd:ident $nr:ident $ne:ident $nk:literal $($narg:literal)? $(($nfirst:ident $(, $np:ident: $nt:ident $($ntext:literal)?)*))?;)* }
+        reduce { $($(#[$rdoc:meta])* $rv:ident $rn:ident $rd:ident $rr:ident $ro:ident $req:ident $rone:ident $rp:tt $rem:ident $rl:ident $rdt:tt $rk:literal ($rfirst:ident, $rdims:ident: $rt:ident $rtext:literal);)* }
+        formula { $($(#[$fdoc:meta])* $fv:ident $fname:ident $fi:tt $fd:ident $fr:ident $fdt:tt $fk:literal ($ffirst:ident $(, $fp:ident: $ft:ident $($ftext:literal)?)*);)* }
     ) => {
-        /// Element-wise operations of one and two operands, and reductions.
+        /// Element-wise operations, reductions and formulas of the table.
         impl Expr {
             $($(#[$udoc])*
             pub fn $un(&self) -> Expr {
@@ -113,16 +148,18 @@ macro_rules! define_methods {
             )*
             $($(#[$rdoc])*
             pub fn $rn(&self, dims: impl Into<Dims>) -> Expr {
-                Expr::reduce(Op::$rv, self.clone(), &dims.into(), 1.0)
+                Expr::reduce(Reduction::$rv, self.clone(), &dims.into(), 1.0)
             }
             )*
+            $(formulas! { $(#[$ndoc])* $nn $(($($np $nt)*))? })*
+            $(formulas! { $(#[$fdoc])* $fname ($($fp $ft)*) })*
         }
     };
 }
 
 for_each_op!(define_methods);
 
-/// Operations with further arguments, and formulas.
+/// Rows with a method for one of their arguments, which PyTorch's functions take by name.
 impl Expr {
     /// `self + alpha * other`.
     pub fn add_scaled(&self, other: impl Into<Expr>, alpha: impl Into<Scalar>) -> Expr {
@@ -132,11 +169,6 @@ impl Expr {
     /// `self - alpha * other`.
     pub fn sub_scaled(&self, other: impl Into<Expr>, alpha: impl Into<Scalar>) -> Expr {
         formula::add_scaled(Op::Sub, self, &other.into(), alpha.into())
-    }
-
-    /// Rounded to a number of decimals, halves to even.
-    pub fn round_decimals(&self, decimals: i64) -> Expr {
-        Expr::map(Op::RoundDecimals, [self.clone(), decimals.into()])
     }
 
     /// `logit` of the value clamped to [eps, 1 - eps]; the lower bound is looked at first, should they cross.
@@ -150,111 +182,25 @@ impl Expr {
         formula::logit_clamped(self, eps)
     }
 
-    /// `self + weight * (end - self)`, exact at both ends.
-    #[track_caller]
-    pub fn lerp(&self, end: impl Into<Expr>, weight: impl Into<Expr>) -> Expr {
-        Expr::map(Op::Lerp, [self.clone(), end.into(), weight.into()])
-    }
-
     /// `self` where the bool `condition` holds, else `other`; `torch.where(condition, self, other)`.
     #[track_caller]
     pub fn where_(&self, condition: impl Into<Expr>, other: impl Into<Expr>) -> Expr {
         Expr::map(Op::Where, [condition.into(), self.clone(), other.into()])
     }
 
-    /// NaN and infinities replaced; `None` is the dtype's extreme.
-    pub fn nan_to_num(&self, nan: f64, posinf: Option<f64>, neginf: Option<f64>) -> Expr {
-        formula::nan_to_num(self, nan, posinf, neginf)
-    }
-
-    /// `log(1 + exp(beta x)) / beta`, x itself where `beta x` is over `threshold`.
-    pub fn softplus(&self, beta: f64, threshold: f64) -> Expr {
-        Expr::map(Op::Softplus, [self.clone(), beta.into(), threshold.into()])
-    }
-
-    /// Held between two bounds, either of which may be missing, a number or a tensor.
-    pub fn clamp(&self, min: Option<Expr>, max: Option<Expr>) -> Expr {
-        formula::clamp(self, min.as_ref(), max.as_ref())
-    }
-
-    /// At least `min`.
-    pub fn clamp_min(&self, min: impl Into<Expr>) -> Expr {
-        formula::clamp_to(Op::ClampMin, self, &min.into())
-    }
-
-    /// At most `max`.
-    pub fn clamp_max(&self, max: impl Into<Expr>) -> Expr {
-        formula::clamp_to(Op::ClampMax, self, &max.into())
-    }
-
-    /// `other - alpha * self`.
-    pub fn rsub(&self, other: impl Into<Expr>, alpha: impl Into<Scalar>) -> Expr {
-        formula::add_scaled(Op::Sub, &other.into(), self, alpha.into())
-    }
-
-    /// `self + value * a * b`.
-    pub fn addcmul(&self, a: impl Into<Expr>, b: impl Into<Expr>, value: impl Into<Scalar>) -> Expr {
-        formula::add_products(Op::Addcmul, self, &a.into(), &b.into(), value.into())
-    }
-
-    /// `self + value * a / b`.
-    pub fn addcdiv(&self, a: impl Into<Expr>, b: impl Into<Expr>, value: impl Into<Scalar>) -> Expr {
-        formula::add_products(Op::Addcdiv, self, &a.into(), &b.into(), value.into())
-    }
-
-    /// `self` to a power, carried out in f64 or c128.
-    pub fn float_power(&self, exponent: impl Into<Expr>) -> Expr {
-        formula::float_power(self, &exponent.into())
-    }
-
-    /// Whether `|self - other| <= atol + rtol * |other|`.
-    pub fn isclose(&self, other: impl Into<Expr>, rtol: f64, atol: f64, equal_nan: bool) -> Expr {
-        formula::isclose(self, &other.into(), rtol, atol, equal_nan)
-    }
-
-    /// `self` with `value` where the bool `mask` holds.
-    pub fn masked_fill(&self, mask: impl Into<Expr>, value: impl Into<Expr>) -> Expr {
-        formula::masked_fill(self, &mask.into(), &value.into())
-    }
-
-    /// The arithmetic mean.
-    pub fn mean(&self, dims: impl Into<Dims>) -> Expr {
-        formula::mean(self, &dims.into())
-    }
-
     /// The variance with `n - correction` degrees of freedom; [`Expr::var`] takes 1.
     pub fn var_corrected(&self, dims: impl Into<Dims>, correction: f64) -> Expr {
-        Expr::reduce(Op::Var, self.clone(), &dims.into(), correction)
+        Expr::reduce(Reduction::Var, self.clone(), &dims.into(), correction)
     }
 
-    /// The standard deviation, with `n - 1` degrees of freedom.
-    pub fn std(&self, dims: impl Into<Dims>) -> Expr {
-        formula::std(self, &dims.into(), 1.0)
-    }
-
-    /// The standard deviation, with `n - correction` degrees of freedom.
+    /// The standard deviation, with `n - correction` degrees of freedom; [`Expr::std`] takes 1.
     pub fn std_corrected(&self, dims: impl Into<Dims>, correction: f64) -> Expr {
-        formula::std(self, &dims.into(), correction)
+        formula::std(self, (dims.into(), correction))
     }
 
-    /// `log(sum(exp(self)))` without overflow.
-    pub fn logsumexp(&self, dims: impl Into<Dims>) -> Expr {
-        formula::logsumexp(self, &dims.into())
-    }
-
-    /// `exp(self) / sum(exp(self))` along a dimension, without overflow.
-    pub fn softmax(&self, dim: isize) -> Expr {
-        formula::softmax(self, dim)
-    }
-
-    /// The logarithm of `softmax`, without its cancellation.
-    pub fn log_softmax(&self, dim: isize) -> Expr {
-        formula::log_softmax(self, dim)
-    }
-
-    /// The vector norm of order `p`.
-    pub fn norm(&self, p: f64, dims: impl Into<Dims>) -> Expr {
-        formula::norm(self, p, &dims.into())
+    /// All dimensions of size 1 dropped, or those of the given ones.
+    pub(crate) fn squeeze_some(&self, dims: Option<&[isize]>) -> Expr {
+        dims.map_or_else(|| self.squeeze(), |dims| self.squeeze_dims(dims))
     }
 
     /// Sums what a broadcast from `shape` has stretched: the transpose of `expand`.

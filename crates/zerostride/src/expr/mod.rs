@@ -7,7 +7,6 @@ mod einsum;
 mod formula;
 mod input;
 mod methods;
-mod missing;
 mod operators;
 mod product;
 mod replace;
@@ -17,13 +16,15 @@ mod walk;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use zerostride_ops::{Bucket, Category, DType, Op, Scalar, Typed};
-use zerostride_shape::{Layout, Shape, ShapeError, broadcast_shape};
+use zerostride_ops::{Bucket, Category, DType, Empty, List, Op, Reduction, ReductionInfo, Scalar, Typed};
+use zerostride_shape::{ErrorClass, Layout, Shape, ShapeError, broadcast_shape};
 
 pub use call::{Argument, Arguments, call};
+pub(crate) use contract::Pairs;
 pub use einsum::einsum;
 pub use input::Input;
 pub(crate) use input::{leading, rows};
+pub(crate) use methods::argument;
 pub use methods::{Dims, keepdim};
 pub(crate) use product::Operand;
 
@@ -96,7 +97,7 @@ pub(crate) enum Kind {
     Cast { operand: Expr, dtype: DType },
     /// A reduction of the table over dimensions, in rising order; reduced dimensions keep size 1 under `keepdim`.
     Reduce {
-        op: Op,
+        op: Reduction,
         operand: Expr,
         dims: SmallVec<[usize; 4]>,
         keepdim: bool,
@@ -308,7 +309,7 @@ impl Expr {
     }
 
     /// A reduction of the table. `dims` may be negative and in any order; empty means all.
-    pub(crate) fn reduce(op: Op, operand: Expr, dims: &Dims, correction: f64) -> Expr {
+    pub(crate) fn reduce(op: Reduction, operand: Expr, dims: &Dims, correction: f64) -> Expr {
         let inferred = infer_reduce(op, &operand, dims);
         let keepdim = dims.keepdim;
         match inferred {
@@ -474,24 +475,56 @@ fn wide(op: Op, compute: DType, operands: &[Expr]) -> bool {
 
 type InferredReduction = (SmallVec<[usize; 4]>, Shape, DType, DType);
 
-fn infer_reduce(op: Op, operand: &Expr, dims: &Dims) -> Result<InferredReduction> {
+fn infer_reduce(op: Reduction, operand: &Expr, dims: &Dims) -> Result<InferredReduction> {
     let meta = operand.meta()?;
     // PyTorch looks at the dtype first, but for `amax` and `amin`.
-    let inferred = op.infer(&[meta.typed]);
-    if !matches!(op, Op::Amax | Op::Amin) {
+    let inferred = op.op().infer(&[meta.typed]);
+    let &ReductionInfo { empty, list, .. } = op.columns();
+    if empty != Empty::no_extreme {
         inferred.clone()?;
     }
-    // `all` and `any` alone take an empty list of dimensions to mean none.
-    let reduced = match op {
-        Op::All | Op::Any if dims.names_none() => SmallVec::new(),
-        _ => dims.resolve(meta.shape.ndim())?,
+    let reduced = match list {
+        List::none if dims.names_none() => SmallVec::new(),
+        List::none | List::all => dims.resolve(meta.shape.ndim())?,
     };
-    if matches!(op, Op::Amax | Op::Amin | Op::Argmax | Op::Argmin) {
-        formula::refuse_empty_search(op, &meta.shape, dims, &reduced)?;
-    }
+    refuse_empty(op, &meta.shape, dims, &reduced)?;
     let inferred = inferred?;
     let shape = reduced_shape(&meta.shape, &reduced, dims.keepdim)?;
     Ok((reduced, shape, inferred.compute, inferred.result))
+}
+
+/// A reduction that has no value of no elements refuses dimensions without any.
+fn refuse_empty(op: Reduction, shape: &Shape, dims: &Dims, reduced: &[usize]) -> Result<()> {
+    let name = op.name();
+    let refuse = |class, message| Err(Error::Argument { class, message });
+    let empty = op.columns().empty;
+    if empty == Empty::value {
+        return Ok(());
+    }
+    if dims.is_all() && shape.numel() == 0 {
+        let unspecified = format!("{name}(): Expected reduction dim to be specified for input.numel() == 0.");
+        return match empty {
+            Empty::no_place => refuse(ErrorClass::Index, unspecified),
+            _ => refuse(
+                ErrorClass::Runtime,
+                unspecified + " Specify the reduction dim with the 'dim' argument.",
+            ),
+        };
+    }
+    match reduced.iter().find(|&&dim| shape[dim] == 0) {
+        Some(&dim) => {
+            // Of the several dimensions of an extreme PyTorch says the one that was given, else which one that is.
+            let dim = match empty {
+                Empty::no_extreme => dims.given(dim, shape.ndim()),
+                _ => dim as isize,
+            };
+            refuse(
+                ErrorClass::Index,
+                format!("{name}(): Expected reduction dim {dim} to have non-zero size."),
+            )
+        }
+        None => Ok(()),
+    }
 }
 
 /// The shape of the results of a reduction.

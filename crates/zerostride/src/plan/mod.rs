@@ -27,7 +27,7 @@ pub(crate) use program::{
     Buffer, FEW_RESULTS, Factor, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS, Register,
     Source, Step, TILE_ELEMENTS, Work, by_part,
 };
-pub(crate) use reduction::{One, in_any_order};
+pub(crate) use reduction::One;
 pub(crate) use rows::Group;
 pub use template::Template;
 
@@ -192,7 +192,7 @@ impl Step {
         let (program, reduction, finish) = match &self.work {
             Work::Map { program, .. } => (Some(program), None, None),
             Work::Reduce { program, op, finish, kept, .. } => {
-                (Some(program), Some(*op), finish.as_deref().map(|finish| (finish, kept.numel())))
+                (Some(program), Some(op.op()), finish.as_deref().map(|finish| (finish, kept.numel())))
             }
             Work::Matmul { .. } => (None, None, None),
         };

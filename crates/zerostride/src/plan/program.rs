@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use zerostride_ops::{Category, DType, Op, Scalar};
+use zerostride_ops::{Category, DType, Op, Reduction, Scalar};
 use zerostride_shape::{Shape, Strides};
 
 use crate::fork::OnceLock;
@@ -243,7 +243,7 @@ pub(crate) enum Work {
     /// of loads are those of `kept` followed by those of `reduced`; the output is contiguous. Results go
     /// through `finish` before they are written, a program whose only load they are.
     Reduce {
-        op: Op,
+        op: Reduction,
         compute: DType,
         correction: f64,
         kept: Shape,

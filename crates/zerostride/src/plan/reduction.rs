@@ -6,7 +6,7 @@ use std::mem;
 
 use smallvec::SmallVec;
 use zerostride_kernels::Reducer;
-use zerostride_ops::{Category, DType, Op, Scalar};
+use zerostride_ops::{self as ops, Category, DType, Equal, Op, Scalar};
 use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims, turn_dims};
 
 use super::lower::{map, slices};
@@ -16,7 +16,7 @@ use crate::expr::{Expr, Kind, reduced_shape};
 /// A reduction of the table over some dimensions of an operand.
 pub(super) struct Reduction<'e> {
     pub(super) operand: &'e Expr,
-    op: Op,
+    op: ops::Reduction,
     compute: DType,
     correction: f64,
     /// The dtype of results.
@@ -74,14 +74,14 @@ impl<'e> Reduction<'e> {
         let repeats = |dim: usize| program.loads.iter().all(|load| load.strides[dim] == 0);
         let (mut sizes, mut times): (SmallVec<[usize; 8]>, i64) = (self.sizes.as_ref().into(), 1);
         for dim in (0..sizes.len()).filter(|&dim| self.sizes[dim] > 1 && repeats(dim)) {
-            match self.op {
-                Op::Amax | Op::Amin | Op::All | Op::Any => sizes[dim] = 1,
+            match self.op.columns().equal {
+                Equal::same => sizes[dim] = 1,
                 _ if !self.dims.contains(&dim) => sizes[dim] = 1,
                 // A sum of equal integers is a product, modulo 2^64 too.
-                Op::Sum if self.is_whole() => {
+                Equal::multiple if self.is_whole() => {
                     times = times.wrapping_mul(mem::replace(&mut sizes[dim], 1) as i64);
                 }
-                _ => {}
+                Equal::multiple | Equal::other => {}
             }
         }
         if times != 1 {
@@ -90,10 +90,11 @@ impl<'e> Reduction<'e> {
             element = program.map(Op::Mul, DType::I64, operands, DType::I64);
         }
         // Kernels of sums widen f16 and bf16 themselves.
-        if let (Op::Sum, DType::F32, Some(&Instruction::Cast(half))) =
-            (self.op, self.compute, program.instructions.last())
+        if let Some(&Instruction::Cast(half)) = program.instructions.last()
+            && self.compute == DType::F32
             && element + 1 == program.instructions.len()
             && program.dtypes[half].is_half()
+            && Reducer::takes(self.op, self.compute, program.dtypes[half], 1).is_half()
         {
             program.pop();
             element = half;
@@ -104,7 +105,7 @@ impl<'e> Reduction<'e> {
             (0..sizes.len()).partition(|dim| self.dims.contains(dim));
         let (kept, outer) = part(&program, &sizes, &kept);
         let (mut reduced, mut inner) = part(&program, &sizes, &reduced);
-        if in_any_order(self.op, self.compute) {
+        if self.op.is_in_any_order(self.compute) {
             let firsts;
             (inner, firsts) = turn_dims(&reduced, &slices(&inner));
             program.loads.iter_mut().zip(firsts).for_each(|(load, first)| load.offset += first);
@@ -156,12 +157,7 @@ impl<'e> Reduction<'e> {
             DType::F16 | DType::BF16 => DType::F32,
             _ => takes,
         };
-        let op = match self.op {
-            Op::Sum => Op::Add,
-            Op::Amax => Op::Maximum,
-            Op::Amin => Op::Minimum,
-            _ => return None,
-        };
+        let op = self.op.columns().pair?;
         if !lie_apart || !matches!(compute.category(), Category::Int | Category::Float) {
             return None;
         }
@@ -176,7 +172,7 @@ impl<'e> Reduction<'e> {
                 few.map(op, compute, SmallVec::from_slice(&[next, few.result]), compute)
             };
         }
-        if self.op == Op::Sum && !self.is_whole() {
+        if One::of(self.op, compute) == Some(One::AfterZero) {
             // A negative zero adds nothing to the zero that sums begin with.
             let zero = few.splat(Scalar::Int(0), compute);
             few.result = few.map(op, compute, SmallVec::from_slice(&[few.result, zero]), compute);
@@ -185,9 +181,9 @@ impl<'e> Reduction<'e> {
         Some(few)
     }
 
-    /// Whether results are sums of integers.
+    /// Whether integers or bools are reduced.
     fn is_whole(&self) -> bool {
-        self.op == Op::Sum && self.compute.category() < Category::Float
+        self.compute.category() < Category::Float
     }
 }
 
@@ -204,14 +200,14 @@ pub(crate) enum One {
 
 impl One {
     /// `None` where more is computed.
-    pub(crate) fn of(op: Op, compute: DType) -> Option<One> {
-        match op {
-            Op::Sum if compute.category() >= Category::Float => Some(One::AfterZero),
-            Op::Sum | Op::Amax | Op::Amin => Some(One::Element),
+    pub(crate) fn of(op: ops::Reduction, compute: DType) -> Option<One> {
+        match op.columns().one {
+            ops::One::from_zero if compute.category() >= Category::Float => Some(One::AfterZero),
+            ops::One::from_zero | ops::One::element => Some(One::Element),
             // A product of complex numbers with 1 may be NaN.
-            Op::Prod if compute.category() < Category::Complex => Some(One::Element),
-            Op::All | Op::Any => Some(One::Truth),
-            _ => None,
+            ops::One::real => (compute.category() < Category::Complex).then_some(One::Element),
+            ops::One::truth => Some(One::Truth),
+            ops::One::other => None,
         }
     }
 }
@@ -222,15 +218,6 @@ fn part(program: &Program, sizes: &[usize], dims: &[usize]) -> (Shape, Vec<Strid
     let strides: Vec<SmallVec<[isize; 8]>> =
         program.loads.iter().map(|load| dims.iter().map(|&dim| load.strides[dim]).collect()).collect();
     coalesce(&part, &strides.iter().map(|strides| &strides[..]).collect::<Vec<_>>())
-}
-
-/// Whether a reduction of elements of that dtype has the same bits in any order of them.
-pub(crate) fn in_any_order(op: Op, dtype: DType) -> bool {
-    match op {
-        Op::All | Op::Any => true,
-        Op::Sum | Op::Prod | Op::Amax | Op::Amin => dtype.category() < Category::Float,
-        _ => false,
-    }
 }
 
 /// Strides of a shape, which are never more than the limit on dimensions.

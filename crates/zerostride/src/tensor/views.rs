@@ -73,6 +73,11 @@ views! {
 }
 
 impl Tensor {
+    /// All dimensions of size 1 dropped, or those of the given ones.
+    pub(crate) fn squeeze_some(&self, dims: Option<&[isize]>) -> Result<Tensor> {
+        dims.map_or_else(|| self.squeeze(), |dims| self.squeeze_dims(dims))
+    }
+
     /// `expand` to the shape of another tensor.
     ///
     /// # Errors

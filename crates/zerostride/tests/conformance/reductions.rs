@@ -44,8 +44,8 @@ fn closeness(case: &Case, values: &Values, wanted: &[u64]) -> Closeness {
     let reduced = (input.bits.len() / input.width()).div_ceil(results) as f64;
     let eps = epsilon(values.dtype);
     let bound = |result: f64| match op {
-        "sum" | "sum_to_size" => (reduced + 2.0) * eps * total.min(reduced * largest),
-        "mean" => (reduced + 2.0) * eps * largest,
+        "sum" | "nansum" | "sum_to_size" => (reduced + 2.0) * eps * total.min(reduced * largest),
+        "mean" | "nanmean" => (reduced + 2.0) * eps * largest,
         "prod" => (reduced + 2.0) * eps * result.abs(),
         "logsumexp" | "log_softmax" => 8.0 * eps * (largest + result.abs()),
         _ => 16.0 * eps * result.abs(),

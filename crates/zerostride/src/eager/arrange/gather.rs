@@ -4,10 +4,10 @@
 use bytemuck::cast_slice;
 use smallvec::SmallVec;
 use zerostride_ops::DType;
-use zerostride_shape::broadcast_shape;
+use zerostride_shape::{Shape, broadcast_shape};
 
 use super::places::{Places, Walk};
-use super::{access, list, named_dim};
+use super::{Results, access, list, named_dim};
 use crate::interrupt::{self, STRIDE};
 use crate::{Error, Result, Tensor};
 
@@ -62,29 +62,12 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn gather(&self, dim: isize, index: &Tensor) -> Result<Tensor> {
-        named_dim(dim, self.ndim())?;
-        let refused = || Error::runtime("gather(): Expected dtype int32/int64 for index");
-        let index = index.as_index_or_empty(refused)?;
-        let shape = index.shape_value().clone();
+        let shape = Results::gather(self, dim, index)?.shape();
         if shape.numel() == 0 {
             return Tensor::build(self.dtype(), shape, |_| Ok(()));
         }
-        let (own, index) = (lifted(self)?, lifted(&index)?);
-        if own.ndim() != index.ndim() {
-            return Err(Error::runtime(
-                "Index tensor must have the same number of dimensions as input tensor",
-            ));
-        }
+        let (own, index) = (lifted(self)?, lifted(&index.to_dtype(DType::I64)?)?);
         let dim = named_dim(dim, own.ndim())?.unwrap_or(0);
-        if let Some(larger) =
-            (0..own.ndim()).find(|&other| other != dim && index.shape()[other] > own.shape()[other])
-        {
-            return Err(Error::runtime(format_args!(
-                "Size does not match at dimension {larger} expected index {} to be no larger than self {} apart from dimension {dim}",
-                index.shape_value(),
-                own.shape_value()
-            )));
-        }
         let places = along(&own, dim, &index)?;
         Tensor::build(self.dtype(), shape, |to| {
             access::read([&own], |[from]| places.load(own.dtype().item_size(), from, to))
@@ -107,29 +90,16 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn take_along_dim(&self, index: &Tensor, dim: Option<isize>) -> Result<Tensor> {
-        let index =
-            index.as_index(|| Error::runtime("torch.take_along_dim(): dtype of indices should be Long"))?;
+        let mut shape = Results::take_along_dim(self, index, dim)?.shape().to_vec();
+        let index = index.to_dtype(DType::I64)?;
         let Some(dim) = dim else {
             return self.reshape(&[-1])?.take_along_dim(&index.reshape(&[-1])?, Some(0));
         };
-        if self.ndim() != index.ndim() {
-            return Err(Error::runtime(format_args!(
-                "torch.take_along_dim(): input and indices should have the same number of dimensions, but got {} dimensions for input, and {} dimensions for indices",
-                self.ndim(),
-                index.ndim()
-            )));
-        }
         let Some(dim) = named_dim(dim, self.ndim())? else { return self.gather(0, &index) };
-        let apart = |tensor: &Tensor| {
-            let mut sizes = tensor.shape().to_vec();
-            sizes[dim] = 1;
-            sizes
-        };
-        let mut shape = broadcast_shape(&[&apart(self)[..], &apart(&index)[..]])?.to_vec();
-        let size = self.shape()[dim];
+        let (size, places) = (self.shape()[dim], shape[dim]);
         shape[dim] = size;
         let own = self.broadcast_to(&shape)?;
-        shape[dim] = index.shape()[dim];
+        shape[dim] = places;
         let negative = index.lt(0)?;
         let index = index.add(size as i64)?.where_(&negative, &index)?;
         own.gather(dim as isize, &index.broadcast_to(&shape)?)
@@ -149,15 +119,9 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn take(&self, index: &Tensor) -> Result<Tensor> {
-        if index.dtype() != DType::I64 {
-            return Err(Error::runtime(format_args!(
-                "take(): Expected a long tensor for index, but got {}",
-                index.dtype().scalar_name()
-            )));
-        }
+        let shape = Results::take(self, index)?.shape();
         let own = self.contiguous()?;
         let (count, item) = (own.numel(), own.dtype().item_size());
-        let shape = index.shape_value().clone();
         let index = index.contiguous()?;
         let mut offsets = list(index.numel(), &shape)?;
         access::read([&index], |[bytes]| {
@@ -177,5 +141,66 @@ impl Tensor {
         })?;
         let places = Places::new(0, Walk::new(&[], &[]), offsets, Walk::new(&[], &[]));
         Tensor::build(own.dtype(), shape, |to| access::read([&own], |[from]| places.load(item, from, to)))
+    }
+}
+
+impl Results {
+    pub(super) fn gather(tensor: &Tensor, dim: isize, index: &Tensor) -> Result<Results> {
+        named_dim(dim, tensor.ndim())?;
+        index.check_index_or_empty(|| Error::runtime("gather(): Expected dtype int32/int64 for index"))?;
+        let gathered = Results::one(index.shape_value().clone(), tensor.dtype());
+        if index.numel() == 0 {
+            return Ok(gathered);
+        }
+        let (own, index) = (lifted(tensor)?, lifted(index)?);
+        if own.ndim() != index.ndim() {
+            return Err(Error::runtime(
+                "Index tensor must have the same number of dimensions as input tensor",
+            ));
+        }
+        let dim = named_dim(dim, own.ndim())?.unwrap_or(0);
+        if let Some(larger) =
+            (0..own.ndim()).find(|&other| other != dim && index.shape()[other] > own.shape()[other])
+        {
+            return Err(Error::runtime(format_args!(
+                "Size does not match at dimension {larger} expected index {} to be no larger than self {} apart from dimension {dim}",
+                index.shape_value(),
+                own.shape_value()
+            )));
+        }
+        Ok(gathered)
+    }
+
+    pub(super) fn take_along_dim(tensor: &Tensor, index: &Tensor, dim: Option<isize>) -> Result<Results> {
+        index.check_index(|| Error::runtime("torch.take_along_dim(): dtype of indices should be Long"))?;
+        let Some(dim) = dim else {
+            return Ok(Results::one(Shape::new(&[index.numel()])?, tensor.dtype()));
+        };
+        if tensor.ndim() != index.ndim() {
+            return Err(Error::runtime(format_args!(
+                "torch.take_along_dim(): input and indices should have the same number of dimensions, but got {} dimensions for input, and {} dimensions for indices",
+                tensor.ndim(),
+                index.ndim()
+            )));
+        }
+        let Some(dim) = named_dim(dim, tensor.ndim())? else { return Results::gather(tensor, 0, index) };
+        let apart = |tensor: &Tensor| {
+            let mut sizes = tensor.shape().to_vec();
+            sizes[dim] = 1;
+            sizes
+        };
+        let mut shape = broadcast_shape(&[&apart(tensor)[..], &apart(index)[..]])?.to_vec();
+        shape[dim] = index.shape()[dim];
+        Ok(Results::one(Shape::new(&shape)?, tensor.dtype()))
+    }
+
+    pub(super) fn take(tensor: &Tensor, index: &Tensor) -> Result<Results> {
+        match index.dtype() {
+            DType::I64 => Ok(Results::one(index.shape_value().clone(), tensor.dtype())),
+            other => Err(Error::runtime(format_args!(
+                "take(): Expected a long tensor for index, but got {}",
+                other.scalar_name()
+            ))),
+        }
     }
 }

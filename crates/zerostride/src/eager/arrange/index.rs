@@ -9,8 +9,8 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 use zerostride_ops::{Category, DType};
 use zerostride_shape::InternalOverlap;
 
-use super::access;
-use super::picks::{Pick, Picked};
+use super::picks::{Pick, Picked, Shapes};
+use super::{Results, access};
 use crate::expr::View;
 use crate::{Error, Expr, Operand, Result, Tensor};
 
@@ -244,6 +244,32 @@ fn pick(view: &Tensor, dim: usize, index: Tensor) -> Result<Pick> {
         }
         DType::I32 | DType::I64 => Ok(Pick::Integers { dim, index }),
         _ => Err(Error::index("tensors used as indices must be long, int, byte or bool tensors")),
+    }
+}
+
+impl Results {
+    /// What [`Tensor::index`] gives: as large as a mask's elements say, where one takes part.
+    ///
+    /// # Errors
+    /// As [`Tensor::index`], but for integers out of bounds.
+    ///
+    /// ```
+    /// use zerostride::{Results, tensor};
+    /// let picked = Results::index(&tensor![[1, 2], [3, 4]], &[tensor![0, 1, 0].into()])?;
+    /// assert_eq!(picked.known().unwrap().next().unwrap().0, [3, 2]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn index(tensor: &Tensor, items: &[Index]) -> Result<Results> {
+        let (view, picks) = picked(tensor, items)?;
+        if picks.is_empty() {
+            return Ok(Results::like(&view));
+        }
+        let shape = Shapes::new(view.layout(), &picks)?.whole;
+        let by_elements = picks.iter().any(|pick| matches!(pick, Pick::Mask { .. }));
+        Ok(match by_elements {
+            true => Results::at_most(shape.numel(), view.dtype().item_size()),
+            false => Results::one(shape, view.dtype()),
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 use zerostride_ops::{Typed, result_type};
 use zerostride_shape::Shape;
 
+use super::{Results, named_dim};
 use crate::{Error, Expr, Result, Tensor};
 
 /// Joins tensors along an existing dimension, as `torch.cat`; dtypes are promoted.
@@ -17,56 +18,7 @@ use crate::{Error, Expr, Result, Tensor};
 /// # Ok::<(), zerostride::Error>(())
 /// ```
 pub fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
-    if tensors.is_empty() {
-        return Err(Error::Argument {
-            class: zerostride_shape::ErrorClass::Value,
-            message: "torch.cat(): expected a non-empty list of Tensors".to_owned(),
-        });
-    }
-    if let Some(position) = tensors.iter().position(|tensor| tensor.ndim() == 0) {
-        return Err(Error::runtime(format_args!(
-            "zero-dimensional tensor (at position {position}) cannot be concatenated"
-        )));
-    }
-    // PyTorch skips empty vectors, whatever the others' rank.
-    let counts = |tensor: &&&Tensor| tensor.shape() != [0];
-    let Some(first) = tensors.iter().find(|tensor| counts(tensor)) else {
-        return tensors[0].clone_elements();
-    };
-    let ndim = first.ndim();
-    let dim = match zerostride_shape::reduced_dims(&[dim], ndim)?[..] {
-        [dim] => dim,
-        _ => unreachable!("one dimension was asked for"),
-    };
-    let mut sizes = first.shape().to_vec();
-    sizes[dim] = 0;
-    for (position, tensor) in tensors.iter().enumerate().filter(|(_, tensor)| counts(tensor)) {
-        if tensor.ndim() != ndim {
-            return Err(Error::runtime(format_args!(
-                "Tensors must have same number of dimensions: got {ndim} and {}",
-                tensor.ndim()
-            )));
-        }
-        if let Some(other) =
-            (0..ndim).find(|&other| other != dim && tensor.shape()[other] != first.shape()[other])
-        {
-            return Err(Error::runtime(format_args!(
-                "Sizes of tensors must match except in dimension {dim}. Expected size {} but got size {} for tensor number {position} in the list.",
-                first.shape()[other],
-                tensor.shape()[other]
-            )));
-        }
-        sizes[dim] = sizes[dim].saturating_add(tensor.shape()[dim]);
-    }
-    let typed: Vec<Typed> = tensors.iter().map(|tensor| tensor.typed()).collect();
-    let out = Tensor::build(result_type(&typed)?, Shape::new(&sizes)?, |_| Ok(()))?;
-    let mut start = 0;
-    for tensor in tensors.iter().filter(counts) {
-        let length = tensor.shape()[dim];
-        out.narrow(dim as isize, start as isize, length as isize)?.copy_(*tensor)?;
-        start += length;
-    }
-    Ok(out)
+    Parts::cat(tensors, dim)?.joined()
 }
 
 /// Joins tensors of one shape along a new dimension, as `torch.stack`.
@@ -80,38 +32,7 @@ pub fn cat(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
 /// # Ok::<(), zerostride::Error>(())
 /// ```
 pub fn stack(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
-    let Some(first) = tensors.first() else {
-        return Err(Error::runtime("stack expects a non-empty TensorList"));
-    };
-    let expanded: Vec<Tensor> = tensors.iter().map(|tensor| tensor.unsqueeze(dim)).collect::<Result<_>>()?;
-    if let Some(position) = tensors.iter().position(|tensor| tensor.shape() != first.shape()) {
-        return Err(Error::runtime(format_args!(
-            "stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {position}",
-            first.shape_value(),
-            tensors[position].shape_value()
-        )));
-    }
-    let ndim = expanded[0].ndim() as isize;
-    cat(&expanded.iter().collect::<Vec<_>>(), if dim < 0 { dim + ndim } else { dim })
-}
-
-/// Tensors with as many dimensions as `lift` gives them, joined along a dimension.
-fn joined(
-    name: &str,
-    tensors: &[&Tensor],
-    lift: impl Fn(&Tensor) -> Result<Tensor>,
-    dim: impl FnOnce(usize) -> isize,
-) -> Result<Tensor> {
-    let lifted: Vec<Tensor> = tensors.iter().map(|tensor| lift(tensor)).collect::<Result<_>>()?;
-    match lifted.first() {
-        Some(first) => cat(&lifted.iter().collect::<Vec<_>>(), dim(first.ndim())),
-        None => Err(Error::runtime(format_args!("{name} expects a non-empty TensorList"))),
-    }
-}
-
-/// The tensor with at least `ndim` dimensions, new ones in front.
-fn at_least(tensor: &Tensor, ndim: usize) -> Result<Tensor> {
-    (tensor.ndim()..ndim).try_fold(tensor.clone(), |tensor, _| tensor.unsqueeze(0))
+    Parts::stack(tensors, dim)?.joined()
 }
 
 /// Joins tensors side by side: vectors along their only dimension, others along the second, as `torch.hstack`.
@@ -125,7 +46,7 @@ fn at_least(tensor: &Tensor, ndim: usize) -> Result<Tensor> {
 /// # Ok::<(), zerostride::Error>(())
 /// ```
 pub fn hstack(tensors: &[&Tensor]) -> Result<Tensor> {
-    joined("hstack", tensors, |tensor| at_least(tensor, 1), |ndim| isize::from(ndim > 1))
+    Parts::hstack(tensors)?.joined()
 }
 
 /// Joins tensors one below the other, vectors as rows, as `torch.vstack`.
@@ -139,7 +60,7 @@ pub fn hstack(tensors: &[&Tensor]) -> Result<Tensor> {
 /// # Ok::<(), zerostride::Error>(())
 /// ```
 pub fn vstack(tensors: &[&Tensor]) -> Result<Tensor> {
-    joined("vstack", tensors, |tensor| at_least(tensor, 2), |_| 0)
+    Parts::vstack(tensors)?.joined()
 }
 
 /// Joins tensors along the third dimension, matrices behind each other, as `torch.dstack`.
@@ -153,11 +74,154 @@ pub fn vstack(tensors: &[&Tensor]) -> Result<Tensor> {
 /// # Ok::<(), zerostride::Error>(())
 /// ```
 pub fn dstack(tensors: &[&Tensor]) -> Result<Tensor> {
-    let lift = |tensor: &Tensor| match tensor.ndim() {
-        0..=2 => at_least(tensor, 2)?.unsqueeze(-1),
-        _ => Ok(tensor.clone()),
-    };
-    joined("dstack", tensors, lift, |_| 2)
+    Parts::dstack(tensors)?.joined()
+}
+
+/// Tensors that are joined along a dimension, views of those that were given.
+pub(super) struct Parts {
+    tensors: Vec<Tensor>,
+    dim: isize,
+}
+
+/// Whether a tensor takes part: PyTorch skips empty vectors, whatever the others' rank.
+fn counts(tensor: &&Tensor) -> bool {
+    tensor.shape() != [0]
+}
+
+impl Parts {
+    pub(super) fn cat(tensors: &[&Tensor], dim: isize) -> Result<Parts> {
+        Ok(Parts { tensors: tensors.iter().map(|&tensor| tensor.clone()).collect(), dim })
+    }
+
+    pub(super) fn stack(tensors: &[&Tensor], dim: isize) -> Result<Parts> {
+        let Some(first) = tensors.first() else {
+            return Err(Error::runtime("stack expects a non-empty TensorList"));
+        };
+        let expanded: Vec<Tensor> =
+            tensors.iter().map(|tensor| tensor.unsqueeze(dim)).collect::<Result<_>>()?;
+        if let Some(position) = tensors.iter().position(|tensor| tensor.shape() != first.shape()) {
+            return Err(Error::runtime(format_args!(
+                "stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {position}",
+                first.shape_value(),
+                tensors[position].shape_value()
+            )));
+        }
+        let ndim = expanded[0].ndim() as isize;
+        Ok(Parts { tensors: expanded, dim: if dim < 0 { dim + ndim } else { dim } })
+    }
+
+    pub(super) fn hstack(tensors: &[&Tensor]) -> Result<Parts> {
+        Parts::lifted("hstack", tensors, |tensor| at_least(tensor, 1), |ndim| isize::from(ndim > 1))
+    }
+
+    pub(super) fn vstack(tensors: &[&Tensor]) -> Result<Parts> {
+        Parts::lifted("vstack", tensors, |tensor| at_least(tensor, 2), |_| 0)
+    }
+
+    pub(super) fn dstack(tensors: &[&Tensor]) -> Result<Parts> {
+        let lift = |tensor: &Tensor| match tensor.ndim() {
+            0..=2 => at_least(tensor, 2)?.unsqueeze(-1),
+            _ => Ok(tensor.clone()),
+        };
+        Parts::lifted("dstack", tensors, lift, |_| 2)
+    }
+
+    /// Tensors with as many dimensions as `lift` gives them, and the dimension that `dim` chooses for the rank of the first.
+    fn lifted(
+        name: &str,
+        tensors: &[&Tensor],
+        lift: impl Fn(&Tensor) -> Result<Tensor>,
+        dim: impl FnOnce(usize) -> isize,
+    ) -> Result<Parts> {
+        let tensors: Vec<Tensor> = tensors.iter().map(|tensor| lift(tensor)).collect::<Result<_>>()?;
+        match tensors.first().map(|first| dim(first.ndim())) {
+            Some(dim) => Ok(Parts { tensors, dim }),
+            None => Err(Error::runtime(format_args!("{name} expects a non-empty TensorList"))),
+        }
+    }
+
+    pub(super) fn results(&self) -> Result<Results> {
+        let Parts { tensors, dim } = self;
+        if tensors.is_empty() {
+            return Err(Error::Argument {
+                class: zerostride_shape::ErrorClass::Value,
+                message: "torch.cat(): expected a non-empty list of Tensors".to_owned(),
+            });
+        }
+        if let Some(position) = tensors.iter().position(|tensor| tensor.ndim() == 0) {
+            return Err(Error::runtime(format_args!(
+                "zero-dimensional tensor (at position {position}) cannot be concatenated"
+            )));
+        }
+        let Some(first) = tensors.iter().find(counts) else { return Ok(Results::like(&tensors[0])) };
+        let ndim = first.ndim();
+        let dim = named_dim(*dim, ndim)?.unwrap_or(0);
+        let mut sizes = first.shape().to_vec();
+        sizes[dim] = 0;
+        for (position, tensor) in tensors.iter().enumerate().filter(|(_, tensor)| counts(tensor)) {
+            if tensor.ndim() != ndim {
+                return Err(Error::runtime(format_args!(
+                    "Tensors must have same number of dimensions: got {ndim} and {}",
+                    tensor.ndim()
+                )));
+            }
+            if let Some(other) =
+                (0..ndim).find(|&other| other != dim && tensor.shape()[other] != first.shape()[other])
+            {
+                return Err(Error::runtime(format_args!(
+                    "Sizes of tensors must match except in dimension {dim}. Expected size {} but got size {} for tensor number {position} in the list.",
+                    first.shape()[other],
+                    tensor.shape()[other]
+                )));
+            }
+            sizes[dim] = sizes[dim].saturating_add(tensor.shape()[dim]);
+        }
+        let typed: Vec<Typed> = tensors.iter().map(|tensor| tensor.typed()).collect();
+        Ok(Results::one(Shape::new(&sizes)?, result_type(&typed)?))
+    }
+
+    pub(super) fn joined(&self) -> Result<Tensor> {
+        let (results, tensors) = (self.results()?, self.tensors.iter().filter(counts));
+        let Some(first) = tensors.clone().next() else { return self.tensors[0].clone_elements() };
+        let dim = named_dim(self.dim, first.ndim())?.unwrap_or(0);
+        let out = Tensor::build(results.dtype(), results.shape(), |_| Ok(()))?;
+        let mut start = 0;
+        for tensor in tensors {
+            let length = tensor.shape()[dim];
+            out.narrow(dim as isize, start as isize, length as isize)?.copy_(tensor)?;
+            start += length;
+        }
+        Ok(out)
+    }
+}
+
+impl Results {
+    pub(super) fn repeat(tensor: &Tensor, counts: &[usize]) -> Result<Results> {
+        let Some(added) = counts.len().checked_sub(tensor.ndim()) else {
+            return Err(Error::runtime(
+                "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
+            ));
+        };
+        let own = std::iter::repeat_n(1, added).chain(tensor.shape().iter().copied());
+        let sizes: Vec<usize> =
+            counts.iter().zip(own).map(|(&count, size)| count.saturating_mul(size)).collect();
+        Ok(Results::one(Shape::new(&sizes)?, tensor.dtype()))
+    }
+
+    pub(super) fn tile(tensor: &Tensor, counts: &[usize]) -> Result<Results> {
+        Results::repeat(tensor, &tiled(tensor, counts))
+    }
+}
+
+/// `counts` with one for each dimension of a tensor at least.
+fn tiled(tensor: &Tensor, counts: &[usize]) -> Vec<usize> {
+    let missing = tensor.ndim().saturating_sub(counts.len());
+    std::iter::repeat_n(1, missing).chain(counts.iter().copied()).collect()
+}
+
+/// The tensor with at least `ndim` dimensions, new ones in front.
+fn at_least(tensor: &Tensor, ndim: usize) -> Result<Tensor> {
+    (tensor.ndim()..ndim).try_fold(tensor.clone(), |tensor, _| tensor.unsqueeze(0))
 }
 
 impl Tensor {
@@ -172,15 +236,9 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn repeat(&self, counts: &[usize]) -> Result<Tensor> {
-        let Some(added) = counts.len().checked_sub(self.ndim()) else {
-            return Err(Error::runtime(
-                "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
-            ));
-        };
-        let own = std::iter::repeat_n(1, added).chain(self.shape().iter().copied());
-        let sizes: Vec<usize> =
-            counts.iter().zip(own.clone()).map(|(&count, size)| count.saturating_mul(size)).collect();
-        let out = Tensor::build(self.dtype(), Shape::new(&sizes)?, |_| Ok(()))?;
+        let results = Results::repeat(self, counts)?;
+        let own = std::iter::repeat_n(1, counts.len() - self.ndim()).chain(self.shape().iter().copied());
+        let out = Tensor::build(self.dtype(), results.shape(), |_| Ok(()))?;
         if out.numel() == 0 {
             return Ok(out);
         }
@@ -199,8 +257,6 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::repeat`].
     pub fn tile(&self, counts: &[usize]) -> Result<Tensor> {
-        let missing = self.ndim().saturating_sub(counts.len());
-        let counts: Vec<usize> = std::iter::repeat_n(1, missing).chain(counts.iter().copied()).collect();
-        self.repeat(&counts)
+        self.repeat(&tiled(self, counts))
     }
 }

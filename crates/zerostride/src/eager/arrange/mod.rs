@@ -5,6 +5,7 @@
 //! terms of views and expressions wherever these say it.
 
 mod access;
+mod call;
 mod entries;
 mod gather;
 mod index;
@@ -13,6 +14,7 @@ mod picks;
 mod places;
 mod quantile;
 mod repeat;
+mod results;
 mod scan;
 mod scatter;
 mod search;
@@ -27,10 +29,12 @@ use zerostride_shape::{Shape, reduced_dims};
 use crate::memory::Fresh;
 use crate::{Error, Result, Tensor};
 
+pub use call::{Moved, Outcome, call_function};
 pub use index::Index;
 pub use join::{cat, dstack, hstack, stack, vstack};
 pub use quantile::Interpolation;
 pub use repeat::meshgrid;
+pub use results::Results;
 pub use unique::Unique;
 
 /// The dimension that `dim` names; `None` for the one that PyTorch lets a tensor without dimensions have.
@@ -65,10 +69,8 @@ impl Tensor {
     /// # Errors
     /// The tensor is of another dtype: what `refusal` says.
     fn as_index(&self, refusal: impl FnOnce() -> Error) -> Result<Tensor> {
-        match self.dtype() {
-            DType::I32 | DType::I64 => self.to_dtype(DType::I64),
-            _ => Err(refusal()),
-        }
+        self.check_index(refusal)?;
+        self.to_dtype(DType::I64)
     }
 
     /// The same for an operation to which PyTorch lets an index without elements be of any dtype.
@@ -76,6 +78,18 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::as_index`].
     fn as_index_or_empty(&self, refusal: impl FnOnce() -> Error) -> Result<Tensor> {
-        if self.numel() == 0 { self.to_dtype(DType::I64) } else { self.as_index(refusal) }
+        self.check_index_or_empty(refusal)?;
+        self.to_dtype(DType::I64)
+    }
+
+    fn check_index(&self, refusal: impl FnOnce() -> Error) -> Result<()> {
+        match self.dtype() {
+            DType::I32 | DType::I64 => Ok(()),
+            _ => Err(refusal()),
+        }
+    }
+
+    fn check_index_or_empty(&self, refusal: impl FnOnce() -> Error) -> Result<()> {
+        if self.numel() == 0 { Ok(()) } else { self.check_index(refusal) }
     }
 }

@@ -126,6 +126,46 @@ fn wrapped(at: i64, size: usize, ordinal: usize) -> Result<usize> {
     }
 }
 
+/// The shape of what index tensors pick, and the dimensions of a tensor that it is made of.
+pub(super) struct Shapes {
+    /// The shape of it all.
+    pub(super) whole: Shape,
+    /// The shapes of the index tensors, and the one that they meet in.
+    each: Vec<Shape>,
+    common: Shape,
+    /// The dimensions that are not picked along, before and after those that are.
+    before: SmallVec<[usize; 8]>,
+    after: SmallVec<[usize; 8]>,
+}
+
+impl Shapes {
+    /// `picks` are in the order of their dimensions, at least one.
+    ///
+    /// # Errors
+    /// The index tensors do not broadcast, or name places of a dimension without elements.
+    pub(super) fn new(of: &Layout, picks: &[Pick]) -> Result<Shapes> {
+        let each: Vec<Shape> = picks.iter().map(Pick::shape).collect::<Result<_>>()?;
+        let common = broadcast_shape(&each.iter().map(|shape| &shape[..]).collect::<Vec<_>>())
+            .map_err(|_| mismatch(picks, &each))?;
+        let is_picked = |dim: &usize| picks.iter().any(|pick| pick.dims().contains(dim));
+        // Index tensors that stand next to each other leave their dimensions in place; others come first.
+        let first = picks.iter().map(|pick| pick.dims().start).min().unwrap_or(0);
+        let last = picks.iter().map(|pick| pick.dims().end).max().unwrap_or(0);
+        let together = (first..last).all(|dim| is_picked(&dim));
+        let before: SmallVec<[usize; 8]> = if together { (0..first).collect() } else { SmallVec::new() };
+        let after: SmallVec<[usize; 8]> = (before.len()..of.ndim()).filter(|dim| !is_picked(dim)).collect();
+        let whole = Shape::new(&[&sizes(of, &before)[..], &common[..], &sizes(of, &after)[..]].concat())?;
+        if whole.numel() == 0 {
+            picks.iter().try_for_each(|pick| pick.refuse_nothing(of.shape()))?;
+        }
+        Ok(Shapes { whole, each, common, before, after })
+    }
+}
+
+fn sizes(of: &Layout, dims: &[usize]) -> SmallVec<[usize; 8]> {
+    dims.iter().map(|&dim| of.shape()[dim]).collect()
+}
+
 /// What index tensors pick from a tensor: the shape of it all, and where its elements are.
 #[derive(Debug)]
 pub(super) struct Picked {
@@ -138,32 +178,19 @@ impl Picked {
     /// `picks` are in the order of their dimensions, at least one.
     ///
     /// # Errors
-    /// The index tensors do not broadcast, an integer is out of bounds, or there is no memory.
+    /// As [`Shapes::new`]; an integer is out of bounds, or there is no memory.
     pub(super) fn new(tensor: &Tensor, picks: &[Pick]) -> Result<Picked> {
         let of = tensor.layout();
-        let shapes: Vec<Shape> = picks.iter().map(Pick::shape).collect::<Result<_>>()?;
-        let common = broadcast_shape(&shapes.iter().map(|shape| &shape[..]).collect::<Vec<_>>())
-            .map_err(|_| mismatch(picks, &shapes))?;
-        let is_picked = |dim: &usize| picks.iter().any(|pick| pick.dims().contains(dim));
-        // Index tensors that stand next to each other leave their dimensions in place; others come first.
-        let first = picks.iter().map(|pick| pick.dims().start).min().unwrap_or(0);
-        let last = picks.iter().map(|pick| pick.dims().end).max().unwrap_or(0);
-        let together = (first..last).all(|dim| is_picked(&dim));
-        let before: SmallVec<[usize; 8]> = if together { (0..first).collect() } else { SmallVec::new() };
-        let after: SmallVec<[usize; 8]> = (before.len()..of.ndim()).filter(|dim| !is_picked(dim)).collect();
-        let sizes =
-            |dims: &[usize]| dims.iter().map(|&dim| of.shape()[dim]).collect::<SmallVec<[usize; 8]>>();
-        let shape = Shape::new(&[&sizes(&before)[..], &common[..], &sizes(&after)[..]].concat())?;
+        let Shapes { whole: shape, each, common, before, after } = Shapes::new(of, picks)?;
         if shape.numel() == 0 {
-            picks.iter().try_for_each(|pick| pick.refuse_nothing(of.shape()))?;
             return Ok(Picked { shape, places: None });
         }
         let walk = |dims: &[usize]| {
             let strides: SmallVec<[isize; 8]> = dims.iter().map(|&dim| of.strides()[dim]).collect();
-            Walk::new(&sizes(dims), &strides)
+            Walk::new(&sizes(of, dims), &strides)
         };
         let start = of.offset() - (tensor.reach().start / tensor.dtype().item_size()) as isize;
-        let offsets = combined(picks, &shapes, &common, of)?;
+        let offsets = combined(picks, &each, &common, of)?;
         Ok(Picked { shape, places: Some(Places::new(start, walk(&before), offsets, walk(&after))) })
     }
 }

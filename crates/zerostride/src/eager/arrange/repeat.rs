@@ -3,9 +3,9 @@
 
 use bytemuck::cast_slice;
 use zerostride_ops::{DType, Scalar};
-use zerostride_shape::ErrorClass;
+use zerostride_shape::{ErrorClass, Shape};
 
-use super::{access, list, named_dim};
+use super::{Results, access, list, named_dim};
 use crate::interrupt;
 use crate::{Error, Expr, Result, Tensor, cat};
 
@@ -24,27 +24,14 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn roll(&self, shifts: &[isize], dims: &[isize]) -> Result<Tensor> {
-        if shifts.is_empty() {
-            return Err(Error::runtime("`shifts` required"));
-        }
+        Results::roll(self, shifts, dims)?;
         if let ([shift], []) = (shifts, dims) {
             let sizes: Vec<isize> = self.shape().iter().map(|&size| size as isize).collect();
             return self.reshape(&[-1])?.roll(&[*shift], &[0])?.reshape(&sizes);
         }
-        if shifts.len() != dims.len() {
-            return Err(Error::runtime(format_args!(
-                "shifts and dimensions must align. shifts: {}, dims:{}",
-                shifts.len(),
-                dims.len()
-            )));
-        }
         let mut rolled = self.clone();
         for (&shift, &dim) in shifts.iter().zip(dims) {
-            let Some(dim) = named_dim(dim, self.ndim())? else {
-                return Err(Error::index(format_args!(
-                    "Dimension specified as {dim} but tensor has no dimensions"
-                )));
-            };
+            let dim = named_dim(dim, self.ndim())?.unwrap_or(0);
             let (dim, size) = (dim as isize, self.shape()[dim] as isize);
             let moved = if size == 0 { 0 } else { shift.rem_euclid(size) };
             let parts = [rolled.narrow(dim, size - moved, moved)?, rolled.narrow(dim, 0, size - moved)?];
@@ -128,6 +115,14 @@ impl Tensor {
         self.index_select(dim as isize, &Tensor::from_slice(&index, &[index.len()])?)
     }
 
+    /// The same by one count or by a tensor of them.
+    pub(super) fn repeat_by(&self, repeats: &Repeats, dim: Option<isize>) -> Result<Tensor> {
+        match repeats {
+            Repeats::Count(count) => self.repeat_interleave(*count, dim),
+            Repeats::Each(counts) => self.repeat_each(counts, dim),
+        }
+    }
+
     /// The dimension along which a tensor that has one is repeated; without one it counts as a vector.
     fn repeated_dim(&self, dim: isize) -> Result<usize> {
         named_dim(dim, self.ndim())?
@@ -164,9 +159,7 @@ impl Tensor {
     }
 
     fn triangle(&self, name: &str, keeps: impl FnOnce(Expr, Expr) -> Expr) -> Result<Tensor> {
-        let [.., rows, columns] = *self.shape() else {
-            return Err(Error::runtime(format_args!("{name}: input tensor must have at least 2 dimensions")));
-        };
+        let (rows, columns) = triangular(name, self)?;
         if self.numel() == 0 {
             return self.clone_elements();
         }
@@ -174,6 +167,80 @@ impl Tensor {
         let column = Expr::from(Tensor::arange(0, columns as i64, 1)?);
         // False is zero in every dtype, and takes part in no promotion.
         Expr::current(self).where_(keeps(row, column), Scalar::Bool(false)).materialise()
+    }
+}
+
+/// How often elements are repeated.
+#[derive(Clone, Debug)]
+pub(super) enum Repeats {
+    /// All of them as often.
+    Count(usize),
+    /// Each as often as an integer tensor says.
+    Each(Tensor),
+}
+
+/// The rows and columns of which a triangle is cut.
+fn triangular(name: &str, tensor: &Tensor) -> Result<(usize, usize)> {
+    match *tensor.shape() {
+        [.., rows, columns] => Ok((rows, columns)),
+        _ => Err(Error::runtime(format_args!("{name}: input tensor must have at least 2 dimensions"))),
+    }
+}
+
+impl Results {
+    pub(super) fn roll(tensor: &Tensor, shifts: &[isize], dims: &[isize]) -> Result<Results> {
+        match (shifts, dims) {
+            ([], _) => return Err(Error::runtime("`shifts` required")),
+            ([_], []) => {}
+            _ if shifts.len() != dims.len() => {
+                return Err(Error::runtime(format_args!(
+                    "shifts and dimensions must align. shifts: {}, dims:{}",
+                    shifts.len(),
+                    dims.len()
+                )));
+            }
+            _ => {
+                for &dim in dims {
+                    if named_dim(dim, tensor.ndim())?.is_none() {
+                        return Err(Error::index(format_args!(
+                            "Dimension specified as {dim} but tensor has no dimensions"
+                        )));
+                    }
+                }
+            }
+        }
+        Ok(Results::like(tensor))
+    }
+
+    pub(super) fn repeat_by(tensor: &Tensor, repeats: &Repeats, dim: Option<isize>) -> Result<Results> {
+        let mut sizes = match dim {
+            Some(_) => tensor.shape().to_vec(),
+            None => vec![tensor.numel()],
+        };
+        let dim = match dim {
+            Some(dim) => tensor.repeated_dim(dim)?,
+            None => 0,
+        };
+        match repeats {
+            Repeats::Count(count) => {
+                sizes[dim] = sizes[dim].saturating_mul(*count);
+                Ok(Results::one(Shape::new(&sizes)?, tensor.dtype()))
+            }
+            // A wrong count is left to the function, which takes no memory for it.
+            Repeats::Each(counts) => {
+                let most = counts.amax(..).and_then(|most| most.to_dtype(DType::I64)?.item::<i64>());
+                let most = most.map_or(0, |most| most.max(0) as usize);
+                Ok(Results::at_most(tensor.numel().saturating_mul(most), tensor.dtype().item_size()))
+            }
+        }
+    }
+
+    pub(super) fn tril(tensor: &Tensor, _diagonal: i64) -> Result<Results> {
+        triangular("tril", tensor).map(|_| Results::like(tensor))
+    }
+
+    pub(super) fn triu(tensor: &Tensor, _diagonal: i64) -> Result<Results> {
+        triangular("triu", tensor).map(|_| Results::like(tensor))
     }
 }
 

@@ -2,8 +2,10 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, Complex32, Complex64, DType, Element};
+use zerostride_shape::Shape;
 
-use super::{access, named_dim};
+use super::join::Parts;
+use super::{Results, access, named_dim};
 use crate::interrupt::{self, STRIDE};
 use crate::threads::crew;
 use crate::{Error, Result, Tensor, cat};
@@ -145,11 +147,8 @@ impl Tensor {
     }
 
     fn running(&self, dim: isize, product: bool) -> Result<Tensor> {
+        let dtype = Results::cumsum(self, dim)?.dtype();
         let dim = named_dim(dim, self.ndim())?;
-        let dtype = match self.dtype().category() {
-            Category::Bool | Category::Int => DType::I64,
-            _ => self.dtype(),
-        };
         // Halves are rounded once, when their totals are there.
         let held = if dtype.is_half() { DType::F32 } else { dtype };
         let from = self.to_dtype(held)?.contiguous()?;
@@ -189,13 +188,8 @@ impl Tensor {
         before: Option<&Tensor>,
         after: Option<&Tensor>,
     ) -> Result<Tensor> {
-        if self.ndim() == 0 {
-            return Err(Error::runtime("diff expects input to be at least one-dimensional"));
-        }
+        Results::diff(self, n, dim, before, after)?;
         let dim = named_dim(dim, self.ndim())?.unwrap_or(0);
-        for part in before.iter().chain(&after) {
-            self.check_part(part, dim)?;
-        }
         if n == 0 {
             // PyTorch leaves out what was to be joined, too.
             return self.clone_elements();
@@ -231,5 +225,44 @@ impl Tensor {
             ))),
             None => Ok(()),
         }
+    }
+}
+
+impl Results {
+    pub(super) fn cumsum(tensor: &Tensor, dim: isize) -> Result<Results> {
+        named_dim(dim, tensor.ndim())?;
+        let dtype = match tensor.dtype().category() {
+            Category::Bool | Category::Int => DType::I64,
+            Category::Float | Category::Complex => tensor.dtype(),
+        };
+        Ok(Results::one(tensor.shape_value().clone(), dtype))
+    }
+
+    pub(super) fn cumprod(tensor: &Tensor, dim: isize) -> Result<Results> {
+        Results::cumsum(tensor, dim)
+    }
+
+    pub(super) fn diff(
+        tensor: &Tensor,
+        n: usize,
+        dim: isize,
+        before: Option<&Tensor>,
+        after: Option<&Tensor>,
+    ) -> Result<Results> {
+        if tensor.ndim() == 0 {
+            return Err(Error::runtime("diff expects input to be at least one-dimensional"));
+        }
+        let dim = named_dim(dim, tensor.ndim())?.unwrap_or(0);
+        for part in before.iter().chain(&after) {
+            tensor.check_part(part, dim)?;
+        }
+        if n == 0 {
+            return Ok(Results::like(tensor));
+        }
+        let parts: Vec<&Tensor> = before.into_iter().chain([tensor]).chain(after).collect();
+        let all = Parts::cat(&parts, dim as isize)?.results()?;
+        let mut sizes = all.shape().to_vec();
+        sizes[dim] = sizes[dim].saturating_sub(n);
+        Ok(Results::one(Shape::new(&sizes)?, all.dtype()))
     }
 }

@@ -4,9 +4,9 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, DType, Element, result_type};
 use zerostride_shape::{ErrorClass, Shape};
 
-use super::access;
 use super::picks::Pick;
 use super::sort::with_ordered;
+use super::{Results, access};
 use crate::interrupt::{self, STRIDE};
 use crate::threads::crew;
 use crate::{Dims, Error, Expr, Result, Tensor};
@@ -60,7 +60,7 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn count_nonzero(&self, dims: impl Into<Dims>) -> Result<Tensor> {
-        Expr::current(self).ne(0).sum(dims).eval()
+        counted(self, dims).eval()
     }
 
     /// Where values would be inserted into sorted ones so that these stay sorted, before equal ones or, with `right`,
@@ -80,32 +80,8 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn searchsorted(&self, values: &Tensor, right: bool) -> Result<Tensor> {
-        let Some((&n, outer)) = self.shape().split_last() else {
-            return Err(Error::runtime(
-                "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension",
-            ));
-        };
-        if values.ndim() == 0 && !outer.is_empty() {
-            return Err(Error::runtime(format_args!(
-                "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim({}) and input value's dim(0) numel(1)",
-                self.ndim()
-            )));
-        }
-        let leading = values.shape().split_last().map(|(_, leading)| leading);
-        if !outer.is_empty() && leading != Some(outer) {
-            return Err(Error::runtime(format_args!(
-                "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, but we got boundaries tensor {} and input value tensor {}",
-                self.shape_value(),
-                values.shape_value()
-            )));
-        }
-        let dtype = result_type(&[self.typed(), values.typed()])?;
-        if matches!(dtype.category(), Category::Bool | Category::Complex) {
-            return Err(Error::Argument {
-                class: ErrorClass::NotImplemented,
-                message: format!("\"searchsorted_out_cpu\" not implemented for '{}'", dtype.scalar_name()),
-            });
-        }
+        let dtype = Results::searched(self, values)?;
+        let (n, outer) = (self.shape()[self.ndim() - 1], &self.shape()[..self.ndim() - 1]);
         let rows = self.to_dtype(dtype)?.contiguous()?;
         let wanted = values.to_dtype(dtype)?.contiguous()?;
         // Values of one row of sorted elements.
@@ -131,5 +107,56 @@ impl Tensor {
                 }, unreachable!("complex numbers are refused"))
             })
         })
+    }
+}
+
+/// How many elements are not zero, as a computation.
+fn counted(tensor: &Tensor, dims: impl Into<Dims>) -> Expr {
+    Expr::current(tensor).ne(0).sum(dims)
+}
+
+impl Results {
+    pub(super) fn nonzero(tensor: &Tensor) -> Result<Results> {
+        Ok(Results::at_most(tensor.numel().saturating_mul(tensor.ndim()), DType::I64.item_size()))
+    }
+
+    pub(super) fn count_nonzero(tensor: &Tensor, dims: Dims) -> Result<Results> {
+        Results::computed(&counted(tensor, dims))
+    }
+
+    pub(super) fn searchsorted(edges: &Tensor, values: &Tensor, _right: bool) -> Result<Results> {
+        Results::searched(edges, values)?;
+        Ok(Results::one(values.shape_value().clone(), DType::I64))
+    }
+
+    /// The dtype in which values are compared with sorted ones.
+    fn searched(edges: &Tensor, values: &Tensor) -> Result<DType> {
+        let Some((_, outer)) = edges.shape().split_last() else {
+            return Err(Error::runtime(
+                "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension",
+            ));
+        };
+        if values.ndim() == 0 && !outer.is_empty() {
+            return Err(Error::runtime(format_args!(
+                "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim({}) and input value's dim(0) numel(1)",
+                edges.ndim()
+            )));
+        }
+        let leading = values.shape().split_last().map(|(_, leading)| leading);
+        if !outer.is_empty() && leading != Some(outer) {
+            return Err(Error::runtime(format_args!(
+                "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, but we got boundaries tensor {} and input value tensor {}",
+                edges.shape_value(),
+                values.shape_value()
+            )));
+        }
+        let dtype = result_type(&[edges.typed(), values.typed()])?;
+        if matches!(dtype.category(), Category::Bool | Category::Complex) {
+            return Err(Error::Argument {
+                class: ErrorClass::NotImplemented,
+                message: format!("\"searchsorted_out_cpu\" not implemented for '{}'", dtype.scalar_name()),
+            });
+        }
+        Ok(dtype)
     }
 }

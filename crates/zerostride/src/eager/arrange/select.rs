@@ -4,11 +4,11 @@
 use std::cmp::Ordering;
 
 use zerostride_ops::{DType, Scalar};
-use zerostride_shape::broadcast_shape;
+use zerostride_shape::{Shape, broadcast_shape};
 
 use super::gather::lifted;
-use super::named_dim;
 use super::picks::Pick;
+use super::{Results, named_dim};
 use crate::{Error, Operand, Result, Tensor};
 
 /// An i64 that is no place of a dimension of `size`, where negative ones do not count from the end.
@@ -33,10 +33,7 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn masked_select(&self, mask: &Tensor) -> Result<Tensor> {
-        if mask.dtype() != DType::Bool {
-            return Err(Error::runtime("masked_select: expected BoolTensor for mask"));
-        }
-        let shape = broadcast_shape(&[mask.shape(), self.shape()])?;
+        let shape = together(self, mask)?;
         let picked = |tensor: &Tensor| lifted(&tensor.broadcast_to(&shape)?);
         picked(self)?.pick(&[Pick::mask(0, picked(mask)?)?])
     }
@@ -93,19 +90,12 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn index_select(&self, dim: isize, index: &Tensor) -> Result<Tensor> {
-        let dim = named_dim(dim, self.ndim())?;
-        let index =
-            index.as_index(|| Error::runtime("index_select(): Expected dtype int32 or int64 for index"))?;
-        if index.ndim() > 1 {
-            return Err(Error::index("index_select(): Index is supposed to be a vector"));
-        }
-        let Some(dim) = dim else {
-            return match index.numel() {
-                1 if index.reshape(&[])?.item::<i64>()? == 0 => self.clone_elements(),
-                1 => Err(Error::index("index out of range in self")),
-                count => Err(Error::runtime(format_args!(
-                    "index_select(): Index to scalar can have only 1 value, got {count} value(s)"
-                ))),
+        Results::index_select(self, dim, index)?;
+        let index = index.to_dtype(DType::I64)?;
+        let Some(dim) = named_dim(dim, self.ndim())? else {
+            return match index.reshape(&[])?.item::<i64>()? {
+                0 => self.clone_elements(),
+                _ => Err(Error::index("index out of range in self")),
             };
         };
         let index = index.reshape(&[-1])?;
@@ -179,5 +169,38 @@ impl Tensor {
             )));
         }
         self.put(&[Pick::Integers { dim, index }], scaled, true)
+    }
+}
+
+/// The shape in which a tensor and a mask meet.
+fn together(tensor: &Tensor, mask: &Tensor) -> Result<Shape> {
+    if mask.dtype() != DType::Bool {
+        return Err(Error::runtime("masked_select: expected BoolTensor for mask"));
+    }
+    Ok(broadcast_shape(&[mask.shape(), tensor.shape()])?)
+}
+
+impl Results {
+    pub(super) fn masked_select(tensor: &Tensor, mask: &Tensor) -> Result<Results> {
+        Ok(Results::at_most(together(tensor, mask)?.numel(), tensor.dtype().item_size()))
+    }
+
+    pub(super) fn index_select(tensor: &Tensor, dim: isize, index: &Tensor) -> Result<Results> {
+        let dim = named_dim(dim, tensor.ndim())?;
+        index.check_index(|| Error::runtime("index_select(): Expected dtype int32 or int64 for index"))?;
+        if index.ndim() > 1 {
+            return Err(Error::index("index_select(): Index is supposed to be a vector"));
+        }
+        let mut sizes = tensor.shape().to_vec();
+        match (dim, index.numel()) {
+            (Some(dim), count) => sizes[dim] = count,
+            (None, 1) => {}
+            (None, count) => {
+                return Err(Error::runtime(format_args!(
+                    "index_select(): Index to scalar can have only 1 value, got {count} value(s)"
+                )));
+            }
+        }
+        Ok(Results::one(Shape::new(&sizes)?, tensor.dtype()))
     }
 }

@@ -9,7 +9,7 @@ use zerostride_ops::{Category, DType, Element, bf16, f16};
 use zerostride_shape::{ErrorClass, Shape};
 
 use super::entries::{Entry, GRAIN_ELEMENTS, sort};
-use super::{access, named_dim, scratch};
+use super::{Results, access, named_dim, scratch};
 use crate::interrupt::{self, STRIDE};
 use crate::threads::crew;
 use crate::{Error, Result, Tensor};
@@ -252,10 +252,8 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn sort(&self, dim: isize, descending: bool) -> Result<(Tensor, Tensor)> {
+        Results::sort(self, dim, descending)?;
         let dim = named_dim(dim, self.ndim())?;
-        if self.dtype().category() == Category::Complex {
-            return Err(unordered("Sort"));
-        }
         let count = dim.map_or(1, |dim| self.shape()[dim]);
         self.ordered_along(dim, Wanted::First { count, descending })
     }
@@ -287,18 +285,50 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn topk(&self, k: usize, dim: isize, largest: bool) -> Result<(Tensor, Tensor)> {
-        let dim = named_dim(dim, self.ndim())?;
-        if k > dim.map_or(1, |dim| self.shape()[dim]) {
+        Results::topk(self, k, dim, largest)?;
+        let wanted = Wanted::First { count: k, descending: largest };
+        self.ordered_along(named_dim(dim, self.ndim())?, wanted)
+    }
+}
+
+impl Results {
+    pub(super) fn sort(tensor: &Tensor, dim: isize, _descending: bool) -> Result<Results> {
+        named_dim(dim, tensor.ndim())?;
+        if tensor.dtype().category() == Category::Complex {
+            return Err(unordered("Sort"));
+        }
+        Ok(Results::ordered(tensor.shape_value().clone(), tensor.dtype()))
+    }
+
+    pub(super) fn argsort(tensor: &Tensor, dim: isize, descending: bool) -> Result<Results> {
+        Results::sort(tensor, dim, descending).map(Results::last)
+    }
+
+    pub(super) fn topk(tensor: &Tensor, k: usize, dim: isize, _largest: bool) -> Result<Results> {
+        let dim = named_dim(dim, tensor.ndim())?;
+        if k > dim.map_or(1, |dim| tensor.shape()[dim]) {
             return Err(Error::runtime("selected index k out of range"));
         }
-        match self.dtype().category() {
-            Category::Complex => Err(unordered("topk")),
-            Category::Bool => Err(Error::Argument {
-                class: ErrorClass::NotImplemented,
-                message: "topk does not support bool dtypes on CPU".to_owned(),
-            }),
-            _ => self.ordered_along(dim, Wanted::First { count: k, descending: largest }),
+        match tensor.dtype().category() {
+            Category::Complex => return Err(unordered("topk")),
+            Category::Bool => {
+                return Err(Error::Argument {
+                    class: ErrorClass::NotImplemented,
+                    message: "topk does not support bool dtypes on CPU".to_owned(),
+                });
+            }
+            Category::Int | Category::Float => {}
         }
+        let mut sizes = tensor.shape().to_vec();
+        if let Some(dim) = dim {
+            sizes[dim] = k;
+        }
+        Ok(Results::ordered(Shape::new(&sizes)?, tensor.dtype()))
+    }
+
+    /// Elements in their order, and where they stood.
+    fn ordered(shape: Shape, dtype: DType) -> Results {
+        Results::of([(shape.clone(), dtype), (shape, DType::I64)])
     }
 }
 

@@ -5,7 +5,7 @@ use zerostride_ops::{Category, DType, Element, with_type};
 use zerostride_shape::{ErrorClass, Shape};
 
 use super::sort::{Ordered, Wanted, with_ordered};
-use super::{access, list, named_dim};
+use super::{Results, access, list, named_dim};
 use crate::interrupt::{self, STRIDE};
 use crate::{Error, Result, Tensor};
 
@@ -84,9 +84,7 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn unique(&self) -> Result<Unique> {
-        if self.dtype().category() == Category::Complex {
-            return Err(unordered("unique", self.dtype()));
-        }
+        Results::unique_values(self)?;
         let (row, order) =
             self.reshape(&[-1])?.ordered(Wanted::First { count: self.numel(), descending: false })?;
         // Where in the order each value begins.
@@ -105,6 +103,11 @@ impl Tensor {
             Ok(())
         })?;
         Unique::new(&order, starts, self.shape_value(), |indices| row.take(indices))
+    }
+
+    /// Every value once, in rising order.
+    pub(super) fn unique_values(&self) -> Result<Tensor> {
+        Ok(self.unique()?.values)
     }
 
     /// Every slice of a dimension once, in rising order of their first elements that differ, and where and how often it
@@ -170,5 +173,15 @@ impl Tensor {
             Ok(())
         })?;
         Unique::new(&order, starts, &Shape::new(&[n])?, |indices| self.index_select(dim, indices))
+    }
+}
+
+impl Results {
+    pub(super) fn unique_values(tensor: &Tensor) -> Result<Results> {
+        match tensor.dtype().category() {
+            Category::Complex => Err(unordered("unique", tensor.dtype())),
+            // Beside the values there are three places for each.
+            _ => Ok(Results::at_most(tensor.numel(), 4 * DType::I64.item_size())),
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 use zerostride_kernels::{Fold, LEAF_ELEMENTS, ReducePanel, Reducer, lane_rows, lanes};
-use zerostride_ops::{DType, Op};
+use zerostride_ops::{DType, Reduction};
 
 use crate::threads::crew;
 
@@ -32,7 +32,7 @@ pub(crate) struct Folding {
 impl Folding {
     /// The reduction `op` of `reduced` elements of a dtype for each of `columns` results of dtype `result`.
     pub(crate) fn new(
-        (op, compute, correction): (Op, DType, f64),
+        (op, compute, correction): (Reduction, DType, f64),
         (elements, reduced): (DType, usize),
         columns: usize,
         result: DType,
@@ -132,11 +132,11 @@ mod tests {
         for (rows, columns) in [(1, 3), (100, 5), (300, 2049), (70_000, 3), (200_001, 1)] {
             let x = Tensor::rand(&[rows, columns], 7).unwrap();
             let elements = x.to_vec::<f32>().unwrap();
-            for op in [Op::Sum, Op::Amax, Op::Var] {
+            for op in [Reduction::Sum, Reduction::Amax, Reduction::Var] {
                 let expr = crate::Expr::from(&x);
                 let expected = match op {
-                    Op::Sum => expr.sum(0),
-                    Op::Amax => expr.amax(0),
+                    Reduction::Sum => expr.sum(0),
+                    Reduction::Amax => expr.amax(0),
                     _ => expr.var(0),
                 };
                 let expected = expected.eval().unwrap().to_vec::<f32>().unwrap();

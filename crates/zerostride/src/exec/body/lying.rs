@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use zerostride_kernels::{Fold, LEAF_ELEMENTS, ReducePanel, lane_rows, lanes};
-use zerostride_ops::Op;
+use zerostride_ops::Reduction;
 
 use crate::plan::FEW_RESULTS;
 
@@ -131,8 +131,8 @@ impl Grid {
 
 /// The most results, of elements of so many bytes, that are worth reading across memory at once. Moments take more room than
 /// elements.
-pub(in crate::exec) fn widest(op: Op, item: usize) -> usize {
-    if op == Op::Var { ROW_BYTES / 4 / item } else { ROW_BYTES / item }
+pub(in crate::exec) fn widest(op: Reduction, item: usize) -> usize {
+    if op == Reduction::Var { ROW_BYTES / 4 / item } else { ROW_BYTES / item }
 }
 
 /// The elements of neighbouring results.

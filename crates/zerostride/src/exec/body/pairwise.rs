@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use zerostride_kernels::{Pairwise, Term};
-use zerostride_ops::{DType, Op};
+use zerostride_ops::{DType, Op, Reduction};
 use zerostride_shape::{Shape, Strides};
 
 use super::machine::Results;
@@ -23,7 +23,7 @@ const TILE_ROWS: usize = 4;
 
 /// A reduction over pairs, found in a program.
 pub(in crate::exec) struct Pairs {
-    op: Op,
+    op: Reduction,
     dtype: DType,
     term: Term,
     /// The loads of rows and columns.
@@ -39,7 +39,7 @@ impl Pairs {
     /// The reduction over pairs that a program is, if it is one: of its two loads, one is the same along the innermost
     /// kept dimension, the other along the one before.
     pub(in crate::exec) fn find(
-        op: Op,
+        op: Reduction,
         program: &Program,
         kept: &Shape,
         reduced: &Shape,

@@ -16,9 +16,7 @@ use crate::exec::cache;
 use crate::exec::elements::{self, Input, Inside, LineOrder, Output, StridedRange, Window, Written};
 use crate::fork::OnceLock;
 use crate::memory::Block;
-use crate::plan::{
-    Cost, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS, Source, in_any_order, slices,
-};
+use crate::plan::{Cost, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS, Source, slices};
 use crate::threads::{Effort, crew};
 use crate::{Result, interrupt, num_threads};
 
@@ -255,7 +253,7 @@ impl Lay {
             results: kept.numel(),
             widest: widest(reducer.op(), program.dtypes[program.result].item_size()),
             count: reduced.numel(),
-            any_order: in_any_order(reducer.op(), program.dtypes[program.result]),
+            any_order: reducer.op().is_in_any_order(program.dtypes[program.result]),
             lines: reducer.takes_lines(),
             interleaved: is_nearer(outer, row),
             column_step: column.unwrap_or(1),

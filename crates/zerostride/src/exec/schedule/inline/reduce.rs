@@ -15,7 +15,7 @@ use crate::Tensor;
 use crate::exec::body::{FoldForm, Grid, Lying, widest};
 use crate::expr::{Expr, Kind};
 use crate::memory::{Fresh, Reading};
-use crate::plan::{Cost, One, in_any_order};
+use crate::plan::{Cost, One};
 
 /// The most bytes of elements that are copied or converted so that they can be reduced.
 const COPIED_BYTES: usize = 64 << 10;
@@ -83,7 +83,7 @@ impl Reduction {
         if takes != dtype && !are_few || are_many || cost.is_divided() {
             return None;
         }
-        let (item, any_order) = (dtype.item_size(), in_any_order(*op, takes));
+        let (item, any_order) = (dtype.item_size(), op.is_in_any_order(takes));
         let reducer = Reducer::new(*op, *compute, takes, count, *correction);
         let lines = reducer.takes_lines();
         let grid = |inner, interleaved, (column_step, row_step)| Grid {
