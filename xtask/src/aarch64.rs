@@ -1,5 +1,5 @@
-//! Owns `cargo xtask test --aarch64`: the tests of the code that has a NEON form, built for aarch64 and run by an
-//! emulator. Emulated time says nothing, so nothing is measured here.
+//! Owns `cargo xtask test --aarch64`: the tests of the code that has a NEON form, built for aarch64 and run
+//! by an emulator. Emulated time says nothing, so nothing is measured here.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,5 +1,5 @@
-//! Owns `cargo xtask bench`: builds the driver and the peers, makes the Python peers' environment, starts the driver.
-//! What is measured and how stands in `bench/`.
+//! Owns `cargo xtask bench`: builds the driver and the peers, makes the Python peers' environment, starts the
+//! driver. What is measured and how stands in `bench/`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -147,7 +147,8 @@ fn build(peers: &[&str], target: &Path) -> Outcome {
     run(cargo.args(["--bins", "--features", &peers.join(",")]))
 }
 
-/// Makes the environment of the Python peers. What cannot be installed is missing in the record, which says so.
+/// Makes the environment of the Python peers. What cannot be installed is missing in the record, which says
+/// so.
 fn environment(peers: &[&str], target: &Path) -> Result<PathBuf, String> {
     let folder = target.join("bench/venv");
     let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });

@@ -1,5 +1,6 @@
-//! Owns what is written from the tables: `docs/operations.md`, and where the stubs of the Python package (`stubs.rs`) and
-//! their page (`reference.rs`) go. It does not know operations and functions, only their rows.
+//! Owns what is written from the tables: `docs/operations.md`, and where the stubs of the Python package
+//! (`stubs.rs`) and their page (`reference.rs`) go. It does not know operations and functions, only their
+//! rows.
 
 use std::fmt::Write;
 

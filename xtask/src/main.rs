@@ -4,6 +4,7 @@
 
 mod aarch64;
 mod bench;
+mod columns;
 mod generate;
 mod golden;
 mod modules;

@@ -1,5 +1,6 @@
-//! Owns the order of the modules of `zerostride` and of those of `exec`: each may use those before it, none those after it. It
-//! does not know what they do (ARCHITECTURE.md). Only paths can be checked: a method is found through its type.
+//! Owns the order of the modules of `zerostride` and of those of `exec`: each may use those before it, none
+//! those after it. It does not know what they do (ARCHITECTURE.md). Only paths can be checked: a method is
+//! found through its type.
 
 use std::collections::HashMap;
 use std::fs;
@@ -44,8 +45,8 @@ pub(crate) fn check(folder: &Path, sources: &[(String, String)], problems: &mut 
     }
 }
 
-/// Checks a file, whose path within the modules that are ordered begins with its own module: what it uses of those that
-/// paths with a prefix lead to.
+/// Checks a file, whose path within the modules that are ordered begins with its own module: what it uses of
+/// those that paths with a prefix lead to.
 fn file(
     name: &str,
     path: &str,

@@ -1,4 +1,5 @@
-//! Owns the tests of the Python package: they run in a virtual environment that is made for them, as users install it.
+//! Owns the tests of the Python package: they run in a virtual environment that is made for them, as users
+//! install it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,8 +14,8 @@ const PACKAGE: &str = "./crates/python";
 
 /// Installs the package and runs its tests; where no Python is new enough, says so and checks nothing.
 ///
-/// It is built as the other tests are, which shares their kernels and checks what a release does not; from its source
-/// distribution it is built anew, as users build it, which takes minutes.
+/// It is built as the other tests are, which shares their kernels and checks what a release does not; from
+/// its source distribution it is built anew, as users build it, which takes minutes.
 pub(crate) fn test(of_source_distribution: bool) -> Outcome {
     let Some(python) = python() else {
         eprintln!(

@@ -1,5 +1,5 @@
-//! Owns `docs/python/reference.md`, the reference of the Python package: the stubs (`stubs.rs`) as a page to read. It does
-//! not know where the stubs' rows are from.
+//! Owns `docs/python/reference.md`, the reference of the Python package: the stubs (`stubs.rs`) as a page to
+//! read. It does not know where the stubs' rows are from.
 
 use std::fmt::Write;
 

@@ -1,5 +1,6 @@
-//! Owns `cargo xtask sanitize`: the tests of the crates with unsafe code, and those of the Python package, under
-//! AddressSanitizer. It needs no other toolchain: the stable compiler carries the sanitizer and is told to let it be used.
+//! Owns `cargo xtask sanitize`: the tests of the crates with unsafe code, and those of the Python package,
+//! under AddressSanitizer. It needs no other toolchain: the stable compiler carries the sanitizer and is told
+//! to let it be used.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,8 @@ use crate::{Outcome, python, root, run};
 /// The package's tests that count memory or time, which the sanitizer takes for itself.
 const COUNTING: &str = "not leak and not cluster and not within_its_limit and not threads_run_meanwhile";
 
-/// Every read and write outside of memory that is allocated, or after it has been freed, stops the test that does it.
+/// Every read and write outside of memory that is allocated, or after it has been freed, stops the test that
+/// does it.
 pub(crate) fn address(filter: &[&str]) -> Outcome {
     match filter {
         ["--python", rest @ ..] => package(rest),
@@ -39,7 +41,8 @@ fn cargo(command: &str) -> Result<Command, String> {
     Ok(cargo)
 }
 
-/// The tests of the Python package on a module with the sanitizer, in the environment that `cargo xtask test` has made.
+/// The tests of the Python package on a module with the sanitizer, in the environment that `cargo xtask test`
+/// has made.
 fn package(arguments: &[&str]) -> Outcome {
     run(cargo("build")?.args(["--package", "zerostride-python", "--lib"]))?;
     let parent = target().join("package");
@@ -49,7 +52,8 @@ fn package(arguments: &[&str]) -> Outcome {
     fs::copy(module, package.join("_zerostride.abi3.so")).map_err(|error| format!("the module: {error}"))?;
     let mut pytest = Command::new(python::own());
     pytest.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "-k", COUNTING, "crates/python"]);
-    // Python itself has no sanitizer: the runtime must be there before it. Its own allocator would hide the borders.
+    // Python itself has no sanitizer: the runtime must be there before it. Its own allocator would hide the
+    // borders.
     pytest.env("LD_PRELOAD", runtime()?).env("PYTHONMALLOC", "malloc").env("PYTHONPATH", parent);
     run(pytest.args(arguments).env("ASAN_OPTIONS", "detect_leaks=0"))
 }

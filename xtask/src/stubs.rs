@@ -1,5 +1,5 @@
-//! Owns the stubs of the Python package: `__init__.pyi`, made of a template and of rows, those of the op table and those
-//! that the package's own tables have in its sources. It does not know what a row does.
+//! Owns the stubs of the Python package: `__init__.pyi`, made of a template and of rows, those of the op
+//! table and those that the package's own tables have in its sources. It does not know what a row does.
 
 use std::fs;
 

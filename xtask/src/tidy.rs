@@ -1,10 +1,10 @@
-//! Owns the rules of the repository that can be checked: arrows between crates, where unsafe code may stand, headers of
-//! files, generated text. A rule that a person has to judge does not belong here.
+//! Owns the rules of the repository that can be checked: arrows between crates, where unsafe code may stand,
+//! headers of files, generated text. A rule that a person has to judge does not belong here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Outcome, generate, modules, root};
+use crate::{Outcome, columns, generate, modules, root};
 
 /// For each crate the crates of the house that it may use: arrows point down.
 const ARROWS: [(&str, &[&str]); 10] = [
@@ -80,6 +80,9 @@ const SAFE: [&str; 4] = ["crates/shape", "crates/ops", "crates/explain", "xtask"
 /// What PyO3 makes once while it has let go of Python's lock.
 const HALF_MADE: [&str; 2] = ["PyOnceLock", "intern!("];
 
+/// What is written by programs, in lines that are as long as they come.
+const WRITTEN: [&str; 2] = ["bench/records/", "docs/python/reference.md"];
+
 /// Checks every rule and reports all violations.
 pub(crate) fn run() -> Outcome {
     let mut problems = Vec::new();
@@ -87,11 +90,14 @@ pub(crate) fn run() -> Outcome {
         arrows(name, allowed, &mut problems);
     }
     let mut engine = Vec::new();
-    for path in sources(&root()) {
+    for path in files(&root()) {
         let name = relative(&path);
         match fs::read_to_string(&path) {
             Ok(text) => {
-                source(&name, &text, &mut problems);
+                lines(&name, &text, &mut problems);
+                if name.ends_with(".rs") {
+                    source(&name, &text, &mut problems);
+                }
                 if let Some(own) = name.strip_prefix("crates/zerostride/src/") {
                     engine.push((own.to_owned(), text));
                 }
@@ -144,6 +150,15 @@ fn source(name: &str, text: &str, problems: &mut Vec<String>) {
     }
 }
 
+fn lines(name: &str, text: &str, problems: &mut Vec<String>) {
+    if WRITTEN.iter().any(|written| name.starts_with(written)) {
+        return;
+    }
+    for line in columns::too_long(ending(Path::new(name)), text) {
+        problems.push(format!("{name}:{line}: a comment or a paragraph ends at column 110"));
+    }
+}
+
 fn forbids_unsafe(name: &str, problems: &mut Vec<String>) {
     let roots = ["src/lib.rs", "src/main.rs"].map(|file| root().join(name).join(file));
     for path in roots.iter().filter(|path| path.exists()) {
@@ -153,8 +168,8 @@ fn forbids_unsafe(name: &str, problems: &mut Vec<String>) {
     }
 }
 
-/// Every Rust source of the repository but the expected failures of compile tests.
-fn sources(folder: &Path) -> Vec<PathBuf> {
+/// Every source and document of the repository but the expected failures of compile tests.
+fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for path in entries.map(|entry| entry.path()) {
@@ -163,13 +178,17 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
             && !name.starts_with('.')
             && !["target", "ui", "corpus", "artifacts"].contains(&&*name)
         {
-            found.extend(sources(&path));
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.extend(files(&path));
+        } else if columns::endings().any(|known| known == ending(&path)) {
             found.push(path);
         }
     }
     found.sort();
     found
+}
+
+fn ending(path: &Path) -> &str {
+    path.extension().and_then(|ending| ending.to_str()).unwrap_or_default()
 }
 
 fn relative(path: &Path) -> String {

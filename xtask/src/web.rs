@@ -1,7 +1,8 @@
-//! Owns `cargo xtask web`: the page of `crates/web` as a folder of static files, its module built for WebAssembly.
+//! Owns `cargo xtask web`: the page of `crates/web` as a folder of static files, its module built for
+//! WebAssembly.
 //!
-//! The module stands in a script as base64, because a page that is opened from a folder may not fetch files, and because a
-//! page of one origin needs no other way then.
+//! The module stands in a script as base64, because a page that is opened from a folder may not fetch files,
+//! and because a page of one origin needs no other way then.
 
 use std::fs;
 use std::path::{Path, PathBuf};

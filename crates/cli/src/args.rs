@@ -102,7 +102,8 @@ impl Command {
 #[derive(Debug, Args)]
 #[command(before_help = EXPLAIN_EXAMPLES, after_help = EXIT_STATUS, help_template = TEMPLATE)]
 pub(crate) struct ExplainArgs {
-    /// Sizes (5,1,4,1 or '(5, 1)' or '()'), a file that has them, or values ('[[1, 2]]', 5:i64); NAME= in front if wanted.
+    /// Sizes (5,1,4,1 or '(5, 1)' or '()'), a file that has them, or values ('[[1, 2]]', 5:i64); NAME= in
+    /// front if wanted.
     #[arg(required = true, value_name = "SHAPE")]
     pub(crate) shapes: Vec<String>,
     /// The operation, by name or symbol.
@@ -152,15 +153,17 @@ pub(crate) struct EvalArgs {
     /// Compute with this many threads; by default as RAYON_NUM_THREADS says, or else with one for each core.
     #[arg(long, value_name = "N", value_parser = threads::read)]
     pub(crate) threads: Option<NonZeroUsize>,
-    /// Hold at most so much in memory, as in 512MiB, and refuse what needs more; by default half of what is available.
+    /// Hold at most so much in memory, as in 512MiB, and refuse what needs more; by default half of what is
+    /// available.
     #[arg(long, value_name = "SIZE", value_parser = bytes::read)]
     pub(crate) max_memory: Option<u64>,
-    /// Compute on the pages of .npy and .safetensors files instead of reading these. No other program may change the files
-    /// meanwhile: the result would be wrong, or zs would be ended by SIGBUS.
+    /// Compute on the pages of .npy and .safetensors files instead of reading these. No other program may
+    /// change the files meanwhile: the result would be wrong, or zs would be ended by SIGBUS.
     #[arg(long)]
     pub(crate) mmap: bool,
-    /// What to do about implicit broadcasts: CLASS=allow|warn|error or max_bytes=SIZE; may be repeated. The classes are
-    /// rank_added, stretched, mutual_stretch, same_numel and blow_up, which is a result of more than max_bytes, or else 1GiB.
+    /// What to do about implicit broadcasts: CLASS=allow|warn|error or max_bytes=SIZE; may be repeated. The
+    /// classes are rank_added, stretched, mutual_stretch, same_numel and blow_up, which is a result of more
+    /// than max_bytes, or else 1GiB.
     #[arg(long, value_name = "RULE", value_parser = policy::read)]
     pub(crate) policy: Vec<policy::Rule>,
     /// Replace the output file if there is one, once the result is complete.
@@ -172,7 +175,8 @@ pub(crate) struct EvalArgs {
     /// First say on standard error what will run: passes, operations, bytes, and how files are read.
     #[arg(long)]
     pub(crate) plan: bool,
-    /// Check everything and say what the result would be, what is read and how much memory that takes; do nothing.
+    /// Check everything and say what the result would be, what is read and how much memory that takes; do
+    /// nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Show no progress.

@@ -4,7 +4,8 @@
 use zerostride::{Complex64, DType, Result, Tensor};
 use zerostride_ops::Category;
 
-/// Every element in row-major order, each as short as it can be understood; `None` where there is no short form.
+/// Every element in row-major order, each as short as it can be understood; `None` where there is no short
+/// form.
 pub(crate) fn elements(tensor: &Tensor) -> Result<Option<Vec<String>>> {
     let words = match tensor.dtype().category() {
         Category::Bool => tensor.to_vec::<bool>()?.iter().map(|element| python(*element)).collect(),

@@ -1,5 +1,5 @@
-//! Owns what a command says when it cannot do what it was asked for, as data, and the exit status that goes with it.
-//! It does not know how a failure is drawn (`report.rs`).
+//! Owns what a command says when it cannot do what it was asked for, as data, and the exit status that goes
+//! with it. It does not know how a failure is drawn (`report.rs`).
 
 use std::io;
 use std::process::ExitCode;
@@ -50,7 +50,8 @@ pub(crate) enum Status {
     Mismatch,
     /// 2: the command line is not understood, or a file cannot be read or written.
     Usage,
-    /// A signal such as that of Ctrl-C asked for an end; the signal says which status that is (`interrupt.rs`).
+    /// A signal such as that of Ctrl-C asked for an end; the signal says which status that is
+    /// (`interrupt.rs`).
     Interrupted,
 }
 

@@ -1,12 +1,13 @@
-//! Owns the way from an argument that names an array in a file, as `m.safetensors:weight`, to its header or to a tensor.
-//! It does not know formats; the engine's `io` does.
+//! Owns the way from an argument that names an array in a file, as `m.safetensors:weight`, to its header or
+//! to a tensor. It does not know formats; the engine's `io` does.
 
 use std::path::Path;
 
 use zerostride::io::{self, Entry, Format};
 use zerostride::{Result, Tensor};
 
-/// Whether an argument names a file, rather than being a shape or a value: by its ending, before a colon if it has one.
+/// Whether an argument names a file, rather than being a shape or a value: by its ending, before a colon if
+/// it has one.
 pub(crate) fn names_file(text: &str) -> bool {
     Format::from_path(io::locate(Path::new(text)).0).is_some()
 }
@@ -27,7 +28,8 @@ pub(crate) fn load(text: &str) -> Result<Tensor> {
 /// The array that an argument names, on the pages of its file.
 #[allow(unsafe_code)]
 pub(crate) fn map(text: &str) -> Result<Tensor> {
-    // SAFETY: nothing here writes to a file that exists: results appear under new names. That no other program changes the
-    // file meanwhile cannot be checked here; a user of `--mmap` has read that none must, and vouches for it.
+    // SAFETY: nothing here writes to a file that exists: results appear under new names. That no other
+    // program changes the file meanwhile cannot be checked here; a user of `--mmap` has read that none must,
+    // and vouches for it.
     unsafe { io::map(text) }
 }

@@ -1,6 +1,7 @@
-//! Owns what the signals do that ask the program to end: Ctrl-C (SIGINT), SIGTERM and SIGHUP. While there may be an output in the
-//! making the evaluation ends in order, if it soon can, and nothing of the output is left in any case; before and after that the
-//! program ends at once. The exit status is 128 and the signal, as shells count it.
+//! Owns what the signals do that ask the program to end: Ctrl-C (SIGINT), SIGTERM and SIGHUP. While there may
+//! be an output in the making the evaluation ends in order, if it soon can, and nothing of the output is left
+//! in any case; before and after that the program ends at once. The exit status is 128 and the signal, as
+//! shells count it.
 
 use std::io::{Write, stderr};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -32,7 +33,8 @@ fn signals() -> &'static [i32] {
     &[SIGINT, SIGTERM]
 }
 
-/// Whether the program was started with SIGHUP ignored, as nohup does; where the system does not tell, it was not.
+/// Whether the program was started with SIGHUP ignored, as nohup does; where the system does not tell, it was
+/// not.
 #[cfg(unix)]
 fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

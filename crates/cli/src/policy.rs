@@ -1,5 +1,5 @@
-//! Owns `--policy` of `zs eval`: its rules, and how the engine's objections become reports about the expression's text.
-//! It does not know what a broadcast is; the engine judges.
+//! Owns `--policy` of `zs eval`: its rules, and how the engine's objections become reports about the
+//! expression's text. It does not know what a broadcast is; the engine judges.
 
 use zerostride::Op;
 use zerostride::policy::{self, Action, Class, Objection, Policy};
@@ -11,7 +11,8 @@ use crate::expr::{Ast, Kind, Node, NodeId, Span, parse};
 use crate::failure::{Report, Status};
 use crate::report;
 
-/// What a node of the expression is called where the engine wants to know the caller's file; its place is the line.
+/// What a node of the expression is called where the engine wants to know the caller's file; its place is the
+/// line.
 const NODE: &str = "expression";
 
 /// One `--policy RULE=ACTION`.

@@ -1,5 +1,5 @@
-//! Owns how a failure is drawn on the terminal: the message, the text with the mistake underlined, the advice, the
-//! explanation of shapes. It decides nothing.
+//! Owns how a failure is drawn on the terminal: the message, the text with the mistake underlined, the
+//! advice, the explanation of shapes. It decides nothing.
 
 use std::io::{self, Write};
 

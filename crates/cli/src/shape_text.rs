@@ -1,5 +1,6 @@
-//! Owns the SHAPE argument of `zs explain`: `5,1,4,1`, `(5, 1, 4, 1)`, `[5,1,4,1]`, `()`, a file, values, each with `name=`
-//! in front. It does not know which shapes go together, nor how values are written (`value_text.rs`).
+//! Owns the SHAPE argument of `zs explain`: `5,1,4,1`, `(5, 1, 4, 1)`, `[5,1,4,1]`, `()`, a file, values,
+//! each with `name=` in front. It does not know which shapes go together, nor how values are written
+//! (`value_text.rs`).
 
 use crate::expr::{Problem, Span};
 use crate::file_text::names_file;
@@ -24,7 +25,8 @@ pub(crate) enum Sizes {
     Values(usize),
 }
 
-/// Splits `NAME=REST` where what stands before the first `=` is a name. The third part is where the rest begins.
+/// Splits `NAME=REST` where what stands before the first `=` is a name. The third part is where the rest
+/// begins.
 pub(crate) fn split_name(text: &str) -> Option<(&str, &str, usize)> {
     let (name, rest) = text.split_once('=')?;
     is_name(name).then_some((name, rest, name.len() + 1))
@@ -50,7 +52,8 @@ impl ShapeText {
     }
 }
 
-/// Whether a text is values rather than sizes, which do not nest and have no dtype: `[[1, 2]]`, `[1, 2]:i64`, `5:i64`.
+/// Whether a text is values rather than sizes, which do not nest and have no dtype: `[[1, 2]]`, `[1, 2]:i64`,
+/// `5:i64`.
 fn is_values(text: &str) -> bool {
     let nested = text.trim_start().strip_prefix('[').is_some_and(|inner| inner.trim_start().starts_with('['));
     nested || text.contains(':')

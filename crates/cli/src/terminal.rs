@@ -1,5 +1,5 @@
-//! Owns what is known of the terminal and its user: how wide it is, whether to style, which characters and which language.
-//! It does not know what is written.
+//! Owns what is known of the terminal and its user: how wide it is, whether to style, which characters and
+//! which language. It does not know what is written.
 
 use std::env;
 use std::io::StdoutLock;
@@ -49,8 +49,8 @@ fn locale(variables: [&str; 3]) -> Option<String> {
     variables.into_iter().filter_map(|name| env::var(name).ok()).find(|value| !value.is_empty())
 }
 
-/// Whether a locale such as `it_IT.UTF-8` writes all characters; where it names no charset, it is taken to, except for
-/// the portable ones, which promise ASCII and no more.
+/// Whether a locale such as `it_IT.UTF-8` writes all characters; where it names no charset, it is taken to,
+/// except for the portable ones, which promise ASCII and no more.
 fn has_unicode(locale: &str) -> bool {
     match locale.split_once('.') {
         Some((_, charset)) => charset.to_ascii_lowercase().starts_with("utf"),

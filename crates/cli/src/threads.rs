@@ -1,5 +1,6 @@
-//! Owns how many threads `zs` computes with, if `--threads` says: what it may be, and the start of so many. Otherwise the engine
-//! starts as many as RAYON_NUM_THREADS says, or one for each processor, when it first divides work.
+//! Owns how many threads `zs` computes with, if `--threads` says: what it may be, and the start of so many.
+//! Otherwise the engine starts as many as RAYON_NUM_THREADS says, or one for each processor, when it first
+//! divides work.
 
 use std::num::NonZeroUsize;
 
@@ -8,7 +9,8 @@ use crate::failure::{Report, Result};
 /// More than any machine has processors: a larger number is a mistake in typing.
 const MOST: usize = 1024;
 
-/// So many work on one evaluation at most, as [`zerostride::num_threads`] says; others would only take memory.
+/// So many work on one evaluation at most, as [`zerostride::num_threads`] says; others would only take
+/// memory.
 const USED: usize = 65;
 
 /// Reads a number of threads.
@@ -17,8 +19,8 @@ pub(crate) fn read(text: &str) -> Result<NonZeroUsize, String> {
     number.ok_or_else(|| format!("write a number from 1 to {MOST}"))
 }
 
-/// Starts as many threads as `--threads` says; else the engine starts as many as the environment says when it first needs
-/// them.
+/// Starts as many threads as `--threads` says; else the engine starts as many as the environment says when it
+/// first needs them.
 pub(crate) fn start(asked: Option<NonZeroUsize>) -> Result {
     zerostride::check_environment().map_err(|error| {
         Report::usage(error.to_string()).help("set the variable to something else, or to nothing")

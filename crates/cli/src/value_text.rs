@@ -1,5 +1,5 @@
-//! Owns the `NAME=VALUE` arguments of `zs eval`: which name, and whether its value is a file or written there.
-//! What is written there is an expression without names, with an optional `:dtype` behind.
+//! Owns the `NAME=VALUE` arguments of `zs eval`: which name, and whether its value is a file or written
+//! there. What is written there is an expression without names, with an optional `:dtype` behind.
 
 use zerostride::DType;
 

@@ -1,5 +1,5 @@
-//! What each command does with good and bad command lines: results on standard output, the rest on standard error,
-//! and the exit status.
+//! What each command does with good and bad command lines: results on standard output, the rest on standard
+//! error, and the exit status.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! A dry run: it tells what the result would be and finds what is wrong, as far as that needs no elements, and computes nothing.
+//! A dry run: it tells what the result would be and finds what is wrong, as far as that needs no elements,
+//! and computes nothing.
 
 mod common;
 

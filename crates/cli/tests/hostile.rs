@@ -1,5 +1,5 @@
-//! Files and expressions that are broken or meant to break something: each gets a message and an exit status, within a
-//! gibibyte of address space and without a panic.
+//! Files and expressions that are broken or meant to break something: each gets a message and an exit status,
+//! within a gibibyte of address space and without a panic.
 
 #![cfg(unix)]
 
@@ -8,8 +8,8 @@ use std::io::{Cursor, Write};
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// What `zs` says of files that are not what they claim: their content, the expression over `x`, the exit status and
-/// a part of the message.
+/// What `zs` says of files that are not what they claim: their content, the expression over `x`, the exit
+/// status and a part of the message.
 type Row = (&'static str, Vec<u8>, &'static str, i32, &'static str);
 
 fn npy(version: u8, header: &str, data: &[u8]) -> Vec<u8> {

@@ -1,5 +1,5 @@
-//! Arrays larger than memory through `zs`: bounded memory, the same result, and whatever happens meanwhile, an output that
-//! is complete or absent.
+//! Arrays larger than memory through `zs`: bounded memory, the same result, and whatever happens meanwhile,
+//! an output that is complete or absent.
 
 #![cfg(unix)]
 

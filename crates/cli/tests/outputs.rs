@@ -1,4 +1,5 @@
-//! What becomes of files that are written: which names are refused, what is replaced, what is said where nothing can be written.
+//! What becomes of files that are written: which names are refused, what is replaced, what is said where
+//! nothing can be written.
 
 mod common;
 

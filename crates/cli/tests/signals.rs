@@ -1,4 +1,5 @@
-//! Ctrl-C and the other signals that ask for an end: it comes soon, whatever is going on, and leaves nothing behind.
+//! Ctrl-C and the other signals that ask for an end: it comes soon, whatever is going on, and leaves nothing
+//! behind.
 
 #![cfg(unix)]
 

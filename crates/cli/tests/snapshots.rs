@@ -1,4 +1,5 @@
-//! What people read, as a whole: the tour, the help, explanations, errors. Review a change with `cargo insta review`.
+//! What people read, as a whole: the tour, the help, explanations, errors. Review a change with
+//! `cargo insta review`.
 
 mod common;
 

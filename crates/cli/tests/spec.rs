@@ -1,12 +1,12 @@
-//! The documents are the tests: every `console` block of `spec/`, `examples/` and the front page is run, and what `zs`
-//! writes must be what stands there, character for character.
+//! The documents are the tests: every `console` block of `spec/`, `examples/` and the front page is run, and
+//! what `zs` writes must be what stands there, character for character.
 //!
-//! In a block, a line that starts with `$ zs` is a command (with quotes as in a shell, nothing else of it), and the
-//! lines below it are what a terminal shows; `# exit 1` as the last of them is an exit status other than 0. Commands
-//! run with two threads, where a copy of `examples/data` lies at `examples/data`.
+//! In a block, a line that starts with `$ zs` is a command (with quotes as in a shell, nothing else of it),
+//! and the lines below it are what a terminal shows; `# exit 1` as the last of them is an exit status other
+//! than 0. Commands run with two threads, where a copy of `examples/data` lies at `examples/data`.
 //!
-//! After a wanted change, `ZS_SPEC=write cargo test -p zerostride-cli --test spec` writes the new answers into the
-//! documents; read the difference before committing it.
+//! After a wanted change, `ZS_SPEC=write cargo test -p zerostride-cli --test spec` writes the new answers
+//! into the documents; read the difference before committing it.
 
 use std::fs;
 use std::io::Read;

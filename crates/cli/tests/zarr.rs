@@ -1,4 +1,5 @@
-//! Zarr stores in the shell: operands and results, replacement, kills, and stores that are broken or meant to break something.
+//! Zarr stores in the shell: operands and results, replacement, kills, and stores that are broken or meant to
+//! break something.
 
 #![cfg(all(unix, feature = "zarr"))]
 
@@ -73,7 +74,8 @@ fn a_kill_leaves_a_complete_store_or_none_and_a_folder_that_says_what_it_is() {
     }
 }
 
-/// `zs` within a gibibyte of address space, on a store of shape (4, 6) in chunks of (2, 3) with parts of it replaced.
+/// `zs` within a gibibyte of address space, on a store of shape (4, 6) in chunks of (2, 3) with parts of it
+/// replaced.
 fn hostile(change: (&str, &str), chunk: &[u8]) -> (i32, String) {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("x.zarr");

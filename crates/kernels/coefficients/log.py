@@ -30,7 +30,8 @@ print("\n===== 24 bits, whole polynomial")
 p, error = fit(g, weight, mpf(-1) / 4, mpf(1) / 2, 7, 24)
 show("LOG", p, error, 24)
 
-# For `src/math/log_table.rs`: significands from 1 to 2 are told apart by their first four bits after the point.
+# For `src/math/log_table.rs`: significands from 1 to 2 are told apart by their first four bits after the
+# point.
 edges = [(1 + mpf(i) / 16, 1 + mpf(i + 1) / 16) for i in range(16)]
 
 

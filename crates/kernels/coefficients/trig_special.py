@@ -120,7 +120,8 @@ def pair(name, x):
 
 
 def sin_cos():
-    # sin x = x + x^3 S(x^2), cos x = 1 - x^2/2 + x^4 C(x^2) for |x| <= pi/4, a little more for the rounding of the multiple.
+    # sin x = x + x^3 S(x^2), cos x = 1 - x^2/2 + x^4 C(x^2) for |x| <= pi/4, a little more for the rounding
+    # of the multiple.
     edge = (mp.pi / 4 * mpf("1.0001")) ** 2
 
     def s(z):

@@ -264,8 +264,8 @@ impl FromStr for DType {
 
 /// A Rust type that can be an element of a tensor.
 ///
-/// `Stored` is what lies in memory: the type itself, except for `bool`, which is stored as a byte so that no bit
-/// pattern of a buffer can be an invalid value.
+/// `Stored` is what lies in memory: the type itself, except for `bool`, which is stored as a byte so that no
+/// bit pattern of a buffer can be an invalid value.
 pub trait Element: Copy + PartialEq + fmt::Debug + Send + Sync + 'static {
     /// The element's dtype.
     const DTYPE: DType;

@@ -1,5 +1,5 @@
-//! Owns the errors of this floor: dtypes that do not go together, operations that refuse a dtype. Their text is
-//! PyTorch's, made when it is printed.
+//! Owns the errors of this floor: dtypes that do not go together, operations that refuse a dtype. Their text
+//! is PyTorch's, made when it is printed.
 
 use core::fmt;
 
@@ -70,8 +70,8 @@ pub enum OpError {
 }
 
 impl OpError {
-    /// Whether PyTorch stretches the operands before it finds this out, so that shapes which do not go together count first: what
-    /// does not promote, and what kernels lack.
+    /// Whether PyTorch stretches the operands before it finds this out, so that shapes which do not go
+    /// together count first: what does not promote, and what kernels lack.
     pub fn comes_after_shapes(&self) -> bool {
         match self {
             OpError::Promotion { .. } => true,
@@ -190,7 +190,8 @@ fn fixed_width_name(dtype: DType) -> &'static str {
     }
 }
 
-/// PyTorch's refusals: a sentence of their own where an operation has one, else the kernel's name and the dtype's.
+/// PyTorch's refusals: a sentence of their own where an operation has one, else the kernel's name and the
+/// dtype's.
 fn refusal(f: &mut fmt::Formatter<'_>, op: Op, dtype: DType) -> fmt::Result {
     let name = op.name();
     let scalar = dtype.scalar_name();

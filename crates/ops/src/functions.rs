@@ -1,12 +1,15 @@
-//! Owns THE table of functions that are no operations on elements: views, products, and what moves elements. The shell, Python
-//! and the documents read it here. It does not know what a function does: that is one method of its name in `zerostride`.
+//! Owns THE table of functions that are no operations on elements: views, products, and what moves elements.
+//! The shell, Python and the documents read it here. It does not know what a function does: that is one
+//! method of its name in `zerostride`.
 //!
 //! Columns, left to right:
-//! - `Variant`, the name in Rust, `[names]` in PyTorch and the array API, the first of which is its name here;
+//! - `Variant`, the name in Rust, `[names]` in PyTorch and the array API, the first of which is its name
+//!   here;
 //! - where Python shows it: as a `function` of the module, as a `method`, or as `both`;
-//! - the arguments, of which methods of Rust have the first as `self`: each by its name in Rust, what it is (`Parameter`), and,
-//!   where that is not its name, PyTorch's notation;
-//! - where there are any, the arguments that Python takes besides: `out`, `dtype`, and those that make no difference here.
+//! - the arguments, of which methods of Rust have the first as `self`: each by its name in Rust, what it is
+//!   (`Parameter`), and, where that is not its name, PyTorch's notation;
+//! - where there are any, the arguments that Python takes besides: `out`, `dtype`, and those that make no
+//!   difference here.
 
 use std::sync::OnceLock;
 
@@ -15,20 +18,22 @@ use crate::{Kind, Signature};
 
 /// Hands the table to `$callback!`, which sees four sections: `view`, `product`, `join` and `move`.
 ///
-/// A `view` is a method of tensors and of expressions, a `product` one of expressions; `join` is a function of tensors and
-/// `move` a method of them, whose elements are known.
+/// A `view` is a method of tensors and of expressions, a `product` one of expressions; `join` is a function
+/// of tensors and `move` a method of them, whose elements are known.
 #[macro_export]
 macro_rules! for_each_function {
     ($callback:path) => {
         $callback! {
             view {
-                /// Stretches dimensions of size 1 without copying, and adds dimensions in front; -1 keeps a size.
+                /// Stretches dimensions of size 1 without copying, and adds dimensions in front; -1 keeps a
+                /// size.
                 Expand expand [expand] both (input: value, size: sizes "*size");
                 /// Stretches the tensor to the shape of another one.
                 ExpandAs broadcast_to [expand_as] both (input: value, other: shape_of);
                 /// Stretches the tensor to a shape, without copying.
                 BroadcastTo broadcast_to [broadcast_to] both (input: value, size: counts "*size");
-                /// The same elements under other sizes, without copying where that is possible; -1 is inferred.
+                /// The same elements under other sizes, without copying where that is possible; -1 is
+                /// inferred.
                 Reshape reshape [reshape] both (input: value, shape: sizes "*shape");
                 /// The same elements under other sizes; -1 is inferred.
                 View reshape [view] method (input: value, shape: sizes "*shape");
@@ -72,7 +77,8 @@ macro_rules! for_each_function {
                 Outer outer [outer] both (input: factor, vec2: factor) "*, out=None";
                 /// The sum of products along a dimension, the first factor conjugated.
                 Vecdot vecdot [vecdot] function (x: factor, y: factor, dim: integer "*, dim=-1") "out=None";
-                /// The sum of products over the last dimensions of `a` and the first of `b`, or over two lists of dimensions.
+                /// The sum of products over the last dimensions of `a` and the first of `b`, or over two
+                /// lists of dimensions.
                 Tensordot tensordot_over [tensordot] function (a: factor, b: factor, dims: pairs "dims=2") "*, out=None";
                 /// Sums what a broadcast from that shape has stretched: the transpose of `expand`.
                 SumToSize sum_to_size [sum_to_size] method (input: factor, size: counts "*size");
@@ -96,7 +102,8 @@ macro_rules! for_each_function {
                 Repeat repeat [repeat] method (input: tensor, repeats: counts "*repeats");
                 /// The tensor repeated along each dimension, the last ones where fewer counts are given.
                 Tile tile [tile] both (input: tensor, dims: counts "*dims");
-                /// Every element, or slice of a dimension, so many times in a row, or each as often as a tensor says.
+                /// Every element, or slice of a dimension, so many times in a row, or each as often as a
+                /// tensor says.
                 RepeatInterleave repeat_by [repeat_interleave] both (input: tensor, repeats: repeats, dim: optional_integer "dim=None");
                 /// The elements moved along dimensions, those that leave coming in at the other end.
                 Roll roll [roll] both (input: tensor, shifts: integers, dims: integers "dims=None");
@@ -104,11 +111,13 @@ macro_rules! for_each_function {
                 Tril tril [tril] both (input: tensor, diagonal: long "diagonal=0") "*, out=None";
                 /// The elements on and above a diagonal of the last two dimensions, zero elsewhere.
                 Triu triu [triu] both (input: tensor, diagonal: long "diagonal=0") "*, out=None";
-                /// The elements along a dimension in their order, and where each of them stood; equal ones always keep their order.
+                /// The elements along a dimension in their order, and where each of them stood; equal ones
+                /// always keep their order.
                 Sort sort [sort] both (input: tensor, dim: integer "dim=-1", descending: flag "descending=False") "stable=False, *, out=None";
                 /// Where the elements along a dimension stand in their order.
                 Argsort argsort [argsort] both (input: tensor, dim: integer "dim=-1", descending: flag "descending=False") "stable=False, *, out=None";
-                /// The `k` largest or smallest elements along a dimension, the most extreme first, and where they stood.
+                /// The `k` largest or smallest elements along a dimension, the most extreme first, and where
+                /// they stood.
                 Topk topk [topk] both (input: tensor, k: count, dim: integer "dim=-1", largest: flag "largest=True") "sorted=True, *, out=None";
                 /// Every value once, in rising order.
                 Unique unique_values [unique] both (input: tensor);
@@ -116,7 +125,8 @@ macro_rules! for_each_function {
                 Gather gather [gather] both (input: tensor, dim: integer, index: tensor) "*, sparse_grad=False, out=None";
                 /// The elements that integers name, counted row-major through all dimensions.
                 Take take [take] both (input: tensor, index: tensor) "*, out=None";
-                /// For each element of an index the element that stands there along a dimension; the others broadcast.
+                /// For each element of an index the element that stands there along a dimension; the others
+                /// broadcast.
                 TakeAlongDim take_along_dim [take_along_dim] both (input: tensor, indices: tensor, dim: optional_integer "dim=None") "*, out=None";
                 /// The slices of a dimension that integers name.
                 IndexSelect index_select [index_select] both (input: tensor, dim: integer, index: tensor) "*, out=None";

@@ -1,9 +1,9 @@
 //! Floor 1 of zerostride: dtypes, scalars, promotion and THE table of operations.
 //!
-//! [`for_each_op!`] is the table; [`Op`] and everything that enumerates operations are made from it, as [`Function`] is
-//! from [`for_each_function!`].
-//! [`Op::infer`] answers what an operation computes in and returns, or refuses in PyTorch's words.
-//! This floor does not know tensors, shapes' rules or how anything is computed.
+//! [`for_each_op!`] is the table; [`Op`] and everything that enumerates operations are made from it, as
+//! [`Function`] is from [`for_each_function!`]. [`Op::infer`] answers what an operation computes in and
+//! returns, or refuses in PyTorch's words. This floor does not know tensors, shapes' rules or how anything is
+//! computed.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! Owns the `Op` enum and its description, both read from the op table. It does not know dtypes' rules (`infer.rs`).
+//! Owns the `Op` enum and its description, both read from the op table. It does not know dtypes' rules
+//! (`infer.rs`).
 
 use std::sync::OnceLock;
 
@@ -59,8 +60,8 @@ pub enum Rule {
     truth,
 }
 
-/// What an operation takes for one element, beside others. It tells loops that are worth dividing from those that are
-/// not, and operations beside which a copy of their operands would count.
+/// What an operation takes for one element, beside others. It tells loops that are worth dividing from those
+/// that are not, and operations beside which a copy of their operands would count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(non_camel_case_types, reason = "the table spells its columns in lower case")]
 pub enum Effort {
@@ -245,7 +246,8 @@ impl Op {
         SIGNATURES[self as usize].get_or_init(|| Signature::parse(self.info().parameters.iter().copied()))
     }
 
-    /// Whether it is a method of tensors in Python: the parts of complex numbers are attributes there, as in PyTorch.
+    /// Whether it is a method of tensors in Python: the parts of complex numbers are attributes there, as in
+    /// PyTorch.
     pub fn is_method(self) -> bool {
         !matches!(self, Op::Real | Op::Imag)
     }

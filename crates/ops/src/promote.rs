@@ -1,12 +1,13 @@
 //! Owns promotion: which dtype operands meet in. It does not know any operation (`infer.rs`).
 //!
 //! Source: PyTorch's `c10/core/ScalarType.cpp` and `aten/src/ATen/native/TypeProperties.cpp`, measured in
-//! `spec/golden/promotion.json`. PyTorch refuses to mix `u16`, `u32` and `u64` with other integers; there the Python
-//! array API standard decides (2024.12, "Type promotion rules").
+//! `spec/golden/promotion.json`. PyTorch refuses to mix `u16`, `u32` and `u64` with other integers; there the
+//! Python array API standard decides (2024.12, "Type promotion rules").
 
 use crate::{Category, DType, OpError};
 
-/// Which of the three kinds of operand a dtype comes from. A lower bucket counts only if its category is higher.
+/// Which of the three kinds of operand a dtype comes from. A lower bucket counts only if its category is
+/// higher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bucket {
     /// A tensor with at least one dimension.
@@ -87,8 +88,8 @@ pub fn promote_types(a: DType, b: DType) -> Result<DType, OpError> {
     TABLE[a as usize][b as usize].ok_or(OpError::Promotion { a, b })
 }
 
-/// The dtype in which operands meet, as `torch.result_type`: three buckets, the lower ones counting only if their
-/// category is higher.
+/// The dtype in which operands meet, as `torch.result_type`: three buckets, the lower ones counting only if
+/// their category is higher.
 ///
 /// # Errors
 /// As [`promote_types`].
@@ -128,8 +129,8 @@ fn meet(higher: Option<DType>, lower: Option<DType>) -> Result<Option<DType>, Op
     }))
 }
 
-/// Whether a result may be written into a target of another dtype, as `torch.can_cast`: within a category everything,
-/// downwards between categories nothing.
+/// Whether a result may be written into a target of another dtype, as `torch.can_cast`: within a category
+/// everything, downwards between categories nothing.
 pub fn can_cast(from: DType, to: DType) -> bool {
     from.category() <= to.category()
 }

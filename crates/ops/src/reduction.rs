@@ -1,5 +1,5 @@
-//! Owns the `Reduction` enum, the reductions among the operations, and the columns that only they have. It does not know
-//! how anything is accumulated (`kernels`).
+//! Owns the `Reduction` enum, the reductions among the operations, and the columns that only they have. It
+//! does not know how anything is accumulated (`kernels`).
 
 use crate::{Category, DType, Op, OpInfo};
 

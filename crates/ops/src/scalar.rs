@@ -1,4 +1,5 @@
-//! Owns `Scalar`, a bare number outside any tensor. It does not know how a number joins a computation (`promote.rs`).
+//! Owns `Scalar`, a bare number outside any tensor. It does not know how a number joins a computation
+//! (`promote.rs`).
 
 use core::fmt;
 
@@ -8,7 +9,8 @@ use crate::{Category, DType, OpError};
 
 /// A bare number: what a Python `True`, `2`, `0.5` or `1j` is to PyTorch.
 ///
-/// Its dtype is only a category: next to a tensor of the same or a higher category it takes the tensor's dtype.
+/// Its dtype is only a category: next to a tensor of the same or a higher category it takes the tensor's
+/// dtype.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
     /// `True` or `False`.
@@ -47,9 +49,9 @@ impl Scalar {
         }
     }
 
-    /// Whether the number is outside a dtype where PyTorch converts numbers with a check: too large for a float, no
-    /// integer's value, or with an imaginary part that would be lost. A negative integer may wrap around in an unsigned
-    /// dtype.
+    /// Whether the number is outside a dtype where PyTorch converts numbers with a check: too large for a
+    /// float, no integer's value, or with an imaginary part that would be lost. A negative integer may wrap
+    /// around in an unsigned dtype.
     pub fn overflows(self, dtype: DType) -> bool {
         let too_large = |part: f64| part.is_finite() && part.abs() > dtype.largest();
         match (self, dtype.category()) {

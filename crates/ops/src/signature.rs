@@ -1,5 +1,5 @@
-//! Owns the reading of a row's arguments column, written as PyTorch documents them. It does not know what a call
-//! does with them.
+//! Owns the reading of a row's arguments column, written as PyTorch documents them. It does not know what a
+//! call does with them.
 
 use crate::{Op, Scalar};
 
@@ -100,17 +100,19 @@ pub(crate) struct Parameter {
 /// What a row says of an argument: its notation, and what a type stands for.
 ///
 /// - `operand`: a tensor or a number that broadcasts; `bound`: one that may be `None`;
-/// - `scalar`, `float`, `int`: a number; `optional_float` may be `None`, and so may `float_or_zero`, which is 0 then;
+/// - `scalar`, `float`, `int`: a number; `optional_float` may be `None`, and so may `float_or_zero`, which is
+///   0 then;
 /// - `flag`, `word`: `True` or `False`, a quoted word or `None`;
-/// - `dim`: one dimension; `dims`: dimensions, and whether they stay with size 1; `spread`: the same with the degrees of
-///   freedom that are lost.
+/// - `dim`: one dimension; `dims`: dimensions, and whether they stay with size 1; `spread`: the same with the
+///   degrees of freedom that are lost.
 ///
 /// Of functions:
 /// - `value`: a tensor or a computation; `factor`: a computation; `shape_of`: the shape of one;
 /// - `tensor`, `tensors`: one whose elements are needed, or a list of them; `optional_tensor` may be `None`;
-/// - `integer`, `long`, `integers`: integers, or `None` for none; `optional_integer` and `optional_integers` may be `None`;
-///   `sizes` are all that are left; `count` and `counts`, all that are left, are not negative;
-/// - `reduced`: dimensions; `repeats`: a count, or a tensor of them; `pairs`: a number of dimensions, or two lists of them.
+/// - `integer`, `long`, `integers`: integers, or `None` for none; `optional_integer` and `optional_integers`
+///   may be `None`; `sizes` are all that are left; `count` and `counts`, all that are left, are not negative;
+/// - `reduced`: dimensions; `repeats`: a count, or a tensor of them; `pairs`: a number of dimensions, or two
+///   lists of them.
 #[rustfmt::skip]
 macro_rules! parameter {
     (notation $name:ident) => { stringify!($name) };
@@ -208,7 +210,8 @@ impl Signature {
         Ok(bound)
     }
 
-    /// The argument of that name; the array API's `axis`, `axes` and `keepdims` are PyTorch's `dim`, `dims` and `keepdim`.
+    /// The argument of that name; the array API's `axis`, `axes` and `keepdims` are PyTorch's `dim`, `dims`
+    /// and `keepdim`.
     pub fn position(&self, name: &str) -> Option<usize> {
         let known = match name {
             "axis" => "dim",

@@ -1,6 +1,7 @@
-//! Owns THE op table: every operation's name, signature, domain, result rule and effort, once. Everything that enumerates
-//! operations (inference, kernels, methods, the expression language, the docs, the test matrix) reads it here.
-//! It does not know what an operation computes: that is one body in `kernels`, or one formula in `zerostride`.
+//! Owns THE op table: every operation's name, signature, domain, result rule and effort, once. Everything
+//! that enumerates operations (inference, kernels, methods, the expression language, the docs, the test
+//! matrix) reads it here. It does not know what an operation computes: that is one body in `kernels`, or one
+//! formula in `zerostride`.
 //!
 //! Columns, left to right:
 //! - `Variant`, `name` (PyTorch's), the in-place method or `-`, `[aliases]`, the operator symbol or `""`;
@@ -8,9 +9,10 @@
 //! - `result`: how operand dtypes give the computing and the result dtype (`Rule`);
 //! - `effort`, of element-wise operations: what an element takes (`Effort`);
 //! - the name that PyTorch's refusal carries: `"abs_cpu" not implemented for 'Bool'`;
-//! - where the arguments are not just `input` or `input, other`: operands alone in PyTorch's notation, `"input, exponent"`;
-//!   with others a list, the first being `self` in Rust: each argument by its name in Rust, what it is (`Parameter`), and,
-//!   where that is not its name, PyTorch's notation, as in `(input, other: operand, alpha: scalar "*, alpha=1")`.
+//! - where the arguments are not just `input` or `input, other`: operands alone in PyTorch's notation,
+//!   `"input, exponent"`; with others a list, the first being `self` in Rust: each argument by its name in
+//!   Rust, what it is (`Parameter`), and, where that is not its name, PyTorch's notation, as in
+//!   `(input, other: operand, alpha: scalar "*, alpha=1")`.
 //!
 //! Reductions have columns of their own between `result` and the name in the refusal (`reduction.rs`):
 //! - `order`: of which elements they have the same bits in any order (`Order`);
@@ -22,11 +24,11 @@
 //!
 //! Reductions and formulas say whether PyTorch lets them take a `dtype` to compute in, or `-`.
 
-/// Hands the table to `$callback!`, which sees five sections: `unary`, `binary`, `nary`, `reduce` and `formula`.
-/// Tokens after the callback's name come first.
+/// Hands the table to `$callback!`, which sees five sections: `unary`, `binary`, `nary`, `reduce` and
+/// `formula`. Tokens after the callback's name come first.
 ///
-/// `unary`, `binary` and `nary` are element-wise and have a body in `kernels`; `reduce` has an accumulator there;
-/// `formula` is written in terms of other rows.
+/// `unary`, `binary` and `nary` are element-wise and have a body in `kernels`; `reduce` has an accumulator
+/// there; `formula` is written in terms of other rows.
 #[macro_export]
 macro_rules! for_each_op {
     ($callback:path $(, $($extra:tt)*)?) => {
@@ -113,7 +115,8 @@ macro_rules! for_each_op {
                 Log2        log2         log2_         []           ""  any     float      function "log2";
                 /// Whether the operand is zero.
                 LogicalNot  logical_not  logical_not_  []           ""  any     bool       simple   "logical_not_cpu";
-                /// `log(x / (1 - x))`, the inverse of `sigmoid`; with `eps`, x is first clamped to [eps, 1 - eps].
+                /// `log(x / (1 - x))`, the inverse of `sigmoid`; with `eps`, x is first clamped to [eps, 1 -
+                /// eps].
                 Logit       logit        logit_        []           ""  real    float      function "logit_cpu" (input, eps: optional_float "eps=None");
                 /// The operand with the other sign.
                 Neg         neg          neg_          [negative]   "-" numeric common     simple   "neg_cpu";
@@ -127,7 +130,8 @@ macro_rules! for_each_op {
                 Reciprocal  reciprocal   reciprocal_   []           ""  any     float      division "reciprocal";
                 /// The operand where it is positive, else 0.
                 Relu        relu         relu_         []           ""  ordered common     simple   "relu";
-                /// The nearest integer, halves to the even one; with `decimals`, the nearest multiple of 10^-decimals.
+                /// The nearest integer, halves to the even one; with `decimals`, the nearest multiple of
+                /// 10^-decimals.
                 Round       round        round_        []           ""  ordered common     simple   "round_vml_cpu" (input, decimals: int "decimals=0");
                 /// `1 / sqrt(x)`.
                 Rsqrt       rsqrt        rsqrt_        []           ""  any     float      division "rsqrt";
@@ -269,7 +273,8 @@ macro_rules! for_each_op {
                 All     all     any      truth   any    same      truth      -        value       none  -      "all" (input, dims: dims "dim=None, keepdim=False");
                 /// Whether some element is nonzero; u8 stays u8.
                 Any     any     any      truth   any    same      truth      -        value       none  -      "any" (input, dims: dims "dim=None, keepdim=False");
-                /// The variance, with `n - correction` degrees of freedom; `unbiased` is `correction` of 1 or 0.
+                /// The variance, with `n - correction` degrees of freedom; `unbiased` is `correction` of 1
+                /// or 0.
                 Var     var     inexact  real    never  other     other      -        value       all   -      "var" (input, dims: spread "dim=None, unbiased=None, keepdim=False, *, correction=1");
             }
             formula {
@@ -291,7 +296,7 @@ macro_rules! for_each_op {
                 MaskedFill  masked_fill  masked_fill_ any common -      "masked_fill" (input, mask: operand, value: operand);
                 /// The arithmetic mean.
                 Mean        mean         -        inexact common dtype  "mean"       (input, dims: dims "dim=None, keepdim=False");
-                /// The standard deviation, with `n - correction` degrees of freedom; `unbiased` is `correction` of 1 or 0.
+                /// The standard deviation: the root of the variance, with the arguments of `var`.
                 Std         std          -        inexact real   -      "std"        (input, dims: spread "dim=None, unbiased=None, keepdim=False, *, correction=1");
                 /// `log(sum(exp(input)))` without overflow.
                 Logsumexp   logsumexp    -        any     float  -      "logsumexp"  (input, dims: dims "dim, keepdim=False");

@@ -1,5 +1,5 @@
-//! Owns the arguments of the package's own functions: how parameters take them by position and name, and what they are
-//! read as. It does not know what a function does with them.
+//! Owns the arguments of the package's own functions: how parameters take them by position and name, and what
+//! they are read as. It does not know what a function does with them.
 
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
 use pyo3::prelude::*;
@@ -59,7 +59,8 @@ impl Value {
 /// An argument, borrowed from Python.
 type Object<'a, 'py> = &'a Bound<'py, PyAny>;
 
-/// Parameters of PyTorch's with one choice here: the name, the arguments that mean this choice, and a sentence.
+/// Parameters of PyTorch's with one choice here: the name, the arguments that mean this choice, and a
+/// sentence.
 const SETTLED: [(&str, &[&str], &str); 5] = [
     ("device", &["cpu", "cpu:0"], "all tensors are on the CPU"),
     ("layout", &["torch.strided"], "all tensors are strided"),
@@ -72,7 +73,8 @@ const SETTLED: [(&str, &[&str], &str); 5] = [
     ("requires_grad", &["False"], "there are no gradients"),
 ];
 
-/// The arguments of a function, by the names of its parameters, which are written as `input, dim=None, *size`.
+/// The arguments of a function, by the names of its parameters, which are written as
+/// `input, dim=None, *size`.
 pub(crate) struct Arguments<'a, 'py> {
     pub(crate) py: Python<'py>,
     function: &'static str,
@@ -83,7 +85,8 @@ pub(crate) struct Arguments<'a, 'py> {
 }
 
 impl<'a, 'py> Arguments<'a, 'py> {
-    /// Takes the arguments of a call into the parameters of a signature, which are written as `input, dim=None`.
+    /// Takes the arguments of a call into the parameters of a signature, which are written as
+    /// `input, dim=None`.
     pub(crate) fn new(
         function: &'static str,
         (parameters, signature): (&'static str, &Signature),
@@ -162,7 +165,8 @@ impl<'a, 'py> Arguments<'a, 'py> {
         }
     }
 
-    /// An operand beside `value`, as part of a computation; a number stays one. Where it is traced, `value` is too.
+    /// An operand beside `value`, as part of a computation; a number stays one. Where it is traced, `value`
+    /// is too.
     pub(crate) fn operand(&self, name: &str, value: &mut Value) -> PyResult<Expr> {
         let object = self.required(name)?;
         let unwanted = || self.unwanted(name, "a tensor, an array or a number", object);

@@ -30,8 +30,8 @@ pub(crate) fn object(py: Python<'_>, dtype: DType) -> &Bound<'_, PyDType> {
     all[dtype as usize].bind(py)
 }
 
-/// The dtype that an object means: one of ours, NumPy's or torch's, a name, or Python's `bool`, `int`, `float` and
-/// `complex`, which mean what they mean to PyTorch.
+/// The dtype that an object means: one of ours, NumPy's or torch's, a name, or Python's `bool`, `int`,
+/// `float` and `complex`, which mean what they mean to PyTorch.
 pub(crate) fn extract(object: &Bound<'_, PyAny>) -> PyResult<DType> {
     if let Ok(dtype) = object.cast::<PyDType>() {
         return Ok(dtype.get().0);

@@ -1,9 +1,9 @@
-//! Owns the entry points from Python: one C function for each row of the tables as a function of the module, and one as a
-//! method. It does not know what a row does.
+//! Owns the entry points from Python: one C function for each row of the tables as a function of the module,
+//! and one as a method. It does not know what a row does.
 //!
-//! PyO3 makes such entry points from functions that are written down one by one. Rows are data: their names, signatures
-//! and documentation are made from the tables when the module is loaded, and all share the code below. Python calls them
-//! by its fastest protocol, without a tuple or a dict of the arguments.
+//! PyO3 makes such entry points from functions that are written down one by one. Rows are data: their names,
+//! signatures and documentation are made from the tables when the module is loaded, and all share the code
+//! below. Python calls them by its fastest protocol, without a tuple or a dict of the arguments.
 
 use std::ffi::CString;
 use std::os::raw::c_int;
@@ -124,7 +124,8 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
         if entry.shown != Shown::method {
             let definition = define(entry, &entry.signature, FUNCTIONS.as_flattened()[index])?;
             let name = module.name()?;
-            // SAFETY: the definition is never freed; module and name are objects, which the function keeps itself.
+            // SAFETY: the definition is never freed; module and name are objects, which the function keeps
+            // itself.
             let function = unsafe {
                 let function = ffi::PyCFunction_NewEx(definition, module.as_ptr(), name.as_ptr());
                 Bound::from_owned_ptr_or_err(py, function)?
@@ -165,14 +166,16 @@ fn define(entry: &Entry, signature: &str, call: Raw) -> PyResult<*mut ffi::PyMet
 }
 
 fn method<'py>(class: &Bound<'py, PyType>, definition: *mut ffi::PyMethodDef) -> PyResult<Bound<'py, PyAny>> {
-    // SAFETY: the class is a type, the definition is never freed, and its function takes the receiver of a method.
+    // SAFETY: the class is a type, the definition is never freed, and its function takes the receiver of a
+    // method.
     unsafe {
         let descriptor = ffi::PyDescr_NewMethod(class.as_ptr().cast(), definition);
         Bound::from_owned_ptr_or_err(class.py(), descriptor)
     }
 }
 
-/// How Python calls: the receiver or module, the arguments, how many are by position, the names of the others.
+/// How Python calls: the receiver or module, the arguments, how many are by position, the names of the
+/// others.
 type Raw = unsafe extern "C" fn(
     *mut ffi::PyObject,
     *const *mut ffi::PyObject,
@@ -216,8 +219,8 @@ unsafe fn enter(
     // SAFETY: a thread that Python calls on has its lock, until it returns.
     let py = unsafe { Python::assume_attached() };
     let answer = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: Python keeps the arguments and the names until the call returns; there are as many values as
-        // positional arguments and names together, and no name is anything but a string.
+        // SAFETY: Python keeps the arguments and the names until the call returns; there are as many values
+        // as positional arguments and names together, and no name is anything but a string.
         let (given, names) = unsafe {
             let names = Bound::from_borrowed_ptr_or_opt(py, names);
             let names = names.map(|names| names.cast_into_unchecked::<PyTuple>());
@@ -240,8 +243,8 @@ unsafe fn enter(
         {
             return result;
         }
-        // PyO3 wants to know that the thread has the lock: it lets go of objects later otherwise. To tell it costs as much
-        // as a small operation.
+        // PyO3 wants to know that the thread has the lock: it lets go of objects later otherwise. To tell it
+        // costs as much as a small operation.
         Python::attach(|_| {
             for (name, value) in names.iter().flatten().zip(values) {
                 let name =

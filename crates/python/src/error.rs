@@ -1,4 +1,5 @@
-//! Owns the way of errors to Python: PyTorch's classes and lines, and what else is known about a broadcast that failed.
+//! Owns the way of errors to Python: PyTorch's classes and lines, and what else is known about a broadcast
+//! that failed.
 
 use pyo3::exceptions::{
     PyFileExistsError, PyIndexError, PyMemoryError, PyNotImplementedError, PyOSError, PyPermissionError,
@@ -75,7 +76,8 @@ pub(crate) fn raise_in(error: Error, op: Option<Op>) -> PyErr {
     }
 }
 
-/// The exception for a file: `OSError` with the class of what the system answered, `ValueError` for what is in it.
+/// The exception for a file: `OSError` with the class of what the system answered, `ValueError` for what is
+/// in it.
 fn of_file(error: &FileError, message: String) -> PyErr {
     match error.problem() {
         Problem::Io { source, .. } => std::io::Error::new(source.kind(), message).into(),

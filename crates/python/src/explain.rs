@@ -11,19 +11,19 @@ use crate::operand::Given;
 use crate::row::type_name;
 use crate::sequence;
 
-/// A broadcast explained: what is stretched, what results, what it costs; or why shapes do not go together, and what
-/// would repair that.
+/// A broadcast explained: what is stretched, what results, what it costs; or why shapes do not go together,
+/// and what would repair that.
 #[pyclass(name = "Explanation", module = "zerostride", frozen)]
 pub(crate) struct PyExplanation {
     explanation: Explanation,
     lang: Lang,
 }
 
-/// Explains the broadcast of shapes or arrays: how they line up, what is stretched, what that costs, what is suspicious;
-/// or what would make them go together.
+/// Explains the broadcast of shapes or arrays: how they line up, what is stretched, what that costs, what is
+/// suspicious; or what would make them go together.
 ///
-/// A keyword names its operand. ``lang`` is "en" or "it", ``op`` is an operation, ``in_place`` says that the first operand is
-/// written to. The result prints as text, and as pictures in notebooks.
+/// A keyword names its operand. ``lang`` is "en" or "it", ``op`` is an operation, ``in_place`` says that the
+/// first operand is written to. The result prints as text, and as pictures in notebooks.
 #[pyfunction]
 #[pyo3(signature = (*operands, lang="en", op=None, in_place=false, **named))]
 pub(crate) fn explain(

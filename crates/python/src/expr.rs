@@ -1,5 +1,5 @@
-//! Owns `Expr` as a Python class: what an array is while a function is traced, or while it is in a file. Its shape and
-//! dtype are known, its elements are not; whatever needs them is refused here, or has them read.
+//! Owns `Expr` as a Python class: what an array is while a function is traced, or while it is in a file. Its
+//! shape and dtype are known, its elements are not; whatever needs them is refused here, or has them read.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -11,7 +11,8 @@ use crate::error::{TraceError, raise};
 use crate::threads::compute;
 use crate::{functions, index, tensor};
 
-/// An array while a function is traced, or while it is in a file: a computation whose shape and dtype are known.
+/// An array while a function is traced, or while it is in a file: a computation whose shape and dtype are
+/// known.
 #[pyclass(name = "Expr", module = "zerostride", frozen, subclass)]
 pub(crate) struct PyExpr(pub(crate) Expr);
 

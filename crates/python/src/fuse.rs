@@ -1,6 +1,6 @@
-//! Owns the calls of fused functions: which of them mean the same computation, and in which library's arrays a result
-//! goes back. A function is traced once for each signature (`signature.rs`); what it then computes is a plan, kept without its
-//! operands.
+//! Owns the calls of fused functions: which of them mean the same computation, and in which library's arrays
+//! a result goes back. A function is traced once for each signature (`signature.rs`); what it then computes
+//! is a plan, kept without its operands.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,14 +44,16 @@ struct Memory {
     /// The signatures that it has been traced for, the latest used first.
     traced: Vec<Arc<Traced>>,
     outside: Option<Arc<Outside>>,
-    /// Where it has written itself while it was traced, as a counter of calls does: that is no part of what it reads.
+    /// Where it has written itself while it was traced, as a counter of calls does: that is no part of what
+    /// it reads.
     written: Vec<Place>,
 }
 
 /// Where a function reads from outside; `None` if that cannot be told.
 struct Outside(Option<Vec<Place>>);
 
-/// A global of a module, an attribute of one, a cell of a closure, or an attribute of an object that is there.
+/// A global of a module, an attribute of one, a cell of a closure, or an attribute of an object that is
+/// there.
 struct Place {
     holder: Py<PyAny>,
     name: Py<PyString>,
@@ -224,8 +226,8 @@ impl<'py> Arguments<'py> {
         })
     }
 
-    /// Runs the function anew: where its signature does not say all, where a policy or an audit looks at each of its
-    /// operations, and on arrays in files.
+    /// Runs the function anew: where its signature does not say all, where a policy or an audit looks at each
+    /// of its operations, and on arrays in files.
     fn anew(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let Called { output, exprs } = self.call(py, function)?;
         let numels = if self.has_exprs {
@@ -457,8 +459,8 @@ impl Fused {
         Ok(Some(new))
     }
 
-    /// What is known of a call. No lock is held while signatures are compared: that may run code of the user's, in which
-    /// another thread may call the function, or fork.
+    /// What is known of a call. No lock is held while signatures are compared: that may run code of the
+    /// user's, in which another thread may call the function, or fork.
     fn known(&self, py: Python<'_>, arguments: &Arguments<'_>) -> Option<Arc<Traced>> {
         let latest = self.memory().traced.first().cloned()?;
         if latest.is_of(py, arguments) {
@@ -473,7 +475,8 @@ impl Fused {
         Some(found)
     }
 
-    /// Where the function reads now, which is found out anew. What has been traced stays only as long as that stays.
+    /// Where the function reads now, which is found out anew. What has been traced stays only as long as that
+    /// stays.
     fn outside(&self, py: Python<'_>) -> PyResult<Arc<Outside>> {
         let written: Vec<Place> = self.memory().written.iter().map(|place| place.again(py)).collect();
         let new = Arc::new(Outside::of(py, &self.function, &written)?);

@@ -1,5 +1,5 @@
-//! Owns what stands between the brackets of `x[...]`: Python objects become items of an index. It does not know what an
-//! index means.
+//! Owns what stands between the brackets of `x[...]`: Python objects become items of an index. It does not
+//! know what an index means.
 
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
@@ -33,7 +33,8 @@ fn item(object: &Bound<'_, PyAny>) -> PyResult<Index> {
     }
     match Given::new(object) {
         Ok(Some(Given::Tensor(tensor))) => return Ok(tensor.into()),
-        // Integers of NumPy's are places, of whatever dtype; of tensors u8 is PyTorch's older spelling of a mask.
+        // Integers of NumPy's are places, of whatever dtype; of tensors u8 is PyTorch's older spelling of a
+        // mask.
         Ok(Some(Given::Foreign(tensor))) if tensor.dtype().category() == Category::Int => {
             return tensor.to_dtype(DType::I64).map(Index::Tensor).map_err(raise);
         }
@@ -104,7 +105,8 @@ fn picked(tensor: &Tensor, items: &[Index]) -> usize {
 /// `tensor[key] = value`.
 pub(crate) fn set(tensor: &Tensor, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
     let items = items(key, tensor.ndim())?;
-    // The data of another library, or of lists, takes the tensor's dtype; so does an integer that only u64 can hold.
+    // The data of another library, or of lists, takes the tensor's dtype; so does an integer that only u64
+    // can hold.
     let converted = || nested::tensor(value, Some(tensor.dtype())).map(Given::Foreign);
     let given = match Given::new(value) {
         Ok(Some(given)) => given,

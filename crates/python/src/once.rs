@@ -1,8 +1,10 @@
-//! Owns values that are made once and then shared by all threads: objects of other modules, and names. It does not know which.
+//! Owns values that are made once and then shared by all threads: objects of other modules, and names. It
+//! does not know which.
 //!
-//! A process that is forked never finds one half made. PyO3's `PyOnceLock::get_or_init` and `intern!` let go of Python's lock
-//! after they have begun: a child that is forked then waits for a thread that it does not have. Here a thread makes its value
-//! first, even if another does so too, and keeps it while it has Python's lock, which `os.fork` takes.
+//! A process that is forked never finds one half made. PyO3's `PyOnceLock::get_or_init` and `intern!` let go
+//! of Python's lock after they have begun: a child that is forked then waits for a thread that it does not
+//! have. Here a thread makes its value first, even if another does so too, and keeps it while it has Python's
+//! lock, which `os.fork` takes.
 
 use std::sync::OnceLock;
 

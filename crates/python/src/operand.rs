@@ -1,5 +1,5 @@
-//! Owns what may stand as an operand: tensors, numbers, traced computations, and the arrays of other libraries, which are
-//! read in place.
+//! Owns what may stand as an operand: tensors, numbers, traced computations, and the arrays of other
+//! libraries, which are read in place.
 
 use pyo3::prelude::*;
 use zerostride::{Expr, Operand, Scalar, Tensor};

@@ -1,5 +1,5 @@
-//! Owns policies and audits as Python sees them: the native parts of `zs.policy` and `zs.audit`, which belong to the
-//! thread that enters them. What is looked at, and how it is judged, is the engine's.
+//! Owns policies and audits as Python sees them: the native parts of `zs.policy` and `zs.audit`, which belong
+//! to the thread that enters them. What is looked at, and how it is judged, is the engine's.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -140,7 +140,8 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     policy::set_hook(|objection| {
         Python::attach(|py| {
             if let Err(error) = warn(py, objection) {
-                // The hook of a policy cannot fail; a filter that makes errors of warnings is for `policy(...="error")`.
+                // The hook of a policy cannot fail; a filter that makes errors of warnings is for
+                // `policy(...="error")`.
                 error.write_unraisable(py, None);
             }
         });

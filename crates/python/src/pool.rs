@@ -1,5 +1,6 @@
-//! Owns the pool of memory as `zerostride.pool` has it: what `zerostride::pool` does, with Python's lock let go while memory
-//! goes back to the system. It does not know how amounts of memory are written, which `_bytes.py` reads.
+//! Owns the pool of memory as `zerostride.pool` has it: what `zerostride::pool` does, with Python's lock let
+//! go while memory goes back to the system. It does not know how amounts of memory are written, which
+//! `_bytes.py` reads.
 
 use pyo3::prelude::*;
 use zerostride::pool;

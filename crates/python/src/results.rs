@@ -1,5 +1,6 @@
-//! Owns what a fused function returns: arrays in tuples, lists and dicts of any class, as the function has put them there. It
-//! does not know how arrays are computed, nor in which library's arrays they go back (`fuse.rs`).
+//! Owns what a fused function returns: arrays in tuples, lists and dicts of any class, as the function has
+//! put them there. It does not know how arrays are computed, nor in which library's arrays they go back
+//! (`fuse.rs`).
 
 use pyo3::exceptions::{PyRecursionError, PyTypeError, PyValueError};
 use pyo3::prelude::*;

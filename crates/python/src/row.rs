@@ -1,5 +1,6 @@
-//! Owns the call of a row of the op table from Python: what the arguments mean, and whether the row runs at once, is
-//! written somewhere, or becomes part of a traced computation. It does not know how Python calls (`entry.rs`).
+//! Owns the call of a row of the op table from Python: what the arguments mean, and whether the row runs at
+//! once, is written somewhere, or becomes part of a traced computation. It does not know how Python calls
+//! (`entry.rs`).
 
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -62,8 +63,8 @@ pub(crate) fn function<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<
     general(op, call)
 }
 
-/// A row on one or two tensors of few elements, while nobody looks at operations: most calls are of this kind, and what is
-/// done for others would cost more than the operation. `None` for all others.
+/// A row on one or two tensors of few elements, while nobody looks at operations: most calls are of this
+/// kind, and what is done for others would cost more than the operation. `None` for all others.
 #[inline]
 pub(crate) fn on_tensors<'py>(
     op: Op,

@@ -1,5 +1,5 @@
-//! Owns how lists are read that a caller gives: never more of them than there may be, and no more memory is taken than items
-//! have come. It does not know what the items are for.
+//! Owns how lists are read that a caller gives: never more of them than there may be, and no more memory is
+//! taken than items have come. It does not know what the items are for.
 
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;

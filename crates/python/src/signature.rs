@@ -1,7 +1,7 @@
-//! Owns signatures: what a fused function is given and reads from outside, as far as what it computes depends on that. Values
-//! are compared by value, what never changes by identity; for all else there is no signature, and the function is traced anew.
-//! A signature that is kept keeps nothing alive. It does not know what is traced (`fuse.rs`), nor where functions read
-//! (`_outside.py`).
+//! Owns signatures: what a fused function is given and reads from outside, as far as what it computes depends
+//! on that. Values are compared by value, what never changes by identity; for all else there is no signature,
+//! and the function is traced anew. A signature that is kept keeps nothing alive. It does not know what is
+//! traced (`fuse.rs`), nor where functions read (`_outside.py`).
 
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -23,7 +23,8 @@ pub(crate) type Signature = SmallVec<[Part; 6]>;
 /// One thing that a computation depends on.
 #[derive(Debug)]
 pub(crate) enum Part {
-    /// An array, and which of the arrays before it is the same. Its dtype and layout are compared beside the signature.
+    /// An array, and which of the arrays before it is the same. Its dtype and layout are compared beside the
+    /// signature.
     Array(Option<usize>),
     /// The name of a keyword argument.
     Name(String),
@@ -171,7 +172,8 @@ fn add_within(
     items.iter().try_fold(true, |all, item| Ok(all && add_within(item, signature, most, nested - 1)?))
 }
 
-/// The part of an object of one of Python's own classes of values. Objects of classes made from those may have more to them.
+/// The part of an object of one of Python's own classes of values. Objects of classes made from those may
+/// have more to them.
 fn value(object: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
     Ok(Some(if let Ok(value) = object.cast_exact::<PyFloat>() {
         Part::Float(value.value().to_bits())

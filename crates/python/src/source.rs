@@ -1,5 +1,6 @@
-//! Owns arrays in files: `Source`, an `Expr` whose elements are read when they are needed, and the evaluation of fused
-//! functions in pieces, into files. It does not know what a fused function is called with (`fuse.rs`).
+//! Owns arrays in files: `Source`, an `Expr` whose elements are read when they are needed, and the evaluation
+//! of fused functions in pieces, into files. It does not know what a fused function is called with
+//! (`fuse.rs`).
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -52,8 +53,9 @@ impl PySource {
 
 #[pymethods]
 impl Fused {
-    /// Makes the function's result in pieces, within `max_memory` bytes, and in the file `path` if there is one, which is
-    /// not replaced unless `force` says so. After each piece `watch` is told the bytes that are done, and all of them.
+    /// Makes the function's result in pieces, within `max_memory` bytes, and in the file `path` if there is
+    /// one, which is not replaced unless `force` says so. After each piece `watch` is told the bytes that are
+    /// done, and all of them.
     #[pyo3(signature = (path, max_memory, force, watch, *positional, **named))]
     #[expect(clippy::too_many_arguments, reason = "they are those of `evaluate` in Python")]
     fn _stream<'py>(

@@ -1,5 +1,6 @@
-//! Owns `Tensor` as a Python class: what it says about itself, and its elements as Python's own numbers. Its operations
-//! are rows of tables (`entry.rs`), its operators stand in `operators.rs`, its memory in `memory/`.
+//! Owns `Tensor` as a Python class: what it says about itself, and its elements as Python's own numbers. Its
+//! operations are rows of tables (`entry.rs`), its operators stand in `operators.rs`, its memory in
+//! `memory/`.
 
 use std::sync::atomic::{AtomicIsize, Ordering};
 
@@ -181,8 +182,8 @@ impl PyTensor {
         memory::numpy(slf)
     }
 
-    /// For NumPy: an array on the same memory, unless another dtype or a copy is asked for. Without a copy there is none of
-    /// another dtype.
+    /// For NumPy: an array on the same memory, unless another dtype or a copy is asked for. Without a copy
+    /// there is none of another dtype.
     #[pyo3(signature = (dtype=None, copy=None))]
     fn __array__<'py>(
         slf: &Bound<'py, Self>,
@@ -373,8 +374,8 @@ fn element<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>>
     }
 }
 
-/// The imaginary parts of numbers that have none: one zero, stretched. A caller may only want to know that there
-/// is such an attribute, as xarray does of arrays.
+/// The imaginary parts of numbers that have none: one zero, stretched. A caller may only want to know that
+/// there is such an attribute, as xarray does of arrays.
 pub(crate) fn zeros(dtype: DType, shape: &[usize]) -> zerostride::Result<Tensor> {
     Tensor::full(&[], 0, dtype)?.broadcast_to(shape)
 }
@@ -473,7 +474,8 @@ impl<'py, T> Lists<'_, 'py, T> {
                 self.elements.next().expect("a shape has as many elements as its sizes multiply to");
             return (self.number)(self.py, element);
         };
-        // Without elements a dimension may be of any size: lists grow as they are filled, and no memory is taken first.
+        // Without elements a dimension may be of any size: lists grow as they are filled, and no memory is
+        // taken first.
         let list = PyList::empty(self.py);
         for _ in 0..size {
             list.append(self.at(dim + 1)?)?;

@@ -1,5 +1,5 @@
-//! Owns what goes on around a computation: whether other Python threads run meanwhile, how Ctrl-C ends it, whose line it
-//! is, and how many threads compute. It does not know what is computed.
+//! Owns what goes on around a computation: whether other Python threads run meanwhile, how Ctrl-C ends it,
+//! whose line it is, and how many threads compute. It does not know what is computed.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -10,8 +10,8 @@ use zerostride::{Result, interruptible, set_waiter};
 
 use crate::error::raise;
 
-/// Elements, of all operands multiplied, from which on other Python threads may run meanwhile: below, letting the lock go
-/// and taking it again costs more than the operation.
+/// Elements, of all operands multiplied, from which on other Python threads may run meanwhile: below, letting
+/// the lock go and taking it again costs more than the operation.
 const WORTH_DETACHING: usize = 1 << 16;
 
 thread_local! {
@@ -60,8 +60,8 @@ fn is_first(py: Python<'_>) -> bool {
 
 /// Whether a signal's handler has raised, as that of Ctrl-C does.
 ///
-/// This waits for Python's lock while the evaluation holds tensors. A thread that has the lock releases it before it
-/// waits for a tensor (`wait`), so that both go on.
+/// This waits for Python's lock while the evaluation holds tensors. A thread that has the lock releases it
+/// before it waits for a tensor (`wait`), so that both go on.
 fn has_raised() -> bool {
     Python::attach(raises)
 }
@@ -103,7 +103,8 @@ pub(crate) fn will_raise(error: PyErr) {
     RAISED.set(Some(error));
 }
 
-/// Builds something under a policy: what broadcasts in it was written on the line of the program that runs now.
+/// Builds something under a policy: what broadcasts in it was written on the line of the program that runs
+/// now.
 pub(crate) fn built<R>(py: Python<'_>, build: impl FnOnce() -> R) -> R {
     if policy::is_on() { policy::at(caller(py), build) } else { build() }
 }

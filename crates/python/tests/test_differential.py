@@ -162,8 +162,8 @@ def agree(torch, found, expected):
     """Whether we and torch have the same result, or the same refusal."""
     if isinstance(expected, Exception) or isinstance(found, Exception):
         assert isinstance(found, type(expected)) or isinstance(expected, type(found)), (found, expected)
-        # Of two mistakes together, a dtype that is refused and one that the target cannot hold or a shape, either may be
-        # named; and of a method that does not exist, Python names the class.
+        # Of two mistakes together, a dtype that is refused and one that the target cannot hold or a shape,
+        # either may be named; and of a method that does not exist, Python names the class.
         refused = ("output with shape", "not implemented", "not yet implemented", "can't be cast", "has no attribute")
         both = all(any(text in str(error) for text in refused) for error in (expected, found))
         assert both or str(found) == str(expected).splitlines()[0]
@@ -251,7 +251,8 @@ def test_reductions_as_torch(name, data):
     keywords = {} if dim is None else {"dim": dim}
     if dim is not None and name != "count_nonzero" and data.draw(st.booleans()):
         keywords["keepdim"] = True
-    # Of a single integer torch makes a list where several dimensions may stand; without any, some functions do not exist.
+    # Of a single integer torch makes a list where several dimensions may stand; without any, some functions
+    # do not exist.
     assume(name != "logsumexp" or dim is not None)
     theirs, ours = torch.from_numpy(np.array(array)), zs.asarray(array)
     agree(torch, outcome(lambda: getattr(zs, name)(ours, **keywords)), outcome(lambda: getattr(torch, name)(theirs, **keywords)))

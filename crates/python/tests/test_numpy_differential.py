@@ -123,7 +123,8 @@ def test_methods_of_ufuncs(dtype):
     all_of((f"{u.__name__}.at", at(u), x, np.array([0, 1, 0])) for u in binary)
 
 
-# Calls of `x`, a matrix of each dtype, with `v`, a vector of integers, `m`, a mask of the matrix, and `f`, which is `m` as floats.
+# Calls of `x`, a matrix of each dtype, with `v`, a vector of integers, `m`, a mask of the matrix, and `f`,
+# which is `m` as floats.
 FUNCTIONS = """
 np.sum(x) | np.sum(x, 0) | np.sum(x, axis=(0, 1), keepdims=True) | np.sum(x, axis=()) | np.sum(x, dtype="f4") | np.sum(x, initial=3)
 np.sum(x, where=m) | np.sum(x, 1, None, None, True) | np.prod(x) | np.prod(x, 1, dtype="f8", initial=2, where=m) | np.mean(x) | np.mean(x, 1)

@@ -10,7 +10,8 @@ import zerostride as zs
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[3] / "spec" / "golden"
 
-# Where tensors answer otherwise on purpose: parts that NumPy has of every array, the kernel's refusal, arguments of no overload.
+# Where tensors answer otherwise on purpose: parts that NumPy has of every array, the kernel's refusal,
+# arguments of no overload.
 OTHERWISE = {
     "x.imag": "tensor([[0., 0., 0.], [0., 0., 0.]]) float32",
     "~s": "NotImplementedError: \"bitwise_not_cpu\" not implemented for 'Float'",

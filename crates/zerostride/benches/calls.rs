@@ -1,5 +1,6 @@
-//! Counts the instructions of single calls, which unlike their time are the same in every run: what a tiny operation
-//! costs, and that a policy which is off costs nothing. Valgrind counts; how long calls take, `parts` says.
+//! Counts the instructions of single calls, which unlike their time are the same in every run: what a tiny
+//! operation costs, and that a policy which is off costs nothing. Valgrind counts; how long calls take,
+//! `parts` says.
 
 use std::hint::black_box;
 use std::process::Command;

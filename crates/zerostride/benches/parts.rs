@@ -1,5 +1,6 @@
-//! Times the parts of an evaluation by themselves: planning, a tiny operation, and each kind of loop in the L2 cache,
-//! where nothing but the loop itself costs time. Side by side with other libraries: `cargo xtask bench`.
+//! Times the parts of an evaluation by themselves: planning, a tiny operation, and each kind of loop in the
+//! L2 cache, where nothing but the loop itself costs time. Side by side with other libraries:
+//! `cargo xtask bench`.
 
 use std::hint::black_box;
 

@@ -1,5 +1,5 @@
-//! Owns nothing but the bridge to the documents: the Rust blocks of the front page and of `spec/` are doctests of this
-//! crate.
+//! Owns nothing but the bridge to the documents: the Rust blocks of the front page and of `spec/` are
+//! doctests of this crate.
 
 #[doc = include_str!("../../../README.md")]
 mod front_page {}

@@ -1,6 +1,7 @@
-//! Whichever allocation fails while a file is evaluated in pieces: the result is complete or absent. Where it is one for the
-//! elements of an array, that is an error like others. Small ones, such as the standard library's for a list, end the
-//! process, as they do in every Rust program; then a temporary file stays, which says by its name what it is.
+//! Whichever allocation fails while a file is evaluated in pieces: the result is complete or absent. Where it
+//! is one for the elements of an array, that is an error like others. Small ones, such as the standard
+//! library's for a list, end the process, as they do in every Rust program; then a temporary file stays,
+//! which says by its name what it is.
 
 #![cfg(feature = "io")]
 

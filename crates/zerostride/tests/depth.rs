@@ -1,5 +1,5 @@
-//! Depth and size of expressions: whatever walks one takes little of the stack however deep it is, and planning takes no more
-//! work for each operation the more of them there are.
+//! Depth and size of expressions: whatever walks one takes little of the stack however deep it is, and
+//! planning takes no more work for each operation the more of them there are.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -1,5 +1,5 @@
-//! Where a program's surroundings are odd: environment variables that say nothing sensible, and threads that are ending. Each
-//! case of the environment runs in a process of its own.
+//! Where a program's surroundings are odd: environment variables that say nothing sensible, and threads that
+//! are ending. Each case of the environment runs in a process of its own.
 
 use std::cell::RefCell;
 use std::process::{Command, Output};
@@ -60,7 +60,8 @@ fn prints_what_the_environment_says() {
     }
 }
 
-/// Does all kinds of things when its thread ends, after what the engine keeps for that thread is gone, and before.
+/// Does all kinds of things when its thread ends, after what the engine keeps for that thread is gone, and
+/// before.
 struct Last(&'static str);
 
 impl Drop for Last {

@@ -1,8 +1,9 @@
-//! A hunt for mistakes: ten small programs as people write them, each with a broadcast that nobody meant, beside the
-//! program that was meant. None of the mistakes raises an error by itself; most give a number that looks right.
+//! A hunt for mistakes: ten small programs as people write them, each with a broadcast that nobody meant,
+//! beside the program that was meant. None of the mistakes raises an error by itself; most give a number that
+//! looks right.
 //!
-//! One policy finds them all and refuses none of their twins: it wants ranks to be written down, lets sizes of 1 stretch,
-//! and sets a limit to memory. That is a good policy for training code.
+//! One policy finds them all and refuses none of their twins: it wants ranks to be written down, lets sizes
+//! of 1 stretch, and sets a limit to memory. That is a good policy for training code.
 
 use zerostride::policy::{Action, Audit, Class, Policy, Record};
 use zerostride::{DType, Error, Expr, Result, Tensor, keepdim};
@@ -13,8 +14,8 @@ const STRICT: Policy = Policy::new()
     .with(Class::SameNumel, Action::Error)
     .max_bytes(1 << 20);
 
-/// Checks that the policy and the audit name `found` in the program with the mistake, and nothing in the one that was
-/// meant.
+/// Checks that the policy and the audit name `found` in the program with the mistake, and nothing in the one
+/// that was meant.
 fn hunt(class: Class, found: &str, mistake: impl Fn() -> Result<Tensor>, meant: impl Fn() -> Result<Tensor>) {
     // Nobody is warned: that is the trouble.
     let (wrong, right) = (mistake().unwrap(), meant().unwrap());
@@ -103,7 +104,8 @@ fn class_weights_on_losses_that_kept_a_dimension() -> Result<()> {
     Ok(())
 }
 
-/// A mask of the keys of each sequence taken for one of queries by keys: the batch is as long as the sequences.
+/// A mask of the keys of each sequence taken for one of queries by keys: the batch is as long as the
+/// sequences.
 #[test]
 fn attention_mask_of_a_batch_on_queries() -> Result<()> {
     let (scores, padding) = (uniform(&[4, 2, 4, 4], 1), uniform(&[4, 4], 2).gt(0.7)?);
@@ -161,8 +163,8 @@ fn cosine_similarity_with_norms_that_kept_a_dimension() {
     );
 }
 
-/// One step of gradient descent: the parameters are a column, their gradient was summed to a vector. In place, the shape
-/// would have been an error.
+/// One step of gradient descent: the parameters are a column, their gradient was summed to a vector. In
+/// place, the shape would have been an error.
 #[test]
 fn gradient_of_another_shape_than_its_parameters() -> Result<()> {
     let (inputs, parameters) = (uniform(&[50, 7], 1), uniform(&[7, 1], 2));
@@ -177,8 +179,9 @@ fn gradient_of_another_shape_than_its_parameters() -> Result<()> {
     Ok(())
 }
 
-/// Residuals of a thousand measurements with themselves: 4 MB where 4 kB were meant, and with a hundred times as many
-/// measurements all memory there is. Where the table is only summed up it never exists, and its size is no objection.
+/// Residuals of a thousand measurements with themselves: 4 MB where 4 kB were meant, and with a hundred times
+/// as many measurements all memory there is. Where the table is only summed up it never exists, and its size
+/// is no objection.
 #[test]
 fn residuals_of_all_pairs_that_fill_the_memory() -> Result<()> {
     let (measured, model) = (uniform(&[1000, 1], 1), uniform(&[1, 1000], 2));

@@ -1,4 +1,5 @@
-//! Evaluation in pieces gives the bits of evaluation in memory, whatever the pieces, the operations and the threads.
+//! Evaluation in pieces gives the bits of evaluation in memory, whatever the pieces, the operations and the
+//! threads.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -53,8 +54,8 @@ impl Input for Rows {
     }
 }
 
-/// An expression over `x` of shape (3000, 7), `y` of (3000, 1), `row` of (7) and `deep` of (3000, 2, 5); and how many bytes
-/// of `x` it reads for each byte that `x` has, if it may not hold `x` whole.
+/// An expression over `x` of shape (3000, 7), `y` of (3000, 1), `row` of (7) and `deep` of (3000, 2, 5); and
+/// how many bytes of `x` it reads for each byte that `x` has, if it may not hold `x` whole.
 type Case = (&'static str, fn([&Expr; 4]) -> Expr, Option<u64>);
 
 #[rustfmt::skip]

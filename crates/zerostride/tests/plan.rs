@@ -1,5 +1,5 @@
-//! What plans promise: each operation once for each element of its own shape, no stretched arrays, shared parts once,
-//! and views that are fused. Memory is measured, not only planned.
+//! What plans promise: each operation once for each element of its own shape, no stretched arrays, shared
+//! parts once, and views that are fused. Memory is measured, not only planned.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -41,7 +41,8 @@ static ALLOCATOR: Counting = Counting;
 /// Memory is counted for the whole process: one test at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// The most bytes held beyond those at the start while the expression is planned and evaluated, its result included.
+/// The most bytes held beyond those at the start while the expression is planned and evaluated, its result
+/// included.
 fn peak(expr: &Expr) -> usize {
     // From an empty pool all memory comes from the allocator, or is mapped and stays so.
     pool::trim();
@@ -141,8 +142,8 @@ fn standardising_reads_in_three_passes_and_writes_in_one() {
     }
 }
 
-/// The workloads that are measured against other libraries, at smaller sizes: none holds more than its result, a mebibyte,
-/// and what it needs of each row.
+/// The workloads that are measured against other libraries, at smaller sizes: none holds more than its
+/// result, a mebibyte, and what it needs of each row.
 #[test]
 fn no_workload_holds_more_than_its_result_and_a_mebibyte() {
     let _alone = alone();

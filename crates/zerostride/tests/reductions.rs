@@ -1,5 +1,5 @@
-//! What reductions promise: the same bits however elements lie and however many threads there are, in one pass or step by
-//! step, and errors that grow with the logarithm of the length.
+//! What reductions promise: the same bits however elements lie and however many threads there are, in one
+//! pass or step by step, and errors that grow with the logarithm of the length.
 
 use std::env;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,5 @@
-//! Guards the bridge between `spec/` and the doctests (`src/spec.rs`): a document that nobody compiles proves nothing.
+//! Guards the bridge between `spec/` and the doctests (`src/spec.rs`): a document that nobody compiles proves
+//! nothing.
 
 use std::fs;
 use std::path::Path;

@@ -54,7 +54,8 @@ fn run(args: &EvalArgs) -> Result<ExitCode> {
     compute(args, &expression, &budget, &|error| Fault::engine(error, span).report(source).into())
 }
 
-/// Plans, checks the memory, runs, prints or writes. `refused` says of an error in which expression it was met.
+/// Plans, checks the memory, runs, prints or writes. `refused` says of an error in which expression it was
+/// met.
 fn compute(
     args: &EvalArgs,
     expression: &Expr,
@@ -214,8 +215,8 @@ fn warn_unused(ast: &Ast, bindings: &[Binding<'_>]) -> Result {
     Ok(())
 }
 
-/// The value of a name. A file is opened, and read when the expression runs, unless the expression `writes` to tensors or the
-/// file is to be mapped.
+/// The value of a name. A file is opened, and read when the expression runs, unless the expression `writes`
+/// to tensors or the file is to be mapped.
 fn load(binding: &Binding<'_>, budget: &Budget, args: &EvalArgs, writes: bool) -> Result<Value> {
     let text = match binding.source {
         Source::File(text) => text,

@@ -84,7 +84,8 @@ fn read(args: &ExplainArgs, op: Option<Op>) -> Result<Vec<Given>> {
     Ok(given)
 }
 
-/// Tries an operation on one element of each operand, where all dtypes are known: what is refused then is dtypes.
+/// Tries an operation on one element of each operand, where all dtypes are known: what is refused then is
+/// dtypes.
 fn check_dtypes(op: Op, in_place: bool, given: &[Given]) -> Result {
     let one = |Given { operand, .. }: &Given| {
         let shape = vec![1; operand.shape.len()];

@@ -1,4 +1,5 @@
-//! The commands, one file each. A command prints its result and answers with the exit status, or fails with a report.
+//! The commands, one file each. A command prints its result and answers with the exit status, or fails with a
+//! report.
 
 mod completions;
 mod eval;

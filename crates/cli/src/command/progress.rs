@@ -1,5 +1,5 @@
-//! Owns what is seen of an evaluation in pieces while it runs: a bar on a terminal, a line now and then elsewhere, nothing for
-//! what is done at once. It does not know what is computed.
+//! Owns what is seen of an evaluation in pieces while it runs: a bar on a terminal, a line now and then
+//! elsewhere, nothing for what is done at once. It does not know what is computed.
 
 use std::io::IsTerminal;
 use std::ops::ControlFlow;

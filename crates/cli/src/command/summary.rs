@@ -1,4 +1,5 @@
-//! Owns what `zs eval --json` says about an evaluation: one line for programs, stable. It does not know how it ran.
+//! Owns what `zs eval --json` says about an evaluation: one line for programs, stable. It does not know how
+//! it ran.
 
 use std::path::Path;
 use std::time::Duration;

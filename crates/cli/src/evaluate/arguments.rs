@@ -1,4 +1,5 @@
-//! Owns the arguments of a call: how they are given, and how a function's parameters take them by position and name.
+//! Owns the arguments of a call: how they are given, and how a function's parameters take them by position
+//! and name.
 
 use zerostride::{Argument, DType, Expr, Outcome, Scalar, Tensor};
 use zerostride_ops::{self as ops, Kind, Misfit, Signature, UnknownDType};

@@ -1,5 +1,5 @@
-//! Owns what an evaluation may do: the limit on memory, `--max-memory`, that operands and results share, and whether anything
-//! is computed at all, which a dry run does not.
+//! Owns what an evaluation may do: the limit on memory, `--max-memory`, that operands and results share, and
+//! whether anything is computed at all, which a dry run does not.
 
 use std::cell::Cell;
 

@@ -1,5 +1,5 @@
-//! Owns what is paid for what functions make, and what a dry run makes of it: the engine knows the shapes and dtypes of results
-//! before it touches an element, and stand-ins take their place.
+//! Owns what is paid for what functions make, and what a dry run makes of it: the engine knows the shapes and
+//! dtypes of results before it touches an element, and stand-ins take their place.
 
 use zerostride::{DType, Result, Results, Tensor};
 
@@ -7,7 +7,8 @@ use super::value::{Part, Value};
 use super::{Budget, Fault};
 use crate::expr::{Problem, Span};
 
-/// A tensor of a shape and dtype whose elements mean nothing: zeros, which take no memory until they are touched.
+/// A tensor of a shape and dtype whose elements mean nothing: zeros, which take no memory until they are
+/// touched.
 pub(crate) fn stand_in(shape: &[usize], dtype: DType) -> Result<Tensor> {
     Tensor::full(shape, 0, dtype)
 }

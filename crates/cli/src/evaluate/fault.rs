@@ -1,4 +1,5 @@
-//! Owns what can go wrong while an expression is evaluated, and how it becomes a report about the expression's text.
+//! Owns what can go wrong while an expression is evaluated, and how it becomes a report about the
+//! expression's text.
 
 use zerostride::{Category, Error, Op, OpError, ShapeError};
 use zerostride_explain::{Explanation, Operand, Options};

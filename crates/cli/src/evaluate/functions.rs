@@ -1,5 +1,5 @@
-//! Owns the functions: those of the engine's table, by their rows, and those of the shell's own, which make tensors or take
-//! words. Each of these is one row here: a name, its parameters, what it makes of them.
+//! Owns the functions: those of the engine's table, by their rows, and those of the shell's own, which make
+//! tensors or take words. Each of these is one row here: a name, its parameters, what it makes of them.
 
 use zerostride::{Category, DType, Expr, Scalar, Tensor, call_function};
 use zerostride_ops::{self as ops, Signature};

@@ -1,5 +1,6 @@
-//! Owns the index of an expression, `x[1:3, None, mask]`: its items become the engine's, and what index tensors pick is
-//! paid for. It knows neither how an index is written nor what its items mean (`zerostride::Index`).
+//! Owns the index of an expression, `x[1:3, None, mask]`: its items become the engine's, and what index
+//! tensors pick is paid for. It knows neither how an index is written nor what its items mean
+//! (`zerostride::Index`).
 
 use zerostride::{Index, Results, Scalar};
 

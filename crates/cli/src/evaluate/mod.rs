@@ -1,8 +1,9 @@
 //! Owns the way from a tree to a computation: operators and names become operations of the engine.
 //!
-//! The tree's nodes are visited in their order, operands first, without recursion. Nothing is computed here but
-//! arithmetic between bare numbers: the result is an `Expr`, which the engine runs in one go. After every node its
-//! shape and dtype are asked for, so that a mistake is found at the part of the expression that makes it.
+//! The tree's nodes are visited in their order, operands first, without recursion. Nothing is computed here
+//! but arithmetic between bare numbers: the result is an `Expr`, which the engine runs in one go. After every
+//! node its shape and dtype are asked for, so that a mistake is found at the part of the expression that
+//! makes it.
 
 mod arguments;
 mod budget;

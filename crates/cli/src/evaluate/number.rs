@@ -1,5 +1,6 @@
-//! Owns arithmetic between bare numbers, which follows CPython and not PyTorch, to the last bit and in what it refuses: integers
-//! do not wrap, `/` of integers is rounded once, an integer and a float are compared as they are. It knows no tensors.
+//! Owns arithmetic between bare numbers, which follows CPython and not PyTorch, to the last bit and in what
+//! it refuses: integers do not wrap, `/` of integers is rounded once, an integer and a float are compared as
+//! they are. It knows no tensors.
 
 use std::cmp::Ordering;
 use std::ops::{BitAnd, BitOr, BitXor};

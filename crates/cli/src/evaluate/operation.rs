@@ -1,5 +1,5 @@
-//! Owns operations of the op table: operators, calls by name, in-place methods. Whether the arguments fit the row is
-//! the engine's to say.
+//! Owns operations of the op table: operators, calls by name, in-place methods. Whether the arguments fit the
+//! row is the engine's to say.
 
 use zerostride::{Argument, Arguments, DType, Expr, Op, Scalar, Tensor};
 use zerostride_ops::{Category, Class, Complex64, Element, Kind, Rule, Signature};
@@ -65,8 +65,8 @@ pub(super) fn write(op: Op, given: Given, budget: &Budget) -> Result<Value, Faul
     }
 }
 
-/// The tensor that an in-place method writes to. Views and computations have no elements of their own here: writing
-/// to them would be lost without a word.
+/// The tensor that an in-place method writes to. Views and computations have no elements of their own here:
+/// writing to them would be lost without a word.
 fn target(part: Option<&Part>, span: Span) -> Result<Tensor, Fault> {
     if let Some(Part { value: Value::Tensor(expr), .. }) = part
         && let Some(tensor) = expr.as_tensor()
@@ -190,8 +190,8 @@ fn as_python(op: Op, given: &Given) -> Option<Result<Scalar, String>> {
     }
 }
 
-/// An element-wise operation of bare numbers, which is a bare number again: `x * sqrt(2)` keeps the dtype of x and
-/// does not round the root to f32 first.
+/// An element-wise operation of bare numbers, which is a bare number again: `x * sqrt(2)` keeps the dtype of
+/// x and does not round the root to f32 first.
 fn number(op: Op, signature: &Signature, given: Given) -> Result<Scalar, Fault> {
     let span = given.span;
     let result = run(op, signature, given, Enter::Widest)?.result;

@@ -1,5 +1,5 @@
-//! Owns `Value`, what a part of an expression stands for while it is evaluated, and the way from nested lists to
-//! tensors.
+//! Owns `Value`, what a part of an expression stands for while it is evaluated, and the way from nested lists
+//! to tensors.
 
 use zerostride::{Category, Complex64, DType, Error, ErrorClass, Expr, Scalar, Tensor};
 
@@ -186,8 +186,8 @@ fn complex(number: Scalar) -> Complex64 {
     }
 }
 
-/// An integer that the dtype asked for cannot hold is a mistake, not something to wrap; so is what is no integer at all, or has
-/// an imaginary part that would be lost. Floats may become infinite.
+/// An integer that the dtype asked for cannot hold is a mistake, not something to wrap; so is what is no
+/// integer at all, or has an imaginary part that would be lost. Floats may become infinite.
 fn check_fits(number: Scalar, dtype: DType, span: Span) -> Result<(), Fault> {
     let misfit = || Err(Problem::new(format!("{number} does not fit in {dtype}"), span).into());
     let value = match number {

@@ -1,7 +1,7 @@
 //! Owns the tree of an expression. It does not know how it is read (`parser.rs`) or what its names mean.
 //!
-//! The nodes stand in one list, operands before what uses them: a walk over the tree is a loop over the list, and
-//! neither that nor dropping it can exhaust the stack.
+//! The nodes stand in one list, operands before what uses them: a walk over the tree is a loop over the list,
+//! and neither that nor dropping it can exhaust the stack.
 
 use std::ops::Index;
 

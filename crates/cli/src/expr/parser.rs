@@ -1,8 +1,9 @@
-//! Owns the grammar: Python's precedence of operators, calls, methods, indexing. It does not know what names mean.
+//! Owns the grammar: Python's precedence of operators, calls, methods, indexing. It does not know what names
+//! mean.
 //!
-//! Operators are read by precedence climbing. The recursion is as deep as brackets and prefixes nest, which is limited, so
-//! that no text exhausts the stack. A chain of operators may have any length: the tree is a list, and the engine does not
-//! recurse over it.
+//! Operators are read by precedence climbing. The recursion is as deep as brackets and prefixes nest, which
+//! is limited, so that no text exhausts the stack. A chain of operators may have any length: the tree is a
+//! list, and the engine does not recurse over it.
 
 use zerostride::{Op, Scalar};
 
@@ -187,7 +188,8 @@ impl<'a> Parser<'a> {
                     .help("write `(a < b) & (b < c)`"));
             }
             self.advance()?;
-            // What binds equally tight belongs to the left, but for `**`, whose exponent may also have a prefix.
+            // What binds equally tight belongs to the left, but for `**`, whose exponent may also have a
+            // prefix.
             let right = self.expression(if op == Binary::Op(Op::Pow) { PREFIX } else { tightness + 1 })?;
             left = self.push(Kind::Binary(op, left.id, right.id), left.span.to(right.span))?;
         }

@@ -1,4 +1,5 @@
-//! Owns what is said about a mistake in a text that the user wrote, as data. It does not know how it is drawn.
+//! Owns what is said about a mistake in a text that the user wrote, as data. It does not know how it is
+//! drawn.
 
 use std::ops::Range;
 

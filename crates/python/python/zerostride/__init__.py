@@ -10,7 +10,8 @@ Names, results and errors are PyTorch's; ``axis`` and ``keepdims`` are understoo
 CPU, JAX arrays and numbers may stand for every operand, and nothing is copied on the way in or out.
 """
 
-# The engine calls `_lazy` and `_outside` from any thread: a child that is forked while another thread imports them would wait for it.
+# The engine calls `_lazy` and `_outside` from any thread: a child that is forked while another thread imports
+# them would wait for it.
 from . import _interop, _lazy, _outside, _zerostride, pool  # noqa: F401
 from ._evaluate import evaluate
 from ._files import open

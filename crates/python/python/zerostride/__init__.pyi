@@ -647,7 +647,7 @@ class _Operations:
     def mean(self, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
         """The arithmetic mean."""
     def std(self, dim: _Dims | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number = 1, out: Any = None) -> Tensor:
-        """The standard deviation, with `n - correction` degrees of freedom; `unbiased` is `correction` of 1 or 0."""
+        """The standard deviation: the root of the variance, with the arguments of `var`."""
     def logsumexp(self, dim: _Dims, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
         """`log(sum(exp(input)))` without overflow."""
     def rsub(self, other: _Operand, *, alpha: _Number = 1, out: Any = None) -> Tensor:
@@ -1316,7 +1316,7 @@ def masked_fill(input: _Operand, mask: _Operand, value: _Operand, *, out: Any = 
 def mean(input: _Operand, dim: _Dims | None = None, keepdim: builtins.bool = False, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
     """The arithmetic mean."""
 def std(input: _Operand, dim: _Dims | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number = 1, out: Any = None) -> Tensor:
-    """The standard deviation, with `n - correction` degrees of freedom; `unbiased` is `correction` of 1 or 0."""
+    """The standard deviation: the root of the variance, with the arguments of `var`."""
 def logsumexp(input: _Operand, dim: _Dims, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
     """`log(sum(exp(input)))` without overflow."""
 def rsub(input: _Operand, other: _Operand, *, alpha: _Number = 1, out: Any = None) -> Tensor:

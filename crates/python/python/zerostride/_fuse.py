@@ -10,7 +10,8 @@ class Fused(_zerostride.Fused):
     """A function that runs in one pass over its operands; made by ``fuse``."""
 
     def __reduce__(self):
-        # By name where the name leads here, as functions are pickled; else by the function itself, as cloudpickle can.
+        # By name where the name leads here, as functions are pickled; else by the function itself, as
+        # cloudpickle can.
         found = sys.modules.get(self.__module__)
         for name in self.__qualname__.split("."):
             found = getattr(found, name, None)

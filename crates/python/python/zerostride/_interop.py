@@ -31,8 +31,9 @@ _BROADCASTING = {"where", "clip", "isclose", "allclose"}
 _DTYPES = frozenset("?bBhHiIlLqQefdFD")
 
 
-# What NumPy's functions mean, of arrays that NumPy cannot hold: where the function of the same name in the array API does not
-# have NumPy's parameters or results. An option that a function does not take is one that it does not understand.
+# What NumPy's functions mean, of arrays that NumPy cannot hold: where the function of the same name in the
+# array API does not have NumPy's parameters or results. An option that a function does not take is one that
+# it does not understand.
 
 
 def _is_exact(x):

@@ -25,8 +25,8 @@ _FUNCTIONS = (types.BuiltinFunctionType, types.MethodDescriptorType, types.Wrapp
 _VALUES = (bool, int, float, complex, str, bytes, tuple, type(None))
 _IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 
-# Classes whose objects look up attributes as Python describes it, and what a class has in place of a value that is stored in each
-# of its objects: in slots, or in a named tuple.
+# Classes whose objects look up attributes as Python describes it, and what a class has in place of a value
+# that is stored in each of its objects: in slots, or in a named tuple.
 _LOOKUPS = (object.__getattribute__, types.SimpleNamespace.__getattribute__, tuple.__getattribute__, type.__getattribute__)
 _FIELDS = (types.MemberDescriptorType, type(collections.namedtuple("Field", "value").value))
 _NOTHING = object()

@@ -13,7 +13,8 @@ use crate::tensor;
 use crate::threads::compute;
 
 rows! {
-    /// Writes `src` or a number to the places along a dimension that an index names; `reduce` adds or multiplies.
+    /// Writes `src` or a number to the places along a dimension that an index names; `reduce` adds or
+    /// multiplies.
     method "scatter_" "input, dim, index, src=None, *, value=None, reduce=None" |a| scatter(a, true)?;
     /// A copy with `src` or a number at the places along a dimension that an index names, as by `scatter_`.
     both "scatter" "input, dim, index, src=None, *, value=None, reduce=None, out=None" |a| scatter(a, false)?;

@@ -15,7 +15,8 @@ use crate::threads::compute;
 use crate::{dtype, number};
 
 rows! {
-    /// The elements as another dtype, or that of another tensor; the tensor itself where it has it, unless `copy`.
+    /// The elements as another dtype, or that of another tensor; the tensor itself where it has it, unless
+    /// `copy`.
     method "to" "input, *target, dtype=None, device=None, other=None, non_blocking=False, copy=False, memory_format=None" |a| {
         to(a)?
     };
@@ -94,7 +95,8 @@ rows! {
     };
 }
 
-/// `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`, or these by name; then `non_blocking` and `copy`.
+/// `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`, or these by name; then `non_blocking` and
+/// `copy`.
 fn to(a: &Arguments<'_, '_>) -> PyResult<Value> {
     let is_flag = |object: &&Bound<'_, PyAny>| object.is_instance_of::<PyBool>();
     let targets = a.rest().iter().position(is_flag).unwrap_or(a.rest().len());

@@ -19,7 +19,8 @@ rows! {
     function "tensor" "data, dtype=None, *, device=None, pin_memory=False, requires_grad=False" |a| {
         nested::tensor(&memory::loaded(a.required("data")?)?, a.dtype("dtype")?)?
     };
-    /// The data as a tensor, without a copy where it is an array in memory (NumPy, the buffer protocol, DLPack).
+    /// The data as a tensor, without a copy where it is an array in memory (NumPy, the buffer protocol,
+    /// DLPack).
     function "asarray" "obj, dtype=None, *, copy=None, device=None, requires_grad=False" |a| asarray(a)?;
     /// The data as a tensor, without a copy where it is an array in memory.
     function "as_tensor" "obj, dtype=None, device=None" |a| asarray(a)?;

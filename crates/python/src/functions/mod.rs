@@ -1,6 +1,6 @@
-//! Owns the package's own functions and methods, those that are no rows of the engine's tables, or take other arguments than
-//! their rows: each is one row here, of a name, parameters, a sentence, and what it does. `table.rs` calls the engine's. It does
-//! not know how Python calls them (`entry.rs`).
+//! Owns the package's own functions and methods, those that are no rows of the engine's tables, or take other
+//! arguments than their rows: each is one row here, of a name, parameters, a sentence, and what it does.
+//! `table.rs` calls the engine's. It does not know how Python calls them (`entry.rs`).
 
 mod choose;
 mod convert;
@@ -70,7 +70,8 @@ impl<'py> Answer<'py> {
         }
     }
 
-    /// Writes the results to what was given as `out`, a tuple where there are several, which is then what is returned.
+    /// Writes the results to what was given as `out`, a tuple where there are several, which is then what is
+    /// returned.
     fn written(self, py: Python<'py>, name: &str, out: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let tuple = match self {
             Answer::Value(value) => return written(name, &value, out),

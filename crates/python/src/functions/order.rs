@@ -38,7 +38,8 @@ rows! {
     function "bucketize" "input, boundaries, *, out_int32=False, right=False, out=None" |a| {
         search(a, a.tensor("boundaries")?, a.tensor("input")?)?
     };
-    /// Every value once, or every slice of `dim`, in rising order; on demand the place of each in it, and the counts.
+    /// Every value once, or every slice of `dim`, in rising order; on demand the place of each in it, and the
+    /// counts.
     both "unique" "input, sorted=True, return_inverse=False, return_counts=False, dim=None" |a| {
         let (x, dim) = (a.tensor("input")?, a.integer_or_none("dim")?);
         let search = || dim.map_or_else(|| x.unique(), |dim| x.unique_along(dim));
@@ -50,7 +51,8 @@ rows! {
         let parts = [(true, found.values), (inverse, found.inverse), (counts, found.counts)];
         tuple(a.py, parts.into_iter().filter(|(wanted, _)| *wanted).map(|(_, part)| part))?
     };
-    /// Every value once, in rising order, where it stands first, for each element the place of its value, and the counts.
+    /// Every value once, in rising order, where it stands first, for each element the place of its value, and
+    /// the counts.
     function "unique_all" "x" |a| {
         let x = a.tensor("x")?;
         let found = compute(a.py, [x.numel()], || x.unique()).map_err(raise)?;
@@ -75,7 +77,8 @@ pub(crate) fn places<'py>(condition: &Bound<'py, PyAny>) -> PyResult<Bound<'py, 
     vectors(condition.py(), arguments.tensor("condition")?)
 }
 
-/// Where a tensor is not zero, a vector for each dimension; a tensor without dimensions counts as a row of one element.
+/// Where a tensor is not zero, a vector for each dimension; a tensor without dimensions counts as a row of
+/// one element.
 fn vectors(py: Python<'_>, x: Tensor) -> PyResult<Bound<'_, PyAny>> {
     let x = if x.ndim() == 0 { x.unsqueeze(0).map_err(raise)? } else { x };
     let places = compute(py, [x.numel()], || x.nonzero()).map_err(raise)?;

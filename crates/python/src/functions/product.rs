@@ -48,7 +48,8 @@ rows! {
         let (own, theirs) = (x.len(), y.len());
         ((own, theirs) != (1, 1)).then(|| format!("1D tensors expected, but got {own}D and {theirs}D tensors"))
     })?;
-    /// The sums of products that an equation of letters describes, as `'ij,jk->ik'`; or operands and lists of numbers by turns.
+    /// The sums of products that an equation of letters describes, as `'ij,jk->ik'`; or operands and lists of
+    /// numbers by turns.
     function "einsum" "equation, *operands" |a| einsum(a)?;
     /// The mantissa in [0.5, 1) and the power of 2 of each element.
     both "frexp" "input, *, out=None" |a| {
@@ -121,7 +122,8 @@ fn ranked(
     }
 }
 
-/// PyTorch's three ways: an equation and operands, an equation and a list of them, operands and their subscripts by turns.
+/// PyTorch's three ways: an equation and operands, an equation and a list of them, operands and their
+/// subscripts by turns.
 fn einsum<'py>(a: &Arguments<'_, 'py>) -> PyResult<Value> {
     let missing = || {
         PyValueError::new_err(
@@ -162,7 +164,8 @@ fn einsum<'py>(a: &Arguments<'_, 'py>) -> PyResult<Value> {
     finished(a.py, summed, is_traced, given.iter().map(Given::numel), None)
 }
 
-/// The equation that operands, lists of numbers in place of letters, and perhaps such a list for the output mean.
+/// The equation that operands, lists of numbers in place of letters, and perhaps such a list for the output
+/// mean.
 fn by_turns<'py>(
     first: &Bound<'py, PyAny>,
     rest: &[Bound<'py, PyAny>],

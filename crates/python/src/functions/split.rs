@@ -33,7 +33,8 @@ rows! {
     both "unbind" "input, dim=0" |a| {
         tuple(a.py, a.tensor("input")?.unbind(a.integer_or("dim", 0)?).map_err(raise)?)?
     };
-    /// Every element, or slice of a dimension, so many times in a row; of counts alone, each index as often as they say.
+    /// Every element, or slice of a dimension, so many times in a row; of counts alone, each index as often
+    /// as they say.
     both "repeat_interleave" "input, repeats=None, dim=None, *, output_size=None" |a| repeat_interleave(a)?;
     /// Vectors stretched to the grid that they span, without copies.
     function "meshgrid" "*tensors, indexing='ij'" |a| {

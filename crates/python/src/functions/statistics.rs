@@ -14,9 +14,11 @@ use crate::threads::compute;
 use crate::{nested, number};
 
 rows! {
-    /// The largest element, NaN if one is; with `dim` those along it and where they first stand; with `other` element by element.
+    /// The largest element, NaN if one is; with `dim` those along it and where they first stand; with `other`
+    /// element by element.
     both "max" "input, dim=None, keepdim=False, *, other=None, out=None" |a| extreme(a, &MAX)?;
-    /// The smallest element, NaN if one is; with `dim` those along it and where they first stand; with `other` element by element.
+    /// The smallest element, NaN if one is; with `dim` those along it and where they first stand; with
+    /// `other` element by element.
     both "min" "input, dim=None, keepdim=False, *, other=None, out=None" |a| extreme(a, &MIN)?;
     /// The smallest and the largest element, NaN if one is.
     both "aminmax" "input, *, dim=None, keepdim=False, out=None" |a| {
@@ -28,7 +30,8 @@ rows! {
         let least = x.computed(a.py, |x| x.amin(dims.clone()))?;
         named(a.py, "aminmax", [least, x.computed(a.py, |x| x.amax(dims))?])?
     };
-    /// The median, of an even number of elements the lower one of two; with `dim` those along it and where they stand.
+    /// The median, of an even number of elements the lower one of two; with `dim` those along it and where
+    /// they stand.
     both "median" "input, dim=None, keepdim=False, *, out=None" |a| middle(a, "median", Tensor::median, Tensor::median_along)?;
     /// The median of the elements that are not NaN; with `dim` those along it and where they stand.
     both "nanmedian" "input, dim=None, keepdim=False, *, out=None" |a| {
@@ -41,7 +44,8 @@ rows! {
         let (values, places) = compute(a.py, [x.numel()], || x.kthvalue(k, dim, keeps)).map_err(raise)?;
         named(a.py, "kthvalue", [values, places])?
     };
-    /// The quantiles `q`, of everything or along `dim`; NaN if an element is. Between two elements `interpolation` decides.
+    /// The quantiles `q`, of everything or along `dim`; NaN if an element is. Between two elements
+    /// `interpolation` decides.
     both "quantile" "input, q, dim=None, keepdim=False, *, interpolation='linear', out=None" |a| quantile(a, Tensor::quantile)?;
     /// The quantiles `q` of the elements that are not NaN, of everything or along `dim`.
     both "nanquantile" "input, q, dim=None, keepdim=False, *, interpolation='linear', out=None" |a| {

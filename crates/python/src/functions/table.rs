@@ -1,4 +1,5 @@
-//! Owns the call of a function of the engine's table: its arguments as the engine takes them, and what is returned.
+//! Owns the call of a function of the engine's table: its arguments as the engine takes them, and what is
+//! returned.
 
 use pyo3::prelude::*;
 use zerostride::{Argument, DType, Function, Outcome, call_function};

@@ -41,7 +41,8 @@ rows! {
         Value::Tensor(x) => Value::Tensor(x.view(&a.sizes()?).map_err(raise)?),
         Value::Traced(x) => Value::Traced(check(x.reshape(&a.sizes()?))?),
     };
-    /// Swaps two dimensions; or reorders all, as NumPy does, by a list of them, or by none into their reverse.
+    /// Swaps two dimensions; or reorders all, as NumPy does, by a list of them, or by none into their
+    /// reverse.
     both "transpose" "input, dim0=None, dim1=None" |a| match (a.optional("dim0"), a.optional("dim1")) {
         (None, None) => reversed(a.value("input")?)?,
         (Some(_), None) => view!(a.value("input")?, x => x.permute(&a.integers("dim0")?)),

@@ -17,7 +17,8 @@ use crate::memory::Import;
 use crate::sequence;
 use crate::tensor::PyTensor;
 
-/// The tensor on a buffer, of elements of `dtype` where buffers have no name for them; `None` if the object has no buffer.
+/// The tensor on a buffer, of elements of `dtype` where buffers have no name for them; `None` if the object
+/// has no buffer.
 pub(super) fn import(object: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Import>> {
     let py = object.py();
     let view = match PyMemoryView::from(object) {
@@ -110,9 +111,9 @@ fn lend(view: &Bound<'_, PyMemoryView>, buffer: &PyUntypedBuffer, dtype: DType) 
         strides: &strides,
         writable: !buffer.readonly(),
     };
-    // SAFETY: the view keeps the exporter, which keeps the elements at these strides valid while the view lives. What
-    // other libraries do with them meanwhile is up to the program, as with every buffer. Releasing the view waits
-    // for no thread.
+    // SAFETY: the view keeps the exporter, which keeps the elements at these strides valid while the view
+    // lives. What other libraries do with them meanwhile is up to the program, as with every buffer.
+    // Releasing the view waits for no thread.
     unsafe { Tensor::from_lent(&lent, view.clone().unbind()) }.map_err(raise)
 }
 
@@ -169,14 +170,15 @@ impl PyTensor {
         let item = dtype.item_size() as isize;
         let mut exported = Box::new(Exported {
             shape: tensor.shape().iter().map(|&size| size as isize).collect(),
-            // Only the stride of a dimension without a second element can be too large, and no loop takes that step.
+            // Only the stride of a dimension without a second element can be too large, and no loop takes
+            // that step.
             strides: tensor.strides().iter().map(|stride| stride.saturating_mul(item)).collect(),
         });
         let has = |flag: c_int, list: &mut SmallVec<[isize; 6]>| {
             if asks(flag) { list.as_mut_ptr() } else { std::ptr::null_mut() }
         };
-        // SAFETY: the buffer is Python's, to be filled; what it points to is in `exported`, which `__releasebuffer__` takes
-        // back, and in the tensor, which the buffer's reference keeps.
+        // SAFETY: the buffer is Python's, to be filled; what it points to is in `exported`, which
+        // `__releasebuffer__` takes back, and in the tensor, which the buffer's reference keeps.
         unsafe {
             (*buffer).buf = tensor.data_ptr().cast::<c_void>();
             (*buffer).obj = slf.clone().into_any().into_ptr();
@@ -201,8 +203,8 @@ impl PyTensor {
         drop(unsafe { Box::from_raw((*buffer).internal.cast::<Exported>()) });
     }
 
-    /// Pickled by the bytes of its elements at this moment, a stretched dimension once; from protocol 5 on they can be handed on
-    /// without a further copy.
+    /// Pickled by the bytes of its elements at this moment, a stretched dimension once; from protocol 5 on
+    /// they can be handed on without a further copy.
     fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, protocol: u32) -> PyResult<Bound<'py, PyTuple>> {
         let (py, tensor) = (slf.py(), &slf.get().0);
         // Pickle reads the bytes without a claim on them: no other thread may write them.
@@ -246,7 +248,8 @@ fn bytes_of(tensor: &Tensor) -> PyResult<Tensor> {
     unsafe { Tensor::from_lent(&lent, tensor.clone()) }.map_err(raise)
 }
 
-/// A pickled tensor made again: on the buffer itself where it may be written, else of a copy; then stretched to a shape.
+/// A pickled tensor made again: on the buffer itself where it may be written, else of a copy; then stretched
+/// to a shape.
 #[pyfunction(name = "_rebuild", signature = (data, dtype, shape, stretched=None))]
 pub(crate) fn rebuild<'py>(
     data: &Bound<'py, PyAny>,

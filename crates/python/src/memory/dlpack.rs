@@ -191,8 +191,8 @@ fn show<M: Managed>(py: Python<'_>, tensor: Tensor, flags: u64) -> PyResult<Boun
         byte_offset: 0,
     };
     let managed = Box::new(M::new(array, Box::into_raw(shown).cast(), flags));
-    // SAFETY: the box is not null, and the name lives forever; a library that takes the array calls its deleter,
-    // else the destructor does.
+    // SAFETY: the box is not null, and the name lives forever; a library that takes the array calls its
+    // deleter, else the destructor does.
     unsafe {
         let pointer = NonNull::new_unchecked(Box::into_raw(managed).cast());
         PyCapsule::new_with_pointer_and_destructor(py, pointer, M::NAME, Some(forgotten::<M>))
@@ -250,7 +250,8 @@ impl PyTensor {
     }
 }
 
-/// An array that another library has lent; a Python object, so that it is freed by a thread with Python's lock.
+/// An array that another library has lent; a Python object, so that it is freed by a thread with Python's
+/// lock.
 #[pyclass(frozen)]
 pub(crate) struct Borrowed(Box<dyn Fn() + Send + Sync>);
 
@@ -300,8 +301,8 @@ fn take<M: Managed + 'static>(capsule: &Bound<'_, PyCapsule>, object: &Bound<'_,
     if !managed.is_aligned() {
         return Err(PyBufferError::new_err("the capsule has no DLPack array: its address is not aligned"));
     }
-    // SAFETY: the capsule is valid under the protocol's name, so that it has such an array, which is ours once the capsule
-    // has its second name.
+    // SAFETY: the capsule is valid under the protocol's name, so that it has such an array, which is ours
+    // once the capsule has its second name.
     let managed = unsafe {
         if ffi::PyCapsule_SetName(capsule.as_ptr(), M::USED.as_ptr()) != 0 {
             return Err(PyErr::fetch(py));
@@ -355,8 +356,9 @@ fn take<M: Managed + 'static>(capsule: &Bound<'_, PyCapsule>, object: &Bound<'_,
         strides: &strides,
         writable: managed.is_writable(),
     };
-    // SAFETY: the producer keeps the elements at these strides valid until its deleter is called, which the lender does.
-    // What other libraries do with them meanwhile is up to the program. Releasing the lender waits for no thread.
+    // SAFETY: the producer keeps the elements at these strides valid until its deleter is called, which the
+    // lender does. What other libraries do with them meanwhile is up to the program. Releasing the lender
+    // waits for no thread.
     unsafe { Tensor::from_lent(&lent, lender.unbind()) }.map_err(raise)
 }
 

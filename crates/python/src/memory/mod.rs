@@ -1,6 +1,6 @@
-//! Owns the way of memory between Python's libraries and the engine, without copies: arrays become tensors on their own
-//! memory, tensors are read in place. Every lender is a Python object: releasing one never waits for Python's lock,
-//! since PyO3 puts it off until a thread has that.
+//! Owns the way of memory between Python's libraries and the engine, without copies: arrays become tensors on
+//! their own memory, tensors are read in place. Every lender is a Python object: releasing one never waits
+//! for Python's lock, since PyO3 puts it off until a thread has that.
 
 #[allow(unsafe_code)]
 mod buffer;
@@ -83,7 +83,8 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Import>> {
         return Ok(Some(found));
     }
     if is_of_numpy {
-        // NumPy's arrays of ml_dtypes.bfloat16 have no buffer format: their bits are read as those of integers.
+        // NumPy's arrays of ml_dtypes.bfloat16 have no buffer format: their bits are read as those of
+        // integers.
         let name = object.getattr("dtype").and_then(|dtype| dtype.getattr("name")?.extract::<String>());
         if name.is_ok_and(|name| name == "bfloat16") {
             return buffer::import(&object.call_method1("view", ("uint16",))?, Some(DType::BF16));
@@ -109,8 +110,8 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Import>> {
     Ok(None)
 }
 
-/// What a program converts on purpose: the object itself, or NumPy's array of its elements, which are loaded if they are not
-/// in memory.
+/// What a program converts on purpose: the object itself, or NumPy's array of its elements, which are loaded
+/// if they are not in memory.
 pub(crate) fn loaded<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     static LOADED: Once<Py<PyAny>> = Once::new();
     if is_numpy(object)? || object.cast::<PyTensor>().is_ok() || !object.hasattr("__array__")? {
@@ -153,7 +154,8 @@ fn instead(object: &Bound<'_, PyAny>) -> Option<&'static str> {
     }
 }
 
-/// A copy of one of torch's views that negate or conjugate what they show, of which DLPack does not tell; `None` for others.
+/// A copy of one of torch's views that negate or conjugate what they show, of which DLPack does not tell;
+/// `None` for others.
 fn resolved<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let mut resolved = None;
     for (asks, resolve) in [("is_conj", "resolve_conj"), ("is_neg", "resolve_neg")] {

@@ -1,5 +1,6 @@
-//! Owns NumPy's own arrays, both ways: read as extensions that are compiled against NumPy read them, from the fields of the
-//! object, without a description that would have to be made for each; and made on a tensor's memory.
+//! Owns NumPy's own arrays, both ways: read as extensions that are compiled against NumPy read them, from the
+//! fields of the object, without a description that would have to be made for each; and made on a tensor's
+//! memory.
 //!
 //! Source: <https://numpy.org/doc/stable/reference/c-api/types-and-structures.html>, `PyArrayObject`.
 
@@ -17,7 +18,8 @@ use crate::error::raise;
 use crate::once::Once;
 use crate::tensor::PyTensor;
 
-/// `PyArrayObject_fields`, as far as it is read here. NumPy's macros read it in all extensions, so that it stays as it is.
+/// `PyArrayObject_fields`, as far as it is read here. NumPy's macros read it in all extensions, so that it
+/// stays as it is.
 #[repr(C)]
 struct Array {
     head: ffi::PyObject,
@@ -49,14 +51,14 @@ fn ndarray(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     NDARRAY.import(py, "numpy", "ndarray")
 }
 
-/// The tensor on the memory of an array of NumPy's; `None` for other objects, and where elements are of no dtype of ours, or
-/// lie in a way that only NumPy reads.
+/// The tensor on the memory of an array of NumPy's; `None` for other objects, and where elements are of no
+/// dtype of ours, or lie in a way that only NumPy reads.
 pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     if !is_array(object)? {
         return Ok(None);
     }
-    // SAFETY: an array of NumPy's own class begins with these fields, which no thread changes while this one has Python's
-    // lock.
+    // SAFETY: an array of NumPy's own class begins with these fields, which no thread changes while this one
+    // has Python's lock.
     let array = unsafe { &*object.as_ptr().cast::<Array>() };
     // NumPy has one object for each of its native dtypes; elements of swapped bytes are of others.
     let native = dtypes(object.py())?.iter().find(|(native, _)| native.as_ptr() == array.dtype);
@@ -81,14 +83,15 @@ pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     if let Some(view) = owner.and_then(|tensor| tensor.get().0.view_from(&lent)) {
         return Ok(Some(view));
     }
-    // SAFETY: the array keeps its elements at these strides valid: NumPy refuses to move them while another object
-    // refers to the array. What the program does with them meanwhile is up to it, as with every buffer. Releasing
-    // the array waits for no thread.
+    // SAFETY: the array keeps its elements at these strides valid: NumPy refuses to move them while another
+    // object refers to the array. What the program does with them meanwhile is up to it, as with every
+    // buffer. Releasing the array waits for no thread.
     unsafe { Tensor::from_lent(&lent, object.clone().unbind()) }.map(Some).map_err(raise)
 }
 
-/// The tensor that owns the memory of an array of NumPy's. The array comes back as a view of it: tensors that lend to arrays
-/// that lend to tensors would else be a chain, of which a program that loops makes one that is too long to be let go of.
+/// The tensor that owns the memory of an array of NumPy's. The array comes back as a view of it: tensors that
+/// lend to arrays that lend to tensors would else be a chain, of which a program that loops makes one that is
+/// too long to be let go of.
 fn owner<'py>(array: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyTensor>>> {
     let mut base = array.getattr("base")?;
     while is_array(&base)? {

@@ -1,4 +1,5 @@
-//! Owns the evaluation of expressions: where `expr`, `plan` and `exec` meet. It does not know how any of them works.
+//! Owns the evaluation of expressions: where `expr`, `plan` and `exec` meet. It does not know how any of them
+//! works.
 
 use zerostride_ops::Op;
 
@@ -25,13 +26,15 @@ pub(crate) fn at_once<const N: usize>(op: Op, operands: [Operand<'_>; N]) -> Res
     Expr::map(op, operands.map(Operand::expr)).materialise()
 }
 
-/// Whether somebody wants to look at operations of so many operands, if they broadcast: then they take the long way.
+/// Whether somebody wants to look at operations of so many operands, if they broadcast: then they take the
+/// long way.
 #[inline]
 fn is_watched<const N: usize>() -> bool {
     N > 1 && policy::is_on()
 }
 
-/// One row of the table written to an existing tensor, perhaps the first operand; `None` leaves it to [`Expr::eval_into`].
+/// One row of the table written to an existing tensor, perhaps the first operand; `None` leaves it to
+/// [`Expr::eval_into`].
 pub(crate) fn into_at_once<const N: usize>(
     op: Op,
     operands: &[Operand<'_>; N],
@@ -56,8 +59,8 @@ impl Expr {
     /// Runs the expression.
     ///
     /// # Errors
-    /// Shapes or dtypes that do not go together, an operand written to in the meantime, an integer division by zero, or
-    /// no memory; [`Error::expression`](crate::Error::expression) names the sub-expression.
+    /// Shapes or dtypes that do not go together, an operand written to in the meantime, an integer division
+    /// by zero, or no memory; [`Error::expression`](crate::Error::expression) names the sub-expression.
     #[track_caller]
     pub fn eval(&self) -> Result<Tensor> {
         if let Kind::Leaf { tensor, .. } = &self.node().kind {
@@ -81,7 +84,8 @@ impl Expr {
     /// Runs the expression and writes its value to `out`, whose dtype stays; `out` may be an operand.
     ///
     /// # Errors
-    /// As [`Expr::eval`], and if `out` is of another shape, of a lower category of dtype, or shares elements with itself.
+    /// As [`Expr::eval`], and if `out` is of another shape, of a lower category of dtype, or shares elements
+    /// with itself.
     ///
     /// ```
     /// use zerostride::{tensor, Tensor};
@@ -103,8 +107,9 @@ impl Expr {
         exec::run_into(self, out)
     }
 
-    /// What evaluation will do: passes, operations, bytes, scratch memory, hoisted sub-expressions. Printable. Arrays that
-    /// are not in memory count as if they were; [`Expr::passes`] tells how they are read.
+    /// What evaluation will do: passes, operations, bytes, scratch memory, hoisted sub-expressions.
+    /// Printable. Arrays that are not in memory count as if they were; [`Expr::passes`] tells how they are
+    /// read.
     ///
     /// # Errors
     /// As [`Expr::eval`], where the error does not depend on values.
@@ -146,12 +151,12 @@ impl Plan {
 }
 
 impl Template {
-    /// Runs the plan on operands, each of the dtype, shape and strides of the one whose place it takes; where it begins in its
-    /// storage does not matter.
+    /// Runs the plan on operands, each of the dtype, shape and strides of the one whose place it takes; where
+    /// it begins in its storage does not matter.
     ///
     /// # Errors
-    /// An operand is of another dtype, shape or strides, operands are two tensors that were one, or one of the plan's own is
-    /// not in memory; or as [`Expr::eval`].
+    /// An operand is of another dtype, shape or strides, operands are two tensors that were one, or one of
+    /// the plan's own is not in memory; or as [`Expr::eval`].
     pub fn run(&self, operands: &[&Tensor]) -> Result<Tensor> {
         exec::run(&self.on(operands)?)
     }

@@ -1,5 +1,5 @@
-//! Owns the in-place methods and `out`: what may be written to and what an operand may share with it, by PyTorch's
-//! rules. It does not know how anything is computed.
+//! Owns the in-place methods and `out`: what may be written to and what an operand may share with it, by
+//! PyTorch's rules. It does not know how anything is computed.
 
 use zerostride_ops::{Category, Op, OpError, Rule, Scalar, can_cast, for_each_op};
 use zerostride_shape::{InternalOverlap, broadcast_shape, check_in_place};
@@ -9,11 +9,11 @@ use super::{Operand, evaluate};
 use crate::expr::Kind;
 use crate::{Argument, Arguments, Error, Expr, Result, Tensor, call, policy};
 
-/// An operation on operands, written to `out` as PyTorch's `out=` and in-place methods write it: what memory is shared
-/// is checked before shapes, and those before dtypes.
+/// An operation on operands, written to `out` as PyTorch's `out=` and in-place methods write it: what memory
+/// is shared is checked before shapes, and those before dtypes.
 ///
-/// Where PyTorch raises because an operand shares memory with `out` in another order, this is an error; where it would
-/// silently read what it has just written, the operand counts as it was before.
+/// Where PyTorch raises because an operand shares memory with `out` in another order, this is an error; where
+/// it would silently read what it has just written, the operand counts as it was before.
 #[track_caller]
 pub(crate) fn write(op: Op, operands: &[Expr], out: &Tensor, expr: Expr) -> Result<()> {
     if let (Op::MaskedFill, [_, mask, ..]) = (op, operands) {
@@ -59,8 +59,8 @@ fn write_at_once<const N: usize>(op: Op, target: &Tensor, operands: [Operand<'_>
     write(op, &operands[1..], target, Expr::map(op, operands.iter().cloned()))
 }
 
-/// An operation with further arguments written over its first operand, the target. PyTorch casts a `float_power` into no
-/// other dtype.
+/// An operation with further arguments written over its first operand, the target. PyTorch casts a
+/// `float_power` into no other dtype.
 #[track_caller]
 fn write_over(op: Op, operands: &[Expr], target: &Tensor, expr: Expr) -> Result<()> {
     match expr.dtype() {
@@ -98,8 +98,8 @@ macro_rules! method {
         #[doc = $doc]
         ///
         /// # Errors
-        /// The result would be of another shape or not fit the tensor's dtype, the tensor is stretched, or the operand
-        /// shares memory with it in another order.
+        /// The result would be of another shape or not fit the tensor's dtype, the tensor is stretched, or
+        /// the operand shares memory with it in another order.
         #[track_caller]
         pub fn $name<'a>(&self, other: impl Into<Operand<'a>>) -> Result<()> {
             write_at_once(Op::$variant, self, [self.into(), other.into()])
@@ -114,8 +114,8 @@ macro_rules! with_arguments {
         #[doc = concat!("[`Tensor::", stringify!($of), "`] in place.")]
         ///
         /// # Errors
-        /// The result would be of another shape or not fit the tensor's dtype, the tensor is stretched, or an operand shares
-        /// memory with it in another order.
+        /// The result would be of another shape or not fit the tensor's dtype, the tensor is stretched, or an
+        /// operand shares memory with it in another order.
         #[track_caller]
         #[allow(unused_mut, reason = "not every row has an operand")]
         pub fn $name<'a>(&self, $($argument: argument!(type 'a $type)),*) -> Result<()> {
@@ -213,7 +213,8 @@ impl Tensor {
         write(op, &operands, out, Expr::map(op, operands.iter().cloned()))
     }
 
-    /// A row of the table of one operand, this tensor, or two, written over this tensor: as [`Tensor::apply`], in place.
+    /// A row of the table of one operand, this tensor, or two, written over this tensor: as
+    /// [`Tensor::apply`], in place.
     ///
     /// # Errors
     /// As the in-place method of that name; or the row takes another number of operands.
@@ -225,7 +226,8 @@ impl Tensor {
         }
     }
 
-    /// Overwrites the elements with those of another tensor, stretched and converted as needed: `torch.Tensor.copy_`.
+    /// Overwrites the elements with those of another tensor, stretched and converted as needed:
+    /// `torch.Tensor.copy_`.
     ///
     /// # Errors
     /// The other tensor does not broadcast to this one's shape, or this one is stretched.
@@ -265,8 +267,8 @@ impl Tensor {
     }
 }
 
-/// Calls an operation of the table and writes its result to `out`, whose shape and dtype stay: PyTorch's `out=`, and its
-/// in-place methods where `out` is the first argument too.
+/// Calls an operation of the table and writes its result to `out`, whose shape and dtype stay: PyTorch's
+/// `out=`, and its in-place methods where `out` is the first argument too.
 ///
 /// # Errors
 /// As [`call`] and the in-place methods.

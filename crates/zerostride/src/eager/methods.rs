@@ -1,4 +1,5 @@
-//! Owns the eager methods: each is the expression of the same name, evaluated at once. Read from the op table.
+//! Owns the eager methods: each is the expression of the same name, evaluated at once. Read from the op
+//! table.
 
 use zerostride_ops::{Class, Op, Scalar, for_each_op};
 
@@ -6,7 +7,8 @@ use super::Operand;
 use super::evaluate::at_once;
 use crate::{Dims, Error, Expr, Result, Tensor};
 
-/// What an eager method takes for an argument, by its type in the row, and what the method of [`Expr`] gets of it.
+/// What an eager method takes for an argument, by its type in the row, and what the method of [`Expr`] gets
+/// of it.
 #[rustfmt::skip]
 macro_rules! argument {
     (type $a:lifetime operand) => { impl Into<Operand<$a>> };
@@ -46,7 +48,8 @@ macro_rules! define_methods {
         /// Operands broadcast; a number may stand for the second one.
         ///
         /// # Errors
-        /// Shapes that do not broadcast, dtypes that the operation refuses, an integer division by zero, no memory.
+        /// Shapes that do not broadcast, dtypes that the operation refuses, an integer division by zero, no
+        /// memory.
         impl Tensor {
             $($(#[$udoc])*
             ///

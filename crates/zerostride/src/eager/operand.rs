@@ -1,4 +1,5 @@
-//! Owns `Operand`, what eager methods take: it says that a tensor is read when the method runs, not when it was named.
+//! Owns `Operand`, what eager methods take: it says that a tensor is read when the method runs, not when it
+//! was named.
 
 use zerostride_ops::Scalar;
 
@@ -7,8 +8,8 @@ use crate::{Expr, Tensor};
 
 /// An operand of an eager method: a tensor, a number or an expression; made with `into()`.
 ///
-/// A tensor is read as the operation finds it, so that eager operations of several threads on one tensor come one after
-/// the other. An expression keeps to the versions of its own operands.
+/// A tensor is read as the operation finds it, so that eager operations of several threads on one tensor come
+/// one after the other. An expression keeps to the versions of its own operands.
 ///
 /// ```
 /// use zerostride::tensor;

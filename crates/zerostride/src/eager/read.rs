@@ -110,7 +110,8 @@ impl Tensor {
         self.with_elements(|element| load_scalar(&element(index), self.dtype()))
     }
 
-    /// The elements as another dtype, converted as PyTorch converts; the tensor itself where it is of that dtype.
+    /// The elements as another dtype, converted as PyTorch converts; the tensor itself where it is of that
+    /// dtype.
     ///
     /// # Errors
     /// There is no memory.

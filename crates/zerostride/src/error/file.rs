@@ -75,8 +75,8 @@ pub(crate) fn name_of(file: &str, entry: Option<&str>) -> String {
     entry.map_or_else(|| file.to_owned(), |entry| format!("{file}:{entry}"))
 }
 
-/// What can be wrong with a file. Offsets and lengths count bytes; offsets are from the start of the file, or of the
-/// unpacked member of an `.npz`.
+/// What can be wrong with a file. Offsets and lengths count bytes; offsets are from the start of the file, or
+/// of the unpacked member of an `.npz`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
@@ -100,7 +100,8 @@ pub enum Problem {
     /// A Zarr store, and a build without the feature `zarr`.
     #[error("it is a Zarr store, and this build reads and writes none; build it with the feature `zarr`")]
     WithoutZarr,
-    /// Elements that do not lie in the file as they lie in memory, so that a mapping of the file is no tensor.
+    /// Elements that do not lie in the file as they lie in memory, so that a mapping of the file is no
+    /// tensor.
     #[error("it cannot be mapped: {reason}; read it instead")]
     NotMapped {
         /// Why not.
@@ -283,8 +284,8 @@ pub enum HeaderLimit {
 }
 
 impl Problem {
-    /// Wraps what the operating system answered while reading; an unexpected end is a file that shrank, because every
-    /// length is checked before anything is read.
+    /// Wraps what the operating system answered while reading; an unexpected end is a file that shrank,
+    /// because every length is checked before anything is read.
     pub(crate) fn reading(source: IoError) -> Problem {
         match source.kind() {
             ErrorKind::UnexpectedEof => Problem::Shrank,
@@ -297,7 +298,8 @@ impl Problem {
     }
 }
 
-/// A name from a file, shortened and without control characters, so that no file can flood or steer a terminal.
+/// A name from a file, shortened and without control characters, so that no file can flood or steer a
+/// terminal.
 pub(crate) struct Excerpt<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Excerpt<'_> {
@@ -328,8 +330,8 @@ fn write_printable(text: &str, longest: usize, f: &mut fmt::Formatter<'_>) -> fm
     Ok(())
 }
 
-/// Whether a character does something to those around it instead of being seen: controls, line separators, and what changes
-/// the direction of writing or is not there.
+/// Whether a character does something to those around it instead of being seen: controls, line separators,
+/// and what changes the direction of writing or is not there.
 fn steers(character: char) -> bool {
     let invisible = ['\u{ad}', '\u{61c}', '\u{180e}', '\u{feff}'];
     character.is_control()

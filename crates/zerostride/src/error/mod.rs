@@ -67,8 +67,9 @@ pub enum Error {
         /// Writes there were.
         found: u64,
     },
-    /// A tensor was wanted that an operation below on the same stack has: the call comes from code that this operation runs
-    /// meanwhile, such as a signal's handler, a callback or a destructor, and goes on after it.
+    /// A tensor was wanted that an operation below on the same stack has: the call comes from code that this
+    /// operation runs meanwhile, such as a signal's handler, a callback or a destructor, and goes on after
+    /// it.
     #[error("{}", held_here(operation, *writes))]
     HeldHere {
         /// The operation, as its plan prints it; empty where it has no name.
@@ -76,13 +77,14 @@ pub enum Error {
         /// Whether it writes the tensor, or only reads it.
         writes: bool,
     },
-    /// As [`Error::HeldHere`], but another thread has the tensor, and waits for one that the operation below has.
+    /// As [`Error::HeldHere`], but another thread has the tensor, and waits for one that the operation below
+    /// has.
     #[error(
         "another thread has this tensor and waits for one that an operation of this thread has, which goes on when this call returns: neither would ever go on. Call it after that operation."
     )]
     Deadlock,
-    /// The process forked in code that the evaluation ran meanwhile, and this is the child, which has none of the threads that took
-    /// part.
+    /// The process forked in code that the evaluation ran meanwhile, and this is the child, which has none of
+    /// the threads that took part.
     #[error(
         "the evaluation was begun by the parent of this process, whose threads it has not; evaluate again"
     )]

@@ -1,5 +1,5 @@
-//! Owns `Record`, one implicit broadcast as it was met, and `Objection`, what a policy has against it. It does not know
-//! who asked (`policy`).
+//! Owns `Record`, one implicit broadcast as it was met, and `Objection`, what a policy has against it. It
+//! does not know who asked (`policy`).
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,5 +1,6 @@
-//! Owns what the sizes of the processor's caches decide: when results are written with non-temporal stores, what is
-//! prefetched, which copies are left to `memcpy`. The sizes are read from the system once; where it tells none, common ones.
+//! Owns what the sizes of the processor's caches decide: when results are written with non-temporal stores,
+//! what is prefetched, which copies are left to `memcpy`. The sizes are read from the system once; where it
+//! tells none, common ones.
 
 use std::fs;
 
@@ -7,8 +8,8 @@ use zerostride_kernels::{Stores, Tuning};
 
 use crate::fork::OnceLock;
 
-/// How a loop stores its results that touches `bytes`, of which it writes `written`. Only `long` rows are worth non-temporal
-/// stores.
+/// How a loop stores its results that touches `bytes`, of which it writes `written`. Only `long` rows are
+/// worth non-temporal stores.
 pub(super) fn stores(bytes: usize, written: usize, long: bool) -> Stores {
     let quarter = last_level() / 4;
     let leaves = bytes > quarter * Tuning::active().stream_last_level_quarters && written > quarter;
@@ -26,8 +27,8 @@ pub(super) fn comes_from_memory(bytes: usize) -> bool {
     bytes / 2 > last_level()
 }
 
-/// The prefetch distance in bytes for contiguous operands of a loop that touches so many bytes and stores that way; 0 for
-/// none.
+/// The prefetch distance in bytes for contiguous operands of a loop that touches so many bytes and stores
+/// that way; 0 for none.
 pub(super) fn prefetch_bytes(bytes: usize, stores: Stores) -> usize {
     if stores == Stores::Streaming || comes_from_memory(bytes) { Tuning::active().prefetch_bytes } else { 0 }
 }
@@ -42,7 +43,8 @@ pub(super) fn is_far(bytes: usize) -> bool {
     bytes > last_level() / 2
 }
 
-/// Whether `memcpy` copies contiguous elements, reading and writing so many bytes in all; beyond that, chains are faster.
+/// Whether `memcpy` copies contiguous elements, reading and writing so many bytes in all; beyond that, chains
+/// are faster.
 pub(super) fn is_memcpy(bytes: usize) -> bool {
     bytes <= last_level() / 2 * Tuning::active().memcpy_last_level_halves
 }

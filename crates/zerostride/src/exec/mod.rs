@@ -1,6 +1,7 @@
-//! Owns the running of plans on tensors: claims on what they read and write, and whether a result may go straight to its
-//! target. It does not decide what is fused or hoisted (`plan`). Where elements lie (`elements`), what is done to a row of
-//! them (`body`) and who runs which part (`schedule`) are its three questions.
+//! Owns the running of plans on tensors: claims on what they read and write, and whether a result may go
+//! straight to its target. It does not decide what is fused or hoisted (`plan`). Where elements lie
+//! (`elements`), what is done to a row of them (`body`) and who runs which part (`schedule`) are its three
+//! questions.
 
 mod body;
 mod cache;
@@ -68,7 +69,8 @@ pub(crate) fn run_into(expr: &Expr, out: &Tensor) -> Result<()> {
         let mut memory = claim(&plan, Some(out))?;
         return asking(!memory.is_brief(), || steps::run_into(&plan, &mut memory, out));
     }
-    // The result is computed first, then copied. The target is claimed all the while, so that both are one write.
+    // The result is computed first, then copied. The target is claimed all the while, so that both are one
+    // write.
     let plan = Plan::new(&expr)?;
     let mut memory = claim(&plan, Some(out))?;
     asking(!memory.is_brief(), || {
@@ -80,8 +82,8 @@ pub(crate) fn run_into(expr: &Expr, out: &Tensor) -> Result<()> {
     })
 }
 
-/// Whether a plan may write straight to its target: each element is read, if at all, for its own result, just before
-/// that is written.
+/// Whether a plan may write straight to its target: each element is read, if at all, for its own result, just
+/// before that is written.
 fn writes_over_what_it_has_read(plan: &Plan, out: &Tensor) -> bool {
     let shares = |leaf: &Leaf| leaf.tensor.shares_storage(out);
     if plan.leaves.iter().any(|leaf| leaf.tensor.meets_elsewhere(out)) {

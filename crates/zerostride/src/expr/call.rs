@@ -1,5 +1,6 @@
-//! Owns the call of an operation by its row: arguments by position and name, as PyTorch takes them, checked against
-//! the row's signature. The shell and Python come in here. It does not know text (`cli`) nor Python objects.
+//! Owns the call of an operation by its row: arguments by position and name, as PyTorch takes them, checked
+//! against the row's signature. The shell and Python come in here. It does not know text (`cli`) nor Python
+//! objects.
 
 use zerostride_ops::{self as ops, Kind, Misfit, Op, Reduction, Scalar, Signature, for_each_op};
 use zerostride_shape::ErrorClass;
@@ -51,8 +52,8 @@ pub struct Arguments {
 /// Calls an operation of the table, as `torch.NAME(...)` would be called.
 ///
 /// # Errors
-/// An argument is missing, unknown, given twice or of the wrong kind. Errors of the operation itself are in the
-/// expression, as everywhere.
+/// An argument is missing, unknown, given twice or of the wrong kind. Errors of the operation itself are in
+/// the expression, as everywhere.
 ///
 /// ```
 /// use zerostride::{Argument, Arguments, Op, call, tensor};

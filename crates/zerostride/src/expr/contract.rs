@@ -1,5 +1,5 @@
-//! Owns the products that are written in terms of matrix products and sums: outer, inner along a dimension, and over any
-//! dimensions of two tensors. It does not know how products run.
+//! Owns the products that are written in terms of matrix products and sums: outer, inner along a dimension,
+//! and over any dimensions of two tensors. It does not know how products run.
 
 use smallvec::SmallVec;
 use zerostride_ops::Category;
@@ -35,8 +35,8 @@ impl Expr {
         attempt().unwrap_or_else(|error| self.failed("outer", error))
     }
 
-    /// The sum of products along a dimension, the first factor conjugated, as `torch.linalg.vecdot`; the other dimensions
-    /// broadcast. Integers, which PyTorch refuses, keep their dtype.
+    /// The sum of products along a dimension, the first factor conjugated, as `torch.linalg.vecdot`; the
+    /// other dimensions broadcast. Integers, which PyTorch refuses, keep their dtype.
     ///
     /// Shapes: `(…, n), (…, n) -> (…)` for `dim` -1.
     ///
@@ -72,10 +72,11 @@ impl Expr {
         attempt().unwrap_or_else(|error| self.failed("vecdot", error))
     }
 
-    /// The sum of products over pairs of dimensions, one of each factor, as `torch.tensordot`; a dimension of size 1 is
-    /// stretched.
+    /// The sum of products over pairs of dimensions, one of each factor, as `torch.tensordot`; a dimension of
+    /// size 1 is stretched.
     ///
-    /// Shapes: `(n, k), (k, m) -> (n, m)` for `[1], [0]`: what is left of the first factor, then of the second.
+    /// Shapes: `(n, k), (k, m) -> (n, m)` for `[1], [0]`: what is left of the first factor, then of the
+    /// second.
     ///
     /// ```
     /// use zerostride::Tensor;

@@ -1,9 +1,9 @@
-//! Owns `einsum`: its notation, in which every dimension of every operand has a letter, and the products and sums that it
-//! means. It does not know how they run.
+//! Owns `einsum`: its notation, in which every dimension of every operand has a letter, and the products and
+//! sums that it means. It does not know how they run.
 //!
-//! The algorithm is ATen's (`Linear.cpp`). Operands are aligned: each gets one dimension for every letter, in the order of
-//! the output, those that are summed over behind it. They are multiplied from left to right, and a letter is summed over as
-//! soon as no later operand has it.
+//! The algorithm is ATen's (`Linear.cpp`). Operands are aligned: each gets one dimension for every letter, in
+//! the order of the output, those that are summed over behind it. They are multiplied from left to right, and
+//! a letter is summed over as soon as no later operand has it.
 
 use smallvec::{SmallVec, smallvec};
 use zerostride_ops::{DType, Op, Typed, promote_types, result_type};
@@ -24,10 +24,11 @@ type Places = SmallVec<[usize; 8]>;
 
 /// The sum of products that an equation over the dimensions of operands describes, as `torch.einsum`.
 ///
-/// Each operand has a letter for every dimension. A letter that stands twice in one operand takes its diagonal; one that is
-/// not in the output is summed over. Without `->` the output has the letters that stand once, in alphabetical order. `...`
-/// is for dimensions without letters, which broadcast, as sizes of 1 do everywhere. Two operands that have letters of their
-/// own beside those that are summed over are multiplied as matrices; other sums take one pass that stores no products.
+/// Each operand has a letter for every dimension. A letter that stands twice in one operand takes its
+/// diagonal; one that is not in the output is summed over. Without `->` the output has the letters that stand
+/// once, in alphabetical order. `...` is for dimensions without letters, which broadcast, as sizes of 1 do
+/// everywhere. Two operands that have letters of their own beside those that are summed over are multiplied
+/// as matrices; other sums take one pass that stores no products.
 ///
 /// Shapes: `(n, k), (k, m) -> (n, m)` for `"ij,jk->ik"`.
 ///
@@ -285,8 +286,8 @@ impl Order {
         Ok(all)
     }
 
-    /// An operand with one dimension for each of its letters, and which of them is for which place. The sizes of all places so
-    /// far must go together with its own.
+    /// An operand with one dimension for each of its letters, and which of them is for which place. The sizes
+    /// of all places so far must go together with its own.
     fn placed(
         &self,
         number: usize,
@@ -368,7 +369,8 @@ fn before(x: Expr, end: usize) -> Result<Expr> {
     Ok(if dims.is_empty() { x } else { x.squeeze_dims(&dims) })
 }
 
-/// The products of two aligned factors, summed over dimensions of both: aligned too, with the dimensions before an end.
+/// The products of two aligned factors, summed over dimensions of both: aligned too, with the dimensions
+/// before an end.
 fn contracted(a: &Expr, b: &Expr, summed: &[usize], end: usize) -> Result<Expr> {
     if summed.is_empty() {
         return before(Expr::map_within(Op::Mul, [a.clone(), b.clone()]), end);

@@ -1,6 +1,6 @@
-//! Owns the functions of rows that take more than operands, and of rows that are formulas over others: one each, by the
-//! row's name, with the row's arguments in their order, and in PyTorch's order of operations.
-//! It does not know how they run; fused, they take one pass like any other expression.
+//! Owns the functions of rows that take more than operands, and of rows that are formulas over others: one
+//! each, by the row's name, with the row's arguments in their order, and in PyTorch's order of operations. It
+//! does not know how they run; fused, they take one pass like any other expression.
 //!
 //! Formulas on f16 and bf16 run in f32 and are rounded once, at the end.
 
@@ -28,8 +28,8 @@ impl Expr {
     }
 }
 
-/// Dtypes and shapes of the call as a whole, so that a refusal names its operands in their order, whatever order the
-/// formula has.
+/// Dtypes and shapes of the call as a whole, so that a refusal names its operands in their order, whatever
+/// order the formula has.
 fn infer(op: Op, operands: &[&Expr]) -> Result<Inferred> {
     let metas: SmallVec<[&Meta; 4]> = operands.iter().map(|operand| operand.meta()).collect::<Result<_>>()?;
     let typed: SmallVec<[Typed; 4]> = metas.iter().map(|meta| meta.typed).collect();
@@ -47,8 +47,8 @@ pub(super) fn infer_dtypes(op: Op, typed: &[Typed], shapes: &[&[usize]]) -> Resu
     })
 }
 
-/// A formula over operands that meet in the dtype `op` computes in: checked by the table, computed in its opmath,
-/// returned in its result dtype.
+/// A formula over operands that meet in the dtype `op` computes in: checked by the table, computed in its
+/// opmath, returned in its result dtype.
 fn formula<const N: usize>(
     op: Op,
     operands: [&Expr; N],
@@ -218,8 +218,8 @@ fn clamped(op: Op, input: &Expr, min: Option<&Expr>, max: Option<&Expr>) -> Resu
     if min.is_none() && max.is_none() {
         return Ok(anew(held));
     }
-    // `maximum` and `minimum` give the second of equal operands: a zero keeps its sign, but beside one bound that is a tensor,
-    // which PyTorch hands to them as the second.
+    // `maximum` and `minimum` give the second of equal operands: a zero keeps its sign, but beside one bound
+    // that is a tensor, which PyTorch hands to them as the second.
     let is_second = op != Op::Clamp && operands[1].number().is_none();
     let ordered = |bound: &Expr, held: Expr| {
         let bound = bound.to_dtype(compute);
@@ -236,7 +236,8 @@ fn clamped(op: Op, input: &Expr, min: Option<&Expr>, max: Option<&Expr>) -> Resu
     Ok(held)
 }
 
-/// An operand as the result of an operation that changes nothing: unlike the operand it shares memory with no tensor.
+/// An operand as the result of an operation that changes nothing: unlike the operand it shares memory with no
+/// tensor.
 fn anew(operand: Expr) -> Expr {
     Expr::map(Op::Positive, [operand])
 }
@@ -261,8 +262,8 @@ fn effective_bound<'a>(name: &str, bound: Option<&'a Expr>, compute: DType) -> R
     Ok(None)
 }
 
-/// Operations that are others for some of their operands: powers to numbers for which PyTorch's kernels take no logarithm, and
-/// `ldexp` with an exponent that is no integer, which is a product with a power.
+/// Operations that are others for some of their operands: powers to numbers for which PyTorch's kernels take
+/// no logarithm, and `ldexp` with an exponent that is no integer, which is a product with a power.
 pub(super) fn rewritten(op: Op, operands: &[Expr], compute: DType) -> Option<Expr> {
     match (op, operands) {
         (Op::Pow, [base, exponent]) => power(&base.to_dtype(compute), exponent.number()?, compute),
@@ -412,7 +413,8 @@ pub(super) fn nansum(input: &Expr, dims: &Dims) -> Expr {
     }
 }
 
-/// The variance stays in f64, in which it is accumulated, until the root is taken: it may be out of range before.
+/// The variance stays in f64, in which it is accumulated, until the root is taken: it may be out of range
+/// before.
 pub(super) fn std(input: &Expr, (dims, correction): (Dims, f64)) -> Expr {
     formula(Op::Std, [input], |[input]| {
         let complex = input.dtype()?.category() == Category::Complex;
@@ -443,7 +445,8 @@ pub(super) fn logsumexp(input: &Expr, dims: &Dims) -> Expr {
     })
 }
 
-/// A formula along one dimension, which is looked at before the dtype; of no elements it gives none, whatever they are.
+/// A formula along one dimension, which is looked at before the dtype; of no elements it gives none, whatever
+/// they are.
 fn along(op: Op, input: &Expr, dim: isize, body: impl FnOnce(Expr) -> Result<Expr>) -> Expr {
     let attempt = || {
         let shape = input.shape()?;

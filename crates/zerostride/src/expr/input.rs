@@ -1,5 +1,5 @@
-//! Owns `Input`: what an expression knows of an array whose elements are not in memory. It does not know where they are,
-//! nor when they are read (`stream`).
+//! Owns `Input`: what an expression knows of an array whose elements are not in memory. It does not know
+//! where they are, nor when they are read (`stream`).
 
 use std::fmt;
 use std::ops::Range;
@@ -10,8 +10,9 @@ use crate::Result;
 
 /// An array whose elements are read when they are needed, some rows at a time.
 ///
-/// `io::Source` is one, of an array in a file. Elements are in row-major order, in this machine's byte order; a *row* is
-/// one index of the first dimension whose size is not 1, and an array of one element or no dimensions is one row.
+/// `io::Source` is one, of an array in a file. Elements are in row-major order, in this machine's byte order;
+/// a *row* is one index of the first dimension whose size is not 1, and an array of one element or no
+/// dimensions is one row.
 ///
 /// ```
 /// use std::ops::Range;
@@ -45,13 +46,15 @@ pub trait Input: Send + Sync + fmt::Debug {
     /// The sizes of the dimensions.
     fn shape(&self) -> &[usize];
 
-    /// Fills `out`, whose length is that of the rows and which is zero at first, with their elements. Bools are bytes of 0 and 1.
+    /// Fills `out`, whose length is that of the rows and which is zero at first, with their elements. Bools
+    /// are bytes of 0 and 1.
     ///
     /// # Errors
     /// Whatever keeps the elements from being read.
     fn read(&self, rows: Range<usize>, out: &mut [u8]) -> Result<()>;
 
-    /// Whether reading in order is much faster than in any other; then one thread reads, from the first row on.
+    /// Whether reading in order is much faster than in any other; then one thread reads, from the first row
+    /// on.
     fn is_sequential(&self) -> bool {
         false
     }
@@ -61,7 +64,8 @@ pub trait Input: Send + Sync + fmt::Debug {
         1
     }
 
-    /// The most bytes of memory that a reading takes besides what it fills, such as for a chunk that is unpacked.
+    /// The most bytes of memory that a reading takes besides what it fills, such as for a chunk that is
+    /// unpacked.
     fn scratch(&self) -> u64 {
         0
     }

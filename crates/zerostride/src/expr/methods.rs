@@ -1,4 +1,5 @@
-//! Owns the methods of `Expr` and the argument that reductions take. Element-wise ones are read from the op table.
+//! Owns the methods of `Expr` and the argument that reductions take. Element-wise ones are read from the op
+//! table.
 
 use smallvec::SmallVec;
 use zerostride_ops::{Op, Reduction, Scalar, for_each_op};

@@ -1,5 +1,5 @@
-//! Owns `Expr`: a computation written down but not yet run, a graph whose nodes know their shape and dtype, or why
-//! they have none. It does not know in which order or passes it will run (`plan`).
+//! Owns `Expr`: a computation written down but not yet run, a graph whose nodes know their shape and dtype,
+//! or why they have none. It does not know in which order or passes it will run (`plan`).
 
 mod call;
 mod contract;
@@ -33,9 +33,9 @@ use crate::{Error, Result, Tensor};
 
 /// A computation over tensors and numbers that has not run yet.
 ///
-/// Operators and methods build expressions and never fail; [`Expr::eval`] runs the whole expression in as few passes
-/// as its reductions allow, or reports the first error with the sub-expression it came from. Operands are read when the
-/// expression is evaluated: if one has been written to in place since, that is an error.
+/// Operators and methods build expressions and never fail; [`Expr::eval`] runs the whole expression in as few
+/// passes as its reductions allow, or reports the first error with the sub-expression it came from. Operands
+/// are read when the expression is evaluated: if one has been written to in place since, that is an error.
 ///
 /// ```
 /// use zerostride::{tensor, Expr};
@@ -54,7 +54,8 @@ pub struct Expr(Arc<Node>);
 pub(crate) struct Node {
     pub(crate) kind: Kind,
     pub(crate) meta: Result<Meta>,
-    /// Who wrote down an operation that may broadcast; `None` where a formula stretches what it has made itself.
+    /// Who wrote down an operation that may broadcast; `None` where a formula stretches what it has made
+    /// itself.
     pub(crate) caller: Option<Caller>,
     /// Levels of nodes, its own among them.
     depth: usize,
@@ -85,7 +86,8 @@ pub(crate) type Operands = SmallVec<[Expr; 3]>;
 
 /// What a node computes. Dtypes are settled here: operands of `Map` are converted to `compute`.
 pub(crate) enum Kind {
-    /// A tensor, and how often it had been written to when it was captured; `None` where it is read as it is found.
+    /// A tensor, and how often it had been written to when it was captured; `None` where it is read as it is
+    /// found.
     Leaf { tensor: Tensor, version: Option<u64> },
     /// An array that is not in memory. It becomes a tensor, or rows of one, before anything is planned.
     Input(Arc<dyn Input>),
@@ -95,7 +97,8 @@ pub(crate) enum Kind {
     Map { op: Op, operands: Operands, compute: DType },
     /// Another dtype for the same values.
     Cast { operand: Expr, dtype: DType },
-    /// A reduction of the table over dimensions, in rising order; reduced dimensions keep size 1 under `keepdim`.
+    /// A reduction of the table over dimensions, in rising order; reduced dimensions keep size 1 under
+    /// `keepdim`.
     Reduce {
         op: Reduction,
         operand: Expr,
@@ -139,7 +142,8 @@ pub(crate) enum View {
 }
 
 impl View {
-    /// The view of a layout. Only `Reshape` and `Flatten` can fail on one layout and not on another of the same shape.
+    /// The view of a layout. Only `Reshape` and `Flatten` can fail on one layout and not on another of the
+    /// same shape.
     pub(crate) fn apply(&self, layout: &Layout) -> Result<Layout, ShapeError> {
         match self {
             View::Expand(sizes) => layout.expand(sizes),
@@ -457,8 +461,8 @@ fn check_numbers(op: Op, compute: DType, operands: &[Expr]) -> Result<()> {
     Ok(())
 }
 
-/// Whether a half-precision operation takes some operands unrounded, as PyTorch's kernels do: bare numbers, a second
-/// operand without dimensions, and the exponents of `ldexp`.
+/// Whether a half-precision operation takes some operands unrounded, as PyTorch's kernels do: bare numbers, a
+/// second operand without dimensions, and the exponents of `ldexp`.
 fn wide(op: Op, compute: DType, operands: &[Expr]) -> bool {
     let second = || operands[1].typed().filter(|typed| typed.dtype != compute);
     compute.is_half()
@@ -513,7 +517,8 @@ fn refuse_empty(op: Reduction, shape: &Shape, dims: &Dims, reduced: &[usize]) ->
     }
     match reduced.iter().find(|&&dim| shape[dim] == 0) {
         Some(&dim) => {
-            // Of the several dimensions of an extreme PyTorch says the one that was given, else which one that is.
+            // Of the several dimensions of an extreme PyTorch says the one that was given, else which one
+            // that is.
             let dim = match empty {
                 Empty::no_extreme => dims.given(dim, shape.ndim()),
                 _ => dim as isize,

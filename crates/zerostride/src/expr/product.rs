@@ -1,5 +1,5 @@
-//! Owns the inference of matrix products: PyTorch's rank cases, and the words in which each of them refuses. It does not
-//! know how products are planned or run.
+//! Owns the inference of matrix products: PyTorch's rank cases, and the words in which each of them refuses.
+//! It does not know how products are planned or run.
 
 use smallvec::SmallVec;
 use zerostride_ops::{DType, Typed};

@@ -1,4 +1,5 @@
-//! Owns the exchange of nodes of an expression for others of the same value. It does not know why they are exchanged.
+//! Owns the exchange of nodes of an expression for others of the same value. It does not know why they are
+//! exchanged.
 
 use std::collections::HashMap;
 
@@ -17,8 +18,8 @@ impl Expr {
         })
     }
 
-    /// The expression with other nodes in place of those for which `other` has one. Only nodes over elements that are not
-    /// in memory are looked at, from the root down, each once.
+    /// The expression with other nodes in place of those for which `other` has one. Only nodes over elements
+    /// that are not in memory are looked at, from the root down, each once.
     ///
     /// # Errors
     /// The first of `other`.
@@ -50,7 +51,8 @@ impl Expr {
         Ok(done.remove(&self.id()).expect("the root has been looked at"))
     }
 
-    /// The same operation on other operands of the same dtypes, which give that shape. Dtypes are not settled anew.
+    /// The same operation on other operands of the same dtypes, which give that shape. Dtypes are not settled
+    /// anew.
     pub(crate) fn with_operands(&self, operands: Operands, shape: Shape) -> Expr {
         let meta = self.meta().map(|meta| Meta { shape, typed: meta.typed });
         let mut operands = operands.into_iter();

@@ -1,5 +1,5 @@
-//! Owns the writing of expressions as formulas, for plans and errors. Operands have no names here: they are called
-//! a, b, c, ... in the order in which they appear.
+//! Owns the writing of expressions as formulas, for plans and errors. Operands have no names here: they are
+//! called a, b, c, ... in the order in which they appear.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,5 +1,5 @@
-//! Owns walks over the nodes of an expression, and how its nodes are let go of: without recursion, so that no depth
-//! exhausts the stack. It does not know what a walk is for.
+//! Owns walks over the nodes of an expression, and how its nodes are let go of: without recursion, so that no
+//! depth exhausts the stack. It does not know what a walk is for.
 
 use std::collections::HashSet;
 use std::mem;
@@ -13,8 +13,8 @@ use super::{Expr, Kind, Node};
 const SHALLOW: usize = 32;
 
 impl Expr {
-    /// The nodes of the expression, each once and after its operands. Where `enters` says no, neither a node nor what is only
-    /// below it is among them; it is asked once for each node.
+    /// The nodes of the expression, each once and after its operands. Where `enters` says no, neither a node
+    /// nor what is only below it is among them; it is asked once for each node.
     pub(crate) fn operands_first(&self, mut enters: impl FnMut(&Expr) -> bool) -> Vec<&Expr> {
         let (mut order, mut seen) = (Vec::new(), HashSet::from([self.id()]));
         // Nodes on the way down, each with the number of its operands that have been looked at.

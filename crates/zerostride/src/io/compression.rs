@@ -1,4 +1,5 @@
-//! Owns `Compression`: how the chunks of a Zarr store are packed. It does not know how packing works (`zarr/codecs.rs`).
+//! Owns `Compression`: how the chunks of a Zarr store are packed. It does not know how packing works
+//! (`zarr/codecs.rs`).
 
 /// How the chunks of a Zarr store are packed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

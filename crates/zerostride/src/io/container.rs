@@ -157,12 +157,12 @@ impl<R: Read + Seek> Container<R> {
         Ok((entry, place))
     }
 
-    /// Reads the array at `index` of [`entries`](Container::entries) whole, as a row-major tensor in this machine's
-    /// byte order.
+    /// Reads the array at `index` of [`entries`](Container::entries) whole, as a row-major tensor in this
+    /// machine's byte order.
     ///
     /// # Errors
-    /// An index that is none; a dtype that zerostride does not have; no memory; data that are damaged; a file that has been
-    /// written to since it was opened.
+    /// An index that is none; a dtype that zerostride does not have; no memory; data that are damaged; a file
+    /// that has been written to since it was opened.
     pub fn read(&mut self, index: usize) -> Result<Tensor> {
         let Some(entry) = self.entries.get(index) else {
             let known = self.entries.iter().filter_map(|entry| entry.name().map(str::to_owned)).collect();

@@ -52,8 +52,8 @@ impl Encoding {
         Ok(())
     }
 
-    /// Fills `out`, in row-major order, with all elements of an array of `shape` that `reader` gives in Fortran
-    /// order: the first dimension changes fastest.
+    /// Fills `out`, in row-major order, with all elements of an array of `shape` that `reader` gives in
+    /// Fortran order: the first dimension changes fastest.
     pub(super) fn read_fortran(
         self,
         reader: &mut dyn Read,

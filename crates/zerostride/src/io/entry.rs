@@ -52,7 +52,8 @@ pub(super) enum Kind {
 }
 
 impl Entry {
-    /// An array whose data begin at `start`, with `found` bytes between there and the end of where it may lie.
+    /// An array whose data begin at `start`, with `found` bytes between there and the end of where it may
+    /// lie.
     ///
     /// The length of the data is checked here, before anything is allocated for them.
     pub(super) fn new(
@@ -134,8 +135,8 @@ impl Entry {
         }
     }
 
-    /// The dtype's name: ours as in `f32`, or the file's own for a dtype that zerostride does not have; for a member of an
-    /// archive that is no array, what it is.
+    /// The dtype's name: ours as in `f32`, or the file's own for a dtype that zerostride does not have; for a
+    /// member of an archive that is no array, what it is.
     pub fn dtype_name(&self) -> &str {
         match &self.kind {
             Kind::Known(encoding) => encoding.dtype.name(),
@@ -163,7 +164,8 @@ impl Entry {
         }
     }
 
-    /// Whether the elements lie in the file with the first dimension changing fastest. They are read as row-major.
+    /// Whether the elements lie in the file with the first dimension changing fastest. They are read as
+    /// row-major.
     pub fn is_fortran(&self) -> bool {
         self.fortran
     }

@@ -1,6 +1,6 @@
-//! Owns the reading of an NPY header: the Python literal `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}`.
-//! It evaluates nothing, looks at each byte once and holds nothing but the answer.
-//! It does not know what a `descr` means (`npy.rs`).
+//! Owns the reading of an NPY header: the Python literal
+//! `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}`. It evaluates nothing, looks at each byte once
+//! and holds nothing but the answer. It does not know what a `descr` means (`npy.rs`).
 
 use std::borrow::Cow;
 
@@ -201,8 +201,8 @@ impl<'a> Parser<'a> {
         Ok(Descr::Structured(String::from_utf8_lossy(&self.text[begin..self.position])))
     }
 
-    /// Passes over the lists and tuples of strings and numbers that describe a record. Only the brackets and the
-    /// strings need to be right: no such array is ever read.
+    /// Passes over the lists and tuples of strings and numbers that describe a record. Only the brackets and
+    /// the strings need to be right: no such array is ever read.
     fn skip_nested(&mut self) -> Result<(), Problem> {
         let mut open = Vec::with_capacity(MAX_DEPTH);
         loop {

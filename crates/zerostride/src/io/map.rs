@@ -1,5 +1,5 @@
-//! Owns tensors on the pages of a file, which the system reads when they are touched. It does not know what computes with
-//! them, nor how arrays are read (`container.rs`).
+//! Owns tensors on the pages of a file, which the system reads when they are touched. It does not know what
+//! computes with them, nor how arrays are read (`container.rs`).
 
 use std::io::Cursor;
 use std::path::Path;
@@ -15,8 +15,8 @@ use super::open::{locate, open_regular};
 use crate::error::file::{FileError, Problem};
 use crate::{Lent, Result, Tensor};
 
-/// The only array of a file, or the one named behind a colon, on the pages of the file: nothing is read before it is needed,
-/// and nothing is copied. The tensor is read-only.
+/// The only array of a file, or the one named behind a colon, on the pages of the file: nothing is read
+/// before it is needed, and nothing is copied. The tensor is read-only.
 ///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();
@@ -35,9 +35,9 @@ use crate::{Lent, Result, Tensor};
 /// `.npz` and Zarr, of the other byte order, unaligned ones, and bools, which are checked when they are read.
 ///
 /// # Safety
-/// Until no tensor is on the file any more, no process, this one included, writes to it or shortens it. Elements
-/// that change break what computations rely on, such as indices that have been checked; pages that are gone end
-/// the process.
+/// Until no tensor is on the file any more, no process, this one included, writes to it or shortens it.
+/// Elements that change break what computations rely on, such as indices that have been checked; pages that
+/// are gone end the process.
 pub unsafe fn map(path: impl AsRef<Path>) -> Result<Tensor> {
     let (path, name) = locate(path.as_ref());
     let file = &*path.to_string_lossy();
@@ -75,9 +75,9 @@ pub unsafe fn map(path: impl AsRef<Path>) -> Result<Tensor> {
     let layout = Layout::contiguous(Shape::new(&sizes)?);
     let data = NonNull::new(data.cast_mut()).unwrap_or(NonNull::dangling());
     let lent = Lent { data, dtype, shape: layout.shape(), strides: layout.strides(), writable: false };
-    // SAFETY: the headers were checked against the length of the mapping, which therefore has all elements and
-    // keeps them until it is dropped, without waiting for a thread; any bytes are numbers, and no process writes
-    // them, as the caller vouches.
+    // SAFETY: the headers were checked against the length of the mapping, which therefore has all elements
+    // and keeps them until it is dropped, without waiting for a thread; any bytes are numbers, and no process
+    // writes them, as the caller vouches.
     let stored = unsafe { Tensor::from_lent(&lent, bytes) }?;
     if !entry.is_fortran() {
         return Ok(stored);

@@ -17,7 +17,8 @@
 //!
 //! - [`open`] reads headers alone: names, dtypes, shapes. [`Container::read`] then reads one array.
 //! - [`load`] and [`load_all`] read whole arrays, [`save`] and [`save_all`] write them.
-//! - [`Source`] and [`Sink`] are arrays in files that expressions read and write in pieces ([`stream`](crate::stream)).
+//! - [`Source`] and [`Sink`] are arrays in files that expressions read and write in pieces
+//!   ([`stream`](crate::stream)).
 //!
 //! # What is accepted
 //!
@@ -28,9 +29,10 @@
 //! | `.safetensors` | all dtypes but c128, which the format lacks | the bytes of the reference implementation |
 //! | `.zarr` | version 3 in a folder, groups too; codecs bytes, transpose, gzip, zstd, crc32c, sharding_indexed | chunks of 16 MiB that are runs of neighbours; plain, gzip or zstd |
 //!
-//! No size that a file declares is believed: every length is checked against the file's own before anything is
-//! allocated. Files that are too short or too long, keys and names given twice, and members that overlap are refused.
-//! Pickles are never read. Arrays of a dtype that zerostride does not have are listed but not read.
+//! No size that a file declares is believed: every length is checked against the file's own before anything
+//! is allocated. Files that are too short or too long, keys and names given twice, and members that overlap
+//! are refused. Pickles are never read. Arrays of a dtype that zerostride does not have are listed but not
+//! read.
 //!
 //! | limit | |
 //! |---|---|
@@ -42,8 +44,8 @@
 //! | `zarr.json` | 16 MiB |
 //! | groups in each other; nodes of a store | 32; 10,000 |
 //!
-//! A chunk of a Zarr store that is not there has the store's fill value, as the format wants; one that is there has as many
-//! bytes as its elements take, or at most a quarter more where it is packed.
+//! A chunk of a Zarr store that is not there has the store's fill value, as the format wants; one that is
+//! there has as many bytes as its elements take, or at most a quarter more where it is packed.
 //!
 //! This module deliberately knows no operations.
 

@@ -1,5 +1,5 @@
-//! Owns an archive that is written, member by member, and what becomes of one that is given up. It does not know what
-//! members hold (`npz.rs`).
+//! Owns an archive that is written, member by member, and what becomes of one that is given up. It does not
+//! know what members hold (`npz.rs`).
 
 use std::io::{self, Seek, SeekFrom, Write};
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use zip::write::{SimpleFileOptions, ZipWriter};
 
 use crate::error::file::Problem;
 
-/// An archive under way. If it is dropped before it is finished, nothing more is written: the `zip` crate would finish it
-/// then, and where that fails as the rest did, complain on standard error.
+/// An archive under way. If it is dropped before it is finished, nothing more is written: the `zip` crate
+/// would finish it then, and where that fails as the rest did, complain on standard error.
 pub(super) struct NewArchive<W: Write + Seek> {
     /// Dropped first.
     stop: Stop,

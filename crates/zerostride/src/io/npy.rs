@@ -1,5 +1,5 @@
-//! Owns the NPY format, versions 1.0 to 3.0: the preamble, the meaning of `descr`, and the writing of headers.
-//! It does not know the grammar of the header (`literal.rs`), nor where the bytes come from.
+//! Owns the NPY format, versions 1.0 to 3.0: the preamble, the meaning of `descr`, and the writing of
+//! headers. It does not know the grammar of the header (`literal.rs`), nor where the bytes come from.
 //!
 //! Source: NumPy enhancement proposal 1; `numpy/lib/format.py`.
 
@@ -18,7 +18,8 @@ use crate::error::file::{FileError, HeaderLimit, Problem};
 /// What every NPY file begins with.
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// The longest header accepted, in bytes. A shape of 64 dimensions needs less than 2 KiB; only records can have more.
+/// The longest header accepted, in bytes. A shape of 64 dimensions needs less than 2 KiB; only records can
+/// have more.
 const MAX_HEADER: u64 = 1 << 20;
 
 /// The dtypes of NPY by kind and size in bytes. bfloat16 is not among them.

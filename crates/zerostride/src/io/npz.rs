@@ -170,8 +170,8 @@ fn archive_problem(error: ZipError) -> Problem {
     }
 }
 
-/// Inside an archive, whatever the operating system did not refuse is the archive's fault: bytes that end early, do not
-/// unpack or do not match their checksum.
+/// Inside an archive, whatever the operating system did not refuse is the archive's fault: bytes that end
+/// early, do not unpack or do not match their checksum.
 pub(super) fn damaged_member(problem: Problem) -> Problem {
     match problem {
         Problem::Shrank => Problem::Archive { reason: "a member ends before its declared size".into() },

@@ -1,5 +1,5 @@
-//! Owns the way from a path to an opened file: regular files and stores only, the format by content, `file:name`.
-//! It does not know the formats' insides.
+//! Owns the way from a path to an opened file: regular files and stores only, the format by content,
+//! `file:name`. It does not know the formats' insides.
 
 use std::fs::{self, File, Metadata};
 use std::io::{Read, Seek};
@@ -13,8 +13,8 @@ use crate::error::file::{FileError, Problem};
 
 /// Opens a file and reads the headers of its arrays, no data.
 ///
-/// The content tells the format; of a safetensors file the ending does. A folder can be a Zarr store (feature `zarr`), whose
-/// arrays are called by their paths.
+/// The content tells the format; of a safetensors file the ending does. A folder can be a Zarr store (feature
+/// `zarr`), whose arrays are called by their paths.
 ///
 /// # Errors
 /// Anything but a regular file; an unknown format; headers that are wrong or contradict the file's length.
@@ -66,8 +66,8 @@ pub fn load(path: impl AsRef<Path>) -> Result<Tensor> {
     container.read(index)
 }
 
-/// Reads all arrays of a file with their names; the one of an `.npy` file is called [`UNNAMED`](super::UNNAMED). Members of an
-/// archive that are no arrays are passed over.
+/// Reads all arrays of a file with their names; the one of an `.npy` file is called
+/// [`UNNAMED`](super::UNNAMED). Members of an archive that are no arrays are passed over.
 ///
 /// # Errors
 /// As for [`open`] and [`Container::read`].
@@ -110,7 +110,8 @@ pub fn locate(path: &Path) -> (&Path, Option<&str>) {
 
 pub(super) fn open_regular(path: &Path) -> Result<(File, Format), Problem> {
     let opening = |source| Problem::Io { action: "open it", source };
-    // Before opening, because opening a pipe waits for its other end; and after, because that is the file we read.
+    // Before opening, because opening a pipe waits for its other end; and after, because that is the file we
+    // read.
     check_regular(&fs::metadata(path).map_err(opening)?)?;
     let mut file = File::open(path).map_err(opening)?;
     check_regular(&file.metadata().map_err(opening)?)?;
@@ -122,8 +123,8 @@ pub(super) fn open_regular(path: &Path) -> Result<(File, Format), Problem> {
     Ok((file, format))
 }
 
-/// The format by the first nine bytes and by the ending. Safetensors has no signature: its ending decides, and without
-/// any ending the brace after the length does.
+/// The format by the first nine bytes and by the ending. Safetensors has no signature: its ending decides,
+/// and without any ending the brace after the length does.
 fn sniff(start: &[u8], ending: Option<Format>) -> Option<Format> {
     if ending == Some(Format::Safetensors) {
         ending

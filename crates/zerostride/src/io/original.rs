@@ -1,4 +1,5 @@
-//! Owns `Original`: what a file was when its headers were read, and whether it still is that. It does not know what is in it.
+//! Owns `Original`: what a file was when its headers were read, and whether it still is that. It does not
+//! know what is in it.
 
 use std::io;
 use std::sync::Arc;
@@ -7,11 +8,12 @@ use std::time::SystemTime;
 use super::read_at::ReadAt;
 use crate::error::file::Problem;
 
-/// Bytes at either end of a file that are compared. They hold the header of most files, and the list of an archive.
+/// Bytes at either end of a file that are compared. They hold the header of most files, and the list of an
+/// archive.
 const END: u64 = 4096;
 
-/// A file as it was when it was opened: its length, when it was last written, and its first and last bytes. The bytes tell two
-/// files apart that were written within one tick of the file system's clock.
+/// A file as it was when it was opened: its length, when it was last written, and its first and last bytes.
+/// The bytes tell two files apart that were written within one tick of the file system's clock.
 #[derive(Debug)]
 pub(super) struct Original {
     bytes: Arc<dyn ReadAt>,

@@ -1,5 +1,5 @@
-//! Owns members of an archive that are read in rows: stored or deflated, in order, with their checksum at the end. It does
-//! not know archives' structures (`npz.rs`) nor arrays.
+//! Owns members of an archive that are read in rows: stored or deflated, in order, with their checksum at the
+//! end. It does not know archives' structures (`npz.rs`) nor arrays.
 
 use std::io::{self, BufReader, Read};
 use std::sync::{Arc, Mutex};
@@ -17,8 +17,8 @@ pub(super) struct Member {
     pub(super) checksum: u32,
 }
 
-/// A member that is read from front to back. Another order is possible: a stored member is then read without its checksum
-/// being compared, a deflated one from its beginning.
+/// A member that is read from front to back. Another order is possible: a stored member is then read without
+/// its checksum being compared, a deflated one from its beginning.
 #[derive(Debug)]
 pub(super) struct Packed {
     bytes: Arc<dyn ReadAt>,

@@ -1,4 +1,5 @@
-//! Owns reading at places: what a source needs of a file, and any part of it as a reader. It does not know formats.
+//! Owns reading at places: what a source needs of a file, and any part of it as a reader. It does not know
+//! formats.
 
 use std::fmt;
 use std::fs::File;
@@ -20,8 +21,8 @@ pub trait ReadAt: Send + Sync + fmt::Debug {
     /// Whatever keeps that from being known.
     fn length(&self) -> io::Result<u64>;
 
-    /// When they were last written, by which a [`Source`](super::Source) sees that they are no longer those that it has opened.
-    /// Where nothing is known of that, they are taken to stay as they are.
+    /// When they were last written, by which a [`Source`](super::Source) sees that they are no longer those
+    /// that it has opened. Where nothing is known of that, they are taken to stay as they are.
     ///
     /// # Errors
     /// Whatever keeps that from being known.

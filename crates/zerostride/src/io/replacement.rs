@@ -1,5 +1,5 @@
-//! Owns the replacement of a file in one step: a temporary file in the same folder that takes the name when it is complete
-//! and on the disk. It does not know what is written.
+//! Owns the replacement of a file in one step: a temporary file in the same folder that takes the name when
+//! it is complete and on the disk. It does not know what is written.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -64,8 +64,8 @@ impl Drop for Unfinished {
     }
 }
 
-/// Ends the process with an exit status and without what its threads have begun to write, at whatever they are: for programs
-/// that are asked to end and cannot wait. What is complete stays.
+/// Ends the process with an exit status and without what its threads have begun to write, at whatever they
+/// are: for programs that are asked to end and cannot wait. What is complete stays.
 ///
 /// ```no_run
 /// zerostride::io::exit_without_unfinished(130);
@@ -82,7 +82,8 @@ pub fn exit_without_unfinished(status: i32) -> ! {
 }
 
 impl Replacement {
-    /// A file that will be called `path`. Where one is there already and may not be replaced, that is an error.
+    /// A file that will be called `path`. Where one is there already and may not be replaced, that is an
+    /// error.
     pub(super) fn new(path: &Path, replaces: bool) -> Result<Replacement, Problem> {
         let target = Target::find(path, replaces)?;
         let temporary = temporary_file(target.folder());
@@ -222,7 +223,8 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// The permissions that a replacement takes over. A program that writes through a set-user-id file loses that bit.
+/// The permissions that a replacement takes over. A program that writes through a set-user-id file loses that
+/// bit.
 #[cfg(unix)]
 fn permissions(found: &Metadata) -> Permissions {
     use std::os::unix::fs::PermissionsExt;
@@ -277,8 +279,8 @@ fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the new name survive a loss of power, where the file system can: without it either the old file or the new
-/// one is there, complete.
+/// Makes the new name survive a loss of power, where the file system can: without it either the old file or
+/// the new one is there, complete.
 pub(super) fn sync_folder(folder: &Path) {
     if cfg!(unix) {
         let _ = File::open(folder).and_then(|folder| folder.sync_all());

@@ -1,8 +1,8 @@
 //! Owns the safetensors format: a length, a JSON header, and the data without holes.
 //! It does not know where the bytes come from.
 //!
-//! The `safetensors` crate wants the whole file in memory and lets a repeated name pass, so the header is read here;
-//! tests hold this reader against that crate.
+//! The `safetensors` crate wants the whole file in memory and lets a repeated name pass, so the header is
+//! read here; tests hold this reader against that crate.
 //!
 //! Source: the format's description in the README of `safetensors`.
 
@@ -31,7 +31,8 @@ const PREFIX: u64 = 8;
 /// The key that holds free text instead of a tensor.
 const METADATA: &str = "__metadata__";
 
-/// The dtypes of safetensors that are ours too, in the order in which the reference implementation sorts them.
+/// The dtypes of safetensors that are ours too, in the order in which the reference implementation sorts
+/// them.
 const CODES: [(&str, DType); 14] = [
     ("BOOL", DType::Bool),
     ("U8", DType::U8),
@@ -222,7 +223,8 @@ impl<'de> Deserialize<'de> for Sizes {
     }
 }
 
-/// Writes all tensors, byte for byte as the reference implementation does: the widest dtypes first, then by name.
+/// Writes all tensors, byte for byte as the reference implementation does: the widest dtypes first, then by
+/// name.
 pub(super) fn write(file: &str, tensors: &[(&str, &Tensor)], out: &mut dyn Write) -> Result<()> {
     let mut sorted = Vec::with_capacity(tensors.len());
     for &(name, tensor) in tensors {

@@ -1,5 +1,5 @@
-//! Owns `Sink`: a file that takes an array in rows, in order, and appears when all of it is there. It does not know what is
-//! computed (`stream`).
+//! Owns `Sink`: a file that takes an array in rows, in order, and appears when all of it is there. It does
+//! not know what is computed (`stream`).
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -21,12 +21,12 @@ use super::zarr;
 use super::{Compression, Format, MEMORY, UNNAMED, npy, safetensors};
 use crate::error::file::{FileError, Problem};
 
-/// A file to which an expression is evaluated: `.npy`, `.npz`, `.safetensors` or, with the feature `zarr`, `.zarr`, by its
-/// ending.
+/// A file to which an expression is evaluated: `.npy`, `.npz`, `.safetensors` or, with the feature `zarr`,
+/// `.zarr`, by its ending.
 ///
-/// In `.npz` and `.safetensors` the array is called [`UNNAMED`]; a Zarr store is of that array alone. The file appears complete or not at all, as with
-/// [`save`](super::save); room for it is taken on the disk before anything is written. It may be one that the expression
-/// reads, whose old content is read.
+/// In `.npz` and `.safetensors` the array is called [`UNNAMED`]; a Zarr store is of that array alone. The
+/// file appears complete or not at all, as with [`save`](super::save); room for it is taken on the disk
+/// before anything is written. It may be one that the expression reads, whose old content is read.
 ///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();
@@ -103,7 +103,8 @@ fn named(path: &Path) -> Result<(String, Format)> {
     }
 }
 
-/// The bytes on the disk of an array that has so many with its header: a member's own headers take some hundred bytes.
+/// The bytes on the disk of an array that has so many with its header: a member's own headers take some
+/// hundred bytes.
 fn room(format: Format, bytes: u64) -> u64 {
     if format == Format::Npz { bytes.saturating_add(1 << 10) } else { bytes }
 }
@@ -125,7 +126,8 @@ impl Sink {
     /// A file that replaces the one of this name, when it is complete.
     ///
     /// # Errors
-    /// Another ending; a write-protected or special file under that name; anything that the operating system refuses.
+    /// Another ending; a write-protected or special file under that name; anything that the operating system
+    /// refuses.
     pub fn create(path: impl AsRef<Path>) -> Result<Sink> {
         Sink::at(path.as_ref(), true)
     }
@@ -164,7 +166,8 @@ impl Sink {
         let bytes = checked_bytes(&Shape::new(shape)?, dtype.item_size())? as u64;
         let (header, _) = start(&file, format, dtype, shape)?;
         let bytes = room(format, bytes.saturating_add(header.len() as u64));
-        // A folder without permission to list can be written to; it only does not tell how much room there is.
+        // A folder without permission to list can be written to; it only does not tell how much room there
+        // is.
         let room = File::open(folder).map_or(Ok(()), |folder| check_room(&folder, bytes));
         Ok(room.map_err(|error| refused(Problem::writing(error)))?)
     }

@@ -1,5 +1,5 @@
-//! Owns `Source`: an array in a file whose elements are read in rows, when an expression needs them. It does not know
-//! headers (`container.rs`) nor when anything is read (`stream`).
+//! Owns `Source`: an array in a file whose elements are read in rows, when an expression needs them. It does
+//! not know headers (`container.rs`) nor when anything is read (`stream`).
 
 use std::io::{Read, Seek};
 use std::ops::Range;
@@ -22,7 +22,8 @@ use super::read_at::{ReadAt, Section};
 use super::{Format, MEMORY, npz};
 use crate::error::file::{FileError, Problem, name_of};
 
-/// An array in a file: its header has been read and checked, its elements are read when an expression over it runs.
+/// An array in a file: its header has been read and checked, its elements are read when an expression over it
+/// runs.
 ///
 /// The file is kept open, so that another file, such as the result, may take its name: the
 /// old one is read then. If it is shortened or written to instead, evaluations end in an error from then on.
@@ -49,8 +50,8 @@ impl Source {
     /// Opens the only array of a file, or the one named behind a colon as in `m.safetensors:weight`.
     ///
     /// # Errors
-    /// As for [`io::open`](super::open); no array of that name, or several arrays and no name; a dtype that zerostride does
-    /// not have.
+    /// As for [`io::open`](super::open); no array of that name, or several arrays and no name; a dtype that
+    /// zerostride does not have.
     pub fn open(path: impl AsRef<Path>) -> Result<Source> {
         let (path, name) = locate(path.as_ref());
         let file = &*path.to_string_lossy();
@@ -191,7 +192,8 @@ impl Input for Stored {
                 packed.read(offset, out).map_err(|error| npz::damaged_member(Problem::reading(error)))
             }
         };
-        // What has been read is of use if the file is still the same afterwards; if it is not, that is why reading has failed.
+        // What has been read is of use if the file is still the same afterwards; if it is not, that is why
+        // reading has failed.
         let read = self.original.check().and(read);
         read.map_err(|problem| FileError::new(&self.file, self.name.as_deref(), problem))?;
         self.encoding.decode(out);

@@ -21,7 +21,8 @@ impl Tensor {
         Tensor::build_in(Fresh::arbitrary, dtype, shape, fill)
     }
 
-    /// A tensor without elements behind it, which stands in plans for one that is not in memory. It cannot be read.
+    /// A tensor without elements behind it, which stands in plans for one that is not in memory. It cannot be
+    /// read.
     pub(crate) fn absent(dtype: DType, shape: Shape) -> Result<Tensor> {
         let storage =
             Fresh::arbitrary(0).ok_or_else(|| Error::OutOfMemory { bytes: 0, shape: shape.clone() })?;
@@ -161,8 +162,8 @@ impl Tensor {
         Tensor::full(shape, 1.0, DType::DEFAULT_FLOAT)
     }
 
-    /// The numbers from `start` up to but without `end`, `step` apart, as `torch.arange`: i64 if all three are
-    /// integers, else f32.
+    /// The numbers from `start` up to but without `end`, `step` apart, as `torch.arange`: i64 if all three
+    /// are integers, else f32.
     ///
     /// # Errors
     /// `step` is zero, or leads away from `end`, or there are too many numbers.
@@ -240,7 +241,8 @@ impl Tensor {
         Tensor::linspace_as(start, end, steps, DType::F32)
     }
 
-    /// [`Tensor::linspace`] in a dtype: of integers the whole parts, halves rounded once, complex numbers part by part.
+    /// [`Tensor::linspace`] in a dtype: of integers the whole parts, halves rounded once, complex numbers
+    /// part by part.
     ///
     /// # Errors
     /// The dtype is bool, or does not hold an end, or there is no memory.

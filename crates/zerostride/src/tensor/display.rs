@@ -15,8 +15,8 @@ const THRESHOLD: usize = 1000;
 const EDGE_ITEMS: usize = 3;
 /// Columns of a line.
 const LINE_WIDTH: usize = 80;
-/// Elements beyond which even a summary is not written out. Short dimensions are never shortened, so that a view of
-/// shape `[2] * 60` would print for years. PyTorch has no such limit.
+/// Elements beyond which even a summary is not written out. Short dimensions are never shortened, so that a
+/// view of shape `[2] * 60` would print for years. PyTorch has no such limit.
 const MOST_PRINTED: usize = 1 << 20;
 
 const PREFIX: &str = "tensor(";
@@ -55,7 +55,8 @@ impl From<Complex32> for Value {
     }
 }
 
-/// The text of `str(torch_tensor)`. `read` gives the element at an index; it is called once for each element printed.
+/// The text of `str(torch_tensor)`. `read` gives the element at an index; it is called once for each element
+/// printed.
 pub(crate) fn format(dtype: DType, shape: &[usize], read: &mut dyn FnMut(&[usize]) -> Value) -> String {
     let numel = shape.iter().fold(1usize, |numel, &size| numel.saturating_mul(size));
     let summarise = numel > THRESHOLD;
@@ -200,7 +201,8 @@ impl FloatFormat {
         let (least, most) = finite().fold((f64::INFINITY, 0f64), |(least, most), value| {
             (least.min(value.abs()), most.max(value.abs()))
         });
-        // Without a finite element other than 0 the quotient is 0 and the limits hold: PyTorch's integral notation.
+        // Without a finite element other than 0 the quotient is 0 and the limits hold: PyTorch's integral
+        // notation.
         let notation = if most > 0.0 && (most / least > 1000.0 || most > 1e8 || least < 1e-4) {
             Notation::Scientific
         } else if finite().all(|value| value == value.ceil()) {

@@ -1,5 +1,5 @@
-//! Owns tensors on memory that somebody else has: how they are made of it, and how a tensor's own memory is shown to
-//! others. It does not know who that is.
+//! Owns tensors on memory that somebody else has: how they are made of it, and how a tensor's own memory is
+//! shown to others. It does not know who that is.
 
 use std::any::Any;
 use std::ptr::NonNull;
@@ -37,8 +37,8 @@ impl Lent<'_> {
     }
 }
 
-/// No program's memory lies beyond: systems hand out 47 bits of addresses on x86-64 and 48 on others, unless they are asked for
-/// more. Whoever lends memory is believed within.
+/// No program's memory lies beyond: systems hand out 47 bits of addresses on x86-64 and 48 on others, unless
+/// they are asked for more. Whoever lends memory is believed within.
 const ADDRESSES: usize = match (usize::BITS, cfg!(target_arch = "x86_64")) {
     (64, true) => 1 << 47,
     (64, false) => 1 << 48,
@@ -46,17 +46,18 @@ const ADDRESSES: usize = match (usize::BITS, cfg!(target_arch = "x86_64")) {
 };
 
 impl Tensor {
-    /// A tensor on memory that somebody else has, without a copy; `lender` is dropped once no tensor needs it.
+    /// A tensor on memory that somebody else has, without a copy; `lender` is dropped once no tensor needs
+    /// it.
     ///
     /// # Errors
-    /// The data is not aligned to the dtype, or no layout or no address reaches so far. The data of a tensor without elements
-    /// may be anything.
+    /// The data is not aligned to the dtype, or no layout or no address reaches so far. The data of a tensor
+    /// without elements may be anything.
     ///
     /// # Safety
-    /// Until the lender is dropped, all bytes from the lowest of the elements to the highest are initialised and valid for
-    /// reads, and the elements for writes if `writable`. While an operation on the tensor runs, nobody else writes any of
-    /// these bytes, nor reads the elements that it writes.
-    /// Dropping the lender waits for nobody who may wait for a tensor.
+    /// Until the lender is dropped, all bytes from the lowest of the elements to the highest are initialised
+    /// and valid for reads, and the elements for writes if `writable`. While an operation on the tensor runs,
+    /// nobody else writes any of these bytes, nor reads the elements that it writes. Dropping the lender
+    /// waits for nobody who may wait for a tensor.
     pub unsafe fn from_lent(lent: &Lent<'_>, lender: impl Any + Send + Sync) -> Result<Tensor> {
         let Lent { data, dtype, shape, strides, writable } = *lent;
         let item = dtype.item_size();
@@ -83,13 +84,15 @@ impl Tensor {
             return Err(Error::runtime("the elements would lie outside of what addresses reach"));
         };
         let start = NonNull::new(data.as_ptr().wrapping_sub(offset as usize * item)).unwrap_or(data);
-        // SAFETY: the layout reaches exactly from the lowest to the highest element, all of which the caller vouches for.
+        // SAFETY: the layout reaches exactly from the lowest to the highest element, all of which the caller
+        // vouches for.
         let storage = unsafe { Storage::lent(start, len, Box::new(lender), writable) };
         Ok(Tensor::new(Shared::lent(storage), layout, dtype))
     }
 
-    /// The view of this tensor's storage that comes back from another library, which had been shown the tensor. `None` where
-    /// it is no such view: the elements are of another dtype or not all in the storage, or one of the two is read-only.
+    /// The view of this tensor's storage that comes back from another library, which had been shown the
+    /// tensor. `None` where it is no such view: the elements are of another dtype or not all in the storage,
+    /// or one of the two is read-only.
     pub fn view_from(&self, lent: &Lent<'_>) -> Option<Tensor> {
         let item = self.dtype().item_size();
         let start = self.storage().start().as_ptr() as usize;
@@ -104,8 +107,8 @@ impl Tensor {
         inside.then(|| Tensor::new(self.storage().clone(), layout, self.dtype()))
     }
 
-    /// The address of the element at index zero, for those who read a tensor's memory themselves. Nothing keeps others
-    /// from writing there meanwhile.
+    /// The address of the element at index zero, for those who read a tensor's memory themselves. Nothing
+    /// keeps others from writing there meanwhile.
     pub fn data_ptr(&self) -> *mut u8 {
         self.storage().start().as_ptr().wrapping_add(self.storage_offset() * self.dtype().item_size())
     }
@@ -115,7 +118,8 @@ impl Tensor {
         self.storage().is_writable()
     }
 
-    /// Whether the tensors reach for the same memory through different storages, as two that were lent it apart.
+    /// Whether the tensors reach for the same memory through different storages, as two that were lent it
+    /// apart.
     pub(crate) fn meets_elsewhere(&self, other: &Tensor) -> bool {
         let addresses = |tensor: &Tensor| {
             let (start, reach) = (tensor.storage().start().as_ptr() as usize, tensor.reach());

@@ -7,8 +7,8 @@ use crate::Result;
 
 /// What can stand in [`tensor!`](crate::tensor!): numbers, and arrays of such.
 ///
-/// A bare Rust literal is what a bare Python number is to `torch.tensor`: an integer becomes i64, a float f32. Numbers
-/// of another type keep it.
+/// A bare Rust literal is what a bare Python number is to `torch.tensor`: an integer becomes i64, a float
+/// f32. Numbers of another type keep it.
 pub trait Literal {
     /// The type of the tensor's elements.
     type Item: Element;

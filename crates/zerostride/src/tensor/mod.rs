@@ -1,5 +1,5 @@
-//! Owns `Tensor`: a handle on shared storage, seen through a layout, as elements of one dtype. It does not know how
-//! anything is computed (`eager`).
+//! Owns `Tensor`: a handle on shared storage, seen through a layout, as elements of one dtype. It does not
+//! know how anything is computed (`eager`).
 
 mod create;
 mod display;
@@ -21,9 +21,10 @@ use crate::memory::{Claim, Shared};
 
 /// An n-dimensional array of elements of one dtype, as PyTorch's.
 ///
-/// A tensor is a handle: cloning it and taking views costs no bytes, and all of them see the same storage. In-place
-/// methods (those that end in `_`) therefore take `&self`. Reads and writes of one storage by several threads are kept
-/// apart: an operation waits until nobody else writes what it reads, or touches what it writes.
+/// A tensor is a handle: cloning it and taking views costs no bytes, and all of them see the same storage.
+/// In-place methods (those that end in `_`) therefore take `&self`. Reads and writes of one storage by
+/// several threads are kept apart: an operation waits until nobody else writes what it reads, or touches what
+/// it writes.
 ///
 /// ```
 /// use zerostride::{tensor, Tensor};

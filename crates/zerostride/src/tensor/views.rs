@@ -1,4 +1,5 @@
-//! Owns the views of a tensor: other layouts of the same storage, without copies. The rules are the floor below's.
+//! Owns the views of a tensor: other layouts of the same storage, without copies. The rules are the floor
+//! below's.
 
 use super::Tensor;
 use crate::Result;

@@ -1,4 +1,5 @@
-//! Owns what holds for all inputs: what is written while it is read, what is refused, what threads may not change.
+//! Owns what holds for all inputs: what is written while it is read, what is refused, what threads may not
+//! change.
 
 use proptest::prelude::*;
 use zerostride::{DType, Error, Index, Tensor, tensor};

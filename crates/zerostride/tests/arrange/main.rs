@@ -1,5 +1,5 @@
-//! Indexing, gathering, sorting, searching and their kind: against PyTorch's committed answers (`spec/README.md`) in every
-//! layout, and against laws that hold for all inputs.
+//! Indexing, gathering, sorting, searching and their kind: against PyTorch's committed answers
+//! (`spec/README.md`) in every layout, and against laws that hold for all inputs.
 
 mod corpus;
 mod golden;

@@ -1,9 +1,9 @@
 //! Owns the rules of comparison: which answer of the corpus an operation is held to, and how closely.
 //!
-//! Integers, bools and exactly rounded operations are held to the bit; other functions to the exactly computed
-//! reference. Complex results are judged as vectors, `|difference| / |result|`, because one part may cancel; where a
-//! part is not finite, part by part. Complex functions have branches and singular points at which PyTorch's answer is
-//! as good as the reference.
+//! Integers, bools and exactly rounded operations are held to the bit; other functions to the exactly
+//! computed reference. Complex results are judged as vectors, `|difference| / |result|`, because one part may
+//! cancel; where a part is not finite, part by part. Complex functions have branches and singular points at
+//! which PyTorch's answer is as good as the reference.
 
 use crate::corpus::Case;
 use crate::values::{Values, epsilon, is_float, number, same, ulps};
@@ -83,8 +83,8 @@ pub(crate) fn apart(closeness: &Closeness, element: usize, ours: &Values, wanted
     }
 }
 
-/// The distance of two complex numbers in half gaps at 1, relative to the wanted one; infinite where parts that are
-/// not finite differ. Below the normal numbers gaps no longer shrink, nor does the scale.
+/// The distance of two complex numbers in half gaps at 1, relative to the wanted one; infinite where parts
+/// that are not finite differ. Below the normal numbers gaps no longer shrink, nor does the scale.
 fn norm(ours: &[u64], wanted: &[u64], dtype: zerostride::DType) -> f64 {
     let parts = |bits: &[u64]| [number(dtype, bits[0]), number(dtype, bits[1])];
     let (a, b) = (parts(ours), parts(wanted));

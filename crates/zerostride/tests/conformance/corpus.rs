@@ -1,5 +1,5 @@
-//! Owns the reading of a corpus file: the cases with their operands, keywords and answers. It does not know how
-//! answers are compared.
+//! Owns the reading of a corpus file: the cases with their operands, keywords and answers. It does not know
+//! how answers are compared.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -77,7 +77,8 @@ impl Corpus {
         self.json["cases"].as_array().unwrap().iter().map(|row| self.case(&self.object(row)))
     }
 
-    /// A row of the table of cases as an object: a layout names its keys, some of whose values many cases share.
+    /// A row of the table of cases as an object: a layout names its keys, some of whose values many cases
+    /// share.
     fn object(&self, row: &Value) -> Value {
         let mut numbers = row.as_array().unwrap().iter();
         let mut next = || numbers.next().unwrap();

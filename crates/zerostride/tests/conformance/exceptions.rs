@@ -1,5 +1,5 @@
-//! Owns the one list of answers that differ from PyTorch's on purpose, each with its reason. An entry that no longer
-//! applies to anything in one of its files fails the test of that file.
+//! Owns the one list of answers that differ from PyTorch's on purpose, each with its reason. An entry that no
+//! longer applies to anything in one of its files fails the test of that file.
 
 use zerostride::{Category, DType};
 

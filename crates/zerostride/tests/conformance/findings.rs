@@ -1,5 +1,5 @@
-//! Owns what a comparison found: it counts, takes out the documented exceptions, and reports the rest so that a person
-//! can read it. It does not compare.
+//! Owns what a comparison found: it counts, takes out the documented exceptions, and reports the rest so that
+//! a person can read it. It does not compare.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Every operation against PyTorch's committed answers, by the corpus' rules of comparison (`spec/README.md`).
+//! Every operation against PyTorch's committed answers, by the corpus' rules of comparison
+//! (`spec/README.md`).
 
 #![cfg(feature = "io")]
 

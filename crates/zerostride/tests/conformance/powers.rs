@@ -1,4 +1,5 @@
-//! Powers to numbers for which PyTorch takes no logarithm: its values, and the bits of the operations that it takes instead.
+//! Powers to numbers for which PyTorch takes no logarithm: its values, and the bits of the operations that it
+//! takes instead.
 
 use zerostride::{Complex64, DType, Expr, Scalar, Tensor};
 

@@ -23,8 +23,8 @@ fn entries(json: &Value, bucket: Bucket) -> Vec<Typed> {
     }
 }
 
-/// PyTorch refuses to promote the wide unsigned types with others of their size or category; the array API promotes
-/// them where a dtype holds both, and gives way to floats and complex numbers.
+/// PyTorch refuses to promote the wide unsigned types with others of their size or category; the array API
+/// promotes them where a dtype holds both, and gives way to floats and complex numbers.
 fn array_api(a: DType, b: DType) -> Option<DType> {
     use DType::{BF16, Bool, C64, C128, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
     let (unsigned, other) = if matches!(a, U16 | U32 | U64) { (a, b) } else { (b, a) };
@@ -47,7 +47,8 @@ fn dtypes_meet_as_in_pytorch_in_every_bucket() {
     let mut check = |a: Typed, b: Typed, ours: Option<DType>, cell: &Value| {
         compared += 1;
         let wanted = match cell.as_str() {
-            // In PyTorch f16 and bf16 with complex numbers give pairs of these, which are not among our dtypes.
+            // In PyTorch f16 and bf16 with complex numbers give pairs of these, which are not among our
+            // dtypes.
             Some("complex32" | "bcomplex32") => Some(DType::C64),
             Some(name) => Some(name.parse().unwrap()),
             None => {

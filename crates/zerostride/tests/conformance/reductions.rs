@@ -1,5 +1,5 @@
-//! Owns the tests of reductions: exact for integers, bools and extremes; for sums of floats and what is built on them
-//! within a bound on the error, stated below.
+//! Owns the tests of reductions: exact for integers, bools and extremes; for sums of floats and what is built
+//! on them within a bound on the error, stated below.
 
 use zerostride::{Result, Tensor};
 

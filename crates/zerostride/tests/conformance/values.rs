@@ -1,5 +1,5 @@
-//! Owns values as bit patterns: their way into a tensor and out of it, and distances between them. A complex element
-//! is two patterns.
+//! Owns values as bit patterns: their way into a tensor and out of it, and distances between them. A complex
+//! element is two patterns.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride::{DType, Element, Tensor, bf16, f16};
@@ -88,8 +88,8 @@ pub(crate) fn epsilon(dtype: DType) -> f64 {
     }
 }
 
-/// How many floats of the dtype lie between two patterns; `None` if one is NaN and the other is not, or if they are
-/// zeros of different sign.
+/// How many floats of the dtype lie between two patterns; `None` if one is NaN and the other is not, or if
+/// they are zeros of different sign.
 pub(crate) fn ulps(dtype: DType, a: u64, b: u64) -> Option<u64> {
     let (x, y) = (number(dtype, a), number(dtype, b));
     if x.is_nan() || y.is_nan() {

@@ -1,6 +1,7 @@
-//! Owns the matrix of operations, dtypes, layouts and lengths: each cell is evaluated from views and into views, against
-//! the same elements lying plainly. Short, it takes a sample of the layouts; `ZEROSTRIDE_LONG=1` takes every layout of both
-//! first operands at every length up to a few registers and at one of several tiles, and every pair of layouts at one length.
+//! Owns the matrix of operations, dtypes, layouts and lengths: each cell is evaluated from views and into
+//! views, against the same elements lying plainly. Short, it takes a sample of the layouts;
+//! `ZEROSTRIDE_LONG=1` takes every layout of both first operands at every length up to a few registers and at
+//! one of several tiles, and every pair of layouts at one length.
 
 use zerostride::{Argument, Arguments, DType, Expr, Op, Result, Tensor, call};
 use zerostride_ops::{Class, Default, Kind};
@@ -87,8 +88,9 @@ fn facts(
     }
 }
 
-/// The places of a cell's operands, each combination that is to be tried. In each turn the second operand is one layout
-/// further on from the first, so that there has been every pair after as many turns as there are layouts.
+/// The places of a cell's operands, each combination that is to be tried. In each turn the second operand is
+/// one layout further on from the first, so that there has been every pair after as many turns as there are
+/// layouts.
 fn combinations(operands: usize, (turn, n): (usize, usize), random: &mut Random) -> Vec<Vec<Place>> {
     let any = |random: &mut Random| (0..operands).map(|_| random.of(&Place::ALL)).collect::<Vec<_>>();
     if !is_long() {

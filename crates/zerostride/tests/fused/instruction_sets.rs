@@ -1,5 +1,6 @@
-//! Owns the comparison of instruction sets, and of families of processors: this test binary runs itself once for each set that
-//! the processor has and once for each row of the tuning table, and all print the same digests. How many cases there are: a minute's worth, or many more with `ZEROSTRIDE_LONG=1`.
+//! Owns the comparison of instruction sets, and of families of processors: this test binary runs itself once
+//! for each set that the processor has and once for each row of the tuning table, and all print the same
+//! digests. How many cases there are: a minute's worth, or many more with `ZEROSTRIDE_LONG=1`.
 
 use std::collections::BTreeMap;
 use std::fmt::Arguments;

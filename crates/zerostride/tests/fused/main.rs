@@ -1,5 +1,5 @@
-//! Fused evaluation against step-by-step evaluation, bit for bit, and against an oracle that shares no code with it; every
-//! operation in every layout, on every instruction set.
+//! Fused evaluation against step-by-step evaluation, bit for bit, and against an oracle that shares no code
+//! with it; every operation in every layout, on every instruction set.
 
 mod every_layout;
 mod instruction_sets;

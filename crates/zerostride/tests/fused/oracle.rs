@@ -1,4 +1,5 @@
-//! Owns the oracle: arrays in row-major order and loops over indices. It knows nothing of strides, plans or kernels.
+//! Owns the oracle: arrays in row-major order and loops over indices. It knows nothing of strides, plans or
+//! kernels.
 
 #[derive(Debug, PartialEq)]
 pub(crate) struct Array {

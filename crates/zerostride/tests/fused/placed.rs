@@ -1,5 +1,5 @@
-//! Owns operands in every layout: memory of known bytes, and views of it. What a view shows is found here by an index by
-//! index walk, so that nothing depends on the engine's own copies.
+//! Owns operands in every layout: memory of known bytes, and views of it. What a view shows is found here by
+//! an index by index walk, so that nothing depends on the engine's own copies.
 
 use zerostride::{DType, Element, Tensor};
 use zerostride_ops::{Category, with_type};

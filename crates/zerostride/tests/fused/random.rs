@@ -1,4 +1,5 @@
-//! Owns random expressions that are large enough to be divided: fused, step by step, and on several pools of threads.
+//! Owns random expressions that are large enough to be divided: fused, step by step, and on several pools of
+//! threads.
 
 use crate::instruction_sets::{Digest, is_long};
 use crate::placed::{bytes, one_nan};

@@ -1,4 +1,5 @@
-//! Owns the properties: fused equals step by step, both equal the oracle, and neither threads nor layouts show.
+//! Owns the properties: fused equals step by step, both equal the oracle, and neither threads nor layouts
+//! show.
 
 use proptest::prelude::*;
 use zerostride::{DType, Expr, Tensor, keepdim};

@@ -1,4 +1,5 @@
-//! Owns the sizes around those from which on elements are taken in other ways. It does not know what is made of them.
+//! Owns the sizes around those from which on elements are taken in other ways. It does not know what is made
+//! of them.
 
 pub(crate) const SIZES: [usize; 24] = [
     1, 2, 3, 5, 8, 9, 15, 16, 17, 31, 33, 64, 65, 100, 127, 128, 129, 200, 1023, 1024, 1025, 1040, 1100, 2049,

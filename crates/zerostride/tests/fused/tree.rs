@@ -1,4 +1,5 @@
-//! Owns random expressions: trees over tensors of random shapes, dtypes and layouts, and their two evaluations.
+//! Owns random expressions: trees over tensors of random shapes, dtypes and layouts, and their two
+//! evaluations.
 
 use zerostride::{Argument, Arguments, Element, Scalar, keepdim};
 use zerostride::{DType, Expr, Op, Result, Tensor, call};

@@ -1,4 +1,5 @@
-//! Reading and writing files: what others wrote, what is damaged, what is random, what fails, what is replaced.
+//! Reading and writing files: what others wrote, what is damaged, what is random, what fails, what is
+//! replaced.
 
 #![cfg(feature = "io")]
 

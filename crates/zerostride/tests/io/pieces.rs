@@ -1,5 +1,5 @@
-//! Arrays in files of every format are evaluated in pieces with the bits of the evaluation in memory, and whatever fails
-//! on the way, the result is complete or absent.
+//! Arrays in files of every format are evaluated in pieces with the bits of the evaluation in memory, and
+//! whatever fails on the way, the result is complete or absent.
 
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;

@@ -136,8 +136,8 @@ proptest! {
         let _ = read(Format::Safetensors, &[&length[..], &header, &data].concat());
     }
 
-    /// What we read, the reference implementation reads alike. What only that one reads has a name twice, or a dtype
-    /// that we lack.
+    /// What we read, the reference implementation reads alike. What only that one reads has a name twice, or
+    /// a dtype that we lack.
     #[test]
     fn safetensors_reads_as_the_reference_implementation(file in nearly_safetensors()) {
         match (read(Format::Safetensors, &file), SafeTensors::deserialize(&file)) {

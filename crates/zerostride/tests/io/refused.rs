@@ -1,4 +1,5 @@
-//! Damaged and hostile files are refused with the place and the reason, before anything is allocated for them.
+//! Damaged and hostile files are refused with the place and the reason, before anything is allocated for
+//! them.
 
 use std::io::{Cursor, Write};
 

@@ -1,5 +1,5 @@
-//! A file that is written anew after it was opened is refused, however soon and however alike the new content is; one whose
-//! name another file takes is read as it was.
+//! A file that is written anew after it was opened is refused, however soon and however alike the new content
+//! is; one whose name another file takes is read as it was.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -18,7 +18,8 @@ fn write(folder: &Path, ending: &str) -> std::path::PathBuf {
     path
 }
 
-/// Ways to write a file anew under the same name and in the same place, all in the tick of the clock in which it was written.
+/// Ways to write a file anew under the same name and in the same place, all in the tick of the clock in which
+/// it was written.
 type Rewrite = fn(&mut Vec<u8>);
 
 fn replaced(bytes: &mut [u8], from: &[u8], to: &[u8]) {

@@ -1,5 +1,5 @@
-//! Every in-place operation with every kind of overlap: it raises, or it gives what it would have given had its
-//! operands been copied first. General expressions written to their own operands always give that.
+//! Every in-place operation with every kind of overlap: it raises, or it gives what it would have given had
+//! its operands been copied first. General expressions written to their own operands always give that.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! Owns the reading of the corpus files on shapes: JSON values, tables of small integers, and refusals. It does not
-//! know what the cases ask.
+//! Owns the reading of the corpus files on shapes: JSON values, tables of small integers, and refusals. It
+//! does not know what the cases ask.
 
 use std::path::PathBuf;
 

@@ -39,7 +39,8 @@ fn sums_of_products_are_pytorchs() {
     differences.finish(6 * 800);
 }
 
-/// PyTorch adds up integers as i64, and refuses to multiply those sums as matrices with what it has not added up.
+/// PyTorch adds up integers as i64, and refuses to multiply those sums as matrices with what it has not added
+/// up.
 fn sum_of_i32(recorded: &Value) -> DType {
     recorded.as_str().map_or(DType::I64, |name| name.parse().unwrap())
 }

@@ -56,8 +56,8 @@ fn close(a: &[f64], b: &[f64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
-/// Kinds of overlap that PyTorch does not find: it writes some elements twice, or reads what it has just written, in
-/// an order that shows. Here the former is refused, and the latter reads what was there before.
+/// Kinds of overlap that PyTorch does not find: it writes some elements twice, or reads what it has just
+/// written, in an order that shows. Here the former is refused, and the latter reads what was there before.
 const ORDER_SHOWS: [&str; 8] = [
     "overlapping target",
     "overlapping target, unfold",
@@ -219,9 +219,9 @@ fn a_result_of_a_higher_category_is_not_cast_into_the_target() {
             wanted.to_string().replace("ComplexHalf", "ComplexFloat").replace("BComplex32", "ComplexFloat")
         });
         let found = done.err().map(|error| refusal(&error));
-        // `abs` and `neg` demand the very dtype of `out`, and `sum` takes any: PyTorch's other operations cast within a
-        // category, and here all do.
-        // A bool to the power of True is a copy in PyTorch, any other power of a bool refused.
+        // `abs` and `neg` demand the very dtype of `out`, and `sum` takes any: PyTorch's other operations
+        // cast within a category, and here all do. A bool to the power of True is a copy in PyTorch, any
+        // other power of a bool refused.
         let irregular = ["abs(out)", "neg(out)", "sum(out)", "pow_(True) of bool"]
             .iter()
             .any(|name| what.starts_with(name));

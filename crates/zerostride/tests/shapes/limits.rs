@@ -1,5 +1,5 @@
-//! Legal inputs whose results are illegal: refused before anything is allocated, with the size in the message. Stretched
-//! views make such inputs cheap.
+//! Legal inputs whose results are illegal: refused before anything is allocated, with the size in the
+//! message. Stretched views make such inputs cheap.
 
 use zerostride::{DType, Error, Expr, MAX_RANK, Tensor, cat, stack};
 

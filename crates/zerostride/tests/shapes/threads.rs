@@ -1,5 +1,5 @@
-//! Tensors under threads: nothing hangs, nothing races, and what comes out is what some order one after the other
-//! would have given.
+//! Tensors under threads: nothing hangs, nothing races, and what comes out is what some order one after the
+//! other would have given.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -12,7 +12,8 @@ use zerostride::{Error, Expr, Tensor};
 /// Elements that are divided among threads.
 const LARGE: usize = 1 << 18;
 
-/// Runs a test on a thread of its own and gives up on it after two minutes, or an hour with `ZEROSTRIDE_LONG=1`.
+/// Runs a test on a thread of its own and gives up on it after two minutes, or an hour with
+/// `ZEROSTRIDE_LONG=1`.
 fn watched(test: impl FnOnce() + Send + 'static) {
     let minutes = if std::env::var_os("ZEROSTRIDE_LONG").is_some() { 60 } else { 2 };
     let (done, waits) = mpsc::channel();
@@ -71,7 +72,8 @@ fn a_tensor_that_is_doubled_by_threads_is_doubled_every_time() {
 #[test]
 fn a_write_that_reads_its_target_elsewhere_is_one_step() {
     watched(|| {
-        // x += x.sum(): had another thread written between the sum and the write, a multiple of 3 would be missing.
+        // x += x.sum(): had another thread written between the sum and the write, a multiple of 3 would be
+        // missing.
         for len in [2, LARGE] {
             let x = zeros(len);
             x.narrow(0, 0, 1).unwrap().fill_(1).unwrap();
@@ -81,7 +83,8 @@ fn a_write_that_reads_its_target_elsewhere_is_one_step() {
                         for _ in 0..4 {
                             let flipped = x.flip(&[0]).unwrap();
                             loop {
-                                // An expression is captured, so that a write of another thread in between is noticed.
+                                // An expression is captured, so that a write of another thread in between is
+                                // noticed.
                                 match (Expr::from(&x) + &flipped).eval_into(&x) {
                                     Ok(()) => break,
                                     Err(error) => {
@@ -222,9 +225,10 @@ fn all_threads_of_the_pool_may_wait_for_one_outside() {
     });
 }
 
-/// Copies in both directions, by threads that need the pool, beside tasks of the pool that split and wait for their halves
-/// but for no tensor. Had an evaluation that has a tensor taken up such a task while it waits for its parts, and another
-/// thread, waiting for a half of that task, an evaluation that waits for the tensor, neither would go on.
+/// Copies in both directions, by threads that need the pool, beside tasks of the pool that split and wait for
+/// their halves but for no tensor. Had an evaluation that has a tensor taken up such a task while it waits
+/// for its parts, and another thread, waiting for a half of that task, an evaluation that waits for the
+/// tensor, neither would go on.
 fn copies_beside_tasks(tasks: impl Fn(&(dyn Fn() + Sync)), copy: impl Fn(&Tensor, &Tensor) + Sync) {
     let (x, y, small) = (zeros(LARGE), zeros(LARGE), zeros(100));
     let done = AtomicBool::new(false);

@@ -39,7 +39,8 @@ fn every_kind_of_write_counts() {
     }
 }
 
-/// As in PyTorch, whose counter belongs to the storage: a write anywhere in it counts, whatever the expression reads.
+/// As in PyTorch, whose counter belongs to the storage: a write anywhere in it counts, whatever the
+/// expression reads.
 #[test]
 fn views_of_one_storage_count_as_one() {
     let x = ramp();

@@ -1,4 +1,5 @@
-//! Owns the making of strided windows out of public views, as `torch.as_strided` makes them: non-negative strides only.
+//! Owns the making of strided windows out of public views, as `torch.as_strided` makes them: non-negative
+//! strides only.
 
 use zerostride::Tensor;
 

@@ -1,5 +1,5 @@
-//! Owns the way of these operations to the bytes of tensors: claims on all of them at once, then slices. It does not know
-//! what is done with the bytes.
+//! Owns the way of these operations to the bytes of tensors: claims on all of them at once, then slices. It
+//! does not know what is done with the bytes.
 
 use crate::memory::Access;
 use crate::{Error, Result, Tensor};
@@ -13,7 +13,8 @@ pub(super) fn read<const N: usize, R>(
     read(tensors.map(|tensor| access.guard(tensor.storage()).bytes(tensor.reach())))
 }
 
-/// Lets `write` change the bytes that a target reaches while it sees those of the sources, which lie in other storages.
+/// Lets `write` change the bytes that a target reaches while it sees those of the sources, which lie in other
+/// storages.
 ///
 /// # Panics
 /// If a source shares the target's storage.

@@ -1,5 +1,6 @@
-//! Owns the call of a function by its row: what the arguments are to Rust, the method of the row's name, and what is known of
-//! its results before it runs. The shell and Python come in here, with arguments of the kinds that the row says.
+//! Owns the call of a function by its row: what the arguments are to Rust, the method of the row's name, and
+//! what is known of its results before it runs. The shell and Python come in here, with arguments of the
+//! kinds that the row says.
 
 use zerostride_ops::{self as ops, Argument as Parameter, Function, Scalar, for_each_function};
 use zerostride_shape::ErrorClass;
@@ -68,9 +69,9 @@ enum Value {
     Expr(Expr),
 }
 
-/// Calls a function of the table with arguments in the order of its signature, of the kinds that this says; `None` is an
-/// argument that is not given, and what `*size` collects is one argument. Everything is refused here that can be refused without
-/// an element of a tensor.
+/// Calls a function of the table with arguments in the order of its signature, of the kinds that this says;
+/// `None` is an argument that is not given, and what `*size` collects is one argument. Everything is refused
+/// here that can be refused without an element of a tensor.
 ///
 /// # Errors
 /// As the method of the function's name in Rust, or an argument is missing or of another kind.
@@ -130,7 +131,8 @@ impl Given {
     }
 }
 
-/// The ways to take the next argument, by its type in the row: what it may be, and what a refusal says it must be.
+/// The ways to take the next argument, by its type in the row: what it may be, and what a refusal says it
+/// must be.
 #[rustfmt::skip]
 macro_rules! define_types {
     ($($type:ident -> $taken:ty, $wanted:literal { $($argument:pat $(if $guard:expr)? => $value:expr,)+ })*) => {

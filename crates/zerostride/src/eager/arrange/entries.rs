@@ -1,5 +1,5 @@
-//! Owns the sorting of entries, each a key and a place: by digits or comparisons, on one thread or several, which merge. It does
-//! not know what keys stand for.
+//! Owns the sorting of entries, each a key and a place: by digits or comparisons, on one thread or several,
+//! which merge. It does not know what keys stand for.
 
 use crate::interrupt::{self, STRIDE};
 use crate::threads::crew;
@@ -84,7 +84,8 @@ pub(super) fn sort<E: Entry>(entries: &mut [E], other: &mut [E]) -> Result<()> {
     Ok(())
 }
 
-/// The same on one thread: by the digits in which keys differ, from the lowest on, where that is less work than to compare.
+/// The same on one thread: by the digits in which keys differ, from the lowest on, where that is less work
+/// than to compare.
 fn sort_alone<E: Entry>(entries: &mut [E], other: &mut [E]) {
     let first = entries.first().map_or(0, |entry| entry.key());
     let differing = entries.iter().fold(0, |bits, entry| bits | (entry.key() ^ first));
@@ -147,7 +148,8 @@ fn merge_runs<E: Entry>(from: &[E], to: &mut [E], run: usize, grain: usize) -> R
 
 /// The results from `first` on of the merging of two sorted runs.
 fn merge<E: Entry>(left: &[E], right: &[E], first: usize, to: &mut [E]) {
-    // How many of the first results come from the left: the least number that leaves nothing smaller on the right.
+    // How many of the first results come from the left: the least number that leaves nothing smaller on the
+    // right.
     let (mut low, mut high) = (first.saturating_sub(right.len()), first.min(left.len()));
     while low < high {
         let middle = (low + high) / 2;

@@ -1,5 +1,5 @@
-//! Owns gathering: an index tensor that says for each element of the result where along a dimension it comes from. It does
-//! not know copying (`places.rs`).
+//! Owns gathering: an index tensor that says for each element of the result where along a dimension it comes
+//! from. It does not know copying (`places.rs`).
 
 use bytemuck::cast_slice;
 use smallvec::SmallVec;
@@ -46,14 +46,15 @@ pub(super) fn lifted(tensor: &Tensor) -> Result<Tensor> {
 }
 
 impl Tensor {
-    /// For each element of an index tensor the element that stands there along a dimension, as `torch.gather`.
+    /// For each element of an index tensor the element that stands there along a dimension, as
+    /// `torch.gather`.
     ///
-    /// Shapes: `(…, n, …)` and an index of the same rank, nowhere larger but along `dim`, `->` the index's shape.
-    /// `result[i, j] = self[index[i, j], j]` for `dim` 0.
+    /// Shapes: `(…, n, …)` and an index of the same rank, nowhere larger but along `dim`, `->` the index's
+    /// shape. `result[i, j] = self[index[i, j], j]` for `dim` 0.
     ///
     /// # Errors
-    /// The dimension does not exist, the index is not i32 or i64 or has other sizes, an integer is out of bounds, or
-    /// there is no memory.
+    /// The dimension does not exist, the index is not i32 or i64 or has other sizes, an integer is out of
+    /// bounds, or there is no memory.
     ///
     /// ```
     /// use zerostride::tensor;
@@ -74,13 +75,13 @@ impl Tensor {
         })
     }
 
-    /// [`Tensor::gather`] with an index that broadcasts with the tensor everywhere but along `dim`, and whose negative
-    /// integers count from the end; without `dim`, of the flattened tensor. `torch.take_along_dim`, NumPy's
-    /// `take_along_axis`.
+    /// [`Tensor::gather`] with an index that broadcasts with the tensor everywhere but along `dim`, and whose
+    /// negative integers count from the end; without `dim`, of the flattened tensor. `torch.take_along_dim`,
+    /// NumPy's `take_along_axis`.
     ///
     /// # Errors
-    /// Other ranks, an index that does not broadcast or is not i32 or i64, an integer that is out of bounds (which
-    /// PyTorch lets wrap around), or no memory.
+    /// Other ranks, an index that does not broadcast or is not i32 or i64, an integer that is out of bounds
+    /// (which PyTorch lets wrap around), or no memory.
     ///
     /// ```
     /// use zerostride::{keepdim, tensor};
@@ -105,8 +106,8 @@ impl Tensor {
         own.gather(dim as isize, &index.broadcast_to(&shape)?)
     }
 
-    /// The elements that integers name, counted row-major through all dimensions, as `torch.take`; negative ones count
-    /// from the end.
+    /// The elements that integers name, counted row-major through all dimensions, as `torch.take`; negative
+    /// ones count from the end.
     ///
     /// Shapes: `(…), (i) -> (i)`.
     ///

@@ -1,8 +1,8 @@
-//! Owns indexing: `x[1, ::2, None, mask]` as a view, and as a copy or an assignment where index tensors take part. It does
-//! not know which elements an index tensor picks (`picks.rs`).
+//! Owns indexing: `x[1, ::2, None, mask]` as a view, and as a copy or an assignment where index tensors take
+//! part. It does not know which elements an index tensor picks (`picks.rs`).
 //!
-//! Source: NumPy's advanced indexing with PyTorch's choices (`aten/src/ATen/TensorIndexing.h`): an integer is a view and
-//! no index tensor, and a bool adds a dimension.
+//! Source: NumPy's advanced indexing with PyTorch's choices (`aten/src/ATen/TensorIndexing.h`): an integer is
+//! a view and no index tensor, and a bool adds a dimension.
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
@@ -157,7 +157,8 @@ impl Viewed for Expr {
     }
 }
 
-/// The part of an index that is a view, and the index tensors with the dimensions of that view from which on they stand.
+/// The part of an index that is a view, and the index tensors with the dimensions of that view from which on
+/// they stand.
 fn resolve<V: Viewed>(of: &V, items: &[Index]) -> Result<(V, Vec<(usize, Tensor)>)> {
     let ndim = of.sizes()?.len();
     let taken: usize = items.iter().map(Index::taken).sum();
@@ -274,15 +275,16 @@ impl Results {
 }
 
 impl Tensor {
-    /// The elements that an index picks, as `x[...]` in Python: a view where no index tensor takes part, else a copy.
+    /// The elements that an index picks, as `x[...]` in Python: a view where no index tensor takes part, else
+    /// a copy.
     ///
-    /// Shapes: `(n, m)` with integers `(k)` for the first dimension `-> (k, m)`; with a mask `(n, m) -> (count of true)`.
-    /// Index tensors broadcast with each other. The dimensions that they give stand where theirs were if these are next
-    /// to each other, otherwise first.
+    /// Shapes: `(n, m)` with integers `(k)` for the first dimension `-> (k, m)`; with a mask
+    /// `(n, m) -> (count of true)`. Index tensors broadcast with each other. The dimensions that they give
+    /// stand where theirs were if these are next to each other, otherwise first.
     ///
     /// # Errors
-    /// More items than dimensions, places out of bounds, a mask of other sizes, index tensors that do not broadcast, or
-    /// no memory.
+    /// More items than dimensions, places out of bounds, a mask of other sizes, index tensors that do not
+    /// broadcast, or no memory.
     ///
     /// Source: PyTorch `aten/src/ATen/TensorIndexing.h` and `native/TensorAdvancedIndexing.cpp`.
     ///
@@ -310,12 +312,12 @@ impl Tensor {
         })
     }
 
-    /// Writes to the elements that an index picks, as `x[...] = value` in Python; the value broadcasts. Where the same
-    /// element is picked several times, the last one stays.
+    /// Writes to the elements that an index picks, as `x[...] = value` in Python; the value broadcasts. Where
+    /// the same element is picked several times, the last one stays.
     ///
     /// # Errors
-    /// As [`Tensor::index`]; a value that does not broadcast or, next to index tensors, a tensor of another dtype; a
-    /// tensor whose elements share memory.
+    /// As [`Tensor::index`]; a value that does not broadcast or, next to index tensors, a tensor of another
+    /// dtype; a tensor whose elements share memory.
     ///
     /// ```
     /// use zerostride::{tensor, Index};
@@ -328,7 +330,8 @@ impl Tensor {
     pub fn assign_<'a>(&self, items: &[Index], value: impl Into<Operand<'a>>) -> Result<()> {
         let (view, picks) = picked(self, items)?;
         let value = Operand::expr(value);
-        // A bare number is converted with PyTorch's check, and rounded once; only into a half of a view any real number goes.
+        // A bare number is converted with PyTorch's check, and rounded once; only into a half of a view any
+        // real number goes.
         let value = match value.number() {
             Some(number) if picks.is_empty() && self.dtype().is_half() => {
                 Expr::from(number.held_by(DType::F64)?).to_dtype(self.dtype())
@@ -349,7 +352,8 @@ impl Tensor {
 
     /// Writes values to the elements that index tensors pick, or adds them, as `torch.Tensor.index_put_`.
     ///
-    /// With `accumulate` an element that is picked several times takes part in as many additions, in row-major order.
+    /// With `accumulate` an element that is picked several times takes part in as many additions, in
+    /// row-major order.
     ///
     /// # Errors
     /// As [`Tensor::assign_`].
@@ -396,7 +400,8 @@ impl Tensor {
         let values = converted(self, values)?;
         let stretched = values.broadcast_to(&shape)?;
         let Some(places) = places else { return Ok(()) };
-        // One element stands for all; others are copied out, also because they may lie among those written to.
+        // One element stands for all; others are copied out, also because they may lie among those written
+        // to.
         let one = values.numel() == 1 && !accumulate;
         let source = if one { values.clone_elements()? } else { stretched.clone_elements()? };
         let dtype = self.dtype();
@@ -410,8 +415,8 @@ impl Tensor {
         })
     }
 
-    /// Writes one element wherever a mask is true that ends before a dimension. For a mask alone, PyTorch takes an element of
-    /// another dtype for a number.
+    /// Writes one element wherever a mask is true that ends before a dimension. For a mask alone, PyTorch
+    /// takes an element of another dtype for a number.
     fn fill_masked(&self, end: usize, mask: &Tensor, value: &Expr) -> Result<()> {
         let value = value.reshape(&[]);
         let value = match value.dtype()? == self.dtype() {

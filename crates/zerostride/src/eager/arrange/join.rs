@@ -1,4 +1,5 @@
-//! Owns the functions that join tensors into a new one. Each part is converted and written straight to its place.
+//! Owns the functions that join tensors into a new one. Each part is converted and written straight to its
+//! place.
 
 use zerostride_ops::{Typed, result_type};
 use zerostride_shape::Shape;
@@ -35,7 +36,8 @@ pub fn stack(tensors: &[&Tensor], dim: isize) -> Result<Tensor> {
     Parts::stack(tensors, dim)?.joined()
 }
 
-/// Joins tensors side by side: vectors along their only dimension, others along the second, as `torch.hstack`.
+/// Joins tensors side by side: vectors along their only dimension, others along the second, as
+/// `torch.hstack`.
 ///
 /// # Errors
 /// As [`cat`].
@@ -126,7 +128,8 @@ impl Parts {
         Parts::lifted("dstack", tensors, lift, |_| 2)
     }
 
-    /// Tensors with as many dimensions as `lift` gives them, and the dimension that `dim` chooses for the rank of the first.
+    /// Tensors with as many dimensions as `lift` gives them, and the dimension that `dim` chooses for the
+    /// rank of the first.
     fn lifted(
         name: &str,
         tensors: &[&Tensor],
@@ -242,8 +245,8 @@ impl Tensor {
         if out.numel() == 0 {
             return Ok(out);
         }
-        // Each dimension twice: the copies outside, the elements inside. Those of size 1 are left out, so that there are
-        // never more than the limit.
+        // Each dimension twice: the copies outside, the elements inside. Those of size 1 are left out, so
+        // that there are never more than the limit.
         let pairs = counts.iter().zip(own).flat_map(|(&count, size)| [(1, count), (size, size)]);
         let (view, places): (Vec<usize>, Vec<usize>) = pairs.filter(|(_, place)| *place != 1).unzip();
         let signed = |sizes: &[usize]| sizes.iter().map(|&size| size as isize).collect::<Vec<_>>();

@@ -1,8 +1,9 @@
-//! Owns what depends on where elements stand: indexing, gathering and scattering, joining and splitting, sorting, searching,
-//! running totals and order statistics. All of it is eager: it cannot be fused, and some of it has a shape that only values tell.
+//! Owns what depends on where elements stand: indexing, gathering and scattering, joining and splitting,
+//! sorting, searching, running totals and order statistics. All of it is eager: it cannot be fused, and some
+//! of it has a shape that only values tell.
 //!
-//! Nothing here computes with shapes that the floor below knows, or element by element (`expr`): a function is written in
-//! terms of views and expressions wherever these say it.
+//! Nothing here computes with shapes that the floor below knows, or element by element (`expr`): a function
+//! is written in terms of views and expressions wherever these say it.
 
 mod access;
 mod call;

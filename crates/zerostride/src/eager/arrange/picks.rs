@@ -1,5 +1,5 @@
-//! Owns the meaning of index tensors: which elements integers and masks pick along the dimensions that they stand for.
-//! It does not know how an index is written (`index.rs`), nor copying (`places.rs`).
+//! Owns the meaning of index tensors: which elements integers and masks pick along the dimensions that they
+//! stand for. It does not know how an index is written (`index.rs`), nor copying (`places.rs`).
 
 use std::ops::Range;
 
@@ -57,7 +57,8 @@ impl Pick {
         })
     }
 
-    /// Refuses integers along a dimension without elements, also where nothing is picked because others have none either.
+    /// Refuses integers along a dimension without elements, also where nothing is picked because others have
+    /// none either.
     fn refuse_nothing(&self, sizes: &[usize]) -> Result<()> {
         match self {
             Pick::Integers { dim, index } if sizes[*dim] == 0 && index.numel() > 0 => {
@@ -67,8 +68,8 @@ impl Pick {
         }
     }
 
-    /// The distance of each picked element from the first one, in row-major order of `shape`. `ordinal` counts the index
-    /// tensors before this one, as PyTorch counts.
+    /// The distance of each picked element from the first one, in row-major order of `shape`. `ordinal`
+    /// counts the index tensors before this one, as PyTorch counts.
     fn offsets(&self, of: &Layout, ordinal: usize) -> Result<Vec<isize>> {
         match self {
             Pick::Integers { dim, index } => {
@@ -88,7 +89,8 @@ impl Pick {
             Pick::Mask { dims, mask, count } => {
                 let mut walk = Walk::new(mask.shape(), &of.strides()[dims.clone()]);
                 let (len, stride) = walk.pop();
-                // Every candidate is written and only those that are true are kept: a branch would be guessed wrong.
+                // Every candidate is written and only those that are true are kept: a branch would be guessed
+                // wrong.
                 let mut offsets: Vec<isize> = list(count + 1, mask.shape_value())?;
                 offsets.resize(count + 1, 0);
                 access::read([mask], |[truths]| {

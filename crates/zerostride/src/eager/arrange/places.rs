@@ -1,5 +1,5 @@
-//! Owns the loop over the elements of a tensor that are picked along some of its dimensions, and the copying of them. It
-//! does not know how they were picked (`picks.rs`).
+//! Owns the loop over the elements of a tensor that are picked along some of its dimensions, and the copying
+//! of them. It does not know how they were picked (`picks.rs`).
 
 use std::ops::Range;
 
@@ -105,7 +105,8 @@ impl Iterator for Steps<'_> {
     }
 }
 
-/// Places of elements: for every step outside one for each pick, and for each of those one for every step inside.
+/// Places of elements: for every step outside one for each pick, and for each of those one for every step
+/// inside.
 #[derive(Debug)]
 pub(super) struct Places {
     /// The first element's offset in the bytes that the tensor reaches, in elements.
@@ -204,8 +205,8 @@ impl Places {
         })
     }
 
-    /// Copies elements that stand one after the other to these places, or one element to all of them. Where places
-    /// coincide, the last element stays.
+    /// Copies elements that stand one after the other to these places, or one element to all of them. Where
+    /// places coincide, the last element stays.
     pub(super) fn store(&self, item: usize, from: &[u8], to: &mut [u8]) {
         with_item!(item, N => {
             let (from, to): (&[[u8; N]], &mut [[u8; N]]) = (cast_slice(from), cast_slice_mut(to));

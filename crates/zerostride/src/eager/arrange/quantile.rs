@@ -1,5 +1,5 @@
-//! Owns order statistics: medians, quantiles, and the k-th smallest element. It does not know how elements are put in
-//! order (`sort.rs`).
+//! Owns order statistics: medians, quantiles, and the k-th smallest element. It does not know how elements
+//! are put in order (`sort.rs`).
 
 use std::str::FromStr;
 
@@ -53,8 +53,8 @@ impl FromStr for Interpolation {
 
 /// Order statistics.
 impl Tensor {
-    /// The median of all elements, of an even number the lower one of the two in the middle; NaN if one is there:
-    /// `torch.median`.
+    /// The median of all elements, of an even number the lower one of the two in the middle; NaN if one is
+    /// there: `torch.median`.
     ///
     /// # Errors
     /// The dtype is bool or complex, there are no elements and no NaN to say so, or there is no memory.
@@ -113,8 +113,8 @@ impl Tensor {
         self.ranked("median", "median_out", Rank::NanMedian, dim, keepdim)
     }
 
-    /// The `k`-th smallest elements along a dimension, counted from 1, and where they stood: `torch.kthvalue`. NaN counts as
-    /// the largest.
+    /// The `k`-th smallest elements along a dimension, counted from 1, and where they stood:
+    /// `torch.kthvalue`. NaN counts as the largest.
     ///
     /// # Errors
     /// As [`Tensor::median_along`]; there are fewer than `k` elements.
@@ -137,7 +137,8 @@ impl Tensor {
         self.reshape(&[-1])?.ranked("median", "median_cpu", rank, 0, false).map(|(median, _)| median)
     }
 
-    /// The elements of a rank along a dimension and their places, for a function whose kernel PyTorch calls `kernel`.
+    /// The elements of a rank along a dimension and their places, for a function whose kernel PyTorch calls
+    /// `kernel`.
     fn ranked(
         &self,
         name: &str,
@@ -168,13 +169,14 @@ impl Tensor {
         Ok((kept(found)?, kept(places)?))
     }
 
-    /// The quantiles `q` of all elements, or of those along a dimension: `torch.quantile`. Of elements with a NaN it is NaN.
+    /// The quantiles `q` of all elements, or of those along a dimension: `torch.quantile`. Of elements with a
+    /// NaN it is NaN.
     ///
     /// Shapes: `q` of none or one dimension, which comes first in the result.
     ///
     /// # Errors
-    /// Another dtype than f32 or f64, or one that is not `q`'s; no elements; a `q` outside of 0 to 1; no such dimension; no
-    /// memory.
+    /// Another dtype than f32 or f64, or one that is not `q`'s; no elements; a `q` outside of 0 to 1; no such
+    /// dimension; no memory.
     ///
     /// ```
     /// use zerostride::{Interpolation, tensor};

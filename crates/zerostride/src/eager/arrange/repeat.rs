@@ -1,5 +1,5 @@
-//! Owns copies whose elements stand elsewhere: rolled round, repeated one by one, stretched to a grid, or cut off beside a
-//! diagonal.
+//! Owns copies whose elements stand elsewhere: rolled round, repeated one by one, stretched to a grid, or cut
+//! off beside a diagonal.
 
 use bytemuck::cast_slice;
 use zerostride_ops::{DType, Scalar};
@@ -10,8 +10,8 @@ use crate::interrupt;
 use crate::{Error, Expr, Result, Tensor, cat};
 
 impl Tensor {
-    /// The elements moved along dimensions, those that leave coming in at the other end: `torch.roll`. Without dimensions
-    /// the flattened tensor is rolled.
+    /// The elements moved along dimensions, those that leave coming in at the other end: `torch.roll`.
+    /// Without dimensions the flattened tensor is rolled.
     ///
     /// # Errors
     /// Not one shift for each dimension, a dimension that does not exist, or no memory.
@@ -40,8 +40,8 @@ impl Tensor {
         Ok(rolled)
     }
 
-    /// Every element `count` times in a row along a dimension, or of the flattened tensor: `torch.repeat_interleave`,
-    /// NumPy's `repeat`.
+    /// Every element `count` times in a row along a dimension, or of the flattened tensor:
+    /// `torch.repeat_interleave`, NumPy's `repeat`.
     ///
     /// # Errors
     /// The dimension does not exist, the result is too large, or there is no memory.
@@ -61,8 +61,8 @@ impl Tensor {
         stretched.clone_elements()?.flatten(dim as isize, dim as isize + 1)
     }
 
-    /// Every slice of a dimension as many times as an integer tensor says for it: `torch.repeat_interleave` with a tensor.
-    /// One number counts for all slices.
+    /// Every slice of a dimension as many times as an integer tensor says for it: `torch.repeat_interleave`
+    /// with a tensor. One number counts for all slices.
     ///
     /// # Errors
     /// As [`Tensor::repeat_interleave`]; counts that are negative, no integers, or not one for each slice.
@@ -129,8 +129,8 @@ impl Tensor {
             .ok_or_else(|| Error::index("Dimension specified as 0 but tensor has no dimensions"))
     }
 
-    /// The elements on and below a diagonal of the last two dimensions, zero elsewhere: `torch.tril`. `diagonal` counts
-    /// from the main one upwards.
+    /// The elements on and below a diagonal of the last two dimensions, zero elsewhere: `torch.tril`.
+    /// `diagonal` counts from the main one upwards.
     ///
     /// # Errors
     /// Fewer than two dimensions, or no memory.
@@ -244,8 +244,8 @@ impl Results {
     }
 }
 
-/// Vectors stretched to the grid that they span, as views: `torch.meshgrid`. With `xy` the first two dimensions of the
-/// results are swapped.
+/// Vectors stretched to the grid that they span, as views: `torch.meshgrid`. With `xy` the first two
+/// dimensions of the results are swapped.
 ///
 /// Shapes: `(n), (m), (k) -> (n, m, k)` each, and `(m, n, k)` with `xy`.
 ///

@@ -1,6 +1,6 @@
-//! Owns what is known of the results of the functions here before they touch an element: shapes and dtypes, and the memory that
-//! they take. Each function's file has the function of that name which finds it out, and which refuses what the function
-//! refuses; where elements are to be refused, the function itself does so.
+//! Owns what is known of the results of the functions here before they touch an element: shapes and dtypes,
+//! and the memory that they take. Each function's file has the function of that name which finds it out, and
+//! which refuses what the function refuses; where elements are to be refused, the function itself does so.
 
 use smallvec::{SmallVec, smallvec};
 use zerostride_ops::DType;
@@ -47,7 +47,8 @@ impl Results {
         Ok(Results::one(meta.shape.clone(), meta.dtype()))
     }
 
-    /// A result of which elements decide how large it is: so many elements of so many bytes at most, with what is kept beside it.
+    /// A result of which elements decide how large it is: so many elements of so many bytes at most, with
+    /// what is kept beside it.
     pub(super) fn at_most(numel: usize, item: usize) -> Results {
         Results { known: None, bytes: bytes(numel, item) }
     }

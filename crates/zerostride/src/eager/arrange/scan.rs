@@ -13,7 +13,8 @@ use crate::{Error, Result, Tensor, cat};
 /// Elements that a thread takes at least.
 const GRAIN_ELEMENTS: usize = 1 << 14;
 
-/// A dtype whose running totals are kept in `Wide`: as in PyTorch a wider one, but for the `f32` that halves become.
+/// A dtype whose running totals are kept in `Wide`: as in PyTorch a wider one, but for the `f32` that halves
+/// become.
 trait Total<Wide>: Element {
     const ZERO: Wide;
     const ONE: Wide;
@@ -117,7 +118,8 @@ fn scan<T: Total<Wide>, Wide: Copy>(
 }
 
 impl Tensor {
-    /// The sums of the elements up to each one along a dimension, as `torch.cumsum`; integers and bools add up as i64.
+    /// The sums of the elements up to each one along a dimension, as `torch.cumsum`; integers and bools add
+    /// up as i64.
     ///
     /// # Errors
     /// The dimension does not exist, or there is no memory.
@@ -131,8 +133,8 @@ impl Tensor {
         self.running(dim, false)
     }
 
-    /// The products of the elements up to each one along a dimension, as `torch.cumprod`; integers and bools multiply as
-    /// i64.
+    /// The products of the elements up to each one along a dimension, as `torch.cumprod`; integers and bools
+    /// multiply as i64.
     ///
     /// # Errors
     /// As [`Tensor::cumsum`].
@@ -169,8 +171,8 @@ impl Tensor {
         totals.to_dtype(dtype)
     }
 
-    /// The `n`-th differences of neighbours along a dimension, as `torch.diff`; of bools, whether they differ. `before`
-    /// and `after` are joined to the tensor first.
+    /// The `n`-th differences of neighbours along a dimension, as `torch.diff`; of bools, whether they
+    /// differ. `before` and `after` are joined to the tensor first.
     ///
     /// # Errors
     /// A tensor without dimensions, a dimension that does not exist, parts of other sizes, or no memory.

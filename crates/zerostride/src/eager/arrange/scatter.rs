@@ -1,5 +1,5 @@
-//! Owns scattering: writing to the places that an index tensor names along a dimension, and adding to places. It does not
-//! know how places are found (`gather.rs`, `picks.rs`).
+//! Owns scattering: writing to the places that an index tensor names along a dimension, and adding to places.
+//! It does not know how places are found (`gather.rs`, `picks.rs`).
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Complex32, Complex64, DType, Element, bf16, f16, with_type};
@@ -58,7 +58,8 @@ impl Tensor {
     /// `torch.Tensor.scatter_`, the reverse of [`Tensor::gather`]. Where places coincide, the last one stays.
     ///
     /// # Errors
-    /// As [`Tensor::gather`]; a source of another dtype or smaller than the index; a tensor whose elements share memory.
+    /// As [`Tensor::gather`]; a source of another dtype or smaller than the index; a tensor whose elements
+    /// share memory.
     ///
     /// ```
     /// use zerostride::tensor;
@@ -89,8 +90,8 @@ impl Tensor {
     }
 
     /// Multiplies by each element of a source at the place along a dimension that an index tensor names:
-    /// `torch.Tensor.scatter_` with `reduce="multiply"`. Where places coincide, all are factors, in row-major order of
-    /// the index.
+    /// `torch.Tensor.scatter_` with `reduce="multiply"`. Where places coincide, all are factors, in row-major
+    /// order of the index.
     ///
     /// # Errors
     /// As [`Tensor::scatter_`].

@@ -63,11 +63,11 @@ impl Tensor {
         counted(self, dims).eval()
     }
 
-    /// Where values would be inserted into sorted ones so that these stay sorted, before equal ones or, with `right`,
-    /// behind them: `torch.searchsorted`.
+    /// Where values would be inserted into sorted ones so that these stay sorted, before equal ones or, with
+    /// `right`, behind them: `torch.searchsorted`.
     ///
-    /// Shapes: sorted `(n)` and values of any shape, or `(…, n)` and `(…, m)`; the result has the values' shape. NaN
-    /// belongs at the end.
+    /// Shapes: sorted `(n)` and values of any shape, or `(…, n)` and `(…, m)`; the result has the values'
+    /// shape. NaN belongs at the end.
     ///
     /// # Errors
     /// Shapes that do not go together, bool or complex values, or no memory.

@@ -1,5 +1,5 @@
-//! Owns the elements and slices that are chosen by one index tensor or mask, under PyTorch's names. It does not know which
-//! elements these are (`picks.rs`).
+//! Owns the elements and slices that are chosen by one index tensor or mask, under PyTorch's names. It does
+//! not know which elements these are (`picks.rs`).
 
 use std::cmp::Ordering;
 
@@ -38,12 +38,12 @@ impl Tensor {
         picked(self)?.pick(&[Pick::mask(0, picked(mask)?)?])
     }
 
-    /// Overwrites the elements where a mask is true with those of a source, in order: `torch.Tensor.masked_scatter_`. The
-    /// mask broadcasts.
+    /// Overwrites the elements where a mask is true with those of a source, in order:
+    /// `torch.Tensor.masked_scatter_`. The mask broadcasts.
     ///
     /// # Errors
-    /// The mask is not bool or does not broadcast to the tensor, the source has too few elements or another dtype, or
-    /// the tensor's elements share memory.
+    /// The mask is not bool or does not broadcast to the tensor, the source has too few elements or another
+    /// dtype, or the tensor's elements share memory.
     ///
     /// ```
     /// use zerostride::tensor;
@@ -80,8 +80,8 @@ impl Tensor {
     /// Shapes: `(…, n, …), (k) -> (…, k, …)`.
     ///
     /// # Errors
-    /// The dimension does not exist, the index is no vector of i32 or i64, an integer is out of range, or there is no
-    /// memory.
+    /// The dimension does not exist, the index is no vector of i32 or i64, an integer is out of range, or
+    /// there is no memory.
     ///
     /// ```
     /// use zerostride::tensor;
@@ -109,8 +109,8 @@ impl Tensor {
     /// `torch.Tensor.index_add_`. A slice that is named several times takes part in as many additions.
     ///
     /// # Errors
-    /// The dimension does not exist, the source is of another dtype, has other sizes or as many slices as there are
-    /// integers, an integer is out of range, or the tensor's elements share memory.
+    /// The dimension does not exist, the source is of another dtype, has other sizes or as many slices as
+    /// there are integers, an integer is out of range, or the tensor's elements share memory.
     ///
     /// ```
     /// use zerostride::tensor;

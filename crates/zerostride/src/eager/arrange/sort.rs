@@ -1,8 +1,8 @@
-//! Owns the order of elements: sorting, and what is found by it. It does not know how keys are sorted (`entries.rs`), nor threads
-//! beyond handing out parts.
+//! Owns the order of elements: sorting, and what is found by it. It does not know how keys are sorted
+//! (`entries.rs`), nor threads beyond handing out parts.
 //!
-//! Every dtype is sorted by a key: an unsigned integer in the order of the values, in which all NaN are one, the largest,
-//! and -0 is 0.
+//! Every dtype is sorted by a key: an unsigned integer in the order of the values, in which all NaN are one,
+//! the largest, and -0 is 0.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, DType, Element, bf16, f16};
@@ -139,8 +139,8 @@ fn select<E: Entry>(entries: &mut [E], place: usize) {
     });
 }
 
-/// Writes the places of the elements of a row that are wanted, in their order, and equal ones always as they stand. Where only
-/// some are wanted, only those are sorted.
+/// Writes the places of the elements of a row that are wanted, in their order, and equal ones always as they
+/// stand. Where only some are wanted, only those are sorted.
 fn order_row<T: Ordered, E: Entry>(
     row: &[T::Stored],
     wanted: Wanted,
@@ -201,7 +201,8 @@ fn unordered(what: &str) -> Error {
 }
 
 impl Tensor {
-    /// The tensor in rows along its last dimension, and the places of the elements of each that are wanted, in their order.
+    /// The tensor in rows along its last dimension, and the places of the elements of each that are wanted,
+    /// in their order.
     pub(super) fn ordered(&self, wanted: Wanted) -> Result<(Tensor, Tensor)> {
         let rows = self.contiguous()?;
         let n = *rows.shape().last().expect("rows have a dimension");
@@ -238,8 +239,8 @@ impl Tensor {
         Ok((back(rows.gather(-1, &places)?)?, back(places)?))
     }
 
-    /// The elements along a dimension in rising or falling order, and where each of them stood: `torch.sort`. Equal
-    /// elements keep their order; NaN counts as the largest.
+    /// The elements along a dimension in rising or falling order, and where each of them stood: `torch.sort`.
+    /// Equal elements keep their order; NaN counts as the largest.
     ///
     /// # Errors
     /// The dimension does not exist, the dtype is complex, or there is no memory.
@@ -276,7 +277,8 @@ impl Tensor {
     /// `torch.topk`. Of equal elements the first ones count.
     ///
     /// # Errors
-    /// The dimension does not exist or has fewer than `k` elements, the dtype is bool or complex, or there is no memory.
+    /// The dimension does not exist or has fewer than `k` elements, the dtype is bool or complex, or there is
+    /// no memory.
     ///
     /// ```
     /// use zerostride::tensor;

@@ -1,4 +1,5 @@
-//! Owns the set of a tensor's values, or of its slices: each once, in rising order, with its places and its count.
+//! Owns the set of a tensor's values, or of its slices: each once, in rising order, with its places and its
+//! count.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, DType, Element, with_type};
@@ -31,8 +32,8 @@ fn unordered(name: &str, dtype: DType) -> Error {
 }
 
 impl Unique {
-    /// What is found of `order`, the places of values or slices in rising order, in which a new one begins at each of
-    /// `starts`; `shape` is that of all places, and `values` picks by place.
+    /// What is found of `order`, the places of values or slices in rising order, in which a new one begins at
+    /// each of `starts`; `shape` is that of all places, and `values` picks by place.
     fn new(
         order: &Tensor,
         mut starts: Vec<usize>,
@@ -68,8 +69,8 @@ impl Unique {
 }
 
 impl Tensor {
-    /// Every value once, in rising order, and where and how often it occurs: `torch.unique` and the array API's
-    /// `unique_all`. No NaN is equal to another; 0 and -0 are.
+    /// Every value once, in rising order, and where and how often it occurs: `torch.unique` and the array
+    /// API's `unique_all`. No NaN is equal to another; 0 and -0 are.
     ///
     /// # Errors
     /// The dtype is complex, or there is no memory.
@@ -110,12 +111,13 @@ impl Tensor {
         Ok(self.unique()?.values)
     }
 
-    /// Every slice of a dimension once, in rising order of their first elements that differ, and where and how often it
-    /// occurs: `torch.unique` with `dim`. NaN counts as the largest, and a slice with one is equal to no other; 0 and -0
-    /// are equal.
+    /// Every slice of a dimension once, in rising order of their first elements that differ, and where and
+    /// how often it occurs: `torch.unique` with `dim`. NaN counts as the largest, and a slice with one is
+    /// equal to no other; 0 and -0 are equal.
     ///
     /// # Errors
-    /// The dimension does not exist, the slices have no elements, the dtype is complex, or there is no memory.
+    /// The dimension does not exist, the slices have no elements, the dtype is complex, or there is no
+    /// memory.
     ///
     /// ```
     /// use zerostride::tensor;

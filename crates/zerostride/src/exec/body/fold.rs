@@ -1,5 +1,6 @@
-//! Owns reductions that are fed piece by piece: the folds of all results, and the threads over them. It does not know
-//! where pieces come from; the tree in which they meet is the kernels', and its bits do not depend on them.
+//! Owns reductions that are fed piece by piece: the folds of all results, and the threads over them. It does
+//! not know where pieces come from; the tree in which they meet is the kernels', and its bits do not depend
+//! on them.
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -44,8 +45,8 @@ impl Folding {
         Folding { reducer, reduced, takes, result, folds, columns, taken: 0 }
     }
 
-    /// Takes the next elements: for each reduced index a row of one element for each result. Their number is a multiple of
-    /// [`LEAF_ELEMENTS`] rows unless they are the last.
+    /// Takes the next elements: for each reduced index a row of one element for each result. Their number is
+    /// a multiple of [`LEAF_ELEMENTS`] rows unless they are the last.
     pub(crate) fn take(&mut self, elements: &[u8]) {
         let row = self.columns * self.takes.item_size();
         let rows = elements.len() / row.max(1);
@@ -99,8 +100,8 @@ impl Piece<'_> {
         }
     }
 
-    /// Hands all rows to the one fold that there is. Threads take groups of leaves: a power of two of them from a multiple
-    /// of that on, so that the tree is that of one pass.
+    /// Hands all rows to the one fold that there is. Threads take groups of leaves: a power of two of them
+    /// from a multiple of that on, so that the tree is that of one pass.
     fn divide(&self, reducer: &Reducer, fold: &mut Box<dyn Fold>, rows: usize) {
         let group = (rows / LEAF_ELEMENTS / MOST_PARTS).next_power_of_two() * LEAF_ELEMENTS;
         let start = (self.first.next_multiple_of(group) - self.first).min(rows);

@@ -1,5 +1,5 @@
-//! Owns the reduction of elements where they lie: in which form they are handed to a fold, and how. It does not know who may
-//! read them (`reduce.rs`, `tiny/reduce.rs`), nor how they are reduced (`kernels`).
+//! Owns the reduction of elements where they lie: in which form they are handed to a fold, and how. It does
+//! not know who may read them (`reduce.rs`, `tiny/reduce.rs`), nor how they are reduced (`kernels`).
 
 use std::ops::Range;
 
@@ -41,8 +41,8 @@ pub(in crate::exec) enum FoldForm {
 }
 
 impl FoldForm {
-    /// The panel of a block's elements, of which `column_step` lead from a result's to those of the next, and `row_step` from one
-    /// of a result's to its next, where results do not lie side by side.
+    /// The panel of a block's elements, of which `column_step` lead from a result's to those of the next, and
+    /// `row_step` from one of a result's to its next, where results do not lie side by side.
     pub(in crate::exec) fn panel(
         self,
         rows: usize,
@@ -102,8 +102,8 @@ impl Grid {
         }
     }
 
-    /// The most results whose rows are joined, where nothing lies between these: more where threads have something to divide
-    /// still, for then memory is read in order.
+    /// The most results whose rows are joined, where nothing lies between these: more where threads have
+    /// something to divide still, for then memory is read in order.
     fn joined(&self) -> usize {
         let are_divided = self.inner < self.results || self.count >= DIVIDED_LEAVES * LEAF_ELEMENTS;
         if are_divided && !self.any_order { NARROW_RESULTS.max(self.widest / 4) } else { NARROW_RESULTS }
@@ -129,8 +129,8 @@ impl Grid {
     }
 }
 
-/// The most results, of elements of so many bytes, that are worth reading across memory at once. Moments take more room than
-/// elements.
+/// The most results, of elements of so many bytes, that are worth reading across memory at once. Moments take
+/// more room than elements.
 pub(in crate::exec) fn widest(op: Reduction, item: usize) -> usize {
     if op == Reduction::Var { ROW_BYTES / 4 / item } else { ROW_BYTES / item }
 }

@@ -1,6 +1,6 @@
-//! Owns the running of compiled programs on rows of elements: where each stage reads and writes. It holds stages to the
-//! lengths of feeds and sinks, for whose addresses `elements/operand.rs` vouches. It does not know how a program became
-//! stages (`program.rs`), nor where rows lie in a tensor.
+//! Owns the running of compiled programs on rows of elements: where each stage reads and writes. It holds
+//! stages to the lengths of feeds and sinks, for whose addresses `elements/operand.rs` vouches. It does not
+//! know how a program became stages (`program.rs`), nor where rows lie in a tensor.
 
 use std::ptr;
 
@@ -57,8 +57,8 @@ impl<'a> Machine<'a> {
     /// Runs the program on some rows of `len` elements.
     ///
     /// # Panics
-    /// If there is not a feed for each load, a feed or the sink has fewer rows or elements, or elements at other distances,
-    /// or a row does not fit into the tiles.
+    /// If there is not a feed for each load, a feed or the sink has fewer rows or elements, or elements at
+    /// other distances, or a row does not fit into the tiles.
     pub(crate) fn run(
         &mut self,
         rows: usize,
@@ -100,10 +100,11 @@ impl<'a> Machine<'a> {
                     Some(index) => (tile(self.tiles[index], stage.item), Stores::Cached),
                     None => (sink.slot().from(first as isize), stores),
                 };
-                // SAFETY: the checks above hold the rows of feeds and sink to `len` elements of the sizes that the
-                // program was compiled for, and tiles have room for these rows. A stage writes no tile that it reads, for
-                // a tile is only shared once it has been read for the last time, by an earlier stage; and the sink only
-                // over feeds that allow it, which no stage but a chain does where the program is compiled in place.
+                // SAFETY: the checks above hold the rows of feeds and sink to `len` elements of the sizes
+                // that the program was compiled for, and tiles have room for these rows. A stage writes no
+                // tile that it reads, for a tile is only shared once it has been read for the last time, by
+                // an earlier stage; and the sink only over feeds that allow it, which no stage but a chain
+                // does where the program is compiled in place.
                 unsafe { run(stage, rows, len, &slots, out, stores)? };
             }
             first += rows;
@@ -113,7 +114,8 @@ impl<'a> Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// Runs the program on contiguous elements, as many of each load as there are results or a broadcast scalar, tile by tile.
+    /// Runs the program on contiguous elements, as many of each load as there are results or a broadcast
+    /// scalar, tile by tile.
     ///
     /// # Panics
     /// If a load has fewer elements, or a kernel finds them not aligned.
@@ -135,7 +137,8 @@ impl Machine<'_> {
 
 impl Compiled {
     /// # Panics
-    /// If there is not a feed for each load, a feed or the sink has fewer rows or elements, or elements at other distances.
+    /// If there is not a feed for each load, a feed or the sink has fewer rows or elements, or elements at
+    /// other distances.
     fn check(&self, rows: usize, len: usize, feeds: &[Feed<'_>], sink: &Sink<'_>) {
         assert!(rows <= sink.rows.count && len * self.item <= sink.rows.bytes);
         assert_eq!(feeds.len(), self.loads.len());
@@ -149,13 +152,14 @@ impl Compiled {
         }
     }
 
-    /// Runs a program that is one chain, which needs neither tiles nor alignment, on some rows of `len` elements, and writes the
-    /// results to `out`, row after row. One load may be `None`: the rows of `out` themselves.
+    /// Runs a program that is one chain, which needs neither tiles nor alignment, on some rows of `len`
+    /// elements, and writes the results to `out`, row after row. One load may be `None`: the rows of `out`
+    /// themselves.
     ///
     /// # Panics
-    /// If the program is more than one chain, `out` is no room for the rows without more, there is not a load for each of the
-    /// program's, one has fewer rows or elements or lies outside of its bytes, or what is written over is more than one load
-    /// or of another size than the results.
+    /// If the program is more than one chain, `out` is no room for the rows without more, there is not a load
+    /// for each of the program's, one has fewer rows or elements or lies outside of its bytes, or what is
+    /// written over is more than one load or of another size than the results.
     pub(in crate::exec) fn run_anywhere(
         &self,
         rows: usize,
@@ -190,17 +194,17 @@ impl Compiled {
                 StageInput::Tile(_) => unreachable!("a chain that does everything reads no tiles"),
             });
         }
-        // SAFETY: every load has been seen to have that many rows of `len` elements, or of one, inside of bytes that are
-        // borrowed; nobody else has `out`, which is room for as many rows of results, and whose own rows are those of at most
-        // one load, of elements of their size.
+        // SAFETY: every load has been seen to have that many rows of `len` elements, or of one, inside of
+        // bytes that are borrowed; nobody else has `out`, which is room for as many rows of results, and
+        // whose own rows are those of at most one load, of elements of their size.
         unsafe { chain.run(rows, len, &slots, sink.slot(), Stores::Cached) }
     }
 }
 
 /// # Safety
-/// The slots have that many rows of what the stage reads, `len` elements each, or one where the stage reads one for all;
-/// `out` is writable for as many rows and overlaps no slot, except that a chain may have it at the rows of one with elements
-/// of the same size. All are aligned to their elements.
+/// The slots have that many rows of what the stage reads, `len` elements each, or one where the stage reads
+/// one for all; `out` is writable for as many rows and overlaps no slot, except that a chain may have it at
+/// the rows of one with elements of the same size. All are aligned to their elements.
 unsafe fn run(
     stage: &Stage,
     rows: usize,
@@ -259,8 +263,8 @@ impl<'a> Tiles<'a> {
         Tiles { compiled, machine, loads, result }
     }
 
-    /// Runs the program on some lines of `len` elements: of each load those that are `lying` somewhere, or else what `load`
-    /// fills its tile with, line after line. Returns the result's tile.
+    /// Runs the program on some lines of `len` elements: of each load those that are `lying` somewhere, or
+    /// else what `load` fills its tile with, line after line. Returns the result's tile.
     pub(crate) fn run<'b>(
         &'b mut self,
         (lines, len): (usize, usize),
@@ -324,7 +328,8 @@ pub(crate) struct Results<'a> {
 }
 
 impl<'a> Results<'a> {
-    /// A tile for at most `len` results of `item` bytes, which are the only load of the program that they go through, if they do.
+    /// A tile for at most `len` results of `item` bytes, which are the only load of the program that they go
+    /// through, if they do.
     pub(crate) fn new(finish: Option<&'a Compiled>, len: usize, item: usize) -> Results<'a> {
         let finish =
             finish.map(|finish| Box::new((Machine::new(finish, len), Scratch::new(len * finish.item))));

@@ -1,5 +1,5 @@
-//! Owns the running of matrix products: batches in step with strides of 0 where they are stretched, threads. It does not
-//! know the rank cases (`expr/product.rs`), nor how two matrices are multiplied (`kernels`).
+//! Owns the running of matrix products: batches in step with strides of 0 where they are stretched, threads.
+//! It does not know the rank cases (`expr/product.rs`), nor how two matrices are multiplied (`kernels`).
 
 use std::convert::Infallible;
 use std::ops::Range;

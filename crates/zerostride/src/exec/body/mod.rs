@@ -1,5 +1,5 @@
-//! Owns what is done to rows of elements: programs as stages, folds, pairs, products. It does not know how the elements of a
-//! step are divided into panels (`schedule`).
+//! Owns what is done to rows of elements: programs as stages, folds, pairs, products. It does not know how
+//! the elements of a step are divided into panels (`schedule`).
 
 mod fold;
 mod lying;

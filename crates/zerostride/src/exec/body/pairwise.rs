@@ -1,5 +1,5 @@
-//! Owns reductions over pairs of rows and columns, as of squared distances: which programs are some, and the loop over
-//! blocks of them. It does not know how a block is reduced (`kernels`).
+//! Owns reductions over pairs of rows and columns, as of squared distances: which programs are some, and the
+//! loop over blocks of them. It does not know how a block is reduced (`kernels`).
 
 use std::ops::Range;
 
@@ -36,8 +36,8 @@ pub(in crate::exec) struct Pairs {
 }
 
 impl Pairs {
-    /// The reduction over pairs that a program is, if it is one: of its two loads, one is the same along the innermost
-    /// kept dimension, the other along the one before.
+    /// The reduction over pairs that a program is, if it is one: of its two loads, one is the same along the
+    /// innermost kept dimension, the other along the one before.
     pub(in crate::exec) fn find(
         op: Reduction,
         program: &Program,

@@ -1,5 +1,5 @@
-//! Owns the way from a program to stages: chains, whose running values stay in registers, and block kernels for the
-//! instructions that no chain has. It does not know where elements lie, nor how many there are.
+//! Owns the way from a program to stages: chains, whose running values stay in registers, and block kernels
+//! for the instructions that no chain has. It does not know where elements lie, nor how many there are.
 
 use smallvec::SmallVec;
 use zerostride_kernels::{
@@ -176,8 +176,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Chooses for each instruction whether it goes on with the chain of one of its operands, the longest one, and
-    /// marks what must be in memory for that.
+    /// Chooses for each instruction whether it goes on with the chain of one of its operands, the longest
+    /// one, and marks what must be in memory for that.
     fn paths(&mut self) -> Vec<Option<Path>> {
         let mut paths: Vec<Option<Path>> = Vec::new();
         for (register, instruction) in self.program.instructions.iter().enumerate() {
@@ -201,7 +201,8 @@ impl<'a> Builder<'a> {
                     let links: Vec<_> = links.iter().copied().chain([(register, place)]).collect();
                     self.chain(first, &links).map(|_| (first, links))
                 });
-                // A strided load is gathered into registers once: its chain goes on rather than being stored and read again.
+                // A strided load is gathered into registers once: its chain goes on rather than being stored
+                // and read again.
                 let len = |path: &Option<(Register, Vec<_>)>| {
                     path.as_ref().map_or((0, false), |(first, links)| (links.len(), self.is_stepped(*first)))
                 };
@@ -230,7 +231,8 @@ impl<'a> Builder<'a> {
         matches!(self.places[register], Some(StageInput::Load(load)) if matches!(self.kinds[load], LoadKind::Stepped(_)))
     }
 
-    /// The chain of instructions, each with the place of the running value among its operands, and what it reads.
+    /// The chain of instructions, each with the place of the running value among its operands, and what it
+    /// reads.
     fn chain(&self, first: Register, links: &[(Register, usize)]) -> Option<(Chain, Inputs)> {
         let program = self.program;
         let mut inputs = Inputs::new();
@@ -334,8 +336,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Lets tiles share memory where one is read for the last time before the other is written; the bytes of an element of each
-/// tile that remains.
+/// Lets tiles share memory where one is read for the last time before the other is written; the bytes of an
+/// element of each tile that remains.
 fn share_tiles(stages: &mut [Stage], tiles: &[usize]) -> Vec<usize> {
     let mut last = vec![0; tiles.len()];
     for (index, stage) in stages.iter().enumerate() {

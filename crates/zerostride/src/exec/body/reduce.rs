@@ -1,5 +1,6 @@
-//! Owns reductions: the loop over blocks of neighbouring results and the leaves of each, divided among threads along
-//! whichever is longer. The tree in which leaves meet is the kernels'; threads cannot change it.
+//! Owns reductions: the loop over blocks of neighbouring results and the leaves of each, divided among
+//! threads along whichever is longer. The tree in which leaves meet is the kernels'; threads cannot change
+//! it.
 
 use std::ops::Range;
 
@@ -32,8 +33,8 @@ const MOST_PARTS: usize = 64;
 /// Lines of a tile that results lie along, where rows lie along memory.
 const TILE_ROWS: usize = 16;
 
-/// Elements from which on lines of them are read where they lie: shorter ones are joined in tiles first, unless
-/// they follow each other as they lie.
+/// Elements from which on lines of them are read where they lie: shorter ones are joined in tiles first,
+/// unless they follow each other as they lie.
 const SHORT_LINE_ELEMENTS: usize = 128;
 
 /// Results that a thread's share of them is a multiple of.
@@ -57,8 +58,8 @@ struct PreparedReduce {
     lays: Lays,
 }
 
-/// The lay of windows whose kept dimensions have certain sizes, then those of others: of each division among so many threads,
-/// which may end with a smaller one. Threads look here all at once, and so without a lock.
+/// The lay of windows whose kept dimensions have certain sizes, then those of others: of each division among
+/// so many threads, which may end with a smaller one. Threads look here all at once, and so without a lock.
 #[derive(Default)]
 struct Lays(OnceLock<Box<(Shape, Lay, Lays)>>);
 
@@ -75,7 +76,8 @@ struct Lay {
     /// The first result, and results from one step of the window to the next.
     first: isize,
     step: Strides,
-    /// The first element of each load, from the one it has in the program, and its strides: kept dimensions, then reduced ones.
+    /// The first element of each load, from the one it has in the program, and its strides: kept dimensions,
+    /// then reduced ones.
     loads: Vec<(isize, LoadStrides)>,
     /// Where the elements lie, those of the first load.
     grid: Grid,
@@ -140,8 +142,8 @@ struct Reduction<'a, 'p> {
 }
 
 impl<'p> ReduceStep<'p> {
-    /// Makes ready to reduce the values of a program over `kept` and over `reduced` to one result for each element of
-    /// `kept`, which may go through another program, in windows of as many steps.
+    /// Makes ready to reduce the values of a program over `kept` and over `reduced` to one result for each
+    /// element of `kept`, which may go through another program, in windows of as many steps.
     pub(in crate::exec) fn new(
         reducer: Reducer,
         (kept, reduced): (&'p Shape, &'p Shape),
@@ -277,8 +279,9 @@ fn is_nearer(one: Option<isize>, other: Option<isize>) -> bool {
     matches!((one, other), (Some(one), Some(other)) if one != 0 && one.unsigned_abs() < other.unsigned_abs())
 }
 
-/// How a program reads its loads, with these strides along so many kept dimensions, then along reduced ones: once for a line where
-/// elements are the same all along, if lines of its tiles are long. A load that is the value itself is wanted as it is.
+/// How a program reads its loads, with these strides along so many kept dimensions, then along reduced ones:
+/// once for a line where elements are the same all along, if lines of its tiles are long. A load that is the
+/// value itself is wanted as it is.
 fn kinds(program: &Program, loads: &[&[isize]], grid: &Grid, (kept, across): (usize, bool)) -> Vec<LoadKind> {
     let form = grid.form(across, false);
     let line = match form {
@@ -300,8 +303,8 @@ fn is_load(program: &Program) -> bool {
     matches!(program.instructions[program.result], Instruction::Load(0))
 }
 
-/// The most rows of a tile of so many results, whose elements lie across memory or not: of a lane, all that there are where they
-/// lie along memory; else whole leaves.
+/// The most rows of a tile of so many results, whose elements lie across memory or not: of a lane, all that
+/// there are where they lie along memory; else whole leaves.
 fn tile_rows(form: FoldForm, across: bool, columns: usize) -> usize {
     match form {
         FoldForm::Across if across => TILE_ROWS,
@@ -375,7 +378,8 @@ impl<'p> Reduction<'_, 'p> {
         Ok(())
     }
 
-    /// Takes all groups of leaves. Threads take a power of two of them at a time, so that the tree is that of one pass.
+    /// Takes all groups of leaves. Threads take a power of two of them at a time, so that the tree is that of
+    /// one pass.
     fn groups(&self, worker: &mut FoldWorker<'p>, columns: &Range<usize>, groups: usize) -> Result<()> {
         let step = (groups / MOST_PARTS).max(1).next_power_of_two();
         let mut folds: Vec<Option<Box<dyn Fold>>> = Vec::new();
@@ -514,8 +518,8 @@ impl<'p> Reduction<'_, 'p> {
         Ok(())
     }
 
-    /// The values of some columns of some rows, line by line: the columns of a row or the rows of a column. Those of the `next`
-    /// column and row on are wanted after them.
+    /// The values of some columns of some rows, line by line: the columns of a row or the rows of a column.
+    /// Those of the `next` column and row on are wanted after them.
     fn values<'t>(
         &'t self,
         tiles: &'t mut Tiles<'_>,

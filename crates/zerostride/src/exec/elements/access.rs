@@ -1,6 +1,7 @@
-//! Owns the elements of a step: that they lie in memory, and the copying of them between memory and tiles, in step with
-//! a loop. What it hands out is safe: an [`Input`] never overlaps the [`Output`] of its step, and
-//! parts of an output that have been split off are disjoint. It does not know what is computed from the tiles.
+//! Owns the elements of a step: that they lie in memory, and the copying of them between memory and tiles, in
+//! step with a loop. What it hands out is safe: an [`Input`] never overlaps the [`Output`] of its step, and
+//! parts of an output that have been split off are disjoint. It does not know what is computed from the
+//! tiles.
 
 use std::ops::Range;
 
@@ -108,14 +109,15 @@ impl<'a> StridedElements<'a> {
         first >= range.start as i128 && first + count as i128 * item <= range.end as i128
     }
 
-    /// Whether elements lie at multiples of their size, or of eight bytes: none needs more than the alignment of f64.
+    /// Whether elements lie at multiples of their size, or of eight bytes: none needs more than the alignment
+    /// of f64.
     fn are_aligned(&self) -> bool {
         let start = self.block.storage_start().addr().get();
         start.is_multiple_of(self.item.min(align_of::<f64>()))
     }
 
-    /// The elements of some columns of some rows and their places in a tile of `len` bytes, in blocks of even distances: the
-    /// first element, how it goes on, and the first byte in the tile.
+    /// The elements of some columns of some rows and their places in a tile of `len` bytes, in blocks of even
+    /// distances: the first element, how it goes on, and the first byte in the tile.
     ///
     /// # Panics
     /// If the columns or rows end outside the loop, or the tile is too short.
@@ -172,9 +174,9 @@ impl<'a> StridedElements<'a> {
     unsafe fn load(&self, columns: Range<usize>, rows: StridedRange, order: LineOrder, tile: &mut [u8]) {
         self.blocks(columns, rows, (order, tile.len()), |element, dims, position| {
             let place = tile.as_mut_ptr().wrapping_add(position);
-            // SAFETY: `blocks` visits elements inside the loop's grids, all of which `new` has seen in the block, which is
-            // initialised and readable, and places inside the tile, which is borrowed mutably and so apart from the
-            // block; the caller excludes writers.
+            // SAFETY: `blocks` visits elements inside the loop's grids, all of which `new` has seen in the
+            // block, which is initialised and readable, and places inside the tile, which is borrowed mutably
+            // and so apart from the block; the caller excludes writers.
             unsafe { pack(self.item, dims, self.address(element), place) };
         });
     }
@@ -192,7 +194,8 @@ impl<'a> StridedElements<'a> {
                 let place = tile.as_ptr().wrapping_add(position);
                 let back = |dim: &PackDim| PackDim { from: dim.to, to: dim.from, ..*dim };
                 let back: SmallVec<[PackDim; 6]> = dims.iter().map(back).collect();
-                // SAFETY: as in `load`, the other way round; the caller has these elements writable and to itself.
+                // SAFETY: as in `load`, the other way round; the caller has these elements writable and to
+                // itself.
                 unsafe { pack(self.item, &back, place, self.address(element)) };
             },
         );
@@ -245,13 +248,13 @@ impl<'a> Input<'a> {
     /// # Panics
     /// If columns or rows end outside the loop.
     pub(crate) fn load(&self, columns: Range<usize>, rows: StridedRange, order: LineOrder, tile: &mut [u8]) {
-        // SAFETY: the block keeps other operations from writing, and `new` has seen that this step's output, the only
-        // writable block of its range, writes other elements.
+        // SAFETY: the block keeps other operations from writing, and `new` has seen that this step's output,
+        // the only writable block of its range, writes other elements.
         unsafe { self.0.load(columns, rows, order, tile) }
     }
 
-    /// Memory from the first element of the loop to the last one, if that is aligned and nothing between them is the
-    /// output's either, and where in it the loop's first element lies, in elements.
+    /// Memory from the first element of the loop to the last one, if that is aligned and nothing between them
+    /// is the output's either, and where in it the loop's first element lies, in elements.
     pub(crate) fn span(&self, output: &Output<'_>) -> Option<(&[u8], usize)> {
         let StridedElements { block, item, columns, rows, offset } = &self.0;
         let written = &output.elements.block;
@@ -264,16 +267,16 @@ impl<'a> Input<'a> {
         let (low, high) = [columns, rows].into_iter().fold((0, 0), |reach, steps| steps.reach(reach));
         let len = (high - low + 1) as usize * item;
         debug_assert!(self.0.holds(offset + low, (high - low + 1) as usize));
-        // SAFETY: the first and the last element are in the block, which `StridedElements::new` has seen, and so is what lies
-        // between them: initialised, readable, kept from other operations' writes by the block, and not written by this
-        // step, whose output is in another range.
+        // SAFETY: the first and the last element are in the block, which `StridedElements::new` has seen, and
+        // so is what lies between them: initialised, readable, kept from other operations' writes by the
+        // block, and not written by this step, whose output is in another range.
         let bytes = unsafe { std::slice::from_raw_parts(self.0.address(offset + low), len) };
         Some((bytes, -low as usize))
     }
 
-    /// Where some columns of some rows begin, in elements from the loop's first one, and how far it is from one line to the next:
-    /// a line are the columns of a row or the rows of a column, by the order. `None` unless the elements of a line lie side by
-    /// side, and lines are always as far from each other.
+    /// Where some columns of some rows begin, in elements from the loop's first one, and how far it is from
+    /// one line to the next: a line are the columns of a row or the rows of a column, by the order. `None`
+    /// unless the elements of a line lie side by side, and lines are always as far from each other.
     pub(crate) fn lines(
         &self,
         columns: Range<usize>,
@@ -384,8 +387,9 @@ impl<'a> Output<'a> {
             unsafe { self.elements.address(first).copy_from_nonoverlapping(tile.as_ptr(), tile.len()) };
             return;
         }
-        // SAFETY: `Written::new` has seen that the block is writable and that no two columns share memory; only this part
-        // touches its columns, inputs read other elements, and `&mut self` keeps it to one access at a time.
+        // SAFETY: `Written::new` has seen that the block is writable and that no two columns share memory;
+        // only this part touches its columns, inputs read other elements, and `&mut self` keeps it to one
+        // access at a time.
         unsafe { self.elements.store(columns, tile) }
     }
 
@@ -399,7 +403,8 @@ mod tests {
     use super::*;
     use crate::memory::Fresh;
 
-    /// Every part of a loop over columns and rows, of every item size and kind of stride, against an index by index walk.
+    /// Every part of a loop over columns and rows, of every item size and kind of stride, against an index by
+    /// index walk.
     #[test]
     fn a_tile_holds_the_elements_of_its_columns_and_rows() {
         let (columns, rows) = ([2, 3], [5]);

@@ -1,5 +1,5 @@
-//! Owns where elements lie: strided elements and what is proved of them, walks over panels of them, rows. It does not know
-//! what is done to a row (`body`), nor who runs which part (`schedule`).
+//! Owns where elements lie: strided elements and what is proved of them, walks over panels of them, rows. It
+//! does not know what is done to a row (`body`), nor who runs which part (`schedule`).
 
 #[allow(unsafe_code)]
 mod access;

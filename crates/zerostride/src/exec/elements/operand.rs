@@ -1,6 +1,6 @@
-//! Owns what an element-wise step reads and writes, panel by panel: where a row lies, what must be packed first and
-//! scattered afterwards. It makes the feeds and sinks that machines run on, and so vouches for their addresses, with
-//! what `access.rs` has proved of the whole loop. It does not know what is computed.
+//! Owns what an element-wise step reads and writes, panel by panel: where a row lies, what must be packed
+//! first and scattered afterwards. It makes the feeds and sinks that machines run on, and so vouches for
+//! their addresses, with what `access.rs` has proved of the whole loop. It does not know what is computed.
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -14,14 +14,15 @@ use super::rows::{Feed, Rows, Scratch, Sink};
 use crate::exec::cache;
 use crate::plan::{Panel, RowForm, Walk};
 
-/// Row strides that are multiples of so many bytes alias in L1: their lines map to few sets, and a transposed copy evicts
-/// them before it has filled them.
+/// Row strides that are multiples of so many bytes alias in L1: their lines map to few sets, and a transposed
+/// copy evicts them before it has filled them.
 const ALIASED_BYTES: usize = 2 << 10;
 
 /// The sizes of a panel's dimensions, with the bytes from one element to the next.
 type Distances = SmallVec<[PackDim; 12]>;
 
-/// Strided elements with the walk over their panels, and a tile for the panels that a stage cannot read or write in place.
+/// Strided elements with the walk over their panels, and a tile for the panels that a stage cannot read or
+/// write in place.
 struct Panels<'a> {
     elements: &'a StridedElements<'a>,
     walk: &'a Walk,
@@ -94,17 +95,19 @@ impl<'a> Panels<'a> {
         Rows { step: if rows.step == 0 { 0 } else { self.walk.pitch(self.item()) as isize }, ..rows }
     }
 
-    /// Whether a transposed copy to these rows goes through a tile, because the row stride aliases in L1 (`ALIASED_BYTES`).
+    /// Whether a transposed copy to these rows goes through a tile, because the row stride aliases in L1
+    /// (`ALIASED_BYTES`).
     fn is_crowded_by(&self, source: &Panels<'_>) -> bool {
         let (across, steps) = self.walk.across();
         let apart = |panels: &Panels<'_>| panels.elements.strides()[across].unsigned_abs();
-        // A transposed copy keeps as many lines open as a line has elements: twice as many for bytes as for two-byte elements.
+        // A transposed copy keeps as many lines open as a line has elements: twice as many for bytes as for
+        // two-byte elements.
         let crowded = if self.item() == 1 { ALIASED_BYTES / 2 } else { ALIASED_BYTES };
         steps == 1 && apart(source) == 1 && (apart(self) * self.item()).is_multiple_of(crowded)
     }
 
-    /// The copy of a panel, made of the distances of its elements. Panels that have as many rows and elements of a row
-    /// have the same.
+    /// The copy of a panel, made of the distances of its elements. Panels that have as many rows and elements
+    /// of a row have the same.
     fn copy(&mut self, panel: &Panel, make: impl FnOnce(&Distances) -> Pack) -> &Pack {
         let own = (panel.rows(), panel.row());
         let copy = self.copy.take().filter(|(panel, _)| *panel == own);
@@ -112,7 +115,8 @@ impl<'a> Panels<'a> {
         pack
     }
 
-    /// The distances of a panel's elements, where they lie and in the tile: from row to row, then inside a row.
+    /// The distances of a panel's elements, where they lie and in the tile: from row to row, then inside a
+    /// row.
     fn distances(&self, panel: &Panel) -> Distances {
         let (item, strides) = (self.item(), self.elements.strides());
         let (rows, tile_rows) = (self.rows(panel), self.tile_rows(panel));
@@ -165,7 +169,8 @@ impl<'a> Operand<'a> {
     /// The rows of a panel.
     ///
     /// # Safety
-    /// While the feed lives, nobody writes these elements, but for a machine that has it with a sink of the same rows.
+    /// While the feed lives, nobody writes these elements, but for a machine that has it with a sink of the
+    /// same rows.
     ///
     /// # Panics
     /// If the panel is not inside the loop.
@@ -176,8 +181,8 @@ impl<'a> Operand<'a> {
         if panels.form != RowForm::Scattered {
             let rows = panels.rows(panel);
             debug_assert!(panels.hold(first, &rows));
-            // SAFETY: the rows' elements are elements of the panel, which lies inside the loop, all of whose elements
-            // are in a block that is readable and initialised; the caller excludes writers.
+            // SAFETY: the rows' elements are elements of the panel, which lies inside the loop, all of whose
+            // elements are in a block that is readable and initialised; the caller excludes writers.
             return unsafe { Feed::new(at, rows, panels.apart(), self.ahead) };
         }
         let rows = panels.tile_rows(panel);
@@ -193,8 +198,8 @@ impl<'a> Operand<'a> {
                 let same = dims[0].from == 0;
                 pack(item, &dims[usize::from(same)..])
             });
-            // SAFETY: the dimensions lead to the panel's elements, as above, and to places in the tile, which has room
-            // for the largest panel of the walk.
+            // SAFETY: the dimensions lead to the panel's elements, as above, and to places in the tile, which
+            // has room for the largest panel of the walk.
             unsafe { copy.run(at, tile) };
             self.packed = Some((first, rows.count, columns));
         }
@@ -267,8 +272,8 @@ impl<'a> Writer<'a> {
         walk.panels(elements.shape(), numbers, |panel| visit(&mut self.0, panel))
     }
 
-    /// Whether panels are copied from an operand by `Pack`: contiguous rows where chains are slower, and panels that would need
-    /// a tile.
+    /// Whether panels are copied from an operand by `Pack`: contiguous rows where chains are slower, and
+    /// panels that would need a tile.
     pub(in crate::exec) fn is_copy_of(&self, operand: &Operand<'_>) -> bool {
         let forms = [self.0.form, operand.panels.form];
         self.0.item() == operand.panels.item()
@@ -289,16 +294,16 @@ impl Panels<'_> {
     ) -> Result<(), E> {
         // Rows lead to elements of the panel on the walk that has found them.
         assert!(operands.iter().all(|operand| ptr::eq(operand.panels.walk, self.walk)));
-        // SAFETY: inputs read other elements than their step writes; what is the target's own is of the same panel of
-        // a share that only this thread has, and `operands` is borrowed until the machine is done.
+        // SAFETY: inputs read other elements than their step writes; what is the target's own is of the same
+        // panel of a share that only this thread has, and `operands` is borrowed until the machine is done.
         let feeds: SmallVec<[Feed<'_>; 8]> =
             operands.iter_mut().map(|operand| unsafe { operand.feed(panel) }).collect();
         let at = self.elements.address(self.first(panel));
         let (rows, columns) = (self.rows(panel), panel.row());
         if matches!(self.form, RowForm::Dense | RowForm::Splat) {
             debug_assert!(self.hold(self.first(panel), &rows));
-            // SAFETY: the rows' elements are the panel's, in a block that is writable; no two of them share memory, and
-            // only this part touches its own.
+            // SAFETY: the rows' elements are the panel's, in a block that is writable; no two of them share
+            // memory, and only this part touches its own.
             let mut sink = unsafe { Sink::new(at, rows) };
             return compute(rows.count, columns, &feeds, &mut sink);
         }
@@ -313,7 +318,8 @@ impl Panels<'_> {
                 dims.iter().map(|dim| PackDim { from: dim.to, to: dim.from, ..*dim }).collect();
             Pack::new(item, &back)
         });
-        // SAFETY: the dimensions lead to the rows in the tile and to the panel's elements, which are this thread's to write.
+        // SAFETY: the dimensions lead to the rows in the tile and to the panel's elements, which are this
+        // thread's to write.
         unsafe { back.run(tile, at) };
         Ok(())
     }
@@ -333,9 +339,9 @@ impl Panels<'_> {
                 dims.iter().zip(&read).map(|(to, from)| PackDim { to: to.from, ..*from }).collect();
             Pack::new(item, &both)
         });
-        // SAFETY: the dimensions lead to the panel's elements on both sides, which lie inside the loop, all of whose
-        // elements are in blocks that are readable and initialised, and writable. Inputs read other elements than their
-        // step writes, and a share's own are only touched by who has it.
+        // SAFETY: the dimensions lead to the panel's elements on both sides, which lie inside the loop, all
+        // of whose elements are in blocks that are readable and initialised, and writable. Inputs read other
+        // elements than their step writes, and a share's own are only touched by who has it.
         unsafe { copy.run(from, to) };
     }
 }

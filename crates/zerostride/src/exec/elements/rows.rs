@@ -1,5 +1,5 @@
-//! Owns rows of elements: where programs read and write, and the memory of tiles. The caller that makes rows of addresses
-//! vouches for them. It does not know what is computed.
+//! Owns rows of elements: where programs read and write, and the memory of tiles. The caller that makes rows
+//! of addresses vouches for them. It does not know what is computed.
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::marker::PhantomData;
@@ -32,9 +32,9 @@ pub(in crate::exec) struct Feed<'a> {
 
 impl Feed<'_> {
     /// # Safety
-    /// While `'a` lasts, the rows are readable, initialised and aligned to their elements, and so is the memory between
-    /// elements that are `apart`; the address `ahead` bytes on need not be. Only a machine that runs this feed with a sink of
-    /// the same address, step and size of elements writes them.
+    /// While `'a` lasts, the rows are readable, initialised and aligned to their elements, and so is the
+    /// memory between elements that are `apart`; the address `ahead` bytes on need not be. Only a machine
+    /// that runs this feed with a sink of the same address, step and size of elements writes them.
     pub(in crate::exec) unsafe fn new(at: *const u8, rows: Rows, apart: isize, ahead: isize) -> Self {
         Feed { at, rows, apart, ahead, lasting: PhantomData }
     }
@@ -90,8 +90,8 @@ pub(in crate::exec) struct Sink<'a> {
 
 impl Sink<'_> {
     /// # Safety
-    /// While `'a` lasts, the rows are writable, aligned to their elements and disjoint, and nothing else touches them but
-    /// feeds of the same rows ([`Feed::new`]).
+    /// While `'a` lasts, the rows are writable, aligned to their elements and disjoint, and nothing else
+    /// touches them but feeds of the same rows ([`Feed::new`]).
     pub(in crate::exec) unsafe fn new(at: *mut u8, rows: Rows) -> Self {
         Sink { at, rows, lasting: PhantomData }
     }
@@ -111,7 +111,8 @@ impl<'a> Sink<'a> {
     /// The same rows for a program that reads what it writes over.
     ///
     /// # Safety
-    /// The feed is used by a machine that runs it with this sink, and reads elements of the size of the results.
+    /// The feed is used by a machine that runs it with this sink, and reads elements of the size of the
+    /// results.
     pub(in crate::exec) unsafe fn feed(&self) -> Feed<'a> {
         // SAFETY: the rows are borrowed for `'a`, and the caller sees to who writes them.
         unsafe { Feed::new(self.at, self.rows, 1, 0) }

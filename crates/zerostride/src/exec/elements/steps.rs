@@ -1,5 +1,5 @@
-//! Owns the steps of a loop over some dimensions: where they lie, and into how few parts they fall. It does not know memory, only
-//! distances in it (`access.rs`).
+//! Owns the steps of a loop over some dimensions: where they lie, and into how few parts they fall. It does
+//! not know memory, only distances in it (`access.rs`).
 
 use std::ops::Range;
 
@@ -44,8 +44,8 @@ impl Steps<'_> {
         parts
     }
 
-    /// How the elements of a part, `item` bytes each, are copied to places that are `to` bytes apart: dimensions, outermost
-    /// first.
+    /// How the elements of a part, `item` bytes each, are copied to places that are `to` bytes apart:
+    /// dimensions, outermost first.
     pub(in crate::exec) fn push_dims(
         &self,
         part: &Part,
@@ -90,7 +90,8 @@ impl Steps<'_> {
         self.dense(1).is_some()
     }
 
-    /// Where the step after the last one would lie, if each is that far from the one before, in row-major order.
+    /// Where the step after the last one would lie, if each is that far from the one before, in row-major
+    /// order.
     pub(in crate::exec) fn dense(&self, step: isize) -> Option<isize> {
         let mut dims = self.shape.iter().zip(self.strides).rev().filter(|&(&size, _)| size != 1);
         dims.try_fold(step, |step, (&size, &stride)| (stride == step).then(|| step * size as isize))

@@ -1,5 +1,5 @@
-//! Owns the part of a step that is run at a time: all of it, or some steps of its outermost dimension. It does not know
-//! what a step does.
+//! Owns the part of a step that is run at a time: all of it, or some steps of its outermost dimension. It
+//! does not know what a step does.
 
 use std::ops::Range;
 

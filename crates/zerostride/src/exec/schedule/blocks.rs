@@ -1,5 +1,5 @@
-//! Owns the running of steps together, block of rows by block of rows. It does not choose them (`plan/rows.rs`), nor know
-//! what a step does.
+//! Owns the running of steps together, block of rows by block of rows. It does not choose them
+//! (`plan/rows.rs`), nor know what a step does.
 
 use std::ops::Range;
 
@@ -12,7 +12,8 @@ use crate::memory::{Access, Block, Fresh};
 use crate::plan::{Group, Plan, Source, Step, Work};
 use crate::threads::{crew, num_threads};
 
-/// Runs the steps of a group; their results are in their slots afterwards, but for the plan's result if it has a target.
+/// Runs the steps of a group; their results are in their slots afterwards, but for the plan's result if it
+/// has a target.
 pub(in crate::exec) fn run<'p>(
     plan: &'p Plan,
     group: &Group,
@@ -26,7 +27,8 @@ pub(in crate::exec) fn run<'p>(
         output if Some(output) == targeted => Destination::Target,
         output => Destination::Slot(buffers[output].slot),
     };
-    // The slots of the plan that the steps write, taken out so that each block of rows can have its own part of them.
+    // The slots of the plan that the steps write, taken out so that each block of rows can have its own part
+    // of them.
     let mut written: SmallVec<[(usize, Fresh); 4]> = SmallVec::new();
     for step in steps {
         if let Destination::Slot(slot) = place(step)
@@ -44,8 +46,8 @@ pub(in crate::exec) fn run<'p>(
     let others = &*slots;
     let threads = num_threads();
     let share = group.rows.div_ceil(threads);
-    // Two blocks for each thread, so that a thread that comes late takes fewer, unless blocks are short: each costs
-    // microseconds.
+    // Two blocks for each thread, so that a thread that comes late takes fewer, unless blocks are short: each
+    // costs microseconds.
     let most = if share < 4 * group.worth { share } else { share.div_ceil(2) };
     let most = most.max(group.worth).min(group.block);
     let one_of_many = group.rows.div_ceil(most) >= threads;

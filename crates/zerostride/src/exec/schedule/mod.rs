@@ -1,5 +1,5 @@
-//! Owns who runs which part of a step: at once and whole, panel by panel, or by blocks of rows with other steps. It does not
-//! know what is done to a row (`body`).
+//! Owns who runs which part of a step: at once and whole, panel by panel, or by blocks of rows with other
+//! steps. It does not know what is done to a row (`body`).
 
 mod blocks;
 pub(crate) mod inline;

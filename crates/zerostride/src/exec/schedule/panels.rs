@@ -19,8 +19,8 @@ use crate::threads::{Effort, crew};
 /// The most parts that a large loop is divided into.
 const MOST_PARTS: usize = 64;
 
-/// Bytes from which on a row is worth non-temporal stores: shorter rows leave many cache lines written in part. Rows that do
-/// not begin at a line have two such ends each.
+/// Bytes from which on a row is worth non-temporal stores: shorter rows leave many cache lines written in
+/// part. Rows that do not begin at a line have two such ends each.
 const STREAM_ROW_BYTES: usize = 1 << 10;
 const STREAM_UNALIGNED_ROW_BYTES: usize = 8 << 10;
 
@@ -40,8 +40,8 @@ pub(in crate::exec) struct MapStep<'p> {
 }
 
 impl<'p> MapStep<'p> {
-    /// Prepares to run a program for each element of `shape`, in windows of as many steps, and to write results at these
-    /// strides from an offset on.
+    /// Prepares to run a program for each element of `shape`, in windows of as many steps, and to write
+    /// results at these strides from an offset on.
     pub(in crate::exec) fn new(
         shape: &'p Shape,
         program: &'p Program,
@@ -174,7 +174,8 @@ fn is_of_streams(program: &Program) -> bool {
     program.loads.iter().filter(is_stream).nth(1).is_some()
 }
 
-/// Bytes from an element to that of the next window of so many steps, for operands; results of earlier steps are in cache.
+/// Bytes from an element to that of the next window of so many steps, for operands; results of earlier steps
+/// are in cache.
 fn from_window(load: &Load, steps: usize) -> isize {
     match load.source {
         Source::Leaf(_) => {
@@ -242,8 +243,8 @@ impl PreparedLoop {
             let unjoined = Walk::unjoined(&shape, &all, grain, near.clone()).map(made).filter(is_lean);
             unjoined.unwrap_or_else(|| made(Walk::new(&shape, &all, grain, near)))
         };
-        // Only chains read strided rows, and they read the memory between the elements, too. That must not be the output's:
-        // it is not where the rows of results are contiguous.
+        // Only chains read strided rows, and they read the memory between the elements, too. That must not be
+        // the output's: it is not where the rows of results are contiguous.
         let lies_apart =
             |walk: &Walk| all.iter().any(|(strides, _)| matches!(walk.form(strides), RowForm::Stepped(_)));
         let mut read = read_at(Chain::STEPS);

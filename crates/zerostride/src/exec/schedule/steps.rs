@@ -1,4 +1,5 @@
-//! Owns the order of a plan's steps: in whose memory each writes, and which run together. It does not know what a step does.
+//! Owns the order of a plan's steps: in whose memory each writes, and which run together. It does not know
+//! what a step does.
 
 use smallvec::SmallVec;
 use zerostride_kernels::Reducer;

@@ -1,5 +1,5 @@
-//! Owns arithmetic on boxes of elements: which cells of a regular grid a box meets, and which runs of neighbours two boxes
-//! share. It does not know where elements are stored.
+//! Owns arithmetic on boxes of elements: which cells of a regular grid a box meets, and which runs of
+//! neighbours two boxes share. It does not know where elements are stored.
 
 use std::ops::Range;
 
@@ -27,8 +27,8 @@ pub(super) fn cells(region: &[Range<usize>], cell: &[usize]) -> impl Iterator<It
     })
 }
 
-/// The places of runs of elements that lie one after the other both in `one` and in `other`, boxes in row-major order
-/// that hold `part`: where a run begins in each, and its length.
+/// The places of runs of elements that lie one after the other both in `one` and in `other`, boxes in
+/// row-major order that hold `part`: where a run begins in each, and its length.
 pub(super) fn runs<'a>(
     part: &'a [Range<usize>],
     one: &'a [Range<usize>],

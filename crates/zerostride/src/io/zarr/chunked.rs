@@ -1,5 +1,5 @@
-//! Owns the reading of an array's elements from chunks. It does not know how they are encoded (`codecs.rs`), nor which rows
-//! are wanted when (`stream`).
+//! Owns the reading of an array's elements from chunks. It does not know how they are encoded (`codecs.rs`),
+//! nor which rows are wanted when (`stream`).
 
 use std::ops::Range;
 use std::sync::Arc;

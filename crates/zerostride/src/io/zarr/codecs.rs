@@ -1,5 +1,6 @@
-//! Owns the way from a chunk's bytes in a file to its elements. Codecs that keep the number of bytes are those of `zarrs`;
-//! unpacking is done here, into as many bytes as there can be and no more. It does not know where the bytes lie.
+//! Owns the way from a chunk's bytes in a file to its elements. Codecs that keep the number of bytes are
+//! those of `zarrs`; unpacking is done here, into as many bytes as there can be and no more. It does not know
+//! where the bytes lie.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -34,7 +35,8 @@ enum Packing {
 }
 
 impl Packing {
-    /// The most bytes that so many become. Packers differ in what they make of noise; this is more than any does.
+    /// The most bytes that so many become. Packers differ in what they make of noise; this is more than any
+    /// does.
     fn most(self, bytes: usize) -> usize {
         match self {
             Packing::Checksum => bytes.saturating_add(CHECKSUM),
@@ -42,7 +44,8 @@ impl Packing {
         }
     }
 
-    /// The most bytes that so many can have been, as far as the format tells: a chunk may claim any number of elements.
+    /// The most bytes that so many can have been, as far as the format tells: a chunk may claim any number of
+    /// elements.
     fn unpacked(self, bytes: usize) -> usize {
         match self {
             Packing::Checksum => bytes,

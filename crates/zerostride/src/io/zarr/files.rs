@@ -1,5 +1,5 @@
-//! Owns the files of a store: where they are read, and how a new store takes its name in one step. It does not know what is
-//! in them.
+//! Owns the files of a store: where they are read, and how a new store takes its name in one step. It does
+//! not know what is in them.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -13,7 +13,8 @@ use crate::io::open::check_regular;
 use crate::io::read_at::ReadAt;
 use crate::io::replacement::{self, Unfinished, folder_of, look, not_created, sync_folder};
 
-/// The files of a store by their keys, such as `zarr.json` and `c/0/1`: a folder, or whatever stands in its place.
+/// The files of a store by their keys, such as `zarr.json` and `c/0/1`: a folder, or whatever stands in its
+/// place.
 pub trait Files: Send + Sync + fmt::Debug {
     /// The file of a key, if there is one.
     ///
@@ -28,7 +29,8 @@ pub trait Files: Send + Sync + fmt::Debug {
     fn folders(&self, key: &str) -> io::Result<Vec<String>>;
 }
 
-/// The files of a store that is written: it appears complete when it is committed, and not at all if it is dropped before.
+/// The files of a store that is written: it appears complete when it is committed, and not at all if it is
+/// dropped before.
 pub trait NewFiles: Send {
     /// Makes sure that there is room for a number of bytes in all.
     ///
@@ -103,8 +105,8 @@ pub(in crate::io) struct Target {
 }
 
 impl NewFolder {
-    /// A store that will be called `path`. Where one is there already and may not be replaced, that is an error; so is
-    /// anything else of that name.
+    /// A store that will be called `path`. Where one is there already and may not be replaced, that is an
+    /// error; so is anything else of that name.
     pub(in crate::io) fn new(path: &Path, replaces: bool) -> Result<NewFolder, Problem> {
         let target = NewFolder::find(path, replaces)?;
         let mut builder = tempfile::Builder::new();
@@ -148,8 +150,8 @@ fn check_array(folder: &Path) -> Result<(), Problem> {
     }
 }
 
-/// The path of something in the folder of an array that is neither its `zarr.json` nor a chunk, whose keys are numbers between
-/// dots or slashes, in most stores with a `c` before them.
+/// The path of something in the folder of an array that is neither its `zarr.json` nor a chunk, whose keys
+/// are numbers between dots or slashes, in most stores with a `c` before them.
 fn foreign(array: &Path) -> io::Result<Option<String>> {
     let is_key = |name: &str| {
         let numbers = name.strip_prefix('c').unwrap_or(name);
@@ -235,8 +237,8 @@ fn exchange(one: &Path, other: &Path) -> io::Result<()> {
             exchanged => return Ok(exchanged?),
         }
     }
-    // For a moment no folder has that name; a process that is killed then leaves both, complete, under temporary
-    // names.
+    // For a moment no folder has that name; a process that is killed then leaves both, complete, under
+    // temporary names.
     let between = one.with_extension("old.tmp");
     fs::rename(other, &between)?;
     if let Err(error) = fs::rename(one, other) {

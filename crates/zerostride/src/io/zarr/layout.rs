@@ -1,5 +1,5 @@
-//! Owns what `zarr.json` says of an array's elements, checked: chunks, shards, codecs, the value of what is not there. It
-//! does not read chunks (`chunked.rs`).
+//! Owns what `zarr.json` says of an array's elements, checked: chunks, shards, codecs, the value of what is
+//! not there. It does not read chunks (`chunked.rs`).
 
 use std::num::NonZeroU64;
 
@@ -148,7 +148,8 @@ fn bytes(sizes: &[usize], dtype: DType) -> Result<usize, Problem> {
     Ok(checked_bytes(&Shape::new(&[numel])?, dtype.item_size())?)
 }
 
-/// The sizes of a shard's chunks, their codecs, those of the index, and whether that comes first; `None` without shards.
+/// The sizes of a shard's chunks, their codecs, those of the index, and whether that comes first; `None`
+/// without shards.
 type Sharding = (Vec<NonZeroU64>, Vec<MetadataV3>, Vec<MetadataV3>, bool);
 
 fn sharding(codecs: &[MetadataV3]) -> Result<Option<Sharding>, Problem> {

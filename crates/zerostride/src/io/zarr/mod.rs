@@ -1,11 +1,12 @@
-//! Owns Zarr stores, version 3, in folders: arrays in chunks, each a file. It does not know what is read when (`stream`).
+//! Owns Zarr stores, version 3, in folders: arrays in chunks, each a file. It does not know what is read when
+//! (`stream`).
 //!
-//! The `zarrs` library reads what `zarr.json` says and undoes the codecs that keep the number of bytes. What a store could
-//! lie about (lengths of packed chunks, places in shards) is checked here first: no chunk makes more memory be taken than
-//! its elements do.
+//! The `zarrs` library reads what `zarr.json` says and undoes the codecs that keep the number of bytes. What
+//! a store could lie about (lengths of packed chunks, places in shards) is checked here first: no chunk makes
+//! more memory be taken than its elements do.
 //!
-//! Source: the Zarr core specification, version 3.1, and its codecs `bytes`, `transpose`, `gzip`, `zstd`, `crc32c` and
-//! `sharding_indexed`.
+//! Source: the Zarr core specification, version 3.1, and its codecs `bytes`, `transpose`, `gzip`, `zstd`,
+//! `crc32c` and `sharding_indexed`.
 
 mod boxes;
 mod chunked;

@@ -1,4 +1,5 @@
-//! Owns the finding of arrays in a store: the array that a store is, or those in its groups. It does not know chunks.
+//! Owns the finding of arrays in a store: the array that a store is, or those in its groups. It does not know
+//! chunks.
 
 use serde::Deserialize;
 use zarrs::array::ArrayMetadataV3;

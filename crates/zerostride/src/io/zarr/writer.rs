@@ -1,5 +1,5 @@
-//! Owns the writing of one array as a store: elements come in order and go into chunks, each a run of neighbours, so that
-//! no chunk has to be held. It does not know how the store takes its name (`files.rs`).
+//! Owns the writing of one array as a store: elements come in order and go into chunks, each a run of
+//! neighbours, so that no chunk has to be held. It does not know how the store takes its name (`files.rs`).
 
 use std::io::{self, Write};
 
@@ -179,7 +179,8 @@ impl Grid {
         Grid { chunk, counts, bytes, line }
     }
 
-    /// The key of a chunk's file. All files lie in one folder: most chunks are of whole rows, and would have one each.
+    /// The key of a chunk's file. All files lie in one folder: most chunks are of whole rows, and would have
+    /// one each.
     fn key(&self, number: usize) -> String {
         let mut left = number;
         let mut index: Vec<String> = vec![];

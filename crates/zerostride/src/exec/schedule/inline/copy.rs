@@ -1,5 +1,5 @@
-//! Owns copies of a tensor's elements without a plan: contiguous ones, or to another tensor. It does not know how elements are
-//! packed (`kernels`).
+//! Owns copies of a tensor's elements without a plan: contiguous ones, or to another tensor. It does not know
+//! how elements are packed (`kernels`).
 
 use zerostride_kernels::store_scalar;
 use zerostride_shape::InternalOverlap;
@@ -44,8 +44,8 @@ pub(super) fn evaluate(value: Any<'_>) -> Option<Tensor> {
     Some(Tensor::new(fresh.share(), layout, dtype))
 }
 
-/// Writes a number, or the elements of a tensor of its dtype, broadcast, to a tensor that shares no memory with it; `None` if
-/// nothing has been done.
+/// Writes a number, or the elements of a tensor of its dtype, broadcast, to a tensor that shares no memory
+/// with it; `None` if nothing has been done.
 pub(crate) fn write(value: Any<'_>, target: &Tensor) -> Option<()> {
     let (dtype, own) = (target.dtype(), Any::Tensor(target, None));
     let mut loops = Loops::single();

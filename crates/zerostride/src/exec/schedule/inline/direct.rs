@@ -1,5 +1,6 @@
-//! Owns single operations on rows: the chain that a plan would run, on rows in place or on copies of a few elements, without a
-//! plan and divided as that would be. It does not know who may touch the elements (`mod.rs`).
+//! Owns single operations on rows: the chain that a plan would run, on rows in place or on copies of a few
+//! elements, without a plan and divided as that would be. It does not know who may touch the elements
+//! (`mod.rs`).
 
 use smallvec::SmallVec;
 use zerostride_kernels::store_scalar;
@@ -21,8 +22,8 @@ const LEAST_NANOS: usize = 100;
 /// Nanoseconds beyond which work must be interruptible and claim its operands: a plan does both.
 const MOST_NANOS: usize = 1_000_000;
 
-/// Bytes of a chain's run of registers. A row has at least as many elements where there are several rows, or half of them
-/// where there are many; a part of a row is a multiple.
+/// Bytes of a chain's run of registers. A row has at least as many elements where there are several rows, or
+/// half of them where there are many; a part of a row is a multiple.
 const REGISTERS_BYTES: usize = 512;
 
 /// Rows that are many.
@@ -47,8 +48,9 @@ pub(super) struct Direct<const N: usize> {
 type OperandBytes<'a> = (&'a [u8], isize);
 
 impl<const N: usize> Direct<N> {
-    /// `None` where there is little to do, where the result would not stay in the caches, where elements do not lie in rows or
-    /// are of other dtypes than the operation computes in, or where no chain has the operation.
+    /// `None` where there is little to do, where the result would not stay in the caches, where elements do
+    /// not lie in rows or are of other dtypes than the operation computes in, or where no chain has the
+    /// operation.
     pub(super) fn new(
         Row { op, inferred, .. }: Row,
         cost: Cost,
@@ -95,8 +97,8 @@ impl<const N: usize> Direct<N> {
         Some(Direct { code, op, inferred, cost, dims, copied })
     }
 
-    /// The operation with as few copies as there can be. Not inlined, as `run_on_copies`: calls without copies need no stack
-    /// for them.
+    /// The operation with as few copies as there can be. Not inlined, as `run_on_copies`: calls without
+    /// copies need no stack for them.
     #[inline(never)]
     fn copying(op: Op, inferred: Inferred, cost: Cost, loops: &Loops<N>) -> Option<Direct<N>> {
         if cost.is_divided() {
@@ -109,8 +111,8 @@ impl<const N: usize> Direct<N> {
         [crosses, is_scattered].into_iter().filter(|copied| copied.contains(&true)).find_map(with)
     }
 
-    /// Writes the result's elements; over those of the first operand, which have their dtype, if its storage is `None`.
-    /// `None` if there is no memory for copies.
+    /// Writes the result's elements; over those of the first operand, which have their dtype, if its storage
+    /// is `None`. `None` if there is no memory for copies.
     pub(super) fn run(
         &self,
         values: &[impl Value; N],
@@ -229,7 +231,8 @@ pub(super) fn read(op: Op, inferred: Inferred, operand: usize) -> DType {
     if op == Op::Where && operand == 0 { DType::Bool } else { inferred.compute }
 }
 
-/// The chain of an operation on so many operands of the dtype it computes in. Those whose bits are set are broadcast scalars.
+/// The chain of an operation on so many operands of the dtype it computes in. Those whose bits are set are
+/// broadcast scalars.
 pub(super) fn code(op: Op, inferred: Inferred, operands: usize, splats: usize) -> Option<&'static Compiled> {
     /// By the bits.
     type Codes = [Option<Box<Compiled>>; 1 << MOST_OPERANDS];

@@ -1,5 +1,5 @@
-//! Owns contiguous copies of an operand's elements, broadcast to the result's shape: of a few, and of any number. It does not
-//! know what they are for.
+//! Owns contiguous copies of an operand's elements, broadcast to the result's shape: of a few, and of any
+//! number. It does not know what they are for.
 
 use smallvec::SmallVec;
 use zerostride_kernels::{pack_dense, store_scalar};
@@ -35,8 +35,8 @@ pub(super) fn elements<'a, const N: usize>(
     tile
 }
 
-/// Any number of elements of an operand, broadcast: in place if they are contiguous or a broadcast scalar, else a contiguous
-/// copy. `None` if there is no memory for it.
+/// Any number of elements of an operand, broadcast: in place if they are contiguous or a broadcast scalar,
+/// else a contiguous copy. `None` if there is no memory for it.
 pub(super) fn in_order<'a, const N: usize>(
     item: usize,
     first: isize,
@@ -72,8 +72,8 @@ pub(super) fn pack<const N: usize>(
     pack_dense(item, &dims, storage, first as usize * item, to);
 }
 
-/// Copies elements of so many bytes from one storage to another, each from its first one on: dimensions innermost first, with
-/// the strides of both.
+/// Copies elements of so many bytes from one storage to another, each from its first one on: dimensions
+/// innermost first, with the strides of both.
 pub(super) fn copy(
     item: usize,
     dims: &[(usize, [isize; 2])],

@@ -1,4 +1,5 @@
-//! Owns the loops of a small operation: the dimensions of its operands, broadcast. It does not touch elements.
+//! Owns the loops of a small operation: the dimensions of its operands, broadcast. It does not touch
+//! elements.
 
 use smallvec::SmallVec;
 use zerostride_shape::{FEW_DIMS, Layout, Shape, ShapeError, Strides, broadcast_size};
@@ -36,8 +37,8 @@ impl<const N: usize> Loops<N> {
         }
     }
 
-    /// Walks along the dimensions of operands, from the right; `None` if they do not broadcast, or the result has no
-    /// elements or too many dimensions.
+    /// Walks along the dimensions of operands, from the right; `None` if they do not broadcast, or the result
+    /// has no elements or too many dimensions.
     #[inline(always)]
     pub(super) fn walk(&mut self, values: &[impl Value; N]) -> Option<()> {
         let mut dims = [(&[][..], &[][..]); N];
@@ -141,7 +142,8 @@ impl<const N: usize> Loops<N> {
         loops
     }
 
-    /// As few dimensions as lead to the same elements, innermost first: the size of each, and the operands' strides.
+    /// As few dimensions as lead to the same elements, innermost first: the size of each, and the operands'
+    /// strides.
     pub(super) fn joined(&self) -> SmallVec<[(usize, [isize; N]); 3]> {
         let mut dims: SmallVec<[(usize, [isize; N]); 3]> = SmallVec::new();
         for dim in 0..self.count {

@@ -1,7 +1,8 @@
-//! Owns what runs at once, without a plan or panels: one row of the table where a plan would cost about as much as the
-//! arithmetic or more; expressions of few elements (`nodes.rs`); steps on elements in cache (`step.rs`). Nothing here waits for
-//! other operations, and only results and copies of operands are allocated. It knows no rules: anything unusual, an error
-//! included, is left to the plan by returning `None`.
+//! Owns what runs at once, without a plan or panels: one row of the table where a plan would cost about as
+//! much as the arithmetic or more; expressions of few elements (`nodes.rs`); steps on elements in cache
+//! (`step.rs`). Nothing here waits for other operations, and only results and copies of operands are
+//! allocated. It knows no rules: anything unusual, an error included, is left to the plan by returning
+//! `None`.
 
 mod convert;
 mod copy;
@@ -47,8 +48,8 @@ pub(crate) fn apply<const N: usize>(op: Op, values: &[impl Value; N]) -> Option<
     run(&Row::of(op, values)?, values, &loops)
 }
 
-/// The value of an expression of few elements; of more, if it is one operation on tensors and numbers, one reduction of a
-/// tensor, or a tensor, which is copied.
+/// The value of an expression of few elements; of more, if it is one operation on tensors and numbers, one
+/// reduction of a tensor, or a tensor, which is copied.
 pub(crate) fn evaluate(expr: &Expr) -> Option<Tensor> {
     match expr.node().kind {
         Kind::Leaf { .. } => copy::evaluate(Any::of(expr)),
@@ -57,8 +58,8 @@ pub(crate) fn evaluate(expr: &Expr) -> Option<Tensor> {
     }
 }
 
-/// Writes the value of an expression of few elements, or one that is one operation on tensors and numbers, to a tensor of its
-/// shape and dtype, whose elements are contiguous; `None` if nothing has been done.
+/// Writes the value of an expression of few elements, or one that is one operation on tensors and numbers, to
+/// a tensor of its shape and dtype, whose elements are contiguous; `None` if nothing has been done.
 pub(crate) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
     single(expr, Some(target)).map(drop).or_else(|| nodes::evaluate_into(expr, target))
 }
@@ -68,8 +69,8 @@ fn is_single(expr: &Expr) -> bool {
     !expr.node().kind.operands().iter().any(|operand| matches!(Any::of(operand), Any::Other))
 }
 
-/// The value of an expression that is one operation on tensors and numbers, unless it has been written to a target; `None` if
-/// nothing has been done.
+/// The value of an expression that is one operation on tensors and numbers, unless it has been written to a
+/// target; `None` if nothing has been done.
 fn single(expr: &Expr, target: Option<&Tensor>) -> Option<Option<Tensor>> {
     let Kind::Map { op, operands, compute } = &expr.node().kind else { return None };
     if !is_single(expr) {
@@ -100,8 +101,8 @@ fn operation<const N: usize>(
     }
 }
 
-/// Writes the operation's result to a tensor, perhaps the first operand, whose version counts it; `None` if nothing has been
-/// done.
+/// Writes the operation's result to a tensor, perhaps the first operand, whose version counts it; `None` if
+/// nothing has been done.
 #[inline]
 pub(crate) fn apply_into<const N: usize>(op: Op, values: &[impl Value; N], target: &Tensor) -> Option<()> {
     let mut loops = Loops::single();
@@ -109,8 +110,8 @@ pub(crate) fn apply_into<const N: usize>(op: Op, values: &[impl Value; N], targe
     write(&Row::of(op, values)?, values, &loops, target)
 }
 
-/// Writes the operation's result to a target of its shape and dtype, whose elements are contiguous, and which may be the
-/// first operand.
+/// Writes the operation's result to a target of its shape and dtype, whose elements are contiguous, and which
+/// may be the first operand.
 fn write<const N: usize>(
     row: &Row,
     values: &[impl Value; N],
@@ -309,9 +310,9 @@ fn fill<const N: usize>(
     row.compute(&inputs, out)
 }
 
-/// Computes the result's elements of many that are read as they are stored, a block at a time: broadcast scalars are repeated
-/// for a block, and strided operands are copied as a whole. Apart from [`fill`], which is a fifth faster without it on a few
-/// elements.
+/// Computes the result's elements of many that are read as they are stored, a block at a time: broadcast
+/// scalars are repeated for a block, and strided operands are copied as a whole. Apart from [`fill`], which
+/// is a fifth faster without it on a few elements.
 #[inline(never)]
 fn fill_blocks<const N: usize>(
     row: &Row,
@@ -351,8 +352,8 @@ fn fill_blocks<const N: usize>(
     Some(())
 }
 
-/// Divides elements of so many bytes among threads, where their cost is worth it: each part is as many elements, and comes
-/// with the number of its first one. It is too short to be interrupted.
+/// Divides elements of so many bytes among threads, where their cost is worth it: each part is as many
+/// elements, and comes with the number of its first one. It is too short to be interrupted.
 fn share_out(
     cost: Cost,
     (out, item): (&mut [u8], usize),

@@ -1,8 +1,9 @@
-//! Owns expressions of so few elements that a plan would cost more than it saves: node by node, each on all of its elements,
-//! which stay in cache for the next. It does not know how a node is computed (`mod.rs`, `reduce.rs`).
+//! Owns expressions of so few elements that a plan would cost more than it saves: node by node, each on all
+//! of its elements, which stay in cache for the next. It does not know how a node is computed (`mod.rs`,
+//! `reduce.rs`).
 //!
-//! Of 2026-11-25, Zen 3, in ns with nodes and with plans: `x * row + col` of (4, 3) 469 and 1492, softmax of (4, 30) 7129 and
-//! 13190, mean squared error of (4, 300) 3046 and 8242.
+//! Of 2026-11-25, Zen 3, in ns with nodes and with plans: `x * row + col` of (4, 3) 469 and 1492, softmax of
+//! (4, 30) 7129 and 13190, mean squared error of (4, 300) 3046 and 8242.
 
 use std::borrow::Cow;
 
@@ -29,7 +30,8 @@ const MOST_OPERANDS: usize = 3;
 /// The most storages that are read.
 const MOST_STORAGES: usize = 4;
 
-/// Bytes of intermediate results that take about as long as a plan of one step, where they would stay in registers.
+/// Bytes of intermediate results that take about as long as a plan of one step, where they would stay in
+/// registers.
 const PLANNED_BYTES: usize = 12 << 10;
 
 /// The same of a step that reduces.
@@ -47,8 +49,8 @@ pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
     Some(Tensor::new(result.share(), Layout::contiguous(meta.shape.clone()), meta.dtype()))
 }
 
-/// Writes the value of an expression to a tensor of its shape and dtype, whose elements are contiguous, once all of it is
-/// computed: the tensor may be an operand. `None` if nothing has been done.
+/// Writes the value of an expression to a tensor of its shape and dtype, whose elements are contiguous, once
+/// all of it is computed: the tensor may be an operand. `None` if nothing has been done.
 pub(super) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
     let meta = expr.meta().ok()?;
     let fits = *meta.shape == *target.shape() && meta.dtype() == target.dtype() && target.is_contiguous();
@@ -81,7 +83,8 @@ struct NodeOrder<'a> {
     storages: [Option<&'a Storage>; MOST_STORAGES],
     /// Nodes that have been met.
     met: usize,
-    /// Bytes that nodes write for each other and read, and those of copies; and how many of them are worth it.
+    /// Bytes that nodes write for each other and read, and those of copies; and how many of them are worth
+    /// it.
     handed: usize,
     most: usize,
 }
@@ -102,7 +105,8 @@ impl<'a> NodeOrder<'a> {
         NodeOrder { nodes: SmallVec::new(), storages, met: 0, handed: 0, most: PLANNED_BYTES }
     }
 
-    /// Takes in an expression; `None` where there is too much to do, or a node of a kind that is not evaluated here.
+    /// Takes in an expression; `None` where there is too much to do, or a node of a kind that is not
+    /// evaluated here.
     fn take(&mut self, expr: &'a Expr) -> Option<()> {
         if !is_computed(expr) {
             return None;
@@ -204,8 +208,8 @@ impl<'a> NodeOrder<'a> {
         })
     }
 
-    /// The elements of the last node, given the bytes of storages. `None` if an operand has been written to since it was
-    /// captured, there is no memory, or a node finds something wrong with values.
+    /// The elements of the last node, given the bytes of storages. `None` if an operand has been written to
+    /// since it was captured, there is no memory, or a node finds something wrong with values.
     fn run<'b>(&self, storage: impl Fn(usize) -> &'b [u8], tiles: &mut [Tile]) -> Option<Fresh> {
         let has_changed = |(leaf, captured): (&Tensor, Option<u64>)| {
             captured.is_some_and(|captured| captured != leaf.storage().version())

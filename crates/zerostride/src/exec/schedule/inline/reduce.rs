@@ -1,6 +1,6 @@
-//! Owns reductions of a tensor whose elements are in cache: by one thread, where they lie, without a plan. It does not know
-//! the tree in which elements meet (`kernels`), which makes the bits those of a plan, nor how a fold is handed them
-//! (`exec/lying.rs`).
+//! Owns reductions of a tensor whose elements are in cache: by one thread, where they lie, without a plan. It
+//! does not know the tree in which elements meet (`kernels`), which makes the bits those of a plan, nor how a
+//! fold is handed them (`exec/lying.rs`).
 
 use std::ops::Range;
 
@@ -63,12 +63,14 @@ pub(super) struct Reduction {
     result: usize,
     /// Where the elements' bytes lie.
     reach: Range<usize>,
-    /// The dimensions in whose order they are copied before, with strides in bytes, and the byte at which they begin.
+    /// The dimensions in whose order they are copied before, with strides in bytes, and the byte at which
+    /// they begin.
     copied: Option<(Dims, usize)>,
 }
 
 impl Reduction {
-    /// The reduction that an expression is, of elements of a layout and a dtype; `None` where a plan is faster.
+    /// The reduction that an expression is, of elements of a layout and a dtype; `None` where a plan is
+    /// faster.
     pub(super) fn new(expr: &Expr, layout: &Layout, dtype: DType) -> Option<Reduction> {
         let Kind::Reduce { op, dims, compute, correction, .. } = &expr.node().kind else { return None };
         let (kept, reduced) = split(layout, dims)?;
@@ -147,7 +149,8 @@ impl Reduction {
         lying().or_else(copying)
     }
 
-    /// The results, given the bytes of the storage that the elements are in. `None` if there is no memory for them.
+    /// The results, given the bytes of the storage that the elements are in. `None` if there is no memory for
+    /// them.
     pub(super) fn run(&self, storage: &[u8]) -> Option<Fresh> {
         let Reduction {
             ref reducer, ref grid, form, most, first, outer_step, row_step, takes, result, ..
@@ -197,8 +200,8 @@ impl Reduction {
 /// Dimensions with their strides, outermost first.
 type Dims = SmallVec<[(usize, isize); 4]>;
 
-/// The kept dimensions of a layout and the reduced ones, as few of each as lead to the same elements in the same order; `None`
-/// if there are no elements.
+/// The kept dimensions of a layout and the reduced ones, as few of each as lead to the same elements in the
+/// same order; `None` if there are no elements.
 fn split(layout: &Layout, reduced: &[usize]) -> Option<(Dims, Dims)> {
     let mut parts = (Dims::new(), Dims::new());
     for (dim, (&size, &stride)) in layout.shape().iter().zip(layout.strides()).enumerate() {

@@ -1,5 +1,5 @@
-//! Owns the rows of the table as they run without a plan: what computes an operation, and in which dtypes. It does not know
-//! where elements lie.
+//! Owns the rows of the table as they run without a plan: what computes an operation, and in which dtypes. It
+//! does not know where elements lie.
 
 use zerostride_kernels::{MapKernel, StridedKernel, map_kernel, strided_kernel};
 use zerostride_ops::{Bucket, DType, Effort, Inferred, Op, Typed};
@@ -22,7 +22,8 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// The row of an operation on operands that inference takes as they are. Where they are of one dtype, it is looked up.
+    /// The row of an operation on operands that inference takes as they are. Where they are of one dtype, it
+    /// is looked up.
     #[inline]
     pub(super) fn of<const N: usize>(op: Op, values: &[impl Value; N]) -> Option<Row> {
         static UNIFORM: [[OnceLock<Option<Row>>; DType::ALL.len()]; Op::ALL.len()] =
@@ -43,7 +44,8 @@ impl Row {
     fn infer(op: Op, typed: &[Typed]) -> Option<Row> {
         let inferred = op.infer(typed).ok()?;
         let plain = match op {
-            // Numbers among their operands have rules of their own, and some are other operations (`Expr::map`).
+            // Numbers among their operands have rules of their own, and some are other operations
+            // (`Expr::map`).
             Op::Pow | Op::Lerp | Op::Where => typed.iter().all(|typed| typed.bucket != Bucket::Number),
             Op::Ldexp => false,
             // So have operands of other dtypes where f16 or bf16 is computed in.
@@ -72,7 +74,8 @@ impl Row {
         })
     }
 
-    /// Computes results from contiguous elements, as many of each operand. `None` if the kernel refuses some value.
+    /// Computes results from contiguous elements, as many of each operand. `None` if the kernel refuses some
+    /// value.
     pub(super) fn compute(&self, inputs: &[&[u8]], out: &mut [u8]) -> Option<()> {
         let len = out.len() / self.inferred.result.item_size();
         match self.code {

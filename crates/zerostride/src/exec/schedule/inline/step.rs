@@ -1,5 +1,6 @@
-//! Owns element-wise steps of a plan on elements in cache: whole and at once, without panels or threads. It does not know who
-//! may touch the elements, what is worth dividing (`plan/cost.rs`), nor how stages run (`exec/body`).
+//! Owns element-wise steps of a plan on elements in cache: whole and at once, without panels or threads. It
+//! does not know who may touch the elements, what is worth dividing (`plan/cost.rs`), nor how stages run
+//! (`exec/body`).
 
 use smallvec::SmallVec;
 use zerostride_shape::{Layout, Shape};
@@ -33,8 +34,9 @@ impl<'p> Step<'p> {
         Some(Step { shape, program, code })
     }
 
-    /// Writes the results: of rows of elements where they lie, or of elements that are copied unless they lie in row-major
-    /// order. `None` if the elements of a load are not there, not aligned, or there is no memory for copies.
+    /// Writes the results: of rows of elements where they lie, or of elements that are copied unless they lie
+    /// in row-major order. `None` if the elements of a load are not there, not aligned, or there is no memory
+    /// for copies.
     pub(in crate::exec) fn run<'a>(
         &self,
         elements: impl Fn(Source) -> Option<FactorElements<'a>>,

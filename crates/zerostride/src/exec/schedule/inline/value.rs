@@ -1,4 +1,5 @@
-//! Owns what an operation reads: a tensor, a number, or what has to be computed first. It does not know what is done with it.
+//! Owns what an operation reads: a tensor, a number, or what has to be computed first. It does not know what
+//! is done with it.
 
 use zerostride_ops::{Bucket, Scalar, Typed};
 use zerostride_shape::Layout;
