@@ -337,6 +337,18 @@ mod tests {
     }
 
     #[test]
+    fn a_child_computes_with_memory_that_its_parent_has_left_to_the_pool() {
+        let x = crate::tensor![[1.0, 2.0], [3.0, 4.0]];
+        // Its memory is what the result below gets before it is copied to its own operand.
+        drop(x.add(1).unwrap());
+        let succeeds = succeeds_in_child(|| {
+            (Expr::from(&x.t().unwrap()) * 2).eval_into(&x).unwrap();
+            x.to_vec::<f32>().unwrap() == [2.0, 6.0, 4.0, 8.0]
+        });
+        assert!(succeeds);
+    }
+
+    #[test]
     fn a_value_is_made_once() {
         let value = OnceLock::new();
         assert_eq!((value.get(), value.get_or_init(|| 1), value.get_or_init(|| 2)), (None, &1, &1));

@@ -76,8 +76,10 @@ pub(crate) fn run_into(expr: &Expr, out: &Tensor) -> Result<()> {
     asking(!memory.is_brief(), || {
         let result = steps::run(&plan, &mut memory)?;
         let copy = Plan::into_layout(&Expr::from(&share(&plan, result)), out.layout())?;
-        let own = copy.leaves.iter().map(|leaf| leaf.tensor.claim(false));
-        memory.add(Access::brief(own).expect("nobody else has the result"));
+        // No other operation has the result. After a fork its memory may still name the parent's process:
+        // then it is claimed the long way, which finds no claim to wait for.
+        let own = || copy.leaves.iter().map(|leaf| leaf.tensor.claim(false));
+        memory.add(Access::brief(own()).map_or_else(|| Access::wait(own(), None), Ok)?);
         steps::run_into(&copy, &mut memory, out)
     })
 }
