@@ -1,6 +1,6 @@
-//! Owns the call of an operation by its row: arguments by position and name, as PyTorch takes them, checked
-//! against the row's signature. The shell and Python come in here. It does not know text (`cli`) nor Python
-//! objects.
+//! Owns calls of operations by their row of the table: binds positional and named arguments, as PyTorch does,
+//! to the row's signature, and checks them. The shell and Python call operations through it. It does not know
+//! the shell's syntax (`cli`) nor Python objects.
 
 use zerostride_ops::{self as ops, Kind, Misfit, Op, Reduction, Scalar, Signature, for_each_op};
 use zerostride_shape::ErrorClass;
@@ -11,17 +11,17 @@ use crate::{Error, Result, Tensor};
 /// One argument of a call.
 #[derive(Clone, Debug)]
 pub enum Argument {
-    /// A tensor or a computation; a number, too.
+    /// A tensor, a computation or a number.
     Expr(Expr),
-    /// A bare number, for which no node is made where none is needed.
+    /// A bare number, kept apart from `Expr` so that no node is made where none is needed.
     Number(Scalar),
     /// A list of dimensions, such as `(0, -1)`, or of sizes.
     Dims(Vec<isize>),
     /// Two lists of dimensions.
     Pairs([Vec<isize>; 2]),
-    /// A tensor whose elements are known, for a function that needs them or takes a view of it.
+    /// A tensor whose elements are in memory, for a function that reads them or takes a view of it.
     Tensor(Tensor),
-    /// A list of such tensors.
+    /// A list of tensors whose elements are in memory.
     Tensors(Vec<Tensor>),
     /// A quoted word, such as a rounding mode.
     Word(String),
@@ -30,7 +30,7 @@ pub enum Argument {
 }
 
 impl Argument {
-    /// The number that it is.
+    /// The argument as a number, if it is one.
     fn number(&self) -> Option<Scalar> {
         match self {
             Argument::Number(number) => Some(*number),
@@ -53,7 +53,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// An argument is missing, unknown, given twice or of the wrong kind. Errors of the operation itself are in
-/// the expression, as everywhere.
+/// the expression, as they are for methods.
 ///
 /// ```
 /// use zerostride::{Argument, Arguments, Op, call, tensor};
@@ -102,7 +102,7 @@ impl Bound {
         self.signature.position(name).expect("the signature of the operation has the argument")
     }
 
-    /// The argument as given, else its default.
+    /// The argument as given, or its default.
     fn take(&mut self, position: usize) -> Result<Argument> {
         let argument = &self.signature.arguments[position];
         match (self.values[position].take(), argument.default) {
@@ -193,7 +193,7 @@ impl Bound {
         }
     }
 
-    /// Dimensions, and what `correction` or `unbiased` say that is taken from the number of elements.
+    /// The dimensions, and what `correction` or `unbiased` says to subtract from the number of elements.
     fn spread(&mut self) -> Result<(Dims, f64)> {
         let correction = self.correction()?;
         Ok((self.dims()?, correction))
@@ -202,7 +202,8 @@ impl Bound {
     fn correction(&mut self) -> Result<f64> {
         let [dim, unbiased, correction] = ["dim", "unbiased", "correction"].map(|name| self.position(name));
         let is_flag = |value: &Argument| matches!(value.number(), Some(Scalar::Bool(_)));
-        // PyTorch has an overload with a flag where others have dimensions: `std(x, False)`.
+        // PyTorch has an overload whose second argument is `unbiased`, where the others take `dim`: `std(x,
+        // False)`.
         if self.values[unbiased].is_none() && self.values[dim].as_ref().is_some_and(is_flag) {
             self.values.swap(dim, unbiased);
         }
@@ -227,7 +228,7 @@ impl Bound {
     }
 }
 
-/// What the function of a row takes for an argument, by its type in the row.
+/// How a row's function gets an argument, by the argument's type in the row.
 #[rustfmt::skip]
 macro_rules! argument {
     ($bound:ident operand $name:ident) => { &$bound.expr(stringify!($name))? };
@@ -244,7 +245,7 @@ macro_rules! argument {
     ($bound:ident spread $name:ident) => { $bound.spread()? };
 }
 
-/// The call of a row: the operation on its operands, or its function where it has other arguments, too.
+/// How a row is called: as an operation on its operands, or by its function if it takes other arguments, too.
 #[rustfmt::skip]
 macro_rules! row {
     ($bound:ident $op:ident $name:ident) => { Expr::map(Op::$op, $bound.operands()?) };
@@ -266,7 +267,7 @@ macro_rules! define_call {
         formula { $($(#[$fdoc:meta])* $fv:ident $fname:ident $fi:tt $fd:ident $fr:ident $fdt:tt $fk:literal ($ffirst:ident $(, $fp:ident: $ft:ident $($ftext:literal)?)*);)* }
     ) => {
         impl Bound {
-            /// The computation that the row is of these arguments.
+            /// The expression that the call makes.
             #[track_caller]
             fn call(mut self) -> Result<Expr> {
                 let bound = &mut self;

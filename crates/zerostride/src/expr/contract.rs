@@ -1,5 +1,6 @@
-//! Owns the products that are written in terms of matrix products and sums: outer, inner along a dimension,
-//! and over any dimensions of two tensors. It does not know how products run.
+//! Owns the products that are written in terms of matrix products and sums: the outer product, the inner
+//! product along a dimension, and contractions over any dimensions of two tensors. It does not know how
+//! products run.
 
 use smallvec::SmallVec;
 use zerostride_ops::Category;
@@ -75,8 +76,8 @@ impl Expr {
     /// The sum of products over pairs of dimensions, one of each factor, as `torch.tensordot`; a dimension of
     /// size 1 is stretched.
     ///
-    /// Shapes: `(n, k), (k, m) -> (n, m)` for `[1], [0]`: what is left of the first factor, then of the
-    /// second.
+    /// Shapes: `(n, k), (k, m) -> (n, m)` for `[1], [0]`: the remaining dimensions of the first factor, then
+    /// those of the second.
     ///
     /// ```
     /// use zerostride::Tensor;
@@ -89,9 +90,9 @@ impl Expr {
     }
 }
 
-/// The dimensions that two factors are multiplied over.
+/// The pairs of dimensions that are summed over.
 pub(crate) enum Pairs {
-    /// As many of the last of the first factor and of the first of the second.
+    /// The last so many of the first factor, and as many of the first of the second.
     Last(isize),
     /// One of each list.
     Named(Vec<isize>, Vec<isize>),
@@ -124,7 +125,7 @@ impl Expr {
     }
 }
 
-/// The dimensions that are named, in that order.
+/// The given dimensions as indices, in the given order.
 fn named(dims: &[isize], ndim: usize) -> Result<SmallVec<[usize; 4]>> {
     let named = |&dim: &isize| {
         let none = || {
@@ -147,7 +148,7 @@ fn contract(a: &Expr, b: &Expr, own: &[isize], theirs: &[isize]) -> Result<Expr>
     let (own, theirs) = (named(own, a.shape()?.len())?, named(theirs, b.shape()?.len())?);
     for (&dim_a, &dim_b) in own.iter().zip(&theirs) {
         let (size_a, size_b) = (a.shape()?[dim_a], b.shape()?[dim_b]);
-        // A stretched factor multiplies the sum of the other.
+        // Where one factor is stretched, it is multiplied by the sum of the other.
         if size_a == 1 && size_b != 1 {
             b = b.sum(keepdim(dim_b as isize)).to_dtype(b.dtype()?);
         } else if size_b == 1 && size_a != 1 {
@@ -158,7 +159,7 @@ fn contract(a: &Expr, b: &Expr, own: &[isize], theirs: &[isize]) -> Result<Expr>
             )));
         }
     }
-    // No dimension twice.
+    // Refuses a dimension that is given twice.
     for (dims, factor) in [(&own, &a), (&theirs, &b)] {
         let dims: DimList = dims.iter().map(|&dim| dim as isize).collect();
         reduced_dims(&dims, factor.shape()?.len())?;
@@ -178,7 +179,7 @@ fn contract(a: &Expr, b: &Expr, own: &[isize], theirs: &[isize]) -> Result<Expr>
     let matrix_a = a.permute(&order(&rows, &own)).reshape(&[n, k]);
     let matrix_b = b.permute(&order(&theirs, &columns)).reshape(&[k, m]);
     let shape: DimList = outer_a.iter().chain(&outer_b).map(|&size| size as isize).collect();
-    // Products of one term are no sums, which begin with 0: a negative zero stays one.
+    // A sum begins with 0, so it would turn a single product of -0.0 into 0.0.
     let is_sum = k != 1 || a.dtype()?.category() == Category::Bool;
     let product = if is_sum { matrix_a.matmul(matrix_b) } else { matrix_a.mul(matrix_b) };
     Ok(product.reshape(&shape))

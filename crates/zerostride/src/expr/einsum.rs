@@ -1,9 +1,9 @@
-//! Owns `einsum`: its notation, in which every dimension of every operand has a letter, and the products and
+//! Owns `einsum`: the notation, which gives every dimension of every operand a letter, and the products and
 //! sums that it means. It does not know how they run.
 //!
-//! The algorithm is ATen's (`Linear.cpp`). Operands are aligned: each gets one dimension for every letter, in
-//! the order of the output, those that are summed over behind it. They are multiplied from left to right, and
-//! a letter is summed over as soon as no later operand has it.
+//! The algorithm is ATen's (`Linear.cpp`). Operands are aligned: each gets one dimension for every letter,
+//! those of the output first and in its order, then those that are summed over. They are multiplied from left
+//! to right, and a letter is summed over at the last operand that has it.
 
 use smallvec::{SmallVec, smallvec};
 use zerostride_ops::{DType, Op, Typed, promote_types, result_type};
@@ -12,10 +12,10 @@ use super::contract::numel;
 use super::{DimList, Expr, keepdim, product};
 use crate::{Error, Result};
 
-/// The letters, upper case before lower case: the order of an output that is not written down.
+/// The letters, upper case before lower case: the order that an output gets if the equation has none.
 const LETTERS: usize = 52;
 
-/// Stands for `...` among letters.
+/// The code of `...` among letters.
 const ELLIPSIS: usize = LETTERS;
 
 type Letters = SmallVec<[usize; 8]>;
@@ -24,11 +24,11 @@ type Places = SmallVec<[usize; 8]>;
 
 /// The sum of products that an equation over the dimensions of operands describes, as `torch.einsum`.
 ///
-/// Each operand has a letter for every dimension. A letter that stands twice in one operand takes its
-/// diagonal; one that is not in the output is summed over. Without `->` the output has the letters that stand
+/// Each operand has a letter for every dimension. A letter that occurs twice in one operand takes the
+/// diagonal; one that is not in the output is summed over. Without `->` the output has the letters that occur
 /// once, in alphabetical order. `...` is for dimensions without letters, which broadcast, as sizes of 1 do
-/// everywhere. Two operands that have letters of their own beside those that are summed over are multiplied
-/// as matrices; other sums take one pass that stores no products.
+/// everywhere. If two operands each have letters of their own and share some that are summed over, they are
+/// multiplied as matrices; other sums take one pass that stores no products.
 ///
 /// Shapes: `(n, k), (k, m) -> (n, m)` for `"ij,jk->ik"`.
 ///
@@ -77,19 +77,19 @@ fn summed_products(equation: &str, operands: &[Expr]) -> Result<Expr> {
             }
         }
         let (mut a, mut b) = (sum_over(&product, &own), sum_over(factor, &theirs));
-        // Sums of integers are i64, which PyTorch then refuses to multiply as matrices with others.
+        // A sum of integers is i64. PyTorch then refuses to multiply it as a matrix with another dtype.
         if is_uniform {
             let met = promote_types(a.dtype()?, b.dtype()?)?;
             (a, b) = (a.to_dtype(met), b.to_dtype(met));
         }
-        // Behind the last product nothing is left of what is summed over.
+        // After the last product, the dimensions that were summed over are dropped.
         let end = if number + 1 == factors.len() { order.kept } else { order.ndim };
         product = contracted(&a, &b, &both, end)?;
     }
     Ok(product)
 }
 
-/// The operands, of which numbers take the dtype of the others.
+/// The operands; numbers are converted to the dtype that all operands promote to.
 fn with_dtypes(operands: &[Expr]) -> Result<Vec<Expr>> {
     let typed = operands.iter().map(|operand| Ok(operand.meta()?.typed));
     let typed = typed.collect::<Result<SmallVec<[Typed; 4]>>>()?;
@@ -136,7 +136,7 @@ fn letters_of_operands(text: &str, operands: usize) -> Result<Vec<Letters>> {
     Ok(all)
 }
 
-/// Whether a dot that has been seen is followed by the two others of an ellipsis.
+/// Whether two more dots follow, which make an ellipsis.
 fn is_ellipsis(symbols: &mut impl Iterator<Item = (usize, u8)>) -> bool {
     (0..2).all(|_| symbols.next().is_some_and(|(_, symbol)| symbol == b'.'))
 }
@@ -155,14 +155,14 @@ fn symbol(letter: usize) -> char {
     char::from(if letter < 26 { b'A' + letter as u8 } else { b'a' + (letter - 26) as u8 })
 }
 
-/// Where the dimensions of aligned operands are.
+/// The positions of dimensions in aligned operands.
 struct Order {
-    /// Of each letter that occurs.
+    /// The position of each letter that occurs.
     places: [Option<usize>; LETTERS],
     /// The first dimension that `...` stands for, and how many there are.
     ellipsis: usize,
     covered: usize,
-    /// The dimensions of the output; those behind are summed over.
+    /// The number of dimensions of the output; those after them are summed over.
     kept: usize,
     ndim: usize,
 }
@@ -204,7 +204,7 @@ impl Order {
         Ok(order)
     }
 
-    /// Gives a letter a dimension of its own, unless it has one.
+    /// Gives a letter the next dimension, unless it has one.
     fn append(&mut self, letter: usize) {
         if self.places[letter].is_none() {
             self.places[letter] = Some(self.ndim);
@@ -212,7 +212,7 @@ impl Order {
         }
     }
 
-    /// Reads the output, which begins at an index of the equation.
+    /// Reads the output's letters, which start at byte `start` of the equation.
     fn keep(&mut self, output: &str, start: usize, counts: &[usize; LETTERS]) -> Result<()> {
         let mut has_ellipsis = false;
         let mut symbols = output.bytes().enumerate();
@@ -259,7 +259,7 @@ impl Order {
         Ok(())
     }
 
-    /// The sums of one operand alone, over its dimensions as they are.
+    /// The result of an equation with one operand, which needs no alignment.
     fn sum_of_one(&self, letters: &Letters, operand: Expr) -> Result<Expr> {
         let (operand, dims) = self.placed(0, letters, operand, &mut smallvec![1; self.ndim])?;
         let dims: Places = dims.into_iter().flatten().collect();
@@ -272,7 +272,7 @@ impl Order {
         Ok(permuted(&operand.sum(&signed(summed)[..]), &kept))
     }
 
-    /// The operands with one dimension for every place, of size 1 where they have no letter for it.
+    /// The operands with one dimension for every position, of size 1 where they have no letter for it.
     fn aligned(&self, inputs: &[Letters], operands: Vec<Expr>) -> Result<Vec<Expr>> {
         let mut sizes: Places = smallvec![1; self.ndim];
         let mut all = Vec::with_capacity(operands.len());
@@ -286,8 +286,8 @@ impl Order {
         Ok(all)
     }
 
-    /// An operand with one dimension for each of its letters, and which of them is for which place. The sizes
-    /// of all places so far must go together with its own.
+    /// An operand with one dimension for each of its letters, and that dimension for each position. Checks
+    /// that its sizes broadcast with those of the operands so far.
     fn placed(
         &self,
         number: usize,
@@ -296,7 +296,7 @@ impl Order {
         sizes: &mut Places,
     ) -> Result<(Expr, SmallVec<[Option<usize>; 8]>)> {
         let ndim = operand.shape()?.len();
-        // The dimension of the operand for each place, and the next one.
+        // For each position, the operand's dimension; then the next dimension to be placed.
         let mut dims: SmallVec<[Option<usize>; 8]> = smallvec![None; self.ndim];
         let mut dim = 0;
         for &letter in letters {
@@ -324,7 +324,7 @@ impl Order {
                 let known = sizes[place];
                 if size != 1 && known != 1 && size != known {
                     return Err(match letter {
-                        // PyTorch's message lacks the same space.
+                        // PyTorch's message has no space there either.
                         ELLIPSIS => Error::runtime(format_args!(
                             "einsum(): dimension {dim} covered by ellipsis in operand {number}has size {size} which does not broadcast with previously seen ellipsis with size {known} for the respective dimension"
                         )),
@@ -344,12 +344,12 @@ impl Order {
     }
 }
 
-/// The dimensions in another order, if it is another one.
+/// The dimensions in another order; the operand itself if the order is the same.
 fn permuted(x: &Expr, dims: &[usize]) -> Expr {
     if dims.is_sorted() { x.clone() } else { x.permute(&signed(dims)) }
 }
 
-/// The elements in another shape, if it is another one.
+/// The elements in another shape; the operand itself if the shape is the same.
 fn reshaped(x: &Expr, sizes: &[usize]) -> Result<Expr> {
     Ok(if x.shape()? == sizes { x.clone() } else { x.reshape(&signed(sizes)) })
 }
@@ -358,19 +358,19 @@ fn signed(numbers: &[usize]) -> DimList {
     numbers.iter().map(|&number| number as isize).collect()
 }
 
-/// The sums over dimensions, which stay with size 1.
+/// The sums over dimensions, which keep size 1.
 fn sum_over(x: &Expr, dims: &[usize]) -> Expr {
     if dims.is_empty() { x.clone() } else { x.sum(keepdim(&signed(dims)[..])) }
 }
 
-/// The dimensions before the end, behind which all sizes are 1.
+/// Drops the dimensions from `end` on, all of which have size 1.
 fn before(x: Expr, end: usize) -> Result<Expr> {
     let dims: DimList = (end..x.shape()?.len()).map(|dim| dim as isize).collect();
     Ok(if dims.is_empty() { x } else { x.squeeze_dims(&dims) })
 }
 
-/// The products of two aligned factors, summed over dimensions of both: aligned too, with the dimensions
-/// before an end.
+/// The products of two aligned factors, summed over dimensions of both. The result is aligned as well, and
+/// has the dimensions before `end`.
 fn contracted(a: &Expr, b: &Expr, summed: &[usize], end: usize) -> Result<Expr> {
     if summed.is_empty() {
         return before(Expr::map_within(Op::Mul, [a.clone(), b.clone()]), end);
@@ -390,24 +390,25 @@ fn contracted(a: &Expr, b: &Expr, summed: &[usize], end: usize) -> Result<Expr> 
         group.push(dim);
     }
     if rows.is_empty() && columns.is_empty() {
-        // Sums of products of vectors, in the dtype in which products of matrices add up.
+        // A sum of products of vectors, accumulated in the dtype in which matrix products accumulate.
         let wide = if dtype.is_half() { DType::F32 } else { dtype };
         let products = Expr::map_within(Op::Mul, [a.to_dtype(wide), b.to_dtype(wide)]);
         return before(sum_over(&products, summed).to_dtype(dtype), end);
     }
-    // The product has its dimensions in the order of the output, if it can.
+    // Swaps the factors if that gives the product's dimensions in the order of the output.
     if columns.first().is_some_and(|column| rows.first().is_some_and(|row| column < row)) {
         return contracted(b, a, summed, end);
     }
     let sizes = |shape: &[usize], dims: &[usize]| dims.iter().map(|&dim| shape[dim]).collect::<Places>();
     let (outer, n, m) = (sizes(own, &batch), sizes(own, &rows), sizes(theirs, &columns));
     let k = numel(&sizes(own, summed))? as usize;
-    // A factor without letters of its own is a vector; one of several is a matrix of one row or column.
+    // A factor without letters of its own is a vector, or with batch dimensions a matrix of one row or
+    // column.
     let inner = |sizes: &[usize]| -> Result<Places> {
         let is_vector = sizes.is_empty() && batch.is_empty();
         Ok(if is_vector { Places::new() } else { smallvec![numel(sizes)? as usize] })
     };
-    // Of the dimensions that a factor has alone, the other has size 1.
+    // Where only one factor has a letter, the other has size 1.
     let left = permuted(a, &[&batch[..], &rows, &columns, &ones, summed].concat());
     let left = reshaped(&left, &[&outer[..], &inner(&n)?, &[k]].concat())?;
     let right = permuted(b, &[&batch[..], &rows, &ones, summed, &columns].concat());

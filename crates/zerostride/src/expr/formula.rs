@@ -1,6 +1,6 @@
-//! Owns the functions of rows that take more than operands, and of rows that are formulas over others: one
-//! each, by the row's name, with the row's arguments in their order, and in PyTorch's order of operations. It
-//! does not know how they run; fused, they take one pass like any other expression.
+//! Owns one function for each row that takes more than operands or is a formula over other operations. It has
+//! the row's name and arguments, and computes in PyTorch's order. It does not know how formulas run; fused,
+//! they take one pass like any other expression.
 //!
 //! Formulas on f16 and bf16 run in f32 and are rounded once, at the end.
 
@@ -15,12 +15,12 @@ use crate::error::printed;
 use crate::{Error, Result};
 
 impl Expr {
-    /// A node that stands for a call which cannot work.
+    /// A node that holds the error of a call with one operand.
     pub(super) fn failed(&self, name: &str, error: Error) -> Expr {
         Expr::refused(name, std::slice::from_ref(self), error)
     }
 
-    /// A node that stands for a call of several operands which cannot work.
+    /// A node that holds the error of a call with several operands.
     pub(super) fn refused(name: &str, operands: &[Expr], error: Error) -> Expr {
         let operands: Vec<String> = operands.iter().map(ToString::to_string).collect();
         let text = format!("{name}({})", operands.join(", "));
@@ -28,8 +28,8 @@ impl Expr {
     }
 }
 
-/// Dtypes and shapes of the call as a whole, so that a refusal names its operands in their order, whatever
-/// order the formula has.
+/// Dtypes and shape of the call as a whole. Inferred here so that an error names the operands in the order of
+/// the call, not in the order in which the formula uses them.
 fn infer(op: Op, operands: &[&Expr]) -> Result<Inferred> {
     let metas: SmallVec<[&Meta; 4]> = operands.iter().map(|operand| operand.meta()).collect::<Result<_>>()?;
     let typed: SmallVec<[Typed; 4]> = metas.iter().map(|meta| meta.typed).collect();
@@ -39,7 +39,8 @@ fn infer(op: Op, operands: &[&Expr]) -> Result<Inferred> {
     Ok(inferred)
 }
 
-/// The dtypes of operands that are stretched to each other; of two mistakes the one that PyTorch finds first.
+/// The dtypes of operands that broadcast. If dtypes and shapes are both wrong, the error is the one that
+/// PyTorch reports.
 pub(super) fn infer_dtypes(op: Op, typed: &[Typed], shapes: &[&[usize]]) -> Result<Inferred> {
     op.infer(typed).map_err(|error| match broadcast_shape(shapes) {
         Err(mismatch) if error.comes_after_shapes() => mismatch.into(),
@@ -139,7 +140,7 @@ pub(super) fn add_scaled(op: Op, a: &Expr, b: &Expr, alpha: Scalar) -> Expr {
         check_alpha(compute, alpha)?;
         alpha.held_by(compute)?;
         Ok(formula(op, [a, b], |[a, b]| {
-            // As an operand would, alpha takes the dtype that the operands meet in.
+            // Like an operand, alpha is converted to the dtype that the operands promote to.
             let scaled = Expr::map(Op::Mul, [Expr::from(alpha).to_dtype(compute), b]);
             Ok(Expr::map(op, [a, scaled]))
         }))
@@ -163,7 +164,7 @@ fn check_alpha(compute: DType, alpha: Scalar) -> Result<()> {
     }
 }
 
-/// `input + value * a * b` and `input + value * a / b`, from the left.
+/// `input + value * a * b` and `input + value * a / b`, evaluated from the left.
 fn add_products(op: Op, input: &Expr, a: &Expr, b: &Expr, value: Scalar) -> Expr {
     let whole = |operand: &Expr| operand.dtype().is_ok_and(|dtype| dtype.category() <= Category::Int);
     if op == Op::Addcdiv && whole(a) && whole(b) {
@@ -205,11 +206,12 @@ pub(super) fn clamp_max(input: &Expr, max: &Expr) -> Expr {
     clamped(Op::ClampMax, input, None, Some(max)).unwrap_or_else(|error| input.failed("clamp_max", error))
 }
 
-/// Held to the bounds that are there, as the row `op` has it.
+/// The input clamped to the bounds that are given, by the rules of the row `op`.
 fn clamped(op: Op, input: &Expr, min: Option<&Expr>, max: Option<&Expr>) -> Result<Expr> {
     let operands: Vec<&Expr> = [Some(input), min, max].into_iter().flatten().collect();
     let Inferred { compute, .. } = infer(op, &operands)?;
-    // Bools have a maximum and a minimum, and no kernel that holds them to a number.
+    // Bools are clamped to tensors (`maximum`, `minimum`), but PyTorch has no kernel that clamps them to a
+    // number.
     if compute == DType::Bool && operands[1..].iter().any(|bound| bound.number().is_some()) {
         return Err(OpError::Unsupported { op, dtype: compute }.into());
     }
@@ -218,8 +220,9 @@ fn clamped(op: Op, input: &Expr, min: Option<&Expr>, max: Option<&Expr>) -> Resu
     if min.is_none() && max.is_none() {
         return Ok(anew(held));
     }
-    // `maximum` and `minimum` give the second of equal operands: a zero keeps its sign, but beside one bound
-    // that is a tensor, which PyTorch hands to them as the second.
+    // `maximum` and `minimum` give the second of two equal operands, which decides the sign of a zero. The
+    // input is the second operand, except where `clamp_min` or `clamp_max` get a tensor: there PyTorch passes
+    // the bound as the second.
     let is_second = op != Op::Clamp && operands[1].number().is_none();
     let ordered = |bound: &Expr, held: Expr| {
         let bound = bound.to_dtype(compute);
@@ -236,13 +239,13 @@ fn clamped(op: Op, input: &Expr, min: Option<&Expr>, max: Option<&Expr>) -> Resu
     Ok(held)
 }
 
-/// An operand as the result of an operation that changes nothing: unlike the operand it shares memory with no
-/// tensor.
+/// The operand as the result of an operation that changes nothing, so that the result shares no memory with
+/// it.
 fn anew(operand: Expr) -> Expr {
     Expr::map(Op::Positive, [operand])
 }
 
-/// A bound, unless it is a number that every integer of the dtype satisfies.
+/// The bound; `None` if it is a number that every integer of the dtype satisfies.
 fn effective_bound<'a>(name: &str, bound: Option<&'a Expr>, compute: DType) -> Result<Option<&'a Expr>> {
     let Some(number) = bound.and_then(Expr::number) else { return Ok(bound) };
     let (least, most) = compute.int_range();
@@ -262,8 +265,8 @@ fn effective_bound<'a>(name: &str, bound: Option<&'a Expr>, compute: DType) -> R
     Ok(None)
 }
 
-/// Operations that are others for some of their operands: powers to numbers for which PyTorch's kernels take
-/// no logarithm, and `ldexp` with an exponent that is no integer, which is a product with a power.
+/// Operations that become others for some operands: `pow` with an exponent for which PyTorch's kernels take
+/// no logarithm, and `ldexp` with a floating-point exponent, which is a product with a power of 2.
 pub(super) fn rewritten(op: Op, operands: &[Expr], compute: DType) -> Option<Expr> {
     match (op, operands) {
         (Op::Pow, [base, exponent]) => power(&base.to_dtype(compute), exponent.number()?, compute),
@@ -274,7 +277,8 @@ pub(super) fn rewritten(op: Op, operands: &[Expr], compute: DType) -> Option<Exp
     }
 }
 
-/// The power to a number for which the bits are those of products, roots and reciprocals, here as in PyTorch.
+/// A power as products, roots and reciprocals, for the exponents for which PyTorch computes it that way, so
+/// that the bits are equal.
 fn power(base: &Expr, exponent: Scalar, compute: DType) -> Option<Expr> {
     let exponent = match exponent {
         Scalar::Bool(exponent) => f64::from(exponent),
@@ -288,7 +292,7 @@ fn power(base: &Expr, exponent: Scalar, compute: DType) -> Option<Expr> {
         2.0 => Some(base.square()),
         _ if compute.category() <= Category::Int => None,
         -1.0 => Some(base.reciprocal()),
-        // PyTorch's kernel for f16 has no others.
+        // PyTorch's f16 kernel has no special cases beyond these.
         _ if compute == DType::F16 => None,
         0.5 => Some(base.sqrt()),
         -0.5 => Some(base.rsqrt()),
@@ -299,7 +303,7 @@ fn power(base: &Expr, exponent: Scalar, compute: DType) -> Option<Expr> {
 }
 
 pub(super) fn float_power(base: &Expr, exponent: &Expr) -> Expr {
-    // A number stays one, for the sake of the powers that are simpler.
+    // A bare number stays one, so that `pow` can take its special cases.
     let number = exponent.number();
     formula(Op::FloatPower, [base, exponent], |[base, met]| Ok(base.pow(number.map_or(met, Expr::from))))
 }
@@ -329,7 +333,7 @@ pub(super) fn isclose(a: &Expr, b: &Expr, rtol: f64, atol: f64, equal_nan: bool)
     attempt().unwrap_or_else(|error| a.failed("isclose", error))
 }
 
-/// The bounds are numbers of the dtype; the lower one is looked at first, should they cross.
+/// The bounds are rounded to the dtype. If they cross, the lower one is applied first.
 pub(super) fn logit_clamped(input: &Expr, eps: f64) -> Expr {
     let attempt = || {
         let Inferred { compute, .. } = infer(Op::Logit, &[input])?;
@@ -343,7 +347,7 @@ pub(super) fn logit_clamped(input: &Expr, eps: f64) -> Expr {
     attempt().unwrap_or_else(|error| input.failed("logit", error))
 }
 
-/// The nearest number of a float dtype.
+/// The number rounded to a float dtype.
 fn rounded(number: f64, dtype: DType) -> f64 {
     let mut bytes = [0; size_of::<f64>()];
     let bytes = &mut bytes[..dtype.item_size()];
@@ -351,10 +355,10 @@ fn rounded(number: f64, dtype: DType) -> f64 {
     load_scalar(bytes, dtype).to_f64()
 }
 
-/// Numbers enter as the dtype of the input: a fraction is cut off for integers.
+/// `value` is converted to the dtype of the input: for integers its fraction is cut off.
 pub(super) fn masked_fill(input: &Expr, mask: &Expr, value: &Expr) -> Expr {
     let attempt = || {
-        // PyTorch's order: the mask before the input, and both before anything else.
+        // PyTorch checks the shapes first, the mask's before the input's.
         broadcast_shape(&[mask.shape()?, input.shape()?])?;
         let ndim = value.shape()?.len();
         if ndim > 0 {
@@ -377,7 +381,7 @@ pub(super) fn nan_to_num(input: &Expr, nan: f64, posinf: Option<f64>, neginf: Op
     Expr::map(Op::NanToNum, [input.clone(), nan.into(), posinf.into(), neginf.into()])
 }
 
-/// Elements that each result of a reduction combines.
+/// The number of elements that each result of a reduction combines.
 fn reduced_count(meta: &Meta, dims: &Dims) -> Result<usize> {
     Ok(dims.resolve(meta.shape.ndim())?.iter().map(|&dim| meta.shape[dim]).product())
 }
@@ -413,8 +417,8 @@ pub(super) fn nansum(input: &Expr, dims: &Dims) -> Expr {
     }
 }
 
-/// The variance stays in f64, in which it is accumulated, until the root is taken: it may be out of range
-/// before.
+/// The variance stays in f64, in which it is accumulated, until the root is taken: it may be out of f32's
+/// range where the root is not.
 pub(super) fn std(input: &Expr, (dims, correction): (Dims, f64)) -> Expr {
     formula(Op::Std, [input], |[input]| {
         let complex = input.dtype()?.category() == Category::Complex;
@@ -423,7 +427,7 @@ pub(super) fn std(input: &Expr, (dims, correction): (Dims, f64)) -> Expr {
     })
 }
 
-/// The largest elements along `dims`, for the exponentials' sake: 0 where they are infinite.
+/// The maximum along `dims`, subtracted so that exponentials do not overflow; 0 where it is infinite.
 fn shift(input: &Expr, dims: &Dims) -> Result<Expr> {
     let real = if input.dtype()?.category() == Category::Complex { input.real() } else { input.clone() };
     let largest = real.amax(keepdim(dims.clone()));
@@ -445,8 +449,8 @@ pub(super) fn logsumexp(input: &Expr, dims: &Dims) -> Expr {
     })
 }
 
-/// A formula along one dimension, which is looked at before the dtype; of no elements it gives none, whatever
-/// they are.
+/// A formula along one dimension. The dimension is checked before the dtype; an empty input is returned as it
+/// is, whatever its dtype.
 fn along(op: Op, input: &Expr, dim: isize, body: impl FnOnce(Expr) -> Result<Expr>) -> Expr {
     let attempt = || {
         let shape = input.shape()?;
@@ -455,7 +459,8 @@ fn along(op: Op, input: &Expr, dim: isize, body: impl FnOnce(Expr) -> Result<Exp
             return Ok(input.clone());
         }
         match op.infer(&[input.meta()?.typed]) {
-            // PyTorch has another kernel for dimensions before the last.
+            // Along other dimensions than the last, PyTorch uses another kernel, whose name is in the
+            // message.
             Err(error) if along.iter().any(|dim| dim + 1 < shape.len()) => Err(Error::Argument {
                 class: error.class(),
                 message: error.to_string().replace("_lastdim", ""),
@@ -484,7 +489,7 @@ pub(super) fn log_softmax(input: &Expr, dim: isize) -> Expr {
     })
 }
 
-/// Squares and powers of f32 are summed in f64: no overflow on the way to a norm that fits.
+/// Squares and powers of f32 are summed in f64, so that they do not overflow where the norm would not.
 pub(super) fn norm(input: &Expr, p: f64, dims: &Dims) -> Expr {
     let attempt = || {
         let Inferred { result, .. } = infer(Op::Norm, &[input])?;
@@ -531,7 +536,8 @@ pub(super) fn sum_to_size(input: &Expr, target: &[usize]) -> Expr {
         let meta = input.meta()?;
         let dims: Vec<isize> =
             sum_to_size_dims(&meta.shape, target)?.into_iter().map(|dim| dim as isize).collect();
-        // PyTorch sums to no dimensions even where there are none, which promotes whole numbers.
+        // For an empty target PyTorch calls `sum` even if there is nothing to reduce, which promotes integers
+        // to i64.
         let stays = dims.is_empty() && !target.is_empty();
         let summed = if stays { input.clone() } else { input.sum(keepdim(&dims[..])) };
         let sizes: Vec<isize> = target.iter().map(|&size| size as isize).collect();

@@ -1,5 +1,5 @@
-//! Owns `Input`: what an expression knows of an array whose elements are not in memory. It does not know
-//! where they are, nor when they are read (`stream`).
+//! Owns `Input`: an operand of expressions whose elements are not in memory. It does not know where they are
+//! stored nor when they are read (`stream`).
 
 use std::fmt;
 use std::ops::Range;
@@ -37,7 +37,7 @@ use crate::Result;
 /// # Ok::<(), zerostride::Error>(())
 /// ```
 pub trait Input: Send + Sync + fmt::Debug {
-    /// What messages call it, such as the file's path.
+    /// Its name in messages, such as the file's path.
     fn name(&self) -> String;
 
     /// The dtype of the elements.
@@ -46,26 +46,24 @@ pub trait Input: Send + Sync + fmt::Debug {
     /// The sizes of the dimensions.
     fn shape(&self) -> &[usize];
 
-    /// Fills `out`, whose length is that of the rows and which is zero at first, with their elements. Bools
-    /// are bytes of 0 and 1.
+    /// Reads these rows into `out`, which has their length and is zero at first. Bools are bytes of 0 and 1.
     ///
     /// # Errors
-    /// Whatever keeps the elements from being read.
+    /// An input or output error, or elements that cannot be decoded.
     fn read(&self, rows: Range<usize>, out: &mut [u8]) -> Result<()>;
 
-    /// Whether reading in order is much faster than in any other; then one thread reads, from the first row
-    /// on.
+    /// Whether reading in order is much faster than any other order. Then one thread reads, from the first
+    /// row on.
     fn is_sequential(&self) -> bool {
         false
     }
 
-    /// Rows that are stored together: pieces begin at multiples of this where memory allows it.
+    /// The number of rows that are stored together: pieces begin at multiples of it where memory allows.
     fn chunk(&self) -> usize {
         1
     }
 
-    /// The most bytes of memory that a reading takes besides what it fills, such as for a chunk that is
-    /// unpacked.
+    /// The most bytes of memory that `read` needs besides `out`, such as for a decompressed chunk.
     fn scratch(&self) -> u64 {
         0
     }
@@ -76,7 +74,7 @@ pub(crate) fn leading(shape: &[usize]) -> Option<usize> {
     shape.iter().position(|&size| size != 1)
 }
 
-/// How many rows an array has.
+/// The number of rows of an array.
 pub(crate) fn rows(shape: &[usize]) -> usize {
     leading(shape).map_or(1, |dim| shape[dim])
 }

@@ -1,5 +1,5 @@
-//! Owns the methods of `Expr` and the argument that reductions take. Element-wise ones are read from the op
-//! table.
+//! Owns the methods of `Expr`, most of which are generated from the table of operations, and `Dims`, the
+//! argument that reductions take. It does not know how an operation is inferred or evaluated.
 
 use smallvec::SmallVec;
 use zerostride_ops::{Op, Reduction, Scalar, for_each_op};
@@ -23,35 +23,35 @@ use crate::Result;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dims {
-    /// `None` is all of them, as is an empty list.
+    /// `None` means all of them, as an empty list does.
     dims: Option<SmallVec<[isize; 4]>>,
     pub(crate) keepdim: bool,
 }
 
-/// Reduced dimensions stay, with size 1.
+/// Keeps the reduced dimensions, with size 1.
 pub fn keepdim(dims: impl Into<Dims>) -> Dims {
     Dims { keepdim: true, ..dims.into() }
 }
 
 impl Dims {
-    /// Whether every dimension is meant.
+    /// Whether these are all dimensions.
     pub(crate) fn is_all(&self) -> bool {
         self.dims.as_ref().is_none_or(|dims| dims.is_empty())
     }
 
-    /// Whether the dimensions are an empty list, which most reductions take to mean all.
+    /// Whether the list of dimensions is empty, which most reductions take to mean all.
     pub(crate) fn names_none(&self) -> bool {
         self.dims.as_ref().is_some_and(|dims| dims.is_empty())
     }
 
-    /// A dimension of a tensor of that rank as it was given: counted from the end where it was.
+    /// A dimension as it was given: negative if it was counted from the end.
     pub(crate) fn given(&self, dim: usize, ndim: usize) -> isize {
         let from_end = dim as isize - ndim as isize;
         let was_from_end = self.dims.as_ref().is_some_and(|dims| dims.contains(&from_end));
         if was_from_end { from_end } else { dim as isize }
     }
 
-    /// The dimensions of a tensor of that rank, in rising order.
+    /// The dimensions as indices of a tensor with `ndim` dimensions, in rising order.
     pub(crate) fn resolve(&self, ndim: usize) -> Result<SmallVec<[usize; 4]>> {
         if self.is_all() {
             return Ok((0..ndim).collect());
@@ -90,7 +90,8 @@ macro_rules! dims_from {
 
 dims_from!(i32 isize);
 
-/// What a method takes for an argument, by its type in the row, and what the row's function gets of it.
+/// The type of a method's parameter, by the argument's type in the row, and the expression that passes it to
+/// the row's function.
 #[rustfmt::skip]
 macro_rules! argument {
     (type operand) => { impl Into<Expr> };
@@ -125,7 +126,7 @@ macro_rules! formulas {
     };
 }
 
-/// The methods that the table's sections make.
+/// The methods that each section of the table makes.
 macro_rules! define_methods {
     (
         unary { $($(#[$udoc:meta])* $uv:ident $un:ident $ui:tt [$($ua:ident)*] $us:tt $ud:ident $ur:ident $ue:ident $uk:literal $($uarg:literal)? $(($($ulist:tt)*))?;)* }
@@ -160,7 +161,7 @@ macro_rules! define_methods {
 
 for_each_op!(define_methods);
 
-/// Rows with a method for one of their arguments, which PyTorch's functions take by name.
+/// Methods for an argument of a row that PyTorch's functions take by name.
 impl Expr {
     /// `self + alpha * other`.
     pub fn add_scaled(&self, other: impl Into<Expr>, alpha: impl Into<Scalar>) -> Expr {
@@ -172,7 +173,7 @@ impl Expr {
         formula::add_scaled(Op::Sub, self, &other.into(), alpha.into())
     }
 
-    /// `logit` of the value clamped to [eps, 1 - eps]; the lower bound is looked at first, should they cross.
+    /// `logit` of the value clamped to [eps, 1 - eps]; if the bounds cross, the lower one is applied first.
     ///
     /// ```
     /// let moved = zerostride::Expr::from(&zerostride::tensor![-1.0, 0.9]).logit_clamped(0.75).sigmoid();
@@ -204,7 +205,7 @@ impl Expr {
         dims.map_or_else(|| self.squeeze(), |dims| self.squeeze_dims(dims))
     }
 
-    /// Sums what a broadcast from `shape` has stretched: the transpose of `expand`.
+    /// Sums over the dimensions that a broadcast from `shape` stretched or added: the transpose of `expand`.
     ///
     /// ```
     /// use zerostride::{Expr, Tensor};
@@ -217,10 +218,10 @@ impl Expr {
     }
 }
 
-/// Views: each is data, applied to the layouts of whatever the value will be computed from.
+/// Makes each view a method that stores the view as data. It is applied once there is a layout.
 macro_rules! views {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) => $view:expr;)*) => {
-        /// Views, as those of `Tensor`, of values that do not exist yet.
+        /// The views of `Tensor`, for values that are not computed yet.
         impl Expr {
             $($(#[$doc])*
             pub fn $name(&self, $($arg: $type),*) -> Expr {
@@ -250,7 +251,7 @@ views! {
     fn t() => View::T;
     /// Swaps the last two dimensions: PyTorch's `mT`.
     fn matrix_transpose() => View::MatrixTranspose;
-    /// Moves dimensions to other places.
+    /// Moves dimensions to other positions.
     fn movedim(source: &[isize], destination: &[isize]) => View::Movedim(source.into(), destination.into());
     /// The same elements in the same order under other sizes; -1 is inferred.
     fn reshape(sizes: &[isize]) => View::Reshape(sizes.into());

@@ -1,5 +1,5 @@
-//! Owns `Expr`: a computation written down but not yet run, a graph whose nodes know their shape and dtype,
-//! or why they have none. It does not know in which order or passes it will run (`plan`).
+//! Owns `Expr`: a computation as a graph, whose nodes know their shape and dtype or the error that they would
+//! report. It does not know in which order or passes it will run (`plan`).
 
 mod call;
 mod contract;
@@ -54,16 +54,16 @@ pub struct Expr(Arc<Node>);
 pub(crate) struct Node {
     pub(crate) kind: Kind,
     pub(crate) meta: Result<Meta>,
-    /// Who wrote down an operation that may broadcast; `None` where a formula stretches what it has made
-    /// itself.
+    /// The user's line that wrote an operation that may broadcast; `None` where a formula stretches its own
+    /// intermediate results.
     pub(crate) caller: Option<Caller>,
-    /// Levels of nodes, its own among them.
+    /// The length of the longest path of nodes, this one included.
     depth: usize,
-    /// Whether elements that are not in memory are among the operands, or theirs.
+    /// Whether the node is an `Input`, or reads one directly or indirectly.
     pub(crate) lazy: bool,
 }
 
-/// What is known of a node's value before it is computed.
+/// What a node's value is known to be before it is computed.
 #[derive(Clone, Debug)]
 pub(crate) struct Meta {
     pub(crate) shape: Shape,
@@ -84,10 +84,9 @@ impl Meta {
 /// The operands of a node.
 pub(crate) type Operands = SmallVec<[Expr; 3]>;
 
-/// What a node computes. Dtypes are settled here: operands of `Map` are converted to `compute`.
+/// What a node computes. Dtypes are resolved: operands of `Map` are converted to `compute`.
 pub(crate) enum Kind {
-    /// A tensor, and how often it had been written to when it was captured; `None` where it is read as it is
-    /// found.
+    /// A tensor, and its storage's count of writes when it was captured; `None` if later writes are no error.
     Leaf { tensor: Tensor, version: Option<u64> },
     /// An array that is not in memory. It becomes a tensor, or rows of one, before anything is planned.
     Input(Arc<dyn Input>),
@@ -95,7 +94,7 @@ pub(crate) enum Kind {
     Number(Scalar),
     /// An element-wise operation of the table.
     Map { op: Op, operands: Operands, compute: DType },
-    /// Another dtype for the same values.
+    /// The operand's values converted to another dtype.
     Cast { operand: Expr, dtype: DType },
     /// A reduction of the table over dimensions, in rising order; reduced dimensions keep size 1 under
     /// `keepdim`.
@@ -107,15 +106,15 @@ pub(crate) enum Kind {
         compute: DType,
         correction: f64,
     },
-    /// Other elements of the same values, or the same under another shape.
+    /// A view of the operand: some of its elements, or another shape.
     View { operand: Expr, view: View },
-    /// A matrix product, its batch dimensions broadcast.
+    /// A matrix product; batch dimensions broadcast.
     Matmul { factors: [Expr; 2] },
     /// A node whose error is in `meta`.
     Failed { text: String },
 }
 
-/// Dimensions as a view was given them, negative ones counting from the right.
+/// Dimensions as they were given to a view; negative ones count from the end.
 pub(crate) type DimList = SmallVec<[isize; 4]>;
 
 /// A view as data: it can be applied to any layout of the operand's shape.
@@ -142,8 +141,7 @@ pub(crate) enum View {
 }
 
 impl View {
-    /// The view of a layout. Only `Reshape` and `Flatten` can fail on one layout and not on another of the
-    /// same shape.
+    /// The view of a layout. Whether it exists depends on the shape only, except for `Reshape` and `Flatten`.
     pub(crate) fn apply(&self, layout: &Layout) -> Result<Layout, ShapeError> {
         match self {
             View::Expand(sizes) => layout.expand(sizes),
@@ -186,7 +184,7 @@ impl Expr {
         }
     }
 
-    /// A node that lets go of its operands: it will never run.
+    /// A node with an error. It keeps none of its operands, since it will never run.
     #[cold]
     fn failing(kind: &Kind, error: Error) -> Expr {
         let text = text::render(kind);
@@ -205,7 +203,7 @@ impl Expr {
         Expr::first(Kind::Leaf { tensor: tensor.clone(), version }, meta)
     }
 
-    /// The tensor that the expression is, where it is one and nothing is computed.
+    /// The tensor, if the expression is a tensor and computes nothing.
     ///
     /// ```
     /// use zerostride::{Expr, tensor};
@@ -221,7 +219,8 @@ impl Expr {
         }
     }
 
-    /// The view of a tensor that the expression is; `None` where an element has to be computed or copied.
+    /// The tensor that the expression is a view of, seen through its views; `None` if an element has to be
+    /// computed or copied.
     ///
     /// ```
     /// use zerostride::{Expr, einsum, tensor};
@@ -241,7 +240,7 @@ impl Expr {
         }
     }
 
-    /// The operand of an operation that runs at once: a tensor as it will be found then, not as it is now.
+    /// The operand of an operation that runs at once, so that no write can come between.
     pub(crate) fn current(tensor: &Tensor) -> Expr {
         Expr::leaf(tensor, None)
     }
@@ -256,7 +255,7 @@ impl Expr {
         &self.0
     }
 
-    /// Identity of the node: equal for clones of one expression.
+    /// The identity of the node: equal for clones of one expression.
     pub(crate) fn id(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
     }
@@ -287,7 +286,8 @@ impl Expr {
         Expr::map_by(Some(Caller::here()), op, operands)
     }
 
-    /// [`Expr::map`] by a formula that stretches what it has made itself: nobody wrote that broadcast down.
+    /// [`Expr::map`] inside a formula, on its own intermediate results: policies see no broadcast of the
+    /// user's.
     fn map_within(op: Op, operands: impl IntoIterator<Item = Expr>) -> Expr {
         Expr::map_by(None, op, operands)
     }
@@ -305,14 +305,14 @@ impl Expr {
         }
     }
 
-    /// A half-precision operation in f32, of which only the result is rounded.
+    /// A half-precision operation computed in f32; only the result is rounded.
     fn map_wide(caller: Option<Caller>, op: Op, operands: Operands, compute: DType) -> Expr {
         let half = |operand: &Expr| operand.typed().is_some_and(|typed| typed.dtype.is_half());
         let single = |operand: Expr| if half(&operand) { operand.to_dtype(DType::F32) } else { operand };
         Expr::map_by(caller, op, operands.into_iter().map(single)).to_dtype(compute)
     }
 
-    /// A reduction of the table. `dims` may be negative and in any order; empty means all.
+    /// A reduction of the table. `dims` may be negative and in any order; an empty list means all of them.
     pub(crate) fn reduce(op: Reduction, operand: Expr, dims: &Dims, correction: f64) -> Expr {
         let inferred = infer_reduce(op, &operand, dims);
         let keepdim = dims.keepdim;
@@ -337,7 +337,7 @@ impl Expr {
 
     pub(crate) fn view(&self, view: View) -> Expr {
         let meta = self.meta().and_then(|meta| {
-            // Every view of a contiguous layout exists if it exists at all.
+            // A view that fails on a contiguous layout fails on every layout of that shape.
             let layout = view.apply(&Layout::contiguous(meta.shape.clone()));
             let layout = layout.map_err(|error| error.with_tensor_type(meta.dtype().tensor_type()))?;
             Ok(Meta::new(layout.shape().clone(), meta.dtype()))
@@ -354,7 +354,8 @@ impl Expr {
         }
     }
 
-    /// The matrix product, as `torch.matmul`: all its rank cases, batch dimensions broadcast without copies.
+    /// The matrix product, as `torch.matmul`, for all its combinations of ranks; batch dimensions broadcast
+    /// without copies.
     ///
     /// Shapes: `(…, n, k), (…, k, m) -> (…, n, m)`; `(k), (k) -> ()`; `(…, n, k), (k) -> (…, n)`.
     #[track_caller]
@@ -435,14 +436,15 @@ fn infer_map(op: Op, operands: &[Expr]) -> Result<(Shape, DType, DType)> {
     let inferred = formula::infer_dtypes(op, &typed, &shapes)?;
     check_numbers(op, inferred.compute, operands)?;
     let shape = match operands {
-        // Mostly there is nothing to stretch.
+        // The usual case: all shapes are equal.
         [first, ..] if shapes.iter().all(|shape| *shape == shapes[0]) => first.meta()?.shape.clone(),
         _ => broadcast_shape(&shapes)?,
     };
     Ok((shape, inferred.compute, inferred.result))
 }
 
-/// The few operations in which a bare number must be one of the dtype; elsewhere it may overflow.
+/// Checks bare numbers against the dtype for the operations that refuse those out of range; elsewhere a
+/// number may overflow.
 fn check_numbers(op: Op, compute: DType, operands: &[Expr]) -> Result<()> {
     let whole = compute.category() == Category::Int;
     let (checked, dtype) = match op {
@@ -461,8 +463,8 @@ fn check_numbers(op: Op, compute: DType, operands: &[Expr]) -> Result<()> {
     Ok(())
 }
 
-/// Whether a half-precision operation takes some operands unrounded, as PyTorch's kernels do: bare numbers, a
-/// second operand without dimensions, and the exponents of `ldexp`.
+/// Whether a half-precision operation reads some operands unrounded, as PyTorch's kernels do: bare numbers, a
+/// second operand of zero dimensions, and the exponents of `ldexp`.
 fn wide(op: Op, compute: DType, operands: &[Expr]) -> bool {
     let second = || operands[1].typed().filter(|typed| typed.dtype != compute);
     compute.is_half()
@@ -481,7 +483,7 @@ type InferredReduction = (SmallVec<[usize; 4]>, Shape, DType, DType);
 
 fn infer_reduce(op: Reduction, operand: &Expr, dims: &Dims) -> Result<InferredReduction> {
     let meta = operand.meta()?;
-    // PyTorch looks at the dtype first, but for `amax` and `amin`.
+    // PyTorch checks the dtype first, except for `amax` and `amin`.
     let inferred = op.op().infer(&[meta.typed]);
     let &ReductionInfo { empty, list, .. } = op.columns();
     if empty != Empty::no_extreme {
@@ -497,7 +499,7 @@ fn infer_reduce(op: Reduction, operand: &Expr, dims: &Dims) -> Result<InferredRe
     Ok((reduced, shape, inferred.compute, inferred.result))
 }
 
-/// A reduction that has no value of no elements refuses dimensions without any.
+/// Refuses empty dimensions for a reduction that has no value for zero elements.
 fn refuse_empty(op: Reduction, shape: &Shape, dims: &Dims, reduced: &[usize]) -> Result<()> {
     let name = op.name();
     let refuse = |class, message| Err(Error::Argument { class, message });
@@ -517,8 +519,8 @@ fn refuse_empty(op: Reduction, shape: &Shape, dims: &Dims, reduced: &[usize]) ->
     }
     match reduced.iter().find(|&&dim| shape[dim] == 0) {
         Some(&dim) => {
-            // Of the several dimensions of an extreme PyTorch says the one that was given, else which one
-            // that is.
+            // PyTorch's messages for `amax` and `amin` repeat the dimension as it was given, the others its
+            // index.
             let dim = match empty {
                 Empty::no_extreme => dims.given(dim, shape.ndim()),
                 _ => dim as isize,

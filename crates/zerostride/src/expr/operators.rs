@@ -1,11 +1,12 @@
-//! Owns Rust's operators on tensors, expressions and numbers: each builds an expression.
+//! Owns Rust's operators on tensors, expressions and numbers: each builds an expression. It does not know how
+//! one is inferred or evaluated.
 
 use zerostride_ops::{Complex64, Op};
 
 use super::Expr;
 use crate::Tensor;
 
-/// `left op right` for one pair of types.
+/// Implements `left op right` for one pair of types.
 macro_rules! binary {
     ($($trait_:ident $method:ident $op:ident;)*) => {
         $(
@@ -15,7 +16,8 @@ macro_rules! binary {
     };
 }
 
-/// Every pair of an operand type with everything that makes an expression.
+/// Implements all operators for an operand type on the left and anything that converts to an expression on
+/// the right.
 macro_rules! operands {
     ($trait_:ident $method:ident $op:ident; $($left:ty),*) => {
         $(impl<R: Into<Expr>> std::ops::$trait_<R> for $left {
@@ -28,7 +30,7 @@ macro_rules! operands {
     };
 }
 
-/// Numbers on the left.
+/// Implements all operators for a number on the left.
 macro_rules! numbers {
     ($trait_:ident $method:ident $op:ident; $($left:ty)*) => {
         $(

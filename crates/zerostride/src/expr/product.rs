@@ -1,5 +1,5 @@
-//! Owns the inference of matrix products: PyTorch's rank cases, and the words in which each of them refuses.
-//! It does not know how products are planned or run.
+//! Owns the inference of matrix products: PyTorch's combinations of ranks, and the messages of each. It does
+//! not know how products are planned or run.
 
 use smallvec::SmallVec;
 use zerostride_ops::{DType, Typed};
@@ -7,7 +7,7 @@ use zerostride_shape::{ErrorClass, Shape, broadcast_shape};
 
 use crate::{Error, Result};
 
-/// A factor as matrices, and whether it was a vector.
+/// A factor as a batch of matrices, and whether it was a vector.
 pub(crate) struct Operand<'a> {
     pub(crate) batch: &'a [usize],
     pub(crate) rows: usize,
@@ -41,7 +41,7 @@ pub(super) fn infer(a: Typed, a_shape: &Shape, b: Typed, b_shape: &Shape) -> Res
     let kind = Case::of(a_shape, b_shape);
     kind.check_dtypes(a.dtype, b.dtype)?;
     let (left, right) = (Operand::new(a_shape, true), Operand::new(b_shape, false));
-    // Folded cases check the inner sizes at once; batches are broadcast before.
+    // PyTorch broadcasts batches before it compares the inner sizes.
     let batch = broadcast_shape(&[left.batch, right.batch])?;
     if left.columns != right.rows {
         return Err(kind.mismatch(&left, &right, &batch));
@@ -52,17 +52,18 @@ pub(super) fn infer(a: Typed, a_shape: &Shape, b: Typed, b_shape: &Shape) -> Res
     Ok((Shape::new(&sizes)?, a.dtype))
 }
 
-/// Refuses dtypes that batches of matrices do not have.
+/// Refuses dtypes that PyTorch's batched product does not have.
 pub(super) fn check_batches(a: DType, b: DType) -> Result<()> {
     Case::Batches.check_dtypes(a, b)
 }
 
-/// Whether PyTorch multiplies matrices of that dtype; its batched product asks before it compares dtypes.
+/// Whether PyTorch has matrix products for that dtype; its batched product checks this before it compares
+/// dtypes.
 fn is_multiplied(dtype: DType) -> bool {
     !matches!(dtype, DType::Bool | DType::U16 | DType::U32 | DType::U64)
 }
 
-/// The routine that PyTorch takes, which words the errors.
+/// The routine that PyTorch dispatches to: it decides the messages.
 #[derive(Clone, Copy)]
 enum Case {
     Dot,
@@ -78,7 +79,8 @@ impl Case {
             (1, 1) => Case::Dot,
             (_, 1) => Case::MatrixVector,
             (1, 2) | (2.., 2) => Case::Matrices,
-            // One batch, or none: folded into a matrix that is multiplied by the vector.
+            // One batch, or an empty factor: PyTorch folds it into a matrix and multiplies that by the
+            // vector.
             (1, _) if b.numel() == 0 || b[..b.ndim() - 2].iter().product::<usize>() == 1 => {
                 Case::VectorMatrix
             }

@@ -1,5 +1,5 @@
-//! Owns the exchange of nodes of an expression for others of the same value. It does not know why they are
-//! exchanged.
+//! Owns the replacement of nodes in an expression by others of the same value. It does not know why they are
+//! replaced.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,8 @@ use super::{Expr, Kind, Meta, Operands};
 use crate::{Result, Tensor};
 
 impl Expr {
-    /// The expression over tensors that stand for what is not in memory, to be planned but not run.
+    /// The expression with placeholders (`Tensor::absent`) for operands that are not in memory, to be planned
+    /// but not run.
     pub(crate) fn without_inputs(&self) -> Result<Expr> {
         self.replace(&mut |node| {
             let Kind::Input(_) = node.node().kind else { return Ok(None) };
@@ -18,11 +19,10 @@ impl Expr {
         })
     }
 
-    /// The expression with other nodes in place of those for which `other` has one. Only nodes over elements
-    /// that are not in memory are looked at, from the root down, each once.
+    /// The expression with the nodes replaced for which `other` returns a replacement. `other` is called from
+    /// the root down, once for each node that is or reads an `Input`, and not below a replaced node.
     ///
-    /// # Errors
-    /// The first of `other`.
+    /// # Errors The first error of `other`.
     pub(crate) fn replace(&self, other: &mut dyn FnMut(&Expr) -> Result<Option<Expr>>) -> Result<Expr> {
         if !self.node().lazy {
             return Ok(self.clone());
@@ -51,8 +51,8 @@ impl Expr {
         Ok(done.remove(&self.id()).expect("the root has been looked at"))
     }
 
-    /// The same operation on other operands of the same dtypes, which give that shape. Dtypes are not settled
-    /// anew.
+    /// The same operation on other operands of the same dtypes, whose result has that shape. Dtypes are not
+    /// inferred again.
     pub(crate) fn with_operands(&self, operands: Operands, shape: Shape) -> Expr {
         let meta = self.meta().map(|meta| Meta { shape, typed: meta.typed });
         let mut operands = operands.into_iter();

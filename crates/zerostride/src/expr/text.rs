@@ -1,5 +1,5 @@
-//! Owns the writing of expressions as formulas, for plans and errors. Operands have no names here: they are
-//! called a, b, c, ... in the order in which they appear.
+//! Owns the text of expressions as formulas, for plans and errors. Operands have no names: they are a, b, c,
+//! ... in the order in which they appear. It does not know what the text is for.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,10 +10,12 @@ use zerostride_shape::{Layout, Shape};
 
 use super::{Expr, Kind, View};
 
-/// Characters after which a formula is cut: a shared sub-expression is written out wherever it occurs.
+/// Characters after which a formula is cut. A shared sub-expression is written out wherever it occurs, so
+/// that the text can be exponentially longer than the graph is large.
 const LONGEST: usize = 200;
 
-/// Pieces waiting to be written from which on what stands before them is left out: so many are cut anyway.
+/// When more pieces than this wait to be written, an operand is written as `...`: the pieces that wait exceed
+/// the limit already.
 const MOST_WAITING: usize = LONGEST;
 
 pub(super) fn render(kind: &Kind) -> String {
@@ -22,7 +24,7 @@ pub(super) fn render(kind: &Kind) -> String {
     while let Some(piece) = writer.waiting.pop() {
         match piece {
             Piece::Text(text) => writer.text.push_str(&text),
-            // Past the cut nothing more is shown, and a graph may be exponentially larger than its nodes.
+            // Nothing beyond the cut is shown.
             Piece::Expr(_) if writer.text.len() > LONGEST => break,
             Piece::Expr(_) if writer.waiting.len() > MOST_WAITING => writer.text.push_str(CUT),
             Piece::Expr(expr) => writer.kind(&expr.node().kind),
@@ -34,7 +36,7 @@ pub(super) fn render(kind: &Kind) -> String {
     writer.text
 }
 
-/// What stands for the rest of a formula.
+/// Written in place of the rest of a formula.
 const CUT: &str = "...";
 
 impl fmt::Display for Expr {
@@ -52,9 +54,9 @@ impl fmt::Debug for Expr {
 
 struct Writer<'e> {
     text: String,
-    /// Identities of the tensors seen, in order: storage and layout decide.
+    /// The tensors seen, in order, each identified by storage and layout.
     leaves: Vec<(usize, Layout)>,
-    /// What is to be written, the next piece last.
+    /// A stack of what is still to be written, the next piece last.
     waiting: Vec<Piece<'e>>,
 }
 
@@ -68,7 +70,7 @@ impl<'e> Writer<'e> {
         self.waiting.push(Piece::Text(text.into()));
     }
 
-    /// As an operand of a symbol: formulas of symbols take parentheses.
+    /// Pushes an operand of a symbol, in parentheses if it has a symbol of its own.
     fn operand(&mut self, expr: &'e Expr) {
         match &expr.node().kind {
             Kind::Map { op, .. } if op.info().symbol.is_some() => {
@@ -80,7 +82,7 @@ impl<'e> Writer<'e> {
         }
     }
 
-    /// Puts the pieces of a node before what is waiting.
+    /// Pushes the pieces of a node.
     fn kind(&mut self, kind: &'e Kind) {
         let behind = self.waiting.len();
         match kind {

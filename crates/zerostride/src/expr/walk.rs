@@ -1,5 +1,5 @@
-//! Owns walks over the nodes of an expression, and how its nodes are let go of: without recursion, so that no
-//! depth exhausts the stack. It does not know what a walk is for.
+//! Owns walks over the nodes of an expression and the dropping of its nodes, both without deep recursion, so
+//! that a deep graph does not overflow the stack. It does not know what a walk is for.
 
 use std::collections::HashSet;
 use std::mem;
@@ -9,15 +9,17 @@ use zerostride_ops::Scalar;
 
 use super::{Expr, Kind, Node};
 
-/// Levels that are dropped by recursion, which takes a few kilobytes of the stack and no memory.
+/// Graphs of at most so many levels are dropped by recursion, which takes a few kilobytes of stack and no
+/// allocation.
 const SHALLOW: usize = 32;
 
 impl Expr {
-    /// The nodes of the expression, each once and after its operands. Where `enters` says no, neither a node
-    /// nor what is only below it is among them; it is asked once for each node.
+    /// The nodes of the expression in topological order, operands first, each once. `enters` is called once
+    /// for each node; where it returns false, the node is left out, and so is what is reached only through
+    /// it.
     pub(crate) fn operands_first(&self, mut enters: impl FnMut(&Expr) -> bool) -> Vec<&Expr> {
         let (mut order, mut seen) = (Vec::new(), HashSet::from([self.id()]));
-        // Nodes on the way down, each with the number of its operands that have been looked at.
+        // The path from the root, each node with the number of its operands that have been visited.
         let mut path = Vec::new();
         if enters(self) {
             path.push((self, 0));
@@ -64,13 +66,13 @@ impl Drop for Node {
     }
 }
 
-/// Drops everything that is below a node and used nowhere else.
+/// Drops, by a loop, the nodes below this one that have no other owner.
 #[cold]
 fn take_apart(node: &mut Node) {
     let mut left = Vec::new();
     node.give_operands(&mut left);
     while let Some(expr) = left.pop() {
-        // Of all threads that drop a node at the same time, one gets it.
+        // Several threads may drop the node at the same time: `into_inner` gives it to exactly one.
         if let Some(mut node) = Arc::into_inner(expr.0)
             && node.depth > SHALLOW
         {

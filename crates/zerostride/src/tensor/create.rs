@@ -1,4 +1,4 @@
-//! Owns the functions that make tensors. It does not know files (`io`).
+//! Owns the functions that create tensors. It does not know files (`io`).
 
 use bytemuck::cast_slice_mut;
 use zerostride_kernels::store_scalar;
@@ -12,7 +12,8 @@ use crate::memory::Fresh;
 use crate::{Error, Result};
 
 impl Tensor {
-    /// A row-major tensor whose bytes, of any values at first, `fill` writes in the dtype's stored form.
+    /// A row-major tensor. `fill` writes its bytes, which have any values at first, in the dtype's stored
+    /// form.
     pub(crate) fn build(
         dtype: DType,
         shape: Shape,
@@ -21,20 +22,19 @@ impl Tensor {
         Tensor::build_in(Fresh::arbitrary, dtype, shape, fill)
     }
 
-    /// A tensor without elements behind it, which stands in plans for one that is not in memory. It cannot be
-    /// read.
+    /// A placeholder without elements, which plans use for a tensor that is not in memory. It cannot be read.
     pub(crate) fn absent(dtype: DType, shape: Shape) -> Result<Tensor> {
         let storage =
             Fresh::arbitrary(0).ok_or_else(|| Error::OutOfMemory { bytes: 0, shape: shape.clone() })?;
         Ok(Tensor { storage: storage.share(), layout: Layout::contiguous(shape), dtype })
     }
 
-    /// Whether it is such a tensor.
+    /// Whether this is such a placeholder.
     pub(crate) fn is_absent(&self) -> bool {
         self.numel() > 0 && self.storage.len() == 0
     }
 
-    /// As `build`, from bytes that are zero at first.
+    /// Like `build`, with bytes that are zero at first.
     pub(crate) fn build_zeroed(
         dtype: DType,
         shape: Shape,
@@ -78,7 +78,7 @@ impl Tensor {
     /// A tensor of the slice's elements, in row-major order.
     ///
     /// # Errors
-    /// The slice has another length than the shape, or there is no memory for a copy.
+    /// The slice's length is not the shape's number of elements, or there is no memory for the copy.
     ///
     /// ```
     /// use zerostride::Tensor;
@@ -104,7 +104,7 @@ impl Tensor {
         Tensor::from_slice(&values, shape)
     }
 
-    /// A tensor of no dimensions that holds one number, of the dtype PyTorch would give it.
+    /// A tensor of zero dimensions that holds one number, with the dtype PyTorch would give it.
     ///
     /// ```
     /// use zerostride::{DType, Tensor};
@@ -119,7 +119,7 @@ impl Tensor {
         Tensor::full(&[], value, value.dtype())
     }
 
-    /// A tensor with the same number everywhere, converted to the dtype.
+    /// A tensor whose elements are all one number, converted to the dtype.
     ///
     /// # Errors
     /// The dtype does not [hold](Scalar::held_by) the number, the shape is too large, or there is no memory.
@@ -162,8 +162,8 @@ impl Tensor {
         Tensor::full(shape, 1.0, DType::DEFAULT_FLOAT)
     }
 
-    /// The numbers from `start` up to but without `end`, `step` apart, as `torch.arange`: i64 if all three
-    /// are integers, else f32.
+    /// The numbers from `start` up to but not including `end`, `step` apart, as `torch.arange`: i64 if all
+    /// three are integers, else f32.
     ///
     /// # Errors
     /// `step` is zero, or leads away from `end`, or there are too many numbers.
@@ -184,7 +184,8 @@ impl Tensor {
         Tensor::arange_as(start, end, step, if whole { DType::I64 } else { DType::DEFAULT_FLOAT })
     }
 
-    /// [`Tensor::arange`] in a dtype: integers step by the whole part of `step`, halves are rounded once.
+    /// [`Tensor::arange`] in a dtype. For integer dtypes `step` loses its fraction; f16 and bf16 are rounded
+    /// once.
     ///
     /// # Errors
     /// As [`Tensor::arange`], and for bool and complex dtypes and numbers that the dtype does not hold.
@@ -212,7 +213,7 @@ impl Tensor {
         };
         check_held(&[start, end, step], counted)?;
         if dtype.category() == Category::Int {
-            // Numbers of i64 are those of all integers, modulo 2^64.
+            // i64 gives the same bits as every other integer dtype, modulo 2^64.
             let (start, step) = (whole(start) as i64, whole(step) as i64);
             let number = |i: usize| start.wrapping_add(step.wrapping_mul(i as i64));
             return Tensor::build_from(len, (0..len).map(number), &[len])?.to_dtype(dtype);
@@ -241,8 +242,8 @@ impl Tensor {
         Tensor::linspace_as(start, end, steps, DType::F32)
     }
 
-    /// [`Tensor::linspace`] in a dtype: of integers the whole parts, halves rounded once, complex numbers
-    /// part by part.
+    /// [`Tensor::linspace`] in a dtype: integers lose their fraction, f16 and bf16 are rounded once, real and
+    /// imaginary parts are computed separately.
     ///
     /// # Errors
     /// The dtype is bool, or does not hold an end, or there is no memory.
@@ -284,7 +285,7 @@ impl Tensor {
             }
             _ => {
                 let whole = dtype.category() == Category::Int;
-                // A number below 0 wraps around in an unsigned dtype.
+                // A negative number wraps around in an unsigned dtype.
                 let (least, most) = dtype.int_range();
                 let wrapped = |end: f64| if least == 0 && end < 0.0 { end + (most + 1) as f64 } else { end };
                 let ends = if whole { (wrapped(re.0.trunc()), wrapped(re.1.trunc())) } else { re };
@@ -309,7 +310,7 @@ impl Tensor {
         })
     }
 
-    /// Numbers drawn evenly from [0, 1), as f32; the same for the same seed on every machine.
+    /// Uniform random numbers in [0, 1), as f32; the same for the same seed on every machine.
     ///
     /// Source: the generator is SplitMix64 (Steele, Lea, Flood, OOPSLA 2014); the numbers are not PyTorch's.
     ///
@@ -368,7 +369,7 @@ fn check_held(numbers: &[Scalar], dtype: DType) -> Result<()> {
     numbers.iter().try_for_each(|number| number.held_by(dtype).map(|_| ())).map_err(Error::from)
 }
 
-/// The whole part of a number.
+/// The number without its fraction.
 fn whole(number: Scalar) -> i128 {
     match number {
         Scalar::Bool(value) => value.into(),
@@ -384,7 +385,7 @@ fn complex(number: Scalar) -> Complex64 {
     }
 }
 
-/// The `i`-th of `steps` numbers from one to the other, counted from the nearer end.
+/// The `i`-th of `steps` evenly spaced numbers, computed from the nearer end.
 macro_rules! evenly {
     ($name:ident $float:ty) => {
         fn $name((start, end): (f64, f64), steps: usize) -> impl Fn(usize) -> $float {

@@ -1,5 +1,5 @@
-//! Owns the printed form of a tensor: PyTorch's, character by character, with its default options.
-//! It does not know where elements lie: it asks for those it prints, one index at a time.
+//! Owns the printed form of a tensor: PyTorch's, character by character, with its default options. It does
+//! not know how elements are stored: it reads those it prints one index at a time.
 //!
 //! Source: PyTorch `torch/_tensor_str.py`, measured in `spec/golden/printing.json`.
 
@@ -15,8 +15,8 @@ const THRESHOLD: usize = 1000;
 const EDGE_ITEMS: usize = 3;
 /// Columns of a line.
 const LINE_WIDTH: usize = 80;
-/// Elements beyond which even a summary is not written out. Short dimensions are never shortened, so that a
-/// view of shape `[2] * 60` would print for years. PyTorch has no such limit.
+/// Elements beyond which even a summary is not printed. Dimensions of up to six elements are never
+/// summarised, so a view of shape `[2] * 60` would print 2^60 of them. PyTorch has no such limit.
 const MOST_PRINTED: usize = 1 << 20;
 
 const PREFIX: &str = "tensor(";
@@ -86,7 +86,7 @@ pub(crate) fn format(dtype: DType, shape: &[usize], read: &mut dyn FnMut(&[usize
     if too_many || (numel == 0 && shape.len() != 1) {
         suffixes.push(format!("size={}", Tuple(shape)));
     }
-    // Nothing shows the dtype of an empty tensor, so that only the default float is left out.
+    // An empty tensor has no elements that would show its dtype, so only the default dtype is omitted.
     let evident = match dtype {
         DType::F32 => true,
         DType::Bool | DType::I64 | DType::C64 => numel != 0,
@@ -99,14 +99,14 @@ pub(crate) fn format(dtype: DType, shape: &[usize], read: &mut dyn FnMut(&[usize
     text
 }
 
-/// The indices shown of a dimension.
+/// The indices of a dimension that are shown.
 fn shown(size: usize, summarise: bool) -> impl Iterator<Item = usize> {
     let (head, tail) =
         if summarise && size > 2 * EDGE_ITEMS { (EDGE_ITEMS, size - EDGE_ITEMS) } else { (size, size) };
     (0..head).chain(tail..size)
 }
 
-/// Reads the elements that are shown, in order.
+/// Reads the elements that are shown, in row-major order.
 fn gather(
     rest: &[usize],
     summarise: bool,
@@ -125,7 +125,7 @@ fn gather(
     }
 }
 
-/// The texts of elements, padded, and the width that PyTorch reckons with when it breaks lines.
+/// The padded texts of elements, and the width with which PyTorch decides where lines break.
 struct Cells {
     texts: Vec<String>,
     width: usize,
@@ -178,10 +178,10 @@ fn whole(value: &Value) -> String {
     }
 }
 
-/// How the floats of one tensor are written, decided by all of them together.
+/// The notation for the floats of one tensor, which depends on all of them.
 struct FloatFormat {
     notation: Notation,
-    /// The width of the widest finite element other than 0; infinities and NaN may stick out.
+    /// The width of the widest finite element other than 0; infinities and NaN may be wider.
     width: usize,
 }
 
@@ -201,8 +201,7 @@ impl FloatFormat {
         let (least, most) = finite().fold((f64::INFINITY, 0f64), |(least, most), value| {
             (least.min(value.abs()), most.max(value.abs()))
         });
-        // Without a finite element other than 0 the quotient is 0 and the limits hold: PyTorch's integral
-        // notation.
+        // If no finite element differs from 0, the ratio is 0 and the notation integral, as in PyTorch.
         let notation = if most > 0.0 && (most / least > 1000.0 || most > 1e8 || least < 1e-4) {
             Notation::Scientific
         } else if finite().all(|value| value == value.ceil()) {
@@ -234,7 +233,7 @@ impl FloatFormat {
     }
 }
 
-/// As C writes it: the exponent has a sign and at least two digits.
+/// The number as C prints it: the exponent has a sign and at least two digits.
 fn scientific(value: f64) -> String {
     let text = format!("{value:.PRECISION$e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -242,7 +241,7 @@ fn scientific(value: f64) -> String {
     format!("{mantissa}e{sign}{digits:0>2}")
 }
 
-/// Brackets, commas and line breaks around the elements.
+/// Writes the brackets, commas and line breaks around the elements.
 struct Brackets<'a> {
     summarise: bool,
     /// Columns that an element and its comma take.
@@ -267,7 +266,7 @@ impl Brackets<'_> {
                 if inner.is_empty() && at % per_line != 0 {
                     text.push(' ');
                 } else {
-                    // A blank line for each dimension beyond the second that starts anew.
+                    // PyTorch writes a blank line for each outer dimension whose index changes.
                     text.extend(std::iter::repeat_n('\n', inner.len().max(1)));
                     text.extend(std::iter::repeat_n(' ', indent + 1));
                 }
@@ -282,9 +281,9 @@ impl Brackets<'_> {
     }
 }
 
-/// Closes the text with `size=` and `dtype=`, on a new line where the last one is too long.
+/// Appends `size=` and `dtype=`, on a new line if the last one is too long.
 fn push_suffixes(text: &mut String, suffixes: &[String]) {
-    // PyTorch reckons one column more than the last line has, two where it is the only one.
+    // PyTorch counts one column more than the last line has, two if it is the only line.
     let mut column = text.rfind('\n').map_or(text.len() + 2, |newline| text.len() - newline + 1);
     for suffix in suffixes {
         if column + suffix.len() + 2 > LINE_WIDTH {

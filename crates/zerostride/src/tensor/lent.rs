@@ -1,5 +1,5 @@
-//! Owns tensors on memory that somebody else has: how they are made of it, and how a tensor's own memory is
-//! shown to others. It does not know who that is.
+//! Owns tensors on memory that another library owns, and the lending of a tensor's memory to one. It does not
+//! know which library that is.
 
 use std::any::Any;
 use std::ptr::NonNull;
@@ -11,14 +11,14 @@ use super::Tensor;
 use crate::memory::{Shared, Storage};
 use crate::{Error, Result};
 
-/// Memory of elements that somebody else has.
+/// Strided elements in memory that another library owns.
 #[derive(Debug)]
 pub struct Lent<'a> {
     /// The element at index zero.
     pub data: NonNull<u8>,
     /// The dtype of the elements.
     pub dtype: DType,
-    /// Sizes.
+    /// The sizes of the dimensions.
     pub shape: &'a [usize],
     /// Elements between neighbours along each dimension; may be negative or zero.
     pub strides: &'a [isize],
@@ -30,15 +30,15 @@ impl Lent<'_> {
     /// The layout whose first element is `offset` elements into the memory.
     fn layout(&self, offset: isize) -> Result<Layout> {
         let shape = Shape::new(self.shape)?;
-        // Strides of a tensor without elements say nothing, and may say too much.
+        // Strides mean nothing without elements, and may overflow a layout.
         let none = if shape.numel() == 0 { vec![0; shape.ndim()] } else { Vec::new() };
         let strides = if shape.numel() == 0 { &none } else { self.strides };
         Ok(Layout::new(shape, Strides::new(strides)?, offset)?)
     }
 }
 
-/// No program's memory lies beyond: systems hand out 47 bits of addresses on x86-64 and 48 on others, unless
-/// they are asked for more. Whoever lends memory is believed within.
+/// The end of user-space addresses: operating systems hand out 47 bits on x86-64 and 48 elsewhere, unless a
+/// program requests more. Below it, the lender's word is trusted.
 const ADDRESSES: usize = match (usize::BITS, cfg!(target_arch = "x86_64")) {
     (64, true) => 1 << 47,
     (64, false) => 1 << 48,
@@ -46,23 +46,22 @@ const ADDRESSES: usize = match (usize::BITS, cfg!(target_arch = "x86_64")) {
 };
 
 impl Tensor {
-    /// A tensor on memory that somebody else has, without a copy; `lender` is dropped once no tensor needs
-    /// it.
+    /// A tensor on memory that another library owns, without a copy. `lender` is dropped with the last tensor
+    /// that uses the memory.
     ///
-    /// # Errors
-    /// The data is not aligned to the dtype, or no layout or no address reaches so far. The data of a tensor
-    /// without elements may be anything.
+    /// # Errors The data is not aligned to the dtype, or the layout reaches beyond the address space. The
+    /// data pointer of a tensor without elements is not looked at.
     ///
     /// # Safety
-    /// Until the lender is dropped, all bytes from the lowest of the elements to the highest are initialised
-    /// and valid for reads, and the elements for writes if `writable`. While an operation on the tensor runs,
-    /// nobody else writes any of these bytes, nor reads the elements that it writes. Dropping the lender
-    /// waits for nobody who may wait for a tensor.
+    /// Until `lender` is dropped, all bytes from the lowest element to the highest are initialised and valid
+    /// for reads, and the elements for writes if `writable`. While an operation on the tensor runs, no other
+    /// code writes any of these bytes, nor reads the elements that the operation writes. Dropping `lender`
+    /// must not wait for a thread that may wait for a tensor.
     pub unsafe fn from_lent(lent: &Lent<'_>, lender: impl Any + Send + Sync) -> Result<Tensor> {
         let Lent { data, dtype, shape, strides, writable } = *lent;
         let item = dtype.item_size();
         let empty = shape.contains(&0);
-        // Where there are no elements, their address, which may be null elsewhere, says nothing.
+        // The pointer of an empty tensor may be null or unaligned in other libraries.
         let data = if empty { NonNull::<u128>::dangling().cast() } else { data };
         let alignment = if dtype.category() == Category::Complex { item / 2 } else { item };
         if data.as_ptr().align_offset(alignment) != 0 {
@@ -84,15 +83,15 @@ impl Tensor {
             return Err(Error::runtime("the elements would lie outside of what addresses reach"));
         };
         let start = NonNull::new(data.as_ptr().wrapping_sub(offset as usize * item)).unwrap_or(data);
-        // SAFETY: the layout reaches exactly from the lowest to the highest element, all of which the caller
-        // vouches for.
+        // SAFETY: the layout reaches from the lowest to the highest element, and the caller guarantees those
+        // bytes.
         let storage = unsafe { Storage::lent(start, len, Box::new(lender), writable) };
         Ok(Tensor::new(Shared::lent(storage), layout, dtype))
     }
 
-    /// The view of this tensor's storage that comes back from another library, which had been shown the
-    /// tensor. `None` where it is no such view: the elements are of another dtype or not all in the storage,
-    /// or one of the two is read-only.
+    /// This tensor's storage under a layout that comes back from another library, to which the tensor was
+    /// lent. `None` if the dtype differs, an element lies outside the storage, or only one of the two is
+    /// read-only.
     pub fn view_from(&self, lent: &Lent<'_>) -> Option<Tensor> {
         let item = self.dtype().item_size();
         let start = self.storage().start().as_ptr() as usize;
@@ -107,25 +106,25 @@ impl Tensor {
         inside.then(|| Tensor::new(self.storage().clone(), layout, self.dtype()))
     }
 
-    /// The address of the element at index zero, for those who read a tensor's memory themselves. Nothing
-    /// keeps others from writing there meanwhile.
+    /// The address of the element at index zero, for callers that access the memory themselves. Nothing keeps
+    /// other threads from writing there meanwhile.
     pub fn data_ptr(&self) -> *mut u8 {
         self.storage().start().as_ptr().wrapping_add(self.storage_offset() * self.dtype().item_size())
     }
 
-    /// Whether the tensor may be written; not so on memory that was lent for reading.
+    /// Whether the tensor may be written; false for memory that was lent read-only.
     pub fn is_writable(&self) -> bool {
         self.storage().is_writable()
     }
 
-    /// Whether the tensors reach for the same memory through different storages, as two that were lent it
-    /// apart.
+    /// Whether both tensors reach the same bytes through different storages, as when the same memory was lent
+    /// twice.
     pub(crate) fn meets_elsewhere(&self, other: &Tensor) -> bool {
         let addresses = |tensor: &Tensor| {
             let (start, reach) = (tensor.storage().start().as_ptr() as usize, tensor.reach());
             start + reach.start..start + reach.end
         };
-        // Memory of our own is in one storage.
+        // Memory that we allocated belongs to one storage only.
         let is_lent = self.storage().is_lent() || other.storage().is_lent();
         is_lent && !self.shares_storage(other) && {
             let (own, others) = (addresses(self), addresses(other));
@@ -142,10 +141,10 @@ mod tests {
     fn lend(values: &mut [i32], strides: &[isize], first: usize, writable: bool) -> Tensor {
         let shape = vec![2; strides.len()];
         assert!(first < values.len());
-        // Of all values, since strides may lead before the first one.
+        // From the whole array, since negative strides lead to elements before the first one.
         let data = NonNull::new(values.as_mut_ptr().wrapping_add(first).cast()).unwrap();
         let lent = Lent { data, dtype: DType::I32, shape: &shape, strides, writable };
-        // SAFETY: the tests keep the values until the tensor is gone, and touch them only through it.
+        // SAFETY: the tests keep the values until the tensor is dropped, and access them only through it.
         unsafe { Tensor::from_lent(&lent, ()) }.unwrap()
     }
 
@@ -186,7 +185,7 @@ mod tests {
         ] {
             let data = NonNull::from(&value).cast();
             let lent = Lent { data, dtype: DType::I64, shape: &shape, strides: &strides, writable: false };
-            // SAFETY: nothing becomes of it.
+            // SAFETY: no tensor is made.
             assert!(unsafe { Tensor::from_lent(&lent, ()) }.is_err(), "{shape:?} {strides:?}");
         }
     }

@@ -1,11 +1,12 @@
-//! Owns `tensor!`: nested array literals as tensors, with PyTorch's dtypes for bare numbers.
+//! Owns `tensor!`: nested array literals as tensors, with PyTorch's dtypes for bare numbers. It does not know
+//! how a tensor stores them.
 
 use zerostride_ops::{Complex32, Element, bf16, f16};
 
 use super::Tensor;
 use crate::Result;
 
-/// What can stand in [`tensor!`](crate::tensor!): numbers, and arrays of such.
+/// What can stand in [`tensor!`](crate::tensor!): a number, or an array of literals.
 ///
 /// A bare Rust literal is what a bare Python number is to `torch.tensor`: an integer becomes i64, a float
 /// f32. Numbers of another type keep it.
@@ -62,7 +63,7 @@ literals! {
 }
 
 impl Tensor {
-    /// The tensor of a nested array; what [`tensor!`](crate::tensor!) calls.
+    /// The tensor of a nested array; [`tensor!`](crate::tensor!) calls this.
     ///
     /// # Errors
     /// There is no memory, or the literal nests deeper than 64 dimensions.

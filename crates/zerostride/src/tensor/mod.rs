@@ -1,5 +1,5 @@
-//! Owns `Tensor`: a handle on shared storage, seen through a layout, as elements of one dtype. It does not
-//! know how anything is computed (`eager`).
+//! Owns `Tensor`: a handle on shared storage, seen through a layout as elements of one dtype. It does not
+//! know computation (`eager`).
 
 mod create;
 mod display;
@@ -21,10 +21,9 @@ use crate::memory::{Claim, Shared};
 
 /// An n-dimensional array of elements of one dtype, as PyTorch's.
 ///
-/// A tensor is a handle: cloning it and taking views costs no bytes, and all of them see the same storage.
-/// In-place methods (those that end in `_`) therefore take `&self`. Reads and writes of one storage by
-/// several threads are kept apart: an operation waits until nobody else writes what it reads, or touches what
-/// it writes.
+/// A tensor is a handle: clones and views copy no bytes, and share one storage. In-place methods (those that
+/// end in `_`) therefore take `&self`. Threads may share a storage: an operation waits until no other writes
+/// what it reads, or reads or writes what it writes.
 ///
 /// ```
 /// use zerostride::{tensor, Tensor};
@@ -77,25 +76,25 @@ impl Tensor {
         self.layout.numel()
     }
 
-    /// Elements between neighbours along each dimension; 0 where the tensor is stretched.
+    /// The stride of each dimension, in elements; 0 where the tensor is stretched.
     #[inline]
     pub fn strides(&self) -> &[isize] {
         self.layout.strides()
     }
 
-    /// The element of the storage at which the tensor starts.
+    /// The index of the tensor's first element in the storage.
     #[inline]
     pub fn storage_offset(&self) -> usize {
         self.layout.offset() as usize
     }
 
-    /// Shape, strides and offset in one.
+    /// Shape, strides and offset.
     #[inline]
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Whether the elements lie next to each other in row-major order.
+    /// Whether the elements are adjacent in memory, in row-major order.
     #[inline]
     pub fn is_contiguous(&self) -> bool {
         self.layout.is_contiguous()
@@ -115,25 +114,25 @@ impl Tensor {
         self.layout.shape()
     }
 
-    /// What promotion needs to know.
+    /// What type promotion needs to know of the tensor.
     #[inline]
     pub(crate) fn typed(&self) -> Typed {
         let bucket = if self.ndim() == 0 { Bucket::ZeroDim } else { Bucket::Dimensioned };
         Typed { dtype: self.dtype, bucket }
     }
 
-    /// The bytes of the storage that the tensor reaches; empty where it has no elements.
+    /// The range of bytes of the storage from the lowest to the highest element; empty if there are none.
     pub(crate) fn reach(&self) -> std::ops::Range<usize> {
         let size = self.dtype.item_size();
         self.layout.span().map_or(0..0, |(low, high)| low as usize * size..(high as usize + 1) * size)
     }
 
-    /// The storage and what an operation claims of it that reads the tensor, or writes it.
+    /// The storage, and the claim of an operation that reads or writes the tensor.
     pub(crate) fn claim(&self, write: bool) -> (&Shared, Claim) {
         (&self.storage, Claim { bytes: self.reach(), write })
     }
 
-    /// The tensor under another layout of the same storage.
+    /// The tensor's storage under another layout.
     pub(crate) fn with_layout(&self, layout: Layout) -> Tensor {
         Tensor::new(self.storage.clone(), layout, self.dtype)
     }

@@ -1,10 +1,10 @@
-//! Owns the views of a tensor: other layouts of the same storage, without copies. The rules are the floor
-//! below's.
+//! Owns the views of a tensor: other layouts of the same storage, without copies. The rules are those of
+//! `Layout`, in `zerostride-shape`.
 
 use super::Tensor;
 use crate::Result;
 
-/// Views: each is a method on `Layout`, lifted to the tensor.
+/// Makes each view of `Layout` a method of the tensor.
 macro_rules! views {
     ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*);)*) => {
         impl Tensor {
@@ -49,7 +49,7 @@ views! {
     fn t();
     /// Swaps the last two dimensions: PyTorch's `mT`.
     fn matrix_transpose();
-    /// Moves dimensions to other places.
+    /// Moves dimensions to other positions.
     fn movedim(source: &[isize], destination: &[isize]);
     /// Gives the same elements other sizes, where that takes no copy; -1 is inferred.
     fn view(sizes: &[isize]);
@@ -65,7 +65,7 @@ views! {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     fn slice(dim: isize, start: Option<isize>, stop: Option<isize>, step: isize);
-    /// Reverses dimensions, without PyTorch's copy.
+    /// Reverses dimensions; PyTorch copies.
     fn flip(dims: &[isize]);
     /// The diagonal of two dimensions, as the last dimension.
     fn diagonal(offset: isize, dim1: isize, dim2: isize);
@@ -74,7 +74,7 @@ views! {
 }
 
 impl Tensor {
-    /// All dimensions of size 1 dropped, or those of the given ones.
+    /// Drops all dimensions of size 1, or those of the given ones.
     pub(crate) fn squeeze_some(&self, dims: Option<&[isize]>) -> Result<Tensor> {
         dims.map_or_else(|| self.squeeze(), |dims| self.squeeze_dims(dims))
     }
