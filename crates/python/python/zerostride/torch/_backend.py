@@ -1,0 +1,60 @@
+"""Owns the backend of ``torch.compile``: its options, and how graphs come from PyTorch, forward and backward."""
+
+import torch
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+
+from .. import _zerostride
+from . import _broadcasts, _partition, _table
+from ._report import Report, title
+
+
+def backend(module, inputs, *, options=None):
+    """Compiles a graph for ``torch.compile(model, backend="zerostride")``.
+
+    ``options={"policy": {...}}`` takes what ``zerostride.policy`` takes, and judges the implicit broadcasts of the model once,
+    when it is compiled.
+    """
+    unknown = set(options or ()) - {"policy"}
+    if unknown:
+        raise ValueError(f"the backend zerostride has the option 'policy', and no {', '.join(map(repr, sorted(unknown)))}")
+    if options and options["policy"]:
+        try:
+            _broadcasts.check(module, options["policy"])
+        except _zerostride.BroadcastError as error:
+            return _refused(error)
+    name = title(module)
+
+    def compiler(direction):
+        return lambda module, inputs: compile(module, Report(name, direction))
+
+    compiled = aot_autograd(
+        fw_compiler=compiler("forward"),
+        bw_compiler=compiler("backward"),
+        inference_compiler=compiler("forward"),
+        decompositions=_table.decompositions(),
+        partition_fn=min_cut_rematerialization_partition,
+    )
+    return compiled(module, inputs)
+
+
+def compile(module, report):
+    """An aten graph as a function of a list, which it empties."""
+    module.graph.eliminate_dead_code()
+    run = _partition.divide(module, report).forward
+
+    def compiled(arguments, report=report):
+        return run(arguments)
+
+    compiled._boxed_call = True
+    return compiled
+
+
+def _refused(error):
+    """What is called in place of a graph that a policy refuses. An error while PyTorch compiles would come out as PyTorch's."""
+    traceback = error.__traceback__
+
+    def refused(*_):
+        raise error.with_traceback(traceback)
+
+    return torch._dynamo.disable(refused)

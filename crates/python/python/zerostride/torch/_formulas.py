@@ -1,0 +1,172 @@
+"""Owns aten operations that are no single row of the engine's table, as formulas of rows on traced arrays.
+
+Each function takes the operation's arguments under aten's names, ``self`` under ``input``, and with ``dtype`` the dtype
+of the result where the operation has such an argument.
+"""
+
+import functools
+
+import zerostride as zs
+
+# Floats that are computed with in more precision, and rounded once.
+_HALF = (zs.float16, zs.bfloat16)
+
+
+def _in_f32(formula):
+    """A formula that computes f16 and bf16 in f32."""
+
+    @functools.wraps(formula)
+    def wide(input, *rest, **named):
+        if input.dtype not in _HALF:
+            return formula(input, *rest, **named)
+        return formula(input.to(zs.float32), *rest, **named).to(input.dtype)
+
+    return wide
+
+
+# Views, copies and constants.
+
+
+def same(input, **_):
+    return input
+
+
+def view(input, size, **_):
+    return zs.reshape(input, size)
+
+
+def expand(input, size, implicit=False):
+    return zs.expand(input, size)
+
+
+def permute(input, dims):
+    return zs.permute(input, dims)
+
+
+def flip(input, dims):
+    return zs.flip(input, dims)
+
+
+def unfold(input, dimension, size, step):
+    return input.unfold(dimension, size, step)
+
+
+def slice_(input, dim=0, start=None, end=None, step=1):
+    return input[(slice(None),) * (dim % input.ndim) + (slice(start, end, step),)]
+
+
+def full(size, fill_value, dtype, **_):
+    return zs.full((), fill_value, dtype=dtype).expand(size)
+
+
+def zeros(size, dtype, **_):
+    return full(size, 0, dtype)
+
+
+def ones(size, dtype, **_):
+    return full(size, 1, dtype)
+
+
+def scalar_tensor(s, dtype, **_):
+    return full((), s, dtype)
+
+
+def full_like(input, fill_value, dtype, **_):
+    return full(input.shape, fill_value, dtype)
+
+
+def zeros_like(input, dtype, **_):
+    return full(input.shape, 0, dtype)
+
+
+def ones_like(input, dtype, **_):
+    return full(input.shape, 1, dtype)
+
+
+def fill(input, value):
+    return full(input.shape, value, input.dtype)
+
+
+def new_full(input, size, fill_value, dtype, **_):
+    return full(size, fill_value, dtype)
+
+
+def new_zeros(input, size, dtype, **_):
+    return full(size, 0, dtype)
+
+
+def new_ones(input, size, dtype, **_):
+    return full(size, 1, dtype)
+
+
+# Element by element.
+
+
+def to_copy(input, dtype=None, **_):
+    return input if dtype is None else input.to(dtype)
+
+
+def hardtanh(input, min_val=-1, max_val=1):
+    return zs.clamp(input, min_val, max_val)
+
+
+@_in_f32
+def leaky_relu(input, negative_slope=0.01):
+    return zs.where(input > 0, input, input * negative_slope)
+
+
+@_in_f32
+def elu(input, alpha=1, scale=1, input_scale=1):
+    return zs.where(input > 0, input * scale, zs.expm1(input * input_scale) * (alpha * scale))
+
+
+def native_dropout_backward(grad_output, mask, scale):
+    return grad_output * mask * scale
+
+
+def frexp(input):
+    return zs.frexp_mantissa(input), zs.frexp_exponent(input)
+
+
+# Reductions.
+
+
+def softmax(input, dim, half_to_float):
+    return zs.softmax(input.to(zs.float32) if half_to_float else input, dim)
+
+
+def log_softmax(input, dim, half_to_float):
+    return zs.log_softmax(input.to(zs.float32) if half_to_float else input, dim)
+
+
+def var(input, dim=None, unbiased=True, correction=None, keepdim=False):
+    return zs.var(input, dim, correction=int(unbiased) if correction is None else correction, keepdim=keepdim)
+
+
+def std(input, dim=None, unbiased=True, correction=None, keepdim=False):
+    return zs.std(input, dim, correction=int(unbiased) if correction is None else correction, keepdim=keepdim)
+
+
+def var_mean(input, dim=None, unbiased=True, correction=None, keepdim=False):
+    return var(input, dim, unbiased, correction, keepdim), zs.mean(input, dim, keepdim)
+
+
+def std_mean(input, dim=None, unbiased=True, correction=None, keepdim=False):
+    return std(input, dim, unbiased, correction, keepdim), zs.mean(input, dim, keepdim)
+
+
+def vector_norm(input, ord=2, dim=None, keepdim=False, dtype=None):
+    return zs.norm(input if dtype is None else input.to(dtype), ord, dim, keepdim)
+
+
+def aminmax(input, dim=None, keepdim=False):
+    dim = () if dim is None else dim
+    return zs.amin(input, dim, keepdim), zs.amax(input, dim, keepdim)
+
+
+def max_dim(input, dim, keepdim=False):
+    return zs.amax(input, dim, keepdim), zs.argmax(input, dim, keepdim)
+
+
+def min_dim(input, dim, keepdim=False):
+    return zs.amin(input, dim, keepdim), zs.argmin(input, dim, keepdim)

@@ -1,0 +1,189 @@
+"""Owns what runs in place of some nodes of a graph: one fused function, made of the table's rows when it is first called with
+sizes and strides. It does not know how the nodes were chosen (``_partition.py``)."""
+
+import re
+import time
+from typing import NamedTuple
+
+import torch
+
+import zerostride as zs
+
+from .. import _zerostride
+from ._lines import line_of
+from ._support import hint
+
+
+class _Slot(NamedTuple):
+    """The place of a value among those of a partition: first its inputs, then what its steps compute."""
+
+    number: int
+
+
+class _Step(NamedTuple):
+    """One node: how the engine computes it, and how PyTorch does."""
+
+    function: object
+    arguments: tuple
+    named: dict
+    target: object
+    theirs: tuple
+    theirs_named: dict
+
+
+class Partition:
+    """Some nodes of a graph, as a function of what they read.
+
+    ``inputs`` and ``outputs`` are nodes while the graph is divided; the partition is called with the values of the ones and
+    returns those of the others.
+    """
+
+    __module__ = "zerostride.torch"
+
+    def __init__(self, nodes, found, left):
+        self.inputs, self.outputs = [], []
+        self._steps, self._results, self._orders = [], [], []
+        slots, pending = {}, []
+        inside = set(nodes)
+
+        def slot(node):
+            """Where a node's value is; what only arranges is taken along."""
+            if node not in slots and node not in inside and getattr(found[node], "arranges", False):
+                add(node)
+            if node not in slots:
+                slots[node] = None
+                self.inputs.append(node)
+            return node
+
+        def add(node):
+            call = found[node]
+            for source in node.all_input_nodes:
+                slot(source)
+            slots[node] = None
+            pending.append((node, call))
+
+        for node in nodes:
+            add(node)
+        # Inputs come first, and are only all known now.
+        numbers = {node: _Slot(number) for number, node in enumerate(self.inputs)}
+        numbers |= {node: _Slot(len(self.inputs) + number) for number, (node, _) in enumerate(pending)}
+        filled = lambda argument: _plain(torch.fx.map_arg(argument, numbers.__getitem__))
+        for node, call in pending:
+            arguments = (call.function, filled(call.arguments), filled(call.named), node.target, filled(node.args), filled(node.kwargs))
+            self._steps.append(_Step(*arguments))
+        self.outputs = [node for node in nodes if node in left]
+        self._results = [numbers[node].number for node in self.outputs]
+        self._orders = [_order(node.meta["val"]) for node in self.outputs]
+        self._metas = [node.meta["val"] for node in self.outputs]
+        self.names = [node.name for node in nodes]
+        self.lines = list(dict.fromkeys(line for line in map(line_of, nodes) if line is not None))
+        self.fused = _zerostride.Fused(self._traced())
+        self.calls, self.seconds, self.failure, self.bytes = 0, 0.0, None, None
+
+    def name_it(self, number):
+        """The name under which generated code calls the partition."""
+        self.__name__ = self.__qualname__ = f"fused_{number}"
+
+    def reason(self):
+        """Why the nodes had better not run here; ``None`` if they had."""
+        if any(order is None for order in self._orders):
+            return "a result has gaps or overlaps in its memory"
+        if not self.outputs:
+            return "nothing is computed"
+        return None
+
+    def __str__(self):
+        lines = ", ".join(map(str, self.lines[:3])) + ("" if len(self.lines) < 4 else f" and {len(self.lines) - 3} more lines")
+        text = f"{self.__name__}: {', '.join(self.names[:12])}{'' if len(self.names) < 13 else ', ...'}"
+        text += f"; of {lines}" if lines else ""
+        if self.calls:
+            text += f"; {self.calls} calls of {self.seconds / self.calls * 1e3:.3g} ms"
+        if self.bytes is not None:
+            text += ", {} bytes of results, at most {} of scratch".format(*self.bytes)
+        return text + (f"; PyTorch instead, for {self.failure}" if self.failure else "")
+
+    def _traced(self):
+        """The function that is fused. It holds no partition, so that no cycle of references keeps either."""
+        steps, results, orders = self._steps, self._results, self._orders
+
+        def traced(*operands):
+            values = list(operands)
+            for step in steps:
+                values.append(step.function(*_filled(step.arguments, values), **_filled(step.named, values)))
+            return [_permuted(values[result], order) for result, order in zip(results, orders, strict=True)]
+
+        return traced
+
+    def __call__(self, *operands):
+        began = time.perf_counter()
+        results = self._run(operands)
+        self.calls += 1
+        self.seconds += time.perf_counter() - began
+        return results[0] if len(results) == 1 else results
+
+    def _run(self, operands):
+        operands = [value.detach() if isinstance(value, torch.Tensor) and value.requires_grad else value for value in operands]
+        try:
+            results = self.fused(*operands)
+        except (RuntimeError, TypeError, ValueError, NotImplementedError, BufferError) as error:
+            self.failure = str(error)
+            return self._theirs(operands)
+        if self.bytes is None:
+            scratch = re.findall(r"scratch at most (\d+)", self.fused.plan(*operands))
+            self.bytes = sum(result.nbytes for result in results), max(map(int, scratch), default=0)
+        return [
+            result if order == tuple(range(len(order))) else result.permute(_inverse(order))
+            for result, order in zip(results, self._orders, strict=True)
+        ]
+
+    def _theirs(self, operands):
+        """The same, by PyTorch."""
+        values = list(operands)
+        for step in self._steps:
+            values.append(step.target(*_filled(step.theirs, values), **_filled(step.theirs_named, values)))
+        return [values[result] for result in self._results]
+
+
+def _plain(argument):
+    """Lists and dicts of a graph as Python's own."""
+    if isinstance(argument, _Slot):
+        return argument
+    if isinstance(argument, (tuple, list)):
+        return type(argument)(map(_plain, argument)) if type(argument) in (tuple, list) else list(map(_plain, argument))
+    if isinstance(argument, dict):
+        return {name: _plain(value) for name, value in argument.items()}
+    return argument
+
+
+def _filled(argument, values):
+    """An argument of a step with values in place of their slots."""
+    if isinstance(argument, _Slot):
+        return values[argument.number]
+    if isinstance(argument, (tuple, list)):
+        return type(argument)(_filled(part, values) for part in argument)
+    if isinstance(argument, dict):
+        return {name: _filled(value, values) for name, value in argument.items()}
+    return argument
+
+
+def _order(value):
+    """The dimensions of a result from the outermost in memory to the innermost; ``None`` if its elements have gaps or overlap."""
+    sizes, strides = [hint(size) for size in value.shape], [hint(stride) for stride in value.stride()]
+    order = tuple(sorted(range(len(sizes)), key=lambda dim: -strides[dim]))
+    if 0 in sizes or value.is_contiguous():
+        return tuple(range(len(sizes)))
+    expected = 1
+    for dim in reversed(order):
+        if sizes[dim] != 1:
+            if strides[dim] != expected:
+                return None
+            expected *= sizes[dim]
+    return order
+
+
+def _permuted(value, order):
+    return value if order == tuple(range(len(order))) else zs.permute(value, order)
+
+
+def _inverse(order):
+    return sorted(range(len(order)), key=order.__getitem__)

@@ -1,0 +1,52 @@
+"""Owns the report: which nodes of each compiled graph run in the engine and which do not, and why."""
+
+import collections
+import weakref
+
+from ._lines import line_of
+
+_records = weakref.WeakValueDictionary()
+
+
+class Report:
+    """What has become of one graph that PyTorch handed over; its text says all.
+
+    ``partitions`` are what the engine runs, each with ``names`` of its nodes, ``lines`` of the model, ``calls`` and
+    ``seconds``; ``theirs`` counts what PyTorch runs, by operation and reason.
+    """
+
+    def __init__(self, name, direction):
+        self.name, self.direction = name, direction
+        self.partitions, self.theirs = [], collections.Counter()
+        _records[max(_records, default=0) + 1] = self
+
+    def left(self, node, reason):
+        """Counts a node that PyTorch runs."""
+        if node.op == "call_function":
+            self.theirs[str(node.target), reason] += 1
+
+    def __str__(self):
+        nodes = sum(len(partition.names) for partition in self.partitions)
+        title = f"{self.name}, {self.direction}: {_count(nodes, 'node')} in {_count(len(self.partitions), 'partition')}"
+        lines = [f"{title}, {self.theirs.total()} by PyTorch", *(f"  {partition}" for partition in self.partitions)]
+        lines += [f"  PyTorch: {times} x {name}: {reason}" for (name, reason), times in self.theirs.most_common()]
+        return "\n".join(lines)
+
+
+def report():
+    """Prints for each compiled graph that is in use which nodes run in the engine and which do not, and why; returns the
+    reports."""
+    records = [record for _, record in sorted(_records.items())]
+    for record in records:
+        print(record)
+    return records
+
+
+def title(module):
+    """What a graph is called: the function that it comes from, by its first line."""
+    lines = [line for line in map(line_of, module.graph.nodes) if line is not None]
+    return str(lines[0]) if lines else "a graph"
+
+
+def _count(number, what):
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,138 @@
+"""Owns which nodes of a graph the engine can run, and how it is called for one: by trying the table's rows on traced arrays
+of the shapes and dtypes that the graph says. It does not know which nodes run together (``_partition.py``)."""
+
+import operator
+from typing import NamedTuple
+
+import torch
+
+import zerostride as zs
+
+from .. import _zerostride
+from . import _table
+
+_NAMES = """bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64""".split()
+DTYPES = {getattr(torch, name): getattr(zs, name) for name in _NAMES}
+
+
+class Call(NamedTuple):
+    """How the engine computes a node."""
+
+    function: object
+    arguments: tuple
+    named: dict
+    # Whether it is a view, a copy or a constant.
+    arranges: bool
+
+
+def support(graph):
+    """For each node of a graph the ``Call`` that computes it, or, as text, why the engine does not."""
+    found = {node: _call(node) for node in graph.nodes}
+
+    def trace(seed):
+        for node, call in found.items():
+            if isinstance(call, Call):
+                reason = _difference(node, call, seed)
+                if reason is not None:
+                    found[node] = reason
+
+    # Tracing runs a function on arrays without elements; nothing is computed.
+    _zerostride.Fused(trace).plan(zs.tensor(0))
+    for node, call in found.items():
+        if node.target is operator.getitem and isinstance(call, Call):
+            # A part of several results is where they are.
+            source = found[node.args[0]]
+            found[node] = call if isinstance(source, Call) else source
+    return found
+
+
+def _call(node):
+    if node.op != "call_function":
+        return node.op
+    if any(dtype.is_complex for dtype in _dtypes(node)):
+        return "complex numbers"
+    if node.target is operator.getitem and isinstance(node.args[0], torch.fx.Node) and isinstance(node.args[1], int):
+        return Call(operator.getitem, node.args, {}, False)
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return "computes sizes" if not list(_tensors(node)) else "no aten operation"
+    found = _table.row(node.target)
+    if found is None:
+        return "no row in the table"
+    function, arranges = found
+    named = _named(node)
+    if arranges and any(argument.name == "dtype" for argument in node.target._schema.arguments):
+        named["dtype"] = node.meta["val"].dtype
+    if "dtype" in named:
+        named["dtype"] = DTYPES.get(named["dtype"])
+    return Call(function, (), named, arranges)
+
+
+def _named(node):
+    """The arguments of a node by aten's names, ``self`` as ``input``, without those that are ``None``."""
+    schema = [argument.name for argument in node.target._schema.arguments]
+    named = dict(zip(schema, node.args, strict=False)) | node.kwargs
+    return {"input" if name == "self" else name: value for name, value in named.items() if value is not None}
+
+
+def _tensors(node):
+    value = node.meta.get("val")
+    for value in value if isinstance(value, (tuple, list)) else (value,):
+        if isinstance(value, torch.Tensor):
+            yield value
+
+
+def _dtypes(node):
+    for part in (node, *node.all_input_nodes):
+        for tensor in _tensors(part):
+            yield tensor.dtype
+
+
+def _difference(node, call, seed):
+    """Why a call does not compute a node; ``None`` if it does."""
+    for part in (node, *node.all_input_nodes):
+        for tensor in _tensors(part):
+            if tensor.device.type != "cpu":
+                return f"is on {tensor.device.type}"
+            if tensor.layout is not torch.strided or tensor.is_nested:
+                return "is not a strided tensor"
+            if tensor.dtype not in DTYPES:
+                return f"elements of {tensor.dtype}"
+    if not list(_tensors(node)):
+        return "computes sizes"
+    try:
+        wanted = _stand_in(node.meta["val"], seed)
+        stand_in = lambda argument: _stand_in(argument.meta["val"], seed)
+        arguments, named = torch.fx.map_arg(call.arguments, stand_in), torch.fx.map_arg(call.named, stand_in)
+        result = call.function(*arguments, **named)
+    except (_Unknown, RuntimeError, TypeError, ValueError, NotImplementedError, IndexError, OverflowError) as error:
+        return str(error).partition("\n")[0]
+    several = isinstance(wanted, tuple)
+    for one, other in zip(result, wanted, strict=True) if several else ((result, wanted),):
+        if not isinstance(one, (zs.Expr, zs.Tensor)) or (one.dtype, tuple(one.shape)) != (other.dtype, tuple(other.shape)):
+            return f"the table's row gives {one!r}, not {other!r}"
+    return None
+
+
+class _Unknown(Exception):
+    """A size or number that is only known when the graph runs."""
+
+
+def _stand_in(value, seed):
+    """A traced array, or a number, as a value of the graph."""
+    if isinstance(value, (tuple, list)):
+        return tuple(_stand_in(part, seed) for part in value)
+    if isinstance(value, torch.Tensor):
+        return seed.to(DTYPES[value.dtype]).expand([hint(size) for size in value.shape])
+    if isinstance(value, (torch.SymInt, int)):
+        return hint(value)
+    raise _Unknown("depends on a number that is not known when the graph is compiled")
+
+
+def hint(size):
+    """A size, or the size that a symbol stands for in the call that is compiled for."""
+    if isinstance(size, int):
+        return size
+    found = size.node.hint
+    if found is None:
+        raise _Unknown("a size depends on elements")
+    return int(found)
