@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// The modules from the lowest to the highest.
-const ORDER: [&str; 16] = [
+const ORDER: [&str; 17] = [
     "caller",
     "error",
     "fork",
@@ -21,6 +21,7 @@ const ORDER: [&str; 16] = [
     "exec",
     "stream",
     "eager",
+    "ndarray",
     "io",
     "spec",
     "lib",

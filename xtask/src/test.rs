@@ -7,11 +7,14 @@ use crate::{Outcome, python, run as run_command, tidy, web};
 /// Cargo's checks, with the reason to run each.
 const CARGO: [(&str, &str); 6] = [
     ("format", "fmt --all --check"),
-    ("tests", "test --workspace --no-fail-fast --features zerostride-cli/zarr"),
+    ("tests", "test --workspace --no-fail-fast --features zerostride-cli/zarr,zerostride/ndarray"),
     ("lean build", "check --package zerostride --no-default-features"),
     ("build without options", "check --package zerostride-cli"),
-    ("lints", "clippy --workspace --all-targets --features zerostride-cli/zarr -- -D warnings"),
-    ("documentation", "doc --workspace --no-deps --features zerostride-cli/zarr"),
+    (
+        "lints",
+        "clippy --workspace --all-targets --features zerostride-cli/zarr,zerostride/ndarray -- -D warnings",
+    ),
+    ("documentation", "doc --workspace --no-deps --features zerostride-cli/zarr,zerostride/ndarray"),
 ];
 
 /// Runs every check, so that one failure does not hide another.

@@ -36,6 +36,8 @@
 //! - [`policy`] allows, warns about or refuses broadcasts that were not written down, and records them.
 //! - [`Op`] is a row of the one table of operations; [`call`] calls a row by name, position and keyword.
 //! - [`stream`] evaluates expressions over arrays that are larger than memory, piece by piece.
+//! - [`scope`] lets tensors see borrowed slices without a copy.
+#![cfg_attr(feature = "ndarray", doc = "- [`ndarray`] does so with ndarray's arrays.")]
 #![cfg_attr(feature = "io", doc = "- [`io`] reads and writes npy, npz and safetensors files.")]
 //!
 //! # What evaluation promises
@@ -77,6 +79,9 @@ mod interrupt;
 #[cfg(feature = "io")]
 pub mod io;
 mod memory;
+#[cfg(feature = "ndarray")]
+#[allow(unsafe_code)]
+pub mod ndarray;
 mod plan;
 pub mod policy;
 #[cfg(doctest)]
@@ -103,5 +108,5 @@ pub use expr::{Argument, Arguments, Dims, Expr, call, einsum, keepdim};
 pub use interrupt::{Waiter, interruptible, set_waiter};
 pub use memory::pool;
 pub use plan::{Plan, Template};
-pub use tensor::{Lent, Literal, Tensor, broadcast_tensors};
+pub use tensor::{Lent, Literal, Scope, Tensor, broadcast_tensors, scope};
 pub use threads::{check_environment, num_threads, set_num_threads};

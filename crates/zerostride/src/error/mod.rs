@@ -55,6 +55,11 @@ pub enum Error {
         "the tensor is read-only: its memory was lent for reading. Please clone() the tensor before writing to it."
     )]
     ReadOnly,
+    /// The tensor is on memory that was borrowed for a [`scope`](crate::scope), which has ended.
+    #[error(
+        "the tensor is on memory that was borrowed for a scope, and the scope has ended. Please clone_elements() inside the scope what is to outlive it."
+    )]
+    ScopeEnded,
     /// An operand was written to in place between its capture in an expression and the evaluation.
     #[error(
         "an operand of shape {shape} was modified in place after the expression captured it (it is at version {found}; the expression expects version {captured}). Evaluate before writing, or clone() the tensor first."

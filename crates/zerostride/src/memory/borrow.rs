@@ -22,6 +22,11 @@
 //!
 //! Short claims take no part in this: their holders neither wait nor run foreign code.
 //!
+//! # Memory that is only borrowed
+//!
+//! A storage on memory of a borrow is *closed* when the borrow ends: that waits for the operations that use
+//! it, and refuses all later ones ([`Error::ScopeEnded`]), so that a handle that is left touches nothing.
+//!
 //! # What a child has after a fork
 //!
 //! Of the claims of the parent, those of the thread that forked. Other threads are not there to release
@@ -116,7 +121,7 @@ pub(crate) struct Claims {
     changed: Condvar,
 }
 
-/// The lists of `State` are in use: no brief claim begins until they are empty.
+/// The lists of `State` are in use, or the storage is closed: no brief claim begins.
 const LISTED: usize = 1;
 const WRITER: usize = 2;
 const READER: usize = 4;
@@ -144,6 +149,8 @@ struct State {
     waiting: VecDeque<Waiting>,
     /// The number that the next one to wait is given.
     next: u64,
+    /// Whether the bytes may no longer be touched.
+    closed: bool,
 }
 
 #[derive(Debug)]
@@ -199,7 +206,7 @@ impl Claims {
     /// Waits until none of the claims conflicts with another operation's, then holds them.
     ///
     /// # Errors
-    /// The wait was interrupted, or would never end.
+    /// The wait was interrupted, or would never end; or the storage is closed.
     pub(crate) fn acquire(&self, claims: &[Claim], holder: &Holder) -> Result<()> {
         let counted = Counted::new();
         let mut locked = self.lock();
@@ -240,9 +247,25 @@ impl Claims {
         self.tell(&locked.state);
     }
 
+    /// Waits for the operations that use the storage, and refuses all others from now on.
+    pub(crate) fn close(&self) {
+        let mut locked = self.lock();
+        self.brief.fetch_or(LISTED, Ordering::SeqCst);
+        locked.state.closed = true;
+        self.changed.notify_all();
+        while !locked.state.held.is_empty() || self.brief.load(Ordering::Acquire) & (WRITER | READERS) != 0 {
+            let Locked { state, lock } = locked;
+            drop(state);
+            drop(self.changed.wait(lock).unwrap_or_else(PoisonError::into_inner));
+            locked = self.lock();
+        }
+        drop(locked);
+        hazard::wait(self.address());
+    }
+
     /// Wakes waiting threads, or ends `LISTED` where the lists are empty.
     fn tell(&self, state: &State) {
-        if !state.waiting.is_empty() {
+        if !state.waiting.is_empty() || state.closed {
             self.changed.notify_all();
         } else if state.held.is_empty() {
             self.brief.fetch_and(!LISTED, Ordering::Release);
@@ -306,7 +329,7 @@ impl Claims {
     /// The threads that an operation has to wait for, as far as they are known; `None` if it need not wait.
     ///
     /// # Errors
-    /// One of them is its own.
+    /// One of them is its own, or the storage is closed.
     fn obstacle(
         &self,
         state: &State,
@@ -314,6 +337,9 @@ impl Claims {
         number: u64,
         holder: &Holder,
     ) -> Result<Option<Threads>> {
+        if state.closed {
+            return Err(Error::ScopeEnded);
+        }
         let mut others = Threads::new();
         for (held, by) in &state.held {
             if claims.iter().any(|claim| claim.conflicts(held)) {
@@ -349,7 +375,8 @@ impl Claims {
         state.held.retain(|(_, holder)| holder.thread == survivor());
         state.waiting.retain(|other| other.thread == survivor());
         // Until now this was not the number of this process, so no brief claim has begun in it.
-        let lists = usize::from(!state.held.is_empty() || !state.waiting.is_empty()) * LISTED;
+        let in_use = !state.held.is_empty() || !state.waiting.is_empty() || state.closed;
+        let lists = usize::from(in_use) * LISTED;
         self.brief.store(unused() | lists, Ordering::SeqCst);
     }
 }

@@ -61,6 +61,11 @@ impl Storage {
         self.region.is_lent()
     }
 
+    /// Waits for the operations that touch the bytes; none will do so later.
+    pub(crate) fn close(&self) {
+        self.claims.close();
+    }
+
     /// Whether the bytes may be written at all.
     pub(crate) fn is_writable(&self) -> bool {
         self.writable

@@ -6,6 +6,8 @@ mod display;
 #[allow(unsafe_code)]
 mod lent;
 mod literal;
+#[allow(unsafe_code)]
+mod scope;
 mod views;
 
 use zerostride_ops::{Bucket, DType, Typed};
@@ -13,6 +15,7 @@ use zerostride_shape::{Layout, Shape};
 
 pub use lent::Lent;
 pub use literal::Literal;
+pub use scope::{Scope, scope};
 pub use views::broadcast_tensors;
 
 pub(crate) use display::{Value, format};
