@@ -25,7 +25,7 @@ pub use dtype::{Category, DType, Element, UnknownDType};
 pub use error::OpError;
 pub use functions::{Function, FunctionInfo, Section, Shown};
 pub use infer::Inferred;
-pub use op::{Class, Domain, Effort, Op, OpInfo, Rule};
+pub use op::{Class, Derivative, Domain, Effort, Op, OpInfo, Rule};
 pub use promote::{Bucket, Typed, can_cast, promote_types, result_type};
 pub use reduction::{Empty, Equal, List, One, Order, Reduction, ReductionInfo};
 pub use scalar::Scalar;

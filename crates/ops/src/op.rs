@@ -73,6 +73,20 @@ pub enum Effort {
     function,
 }
 
+/// What the gradient of an operation is, as a function of its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(non_camel_case_types, reason = "the table spells its columns in lower case")]
+pub enum Derivative {
+    /// The rule of its name in `zerostride::expr::grad`.
+    rule,
+    /// Zero wherever there is one: the operation is constant between its jumps.
+    zero,
+    /// There is none: the operation is for integers, or its result is one or a bool.
+    none,
+    /// That of the operations in whose terms the formula is written.
+    parts,
+}
+
 /// Which section of the table an operation stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
@@ -114,6 +128,8 @@ pub struct OpInfo {
     pub rule: Rule,
     /// What an element takes; `None` where there is no loop over elements that stand for themselves.
     pub effort: Option<Effort>,
+    /// What its gradient is.
+    pub derivative: Derivative,
     /// The name in PyTorch's refusal.
     pub kernel: &'static str,
     /// The arguments in PyTorch's notation.
@@ -172,10 +188,10 @@ macro_rules! cell {
 
 macro_rules! define_ops {
     (
-        unary { $($(#[doc = $udoc:literal])* $uv:ident $un:ident $ui:tt [$($ua:ident)*] $us:tt $ud:ident $ur:ident $ue:ident $uk:literal $($uarg:literal)? $(($($ulist:tt)*))?;)* }
-        binary { $($(#[doc = $bdoc:literal])* $bv:ident $bn:ident $bi:tt [$($ba:ident)*] $bs:tt $bd:ident $br:ident $be:ident $bk:literal $($barg:literal)? $(($($blist:tt)*))? $([$law:ident])?;)* }
-        nary { $($(#[doc = $ndoc:literal])* $nv:ident $nn:ident $ni:tt [$($na:ident)*] $ns:tt $nd:ident $nr:ident $ne:ident $nk:literal $($narg:literal)? $(($($nlist:tt)*))?;)* }
-        reduce { $($(#[doc = $rdoc:literal])* $rv:ident $rn:ident $rd:ident $rr:ident $ro:ident $req:ident $rone:ident $rp:tt $rem:ident $rl:ident $rdt:tt $rk:literal ($($rlist:tt)*);)* }
+        unary { $($(#[doc = $udoc:literal])* $uv:ident $un:ident $ui:tt [$($ua:ident)*] $us:tt $ud:ident $ur:ident $ue:ident $ug:ident $uk:literal $($uarg:literal)? $(($($ulist:tt)*))?;)* }
+        binary { $($(#[doc = $bdoc:literal])* $bv:ident $bn:ident $bi:tt [$($ba:ident)*] $bs:tt $bd:ident $br:ident $be:ident $bg:ident $bk:literal $($barg:literal)? $(($($blist:tt)*))? $([$law:ident])?;)* }
+        nary { $($(#[doc = $ndoc:literal])* $nv:ident $nn:ident $ni:tt [$($na:ident)*] $ns:tt $nd:ident $nr:ident $ne:ident $ng:ident $nk:literal $($narg:literal)? $(($($nlist:tt)*))?;)* }
+        reduce { $($(#[doc = $rdoc:literal])* $rv:ident $rn:ident $rd:ident $rr:ident $ro:ident $req:ident $rone:ident $rp:tt $rem:ident $rl:ident $rg:ident $rdt:tt $rk:literal ($($rlist:tt)*);)* }
         formula { $(#[doc = $fdoc:literal] $(#[doc = $fmore:literal])* $fv:ident $fname:ident $fi:tt $fd:ident $fr:ident $fdt:tt $fk:literal ($($flist:tt)*);)* }
     ) => {
         /// An operation: one row of the table.
@@ -198,29 +214,29 @@ macro_rules! define_ops {
         static ROWS: &[OpInfo] = &[
             $(OpInfo {
                 name: stringify!($un), in_place: cell!(in_place $ui), aliases: &[$(stringify!($ua)),*],
-                symbol: cell!(symbol $us), class: Class::Unary, domain: Domain::$ud, rule: Rule::$ur, effort: Some(Effort::$ue), kernel: $uk,
+                symbol: cell!(symbol $us), class: Class::Unary, domain: Domain::$ud, rule: Rule::$ur, effort: Some(Effort::$ue), derivative: Derivative::$ug, kernel: $uk,
                 arguments: cell!(arguments "input" $($uarg)? $(($($ulist)*))?), parameters: cell!(parameters "input" $($uarg)? $(($($ulist)*))?),
                 commutative: false, takes_dtype: false, doc: concat!($($udoc),*),
             },)*
             $(OpInfo {
                 name: stringify!($bn), in_place: cell!(in_place $bi), aliases: &[$(stringify!($ba)),*],
-                symbol: cell!(symbol $bs), class: Class::Binary, domain: Domain::$bd, rule: Rule::$br, effort: Some(Effort::$be), kernel: $bk,
+                symbol: cell!(symbol $bs), class: Class::Binary, domain: Domain::$bd, rule: Rule::$br, effort: Some(Effort::$be), derivative: Derivative::$bg, kernel: $bk,
                 arguments: cell!(arguments "input, other" $($barg)? $(($($blist)*))?), parameters: cell!(parameters "input, other" $($barg)? $(($($blist)*))?),
                 commutative: cell!(laws $($law)?), takes_dtype: false, doc: concat!($($bdoc),*),
             },)*
             $(OpInfo {
                 name: cell!(name $nn), in_place: cell!(in_place $ni), aliases: &[$(stringify!($na)),*],
-                symbol: cell!(symbol $ns), class: Class::Nary, domain: Domain::$nd, rule: Rule::$nr, effort: Some(Effort::$ne), kernel: $nk,
+                symbol: cell!(symbol $ns), class: Class::Nary, domain: Domain::$nd, rule: Rule::$nr, effort: Some(Effort::$ne), derivative: Derivative::$ng, kernel: $nk,
                 arguments: cell!(arguments "input" $($narg)? $(($($nlist)*))?), parameters: cell!(parameters "input" $($narg)? $(($($nlist)*))?), commutative: false, takes_dtype: false, doc: concat!($($ndoc),*),
             },)*
             $(OpInfo {
                 name: stringify!($rn), in_place: None, aliases: &[], symbol: None, class: Class::Reduce,
-                domain: Domain::$rd, rule: Rule::$rr, effort: None, kernel: $rk, arguments: cell!(arguments "input" ($($rlist)*)), parameters: cell!(parameters "input" ($($rlist)*)), commutative: false, takes_dtype: cell!(dtype $rdt),
+                domain: Domain::$rd, rule: Rule::$rr, effort: None, derivative: Derivative::$rg, kernel: $rk, arguments: cell!(arguments "input" ($($rlist)*)), parameters: cell!(parameters "input" ($($rlist)*)), commutative: false, takes_dtype: cell!(dtype $rdt),
                 doc: concat!($($rdoc),*),
             },)*
             $(OpInfo {
                 name: stringify!($fname), in_place: cell!(in_place $fi), aliases: &[], symbol: None, class: Class::Formula,
-                domain: Domain::$fd, rule: Rule::$fr, effort: None, kernel: $fk, arguments: cell!(arguments "input" ($($flist)*)), parameters: cell!(parameters "input" ($($flist)*)), commutative: false, takes_dtype: cell!(dtype $fdt),
+                domain: Domain::$fd, rule: Rule::$fr, effort: None, derivative: Derivative::parts, kernel: $fk, arguments: cell!(arguments "input" ($($flist)*)), parameters: cell!(parameters "input" ($($flist)*)), commutative: false, takes_dtype: cell!(dtype $fdt),
                 doc: $fdoc,
             },)*
         ];

@@ -93,7 +93,7 @@ macro_rules! define_reductions {
         unary { $($unary:tt)* }
         binary { $($binary:tt)* }
         nary { $($nary:tt)* }
-        reduce { $($(#[doc = $doc:literal])* $variant:ident $name:ident $domain:ident $rule:ident $order:ident $equal:ident $one:ident $pair:tt $empty:ident $list:ident $dtype:tt $kernel:literal ($($list_of_arguments:tt)*);)* }
+        reduce { $($(#[doc = $doc:literal])* $variant:ident $name:ident $domain:ident $rule:ident $order:ident $equal:ident $one:ident $pair:tt $empty:ident $list:ident $derivative:ident $dtype:tt $kernel:literal ($($list_of_arguments:tt)*);)* }
         formula { $($formula:tt)* }
     ) => {
         /// A reduction: one row of the table's section `reduce`.

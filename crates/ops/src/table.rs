@@ -8,13 +8,14 @@
 //! - `domain`: the categories that the operation computes in, after promotion (`Domain`);
 //! - `result`: how operand dtypes give the computing and the result dtype (`Rule`);
 //! - `effort`, of element-wise operations: what an element takes (`Effort`);
+//! - `derivative`: what the gradient is (`Derivative`); formulas have their parts';
 //! - the name that PyTorch's refusal carries: `"abs_cpu" not implemented for 'Bool'`;
 //! - where the arguments are not just `input` or `input, other`: operands alone in PyTorch's notation,
 //!   `"input, exponent"`; with others a list, the first being `self` in Rust: each argument by its name in
 //!   Rust, what it is (`Parameter`), and, where that is not its name, PyTorch's notation, as in
 //!   `(input, other: operand, alpha: scalar "*, alpha=1")`.
 //!
-//! Reductions have columns of their own between `result` and the name in the refusal (`reduction.rs`):
+//! Reductions have columns of their own between `result` and `derivative` (`reduction.rs`):
 //! - `order`: of which elements they have the same bits in any order (`Order`);
 //! - `equal`: what equal elements give (`Equal`);
 //! - `one`: what a single element gives (`One`);
@@ -36,246 +37,246 @@ macro_rules! for_each_op {
             $($($extra)*)?
             unary {
                 /// The absolute value; of a complex number its modulus.
-                Abs         abs          abs_          [absolute]   ""  numeric real       simple   "abs_cpu";
+                Abs         abs          abs_          [absolute]   ""  numeric real       simple   rule "abs_cpu";
                 /// The inverse cosine, in radians.
-                Acos        acos         acos_         [arccos]     ""  any     float      function "acos";
+                Acos        acos         acos_         [arccos]     ""  any     float      function rule "acos";
                 /// The inverse hyperbolic cosine.
-                Acosh       acosh        acosh_        [arccosh]    ""  any     float      function "acosh";
+                Acosh       acosh        acosh_        [arccosh]    ""  any     float      function rule "acosh";
                 /// The angle of a number in the complex plane: 0 or pi for real numbers.
-                Angle       angle        -             []           ""  any     float_real function "angle";
+                Angle       angle        -             []           ""  any     float_real function rule "angle";
                 /// The inverse sine, in radians.
-                Asin        asin         asin_         [arcsin]     ""  any     float      function "asin";
+                Asin        asin         asin_         [arcsin]     ""  any     float      function rule "asin";
                 /// The inverse hyperbolic sine.
-                Asinh       asinh        asinh_        [arcsinh]    ""  any     float      function "asinh";
+                Asinh       asinh        asinh_        [arcsinh]    ""  any     float      function rule "asinh";
                 /// The inverse tangent, in radians.
-                Atan        atan         atan_         [arctan]     ""  any     float      function "atan";
+                Atan        atan         atan_         [arctan]     ""  any     float      function rule "atan";
                 /// The inverse hyperbolic tangent.
-                Atanh       atanh        atanh_        [arctanh]    ""  any     float      function "atanh";
+                Atanh       atanh        atanh_        [arctanh]    ""  any     float      function rule "atanh";
                 /// Every bit inverted; logical not for bool.
-                BitwiseNot  bitwise_not  bitwise_not_  []           "~" integral common    simple   "bitwise_not_cpu";
+                BitwiseNot  bitwise_not  bitwise_not_  []           "~" integral common    simple   none "bitwise_not_cpu";
                 /// The smallest integer not below.
-                Ceil        ceil         ceil_         []           ""  ordered common     simple   "ceil_vml_cpu";
+                Ceil        ceil         ceil_         []           ""  ordered common     simple   zero "ceil_vml_cpu";
                 /// The complex conjugate; real numbers stay.
-                ConjPhysical conj_physical conj_physical_ [conj]    ""  any     common     simple   "conj_physical";
+                ConjPhysical conj_physical conj_physical_ [conj]    ""  any     common     simple   rule "conj_physical";
                 /// The cosine of radians.
-                Cos         cos          cos_          []           ""  any     float      function "cos";
+                Cos         cos          cos_          []           ""  any     float      function rule "cos";
                 /// The hyperbolic cosine.
-                Cosh        cosh         cosh_         []           ""  any     float      function "cosh";
+                Cosh        cosh         cosh_         []           ""  any     float      function rule "cosh";
                 /// Degrees to radians.
-                Deg2rad     deg2rad      deg2rad_      []           ""  real    float      simple   "deg2rad";
+                Deg2rad     deg2rad      deg2rad_      []           ""  real    float      simple   rule "deg2rad";
                 /// The logarithmic derivative of the gamma function.
-                Digamma     digamma      digamma_      []           ""  real    float      function "digamma";
+                Digamma     digamma      digamma_      []           ""  real    float      function none "digamma";
                 /// The error function.
-                Erf         erf          erf_          []           ""  real    float      function "erf_vml_cpu";
+                Erf         erf          erf_          []           ""  real    float      function rule "erf_vml_cpu";
                 /// The complementary error function, `1 - erf`, without its cancellation.
-                Erfc        erfc         erfc_         []           ""  real    float      function "erfc_vml_cpu";
+                Erfc        erfc         erfc_         []           ""  real    float      function rule "erfc_vml_cpu";
                 /// The inverse of the error function.
-                Erfinv      erfinv       erfinv_       []           ""  real    float      function "erfinv_vml_cpu";
+                Erfinv      erfinv       erfinv_       []           ""  real    float      function rule "erfinv_vml_cpu";
                 /// e to the power of the operand.
-                Exp         exp          exp_          []           ""  any     float      function "exp";
+                Exp         exp          exp_          []           ""  any     float      function rule "exp";
                 /// 2 to the power of the operand.
-                Exp2        exp2         exp2_         []           ""  any     float      function "exp2";
+                Exp2        exp2         exp2_         []           ""  any     float      function rule "exp2";
                 /// `exp - 1`, without its cancellation near 0.
-                Expm1       expm1        expm1_        []           ""  any     float      function "expm1";
+                Expm1       expm1        expm1_        []           ""  any     float      function rule "expm1";
                 /// The largest integer not above.
-                Floor       floor        floor_        []           ""  ordered common     simple   "floor_vml_cpu";
+                Floor       floor        floor_        []           ""  ordered common     simple   zero "floor_vml_cpu";
                 /// The fraction left by `trunc`; it has the operand's sign.
-                Frac        frac         frac_         []           ""  floats  common     simple   "frac_cpu";
+                Frac        frac         frac_         []           ""  floats  common     simple   rule "frac_cpu";
                 /// The mantissa of `frexp`, in [0.5, 1).
-                FrexpMantissa frexp_mantissa -         []           ""  floats  common     simple   "frexp";
+                FrexpMantissa frexp_mantissa -         []           ""  floats  common     simple   rule "frexp";
                 /// The exponent of `frexp`, as i32.
-                FrexpExponent frexp_exponent -         []           ""  floats  int        simple   "frexp";
+                FrexpExponent frexp_exponent -         []           ""  floats  int        simple   none "frexp";
                 /// The Gaussian error linear unit, `x * Phi(x)`.
-                Gelu        gelu         -             []           ""  floats  common     function "GeluKernelImpl" (input, approximate: word "*, approximate='none'");
+                Gelu        gelu         -             []           ""  floats  common     function rule "GeluKernelImpl" (input, approximate: word "*, approximate='none'");
                 /// `gelu` by its tanh formula.
-                GeluTanh    gelu_tanh    -             []           ""  floats  common     function "GeluKernelImpl";
+                GeluTanh    gelu_tanh    -             []           ""  floats  common     function rule "GeluKernelImpl";
                 /// The modified Bessel function of the first kind, order 0.
-                I0          i0           i0_           []           ""  real    float      function "i0_vml_cpu";
+                I0          i0           i0_           []           ""  real    float      function none "i0_vml_cpu";
                 /// The imaginary part.
-                Imag        imag         -             []           ""  complexes real     simple   "imag";
+                Imag        imag         -             []           ""  complexes real     simple   rule "imag";
                 /// Whether the operand is neither infinite nor NaN.
-                Isfinite    isfinite     -             []           ""  any     bool       simple   "isfinite";
+                Isfinite    isfinite     -             []           ""  any     bool       simple   none "isfinite";
                 /// Whether the operand is infinite.
-                Isinf       isinf        -             []           ""  any     bool       simple   "isinf";
+                Isinf       isinf        -             []           ""  any     bool       simple   none "isinf";
                 /// Whether the operand is NaN.
-                Isnan       isnan        -             []           ""  any     bool       simple   "isnan";
+                Isnan       isnan        -             []           ""  any     bool       simple   none "isnan";
                 /// Whether the operand is minus infinity.
-                Isneginf    isneginf     -             []           ""  real    bool       simple   "isneginf";
+                Isneginf    isneginf     -             []           ""  real    bool       simple   none "isneginf";
                 /// Whether the operand is plus infinity.
-                Isposinf    isposinf     -             []           ""  real    bool       simple   "isposinf";
+                Isposinf    isposinf     -             []           ""  real    bool       simple   none "isposinf";
                 /// The logarithm of the absolute value of the gamma function.
-                Lgamma      lgamma       lgamma_       []           ""  real    float      function "lgamma_vml_cpu";
+                Lgamma      lgamma       lgamma_       []           ""  real    float      function rule "lgamma_vml_cpu";
                 /// The natural logarithm.
-                Log         log          log_          []           ""  any     float      function "log";
+                Log         log          log_          []           ""  any     float      function rule "log";
                 /// The logarithm to base 10.
-                Log10       log10        log10_        []           ""  any     float      function "log10";
+                Log10       log10        log10_        []           ""  any     float      function rule "log10";
                 /// `log(1 + x)`, exact near 0.
-                Log1p       log1p        log1p_        []           ""  any     float      function "log1p";
+                Log1p       log1p        log1p_        []           ""  any     float      function rule "log1p";
                 /// The logarithm to base 2.
-                Log2        log2         log2_         []           ""  any     float      function "log2";
+                Log2        log2         log2_         []           ""  any     float      function rule "log2";
                 /// Whether the operand is zero.
-                LogicalNot  logical_not  logical_not_  []           ""  any     bool       simple   "logical_not_cpu";
+                LogicalNot  logical_not  logical_not_  []           ""  any     bool       simple   none "logical_not_cpu";
                 /// `log(x / (1 - x))`, the inverse of `sigmoid`; with `eps`, x is first clamped to [eps, 1 -
                 /// eps].
-                Logit       logit        logit_        []           ""  real    float      function "logit_cpu" (input, eps: optional_float "eps=None");
+                Logit       logit        logit_        []           ""  real    float      function rule "logit_cpu" (input, eps: optional_float "eps=None");
                 /// The operand with the other sign.
-                Neg         neg          neg_          [negative]   "-" numeric common     simple   "neg_cpu";
+                Neg         neg          neg_          [negative]   "-" numeric common     simple   rule "neg_cpu";
                 /// The operand itself.
-                Positive    positive     -             []           "+" numeric common     simple   "positive";
+                Positive    positive     -             []           "+" numeric common     simple   rule "positive";
                 /// Radians to degrees.
-                Rad2deg     rad2deg      rad2deg_      []           ""  real    float      simple   "rad2deg";
+                Rad2deg     rad2deg      rad2deg_      []           ""  real    float      simple   rule "rad2deg";
                 /// The real part.
-                Real        real         -             []           ""  any     real       simple   "real";
+                Real        real         -             []           ""  any     real       simple   rule "real";
                 /// `1 / x`.
-                Reciprocal  reciprocal   reciprocal_   []           ""  any     float      division "reciprocal";
+                Reciprocal  reciprocal   reciprocal_   []           ""  any     float      division rule "reciprocal";
                 /// The operand where it is positive, else 0.
-                Relu        relu         relu_         []           ""  ordered common     simple   "relu";
+                Relu        relu         relu_         []           ""  ordered common     simple   rule "relu";
                 /// The nearest integer, halves to the even one; with `decimals`, the nearest multiple of
                 /// 10^-decimals.
-                Round       round        round_        []           ""  ordered common     simple   "round_vml_cpu" (input, decimals: int "decimals=0");
+                Round       round        round_        []           ""  ordered common     simple   zero "round_vml_cpu" (input, decimals: int "decimals=0");
                 /// `1 / sqrt(x)`.
-                Rsqrt       rsqrt        rsqrt_        []           ""  any     float      division "rsqrt";
+                Rsqrt       rsqrt        rsqrt_        []           ""  any     float      division rule "rsqrt";
                 /// The sign; of a complex number, the number divided by its modulus.
-                Sgn         sgn          sgn_          []           ""  any     common     simple   "sign_cpu";
+                Sgn         sgn          sgn_          []           ""  any     common     simple   rule "sign_cpu";
                 /// `1 / (1 + exp(-x))`.
-                Sigmoid     sigmoid      sigmoid_      [expit]      ""  any     float      function "sigmoid";
+                Sigmoid     sigmoid      sigmoid_      [expit]      ""  any     float      function rule "sigmoid";
                 /// -1, 0 or 1.
-                Sign        sign         sign_         []           ""  real    common     simple   "sign_cpu";
+                Sign        sign         sign_         []           ""  real    common     simple   zero "sign_cpu";
                 /// Whether the sign bit is set: also for -0.
-                Signbit     signbit      -             []           ""  real    bool       simple   "signbit";
+                Signbit     signbit      -             []           ""  real    bool       simple   none "signbit";
                 /// `x * sigmoid(x)`.
-                Silu        silu         -             []           ""  inexact common     function "silu_cpu";
+                Silu        silu         -             []           ""  inexact common     function rule "silu_cpu";
                 /// The sine of radians.
-                Sin         sin          sin_          []           ""  any     float      function "sin";
+                Sin         sin          sin_          []           ""  any     float      function rule "sin";
                 /// `sin(pi x) / (pi x)`, 1 at 0.
-                Sinc        sinc         sinc_         []           ""  any     float      function "sinc";
+                Sinc        sinc         sinc_         []           ""  any     float      function rule "sinc";
                 /// The hyperbolic sine.
-                Sinh        sinh         sinh_         []           ""  any     float      function "sinh";
+                Sinh        sinh         sinh_         []           ""  any     float      function rule "sinh";
                 /// The square root.
-                Sqrt        sqrt         sqrt_         []           ""  any     float      division "sqrt";
+                Sqrt        sqrt         sqrt_         []           ""  any     float      division rule "sqrt";
                 /// The operand times itself.
-                Square      square       square_       []           ""  numeric bool_to_int simple   "pow";
+                Square      square       square_       []           ""  numeric bool_to_int simple   rule "pow";
                 /// The tangent of radians.
-                Tan         tan          tan_          []           ""  any     float      function "tan";
+                Tan         tan          tan_          []           ""  any     float      function rule "tan";
                 /// The hyperbolic tangent.
-                Tanh        tanh         tanh_         []           ""  any     float      function "tanh";
+                Tanh        tanh         tanh_         []           ""  any     float      function rule "tanh";
                 /// The integer part, towards zero.
-                Trunc       trunc        trunc_        [fix]        ""  ordered common     simple   "trunc_vml_cpu";
+                Trunc       trunc        trunc_        [fix]        ""  ordered common     simple   zero "trunc_vml_cpu";
             }
             binary {
                 /// The sum; logical or for bool. With `alpha`, `input + alpha * other`.
-                Add         add          add_          []           "+" any     common     simple   "add_stub" (input, other: operand, alpha: scalar "*, alpha=1") [commutative];
+                Add         add          add_          []           "+" any     common     simple   rule "add_stub" (input, other: operand, alpha: scalar "*, alpha=1") [commutative];
                 /// The angle of the point (other, input), in radians.
-                Atan2       atan2        atan2_        [arctan2]    ""  real    float      function "atan2_cpu";
+                Atan2       atan2        atan2_        [arctan2]    ""  real    float      function rule "atan2_cpu";
                 /// Bitwise and; logical and for bool.
-                BitwiseAnd  bitwise_and  bitwise_and_  []           "&" integral common    simple   "bitwise_and_cpu" [commutative];
+                BitwiseAnd  bitwise_and  bitwise_and_  []           "&" integral common    simple   none "bitwise_and_cpu" [commutative];
                 /// Bits shifted left; 0 for a count outside the width.
-                BitwiseLeftShift bitwise_left_shift bitwise_left_shift_ [] "<<" integer common simple   "lshift_cpu";
+                BitwiseLeftShift bitwise_left_shift bitwise_left_shift_ [] "<<" integer common simple   none "lshift_cpu";
                 /// Bitwise or; logical or for bool.
-                BitwiseOr   bitwise_or   bitwise_or_   []           "|" integral common    simple   "bitwise_or_cpu" [commutative];
+                BitwiseOr   bitwise_or   bitwise_or_   []           "|" integral common    simple   none "bitwise_or_cpu" [commutative];
                 /// Bits shifted right, keeping the sign; 0 or -1 for a count outside the width.
-                BitwiseRightShift bitwise_right_shift bitwise_right_shift_ [] ">>" integer common simple   "rshift_cpu";
+                BitwiseRightShift bitwise_right_shift bitwise_right_shift_ [] ">>" integer common simple   none "rshift_cpu";
                 /// Bitwise exclusive or.
-                BitwiseXor  bitwise_xor  bitwise_xor_  []           "^" integral common    simple   "bitwise_xor_cpu" [commutative];
+                BitwiseXor  bitwise_xor  bitwise_xor_  []           "^" integral common    simple   none "bitwise_xor_cpu" [commutative];
                 /// The complex number with these parts.
-                Complex     complex      -             []           ""  floats  complex    simple   "complex" "real, imag";
+                Complex     complex      -             []           ""  floats  complex    simple   rule "complex" "real, imag";
                 /// The magnitude of `input` with the sign of `other`.
-                Copysign    copysign     copysign_     []           ""  real    float      simple   "copysign_cpu";
+                Copysign    copysign     copysign_     []           ""  real    float      simple   rule "copysign_cpu";
                 /// True division; with `rounding_mode`, `"floor"` or `"trunc"` division.
-                Div         div          div_          [divide true_divide] "/" any float  division "div_true_cpu" (input, other: operand, rounding_mode: word "*, rounding_mode=None");
+                Div         div          div_          [divide true_divide] "/" any float  division rule "div_true_cpu" (input, other: operand, rounding_mode: word "*, rounding_mode=None");
                 /// Division rounded towards zero.
-                DivTrunc    div_trunc    -             []           ""  ordered common     division "div_trunc_cpu";
+                DivTrunc    div_trunc    -             []           ""  ordered common     division zero "div_trunc_cpu";
                 /// Whether the operands are equal.
-                Eq          eq           eq_           []           "==" any    bool       simple   "eq_cpu" [commutative];
+                Eq          eq           eq_           []           "==" any    bool       simple   none "eq_cpu" [commutative];
                 /// Division rounded down.
-                FloorDivide floor_divide floor_divide_ []           "//" ordered common    function "div_floor_cpu";
+                FloorDivide floor_divide floor_divide_ []           "//" ordered common    function zero "div_floor_cpu";
                 /// The larger operand, NaN only if both are.
-                Fmax        fmax         -             []           ""  real    common     simple   "fmax" [commutative];
+                Fmax        fmax         -             []           ""  real    common     simple   rule "fmax" [commutative];
                 /// The smaller operand, NaN only if both are.
-                Fmin        fmin         -             []           ""  real    common     simple   "fmin" [commutative];
+                Fmin        fmin         -             []           ""  real    common     simple   rule "fmin" [commutative];
                 /// The remainder of truncated division: it has the sign of `input`.
-                Fmod        fmod         fmod_         []           ""  ordered common     function "fmod_cpu";
+                Fmod        fmod         fmod_         []           ""  ordered common     function rule "fmod_cpu";
                 /// The greatest common divisor, not negative.
-                Gcd         gcd          gcd_          []           ""  integer common     function "gcd_cpu" [commutative];
+                Gcd         gcd          gcd_          []           ""  integer common     function none "gcd_cpu" [commutative];
                 /// Whether `input` is at least `other`.
-                Ge          ge           ge_           [greater_equal] ">=" real bool      simple   "ge_cpu";
+                Ge          ge           ge_           [greater_equal] ">=" real bool      simple   none "ge_cpu";
                 /// Whether `input` is greater than `other`.
-                Gt          gt           gt_           [greater]    ">" real    bool       simple   "gt_cpu";
+                Gt          gt           gt_           [greater]    ">" real    bool       simple   none "gt_cpu";
                 /// 0 for a negative operand, 1 for a positive one, `values` for 0.
-                Heaviside   heaviside    heaviside_    []           ""  real    common     simple   "heaviside_cpu" "input, values";
+                Heaviside   heaviside    heaviside_    []           ""  real    common     simple   none "heaviside_cpu" "input, values";
                 /// `sqrt(input^2 + other^2)` without overflow.
-                Hypot       hypot        hypot_        []           ""  floats  common     function "hypot_cpu" [commutative];
+                Hypot       hypot        hypot_        []           ""  floats  common     function rule "hypot_cpu" [commutative];
                 /// The least common multiple, not negative; it wraps.
-                Lcm         lcm          lcm_          []           ""  integer common     function "lcm_cpu" [commutative];
+                Lcm         lcm          lcm_          []           ""  integer common     function none "lcm_cpu" [commutative];
                 /// `input * 2^other`, rounded once.
-                Ldexp       ldexp        ldexp_       []           ""  any     float      function "ldexp";
+                Ldexp       ldexp        ldexp_       []           ""  any     float      function rule "ldexp";
                 /// Whether `input` is at most `other`.
-                Le          le           le_           [less_equal] "<=" real   bool       simple   "le_cpu";
+                Le          le           le_           [less_equal] "<=" real   bool       simple   none "le_cpu";
                 /// `log(exp(input) + exp(other))` without overflow.
-                Logaddexp   logaddexp    -             []           ""  inexact common     function "logaddexp_cpu" [commutative];
+                Logaddexp   logaddexp    -             []           ""  inexact common     function rule "logaddexp_cpu" [commutative];
                 /// `log2(2^input + 2^other)` without overflow.
-                Logaddexp2  logaddexp2   -             []           ""  floats  common     function "logaddexp2_cpu" [commutative];
+                Logaddexp2  logaddexp2   -             []           ""  floats  common     function rule "logaddexp2_cpu" [commutative];
                 /// Whether both operands are nonzero.
-                LogicalAnd  logical_and  logical_and_  []           "and" any   bool       simple   "logical_and_cpu" [commutative];
+                LogicalAnd  logical_and  logical_and_  []           "and" any   bool       simple   none "logical_and_cpu" [commutative];
                 /// Whether an operand is nonzero.
-                LogicalOr   logical_or   logical_or_   []           "or" any    bool       simple   "logical_or_cpu" [commutative];
+                LogicalOr   logical_or   logical_or_   []           "or" any    bool       simple   none "logical_or_cpu" [commutative];
                 /// Whether exactly one operand is nonzero.
-                LogicalXor  logical_xor  logical_xor_  []           ""  any     bool       simple   "logical_xor_cpu" [commutative];
+                LogicalXor  logical_xor  logical_xor_  []           ""  any     bool       simple   none "logical_xor_cpu" [commutative];
                 /// Whether `input` is less than `other`.
-                Lt          lt           lt_           [less]       "<" real    bool       simple   "lt_cpu";
+                Lt          lt           lt_           [less]       "<" real    bool       simple   none "lt_cpu";
                 /// The larger operand, NaN if one is.
-                Maximum     maximum      -             []           ""  real    common     simple   "maximum" [commutative];
+                Maximum     maximum      -             []           ""  real    common     simple   rule "maximum" [commutative];
                 /// The smaller operand, NaN if one is.
-                Minimum     minimum      -             []           ""  real    common     simple   "minimum" [commutative];
+                Minimum     minimum      -             []           ""  real    common     simple   rule "minimum" [commutative];
                 /// The product; logical and for bool.
-                Mul         mul          mul_          [multiply]   "*" any     common     simple   "mul_cpu" [commutative];
+                Mul         mul          mul_          [multiply]   "*" any     common     simple   rule "mul_cpu" [commutative];
                 /// Whether the operands differ.
-                Ne          ne           ne_           [not_equal]  "!=" any    bool       simple   "ne_cpu" [commutative];
+                Ne          ne           ne_           [not_equal]  "!=" any    bool       simple   none "ne_cpu" [commutative];
                 /// The next float after `input` towards `other`.
-                Nextafter   nextafter    nextafter_    []           ""  floats  common     simple   "nextafter_cpu";
+                Nextafter   nextafter    nextafter_    []           ""  floats  common     simple   rule "nextafter_cpu";
                 /// The complex number with this modulus and angle.
-                Polar       polar        -             []           ""  floats  complex    function "polar" "abs, angle";
+                Polar       polar        -             []           ""  floats  complex    function rule "polar" "abs, angle";
                 /// `input` to the power `exponent`.
-                Pow         pow          pow_          []           "**" numeric common    function "pow" "input, exponent";
+                Pow         pow          pow_          []           "**" numeric common    function rule "pow" "input, exponent";
                 /// The remainder of floor division: it has the sign of `other`.
-                Remainder   remainder    remainder_    []           "%" ordered common     function "remainder_cpu";
+                Remainder   remainder    remainder_    []           "%" ordered common     function rule "remainder_cpu";
                 /// The difference. With `alpha`, `input - alpha * other`.
-                Sub         sub          sub_          [subtract]   "-" numeric common     simple   "add_stub" (input, other: operand, alpha: scalar "*, alpha=1");
+                Sub         sub          sub_          [subtract]   "-" numeric common     simple   rule "add_stub" (input, other: operand, alpha: scalar "*, alpha=1");
                 /// `input * log(other)`, 0 where `input` is 0 and `other` is not NaN.
-                Xlogy       xlogy        xlogy_        []           ""  real    float      function "xlogy_cpu";
+                Xlogy       xlogy        xlogy_        []           ""  real    float      function rule "xlogy_cpu";
             }
             nary {
                 /// `input + weight * (end - input)`, exact at both ends.
-                Lerp        lerp         lerp_         []           ""  inexact common     simple   "lerp_kernel_tensor" (input, end: operand, weight: operand);
+                Lerp        lerp         lerp_         []           ""  inexact common     simple   rule "lerp_kernel_tensor" (input, end: operand, weight: operand);
                 /// NaN and infinities replaced; by default with 0 and the dtype's extremes.
-                NanToNum    nan_to_num   nan_to_num_   []           ""  any     common     simple   "nan_to_num" (input, nan: float_or_zero "nan=0.0", posinf: optional_float "posinf=None", neginf: optional_float "neginf=None");
+                NanToNum    nan_to_num   nan_to_num_   []           ""  any     common     simple   rule "nan_to_num" (input, nan: float_or_zero "nan=0.0", posinf: optional_float "posinf=None", neginf: optional_float "neginf=None");
                 /// `round` to a number of decimals.
-                RoundDecimals round_decimals -         []           ""  floats  common     function "round_cpu" (input, decimals: int);
+                RoundDecimals round_decimals -         []           ""  floats  common     function zero "round_cpu" (input, decimals: int);
                 /// `log(1 + exp(beta x)) / beta`, x itself where `beta x` is over `threshold`.
-                Softplus    softplus     -             []           ""  floats  common     function "softplus_cpu" (input, beta: float "beta=1", threshold: float "threshold=20");
+                Softplus    softplus     -             []           ""  floats  common     function rule "softplus_cpu" (input, beta: float "beta=1", threshold: float "threshold=20");
                 /// `input` where the bool `condition` holds, else `other`.
-                Where       where_       -             []           ""  any     common     simple   "where" "condition, input, other";
+                Where       where_       -             []           ""  any     common     simple   rule "where" "condition, input, other";
             }
             reduce {
                 /// The sum; integers and bools add up as i64.
-                Sum     sum     any      sum     exact  multiple  from_zero  Add      value       all   dtype  "sum_cpu" (input, dims: dims "dim=None, keepdim=False");
+                Sum     sum     any      sum     exact  multiple  from_zero  Add      value       all   rule  dtype  "sum_cpu" (input, dims: dims "dim=None, keepdim=False");
                 /// The product; integers and bools multiply as i64.
-                Prod    prod    any      sum     exact  other     real       -        value       all   dtype  "prod_cpu" (input, dims: dims "dim=None, keepdim=False");
+                Prod    prod    any      sum     exact  other     real       -        value       all   rule  dtype  "prod_cpu" (input, dims: dims "dim=None, keepdim=False");
                 /// The largest element, NaN if one is.
-                Amax    amax    real     common  exact  same      element    Maximum  no_extreme  all   -      "max_values_cpu" (input, dims: dims "dim=(), keepdim=False");
+                Amax    amax    real     common  exact  same      element    Maximum  no_extreme  all   rule  -      "max_values_cpu" (input, dims: dims "dim=(), keepdim=False");
                 /// The smallest element, NaN if one is.
-                Amin    amin    real     common  exact  same      element    Minimum  no_extreme  all   -      "min_values_cpu" (input, dims: dims "dim=(), keepdim=False");
+                Amin    amin    real     common  exact  same      element    Minimum  no_extreme  all   rule  -      "min_values_cpu" (input, dims: dims "dim=(), keepdim=False");
                 /// The index of the first largest element, the first NaN's if there is one.
-                Argmax  argmax  ordered  index   never  other     other      -        no_place    all   -      "argmax_cpu" (input, dims: dims "dim=None, keepdim=False");
+                Argmax  argmax  ordered  index   never  other     other      -        no_place    all   none  -      "argmax_cpu" (input, dims: dims "dim=None, keepdim=False");
                 /// The index of the first smallest element, the first NaN's if there is one.
-                Argmin  argmin  ordered  index   never  other     other      -        no_place    all   -      "argmin_cpu" (input, dims: dims "dim=None, keepdim=False");
+                Argmin  argmin  ordered  index   never  other     other      -        no_place    all   none  -      "argmin_cpu" (input, dims: dims "dim=None, keepdim=False");
                 /// Whether all elements are nonzero; u8 stays u8.
-                All     all     any      truth   any    same      truth      -        value       none  -      "all" (input, dims: dims "dim=None, keepdim=False");
+                All     all     any      truth   any    same      truth      -        value       none  none  -      "all" (input, dims: dims "dim=None, keepdim=False");
                 /// Whether some element is nonzero; u8 stays u8.
-                Any     any     any      truth   any    same      truth      -        value       none  -      "any" (input, dims: dims "dim=None, keepdim=False");
+                Any     any     any      truth   any    same      truth      -        value       none  none  -      "any" (input, dims: dims "dim=None, keepdim=False");
                 /// The variance, with `n - correction` degrees of freedom; `unbiased` is `correction` of 1
                 /// or 0.
-                Var     var     inexact  real    never  other     other      -        value       all   -      "var" (input, dims: spread "dim=None, unbiased=None, keepdim=False, *, correction=1");
+                Var     var     inexact  real    never  other     other      -        value       all   rule  -      "var" (input, dims: spread "dim=None, unbiased=None, keepdim=False, *, correction=1");
             }
             formula {
                 /// `input + value * tensor1 / tensor2`.

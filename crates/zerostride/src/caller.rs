@@ -70,14 +70,25 @@ impl Caller {
     #[track_caller]
     pub(crate) fn here() -> Caller {
         let here = Caller(Place::Rust(Location::caller()));
-        if is_asked() { named().unwrap_or(here) } else { here }
+        if is_asked() && !here.is_derivative() { named().unwrap_or(here) } else { here }
+    }
+
+    /// Whether the place is a rule of derivatives: what it broadcasts nobody has written.
+    pub(crate) fn is_derivative(&self) -> bool {
+        matches!(&self.0, Place::Rust(location) if location.file().strip_prefix(sources()).is_some_and(|file| {
+            file.strip_prefix("expr").is_some_and(|file| file[1..].starts_with("grad"))
+        }))
     }
 
     /// Whether the place is in this engine: then the caller of the evaluation is named instead.
     pub(crate) fn is_engine(&self) -> bool {
-        let sources = file!().trim_end_matches("caller.rs").trim_end_matches(['/', '\\']);
-        matches!(&self.0, Place::Rust(location) if location.file().starts_with(sources))
+        matches!(&self.0, Place::Rust(location) if location.file().starts_with(sources()))
     }
+}
+
+/// The folder of the engine's sources, as the compiler names it.
+fn sources() -> &'static str {
+    file!().trim_end_matches("caller.rs")
 }
 
 impl fmt::Display for Caller {

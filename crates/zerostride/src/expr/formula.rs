@@ -10,7 +10,7 @@ use zerostride_ops::{Category, DType, Inferred, Op, OpError, Scalar, Typed};
 use zerostride_shape::{ErrorClass, Shape, broadcast_shape, sum_to_size_dims};
 
 use super::methods::{Dims, keepdim};
-use super::{Expr, Kind, Meta};
+use super::{Expr, Kind, Meta, Slope};
 use crate::error::printed;
 use crate::{Error, Result};
 
@@ -423,14 +423,14 @@ pub(super) fn std(input: &Expr, (dims, correction): (Dims, f64)) -> Expr {
     formula(Op::Std, [input], |[input]| {
         let complex = input.dtype()?.category() == Category::Complex;
         let input = input.to_dtype(if complex { DType::C128 } else { DType::F64 });
-        Ok(input.var_corrected(dims, correction).sqrt())
+        Ok(input.var_corrected(dims, correction).sqrt().with_slope(Slope::FlatAtZero))
     })
 }
 
 /// The maximum along `dims`, subtracted so that exponentials do not overflow; 0 where it is infinite.
 fn shift(input: &Expr, dims: &Dims) -> Result<Expr> {
     let real = if input.dtype()?.category() == Category::Complex { input.real() } else { input.clone() };
-    let largest = real.amax(keepdim(dims.clone()));
+    let largest = real.amax(keepdim(dims.clone())).with_slope(Slope::Flat);
     let infinite = largest.abs().eq(f64::INFINITY);
     Ok(largest.masked_fill(infinite, 0.0))
 }
@@ -473,7 +473,7 @@ fn along(op: Op, input: &Expr, dim: isize, body: impl FnOnce(Expr) -> Result<Exp
 
 pub(super) fn softmax(input: &Expr, dim: isize) -> Expr {
     along(Op::Softmax, input, dim, |input| {
-        let largest = input.amax(keepdim(dim));
+        let largest = input.amax(keepdim(dim)).with_slope(Slope::Flat);
         let exponentials = Expr::map_within(Op::Sub, [input, largest]).exp();
         let sum = exponentials.sum(keepdim(dim));
         Ok(Expr::map_within(Op::Div, [exponentials, sum]))
@@ -482,7 +482,7 @@ pub(super) fn softmax(input: &Expr, dim: isize) -> Expr {
 
 pub(super) fn log_softmax(input: &Expr, dim: isize) -> Expr {
     along(Op::LogSoftmax, input, dim, |input| {
-        let largest = input.amax(keepdim(dim));
+        let largest = input.amax(keepdim(dim)).with_slope(Slope::Flat);
         let shifted = Expr::map_within(Op::Sub, [input, largest]);
         let logarithm = shifted.exp().sum(keepdim(dim)).log();
         Ok(Expr::map_within(Op::Sub, [shifted, logarithm]))
@@ -504,8 +504,14 @@ pub(super) fn norm(input: &Expr, p: f64, dims: &Dims) -> Expr {
             f64::INFINITY => magnitude.amax(dims),
             f64::NEG_INFINITY => magnitude.amin(dims),
             1.0 => magnitude.to_dtype(result.opmath()).sum(dims),
-            2.0 => magnitude.to_dtype(DType::F64).square().sum(dims).sqrt(),
-            p => magnitude.to_dtype(DType::F64).pow(p).sum(dims).pow(1.0 / p),
+            2.0 => {
+                let squared = magnitude.to_dtype(DType::F64).square().sum(dims);
+                squared.sqrt().with_slope(Slope::FlatAtZero)
+            }
+            p => {
+                let powers = magnitude.to_dtype(DType::F64).pow(p).with_slope(Slope::FlatAtZero);
+                powers.sum(dims).pow(1.0 / p).with_slope(Slope::FlatAtZero)
+            }
         };
         Ok(norm.to_dtype(result))
     };

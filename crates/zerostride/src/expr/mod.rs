@@ -5,6 +5,7 @@ mod call;
 mod contract;
 mod einsum;
 mod formula;
+mod grad;
 mod input;
 mod methods;
 mod operators;
@@ -22,6 +23,7 @@ use zerostride_shape::{ErrorClass, Layout, Shape, ShapeError, broadcast_shape};
 pub use call::{Argument, Arguments, call};
 pub(crate) use contract::Pairs;
 pub use einsum::einsum;
+pub use grad::Variable;
 pub use input::Input;
 pub(crate) use input::{leading, rows};
 pub(crate) use methods::argument;
@@ -61,6 +63,20 @@ pub(crate) struct Node {
     depth: usize,
     /// Whether the node is an `Input`, or reads one directly or indirectly.
     pub(crate) lazy: bool,
+    /// What its derivative is.
+    slope: Slope,
+}
+
+/// What the derivative of a node is, where that is not the operation's: formulas know more of their parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slope {
+    /// As the row of the operation says.
+    Own,
+    /// Zero: the value counts as a constant, such as the largest element that `softmax` subtracts, whose
+    /// derivatives cancel.
+    Flat,
+    /// Zero where the first operand is 0, such as that of a root of a sum of squares there.
+    FlatAtZero,
 }
 
 /// What a node's value is known to be before it is computed.
@@ -179,7 +195,9 @@ impl Expr {
             lazy |= operand.0.lazy;
         }
         match meta {
-            Ok(meta) => Expr(Arc::new(Node { kind, meta: Ok(meta), caller, depth, lazy })),
+            Ok(meta) => {
+                Expr(Arc::new(Node { kind, meta: Ok(meta), caller, depth, lazy, slope: Slope::Own }))
+            }
             Err(error) => Expr::failing(&kind, error),
         }
     }
@@ -189,13 +207,34 @@ impl Expr {
     fn failing(kind: &Kind, error: Error) -> Expr {
         let text = text::render(kind);
         let meta = Err(error.within(|| text.clone()));
-        Expr(Arc::new(Node { kind: Kind::Failed { text }, meta, caller: None, depth: 1, lazy: false }))
+        let kind = Kind::Failed { text };
+        Expr(Arc::new(Node { kind, meta, caller: None, depth: 1, lazy: false, slope: Slope::Own }))
     }
 
     /// A node without operands.
     #[inline]
     fn first(kind: Kind, meta: Meta) -> Expr {
-        Expr(Arc::new(Node { kind, meta: Ok(meta), caller: None, depth: 1, lazy: false }))
+        let meta = Ok(meta);
+        Expr(Arc::new(Node { kind, meta, caller: None, depth: 1, lazy: false, slope: Slope::Own }))
+    }
+
+    /// The node, which was just made and has no other owner, with another derivative.
+    fn with_slope(mut self, slope: Slope) -> Expr {
+        Arc::get_mut(&mut self.0).expect("the node was just made").slope = slope;
+        self
+    }
+
+    /// The same values, which gradients take as constants.
+    ///
+    /// ```
+    /// use zerostride::{Expr, tensor};
+    /// let x = Expr::from(&tensor![1.0, 2.0]);
+    /// let gradients = (&x * x.detach()).sum(..).grad(&[&x])?;      // of x * x it would be 2 * x
+    /// assert_eq!(gradients[0].eval()?.to_vec::<f32>()?, [1.0, 2.0]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn detach(&self) -> Expr {
+        Expr::map(Op::Positive, [self.clone()]).with_slope(Slope::Flat)
     }
 
     fn leaf(tensor: &Tensor, version: Option<u64>) -> Expr {
@@ -377,6 +416,20 @@ impl Expr {
             Kind::Number(number) => Some(number),
             _ => None,
         }
+    }
+
+    /// Whether the expression is a number, in any dtype.
+    pub(crate) fn is_bare_number(&self) -> bool {
+        let mut expr = self;
+        while let Kind::Cast { operand, .. } = &expr.node().kind {
+            expr = operand;
+        }
+        expr.is_number()
+    }
+
+    /// The nodes that this one reads.
+    fn operands(&self) -> &[Expr] {
+        self.0.kind.operands()
     }
 
     fn typed(&self) -> Option<Typed> {

@@ -62,11 +62,13 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn judge(&self, expr: &Expr) -> Result<()> {
         let kind = &expr.node().kind;
-        let Some(written) = &expr.node().caller else { return Ok(()) };
+        // Of a gradient the forward operations are looked at: the others stretch what these have stretched.
+        let written = expr.node().caller.as_ref().filter(|caller| !caller.is_derivative());
+        let Some(written) = written else { return Ok(()) };
         let meta = expr.meta()?;
         let broadcast = match kind {
             Kind::Map { op, operands, .. } => {
-                let tensors = operands.iter().filter(|operand| !is_bare_number(operand));
+                let tensors = operands.iter().filter(|operand| !operand.is_bare_number());
                 let shapes = tensors.map(|operand| operand.meta().map(|meta| meta.shape.clone()));
                 Some((op.name(), shapes.collect::<Result<Vec<Shape>>>()?, meta.shape.clone()))
             }
@@ -102,14 +104,6 @@ impl Walk<'_> {
         let held: &Option<HashSet<Shape>> = self.held.get_or_init(held);
         held.as_ref().is_none_or(|held| held.contains(shape))
     }
-}
-
-/// Whether an operand is a number, in any dtype.
-fn is_bare_number(mut operand: &Expr) -> bool {
-    while let Kind::Cast { operand: converted, .. } = &operand.node().kind {
-        operand = converted;
-    }
-    operand.is_number()
 }
 
 /// The batches of a matrix product, where both factors have some: a matrix for a whole batch is what `@` is

@@ -1,0 +1,206 @@
+//! Owns the gradients of expressions: with respect to what they are wanted, and what is refused. Each is an
+//! expression again. It does not know the derivatives (`rules.rs`, `views.rs`) nor how they are put together
+//! (`transform.rs`).
+
+mod rules;
+mod transform;
+mod views;
+
+use std::collections::HashMap;
+
+use zerostride_shape::Shape;
+
+use super::{Expr, Kind};
+use crate::{Error, Result, Tensor};
+
+/// What a gradient is taken with respect to.
+#[derive(Clone, Copy, Debug)]
+pub enum Variable<'a> {
+    /// A tensor: wherever the expression reads it or a view of it.
+    Tensor(&'a Tensor),
+    /// A part of the expression: that very one, or a clone of it.
+    Expr(&'a Expr),
+}
+
+impl<'a> From<&'a Tensor> for Variable<'a> {
+    fn from(tensor: &'a Tensor) -> Self {
+        Variable::Tensor(tensor)
+    }
+}
+
+impl<'a> From<&'a Expr> for Variable<'a> {
+    fn from(expr: &'a Expr) -> Self {
+        Variable::Expr(expr)
+    }
+}
+
+impl Variable<'_> {
+    fn describe(self) -> Result<(Shape, zerostride_ops::DType)> {
+        Ok(match self {
+            Variable::Tensor(tensor) => (tensor.shape_value().clone(), tensor.dtype()),
+            Variable::Expr(expr) => (expr.meta()?.shape.clone(), expr.dtype()?),
+        })
+    }
+
+    /// Whether a node of an expression is it, or reads it.
+    fn is(self, node: &Expr) -> bool {
+        match (self, &node.node().kind) {
+            (Variable::Expr(expr), _) => expr.id() == node.id(),
+            (Variable::Tensor(tensor), Kind::Leaf { tensor: read, .. }) => {
+                read.shares_storage(tensor) && read.dtype() == tensor.dtype() && overlap(read, tensor)
+            }
+            _ => false,
+        }
+    }
+
+    /// Its gradient, of which the cotangent of a node that is or reads it is a part.
+    fn part(self, node: &Expr, cotangent: &Expr) -> Result<Expr> {
+        let (Variable::Tensor(tensor), Kind::Leaf { tensor: read, .. }) = (self, &node.node().kind) else {
+            return Ok(cotangent.clone());
+        };
+        views::of_tensor(cotangent, read.layout(), tensor.layout())?.ok_or_else(|| {
+            Error::runtime(format_args!(
+                "the expression reads memory of the tensor of shape {} through a tensor of shape {} and strides {:?}, which is not a plain view of it: take the view of Expr::from(&tensor) instead",
+                tensor.layout().shape(),
+                read.layout().shape(),
+                read.strides(),
+            ))
+        })
+    }
+}
+
+/// Whether two tensors of one storage may have an element in common.
+fn overlap(one: &Tensor, other: &Tensor) -> bool {
+    match (one.layout().span(), other.layout().span()) {
+        (Some((first, last)), Some((other_first, other_last))) => first <= other_last && other_first <= last,
+        _ => false,
+    }
+}
+
+/// Gradients.
+impl Expr {
+    /// The gradients of the expression's only element with respect to tensors that it reads, or to parts of
+    /// it: expressions, of the shapes and dtypes of these, from which gradients can be taken again. A tensor
+    /// that is not read has zeros.
+    ///
+    /// # Errors
+    /// The expression has several elements ([`Expr::vjp`] takes a cotangent for each), or is of integers, or
+    /// a variable is; an operation on the way has no derivative; an operand was written to since it was
+    /// captured.
+    ///
+    /// ```
+    /// use zerostride::tensor;
+    /// let x = tensor![[1.0, 2.0], [3.0, 4.0]];
+    /// let w = tensor![10.0, 1.0];
+    /// let loss = (&x * &w).square().sum(..);
+    /// let gradients = loss.grad(&[&x, &w])?;
+    /// assert_eq!(gradients[0].eval()?.to_vec::<f32>()?, [200.0, 4.0, 600.0, 8.0]);
+    /// assert_eq!(gradients[1].eval()?.to_vec::<f32>()?, [200.0, 40.0]);      // summed over the rows
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn grad<'a, V: Copy + Into<Variable<'a>>>(&self, variables: &[V]) -> Result<Vec<Expr>> {
+        let meta = self.meta()?;
+        if meta.shape.numel() != 1 {
+            let message = format_args!(
+                "a gradient is that of one number, and the expression has shape {}: reduce it, as with sum(..), or give vjp() a cotangent for each element",
+                meta.shape
+            );
+            return Err(Error::runtime(message).within(|| self.to_string()));
+        }
+        self.vjp(Expr::from(1.0).to_dtype(meta.dtype()).broadcast_to(&meta.shape), variables)
+    }
+
+    /// The product of a cotangent, one number for each element of the expression, with the Jacobian matrix
+    /// with respect to each variable: the gradients of `(self * cotangent).sum(..)`.
+    ///
+    /// # Errors
+    /// As [`Expr::grad`], and if the cotangent is of another shape.
+    ///
+    /// ```
+    /// use zerostride::{Expr, tensor};
+    /// let x = tensor![1.0, 2.0, 3.0];
+    /// let gradients = Expr::from(&x).square().vjp(&tensor![1.0, 0.0, -1.0], &[&x])?;
+    /// assert_eq!(gradients[0].eval()?.to_vec::<f32>()?, [2.0, 0.0, -6.0]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn vjp<'a, V: Copy + Into<Variable<'a>>>(
+        &self,
+        cotangent: impl Into<Expr>,
+        variables: &[V],
+    ) -> Result<Vec<Expr>> {
+        let variables: Vec<Variable<'a>> = variables.iter().map(|&variable| variable.into()).collect();
+        let seed = self.seed(&cotangent.into())?;
+        for variable in &variables {
+            let (_, dtype) = variable.describe()?;
+            if dtype.category() < zerostride_ops::Category::Float {
+                return Err(Error::runtime(format_args!(
+                    "only floating-point and complex tensors have gradients, and one of dtype {dtype} was given"
+                )));
+            }
+        }
+        let order = self.operands_first(|_| true);
+        order.iter().try_for_each(|node| unchanged(node))?;
+        let is_variable = |node: &Expr| variables.iter().any(|variable| variable.is(node));
+        let found = transform::pull(self, seed, &is_variable)?;
+        variables.iter().map(|&variable| self.gradient(variable, &order, &found)).collect()
+    }
+
+    /// A cotangent of the expression's shape and dtype.
+    fn seed(&self, cotangent: &Expr) -> Result<Expr> {
+        let (meta, given) = (self.meta()?, cotangent.meta()?);
+        if !transform::is_continuous(self) {
+            let message = format_args!(
+                "only floating-point and complex numbers have gradients, and the expression is of dtype {}",
+                meta.dtype()
+            );
+            return Err(Error::runtime(message).within(|| self.to_string()));
+        }
+        if given.shape != meta.shape || given.dtype().category() > meta.dtype().category() {
+            let message = format_args!(
+                "the cotangent has shape {} and dtype {}; the expression has shape {} and dtype {}",
+                given.shape,
+                given.dtype(),
+                meta.shape,
+                meta.dtype()
+            );
+            return Err(Error::runtime(message).within(|| self.to_string()));
+        }
+        Ok(cotangent.to_dtype(meta.dtype()))
+    }
+
+    /// The gradient of one variable: the parts that its readings have.
+    fn gradient(
+        &self,
+        variable: Variable<'_>,
+        order: &[&Expr],
+        found: &HashMap<usize, Expr>,
+    ) -> Result<Expr> {
+        let mut sum: Option<Expr> = None;
+        for node in order.iter().filter(|node| variable.is(node)) {
+            let Some(cotangent) = found.get(&node.id()) else { continue };
+            let part = variable.part(node, cotangent)?;
+            sum = Some(sum.map_or(part.clone(), |sum| sum + part));
+        }
+        if let Some(sum) = sum {
+            return Ok(sum);
+        }
+        match transform::obstacle(self, &|node| variable.is(node)) {
+            Some(error) => Err(error),
+            None => {
+                let (shape, dtype) = variable.describe()?;
+                Ok(Expr::from(0.0).to_dtype(dtype).broadcast_to(&shape))
+            }
+        }
+    }
+}
+
+/// An operand that was written to since it was captured has other derivatives now.
+fn unchanged(node: &Expr) -> Result<()> {
+    match &node.node().kind {
+        Kind::Leaf { tensor, version: Some(captured) } if *captured != tensor.storage().version() => {
+            let shape = tensor.shape_value().clone();
+            Err(Error::Modified { shape, captured: *captured, found: tensor.storage().version() })
+        }
+        _ => Ok(()),
+    }
+}

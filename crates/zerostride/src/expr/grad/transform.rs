@@ -1,0 +1,173 @@
+//! Owns the transformation of an expression into its gradients: from the result down, each node's cotangent,
+//! by the rules of rows (`rules.rs`) and views (`views.rs`), is summed where paths meet. It does not know
+//! what a variable stands for (`mod.rs`).
+//!
+//! Nothing is run and nothing is saved: the gradients refer to nodes of the expression, and the plan decides
+//! what is computed again.
+
+use std::collections::HashMap;
+
+use zerostride_ops::{Category, DType, Op};
+
+use super::rules::{self, Cotangents, Reduced};
+use super::views;
+use crate::expr::{Dims, Expr, Kind, Meta, Slope, keepdim};
+use crate::{Error, Result};
+
+/// The cotangents that reach variables, which are told by the identities of nodes; those that none reaches
+/// are not among them.
+///
+/// # Errors
+/// A derivative is wanted of an operation that has none.
+pub(super) fn pull(
+    root: &Expr,
+    seed: Expr,
+    is_variable: &dyn Fn(&Expr) -> bool,
+) -> Result<HashMap<usize, Expr>> {
+    let order = root.operands_first(|_| true);
+    // Nodes through which a variable is reached.
+    let mut leads: HashMap<usize, bool> = HashMap::new();
+    for node in &order {
+        let below = node.operands().iter().any(|operand| leads[&operand.id()]);
+        let passes = is_variable(node) || (below && node.node().slope != Slope::Flat);
+        leads.insert(node.id(), is_continuous(node) && passes);
+    }
+    let mut cotangents = HashMap::from([(root.id(), seed)]);
+    let mut found = HashMap::new();
+    for node in order.into_iter().rev().filter(|node| leads[&node.id()]) {
+        let Some(cotangent) = cotangents.remove(&node.id()) else { continue };
+        let of_operands = step(node, &cotangent)?;
+        if is_variable(node) {
+            found.insert(node.id(), cotangent);
+        }
+        for (operand, new) in node.operands().iter().zip(of_operands) {
+            if !leads[&operand.id()] || new.is_number() {
+                continue;
+            }
+            let new = fitted(new, operand.meta()?)?;
+            let sum = match cotangents.remove(&operand.id()) {
+                Some(other) => other + new,
+                None => new,
+            };
+            cotangents.insert(operand.id(), sum);
+        }
+    }
+    Ok(found)
+}
+
+/// Whether the node's value may change by a little: those of integers and bools jump.
+pub(super) fn is_continuous(expr: &Expr) -> bool {
+    expr.dtype().is_ok_and(|dtype| dtype.category() >= Category::Float)
+}
+
+/// A cotangent as that of an operand: what had been stretched is summed, what had been reduced is stretched;
+/// then the operand's dtype.
+fn fitted(cotangent: Expr, operand: &Meta) -> Result<Expr> {
+    let (shape, dtype) = (&operand.shape, operand.dtype());
+    let own = cotangent.shape()?;
+    let cotangent = if own == &shape[..] {
+        cotangent
+    } else if own.len() > shape.ndim() || own.iter().rev().zip(shape.iter().rev()).any(|(&own, &size)| own != 1 && size == 1) {
+        cotangent.sum_to_size(shape)
+    } else {
+        cotangent.broadcast_to(shape)
+    };
+    let is_complex = cotangent.dtype()?.category() == Category::Complex;
+    let cotangent = if is_complex && dtype.category() < Category::Complex { cotangent.real() } else { cotangent };
+    Ok(cotangent.to_dtype(dtype))
+}
+
+/// The cotangents of a node's operands; those of half precision are in f32.
+fn step(node: &Expr, cotangent: &Expr) -> Result<Cotangents> {
+    let wide = |expr: &Expr| -> Result<Expr> { Ok(expr.to_dtype(expr.dtype()?.opmath())) };
+    let (result, cotangent) = (wide(node)?, wide(cotangent)?);
+    Ok(match &node.node().kind {
+        Kind::Leaf { .. } | Kind::Input(_) | Kind::Number(_) | Kind::Failed { .. } => Cotangents::new(),
+        Kind::Map { op, operands, compute } => {
+            let met = |operand: &Expr| match operand.is_number() {
+                true => operand.clone(),
+                false => operand.to_dtype(compute.opmath()),
+            };
+            let operands: Cotangents = operands.iter().map(met).collect();
+            let mut pulled = rules::of_map(*op, &operands, &result, &cotangent)
+                .ok_or_else(|| without_derivative(*op, node))?;
+            if node.node().slope == Slope::FlatAtZero {
+                let is_zero = operands[0].eq(0.0);
+                pulled.iter_mut().for_each(|new| *new = Expr::from(0.0).where_(&is_zero, &*new));
+            }
+            pulled
+        }
+        Kind::Cast { .. } => Cotangents::from_iter([cotangent]),
+        Kind::Reduce { op, operand, dims, keepdim: kept, compute, correction } => {
+            let operand = operand.to_dtype(compute.opmath());
+            let shape = operand.shape()?;
+            let count = dims.iter().map(|&dim| shape[dim]).product();
+            let dims: Vec<isize> = dims.iter().map(|&dim| dim as isize).collect();
+            let whole = |expr: Expr| match kept {
+                true => expr,
+                false => dims.iter().fold(expr, |expr, &dim| expr.unsqueeze(dim)),
+            };
+            let (result, cotangent) = (whole(result), whole(cotangent));
+            // A tensor without dimensions has none that stay; for `Dims` an empty list is all.
+            let dims: Dims = keepdim(&dims[..]);
+            let reduced = Reduced { dims, count, correction: *correction };
+            let pulled = rules::of_reduction(*op, &operand, &result, &cotangent, &reduced);
+            Cotangents::from_iter([pulled.ok_or_else(|| without_derivative(op.op(), node))?])
+        }
+        Kind::View { operand, view } => {
+            Cotangents::from_iter([views::transpose(view, &operand.meta()?.shape, &cotangent)?])
+        }
+        Kind::Matmul { factors: [a, b] } => {
+            let [a, b] = [a, b].map(|factor| factor.to_dtype(node.dtype().map_or(DType::F32, DType::opmath)));
+            Cotangents::from_iter(of_product(&a, &b, &cotangent)?)
+        }
+    })
+}
+
+/// The cotangents of the factors of a matrix product.
+fn of_product(a: &Expr, b: &Expr, cotangent: &Expr) -> Result<[Expr; 2]> {
+    let [is_row, is_column] = [a.shape()?.len() == 1, b.shape()?.len() == 1];
+    // Vectors as the matrices that they stand for.
+    let matrix = |factor: &Expr, is_vector: bool, dim: isize| match is_vector {
+        true => factor.unsqueeze(dim),
+        false => factor.clone(),
+    };
+    let (left, right) = (matrix(a, is_row, 0), matrix(b, is_column, -1));
+    let cotangent = matrix(&matrix(cotangent, is_column, -1), is_row, -2);
+    let transposed = |factor: &Expr| rules::conj(&factor.matrix_transpose());
+    let mut first = cotangent.matmul(transposed(&right));
+    let mut second = if right.shape()?.len() == 2 && left.shape()?.len() > 2 {
+        // One matrix for all batches: their rows are rows of one product, and no batch of products is held.
+        let rows = |expr: &Expr| expr.flatten(0, -2);
+        transposed(&rows(&left)).matmul(rows(&cotangent))
+    } else {
+        transposed(&left).matmul(&cotangent)
+    };
+    if is_row {
+        first = first.squeeze_dims(&[-2]);
+    }
+    if is_column {
+        second = second.squeeze_dims(&[-1]);
+    }
+    Ok([first, second])
+}
+
+fn without_derivative(op: Op, node: &Expr) -> Error {
+    let message = format_args!("{}() has no derivative; detach() takes its result as a constant", op.name());
+    Error::runtime(message).within(|| node.to_string())
+}
+
+/// Why no cotangent reaches a variable that the expression reads: the first operation on the way whose result
+/// is no floating-point number. `None` where the derivative is known to be zero.
+pub(super) fn obstacle(root: &Expr, is_variable: &dyn Fn(&Expr) -> bool) -> Option<Error> {
+    let mut depends: HashMap<usize, bool> = HashMap::new();
+    for node in root.operands_first(|_| true) {
+        let below = node.operands().iter().any(|operand| depends[&operand.id()]);
+        if below && !is_continuous(node) {
+            let message = "the gradient is zero or undefined everywhere, because only this depends on the operand, and it jumps: it is no floating-point number";
+            return Some(Error::runtime(message).within(|| node.to_string()));
+        }
+        depends.insert(node.id(), is_variable(node) || (below && node.node().slope != Slope::Flat));
+    }
+    None
+}
