@@ -195,9 +195,7 @@ impl Expr {
             lazy |= operand.0.lazy;
         }
         match meta {
-            Ok(meta) => {
-                Expr(Arc::new(Node { kind, meta: Ok(meta), caller, depth, lazy, slope: Slope::Own }))
-            }
+            Ok(meta) => Expr(Arc::new(Node { kind, meta: Ok(meta), caller, depth, lazy, slope: Slope::Own })),
             Err(error) => Expr::failing(&kind, error),
         }
     }

@@ -107,7 +107,9 @@ impl Expr {
             );
             return Err(Error::runtime(message).within(|| self.to_string()));
         }
-        self.vjp(Expr::from(1.0).to_dtype(meta.dtype()).broadcast_to(&meta.shape), variables)
+        let one = Expr::from(1.0).to_dtype(meta.dtype());
+        let seed = if meta.shape.ndim() == 0 { one } else { one.broadcast_to(&meta.shape) };
+        self.vjp(seed, variables)
     }
 
     /// The product of a cotangent, one number for each element of the expression, with the Jacobian matrix

@@ -67,13 +67,16 @@ fn fitted(cotangent: Expr, operand: &Meta) -> Result<Expr> {
     let own = cotangent.shape()?;
     let cotangent = if own == &shape[..] {
         cotangent
-    } else if own.len() > shape.ndim() || own.iter().rev().zip(shape.iter().rev()).any(|(&own, &size)| own != 1 && size == 1) {
+    } else if own.len() > shape.ndim()
+        || own.iter().rev().zip(shape.iter().rev()).any(|(&own, &size)| own != 1 && size == 1)
+    {
         cotangent.sum_to_size(shape)
     } else {
         cotangent.broadcast_to(shape)
     };
     let is_complex = cotangent.dtype()?.category() == Category::Complex;
-    let cotangent = if is_complex && dtype.category() < Category::Complex { cotangent.real() } else { cotangent };
+    let cotangent =
+        if is_complex && dtype.category() < Category::Complex { cotangent.real() } else { cotangent };
     Ok(cotangent.to_dtype(dtype))
 }
 
@@ -103,7 +106,8 @@ fn step(node: &Expr, cotangent: &Expr) -> Result<Cotangents> {
             let shape = operand.shape()?;
             let count = dims.iter().map(|&dim| shape[dim]).product();
             let dims: Vec<isize> = dims.iter().map(|&dim| dim as isize).collect();
-            let whole = |expr: Expr| match kept {
+            // One number broadcasts as it is.
+            let whole = |expr: Expr| match *kept || expr.meta().is_ok_and(|meta| meta.shape.ndim() == 0) {
                 true => expr,
                 false => dims.iter().fold(expr, |expr, &dim| expr.unsqueeze(dim)),
             };

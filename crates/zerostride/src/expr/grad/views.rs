@@ -14,16 +14,10 @@ pub(super) fn transpose(view: &View, shape: &Shape, cotangent: &Expr) -> Result<
     let place = |dim: isize| if dim < 0 { (dim + ndim as isize) as usize } else { dim as usize };
     Ok(match view {
         View::Expand(_) | View::BroadcastTo(_) => cotangent.clone(),
-        View::Unsqueeze(_)
-        | View::Squeeze
-        | View::SqueezeDims(_)
-        | View::Reshape(_)
-        | View::Flatten(..) => reshaped(cotangent, shape),
-        View::Permute(_)
-        | View::Transpose(..)
-        | View::T
-        | View::MatrixTranspose
-        | View::Movedim(..) => {
+        View::Unsqueeze(_) | View::Squeeze | View::SqueezeDims(_) | View::Reshape(_) | View::Flatten(..) => {
+            reshaped(cotangent, shape)
+        }
+        View::Permute(_) | View::Transpose(..) | View::T | View::MatrixTranspose | View::Movedim(..) => {
             // The strides tell where each dimension went.
             let numbers = Strides::new(&(0..ndim as isize).collect::<Vec<isize>>())?;
             let turned = view.apply(&Layout::new(Shape::new(&vec![1; ndim])?, numbers, 0)?)?;
@@ -67,7 +61,11 @@ pub(super) fn transpose(view: &View, shape: &Shape, cotangent: &Expr) -> Result<
             let (dim, step) = (if ndim == 0 { 0 } else { place(*dim) }, *step as usize);
             let of_place = |place: isize| -> Result<Expr> {
                 let seen = cotangent.select(-1, place);
-                if ndim == 0 { Ok(reshaped(&seen, shape)) } else { spread(&seen, dim, step, place as usize, shape[dim]) }
+                if ndim == 0 {
+                    Ok(reshaped(&seen, shape))
+                } else {
+                    spread(&seen, dim, step, place as usize, shape[dim])
+                }
             };
             let mut sum = zeros(cotangent, shape)?;
             for place in 0..*size {
@@ -134,7 +132,8 @@ fn diagonal(expr: &Expr, offset: isize, [rows, columns]: [usize; 2], shape: &Sha
     let (height, width) = (shape[rows], shape[columns]);
     let first = (-offset).max(0) as usize;
     let column = padded(expr, last, first.min(height), height)?.unsqueeze(-1);
-    let is_there = (0..height * width).map(|index| (index % width) as isize - (index / width) as isize == offset);
+    let is_there =
+        (0..height * width).map(|index| (index % width) as isize - (index / width) as isize == offset);
     let is_there = Tensor::from_vec(is_there.collect::<Vec<bool>>(), &[height, width])?;
     let matrices = column.where_(&is_there, 0.0);
     Ok(matrices.movedim(&[-2, -1], &[rows as isize, columns as isize]))
@@ -149,7 +148,10 @@ pub(super) fn of_tensor(cotangent: &Expr, seen: &Layout, tensor: &Layout) -> Res
     let (Some(seen), Some(whole)) = (Ordered::of(seen), Ordered::of(tensor)) else { return Ok(None) };
     let numel = whole.sizes.iter().product();
     let begins = seen.first - whole.first;
-    if !whole.stretched.is_empty() || whole.reach != numel || begins < 0 || begins as usize + seen.reach > numel
+    if !whole.stretched.is_empty()
+        || whole.reach != numel
+        || begins < 0
+        || begins as usize + seen.reach > numel
     {
         return Ok(None);
     }
