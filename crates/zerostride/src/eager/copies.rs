@@ -1,11 +1,12 @@
-//! Owns what is a view where that is possible and a copy elsewhere. The rules of views are the floor below's.
+//! Owns the methods that give a view where one exists and a copy elsewhere. It does not know the rules of
+//! views (`zerostride-shape`).
 
 use zerostride_shape::{Layout, Shape, infer_size};
 
 use crate::{Expr, Result, Tensor};
 
 impl Tensor {
-    /// The same elements under other sizes: a view where that is possible, else a copy; -1 is inferred.
+    /// The same elements with other sizes: a view where possible, else a copy; -1 is inferred.
     ///
     /// # Errors
     /// The sizes do not multiply to the number of elements, or there is no memory for a copy.
@@ -21,7 +22,7 @@ impl Tensor {
         self.reshape_to(&shape)
     }
 
-    /// Several dimensions as one: a view where that is possible, else a copy.
+    /// Merges several dimensions into one: a view where possible, else a copy.
     ///
     /// # Errors
     /// A dimension does not exist, `start` is after `end`, or there is no memory for a copy.
@@ -37,7 +38,7 @@ impl Tensor {
         }
     }
 
-    /// The tensor itself where its elements lie in row-major order, else a copy that does.
+    /// The tensor itself if it is contiguous, else a contiguous copy.
     ///
     /// # Errors
     /// There is no memory for a copy.
@@ -45,7 +46,7 @@ impl Tensor {
         if self.is_contiguous() { Ok(self.clone()) } else { self.clone_elements() }
     }
 
-    /// A copy with storage of its own: PyTorch's `clone()`, whose name Rust keeps for handles.
+    /// A copy with storage of its own: PyTorch's `clone()`. In Rust, `clone()` copies the handle.
     ///
     /// # Errors
     /// There is no memory.

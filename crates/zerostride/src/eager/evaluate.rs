@@ -1,5 +1,5 @@
-//! Owns the evaluation of expressions: where `expr`, `plan` and `exec` meet. It does not know how any of them
-//! works.
+//! Owns the evaluation of expressions: it calls `policy`, `plan`, `exec` and `stream` in their order. It does
+//! not know how any of them works.
 
 use zerostride_ops::Op;
 
@@ -11,7 +11,7 @@ use crate::policy::{self, Target};
 use crate::stream::{self, Options};
 use crate::{Expr, Result, Tensor, exec};
 
-/// One row of the table, at once.
+/// Evaluates one row of the table at once.
 #[track_caller]
 pub(crate) fn at_once<const N: usize>(op: Op, operands: [Operand<'_>; N]) -> Result<Tensor> {
     if !is_watched::<N>() {
@@ -26,15 +26,15 @@ pub(crate) fn at_once<const N: usize>(op: Op, operands: [Operand<'_>; N]) -> Res
     Expr::map(op, operands.map(Operand::expr)).materialise()
 }
 
-/// Whether somebody wants to look at operations of so many operands, if they broadcast: then they take the
-/// long way.
+/// Whether a policy or an audit looks at operations of `N` operands. Then they are evaluated as expressions,
+/// where it can.
 #[inline]
 fn is_watched<const N: usize>() -> bool {
     N > 1 && policy::is_on()
 }
 
-/// One row of the table written to an existing tensor, perhaps the first operand; `None` leaves it to
-/// [`Expr::eval_into`].
+/// Evaluates one row of the table into an existing tensor, which may be the first operand; `None` if it has
+/// done nothing and [`Expr::eval_into`] has to.
 pub(crate) fn into_at_once<const N: usize>(
     op: Op,
     operands: &[Operand<'_>; N],
@@ -49,12 +49,12 @@ pub(crate) fn into_at_once<const N: usize>(
     }
 }
 
-/// A number, or the elements of a tensor, written to an existing tensor; `None` if nothing has been done.
+/// Writes a number or a tensor's elements to an existing tensor; `None` if it has done nothing.
 pub(crate) fn copied_at_once(value: &Operand<'_>, target: &Tensor) -> Option<()> {
     if policy::is_on() { None } else { inline::copy_into(value.value(), target) }
 }
 
-/// Evaluation.
+/// The evaluation of expressions.
 impl Expr {
     /// Runs the expression.
     ///
@@ -69,7 +69,7 @@ impl Expr {
         self.materialise()
     }
 
-    /// Runs the expression into storage of its own, even where it is a tensor already.
+    /// Runs the expression into storage of its own, even if it is a tensor already.
     #[track_caller]
     pub(crate) fn materialise(&self) -> Result<Tensor> {
         if policy::is_on() {
@@ -81,7 +81,7 @@ impl Expr {
         exec::evaluate(self)
     }
 
-    /// Runs the expression and writes its value to `out`, whose dtype stays; `out` may be an operand.
+    /// Runs the expression and writes its value to `out`, which keeps its dtype; `out` may be an operand.
     ///
     /// # Errors
     /// As [`Expr::eval`], and if `out` is of another shape, of a lower category of dtype, or shares elements
@@ -97,7 +97,7 @@ impl Expr {
     /// ```
     #[track_caller]
     pub fn eval_into(&self, out: &Tensor) -> Result<()> {
-        // A policy judges what works: a target that does not fit is an error already.
+        // Policies judge broadcasts that can run. If `out` has another shape, the error of that comes first.
         if policy::is_on() && self.shape().is_ok_and(|shape| shape == out.shape()) {
             policy::look(self, Target::Existing)?;
         }
@@ -107,9 +107,9 @@ impl Expr {
         exec::run_into(self, out)
     }
 
-    /// What evaluation will do: passes, operations, bytes, scratch memory, hoisted sub-expressions.
-    /// Printable. Arrays that are not in memory count as if they were; [`Expr::passes`] tells how they are
-    /// read.
+    /// What evaluation will do: passes, operations, bytes, scratch memory, hoisted sub-expressions. It can be
+    /// printed. Arrays that are not in memory are planned as if they were; [`Expr::passes`] shows how they
+    /// are read.
     ///
     /// # Errors
     /// As [`Expr::eval`], where the error does not depend on values.
@@ -128,10 +128,10 @@ impl Expr {
 }
 
 impl Plan {
-    /// Runs the plan: what was printed is what runs. The result has memory of its own.
+    /// Runs this plan. The result has storage of its own.
     ///
     /// # Errors
-    /// As [`Expr::eval`], or an operand is not in memory.
+    /// As [`Expr::eval`]; or an operand is not in memory.
     ///
     /// ```
     /// use zerostride::{Expr, tensor};
@@ -151,12 +151,12 @@ impl Plan {
 }
 
 impl Template {
-    /// Runs the plan on operands, each of the dtype, shape and strides of the one whose place it takes; where
-    /// it begins in its storage does not matter.
+    /// Runs the plan on operands in the order of the original ones, with the same dtypes, shapes and strides.
+    /// Their storage offsets may differ.
     ///
     /// # Errors
-    /// An operand is of another dtype, shape or strides, operands are two tensors that were one, or one of
-    /// the plan's own is not in memory; or as [`Expr::eval`].
+    /// An operand has another dtype, shape or strides; two operands that were one tensor are not; an operand
+    /// of the original expression is not in memory; or as [`Expr::eval`].
     pub fn run(&self, operands: &[&Tensor]) -> Result<Tensor> {
         exec::run(&self.on(operands)?)
     }

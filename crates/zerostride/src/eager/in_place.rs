@@ -1,5 +1,5 @@
-//! Owns the in-place methods and `out`: what may be written to and what an operand may share with it, by
-//! PyTorch's rules. It does not know how anything is computed.
+//! Owns the in-place methods and `out`: what may be written to, and which operands may share memory with it,
+//! by PyTorch's rules. It does not know how anything is computed.
 
 use zerostride_ops::{Category, Op, OpError, Rule, Scalar, can_cast, for_each_op};
 use zerostride_shape::{InternalOverlap, broadcast_shape, check_in_place};
@@ -9,15 +9,15 @@ use super::{Operand, evaluate};
 use crate::expr::Kind;
 use crate::{Argument, Arguments, Error, Expr, Result, Tensor, call, policy};
 
-/// An operation on operands, written to `out` as PyTorch's `out=` and in-place methods write it: what memory
-/// is shared is checked before shapes, and those before dtypes.
+/// Evaluates `expr`, an operation on `operands`, into `out`, by the rules of PyTorch's `out=` and in-place
+/// methods: shared memory is checked before shapes, and shapes before dtypes.
 ///
-/// Where PyTorch raises because an operand shares memory with `out` in another order, this is an error; where
-/// it would silently read what it has just written, the operand counts as it was before.
+/// If an operand shares memory with `out` in another order, this is an error where PyTorch raises one. Where
+/// PyTorch would read elements that it has overwritten, the operand's old elements are used.
 #[track_caller]
 pub(crate) fn write(op: Op, operands: &[Expr], out: &Tensor, expr: Expr) -> Result<()> {
     if let (Op::MaskedFill, [_, mask, ..]) = (op, operands) {
-        // In place the tensor is stretched before the mask, which shows in the order of the two in a refusal.
+        // In place, PyTorch's message names the tensor's size before the mask's.
         check_in_place(out.shape(), &broadcast_shape(&[out.shape(), mask.shape()?])?)?;
     }
     operands.iter().try_for_each(|operand| out.check_operand(operand))?;
@@ -30,7 +30,7 @@ pub(crate) fn write(op: Op, operands: &[Expr], out: &Tensor, expr: Expr) -> Resu
         check_in_place(out.shape(), &broadcast_shape(&shapes)?)?;
     }
     match refused {
-        // That the result would not fit counts before that kernels have none.
+        // PyTorch checks that the result can be cast to `out` before it looks for a kernel.
         Err(Error::Op(ref refusal @ OpError::Unsupported { op, dtype }))
             if refusal.comes_after_shapes()
                 && op.info().rule != Rule::bool
@@ -49,7 +49,7 @@ fn is_modulus(expr: &Expr) -> bool {
     matches!(expr.node().kind, Kind::Map { op: Op::Abs, .. })
 }
 
-/// An operation of the table written over its first operand, the target.
+/// Evaluates a row of the table of operands alone into its first operand, the target.
 #[track_caller]
 fn write_at_once<const N: usize>(op: Op, target: &Tensor, operands: [Operand<'_>; N]) -> Result<()> {
     if evaluate::into_at_once(op, &operands, target).is_some() {
@@ -59,8 +59,8 @@ fn write_at_once<const N: usize>(op: Op, target: &Tensor, operands: [Operand<'_>
     write(op, &operands[1..], target, Expr::map(op, operands.iter().cloned()))
 }
 
-/// An operation with further arguments written over its first operand, the target. PyTorch casts a
-/// `float_power` into no other dtype.
+/// Evaluates a row with further arguments into its first operand, the target. PyTorch refuses to cast the
+/// result of `float_power`.
 #[track_caller]
 fn write_over(op: Op, operands: &[Expr], target: &Tensor, expr: Expr) -> Result<()> {
     match expr.dtype() {
@@ -73,7 +73,7 @@ fn write_over(op: Op, operands: &[Expr], target: &Tensor, expr: Expr) -> Result<
     }
 }
 
-/// Adds an argument that is an operand to a list of them.
+/// Adds an argument to a list if it is an operand.
 macro_rules! list {
     ($list:ident operand $value:ident) => {
         $list.push($value.clone());
@@ -81,7 +81,7 @@ macro_rules! list {
     ($list:ident $type:ident $value:ident) => {};
 }
 
-/// One in-place method, where the row has one.
+/// One in-place method, if the row has one.
 macro_rules! method {
     (- $($rest:tt)*) => {};
     ($name:ident unary $variant:ident $doc:expr) => {
@@ -107,7 +107,7 @@ macro_rules! method {
     };
 }
 
-/// One in-place method of a row with further arguments, where the row has one.
+/// One in-place method of a row with further arguments, if the row has one.
 macro_rules! with_arguments {
     (- $($rest:tt)*) => {};
     ($name:ident $variant:ident $of:ident ($($argument:ident $type:ident)*)) => {
@@ -135,7 +135,7 @@ macro_rules! define_methods {
         reduce { $($reduce:tt)* }
         formula { $($(#[$fdoc:meta])* $fv:ident $fname:ident $fi:tt $fd:ident $fr:ident $fdt:tt $fk:literal ($ffirst:ident $(, $fp:ident: $ft:ident $($ftext:literal)?)*);)* }
     ) => {
-        /// In-place operations: the result is written to the tensor, whose shape and dtype stay.
+        /// In-place operations: the result is written to the tensor, which keeps its shape and dtype.
         #[allow(clippy::extra_unused_lifetimes, reason = "not every row has an operand")]
         impl Tensor {
             $(method! { $ui unary $uv concat!("[`Tensor::", stringify!($un), "`] in place.") })*
@@ -148,7 +148,7 @@ macro_rules! define_methods {
 
 for_each_op!(define_methods);
 
-/// In-place forms with an argument that PyTorch's methods take by name.
+/// In-place methods for an argument that PyTorch's methods take by name.
 impl Tensor {
     /// [`Tensor::add_scaled`] in place.
     ///
@@ -174,7 +174,7 @@ impl Tensor {
 }
 
 impl Tensor {
-    /// Whether the tensor may be written while an operand is read.
+    /// Refuses a target that is stretched, and an operand that shares memory with it in another order.
     fn check_operand(&self, operand: &Expr) -> Result<()> {
         if self.layout().has_internal_overlap() != InternalOverlap::No {
             return Err(Error::WriteToExpanded);
@@ -213,8 +213,8 @@ impl Tensor {
         write(op, &operands, out, Expr::map(op, operands.iter().cloned()))
     }
 
-    /// A row of the table of one operand, this tensor, or two, written over this tensor: as
-    /// [`Tensor::apply`], in place.
+    /// Evaluates a row of the table whose first operand is this tensor, and which has at most one more, into
+    /// this tensor: as [`Tensor::apply`], in place.
     ///
     /// # Errors
     /// As the in-place method of that name; or the row takes another number of operands.
@@ -249,14 +249,14 @@ impl Tensor {
         if !other.is_number() {
             policy::report("copy_", &[self.shape(), other.shape()?], self.dtype().item_size())?;
         }
-        // Unlike a result, a copy may lose its category: conversion is what was asked for.
+        // A copy may convert to a lower category of dtype, which a result must not.
         other.to_dtype(self.dtype()).broadcast_to(self.shape()).eval_into(self)
     }
 
-    /// Overwrites all elements with one number; where the tensor is stretched, each only once.
+    /// Overwrites all elements with one number. Elements that a stretched dimension repeats are written once.
     ///
     /// # Errors
-    /// Elements share memory in another way, or the dtype cannot hold the number.
+    /// Elements share memory in another way than by stride 0, or the dtype cannot hold the number.
     pub fn fill_(&self, value: impl Into<Scalar>) -> Result<()> {
         let value = value.into().held_by(self.dtype())?;
         let stretched = |dim: &usize| self.strides()[*dim] == 0 && self.shape()[*dim] > 1;
@@ -267,8 +267,8 @@ impl Tensor {
     }
 }
 
-/// Calls an operation of the table and writes its result to `out`, whose shape and dtype stay: PyTorch's
-/// `out=`, and its in-place methods where `out` is the first argument too.
+/// Calls an operation of the table and writes its result to `out`, which keeps its shape and dtype: PyTorch's
+/// `out=`, and its in-place methods if `out` is also the first argument.
 ///
 /// # Errors
 /// As [`call`] and the in-place methods.

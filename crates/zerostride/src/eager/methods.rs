@@ -1,5 +1,5 @@
-//! Owns the eager methods: each is the expression of the same name, evaluated at once. Read from the op
-//! table.
+//! Owns the eager methods, most of which are generated from the table of operations: each evaluates the
+//! expression of the same name at once. It does not know how.
 
 use zerostride_ops::{Class, Op, Scalar, for_each_op};
 
@@ -7,8 +7,8 @@ use super::Operand;
 use super::evaluate::at_once;
 use crate::{Dims, Error, Expr, Result, Tensor};
 
-/// What an eager method takes for an argument, by its type in the row, and what the method of [`Expr`] gets
-/// of it.
+/// The type of an eager method's parameter, by the argument's type in the row, and the expression that passes
+/// it to the method of [`Expr`].
 #[rustfmt::skip]
 macro_rules! argument {
     (type $a:lifetime operand) => { impl Into<Operand<$a>> };
@@ -91,7 +91,8 @@ macro_rules! define_methods {
 
 for_each_op!(define_methods);
 
-/// Methods of `Expr` that are no rows, evaluated at once: each argument with its type, as rows have them.
+/// Makes eager methods of methods of `Expr` that are no rows of the table; each argument has its type in
+/// front, as in rows.
 macro_rules! eager {
     ($($name:ident($($argument:ident: $type:ident),*);)*) => {
         /// Eager operations that are no rows of the table.
@@ -126,7 +127,8 @@ eager! {
 }
 
 impl Tensor {
-    /// A row of the table of up to three operands, at once, for those who have the row and not its name.
+    /// Evaluates a row of the table of up to three operands at once, for callers that have the row rather
+    /// than its name.
     ///
     /// # Errors
     /// As the method of that name; or the row takes another number of operands.
@@ -158,7 +160,7 @@ impl Tensor {
     }
 }
 
-/// Whether a row of the table takes so many operands and nothing else.
+/// Refuses a row of the table that takes other arguments than `count` operands.
 pub(super) fn check_count(op: Op, count: usize) -> Result<()> {
     match (op, op.info().class, count) {
         (_, Class::Unary, 1) | (_, Class::Binary, 2) | (Op::Lerp | Op::Where, _, 3) => Ok(()),

@@ -1,5 +1,5 @@
-//! Owns the verbs of tensors: evaluation, eager and in-place methods, and what depends on where elements
-//! stand. It does not know how anything is planned or run.
+//! Owns the methods of tensors that compute: evaluation, eager and in-place methods, and the functions that
+//! move elements (`arrange`). It does not know how anything is planned or run.
 
 mod arrange;
 mod copies;

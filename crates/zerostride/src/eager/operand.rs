@@ -1,5 +1,5 @@
-//! Owns `Operand`, what eager methods take: it says that a tensor is read when the method runs, not when it
-//! was named.
+//! Owns `Operand`, the argument type of eager methods: it defers the reading of a tensor until the method
+//! runs. It does not know what the method does with it.
 
 use zerostride_ops::Scalar;
 
@@ -8,8 +8,8 @@ use crate::{Expr, Tensor};
 
 /// An operand of an eager method: a tensor, a number or an expression; made with `into()`.
 ///
-/// A tensor is read as the operation finds it, so that eager operations of several threads on one tensor come
-/// one after the other. An expression keeps to the versions of its own operands.
+/// A tensor is read as the operation finds it, so that eager operations of several threads on one tensor run
+/// one after the other. An expression still refuses operands that were written to since it was built.
 ///
 /// ```
 /// use zerostride::tensor;
@@ -22,7 +22,7 @@ use crate::{Expr, Tensor};
 #[derive(Clone, Debug)]
 pub struct Operand<'a>(Given<'a>);
 
-/// What a caller has given; it becomes an expression only where one is needed.
+/// What the caller passed; it becomes an expression only where one is needed.
 #[derive(Clone, Debug)]
 enum Given<'a> {
     Tensor(&'a Tensor),
@@ -39,7 +39,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// What the short cut of small operations can read.
+    /// The operand as the fast path for small operations reads it.
     pub(crate) fn value(&self) -> Any<'_> {
         match &self.0 {
             Given::Tensor(tensor) => Any::Tensor(tensor, None),
@@ -61,7 +61,7 @@ impl<'a> Operand<'a> {
 }
 
 impl From<Operand<'_>> for Expr {
-    /// A tensor is read when the expression runs, whatever has been written to it by then.
+    /// A tensor is read when the expression runs; writes until then are no error.
     fn from(operand: Operand<'_>) -> Expr {
         Operand::expr(operand)
     }

@@ -1,4 +1,4 @@
-//! Owns the reading of a tensor's elements into ordinary Rust values.
+//! Owns the reading of a tensor's elements into Rust values. It does not know how a strided tensor is copied.
 
 use bytemuck::cast_slice;
 use zerostride_kernels::load_scalar;
@@ -10,20 +10,22 @@ use crate::tensor::{Value, format};
 use crate::{Error, Expr, Result, Tensor};
 
 impl Tensor {
-    /// Hands the elements to `read`, row-major and in their stored form; a strided view is copied first.
+    /// Calls `read` with the elements in row-major order and in their stored form; a strided view is copied
+    /// first.
     pub(crate) fn with_bytes<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Result<R> {
         let tensor = self.contiguous()?;
         let guard = tensor.reading()?;
         Ok(read(guard.bytes(tensor.reach())))
     }
 
-    /// Permission to read the tensor.
+    /// A claim to read the tensor's elements.
     fn reading(&self) -> Result<Guard> {
         let claims = Request::from_iter([Claim { bytes: self.reach(), write: false }]);
         Guard::acquire(self.storage(), claims, &Holder::here(None))
     }
 
-    /// Lets `read` look up the stored bytes of elements by their index, without copying the tensor.
+    /// Calls `read` with a function that gives the stored bytes of an element by its index; nothing is
+    /// copied.
     fn with_elements<R>(&self, read: impl FnOnce(&dyn Fn(&[usize]) -> Vec<u8>) -> R) -> Result<R> {
         let (reach, guard) = (self.reach(), self.reading()?);
         let (bytes, size) = (guard.bytes(reach.clone()), self.dtype().item_size());
@@ -55,7 +57,7 @@ impl Tensor {
         })
     }
 
-    /// The elements in row-major order, as they are at this moment.
+    /// The elements in row-major order, read when this is called.
     ///
     /// # Errors
     /// As [`Tensor::to_vec`].
@@ -69,7 +71,7 @@ impl Tensor {
         Ok(self.to_vec::<T>()?.into_iter())
     }
 
-    /// The only element of a tensor that has just one.
+    /// The element of a tensor that has just one.
     ///
     /// # Errors
     /// The tensor has several elements or none, or `T` is not its type.
@@ -92,7 +94,7 @@ impl Tensor {
     /// One element, whatever the dtype; a u64 over `i64::MAX` comes as a float.
     ///
     /// # Errors
-    /// The index has not one place for each dimension, each below its size.
+    /// The index has another length than the shape, or an index is not below its dimension's size.
     ///
     /// ```
     /// use zerostride::{tensor, Scalar};
@@ -110,8 +112,7 @@ impl Tensor {
         self.with_elements(|element| load_scalar(&element(index), self.dtype()))
     }
 
-    /// The elements as another dtype, converted as PyTorch converts; the tensor itself where it is of that
-    /// dtype.
+    /// The elements converted to another dtype, as PyTorch converts; the tensor itself if it has that dtype.
     ///
     /// # Errors
     /// There is no memory.
@@ -137,7 +138,7 @@ impl std::fmt::Display for Tensor {
         });
         match text {
             Ok(text) => f.write_str(&text),
-            // A tensor that another thread is writing cannot be shown.
+            // The wait for a thread that writes the tensor was interrupted, or would never end.
             Err(error) => write!(f, "tensor({error})"),
         }
     }

@@ -22,7 +22,8 @@ impl Expr {
     /// The expression with the nodes replaced for which `other` returns a replacement. `other` is called from
     /// the root down, once for each node that is or reads an `Input`, and not below a replaced node.
     ///
-    /// # Errors The first error of `other`.
+    /// # Errors
+    /// The first error of `other`.
     pub(crate) fn replace(&self, other: &mut dyn FnMut(&Expr) -> Result<Option<Expr>>) -> Result<Expr> {
         if !self.node().lazy {
             return Ok(self.clone());

@@ -1,15 +1,15 @@
-//! Owns `Compression`: how the chunks of a Zarr store are packed. It does not know how packing works
+//! Owns `Compression`: how the chunks of a Zarr store are compressed. It does not know the codecs
 //! (`zarr/codecs.rs`).
 
-/// How the chunks of a Zarr store are packed.
+/// How the chunks of a Zarr store are compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compression {
-    /// Not at all: as fast as the disk.
+    /// Not compressed: as fast as the disk.
     None,
-    /// By gzip, which everything reads.
+    /// gzip, which every reader of Zarr has.
     Gzip,
-    /// By Zstandard, the default of zarr-python.
+    /// Zstandard, the default of zarr-python.
     #[default]
     Zstd,
 }

@@ -1,5 +1,5 @@
-//! Owns `Container`: an opened file of arrays, headers read, data not.
-//! It does not know the formats' insides; it finds out which one a file has and asks it.
+//! Owns `Container`: an open file of arrays whose headers have been read. It detects the format and delegates
+//! to it; it does not know how a format is encoded.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -15,9 +15,9 @@ use super::zarr;
 use super::{Format, MEMORY, npy, npz, safetensors};
 use crate::error::file::{FileError, Problem};
 
-/// An opened file of arrays: its headers have been read and checked, its data have not been touched.
+/// An open file of arrays: its headers have been read and checked, its data have not been read.
 ///
-/// [`open`](super::open) makes one of a file; any other seekable reader will do too.
+/// [`open`](super::open) opens a file; [`Container::new`] takes any other seekable reader.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -37,22 +37,22 @@ pub struct Container<R: Read + Seek = File> {
     format: Format,
     source: Source<R>,
     entries: Vec<Entry>,
-    /// What the file was when its headers were read, where there is a file.
+    /// The state of the file when its headers were read; `None` for other readers.
     original: Option<Original>,
 }
 
 #[derive(Debug)]
 enum Source<R: Read + Seek> {
-    /// Data lie in the file as they are.
+    /// The data are uncompressed in the file.
     Plain(R),
     Archive(npz::Archive<R>),
     #[cfg(feature = "zarr")]
     Store(Arc<dyn zarr::Files>, Vec<zarr::Node>),
 }
 
-/// Where the elements of an array are.
+/// Where the elements of an array are stored.
 pub(super) enum Place {
-    /// In the file, from where its header says.
+    /// In the file, at the offset that its header gives.
     Bytes,
     Member(Member),
     #[cfg(feature = "zarr")]
@@ -60,7 +60,7 @@ pub(super) enum Place {
 }
 
 impl Container {
-    /// Reads the headers of a file of the file system, which is from then on to stay as it is.
+    /// Reads the headers of a file in the file system. Later reads fail if the file has changed.
     pub(super) fn of_file(file: &str, reader: File, format: Format) -> Result<Container, FileError> {
         let original = reader.try_clone().and_then(|file| Original::of(Arc::new(file)));
         let original = original.map_err(|error| FileError::new(file, None, Problem::reading(error)))?;
@@ -69,7 +69,7 @@ impl Container {
 }
 
 impl<R: Read + Seek> Container<R> {
-    /// Reads the headers of a file that is not one of the file system.
+    /// Reads the headers from a reader that is not a file in the file system.
     ///
     /// # Errors
     /// Another format, or headers that are wrong or contradict the length.
@@ -100,7 +100,7 @@ impl<R: Read + Seek> Container<R> {
         Ok(Container { file: file.to_owned(), format, source, entries, original: None })
     }
 
-    /// Reads what a store says of its arrays.
+    /// Reads the metadata of a Zarr store.
     #[cfg(feature = "zarr")]
     pub(super) fn of_store(file: &str, files: Arc<dyn zarr::Files>) -> Result<Container<R>, FileError> {
         let (entries, nodes) = zarr::nodes(file, &*files)?.into_iter().unzip();
@@ -113,12 +113,12 @@ impl<R: Read + Seek> Container<R> {
         self.format
     }
 
-    /// The arrays in the file, in the file's order, and what else an archive holds.
+    /// The arrays in the file, in the file's order, and the other members of an archive.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The index of the array called `name`, or without a name of the only array.
+    /// The index of the array called `name`; without a name, of the only array.
     ///
     /// # Errors
     /// No array of that name; without a name, no array or several.
@@ -128,7 +128,7 @@ impl<R: Read + Seek> Container<R> {
         let found = match name {
             Some(name) => {
                 let named = |(_, entry): &(usize, &Entry)| entry.name() == Some(name);
-                // A stranger's member may be called as an array is.
+                // Another member of an archive may have the name of an array: arrays first.
                 let found = arrays().find(named).or_else(|| self.entries.iter().enumerate().find(named));
                 let missing = || Problem::NoSuchArray { name: name.to_owned(), known: known() };
                 found.map(|(index, _)| index).ok_or_else(missing)
@@ -141,7 +141,7 @@ impl<R: Read + Seek> Container<R> {
         Ok(found.map_err(|problem| FileError::new(&self.file, None, problem))?)
     }
 
-    /// An array's header, and where its elements are.
+    /// An array's header, and where its elements are stored.
     pub(super) fn place(&mut self, index: usize) -> Result<(Entry, Place), FileError> {
         let entry = self.entries[index].clone();
         let place = match &mut self.source {
@@ -157,12 +157,12 @@ impl<R: Read + Seek> Container<R> {
         Ok((entry, place))
     }
 
-    /// Reads the array at `index` of [`entries`](Container::entries) whole, as a row-major tensor in this
+    /// Reads the whole array at `index` of [`entries`](Container::entries) into a row-major tensor in this
     /// machine's byte order.
     ///
     /// # Errors
-    /// An index that is none; a dtype that zerostride does not have; no memory; data that are damaged; a file
-    /// that has been written to since it was opened.
+    /// There is no such index; zerostride does not have the dtype; there is no memory; the data are damaged;
+    /// the file has been written to since it was opened.
     pub fn read(&mut self, index: usize) -> Result<Tensor> {
         let Some(entry) = self.entries.get(index) else {
             let known = self.entries.iter().filter_map(|entry| entry.name().map(str::to_owned)).collect();

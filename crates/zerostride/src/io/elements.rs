@@ -1,5 +1,5 @@
-//! Owns elements on their way between a file and memory: byte order, Fortran order, bools.
-//! It does not know where in a file they lie, nor how a header says what they are.
+//! Owns the conversion of elements between their form in a file and in memory: byte order, Fortran order,
+//! bools. It does not know where in a file they are nor how headers describe them.
 
 use std::io::{self, Read, Write};
 
@@ -7,22 +7,22 @@ use zerostride_ops::{Category, DType};
 
 use crate::interrupt;
 
-/// How elements lie in a file.
+/// The form of elements in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Encoding {
     pub(super) dtype: DType,
-    /// Whether the bytes of each number come in the order opposite to this machine's.
+    /// Whether numbers have the other byte order than this machine.
     pub(super) swapped: bool,
 }
 
-/// Bytes, of whole elements, that are read between two questions whether to go on.
+/// Bytes that are read between two checks for an interrupt, a whole number of elements.
 const UNASKED_BYTES: usize = 1 << 24;
 
-/// Bytes held at a time where data cannot go straight to their destination.
+/// The size of the buffer for data that cannot be read straight to their destination.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 impl Encoding {
-    /// Bytes of the unit that a byte order is about: the parts of a complex number are ordered one by one.
+    /// The size of the unit that byte order applies to: of complex numbers, each part.
     fn unit(self) -> usize {
         self.dtype.to_real().item_size()
     }
@@ -32,7 +32,7 @@ impl Encoding {
         self.unit() > 1 && self.swapped != cfg!(target_endian = "big")
     }
 
-    /// Converts elements from their form in the file to that of this machine, in place.
+    /// Converts elements in place from their form in the file to this machine's.
     pub(super) fn decode(self, elements: &mut [u8]) {
         if self.dtype.category() == Category::Bool {
             elements.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
@@ -42,7 +42,7 @@ impl Encoding {
         }
     }
 
-    /// Fills `out` with the elements that `reader` gives next, in the file's order.
+    /// Reads as many elements as `out` has room for and converts them; their order is the file's.
     pub(super) fn read(self, reader: &mut dyn Read, out: &mut [u8]) -> io::Result<()> {
         for part in out.chunks_mut(UNASKED_BYTES) {
             interrupt::check();
@@ -52,8 +52,8 @@ impl Encoding {
         Ok(())
     }
 
-    /// Fills `out`, in row-major order, with all elements of an array of `shape` that `reader` gives in
-    /// Fortran order: the first dimension changes fastest.
+    /// Reads all elements of an array of `shape`, which `reader` gives in Fortran order (the first dimension
+    /// changes fastest), into `out` in row-major order.
     pub(super) fn read_fortran(
         self,
         reader: &mut dyn Read,
@@ -79,7 +79,7 @@ impl Encoding {
         Ok(())
     }
 
-    /// Writes elements of this machine in the form that they have in the file.
+    /// Converts elements to their form in the file and writes them.
     pub(super) fn write(self, elements: &[u8], writer: &mut dyn Write) -> io::Result<()> {
         if !self.swapped {
             return writer.write_all(elements);
@@ -105,7 +105,7 @@ fn swap_units(size: usize, elements: &mut [u8]) {
     }
 }
 
-/// Where in a row-major array of bytes each element goes, counted up in Fortran order.
+/// Yields the byte offsets of elements in a row-major array, in Fortran order.
 struct FortranWalk<'a> {
     shape: &'a [usize],
     strides: Vec<usize>,

@@ -1,5 +1,5 @@
-//! Owns `Entry`: one array of a file as the file's headers describe it.
-//! It does not know which format the headers are of.
+//! Owns `Entry`: one array of a file as the file's headers describe it. It does not know the format of the
+//! headers.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use zerostride_shape::{Shape, checked_bytes};
 use super::elements::Encoding;
 use crate::error::file::Problem;
 
-/// One array of a file, known from the headers alone: nothing of it is in memory.
+/// One array of a file as its headers describe it: no data have been read.
 ///
 /// ```
 /// # let path = std::env::temp_dir().join(format!("zerostride-entry-{}.npy", std::process::id()));
@@ -31,7 +31,7 @@ pub struct Entry {
     kind: Kind,
     pub(super) shape: Shape,
     bytes: u64,
-    /// Where the data start, in bytes: in the file, or in the unpacked member of an archive.
+    /// The byte at which the data start: in the file, or in the decompressed member of an archive.
     pub(super) start: u64,
     fortran: bool,
 }
@@ -39,12 +39,12 @@ pub struct Entry {
 /// The dtype of an array in a file.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    /// One of ours.
+    /// A dtype of zerostride.
     Known(Encoding),
-    /// One that only has a name here. Its array can be listed but not read.
+    /// Another dtype, of which only the name is known. Its array can be listed but not read.
     Unknown {
         name: String,
-        /// Why not, and what to do.
+        /// Why it cannot be read, and what to do about it.
         advice: &'static str,
     },
     /// A member of an archive that is no array, or cannot be read. The other members can be read.
@@ -52,10 +52,10 @@ pub(super) enum Kind {
 }
 
 impl Entry {
-    /// An array whose data begin at `start`, with `found` bytes between there and the end of where it may
-    /// lie.
+    /// An array whose data start at `start`; `found` bytes are between there and the end of the file or
+    /// member.
     ///
-    /// The length of the data is checked here, before anything is allocated for them.
+    /// The declared length of the data is checked against that before anything is allocated.
     pub(super) fn new(
         name: Option<String>,
         kind: Kind,
@@ -77,7 +77,7 @@ impl Entry {
         Ok(Entry { name, kind, shape, bytes: found, start, fortran })
     }
 
-    /// An array whose data do not lie in one piece.
+    /// An array whose data are in chunks.
     #[cfg(feature = "zarr")]
     pub(super) fn in_chunks(name: Option<String>, kind: Kind, sizes: &[usize]) -> Result<Entry, Problem> {
         let shape = Shape::new(sizes)?;
@@ -94,7 +94,7 @@ impl Entry {
         Entry { name: Some(name), kind, shape: Shape::default(), bytes, start: 0, fortran: false }
     }
 
-    /// What is wrong with such a member.
+    /// Why a refused member cannot be read; `None` for other entries.
     pub(super) fn refused_member(&self) -> Option<&Arc<Problem>> {
         match &self.kind {
             Kind::Refused { problem, .. } => Some(problem),
@@ -102,12 +102,12 @@ impl Entry {
         }
     }
 
-    /// Whether this is an array, if perhaps one that cannot be read; other members of an archive are none.
+    /// Whether this is an array, even one that cannot be read; other members of an archive are not.
     pub fn is_array(&self) -> bool {
         !matches!(self.kind, Kind::Refused { is_array: false, .. })
     }
 
-    /// Whether the headers say what dtype and shape the array has.
+    /// Whether the headers give the array's dtype and shape.
     pub fn is_described(&self) -> bool {
         self.refused_member().is_none()
     }
@@ -127,7 +127,7 @@ impl Entry {
         self.name().unwrap_or(super::UNNAMED)
     }
 
-    /// The dtype, or `None` where zerostride has no such dtype: then the array can be listed but not read.
+    /// The dtype; `None` if zerostride does not have it: then the array can be listed but not read.
     pub fn dtype(&self) -> Option<DType> {
         match &self.kind {
             Kind::Known(encoding) => Some(encoding.dtype),
@@ -135,8 +135,8 @@ impl Entry {
         }
     }
 
-    /// The dtype's name: ours as in `f32`, or the file's own for a dtype that zerostride does not have; for a
-    /// member of an archive that is no array, what it is.
+    /// The dtype's name, such as `f32`; in the file's notation if zerostride does not have it. For a member
+    /// of an archive that is no array, what it is.
     pub fn dtype_name(&self) -> &str {
         match &self.kind {
             Kind::Known(encoding) => encoding.dtype.name(),
@@ -146,17 +146,17 @@ impl Entry {
         }
     }
 
-    /// The sizes, outermost dimension first, whatever order the elements lie in.
+    /// The sizes, outermost dimension first, for row-major and Fortran order alike.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The length of the data in bytes, unpacked.
+    /// The length of the data in bytes, decompressed.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether numbers lie in the file with the most significant byte first; `false` for numbers of one byte.
+    /// Whether numbers are stored with the most significant byte first; `false` for numbers of one byte.
     pub fn is_big_endian(&self) -> bool {
         match self.kind {
             Kind::Known(encoding) => encoding.is_big_endian(),
@@ -164,13 +164,13 @@ impl Entry {
         }
     }
 
-    /// Whether the elements lie in the file with the first dimension changing fastest. They are read as
+    /// Whether elements are stored in Fortran order: the first dimension changes fastest. They are read as
     /// row-major.
     pub fn is_fortran(&self) -> bool {
         self.fortran
     }
 
-    /// How the elements lie in the file.
+    /// The form of the elements in the file.
     pub(super) fn encoding(&self) -> Result<Encoding, Problem> {
         match &self.kind {
             Kind::Known(encoding) => Ok(*encoding),
@@ -179,7 +179,7 @@ impl Entry {
         }
     }
 
-    /// Fills `out` with all elements, in row-major order, from a reader that stands at the first.
+    /// Reads all elements into `out` in row-major order; the reader is at the first one.
     pub(super) fn read_all(
         &self,
         encoding: Encoding,

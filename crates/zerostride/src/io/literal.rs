@@ -1,6 +1,6 @@
-//! Owns the reading of an NPY header: the Python literal
-//! `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}`. It evaluates nothing, looks at each byte once
-//! and holds nothing but the answer. It does not know what a `descr` means (`npy.rs`).
+//! Owns the parsing of an NPY header, a Python literal such as
+//! `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}`. It evaluates nothing and reads each byte
+//! once. It does not know what a `descr` means (`npy.rs`).
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ pub(super) struct Header<'a> {
     pub(super) shape: Vec<usize>,
 }
 
-/// The dtype in NumPy's notation.
+/// A dtype in NumPy's notation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Descr<'a> {
     /// A string, as in `<f4`.
@@ -25,10 +25,10 @@ pub(super) enum Descr<'a> {
     Structured(Cow<'a, str>),
 }
 
-/// Levels of lists and tuples that a `descr` may have; NumPy's own records rarely have three.
+/// The deepest nesting of lists and tuples in a `descr`; NumPy's own records rarely have three levels.
 const MAX_DEPTH: usize = 32;
 
-/// Reads the literal in `text`; `start` is where in the file it begins.
+/// Parses the literal in `text`, which starts at byte `start` of the file.
 pub(super) fn parse(text: &[u8], start: u64) -> Result<Header<'_>, Problem> {
     let mut parser = Parser { text, position: 0, start };
     let mut descr = None;
@@ -87,7 +87,7 @@ impl<'a> Parser<'a> {
         self.error_at(position, format!("expected {wanted}, found {found}"))
     }
 
-    /// Skips white space.
+    /// Skips white space, and returns the position after it.
     fn next_position(&mut self) -> usize {
         while self
             .text
@@ -114,7 +114,7 @@ impl<'a> Parser<'a> {
         if self.accept(byte) { Ok(()) } else { Err(self.unexpected(wanted)) }
     }
 
-    /// The longest run of bytes from here that `belongs` accepts.
+    /// The longest run of bytes from the current position that `belongs` accepts.
     fn run(&mut self, belongs: impl Fn(&u8) -> bool) -> &'a [u8] {
         let rest = &self.text[self.position..];
         let length = rest.iter().position(|byte| !belongs(byte)).unwrap_or(rest.len());
@@ -148,7 +148,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A tuple of sizes. Python 2 wrote `4L` for a large one, which NumPy still reads.
+    /// A tuple of sizes. Python 2 wrote `4L` for a long integer, which NumPy still reads.
     fn shape(&mut self) -> Result<Vec<usize>, Problem> {
         let begin = self.next_position();
         self.expect(b'(', "a tuple of sizes, `(`")?;
@@ -201,8 +201,8 @@ impl<'a> Parser<'a> {
         Ok(Descr::Structured(String::from_utf8_lossy(&self.text[begin..self.position])))
     }
 
-    /// Passes over the lists and tuples of strings and numbers that describe a record. Only the brackets and
-    /// the strings need to be right: no such array is ever read.
+    /// Skips the nested lists and tuples of strings and numbers that describe a record. Only brackets and
+    /// strings are checked, since arrays of records are never read.
     fn skip_nested(&mut self) -> Result<(), Problem> {
         let mut open = Vec::with_capacity(MAX_DEPTH);
         loop {
@@ -231,7 +231,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Passes over a string, escapes and all: field names may be anything.
+    /// Skips a string with its escapes: field names may be anything.
     fn skip_string(&mut self) -> Result<(), Problem> {
         let quote = self.text[self.position];
         self.position += 1;

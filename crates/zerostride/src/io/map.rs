@@ -1,5 +1,5 @@
-//! Owns tensors on the pages of a file, which the system reads when they are touched. It does not know what
-//! computes with them, nor how arrays are read (`container.rs`).
+//! Owns tensors on memory-mapped files, whose pages the system reads when they are accessed. It does not know
+//! computation nor how arrays are read (`container.rs`).
 
 use std::io::Cursor;
 use std::path::Path;
@@ -15,8 +15,8 @@ use super::open::{locate, open_regular};
 use crate::error::file::{FileError, Problem};
 use crate::{Lent, Result, Tensor};
 
-/// The only array of a file, or the one named behind a colon, on the pages of the file: nothing is read
-/// before it is needed, and nothing is copied. The tensor is read-only.
+/// Maps the only array of a file, or the one named behind a colon. Nothing is copied; the system reads a page
+/// when it is accessed. The tensor is read-only.
 ///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();
@@ -31,13 +31,13 @@ use crate::{Lent, Result, Tensor};
 /// ```
 ///
 /// # Errors
-/// As for [`io::load`](super::load), and for elements whose form in the file is not that in memory: those of
+/// As for [`io::load`](super::load); and for elements whose form in the file is not that in memory: arrays in
 /// `.npz` and Zarr, of the other byte order, unaligned ones, and bools, which are checked when they are read.
 ///
 /// # Safety
-/// Until no tensor is on the file any more, no process, this one included, writes to it or shortens it.
-/// Elements that change break what computations rely on, such as indices that have been checked; pages that
-/// are gone end the process.
+/// Until the last tensor on the file is dropped, no process, this one included, writes to the file or
+/// shortens it. Elements that change break what computations rely on, such as indices that have been checked;
+/// access to a page beyond the file's end kills the process.
 pub unsafe fn map(path: impl AsRef<Path>) -> Result<Tensor> {
     let (path, name) = locate(path.as_ref());
     let file = &*path.to_string_lossy();
@@ -46,7 +46,7 @@ pub unsafe fn map(path: impl AsRef<Path>) -> Result<Tensor> {
         return Err(whole(Problem::NotMapped { reason: "a store has its elements in chunks" }).into());
     }
     let (opened, format) = open_regular(path).map_err(whole)?;
-    // SAFETY: no process changes the file while it is mapped, as the caller vouches.
+    // SAFETY: no process changes the file while it is mapped, as the caller guarantees.
     let bytes = unsafe { Mmap::map(&opened) };
     let bytes = bytes.map_err(|source| whole(Problem::Io { action: "map it", source }))?;
     let mut container = Container::named(file, Cursor::new(&bytes[..]), format)?;
@@ -75,9 +75,9 @@ pub unsafe fn map(path: impl AsRef<Path>) -> Result<Tensor> {
     let layout = Layout::contiguous(Shape::new(&sizes)?);
     let data = NonNull::new(data.cast_mut()).unwrap_or(NonNull::dangling());
     let lent = Lent { data, dtype, shape: layout.shape(), strides: layout.strides(), writable: false };
-    // SAFETY: the headers were checked against the length of the mapping, which therefore has all elements
-    // and keeps them until it is dropped, without waiting for a thread; any bytes are numbers, and no process
-    // writes them, as the caller vouches.
+    // SAFETY: the headers were checked against the length of the mapping, so it has all elements, and keeps
+    // them until it is dropped, which waits for no thread. Every bit pattern is a number, and the caller
+    // guarantees that no process writes them.
     let stored = unsafe { Tensor::from_lent(&lent, bytes) }?;
     if !entry.is_fortran() {
         return Ok(stored);

@@ -15,7 +15,7 @@
 //! # Ok::<(), zerostride::Error>(())
 //! ```
 //!
-//! - [`open`] reads headers alone: names, dtypes, shapes. [`Container::read`] then reads one array.
+//! - [`open`] reads headers only: names, dtypes, shapes. [`Container::read`] then reads one array.
 //! - [`load`] and [`load_all`] read whole arrays, [`save`] and [`save_all`] write them.
 //! - [`Source`] and [`Sink`] are arrays in files that expressions read and write in pieces
 //!   ([`stream`](crate::stream)).
@@ -27,27 +27,26 @@
 //! | `.npy` | versions 1.0, 2.0, 3.0; both byte orders; Fortran order; all dtypes but bf16 | version 1.0, row-major, this machine's byte order: the bytes of `numpy.save` |
 //! | `.npz` | stored and deflated members | stored members, as `numpy.savez` |
 //! | `.safetensors` | all dtypes but c128, which the format lacks | the bytes of the reference implementation |
-//! | `.zarr` | version 3 in a folder, groups too; codecs bytes, transpose, gzip, zstd, crc32c, sharding_indexed | chunks of 16 MiB that are runs of neighbours; plain, gzip or zstd |
+//! | `.zarr` | version 3 in a folder, groups too; codecs bytes, transpose, gzip, zstd, crc32c, sharding_indexed | chunks of at most 16 MiB, contiguous in row-major order; uncompressed, gzip or zstd |
 //!
-//! No size that a file declares is believed: every length is checked against the file's own before anything
-//! is allocated. Files that are too short or too long, keys and names given twice, and members that overlap
-//! are refused. Pickles are never read. Arrays of a dtype that zerostride does not have are listed but not
-//! read.
+//! Sizes that a file declares are not trusted: every length is checked against the file's own before anything
+//! is allocated. Files that are too short or too long, repeated keys and names, and members that overlap are
+//! refused. Pickles are never read. Arrays of a dtype that zerostride does not have are listed but not read.
 //!
 //! | limit | |
 //! |---|---|
 //! | dimensions | 64 |
 //! | header of NPY | 1 MiB |
 //! | header of safetensors | 100,000,000 bytes |
-//! | lists in each other in a `descr` | 32 |
-//! | unpacked to packed bytes of a deflated member | 1032, the most that deflate can do |
+//! | levels of lists and tuples in a `descr` | 32 |
+//! | compression ratio of a deflated member | 1032, the most that deflate reaches |
 //! | `zarr.json` | 16 MiB |
-//! | groups in each other; nodes of a store | 32; 10,000 |
+//! | levels of groups; nodes of a store | 32; 10,000 |
 //!
-//! A chunk of a Zarr store that is not there has the store's fill value, as the format wants; one that is
-//! there has as many bytes as its elements take, or at most a quarter more where it is packed.
+//! A missing chunk of a Zarr store has the store's fill value, as the format says. A chunk that is there must
+//! have exactly the bytes of its elements, or if it is compressed at most a quarter and 1 KiB more.
 //!
-//! This module deliberately knows no operations.
+//! This module does not know operations.
 
 mod compression;
 mod container;
@@ -87,8 +86,8 @@ pub use source::Source;
 #[cfg(feature = "zarr")]
 pub use zarr::{Files, NewFiles};
 
-/// The name of an array that was given none, as `numpy.savez` calls it.
+/// The name of an array that is saved without one, as `numpy.savez` chooses it.
 pub const UNNAMED: &str = "arr_0";
 
-/// What messages call bytes that were never a file.
+/// The file name in messages about bytes in memory.
 const MEMORY: &str = "<memory>";

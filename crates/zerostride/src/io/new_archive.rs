@@ -1,5 +1,5 @@
-//! Owns an archive that is written, member by member, and what becomes of one that is given up. It does not
-//! know what members hold (`npz.rs`).
+//! Owns the writing of an archive, member by member, and of one that is abandoned. It does not know what
+//! members hold (`npz.rs`).
 
 use std::io::{self, Seek, SeekFrom, Write};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use zip::write::{SimpleFileOptions, ZipWriter};
 
 use crate::error::file::Problem;
 
-/// An archive under way. If it is dropped before it is finished, nothing more is written: the `zip` crate
-/// would finish it then, and where that fails as the rest did, complain on standard error.
+/// An archive that is being written. If it is dropped unfinished, nothing more is written. The `zip` crate's
+/// writer would finish the archive when it is dropped, and print to standard error if that failed.
 pub(super) struct NewArchive<W: Write + Seek> {
-    /// Dropped first.
+    /// The first field, so that it is dropped first.
     stop: Stop,
     zip: ZipWriter<Stoppable<W>>,
 }
@@ -26,7 +26,7 @@ impl<W: Write + Seek> NewArchive<W> {
         NewArchive { stop: Stop(stopped), zip: ZipWriter::new(to) }
     }
 
-    /// Starts the stored member of an array that takes `bytes` bytes with its header.
+    /// Starts an uncompressed member of `bytes` bytes, header included, for an array.
     pub(super) fn start(&mut self, name: &str, bytes: u64) -> Result<(), Problem> {
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)
@@ -34,7 +34,7 @@ impl<W: Write + Seek> NewArchive<W> {
         self.zip.start_file(format!("{name}.npy"), options).map_err(problem)
     }
 
-    /// What was written to.
+    /// Finishes the archive and returns the destination.
     pub(super) fn finish(self) -> Result<W, Problem> {
         let NewArchive { stop, zip } = self;
         let finished = zip.finish().map_err(problem);
@@ -53,7 +53,7 @@ impl<W: Write + Seek> Write for NewArchive<W> {
     }
 }
 
-/// What keeps an archive from being written.
+/// The problem that a ZIP error is reported as.
 fn problem(error: ZipError) -> Problem {
     match error {
         ZipError::Io(error) => Problem::writing(error),
@@ -61,7 +61,7 @@ fn problem(error: ZipError) -> Problem {
     }
 }
 
-/// Stops the writing when it is dropped.
+/// Stops the writer when it is dropped.
 struct Stop(Arc<AtomicBool>);
 
 impl Drop for Stop {
@@ -70,7 +70,8 @@ impl Drop for Stop {
     }
 }
 
-/// A writer that after its first failure, or when it is told to stop, only pretends to write, at its end.
+/// A writer that discards everything after its first failure, or once it is stopped, and reports success. Its
+/// position stays at the end of what was written.
 struct Stoppable<W> {
     to: W,
     at: u64,
@@ -79,13 +80,13 @@ struct Stoppable<W> {
 }
 
 impl<W> Stoppable<W> {
-    /// Does something to the writer, unless it has stopped.
+    /// Applies `act` to the writer unless it has stopped, and stops if it fails.
     fn unless_stopped<T>(&mut self, act: impl FnOnce(&mut W) -> io::Result<T>) -> Option<io::Result<T>> {
         if self.stopped.load(Ordering::Relaxed) {
             return None;
         }
         let done = act(&mut self.to);
-        // An interrupted call is tried again.
+        // The caller retries an interrupted call.
         if done.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
             self.stopped.store(true, Ordering::Relaxed);
         }

@@ -1,5 +1,5 @@
 //! Owns the NPY format, versions 1.0 to 3.0: the preamble, the meaning of `descr`, and the writing of
-//! headers. It does not know the grammar of the header (`literal.rs`), nor where the bytes come from.
+//! headers. It does not know the header's grammar (`literal.rs`) nor where the bytes come from.
 //!
 //! Source: NumPy enhancement proposal 1; `numpy/lib/format.py`.
 
@@ -15,7 +15,7 @@ use super::entry::{Entry, Kind};
 use super::literal::{self, Descr};
 use crate::error::file::{FileError, HeaderLimit, Problem};
 
-/// What every NPY file begins with.
+/// The magic number of NPY files.
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// The longest header accepted, in bytes. A shape of 64 dimensions needs less than 2 KiB; only records can
@@ -40,9 +40,9 @@ const CODES: [(&str, DType); 14] = [
     ("c16", DType::C128),
 ];
 
-/// Reads the headers of an array whose file, or member of an archive, has `length` bytes.
+/// Reads the header of an array in a file, or member of an archive, of `length` bytes.
 ///
-/// `reader` stands at the first byte and is left at the first byte of the data.
+/// `reader` is at the first byte, and is left at the first byte of the data.
 pub(super) fn read_header(
     name: Option<String>,
     reader: &mut dyn Read,
@@ -78,7 +78,7 @@ pub(super) fn read_header(
     Entry::new(name, kind(header.descr), &header.shape, header.fortran_order, start + claimed, rest - claimed)
 }
 
-/// Appends the next `count` bytes, or fewer where the file ends before.
+/// Appends the next `count` bytes, or fewer at the end of the file.
 fn read_more(reader: &mut dyn Read, count: u64, bytes: &mut Vec<u8>) -> Result<(), Problem> {
     reader.take(count).read_to_end(bytes).map(drop).map_err(Problem::reading)
 }
@@ -94,11 +94,11 @@ fn kind(descr: Descr<'_>) -> Kind {
     known(text).map_or_else(|| Kind::Unknown { name: text.to_owned(), advice: advice(text) }, Kind::Known)
 }
 
-/// Our dtype for an order and a code, as in `<f4`.
+/// The encoding of a byte order and type code, such as `<f4`, if zerostride has the dtype.
 fn known(text: &str) -> Option<Encoding> {
     let (order, code) = text.split_at_checked(1)?;
     let &(_, dtype) = CODES.iter().find(|(known, _)| *known == code)?;
-    // The order of a single byte is written as `|`, but some writers put the machine's.
+    // NumPy writes `|` as the order of single bytes; other writers put a byte order.
     let swapped = match order {
         "<" => cfg!(target_endian = "big"),
         ">" => cfg!(target_endian = "little"),
@@ -109,7 +109,7 @@ fn known(text: &str) -> Option<Encoding> {
     Some(Encoding { dtype, swapped })
 }
 
-/// Why an array of another dtype is not read.
+/// Why an array of a dtype that zerostride does not have is not read.
 fn advice(descr: &str) -> &'static str {
     match descr.trim_start_matches(['<', '>', '=', '|']) {
         code if code.starts_with('O') => {
@@ -132,7 +132,7 @@ fn advice(descr: &str) -> &'static str {
     }
 }
 
-/// The headers for a row-major array in this machine's byte order, byte for byte what `numpy.save` writes.
+/// The header of a row-major array in this machine's byte order, byte for byte as `numpy.save` writes it.
 pub(super) fn header(dtype: DType, shape: &[usize]) -> Result<Vec<u8>, Problem> {
     let Some((code, _)) = CODES.iter().find(|(_, known)| *known == dtype) else {
         let advice = "does not exist in NPY and NPZ; write to .safetensors, or convert to f32 first";
@@ -148,12 +148,13 @@ pub(super) fn header(dtype: DType, shape: &[usize]) -> Result<Vec<u8>, Problem> 
         sizes => sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
     };
     let mut text = format!("{{'descr': '{order}{code}', 'fortran_order': False, 'shape': ({sizes}), }}");
-    // Room for the first size to grow to 64 bits, so that rows can be appended to the file in place.
+    // Spaces so that the first size can grow to 20 digits and rows be appended to the file in place, as in
+    // NumPy.
     if let Some(first) = shape.first() {
         let room = 21 - first.to_string().len();
         text.extend(std::iter::repeat_n(' ', room));
     }
-    // The data start at a multiple of 64 bytes, after a line feed.
+    // The header ends with a line feed, and the data start at a multiple of 64 bytes.
     let start = (10 + text.len() + 1).next_multiple_of(64);
     text.extend(std::iter::repeat_n(' ', start - 10 - text.len() - 1));
     text.push('\n');
@@ -161,7 +162,7 @@ pub(super) fn header(dtype: DType, shape: &[usize]) -> Result<Vec<u8>, Problem> 
     let mut bytes = Vec::with_capacity(start);
     bytes.extend(MAGIC);
     bytes.extend([1, 0]);
-    // 64 sizes of 20 digits are far below the 65535 bytes of version 1.0.
+    // 64 sizes of 20 digits are far below version 1.0's limit of 65535 bytes.
     bytes.extend((text.len() as u16).to_le_bytes());
     bytes.extend(text.as_bytes());
     Ok(bytes)

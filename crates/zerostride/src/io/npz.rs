@@ -1,5 +1,5 @@
-//! Owns the NPZ format: a ZIP archive of NPY members, read without trusting any size that it declares.
-//! It does not know ZIP's own structures, which the `zip` crate reads, nor the inside of a member (`npy.rs`).
+//! Owns the NPZ format: a ZIP archive of NPY members, read without trusting any size that it declares. It
+//! does not know ZIP's structures, which the `zip` crate reads, nor the inside of a member (`npy.rs`).
 //!
 //! Source: `numpy.savez`; PKWARE APPNOTE 6.3.
 
@@ -20,17 +20,17 @@ use super::npy;
 use super::packed::Member;
 use crate::error::file::{FileError, Problem};
 
-/// What every NPZ file begins with: a first member, or the end of an archive without members.
+/// The magic numbers of NPZ files: that of a member, or of the end of an archive without members.
 pub(super) const MAGICS: [&[u8; 4]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 
-/// The archive and where its file is read.
+/// An archive that is read through a buffer.
 pub(super) type Archive<R> = ZipArchive<BufReader<R>>;
 
-/// No deflate stream unpacks to more than this many times its length.
+/// The highest compression ratio of deflate.
 const MAX_RATIO: u64 = 1032;
 
-/// Reads the list of members, and of each member the NPY headers. Other members can be read
-/// beside one that cannot; where there are no others, the archive cannot be read.
+/// Reads the list of members and the NPY header of each. A member that cannot be read does not keep the
+/// others from being read; if there is no other, it is an error.
 pub(super) fn open<R: Read + Seek>(file: &str, reader: R) -> Result<(Archive<R>, Vec<Entry>), FileError> {
     let whole = |problem| FileError::new(file, None, problem);
     let config = Config { archive_offset: ArchiveOffset::Known(0) };
@@ -43,7 +43,7 @@ pub(super) fn open<R: Read + Seek>(file: &str, reader: R) -> Result<(Archive<R>,
         let reason = "it lists no member, although something comes before the list".into();
         return Err(whole(Problem::Archive { reason }));
     }
-    // Members that share bytes are how a small archive claims to be an endless one.
+    // Overlapping members are how ZIP bombs exceed the compression ratio of deflate.
     if archive.has_overlapping_entries().map_err(|error| whole(archive_problem(error)))? {
         return Err(whole(Problem::Archive { reason: "members overlap".into() }));
     }
@@ -54,7 +54,7 @@ pub(super) fn open<R: Read + Seek>(file: &str, reader: R) -> Result<(Archive<R>,
             Some(path) => path.map_err(|error| whole(archive_problem(error)))?.into_owned(),
             None => break,
         };
-        // Two spellings in bytes can be one name in characters.
+        // Two names that differ in bytes can decode to the same text.
         if !names.insert(path.clone()) {
             return Err(whole(Problem::Archive { reason: "two members have the same name".into() }));
         }
@@ -99,7 +99,7 @@ fn open_member<R: Read + Seek>(
     npy::read_header(Some(name), &mut member, unpacked).map_err(damaged_member)
 }
 
-/// Fills `out` with a member's elements and checks its checksum.
+/// Reads a member's elements into `out` and checks its checksum.
 pub(super) fn read<R: Read + Seek>(
     archive: &mut Archive<R>,
     index: usize,
@@ -111,7 +111,7 @@ pub(super) fn read<R: Read + Seek>(
     let reading = |error| damaged_member(Problem::reading(error));
     copy(&mut (&mut member).take(entry.start), &mut sink()).map_err(reading)?;
     entry.read_all(encoding, &mut member, out).map_err(reading)?;
-    // The checksum is compared when the end is met.
+    // The `zip` crate compares the checksum when it reads the end of the member.
     let extra = copy(&mut (&mut member).take(1), &mut sink()).map_err(reading)?;
     if extra > 0 {
         return Err(Problem::Archive { reason: "a member is longer than it declares".into() });
@@ -119,7 +119,7 @@ pub(super) fn read<R: Read + Seek>(
     Ok(())
 }
 
-/// Where a member's bytes lie.
+/// The position and sizes of a member's bytes.
 pub(super) fn place<R: Read + Seek>(archive: &mut Archive<R>, index: usize) -> Result<Member, Problem> {
     let member = member(archive, index)?;
     let start =
@@ -141,7 +141,7 @@ fn member<R: Read + Seek>(
     archive.by_index_with_options(index, options).map_err(archive_problem)
 }
 
-/// The array's name for a member's path.
+/// The name of the array in a member of that path.
 fn array_name(path: &str) -> Result<String, Problem> {
     let refused = |reason| Problem::Name { name: path.to_owned(), reason };
     let Some(name) = path.strip_suffix(".npy") else {
@@ -151,7 +151,7 @@ fn array_name(path: &str) -> Result<String, Problem> {
     Ok(name.to_owned())
 }
 
-/// Refuses names that would lead out of a folder if the archive were unpacked.
+/// Refuses names that would be extracted to a place outside the archive's folder.
 fn check_name(name: &str) -> Result<(), &'static str> {
     if name.starts_with('/') || name.split(['/', '\\']).any(|part| part == "..") {
         return Err("leads out of the archive; give the array a plain name");
@@ -170,8 +170,8 @@ fn archive_problem(error: ZipError) -> Problem {
     }
 }
 
-/// Inside an archive, whatever the operating system did not refuse is the archive's fault: bytes that end
-/// early, do not unpack or do not match their checksum.
+/// Turns a read error inside an archive into a damaged archive, unless the operating system refused to read:
+/// the bytes end early, do not decompress or do not match their checksum.
 pub(super) fn damaged_member(problem: Problem) -> Problem {
     match problem {
         Problem::Shrank => Problem::Archive { reason: "a member ends before its declared size".into() },
@@ -182,7 +182,7 @@ pub(super) fn damaged_member(problem: Problem) -> Problem {
     }
 }
 
-/// Writes all arrays as stored members, as `numpy.savez` does. The bytes do not depend on the time.
+/// Writes all arrays as uncompressed members, as `numpy.savez` does. The bytes do not depend on the time.
 pub(super) fn write(file: &str, tensors: &[(&str, &Tensor)], out: &mut (impl Write + Seek)) -> Result<()> {
     let failed = |problem| FileError::new(file, None, problem);
     let mut archive = NewArchive::new(out);

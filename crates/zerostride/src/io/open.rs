@@ -1,5 +1,5 @@
-//! Owns the way from a path to an opened file: regular files and stores only, the format by content,
-//! `file:name`. It does not know the formats' insides.
+//! Owns the step from a path to an open file: accepts only regular files and stores, detects the format, and
+//! splits `file:name`. It does not know how a format is encoded.
 
 use std::fs::{self, File, Metadata};
 use std::io::{Read, Seek};
@@ -11,10 +11,10 @@ use super::container::Container;
 use super::{Format, npy, npz};
 use crate::error::file::{FileError, Problem};
 
-/// Opens a file and reads the headers of its arrays, no data.
+/// Opens a file and reads the headers of its arrays, but no data.
 ///
-/// The content tells the format; of a safetensors file the ending does. A folder can be a Zarr store (feature
-/// `zarr`), whose arrays are called by their paths.
+/// The format is detected by content; safetensors has no signature, so its file ending decides. A folder can
+/// be a Zarr store (feature `zarr`), whose arrays are named by their paths.
 ///
 /// # Errors
 /// Anything but a regular file; an unknown format; headers that are wrong or contradict the file's length.
@@ -41,7 +41,7 @@ fn open_folder(file: &str, path: &Path) -> Result<Container, FileError> {
     Container::of_store(file, std::sync::Arc::new(super::zarr::Folder(path.to_owned())))
 }
 
-/// A folder is not what this build reads.
+/// Without the feature `zarr` folders are refused.
 #[cfg(not(feature = "zarr"))]
 fn open_folder(file: &str, path: &Path) -> Result<Container, FileError> {
     let is_store = path.join("zarr.json").exists();
@@ -66,8 +66,8 @@ pub fn load(path: impl AsRef<Path>) -> Result<Tensor> {
     container.read(index)
 }
 
-/// Reads all arrays of a file with their names; the one of an `.npy` file is called
-/// [`UNNAMED`](super::UNNAMED). Members of an archive that are no arrays are passed over.
+/// Reads all arrays of a file with their names; the one in an `.npy` file is called
+/// [`UNNAMED`](super::UNNAMED). Members of an archive that are no arrays are skipped.
 ///
 /// # Errors
 /// As for [`open`] and [`Container::read`].
@@ -88,9 +88,10 @@ pub fn load_all(path: impl AsRef<Path>) -> Result<Vec<(String, Tensor)>> {
         .collect()
 }
 
-/// Splits `file:name` into the file and the array's name.
+/// Splits `file:name` into a file and the name of an array.
 ///
-/// A file whose own name has a colon is found first; then the shortest part before a colon that names a file.
+/// A path that exists as a whole has no array name. Otherwise the shortest part before a colon that exists is
+/// the file.
 ///
 /// ```
 /// use std::path::Path;
@@ -101,7 +102,7 @@ pub fn locate(path: &Path) -> (&Path, Option<&str>) {
     let Some(text) = path.to_str().filter(|_| !path.exists()) else { return (path, None) };
     let splits =
         || text.match_indices(':').map(|(colon, _)| (Path::new(&text[..colon]), Some(&text[colon + 1..])));
-    // Where no file exists, the ending tells which part was meant, so that the error names that.
+    // If no file exists, the part with a known file ending is taken, so that the error names that.
     splits()
         .find(|(file, _)| file.exists())
         .or_else(|| splits().find(|(file, _)| Format::from_path(file).is_some()))
@@ -110,8 +111,8 @@ pub fn locate(path: &Path) -> (&Path, Option<&str>) {
 
 pub(super) fn open_regular(path: &Path) -> Result<(File, Format), Problem> {
     let opening = |source| Problem::Io { action: "open it", source };
-    // Before opening, because opening a pipe waits for its other end; and after, because that is the file we
-    // read.
+    // Checked before opening, since opening a pipe waits for its writer, and after, since another file may
+    // have taken the name.
     check_regular(&fs::metadata(path).map_err(opening)?)?;
     let mut file = File::open(path).map_err(opening)?;
     check_regular(&file.metadata().map_err(opening)?)?;
@@ -123,8 +124,8 @@ pub(super) fn open_regular(path: &Path) -> Result<(File, Format), Problem> {
     Ok((file, format))
 }
 
-/// The format by the first nine bytes and by the ending. Safetensors has no signature: its ending decides,
-/// and without any ending the brace after the length does.
+/// The format, by the first nine bytes and the file ending. Safetensors has no signature: its ending decides,
+/// or without a known ending the brace after the length.
 fn sniff(start: &[u8], ending: Option<Format>) -> Option<Format> {
     if ending == Some(Format::Safetensors) {
         ending
@@ -133,13 +134,13 @@ fn sniff(start: &[u8], ending: Option<Format>) -> Option<Format> {
     } else if npz::MAGICS.iter().any(|magic| start.starts_with(*magic)) {
         Some(Format::Npz)
     } else {
-        // A store is a folder, whatever a file is called.
+        // A Zarr store is a folder, so a file that ends in `.zarr` is none.
         let ending = ending.filter(|format| *format != Format::Zarr);
         ending.or_else(|| (start.get(8) == Some(&b'{')).then_some(Format::Safetensors))
     }
 }
 
-/// Refuses whatever has no length and no content of its own.
+/// Refuses anything but a regular file.
 pub(super) fn check_regular(metadata: &Metadata) -> Result<(), Problem> {
     let kind = metadata.file_type();
     if kind.is_file() {

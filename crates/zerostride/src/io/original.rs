@@ -1,5 +1,5 @@
-//! Owns `Original`: what a file was when its headers were read, and whether it still is that. It does not
-//! know what is in it.
+//! Owns `Original`: the state of a file when its headers were read, and the check that it is unchanged. It
+//! does not know what the file holds.
 
 use std::io;
 use std::sync::Arc;
@@ -8,40 +8,40 @@ use std::time::SystemTime;
 use super::read_at::ReadAt;
 use crate::error::file::Problem;
 
-/// Bytes at either end of a file that are compared. They hold the header of most files, and the list of an
-/// archive.
+/// Bytes at either end of a file that are compared. They contain most files' headers and an archive's
+/// directory.
 const END: u64 = 4096;
 
-/// A file as it was when it was opened: its length, when it was last written, and its first and last bytes.
-/// The bytes tell two files apart that were written within one tick of the file system's clock.
+/// The state of a file when it was opened: its length, its time of modification, and its first and last
+/// bytes. The bytes tell apart two versions that were written within one tick of the file system's clock.
 #[derive(Debug)]
 pub(super) struct Original {
     bytes: Arc<dyn ReadAt>,
     length: u64,
-    /// `None` where the bytes do not tell: then they are taken to stay as they are.
+    /// `None` if there is no time of modification: then the bytes are assumed not to change.
     modified: Option<SystemTime>,
     ends: Vec<u8>,
 }
 
 impl Original {
-    /// The file as it is now.
+    /// Records the state of a file.
     pub(super) fn of(bytes: Arc<dyn ReadAt>) -> io::Result<Original> {
         let (length, modified) = (bytes.length()?, bytes.modified()?);
         let ends = if modified.is_some() { ends(&*bytes, length)? } else { Vec::new() };
         Ok(Original { bytes, length, modified, ends })
     }
 
-    /// Its bytes, as they are now.
+    /// Reads from the file.
     pub(super) fn bytes(&self) -> &Arc<dyn ReadAt> {
         &self.bytes
     }
 
-    /// Its length in bytes.
+    /// The file's length in bytes, when it was opened.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
 
-    /// Refuses what was read before, if the file is no longer the one that was opened.
+    /// Fails if the file has changed since it was opened.
     pub(super) fn check(&self) -> Result<(), Problem> {
         if self.modified.is_none() {
             return Ok(());

@@ -1,5 +1,5 @@
-//! Owns members of an archive that are read in rows: stored or deflated, in order, with their checksum at the
-//! end. It does not know archives' structures (`npz.rs`) nor arrays.
+//! Owns the reading of rows from an archive's member, stored or deflated: in order, with the checksum
+//! compared at the end. It does not know an archive's structures (`npz.rs`) nor arrays.
 
 use std::io::{self, BufReader, Read};
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use super::read_at::{ReadAt, Section};
 use crate::fork::lock;
 
-/// Where a member lies, and what becomes of its bytes.
+/// The position of a member, and how it is compressed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member {
     pub(super) start: u64,
@@ -17,8 +17,8 @@ pub(super) struct Member {
     pub(super) checksum: u32,
 }
 
-/// A member that is read from front to back. Another order is possible: a stored member is then read without
-/// its checksum being compared, a deflated one from its beginning.
+/// A member that is read from front to back. To read an earlier offset, a stored member is read without its
+/// checksum being compared, and a deflated one again from its start.
 #[derive(Debug)]
 pub(super) struct Packed {
     bytes: Arc<dyn ReadAt>,
@@ -43,12 +43,12 @@ impl Packed {
         Packed { bytes, member, stream: Mutex::new(None) }
     }
 
-    /// Fills `out` with the unpacked bytes from `offset` on.
+    /// Reads decompressed bytes from `offset` on into `out`.
     ///
     /// # Errors
     /// Of the kind `InvalidData` if the member is damaged.
     pub(super) fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        // Unpacking takes long, and a thread that forks meanwhile must not leave a lock behind.
+        // The lock is not held while decompressing: a fork meanwhile would leave it locked in the child.
         let known = lock(&self.stream).take();
         let in_order = |stream: &Stream| stream.at <= offset;
         if !self.member.deflated && known.as_ref().is_some_and(|stream| !in_order(stream)) {

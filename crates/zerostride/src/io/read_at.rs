@@ -1,4 +1,4 @@
-//! Owns reading at places: what a source needs of a file, and any part of it as a reader. It does not know
+//! Owns reading at offsets: what a source needs of a file, and a section of it as a reader. It does not know
 //! formats.
 
 use std::fmt;
@@ -7,25 +7,25 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Bytes that can be read at any place, by several threads at once: a file, or bytes in memory.
+/// Bytes that can be read at any offset, by several threads at once: a file, or bytes in memory.
 pub trait ReadAt: Send + Sync + fmt::Debug {
-    /// Fills `out` with the bytes from `offset` on.
+    /// Reads bytes from `offset` on until `out` is full.
     ///
     /// # Errors
-    /// Of the kind `UnexpectedEof` if there are fewer; whatever else keeps them from being read.
+    /// `UnexpectedEof` if there are fewer bytes; any other error of the reading.
     fn read_exact_at(&self, out: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// How many bytes there are.
+    /// The number of bytes.
     ///
     /// # Errors
-    /// Whatever keeps that from being known.
+    /// The length cannot be determined.
     fn length(&self) -> io::Result<u64>;
 
-    /// When they were last written, by which a [`Source`](super::Source) sees that they are no longer those
-    /// that it has opened. Where nothing is known of that, they are taken to stay as they are.
+    /// When the bytes were last modified, by which a [`Source`](super::Source) detects that they have changed
+    /// since it was opened. `None` if that is unknown: then they are assumed not to change.
     ///
     /// # Errors
-    /// Whatever keeps that from being known.
+    /// The time cannot be determined.
     fn modified(&self) -> io::Result<Option<SystemTime>> {
         Ok(None)
     }
@@ -54,7 +54,7 @@ impl ReadAt for File {
     }
 
     fn modified(&self) -> io::Result<Option<SystemTime>> {
-        // Some systems do not tell of any file.
+        // Some systems have no modification times.
         Ok(self.metadata()?.modified().ok())
     }
 }
@@ -71,7 +71,7 @@ impl ReadAt for Vec<u8> {
     }
 }
 
-/// The bytes from one place to another, in order.
+/// A range of the bytes as a reader.
 #[derive(Debug)]
 pub(super) struct Section {
     bytes: Arc<dyn ReadAt>,

@@ -1,5 +1,5 @@
-//! Owns the replacement of a file in one step: a temporary file in the same folder that takes the name when
-//! it is complete and on the disk. It does not know what is written.
+//! Owns the atomic replacement of a file: a temporary file in the same folder, which is renamed when it is
+//! complete and flushed to the disk. It does not know what is written.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -9,28 +9,28 @@ use super::open;
 use crate::error::file::Problem;
 use crate::fork::{Guarded, Lock};
 
-/// Where a file is written: it appears complete when it is committed, and not at all if it is dropped before.
+/// A file to be written, which appears complete when it is committed, and not at all if it is dropped before.
 pub trait Destination: Write + Seek + Send {
-    /// Makes room for a number of bytes in all.
+    /// Reserves space for so many bytes in all.
     ///
     /// # Errors
-    /// There is no room.
+    /// There is not enough space.
     fn reserve(&mut self, bytes: u64) -> io::Result<()>;
 
     /// Waits until everything written would survive a loss of power.
     ///
     /// # Errors
-    /// Whatever keeps it from being stored.
+    /// The data cannot be flushed.
     fn sync(&mut self) -> io::Result<()>;
 
     /// Makes what has been written appear under its name.
     ///
     /// # Errors
-    /// Whatever keeps it from having the name. Then nothing has changed.
+    /// It cannot get that name. Then nothing has changed.
     fn commit(self: Box<Self>) -> io::Result<()>;
 }
 
-/// A file under a temporary name, `.zerostride-*.tmp`, until it takes its own.
+/// A file with a temporary name, `.zerostride-*.tmp`, that will be renamed.
 #[derive(Debug)]
 pub(super) struct Replacement {
     temporary: tempfile::NamedTempFile,
@@ -38,10 +38,10 @@ pub(super) struct Replacement {
     target: Target,
 }
 
-/// The temporary files and folders of this process that have not got their names.
+/// This process's temporary files and folders that have not been renamed yet.
 static UNFINISHED: Lock<Vec<PathBuf>> = Lock::new(Guarded::Unfinished, Vec::new());
 
-/// A temporary file or folder, as long as it is nothing else.
+/// A registered temporary file or folder; it is unregistered when this is dropped.
 #[derive(Debug)]
 pub(super) struct Unfinished(PathBuf);
 
@@ -51,7 +51,7 @@ impl Unfinished {
         Unfinished(path.to_owned())
     }
 
-    /// Gives it its name. The process does not end meanwhile, at least not by [`exit_without_unfinished`].
+    /// Renames it. [`exit_without_unfinished`] waits until that is done.
     pub(super) fn finish<R>(self, rename: impl FnOnce() -> R) -> R {
         let _held = UNFINISHED.lock();
         rename()
@@ -64,17 +64,17 @@ impl Drop for Unfinished {
     }
 }
 
-/// Ends the process with an exit status and without what its threads have begun to write, at whatever they
-/// are: for programs that are asked to end and cannot wait. What is complete stays.
+/// Ends the process with an exit status and removes what its threads are writing, without waiting for them:
+/// for programs that are told to terminate. Complete files stay.
 ///
 /// ```no_run
 /// zerostride::io::exit_without_unfinished(130);
 /// ```
 pub fn exit_without_unfinished(status: i32) -> ! {
-    // Nothing gets its name any more while this is held.
+    // While this is held, no temporary file is renamed.
     let unfinished = UNFINISHED.lock();
     for path in unfinished.iter() {
-        // Another thread may just be making a file in the folder.
+        // Removing a folder fails if another thread creates a file in it meanwhile, so try again.
         let remove = || fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
         let _ = (0..3).find(|_| remove().is_ok());
     }
@@ -82,8 +82,7 @@ pub fn exit_without_unfinished(status: i32) -> ! {
 }
 
 impl Replacement {
-    /// A file that will be called `path`. Where one is there already and may not be replaced, that is an
-    /// error.
+    /// A file that will be called `path`. It is an error if that exists and may not be replaced.
     pub(super) fn new(path: &Path, replaces: bool) -> Result<Replacement, Problem> {
         let target = Target::find(path, replaces)?;
         let temporary = temporary_file(target.folder());
@@ -133,7 +132,7 @@ impl Destination for Replacement {
     }
 }
 
-/// Says why there can be no temporary file or folder: the system's answer alone, without the name.
+/// The problem that a failed creation is reported as: the system's error, without the temporary name.
 pub(super) fn not_created(error: io::Error) -> Problem {
     let answer =
         error.get_ref().and_then(|error| error.source()?.downcast_ref::<io::Error>()?.raw_os_error());
@@ -141,20 +140,20 @@ pub(super) fn not_created(error: io::Error) -> Problem {
     Problem::Io { action: "create a file beside it", source }
 }
 
-/// The file that a path names for writing.
+/// The file that a path for writing leads to.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// The path behind symbolic links.
+    /// The path with symbolic links resolved.
     path: PathBuf,
-    /// Of the file that is there now.
+    /// The permissions of the existing file.
     permissions: Option<Permissions>,
     replaces: bool,
 }
 
 impl Target {
-    /// Where the file will be, if it can be.
+    /// Finds the file that will be written; an error if it cannot be.
     pub(super) fn find(path: &Path, replaces: bool) -> Result<Target, Problem> {
-        // Giving it that name would only fail in the end.
+        // A file cannot be renamed to such a path; better to fail now.
         if path.as_os_str().to_string_lossy().ends_with(std::path::is_separator) {
             return Err(not_named(io::ErrorKind::IsADirectory.into()));
         }
@@ -184,7 +183,7 @@ impl Target {
     }
 }
 
-/// What has that name now; nothing, if something can have it.
+/// The metadata of what has that name; `None` if it does not exist but its folder does.
 pub(super) fn look(path: &Path) -> Result<Option<Metadata>, Problem> {
     match fs::symlink_metadata(path) {
         Ok(found) => Ok(Some(found)),
@@ -197,25 +196,25 @@ pub(super) fn look(path: &Path) -> Result<Option<Metadata>, Problem> {
     }
 }
 
-/// Says why nothing can have a name.
+/// The problem that is reported if a name cannot be used.
 fn not_named(source: io::Error) -> Problem {
     Problem::Io { action: "use that name", source }
 }
 
-/// Refuses a folder in which nothing can be created.
+/// Refuses a folder in which no file can be created.
 #[cfg(unix)]
 pub(super) fn check_writable(folder: &Path) -> Result<(), Problem> {
     use rustix::fs::{Access, access};
     access(folder, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| not_created(error.into()))
 }
 
-/// Elsewhere that shows when something is created.
+/// On other systems that fails when the file is created.
 #[cfg(not(unix))]
 pub(super) fn check_writable(_: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The folder in which a name is.
+/// The folder that contains a path.
 pub(super) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -223,8 +222,7 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// The permissions that a replacement takes over. A program that writes through a set-user-id file loses that
-/// bit.
+/// The permissions that a replacement keeps. The set-user-id and set-group-id bits are dropped.
 #[cfg(unix)]
 fn permissions(found: &Metadata) -> Permissions {
     use std::os::unix::fs::PermissionsExt;
@@ -236,7 +234,7 @@ fn permissions(found: &Metadata) -> Permissions {
     found.permissions()
 }
 
-/// A file that is deleted unless it gets its name, readable by whom a new file is.
+/// A file that is deleted unless it is renamed, with the permissions of any new file.
 fn temporary_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".zerostride-").suffix(".tmp");
@@ -248,7 +246,7 @@ fn temporary_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     builder.tempfile_in(folder)
 }
 
-/// Refuses what does not fit on the disk before hours have gone into it.
+/// Refuses to start if the file would not fit on the disk, rather than fail hours later.
 #[cfg(unix)]
 pub(super) fn check_room(file: &File, bytes: u64) -> io::Result<()> {
     if let Ok(disk) = rustix::fs::fstatvfs(file) {
@@ -261,26 +259,26 @@ pub(super) fn check_room(file: &File, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Elsewhere a full disk shows when it is full.
+/// On other systems a full disk is an error when it is full.
 #[cfg(not(unix))]
 pub(super) fn check_room(_: &File, _: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Reserves the blocks on the disk, so that no other file gets them.
+/// Allocates the blocks on the disk, so that no other file takes them.
 fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     check_room(file, bytes)?;
     #[cfg(target_os = "linux")]
     match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, bytes.max(1)) {
-        // Some file systems cannot; then a full disk shows later.
+        // Some file systems cannot allocate ahead; there a full disk is an error when it is full.
         Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
         Err(error) => return Err(error.into()),
     }
     Ok(())
 }
 
-/// Makes the new name survive a loss of power, where the file system can: without it either the old file or
-/// the new one is there, complete.
+/// Makes a new name survive a loss of power, where the file system can. Without it, the old or the new file
+/// is there, complete.
 pub(super) fn sync_folder(folder: &Path) {
     if cfg!(unix) {
         let _ = File::open(folder).and_then(|folder| folder.sync_all());

@@ -1,8 +1,8 @@
-//! Owns the safetensors format: a length, a JSON header, and the data without holes.
-//! It does not know where the bytes come from.
+//! Owns the safetensors format: a length, a JSON header, and data without gaps. It does not know where the
+//! bytes come from.
 //!
-//! The `safetensors` crate wants the whole file in memory and lets a repeated name pass, so the header is
-//! read here; tests hold this reader against that crate.
+//! The `safetensors` crate needs the whole file in memory and accepts repeated names, so the header is parsed
+//! here; tests compare this reader with that crate.
 //!
 //! Source: the format's description in the README of `safetensors`.
 
@@ -25,13 +25,13 @@ use crate::error::file::{FileError, HeaderLimit, Problem};
 /// The longest header accepted, in bytes: the limit of the reference implementation.
 const MAX_HEADER: u64 = 100_000_000;
 
-/// Bytes of the header's length, before the header.
+/// The size of the header's length field, which comes first.
 const PREFIX: u64 = 8;
 
-/// The key that holds free text instead of a tensor.
+/// The key whose value is free text, not a tensor.
 const METADATA: &str = "__metadata__";
 
-/// The dtypes of safetensors that are ours too, in the order in which the reference implementation sorts
+/// The dtypes of safetensors that zerostride has, in the order in which the reference implementation sorts
 /// them.
 const CODES: [(&str, DType); 14] = [
     ("BOOL", DType::Bool),
@@ -50,10 +50,10 @@ const CODES: [(&str, DType); 14] = [
     ("U64", DType::U64),
 ];
 
-/// Numbers lie in the file with the least significant byte first.
+/// Numbers are stored little-endian.
 const SWAPPED: bool = cfg!(target_endian = "big");
 
-/// Reads the header of a file of `length` bytes; entries come in the order of their data.
+/// Reads the header of a file of `length` bytes; entries are in the order of their data.
 pub(super) fn read_header(file: &str, reader: &mut dyn Read, length: u64) -> Result<Vec<Entry>, FileError> {
     let whole = |problem| FileError::new(file, None, problem);
     let text = read_text(reader, length).map_err(whole)?;
@@ -105,7 +105,7 @@ fn read_text(reader: &mut dyn Read, length: u64) -> Result<Vec<u8>, Problem> {
     Ok(text)
 }
 
-/// What is wrong with the place of a tensor, if the one before it ends at `expected`.
+/// What is wrong with the data offsets of a tensor, if the one before it ends at `expected`.
 fn misplaced(begin: u64, end: u64, expected: u64, data_length: u64) -> Option<String> {
     if end < begin {
         Some("end before they begin".into())
@@ -130,7 +130,7 @@ fn kind(dtype: String) -> Kind {
     }
 }
 
-/// Says where in the file the JSON is wrong; serde counts lines and columns.
+/// Gives the byte of a JSON error in the file; serde counts lines and columns.
 fn header_problem(text: &[u8], error: &serde_json::Error) -> Problem {
     let before: usize = text
         .split_inclusive(|&byte| byte == b'\n')
@@ -145,7 +145,7 @@ fn header_problem(text: &[u8], error: &serde_json::Error) -> Problem {
     }
 }
 
-/// The header: names with what is said of them, in the order of the text.
+/// The header's tensors by name, in the order of the text.
 struct Header(Vec<(String, Info)>);
 
 #[derive(Deserialize)]
@@ -156,7 +156,7 @@ struct Info {
     data_offsets: (u64, u64),
 }
 
-/// A shape that is given up as soon as it is too long.
+/// A shape whose parsing fails at the first dimension too many.
 struct Sizes(Vec<usize>);
 
 impl<'de> Deserialize<'de> for Header {
@@ -223,8 +223,8 @@ impl<'de> Deserialize<'de> for Sizes {
     }
 }
 
-/// Writes all tensors, byte for byte as the reference implementation does: the widest dtypes first, then by
-/// name.
+/// Writes all tensors, byte for byte as the reference implementation does: by item size, largest first, then
+/// by name.
 pub(super) fn write(file: &str, tensors: &[(&str, &Tensor)], out: &mut dyn Write) -> Result<()> {
     let mut sorted = Vec::with_capacity(tensors.len());
     for &(name, tensor) in tensors {
@@ -250,7 +250,7 @@ pub(super) fn write(file: &str, tensors: &[(&str, &Tensor)], out: &mut dyn Write
     Ok(())
 }
 
-/// What comes before the elements of a single array, and how they lie.
+/// The bytes before the elements of a single array, and the elements' form.
 pub(super) fn start(
     file: &str,
     name: &str,
@@ -261,7 +261,7 @@ pub(super) fn start(
     Ok((header([(rank, name, shape)].into_iter()), Encoding { dtype, swapped: SWAPPED }))
 }
 
-/// The place of a dtype among [`CODES`].
+/// The position of a dtype in [`CODES`].
 fn rank(dtype: DType) -> Result<usize, Problem> {
     CODES.iter().position(|&(_, known)| known == dtype).ok_or_else(|| {
         let advice = "does not exist in safetensors; write to .npy or .npz, or convert to c64 first";
@@ -269,7 +269,7 @@ fn rank(dtype: DType) -> Result<usize, Problem> {
     })
 }
 
-/// The length and the JSON, padded so that the data start at a multiple of eight bytes.
+/// The length and the JSON header, padded so that the data start at a multiple of eight bytes.
 fn header<'a>(sorted: impl Iterator<Item = (usize, &'a str, &'a [usize])>) -> Vec<u8> {
     let mut text = String::from("{");
     let mut offset = 0;

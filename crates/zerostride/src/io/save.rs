@@ -1,5 +1,5 @@
-//! Owns the writing of tensors: the format by the name's ending, names that files can hold. It does not know
-//! what the formats look like, nor how a file is replaced (`replacement.rs`).
+//! Owns the saving of tensors: chooses the format by the file ending and checks names. It does not know how a
+//! format is encoded nor how a file is replaced (`replacement.rs`).
 
 use std::collections::HashSet;
 use std::io::{BufWriter, Write};
@@ -12,10 +12,10 @@ use super::replacement::{Destination, Replacement};
 use super::{Format, Sink, UNNAMED, npy, npz, safetensors};
 use crate::error::file::{FileError, Problem};
 
-/// Writes one tensor to a file whose ending tells the format: `.npy`, `.npz`, `.safetensors`, or `.zarr` with
-/// the feature `zarr`.
+/// Writes one tensor to a file whose ending selects the format: `.npy`, `.npz`, `.safetensors`, or `.zarr`
+/// with the feature `zarr`.
 ///
-/// In `.npz` and `.safetensors` the array is called [`UNNAMED`]. The rest is as in [`save_all`].
+/// In `.npz` and `.safetensors` the array is called [`UNNAMED`]. Otherwise as [`save_all`].
 ///
 /// # Errors
 /// As for [`save_all`].
@@ -34,18 +34,18 @@ pub fn save(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
     save_all(path, &[(UNNAMED, tensor)])
 }
 
-/// Writes tensors under their names to a file whose ending tells the format: `.npz`, `.safetensors`, or
-/// `.npy` and `.zarr` for one tensor, whose name is then not kept.
+/// Writes tensors under their names to a file whose ending selects the format: `.npz`, `.safetensors`, or for
+/// a single tensor, whose name is then not stored, `.npy` and `.zarr`.
 ///
 /// The file appears complete or not at all: everything is written to a temporary file in the same folder,
-/// called `.zerostride-*.tmp`, and flushed to the disk before that takes the name. A file replaced keeps its
-/// permissions. Through a symbolic link, the file it leads to is replaced; other hard links keep the old
-/// content.
+/// called `.zerostride-*.tmp`, which is flushed to the disk and then renamed. A replaced file keeps its
+/// permissions. If the path is a symbolic link, the file it leads to is replaced; other hard links keep the
+/// old content.
 ///
 /// # Errors
-/// Another ending; a name twice or one that the format cannot hold; a dtype that the format does not have
-/// (bf16 in `.npy` and `.npz`, c128 in `.safetensors`); a write-protected or special file under that name;
-/// anything that the operating system refuses.
+/// An unknown file ending; a repeated name or one that the format cannot store; a dtype that the format does
+/// not have (bf16 in `.npy` and `.npz`, c128 in `.safetensors`); a write-protected or special file of that
+/// name; any error of the operating system.
 ///
 /// ```
 /// # let path = std::env::temp_dir().join(format!("zerostride-save-all-{}.safetensors", std::process::id()));
@@ -82,12 +82,12 @@ pub fn save_all(path: impl AsRef<Path>, tensors: &[(&str, &Tensor)]) -> Result<(
     }
 }
 
-/// Writes bytes to a file of any ending, which appears as those of [`save_all`] do; `replaces` says whether
-/// one that is there already may be replaced.
+/// Writes bytes to a file of any ending, which appears complete or not at all as with [`save_all`];
+/// `replaces` says whether an existing file may be replaced.
 ///
 /// # Errors
-/// There is a file that may not be replaced, or that is write-protected or special; anything that the
-/// operating system refuses.
+/// The file exists and may not be replaced, or is write-protected or special; any error of the operating
+/// system.
 ///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();
@@ -104,7 +104,7 @@ pub fn save_bytes(path: impl AsRef<Path>, bytes: &[u8], replaces: bool) -> Resul
     replace(path, replaces, |out| Ok(out.write_all(bytes).map_err(failed)?))
 }
 
-/// Puts what `write` writes under the name `path`, or leaves everything as it was.
+/// Writes `path` by means of `write`, atomically: on an error nothing has changed.
 fn replace(
     path: &Path,
     replaces: bool,

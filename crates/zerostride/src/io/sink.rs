@@ -1,5 +1,5 @@
-//! Owns `Sink`: a file that takes an array in rows, in order, and appears when all of it is there. It does
-//! not know what is computed (`stream`).
+//! Owns `Sink`: a file to which an array is written in rows, in order, and which appears when it is complete.
+//! It does not know what is computed (`stream`).
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -21,12 +21,12 @@ use super::zarr;
 use super::{Compression, Format, MEMORY, UNNAMED, npy, safetensors};
 use crate::error::file::{FileError, Problem};
 
-/// A file to which an expression is evaluated: `.npy`, `.npz`, `.safetensors` or, with the feature `zarr`,
-/// `.zarr`, by its ending.
+/// A file to which an expression is evaluated. Its ending selects the format: `.npy`, `.npz`, `.safetensors`
+/// or, with the feature `zarr`, `.zarr`.
 ///
-/// In `.npz` and `.safetensors` the array is called [`UNNAMED`]; a Zarr store is of that array alone. The
-/// file appears complete or not at all, as with [`save`](super::save); room for it is taken on the disk
-/// before anything is written. It may be one that the expression reads, whose old content is read.
+/// In `.npz` and `.safetensors` the array is called [`UNNAMED`]; a Zarr store has that array at its root. The
+/// file appears complete or not at all, as with [`save`](super::save); disk space is reserved before anything
+/// is written. The expression may read the file that is replaced: it reads the old content.
 ///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();
@@ -65,7 +65,7 @@ enum State {
         encoding: Encoding,
         left: u64,
     },
-    /// Complete, or given up.
+    /// The file is complete, or was abandoned.
     Done,
 }
 
@@ -83,7 +83,7 @@ impl State {
     }
 }
 
-/// Where a store will be, if it can be.
+/// The folder in which the store will be created; an error if it cannot be.
 #[cfg(feature = "zarr")]
 fn store_folder(path: &Path, replaces: bool) -> Result<PathBuf, Problem> {
     zarr::NewFolder::find(path, replaces).map(|target| folder_of(&target.path).to_owned())
@@ -94,7 +94,7 @@ fn store_folder(_: &Path, _: bool) -> Result<PathBuf, Problem> {
     Err(Problem::WithoutZarr)
 }
 
-/// What messages call a file, and its format.
+/// The file's name in messages, and its format.
 fn named(path: &Path) -> Result<(String, Format)> {
     let file = path.to_string_lossy().into_owned();
     match Format::from_path(path) {
@@ -103,13 +103,12 @@ fn named(path: &Path) -> Result<(String, Format)> {
     }
 }
 
-/// The bytes on the disk of an array that has so many with its header: a member's own headers take some
-/// hundred bytes.
+/// The size on the disk of an array of `bytes` bytes, header included: an archive adds a few hundred.
 fn room(format: Format, bytes: u64) -> u64 {
     if format == Format::Npz { bytes.saturating_add(1 << 10) } else { bytes }
 }
 
-/// What comes before the elements in a file, and how these lie.
+/// The bytes before the elements in a file, and the elements' form.
 fn start(file: &str, format: Format, dtype: DType, shape: &[usize]) -> Result<(Vec<u8>, Encoding)> {
     let refused = |problem| FileError::new(file, None, problem);
     match format {
@@ -123,27 +122,29 @@ fn start(file: &str, format: Format, dtype: DType, shape: &[usize]) -> Result<(V
 }
 
 impl Sink {
-    /// A file that replaces the one of this name, when it is complete.
+    /// A file that is written and replaces the one at `path` when it is complete.
     ///
     /// # Errors
-    /// Another ending; a write-protected or special file under that name; anything that the operating system
-    /// refuses.
+    /// An unknown file ending; a write-protected or special file of that name; any error of the operating
+    /// system.
     pub fn create(path: impl AsRef<Path>) -> Result<Sink> {
         Sink::at(path.as_ref(), true)
     }
 
-    /// As [`Sink::create`], but never in the place of an existing file.
+    /// As [`Sink::create`], but never replaces a file.
     ///
     /// # Errors
-    /// As [`Sink::create`]; there is a file of that name.
+    /// As [`Sink::create`]; or the file exists.
     pub fn create_new(path: impl AsRef<Path>) -> Result<Sink> {
         Sink::at(path.as_ref(), false)
     }
 
-    /// Finds out whether a file could be written, and the array if it is known, without writing anything.
+    /// Checks that a file could be written, and the array if its dtype and shape are given, without writing
+    /// anything.
     ///
     /// # Errors
-    /// What [`Sink::create`], or [`Sink::create_new`] unless it `replaces`, and the first row would meet.
+    /// Those of [`Sink::create`] (or of [`Sink::create_new`] without `replaces`) and of the first row that is
+    /// written.
     ///
     /// ```
     /// use zerostride::{DType, io::Sink};
@@ -161,13 +162,12 @@ impl Sink {
         };
         let folder = folder.map_err(refused)?;
         check_writable(&folder).map_err(refused)?;
-        // How much the chunks of a store take shows when they are packed.
+        // The size of a store depends on how well its chunks compress.
         let Some((dtype, shape)) = array.filter(|_| format != Format::Zarr) else { return Ok(()) };
         let bytes = checked_bytes(&Shape::new(shape)?, dtype.item_size())? as u64;
         let (header, _) = start(&file, format, dtype, shape)?;
         let bytes = room(format, bytes.saturating_add(header.len() as u64));
-        // A folder without permission to list can be written to; it only does not tell how much room there
-        // is.
+        // A folder that may not be listed can still be written to. Its free space is then unknown.
         let room = File::open(folder).map_or(Ok(()), |folder| check_room(&folder, bytes));
         Ok(room.map_err(|error| refused(Problem::writing(error)))?)
     }
@@ -183,20 +183,21 @@ impl Sink {
         Ok(Sink { file, format, compression: Compression::default(), state })
     }
 
-    /// A sink that writes somewhere else than to the file system.
+    /// A sink that writes elsewhere than to the file system.
     pub fn new(destination: Box<dyn Destination>, format: Format) -> Sink {
         let state = State::Waiting(destination);
         Sink { file: MEMORY.into(), format, compression: Compression::default(), state }
     }
 
-    /// A sink that writes a Zarr store somewhere else than to the file system.
+    /// A sink that writes a Zarr store elsewhere than to the file system.
     #[cfg(feature = "zarr")]
     pub fn of_store(files: Box<dyn zarr::NewFiles>) -> Sink {
         let (format, compression) = (Format::Zarr, Compression::default());
         Sink { file: MEMORY.into(), format, compression, state: State::WaitingStore(files) }
     }
 
-    /// The same sink, which packs the chunks of a Zarr store in some way; other formats are not packed.
+    /// The same sink with another compression for the chunks of a Zarr store; other formats are not
+    /// compressed.
     ///
     /// ```
     /// # #[cfg(feature = "zarr")] {
@@ -219,7 +220,7 @@ impl Sink {
         FileError::new(&self.file, None, problem).into()
     }
 
-    /// Whatever fails, the temporary file goes at once.
+    /// Reports a problem and removes the temporary file.
     fn give_up<T>(&mut self, problem: Problem) -> Result<T> {
         self.state = State::Done;
         Err(self.failed(problem))

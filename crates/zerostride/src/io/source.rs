@@ -1,4 +1,4 @@
-//! Owns `Source`: an array in a file whose elements are read in rows, when an expression needs them. It does
+//! Owns `Source`: an array in a file whose elements are read in rows when an expression needs them. It does
 //! not know headers (`container.rs`) nor when anything is read (`stream`).
 
 use std::io::{Read, Seek};
@@ -22,11 +22,11 @@ use super::read_at::{ReadAt, Section};
 use super::{Format, MEMORY, npz};
 use crate::error::file::{FileError, Problem, name_of};
 
-/// An array in a file: its header has been read and checked, its elements are read when an expression over it
+/// An array in a file: its header has been read and checked; its elements are read when an expression over it
 /// runs.
 ///
-/// The file is kept open, so that another file, such as the result, may take its name: the
-/// old one is read then. If it is shortened or written to instead, evaluations end in an error from then on.
+/// The file stays open. If another file takes its name, such as the result, the old one is read. If the file
+/// itself is shortened or written to, later evaluations end in an error.
 ///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();
@@ -56,14 +56,14 @@ impl Source {
         let (path, name) = locate(path.as_ref());
         let file = &*path.to_string_lossy();
         if path.is_dir() {
-            // The elements of a store are in files of their own.
+            // The elements of a store are in separate files.
             return Source::of(file, super::open(path)?, None, name);
         }
         let (reader, format) = open_regular(path).map_err(|problem| FileError::new(file, None, problem))?;
         Source::named(file, Arc::new(reader), format, name)
     }
 
-    /// As [`Source::open`], of bytes that need not be in the file system.
+    /// As [`Source::open`], for bytes that need not be in the file system.
     ///
     /// # Errors
     /// As [`Source::open`].
@@ -136,7 +136,7 @@ impl Source {
         self.dtype
     }
 
-    /// What the header says.
+    /// The array's header.
     pub fn entry(&self) -> &Entry {
         &self.entry
     }
@@ -152,7 +152,7 @@ impl From<&Source> for Expr {
     }
 }
 
-/// Elements in the form of a file; those in Fortran order are the transposed array in row-major order.
+/// Elements as a file stores them. An array in Fortran order is stored as its transpose in row-major order.
 #[derive(Debug)]
 struct Stored {
     file: String,
@@ -192,8 +192,7 @@ impl Input for Stored {
                 packed.read(offset, out).map_err(|error| npz::damaged_member(Problem::reading(error)))
             }
         };
-        // What has been read is of use if the file is still the same afterwards; if it is not, that is why
-        // reading has failed.
+        // If the file has changed, that is the error, whether or not reading failed.
         let read = self.original.check().and(read);
         read.map_err(|problem| FileError::new(&self.file, self.name.as_deref(), problem))?;
         self.encoding.decode(out);

@@ -49,8 +49,9 @@ impl Tensor {
     /// A tensor on memory that another library owns, without a copy. `lender` is dropped with the last tensor
     /// that uses the memory.
     ///
-    /// # Errors The data is not aligned to the dtype, or the layout reaches beyond the address space. The
-    /// data pointer of a tensor without elements is not looked at.
+    /// # Errors
+    /// The data is not aligned to the dtype, or the layout reaches beyond the address space. The data pointer
+    /// of a tensor without elements is not looked at.
     ///
     /// # Safety
     /// Until `lender` is dropped, all bytes from the lowest element to the highest are initialised and valid

@@ -1,17 +1,17 @@
-//! Owns arithmetic on boxes of elements: which cells of a regular grid a box meets, and which runs of
-//! neighbours two boxes share. It does not know where elements are stored.
+//! Owns arithmetic on boxes of elements: the cells of a regular grid that a box intersects, and the
+//! contiguous runs that two boxes share. It does not know where elements are stored.
 
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
-/// The indices of a box in each dimension.
+/// A box: a range of indices for each dimension.
 pub(super) type Region = SmallVec<[Range<usize>; 4]>;
 
-/// The numbers of a cell, or of an element, in each dimension.
+/// The index of a cell, or of an element, in each dimension.
 pub(super) type Index = SmallVec<[usize; 4]>;
 
-/// The cells of a grid that a box meets, in row-major order, each with what the box has of it.
+/// The cells of a grid that a box intersects, in row-major order, each with the intersection.
 pub(super) fn cells(region: &[Range<usize>], cell: &[usize]) -> impl Iterator<Item = (Index, Region)> {
     let numbers = |(range, size): (&Range<usize>, &usize)| {
         let end = if range.is_empty() { range.start / size } else { range.end.div_ceil(*size) };
@@ -27,14 +27,14 @@ pub(super) fn cells(region: &[Range<usize>], cell: &[usize]) -> impl Iterator<It
     })
 }
 
-/// The places of runs of elements that lie one after the other both in `one` and in `other`, boxes in
-/// row-major order that hold `part`: where a run begins in each, and its length.
+/// The runs of elements of `part` that are contiguous in both `one` and `other`, row-major boxes that contain
+/// `part`: the offset of a run in each, and its length.
 pub(super) fn runs<'a>(
     part: &'a [Range<usize>],
     one: &'a [Range<usize>],
     other: &'a [Range<usize>],
 ) -> impl Iterator<Item = (usize, usize, usize)> + 'a {
-    // Behind the last dimension of which a box has more, all is shared.
+    // From the last dimension that is not whole in both boxes on, `part` is contiguous in both.
     let whole = |dim: usize| part[dim].len() == one[dim].len() && part[dim].len() == other[dim].len();
     let outer = (0..part.len()).rev().find(|&dim| !whole(dim)).unwrap_or(0);
     let length = part[outer.min(part.len())..].iter().map(Range::len).product();
@@ -44,12 +44,12 @@ pub(super) fn runs<'a>(
     })
 }
 
-/// The number of an element in a box in row-major order.
+/// The row-major offset of an element in a box.
 pub(super) fn offset(index: &[usize], region: &[Range<usize>]) -> usize {
     index.iter().zip(region).fold(0, |offset, (index, range)| offset * range.len() + index - range.start)
 }
 
-/// All indices of a box, in row-major order. A box that exists has few enough that they can be counted.
+/// All indices of a box, in row-major order. The number of elements does not overflow.
 fn indices(region: Region) -> impl Iterator<Item = Index> {
     let count: usize = region.iter().map(Range::len).product();
     (0..count).map(move |number| {

@@ -1,5 +1,5 @@
-//! Owns the reading of an array's elements from chunks. It does not know how they are encoded (`codecs.rs`),
-//! nor which rows are wanted when (`stream`).
+//! Owns the reading of an array's elements from chunks. It does not know how they are encoded (`codecs.rs`)
+//! nor which rows are read when (`stream`).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::io::elements::Encoding;
 use crate::io::entry::Entry;
 use crate::io::read_at::ReadAt;
 
-/// Bytes of the place of a chunk in a shard: where it begins and how many bytes it has.
+/// Bytes of an entry in a shard's index: the offset and the length of a chunk.
 const PLACE: usize = 16;
 
-/// An array in chunks, each a file or a part of one.
+/// An array in chunks, each in a file of its own or in a shard.
 #[derive(Debug)]
 pub(in crate::io) struct Chunked {
     file: String,
@@ -56,7 +56,7 @@ impl Chunked {
         })
     }
 
-    /// Fills `out` with a box of elements.
+    /// Reads a box of elements into `out`.
     pub(in crate::io) fn fill(&self, region: &[Range<usize>], out: &mut [u8]) -> Result<(), Problem> {
         self.fill_from_files(region, out)?;
         self.check_unchanged()?;
@@ -64,7 +64,7 @@ impl Chunked {
         Ok(())
     }
 
-    /// All indices.
+    /// The box of all elements.
     pub(in crate::io) fn whole(&self) -> Region {
         self.shape.iter().map(|&size| 0..size).collect()
     }
@@ -73,7 +73,7 @@ impl Chunked {
         for (index, part) in cells(region, &self.layout.file) {
             let key = format!("{}{}", self.prefix, self.layout.key(&index));
             let Some(file) = self.files.open(&key).map_err(Problem::reading)? else {
-                // What was never written has the value that the store says.
+                // A chunk that is not stored has the fill value.
                 self.fill_same(&part, region, out);
                 continue;
             };
@@ -116,12 +116,12 @@ impl Chunked {
         Ok(())
     }
 
-    /// The elements of a chunk that lies somewhere in a file.
+    /// Decodes the chunk at a position of a file.
     fn decode(&self, file: &dyn ReadAt, start: u64, length: u64) -> Result<Vec<u8>, Failure> {
         decode(&self.layout.chain, file, start, length)
     }
 
-    /// Copies the part of a chunk's elements that is wanted.
+    /// Copies the part of a chunk that is in both the chunk and the region.
     fn copy(
         &self,
         elements: &[u8],
@@ -139,7 +139,7 @@ impl Chunked {
         }
     }
 
-    /// Fills a part with the value of what is not stored.
+    /// Fills a part with the fill value.
     fn fill_same(&self, part: &[Range<usize>], region: &[Range<usize>], out: &mut [u8]) {
         let item = self.encoding.dtype.item_size();
         for (_, to, length) in runs(part, region, region) {
@@ -149,7 +149,8 @@ impl Chunked {
         }
     }
 
-    /// A store that has been replaced, or is gone, has other chunks, or none, which would read as values.
+    /// Fails if the store's metadata have changed: the chunks of a store that was replaced or removed would
+    /// be read as values or as the fill value.
     fn check_unchanged(&self) -> Result<(), Problem> {
         match text(&*self.files, &format!("{}{METADATA}", self.prefix))? {
             Some(text) if crc32fast::hash(&text) == self.checksum => Ok(()),
@@ -189,7 +190,7 @@ impl Input for Chunked {
     }
 }
 
-/// Why a chunk cannot be had: the system's fault, or the file's.
+/// Why a chunk cannot be read: the system's error, or wrong content.
 enum Failure {
     System(Problem),
     File(String),
@@ -204,7 +205,7 @@ impl Failure {
     }
 }
 
-/// Reads and decodes a part of a file, if the file is long enough.
+/// Reads and decodes a section of a file, after checking its length.
 fn decode(chain: &Chain, file: &dyn ReadAt, start: u64, length: u64) -> Result<Vec<u8>, Failure> {
     let found = file.length().map_err(|error| Failure::System(Problem::reading(error)))?;
     if start.checked_add(length).is_none_or(|end| end > found) {

@@ -1,6 +1,6 @@
-//! Owns the way from a chunk's bytes in a file to its elements. Codecs that keep the number of bytes are
-//! those of `zarrs`; unpacking is done here, into as many bytes as there can be and no more. It does not know
-//! where the bytes lie.
+//! Owns the decoding of a chunk's bytes to its elements. Codecs that keep the number of bytes are those of
+//! `zarrs`; decompression is done here, so that it never takes more memory than the chunk may have. It does
+//! not know where the bytes are stored.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -13,20 +13,20 @@ use zarrs::array::codec::{
 use zarrs::config::global_config;
 use zarrs::metadata::v3::MetadataV3;
 
-/// Bytes of a checksum.
+/// The size of a checksum in bytes.
 const CHECKSUM: usize = 4;
 
 /// The codecs of chunks of one shape.
 #[derive(Debug)]
 pub(super) struct Chain {
     array: CodecChain,
-    /// In the order of encoding.
+    /// The codecs on bytes, in the order of encoding.
     packing: Vec<Packing>,
     chunk: ChunkRepresentation,
     bytes: usize,
 }
 
-/// What was done to the bytes of a chunk.
+/// A codec on the bytes of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Packing {
     Checksum,
@@ -35,8 +35,7 @@ enum Packing {
 }
 
 impl Packing {
-    /// The most bytes that so many become. Packers differ in what they make of noise; this is more than any
-    /// does.
+    /// The most bytes that `bytes` bytes may be encoded as. Compressors expand random data by less than this.
     fn most(self, bytes: usize) -> usize {
         match self {
             Packing::Checksum => bytes.saturating_add(CHECKSUM),
@@ -44,14 +43,14 @@ impl Packing {
         }
     }
 
-    /// The most bytes that so many can have been, as far as the format tells: a chunk may claim any number of
-    /// elements.
+    /// The most bytes that `bytes` bytes can decode to by the format's compression ratio, however many
+    /// elements a chunk declares.
     fn unpacked(self, bytes: usize) -> usize {
         match self {
             Packing::Checksum => bytes,
-            // Deflate's longest repetition, 258 bytes, takes two bits.
+            // Deflate's longest match, 258 bytes, takes two bits: a ratio of 1032.
             Packing::Gzip => bytes.saturating_mul(1032),
-            // A block has 128 KiB at most, and takes four bytes at least.
+            // A block decompresses to at most 128 KiB and takes at least four bytes.
             Packing::Zstd => (bytes / 4).saturating_mul(128 << 10),
         }
     }
@@ -67,7 +66,7 @@ impl Packing {
             Packing::Gzip => {
                 let mut bytes = room(space)?;
                 let mut unpacker = flate2::read::GzDecoder::new(&packed[..]);
-                // What does not fit into the room is more than there can be.
+                // More bytes than fit are an error.
                 let mut filled = 0;
                 while filled < space {
                     match unpacker.read(&mut bytes[filled..]).map_err(|error| error.to_string())? {
@@ -95,7 +94,7 @@ impl Packing {
 }
 
 impl Chain {
-    /// The codecs that a store names for chunks of a shape that have so many `bytes`.
+    /// The codecs that a store names, for chunks of a shape whose elements take `bytes` bytes.
     pub(super) fn new(
         codecs: &[MetadataV3],
         chunk: ChunkRepresentation,
@@ -124,7 +123,7 @@ impl Chain {
         }
         let array = array.ok_or("the codec `bytes` is missing")?;
         let chain = Chain { array: CodecChain::new(before, array, Vec::new()), packing, chunk, bytes };
-        // Whether dimensions are permuted rightly shows before anything is read.
+        // Fails for a wrong permutation of dimensions before anything is read.
         chain.array.encoded_representation(&chain.chunk).map_err(|error| error.to_string())?;
         Ok(chain)
     }
@@ -134,12 +133,12 @@ impl Chain {
         self.packing.iter().fold(self.bytes, |bytes, packing| packing.most(bytes))
     }
 
-    /// Whether every chunk takes as many.
+    /// Whether all chunks take the same number of bytes.
     pub(super) fn is_exact(&self) -> bool {
         self.packing.iter().all(|packing| *packing == Packing::Checksum)
     }
 
-    /// Bytes of memory that decoding takes at once.
+    /// The peak memory of decoding, in bytes.
     pub(super) fn scratch(&self) -> usize {
         self.most().saturating_add(self.bytes.saturating_mul(2))
     }
@@ -163,12 +162,12 @@ impl Chain {
     }
 }
 
-/// One thread: the caller has threads of its own.
+/// A single thread, since callers run in parallel already.
 fn options() -> CodecOptions {
     CodecOptions::builder().concurrent_target(1).build()
 }
 
-/// Zeros to be overwritten, if there is memory for them.
+/// A zeroed buffer; an error if there is no memory for it.
 pub(super) fn room(bytes: usize) -> Result<Vec<u8>, String> {
     let mut room = Vec::new();
     room.try_reserve_exact(bytes).map_err(|_| format!("there is no memory for its {bytes} bytes"))?;

@@ -1,5 +1,5 @@
-//! Owns the files of a store: where they are read, and how a new store takes its name in one step. It does
-//! not know what is in them.
+//! Owns the files of a store: opening them, and giving a new store its name in one step. It does not know
+//! their content.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -13,47 +13,46 @@ use crate::io::open::check_regular;
 use crate::io::read_at::ReadAt;
 use crate::io::replacement::{self, Unfinished, folder_of, look, not_created, sync_folder};
 
-/// The files of a store by their keys, such as `zarr.json` and `c/0/1`: a folder, or whatever stands in its
-/// place.
+/// The files of a store by key, such as `zarr.json` and `c/0/1`: those in a folder, or in other storage.
 pub trait Files: Send + Sync + fmt::Debug {
-    /// The file of a key, if there is one.
+    /// Opens the file of a key; `None` if it does not exist.
     ///
     /// # Errors
-    /// Whatever keeps it from being opened.
+    /// The file cannot be opened.
     fn open(&self, key: &str) -> io::Result<Option<Arc<dyn ReadAt>>>;
 
-    /// The names of the folders in that of a key, which ends in a slash or is empty.
+    /// The names of the folders in the folder `key`, which ends in a slash or is empty.
     ///
     /// # Errors
-    /// Whatever keeps them from being listed.
+    /// The folder cannot be listed.
     fn folders(&self, key: &str) -> io::Result<Vec<String>>;
 }
 
-/// The files of a store that is written: it appears complete when it is committed, and not at all if it is
-/// dropped before.
+/// The files of a store that is being written: it appears complete when it is committed, and not at all if it
+/// is dropped before.
 pub trait NewFiles: Send {
-    /// Makes sure that there is room for a number of bytes in all.
+    /// Checks that there is space for so many bytes in all.
     ///
     /// # Errors
-    /// There is no room.
+    /// There is not enough space.
     fn reserve(&mut self, bytes: u64) -> io::Result<()>;
 
-    /// A new file.
+    /// Creates a file.
     ///
     /// # Errors
-    /// Whatever keeps it from being made.
+    /// The file cannot be created.
     fn create(&mut self, key: &str) -> io::Result<Box<dyn Write + Send>>;
 
     /// Waits until everything written would survive a loss of power.
     ///
     /// # Errors
-    /// Whatever keeps it from being stored.
+    /// The data cannot be flushed.
     fn sync(&mut self) -> io::Result<()>;
 
     /// Makes the store appear under its name.
     ///
     /// # Errors
-    /// Whatever keeps it from having the name.
+    /// It cannot get that name.
     fn commit(self: Box<Self>) -> io::Result<()>;
 }
 
@@ -69,7 +68,7 @@ impl Files for Folder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        // Before opening, because opening a pipe waits for its other end.
+        // Checked before opening, since opening a pipe waits for its writer.
         check_regular(&found).map_err(|problem| io::Error::other(problem.to_string()))?;
         Ok(Some(Arc::new(File::open(&path)?)))
     }
@@ -87,7 +86,7 @@ impl Files for Folder {
     }
 }
 
-/// A folder under a temporary name, `.zerostride-*.tmp`, until it takes its own.
+/// A folder with a temporary name, `.zerostride-*.tmp`, that will be renamed.
 #[derive(Debug)]
 pub(in crate::io) struct NewFolder {
     temporary: tempfile::TempDir,
@@ -95,18 +94,18 @@ pub(in crate::io) struct NewFolder {
     target: Target,
 }
 
-/// Where a store will be.
+/// The folder that a store will be.
 #[derive(Debug)]
 pub(in crate::io) struct Target {
-    /// The path behind symbolic links.
+    /// The path with symbolic links resolved.
     pub(in crate::io) path: PathBuf,
-    /// Whether there is a store already.
+    /// Whether the store exists already.
     replaces: bool,
 }
 
 impl NewFolder {
-    /// A store that will be called `path`. Where one is there already and may not be replaced, that is an
-    /// error; so is anything else of that name.
+    /// A store that will be called `path`. It is an error if a store of that name exists and may not be
+    /// replaced, or if anything else has that name.
     pub(in crate::io) fn new(path: &Path, replaces: bool) -> Result<NewFolder, Problem> {
         let target = NewFolder::find(path, replaces)?;
         let mut builder = tempfile::Builder::new();
@@ -121,7 +120,7 @@ impl NewFolder {
         Ok(NewFolder { temporary, unfinished, target })
     }
 
-    /// Where the store will be, if it can be.
+    /// Finds the folder that the store will be; an error if it cannot be created.
     pub(in crate::io) fn find(path: &Path, replaces: bool) -> Result<Target, Problem> {
         let following = |source| Problem::Io { action: "follow the link", source };
         if look(path)?.is_none() {
@@ -136,7 +135,8 @@ impl NewFolder {
     }
 }
 
-/// Refuses to replace, with everything in it, what is not the store of one array and nothing else.
+/// Refuses to replace a folder that is anything but a store of one array, since everything in it would be
+/// removed.
 fn check_array(folder: &Path) -> Result<(), Problem> {
     let text = fs::read(folder.join(METADATA)).unwrap_or_default();
     let found: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
@@ -150,8 +150,8 @@ fn check_array(folder: &Path) -> Result<(), Problem> {
     }
 }
 
-/// The path of something in the folder of an array that is neither its `zarr.json` nor a chunk, whose keys
-/// are numbers between dots or slashes, in most stores with a `c` before them.
+/// The path of something in the folder of an array that is neither its `zarr.json` nor a chunk. Chunks' keys
+/// are numbers separated by dots or slashes, in most stores after a `c`.
 fn foreign(array: &Path) -> io::Result<Option<String>> {
     let is_key = |name: &str| {
         let numbers = name.strip_prefix('c').unwrap_or(name);
@@ -187,7 +187,7 @@ impl NewFiles for NewFolder {
         Ok(Box::new(File::create_new(self.temporary.path().join(key))?))
     }
 
-    /// Files are flushed when all are written: until then the system writes them behind the computation.
+    /// Flushes all files at the end, so that until then the system writes them in the background.
     fn sync(&mut self) -> io::Result<()> {
         for entry in fs::read_dir(self.temporary.path())? {
             File::open(entry?.path())?.sync_all()?;
@@ -199,11 +199,11 @@ impl NewFiles for NewFolder {
     fn commit(self: Box<Self>) -> io::Result<()> {
         let NewFolder { temporary, unfinished, target: Target { path: target, replaces } } = *self;
         if replaces {
-            // The old store is then in the temporary folder, and goes with it.
+            // The old store then has the temporary name, and is removed with it.
             unfinished.finish(|| exchange(temporary.path(), &target))?;
         } else {
             unfinished.finish(|| rename_new(temporary.path(), &target))?;
-            // The folder has another name.
+            // The folder has been renamed: nothing is left to remove.
             drop(temporary.keep());
         }
         sync_folder(folder_of(&target));
@@ -211,7 +211,7 @@ impl NewFiles for NewFolder {
     }
 }
 
-/// Gives a folder a name that nothing has.
+/// Renames a folder; fails if the new name exists.
 #[cfg(target_os = "linux")]
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -221,13 +221,13 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives a folder a name; an empty folder of that name is all that it could replace.
+/// Renames a folder; it can replace only an empty folder.
 #[cfg(not(target_os = "linux"))]
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// Lets two folders change names, at once where the system can.
+/// Exchanges the names of two folders, atomically where the system can.
 fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
@@ -237,8 +237,7 @@ fn exchange(one: &Path, other: &Path) -> io::Result<()> {
             exchanged => return Ok(exchanged?),
         }
     }
-    // For a moment no folder has that name; a process that is killed then leaves both, complete, under
-    // temporary names.
+    // Not atomic: a process that is killed in between leaves both folders, complete, under temporary names.
     let between = one.with_extension("old.tmp");
     fs::rename(other, &between)?;
     if let Err(error) = fs::rename(one, other) {

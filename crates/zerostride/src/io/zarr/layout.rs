@@ -1,5 +1,5 @@
-//! Owns what `zarr.json` says of an array's elements, checked: chunks, shards, codecs, the value of what is
-//! not there. It does not read chunks (`chunked.rs`).
+//! Owns the checked content of an array's `zarr.json`: chunks, shards, codecs, the fill value. It does not
+//! read chunks (`chunked.rs`).
 
 use std::num::NonZeroU64;
 
@@ -16,7 +16,7 @@ use super::codecs::Chain;
 use super::{METADATA, damaged};
 use crate::error::file::Problem;
 
-/// The dtypes of Zarr. bfloat16 is an extension.
+/// The dtypes of Zarr; bfloat16 is an extension.
 pub(super) const NAMES: [(&str, DType); 15] = [
     ("bool", DType::Bool),
     ("uint8", DType::U8),
@@ -38,19 +38,19 @@ pub(super) const NAMES: [(&str, DType); 15] = [
 /// How the elements of an array are stored.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// The sizes of what a file holds.
+    /// The shape of what a file holds: a chunk or a shard.
     pub(super) file: Vec<usize>,
-    /// The sizes of what is decoded at once: those of a file, or of the chunks in a shard.
+    /// The shape of what is decoded at once: the chunk of a file, or a chunk in a shard.
     pub(super) chunk: Vec<usize>,
     pub(super) chain: Chain,
-    /// How the places of chunks in a shard are stored.
+    /// How the index of a shard is stored.
     pub(super) shard: Option<ShardIndex>,
-    /// The bytes of an element that is not stored.
+    /// The fill value's bytes.
     pub(super) fill: Vec<u8>,
     keys: ChunkKeyEncoding,
 }
 
-/// Where a shard says what it has where.
+/// The index of a shard, which has the offset and length of each chunk.
 #[derive(Debug)]
 pub(super) struct ShardIndex {
     pub(super) chain: Chain,
@@ -69,7 +69,7 @@ impl Layout {
         }
         let grid: RegularChunkGridConfiguration = match metadata.chunk_grid.name() {
             "regular" => {
-                // What the libraries say to it is for their programmers.
+                // The library's message is meant for its programmers.
                 let unreadable = "`chunk_shape` has to be a list of whole numbers, none of them 0";
                 metadata.chunk_grid.to_configuration().map_err(|_| refused(unreadable.into()))?
             }
@@ -118,13 +118,13 @@ impl Layout {
         Ok(Layout { chunk: file.clone(), file, chain, shard: None, fill: fill_bytes, keys })
     }
 
-    /// The key of a file.
+    /// The key of the file with that chunk or shard.
     pub(super) fn key(&self, index: &[usize]) -> String {
         let index: Vec<u64> = index.iter().map(|&number| number as u64).collect();
         self.keys.encode(&index).to_string()
     }
 
-    /// The bytes of memory that are taken while a chunk is read.
+    /// Memory that is needed while a chunk is read, in bytes.
     pub(super) fn scratch(&self) -> u64 {
         let index = self.shard.as_ref().map_or(0, |index| index.chain.scratch());
         self.chain.scratch().saturating_add(index) as u64
@@ -141,15 +141,15 @@ fn sizes(chunk: &[NonZeroU64], ndim: usize) -> Result<Vec<usize>, Problem> {
     Ok(sizes.collect())
 }
 
-/// The bytes of a chunk.
+/// The bytes of a chunk's elements.
 fn bytes(sizes: &[usize], dtype: DType) -> Result<usize, Problem> {
     let shape = sizes.iter().try_fold(1usize, |numel, &size| numel.checked_mul(size));
     let numel = shape.ok_or_else(|| damaged(METADATA, format!("no memory can hold a chunk of {sizes:?}")))?;
     Ok(checked_bytes(&Shape::new(&[numel])?, dtype.item_size())?)
 }
 
-/// The sizes of a shard's chunks, their codecs, those of the index, and whether that comes first; `None`
-/// without shards.
+/// The shape of a shard's chunks, their codecs, the codecs of the index, and whether the index comes first;
+/// `None` if the array has no shards.
 type Sharding = (Vec<NonZeroU64>, Vec<MetadataV3>, Vec<MetadataV3>, bool);
 
 fn sharding(codecs: &[MetadataV3]) -> Result<Option<Sharding>, Problem> {

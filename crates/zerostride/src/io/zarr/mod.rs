@@ -1,9 +1,9 @@
-//! Owns Zarr stores, version 3, in folders: arrays in chunks, each a file. It does not know what is read when
-//! (`stream`).
+//! Owns Zarr stores, version 3, in folders: arrays in chunks, each in a file. It does not know which rows are
+//! read when (`stream`).
 //!
-//! The `zarrs` library reads what `zarr.json` says and undoes the codecs that keep the number of bytes. What
-//! a store could lie about (lengths of packed chunks, places in shards) is checked here first: no chunk makes
-//! more memory be taken than its elements do.
+//! The `zarrs` library parses `zarr.json` and decodes the codecs that keep the number of bytes. What a store
+//! could misstate (lengths of compressed chunks, offsets in shards) is checked here first: no chunk takes
+//! more memory than its elements and their compressed form do.
 //!
 //! Source: the Zarr core specification, version 3.1, and its codecs `bytes`, `transpose`, `gzip`, `zstd`,
 //! `crc32c` and `sharding_indexed`.
@@ -24,10 +24,10 @@ pub(super) use writer::Writer;
 
 use crate::error::file::Problem;
 
-/// The file that says what a folder of a store is.
+/// The file with the metadata of a store's folder.
 pub(super) const METADATA: &str = "zarr.json";
 
-/// A file of a store that is not what it has to be.
+/// The problem of a store's file with wrong content.
 fn damaged(key: impl Into<String>, reason: impl Into<String>) -> Problem {
     Problem::Store { key: key.into(), reason: reason.into() }
 }

@@ -1,5 +1,4 @@
-//! Owns the finding of arrays in a store: the array that a store is, or those in its groups. It does not know
-//! chunks.
+//! Owns the search for arrays in a store, which is an array or a group of nodes. It does not know chunks.
 
 use serde::Deserialize;
 use zarrs::array::ArrayMetadataV3;
@@ -14,21 +13,21 @@ use crate::io::read_at::ReadAt;
 /// The longest `zarr.json` accepted, in bytes; attributes can be long.
 const MAX_METADATA: u64 = 16 << 20;
 
-/// Groups in each other, and nodes in all, that are looked at.
+/// The deepest nesting of groups and the most nodes that are visited.
 const MAX_DEPTH: usize = 32;
 const MAX_NODES: usize = 10_000;
 
 /// An array in a store.
 #[derive(Debug)]
 pub(in crate::io) struct Node {
-    /// What comes before the keys of its files: nothing, or its path and a slash.
+    /// The prefix of its keys: empty, or its path and a slash.
     pub(super) prefix: String,
     pub(super) metadata: ArrayMetadataV3,
-    /// To tell whether the store is still what it was.
+    /// The checksum of `zarr.json`, to detect that the store has changed.
     pub(super) checksum: u32,
 }
 
-/// What is common to all nodes.
+/// The fields that all nodes have.
 #[derive(Deserialize)]
 struct Header {
     zarr_format: serde_json::Value,
@@ -96,7 +95,7 @@ fn entry(prefix: &str, metadata: &ArrayMetadataV3) -> Result<Entry, Problem> {
     Entry::in_chunks(name, kind, &sizes)
 }
 
-/// The content of a file that is not too long.
+/// The content of a file, unless it is too long.
 pub(super) fn text(files: &dyn Files, key: &str) -> Result<Option<Vec<u8>>, Problem> {
     let Some(file) = files.open(key).map_err(Problem::reading)? else { return Ok(None) };
     let length = ReadAt::length(&*file).map_err(Problem::reading)?;
@@ -108,7 +107,7 @@ pub(super) fn text(files: &dyn Files, key: &str) -> Result<Option<Vec<u8>>, Prob
     Ok(Some(text))
 }
 
-/// Why a folder is no store.
+/// Why a folder is not a store.
 fn no_store(files: &dyn Files) -> Problem {
     let has = |key| matches!(files.open(key), Ok(Some(_)));
     if has(".zarray") || has(".zgroup") {

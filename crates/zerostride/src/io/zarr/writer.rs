@@ -1,5 +1,5 @@
-//! Owns the writing of one array as a store: elements come in order and go into chunks, each a run of
-//! neighbours, so that no chunk has to be held. It does not know how the store takes its name (`files.rs`).
+//! Owns the writing of one array as a store. Elements arrive in order, and each chunk is a contiguous run of
+//! them, so no chunk is held in memory. It does not know how the store takes its name (`files.rs`).
 
 use std::io::{self, Write};
 
@@ -12,13 +12,14 @@ use super::{METADATA, NewFiles};
 use crate::error::file::Problem;
 use crate::io::Compression;
 
-/// Bytes of a chunk, unpacked: few files, and little to read for a few rows.
+/// The size of an uncompressed chunk in bytes: a compromise between few files and little to read for a few
+/// rows.
 const CHUNK: usize = 16 << 20;
 
-/// Bytes written at once where a chunk goes on behind the array's end.
+/// Written in blocks where a chunk extends beyond the array.
 const ZEROS: [u8; 1 << 12] = [0; 1 << 12];
 
-/// Levels of packing: quick rather than small.
+/// Compression levels: fast rather than small.
 const GZIP_LEVEL: u32 = 5;
 const ZSTD_LEVEL: i32 = 1;
 
@@ -39,7 +40,7 @@ impl Compression {
             Compression::Gzip => Packer::Gzip(GzEncoder::new(file, flate2::Compression::new(GZIP_LEVEL))),
             Compression::Zstd => {
                 let mut encoder = zstd::Encoder::new(file, ZSTD_LEVEL)?;
-                // Some readers want to know it.
+                // Some readers require the decompressed size in the frame's header.
                 encoder.set_pledged_src_size(Some(bytes as u64))?;
                 encoder.include_contentsize(true)?;
                 Packer::Zstd(encoder)
@@ -48,7 +49,7 @@ impl Compression {
     }
 }
 
-/// The file of a chunk.
+/// The file of a chunk, with its compressor.
 enum Packer {
     None(Box<dyn Write + Send>),
     Gzip(GzEncoder<Box<dyn Write + Send>>),
@@ -74,20 +75,21 @@ impl Packer {
     }
 }
 
-/// A store under way.
+/// A store that is being written.
 pub(in crate::io) struct Writer {
     to: Box<dyn NewFiles>,
     compression: Compression,
     grid: Grid,
-    /// The number of the chunk under way, in row-major order.
+    /// The row-major number of the current chunk.
     number: usize,
     chunk: Option<(Packer, usize)>,
-    /// Bytes until chunks begin anew, because a dimension that is divided has come to its end.
+    /// Bytes until the end of the divided dimension, where the next chunk begins even if the current one is
+    /// not full.
     line: usize,
 }
 
 impl Writer {
-    /// Writes `zarr.json` and takes room for the elements, if it is known how much they need.
+    /// Writes `zarr.json`, and reserves disk space if the size of the chunks is known.
     pub(in crate::io) fn start(
         mut to: Box<dyn NewFiles>,
         compression: Compression,
@@ -111,7 +113,7 @@ impl Writer {
         Ok(Writer { to, compression, line: grid.line, grid, number: 0, chunk: None })
     }
 
-    /// Takes the next elements.
+    /// Writes the next elements.
     pub(in crate::io) fn write(&mut self, mut elements: &[u8]) -> io::Result<()> {
         while !elements.is_empty() {
             let (mut packer, left) = match self.chunk.take() {
@@ -144,18 +146,19 @@ impl Writer {
         Ok(())
     }
 
-    /// The files, of which everything has been written.
+    /// The files, after everything has been written.
     pub(in crate::io) fn into_files(self) -> Box<dyn NewFiles> {
         self.to
     }
 }
 
-/// How an array is divided: into runs of whole rows of all dimensions behind one.
+/// How an array is divided: one dimension into ranges, the dimensions after it whole, those before it into
+/// single indices.
 struct Grid {
-    /// The sizes of a chunk, and how many there are in each dimension.
+    /// The shape of a chunk, and the number of chunks in each dimension.
     chunk: Vec<usize>,
     counts: Vec<usize>,
-    /// Bytes of a chunk, and of one index of the dimensions before the one that is divided.
+    /// Bytes of a chunk, and of the divided dimension and those after it.
     bytes: usize,
     line: usize,
 }
@@ -179,8 +182,8 @@ impl Grid {
         Grid { chunk, counts, bytes, line }
     }
 
-    /// The key of a chunk's file. All files lie in one folder: most chunks are of whole rows, and would have
-    /// one each.
+    /// The key of a chunk's file. The keys have no folders: most chunks are whole rows, so each would be in a
+    /// folder of its own.
     fn key(&self, number: usize) -> String {
         let mut left = number;
         let mut index: Vec<String> = vec![];
