@@ -10,6 +10,7 @@ mod golden;
 mod modules;
 mod python;
 mod reference;
+mod release;
 mod sanitize;
 mod stubs;
 mod test;
@@ -32,6 +33,7 @@ cargo xtask COMMAND
   sanitize --python [ARGUMENT...] those of the Python package; arguments are pytest's
   golden [PART...]  rebuild the golden answers in spec/golden (installs PyTorch, 5 GB, into .venv)
   web [FOLDER]      build the page of crates/web as static files, in target/page
+  release --check   what must hold before a version is published; builds the packages
   gen               rewrite what is generated from the tables: docs/operations.md, the stubs of the Python package and
                     their page, docs/python/reference.md
   tidy              the repository rules alone
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         ["sanitize", ref filter @ ..] => sanitize::address(filter),
         ["golden", ref parts @ ..] => golden::run_parts(parts),
         ["bench", ref words @ ..] => bench::bench(words),
+        ["release", "--check"] => release::check(),
         ["web"] => web::build(None).map(|_| ()),
         ["web", folder] => web::build(Some(folder)).map(|_| ()),
         ["gen"] => generate::write(),

@@ -31,6 +31,11 @@
 
 #![forbid(unsafe_code)]
 
+// Its example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod package_page {}
+
 mod alignment;
 mod explanation;
 mod html;

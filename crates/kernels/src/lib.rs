@@ -12,6 +12,12 @@
 //! - `math`: the mathematical functions, written once over a private lane trait.
 //!
 //! Kernels see slices and element counts. They do not know tensors, shapes, threads or plans.
+//!
+//! The crate is internal to `zerostride`, whose API is safe. What is public here is called by that crate
+//! alone, and may change in any release.
+
+// Contributors see it in `cargo doc`, users do not on docs.rs.
+#![cfg_attr(docsrs, doc(hidden))]
 
 mod bodies;
 mod cast;

@@ -7,6 +7,11 @@
 
 #![forbid(unsafe_code)]
 
+// Its example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod package_page {}
+
 mod dtype;
 mod error;
 mod functions;

@@ -35,6 +35,11 @@
 
 extern crate alloc;
 
+// Its example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod package_page {}
+
 mod broadcast;
 mod choose;
 mod class;

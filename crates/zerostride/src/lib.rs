@@ -67,6 +67,8 @@
 //! mistake.
 
 #![deny(unsafe_code)]
+// docs.rs shows which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod caller;
 mod eager;
