@@ -5,10 +5,10 @@
 use std::convert::Infallible;
 use std::ops::Range;
 
-use smallvec::SmallVec;
-use zerostride_kernels::{Fold, LEAF_ELEMENTS, ReducePanel, Reducer, lane_rows, lanes};
+use zerostride_kernels::{Fold, LEAF_ELEMENTS, Reducer};
 use zerostride_ops::{DType, Reduction};
 
+use super::lying::{FoldForm, Grid};
 use crate::threads::crew;
 
 /// Results that one fold has at most.
@@ -20,14 +20,31 @@ const MOST_PARTS: usize = 16;
 /// A reduction under way.
 pub(crate) struct Folding {
     reducer: Reducer,
-    reduced: usize,
+    /// How the elements of a piece lie.
+    grid: Grid,
     /// The dtype of the elements taken, and of the results.
     takes: DType,
     result: DType,
     /// One for each block of results.
     folds: Vec<Box<dyn Fold>>,
-    columns: usize,
     taken: usize,
+}
+
+/// Hands as many parts of the leaves of so many results each to a fold of its own, on all threads, and joins
+/// these in order. For the tree to be that of one pass, each part but the last is a power of two of leaves,
+/// and begins at a multiple of that.
+pub(super) fn divide<S, E: Send>(
+    fold: &mut dyn Fold,
+    reducer: &Reducer,
+    (parts, columns): (usize, usize),
+    state: impl Fn() -> S + Sync,
+    take: impl Fn(&mut S, &mut dyn Fold, usize) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    let mut folds: Vec<Box<dyn Fold>> = (0..parts).map(|_| reducer.start(columns)).collect();
+    let part = |state: &mut S, (index, fold): (usize, &mut Box<dyn Fold>)| take(state, &mut **fold, index);
+    crew::for_each(folds.iter_mut().enumerate(), state, part)?;
+    folds.into_iter().for_each(|part| fold.append(part));
+    Ok(())
 }
 
 impl Folding {
@@ -42,27 +59,32 @@ impl Folding {
         let width = |first: usize| FOLD_RESULTS.min(columns - first);
         let folds = (0..columns).step_by(FOLD_RESULTS).map(|first| reducer.start(width(first))).collect();
         let takes = Reducer::takes(op, compute, elements, reduced);
-        Folding { reducer, reduced, takes, result, folds, columns, taken: 0 }
+        let grid = Grid {
+            inner: columns,
+            results: columns,
+            widest: columns,
+            count: reduced,
+            any_order: false,
+            lines: false,
+            interleaved: false,
+            column_step: 1,
+            row_step: Some(columns as isize),
+        };
+        Folding { reducer, grid, takes, result, folds, taken: 0 }
     }
 
     /// Takes the next elements: for each reduced index a row of one element for each result. Their number is
     /// a multiple of [`LEAF_ELEMENTS`] rows unless they are the last.
     pub(crate) fn take(&mut self, elements: &[u8]) {
-        let row = self.columns * self.takes.item_size();
-        let rows = elements.len() / row.max(1);
-        let piece = Piece {
-            elements,
-            reduced: self.reduced,
-            columns: self.columns,
-            first: self.taken,
-            item: self.takes.item_size(),
-        };
+        let item = self.takes.item_size();
+        let rows = elements.len() / (self.grid.inner * item).max(1);
+        let piece = Piece { elements, grid: &self.grid, first: self.taken, item };
         self.taken += rows;
         if let [fold] = &mut self.folds[..] {
-            return piece.divide(&self.reducer, fold, rows);
+            return piece.divide(&self.reducer, &mut **fold, rows);
         }
         let part = |(): &mut (), (block, fold): (usize, &mut Box<dyn Fold>)| {
-            piece.take(fold, block * FOLD_RESULTS, 0..rows);
+            piece.take(&mut **fold, block * FOLD_RESULTS, 0..rows);
             Ok::<_, Infallible>(())
         };
         let Ok(()) = crew::for_each(self.folds.iter_mut().enumerate(), || (), part);
@@ -78,8 +100,7 @@ impl Folding {
 /// Rows of elements, one for each result, the first being reduced element `first`.
 struct Piece<'a> {
     elements: &'a [u8],
-    reduced: usize,
-    columns: usize,
+    grid: &'a Grid,
     first: usize,
     /// Bytes of an element.
     item: usize,
@@ -87,22 +108,16 @@ struct Piece<'a> {
 
 impl Piece<'_> {
     /// Hands some rows to the fold of the results from `column` on.
-    fn take(&self, fold: &mut Box<dyn Fold>, column: usize, rows: Range<usize>) {
-        if self.columns == 1 {
-            let panel = ReducePanel { rows: rows.len(), width: 1, columns: 1, column_step: 0, row_step: 1 };
-            return fold.leaves(&self.elements[rows.start * self.item..], &panel, self.first + rows.start);
-        }
-        let step = lanes(self.reduced);
-        for (first, count) in lane_rows(self.reduced, self.first + rows.start..self.first + rows.end) {
-            let begin = |row: usize| (first - self.first + row * step) * self.columns + column;
-            let begins: SmallVec<[usize; 128]> = (0..count).map(begin).collect();
-            fold.rows(self.elements, &begins, first, true);
-        }
+    fn take(&self, fold: &mut dyn Fold, column: usize, rows: Range<usize>) {
+        let all = self.grid.inner;
+        let form = if all == 1 { FoldForm::Along } else { FoldForm::Across };
+        let rows = self.first + rows.start..self.first + rows.end;
+        let begin = |row: usize| (row - self.first) * all + column;
+        self.grid.take(fold, (form, FOLD_RESULTS.min(all - column)), (self.elements, self.item), rows, begin);
     }
 
-    /// Hands all rows to the one fold that there is. Threads take groups of leaves: a power of two of them
-    /// from a multiple of that on, so that the tree is that of one pass.
-    fn divide(&self, reducer: &Reducer, fold: &mut Box<dyn Fold>, rows: usize) {
+    /// Hands all rows to the one fold that there is, groups of leaves on all threads.
+    fn divide(&self, reducer: &Reducer, fold: &mut dyn Fold, rows: usize) {
         let group = (rows / LEAF_ELEMENTS / MOST_PARTS).next_power_of_two() * LEAF_ELEMENTS;
         let start = (self.first.next_multiple_of(group) - self.first).min(rows);
         let groups = (rows - start) / group;
@@ -110,13 +125,11 @@ impl Piece<'_> {
             return self.take(fold, 0, 0..rows);
         }
         self.take(fold, 0, 0..start);
-        let mut parts: Vec<Box<dyn Fold>> = (0..groups).map(|_| reducer.start(self.columns)).collect();
-        let part = |(): &mut (), (index, part): (usize, &mut Box<dyn Fold>)| {
-            self.take(part, 0, start + index * group..start + (index + 1) * group);
+        let part = |(): &mut (), fold: &mut dyn Fold, part: usize| {
+            self.take(fold, 0, start + part * group..start + (part + 1) * group);
             Ok::<_, Infallible>(())
         };
-        let Ok(()) = crew::for_each(parts.iter_mut().enumerate(), || (), part);
-        parts.into_iter().for_each(|part| fold.append(part));
+        let Ok(()) = divide(fold, reducer, (groups, self.grid.inner), || (), part);
         self.take(fold, 0, start + groups * group..rows);
     }
 }

@@ -109,6 +109,36 @@ impl Grid {
         if are_divided && !self.any_order { NARROW_RESULTS.max(self.widest / 4) } else { NARROW_RESULTS }
     }
 
+    /// Hands a fold some rows of the elements of neighbouring results, which lie in `bytes`, `item` bytes
+    /// each; `begin` says which element there is the first of a row.
+    pub(in crate::exec) fn take(
+        &self,
+        fold: &mut dyn Fold,
+        (form, columns): (FoldForm, usize),
+        (bytes, item): (&[u8], usize),
+        rows: Range<usize>,
+        begin: impl Fn(usize) -> usize,
+    ) {
+        if form != FoldForm::Across {
+            let row_step = self.row_step.map_or(1, isize::unsigned_abs);
+            let panel = form.panel(rows.len(), columns, self.column_step.unsigned_abs(), row_step);
+            return fold.leaves(&bytes[begin(rows.start) * item..], &panel, rows.start);
+        }
+        let mut begins = [0; LANE_ROWS];
+        let mut take = |first: usize, count: usize, step: usize| {
+            let begins = &mut begins[..count];
+            begins.iter_mut().enumerate().for_each(|(row, at)| *at = begin(first + row * step));
+            fold.rows(bytes, begins, first, true);
+        };
+        if self.any_order {
+            // As they lie.
+            rows.clone().step_by(LANE_ROWS).for_each(|first| take(first, LANE_ROWS.min(rows.end - first), 1));
+        } else {
+            let step = lanes(self.count);
+            lane_rows(self.count, rows).for_each(|(first, count)| take(first, count, step));
+        }
+    }
+
     /// Whether elements can be reduced where they lie.
     pub(in crate::exec) fn is_direct(&self, form: FoldForm) -> bool {
         self.count > 0
@@ -133,48 +163,4 @@ impl Grid {
 /// more room than elements.
 pub(in crate::exec) fn widest(op: Reduction, item: usize) -> usize {
     if op == Reduction::Var { ROW_BYTES / 4 / item } else { ROW_BYTES / item }
-}
-
-/// The elements of neighbouring results.
-pub(in crate::exec) struct Lying<'a> {
-    pub(in crate::exec) bytes: &'a [u8],
-    /// Bytes of an element.
-    pub(in crate::exec) item: usize,
-    pub(in crate::exec) form: FoldForm,
-    pub(in crate::exec) columns: usize,
-    pub(in crate::exec) column_step: usize,
-    /// From one reduced element of a result to the next, if they lie along.
-    pub(in crate::exec) row_step: usize,
-    /// Reduced elements of each result.
-    pub(in crate::exec) reduced: usize,
-    /// Whether they have the same result in any order.
-    pub(in crate::exec) any_order: bool,
-}
-
-impl Lying<'_> {
-    /// Hands a fold some rows, where `begin` says which element is the first of a row.
-    pub(in crate::exec) fn take(
-        &self,
-        fold: &mut dyn Fold,
-        rows: Range<usize>,
-        begin: impl Fn(usize) -> usize,
-    ) {
-        let Lying { bytes, item, form, columns, column_step, row_step, reduced, any_order } = *self;
-        if form != FoldForm::Across {
-            let panel = form.panel(rows.len(), columns, column_step, row_step);
-            return fold.leaves(&bytes[begin(rows.start) * item..], &panel, rows.start);
-        }
-        let mut begins = [0; LANE_ROWS];
-        let mut take = |first: usize, count: usize, step: usize| {
-            let begins = &mut begins[..count];
-            begins.iter_mut().enumerate().for_each(|(row, at)| *at = begin(first + row * step));
-            fold.rows(bytes, begins, first, true);
-        };
-        if any_order {
-            // As they lie.
-            rows.clone().step_by(LANE_ROWS).for_each(|first| take(first, LANE_ROWS.min(rows.end - first), 1));
-        } else {
-            lane_rows(reduced, rows).for_each(|(first, count)| take(first, count, lanes(reduced)));
-        }
-    }
 }

@@ -127,7 +127,7 @@ impl Machine<'_> {
             let mut feeds: SmallVec<[Feed<'_>; 4]> = SmallVec::new();
             for (load, &(kind, item)) in loads.iter().zip(kinds) {
                 let (from, count) = if kind == LoadKind::Splat { (0, 1) } else { (first, len) };
-                feeds.push(Feed::tile(&load[from * item..][..count * item]));
+                feeds.push(Inside::one(&load[from * item..][..count * item]).feed());
             }
             self.run(1, len, &feeds, &mut Sink::lines(out, 1, len * item), Stores::Cached)?;
         }
@@ -167,9 +167,8 @@ impl Compiled {
         loads: &[Option<Inside<'_>>],
         out: &mut [u8],
     ) {
-        let (chain, inputs) = self.one_chain().expect("a program that is one chain");
         let row = len.checked_mul(self.item).expect("rows are in memory");
-        assert!(rows.checked_mul(row) == Some(out.len()) && loads.len() == self.loads.len());
+        assert!(self.is_one_chain() && rows.checked_mul(row) == Some(out.len()));
         assert!(loads.iter().filter(|load| load.is_none()).count() < 2);
         let mut sink = Sink::lines(out, rows, row);
         let mut feeds: SmallVec<[Feed<'_>; 4]> = SmallVec::new();
@@ -183,21 +182,8 @@ impl Compiled {
                 }
             });
         }
-        self.check(rows, len, &feeds, &sink);
-        let mut slots: SmallVec<[Slot; 4]> = SmallVec::new();
-        for &(place, _) in inputs {
-            slots.push(match place {
-                StageInput::Load(load) => feeds[load].slot(),
-                StageInput::Number(index) => {
-                    Slot { first: self.numbers[index].bytes.as_ptr().cast_mut(), step: 0, prefetch_bytes: 0 }
-                }
-                StageInput::Tile(_) => unreachable!("a chain that does everything reads no tiles"),
-            });
-        }
-        // SAFETY: every load has been seen to have that many rows of `len` elements, or of one, inside of
-        // bytes that are borrowed; nobody else has `out`, which is room for as many rows of results, and
-        // whose own rows are those of at most one load, of elements of their size.
-        unsafe { chain.run(rows, len, &slots, sink.slot(), Stores::Cached) }
+        let done = Machine::new(self, 0).run(rows, len, &feeds, &mut sink, Stores::Cached);
+        done.expect("a chain refuses no value");
     }
 }
 
@@ -271,7 +257,7 @@ impl<'a> Tiles<'a> {
         lying: impl Fn(usize) -> Option<Inside<'b>>,
         mut load: impl FnMut(usize, &mut [u8]),
     ) -> Result<&'b [u8]> {
-        let mut loads: SmallVec<[Option<Inside<'_>>; 4]> = SmallVec::new();
+        let mut loads: SmallVec<[Inside<'_>; 4]> = SmallVec::new();
         let mut joined = true;
         for (index, (tile, &(kind, item))) in self.loads.iter_mut().zip(&self.compiled.loads).enumerate() {
             let line = if kind == LoadKind::Splat { item } else { len * item };
@@ -280,41 +266,26 @@ impl<'a> Tiles<'a> {
             let inside = lying.unwrap_or_else(|| {
                 let tile = &mut tile.bytes_mut()[..lines * line];
                 load(index, tile);
-                Inside {
-                    bytes: tile,
-                    first: 0,
-                    rows: Rows { step: line as isize, count: lines, bytes: line },
-                    ahead: 0,
-                }
+                let rows = Rows { step: line as isize, count: lines, bytes: line };
+                Inside { bytes: tile, first: 0, rows, ahead: 0 }
             });
             if self.machine.is_none() {
                 return Ok(&inside.bytes[inside.first..][..lines * line]);
             }
             joined &= kind == LoadKind::Vector && inside.is_joined();
-            loads.push(Some(inside));
+            loads.push(inside);
         }
         // Lines that lie one after the other are one line.
         let (count, len) = if joined { (1, lines * len) } else { (lines, len) };
         if joined {
-            let one = |inside: &mut Inside<'_>| {
-                inside.rows = Rows { step: 0, count, bytes: lines * inside.rows.bytes }
-            };
-            loads.iter_mut().flatten().for_each(one);
+            let one = |rows: Rows| Rows { step: 0, count, bytes: lines * rows.bytes };
+            loads.iter_mut().for_each(|inside| inside.rows = one(inside.rows));
         }
         let result = &mut self.result.bytes_mut()[..count * len * self.compiled.item];
-        match &mut self.machine {
-            Some(machine) if !self.compiled.is_one_chain() => {
-                let feeds: SmallVec<[Feed<'_>; 4]> = loads.iter().flatten().map(Inside::feed).collect();
-                machine.run(
-                    count,
-                    len,
-                    &feeds,
-                    &mut Sink::lines(result, count, len * self.compiled.item),
-                    Stores::Cached,
-                )?;
-            }
-            _ => self.compiled.run_anywhere(count, len, &loads, result),
-        }
+        let feeds: SmallVec<[Feed<'_>; 4]> = loads.iter().map(Inside::feed).collect();
+        let mut sink = Sink::lines(result, count, len * self.compiled.item);
+        let machine = self.machine.as_mut().expect("what is no load is computed");
+        machine.run(count, len, &feeds, &mut sink, Stores::Cached)?;
         Ok(result)
     }
 }

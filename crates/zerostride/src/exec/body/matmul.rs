@@ -8,6 +8,7 @@ use zerostride_kernels::{Matrix, ProductScratch, ProductSizes, matmul};
 use zerostride_ops::DType;
 use zerostride_shape::Shape;
 
+use crate::exec::elements::ElementSlice;
 use crate::interrupt;
 use crate::plan::{Factor, Work};
 use crate::threads::{crew, num_threads};
@@ -18,17 +19,11 @@ const BLOCK_ROWS: [usize; 2] = [128, 1024];
 /// Multiplications below which a product is not worth dividing among threads.
 const GRAIN_MULTIPLICATIONS: usize = 1 << 18;
 
-/// The elements of a factor: bytes, and the index that their first element has in the factor's layout.
-pub(in crate::exec) struct FactorElements<'a> {
-    pub(in crate::exec) bytes: &'a [u8],
-    pub(in crate::exec) first: isize,
-}
-
 /// Multiplies into `out`, in blocks of rows of each batch.
 pub(in crate::exec) fn run(
     work: &Work,
-    a_elements: FactorElements<'_>,
-    b_elements: FactorElements<'_>,
+    a_elements: ElementSlice<'_>,
+    b_elements: ElementSlice<'_>,
     out: &mut [u8],
 ) {
     let Work::Matmul { dtype, a, b, batch, n, m, k } = work else {
@@ -46,8 +41,8 @@ struct Product<'a> {
     dtype: DType,
     sizes: ProductSizes,
     batch: &'a Shape,
-    a: (&'a Factor, FactorElements<'a>),
-    b: (&'a Factor, FactorElements<'a>),
+    a: (&'a Factor, ElementSlice<'a>),
+    b: (&'a Factor, ElementSlice<'a>),
 }
 
 impl Product<'_> {
@@ -104,10 +99,10 @@ impl Product<'_> {
     }
 }
 
-fn matrix_of<'a>((factor, elements): &(&Factor, FactorElements<'a>), offset: isize) -> Matrix<'a> {
+fn matrix_of<'a>((factor, elements): &(&Factor, ElementSlice<'a>), offset: isize) -> Matrix<'a> {
     Matrix {
         bytes: elements.bytes,
-        offset: offset - elements.first,
+        offset: elements.first + offset,
         row_stride: factor.rows,
         column_stride: factor.columns,
     }

@@ -11,8 +11,8 @@ mod program;
 mod reduce;
 
 pub(crate) use fold::Folding;
-pub(in crate::exec) use lying::{FoldForm, Grid, Lying, widest};
+pub(in crate::exec) use lying::{FoldForm, Grid, widest};
 pub(in crate::exec) use machine::Machine;
-pub(in crate::exec) use matmul::{FactorElements, run as multiply};
+pub(in crate::exec) use matmul::run as multiply;
 pub(in crate::exec) use program::{Compiled, LoadKind};
 pub(in crate::exec) use reduce::ReduceStep;

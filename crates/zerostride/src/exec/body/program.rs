@@ -101,12 +101,10 @@ impl Compiled {
         self.one_chain().is_some()
     }
 
-    /// The one that does everything, and what it reads, if one does.
-    pub(in crate::exec) fn one_chain(&self) -> Option<(&Chain, &[(StageInput, usize)])> {
+    /// The chain that does everything, if one does.
+    pub(in crate::exec) fn one_chain(&self) -> Option<&Chain> {
         match &self.stages[..] {
-            [Stage { work: StageWork::Chain(chain), inputs, .. }] if self.is_direct() => {
-                Some((chain, inputs))
-            }
+            [Stage { work: StageWork::Chain(chain), .. }] if self.is_direct() => Some(chain),
             _ => None,
         }
     }

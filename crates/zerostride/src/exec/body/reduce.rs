@@ -9,12 +9,13 @@ use zerostride_kernels::{Fold, LEAF_ELEMENTS, Reducer, Stores, lane_rows, lanes}
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims, turn_dims};
 
-use super::lying::{FoldForm, Grid, LANE_ROWS, Lying, widest};
+use super::fold;
+use super::lying::{FoldForm, Grid, LANE_ROWS, widest};
 use super::machine::{Results, Tiles};
 use super::pairwise::Pairs;
 use super::program::{Compiled, LoadKind};
 use crate::exec::cache;
-use crate::exec::elements::{self, Input, Inside, LineOrder, Output, StridedRange, Window, Written};
+use crate::exec::elements::{ElementSlice, Input, Inside, LineOrder, Output, StridedRange, Window, Written};
 use crate::fork::OnceLock;
 use crate::memory::Block;
 use crate::plan::{Cost, GRAIN_ELEMENTS, Instruction, Load, Program, REDUCED_TILE_ELEMENTS, Source, slices};
@@ -107,19 +108,6 @@ pub(in crate::exec) struct ReduceStep<'p> {
     worker: Option<FoldWorker<'p>>,
 }
 
-/// Memory around the elements of a load, and the place of the loop's first one in it, in elements.
-type Span<'a> = (&'a [u8], usize);
-
-/// Elements where they lie.
-struct Direct<'a> {
-    bytes: &'a [u8],
-    /// The place of the loop's first element in `bytes`, in elements.
-    first: usize,
-    grid: Grid,
-    /// From those of a result to those of the next.
-    column_step: usize,
-}
-
 /// What one thread works with.
 struct FoldWorker<'p> {
     way: FoldWay,
@@ -133,12 +121,12 @@ struct Reduction<'a, 'p> {
     own: &'a ReduceLoop<'p>,
     way: FoldWay,
     inputs: &'a [Input<'a>],
-    spans: &'a [Option<Span<'a>>],
+    slices: &'a [Option<ElementSlice<'a>>],
     /// Bytes of what a fold yields.
     item: usize,
     reduced: usize,
-    /// Elements that are reduced where they lie.
-    direct: Option<Direct<'a>>,
+    /// Where elements lie that are reduced there.
+    direct: Option<ElementSlice<'a>>,
 }
 
 impl<'p> ReduceStep<'p> {
@@ -185,19 +173,18 @@ impl<'p> ReduceStep<'p> {
         if let Some(pairs) = &own.lay.pairs {
             return pairs.run(&inputs, own.made.finish.as_ref(), out);
         }
-        let spans: SmallVec<[Option<Span<'_>>; 4]> = inputs.iter().map(|input| input.span(&out)).collect();
-        let span = spans.first().copied().flatten().filter(|_| is_load(own.program));
+        let slices: SmallVec<[Option<ElementSlice<'_>>; 4]> =
+            inputs.iter().map(|input| input.slice(&out)).collect();
+        let slice = slices.first().copied().flatten().filter(|_| is_load(own.program));
         let grid = own.lay.grid;
-        let form = grid.form(own.lay.across, span.is_some());
-        let span = span.filter(|_| grid.is_direct(form));
-        let column_step = grid.column_step.unsigned_abs();
-        let direct = span.map(|(bytes, first)| Direct { bytes, first, grid, column_step });
+        let form = grid.form(own.lay.across, slice.is_some());
+        let direct = slice.filter(|_| grid.is_direct(form));
         let grain = window.grain(own.made.cost.grain());
         let way =
             FoldWay { form, direct: direct.is_some(), columns: own.columns(form, direct.is_some(), grain) };
         let item = own.made.finish.as_ref().map_or(dtype.item_size(), |finish| finish.loads[0].1);
         let reduced = grid.count;
-        let reduction = Reduction { own, way, inputs: &inputs, spans: &spans, item, reduced, direct };
+        let reduction = Reduction { own, way, inputs: &inputs, slices: &slices, item, reduced, direct };
         // Whole blocks of results, as many as are worth a thread.
         let blocks = grain.div_ceil(way.columns.saturating_mul(reduced).max(1));
         let mut parts = out.parts(way.columns.saturating_mul(blocks).min(grid.results));
@@ -347,52 +334,46 @@ impl ReduceLoop<'_> {
 
 impl<'p> Reduction<'_, 'p> {
     fn worker(&self) -> FoldWorker<'p> {
-        let FoldWay { form, direct, columns } = self.way;
-        let elements = columns * self.reduced.min(tile_rows(form, self.own.lay.across, columns));
-        let lay: &'p Lay = self.own.lay;
-        let is_load = is_load(self.own.program);
-        let tiles = (!direct).then(|| Tiles::new(&lay.compiled, elements.max(1), is_load));
         let made: &'p PreparedReduce = self.own.made;
-        let results = Results::new(made.finish.as_ref(), columns, self.item);
-        FoldWorker { way: self.way, tiles, fold: self.own.reducer.start(columns), results }
+        let (columns, finish) = (self.way.columns, made.finish.as_ref());
+        let (fold, results) = (self.own.reducer.start(columns), Results::new(finish, columns, self.item));
+        FoldWorker { way: self.way, tiles: self.tiles(), fold, results }
+    }
+
+    /// Tiles for elements that are not reduced where they lie.
+    fn tiles(&self) -> Option<Tiles<'p>> {
+        let FoldWay { form, direct, columns } = self.way;
+        let lay: &'p Lay = self.own.lay;
+        let elements = columns * self.reduced.min(tile_rows(form, lay.across, columns));
+        (!direct).then(|| Tiles::new(&lay.compiled, elements.max(1), is_load(self.own.program)))
     }
 
     fn part(&self, worker: &mut FoldWorker<'p>, mut out: Output<'_>) -> Result<()> {
         let Range { start, end } = out.columns();
+        let inner = self.own.lay.grid.inner;
+        let FoldWorker { tiles, fold, results, .. } = worker;
         let mut first = start;
         while first < end {
-            let even = self
-                .direct
-                .as_ref()
-                .map_or(end, |direct| (first / direct.grid.inner + 1) * direct.grid.inner);
+            let even = if self.direct.is_some() { (first / inner + 1) * inner } else { end };
             let columns = first..end.min(first + self.way.columns).min(even);
-            worker.fold.start(columns.len());
+            fold.start(columns.len());
             match self.reduced.div_ceil(self.group()) {
-                groups if groups < 2 || num_threads() == 1 => self.leaves(worker, &columns, 0..groups)?,
-                groups => self.groups(worker, &columns, groups)?,
+                groups if groups < 2 || num_threads() == 1 => {
+                    self.leaves(tiles, &mut **fold, &columns, 0..groups)?;
+                }
+                // Threads take a power of two of groups at a time, so that the tree is that of one pass.
+                groups => {
+                    let step = (groups / MOST_PARTS).max(1).next_power_of_two();
+                    let part = |tiles: &mut Option<Tiles<'p>>, fold: &mut dyn Fold, part: usize| {
+                        self.leaves(tiles, fold, &columns, part * step..groups.min((part + 1) * step))
+                    };
+                    let parts = (groups.div_ceil(step), columns.len());
+                    fold::divide(&mut **fold, &self.own.reducer, parts, || self.tiles(), part)?;
+                }
             }
-            let FoldWorker { fold, results, .. } = worker;
             out.store(columns.clone(), results.finished(columns.len(), |results| fold.finish(results))?);
             first = columns.end;
         }
-        Ok(())
-    }
-
-    /// Takes all groups of leaves. Threads take a power of two of them at a time, so that the tree is that of
-    /// one pass.
-    fn groups(&self, worker: &mut FoldWorker<'p>, columns: &Range<usize>, groups: usize) -> Result<()> {
-        let step = (groups / MOST_PARTS).max(1).next_power_of_two();
-        let mut folds: Vec<Option<Box<dyn Fold>>> = Vec::new();
-        folds.resize_with(groups.div_ceil(step), || None);
-        let part =
-            |worker: &mut FoldWorker<'p>, (index, fold): (usize, &mut Option<Box<dyn Fold>>)| -> Result<()> {
-                worker.fold.start(columns.len());
-                self.leaves(worker, columns, index * step..groups.min((index + 1) * step))?;
-                *fold = Some(std::mem::replace(&mut worker.fold, self.own.reducer.start(self.way.columns)));
-                Ok(())
-            };
-        crew::for_each(folds.iter_mut().enumerate(), || self.worker(), part)?;
-        folds.into_iter().flatten().for_each(|fold| worker.fold.append(fold));
         Ok(())
     }
 
@@ -407,62 +388,43 @@ impl<'p> Reduction<'_, 'p> {
     /// Takes some groups of leaves, a few at a time, and may end between them.
     fn leaves(
         &self,
-        worker: &mut FoldWorker<'_>,
+        tiles: &mut Option<Tiles<'_>>,
+        fold: &mut dyn Fold,
         columns: &Range<usize>,
         groups: Range<usize>,
     ) -> Result<()> {
         let step = (UNASKED_ELEMENTS / self.group().saturating_mul(columns.len())).max(1);
         groups.clone().step_by(step).try_for_each(|first| {
             interrupt::check();
-            self.few_leaves(worker, columns, first..groups.end.min(first + step))
+            let end = groups.end.min(first + step);
+            let rows = first * self.group()..self.reduced.min(end * self.group());
+            match (&mut *tiles, self.direct) {
+                (Some(tiles), _) if self.way.form == FoldForm::Across => {
+                    self.rows_of_tiles(tiles, fold, columns, rows)
+                }
+                (Some(tiles), _) => self.leaves_of_tiles(tiles, fold, columns, rows),
+                (None, Some(slice)) => {
+                    self.take(slice, fold, columns, rows);
+                    Ok(())
+                }
+                (None, None) => unreachable!("there are tiles unless elements are reduced where they lie"),
+            }
         })
     }
 
-    fn few_leaves(
-        &self,
-        worker: &mut FoldWorker<'_>,
-        columns: &Range<usize>,
-        groups: Range<usize>,
-    ) -> Result<()> {
-        let rows = groups.start * self.group()..self.reduced.min(groups.end * self.group());
-        let FoldWorker { tiles, fold, .. } = worker;
-        match (tiles, &self.direct) {
-            (Some(tiles), _) if self.way.form == FoldForm::Across => {
-                self.rows_of_tiles(tiles, fold, columns, rows)
-            }
-            (Some(tiles), _) => self.leaves_of_tiles(tiles, fold, columns, rows),
-            (None, Some(direct)) => {
-                self.take(direct, &mut **fold, columns, rows);
-                Ok(())
-            }
-            (None, None) => unreachable!("there are tiles unless elements are reduced where they lie"),
-        }
-    }
-
     /// Takes elements where they lie.
-    fn take(&self, direct: &Direct<'_>, fold: &mut dyn Fold, columns: &Range<usize>, rows: Range<usize>) {
-        let input = &self.inputs[0];
-        let column = direct.first as isize + input.offset(columns.start, 0);
-        let row = |row: usize| {
-            direct.grid.row_step.map_or_else(|| input.offset(0, row), |step| row as isize * step)
-        };
-        let lying = Lying {
-            bytes: direct.bytes,
-            item: input.elements().item(),
-            form: self.way.form,
-            columns: columns.len(),
-            column_step: direct.column_step,
-            row_step: direct.grid.row_step.map_or(1, isize::unsigned_abs),
-            reduced: self.reduced,
-            any_order: direct.grid.any_order,
-        };
-        lying.take(fold, rows, |at| (column + row(at)) as usize);
+    fn take(&self, slice: ElementSlice<'_>, fold: &mut dyn Fold, columns: &Range<usize>, rows: Range<usize>) {
+        let (input, grid) = (&self.inputs[0], &self.own.lay.grid);
+        let ElementSlice { bytes, item, first } = slice.at(input.offset(columns.start, 0));
+        let row = |row: usize| grid.row_step.map_or_else(|| input.offset(0, row), |step| row as isize * step);
+        let form = (self.way.form, columns.len());
+        grid.take(fold, form, (bytes, item), rows, |at| (first + row(at)) as usize);
     }
 
     fn rows_of_tiles(
         &self,
         tiles: &mut Tiles<'_>,
-        fold: &mut Box<dyn Fold>,
+        fold: &mut dyn Fold,
         columns: &Range<usize>,
         rows: Range<usize>,
     ) -> Result<()> {
@@ -498,7 +460,7 @@ impl<'p> Reduction<'_, 'p> {
     fn leaves_of_tiles(
         &self,
         tiles: &mut Tiles<'_>,
-        fold: &mut Box<dyn Fold>,
+        fold: &mut dyn Fold,
         columns: &Range<usize>,
         rows: Range<usize>,
     ) -> Result<()> {
@@ -542,18 +504,16 @@ impl<'p> Reduction<'_, 'p> {
         // Tiles end before processors have seen where they lead.
         let asks = cache::prefetch_bytes(self.own.made.cost.bytes(), Stores::Cached) > 0;
         let lying = |load: usize| {
-            let (bytes, first) = self.spans[load]?;
+            let slice = self.slices[load]?;
             let (columns, rows) = part(load);
             let (at, step) = self.inputs[load].lines(columns, rows, order)?;
             if lines > 1 && len < SHORT_LINE_ELEMENTS && step != len as isize {
                 return None;
             }
             let (kind, item) = loads[load];
-            let line = if kind == LoadKind::Splat { item } else { len * item };
-            let rows = elements::Rows { step: step * item as isize, count: lines, bytes: line };
             let ahead = if asks { self.inputs[load].offset(next.0, next.1).wrapping_sub(at) } else { 0 };
-            let first = (first as isize + at) as usize * item;
-            Some(Inside { bytes, first, rows, ahead: ahead.wrapping_mul(item as isize) })
+            let len = if kind == LoadKind::Splat { 1 } else { len };
+            Some(Inside { ahead: ahead.wrapping_mul(item as isize), ..slice.at(at).rows(lines, len, step) })
         };
         tiles.run((lines, len), lying, |load, tile| {
             let (columns, rows) = part(load);

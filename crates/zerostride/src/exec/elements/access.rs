@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use zerostride_kernels::{PackDim, pack};
 use zerostride_shape::{InternalOverlap, Layout, Overlap, Shape, Strides};
 
+use super::rows::ElementSlice;
 use super::steps::{Part, Steps, StridedRange};
 use crate::memory::Block;
 
@@ -253,9 +254,9 @@ impl<'a> Input<'a> {
         unsafe { self.0.load(columns, rows, order, tile) }
     }
 
-    /// Memory from the first element of the loop to the last one, if that is aligned and nothing between them
-    /// is the output's either, and where in it the loop's first element lies, in elements.
-    pub(crate) fn span(&self, output: &Output<'_>) -> Option<(&[u8], usize)> {
+    /// The elements of the loop in the memory from the first one to the last one, if that is aligned and
+    /// nothing between them is the output's either.
+    pub(in crate::exec) fn slice(&self, output: &Output<'_>) -> Option<ElementSlice<'_>> {
         let StridedElements { block, item, columns, rows, offset } = &self.0;
         let written = &output.elements.block;
         let apart = block.storage_start() != written.storage_start()
@@ -271,7 +272,7 @@ impl<'a> Input<'a> {
         // so is what lies between them: initialised, readable, kept from other operations' writes by the
         // block, and not written by this step, whose output is in another range.
         let bytes = unsafe { std::slice::from_raw_parts(self.0.address(offset + low), len) };
-        Some((bytes, -low as usize))
+        Some(ElementSlice { bytes, item: *item, first: -low })
     }
 
     /// Where some columns of some rows begin, in elements from the loop's first one, and how far it is from

@@ -11,7 +11,7 @@ mod steps;
 mod window;
 
 pub(in crate::exec) use access::{Input, LineOrder, Output, Written};
-pub(in crate::exec) use operand::{Operand, Share, Target, Writer};
-pub(in crate::exec) use rows::{Feed, Inside, Rows, Scratch, Sink};
+pub(in crate::exec) use operand::{Operand, Share, Writer};
+pub(in crate::exec) use rows::{ElementSlice, Feed, Inside, Rows, Scratch, Sink};
 pub(in crate::exec) use steps::StridedRange;
 pub(in crate::exec) use window::Window;

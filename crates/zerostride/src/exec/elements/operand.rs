@@ -43,15 +43,10 @@ pub(in crate::exec) struct Operand<'a> {
     packed: Option<(isize, usize, usize)>,
 }
 
-/// Elements that a step writes.
-pub(in crate::exec) struct Target<'a> {
+/// Panels of what a step writes, by their numbers, that no other share has.
+pub(in crate::exec) struct Share<'a> {
     elements: &'a StridedElements<'a>,
     walk: &'a Walk,
-}
-
-/// Panels of a target, by their numbers, that no other share has.
-pub(in crate::exec) struct Share<'a> {
-    target: Target<'a>,
     numbers: Range<usize>,
 }
 
@@ -208,32 +203,24 @@ impl<'a> Operand<'a> {
     }
 }
 
-impl<'a> Target<'a> {
-    /// The whole loop.
-    pub(in crate::exec) fn new(output: &'a mut Output<'_>, walk: &'a Walk) -> Target<'a> {
-        Target { elements: output.elements(), walk }
-    }
-
-    pub(in crate::exec) fn elements(&self) -> &'a StridedElements<'a> {
-        self.elements
-    }
-
-    /// The target in shares of as many panels, at least one, as have about that many elements.
-    pub(in crate::exec) fn shares(self, grain: usize) -> impl ExactSizeIterator<Item = Share<'a>> {
-        let Target { elements, walk } = self;
+impl<'a> Share<'a> {
+    /// All of an output in shares of as many panels, at least one, as have about that many elements.
+    pub(in crate::exec) fn of(
+        output: &'a mut Output<'_>,
+        walk: &'a Walk,
+        grain: usize,
+    ) -> impl ExactSizeIterator<Item = Share<'a>> {
+        let elements: &'a StridedElements<'a> = output.elements();
         let panels = walk.count(elements.shape());
         let numel: usize = elements.shape().iter().product();
         let shares = (numel / grain.max(1)).clamp(1, panels);
         let border = move |share: usize| share * panels / shares;
-        (0..shares).map(move |share| Share {
-            target: Target { elements, walk },
-            numbers: border(share)..border(share + 1),
-        })
+        (0..shares).map(move |share| Share { elements, walk, numbers: border(share)..border(share + 1) })
     }
 }
 
 impl<'a> Writer<'a> {
-    /// For shares of a target with these elements and this walk.
+    /// For shares of an output with these elements and this walk.
     pub(in crate::exec) fn new(elements: &'a StridedElements<'a>, walk: &'a Walk) -> Writer<'a> {
         Writer(Panels::new(elements, walk))
     }
@@ -241,7 +228,7 @@ impl<'a> Writer<'a> {
     /// Computes the panels of a share: hands out their rows, what operands have there, and where results go.
     ///
     /// # Panics
-    /// If the share is of another target.
+    /// If the share is of another output.
     pub(in crate::exec) fn compute<E>(
         &mut self,
         share: Share<'_>,
@@ -254,7 +241,7 @@ impl<'a> Writer<'a> {
     /// Copies the panels of a share straight from where an operand's elements lie.
     ///
     /// # Panics
-    /// If the share is of another target, or the elements are of another size.
+    /// If the share is of another output, or the elements are of another size.
     pub(in crate::exec) fn copy(&mut self, share: Share<'_>, operand: &Operand<'_>) {
         let Ok(()) = self.visit(share, |panels, panel| {
             panels.copy_from(panel, &operand.panels);
@@ -264,22 +251,22 @@ impl<'a> Writer<'a> {
 
     fn visit<E>(
         &mut self,
-        Share { target, numbers }: Share<'_>,
+        share: Share<'_>,
         mut visit: impl FnMut(&mut Panels<'a>, &Panel) -> Result<(), E>,
     ) -> Result<(), E> {
         let (elements, walk) = (self.0.elements, self.0.walk);
-        assert!(ptr::eq(target.elements, elements) && ptr::eq(target.walk, walk));
-        walk.panels(elements.shape(), numbers, |panel| visit(&mut self.0, panel))
+        assert!(ptr::eq(share.elements, elements) && ptr::eq(share.walk, walk));
+        walk.panels(elements.shape(), share.numbers, |panel| visit(&mut self.0, panel))
     }
 
     /// Whether panels are copied from an operand by `Pack`: contiguous rows where chains are slower, and
-    /// panels that would need a tile.
+    /// panels that would need a tile. Chains read strided rows faster.
     pub(in crate::exec) fn is_copy_of(&self, operand: &Operand<'_>) -> bool {
         let forms = [self.0.form, operand.panels.form];
         self.0.item() == operand.panels.item()
             && match forms.contains(&RowForm::Scattered) {
                 true => !self.0.is_crowded_by(&operand.panels),
-                false => Tuning::active().memcpy_rows,
+                false => Tuning::active().memcpy_rows && forms == [RowForm::Dense; 2],
             }
     }
 }

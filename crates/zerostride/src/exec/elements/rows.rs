@@ -41,14 +41,40 @@ impl Feed<'_> {
 }
 
 impl<'a> Feed<'a> {
-    /// One row.
-    pub(in crate::exec) fn tile(bytes: &'a [u8]) -> Feed<'a> {
-        let rows = Rows { step: 0, count: 1, bytes: bytes.len() };
-        Feed { at: bytes.as_ptr(), rows, apart: 1, ahead: 0, lasting: PhantomData }
-    }
-
     pub(in crate::exec) fn slot(&self) -> Slot {
         Slot { first: self.at.cast_mut(), step: self.rows.step, prefetch_bytes: self.ahead }
+    }
+}
+
+/// The elements of a loop in bytes of any alignment that are borrowed.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::exec) struct ElementSlice<'a> {
+    pub(in crate::exec) bytes: &'a [u8],
+    /// Bytes of an element.
+    pub(in crate::exec) item: usize,
+    /// Where in them the loop's element 0 lies, in elements.
+    pub(in crate::exec) first: isize,
+}
+
+impl<'a> ElementSlice<'a> {
+    /// The same loop that begins at one of its elements.
+    #[inline(always)]
+    pub(in crate::exec) fn at(self, element: isize) -> ElementSlice<'a> {
+        ElementSlice { first: self.first + element, ..self }
+    }
+
+    /// So many elements side by side from the first one on.
+    #[inline(always)]
+    pub(in crate::exec) fn row(&self, len: usize) -> &'a [u8] {
+        &self.bytes[self.first as usize * self.item..][..len * self.item]
+    }
+
+    /// Rows of `len` elements, each `step` elements after the one before, from the first one on.
+    #[inline(always)]
+    pub(in crate::exec) fn rows(&self, count: usize, len: usize, step: isize) -> Inside<'a> {
+        let ElementSlice { bytes, item, first } = *self;
+        let rows = Rows { step: step.wrapping_mul(item as isize), count, bytes: len * item };
+        Inside { bytes, first: first as usize * item, rows, ahead: 0 }
     }
 }
 
@@ -63,6 +89,11 @@ pub(in crate::exec) struct Inside<'a> {
 }
 
 impl<'a> Inside<'a> {
+    /// One row.
+    pub(in crate::exec) fn one(bytes: &'a [u8]) -> Inside<'a> {
+        Inside { bytes, first: 0, rows: Rows { step: 0, count: 1, bytes: bytes.len() }, ahead: 0 }
+    }
+
     /// Whether the rows are contiguous as a whole.
     pub(in crate::exec) fn is_joined(&self) -> bool {
         self.rows.count <= 1 || self.rows.step == self.rows.bytes as isize

@@ -10,7 +10,7 @@ use zerostride_shape::{Shape, Strides};
 use crate::Result;
 use crate::exec::body::{Compiled, LoadKind, Machine};
 use crate::exec::cache;
-use crate::exec::elements::{Input, Operand, Share, Target, Window, Writer, Written};
+use crate::exec::elements::{Input, Operand, Share, Window, Writer, Written};
 use crate::fork::OnceLock;
 use crate::memory::Block;
 use crate::plan::{Cost, Instruction, Load, Program, RowForm, Source, TILE_ELEMENTS, Walk};
@@ -103,8 +103,7 @@ impl<'p> MapStep<'p> {
         let copies = stores != Stores::Streaming
             && !in_place
             && matches!(program.instructions[..], [Instruction::Load(_)]);
-        let target = Target::new(&mut out, walk);
-        let own = target.elements();
+        let own = out.elements();
         let new_machine = || Machine::new(compiled, TILE_ELEMENTS.max(walk.row()));
         let worker = |machine: Machine<'p>| {
             let elements = inputs.iter().map(|input| input.as_ref().map_or(own, Input::elements));
@@ -113,7 +112,7 @@ impl<'p> MapStep<'p> {
             PanelWorker { machine, operands, writer: Writer::new(own, walk), copies }
         };
         let least = cost.panel(windows);
-        let mut shares = target.shares(window.grain(least.max(part.numel() / MOST_PARTS)));
+        let mut shares = Share::of(&mut out, walk, window.grain(least.max(part.numel() / MOST_PARTS)));
         if shares.len() == 1 {
             let kept = self.machine.take().filter(|machine| machine.is_of(compiled));
             let mut worker = worker(kept.unwrap_or_else(new_machine));
@@ -149,7 +148,7 @@ pub(in crate::exec) fn in_cache<'p>(shape: &Shape, program: &'p Program) -> Opti
         let rows = match shape[..] {
             [_, row] if program.loads.iter().all(|load| matches!(load.strides[1], 0 | 1)) => {
                 let rows = compiled(&|load| load.strides[1] == 0);
-                let is_worth_it = rows.one_chain().is_some_and(|(chain, _)| chain.least_len() <= row);
+                let is_worth_it = rows.one_chain().is_some_and(|chain| chain.least_len() <= row);
                 is_worth_it.then_some(rows)
             }
             _ => None,
@@ -237,7 +236,7 @@ impl PreparedLoop {
         };
         // A program of several stages starts each of them for each row.
         let is_lean = |(compiled, walk): &(Compiled, Walk)| {
-            compiled.one_chain().is_some_and(|(chain, _)| chain.least_len() <= walk.row())
+            compiled.one_chain().is_some_and(|chain| chain.least_len() <= walk.row())
         };
         let read_at = |near: RangeInclusive<isize>| {
             let unjoined = Walk::unjoined(&shape, &all, grain, near.clone()).map(made).filter(is_lean);

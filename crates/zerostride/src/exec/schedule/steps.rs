@@ -8,8 +8,8 @@ use zerostride_shape::checked_bytes;
 
 use super::panels::MapStep;
 use super::{blocks, inline};
-use crate::exec::body::{self, FactorElements, ReduceStep};
-use crate::exec::elements::Window;
+use crate::exec::body::{self, ReduceStep};
+use crate::exec::elements::{ElementSlice, Window};
 use crate::memory::{Access, Block, Fresh};
 use crate::plan::{Buffer, Leaf, Plan, Source, Step, Work};
 use crate::{Error, Result, Tensor};
@@ -141,17 +141,17 @@ fn elements<'a>(
     plan: &'a Plan,
     memory: &'a Access,
     slots: &'a Slots,
-) -> Option<FactorElements<'a>> {
+) -> Option<ElementSlice<'a>> {
     match source {
         Source::Leaf(leaf) => {
             let leaf = &plan.leaves[leaf];
-            let first = leaf.first_byte() as isize / leaf.tensor.dtype().item_size() as isize;
-            let guard = memory.guard(leaf.tensor.storage());
-            Some(FactorElements { bytes: guard.bytes(leaf.tensor.reach()), first })
+            let (item, bytes) = (leaf.tensor.dtype().item_size(), memory.guard(leaf.tensor.storage()));
+            let first = -(leaf.first_byte() as isize / item as isize);
+            Some(ElementSlice { bytes: bytes.bytes(leaf.tensor.reach()), item, first })
         }
         Source::Buffer(index) => {
-            let fresh = slots[plan.passes.buffers[index].slot].as_ref()?;
-            Some(FactorElements { bytes: fresh.bytes(), first: 0 })
+            let Buffer { dtype, slot, .. } = plan.passes.buffers[index];
+            Some(ElementSlice { bytes: slots[slot].as_ref()?.bytes(), item: dtype.item_size(), first: 0 })
         }
     }
 }

@@ -9,6 +9,7 @@ use super::loops::Loops;
 use super::{Any, Desk, Value, share_out, with_desk};
 use crate::Tensor;
 use crate::exec::cache;
+use crate::exec::elements::ElementSlice;
 use crate::memory::{Fresh, Reading};
 use crate::plan::Cost;
 
@@ -31,13 +32,14 @@ pub(super) fn evaluate(value: Any<'_>) -> Option<Tensor> {
         if value.has_changed() {
             return None;
         }
-        let (storage, first, out) = (reading.bytes(0), tensor.layout().offset(), fresh.bytes_mut());
+        let slice = ElementSlice { bytes: reading.bytes(0), item, first: tensor.layout().offset() };
+        let out = fresh.bytes_mut();
         if is_dense {
-            let from = &storage[first as usize * item..][..out.len()];
+            let from = slice.row(loops.numel);
             let copy = |first: usize, to: &mut [u8]| to.copy_from_slice(&from[first * item..][..to.len()]);
             share_out(cost, (out, item), cost.grain(), copy);
         } else {
-            gather::pack(item, first, storage, &loops, 0, out);
+            gather::pack(slice, &loops, 0, out);
         }
         Some(())
     })?;
@@ -75,11 +77,15 @@ pub(crate) fn write(value: Any<'_>, target: &Tensor) -> Option<()> {
         if value.has_changed() {
             return None;
         }
-        let (from, first) = match value.layout() {
+        let (bytes, first) = match value.layout() {
             Some(layout) => (reading.bytes(0), layout.offset()),
             None => (&number[..item], 0),
         };
-        gather::copy(item, &dims, (from, first), (writing.bytes_mut(), target.layout().offset()));
+        gather::copy(
+            &dims,
+            ElementSlice { bytes, item, first },
+            (writing.bytes_mut(), target.layout().offset()),
+        );
         Some(())
     })
 }

@@ -11,9 +11,8 @@ use super::loops::Loops;
 use super::{Row, Value, gather, share_out};
 use crate::exec::body::{Compiled, LoadKind};
 use crate::exec::cache;
-use crate::exec::elements::{Inside, Rows};
+use crate::exec::elements::{ElementSlice, Inside};
 use crate::fork::OnceLock;
-use crate::memory::Fresh;
 use crate::plan::{Cost, Instruction, Load, Program, Source};
 
 /// Nanoseconds of work on few elements below which it is faster to copy them and to run a kernel.
@@ -40,12 +39,7 @@ pub(super) struct Direct<const N: usize> {
     cost: Cost,
     /// Elements of a row, then how many rows, then what leads from rows to rows; with the operands' strides.
     dims: SmallVec<[(usize, [isize; N]); 3]>,
-    /// Whether an operand's elements are copied into the result's order first.
-    copied: [bool; N],
 }
-
-/// An operand: its memory, and its first element there.
-type OperandBytes<'a> = (&'a [u8], isize);
 
 impl<const N: usize> Direct<N> {
     /// `None` where there is little to do, where the result would not stay in the caches, where elements do
@@ -67,19 +61,6 @@ impl<const N: usize> Direct<N> {
         if is_little || is_much || !(0..N).all(is_read) {
             return None;
         }
-        let lying = Direct::lying(op, inferred, cost, loops, [false; N]);
-        lying.or_else(|| Direct::copying(op, inferred, cost, loops))
-    }
-
-    /// The operation on rows, of which some operands' are copies.
-    #[inline(always)]
-    fn lying(
-        op: Op,
-        inferred: Inferred,
-        cost: Cost,
-        loops: &Loops<N>,
-        copied: [bool; N],
-    ) -> Option<Direct<N>> {
         let dims = loops.joined();
         let &(len, steps) = dims.first()?;
         if !steps.iter().all(|step| [0, 1].contains(step)) {
@@ -89,37 +70,17 @@ impl<const N: usize> Direct<N> {
         let code = code(op, inferred, N, splats)?;
         if let Some(&(rows, _)) = dims.get(1) {
             let full = REGISTERS_BYTES / inferred.compute.item_size();
-            let least = if rows < MANY_ROWS { full } else { code.one_chain()?.0.least_len().max(full / 2) };
+            let least = if rows < MANY_ROWS { full } else { code.one_chain()?.least_len().max(full / 2) };
             if len < least {
                 return None;
             }
         }
-        Some(Direct { code, op, inferred, cost, dims, copied })
-    }
-
-    /// The operation with as few copies as there can be. Not inlined, as `run_on_copies`: calls without
-    /// copies need no stack for them.
-    #[inline(never)]
-    fn copying(op: Op, inferred: Inferred, cost: Cost, loops: &Loops<N>) -> Option<Direct<N>> {
-        if cost.is_divided() {
-            return None;
-        }
-        let crosses = std::array::from_fn(|operand| !matches!(loops.steps(operand), [0 | 1, _]));
-        let is_scattered = std::array::from_fn(|operand| !loops.dense[operand] && !loops.is_one(operand));
-        let with = |copied| Direct::lying(op, inferred, cost, &loops.with_copies(copied), copied);
-        // Without copies it has been tried.
-        [crosses, is_scattered].into_iter().filter(|copied| copied.contains(&true)).find_map(with)
+        Some(Direct { code, op, inferred, cost, dims })
     }
 
     /// Writes the result's elements; over those of the first operand, which have their dtype, if its storage
-    /// is `None`. `None` if there is no memory for copies.
-    pub(super) fn run(
-        &self,
-        values: &[impl Value; N],
-        storages: [Option<&[u8]>; N],
-        loops: &Loops<N>,
-        out: &mut [u8],
-    ) -> Option<()> {
+    /// is `None`.
+    pub(super) fn run(&self, values: &[impl Value; N], storages: [Option<&[u8]>; N], out: &mut [u8]) {
         // A number is a broadcast scalar.
         let mut numbers = [[0; 16]; N];
         for (operand, (bytes, value)) in numbers.iter_mut().zip(values).enumerate() {
@@ -128,14 +89,14 @@ impl<const N: usize> Direct<N> {
                 store_scalar(number, dtype, &mut bytes[..dtype.item_size()]);
             }
         }
-        let operands: [Option<OperandBytes<'_>>; N] =
-            std::array::from_fn(|operand| match values[operand].layout() {
-                Some(layout) => storages[operand].map(|storage| (storage, layout.offset())),
-                None => Some((&numbers[operand][..], 0)),
-            });
-        if self.copied.contains(&true) {
-            return self.run_on_copies(operands, loops, out);
-        }
+        let operands: [Option<ElementSlice<'_>>; N] = std::array::from_fn(|operand| {
+            let item = read(self.op, self.inferred, operand).item_size();
+            let (bytes, first) = match values[operand].layout() {
+                Some(layout) => (storages[operand]?, layout.offset()),
+                None => (&numbers[operand][..], 0),
+            };
+            Some(ElementSlice { bytes, item, first })
+        });
         let item = self.inferred.result.item_size();
         if self.cost.is_divided() {
             let (row, grain) = (self.dims[0].0, self.cost.grain());
@@ -148,32 +109,10 @@ impl<const N: usize> Direct<N> {
         } else {
             self.run_part(&operands, 0, out);
         }
-        Some(())
-    }
-
-    /// The same, of operands some of which are copied.
-    #[inline(never)]
-    fn run_on_copies(
-        &self,
-        operands: [Option<OperandBytes<'_>>; N],
-        loops: &Loops<N>,
-        out: &mut [u8],
-    ) -> Option<()> {
-        let (mut copies, mut operands) = ([const { None }; N], operands);
-        for (operand, (elements, copy)) in operands.iter_mut().zip(&mut copies).enumerate() {
-            if let Some((storage, first)) = elements.filter(|_| self.copied[operand]) {
-                let item = read(self.op, self.inferred, operand).item_size();
-                let copy = copy.insert(Fresh::arbitrary(loops.numel * item)?);
-                gather::pack(item, first, storage, loops, operand, copy.bytes_mut());
-                *elements = Some((copy.bytes(), 0));
-            }
-        }
-        self.run_part(&operands, 0, out);
-        Some(())
     }
 
     /// Writes some of the result's elements, the first of which has that number.
-    fn run_part(&self, operands: &[Option<OperandBytes<'_>>; N], first: usize, mut out: &mut [u8]) {
+    fn run_part(&self, operands: &[Option<ElementSlice<'_>>; N], first: usize, mut out: &mut [u8]) {
         let item = self.inferred.result.item_size();
         // A shift: a division would take as long as a hundred elements.
         let numel = |out: &[u8]| out.len() >> item.trailing_zeros();
@@ -194,19 +133,15 @@ impl<const N: usize> Direct<N> {
     /// Writes some rows of the result's elements, the first of which has that number.
     fn run_rows(
         &self,
-        operands: &[Option<OperandBytes<'_>>; N],
+        operands: &[Option<ElementSlice<'_>>; N],
         first: usize,
         (count, len, steps): (usize, usize, [isize; N]),
         out: &mut [u8],
     ) {
         let (_, kinds) = self.dims[0];
         let load = |operand: usize| {
-            let (bytes, start) = operands[operand]?;
-            let item = read(self.op, self.inferred, operand).item_size();
-            let elements = if kinds[operand] == 0 { 1 } else { len };
-            let rows = Rows { step: steps[operand] * item as isize, count, bytes: elements * item };
-            let from = start + self.distance(operand, first);
-            Some(Inside { bytes, first: from as usize * item, rows, ahead: 0 })
+            let len = if kinds[operand] == 0 { 1 } else { len };
+            Some(operands[operand]?.at(self.distance(operand, first)).rows(count, len, steps[operand]))
         };
         self.code.run_anywhere(count, len, &std::array::from_fn::<_, N, _>(load), out);
     }
@@ -258,11 +193,7 @@ pub(super) fn code(op: Op, inferred: Inferred, operands: usize, splats: usize) -
 
 /// Runs a chain on contiguous elements, as many of each operand.
 pub(super) fn run_dense(code: &Compiled, len: usize, inputs: &[&[u8]], out: &mut [u8]) {
-    let mut loads: SmallVec<[_; MOST_OPERANDS]> = SmallVec::new();
-    for &bytes in inputs {
-        let rows = Rows { step: 0, count: 1, bytes: bytes.len() };
-        loads.push(Some(Inside { bytes, first: 0, rows, ahead: 0 }));
-    }
+    let loads: SmallVec<[_; MOST_OPERANDS]> = inputs.iter().map(|bytes| Some(Inside::one(bytes))).collect();
     code.run_anywhere(1, len, &loads, out);
 }
 

@@ -6,6 +6,7 @@ use zerostride_kernels::{pack_dense, store_scalar};
 use zerostride_ops::{DType, Scalar};
 
 use super::loops::Loops;
+use crate::exec::elements::ElementSlice;
 use crate::memory::Fresh;
 
 /// Elements that are gathered into a tile, without preparing a copy.
@@ -14,70 +15,58 @@ pub(super) const GATHERED_ELEMENTS: usize = 256;
 /// The elements of an operand, broadcast: in place if they are contiguous, else gathered.
 #[inline(always)]
 pub(super) fn elements<'a, const N: usize>(
-    item: usize,
-    first: isize,
-    storage: &'a [u8],
+    slice: ElementSlice<'a>,
     loops: &Loops<N>,
     operand: usize,
     tile: &'a mut Tile,
 ) -> &'a [u8] {
     if loops.dense[operand] {
-        return &storage[first as usize * item..][..loops.numel * item];
+        return slice.row(loops.numel);
     }
-    let tile = bytes(tile, loops.numel * item);
+    let tile = bytes(tile, loops.numel * slice.item);
     let (mut dims, mut to) = (SmallVec::<[(usize, [isize; 2]); 4]>::new(), 1);
     let (lens, strides) = loops.of_operand(operand);
     for (&len, &stride) in lens.iter().zip(strides) {
         dims.push((len, [stride, to]));
         to *= len as isize;
     }
-    copy(item, &dims, (storage, first), (tile, 0));
+    copy(&dims, slice, (tile, 0));
     tile
 }
 
 /// Any number of elements of an operand, broadcast: in place if they are contiguous or a broadcast scalar,
 /// else a contiguous copy. `None` if there is no memory for it.
 pub(super) fn in_order<'a, const N: usize>(
-    item: usize,
-    first: isize,
-    storage: &'a [u8],
+    slice: ElementSlice<'a>,
     loops: &Loops<N>,
     operand: usize,
     copy: &'a mut Option<Fresh>,
 ) -> Option<&'a [u8]> {
-    let lying = &storage[first as usize * item..];
     if loops.is_one(operand) {
-        return Some(&lying[..item]);
+        return Some(slice.row(1));
     }
     if loops.dense[operand] {
-        return Some(&lying[..loops.numel * item]);
+        return Some(slice.row(loops.numel));
     }
-    let copy = copy.insert(Fresh::arbitrary(loops.numel * item)?);
-    pack(item, first, storage, loops, operand, copy.bytes_mut());
+    let copy = copy.insert(Fresh::arbitrary(loops.numel * slice.item)?);
+    pack(slice, loops, operand, copy.bytes_mut());
     Some(copy.bytes())
 }
 
 /// Copies all elements of an operand, broadcast, to contiguous memory, by a prepared copy.
-pub(super) fn pack<const N: usize>(
-    item: usize,
-    first: isize,
-    storage: &[u8],
-    loops: &Loops<N>,
-    operand: usize,
-    to: &mut [u8],
-) {
+pub(super) fn pack<const N: usize>(slice: ElementSlice<'_>, loops: &Loops<N>, operand: usize, to: &mut [u8]) {
+    let ElementSlice { bytes, item, first } = slice;
     let (lens, strides) = loops.of_operand(operand);
     let dims: SmallVec<[_; 4]> =
         lens.iter().zip(strides).rev().map(|(&len, step)| (len, step * item as isize)).collect();
-    pack_dense(item, &dims, storage, first as usize * item, to);
+    pack_dense(item, &dims, bytes, first as usize * item, to);
 }
 
-/// Copies elements of so many bytes from one storage to another, each from its first one on: dimensions
-/// innermost first, with the strides of both.
+/// Copies elements to another storage, each from its first one on: dimensions innermost first, with the
+/// strides of both.
 pub(super) fn copy(
-    item: usize,
     dims: &[(usize, [isize; 2])],
-    (from, from_first): (&[u8], isize),
+    ElementSlice { bytes: from, item, first }: ElementSlice<'_>,
     (to, to_first): (&mut [u8], isize),
 ) {
     fn copy<const N: usize>(dims: &[(usize, [isize; 2])], from: &[u8], to: &mut [u8], firsts: [isize; 2]) {
@@ -92,7 +81,7 @@ pub(super) fn copy(
             }
         }
     }
-    let firsts = [from_first, to_first];
+    let firsts = [first, to_first];
     match item {
         1 => copy::<1>(dims, from, to, firsts),
         2 => copy::<2>(dims, from, to, firsts),

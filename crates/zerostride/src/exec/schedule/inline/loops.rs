@@ -128,20 +128,6 @@ impl<const N: usize> Loops<N> {
         [inner, outer]
     }
 
-    /// The same with contiguous copies of some operands.
-    pub(super) fn with_copies(&self, copied: [bool; N]) -> Loops<N> {
-        let mut loops = *self;
-        for (operand, _) in copied.iter().enumerate().filter(|(_, copied)| **copied) {
-            let mut step = 1;
-            for (stride, len) in loops.strides[operand].iter_mut().zip(&self.lens[..self.count]) {
-                *stride = step;
-                step *= *len as isize;
-            }
-            loops.dense[operand] = true;
-        }
-        loops
-    }
-
     /// As few dimensions as lead to the same elements, innermost first: the size of each, and the operands'
     /// strides.
     pub(super) fn joined(&self) -> SmallVec<[(usize, [isize; N]); 3]> {

@@ -34,6 +34,7 @@ pub(crate) use step::run_plan;
 pub(crate) use value::{Any, Value};
 
 use crate::Tensor;
+use crate::exec::elements::ElementSlice;
 use crate::expr::{Expr, Kind};
 use crate::memory::{Fresh, Hazards, Reading, Storage};
 use crate::plan::Cost;
@@ -148,7 +149,8 @@ fn write<const N: usize>(
         if let Route::Direct(direct) = &way {
             let apart = |place: usize| (place > 0 || !over).then(|| storages[place]);
             let out = &mut writing.bytes_mut()[start..][..len];
-            return direct.run(values, std::array::from_fn(apart), loops, out);
+            direct.run(values, std::array::from_fn(apart), out);
+            return Some(());
         }
         let finds_nothing_wrong = matches!(way, Route::Strided(_)) || row.is_arithmetic();
         if finds_nothing_wrong && !over {
@@ -265,7 +267,7 @@ impl<const N: usize> Route<N> {
             }
             Route::Gathered => fill(row, values, storages, loops, out, tiles)?,
             Route::Blocks => fill_blocks(row, values, storages, loops, out, tiles)?,
-            Route::Direct(direct) => direct.run(values, storages.map(Some), loops, out)?,
+            Route::Direct(direct) => direct.run(values, storages.map(Some), out),
         }
         Some(())
     }
@@ -299,8 +301,9 @@ fn fill<const N: usize>(
             continue;
         }
         let dtype = value.typed()?.dtype;
-        *input =
-            elements(dtype.item_size(), value.layout()?.offset(), storages[operand], loops, operand, tile);
+        let (bytes_of, first) = (storages[operand], value.layout()?.offset());
+        let slice = ElementSlice { bytes: bytes_of, item: dtype.item_size(), first };
+        *input = elements(slice, loops, operand, tile);
         if dtype != compute {
             let converted = bytes(other, loops.numel * compute.item_size());
             convert(dtype, compute, input, converted);
@@ -331,7 +334,8 @@ fn fill_blocks<const N: usize>(
             splat(values[operand].number()?, compute, tile);
             continue;
         };
-        let elements = in_order(item, layout.offset(), storages[operand], loops, operand, copy)?;
+        let slice = ElementSlice { bytes: storages[operand], item, first: layout.offset() };
+        let elements = in_order(slice, loops, operand, copy)?;
         if loops.is_one(operand) {
             repeat(elements, tile);
         } else {

@@ -17,6 +17,7 @@ use super::loops::Loops;
 use super::reduce::Reduction;
 use super::{Desk, Route, Row, Value, direct, with_desk};
 use crate::Tensor;
+use crate::exec::elements::ElementSlice;
 use crate::expr::{Expr, Kind};
 use crate::memory::{Fresh, Reading, Storage};
 use crate::plan::{Cost, by_part};
@@ -332,7 +333,8 @@ fn cast(value: &Known<'_>, bytes: &[u8], dtype: DType) -> Option<Fresh> {
     loops.walk(&[value])?;
     let (from, layout) = (value.typed.dtype, value.layout()?);
     let mut copy = None;
-    let elements = in_order(from.item_size(), layout.offset(), bytes, &loops, 0, &mut copy)?;
+    let slice = ElementSlice { bytes, item: from.item_size(), first: layout.offset() };
+    let elements = in_order(slice, &loops, 0, &mut copy)?;
     if elements.len() < loops.numel * from.item_size() {
         return None;
     }

@@ -12,7 +12,7 @@ use zerostride_shape::Layout;
 use super::convert::convert;
 use super::{Any, Desk, Value, apply, copy, with_desk};
 use crate::Tensor;
-use crate::exec::body::{FoldForm, Grid, Lying, widest};
+use crate::exec::body::{FoldForm, Grid, widest};
 use crate::expr::{Expr, Kind};
 use crate::memory::{Fresh, Reading};
 use crate::plan::{Cost, One};
@@ -54,9 +54,8 @@ pub(super) struct Reduction {
     most: usize,
     /// The first element of those that are read.
     first: isize,
-    /// Elements from one block of neighbouring results to the next, and from one reduced element to the next.
+    /// Elements from one block of neighbouring results to the next.
     outer_step: isize,
-    row_step: isize,
     /// The dtype of the elements, that in which they are reduced, and the bytes of a result.
     dtype: DType,
     takes: DType,
@@ -109,7 +108,6 @@ impl Reduction {
                 most: if form == FoldForm::Across { widest.min(grid.inner) } else { grid.inner },
                 first: if copied.is_some() { 0 } else { layout.offset() - low },
                 outer_step,
-                row_step: grid.row_step.unwrap_or(1),
                 dtype,
                 takes,
                 result: expr.dtype().map_or(item, DType::item_size),
@@ -152,10 +150,8 @@ impl Reduction {
     /// The results, given the bytes of the storage that the elements are in. `None` if there is no memory for
     /// them.
     pub(super) fn run(&self, storage: &[u8]) -> Option<Fresh> {
-        let Reduction {
-            ref reducer, ref grid, form, most, first, outer_step, row_step, takes, result, ..
-        } = *self;
-        let Grid { inner, results, count, any_order, column_step, .. } = *grid;
+        let Reduction { ref reducer, ref grid, form, most, first, outer_step, takes, result, .. } = *self;
+        let Grid { inner, results, count, column_step, row_step, .. } = *grid;
         let mut block = Fresh::arbitrary(results.checked_mul(result)?)?;
         let (mut copy, mut converted) = (None, None);
         let item = self.dtype.item_size();
@@ -171,23 +167,14 @@ impl Reduction {
             convert(self.dtype, takes, bytes, converted.bytes_mut());
             bytes = converted.bytes();
         }
-        let (mut fold, mut out) = (reducer.start(most), block.bytes_mut());
+        let (mut fold, mut out, row_step) = (reducer.start(most), block.bytes_mut(), row_step.unwrap_or(1));
         for outer in 0..(results / inner) as isize {
             for column in (0..inner).step_by(most) {
-                let (columns, column_step) = (most.min(inner - column), column_step.unsigned_abs());
-                let begin = first + outer * outer_step + (column * column_step) as isize;
-                let lying = Lying {
-                    bytes,
-                    item: takes.item_size(),
-                    form,
-                    columns,
-                    column_step,
-                    row_step: row_step.unsigned_abs(),
-                    reduced: count,
-                    any_order,
-                };
+                let columns = most.min(inner - column);
+                let begin = first + outer * outer_step + column as isize * column_step.abs();
+                let begin = |row: usize| (begin + row as isize * row_step) as usize;
                 fold.start(columns);
-                lying.take(&mut *fold, 0..count, |row| (begin + row as isize * row_step) as usize);
+                grid.take(&mut *fold, (form, columns), (bytes, takes.item_size()), 0..count, begin);
                 let own;
                 (own, out) = out.split_at_mut(columns * result);
                 fold.finish(own);

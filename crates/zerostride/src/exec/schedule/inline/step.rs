@@ -8,8 +8,8 @@ use zerostride_shape::{Layout, Shape};
 use super::gather::in_order;
 use super::loops::Loops;
 use super::{Desk, with_desk};
-use crate::exec::body::{FactorElements, Machine};
-use crate::exec::elements::{Inside, Rows};
+use crate::exec::body::Machine;
+use crate::exec::elements::ElementSlice;
 use crate::exec::schedule::panels::{self, InCache};
 use crate::memory::{Fresh, Reading};
 use crate::plan::{Leaf, Load, Plan, Program, Source, TILE_ELEMENTS, Work};
@@ -39,25 +39,21 @@ impl<'p> Step<'p> {
     /// for copies.
     pub(in crate::exec) fn run<'a>(
         &self,
-        elements: impl Fn(Source) -> Option<FactorElements<'a>>,
+        elements: impl Fn(Source) -> Option<ElementSlice<'a>>,
         out: &mut [u8],
     ) -> Option<Result<()>> {
         let Step { shape, program, code } = *self;
         let operand = |load: &Load| {
-            let FactorElements { bytes, first } = elements(load.source)?;
-            let is_aligned =
-                bytes.as_ptr().addr().is_multiple_of(load.dtype.item_size().min(align_of::<f64>()));
-            is_aligned.then(|| (bytes, load.offset - first))
+            let slice = elements(load.source)?;
+            let is_aligned = slice.bytes.as_ptr().addr().is_multiple_of(slice.item.min(align_of::<f64>()));
+            is_aligned.then(|| slice.at(load.offset))
         };
         match code {
             InCache::Rows(code) => {
                 let (count, row) = (shape[0], shape[1]);
                 let load = |load: &Load| {
-                    let item = load.dtype.item_size();
-                    let elements = if load.strides[1] == 0 { 1 } else { row };
-                    let rows = Rows { step: load.strides[0] * item as isize, count, bytes: elements * item };
-                    let (bytes, first) = operand(load)?;
-                    Some(Some(Inside { bytes, first: first as usize * item, rows, ahead: 0 }))
+                    let len = if load.strides[1] == 0 { 1 } else { row };
+                    Some(Some(operand(load)?.rows(count, len, load.strides[0])))
                 };
                 let loads: SmallVec<[_; MOST_LEAVES]> =
                     program.loads.iter().map(load).collect::<Option<_>>()?;
@@ -68,8 +64,7 @@ impl<'p> Step<'p> {
                 let mut copies: SmallVec<[_; MOST_LEAVES]> = program.loads.iter().map(|_| None).collect();
                 let load = |(load, copy): (&Load, _)| {
                     let own = Loops::of(shape, &load.strides)?;
-                    let (bytes, first) = operand(load)?;
-                    in_order(load.dtype.item_size(), first, bytes, &own, 0, copy)
+                    in_order(operand(load)?, &own, 0, copy)
                 };
                 let loads: SmallVec<[_; MOST_LEAVES]> =
                     program.loads.iter().zip(&mut copies).map(load).collect::<Option<_>>()?;
@@ -98,7 +93,9 @@ pub(crate) fn run_plan(plan: &Plan) -> Option<Tensor> {
         }
         let elements = |source| match source {
             Source::Leaf(leaf) => {
-                Some(FactorElements { bytes: reading.bytes(leaf), first: plan.leaves[leaf].moved })
+                let Leaf { tensor, moved, .. } = &plan.leaves[leaf];
+                let item = tensor.dtype().item_size();
+                Some(ElementSlice { bytes: reading.bytes(leaf), item, first: -moved })
             }
             Source::Buffer(_) => None,
         };

@@ -476,7 +476,7 @@ fn a_choice_between_rows_gives_what_its_plan_gives() {
             assert_eq!(bytes_of(&result), bytes_of(&planned), "{dtype} {index}");
         }
     }
-    assert!(!has_threaded_code() || direct > 50, "{direct}");
+    assert!(!has_threaded_code() || direct > 40, "{direct}");
 }
 
 #[test]
