@@ -1,41 +1,41 @@
 """Owns ``policy`` and ``audit``: which implicit broadcasts are allowed, and which there were, here and in torch.
 
-Judging and recording are native. This file finds the line of the program, and looks at torch's operations.
+Judging and recording are native. Operations of other libraries are seen by the eyes of ``guard/``.
 """
 
 import contextlib
 import html
-import os
 import sys
 from typing import NamedTuple
 
 from . import _zerostride
 from ._bytes import number_of_bytes
-
-_HERE = os.path.dirname(__file__) + os.sep
+from .guard import _frames, _watch
 
 
 def caller():
-    """File and line of the innermost frame outside of this package and of torch."""
-    torch = sys.modules.get("torch")
-    inside = (_HERE, os.path.dirname(torch.__file__) + os.sep) if torch else (_HERE,)
-    frame = sys._getframe(1)
-    while frame.f_back and frame.f_code.co_filename.startswith(inside):
-        frame = frame.f_back
+    """File and line of the program: of the user's own, where there is any on the stack."""
+    frame = _frames.line_of_program(sys._getframe(1))
     return frame.f_code.co_filename, frame.f_lineno
 
 
 class _Watch(contextlib.ContextDecorator):
-    """A context in which torch's operations are looked at too, if torch is there."""
+    """A context in which operations of other libraries are told of too: torch's, where it is imported."""
 
     def __enter__(self):
         self._torch = getattr(self, "_torch", [])
-        mode = _torch_mode() if "torch" in sys.modules else contextlib.nullcontext()
-        mode.__enter__()
-        self._torch.append(mode)
+        eye = contextlib.nullcontext()
+        if "torch" in sys.modules:
+            from .guard import _torch
+
+            eye = _torch.eye()
+        eye.__enter__()
+        self._torch.append(eye)
+        _watch.watch_every(1)
         return self
 
     def __exit__(self, *error):
+        _watch.watch_every(-1)
         self._torch.pop().__exit__(*error)
 
 
@@ -127,37 +127,3 @@ class audit(_Watch):
     def html(self):
         """The report as a page."""
         return f"<!doctype html><meta charset=utf-8><title>Implicit broadcasts</title>{self._repr_html_()}"
-
-
-def _torch_mode():
-    import torch
-    from torch.overrides import TorchFunctionMode
-
-    names = _torch_names()
-
-    class Mode(TorchFunctionMode):
-        def __torch_function__(self, function, types, arguments=(), keywords=None):
-            name = names.get(getattr(function, "__name__", ""))
-            if name:
-                given = [*arguments, *(value for key, value in (keywords or {}).items() if key != "out")]
-                tensors = [value for value in given if isinstance(value, torch.Tensor)]
-                if len({tensor.shape for tensor in tensors}) > 1:
-                    size = max(tensor.element_size() for tensor in tensors)
-                    _zerostride._report("torch." + name, [list(tensor.shape) for tensor in tensors], size)
-            return function(*arguments, **(keywords or {}))
-
-    return Mode()
-
-
-def _torch_names():
-    """torch's element-wise functions of several operands, by all their names: rows of the op table, and losses."""
-    names = {name: name for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy")}
-    for name, operands in _zerostride._elementwise().items():
-        if operands > 1:
-            for shown in (name, name + "_", f"__{name}__", f"__r{name}__", f"__i{name}__"):
-                names[shown] = name
-    for shown, name in {"truediv": "div", "floordiv": "floor_divide", "mod": "remainder", "and": "bitwise_and",
-                        "or": "bitwise_or", "xor": "bitwise_xor"}.items():  # fmt: skip
-        for dunder in (f"__{shown}__", f"__r{shown}__", f"__i{shown}__"):
-            names[dunder] = name
-    return names
