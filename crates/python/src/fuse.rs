@@ -518,6 +518,19 @@ impl Fused {
     }
 }
 
+/// What a call with arrays of `dask.array` among its arguments returns; `None` if there are none.
+fn in_chunks<'py>(
+    fused: &Bound<'py, Fused>,
+    positional: &Bound<'py, PyTuple>,
+    named: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    static CALLED: Once<Py<PyAny>> = Once::new();
+    let named = named.cloned().unwrap_or_else(|| PyDict::new(fused.py()));
+    let called = CALLED.import(fused.py(), "zerostride._lazy", "in_chunks")?;
+    let found = called.call1((fused, positional, named))?;
+    Ok((!found.is_none()).then_some(found))
+}
+
 fn not_one() -> PyErr {
     TraceError::new_err("what is computed in pieces is one array, not several")
 }
@@ -531,28 +544,50 @@ impl Fused {
 
     #[pyo3(signature = (*positional, **named))]
     fn __call__<'py>(
-        &self,
-        py: Python<'py>,
+        slf: &Bound<'py, Self>,
         positional: &Bound<'py, PyTuple>,
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let (fused, py) = (slf.get(), slf.py());
         let mut arguments = Arguments::default();
-        arguments.read(positional, named)?;
+        if let Err(error) = arguments.read(positional, named) {
+            return in_chunks(slf, positional, named)?.ok_or(error);
+        }
         if arguments.has_exprs && TRACING.get() > 0 {
             // Inside another function that is being traced, it is a part of that.
-            return self.function.bind(py).call(positional, named);
+            return fused.function.bind(py).call(positional, named);
         }
         if arguments.has_exprs || zerostride::policy::is_on() {
-            return arguments.anew(py, &self.function);
+            return arguments.anew(py, &fused.function);
         }
-        let Some(traced) = self.traced(py, &mut arguments)? else {
-            return arguments.anew(py, &self.function);
+        let Some(traced) = fused.traced(py, &mut arguments)? else {
+            return arguments.anew(py, &fused.function);
         };
         let operands: SmallVec<[&Tensor; 4]> = arguments.tensors.iter().collect();
         let numels = operands.iter().map(|operand| operand.numel());
         let run = || traced.templates.iter().map(|template| template.run(&operands)).collect();
         let results: zerostride::Result<SmallVec<[Tensor; 1]>> = compute(py, numels, run);
         arguments.returned(py, &traced.output, results.map_err(raise)?)
+    }
+
+    /// Calls the function on computations, and puts together what `results` makes of those that it returns.
+    /// `results` gets them and the arguments that are arrays, and returns what takes the place of both.
+    #[pyo3(signature = (results, positional, named))]
+    fn _traced<'py>(
+        &self,
+        py: Python<'py>,
+        results: &Bound<'py, PyAny>,
+        positional: &Bound<'py, PyTuple>,
+        named: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mut arguments = Arguments::default();
+        arguments.read(positional, Some(named))?;
+        let Called { output, exprs } = arguments.call(py, &self.function)?;
+        let exprs = exprs.into_iter().map(|expr| Bound::new(py, PyExpr(expr)));
+        let exprs = exprs.collect::<PyResult<Vec<_>>>()?;
+        let (made, arrays): (Vec<Bound<'py, PyAny>>, Vec<Bound<'py, PyAny>>) =
+            results.call1((exprs, arguments.arrays.to_vec()))?.extract()?;
+        output.object(py, &made, &arrays)
     }
 
     /// What a call with these arguments will do: passes over memory, operations, bytes, scratch memory.

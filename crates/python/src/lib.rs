@@ -23,6 +23,7 @@ mod once;
 mod operand;
 #[allow(unsafe_op_in_unsafe_fn, reason = "PyO3 writes it into what the macros here expand to")]
 mod operators;
+mod outline;
 mod policy;
 mod pool;
 mod results;
@@ -54,6 +55,8 @@ fn _zerostride(module: &Bound<'_, PyModule>) -> PyResult<()> {
     entry::add(module)?;
     module.add_function(wrap_pyfunction!(explain::explain, module)?)?;
     module.add_function(wrap_pyfunction!(memory::rebuild, module)?)?;
+    module.add_function(wrap_pyfunction!(outline::_settled, module)?)?;
+    module.add_function(wrap_pyfunction!(outline::_step, module)?)?;
     module.add_function(wrap_pyfunction!(row::_target, module)?)?;
     module.add_function(wrap_pyfunction!(row::_write, module)?)?;
     module.add_function(wrap_pyfunction!(threads::set_num_threads, module)?)?;

@@ -50,6 +50,8 @@ def evaluate(expression, out=None, *, max_memory=None, force=False, progress=Fal
         result = function(*positional, **named)
     if is_path or out is None:
         return out if is_path else result
+    if hasattr(result, "__dask_graph__"):
+        raise TypeError("out takes what is computed now, and dask arrays are computed when they are asked for: write result.store(out)")
     _zerostride._write(result, target)
     return out
 

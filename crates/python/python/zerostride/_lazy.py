@@ -1,5 +1,7 @@
 """Owns which arrays of other libraries have their elements elsewhere: an operation does not load them without a word."""
 
+import sys
+
 # Libraries whose arrays are in files, or are yet to be computed.
 _ELSEWHERE = {"zarr", "h5py", "h5netcdf", "netCDF4", "tensorstore", "cubed"}
 
@@ -20,6 +22,16 @@ def loaded(array):
     return numpy.asarray(array)
 
 
+def in_chunks(function, positional, named):
+    """What a fused function returns where arrays of dask's are among its arguments; ``None`` if there are none."""
+    dask = sys.modules.get("dask.array")
+    if dask is None or not any(isinstance(argument, dask.Array) for argument in (*positional, *named.values())):
+        return None
+    from . import _chunked
+
+    return _chunked.call(function, positional, named)
+
+
 def _why(array):
     """What to write for an array whose elements are elsewhere; ``None`` for one in memory."""
     kind = type(array)
@@ -27,8 +39,9 @@ def _why(array):
     graph = getattr(array, "__dask_graph__", None)
     if graph is not None and graph() is not None:
         return (
-            f"a {name} is computed in chunks, and this would load it whole: compute chunk by chunk, as dask.array.map_blocks(f, x) "
-            f"and xarray.apply_ufunc(f, x, dask='parallelized') do, or load it with x.compute()"
+            f"a {name} is computed in chunks, and this would load it whole: compute chunk by chunk, as zerostride.fuse(f)(x) and "
+            f"evaluate('x + 1', x=x) do with a dask.array, dask.array.map_blocks(f, x), and "
+            f"xarray.apply_ufunc(f, x, dask='parallelized'), or load it with x.compute()"
         )
     if getattr(array, "_in_memory", True) is False:
         return f"a {name} is in a file, and this would load it whole: take the part that is needed, or load it with x.load()"

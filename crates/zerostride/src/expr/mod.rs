@@ -9,6 +9,7 @@ mod grad;
 mod input;
 mod methods;
 mod operators;
+mod outline;
 mod product;
 mod replace;
 mod text;
@@ -28,6 +29,7 @@ pub use input::Input;
 pub(crate) use input::{leading, rows};
 pub(crate) use methods::argument;
 pub use methods::{Dims, keepdim};
+pub use outline::{Selection, Step};
 pub(crate) use product::Operand;
 
 use crate::caller::Caller;
