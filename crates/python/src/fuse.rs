@@ -10,7 +10,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
-use zerostride::{DType, Expr, Operand, Plan, Template, Tensor};
+use zerostride::{DType, Expr, Operand, Plan, Template, Tensor, eval_all};
 
 use crate::error::{TraceError, raise};
 use crate::expr::PyExpr;
@@ -67,8 +67,8 @@ struct Place {
 struct Traced {
     signature: Signature,
     arrays: Vec<Array>,
-    templates: Vec<Template>,
-    plans: Vec<String>,
+    /// What computes all results together, and how it is printed; `None` where nothing is computed.
+    computation: Option<(Template, String)>,
     output: Output,
 }
 
@@ -215,13 +215,12 @@ impl<'py> Arguments<'py> {
     /// What the function does for this signature, which is not filled in yet.
     fn trace(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<Traced> {
         let Called { output, exprs } = self.call(py, function)?;
-        let plans = exprs.iter().map(Expr::plan).collect::<zerostride::Result<Vec<Plan>>>().map_err(raise)?;
+        let plan = (!exprs.is_empty()).then(|| Plan::of(&exprs)).transpose().map_err(raise)?;
         let tensors: Vec<&Tensor> = self.tensors.iter().collect();
         Ok(Traced {
             signature: Signature::new(),
             arrays: tensors.iter().map(|tensor| Array::of(tensor)).collect(),
-            plans: plans.iter().map(ToString::to_string).collect(),
-            templates: plans.into_iter().map(|plan| plan.template(&tensors)).collect(),
+            computation: plan.map(|plan| (plan.clone().template(&tensors), plan.to_string())),
             output,
         })
     }
@@ -235,8 +234,8 @@ impl<'py> Arguments<'py> {
         } else {
             self.tensors.iter().map(Tensor::numel).collect::<SmallVec<[usize; 4]>>()
         };
-        let run = || exprs.iter().map(Expr::eval).collect();
-        let results: zerostride::Result<SmallVec<[Tensor; 1]>> = compute(py, numels, run);
+        let run = || if exprs.is_empty() { Ok(Vec::new()) } else { eval_all(&exprs) };
+        let results: zerostride::Result<Vec<Tensor>> = compute(py, numels, run);
         self.returned(py, &output, results.map_err(raise)?)
     }
 
@@ -245,7 +244,7 @@ impl<'py> Arguments<'py> {
         &self,
         py: Python<'py>,
         output: &Output,
-        results: SmallVec<[Tensor; 1]>,
+        results: Vec<Tensor>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let results = results.into_iter().map(|result| self.library.array(py, result));
         output.object(py, &results.collect::<PyResult<SmallVec<[_; 1]>>>()?, &self.arrays)
@@ -565,8 +564,11 @@ impl Fused {
         };
         let operands: SmallVec<[&Tensor; 4]> = arguments.tensors.iter().collect();
         let numels = operands.iter().map(|operand| operand.numel());
-        let run = || traced.templates.iter().map(|template| template.run(&operands)).collect();
-        let results: zerostride::Result<SmallVec<[Tensor; 1]>> = compute(py, numels, run);
+        let run = || match &traced.computation {
+            Some((template, _)) => template.run_all(&operands),
+            None => Ok(Vec::new()),
+        };
+        let results: zerostride::Result<Vec<Tensor>> = compute(py, numels, run);
         arguments.returned(py, &traced.output, results.map_err(raise)?)
     }
 
@@ -603,14 +605,16 @@ impl Fused {
         if !arguments.has_exprs
             && let Some(traced) = self.traced(py, &mut arguments)?
         {
-            return Ok(traced.plans.join("\n\n"));
+            return Ok(traced.computation.as_ref().map_or_else(String::new, |(_, plan)| plan.clone()));
         }
         let Called { exprs, .. } = arguments.call(py, &self.function)?;
-        let plan = |expr: &Expr| match arguments.has_exprs {
-            true => Ok(format!("{}\n{}", expr.plan()?, expr.passes(None)?)),
-            false => Ok(expr.plan()?.to_string()),
+        // Arrays in files are read for each result.
+        let plan = |expr: &Expr| Ok(format!("{}\n{}", expr.plan()?, expr.passes(None)?));
+        let plans = match arguments.has_exprs {
+            true => exprs.iter().map(plan).collect::<zerostride::Result<Vec<_>>>(),
+            false if exprs.is_empty() => Ok(Vec::new()),
+            false => Plan::of(&exprs).map(|plan| vec![plan.to_string()]),
         };
-        let plans = exprs.iter().map(plan).collect::<zerostride::Result<Vec<_>>>();
         Ok(plans.map_err(raise)?.join("\n\n"))
     }
 

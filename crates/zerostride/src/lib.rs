@@ -103,7 +103,7 @@ pub use zerostride_shape::{
 
 pub use eager::{
     Index, Interpolation, Moved, Operand, Outcome, Results, Unique, call_function, call_into, cat, dstack,
-    hstack, meshgrid, stack, vstack,
+    eval_all, hstack, meshgrid, stack, vstack,
 };
 pub use error::{Error, Result};
 pub use expr::{Argument, Arguments, Dims, Expr, Selection, Step, Variable, call, einsum, keepdim};

@@ -1,7 +1,10 @@
 //! Owns the evaluation of expressions: it calls `policy`, `plan`, `exec` and `stream` in their order. It does
 //! not know how any of them works.
 
+use std::slice;
+
 use zerostride_ops::Op;
+use zerostride_shape::ErrorClass;
 
 use super::Operand;
 use crate::exec::inline;
@@ -9,7 +12,7 @@ use crate::expr::Kind;
 use crate::plan::{Plan, Template};
 use crate::policy::{self, Target};
 use crate::stream::{self, Options};
-use crate::{Expr, Result, Tensor, exec};
+use crate::{Error, Expr, Result, Tensor, exec};
 
 /// Evaluates one row of the table at once.
 #[track_caller]
@@ -73,7 +76,7 @@ impl Expr {
     #[track_caller]
     pub(crate) fn materialise(&self) -> Result<Tensor> {
         if policy::is_on() {
-            policy::look(self, Target::New)?;
+            policy::look(slice::from_ref(self), Target::New)?;
         }
         if self.node().lazy {
             return stream::collect(self, Options::new());
@@ -99,7 +102,7 @@ impl Expr {
     pub fn eval_into(&self, out: &Tensor) -> Result<()> {
         // Policies judge broadcasts that can run. If `out` has another shape, the error of that comes first.
         if policy::is_on() && self.shape().is_ok_and(|shape| shape == out.shape()) {
-            policy::look(self, Target::Existing)?;
+            policy::look(slice::from_ref(self), Target::Existing)?;
         }
         if self.node().lazy {
             return exec::run_into(&stream::collect(self, Options::new())?.into(), out);
@@ -123,15 +126,59 @@ impl Expr {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn plan(&self) -> Result<Plan> {
-        Ok(Plan { root: Some(self.clone()), ..Plan::new(&self.without_inputs()?)? })
+        Ok(Plan { roots: vec![self.clone()], ..Plan::new(&self.without_inputs()?)? })
     }
 }
 
+/// The values of several expressions, in one plan: what they share is computed once. The bits are those of
+/// each [`Expr::eval`].
+///
+/// # Errors
+/// The list is empty, or as [`Expr::eval`]; [`Error::expression`](crate::Error::expression) names the
+/// sub-expression.
+///
+/// ```
+/// use zerostride::{Expr, eval_all, tensor};
+/// let x = tensor![1.0, 2.0, 4.0];
+/// let exp = Expr::from(&x).exp();
+/// let [sum, share] = &eval_all(&[exp.sum(0), &exp / exp.sum(0)])?[..] else { unreachable!() };
+/// assert_eq!((sum.shape(), share.shape()), (&[][..], &[3][..]));
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+#[track_caller]
+pub fn eval_all(exprs: &[Expr]) -> Result<Vec<Tensor>> {
+    if let [expr] = exprs {
+        return Ok(vec![expr.eval()?]);
+    }
+    if policy::is_on() {
+        policy::look(exprs, Target::New)?;
+    }
+    // Each array in a file is read for itself.
+    if exprs.iter().any(|expr| expr.node().lazy) {
+        return exprs.iter().map(|expr| expr.eval()).collect();
+    }
+    exec::run_all(&Plan::of(exprs)?)
+}
+
 impl Plan {
-    /// Runs this plan. The result has storage of its own.
+    /// Runs this plan, of any number of expressions. Each result has storage of its own.
     ///
     /// # Errors
-    /// As [`Expr::eval`]; or an operand is not in memory.
+    /// As [`Plan::run`].
+    #[track_caller]
+    pub fn run_all(&self) -> Result<Vec<Tensor>> {
+        if policy::is_on() {
+            policy::look(&self.roots, Target::New)?;
+        }
+        self.leaves.iter().try_for_each(|leaf| leaf.present().map(drop))?;
+        exec::run_all(self)
+    }
+
+    /// Runs this plan of one expression. The result has storage of its own.
+    ///
+    /// # Errors
+    /// As [`Expr::eval`]; or an operand is not in memory, or the plan has several results, which
+    /// [`Plan::run_all`] gives.
     ///
     /// ```
     /// use zerostride::{Expr, tensor};
@@ -144,9 +191,22 @@ impl Plan {
     /// ```
     #[track_caller]
     pub fn run(&self) -> Result<Tensor> {
-        self.root.iter().try_for_each(policy::check)?;
+        self.check_single()?;
+        if policy::is_on() {
+            policy::look(&self.roots, Target::New)?;
+        }
         self.leaves.iter().try_for_each(|leaf| leaf.present().map(drop))?;
         exec::run(self)
+    }
+
+    fn check_single(&self) -> Result<()> {
+        match self.passes.results.len() {
+            1 => Ok(()),
+            count => {
+                let message = format!("the plan has {count} results: run_all gives them");
+                Err(Error::Argument { class: ErrorClass::Value, message })
+            }
+        }
     }
 }
 
@@ -158,6 +218,16 @@ impl Template {
     /// An operand has another dtype, shape or strides; two operands that were one tensor are not; an operand
     /// of the original expression is not in memory; or as [`Expr::eval`].
     pub fn run(&self, operands: &[&Tensor]) -> Result<Tensor> {
-        exec::run(&self.on(operands)?)
+        let plan = self.on(operands)?;
+        plan.check_single()?;
+        exec::run(&plan)
+    }
+
+    /// The same for a plan of any number of expressions.
+    ///
+    /// # Errors
+    /// As [`Template::run`].
+    pub fn run_all(&self, operands: &[&Tensor]) -> Result<Vec<Tensor>> {
+        exec::run_all(&self.on(operands)?)
     }
 }

@@ -14,8 +14,8 @@ use zerostride_ops::{OpError, can_cast};
 use zerostride_shape::{InternalOverlap, Layout, Overlap, check_in_place};
 
 use crate::expr::Expr;
-use crate::memory::{Access, Fresh, Named};
-use crate::plan::{Leaf, Plan, Source, Step, Work};
+use crate::memory::{Access, Named};
+use crate::plan::{Buffer, Leaf, Plan, Source, Step, Work};
 use crate::{Error, Result, Tensor, interrupt};
 
 pub(crate) use body::Folding;
@@ -40,9 +40,28 @@ pub(crate) fn run(plan: &Plan) -> Result<Tensor> {
 }
 
 fn run_at_length(plan: &Plan) -> Result<Tensor> {
+    Ok(run_all_at_length(plan)?.swap_remove(0))
+}
+
+/// Runs a plan of any number of results, each into memory of its own.
+pub(crate) fn run_all(plan: &Plan) -> Result<Vec<Tensor>> {
+    if plan.passes.results.len() == 1 { Ok(vec![run(plan)?]) } else { run_all_at_length(plan) }
+}
+
+fn run_all_at_length(plan: &Plan) -> Result<Vec<Tensor>> {
     let mut memory = claim(plan, None)?;
-    let result = asking(!memory.is_brief(), || steps::run(plan, &mut memory))?;
-    Ok(share(plan, result))
+    let mut results: Vec<Tensor> = Vec::with_capacity(plan.passes.results.len());
+    let slots = asking(!memory.is_brief(), || steps::run(plan, &mut memory))?;
+    drop(memory);
+    for (place, result) in share(plan, slots).into_iter().enumerate() {
+        // An expression that was given twice has been computed once.
+        let twin = || plan.passes.results.iter().position(|&other| other == plan.passes.results[place]);
+        results.push(match result {
+            Some(result) => result,
+            None => evaluate(&Expr::current(&results[twin().expect("the first has the memory")]))?,
+        });
+    }
+    Ok(results)
 }
 
 /// Runs what may be asked whether to go on, unless it holds brief claims: no foreign code runs beside those.
@@ -74,8 +93,8 @@ pub(crate) fn run_into(expr: &Expr, out: &Tensor) -> Result<()> {
     let plan = Plan::new(&expr)?;
     let mut memory = claim(&plan, Some(out))?;
     asking(!memory.is_brief(), || {
-        let result = steps::run(&plan, &mut memory)?;
-        let copy = Plan::into_layout(&Expr::from(&share(&plan, result)), out.layout())?;
+        let result = share(&plan, steps::run(&plan, &mut memory)?).swap_remove(0);
+        let copy = Plan::into_layout(&Expr::from(&result.expect("a plan has a result")), out.layout())?;
         // No other operation has the result. After a fork its memory may still name the parent's process:
         // then it is claimed the long way, which finds no claim to wait for.
         let own = || copy.leaves.iter().map(|leaf| leaf.tensor.claim(false));
@@ -111,9 +130,13 @@ fn writes_over_what_it_has_read(plan: &Plan, out: &Tensor) -> bool {
     }
 }
 
-/// The tensor that a plan's result is.
-fn share(plan: &Plan, result: Fresh) -> Tensor {
-    Tensor::new(result.share(), Layout::contiguous(plan.shape().clone()), plan.dtype())
+/// The tensors that a plan's results are, each where it comes first.
+fn share(plan: &Plan, mut slots: steps::Slots) -> Vec<Option<Tensor>> {
+    let tensor = |&result: &usize| {
+        let Buffer { dtype, ref shape, slot } = plan.passes.buffers[result];
+        Some(Tensor::new(slots[slot].take()?.share(), Layout::contiguous(shape.clone()), dtype))
+    };
+    plan.passes.results.iter().map(tensor).collect()
 }
 
 /// Permission for a plan: brief if the plan is short and nobody uses any of its tensors.

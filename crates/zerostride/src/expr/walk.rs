@@ -17,15 +17,24 @@ impl Expr {
     /// The nodes of the expression in topological order, operands first, each once. `enters` is called once
     /// for each node; where it returns false, the node is left out, and so is what is reached only through
     /// it.
-    pub(crate) fn operands_first(&self, mut enters: impl FnMut(&Expr) -> bool) -> Vec<&Expr> {
-        let (mut order, mut seen) = (Vec::new(), HashSet::from([self.id()]));
-        // The path from the root, each node with the number of its operands that have been visited.
-        let mut path = Vec::new();
-        if enters(self) {
-            path.push((self, 0));
+    pub(crate) fn operands_first(&self, enters: impl FnMut(&Expr) -> bool) -> Vec<&Expr> {
+        operands_first([self], enters)
+    }
+}
+
+/// The same of several expressions, whose shared nodes come once.
+pub(crate) fn operands_first<'e>(
+    roots: impl IntoIterator<Item = &'e Expr>,
+    mut enters: impl FnMut(&Expr) -> bool,
+) -> Vec<&'e Expr> {
+    // The path from a root, each node with the number of its operands that have been visited.
+    let (mut order, mut seen, mut path) = (Vec::new(), HashSet::new(), Vec::new());
+    for root in roots {
+        if seen.insert(root.id()) && enters(root) {
+            path.push((root, 0));
         }
         while let Some((expr, looked_at)) = path.last_mut() {
-            let expr: &Expr = expr;
+            let expr: &'e Expr = expr;
             match expr.node().kind.operands().get(*looked_at) {
                 Some(operand) => {
                     *looked_at += 1;
@@ -39,8 +48,8 @@ impl Expr {
                 }
             }
         }
-        order
     }
+    order
 }
 
 impl Node {

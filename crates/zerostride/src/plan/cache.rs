@@ -38,8 +38,8 @@ struct Entry {
 
 type Order = SmallVec<[usize; 8]>;
 
-/// The plan of an expression whose value is wanted in a layout: a known one, or the one that `make` makes.
-pub(super) fn plan(expr: &Expr, out: &Layout, make: impl FnOnce() -> Result<Plan>) -> Result<Plan> {
+/// The plan of expressions whose values are wanted in layouts: a known one, or the one that `make` makes.
+pub(super) fn plan(roots: &[(&Expr, &Layout)], make: impl FnOnce() -> Result<Plan>) -> Result<Plan> {
     thread_local! {
         /// Memory for structures, so that looking a plan up allocates nothing.
         static WORDS: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
@@ -47,11 +47,13 @@ pub(super) fn plan(expr: &Expr, out: &Layout, make: impl FnOnce() -> Result<Plan
     let words = WORDS.try_with(RefCell::take).unwrap_or_default();
     let mut structure = Structure { words, nodes: SmallVec::new(), leaves: SmallVec::new() };
     // Loops of one thread have larger panels.
-    (out, num_threads() == 1).hash(&mut structure);
-    let plan = match structure.read(expr) {
-        Some(()) => structure.plan(make),
-        None => make(),
-    };
+    (roots.len(), num_threads() == 1).hash(&mut structure);
+    let mut is_read = true;
+    for (root, out) in roots {
+        out.hash(&mut structure);
+        is_read = is_read && structure.read(root).is_some();
+    }
+    let plan = if is_read { structure.plan(make) } else { make() };
     structure.words.clear();
     // A thread that is ending keeps nothing.
     let _ = WORDS.try_with(|words| words.replace(structure.words));
@@ -145,7 +147,7 @@ impl<'a> Structure<'a> {
             Leaf::new(tensor, version)
         };
         let leaves = leaves.iter().map(leaf).collect();
-        Some(Plan { leaves, passes: Arc::clone(passes), root: None })
+        Some(Plan { leaves, passes: Arc::clone(passes), roots: Vec::new() })
     }
 }
 
@@ -242,8 +244,8 @@ mod tests {
         let known = again.plan().unwrap();
         assert!(Arc::ptr_eq(&plan.passes, &known.passes));
         assert_eq!(plan.to_string(), known.to_string());
-        let fresh =
-            crate::exec::run(&Plan::make(&again, &Layout::contiguous(known.shape().clone())).unwrap());
+        let layout = Layout::contiguous(known.shape().clone());
+        let fresh = crate::exec::run(&Plan::make(&[(&again, &layout)]).unwrap());
         assert_eq!(again.eval().unwrap().to_vec::<f32>().unwrap(), fresh.unwrap().to_vec::<f32>().unwrap());
     }
 

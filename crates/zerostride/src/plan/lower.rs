@@ -69,28 +69,31 @@ pub(crate) struct Lowered {
     pub(crate) leaves: Vec<Leaf>,
     pub(crate) buffers: Vec<Buffer>,
     pub(crate) steps: Vec<Step>,
+    /// The buffer of each expression.
+    pub(crate) results: SmallVec<[usize; 1]>,
 }
 
 /// A node that has to be in memory before the step that reads it.
 struct Missing<'e>(&'e Expr);
 
-/// Lowers an expression without errors. Where a value turns out to need memory of its own, lowering starts
-/// again with that value forced into a buffer; each round forces at least one more node, so the loop ends.
-pub(crate) fn lower(root: &Expr, out: &Layout) -> Lowered {
-    let mut forced = HashSet::new();
+/// Lowers expressions without errors, each wanted in a layout. Where a value turns out to need memory of its
+/// own, lowering starts again with that value forced into a buffer; each round forces at least one more node,
+/// so the loop ends.
+pub(crate) fn lower(roots: &[(&Expr, &Layout)]) -> Lowered {
+    let (mut forced, exprs) = (HashSet::new(), roots.iter().map(|(root, _)| *root).collect::<Vec<_>>());
     loop {
-        let (buffered, reads) = analyse(root, &mut forced);
+        let (buffered, reads) = analyse(&exprs, &mut forced);
         let mut lowerer = Lowerer {
             buffered,
             reads,
-            root: (root.id(), out),
+            roots,
             forced: Vec::new(),
             done: HashMap::new(),
             computed: Vec::new(),
             leaves: HashMap::new(),
             lowered: Lowered::default(),
         };
-        lowerer.steps(root);
+        lowerer.steps();
         if lowerer.forced.is_empty() {
             return lowerer.lowered;
         }
@@ -101,8 +104,8 @@ pub(crate) fn lower(root: &Expr, out: &Layout) -> Lowered {
 struct Lowerer<'e, 'a> {
     buffered: Buffered,
     reads: Reads<'e>,
-    /// The expression's own node and the layout its value is wanted in.
-    root: (usize, &'a Layout),
+    /// The expressions and the layouts in which their values are wanted.
+    roots: &'a [(&'e Expr, &'a Layout)],
     /// Nodes that should have had a buffer.
     forced: Vec<usize>,
     /// The buffer of each node that has one, and how its value lies there.
@@ -178,20 +181,32 @@ impl<'e> Making<'e> {
 }
 
 impl<'e> Lowerer<'e, '_> {
-    /// All steps, each behind those whose results it reads, the expression's own last.
-    fn steps(&mut self, root: &'e Expr) {
-        let mut makings = vec![Making::new(root)];
-        while let Some(making) = makings.last_mut() {
-            interrupt::check();
-            match self.work(making) {
-                Ok((work, held)) => {
-                    self.push_step(making.expr, work, held);
-                    makings.pop();
-                }
-                Err(Missing(node)) => makings.push(Making::new(node)),
+    /// All steps, each behind those whose results it reads, those of each expression behind those of the
+    /// expressions before it.
+    fn steps(&mut self) {
+        for &(root, out) in self.roots {
+            let mut makings = Vec::new();
+            if !self.done.contains_key(&root.id()) {
+                makings.push(Making::new(root));
             }
+            while let Some(making) = makings.last_mut() {
+                interrupt::check();
+                match self.work(making) {
+                    Ok((work, held)) => {
+                        self.push_step(making.expr, work, held);
+                        makings.pop();
+                    }
+                    Err(Missing(node)) => makings.push(Making::new(node)),
+                }
+            }
+            // Reductions and products fill contiguous memory of their own, and repeated elements are held
+            // once: any other layout of the result takes a copy.
+            if self.done[&root.id()].1 != *out {
+                self.copy(root, out.clone());
+            }
+            let result = self.done[&root.id()].0;
+            self.lowered.results.push(result);
         }
-        self.copy_out(root);
     }
 
     /// The work that computes the node's value, and the layout of that value: repeated elements are held
@@ -199,13 +214,13 @@ impl<'e> Lowerer<'e, '_> {
     fn work(&mut self, making: &mut Making<'e>) -> Result<(Work, Layout), Missing<'e>> {
         let expr = making.expr;
         let shape = shape(expr);
-        let (root, out) = self.root;
-        let is_root = expr.id() == root;
+        let wanted = self.roots.iter().find(|(root, _)| root.id() == expr.id()).map(|(_, out)| *out);
         Ok(match (&expr.node().kind, Reduction::of(expr)) {
             (_, Some(reduction)) if !reduction.is_of_one() => {
                 let register = self.emit(making, reduction.operand)?;
                 // Unless it is the last step, other steps should be able to run together with it.
-                let (work, shape) = reduction.plan(register, mem::take(&mut making.program), is_root);
+                let (work, shape) =
+                    reduction.plan(register, mem::take(&mut making.program), wanted.is_some());
                 (work, Layout::contiguous(shape))
             }
             (Kind::Matmul { factors: [a, b] }, _) => {
@@ -220,8 +235,8 @@ impl<'e> Lowerer<'e, '_> {
                 let mut program = mem::take(&mut making.program);
                 program.result = result;
                 let held = once(&program, shape);
-                let in_place = is_root && held == *shape;
-                let layout = if in_place { out.clone() } else { Layout::contiguous(held.clone()) };
+                let wanted = wanted.filter(|_| held == *shape).cloned();
+                let layout = wanted.unwrap_or_else(|| Layout::contiguous(held.clone()));
                 (map(held, program, &layout), layout)
             }
         })
@@ -278,15 +293,6 @@ impl<'e> Lowerer<'e, '_> {
                 steps.pop().expect("there is a last step").work
             }
             _ => work,
-        }
-    }
-
-    /// Reductions and products fill contiguous memory of their own, and repeated elements are held once: any
-    /// other layout of the result takes a copy.
-    fn copy_out(&mut self, root: &Expr) {
-        let out = self.root.1;
-        if self.done[&root.id()].1 != *out {
-            self.copy(root, out.clone());
         }
     }
 

@@ -14,16 +14,16 @@ use super::program::{
 use crate::num_threads;
 
 /// Lets an element-wise step write over a buffer that it reads for the last time, element for element, and
-/// tells each step which slots die with it.
-pub(crate) fn share(steps: &mut [Step], buffers: &mut [Buffer]) {
-    let last = last_reads(steps, buffers.len());
+/// tells each step which slots die with it. Results live on.
+pub(crate) fn share(steps: &mut [Step], buffers: &mut [Buffer], results: &[usize]) {
+    let last = last_reads(steps, buffers.len(), results);
     for (index, step) in steps.iter().enumerate() {
         let dies = |buffer: usize| last[buffer] == Some(index);
         if let Some(dying) = dying_operand(step, buffers, dies) {
             buffers[step.output].slot = buffers[dying].slot;
         }
     }
-    for (slot, step) in deaths(steps, buffers) {
+    for (slot, step) in deaths(steps, buffers, results) {
         steps[step].dead.push(slot);
     }
 }
@@ -52,32 +52,31 @@ fn dying_operand(step: &Step, buffers: &[Buffer], dies: impl Fn(usize) -> bool) 
     operands().map(|(_, buffer)| buffer).find(|&buffer| fits(buffer))
 }
 
-/// For each buffer the last step that reads it.
-pub(super) fn last_reads(steps: &[Step], buffers: usize) -> Vec<Option<usize>> {
+/// For each buffer the last step that reads it; results are read after all of them.
+pub(super) fn last_reads(steps: &[Step], buffers: usize, results: &[usize]) -> Vec<Option<usize>> {
     let mut last = vec![None; buffers];
     for (index, step) in steps.iter().enumerate() {
         step.work.sources().filter_map(Source::buffer).for_each(|buffer| last[buffer] = Some(index));
     }
+    results.iter().for_each(|&result| last[result] = Some(usize::MAX));
     last
 }
 
-/// The slots in use, each with the step after which nothing reads or writes it; the last step's output lives
-/// on.
-fn deaths(steps: &[Step], buffers: &[Buffer]) -> Vec<(usize, usize)> {
+/// The slots in use, each with the step after which nothing reads or writes it, but for those of results.
+fn deaths(steps: &[Step], buffers: &[Buffer], results: &[usize]) -> Vec<(usize, usize)> {
     let mut last = vec![None; buffers.len()];
     for (index, step) in steps.iter().enumerate() {
         let read = step.work.sources().filter_map(Source::buffer);
         read.chain([step.output]).for_each(|buffer| last[buffers[buffer].slot] = Some(index));
     }
-    let result = steps.last().map(|step| buffers[step.output].slot);
-    let used = last.into_iter().enumerate().filter_map(|(slot, last)| Some((slot, last?)));
-    used.filter(|(slot, _)| result != Some(*slot)).collect()
+    results.iter().for_each(|&result| last[buffers[result].slot] = None);
+    last.into_iter().enumerate().filter_map(|(slot, last)| Some((slot, last?))).collect()
 }
 
-/// The most bytes of intermediate results that are held at once, without the plan's result and what is local
+/// The most bytes of intermediate results that are held at once, without the plan's results and what is local
 /// to groups.
-pub(crate) fn peak(steps: &[Step], buffers: &[Buffer]) -> usize {
-    let result = steps.last().map(|step| buffers[step.output].slot);
+pub(crate) fn peak(steps: &[Step], buffers: &[Buffer], results: &[usize]) -> usize {
+    let is_result = |slot: usize| results.iter().any(|&result| buffers[result].slot == slot);
     // Of each slot the bytes, and whether it is held.
     let mut slots = vec![(0usize, false); buffers.len()];
     for buffer in buffers.iter().filter(|buffer| buffer.slot < buffers.len()) {
@@ -87,7 +86,7 @@ pub(crate) fn peak(steps: &[Step], buffers: &[Buffer]) -> usize {
     let (mut held, mut peak) = (0u128, 0);
     for step in steps {
         let slot = buffers[step.output].slot;
-        if let Some((bytes, is_held @ false)) = slots.get_mut(slot).filter(|_| result != Some(slot)) {
+        if let Some((bytes, is_held @ false)) = slots.get_mut(slot).filter(|_| !is_result(slot)) {
             *is_held = true;
             held += *bytes as u128;
         }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use zerostride_ops::{DType, Op};
-use zerostride_shape::{Layout, Shape};
+use zerostride_shape::{ErrorClass, Layout, Shape};
 
 pub(crate) use cost::Cost;
 pub(crate) use lower::{Leaf, slices};
@@ -33,7 +33,7 @@ pub use template::Template;
 
 use crate::expr::Expr;
 use crate::memory::Named;
-use crate::{Result, num_threads};
+use crate::{Error, Result, num_threads};
 
 /// How an expression will be evaluated: its passes over memory, in order.
 ///
@@ -56,7 +56,7 @@ pub struct Plan {
     pub(crate) leaves: SmallVec<[Leaf; 6]>,
     pub(crate) passes: Arc<Passes>,
     /// What a policy looks at before the plan runs; none where it has looked already.
-    pub(crate) root: Option<Expr>,
+    pub(crate) roots: Vec<Expr>,
 }
 
 /// What plans of one structure share, whatever tensors they are on.
@@ -65,6 +65,8 @@ pub(crate) struct Passes {
     pub(crate) steps: Vec<Step>,
     /// Steps that run together.
     pub(crate) groups: Vec<Group>,
+    /// The buffers that are results, in the order of the expressions.
+    pub(crate) results: SmallVec<[usize; 1]>,
 }
 
 impl Plan {
@@ -76,19 +78,47 @@ impl Plan {
     /// A plan whose result is written to a given layout of its shape.
     pub(crate) fn into_layout(expr: &Expr, out: &Layout) -> Result<Plan> {
         expr.meta()?;
-        cache::plan(expr, out, || Plan::make(expr, out))
+        let roots = [(expr, out)];
+        cache::plan(&roots, || Plan::make(&roots))
     }
 
-    fn make(expr: &Expr, out: &Layout) -> Result<Plan> {
-        let mut lowered = lower::lower(expr, out);
-        for buffer in &lowered.buffers {
+    /// What the evaluation of several expressions will do: what they share is computed once.
+    ///
+    /// # Errors
+    /// The list is empty, or as [`Expr::plan`].
+    ///
+    /// ```
+    /// use zerostride::{Expr, Op, Plan, tensor};
+    /// let x = tensor![[1.0, 2.0], [3.0, 4.0]];
+    /// let exp = Expr::from(&x).exp();
+    /// let plan = Plan::of(&[exp.sum(1), &exp * 2.0])?;
+    /// assert_eq!(plan.operations(Op::Exp), 4);
+    /// println!("{plan}");
+    /// let results = plan.run_all()?;
+    /// assert_eq!((results[0].shape(), results[1].shape()), (&[2][..], &[2, 2][..]));
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn of(exprs: &[Expr]) -> Result<Plan> {
+        if exprs.is_empty() {
+            let message = "there is nothing to evaluate: the list of expressions is empty".to_owned();
+            return Err(Error::Argument { class: ErrorClass::Value, message });
+        }
+        let present = exprs.iter().map(Expr::without_inputs).collect::<Result<Vec<_>>>()?;
+        let layout = |expr: &Expr| Ok(Layout::contiguous(expr.meta()?.shape.clone()));
+        let layouts = present.iter().map(layout).collect::<Result<Vec<_>>>()?;
+        let roots: Vec<(&Expr, &Layout)> = present.iter().zip(&layouts).collect();
+        Ok(Plan { roots: exprs.to_vec(), ..cache::plan(&roots, || Plan::make(&roots))? })
+    }
+
+    fn make(roots: &[(&Expr, &Layout)]) -> Result<Plan> {
+        let lower::Lowered { leaves, mut buffers, mut steps, results } = lower::lower(roots);
+        for buffer in &buffers {
             zerostride_shape::checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
         }
-        memory::share(&mut lowered.steps, &mut lowered.buffers);
-        let groups = rows::groups(&lowered.steps, &mut lowered.buffers);
-        let lower::Lowered { leaves, buffers, steps } = lowered;
-        let passes = Arc::new(Passes { buffers, steps, groups });
-        Ok(Plan { leaves: leaves.into(), passes, root: None })
+        memory::share(&mut steps, &mut buffers, &results);
+        let groups = rows::groups(&steps, &mut buffers, &results);
+        let passes = Arc::new(Passes { buffers, steps, groups, results });
+        Ok(Plan { leaves: leaves.into(), passes, roots: Vec::new() })
     }
 
     /// How often an operation will be applied to an element.
@@ -118,15 +148,15 @@ impl Plan {
         self.passes.steps.iter().map(|step| self.bytes_of(step.output)).fold(0, usize::saturating_add)
     }
 
-    /// Bytes of the result.
+    /// Bytes of the result, or of all of several.
     pub fn output_bytes(&self) -> usize {
-        self.bytes_of(self.result())
+        self.passes.results.iter().map(|&result| self.bytes_of(result)).fold(0, usize::saturating_add)
     }
 
     /// The most bytes held at once besides operands and result: intermediate results, and tiles of all
     /// threads that [`num_threads`](crate::num_threads) counts, each of which has its own.
     pub fn scratch_bytes(&self) -> usize {
-        let Passes { buffers, steps, groups } = &*self.passes;
+        let Passes { buffers, steps, groups, results } = &*self.passes;
         let alone = steps.iter().map(|step| memory::tile_bytes(step, false));
         // A thread keeps the tiles of all steps of a group.
         let together = |group: &Group| -> usize {
@@ -135,7 +165,7 @@ impl Plan {
         let tiles = alone.chain(groups.iter().map(together)).max().unwrap_or(0);
         let local = groups.iter().map(Group::local_bytes).max().unwrap_or(0);
         let of_threads = local.saturating_mul(num_threads());
-        memory::peak(steps, buffers).saturating_add(tiles).saturating_add(of_threads)
+        memory::peak(steps, buffers, results).saturating_add(tiles).saturating_add(of_threads)
     }
 
     /// The sub-expressions that are computed once at a smaller shape and stretched where they are used.
@@ -143,12 +173,12 @@ impl Plan {
         self.passes.steps.iter().filter(|step| step.hoisted).map(|step| &step.text[..]).collect()
     }
 
-    /// The shape of the result.
+    /// The shape of the result, or of the first of several.
     pub fn shape(&self) -> &Shape {
         &self.passes.buffers[self.result()].shape
     }
 
-    /// The dtype of the result.
+    /// The dtype of the result, or of the first of several.
     pub fn dtype(&self) -> DType {
         self.passes.buffers[self.result()].dtype
     }
@@ -158,8 +188,9 @@ impl Plan {
         self.passes.steps.iter().map(Step::visits).fold(0, usize::saturating_add) <= GRAIN_ELEMENTS
     }
 
+    /// The buffer of the result, or of the first of several.
     pub(crate) fn result(&self) -> usize {
-        self.passes.steps.last().expect("a plan has at least one step").output
+        self.passes.results[0]
     }
 
     fn bytes_of(&self, buffer: usize) -> usize {
@@ -242,7 +273,11 @@ impl fmt::Display for Plan {
             writeln!(f, "passes {first} to {last} run together, {block} of {rows} rows at a time")?;
         }
         let [read, written] = [self.bytes_read(), self.bytes_written()];
-        write!(f, "reads {read} bytes, writes {written} bytes; result {} bytes", self.output_bytes())?;
+        let results = match self.passes.results.len() {
+            1 => "result".to_owned(),
+            count => format!("{count} results"),
+        };
+        write!(f, "reads {read} bytes, writes {written} bytes; {results} {} bytes", self.output_bytes())?;
         match self.scratch_bytes() {
             0 => Ok(()),
             scratch => write!(f, ", scratch at most {scratch} bytes"),

@@ -45,8 +45,8 @@ const AGAIN_BYTES: usize = 1 << 15;
 const MOST_STEPS: usize = 64;
 
 /// The groups of a plan, in order. A buffer that is local to a group is moved to a slot of its own.
-pub(crate) fn groups(steps: &[Step], buffers: &mut [Buffer]) -> Vec<Group> {
-    let last = last_reads(steps, buffers.len());
+pub(crate) fn groups(steps: &[Step], buffers: &mut [Buffer], results: &[usize]) -> Vec<Group> {
+    let last = last_reads(steps, buffers.len(), results);
     let (mut groups, mut start) = (Vec::new(), 0);
     while start < steps.len() {
         let end = match rows_of(&steps[start]) {
@@ -99,9 +99,7 @@ fn group(
         return None;
     }
     // A buffer is read after the step that writes it.
-    let outside = |buffer: usize| {
-        steps.last().is_some_and(|step| step.output == buffer) || last[buffer] >= Some(range.end)
-    };
+    let outside = |buffer: usize| last[buffer] >= Some(range.end);
     let mut group = Group {
         steps: range.clone(),
         rows,

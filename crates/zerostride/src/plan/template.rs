@@ -65,7 +65,7 @@ impl Plan {
             None => Origin::Kept(Leaf { version: None, ..leaf }),
         };
         let origins = std::mem::take(&mut self.leaves).into_iter().map(origin).collect();
-        self.root = None;
+        self.roots = Vec::new();
         let expected = operands.iter().map(|operand| (operand.dtype(), operand.layout().clone())).collect();
         Template { plan: self, operands: origins, expected, twins }
     }
@@ -98,6 +98,6 @@ impl Template {
             Origin::Kept(leaf) => leaf.present().cloned(),
         };
         let leaves = self.operands.iter().map(leaf).collect::<Result<_>>()?;
-        Ok(Plan { leaves, passes: Arc::clone(&self.plan.passes), root: None })
+        Ok(Plan { leaves, passes: Arc::clone(&self.plan.passes), roots: Vec::new() })
     }
 }

@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use zerostride_shape::{InternalOverlap, Layout, Shape};
 
 use super::reduction::Reduction;
-use crate::expr::{Expr, Kind, View};
+use crate::expr::{Expr, Kind, View, operands_first};
 use crate::{Tensor, interrupt};
 
 /// A value that is used in more contexts than this is held in memory, however large it is.
@@ -102,13 +102,13 @@ fn reads<'e>(order: &[&'e Expr], forced: &mut HashSet<usize>) -> Reads<'e> {
     reads
 }
 
-/// Decides for every node below `root`; `forced` are nodes that a view needs in memory.
-pub(crate) fn analyse<'e>(root: &'e Expr, forced: &mut HashSet<usize>) -> (Buffered, Reads<'e>) {
-    let order = root.operands_first(|_| true);
+/// Decides for every node of some expressions; `forced` are nodes that a view needs in memory.
+pub(crate) fn analyse<'e>(roots: &[&'e Expr], forced: &mut HashSet<usize>) -> (Buffered, Reads<'e>) {
+    let order = operands_first(roots.iter().copied(), |_| true);
     let reads = reads(&order, forced);
     let is_read = |expr: &Expr| expr.is_number() || reads.contains_key(&expr.id());
     let largest = largest_operands(&order);
-    let result = shape(root).numel();
+    let result = roots.iter().map(|root| shape(root).numel()).max().unwrap_or(0);
     let mut contexts: HashMap<usize, HashSet<Context>> = HashMap::new();
     let mut buffered = Buffered::default();
     for expr in order.iter().rev() {
@@ -128,9 +128,9 @@ pub(crate) fn analyse<'e>(root: &'e Expr, forced: &mut HashSet<usize>) -> (Buffe
             }
             _ => true,
         };
-        let root_or_forced = expr.id() == root.id() || forced.contains(&expr.id());
-        if buffer || root_or_forced {
-            buffered.nodes.insert(expr.id(), Use { stretched, once: own.len() == 1 });
+        let is_root = roots.iter().any(|root| root.id() == expr.id());
+        if buffer || is_root || forced.contains(&expr.id()) {
+            buffered.nodes.insert(expr.id(), Use { stretched, once: own.len() == 1 && !is_root });
             own = HashSet::from([Context { step: expr.id(), chain: Vec::new() }]);
         }
         for operand in expr.node().kind.operands() {

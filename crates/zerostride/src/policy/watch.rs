@@ -4,11 +4,12 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashSet;
+use std::slice;
 
 use zerostride_shape::{Class, Classes, Shape, broadcast_shape};
 
 use super::{Action, Caller, Objection, Record, scope, warn};
-use crate::expr::Kind;
+use crate::expr::{Kind, operands_first};
 use crate::fork::{Guarded, Lock};
 use crate::plan::Plan;
 use crate::{Error, Expr, Result};
@@ -35,24 +36,24 @@ pub(crate) enum Target {
 /// ```
 #[track_caller]
 pub fn check(expr: &Expr) -> Result<()> {
-    if scope::is_on() { look(expr, Target::New) } else { Ok(()) }
+    if scope::is_on() { look(slice::from_ref(expr), Target::New) } else { Ok(()) }
 }
 
-/// Looks at every broadcast of an expression, operands first.
+/// Looks at every broadcast of expressions that are evaluated together, operands first.
 #[cold]
 #[track_caller]
-pub(crate) fn look(expr: &Expr, target: Target) -> Result<()> {
+pub(crate) fn look(roots: &[Expr], target: Target) -> Result<()> {
     // An expression without a value says why when it is evaluated.
-    if expr.meta().is_err() {
+    if roots.iter().any(|root| root.meta().is_err()) {
         return Ok(());
     }
     let evaluator = Caller::here();
-    let walk = Walk { root: expr, target, evaluator, held: OnceCell::new() };
-    expr.operands_first(|_| true).into_iter().try_for_each(|node| walk.judge(node))
+    let walk = Walk { roots, target, evaluator, held: OnceCell::new() };
+    operands_first(roots, |_| true).into_iter().try_for_each(|node| walk.judge(node))
 }
 
 struct Walk<'a> {
-    root: &'a Expr,
+    roots: &'a [Expr],
     target: Target,
     evaluator: Caller,
     /// The shapes of the arrays that the plan holds; `None` where there is no plan.
@@ -88,11 +89,11 @@ impl Walk<'_> {
 
     /// Whether an array of the broadcast's shape will be allocated: as the result, or by a pass of the plan.
     fn is_stored(&self, expr: &Expr, shape: &Shape) -> bool {
-        if expr.id() == self.root.id() {
+        if self.roots.iter().any(|root| root.id() == expr.id()) {
             return self.target == Target::New;
         }
         let held = || {
-            let plan = Plan::new(&self.root.without_inputs().ok()?).ok()?;
+            let plan = Plan::of(self.roots).ok()?;
             let held = plan.passes.buffers.iter().enumerate();
             let is_target = |index: usize| self.target == Target::Existing && index == plan.result();
             Some(

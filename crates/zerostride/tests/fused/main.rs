@@ -7,6 +7,7 @@ mod oracle;
 mod placed;
 mod random;
 mod same_bits;
+mod several;
 mod sizes;
 mod templates;
 mod tree;

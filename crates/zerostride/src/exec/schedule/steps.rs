@@ -15,12 +15,11 @@ use crate::plan::{Buffer, Leaf, Plan, Source, Step, Work};
 use crate::{Error, Result, Tensor};
 
 /// The result of each step of a plan that is still needed, by its slot.
-pub(super) type Slots = SmallVec<[Option<Fresh>; 4]>;
+pub(in crate::exec) type Slots = SmallVec<[Option<Fresh>; 4]>;
 
-/// Runs a plan and hands out the memory of its result.
-pub(in crate::exec) fn run(plan: &Plan, memory: &mut Access) -> Result<Fresh> {
-    let mut slots = run_steps(plan, memory, None)?;
-    Ok(slots[plan.passes.buffers[plan.result()].slot].take().expect("the last step has written its slot"))
+/// Runs a plan and hands out the memory of its results, in their slots.
+pub(in crate::exec) fn run(plan: &Plan, memory: &mut Access) -> Result<Slots> {
+    run_steps(plan, memory, None)
 }
 
 /// Runs a plan whose last step writes to a target.
