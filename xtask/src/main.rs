@@ -5,6 +5,7 @@
 mod aarch64;
 mod bench;
 mod columns;
+mod docs;
 mod generate;
 mod golden;
 mod modules;
@@ -33,6 +34,7 @@ cargo xtask COMMAND
   sanitize --python [ARGUMENT...] those of the Python package; arguments are pytest's
   golden [PART...]  rebuild the golden answers in spec/golden (installs PyTorch, 5 GB, into .venv)
   web [FOLDER]      build the page of crates/web as static files, in target/page
+  docs [FOLDER]     the documents and the page as a site, in target/site; Sphinx checks their links
   release --check   what must hold before a version is published; builds the packages
   gen               rewrite what is generated from the tables: docs/operations.md, the stubs of the Python package and
                     their page, docs/python/reference.md
@@ -57,6 +59,8 @@ fn main() -> ExitCode {
         ["release", "--check"] => release::check(),
         ["web"] => web::build(None).map(|_| ()),
         ["web", folder] => web::build(Some(folder)).map(|_| ()),
+        ["docs"] => docs::build(None),
+        ["docs", folder] => docs::build(Some(folder)),
         ["gen"] => generate::write(),
         ["tidy"] => tidy::run(),
         ["help" | "--help" | "-h"] | [] => {

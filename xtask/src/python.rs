@@ -60,7 +60,7 @@ fn pip_command(arguments: &[&str]) -> Command {
 }
 
 /// A Python that is new enough.
-fn python() -> Option<&'static str> {
+pub(crate) fn python() -> Option<&'static str> {
     let check =
         format!("import sys, venv, ensurepip; sys.exit(sys.version_info < ({}, {}))", OLDEST.0, OLDEST.1);
     let is_new =
