@@ -21,7 +21,7 @@ include_patterns = [
     "bench/large/record.md",
     "crates/python/README.md",
     "docs/**.md",
-    "examples/README.md",
+    "examples/**.md",
     "spec/*.md",
 ]
 exclude_patterns = ["docs/python/notebooks/**"]
@@ -34,8 +34,10 @@ CONTENTS = {
         "docs/python/pytorch",
         "docs/python/numexpr",
         "docs/python/dask",
+        "docs/rust",
+        "docs/shell",
         "docs/files",
-        "examples/README",
+        "examples/**",
     ],
     "Reference": ["docs/operations", "docs/python/reference", "docs/accuracy", "CHANGELOG"],
     "Rules": ["spec/broadcasting", "spec/promotion", "spec/in_place", "spec/evaluation", "spec/README"],
@@ -49,9 +51,9 @@ PAGE = '\n<p><a href="page/index.html">Type shapes into the page, and it explain
 
 def prepare(app, document, source):
     """Leaves out what examples have for their tests alone, and gives the front page the side bar's contents."""
-    source[0] = re.sub(r"(?ms)^```rust$.*?^```$", lambda block: re.sub(r"(?m)^# .*\n", "", block[0]), source[0])
+    source[0] = re.sub(r"(?ms)^```rust\b.*?^```$", lambda block: re.sub(r"(?m)^# .*\n", "", block[0]), source[0])
     # A highlighter would take what `zs` prints for a shell's language.
-    source[0] = source[0].replace("```console", "```text")
+    source[0] = source[0].replace("```console", "```text").replace("```rust,no_run", "```rust")
     if document == root_doc:
         if app.tags.has("page"):
             source[0] += PAGE

@@ -1,5 +1,5 @@
-//! The documents are the tests: every `console` block of `spec/`, `examples/` and the front page is run, and
-//! what `zs` writes must be what stands there, character for character.
+//! The documents are the tests: every `console` block of `spec/`, `examples/`, the front page and
+//! `docs/shell.md` is run, and what `zs` writes must be what stands there, character for character.
 //!
 //! In a block, a line that starts with `$ zs` is a command (with quotes as in a shell, nothing else of it),
 //! and the lines below it are what a terminal shows; `# exit 1` as the last of them is an exit status other
@@ -131,9 +131,8 @@ fn check_picture(picture: &Path, is_writing: bool) {
 
 #[test]
 fn every_document_shows_what_zs_shows() {
-    let front_page = root().join("README.md");
     let documents = [files(&root().join("spec"), "md"), files(&root().join("examples"), "md")].concat();
-    for path in documents.into_iter().chain(front_page.exists().then_some(front_page)) {
+    for path in documents.into_iter().chain([root().join("README.md"), root().join("docs/shell.md")]) {
         let document = fs::read_to_string(&path).expect("a document is UTF-8");
         let workplace = workplace();
         let now = rerun(&document, workplace.path());

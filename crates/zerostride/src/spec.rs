@@ -1,8 +1,11 @@
-//! Owns nothing but the bridge to the documents: the Rust blocks of the front page, of the package's page and
-//! of `spec/` are doctests of this crate.
+//! Owns nothing but the bridge to the documents: the Rust blocks of the front page, of the guide, of the
+//! package's page and of `spec/` are doctests of this crate.
 
 #[doc = include_str!("../../../README.md")]
 mod front_page {}
+
+#[doc = include_str!("../../../docs/rust.md")]
+mod guide {}
 
 #[doc = include_str!("../README.md")]
 mod package_page {}
