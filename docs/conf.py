@@ -37,6 +37,7 @@ CONTENTS = {
         "docs/rust",
         "docs/shell",
         "docs/files",
+        "docs/systems",
         "examples/**",
     ],
     "Reference": ["docs/operations", "docs/python/reference", "docs/accuracy", "CHANGELOG"],
