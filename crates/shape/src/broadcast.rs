@@ -1,6 +1,5 @@
-//! Owns the broadcasting rule and `Broadcast`, what the rule does to every operand.
-//! It does not know where elements lie, except to turn the strides of a [`Layout`] into those of its
-//! stretched form.
+//! Owns the broadcasting rule, and `Broadcast`, which records what the rule does to every operand. It does
+//! not know where elements are stored, except that it turns the strides of a [`Layout`] into stretched ones.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -10,8 +9,8 @@ use crate::error::ShapeError;
 use crate::layout::Layout;
 use crate::shape::{Shape, Strides, check_rank};
 
-/// The rule for one dimension: equal sizes stay, a 1 takes the other size, anything else does not go
-/// together.
+/// The rule for one dimension: equal sizes stay, a size of 1 is stretched to the other one, all else is an
+/// error.
 ///
 /// ```
 /// use zerostride_shape::broadcast_size;
@@ -31,17 +30,18 @@ pub const fn broadcast_size(a: usize, b: usize) -> Option<usize> {
     }
 }
 
-/// The first mismatch from the right: "tensor a" is the accumulated shape.
+/// The first mismatch from the right; "tensor a" is the shape accumulated so far.
 pub(crate) struct Mismatch {
     pub(crate) a: usize,
     pub(crate) b: usize,
     pub(crate) from_right: usize,
 }
 
-/// Broadcasts `operand` into the right end of `common`, whose sizes not seen yet are 1.
+/// Broadcasts `operand` into the right end of `common`, which holds 1 where no operand has had a dimension
+/// yet.
 ///
-/// `common` is at least as long as `operand`. This is the one place where two shapes meet: at run time and
-/// while compiling.
+/// `common` is at least as long as `operand`. This is the only implementation of the rule, at run time and at
+/// compile time.
 #[inline]
 pub(crate) const fn fold(common: &mut [usize], operand: &[usize]) -> Result<(), Mismatch> {
     let mut from_right = 0;
@@ -58,14 +58,14 @@ pub(crate) const fn fold(common: &mut [usize], operand: &[usize]) -> Result<(), 
     Ok(())
 }
 
-/// The shape that operands of these shapes have in common.
+/// The shape that operands of these shapes broadcast to.
 ///
-/// Shapes: any number of them, folded from the left; none give `[]`.
+/// Shapes: any number of them, folded from the left; without any, `[]`.
 ///
 /// # Errors
-/// Shapes that do not broadcast, in the text of PyTorch's operations, where "tensor a" is the shape
-/// accumulated so far and the dimension is an index into the result of a and b; a result whose element count
-/// does not fit; a rank above [`MAX_RANK`](crate::MAX_RANK).
+/// The shapes do not broadcast, in the text of PyTorch's operations, where "tensor a" is the shape
+/// accumulated so far and the dimension is an index into the result of a and b; the result has too many
+/// elements; or its rank is above [`MAX_RANK`](crate::MAX_RANK).
 ///
 /// Source: PyTorch `aten/src/ATen/ExpandUtils.cpp`, `infer_size`.
 ///
@@ -78,7 +78,7 @@ pub(crate) const fn fold(common: &mut [usize], operand: &[usize]) -> Result<(), 
 /// # Ok::<(), zerostride_shape::ShapeError>(())
 /// ```
 pub fn broadcast_shape(shapes: &[&[usize]]) -> Result<Shape, ShapeError> {
-    // Mostly all are the same, or have no dimensions.
+    // Usually all shapes are equal, or scalars.
     let longest = shapes.iter().copied().max_by_key(|shape| shape.len()).unwrap_or_default();
     if shapes.iter().all(|shape| shape.is_empty() || *shape == longest) {
         return Shape::new(longest);
@@ -92,12 +92,12 @@ pub fn broadcast_shape(shapes: &[&[usize]]) -> Result<Shape, ShapeError> {
     Shape::from_dims(common)
 }
 
-/// Folds one more operand into the sizes that the operands so far have in common, from the right; `false`
-/// where they do not broadcast. [`broadcast_shape`] is this, operand by operand, with a reason and a check of
-/// the element count.
+/// Folds one more operand into the sizes that the operands so far broadcast to, from the right; `false` if it
+/// does not broadcast. [`broadcast_shape`] does this for each operand, and adds the error and a check of the
+/// element count.
 ///
 /// # Panics
-/// If `common` has fewer dimensions than the operand; it begins as ones.
+/// If `common` has fewer dimensions than the operand; start with ones.
 ///
 /// ```
 /// use zerostride_shape::broadcast_onto;
@@ -115,7 +115,7 @@ pub fn broadcast_onto(common: &mut [usize], operand: &[usize]) -> bool {
 /// `torch.broadcast_shapes`: the rule of [`broadcast_shape`], with the error text of this function.
 ///
 /// # Errors
-/// As [`broadcast_shape`], but a mismatch is counted from the right, and names the argument.
+/// As [`broadcast_shape`], but the mismatch is counted from the right, and the message names the argument.
 ///
 /// Source: PyTorch `torch/_refs/__init__.py`, `_broadcast_shapes`.
 ///
@@ -145,7 +145,7 @@ pub fn broadcast_shapes(shapes: &[&[usize]]) -> Result<Shape, ShapeError> {
     Shape::from_dims(common)
 }
 
-/// The shape before any operand is read: as many ones as the longest shape has sizes.
+/// The shape before any operand is folded in: as many ones as the longest shape has sizes.
 #[inline]
 fn blank(shapes: &[&[usize]]) -> Result<Dims<usize>, ShapeError> {
     let ndim = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
@@ -157,7 +157,7 @@ fn blank(shapes: &[&[usize]]) -> Result<Dims<usize>, ShapeError> {
 fn incompatible(shapes: &[&[usize]], operand: usize, mismatch: &Mismatch) -> ShapeError {
     let size_of = |shape: &[usize]| shape.iter().rev().nth(mismatch.from_right).copied();
     let first = shapes.iter().position(|shape| size_of(shape) == Some(mismatch.a)).unwrap_or(0);
-    // Only the operands up to this one have been accumulated; the dimension counts in their common rank.
+    // Only the operands up to this one have been accumulated, so the dimension is an index into their result.
     let ndim = shapes[..=operand].iter().map(|shape| shape.len()).max().unwrap_or(0);
     match owned(shapes) {
         Ok(shapes) => ShapeError::Incompatible {
@@ -187,7 +187,7 @@ pub enum Role {
     Added,
 }
 
-/// The roles of one operand, one for each dimension of the result; reads like a slice of [`Role`].
+/// The roles of one operand, one for each dimension of the result; behaves like a slice of [`Role`].
 #[derive(Clone, Default)]
 pub struct Roles(Dims<Role>);
 
@@ -195,7 +195,7 @@ reads_like_a_slice!(Roles, Role);
 
 /// A broadcast as a value: the resulting shape, and for each operand what happens to each dimension.
 ///
-/// The planner runs it and `explain` draws it, so that the picture cannot disagree with what runs.
+/// The planner runs it and `explain` draws it, so the picture cannot differ from what runs.
 ///
 /// ```
 /// use zerostride_shape::{Broadcast, Role::*};
@@ -239,8 +239,8 @@ impl Broadcast {
     /// Units: elements.
     ///
     /// # Panics
-    /// If there is no operand `i`. A layout of another rank than the operand's is read aligned to the right,
-    /// with stride 0 where it has no dimension.
+    /// If there is no operand `i`. A layout of another rank than the operand's is aligned to the right, with
+    /// stride 0 where it has no dimension.
     ///
     /// ```
     /// use zerostride_shape::{Broadcast, Layout, Shape};
@@ -262,7 +262,7 @@ impl Broadcast {
         Strides::from_dims(strides)
     }
 
-    /// The dimensions of the result to sum over to come back to operand `i`: those stretched or added.
+    /// The dimensions of the result to sum over to get back to operand `i`: those stretched or added.
     ///
     /// # Panics
     /// If there is no operand `i`.
@@ -290,7 +290,7 @@ fn roles(result: &[usize], operand: &[usize]) -> Roles {
 }
 
 /// Checks that an operation may write its result of shape `broadcast` into a tensor of shape `target`:
-/// operands stretch, the tensor written to never does.
+/// operands are stretched, the target never is.
 ///
 /// # Errors
 /// The shapes differ.
@@ -316,8 +316,8 @@ pub fn check_in_place(target: &[usize], broadcast: &Shape) -> Result<(), ShapeEr
 
 /// The dimensions of `shape` to sum over so that a tensor of that shape becomes one of shape `target`.
 ///
-/// Leading dimensions that `target` does not have are among them, also those of size 1: the caller drops
-/// these and keeps the others as size 1.
+/// Leading dimensions that `target` does not have are included, even those of size 1. The caller drops these,
+/// and keeps the others with size 1.
 ///
 /// # Errors
 /// A tensor of shape `target` could not have been expanded to `shape`.
@@ -351,7 +351,7 @@ mod tests {
     use alloc::string::{String, ToString};
     use alloc::vec;
 
-    /// The shapes of the operands, as they are written in the tables.
+    /// The shapes of the operands, as the tables list them.
     type Operands = &'static [&'static [usize]];
 
     fn text(shapes: &[&[usize]]) -> String {
@@ -410,7 +410,8 @@ mod tests {
 
     #[test]
     fn several_operands_fold_from_the_left() {
-        // The third operand meets [2, 3], which the first two made; the fourth is not looked at.
+        // The third operand is compared with [2, 3], the result of the first two; the fourth is not looked
+        // at.
         let error = broadcast_shape(&[&[3], &[2, 1], &[4, 3], &[7, 1, 1, 1]]).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -441,7 +442,7 @@ mod tests {
                  but expected shape should be broadcastable to [0]",
             ),
             (
-                // What the failing argument has already stretched is shown.
+                // The expected shape includes what the failing argument has already stretched.
                 &[&[1, 2, 1, 1], &[4, 3, 4]],
                 "Attempting to broadcast a dimension of length 4 at -3! Mismatching argument at index 1 had \
                  (4, 3, 4); but expected shape should be broadcastable to [1, 2, 3, 4]",

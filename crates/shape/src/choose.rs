@@ -8,10 +8,10 @@ use crate::shape::check_rank;
 use crate::views::{wrap, wrap_set};
 
 impl Layout {
-    /// The offset `steps` further along a dimension.
+    /// The offset of the element `steps` further along a dimension.
     ///
-    /// Where elements are reached nothing can overflow. Of an empty layout the offset means nothing, so that
-    /// it may stay where it is.
+    /// It cannot overflow where there are elements. The offset of an empty layout means nothing, so it may
+    /// stay.
     fn offset_after(&self, steps: usize, stride: isize) -> isize {
         let moved = isize::try_from(steps).ok().and_then(|steps| stride.checked_mul(steps));
         let moved = moved.and_then(|moved| self.offset().checked_add(moved));
@@ -31,7 +31,7 @@ impl Layout {
     /// Shapes: `(m, n) -> (length, n)` for dimension 0.
     ///
     /// # Errors
-    /// No such dimension, start or length.
+    /// The dimension does not exist, or the range is outside it.
     ///
     /// Source: PyTorch `Tensor.narrow`.
     ///
@@ -68,7 +68,7 @@ impl Layout {
     /// Shapes: `(m, n) -> (n)` for dimension 0.
     ///
     /// # Errors
-    /// No such dimension or index.
+    /// The dimension or the index does not exist.
     ///
     /// Source: PyTorch `Tensor.select`.
     ///
@@ -102,13 +102,13 @@ impl Layout {
 
     /// Python's slice `start:stop:step` along `dim`.
     ///
-    /// Ends outside the dimension are moved to its edges, negative ones count from the end, and a negative
-    /// step, which PyTorch refuses, walks backwards.
+    /// Bounds outside the dimension are clamped to it, negative ones count from the end, and a negative step,
+    /// which PyTorch refuses, goes backwards.
     ///
     /// Shapes: `(m, n) -> (⌈(stop - start) / step⌉, n)` for dimension 0.
     ///
     /// # Errors
-    /// No such dimension, or step 0.
+    /// The dimension does not exist, or the step is 0.
     ///
     /// Source: Python's `slice.indices`; PyTorch `aten::slice`.
     ///
@@ -136,7 +136,7 @@ impl Layout {
             return Err(ShapeError::SliceStep);
         }
         let size = self.shape()[dim] as isize;
-        // Where a walk may start and stop: forwards from 0 to the size, backwards from the last element to
+        // The range of indices: forwards from 0 to the size, backwards from the last element to the one
         // before the first.
         let (first, last) = if step > 0 { (0, size) } else { (-1, size - 1) };
         let edge = |end: isize| if end < 0 { (end + size).max(first) } else { end.min(last) };
@@ -145,7 +145,7 @@ impl Layout {
         let distance = if step > 0 { stop - start } else { start - stop };
         let length = if distance > 0 { (distance as usize - 1) / step.unsigned_abs() + 1 } else { 0 };
         let stride = self.strides()[dim];
-        // Only a stride that is never taken can saturate.
+        // Only a stride that no step uses can saturate.
         let offset = self.offset_after(start.max(0) as usize, stride);
         self.with_dim(dim, length, stride.saturating_mul(step), offset)
     }
@@ -155,7 +155,7 @@ impl Layout {
     /// Shapes: `(m, n) -> (m, n)`.
     ///
     /// # Errors
-    /// A dimension that is not there, or is named twice.
+    /// A dimension does not exist, or is given twice.
     ///
     /// Source: PyTorch `Tensor.flip`.
     ///
@@ -178,13 +178,13 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The elements whose index along `dim2` is `offset` more than along `dim1`, as a last dimension in place
-    /// of both.
+    /// The elements whose index along `dim2` is `offset` more than along `dim1`. Both dimensions are replaced
+    /// by one, which comes last.
     ///
     /// Shapes: `(…, m, n) -> (…, min(m, n))` for offset 0 of the last two.
     ///
     /// # Errors
-    /// A dimension that is not there, or the same one twice.
+    /// A dimension does not exist, or both are the same.
     ///
     /// Source: PyTorch `torch.diagonal`.
     ///
@@ -220,14 +220,14 @@ impl Layout {
         Layout::assemble(shape, strides, start)
     }
 
-    /// Every window of `size` elements along `dim`, one each `step`; the windows lie along a new last
-    /// dimension.
+    /// Every window of `size` elements along `dim`, one at each `step`; a new last dimension holds the
+    /// elements of a window.
     ///
     /// Shapes: `(m, n) -> (⌊(m - size) / step⌋ + 1, n, size)` for dimension 0.
     ///
     /// # Errors
-    /// No such dimension, windows larger than it, a negative size, a step that is not positive, or more than
-    /// [`MAX_RANK`](crate::MAX_RANK) dimensions.
+    /// The dimension does not exist, or is smaller than a window; the size is negative; the step is not
+    /// positive; or there would be more than [`MAX_RANK`](crate::MAX_RANK) dimensions.
     ///
     /// Source: PyTorch `Tensor.unfold`.
     ///

@@ -1,5 +1,5 @@
-//! Owns `Class`, the kinds of implicit broadcast that a policy may allow, warn about or refuse, and which of
-//! them apply. It does not know policies, nor how a class is put into words.
+//! Owns `Class`, the kinds of implicit broadcast that a policy may allow, warn about or refuse, and the
+//! decision which of them apply. It does not know policies nor the texts about classes.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -7,7 +7,7 @@ use core::str::FromStr;
 
 use crate::shape::Shape;
 
-/// What a broadcast does that the program which does it does not show to its reader.
+/// An effect of a broadcast that cannot be seen in the program's text.
 ///
 /// ```
 /// use zerostride_shape::{Class, Classes, broadcast_shape};
@@ -56,7 +56,7 @@ impl fmt::Display for Class {
     }
 }
 
-/// A name that no [`Class`] has.
+/// The error for a name that no [`Class`] has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownClass;
 
@@ -80,12 +80,12 @@ impl FromStr for Class {
     }
 }
 
-/// Some of the classes; prints as their names, separated by commas.
+/// A set of classes; prints as their names, separated by commas.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Classes(u8);
 
 impl Classes {
-    /// Every class that the shapes alone decide, of operands that broadcast to `result`: all but
+    /// The classes of a broadcast of these operands to `result` that shapes alone decide: all but
     /// [`Class::BlowUp`].
     pub fn of(result: &Shape, operands: &[&[usize]]) -> Classes {
         let applies = |class: &Class| match class {
@@ -98,13 +98,13 @@ impl Classes {
         Class::ALL.into_iter().filter(applies).collect()
     }
 
-    /// These classes, and one more where `applies` is true.
+    /// This set, with one more class if `applies` is true.
     #[must_use]
     pub fn with(self, class: Class, applies: bool) -> Classes {
         Classes(self.0 | u8::from(applies) << class as u8)
     }
 
-    /// Whether a class is among them.
+    /// Whether the set contains a class.
     pub const fn contains(self, class: Class) -> bool {
         self.0 & (1 << class as u8) != 0
     }
@@ -144,7 +144,7 @@ fn is_stretched(result: &[usize], operand: &[usize]) -> bool {
     result.iter().rev().zip(operand.iter().rev()).any(|(size, own)| own != size)
 }
 
-/// Whether a result has more elements than every operand, of which there is one at least:
+/// Whether a result has more elements than each of its operands, of which there is at least one:
 /// [`Class::MutualStretch`].
 pub fn is_mutual_stretch(result: &Shape, operands: &[&[usize]]) -> bool {
     !operands.is_empty() && operands.iter().all(|shape| numel(shape) < result.numel())

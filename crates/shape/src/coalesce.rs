@@ -1,21 +1,21 @@
-//! Owns the simplification of loops over several operands: fewer dimensions, in a better order.
-//! It does not know what the loops do, nor where the operands start.
+//! Owns the simplification of loops over several operands: fewer dimensions, in an order with better
+//! locality. It does not know what the loops do nor where the operands start.
 
 use alloc::vec::Vec;
 
 use crate::dims::Dims;
 use crate::shape::{Shape, Strides};
 
-/// The same loop with as few dimensions as possible: sizes of 1 dropped, neighbours merged wherever every
-/// operand steps evenly through both.
+/// The same loop with as few dimensions as possible: dimensions of size 1 are dropped, and neighbouring
+/// dimensions merged if every operand walks both with a single stride.
 ///
 /// Shapes: `strides` holds one slice for each operand, all as long as `shape`. The row-major order of the
-/// elements never changes. An empty shape becomes `[0]`, a single element `[]`.
+/// elements is kept. A shape without elements becomes `[0]`, one with a single element `[]`.
 ///
 /// # Panics
-/// If an operand has fewer strides than `shape` has sizes, or if `shape` is not one that a [`Shape`] can be.
+/// If an operand has fewer strides than `shape` has sizes, or if `shape` is not a valid [`Shape`].
 ///
-/// Source: the idea of PyTorch's `TensorIteratorBase::coalesce_dimensions`.
+/// Source: after PyTorch's `TensorIteratorBase::coalesce_dimensions`.
 ///
 /// ```
 /// use zerostride_shape::coalesce;
@@ -52,17 +52,17 @@ pub fn coalesce(shape: &[usize], strides: &[&[isize]]) -> (Shape, Vec<Strides>) 
     pack(sizes, merged.into_iter())
 }
 
-/// The same loop with its dimensions in the best order for locality: the one in which the first operand, and
-/// where that is undecided the next ones, takes the largest steps outermost.
+/// The same loop with its dimensions ordered for locality: by stride, largest outermost. The first operand
+/// decides, and where its strides are equal or 0, the next ones.
 ///
 /// For element-wise work only, since the order of the elements changes. Shapes and strides are as in
-/// [`coalesce`], which the result is usually passed on to. Negative strides count by their length, and a
-/// stretched dimension has no opinion.
+/// [`coalesce`], which usually gets the result. Negative strides are compared by absolute value; a stride of
+/// 0 does not decide.
 ///
 /// # Panics
 /// As [`coalesce`].
 ///
-/// Source: the idea of PyTorch's `TensorIteratorBase::reorder_dimensions`.
+/// Source: after PyTorch's `TensorIteratorBase::reorder_dimensions`.
 ///
 /// ```
 /// use zerostride_shape::{coalesce, order_dims};
@@ -75,7 +75,7 @@ pub fn coalesce(shape: &[usize], strides: &[&[isize]]) -> (Shape, Vec<Strides>) 
 /// assert_eq!(strides[1], [1]);
 /// ```
 pub fn order_dims(shape: &[usize], strides: &[&[isize]]) -> (Shape, Vec<Strides>) {
-    // Outermost first. A plain sort will not do: where stretched dimensions have no opinion the order is
+    // Outermost first, by insertion. A sort would need a total order, and where strides are 0 the order is
     // partial.
     let mut order: Dims<usize> = (0..shape.len()).collect();
     for next in 1..order.len() {
@@ -95,9 +95,9 @@ pub fn order_dims(shape: &[usize], strides: &[&[isize]]) -> (Shape, Vec<Strides>
     pack(sizes, strides.iter().map(|operand| order.iter().map(|&dim| operand[dim]).collect()))
 }
 
-/// The same loop walked forwards: along each dimension the first of the operands that moves at all takes
-/// steps that are not negative. Returns their strides, and for each how far its first element is from the one
-/// it had.
+/// The same loop with dimensions reversed where necessary, so that in each of them the first operand whose
+/// stride is not 0 has a positive one. Returns the new strides, and how far each operand's first element has
+/// moved.
 ///
 /// ```
 /// use zerostride_shape::turn_dims;
@@ -123,7 +123,7 @@ pub fn turn_dims(shape: &[usize], strides: &[&[isize]]) -> (Vec<Strides>, Vec<is
     strides.iter().map(turn).unzip()
 }
 
-/// Whether dimension `a` should lie inside dimension `b`; `None` if no operand tells.
+/// Whether dimension `a` should be inside dimension `b`; `None` if no operand decides.
 fn inner_of(shape: &[usize], strides: &[&[isize]], a: usize, b: usize) -> Option<bool> {
     for operand in strides {
         let (step_a, step_b) = (operand[a].unsigned_abs(), operand[b].unsigned_abs());
@@ -133,7 +133,7 @@ fn inner_of(shape: &[usize], strides: &[&[isize]], a: usize, b: usize) -> Option
         if step_a != step_b {
             return Some(step_a < step_b);
         }
-        // Equal steps: the longer dimension outside, as PyTorch has it.
+        // With equal strides the longer dimension is outside, as in PyTorch.
         if shape[a] != shape[b] {
             return Some(shape[a] < shape[b]);
         }

@@ -1,6 +1,5 @@
-//! Owns the check of constant shapes while compiling, and its message.
-//! The rule itself is `broadcast.rs`'s; this file only runs it in a constant and spells the error without
-//! `format!`.
+//! Owns the check of constant shapes at compile time, and its message. It does not know the rule, which it
+//! runs in a constant (`broadcast.rs`); it formats the error without `format!`.
 
 use crate::broadcast::fold;
 use crate::message::INCOMPATIBLE;
@@ -16,8 +15,8 @@ pub const fn broadcast_rank(a: usize, b: usize) -> usize {
 
 /// The shape that two constant shapes broadcast to, as an array of `R` sizes.
 ///
-/// [`assert_broadcast!`](crate::assert_broadcast) works out `R` and makes sure that the check happens while
-/// compiling.
+/// [`assert_broadcast!`](crate::assert_broadcast) determines `R` and makes sure that the check happens at
+/// compile time.
 ///
 /// # Panics
 /// If the shapes do not broadcast, with the text of
@@ -46,7 +45,7 @@ pub const fn broadcast_const<const R: usize>(a: &[usize], b: &[usize]) -> [usize
     common
 }
 
-/// Checks while compiling that two constant shapes broadcast, and evaluates to the resulting array of sizes.
+/// Checks at compile time that two constant shapes broadcast, and evaluates to the resulting array of sizes.
 ///
 /// A mismatch is a compile error with PyTorch's text.
 ///
@@ -72,10 +71,10 @@ macro_rules! assert_broadcast {
     };
 }
 
-/// Room for the three pieces of the text and three numbers of 20 digits.
+/// Space for the three parts of the text and three numbers of 20 digits.
 const ROOM: usize = INCOMPATIBLE[0].len() + INCOMPATIBLE[1].len() + INCOMPATIBLE[2].len() + 3 * 20;
 
-/// A message that can be put together in a constant, where `format!` cannot run.
+/// A message that is built in a constant, where `format!` cannot run.
 struct Text {
     bytes: [u8; ROOM],
     len: usize,

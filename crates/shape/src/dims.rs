@@ -1,12 +1,13 @@
 //! Owns `Dims`, the short sequence behind [`Shape`](crate::Shape), [`Strides`](crate::Strides) and
 //! [`Roles`](crate::Roles): up to five entries inline, more on the heap.
-//! It does not know what the entries mean; rank limits and overflow checks live with the types that wrap it.
+//! It does not know what the entries mean; limits on rank and overflow are checked by the types that wrap it.
 
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
 
-/// Dimensions that shapes and strides have without a heap allocation; tensors of a higher rank are rare and
-/// large. With one more, a tensor is of 136 bytes, above the 128 that are moved without a call.
+/// The number of dimensions that shapes and strides hold inline, without a heap allocation. Tensors with more
+/// dimensions are rare and large. With one more inline, `Tensor` would take 136 bytes, and moves of more than
+/// 128 bytes are calls of `memcpy`.
 pub const FEW_DIMS: usize = 5;
 
 #[derive(Clone)]
@@ -15,9 +16,8 @@ enum Repr<T> {
     Heap(Vec<T>),
 }
 
-/// How many entries are inline. What else a word could be tells [`Repr`] what it is, so that it is made of
-/// whole words: these are moved as they were written, where a tag in a byte of its own would let them go
-/// through memory once more.
+/// How many entries are inline. It is a whole word whose unused values are the niche for [`Repr`]'s tag, so
+/// that `Repr` consists of whole words. With a tag of one byte, a move would store and reload them.
 #[derive(Clone, Copy)]
 #[repr(usize)]
 enum Few {
@@ -32,7 +32,7 @@ enum Few {
 impl Few {
     const ALL: [Few; FEW_DIMS + 1] = [Few::Zero, Few::One, Few::Two, Few::Three, Few::Four, Few::Five];
 
-    /// `None` if they are more.
+    /// `None` if there are more than fit inline.
     #[inline(always)]
     fn new(len: usize) -> Option<Few> {
         Few::ALL.get(len).copied()
@@ -44,7 +44,7 @@ impl Few {
 pub(crate) struct Dims<T>(Repr<T>);
 
 impl<T: Copy + Default> Dims<T> {
-    /// `len` times the same entry.
+    /// `len` equal entries.
     #[inline]
     pub(crate) fn filled(len: usize, entry: T) -> Self {
         match Few::new(len) {
@@ -53,10 +53,10 @@ impl<T: Copy + Default> Dims<T> {
         }
     }
 
-    /// The first `len` of some entries.
+    /// The first `len` of `entries`.
     ///
     /// # Panics
-    /// If there are not as many.
+    /// If `len` is more than [`FEW_DIMS`].
     #[inline(always)]
     pub(crate) fn few(entries: [T; FEW_DIMS], len: usize) -> Self {
         Dims(Repr::Inline { len: Few::new(len).expect("as many entries as there are"), entries })
@@ -66,7 +66,7 @@ impl<T: Copy + Default> Dims<T> {
     pub(crate) fn from_slice(source: &[T]) -> Self {
         match Few::new(source.len()) {
             Some(len) => {
-                // A loop of constant length costs less than the call that a copy of unknown length becomes.
+                // The loop has a constant length; a copy of variable length would be a call of `memcpy`.
                 let entries = core::array::from_fn(|at| source.get(at).copied().unwrap_or_default());
                 Dims(Repr::Inline { len, entries })
             }
@@ -91,13 +91,13 @@ impl<T: Copy + Default> Dims<T> {
         }
     }
 
-    /// Puts `entry` before position `at`, which is at most the length.
+    /// Inserts `entry` before position `at`, which is at most the length.
     pub(crate) fn insert(&mut self, at: usize, entry: T) {
         self.push(entry);
         self[at..].rotate_right(1);
     }
 
-    /// Takes out the entry at position `at`, which is less than the length.
+    /// Removes the entry at position `at`, which is less than the length.
     pub(crate) fn remove(&mut self, at: usize) {
         self[at..].rotate_left(1);
         match &mut self.0 {
@@ -148,10 +148,10 @@ impl<T> DerefMut for Dims<T> {
     }
 }
 
-/// Writes the traits that make a wrapper of `Dims` read like the slice it holds.
+/// Implements the traits that make a wrapper of `Dims` behave like a slice.
 ///
-/// Equality, order of hashing and printing are those of the slice, so that the inline and the heap form of
-/// the same entries cannot be told apart.
+/// Comparison, hashing and printing are those of the slice, so that the inline and the heap form of the same
+/// entries are equal.
 macro_rules! reads_like_a_slice {
     ($name:ident, $entry:ty) => {
         impl core::ops::Deref for $name {

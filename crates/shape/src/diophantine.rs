@@ -1,16 +1,16 @@
-//! Owns one question of whole numbers: can a sum of bounded multiples of strides hit a target?
-//! It does not know layouts; `overlap.rs` turns questions about memory into this one.
+//! Owns a search for bounded solutions of a linear Diophantine equation: can a sum of bounded multiples of
+//! strides equal a target? It does not know layouts; `overlap.rs` reduces questions about memory to this one.
 
 use crate::dims::Dims;
 
-/// `factor * x`, where x runs over `0..=bound`. Both are positive.
+/// `factor * x` with x in `0..=bound`. Both are positive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Term {
     pub(crate) factor: i128,
     pub(crate) bound: i128,
 }
 
-/// The answer of a search with a limit on its effort.
+/// The answer of a search with limited effort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     Yes,
@@ -25,8 +25,7 @@ pub(crate) const EFFORT: u32 = 1 << 12;
 ///
 /// Every step of the search takes one from `effort`.
 ///
-/// Factors are at most `isize::MAX`, and so are `factor * bound` of one term times two; nothing here
-/// overflows `i128`.
+/// `factor` and `factor * bound / 2` are at most `isize::MAX`, so nothing overflows `i128`.
 pub(crate) fn solvable(terms: &[Term], target: i128, effort: &mut u32) -> Answer {
     let mut sorted: Dims<Term> = terms.iter().copied().filter(|term| term.bound > 0).collect();
     sorted.sort_unstable_by_key(|term| core::cmp::Reverse(term.factor));
@@ -40,7 +39,7 @@ pub(crate) fn solvable(terms: &[Term], target: i128, effort: &mut u32) -> Answer
     Search { tails: tails(&terms), terms, effort }.from(0, target)
 }
 
-/// What the terms from one position on can reach together.
+/// What the terms from one position on can sum to.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tail {
     /// Every sum is a multiple of this; 0 for no terms.
@@ -59,7 +58,7 @@ fn tails(terms: &[Term]) -> Dims<Tail> {
         tails[at] = Tail {
             gcd,
             max: rest.max + term.factor * term.bound,
-            // Copies of a dense rest, shifted by the factor, leave no hole if they touch.
+            // Copies of the dense range, shifted by the factor, leave no gap if they touch.
             dense: rest.dense && (rest.gcd == 0 || (gcd == rest.gcd && term.factor <= rest.max + gcd)),
         };
     }
@@ -90,7 +89,8 @@ impl Search<'_> {
         }
         let Term { factor, bound } = self.terms[at];
         let rest = self.tails[at + 1];
-        // The rest must make up what this term leaves: in reach, and a multiple of its gcd.
+        // The remaining terms must sum to what this term leaves: at most their maximum, and a multiple of
+        // their gcd.
         let least = (target - rest.max).max(0).div_euclid(factor)
             + i128::from((target - rest.max).max(0) % factor != 0);
         let most = bound.min(target / factor);
@@ -113,9 +113,9 @@ impl Search<'_> {
     }
 }
 
-/// The solutions of `factor * x = target (mod modulus)`, as the smallest one and the step between them.
+/// The solutions of `factor * x = target (mod modulus)`, as the smallest one and the distance between two.
 ///
-/// There is one, since the caller has seen that gcd(factor, modulus) divides the target.
+/// A solution exists, since the caller has checked that gcd(factor, modulus) divides the target.
 fn congruent(factor: i128, target: i128, modulus: i128) -> (i128, i128) {
     let common = gcd(factor, modulus);
     let (factor, target, modulus) = (factor / common, target / common, modulus / common);

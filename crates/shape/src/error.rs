@@ -1,6 +1,5 @@
-//! Owns `ShapeError`: what can be wrong with shapes, as typed fields.
-//! It does not know the wording (`message.rs`), nor how a diagnosis is drawn: [`ShapeError::diagnostic`]
-//! hands out data.
+//! Owns `ShapeError`: what can be wrong with shapes, as typed fields. It does not know the text
+//! (`message.rs`) nor how errors are drawn, for which [`ShapeError::diagnostic`] returns the data.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -16,16 +15,16 @@ pub enum ErrorClass {
     Index,
     /// `ValueError`.
     Value,
-    /// `TypeError`: raised by the floors above.
+    /// `TypeError`, which only other crates raise.
     Type,
-    /// `NotImplementedError`: raised by the floors above.
+    /// `NotImplementedError`, which only other crates raise.
     NotImplemented,
 }
 
 /// What is wrong with a shape or a view.
 ///
-/// `Display` is PyTorch 2.15's text for the same mistake, formatted when it is printed; where PyTorch has no
-/// such error (the rank limit) or hides the numbers (overflow), the text is ours.
+/// `Display` is PyTorch 2.15's message for the same mistake, formatted when it is printed. Where PyTorch has
+/// no such error (the limit on rank) or omits the numbers (overflow), the message is ours.
 ///
 /// ```
 /// use zerostride_shape::{ErrorClass, broadcast_shape};
@@ -57,11 +56,11 @@ pub enum ShapeError {
     },
     /// Shapes that do not broadcast, in the words of `torch.broadcast_shapes`.
     NotBroadcastable {
-        /// How far from the right the mismatch is, from 1.
+        /// The position of the mismatch from the right, counted from 1.
         from_right: usize,
         /// The argument that does not fit.
         argument: usize,
-        /// The shape common to the arguments read so far, padded with 1.
+        /// The shape that the arguments so far broadcast to, padded with 1.
         expected: Shape,
         /// The shapes of all arguments.
         shapes: Box<[Shape]>,
@@ -73,7 +72,7 @@ pub enum ShapeError {
         /// The shape of the result.
         broadcast: Shape,
     },
-    /// A size to sum to from which the tensor could not have been expanded.
+    /// A target of `sum_to_size` that could not be expanded to the tensor's shape.
     SumToSize {
         /// The requested sizes.
         target: Vec<usize>,
@@ -84,31 +83,31 @@ pub enum ShapeError {
     // Limits.
     /// More than [`MAX_RANK`](crate::MAX_RANK) dimensions.
     RankTooHigh {
-        /// The number of dimensions asked for.
+        /// The requested number of dimensions.
         ndim: usize,
     },
-    /// An element count (zeros left aside) above `isize::MAX`.
+    /// A number of elements (not counting sizes of 0) above `isize::MAX`.
     NumelOverflow {
-        /// The sizes asked for.
+        /// The requested sizes.
         sizes: Vec<usize>,
     },
     /// A byte count above `isize::MAX`.
     BytesOverflow {
-        /// The shape asked for.
+        /// The requested shape.
         shape: Shape,
         /// Bytes for each element.
         item_size: usize,
     },
-    /// A negative size where only `-1`, or no negative size at all, has a meaning.
+    /// A negative size where only `-1`, or no negative size, is allowed.
     NegativeSize {
         /// The first negative size.
         size: isize,
-        /// The sizes asked for.
+        /// The requested sizes.
         sizes: Vec<isize>,
     },
 
     // Layouts.
-    /// A layout whose strides are not one for each size.
+    /// A layout with more strides than sizes, or fewer.
     StridesLength,
     /// A layout with a negative storage offset.
     NegativeOffset {
@@ -162,9 +161,9 @@ pub enum ShapeError {
     // Dimensions.
     /// A dimension that the tensor does not have.
     DimOutOfRange {
-        /// The dimension asked for.
+        /// The requested dimension.
         dim: isize,
-        /// How many dimensions could be named; at least 1, since a 0-d tensor accepts 0 and -1.
+        /// The number of dimensions that can be named; at least 1, since a 0-d tensor accepts 0 and -1.
         ndim: usize,
     },
     /// A dimension named twice.
@@ -198,9 +197,9 @@ pub enum ShapeError {
         /// Where to move them.
         destination: Vec<isize>,
     },
-    /// `movedim` that names a dimension twice.
+    /// `movedim` with a dimension given twice.
     MovedimRepeated {
-        /// Which list it is: `source` or `destination`.
+        /// The list: `source` or `destination`.
         list: &'static str,
         /// The list.
         dims: Vec<isize>,
@@ -234,12 +233,12 @@ pub enum ShapeError {
         /// The requested sizes.
         sizes: Vec<isize>,
     },
-    /// A size of -1 that any number would satisfy.
+    /// A size of -1 for which any size would fit.
     InferAmbiguous {
         /// The requested sizes.
         sizes: Vec<isize>,
     },
-    /// Sizes with another element count than the tensor's.
+    /// Sizes with another number of elements than the tensor.
     InvalidNumel {
         /// The requested sizes.
         sizes: Vec<isize>,
@@ -300,17 +299,16 @@ pub enum ShapeError {
     },
 }
 
-/// The data behind an error, for those who draw it.
+/// The data of an error, for callers that draw it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostic {
     /// The shapes of all operands, in order; empty when the error is not about operands.
     pub shapes: Vec<Shape>,
-    /// The dimension that the text names, where it names one: counted from the left, in the result.
+    /// The dimension that the message names, if it names one: an index into the result.
     pub dim: Option<usize>,
-    /// The same place counted from the right, 0 for the last dimension, which does not move when shapes are
-    /// aligned.
+    /// The same dimension counted from the right, 0 for the last one; aligning shapes does not change it.
     pub from_right: Option<usize>,
-    /// Which two operands disagree: the one that brought the size of "tensor a", and "tensor b".
+    /// The two operands that disagree: the one with the size of "tensor a", and "tensor b".
     pub operands: Option<(usize, usize)>,
 }
 
@@ -327,10 +325,10 @@ impl ShapeError {
         }
     }
 
-    /// Names the type of tensor in the one text that mentions it, [`ShapeError::ExpandTooFew`].
+    /// Sets the tensor type in the one message that has it, [`ShapeError::ExpandTooFew`].
     ///
-    /// Shapes know no dtypes, so that this floor writes `torch.FloatTensor`; the floor that knows better says
-    /// so.
+    /// Shapes have no dtype, so this crate writes `torch.FloatTensor`; callers that know the dtype correct
+    /// it.
     ///
     /// ```
     /// use zerostride_shape::{Layout, Shape};
@@ -347,7 +345,7 @@ impl ShapeError {
         self
     }
 
-    /// The data behind the text: which operands, which dimension.
+    /// The data behind the message: the operands and the dimension.
     pub fn diagnostic(&self) -> Diagnostic {
         match self {
             ShapeError::Incompatible { dim, operands, shapes, .. } => Diagnostic {

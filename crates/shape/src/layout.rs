@@ -1,6 +1,5 @@
-//! Owns `Layout`: where the elements of a tensor lie in its storage, and what can be read off that.
-//! It does not know how layouts are made from each other (`views.rs`, `reshape.rs`, `choose.rs`), nor any
-//! storage.
+//! Owns `Layout`: where the elements of a tensor are in its storage, and what follows from that. It does not
+//! know how views make layouts (`views.rs`, `reshape.rs`, `choose.rs`) nor storages.
 
 use crate::dims::{Dims, FEW_DIMS};
 use crate::error::ShapeError;
@@ -8,8 +7,8 @@ use crate::shape::{Shape, Strides, contiguous_strides};
 
 /// Shape, strides and storage offset of a tensor, all in elements.
 ///
-/// Every element that a layout reaches has an index between 0 and `isize::MAX`. The offset of an EMPTY layout
-/// may lie anywhere past its storage, since nothing is read there.
+/// The index of every element is between 0 and `isize::MAX`. The offset of an EMPTY layout may be beyond the
+/// end of its storage, since nothing is read there.
 ///
 /// ```
 /// use zerostride_shape::{Layout, Shape};
@@ -36,13 +35,13 @@ impl Layout {
         Layout { shape, strides, offset: 0 }
     }
 
-    /// [`Layout::contiguous`] of the first `ndim` of some sizes, for those who make such layouts often.
+    /// [`Layout::contiguous`] of the first `ndim` of some sizes, which allocates nothing.
     ///
     /// # Errors
     /// As [`Shape::new`].
     ///
     /// # Panics
-    /// If there are not as many sizes.
+    /// If `ndim` is more than the number of sizes.
     ///
     /// ```
     /// use zerostride_shape::{Layout, Shape};
@@ -61,8 +60,8 @@ impl Layout {
     /// A layout of these sizes, strides and offset, in elements.
     ///
     /// # Errors
-    /// Not one stride for each size; a negative offset; elements before the start of the storage, or with an
-    /// index that does not fit in `isize`.
+    /// The numbers of strides and sizes differ; the offset is negative; an element is before the start of the
+    /// storage, or has an index above `isize::MAX`.
     ///
     /// ```
     /// use zerostride_shape::{Layout, Shape, Strides};
@@ -94,8 +93,8 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Puts together what a view worked out; the sizes are checked here, the reach is the view's to
-    /// guarantee.
+    /// A layout that a view has computed. The sizes are checked here; the view guarantees that the elements'
+    /// indices are valid.
     pub(crate) fn assemble(
         sizes: Dims<usize>,
         strides: Dims<isize>,
@@ -131,7 +130,7 @@ impl Layout {
         self.shape.ndim()
     }
 
-    /// The number of elements, counting those reached twice twice.
+    /// The number of elements, including repeated ones.
     #[inline]
     pub fn numel(&self) -> usize {
         self.shape.numel()
@@ -142,7 +141,7 @@ impl Layout {
         (self.shape, self.strides, self.offset)
     }
 
-    /// The lowest and the highest element reached; `None` if there is none.
+    /// The indices of the lowest and the highest element; `None` if there are none.
     ///
     /// Units: elements of the storage.
     pub fn span(&self) -> Option<(isize, isize)> {
@@ -152,7 +151,7 @@ impl Layout {
         let (mut low, mut high) = (self.offset, self.offset);
         for (&size, &stride) in self.shape.iter().zip(&self.strides) {
             if size > 1 {
-                // Every partial sum lies between two elements of the layout, so that it fits.
+                // Every partial sum is between the indices of two elements, so it cannot overflow.
                 let reach = (size as isize - 1) * stride;
                 if reach < 0 { low += reach } else { high += reach }
             }
@@ -160,7 +159,7 @@ impl Layout {
         Some((low, high))
     }
 
-    /// [`Layout::span`] of a layout not yet known to fit.
+    /// [`Layout::span`] of a layout that may overflow.
     fn wide_span(&self) -> Option<(i128, i128)> {
         if self.shape.contains(&0) {
             return None;
@@ -171,8 +170,8 @@ impl Layout {
         Some(reaches.fold((start, start), |(low, high), reach| (low + reach.min(0), high + reach.max(0))))
     }
 
-    /// Whether the elements lie in row-major order without gaps; sizes of 1 do not matter, and nothing is
-    /// contiguous.
+    /// Whether the elements are adjacent, in row-major order. Strides of dimensions of size 1 do not matter;
+    /// a layout without elements is contiguous.
     ///
     /// Source: PyTorch `c10/core/Contiguity.h`.
     ///
@@ -201,9 +200,9 @@ impl Layout {
         true
     }
 
-    /// Whether the elements fill a run of storage, each of them once, in any order of dimensions.
+    /// Whether the elements fill a range of the storage, each of them once, in any order of dimensions.
     ///
-    /// Negative strides, which PyTorch does not have, count by their length.
+    /// Negative strides, which PyTorch does not have, are compared by absolute value.
     ///
     /// Source: PyTorch `c10/core/TensorImpl.h`, `is_non_overlapping_and_dense`.
     ///

@@ -22,13 +22,13 @@
 //! - [`Layout`] is shape, strides and storage offset; every view of PyTorch is a method that returns another
 //!   `Layout` ([`Layout::expand`], [`Layout::permute`], [`Layout::view`], [`Layout::slice`], ...).
 //! - [`Broadcast`] is what a broadcast does to each operand; [`broadcast_shape`] only its result.
-//! - [`Classes`] says what a broadcast does that its reader may not expect.
+//! - [`Classes`] lists the effects of a broadcast that a reader of the program may not expect.
 //! - [`Layout::overlap`] and [`Layout::has_internal_overlap`] decide whether elements share memory.
 //! - [`coalesce`], [`order_dims`] and [`turn_dims`] simplify the loops over several operands.
 //! - [`assert_broadcast!`] checks constant shapes while compiling.
 //!
-//! Sizes, strides and offsets count elements, never bytes. Nothing here allocates in proportion to a size,
-//! and no arithmetic on sizes wraps. This crate deliberately knows no dtypes, no memory and no operations.
+//! Sizes, strides and offsets count elements, never bytes. No memory use grows with a size, and no arithmetic
+//! on sizes overflows. This crate does not know dtypes, memory or operations.
 
 #![no_std]
 #![forbid(unsafe_code)]

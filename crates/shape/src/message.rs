@@ -6,8 +6,8 @@ use core::fmt;
 use crate::error::ShapeError;
 use crate::shape::{List, MAX_RANK, Tuple};
 
-/// The three constant pieces of the text of [`ShapeError::Incompatible`], shared with the check at compile
-/// time.
+/// The three constant parts of the text of [`ShapeError::Incompatible`], which the check at compile time also
+/// uses.
 pub(crate) const INCOMPATIBLE: [&str; 3] =
     ["The size of tensor a (", ") must match the size of tensor b (", ") at non-singleton dimension "];
 
@@ -42,7 +42,7 @@ impl fmt::Display for ShapeError {
                 write!(f, "Storage size calculation overflowed with sizes={}: ", List(sizes))?;
                 let count = sizes.iter().try_fold(1u128, |count, &size| count.checked_mul(size as u128));
                 match count {
-                    // An empty tensor has no elements; its strides are what does not fit.
+                    // The shape has no elements, so only its strides can be wrong.
                     Some(0) => f.write_str("0 elements, but strides that do not fit"),
                     Some(count) => write!(f, "{count} elements"),
                     None => f.write_str("more than 2^128 elements"),

@@ -1,5 +1,5 @@
-//! Owns the questions whether elements share memory: within one layout, and between two of the same storage.
-//! It does not know storages: the caller sees to it that both layouts are of one storage, with elements of
+//! Owns the decision whether elements share memory: within one layout, and between two of the same storage.
+//! It does not know storages: the caller makes sure that both layouts are of one storage, with elements of
 //! one size.
 
 use alloc::vec::Vec;
@@ -15,20 +15,20 @@ pub enum InternalOverlap {
     No,
     /// Some element is reached through two indices.
     Yes,
-    /// Not decided within the limit on effort; to be treated as `Yes`.
+    /// Not decided within the limit on effort; treat it as `Yes`.
     TooHard,
 }
 
-/// How two layouts of one storage meet.
+/// How two layouts of one storage overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Overlap {
     /// No element in common.
     None,
     /// The same index reaches the same element in both.
     Same,
-    /// Some element in common, in another place or among others.
+    /// Some element in common, at different indices or beside elements that are not.
     Partial,
-    /// Not decided within the limit on effort; to be treated as `Partial`.
+    /// Not decided within the limit on effort; treat it as `Partial`.
     TooHard,
 }
 
@@ -61,12 +61,12 @@ impl Layout {
         if nested {
             return InternalOverlap::No;
         }
-        // More indices than elements in reach: two of them must meet.
+        // There are more indices than elements in the range, so two of them coincide.
         if self.numel() as i128 > reach + 1 {
             return InternalOverlap::Yes;
         }
-        // Two indices that meet differ first, in order of the strides, at some dimension: by 1 or more there,
-        // by anything from -bound to bound in those below.
+        // Two indices of the same element differ in some dimensions. In the one of them with the largest
+        // stride they differ by 1 or more, in those with smaller strides by anything from -bound to bound.
         let mut too_hard = false;
         let mut effort = EFFORT;
         for (at, lead) in terms.iter().enumerate() {
@@ -86,9 +86,9 @@ impl Layout {
         if too_hard { InternalOverlap::TooHard } else { InternalOverlap::No }
     }
 
-    /// How this layout and another one of the same storage, with elements of the same size, meet.
+    /// How this layout overlaps with another of the same storage and element size.
     ///
-    /// Exact for ordinary strided views; a search limited in effort decides the rest.
+    /// Exact for ordinary strided views; the rest is decided by a search with limited effort.
     ///
     /// ```
     /// use zerostride_shape::{Layout, Overlap, Shape};
@@ -111,8 +111,8 @@ impl Layout {
         if high < other_low || other_high < low {
             return Overlap::None;
         }
-        // With x counted up from the lowest element of self, and down from the highest of other, elements
-        // meet where the steps of both together bridge the distance from the one to the other.
+        // Let x count steps up from the lowest element of self, and down from the highest of other: elements
+        // coincide where all steps together equal the distance between the two.
         let steps: Vec<Term> =
             self.terms().iter().chain(&other.terms()).copied().filter(|term| term.factor > 0).collect();
         match solvable(&steps, other_high as i128 - low as i128, &mut { EFFORT }) {
@@ -122,8 +122,8 @@ impl Layout {
         }
     }
 
-    /// Whether PyTorch refuses to write through one of these layouts while it reads the other: its own
-    /// decision, which lets pass what it finds too hard.
+    /// Whether PyTorch refuses to write through one of these layouts while it reads the other. PyTorch
+    /// decides this by simpler rules, and allows what they do not decide.
     ///
     /// Both layouts belong to one storage, with elements of the same size.
     ///
@@ -151,7 +151,7 @@ impl Layout {
         low <= other_high && other_low <= high
     }
 
-    /// The same index reaches the same element: equal but for the strides of dimensions with one index.
+    /// Whether the same index is the same element: equal, except for strides of dimensions of size 1.
     fn same_elements(&self, other: &Layout) -> bool {
         self.offset() == other.offset()
             && self.shape() == other.shape()
@@ -159,8 +159,8 @@ impl Layout {
                 .all(|((&size, a), b)| size == 1 || a == b)
     }
 
-    /// The dimensions with more than one index, their strides without sign: as many steps up from the lowest
-    /// element.
+    /// The dimensions of more than one index, with the absolute values of their strides: steps up from the
+    /// lowest element.
     fn terms(&self) -> Vec<Term> {
         let dims = self.shape().iter().zip(self.strides()).filter(|(size, _)| **size > 1);
         dims.map(|(&size, &stride)| Term { factor: (stride as i128).abs(), bound: size as i128 - 1 })

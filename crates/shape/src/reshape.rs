@@ -1,5 +1,5 @@
-//! Owns the views that merge and split dimensions, and the sizes they infer.
-//! It does not copy: where only a copy could have the sizes, the error says so and the caller decides.
+//! Owns the views that merge and split dimensions, and the inference of sizes. It does not copy: if only a
+//! copy could have the sizes, that is an error, and the caller decides.
 
 use alloc::vec::Vec;
 
@@ -9,10 +9,10 @@ use crate::layout::Layout;
 use crate::shape::{Shape, check_rank, contiguous_strides};
 use crate::views::wrap;
 
-/// The shape that `sizes` mean for a tensor of `numel` elements: one of them may be -1 and is worked out.
+/// The shape that `sizes` mean for a tensor of `numel` elements: one of them may be -1, and is inferred.
 ///
 /// # Errors
-/// Another element count, more than one -1, a size below -1, a -1 that any number would satisfy.
+/// The number of elements differs; -1 is given twice, or any size would fit it; a size is below -1.
 ///
 /// Source: PyTorch `aten/src/ATen/InferSize.h`, `infer_size`.
 ///
@@ -36,7 +36,7 @@ pub fn infer_size(sizes: &[isize], numel: usize) -> Result<Shape, ShapeError> {
         }
     }
     let invalid = || ShapeError::InvalidNumel { sizes: sizes.to_vec(), numel };
-    // A zero makes the product zero, whatever the others would overflow to.
+    // A zero makes the product zero, even if the other sizes overflow.
     let given =
         || shape.iter().enumerate().filter(|(index, _)| Some(*index) != inferred).map(|(_, size)| *size);
     let product = if given().any(|size| size == 0) {
@@ -56,7 +56,7 @@ pub fn infer_size(sizes: &[isize], numel: usize) -> Result<Shape, ShapeError> {
 }
 
 impl Layout {
-    /// The same elements, in the same order, under other sizes; one of them may be -1.
+    /// The same elements in the same order with other sizes; one of them may be -1.
     ///
     /// Shapes: `(m, n) -> sizes`, of the same element count.
     ///
@@ -79,7 +79,8 @@ impl Layout {
         Layout::assemble(shape.dims().clone(), strides, self.offset())
     }
 
-    /// The strides under which `shape`, of the same element count, reads the same elements in the same order.
+    /// The strides with which `shape`, of the same number of elements, reads the same elements in the same
+    /// order.
     fn view_strides(&self, shape: &Shape) -> Option<Dims<isize>> {
         if self.numel() == 0 {
             let same = self.shape() == shape;
@@ -91,8 +92,8 @@ impl Layout {
         }
         let mut strides = Dims::filled(shape.len(), 1);
         let mut open = shape.len();
-        // From the right: each run of dimensions that step evenly takes as many of the new ones as have its
-        // element count, and sizes of 1 where they stand.
+        // From the right: each run takes as many of the new dimensions as have its number of elements. Sizes
+        // of 1 fit everywhere.
         for (count, step) in self.runs() {
             let mut filled = 1;
             while open > 0 && (filled < count || shape[open - 1] == 1) {
@@ -107,10 +108,11 @@ impl Layout {
         Some(strides)
     }
 
-    /// The element count and the innermost stride of each run of dimensions that step evenly, from the right.
+    /// The runs of dimensions that one stride walks, from the right: the number of elements and the innermost
+    /// stride of each.
     ///
-    /// A dimension of size 1 belongs to the run to its right whatever its stride is, for there is no step to
-    /// take.
+    /// A dimension of size 1 belongs to the run to its right whatever its stride is, since the stride is not
+    /// used.
     fn runs(&self) -> Vec<(usize, isize)> {
         let mut runs: Vec<(usize, isize)> = Vec::new();
         for (&size, &stride) in self.shape().iter().zip(self.strides()).rev() {
@@ -130,7 +132,7 @@ impl Layout {
     /// Shapes: `(m, n, p) -> (m, np)` for dimensions 1 to 2.
     ///
     /// # Errors
-    /// A dimension that is not there, or `start` after `end`.
+    /// A dimension does not exist, or `start` is after `end`.
     ///
     /// ```
     /// use zerostride_shape::{Layout, Shape};

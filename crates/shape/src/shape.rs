@@ -1,6 +1,6 @@
-//! Owns `Shape`, the sizes of a tensor, and `Strides`, the distances in elements between neighbours.
-//! A `Shape` is always one that can exist: at most [`MAX_RANK`] dimensions, an element count that fits.
-//! It does not know offsets or views (`layout.rs`), nor the broadcasting rule (`broadcast.rs`).
+//! Owns `Shape`, the sizes of a tensor, and `Strides`, the distances between neighbouring elements. A `Shape`
+//! is always valid: at most [`MAX_RANK`] dimensions, and a number of elements that fits `isize`. It does not
+//! know offsets or views (`layout.rs`) nor the broadcasting rule (`broadcast.rs`).
 
 use core::fmt;
 
@@ -12,7 +12,7 @@ pub const MAX_RANK: usize = 64;
 
 /// The sizes of a tensor, outermost dimension first.
 ///
-/// Reads like a slice of `usize` and prints as PyTorch prints sizes. Up to five sizes need no heap.
+/// Behaves like a slice of `usize` and prints as PyTorch prints sizes. Up to five sizes are stored inline.
 ///
 /// Source: PyTorch `torch.Size`.
 ///
@@ -34,8 +34,8 @@ impl Shape {
     /// A shape with these sizes.
     ///
     /// # Errors
-    /// More than [`MAX_RANK`] sizes, or non-zero sizes whose product exceeds `isize::MAX`. Zeros do not
-    /// excuse the others, so that the strides of an empty tensor always fit too.
+    /// There are more than [`MAX_RANK`] sizes, or the product of the sizes other than 0 exceeds `isize::MAX`.
+    /// Sizes of 0 are not counted so that the strides of an empty tensor fit, too.
     ///
     /// ```
     /// use zerostride_shape::Shape;
@@ -68,7 +68,7 @@ impl Shape {
         self.0.iter().product()
     }
 
-    /// Checks a product that the caller could not bound; the rank is already known to be allowed.
+    /// Checks the product of sizes that the caller could not bound; the rank has been checked.
     #[inline]
     pub(crate) fn from_dims(sizes: Dims<usize>) -> Result<Shape, ShapeError> {
         let product = sizes.iter().try_fold(1usize, |product, &size| product.checked_mul(size.max(1)));
@@ -78,7 +78,7 @@ impl Shape {
         }
     }
 
-    /// The first `ndim` of some sizes, with [`contiguous_strides`]. All of it is done in registers.
+    /// The first `ndim` of some sizes, with their [`contiguous_strides`], computed in registers.
     #[inline(always)]
     pub(crate) fn few(sizes: [usize; FEW_DIMS], ndim: usize) -> Result<(Shape, Strides), ShapeError> {
         let (mut strides, mut numel) = ([0; FEW_DIMS], 1usize);
@@ -115,7 +115,7 @@ impl fmt::Display for Shape {
 
 /// The distance in elements (never bytes) between neighbours, for each dimension.
 ///
-/// Reads like a slice of `isize`. A stride may be 0 (a stretched dimension) or negative (a reversed one).
+/// Behaves like a slice of `isize`. A stride may be 0 (a stretched dimension) or negative (a reversed one).
 #[derive(Clone, Default)]
 pub struct Strides(Dims<isize>);
 
@@ -125,7 +125,7 @@ impl Strides {
     /// Strides with these values, in elements.
     ///
     /// # Errors
-    /// More than [`MAX_RANK`] strides.
+    /// There are more than [`MAX_RANK`] strides.
     pub fn new(strides: &[isize]) -> Result<Strides, ShapeError> {
         check_rank(strides.len())?;
         Ok(Strides(Dims::from_slice(strides)))
@@ -146,10 +146,9 @@ impl fmt::Display for Strides {
     }
 }
 
-/// The row-major strides, in elements, of a tensor that fills its storage in order.
+/// The strides, in elements, of a contiguous tensor of these sizes.
 ///
-/// Sizes of 0 count as 1, as in PyTorch. A product too large for `isize` saturates, which no [`Shape`] can
-/// cause.
+/// Sizes of 0 count as 1, as in PyTorch. A product too large for `isize` saturates; no [`Shape`] has one.
 ///
 /// Source: PyTorch `c10/core/TensorImpl.h`, `empty_tensor_restride`.
 ///

@@ -1,5 +1,5 @@
-//! Owns the views that rearrange dimensions: stretch them, add and drop those of size 1, and permute.
-//! It does not know views that merge or split dimensions (`reshape.rs`) or leave elements out (`choose.rs`).
+//! Owns the views that stretch, add, drop and permute dimensions. It does not know views that merge or split
+//! dimensions (`reshape.rs`) or omit elements (`choose.rs`).
 
 use alloc::vec::Vec;
 
@@ -8,9 +8,9 @@ use crate::error::ShapeError;
 use crate::layout::Layout;
 use crate::shape::check_rank;
 
-/// The dimension that `dim` names among `ndim` ones, negative numbers counting from the right.
+/// The index of dimension `dim` of `ndim` ones; negative numbers count from the end.
 ///
-/// As in PyTorch a 0-d tensor accepts 0 and -1, so that the answer may be a dimension that is not there.
+/// As in PyTorch a 0-d tensor accepts 0 and -1, so the result may be a dimension that does not exist.
 pub(crate) fn wrap(dim: isize, ndim: usize) -> Result<usize, ShapeError> {
     let ndim = ndim.max(1);
     let wrapped = if dim < 0 { dim.checked_add_unsigned(ndim) } else { Some(dim) };
@@ -20,7 +20,7 @@ pub(crate) fn wrap(dim: isize, ndim: usize) -> Result<usize, ShapeError> {
     }
 }
 
-/// Which dimensions `dims` names; each of them at most once.
+/// Which dimensions `dims` contains, each at most once.
 pub(crate) fn wrap_set(dims: &[isize], ndim: usize) -> Result<Dims<bool>, ShapeError> {
     let mut named = Dims::filled(ndim.max(1), false);
     for &dim in dims {
@@ -36,7 +36,7 @@ pub(crate) fn wrap_set(dims: &[isize], ndim: usize) -> Result<Dims<bool>, ShapeE
 /// The dimensions that a reduction over `dims` combines, in rising order; none for a 0-d tensor.
 ///
 /// # Errors
-/// A dimension that does not exist (a 0-d tensor accepts 0 and -1), or that is named twice.
+/// A dimension does not exist (a 0-d tensor accepts 0 and -1), or is given twice.
 ///
 /// ```
 /// use zerostride_shape::reduced_dims;
@@ -57,7 +57,8 @@ impl Layout {
     /// Shapes: `(1, n) -> (…, m, n)`.
     ///
     /// # Errors
-    /// Fewer sizes than dimensions, a size that differs from one other than 1, -1 for an added dimension.
+    /// There are fewer sizes than dimensions; a dimension of another size than 1 would change; or -1 is given
+    /// for an added dimension.
     ///
     /// Source: PyTorch `aten/src/ATen/ExpandUtils.cpp`, `inferExpandGeometry`.
     ///
@@ -87,7 +88,8 @@ impl Layout {
         let added = sizes.len() - self.ndim();
         let mut shape = Dims::filled(sizes.len(), 1);
         let mut strides = Dims::filled(sizes.len(), 0);
-        // The step over all of the dimension to the right, which is what an added dimension of size 1 has.
+        // The stride of a dimension to the left of the previous one in row-major order: an added dimension of
+        // size 1 gets it, as in PyTorch.
         let mut outer = 1isize;
         for dim in (0..sizes.len()).rev() {
             let (existing, stride) = match dim.checked_sub(added) {
@@ -124,7 +126,7 @@ impl Layout {
         }
     }
 
-    /// [`Layout::expand`] to a shape, every size of which is meant.
+    /// [`Layout::expand`] to a complete shape, without -1.
     ///
     /// Shapes: `(1, n) -> (…, m, n)`.
     ///
@@ -149,12 +151,12 @@ impl Layout {
         }
     }
 
-    /// Adds a dimension of size 1 before dimension `dim` of the result's.
+    /// Adds a dimension of size 1 at index `dim` of the result.
     ///
     /// Shapes: `(m, n) -> (m, 1, n)` for dimension 1.
     ///
     /// # Errors
-    /// `dim` is not one of the result, or there would be more than [`MAX_RANK`](crate::MAX_RANK).
+    /// `dim` is not a dimension of the result, or there would be more than [`MAX_RANK`](crate::MAX_RANK).
     ///
     /// Source: PyTorch `Tensor.unsqueeze`.
     ///
@@ -184,7 +186,7 @@ impl Layout {
     /// Shapes: `(m, 1, n) -> (m, n)`.
     ///
     /// # Errors
-    /// None today; the signature is the one of all views.
+    /// None; the signature is that of all views.
     ///
     /// Source: PyTorch `Tensor.squeeze`.
     pub fn squeeze(&self) -> Result<Layout, ShapeError> {
@@ -217,7 +219,7 @@ impl Layout {
     /// Shapes: `(1, m, 1) -> (m)` for dimensions 0 and 2.
     ///
     /// # Errors
-    /// A dimension that is not there, or is named twice.
+    /// A dimension does not exist, or is given twice.
     ///
     /// Source: PyTorch `Tensor.squeeze`.
     pub fn squeeze_dims(&self, dims: &[isize]) -> Result<Layout, ShapeError> {
@@ -229,19 +231,19 @@ impl Layout {
         self.gather_dims((0..self.ndim()).filter(|&dim| keep(dim)).collect())
     }
 
-    /// The layout whose dimensions are those of `self` with these numbers.
+    /// The layout with the dimensions of `self` that `dims` lists, in its order.
     fn gather_dims(&self, dims: Dims<usize>) -> Result<Layout, ShapeError> {
         let shape = dims.iter().map(|&dim| self.shape()[dim]).collect();
         let strides = dims.iter().map(|&dim| self.strides()[dim]).collect();
         Layout::assemble(shape, strides, self.offset())
     }
 
-    /// Puts dimension `dims[i]` at place `i`.
+    /// Moves dimension `dims[i]` to position `i`.
     ///
     /// Shapes: `(m, n, p) -> (p, m, n)` for dimensions 2, 0, 1.
     ///
     /// # Errors
-    /// `dims` does not name every dimension once.
+    /// `dims` does not contain every dimension once.
     ///
     /// Source: PyTorch `Tensor.permute`.
     ///
@@ -287,7 +289,7 @@ impl Layout {
     pub fn transpose(&self, dim0: isize, dim1: isize) -> Result<Layout, ShapeError> {
         let (dim0, dim1) = (wrap(dim0, self.ndim())?, wrap(dim1, self.ndim())?);
         let mut order: Dims<usize> = (0..self.ndim()).collect();
-        // Of a 0-d tensor dimension 0 can be named, but not swapped.
+        // A 0-d tensor accepts dimension 0, but has nothing to swap.
         if dim0 != dim1 {
             order.swap(dim0, dim1);
         }
@@ -326,12 +328,12 @@ impl Layout {
         }
     }
 
-    /// Moves dimension `source[i]` to place `destination[i]`; the others keep their order.
+    /// Moves dimension `source[i]` to position `destination[i]`; the others keep their order.
     ///
     /// Shapes: `(m, n, p) -> (n, p, m)` from 0 to 2.
     ///
     /// # Errors
-    /// Lists of different lengths, or a dimension that is not there or is named twice.
+    /// The lists have different lengths, or a dimension does not exist or is given twice.
     ///
     /// Source: PyTorch `Tensor.movedim`.
     ///
