@@ -1,5 +1,5 @@
-//! Owns `Column`: the shapes lined up at the right, one column for each dimension of the result.
-//! It does not know how a column is printed, and asks `zerostride-shape` how sizes meet.
+//! Owns `Column`: the shapes aligned at the right, one column for each dimension of the result. It does not
+//! know how a column is drawn nor the rule for sizes, which is that of `zerostride-shape`.
 
 use zerostride_shape::{Broadcast, Role, ShapeError, broadcast_size};
 
@@ -11,15 +11,15 @@ pub(crate) struct Column {
     pub(crate) dim: usize,
     /// The size of each operand; `None` where it does not have the dimension.
     pub(crate) sizes: Vec<Option<usize>>,
-    /// What happens to each operand; meaningless where there is no result.
+    /// What happens to each operand; meaningless if there is no result.
     pub(crate) roles: Vec<Role>,
-    /// The size of the result; `None` where the sizes do not go together.
+    /// The size of the result; `None` if the sizes do not broadcast.
     pub(crate) result: Option<usize>,
 }
 
 impl Column {
-    /// Whether operand `i` is at fault in a column that is a misfit: its size differs, or it is a target that
-    /// would grow.
+    /// Whether operand `i` is to blame for a column that does not fit: its size differs, or it is a target
+    /// that would have to grow.
     pub(crate) fn is_wrong(&self, i: usize) -> bool {
         match self.result {
             None => self.sizes[i].is_some_and(|size| size != 1),
@@ -30,8 +30,8 @@ impl Column {
 
 /// The columns from left to right.
 ///
-/// Of a broadcast that works the roles are those that the broadcast itself has, so that the picture cannot
-/// disagree with what runs; of one that does not, each dimension is decided on its own.
+/// The roles are those of the broadcast itself, so the picture cannot differ from what runs. If the shapes do
+/// not broadcast, each dimension is decided on its own.
 pub(crate) fn columns(shapes: &[&[usize]], broadcast: Option<&Broadcast>) -> Vec<Column> {
     let ndim = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
     let column = |dim: usize| {
@@ -58,8 +58,8 @@ pub(crate) fn columns(shapes: &[&[usize]], broadcast: Option<&Broadcast>) -> Vec
     (0..ndim).map(column).collect()
 }
 
-/// Whether a column is why there is no broadcast: its sizes differ, or the target in place would have to
-/// grow.
+/// Whether a column is the reason why there is no broadcast: its sizes differ, or the in-place target would
+/// have to grow.
 pub(crate) fn is_misfit(explanation: &Explanation, columns: &[Column], column: &Column) -> bool {
     match explanation.error() {
         Some(ShapeError::InPlace { output, .. }) => {

@@ -1,5 +1,5 @@
-//! Owns `Explanation`, everything there is to say about one broadcast, worked out once and then rendered.
-//! It does not know how anything is printed (`text.rs`, `json.rs`), nor how repairs are found (`repair.rs`).
+//! Owns `Explanation`, all facts about one broadcast, computed once and then rendered. It does not know how
+//! anything is printed (`text/`, `json.rs`) nor how repairs are found (`repair/`).
 
 use zerostride_ops::{Bucket, Class as OpClass, DType, Op, Typed, result_type};
 use zerostride_shape::{Broadcast, Class, Classes, Shape, ShapeError, check_in_place};
@@ -8,16 +8,16 @@ use crate::operand::{Operand, names};
 use crate::reading::Reading;
 use crate::repair::{Problem, Repair};
 
-/// What is done with the operands, and what counts as too much.
+/// What is done with the operands, and the limit on the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The operation, for the headline, the result's dtype and the calls of repairs.
     pub op: Option<Op>,
-    /// Whether the first operand is written to, and therefore never stretched.
+    /// Whether the first operand is written to, and therefore is never stretched.
     pub in_place: bool,
     /// The bytes above which a result is a [`Class::BlowUp`]; 1 GiB unless set.
     pub max_bytes: u128,
-    /// The elements of the result, in row-major order, as they are to be printed beside the operands' values.
+    /// The elements of the result, in row-major order, as they are printed beside the operands' values.
     pub result: Option<Vec<String>>,
 }
 
@@ -27,7 +27,7 @@ impl Default for Options {
     }
 }
 
-/// A broadcast, or a failed one, with everything there is to say about it.
+/// A broadcast or a failed one, with all facts about it.
 ///
 /// ```
 /// use zerostride_explain::{Explanation, Operand, Options};
@@ -67,8 +67,8 @@ struct Failure {
 impl Explanation {
     /// Explains the broadcast of `operands`, or why there is none.
     ///
-    /// Shapes: any; those that do not broadcast, that are too large or of too many dimensions are explained
-    /// as errors.
+    /// Shapes: any; those that do not broadcast, are too large or have too many dimensions are explained as
+    /// errors.
     pub fn new(operands: Vec<Operand>, options: Options) -> Explanation {
         let names = names(&operands);
         let shapes: Vec<&[usize]> = operands.iter().map(|operand| &*operand.shape).collect();
@@ -90,11 +90,11 @@ impl Explanation {
         Explanation { names, outcome, operands, options }
     }
 
-    /// Explains an error: its operands under made-up names, what does not fit, what would repair it. `None`
-    /// of an error that is not about shapes meeting.
+    /// Explains an error: its operands under generated names, what does not fit, what would repair it. `None`
+    /// for an error that is not about broadcasting.
     ///
-    /// The program that failed knows more, names for instance: where it can, it had better give the operands
-    /// itself.
+    /// A program that knows its operands, for instance their names, should rather pass them to
+    /// [`Explanation::new`].
     ///
     /// ```
     /// use zerostride_explain::{Explanation, Options};
@@ -120,7 +120,7 @@ impl Explanation {
         &self.operands
     }
 
-    /// The names of the operands, those made up for unnamed ones included.
+    /// The names of the operands, generated for those without one.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -130,33 +130,33 @@ impl Explanation {
         &self.options
     }
 
-    /// The broadcast, where there is one.
+    /// The broadcast, if there is one.
     pub fn broadcast(&self) -> Option<&Broadcast> {
         self.outcome.as_ref().ok().map(|success| &success.broadcast)
     }
 
-    /// The shape of the result, where there is one.
+    /// The shape of the result, if there is one.
     pub fn shape(&self) -> Option<&Shape> {
         self.broadcast().map(Broadcast::shape)
     }
 
-    /// The dtype of the result, where there is one: the target's in place, the operation's where it is known,
-    /// else that in which the operands meet; unknown dtypes count as the default float.
+    /// The dtype of the result, if there is one: in place that of the target, else the operation's if it is
+    /// known, else the dtype that the operands promote to. Unknown dtypes count as the default float.
     pub fn result_dtype(&self) -> Option<DType> {
         self.outcome.as_ref().ok().map(|success| success.result_dtype)
     }
 
-    /// The bytes of the result, where there is one, in [`Explanation::result_dtype`].
+    /// The bytes of the result, if there is one, in [`Explanation::result_dtype`].
     pub fn result_bytes(&self) -> Option<u128> {
         self.outcome.as_ref().ok().map(|success| success.result_bytes)
     }
 
-    /// How each operand is read; empty where there is no broadcast.
+    /// How each operand is read; empty if there is no broadcast.
     pub fn readings(&self) -> &[Reading] {
         self.outcome.as_ref().map_or(&[], |success| &success.readings)
     }
 
-    /// All classes that apply; none where there is no broadcast.
+    /// All classes that apply; none if there is no broadcast.
     pub fn classes(&self) -> &[Class] {
         self.outcome.as_ref().map_or(&[], |success| &success.classes)
     }
@@ -166,16 +166,16 @@ impl Explanation {
         self.outcome.as_ref().err().map(|failure| &failure.error)
     }
 
-    /// What would make the operands broadcast, the best first; empty where they do, or nothing is known to
+    /// What would make the operands broadcast, the best first; empty if they do, or if nothing is known to
     /// help.
     pub fn repairs(&self) -> &[Repair] {
         self.outcome.as_ref().err().map_or(&[], |failure| &failure.repairs)
     }
 
-    /// The explanation after one of its repairs or alternatives: the operand is called as the repair is
-    /// written.
+    /// The explanation after one of its repairs or alternatives; the operand's name is the text of the
+    /// repair.
     ///
-    /// Elements are not carried over, since a repair may move them.
+    /// Elements are not kept, since a repair may move them.
     ///
     /// ```
     /// use zerostride_explain::{Explanation, Operand, Options};
@@ -192,7 +192,7 @@ impl Explanation {
         for (operand, name) in operands.iter_mut().zip(&self.names) {
             operand.name = Some(name.clone());
         }
-        // A repair that changes no shape is another operation instead, with a result of its own.
+        // A repair that changes no shape is another operation, with its own result.
         let is_other_operation = operands[repair.operand].shape == *repair.view;
         if !is_other_operation {
             operands[repair.operand].name = Some(repair.call.clone());
@@ -202,8 +202,8 @@ impl Explanation {
         Explanation::new(operands, Options { in_place, result: None, ..self.options.clone() })
     }
 
-    /// Of a [`Class::MutualStretch`], what would make the operands meet element by element instead; sought
-    /// for at most 4 operands of at most 8 dimensions.
+    /// For a [`Class::MutualStretch`], what would make the operands combine element by element instead;
+    /// searched for at most 4 operands of at most 8 dimensions.
     pub fn alternatives(&self) -> &[Repair] {
         self.outcome.as_ref().map_or(&[], |success| &success.alternatives)
     }
@@ -225,8 +225,7 @@ fn examine(operands: &[Operand], shapes: &[&[usize]], options: &Options) -> Resu
     Ok(Success { readings, classes, result_dtype, result_bytes, alternatives: Vec::new(), broadcast })
 }
 
-/// What [`Explanation::result_dtype`] says; operands that the operation refuses count in the dtype of the
-/// first.
+/// See [`Explanation::result_dtype`]. If the operation refuses the operands, the dtype of the first.
 fn result_dtype(operands: &[Operand], options: &Options) -> DType {
     let typed = |operand: &Operand| Typed {
         dtype: operand.counted_dtype(),

@@ -1,5 +1,5 @@
-//! Owns the JSON of an explanation, version 1: its keys, their order and which of them are null.
-//! It does not know what the values mean; `Explanation` has them.
+//! Owns the JSON of an explanation, version 1: its keys, their order and which of them are null. It does not
+//! know how the values are computed (`explanation.rs`).
 
 use serde::ser::{Serialize, Serializer};
 use zerostride_shape::{Class, Role};
@@ -83,8 +83,8 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The JSON of an error that comes before any broadcast, such as that of dtypes: as an [`Explanation`] of an
-/// error has it, without operands.
+/// The JSON of an error that comes before any broadcast, such as one of dtypes: that of an [`Explanation`] of
+/// an error, without operands.
 ///
 /// ```
 /// let line = zerostride_explain::refusal_json("no such thing");
@@ -118,8 +118,8 @@ impl Serialize for Explanation {
 impl Explanation {
     /// The explanation as one line of JSON; the keys are stable and in a fixed order.
     ///
-    /// Where the operands do not broadcast, `shape`, `numel` and every operand's `dims` and `strides` are
-    /// null. The `shape` of a repair is that of the result it leads to. `strides` count elements.
+    /// If the operands do not broadcast, `shape`, `numel` and every operand's `dims` and `strides` are null.
+    /// The `shape` of a repair is that of the result. `strides` count elements.
     ///
     /// ```
     /// use zerostride_explain::{Explanation, Operand, Options};

@@ -1,5 +1,5 @@
-//! Owns `Lang`, the languages of an explanation, and the way from a key of the catalogue (`i18n/`) to a
-//! sentence. It does not know what is said when, nor which language a user's environment asks for.
+//! Owns `Lang`, the languages of an explanation, and the lookup of sentences in the catalogue (`i18n/`). It
+//! does not know when a sentence is used nor the language of a user's environment.
 
 use std::fmt;
 use std::str::FromStr;
@@ -46,7 +46,7 @@ impl Lang {
         Lang::ALL.into_iter().find(|lang| lang.tag().eq_ignore_ascii_case(tag))
     }
 
-    /// The sentence under a key, with its variables put in.
+    /// The sentence of a key, with its variables inserted.
     pub(crate) fn say(self, key: &str, variables: &[(&'static str, FluentValue<'_>)]) -> String {
         let bundle = self.bundle();
         let pattern = bundle.get_message(key).and_then(|message| message.value());
@@ -58,7 +58,7 @@ impl Lang {
         text
     }
 
-    /// The catalogue, which is read when it is first asked for.
+    /// The catalogue, parsed at its first use.
     fn bundle(self) -> &'static FluentBundle<FluentResource> {
         static ENGLISH: OnceLock<FluentBundle<FluentResource>> = OnceLock::new();
         static ITALIAN: OnceLock<FluentBundle<FluentResource>> = OnceLock::new();
@@ -72,15 +72,15 @@ impl Lang {
 fn read(lang: Lang, catalogue: &str) -> FluentBundle<FluentResource> {
     let plurals = lang.tag().parse().expect("a tag of two letters names a language");
     let mut bundle = FluentBundle::new_concurrent(vec![plurals]);
-    // Both languages run from left to right; marks that isolate directions would only show up as noise.
+    // Both languages are written from left to right, so marks that isolate directions are not needed.
     bundle.set_use_isolating(false);
     let resource = FluentResource::try_new(catalogue.to_owned()).expect("a test reads both catalogues");
     bundle.add_resource(resource).expect("a test holds keys to be unique");
     bundle
 }
 
-/// A number that selects a plural. Those that a float cannot hold are printed exactly, as text; they are
-/// many.
+/// A number that selects a plural. A number that a float cannot hold is printed exactly, as text; its form is
+/// the plural.
 pub(crate) fn count(count: u128) -> FluentValue<'static> {
     const EXACT: u128 = 1 << f64::MANTISSA_DIGITS;
     if count < EXACT { (count as f64).into() } else { count.to_string().into() }
@@ -100,7 +100,7 @@ impl FromStr for Lang {
     }
 }
 
-/// A language that there is no catalogue for.
+/// The error for a language without a catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownLang(pub String);
 
@@ -113,7 +113,7 @@ impl fmt::Display for UnknownLang {
 
 impl std::error::Error for UnknownLang {}
 
-/// `say!(lang, "key", name = value, ...)`: the sentence under a key.
+/// `say!(lang, "key", name = value, ...)`: the sentence of a key.
 macro_rules! say {
     ($lang:expr, $key:literal $(, $name:ident = $value:expr)* $(,)?) => {
         $lang.say($key, &[$((stringify!($name), $value.into())),*])

@@ -1,5 +1,5 @@
-//! A broadcast explained: what is stretched how often, what is added, what results, what it costs, what is
-//! suspicious, and, where the shapes do not go together, what would repair them.
+//! A broadcast explained: what is stretched and how often, what is added, the result, the cost, what is
+//! suspicious, and if the shapes do not broadcast, what would repair them.
 //!
 //! ```
 //! use zerostride_explain::{Class, Explanation, Operand, Options, Page};
@@ -26,8 +26,8 @@
 //!
 //! [`Explanation`] is the value. [`Explanation::text`], [`Explanation::svg`], [`Explanation::html`] and
 //! [`Explanation::json`] render it, the first three in each [`Lang`].
-//! This floor decides nothing about broadcasting: it asks `zerostride-shape`. It knows no tensors, computes
-//! no elements, and writes to no terminal.
+//! This crate does not decide anything about broadcasting, which is `zerostride-shape`'s. It does not know
+//! tensors, computation or terminals.
 
 #![forbid(unsafe_code)]
 

@@ -1,13 +1,13 @@
-//! Owns what SVG and HTML have in common: text that may come from anybody, made harmless between tags and in
-//! attributes. It does not know what is written.
+//! Owns what SVG and HTML have in common: the escaping of untrusted text between tags and in attributes. It
+//! does not know what is written.
 
 use std::convert::Infallible;
 use std::fmt;
 
 use crate::story::words::harmless;
 
-/// Text that is written with everything escaped that means something in markup; characters that are no text,
-/// and those that XML forbids, are replaced.
+/// Text whose markup characters are escaped when it is written. Control characters, and those that XML
+/// forbids, are replaced.
 pub(crate) struct Escaped<T>(pub(crate) T);
 
 impl<T: AsRef<str>> fmt::Display for Escaped<T> {
@@ -16,7 +16,7 @@ impl<T: AsRef<str>> fmt::Display for Escaped<T> {
     }
 }
 
-/// Adds a text to another one, escaped as [`Escaped`] is.
+/// Appends a text to another one, escaped as [`Escaped`] is.
 pub(crate) fn push_escaped(text: &str, to: &mut String) {
     let Ok(()) = escape(text, |part| {
         to.push_str(part);
@@ -24,7 +24,7 @@ pub(crate) fn push_escaped(text: &str, to: &mut String) {
     });
 }
 
-/// Hands out a text, escaped, in parts.
+/// Writes a text, escaped, in parts.
 fn escape<E>(text: &str, mut write: impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
     let mut written = 0;
     for (at, character) in text.char_indices() {

@@ -1,5 +1,5 @@
-//! Owns `Operand`, what is known of one operand, and the names of those that have none.
-//! It does not know what becomes of an operand in a broadcast (`explanation.rs`).
+//! Owns `Operand`, what is known of one operand, and the names of operands without one. It does not know what
+//! a broadcast does to an operand (`explanation.rs`).
 
 use std::collections::HashSet;
 
@@ -18,17 +18,17 @@ use zerostride_ops::DType;
 pub struct Operand {
     /// The name to print; operands without one are called a, b, c, ..., z, aa, ab, ...
     pub name: Option<String>,
-    /// The sizes; any numbers at all, also those that no tensor can have.
+    /// The sizes; any numbers, even those that no tensor can have.
     pub shape: Vec<usize>,
-    /// The dtype; where it is not known, bytes are counted for the default float.
+    /// The dtype; if it is `None`, bytes are counted for the default float.
     pub dtype: Option<DType>,
-    /// The elements in row-major order, as they are to be printed. A list of another length than the shape
-    /// asks for is not drawn.
+    /// The elements in row-major order, as they are printed. They are not drawn if their number is not that
+    /// of the shape.
     pub values: Option<Vec<String>>,
 }
 
 impl Operand {
-    /// An operand of which only the shape is known.
+    /// An operand with a shape, of which nothing else is known.
     pub fn new(shape: &[usize]) -> Operand {
         Operand { name: None, shape: shape.to_vec(), dtype: None, values: None }
     }
@@ -56,7 +56,7 @@ impl Operand {
         Operand { values: None, ..self }
     }
 
-    /// The elements, if they are as many as the shape says.
+    /// The elements, if there are as many as the shape has.
     pub(crate) fn known_values(&self) -> Option<&[String]> {
         let numel = self.shape.iter().try_fold(1usize, |numel, &size| numel.checked_mul(size));
         self.values.as_deref().filter(|values| Some(values.len()) == numel)

@@ -1,5 +1,5 @@
-//! Owns `Reading`: how an operand is read over the whole result, and what a copy of it would have cost.
-//! It does not know how bytes are printed (`text/cost.rs`).
+//! Owns `Reading`: how an operand is read over the whole result, and what a copy of it would have cost. It
+//! does not know how bytes are printed (`story/words.rs`).
 
 use zerostride_shape::{Broadcast, Layout, Shape, ShapeError, Strides};
 
@@ -11,7 +11,7 @@ pub struct Reading {
     /// The strides of the contiguous operand after expansion, in elements: 0 wherever it is stretched or
     /// added.
     pub strides: Strides,
-    /// How many elements of the result each of its elements meets; 0 if it was stretched to nothing.
+    /// How many elements of the result each of its elements contributes to; 0 if it was stretched to size 0.
     pub repeats: u128,
     /// The bytes of the operand itself.
     pub own_bytes: u128,
@@ -33,8 +33,8 @@ impl Reading {
         })
     }
 
-    /// Whether an implementation that copies would have to: the operand is read over more, or fewer,
-    /// elements.
+    /// Whether an implementation that copies would have to copy: the result has more or fewer elements than
+    /// the operand.
     pub fn is_repeated(&self) -> bool {
         self.repeats != 1
     }

@@ -1,5 +1,5 @@
-//! Owns the colours of pictures and reports, in light and in dark, and who decides between them.
-//! It does not know what is coloured (`svg/style.rs`, `html/style.rs`).
+//! Owns the colours of pictures and reports, in light and in dark, and the choice between them. It does not
+//! know what has which colour (`svg/style.rs`, `html/style.rs`).
 
 /// The colours of a theme.
 pub(crate) struct Palette {
@@ -9,7 +9,7 @@ pub(crate) struct Palette {
     pub(crate) faint: &'static str,
     pub(crate) line: &'static str,
     pub(crate) wrong: &'static str,
-    /// One for the result, then those that operands take in turn.
+    /// The colour of the result, then those that operands take in turn.
     pub(crate) hues: [&'static str; 1 + HUES],
 }
 
@@ -36,9 +36,8 @@ const DARK: Palette = Palette {
     hues: ["#b3bdcb", "#6aa8ff", "#ffa04d", "#41cfa0", "#c792f5"],
 };
 
-/// The rules of every theme, of which `rules` writes those of one under a scope. The reader's setting decides
-/// between light and dark, or an element around that says `data-theme` (or, as JupyterLab does,
-/// `data-jp-theme-light`).
+/// The rules of both themes; `rules` writes those of one theme under a scope. The reader's setting chooses
+/// between light and dark, or an enclosing element with `data-theme` (JupyterLab: `data-jp-theme-light`).
 pub(crate) fn sheet(mut rules: impl FnMut(&mut String, &str, &Palette)) -> String {
     let mut css = String::new();
     rules(&mut css, "", &LIGHT);

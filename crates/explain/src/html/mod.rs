@@ -1,5 +1,5 @@
-//! Owns the report: a story as HTML, with the picture, as a part of a page or as a page of its own that needs
-//! nothing else. It does not know what is said (`story/`), nor what the picture looks like (`svg/`).
+//! Owns the report: a story as HTML with the picture, as a part of a page or as a self-contained page. It
+//! does not know the sentences (`story/`) nor the picture (`svg/`).
 
 mod style;
 
@@ -12,8 +12,7 @@ use crate::story::{Account, Block, Equation, Headline, Matrix, Offer, Row, Story
 use crate::svg::picture;
 
 impl Explanation {
-    /// The explanation as a page of HTML that needs nothing else: the picture, the steps, the account, the
-    /// repairs.
+    /// The explanation as a self-contained HTML page: the picture, the steps, the account, the repairs.
     ///
     /// ```
     /// use zerostride_explain::{Explanation, Lang, Operand, Options};
@@ -39,7 +38,7 @@ impl Explanation {
         page.0
     }
 
-    /// The same as one element `<article class="zs-report">` with its own style, for a notebook or any other
+    /// The same as one element `<article class="zs-report">` with its own style, for a notebook or another
     /// page.
     pub fn html_fragment(&self, lang: Lang) -> String {
         let mut fragment = Markup::default();
@@ -48,7 +47,7 @@ impl Explanation {
     }
 }
 
-/// HTML as it is written.
+/// HTML that is being written.
 #[derive(Default)]
 struct Markup(String);
 
@@ -57,7 +56,7 @@ impl Markup {
         write!(self.0, "{markup}").expect("a String takes all text");
     }
 
-    /// An element of text.
+    /// An element that contains text.
     fn element(&mut self, tag: &str, class: &str, text: &str) {
         let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
         self.write(format_args!("<{tag}{class}>{}</{tag}>\n", Escaped(text)));
@@ -117,7 +116,8 @@ impl Markup {
         }
     }
 
-    /// The dimensions compared; each row names its dimensions of the result, as parts of the picture do.
+    /// The dimensions compared. Each row names its dimensions of the result in an attribute, as the parts of
+    /// the picture do.
     fn rows(&mut self, rows: &[Row]) {
         self.write("<table class=\"zs-rows\">\n");
         for Row { dims: (first, last), label, text, fits } in rows {
@@ -171,7 +171,7 @@ impl Markup {
         self.write("</div>\n");
     }
 
-    /// Repairs; each says which operand it changes, so that a page can apply it.
+    /// Repairs; each names the operand that it changes in an attribute, so that a page can apply it.
     fn offers(&mut self, offers: &[Offer]) {
         self.write("<ol class=\"zs-offers\">\n");
         for Offer { operand, call, effect, advice } in offers {

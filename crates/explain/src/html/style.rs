@@ -1,5 +1,5 @@
-//! Owns the look of a report, as a style sheet that touches nothing outside it. It does not know the colours
-//! (`theme.rs`).
+//! Owns the look of a report, as a style sheet that applies to nothing outside it. It does not know the
+//! colours (`theme.rs`).
 
 use std::fmt::Write as _;
 
@@ -52,8 +52,8 @@ pub(super) fn sheet() -> String {
     theme::sheet(colours) + FORM
 }
 
-/// The rules under which a step and what it speaks of in the picture stand out while a pointer rests on
-/// either: for each dimension, all that belongs to another one fades.
+/// Rules that highlight, while the pointer is on a step or on a part of the picture, everything of the same
+/// dimension: the parts of other dimensions fade.
 pub(super) fn highlights(ndim: usize) -> String {
     let mut css = String::new();
     for dim in 0..ndim {
@@ -66,7 +66,7 @@ pub(super) fn highlights(ndim: usize) -> String {
     css
 }
 
-/// The style sheet of a page that holds nothing but a report.
+/// The style sheet of a page that contains only a report.
 pub(super) fn page() -> String {
     let ground = |css: &mut String, scope: &str, palette: &Palette| {
         writeln!(css, "{scope}body{{background:{}}}", palette.ground).expect("a String takes all text");

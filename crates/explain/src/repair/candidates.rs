@@ -1,19 +1,18 @@
-//! Owns the search for changes of one operand under which it meets the others: everything that a reader would
-//! think of, and nothing that does not fit. It does not rank what it finds, and does not trust it either:
-//! `mod.rs` applies every candidate.
+//! Owns the search for changes of one operand with which it broadcasts with the others: those that a reader
+//! would think of, as far as they fit. It does not rank or check them: `mod.rs` applies every candidate.
 
 use zerostride_shape::{Shape, broadcast_size};
 
 use super::change::Change;
 
-/// Ranks up to which every way of inserting dimensions is tried, at most 2^8 for each operand, and how many
-/// operands there may then be: an explanation takes about a millisecond at most.
+/// The highest rank for which all insertions of dimensions are tried, at most 2^8 for each operand, and the
+/// most operands for which they are. An explanation then takes at most about a millisecond.
 const EXHAUSTIVE: (usize, usize) = (8, 4);
-/// Ranks up to which every order of dimensions is tried; there are at most 4! of them.
+/// The highest rank for which all permutations are tried, at most 4! of them.
 const PERMUTED_RANK: usize = 4;
 
-/// The changes of an operand of shape `own` under which it broadcasts with `rest`, the shape that the others
-/// have in common; the target of an in-place operation must in the end also have as many dimensions.
+/// The changes of an operand of shape `own` with which it broadcasts with `rest`, the broadcast shape of the
+/// others. The target of an in-place operation must also have as many dimensions in the end.
 pub(crate) fn of(own: &Shape, rest: &Shape, others: &[&[usize]], is_target: bool) -> Vec<Change> {
     let mut found = Vec::new();
     if is_small(own.len().max(rest.len()), others.len() + 1) {
@@ -32,13 +31,13 @@ pub(super) fn is_small(ndim: usize, operands: usize) -> bool {
     ndim <= EXHAUSTIVE.0 && operands <= EXHAUSTIVE.1
 }
 
-/// Whether an operand with these sizes, the last of them first, broadcasts with `rest`.
+/// Whether an operand with these sizes, from the right, broadcasts with `rest`.
 fn fits(sizes_from_right: impl Iterator<Item = usize>, rest: &[usize]) -> bool {
     rest.iter().rev().zip(sizes_from_right).all(|(&rest, own)| broadcast_size(rest, own).is_some())
 }
 
-/// Places the sizes of `own` from the right: each is put under the next size of `rest` that it goes with, or
-/// a new dimension is. `placed` holds what has been decided so far: whether that dimension is new.
+/// Aligns the sizes of `own` from the right: each goes under the next size of `rest` that it broadcasts with,
+/// or a new dimension is inserted. `placed` holds the decisions so far: whether each dimension is new.
 fn insert_everywhere(
     own: &[usize],
     rest: &[usize],
@@ -69,9 +68,9 @@ fn insert_everywhere(
     }
 }
 
-/// One new dimension at each place.
+/// One new dimension, at each position.
 fn insert_once(own: &[usize], rest: &[usize], found: &mut Vec<Change>) {
-    // Beside a dimension of size 1 the new one makes the same shape on either side.
+    // Inserting it before or after a dimension of size 1 gives the same shape.
     for dim in (0..=own.len()).filter(|&dim| dim == 0 || own[dim - 1] != 1) {
         let (left, right) = own.split_at(dim);
         if fits(right.iter().rev().copied().chain([1]).chain(left.iter().rev().copied()), rest) {
@@ -83,7 +82,7 @@ fn insert_once(own: &[usize], rest: &[usize], found: &mut Vec<Change>) {
 /// One dimension of size 1 dropped, or all of them.
 fn drop_ones(own: &[usize], rest: &[usize], found: &mut Vec<Change>) {
     let ones: Vec<usize> = (0..own.len()).filter(|&dim| own[dim] == 1).collect();
-    // Of neighbouring ones, dropping any makes the same shape.
+    // Of adjacent dimensions of size 1, dropping any gives the same shape.
     for &dim in ones.iter().filter(|&&dim| own.get(dim + 1) != Some(&1)) {
         if fits(own[..dim].iter().chain(&own[dim + 1..]).rev().copied(), rest) {
             found.push(Change::Squeeze(vec![dim]));
@@ -94,7 +93,7 @@ fn drop_ones(own: &[usize], rest: &[usize], found: &mut Vec<Change>) {
     }
 }
 
-/// Every order of few dimensions; of many, the last two exchanged.
+/// All permutations of few dimensions; of many, the exchange of the last two.
 fn permute(own: &[usize], rest: &[usize], found: &mut Vec<Change>) {
     let identity: Vec<usize> = (0..own.len()).collect();
     let mut orders = Vec::new();
@@ -121,7 +120,7 @@ fn orders_of(left: &[usize], chosen: &mut Vec<usize>, orders: &mut Vec<Vec<usize
     }
 }
 
-/// The sizes of another operand with equally many elements.
+/// The sizes of another operand with the same number of elements.
 fn regroup(own: &Shape, rest: &[usize], others: &[&[usize]], found: &mut Vec<Change>) {
     for &other in others {
         let same_numel = Shape::new(other).is_ok_and(|other| other.numel() == own.numel());

@@ -1,18 +1,18 @@
-//! Owns `Change`, one thing that can be done to an operand: what it does, how it is written, how much it asks
-//! for. It does not know when a change helps (`mod.rs`).
+//! Owns `Change`, a change of one operand: its effect, how it is written, its cost. It does not know when a
+//! change helps (`mod.rs`).
 
 use zerostride_shape::{Layout, Shape};
 
 /// One change of one operand.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
-    /// New dimensions of size 1 at these places of the result, in ascending order.
+    /// New dimensions of size 1 at these positions of the result, in ascending order.
     Unsqueeze(Vec<usize>),
     /// These dimensions of size 1 dropped.
     Squeeze(Vec<usize>),
     /// The dimensions in this order.
     Permute(Vec<usize>),
-    /// The same elements under these sizes.
+    /// The same elements with these sizes.
     Reshape(Vec<usize>),
     /// A larger target: a copy stretched to this shape.
     Enlarge(Shape),
@@ -39,8 +39,8 @@ impl Change {
         view.ok()
     }
 
-    /// How much the change asks of the reader: single steps, and for a permutation the pairs that change
-    /// places.
+    /// The cost of the change for the reader: the number of single steps, or for a permutation of exchanged
+    /// pairs.
     pub(crate) fn cost(&self) -> usize {
         match self {
             Change::Unsqueeze(dims) => dims.len(),
@@ -55,8 +55,8 @@ impl Change {
         }
     }
 
-    /// The place of this kind of change among changes that ask for as much: the one that looks least like a
-    /// guess first.
+    /// The rank of this kind of change among those of the same cost: the one that looks least like a guess
+    /// comes first.
     pub(crate) fn kind(&self) -> usize {
         match self {
             Change::Unsqueeze(_) => 0,

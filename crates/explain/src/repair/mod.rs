@@ -1,5 +1,5 @@
-//! Owns `Repair`, a change that makes operands broadcast: which ones are worth showing, and in which order.
-//! It does not know how candidates are thought up (`candidates.rs`), nor what a change does (`change.rs`).
+//! Owns `Repair`, a change that makes operands broadcast: which ones are shown, and in which order. It does
+//! not know how candidates are found (`candidates.rs`) nor what a change does (`change.rs`).
 
 mod candidates;
 mod change;
@@ -12,16 +12,16 @@ use zerostride_shape::{Broadcast, Layout, Shape, broadcast_shape, check_in_place
 
 use change::Change;
 
-/// Repairs beyond this number help nobody.
+/// The most repairs that are shown; more would not help.
 const SHOWN: usize = 5;
 /// How many of them may lead to a mutual stretch, if there are others and if there are none.
 const SHOWN_MUTUAL: [usize; 2] = [1, 3];
-/// How many ways around a mutual stretch are shown.
+/// How many alternatives to a mutual stretch are shown.
 const SHOWN_ALTERNATIVES: usize = 2;
-/// Repairs are sought for so many operands at most, which bounds the time that hostile input can take.
+/// The most operands for which repairs are searched, which bounds the time for hostile input.
 const SOUGHT: usize = 64;
 
-/// A change of one operand under which all of them broadcast, applied and checked before it is offered.
+/// A change of one operand with which all of them broadcast, applied and checked before it is offered.
 ///
 /// ```
 /// use zerostride_explain::{Explanation, Hint, Operand, Options};
@@ -44,32 +44,32 @@ pub struct Repair {
     pub shape: Shape,
     /// Whether the result has more elements than every operand, which is often not what was meant.
     pub mutual_stretch: bool,
-    /// When the repair is the right one, or what to mind.
+    /// When the repair is right, or what to mind.
     pub hint: Option<Hint>,
 }
 
-/// What to know about a repair.
+/// What a reader should know about a repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hint {
-    /// The operand has the shape of a reduction of operand `of` over `dims`, which `keepdim=True` would have
-    /// kept.
+    /// The operand has the shape of a reduction of operand `of` over `dims`, whose dimensions `keepdim=True`
+    /// would have kept.
     KeepDim {
         /// The operand that may have been reduced.
         of: usize,
         /// The dimensions that are missing.
         dims: Vec<usize>,
     },
-    /// The elements are regrouped in row-major order, which is right only if they are in that order.
+    /// The elements are regrouped in row-major order, which is right only if they are meant in that order.
     ElementOrder,
-    /// The result is a new tensor; the one written to stays as it was.
+    /// The result is a new tensor; the target is not written to.
     NewTensor,
 }
 
-/// What decides between repairs, the weightiest first: a mutual stretch, the steps, the elements and the
-/// dimensions of the result, the kind of change, the elements of the operand that changes, its place.
+/// What repairs are ordered by: mutual stretch, cost, elements and dimensions of the result, kind of change,
+/// elements of the operand that changes, its position.
 type Rank = (bool, usize, usize, usize, usize, usize, Reverse<isize>);
 
-/// The operands that do not go together, or do so suspiciously.
+/// The operands that do not broadcast, or do so suspiciously.
 pub(crate) struct Problem<'a> {
     pub(crate) shapes: &'a [&'a [usize]],
     pub(crate) names: &'a [String],
@@ -78,7 +78,7 @@ pub(crate) struct Problem<'a> {
     pub(crate) same_dtype: bool,
 }
 
-/// A change that works, with what decides its rank; the smallest is the best.
+/// A change that works, with its rank; the smallest is the best.
 struct Ranked {
     operand: usize,
     change: Change,
@@ -103,8 +103,8 @@ impl Problem<'_> {
         straight.into_iter().chain(mutual).filter_map(|ranked| self.repair(ranked)).collect()
     }
 
-    /// What makes operands that broadcast to `result` meet in the shape of the largest of them instead;
-    /// sought only for few operands of few dimensions, since nothing is wrong.
+    /// Changes with which operands that broadcast to `result` would have the shape of the largest of them as
+    /// result. Since nothing is wrong, they are searched for few operands of few dimensions only.
     pub(crate) fn alternatives(&self, result: &Shape) -> Vec<Repair> {
         if !candidates::is_small(result.ndim(), self.shapes.len()) {
             return Vec::new();
@@ -121,8 +121,8 @@ impl Problem<'_> {
         let operands = 0..self.shapes.len();
         let mut ranked: Vec<Ranked> = operands.flat_map(|operand| self.of_operand(operand)).collect();
         ranked.sort_by_key(|ranked| ranked.rank);
-        // Several calls can lead to the same view; the first of them is the simplest. Of the orders of one
-        // operand's dimensions only the nearest is likely to be meant.
+        // Of several calls that lead to the same view, the first is the simplest. Of the permutations of one
+        // operand only the one with the lowest cost is likely to be meant.
         let (mut seen, mut permuted) = (HashSet::new(), HashSet::new());
         ranked.retain(|Ranked { operand, change, view, .. }| {
             seen.insert((*operand, view.clone()))
@@ -144,7 +144,7 @@ impl Problem<'_> {
         self.holds(&repair).then_some(repair)
     }
 
-    /// The last check of a repair, on all operands at once and with nothing assumed.
+    /// The final check of a repair, on all operands and without assumptions.
     fn holds(&self, repair: &Repair) -> bool {
         let mut shapes = self.shapes.to_vec();
         shapes[repair.operand] = &repair.view;
@@ -153,7 +153,7 @@ impl Problem<'_> {
 
     fn of_operand(&self, operand: usize) -> Vec<Ranked> {
         let others: Vec<&[usize]> = self.without(operand);
-        // If the others do not even go together, changing this one does not help.
+        // If the others do not broadcast, changing this one does not help.
         let (Ok(own), Ok(rest)) = (Shape::new(self.shapes[operand]), broadcast_shape(&others)) else {
             return Vec::new();
         };
@@ -177,7 +177,7 @@ impl Problem<'_> {
         ranked
     }
 
-    /// The ways out of a target that would have to grow.
+    /// The repairs for a target that would have to grow.
     fn of_target(&self, operand: usize, layout: &Layout, rest: &Shape) -> Vec<Ranked> {
         let Ok(shape) = broadcast_shape(&[layout.shape(), rest]) else { return Vec::new() };
         let mut changes = Vec::new();
@@ -199,19 +199,19 @@ impl Problem<'_> {
     }
 
     fn rank(&self, operand: usize, change: Change, view: Shape, shape: Shape) -> Option<Ranked> {
-        // A result that is empty only because an empty operand was spread over the others repairs nothing.
+        // A result that is empty only because an empty operand was stretched over the others is no repair.
         let numel = shape.numel();
         if numel == 0 && self.shapes.iter().any(|shape| !shape.contains(&0)) {
             return None;
         }
         let is_mutual = is_mutual_stretch(&shape, self.shapes);
-        // Dimensions are moved to meet their equals; moving them to avoid each other would be a guess.
+        // Dimensions are moved under equal ones; moving them so that they do not meet would be a guess.
         if is_mutual && matches!(change, Change::Permute(_)) {
             return None;
         }
         let cost = change.cost() + usize::from(self.in_place && operand == 0);
-        // In an outer product the first operand gets the new dimension, so that it runs along the rows;
-        // otherwise the smaller operand changes, and of two equal ones the later.
+        // In an outer product the first operand gets the new dimension, so that it runs along the rows.
+        // Otherwise the smaller operand changes, and of two equal ones the later.
         let (own, place) = match is_mutual {
             true => (0, -(operand as isize)),
             false => (self.shapes[operand].iter().product(), operand as isize),
@@ -228,7 +228,7 @@ impl Problem<'_> {
                 let reduced = |other: &&[usize]| {
                     let (lost, kept): (Vec<_>, Vec<_>) =
                         other.iter().enumerate().partition(|(dim, _)| dims.contains(dim));
-                    // Over a dimension of size 1 nothing is reduced.
+                    // A reduction over a dimension of size 1 loses nothing.
                     lost.len() == dims.len()
                         && lost.iter().all(|(_, size)| **size != 1)
                         && kept.iter().map(|(_, size)| *size).eq(own)

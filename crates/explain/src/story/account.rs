@@ -1,5 +1,5 @@
 //! Owns the account: how often each element of an operand is used, with which strides, and what copies would
-//! have cost. It does not know how these were worked out (`reading.rs`).
+//! have cost. It does not know how these are computed (`reading.rs`).
 
 use super::Block;
 use super::words::{bytes, times, tuple};
@@ -8,7 +8,7 @@ use crate::lang::{Lang, say};
 
 /// How each operand is read, as a table.
 pub(crate) struct Account {
-    /// What the columns beside the names are: repeats, own bytes, bytes of a copy, strides.
+    /// The titles of the columns beside the names: repeats, own bytes, bytes of a copy, strides.
     pub(crate) header: [String; 4],
     /// The name of each operand, and its cells.
     pub(crate) rows: Vec<(String, [String; 4])>,

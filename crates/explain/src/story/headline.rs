@@ -1,5 +1,5 @@
-//! Owns the first lines: what broadcasts to what, or PyTorch's line and who "tensor a" and "tensor b" are.
-//! It does not know the reasons, which the steps give.
+//! Owns the first lines: what broadcasts to what, or PyTorch's message and which operands are "tensor a" and
+//! "tensor b" in it. It does not know the reasons, which the steps give.
 
 use zerostride_ops::Class as OpClass;
 use zerostride_shape::ShapeError;
@@ -10,9 +10,9 @@ use crate::lang::{Lang, say};
 
 /// The first lines.
 pub(crate) enum Headline {
-    /// What broadcasts to what, in full and then ever shorter.
+    /// What broadcasts to what, in full and in two shorter forms.
     Broadcast([String; 3]),
-    /// PyTorch's line, which is never wrapped or translated, so that it can be searched for.
+    /// PyTorch's message, which is never wrapped or translated, so that it can be searched for.
     Error { line: String, who: Option<String> },
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn expression(explanation: &Explanation, lang: Lang) -> String {
 }
 
 /// PyTorch calls the shape accumulated so far "a" and the operand that does not fit "b", whatever their names
-/// are, and counts dimensions among the operands read so far.
+/// are. Its dimension is an index into the result of the operands so far.
 fn tensors_a_and_b(explanation: &Explanation, error: &ShapeError, lang: Lang) -> Option<String> {
     let names = explanation.names();
     let diagnostic = error.diagnostic();

@@ -1,5 +1,5 @@
 //! Owns the matrices: each stretched operand before and after, and all of them with the result, in nested
-//! brackets. It does not compute: elements are given as text, or the places of an operand stand for them.
+//! brackets. It does not compute: elements are given as text, or their indices are shown instead.
 
 use zerostride_ops::Class as OpClass;
 use zerostride_shape::Shape;
@@ -10,9 +10,9 @@ use crate::explanation::Explanation;
 use crate::lang::{Lang, say};
 use crate::operand::Operand;
 
-/// Results of more elements are not written out: values of larger operands need not be collected.
+/// Results of more elements are not drawn, so values of larger operands need not be collected.
 pub const DRAWN_ELEMENTS: usize = 64;
-/// Results of more dimensions are not drawn, where elements are known and where they are not.
+/// The most dimensions of a result that is drawn: with known elements, and without.
 const MAX_NDIM: [usize; 2] = [3, 2];
 
 /// Elements in nested brackets, one row in a line, as PyTorch prints them.
@@ -30,7 +30,7 @@ pub(crate) struct Stretch {
 pub(crate) struct Equation {
     pub(crate) title: String,
     pub(crate) operands: Vec<Matrix>,
-    /// What stands between two operands; without it the result is drawn alone.
+    /// The operator between two operands; without it the result is drawn alone.
     pub(crate) symbol: Option<&'static str>,
     pub(crate) result: Matrix,
 }
@@ -69,7 +69,7 @@ pub(super) fn tell(explanation: &Explanation, shape: &Shape, lang: Lang, blocks:
     }
 }
 
-/// The elements, or a word for the place of each: `a0`, `a1`, ...
+/// The elements, or a label for the index of each: `a0`, `a1`, ...
 fn values_or_places(operand: &Operand, name: &str) -> Vec<String> {
     match operand.known_values() {
         Some(values) => values.to_vec(),
@@ -77,7 +77,7 @@ fn values_or_places(operand: &Operand, name: &str) -> Vec<String> {
     }
 }
 
-/// The elements that an operand has over the whole result, in row-major order, read through its strides.
+/// The elements of an operand over the whole result, in row-major order, read through its strides.
 fn expand(values: &[String], shape: &[usize], strides: &[isize]) -> Vec<String> {
     let mut offsets = vec![0usize];
     for (&size, stride) in shape.iter().zip(strides) {
@@ -88,7 +88,7 @@ fn expand(values: &[String], shape: &[usize], strides: &[isize]) -> Vec<String> 
 }
 
 impl Matrix {
-    /// Elements in row-major order; they stand under each other.
+    /// Elements in row-major order, aligned in columns.
     fn new(values: &[String], shape: &[usize]) -> Matrix {
         let width = |text: &str| text.chars().count();
         let cell = values.iter().map(|value| width(value)).max().unwrap_or(0);
@@ -98,7 +98,7 @@ impl Matrix {
             let cells = values[row * columns..(row + 1) * columns].iter();
             let cells: Vec<String> =
                 cells.map(|value| format!("{}{value}", " ".repeat(cell - width(value)))).collect();
-            // A bracket opens for each dimension that starts anew in this row, and closes for each that ends.
+            // A bracket opens for each dimension that begins in this row, and closes for each that ends.
             let edge = |at: usize| {
                 let mut block = 1;
                 1 + shape[..shape.len() - 1]

@@ -1,5 +1,5 @@
-//! Owns `Story`: everything that is said of a broadcast, in order, as sentences of one language without any
-//! layout. It does not know pages nor markup: `text/` and `html/` lay it out, and say nothing of their own.
+//! Owns `Story`: all that an explanation says, in order, as sentences in one language and without layout. It
+//! does not know pages nor markup, which `text/` and `html/` add without sentences of their own.
 
 mod account;
 mod headline;
@@ -21,15 +21,15 @@ pub(crate) use matrices::{Equation, Matrix, Stretch};
 pub(crate) use repairs::Offer;
 pub(crate) use steps::Row;
 
-/// One piece of what is said.
+/// One part of a story.
 pub(crate) enum Block {
-    /// What a section is about.
+    /// The title of a section.
     Title(String),
     /// A sentence below a title.
     Says(String),
-    /// A sentence below a title that says what is wrong.
+    /// A sentence below a title, about what is wrong.
     Warns(String),
-    /// A sentence of its own.
+    /// A sentence without a title.
     Alone(String),
     /// The dimensions compared.
     Rows(Vec<Row>),
@@ -39,18 +39,18 @@ pub(crate) enum Block {
     Stretch(Stretch),
     /// The operands and the result.
     Equation(Equation),
-    /// Something to mind, and what could be done instead.
+    /// A warning, and what could be done instead.
     Note { label: String, text: String, instead: Option<(String, Vec<Offer>)> },
-    /// What would work.
+    /// What would repair the error.
     Offers(Vec<Offer>),
 }
 
-/// Everything that is said.
+/// All that an explanation says.
 pub(crate) struct Story {
     pub(crate) headline: Headline,
-    /// The shapes lined up; none where they have too many dimensions to be.
+    /// The aligned shapes; `None` if they have too many dimensions.
     pub(crate) columns: Option<Vec<Column>>,
-    /// What is said below the picture.
+    /// The parts below the picture.
     pub(crate) blocks: Vec<Block>,
 }
 
@@ -73,7 +73,7 @@ impl Story {
     }
 }
 
-/// The shapes lined up; shapes of too many dimensions are refused before anything is.
+/// The aligned shapes; `None` if they have too many dimensions, which is checked first.
 fn lined_up(explanation: &Explanation) -> Option<Vec<Column>> {
     let shapes: Vec<&[usize]> = explanation.operands().iter().map(|operand| &*operand.shape).collect();
     let refused = matches!(explanation.error(), Some(ShapeError::RankTooHigh { .. }));

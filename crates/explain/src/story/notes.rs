@@ -1,5 +1,5 @@
-//! Owns what is said about a broadcast that works but may not be meant: one note for each class that deserves
-//! one. It does not decide the classes (`zerostride-shape`).
+//! Owns the notes on a broadcast that works but may not be meant: one for each class that needs one. It does
+//! not decide the classes (`zerostride-shape`).
 
 use zerostride_shape::{Class, Shape};
 

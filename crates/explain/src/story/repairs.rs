@@ -1,5 +1,5 @@
-//! Owns what is said of repairs: the call, what it makes of the operand and of the result, and what to mind.
-//! It does not know how they were found (`repair/`).
+//! Owns the sentences about repairs: the call, the shapes of operand and result after it, and what to mind.
+//! It does not know how they are found (`repair/`).
 
 use zerostride_shape::ShapeError;
 
@@ -9,7 +9,7 @@ use crate::explanation::Explanation;
 use crate::lang::{Lang, count, say};
 use crate::repair::{Hint, Repair};
 
-/// One repair in words.
+/// The sentences about one repair.
 pub(crate) struct Offer {
     /// The operand that changes.
     pub(crate) operand: usize,
@@ -69,7 +69,7 @@ fn advice(hint: &Hint, name: &str, names: &[String], lang: Lang) -> String {
 }
 
 fn tell_none(explanation: &Explanation, lang: Lang, blocks: &mut Vec<Block>) {
-    // Of other errors the line itself says all there is.
+    // The message of other errors says all there is to say.
     if !matches!(explanation.error(), Some(ShapeError::Incompatible { .. })) {
         return;
     }

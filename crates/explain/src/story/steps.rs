@@ -1,5 +1,5 @@
-//! Owns the two steps of the rule in words: are the shapes compatible, and what is the resulting shape.
-//! It does not decide either: the columns have been decided.
+//! Owns the sentences for the two steps of the rule: whether the shapes are compatible, and what the
+//! resulting shape is. It does not decide either (`alignment.rs`).
 
 use zerostride_shape::{Role, ShapeError};
 
@@ -9,9 +9,9 @@ use crate::alignment::Column;
 use crate::explanation::Explanation;
 use crate::lang::{Lang, count, say};
 
-/// What is said of one dimension, or of neighbours of which the same is to be said.
+/// The sentence about one dimension, or about neighbouring ones for which it is the same.
 pub(crate) struct Row {
-    /// The first of them as they are compared, from the right, and the last one.
+    /// The first and the last of them in the order of comparison, from the right.
     pub(crate) dims: (usize, usize),
     pub(crate) label: String,
     pub(crate) text: String,
@@ -55,7 +55,7 @@ fn tell_first(explanation: &Explanation, columns: &[Column], lang: Lang, blocks:
     }
 }
 
-/// What is said of each column, from the right; neighbours of which the same is said share a row.
+/// The sentence about each column, from the right; neighbours with the same sentence share a row.
 fn compared(columns: &[Column], names: &[String], lang: Lang) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut previous: Option<&Column> = None;
@@ -82,12 +82,12 @@ fn compared(columns: &[Column], names: &[String], lang: Lang) -> Vec<Row> {
     rows
 }
 
-/// A size, or its absence, and the names of the operands that have it.
+/// A size, or that the dimension is missing, and the names of the operands with it.
 type Group<'a> = (Option<usize>, Vec<&'a str>);
 
 /// `a has 1, b has 3: the 1 of a is stretched to 3.`
 fn compared_sizes(column: &Column, names: &[String], lang: Lang) -> String {
-    // The operands by size, in the order in which the sizes first occur.
+    // The operands grouped by size, in the order in which the sizes first occur.
     let mut groups: Vec<Group<'_>> = Vec::new();
     for (size, name) in column.sizes.iter().zip(names) {
         match groups.iter_mut().find(|(group, _)| group == size) {
@@ -145,7 +145,7 @@ fn verdicts(column: &Column, groups: &[Group<'_>], lang: Lang) -> Vec<String> {
     groups.iter().filter_map(verdict).collect()
 }
 
-/// Step 2: the resulting shape, or what stands against it although the sizes go together.
+/// Step 2: the resulting shape, or why there is none although the sizes are compatible.
 fn tell_second(explanation: &Explanation, columns: &[Column], lang: Lang, blocks: &mut Vec<Block>) {
     let result: Option<Vec<usize>> = columns.iter().map(|column| column.result).collect();
     let Some(result) = result else { return };

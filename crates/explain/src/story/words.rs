@@ -1,13 +1,12 @@
-//! Owns how single things are put into words: lists of names, shapes, counts, bytes. It does not know any
-//! section.
+//! Owns the text of single things: lists of names, shapes, counts, bytes. It does not know any section.
 
 use std::fmt::{Display, Write as _};
 
 use crate::lang::{Lang, count, say};
 
-/// Names beyond this number are counted.
+/// If there are more names, the rest are counted.
 const NAMED: usize = 6;
-/// A label wider than this is cut in its middle.
+/// A longer label is cut in its middle.
 const LABEL: usize = 20;
 
 /// `a`, `a and b`, `a, b and c`, and for many `a, b, c, d and 12 more`.
@@ -54,7 +53,7 @@ pub(crate) fn bytes(count: u128, lang: Lang) -> String {
     }
     let mut value = count as f64 / 1024.0;
     let mut unit = 0;
-    // What would be printed as 1024 belongs to the next unit.
+    // A number that would be printed as 1024 takes the next unit.
     while value >= 1023.5 && unit + 1 < UNITS.len() {
         value /= 1024.0;
         unit += 1;
@@ -65,15 +64,15 @@ pub(crate) fn bytes(count: u128, lang: Lang) -> String {
     format!("{} {}", value.replace('.', &say!(lang, "decimal-sign")), UNITS[unit])
 }
 
-/// What is no text in a name is replaced, so that no terminal obeys a file name and no reader is misled:
-/// control characters, and those that turn the direction of reading.
+/// Replaces characters of names that are not text: control characters, which a terminal would obey, and those
+/// that change the direction of writing, which would mislead the reader.
 pub(crate) fn harmless(character: char) -> char {
     let turns =
         matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if character.is_control() || turns { '\u{fffd}' } else { character }
 }
 
-/// A name as a label: cut in its middle if it is long.
+/// A name as a label, cut in its middle if it is long.
 pub(crate) fn label(name: &str, cut: &str) -> String {
     let width = |text: &str| text.chars().count();
     if width(name) <= LABEL {

@@ -1,16 +1,16 @@
-//! Owns `Canvas`, the elements of an SVG document as they are written: groups, paths, text, all of it
-//! escaped. It does not know what is drawn, nor in which colours (`style.rs`).
+//! Owns `Canvas`, the elements of an SVG document that is being written: groups, paths, text, all escaped. It
+//! does not know what is drawn nor the colours (`style.rs`).
 
 use std::fmt;
 
 use crate::markup::push_escaped;
 
-/// A length or a place in units of the document, written with one decimal at most.
+/// A length or coordinate in the document's units, written with at most one decimal.
 pub(super) struct Number(pub(super) f64);
 
 impl Number {
-    /// Adds the digits to a text: a large picture has tens of thousands of numbers, which `write!` takes
-    /// longer for than everything else takes together.
+    /// Appends the digits to a text. A large picture has tens of thousands of numbers, for which `write!`
+    /// would take longer than all the rest.
     fn push_to(&self, text: &mut String) {
         let tenths = (self.0 * 10.0).round() as i64;
         let (whole, tenth) = (tenths.unsigned_abs() / 10, tenths.unsigned_abs() % 10);
@@ -32,7 +32,7 @@ impl fmt::Display for Number {
     }
 }
 
-/// Where a text stands in relation to its place.
+/// The alignment of a text at its point.
 #[derive(Clone, Copy)]
 pub(super) enum Anchor {
     Start,
@@ -62,7 +62,7 @@ impl Canvas {
         self.body.push('>');
     }
 
-    /// What a pointer that rests on the group is told.
+    /// The tooltip of the group.
     pub(super) fn tooltip(&mut self, text: &str) {
         self.body.push_str("<title>");
         push_escaped(text, &mut self.body);
@@ -95,7 +95,7 @@ impl Canvas {
         self.body.push_str("</text>");
     }
 
-    /// Numbers, each behind what leads up to it.
+    /// Numbers, each after its prefix.
     fn numbers<const N: usize>(&mut self, numbers: [(&str, f64); N]) {
         for (lead, number) in numbers {
             self.body.push_str(lead);

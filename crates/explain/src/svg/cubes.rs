@@ -1,6 +1,6 @@
-//! Owns the drawing of one operand, or of the result, as cubes: its own elements solid, what is only seen by
-//! stretching in outline, arrows along the stretched dimensions, a measure along the others, a pile of cards
-//! for slices. It does not know what stands beside it (`row.rs`).
+//! Owns the drawing of one operand, or of the result, as cubes: its own elements are solid, stretched ones
+//! outlines; arrows run along stretched dimensions, measures along the others; slices are a pile of cards. It
+//! does not know what is beside it (`row.rs`).
 
 use std::collections::BTreeMap;
 
@@ -9,43 +9,43 @@ use zerostride_shape::Role;
 use super::canvas::{Anchor, Canvas, Path};
 use super::view::{Axis, Body, Slot};
 
-/// A gap is as wide as this part of a cell.
+/// The width of a gap, as a part of a cell.
 const GAP: f64 = 0.8;
-/// Where the next layer lies, in cells: to the right and up.
+/// The offset of the next layer to the right and upwards, in cells.
 const DEPTH: (f64, f64) = (0.38, 0.32);
-/// Between a block and its arrows.
+/// The distance between a block and its arrows.
 const OFF: f64 = 9.0;
-/// The padding of a card, and how far the next card of a pile looks out.
+/// The padding of a card, and the visible edge of the next card of a pile.
 const CARD: (f64, f64) = (10.0, 5.0);
-/// Widths of a character: of a label and of a small one.
+/// The widths of a character of a label and of a small one.
 pub(super) const CHARACTER: f64 = 7.9;
 const SMALL_CHARACTER: f64 = 6.6;
 
-/// What is drawn, and what is written on and around it.
+/// What is drawn, and the text on and around it.
 pub(super) struct Block<'a> {
     pub(super) body: Body,
-    /// The operand, for those who look for it in the document; `None` for the result.
+    /// The operand, written as an attribute; `None` for the result.
     pub(super) operand: Option<usize>,
     pub(super) hue: usize,
     /// The name and the shape above.
     pub(super) name: String,
     pub(super) shape: String,
-    /// The elements: which one stands at an index of depth, rows and columns.
+    /// The element at an index of depth, row and column.
     pub(super) value: Box<dyn Fn([usize; 3]) -> Option<String> + 'a>,
-    /// What is written below it about slices.
+    /// The text below it about slices.
     pub(super) caption: Option<String>,
-    /// What the arrow along a dimension is said to do.
+    /// The tooltip of the arrow along a dimension.
     pub(super) tooltip: Box<dyn Fn(&Axis) -> String + 'a>,
 }
 
-/// How large a cell is.
+/// The size of a cell.
 #[derive(Clone, Copy)]
 pub(super) struct Cell {
     pub(super) width: f64,
     pub(super) height: f64,
 }
 
-/// The room that a block takes around the upper left corner of its front.
+/// The space that a block takes around the upper left corner of its front.
 pub(super) struct Extent {
     pub(super) left: f64,
     pub(super) right: f64,
@@ -67,7 +67,7 @@ impl Block<'_> {
         let depth_label = (label(0) + OFF - depth_x / 2.0 + 6.0).max(0.0);
         let left = side.max(if label(0) > 0.0 { depth_label } else { 0.0 }) + card.min(CARD.0);
         let right = depth_x + card + 4.0;
-        // Names and captions are centred on the front, and may be wider than it.
+        // Names and captions are centred on the front and may be wider than it.
         let name = (self.name.chars().count() + self.shape.chars().count() + 1) as f64 * CHARACTER;
         let caption = self.caption.as_deref().map_or(0, |text| text.chars().count()) as f64 * SMALL_CHARACTER;
         let beyond = (name.max(caption).max(columns) - width).max(0.0) / 2.0;
@@ -87,7 +87,7 @@ impl Block<'_> {
         self.front(cell)[0]
     }
 
-    /// Draws the block with the upper left corner of its front at a place.
+    /// Draws the block with the upper left corner of its front at a point.
     pub(super) fn draw(&self, canvas: &mut Canvas, cell: Cell, (x, y): (f64, f64)) {
         let operand = self.operand.map(|operand| operand.to_string());
         let attributes: Vec<(&str, &str)> = operand.iter().map(|i| ("data-operand", i.as_str())).collect();
@@ -130,7 +130,7 @@ impl Block<'_> {
         canvas.close();
     }
 
-    /// The axis, if there is anything to be seen along it.
+    /// The axis, if there is anything to draw along it.
     fn axis(&self, kind: usize) -> Option<&Axis> {
         let axis = self.body.axes[kind].as_ref()?;
         let is_seen = axis.extent != 1 || axis.result != Some(1) || axis.misfit;
@@ -146,14 +146,14 @@ impl Block<'_> {
         [length(2) * cell.width, length(1) * cell.height]
     }
 
-    /// How far the deepest layer lies to the right and up.
+    /// The offset of the deepest layer to the right and upwards.
     fn depth(&self, cell: Cell) -> (f64, f64) {
         let layers = self.slots(0).iter().map(|slot| units(*slot)).sum::<f64>().max(1.0);
         let size = cell.height;
         (layers * DEPTH.0 * size, layers * DEPTH.1 * size)
     }
 
-    /// The name and the shape, centred together as nearly as can be told without knowing the reader's fonts.
+    /// The name and the shape, centred together; only approximately, as the reader's fonts are unknown.
     fn draw_name(&self, canvas: &mut Canvas, (centre, y): (f64, f64)) {
         let (name, shape) = (self.name.chars().count() as f64, self.shape.chars().count() as f64);
         let between = centre + (name - shape) * CHARACTER / 2.0;
@@ -161,7 +161,7 @@ impl Block<'_> {
         canvas.text("zs-code zs-faint", (between + 4.0, y), Anchor::Start, &self.shape);
     }
 
-    /// One card for the slice that is drawn, and two that look out behind it for the others.
+    /// One card for the slice that is drawn, and two behind it for the others.
     fn draw_cards(&self, canvas: &mut Canvas, extent: &Extent, [x, y, width, height]: [f64; 4]) {
         let Some((own, _)) = self.body.slices else { return };
         let (padding, step) = CARD;
@@ -178,7 +178,7 @@ impl Block<'_> {
         }
     }
 
-    /// The outline of what has no elements.
+    /// The outline of a block without elements.
     fn draw_nothing(&self, canvas: &mut Canvas, [x, y, width, height]: [f64; 4]) {
         let mut outline = Path::default();
         outline.polygon(&[(x, y), (x + width, y), (x + width, y + height), (x, y + height)]);
@@ -251,7 +251,7 @@ impl Block<'_> {
         self.draw_dots(canvas, cell, (x, y), &rows, &columns);
     }
 
-    /// The dimensions along which a cell is one that the operand has elsewhere.
+    /// The dimensions along which a cell repeats one that the operand has elsewhere.
     fn spread(&self, slots: [Slot; 3]) -> Vec<usize> {
         let moved = |(axis, slot): (&Option<Axis>, Slot)| {
             axis.as_ref().filter(|axis| axis.is_spread() && slot != Slot::At(0)).map(|axis| axis.dim)
@@ -334,8 +334,9 @@ struct Part {
 }
 
 impl Part {
-    /// Adds the cell with its front's upper left corner at a place; `size` is its width and height, and how
-    /// far its back lies to the right and up; `faces` are its front, top and right side, where they are seen.
+    /// Adds the cell with the upper left corner of its front at a point. `size` is its width and height, and
+    /// the offset of its back to the right and upwards; `faces` says which of front, top and right side are
+    /// visible.
     fn add(&mut self, [x, y]: [f64; 2], size: [f64; 4], faces: [bool; 3]) {
         let [width, height, back_x, back_y] = size;
         let (right, bottom) = (x + width, y + height);
@@ -365,7 +366,7 @@ impl Part {
     }
 }
 
-/// What a slot takes of an axis, in cells.
+/// The length of a slot along an axis, in cells.
 fn units(slot: Slot) -> f64 {
     match slot {
         Slot::At(_) => 1.0,
@@ -373,7 +374,7 @@ fn units(slot: Slot) -> f64 {
     }
 }
 
-/// The size along an axis, or what becomes of it.
+/// The size along an axis, or how it is stretched.
 fn label(axis: &Axis) -> String {
     match (axis.role, axis.own, axis.result) {
         (Role::Stretched | Role::Added, Some(own), Some(result)) => format!("{own}→{result}"),
@@ -382,7 +383,7 @@ fn label(axis: &Axis) -> String {
     }
 }
 
-/// A vector of a length across a line.
+/// A vector of a given length, perpendicular to a line.
 fn normal(from: (f64, f64), to: (f64, f64), length: f64) -> (f64, f64) {
     let (x, y) = (to.0 - from.0, to.1 - from.1);
     let norm = x.hypot(y).max(1e-9);
@@ -392,7 +393,7 @@ fn normal(from: (f64, f64), to: (f64, f64), length: f64) -> (f64, f64) {
 fn draw_arrow(canvas: &mut Canvas, from: (f64, f64), to: (f64, f64)) {
     const HEAD: f64 = 7.0;
     let (across_x, across_y) = normal(from, to, HEAD / 2.0);
-    // Along the line, the length of the head.
+    // Along the line: the length of the arrow head.
     let (along_x, along_y) = (across_y * 2.0, -across_x * 2.0);
     let neck = (to.0 - along_x, to.1 - along_y);
     let (mut shaft, mut head) = (Path::default(), Path::default());

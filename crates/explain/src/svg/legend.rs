@@ -1,5 +1,4 @@
-//! Owns the legend: what the signs of a picture mean, as far as there are any. It does not know where it
-//! stands.
+//! Owns the legend: the meaning of the signs that a picture has. It does not know its position.
 
 use zerostride_shape::Role;
 
@@ -8,19 +7,19 @@ use crate::alignment::Column;
 use crate::lang::{Lang, say};
 
 const LINE: f64 = 23.0;
-/// Between the left edge and the words.
+/// The distance between the left edge and the words.
 const MARGIN: f64 = 38.0;
 /// The width of a character, and the side of a cell.
 const CHARACTER: f64 = 6.9;
 const CELL: f64 = 14.0;
 
-/// A sign that needs to be explained.
+/// A sign that the legend explains.
 enum Sign {
     /// A cell of an operand itself.
     Own,
-    /// A cell that is seen again.
+    /// A cell that repeats one.
     Ghost,
-    /// What becomes of a size.
+    /// How a size changes.
     Size(&'static str),
 }
 
@@ -28,7 +27,7 @@ enum Sign {
 pub(super) struct Legend(Vec<(Sign, String)>);
 
 impl Legend {
-    /// The legend of what is drawn of these columns.
+    /// The legend for these columns.
     pub(super) fn new(columns: &[Column], lang: Lang) -> Legend {
         let fitting = || columns.iter().filter(|column| column.result.is_some());
         let has = |role: Role| fitting().any(|column| column.roles.contains(&role));
@@ -52,7 +51,7 @@ impl Legend {
         MARGIN + longest as f64 * CHARACTER
     }
 
-    /// Draws one sign below the other from a place on, and says how far down they reach.
+    /// Draws the signs one below the other from a point on, and returns the bottom.
     pub(super) fn draw(&self, canvas: &mut Canvas, (x, y): (f64, f64)) -> f64 {
         let mut base = y - 7.0;
         for (sign, meaning) in &self.0 {

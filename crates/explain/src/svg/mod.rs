@@ -1,5 +1,5 @@
-//! Owns the picture of a broadcast as an SVG document: what was said first, the shapes lined up, the cubes,
-//! the legend, from top to bottom. It does not know what any of these look like (one file for each).
+//! Owns the picture of a broadcast as an SVG document: the first lines, the aligned shapes, the cubes, the
+//! legend, from top to bottom. It does not know how any of these is drawn (one file for each).
 
 mod canvas;
 mod cubes;
@@ -18,26 +18,25 @@ use crate::theme::HUES;
 use canvas::{Anchor, Canvas, Number};
 use legend::Legend;
 
-/// The width of a picture: a notebook's.
+/// The width of a picture, which is that of a notebook's cell.
 const WIDTH: f64 = 720.0;
 const PADDING: f64 = 18.0;
 const LINE: f64 = 20.0;
-/// Characters of the first lines that fit beside each other.
+/// The characters that fit into one of the first lines.
 const TITLE: usize = 74;
 
 impl Explanation {
-    /// The explanation as a picture: an SVG document, as wide as a notebook, which stands alone or inside a
+    /// The explanation as an SVG document, as wide as a notebook's cell, which can be used alone or inside a
     /// page.
     ///
-    /// The shapes are lined up, the failing dimension marked. Below, each operand is drawn as cubes: its own
-    /// elements are solid, what it lends by being stretched is outlined, and an arrow runs along each
-    /// stretched dimension. Of more than three dimensions in which there is anything to see, slices are
-    /// indicated.
+    /// The shapes are aligned, and the failing dimension is marked. Below, each operand is drawn as cubes:
+    /// its own elements solid, stretched ones as outlines, with an arrow along each stretched dimension. If
+    /// more than three dimensions have something to show, slices are indicated.
     ///
-    /// The picture follows the reader's light or dark setting, or `data-theme` of an element around it. It
-    /// has a title and a description for those who do not see it. An element that belongs to one dimension of
-    /// one operand names them in `data-operand` and `data-dims`; a stretched one has the class
-    /// `zs-stretched`, `zs-added` or `zs-ghost`.
+    /// The picture follows the reader's light or dark setting, or `data-theme` of an enclosing element. It
+    /// has a title and a description for screen readers. An element that belongs to one dimension of one
+    /// operand has them in `data-operand` and `data-dims`; a stretched one has the class `zs-stretched`,
+    /// `zs-added` or `zs-ghost`.
     ///
     /// ```
     /// use zerostride_explain::{Explanation, Lang, Operand, Options};
@@ -51,7 +50,7 @@ impl Explanation {
     }
 }
 
-/// The picture, with or without the first lines, which a page may have said already.
+/// The picture, with or without the first lines, which the page may have already.
 pub(crate) fn picture(explanation: &Explanation, story: &Story, lang: Lang, with_headline: bool) -> String {
     let mut canvas = Canvas::default();
     let mut bottom = PADDING - 4.0;
@@ -85,7 +84,7 @@ fn hue(operand: usize) -> usize {
     1 + operand % HUES
 }
 
-/// The table, the legend beside or below it, the cubes: from `y` on, down to what is returned.
+/// The table, the legend beside or below it, and the cubes, drawn from `y` on; returns the bottom.
 fn draw(explanation: &Explanation, columns: &[Column], lang: Lang, canvas: &mut Canvas, y: f64) -> f64 {
     let room = WIDTH - 2.0 * PADDING;
     let mut bottom = y;
@@ -111,9 +110,9 @@ fn draw(explanation: &Explanation, columns: &[Column], lang: Lang, canvas: &mut 
     bottom
 }
 
-/// The first lines, broken where they are too long, each with its class.
+/// The first lines, wrapped, each with its class.
 fn first_lines(headline: &Headline) -> Vec<(&'static str, String)> {
-    // Shapes are not broken: their blanks count as letters meanwhile.
+    // Shapes are not broken: their blanks are replaced while wrapping.
     let broken = |class: &'static str, text: &str, width: usize| {
         let lines = wrap(&text.replace(", ", ",\u{a0}"), width).into_iter();
         lines.map(move |line| (class, line.replace('\u{a0}', " "))).collect::<Vec<_>>()
@@ -134,7 +133,7 @@ fn first_lines(headline: &Headline) -> Vec<(&'static str, String)> {
     }
 }
 
-/// Breaks a text at its blanks, and within words that are longer than a line.
+/// Breaks a text at its blanks, and words that are longer than a line.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
@@ -158,7 +157,7 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The picture in words: the steps.
+/// The description of the picture: the steps.
 fn description(story: &Story) -> String {
     let mut sentences = Vec::new();
     for block in &story.blocks {

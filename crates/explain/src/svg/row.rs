@@ -1,5 +1,5 @@
-//! Owns the row of blocks: the operands with the operation between them, and the result, as large as the page
-//! allows, in several lines where one is too short. It does not know what a block looks like (`cubes.rs`).
+//! Owns the row of blocks: the operands with the operator between them, and the result, as large as the page
+//! allows, wrapped if one line is too short. It does not know how a block is drawn (`cubes.rs`).
 
 use zerostride_ops::Class as OpClass;
 use zerostride_shape::{Role, ShapeError};
@@ -13,33 +13,33 @@ use crate::explanation::Explanation;
 use crate::lang::{Lang, count, say};
 use crate::story::words::{label, tuple};
 
-/// The sides of a cell, the largest first.
+/// The sides of a cell that are tried, the largest first.
 const SIDES: [f64; 9] = [40.0, 36.0, 33.0, 30.0, 27.0, 25.0, 23.0, 21.0, 19.0];
-/// The side of cells where even the smallest make more than one line.
+/// The side of a cell if even the smallest needs more than one line.
 const LINES_SIDE: f64 = 30.0;
-/// The room of a sign between two blocks.
+/// The width of a sign between two blocks.
 const SIGN: f64 = 40.0;
-/// The room of the cross instead of a result.
+/// The width of the cross in place of a result.
 const CROSS: f64 = 120.0;
-/// Fronts are not higher than this.
+/// The greatest height of a front.
 const TALLEST: f64 = 230.0;
 /// Operands beyond this number are in the table only.
 pub(super) const DRAWN: usize = 6;
-/// Elements of more characters are not written on cubes.
+/// Elements of more characters are not drawn on cubes.
 const LONGEST_VALUE: usize = 9;
-/// Shapes of more characters are written as a number of dimensions.
+/// Of shapes with more characters, only the number of dimensions is written.
 const LONGEST_SHAPE: usize = 24;
 /// The width of a character on a cube.
 const CHARACTER: f64 = 7.3;
 
-/// What stands in a row.
+/// One piece of a row.
 enum Piece<'a> {
     Block(Box<Block<'a>>),
     Sign(&'static str),
     Cross(String),
 }
 
-/// Draws the row between `x` and `x + room` from `y` on, and says how high it became.
+/// Draws the row between `x` and `x + room` from `y` on, and returns its height.
 pub(super) fn draw(
     explanation: &Explanation,
     columns: &[Column],
@@ -61,7 +61,7 @@ pub(super) fn draw(
             below = below.max(down);
             wide += width;
         }
-        // Fronts stand with their middles at one height.
+        // The middles of all fronts are at one height.
         let middle = bottom + above;
         let mut left = x + (room - wide).max(0.0) / 2.0;
         for piece in line {
@@ -83,7 +83,7 @@ pub(super) fn draw(
     bottom - 14.0 - y
 }
 
-/// The width of a piece, and what it takes above and below its middle.
+/// The width of a piece, and its extent above and below its middle.
 fn size(piece: &Piece<'_>, cell: Cell) -> (f64, f64, f64) {
     match piece {
         Piece::Block(block) => {
@@ -113,7 +113,7 @@ fn arrange<'a, 'b>(pieces: &'a [Piece<'b>], longest: usize, room: f64) -> (Cell,
     let (mut lines, mut start, mut used) = (Vec::new(), 0, 0.0);
     for (at, piece) in pieces.iter().enumerate() {
         let width = size(piece, cell).0;
-        // A sign begins a line rather than ending one.
+        // A sign is at the start of a line rather than at its end.
         let with_next = matches!(piece, Piece::Sign(_))
             .then(|| pieces.get(at + 1).map_or(0.0, |next| size(next, cell).0))
             .unwrap_or(0.0);
@@ -127,7 +127,7 @@ fn arrange<'a, 'b>(pieces: &'a [Piece<'b>], longest: usize, room: f64) -> (Cell,
     (cell, lines)
 }
 
-/// The operands, the signs between them, and the result or what there is instead.
+/// The operands, the signs between them, and the result or what replaces it.
 fn pieces<'a>(
     explanation: &'a Explanation,
     view: &View<'a>,
@@ -157,7 +157,7 @@ fn pieces<'a>(
     pieces
 }
 
-/// What stands below the cross: `2 ≠ 3`, or the shape that the target does not have.
+/// The text below the cross: `2 ≠ 3`, or the shape that the target does not have.
 fn disagreement(explanation: &Explanation, columns: &[Column]) -> String {
     let misfit = columns.iter().rev().find(|column| column.result.is_none());
     match (explanation.error(), misfit) {
@@ -234,8 +234,8 @@ fn result<'a>(explanation: &'a Explanation, view: &View<'a>, lang: Lang) -> Opti
     })
 }
 
-/// From an index of depth, rows and columns to the place of the element in a contiguous tensor of a shape,
-/// which is lined up at the right with `ndim` dimensions.
+/// Maps an index of depth, row and column to the offset of the element in a contiguous tensor of a shape,
+/// which is aligned at the right with `ndim` dimensions.
 fn offsets(shape: &[usize], ndim: usize, view: &View<'_>) -> impl Fn([usize; 3]) -> Option<usize> + use<> {
     let stride = |axis: Option<usize>| {
         let own = axis?.checked_sub(ndim - shape.len())?;
@@ -253,7 +253,7 @@ fn is_short(values: &[String]) -> bool {
     values.iter().all(|value| value.chars().count() <= LONGEST_VALUE)
 }
 
-/// The characters of the longest element that is written on a cube.
+/// The characters of the longest element that is drawn on a cube.
 fn longest_value(explanation: &Explanation) -> usize {
     let operands = explanation.operands().iter().filter_map(|operand| operand.known_values());
     let lists = operands.chain(explanation.options().result.as_deref()).filter(|values| is_short(values));

@@ -1,11 +1,11 @@
-//! Owns the type and strokes of the picture, and what takes which colour, as a style sheet that touches
-//! nothing outside it. It does not know the colours (`theme.rs`).
+//! Owns the fonts, strokes and colour rules of the picture, as a style sheet that applies to nothing outside
+//! it. It does not know the colours (`theme.rs`).
 
 use std::fmt::Write as _;
 
 use crate::theme::{self, Palette};
 
-/// Type and strokes, which are the same in every theme.
+/// Fonts and strokes, which are the same in every theme.
 const FORM: &str = "\
 @media screen{.zs-picture{max-width:100%;height:auto}}
 .zs-picture{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,'DejaVu Sans',sans-serif}
@@ -46,7 +46,7 @@ fn colours(css: &mut String, scope: &str, palette: &Palette) {
     let mut rule = |selector: &str, rule: String| {
         writeln!(css, "{scope}.zs-picture{selector}{{{rule}}}").expect("a String takes all text");
     };
-    // Text inherits its colour, so that whatever names one itself wins.
+    // Text inherits its colour, so that elements can set their own.
     rule("", format!("fill:{ink}"));
     rule(" .zs-ground", format!("fill:{ground}"));
     rule(" .zs-faint", format!("fill:{faint}"));

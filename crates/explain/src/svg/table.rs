@@ -1,4 +1,4 @@
-//! Owns the table of a picture: the shapes lined up at the right, one box for each operand and dimension, in
+//! Owns the table of a picture: the shapes aligned at the right, one box for each operand and dimension, in
 //! as many bands as its width needs. It does not know why a box is wrong.
 
 use zerostride_shape::Role;
@@ -18,7 +18,7 @@ const BOX: f64 = 24.0;
 const GAP: f64 = 6.0;
 const CHIP: f64 = 11.0;
 
-/// Draws the table with its upper left corner at a place, at most `room` wide, and says how large it became.
+/// Draws the table with its upper left corner at a point, at most `room` wide, and returns its size.
 pub(super) fn draw(
     explanation: &Explanation,
     columns: &[Column],
@@ -67,12 +67,12 @@ pub(super) fn draw(
     (right - x, bottom - 12.0 - y)
 }
 
-/// The result stands a little apart.
+/// The offset of a row; the result has some distance from the operands.
 fn row_offset(row: usize, rows: usize) -> f64 {
     row as f64 * ROW + if row + 1 == rows { 7.0 } else { 0.0 }
 }
 
-/// Runs of columns that fit into a room, each at least one column.
+/// Ranges of columns that fit into a width, at least one column each.
 fn bands(widths: &[f64], room: f64) -> Vec<std::ops::Range<usize>> {
     let mut bands = Vec::new();
     let (mut start, mut used) = (0, 0.0);
@@ -94,12 +94,12 @@ fn width(cells: &[String]) -> f64 {
     (longest as f64 * CHARACTER + 18.0).max(44.0)
 }
 
-/// What the boxes of a column say.
+/// The texts of a column's boxes.
 fn cells(column: &Column) -> Vec<String> {
     (0..=column.sizes.len()).map(|row| cell(column, row)).collect()
 }
 
-/// What a box says: the size of an operand and what becomes of it, or the size of the result.
+/// The text of a box: the size of an operand and how it changes, or the size of the result.
 fn cell(column: &Column, row: usize) -> String {
     if row == column.sizes.len() {
         return column.result.map_or("✗".to_owned(), |size| size.to_string());
@@ -129,7 +129,7 @@ fn draw_box(
         (Role::Stretched, Some(_), _) => "zs-stretched",
         _ => "zs-kept",
     };
-    // Of boxes there are as many as operands and dimensions together: nothing is formatted that need not be.
+    // There is a box for each operand and dimension, so as little as possible is formatted.
     let [mut dim, mut operand, mut number] = [itoa::Buffer::new(); 3];
     let class = match (is_result, is_wrong) {
         (true, false) => "zs-box zs-kept zs-hue-0".to_owned(),

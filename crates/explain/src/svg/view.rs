@@ -1,17 +1,17 @@
-//! Owns `View`: which dimensions of the result are drawn, how many cells of each, and what an operand looks
-//! like in it. It does not know where anything stands on the page (`cubes.rs`).
+//! Owns `View`: which dimensions of the result are drawn, how many cells of each, and what is drawn of an
+//! operand. It does not know positions (`cubes.rs`).
 
 use zerostride_shape::Role;
 
 use crate::alignment::{Column, is_misfit};
 use crate::explanation::Explanation;
 
-/// Sizes up to which every cell of a dimension is drawn: of depth, rows and columns.
+/// The largest sizes of which every cell is drawn: of depth, rows and columns.
 const DRAWN: [usize; 3] = [5, 6, 6];
-/// Of a larger size, the cells before the gap.
+/// The cells before the gap, for larger sizes.
 const BEFORE_GAP: usize = 3;
 
-/// What is to be seen of a broadcast.
+/// What is drawn of a broadcast.
 pub(super) struct View<'a> {
     columns: &'a [Column],
     misfit: Vec<bool>,
@@ -36,18 +36,18 @@ pub(super) struct Axis {
     pub(super) dim: usize,
     /// The size of the operand itself; `None` where it does not have the dimension.
     pub(super) own: Option<usize>,
-    /// The size of the result, where there is one.
+    /// The size of the result, if there is one.
     pub(super) result: Option<usize>,
     /// The size that it is drawn with.
     pub(super) extent: usize,
     pub(super) role: Role,
-    /// Whether the operand is one of those that disagree about it.
+    /// Whether the operand is one of those that disagree about this dimension.
     pub(super) misfit: bool,
     pub(super) slots: Vec<Slot>,
 }
 
 impl Axis {
-    /// Whether the one cell that the operand has is seen more than once.
+    /// Whether the operand's only cell is drawn more than once.
     pub(super) fn is_spread(&self) -> bool {
         self.role != Role::Kept && self.extent > 1
     }
@@ -57,7 +57,8 @@ impl Axis {
 pub(super) struct Body {
     /// Depth, rows, columns.
     pub(super) axes: [Option<Axis>; 3],
-    /// Of the hidden dimensions: the slices that it has itself, and those it is seen in, where that is known.
+    /// Of the hidden dimensions: the number of slices that it has itself, and the number that it is stretched
+    /// to, if that is known.
     pub(super) slices: Option<(u128, Option<u128>)>,
     /// Whether it has no elements.
     pub(super) is_empty: bool,
@@ -67,7 +68,7 @@ impl<'a> View<'a> {
     pub(super) fn new(explanation: &Explanation, columns: &'a [Column]) -> View<'a> {
         let misfit: Vec<bool> =
             columns.iter().map(|column| is_misfit(explanation, columns, column)).collect();
-        // What fails must be seen; then come the last of the dimensions in which anything is to be seen.
+        // Dimensions that fail are always drawn; then the last ones whose size is not 1 throughout.
         let is_plain = |column: &Column| column.result == Some(1);
         let mut order: Vec<usize> = (0..columns.len()).rev().collect();
         order.sort_by_key(|&at| (!misfit[at], is_plain(&columns[at])));
@@ -80,13 +81,14 @@ impl<'a> View<'a> {
         View { columns, misfit, axes: [axis(3), axis(2), axis(1)], hidden }
     }
 
-    /// What there is to see of operand `i`.
+    /// What is drawn of operand `i`.
     pub(super) fn operand(&self, i: usize) -> Body {
         let axis = |kind: usize| {
             let at = self.axes[kind]?;
             let column = &self.columns[at];
             let own = column.sizes[i];
-            // Where sizes disagree each operand is drawn as it is; so is what would be stretched to nothing.
+            // If sizes disagree, each operand is drawn with its own; so is one that would be stretched to
+            // size 0.
             let extent = column.result.filter(|result| *result != 0).or(own).unwrap_or(1);
             let role = if column.result.is_some() { column.roles[i] } else { Role::Kept };
             let slots = slots(extent, kind);
@@ -99,7 +101,7 @@ impl<'a> View<'a> {
         Body { axes: [axis(0), axis(1), axis(2)], slices: self.slices(own), is_empty }
     }
 
-    /// What there is to see of the result, if there is one.
+    /// What is drawn of the result, if there is one.
     pub(super) fn result(&self) -> Option<Body> {
         let sizes: Vec<usize> = self.columns.iter().map(|column| column.result).collect::<Option<_>>()?;
         let axis = |kind: usize| {

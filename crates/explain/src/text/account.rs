@@ -1,6 +1,6 @@
-//! Owns the layout of the account: the names to the left, numbers to the right, strides below where they do
-//! not fit beside; sentences on a page too narrow even so. It does not know what is accounted for
-//! (`story/account.rs`).
+//! Owns the layout of the account: names on the left, numbers on the right, strides beside them or, if they
+//! do not fit, below; sentences if the page is too narrow for a table. It does not know how the account is
+//! made (`story/account.rs`).
 
 use super::sheet::{Ink, Line, Sheet, width};
 use crate::story::Account;
@@ -23,7 +23,7 @@ pub(super) fn write(account: &Account, sheet: &mut Sheet) {
         }
         return;
     }
-    // Strides for which there is no room beside the numbers go below them.
+    // Strides that do not fit beside the numbers go below them.
     let beside = rows.iter().all(|(_, cells)| margin + width(&cells[3]) <= sheet.width());
     for (i, (label, cells)) in rows.iter().enumerate() {
         let ink = if i == 0 { Ink::Faint } else { Ink::Plain };

@@ -1,5 +1,5 @@
-//! Owns the layout of matrices: side by side where they fit, one above the other where they do not, not at
-//! all where even that is too wide. It does not know what stands in them (`story/matrices.rs`).
+//! Owns the layout of matrices: side by side if they fit, else one above the other, or left out if one alone
+//! is too wide. It does not know their elements (`story/matrices.rs`).
 
 use super::sheet::{Ink, Line, Sheet, width};
 use crate::story::{Equation, Matrix, Stretch};

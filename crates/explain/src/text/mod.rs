@@ -1,5 +1,5 @@
-//! Owns the text of an explanation: the page it is laid out for, and how each block of its story stands on
-//! it. It does not know what is said (`story/`), nor whether anybody's terminal shows colours.
+//! Owns the text of an explanation: the page that it is laid out for, and the layout of each block of its
+//! story. It does not know the sentences (`story/`) nor whether a terminal shows colours.
 
 mod account;
 mod matrix;
@@ -17,14 +17,13 @@ use sheet::{Ink, Line, Sheet, width};
 /// What a text is laid out for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// The columns that a line may have; below 40 it is laid out as for 40. Every character counts as one
-    /// column.
+    /// The columns of a line; below 40 the layout is that for 40. Every character counts as one column.
     pub width: usize,
-    /// Whether arrows and rules may be drawn with characters outside ASCII. Names are printed as they are.
+    /// Whether arrows and rules may be characters outside ASCII. Names are printed as they are.
     pub unicode: bool,
     /// Whether to write ANSI styles.
     pub colour: bool,
-    /// The language; an error's line is PyTorch's in all of them.
+    /// The language; an error's message is PyTorch's in all of them.
     pub lang: Lang,
 }
 
@@ -36,13 +35,12 @@ impl Default for Page {
 }
 
 impl Explanation {
-    /// The explanation for a reader: the shapes lined up, the two steps of the rule, how each operand is read
-    /// and what copies would have cost, and what is suspicious; or the error in PyTorch's words and what
-    /// would repair it.
+    /// The explanation as text: the aligned shapes, the two steps of the rule, how each operand is read and
+    /// what copies would have cost, and what is suspicious; or PyTorch's error and what would repair it.
     ///
-    /// Small operands whose elements are known are drawn before and after being stretched (at most 64
-    /// elements in the result, at most 3 dimensions); of those without elements the places are drawn, in at
-    /// most 2 dimensions.
+    /// Small operands whose elements are known are drawn before and after stretching (at most 64 elements in
+    /// the result, at most 3 dimensions). Without known elements their indices are drawn, in at most 2
+    /// dimensions.
     ///
     /// ```
     /// use zerostride_explain::{Explanation, Operand, Options, Page};
@@ -110,7 +108,7 @@ fn write(block: &Block, sheet: &mut Sheet) {
     }
 }
 
-/// The dimensions to the left, what is said of them to the right.
+/// The dimensions on the left, the sentence about them on the right.
 fn write_rows(rows: &[Row], sheet: &mut Sheet) {
     let margin = rows.iter().map(|row| width(&row.label)).max().unwrap_or(0);
     for Row { label, text, fits, .. } in rows {

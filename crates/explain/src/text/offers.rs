@@ -1,11 +1,11 @@
-//! Owns the layout of repairs: the call, what it does beside it where there is room, and below what to mind.
-//! It does not know what is said of them (`story/repairs.rs`).
+//! Owns the layout of repairs: the call, its effect beside it if there is room, and hints below. It does not
+//! know the sentences (`story/repairs.rs`).
 
 use super::sheet::{Ink, Line, Sheet, width};
 use crate::story::Offer;
 
 pub(super) fn write(offers: &[Offer], bullet: &str, sheet: &mut Sheet) {
-    // What a call does stands beside it, if the calls leave half of the page.
+    // The effect of a call is beside it if the calls leave half of the page.
     let room = (sheet.width() / 2).saturating_sub(width(bullet) + 3);
     let calls = offers.iter().map(|offer| width(&offer.call)).filter(|call| *call <= room);
     let column = width(bullet) + calls.max().unwrap_or(0) + 3;

@@ -1,5 +1,5 @@
-//! Owns the picture: the shapes lined up at the right, one column for each dimension, in as many blocks as
-//! the page needs. It does not know why a column fails (`steps.rs`).
+//! Owns the picture: the shapes aligned at the right, one column for each dimension, in as many blocks as the
+//! page needs. It does not know why a column fails (`alignment.rs`).
 
 use zerostride_shape::Role;
 
@@ -109,7 +109,7 @@ fn write_block(block: &[Printed], labels: &[String], margin: usize, sheet: &mut 
     sheet.blank();
 }
 
-/// Says what the arrows mean, as far as there are any.
+/// Explains the arrows that the picture has.
 fn write_legend(columns: &[Column], lang: Lang, sheet: &mut Sheet) {
     let signs = sheet.signs;
     let has = |wanted: Role| {

@@ -1,5 +1,5 @@
-//! Owns `Sheet`, the page being written: styled spans, wrapping, and the few signs that have an ASCII form.
-//! It does not know what is written.
+//! Owns `Sheet`, the page that is being written: styled spans, wrapping, and the few characters that have an
+//! ASCII form. It does not know what is written.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,10 +9,10 @@ use anstyle::{AnsiColor, Style};
 use super::Page;
 use crate::story::words::harmless;
 
-/// No page is laid out narrower than this.
+/// The narrowest page that is laid out.
 const MIN_WIDTH: usize = 40;
 
-/// What a piece of text is, which decides its colour.
+/// The role of a piece of text, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ink {
     Plain,
@@ -39,7 +39,7 @@ impl Ink {
     }
 }
 
-/// The signs of a page.
+/// The characters that a page draws with.
 #[derive(Clone, Copy)]
 pub(super) struct Signs {
     pub(super) arrow: &'static str,
@@ -52,7 +52,7 @@ pub(super) struct Signs {
 const UNICODE: Signs = Signs { arrow: "→", missing: "·", rule: "─", wrong: "✗", cut: "…" };
 const ASCII: Signs = Signs { arrow: "->", missing: ".", rule: "-", wrong: "x", cut: ".." };
 
-/// One line, piece by piece.
+/// One line, as styled pieces.
 #[derive(Clone, Default)]
 pub(super) struct Line<'a>(Vec<(Ink, Cow<'a, str>)>);
 
@@ -91,18 +91,18 @@ impl<'a> Line<'a> {
     }
 }
 
-/// So many blanks.
+/// A text of so many blanks.
 pub(super) fn blanks(number: usize) -> Cow<'static, str> {
     const SOME: &str = "                                                                ";
     SOME.get(..number).map_or_else(|| " ".repeat(number).into(), Cow::Borrowed)
 }
 
-/// The columns that a text takes: one for each character.
+/// The width of a text in columns: one for each character.
 pub(super) fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// The page being written.
+/// The page that is being written.
 pub(super) struct Sheet {
     width: usize,
     colour: bool,
@@ -120,15 +120,15 @@ impl Sheet {
         self.width
     }
 
-    /// Leaves a line free between what is written and what comes.
+    /// Leaves a line empty before what comes next.
     pub(super) fn blank(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');
         }
     }
 
-    /// A line as it stands, without the blanks at its end. What is no text, which only a name can bring in,
-    /// is replaced.
+    /// Writes a line without its trailing blanks. Control characters, which only names can contain, are
+    /// replaced.
     pub(super) fn line(&mut self, line: &Line<'_>) {
         let inked = line.0.iter().rposition(|(_, text)| !text.trim_end().is_empty());
         let pieces = inked.map_or(0, |last| last + 1);
@@ -146,13 +146,13 @@ impl Sheet {
         self.text.push('\n');
     }
 
-    /// A title, below a free line.
+    /// A title, after an empty line.
     pub(super) fn title(&mut self, text: &str) {
         self.blank();
         self.paragraph(&Line::new(), Ink::Title, text);
     }
 
-    /// Words in as many lines as they need: the first begins with `lead`, the others with as many blanks.
+    /// A wrapped paragraph: its first line begins with `lead`, the others with as many blanks.
     pub(super) fn paragraph(&mut self, lead: &Line<'_>, ink: Ink, text: &str) {
         let start = lead.width();
         let room = self.width.saturating_sub(start).max(MIN_WIDTH / 2);
