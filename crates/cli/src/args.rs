@@ -9,7 +9,7 @@ use zerostride_explain::Lang;
 
 use crate::{bytes, policy, threads};
 
-/// Examples come first: they are what help is mostly read for.
+/// Examples come first, since they are what help is read for most.
 const TEMPLATE: &str = "{before-help}{about-with-newline}\n{usage-heading} {usage}\n\n{all-args}{after-help}";
 
 const EXAMPLES: &str = "\
@@ -49,7 +49,7 @@ The language is a small part of Python's: + - * / // % ** @ & | ^ << >> ~ and co
 methods x.sum(0), x.T, indices x[:, None], x[..., ::-1] and x[x > 0], lists as tensors, the constants inf, nan, pi and e. \
 Functions have PyTorch's names. A bare number stays a number, as in Python, and takes the dtype of the tensor it meets.";
 
-/// How scripts learn what came of it.
+/// The exit statuses, for scripts.
 const EXIT_STATUS: &str = "\
 Exit status: 0 done; 1 shapes, dtypes or values do not go together; 2 the command line is not understood, a file cannot be read \
 or written, or there is too little memory; 130 ended by Ctrl-C (143 by SIGTERM, 129 by SIGHUP).";
@@ -90,7 +90,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// How many threads the command is to compute with, if it says so.
+    /// The number of threads that `--threads` gives, if it is given.
     pub(crate) fn threads(&self) -> Option<NonZeroUsize> {
         match self {
             Command::Eval(args) => args.threads,

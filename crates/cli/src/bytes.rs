@@ -1,4 +1,5 @@
-//! Owns amounts of memory in words: `512 MiB` read from an option and written in a message.
+//! Owns the text form of amounts of memory, such as `512 MiB`: parsing options and printing messages. It does
+//! not know what is measured.
 
 /// Names of units and their bytes, the larger ones first.
 const UNITS: [(&str, f64); 4] = [
@@ -17,7 +18,7 @@ pub(crate) fn show(bytes: u64) -> String {
     }
 }
 
-/// Two amounts that differ, so that they are seen to.
+/// Two different amounts, with so many digits that their texts differ.
 pub(crate) fn show_apart(amounts: [u64; 2]) -> [String; 2] {
     let shown = amounts.map(show);
     if shown[0] == shown[1] { amounts.map(|bytes| format!("{bytes} bytes")) } else { shown }
@@ -41,7 +42,7 @@ pub(crate) fn read(text: &str) -> Result<u64, String> {
         "t" | "tib" => UNITS[0].1,
         _ => return Err(advice()),
     };
-    // A float beyond the range becomes the largest integer, which limits nothing.
+    // A float out of range becomes the largest integer, which is no limit.
     Ok((number * unit) as u64)
 }
 

@@ -1,11 +1,10 @@
-//! Owns the elements of small tensors as text, for drawings: a bool as Python writes it, a float short.
-//! It does not know where they are drawn.
+//! Owns the text of the elements of small tensors in drawings: bools as in Python, floats short. It does not
+//! know where they are drawn.
 
 use zerostride::{Complex64, DType, Result, Tensor};
 use zerostride_ops::Category;
 
-/// Every element in row-major order, each as short as it can be understood; `None` where there is no short
-/// form.
+/// Every element in row-major order, each as short as possible; `None` for elements without a short form.
 pub(crate) fn elements(tensor: &Tensor) -> Result<Option<Vec<String>>> {
     let words = match tensor.dtype().category() {
         Category::Bool => tensor.to_vec::<bool>()?.iter().map(|element| python(*element)).collect(),
@@ -35,7 +34,7 @@ fn complex(element: &Complex64) -> String {
     format!("{}{sign}{}j", short(element.re), short(element.im))
 }
 
-/// A float with four digits behind the point at most, and always with one, so that it is seen to be a float.
+/// A float with at most four digits after the point, and always with a point, which marks it as a float.
 fn short(element: f64) -> String {
     let magnitude = element.abs();
     if !element.is_finite() {

@@ -1,5 +1,5 @@
-//! Owns what a command says when it cannot do what it was asked for, as data, and the exit status that goes
-//! with it. It does not know how a failure is drawn (`report.rs`).
+//! Owns the failures of commands, as data, with their exit status. It does not know how a failure is drawn
+//! (`report.rs`).
 
 use std::io;
 use std::process::ExitCode;
@@ -12,26 +12,26 @@ use crate::interrupt;
 
 /// Why a command failed.
 pub(crate) enum Failure {
-    /// Something to tell the user.
+    /// A report for the user.
     Report(Box<Report>),
-    /// The output has no reader any more: not worth a word.
+    /// The output's reader has closed it: nothing is reported.
     BrokenPipe,
 }
 
 /// What a command returns.
 pub(crate) type Result<T = (), E = Failure> = std::result::Result<T, E>;
 
-/// What there is to tell.
+/// What a failure tells the user.
 pub(crate) struct Report {
     /// The exit status.
     pub(crate) status: Status,
-    /// The first line; for an error of the engine, PyTorch's.
+    /// The first line; for an error of the engine, PyTorch's message.
     pub(crate) message: String,
-    /// The text in which the mistake is.
+    /// The text that the mistake is in.
     pub(crate) excerpt: Option<Excerpt>,
     /// What to do instead.
     pub(crate) help: Vec<String>,
-    /// The shapes that do not go together.
+    /// The shapes that do not broadcast.
     pub(crate) explanation: Option<Explanation>,
 }
 
@@ -41,17 +41,16 @@ pub(crate) struct Excerpt {
     pub(crate) span: Span,
 }
 
-/// How a command ends that does not do what it was asked for.
+/// The exit status of a command that does not succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
-    /// 0: nothing is wrong, but a dry run can tell no more.
+    /// 0: no mistake, but a dry run cannot continue.
     Unknown,
-    /// 1: the shapes, or the dtypes, do not go together.
+    /// 1: the shapes or dtypes do not fit.
     Mismatch,
-    /// 2: the command line is not understood, or a file cannot be read or written.
+    /// 2: the command line is wrong, or a file cannot be read or written.
     Usage,
-    /// A signal such as that of Ctrl-C asked for an end; the signal says which status that is
-    /// (`interrupt.rs`).
+    /// A signal such as Ctrl-C ended the command; the status depends on the signal (`interrupt.rs`).
     Interrupted,
 }
 
@@ -60,7 +59,7 @@ impl Report {
         Report { status, message: message.into(), excerpt: None, help: Vec::new(), explanation: None }
     }
 
-    /// A command line that is not understood.
+    /// A mistake in the command line.
     pub(crate) fn usage(message: impl Into<String>) -> Report {
         Report::new(Status::Usage, message)
     }
@@ -105,7 +104,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// Of an output stream: files have errors of their own.
+/// For output streams: errors of files are reported elsewhere.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         match error.kind() {

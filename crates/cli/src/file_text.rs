@@ -1,13 +1,13 @@
-//! Owns the way from an argument that names an array in a file, as `m.safetensors:weight`, to its header or
-//! to a tensor. It does not know formats; the engine's `io` does.
+//! Owns arguments that name an array in a file, as `m.safetensors:weight`: the lookup of its header, and its
+//! loading. It does not know formats (the engine's `io`).
 
 use std::path::Path;
 
 use zerostride::io::{self, Entry, Format};
 use zerostride::{Result, Tensor};
 
-/// Whether an argument names a file, rather than being a shape or a value: by its ending, before a colon if
-/// it has one.
+/// Whether an argument names a file rather than being a shape or a value, by the file ending, which may have
+/// a colon after it.
 pub(crate) fn names_file(text: &str) -> bool {
     Format::from_path(io::locate(Path::new(text)).0).is_some()
 }
@@ -25,11 +25,11 @@ pub(crate) fn load(text: &str) -> Result<Tensor> {
     io::load(text)
 }
 
-/// The array that an argument names, on the pages of its file.
+/// The array that an argument names, memory-mapped.
 #[allow(unsafe_code)]
 pub(crate) fn map(text: &str) -> Result<Tensor> {
-    // SAFETY: nothing here writes to a file that exists: results appear under new names. That no other
-    // program changes the file meanwhile cannot be checked here; a user of `--mmap` has read that none must,
-    // and vouches for it.
+    // SAFETY: this program writes to no existing file: results appear under new names. It cannot check that
+    // no other program changes the file meanwhile; the help of `--mmap` says that none must, and the user has
+    // chosen it.
     unsafe { io::map(text) }
 }

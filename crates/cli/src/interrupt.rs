@@ -1,7 +1,7 @@
-//! Owns what the signals do that ask the program to end: Ctrl-C (SIGINT), SIGTERM and SIGHUP. While there may
-//! be an output in the making the evaluation ends in order, if it soon can, and nothing of the output is left
-//! in any case; before and after that the program ends at once. The exit status is 128 and the signal, as
-//! shells count it.
+//! Owns the signals that end the program: Ctrl-C (SIGINT), SIGTERM and SIGHUP. While an output may be
+//! unfinished, the evaluation is ended in order if that is soon possible; in any case no unfinished output is
+//! left. At all other times the program ends at once. The exit status is 128 plus the signal, as in shells.
+//! It does not know what is computed.
 
 use std::io::{Write, stderr};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,13 +16,13 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use zerostride::{interruptible, io};
 
-/// Between two looks whether a signal has come.
+/// The time between two checks for a signal.
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// How long the evaluation may take to end.
+/// The time that the evaluation has to end in order.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// The signals that ask for an end.
+/// The signals that end the program.
 #[cfg(unix)]
 fn signals() -> &'static [i32] {
     if ignores_hangup() { &[SIGINT, SIGTERM] } else { &[SIGINT, SIGTERM, SIGHUP] }
@@ -33,8 +33,7 @@ fn signals() -> &'static [i32] {
     &[SIGINT, SIGTERM]
 }
 
-/// Whether the program was started with SIGHUP ignored, as nohup does; where the system does not tell, it was
-/// not.
+/// Whether the program was started with SIGHUP ignored, as by nohup; false if the system does not tell.
 #[cfg(unix)]
 fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -44,9 +43,9 @@ fn ignores_hangup() -> bool {
 }
 
 struct Asked {
-    /// Whether a signal ends the program where it stands.
+    /// Whether a signal ends the program at once.
     at_once: Arc<AtomicBool>,
-    /// The signal that asked, or 0.
+    /// The signal that has come, or 0.
     signal: Arc<AtomicUsize>,
 }
 
@@ -54,7 +53,7 @@ static ASKED: LazyLock<Asked> = LazyLock::new(|| {
     let asked = Asked { at_once: Arc::new(AtomicBool::new(true)), signal: Arc::default() };
     for &signal in signals() {
         let number = usize::try_from(signal).unwrap_or_default();
-        // Without a handler the signal does what it always does.
+        // Without a handler the signal has its default effect.
         let _ = flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&asked.at_once))
             .and_then(|_| flag::register_usize(signal, Arc::clone(&asked.signal), number));
     }
@@ -66,11 +65,11 @@ pub(crate) fn watch() {
     LazyLock::force(&ASKED);
 }
 
-/// Does what may leave something behind; a signal ends it in order.
+/// Runs work that may leave unfinished output; a signal ends it in order.
 pub(crate) fn in_order<T>(work: impl FnOnce() -> zerostride::Result<T>) -> zerostride::Result<T> {
     ASKED.at_once.store(false, Ordering::SeqCst);
     let (running, ended) = channel::<()>();
-    // Without the thread the evaluation ends as soon as it looks.
+    // Without this thread the evaluation ends at its next check.
     let _ = thread::Builder::new().spawn(move || end_in_time(&ended));
     let done = interruptible(has_come, work);
     drop(running);
@@ -78,7 +77,7 @@ pub(crate) fn in_order<T>(work: impl FnOnce() -> zerostride::Result<T>) -> zeros
     done
 }
 
-/// Ends the program if a signal comes and the evaluation, which may be at one long loop, does not end soon.
+/// Ends the program after a signal if the evaluation, which may be inside a long loop, does not end soon.
 fn end_in_time(ended: &Receiver<()>) {
     let goes_on = |time| ended.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
     while goes_on(PERIOD) {
@@ -89,12 +88,12 @@ fn end_in_time(ended: &Receiver<()>) {
     }
 }
 
-/// Whether a signal has asked for an end.
+/// Whether a signal has come.
 pub(crate) fn has_come() -> bool {
     ASKED.signal.load(Ordering::SeqCst) != 0
 }
 
-/// The exit status of an evaluation that was ended; that of Ctrl-C unless another signal did it.
+/// The exit status of an evaluation that was ended; that of Ctrl-C if no signal was recorded.
 pub(crate) fn status() -> u8 {
     let signal = ASKED.signal.load(Ordering::SeqCst);
     128 + u8::try_from(signal).ok().filter(|signal| *signal > 0).unwrap_or(SIGINT as u8)

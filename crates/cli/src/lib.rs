@@ -1,7 +1,7 @@
-//! The shell face of zerostride: the command `zs`, and the expression language that it reads.
+//! The command `zs`: zerostride in the shell, and the expression language that it reads.
 //!
-//! [`run`] is the whole program. [`expr`] is the language without its evaluation, for those who test it.
-//! This floor parses, calls and renders; it decides nothing about shapes, dtypes or values.
+//! [`run`] is the whole program. [`expr`] is the parser of the language, public for tests. This crate parses,
+//! calls and renders; it does not decide anything about shapes, dtypes or values.
 
 #![deny(unsafe_code)]
 
@@ -28,7 +28,7 @@ use clap::Parser;
 use args::{Cli, Command};
 use failure::Failure;
 
-/// Runs the program on the process's arguments; the answer is its exit status.
+/// Runs the program on the process's arguments and returns its exit status.
 pub fn run() -> ExitCode {
     zerostride::stream::save_addresses();
     let done = match Cli::try_parse() {
@@ -50,7 +50,7 @@ pub fn run() -> ExitCode {
         Ok(status) => status,
         Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
         Err(Failure::Report(report)) => {
-            // If even standard error is closed, the exit status has to do.
+            // If standard error is closed, too, only the exit status is left.
             let _ = report::draw(&report, &mut anstream::stderr().lock());
             report.status.into()
         }

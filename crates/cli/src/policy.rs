@@ -1,5 +1,5 @@
-//! Owns `--policy` of `zs eval`: its rules, and how the engine's objections become reports about the
-//! expression's text. It does not know what a broadcast is; the engine judges.
+//! Owns `--policy` of `zs eval`: its rules, and the reports about the expression's text that objections
+//! become. It does not know what a broadcast is, which the engine decides.
 
 use zerostride::Op;
 use zerostride::policy::{self, Action, Class, Objection, Policy};
@@ -11,8 +11,8 @@ use crate::expr::{Ast, Kind, Node, NodeId, Span, parse};
 use crate::failure::{Report, Status};
 use crate::report;
 
-/// What a node of the expression is called where the engine wants to know the caller's file; its place is the
-/// line.
+/// The file name under which a node of the expression appears to the engine as a caller; its line is the
+/// node's position.
 const NODE: &str = "expression";
 
 /// One `--policy RULE=ACTION`.
@@ -24,7 +24,7 @@ pub(crate) enum Rule {
     MaxBytes(u64),
 }
 
-/// Reads `mutual_stretch=error` or `max_bytes=2GiB`.
+/// Parses `mutual_stretch=error` or `max_bytes=2GiB`.
 pub(crate) fn read(text: &str) -> Result<Rule, String> {
     let (rule, action) =
         text.split_once('=').ok_or("a rule is written as in mutual_stretch=error or max_bytes=2GiB")?;
@@ -38,7 +38,7 @@ pub(crate) fn read(text: &str) -> Result<Rule, String> {
     }
 }
 
-/// The policy of all rules; the last one about a class holds.
+/// The policy of all rules; for a class, the last one counts.
 pub(crate) fn of_rules(rules: &[Rule]) -> Policy {
     let sorted = rules.iter().filter(|rule| matches!(rule, Rule::Class(..)));
     let limits = rules.iter().filter(|rule| matches!(rule, Rule::MaxBytes(_)));
@@ -48,12 +48,12 @@ pub(crate) fn of_rules(rules: &[Rule]) -> Policy {
     })
 }
 
-/// Does the work of a node in the node's name.
+/// Runs `work` with a node of the expression as its caller.
 pub(crate) fn in_name_of<R>(place: usize, work: impl FnOnce() -> R) -> R {
     policy::at(policy::Caller::new(NODE, place as u32), work)
 }
 
-/// Draws warnings as they come, below the part of the expression that they are about.
+/// Draws warnings when they arise, under the part of the expression that they are about.
 pub(crate) fn draw_warnings(source: &str) {
     let source = source.to_owned();
     policy::set_hook(move |objection| {
@@ -61,7 +61,7 @@ pub(crate) fn draw_warnings(source: &str) {
         for repair in report.explanation.take().iter().flat_map(Explanation::alternatives) {
             report = report.help(format!("to combine them element by element: {}", repair.call));
         }
-        // If even standard error is closed, no warning can be shown.
+        // If standard error is closed, no warning can be shown.
         let _ = report::draw_warning(&report, &mut anstream::stderr().lock());
     });
 }
@@ -70,14 +70,14 @@ pub(crate) fn draw_warnings(source: &str) {
 pub(crate) fn report(objection: &Objection, source: &str) -> Report {
     let report = Report::new(Status::Mismatch, format!("the policy refuses {objection}"));
     let caller = &objection.record.caller;
-    // The text has been read before it was evaluated.
+    // The text has been parsed before, so this succeeds.
     let Some(ast) = parse(source).ok().filter(|_| caller.file() == NODE) else { return report };
     let Some(node) = ast.nodes().get(caller.line() as usize) else { return report };
     let explanation = Some(explanation(objection, &operands(&ast, node), source));
     Report { explanation, ..report.excerpt(source, node.span) }
 }
 
-/// The operands' shapes, under the names that they have in the expression.
+/// The operands' shapes, under their texts in the expression as names.
 fn explanation(objection: &Objection, spans: &[Span], source: &str) -> Explanation {
     let shapes = &objection.record.shapes;
     let names = (spans.len() == shapes.len()).then_some(spans).into_iter().flatten();
@@ -87,7 +87,7 @@ fn explanation(objection: &Objection, spans: &[Span], source: &str) -> Explanati
     Explanation::new(operands.collect(), Options { op, max_bytes: objection.max_bytes, ..Options::default() })
 }
 
-/// Where the operands of a node stand that are no bare numbers.
+/// The spans of a node's operands other than bare numbers.
 fn operands(ast: &Ast, node: &Node) -> Vec<Span> {
     let ids: Vec<NodeId> = match &node.kind {
         Kind::Binary(_, left, right) => vec![*left, *right],

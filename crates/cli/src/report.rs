@@ -1,5 +1,5 @@
-//! Owns how a failure is drawn on the terminal: the message, the text with the mistake underlined, the
-//! advice, the explanation of shapes. It decides nothing.
+//! Owns the drawing of a failure on the terminal: the message, the text with the mistake underlined, the
+//! advice, the explanation of shapes. It does not know what failed.
 
 use std::io::{self, Write};
 
@@ -10,10 +10,10 @@ use crate::expr::Span;
 use crate::failure::{Excerpt, Report, Status};
 use crate::terminal;
 
-/// Bytes of a text shown before and after a mistake, and of the mistake itself.
+/// Bytes of a text that are shown before and after a mistake, and of the mistake itself.
 const AROUND: usize = 60;
 
-/// Bytes of a name that is shown whole, such as a checksum.
+/// Bytes of the longest name that is shown whole, such as a checksum.
 const LONGEST_NAME: usize = 80;
 
 /// Draws a failure.
@@ -22,7 +22,7 @@ pub(crate) fn draw(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     draw_as(&level, report, out)
 }
 
-/// Draws what does not stop the program.
+/// Draws a warning.
 pub(crate) fn draw_warning(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     draw_as(&Level::WARNING, report, out)
 }
@@ -39,20 +39,20 @@ fn draw_as(level: &Level<'_>, report: &Report, out: &mut dyn Write) -> io::Resul
     let help = help.iter().map(|help| Group::with_title(Level::HELP.secondary_title(help)));
     let groups: Vec<Group<'_>> = std::iter::once(primary).chain(help).collect();
     let renderer = Renderer::styled().decor_style(DecorStyle::Ascii).term_width(terminal::width());
-    // Together they would be tied by a line, which needs an excerpt to hang on.
+    // The renderer joins groups by a line, which only an excerpt can start.
     let together = if excerpt.is_some() { groups.len() } else { 1 };
     for groups in groups.chunks(together) {
         writeln!(out, "{}", renderer.render(groups))?;
     }
     if let Some(explanation) = &report.explanation {
-        // Its first line is the error's, which is said already.
+        // The first line is the error's message, which has been printed.
         let text = explanation.text(&terminal::page());
         write!(out, "{}", text.split_once('\n').map_or("", |(_, rest)| rest))?;
     }
     Ok(())
 }
 
-/// The text, in which most of monstrous names and numbers is left out.
+/// The text with very long names and numbers shortened.
 pub(crate) fn shortened(text: &str) -> String {
     let mut short = String::new();
     let mut rest = text;
@@ -71,7 +71,7 @@ pub(crate) fn shortened(text: &str) -> String {
     short
 }
 
-/// The part of the text around the mistake, if the text is long.
+/// The part of a long text around the mistake.
 fn clip(excerpt: &Excerpt) -> Excerpt {
     let Excerpt { text, span } = excerpt;
     if text.len() <= 4 * AROUND {
@@ -88,7 +88,7 @@ fn clip(excerpt: &Excerpt) -> Excerpt {
     }
 }
 
-/// The last place at or before `at` where a character begins.
+/// The last character boundary at or before `at`.
 fn boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default()
 }

@@ -1,16 +1,16 @@
-//! Owns the SHAPE argument of `zs explain`: `5,1,4,1`, `(5, 1, 4, 1)`, `[5,1,4,1]`, `()`, a file, values,
-//! each with `name=` in front. It does not know which shapes go together, nor how values are written
+//! Owns the SHAPE argument of `zs explain`: `5,1,4,1`, `(5, 1, 4, 1)`, `[5,1,4,1]`, `()`, a file or values,
+//! each with an optional `name=` in front. It does not know broadcasting nor how values are written
 //! (`value_text.rs`).
 
 use crate::expr::{Problem, Span};
 use crate::file_text::names_file;
 
-/// A SHAPE argument that has been read.
+/// A parsed SHAPE argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ShapeText {
     /// The name before `=`.
     pub(crate) name: Option<String>,
-    /// Where the sizes are.
+    /// The sizes, or what has them.
     pub(crate) sizes: Sizes,
 }
 
@@ -21,25 +21,24 @@ pub(crate) enum Sizes {
     Given(Vec<usize>),
     /// An array in a file, whose header has them.
     File(String),
-    /// Values, which are written in the argument from this byte on.
+    /// Values, which start at this byte of the argument.
     Values(usize),
 }
 
-/// Splits `NAME=REST` where what stands before the first `=` is a name. The third part is where the rest
-/// begins.
+/// Splits `NAME=REST` if the text before the first `=` is a name. The third part is the position of the rest.
 pub(crate) fn split_name(text: &str) -> Option<(&str, &str, usize)> {
     let (name, rest) = text.split_once('=')?;
     is_name(name).then_some((name, rest, name.len() + 1))
 }
 
-/// Whether a text is a name: of ASCII letters, digits and `_`, no digit first.
+/// Whether a text is a name: ASCII letters, digits and `_`, not starting with a digit.
 pub(crate) fn is_name(text: &str) -> bool {
     let starts = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     starts && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 impl ShapeText {
-    /// Reads a SHAPE argument.
+    /// Parses a SHAPE argument.
     pub(crate) fn parse(text: &str) -> Result<ShapeText, Problem> {
         let (name, rest, start) =
             split_name(text).map_or((None, text, 0), |(name, rest, start)| (Some(name), rest, start));
@@ -52,7 +51,7 @@ impl ShapeText {
     }
 }
 
-/// Whether a text is values rather than sizes, which do not nest and have no dtype: `[[1, 2]]`, `[1, 2]:i64`,
+/// Whether a text is values rather than sizes, which have no nesting and no dtype: `[[1, 2]]`, `[1, 2]:i64`,
 /// `5:i64`.
 fn is_values(text: &str) -> bool {
     let nested = text.trim_start().strip_prefix('[').is_some_and(|inner| inner.trim_start().starts_with('['));
@@ -83,7 +82,7 @@ fn sizes(text: &str) -> Result<Vec<usize>, Problem> {
         };
     }
     let inner = inner.trim_end();
-    // As in Python a comma may follow the last size: `(3,)`.
+    // As in Python, a comma may follow the last size: `(3,)`.
     let inner = inner.strip_suffix(',').unwrap_or(inner);
     let mut start = text.find(inner).unwrap_or_default();
     let mut sizes = Vec::new();

@@ -1,5 +1,5 @@
-//! Owns what is known of the terminal and its user: how wide it is, whether to style, which characters and
-//! which language. It does not know what is written.
+//! Owns the properties of the terminal and its user: width, styles, characters and language. It does not know
+//! what is written.
 
 use std::env;
 use std::io::StdoutLock;
@@ -7,12 +7,12 @@ use std::io::StdoutLock;
 use anstream::{AutoStream, ColorChoice};
 use zerostride_explain::{Lang, Page};
 
-/// Columns where there is no terminal to ask.
+/// The columns if there is no terminal.
 const DEFAULT_WIDTH: usize = 80;
-/// Wider lines are hard to read.
+/// The most columns: longer lines are hard to read.
 const MAX_WIDTH: usize = 100;
 
-/// Decides about styles for the whole process.
+/// Sets whether the whole process writes styles.
 pub(crate) fn set_color(choice: clap::ColorChoice) {
     let choice = match choice {
         clap::ColorChoice::Auto => ColorChoice::Auto,
@@ -22,7 +22,7 @@ pub(crate) fn set_color(choice: clap::ColorChoice) {
     choice.write_global();
 }
 
-/// Standard output; styles are removed where a terminal or its user does not take them.
+/// Standard output; styles are removed unless the terminal and its user accept them.
 pub(crate) fn stdout() -> AutoStream<StdoutLock<'static>> {
     anstream::stdout().lock()
 }
@@ -32,25 +32,25 @@ pub(crate) fn width() -> usize {
     terminal_size::terminal_size().map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0).min(MAX_WIDTH))
 }
 
-/// The page to lay explanations out for. Styles are always asked for: the streams take them out.
+/// The page that explanations are laid out for. It always has styles, which the streams remove if necessary.
 pub(crate) fn page() -> Page {
     let unicode = locale(["LC_ALL", "LC_CTYPE", "LANG"]).is_none_or(|locale| has_unicode(&locale));
     Page { width: width(), unicode, colour: true, lang: lang() }
 }
 
-/// The language of the locale; English if it is none of those that there are.
+/// The language of the locale, or English.
 pub(crate) fn lang() -> Lang {
     let locale = locale(["LC_ALL", "LC_MESSAGES", "LANG"]);
     locale.and_then(|locale| Lang::of_locale(&locale)).unwrap_or_default()
 }
 
-/// The first of these variables that says anything decides.
+/// The value of the first of these variables that is set.
 fn locale(variables: [&str; 3]) -> Option<String> {
     variables.into_iter().filter_map(|name| env::var(name).ok()).find(|value| !value.is_empty())
 }
 
-/// Whether a locale such as `it_IT.UTF-8` writes all characters; where it names no charset, it is taken to,
-/// except for the portable ones, which promise ASCII and no more.
+/// Whether a locale such as `it_IT.UTF-8` has all characters. One without a charset is taken to, except for
+/// `C` and `POSIX`, which guarantee ASCII only.
 fn has_unicode(locale: &str) -> bool {
     match locale.split_once('.') {
         Some((_, charset)) => charset.to_ascii_lowercase().starts_with("utf"),

@@ -1,15 +1,15 @@
-//! Owns how many threads `zs` computes with, if `--threads` says: what it may be, and the start of so many.
-//! Otherwise the engine starts as many as RAYON_NUM_THREADS says, or one for each processor, when it first
-//! divides work.
+//! Owns `--threads`: its limits, and the start of so many threads. Without it the engine starts its threads
+//! when it first divides work: as many as RAYON_NUM_THREADS says, or one for each processor. It does not know
+//! what they compute.
 
 use std::num::NonZeroUsize;
 
 use crate::failure::{Report, Result};
 
-/// More than any machine has processors: a larger number is a mistake in typing.
+/// More than any machine has processors: a larger number is a typing error.
 const MOST: usize = 1024;
 
-/// So many work on one evaluation at most, as [`zerostride::num_threads`] says; others would only take
+/// The most threads that work on one evaluation, see [`zerostride::num_threads`]; more would only take
 /// memory.
 const USED: usize = 65;
 
@@ -19,8 +19,7 @@ pub(crate) fn read(text: &str) -> Result<NonZeroUsize, String> {
     number.ok_or_else(|| format!("write a number from 1 to {MOST}"))
 }
 
-/// Starts as many threads as `--threads` says; else the engine starts as many as the environment says when it
-/// first needs them.
+/// Starts as many threads as `--threads` says, if it is given.
 pub(crate) fn start(asked: Option<NonZeroUsize>) -> Result {
     zerostride::check_environment().map_err(|error| {
         Report::usage(error.to_string()).help("set the variable to something else, or to nothing")

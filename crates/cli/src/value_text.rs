@@ -1,5 +1,5 @@
-//! Owns the `NAME=VALUE` arguments of `zs eval`: which name, and whether its value is a file or written
-//! there. What is written there is an expression without names, with an optional `:dtype` behind.
+//! Owns the `NAME=VALUE` arguments of `zs eval`: the name, and the value, which is a file or an expression
+//! without names with an optional `:dtype`. It does not know how an expression is evaluated.
 
 use zerostride::DType;
 
@@ -12,7 +12,7 @@ use crate::shape_text::split_name;
 const ADVICE: &str = "a value is a number, a list such as [[1, 2, 3]], either with a :dtype, \
                       or a file ending in .npy, .npz, .safetensors or .zarr, with :NAME for one of its arrays";
 
-/// A `NAME=VALUE` argument that has been read.
+/// A parsed `NAME=VALUE` argument.
 #[derive(Debug)]
 pub(crate) struct Binding<'a> {
     /// The whole argument.
@@ -26,7 +26,7 @@ pub(crate) struct Binding<'a> {
 pub(crate) enum Source<'a> {
     /// An array in a file.
     File(&'a str),
-    /// In the argument, from this byte on.
+    /// Written in the argument, from this byte on.
     Written(usize),
 }
 
@@ -43,15 +43,15 @@ impl<'a> Binding<'a> {
     }
 }
 
-/// The value that is written in an argument from byte `start` on.
+/// The value written in an argument from byte `start` on.
 pub(crate) fn written(argument: &str, start: usize, budget: &Budget) -> Result<Value> {
     let report = |fault: Fault| {
         let report = fault.report(argument);
-        // The value of a dry run is not wrong.
+        // In a dry run that cannot continue, the value is not wrong.
         Failure::from(if report.status == Status::Unknown { report } else { report.help(ADVICE) })
     };
     let (text, dtype) = split_dtype(argument, start).map_err(|problem| report(problem.into()))?;
-    // Blanks instead of the name keep the places of mistakes right.
+    // Blanks replace the name, so that spans are those in the argument.
     let text = " ".repeat(start) + text;
     if text.trim().is_empty() {
         let problem = Problem::new("the value is missing", (argument.len()..argument.len()).into());
@@ -63,7 +63,7 @@ pub(crate) fn written(argument: &str, start: usize, budget: &Budget) -> Result<V
     value(part, dtype).map_err(report)
 }
 
-/// A value knows no other values. Its first name is what was probably meant as a file, or as a quoted word.
+/// Refuses names in a value. The first name was probably meant as a file, or as a quoted word.
 fn refuse_names(ast: &Ast) -> Result<(), Problem> {
     let stranger = ast
         .nodes()
@@ -83,7 +83,7 @@ fn value(part: Part, dtype: Option<DType>) -> Result<Value, Fault> {
     }
 }
 
-/// Splits `[[1, 2]]:f32`. A colon inside brackets belongs to a slice.
+/// Splits `[[1, 2]]:f32`. A colon inside brackets is part of a slice.
 fn split_dtype(argument: &str, start: usize) -> Result<(&str, Option<DType>), Problem> {
     let whole = &argument[start..];
     let Some((value, name)) = whole.rsplit_once(':') else { return Ok((whole, None)) };

@@ -1,4 +1,4 @@
-//! `zs completions SHELL`.
+//! Owns `zs completions SHELL`. It does not know the options (`args.rs`).
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use crate::failure::Result;
 use crate::terminal;
 
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<ExitCode> {
-    // Into memory first: the generator panics where a stream breaks.
+    // Buffered, because the generator panics if the output is closed.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "zs", &mut script);
     terminal::stdout().write_all(&script)?;

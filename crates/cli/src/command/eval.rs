@@ -1,4 +1,4 @@
-//! `zs eval EXPR [NAME=VALUE]...`.
+//! Owns `zs eval EXPR [NAME=VALUE]...`. It does not know the language (`expr/`) nor how an expression runs.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -31,7 +31,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<ExitCode> {
 
 fn run(args: &EvalArgs) -> Result<ExitCode> {
     let source = &args.expression;
-    // Everything that can be wrong with the command line alone comes before any file is read.
+    // All that can be wrong with the command line is checked before a file is read.
     check_output(args)?;
     refuse_option(source)?;
     let ast = expr::parse(source).map_err(|problem| Report::in_text(problem, source))?;
@@ -49,13 +49,12 @@ fn run(args: &EvalArgs) -> Result<ExitCode> {
     let result = evaluate::evaluate(&ast, &values, &budget).map_err(|fault| fault.report(source))?;
     let span = result.span;
     let expression = result.tensor().map_err(|fault| fault.report(source))?;
-    // The tensors are in the expression now; their names would only keep them alive.
+    // The expression holds the tensors; these references would only keep them alive.
     drop(values);
     compute(args, &expression, &budget, &|error| Fault::engine(error, span).report(source).into())
 }
 
-/// Plans, checks the memory, runs, prints or writes. `refused` says of an error in which expression it was
-/// met.
+/// Plans, checks the memory, runs, prints or writes. `refused` makes a report of an error in the expression.
 fn compute(
     args: &EvalArgs,
     expression: &Expr,
@@ -63,13 +62,13 @@ fn compute(
     refused: &dyn Fn(Error) -> Failure,
 ) -> Result<ExitCode> {
     let plan = expression.plan().map_err(refused)?;
-    // Files and memory are not mistakes in the text.
+    // Errors of files and memory are not mistakes in the text.
     let failed = |error| match &error {
         Error::Memory { needed, limit, reason } => too_little(*needed, *limit, reason, budget).into(),
         Error::Io(_) | Error::Interrupted => Failure::from(error),
         _ => refused(error),
     };
-    // What is read from files or written to one goes in pieces, and what is neither has to be in memory.
+    // Files are read and written in pieces; an evaluation without any runs in memory.
     let passes = match &args.output {
         Some(_) => Some(expression.passes(budget.left()).map_err(failed)?),
         None if expression.has_inputs() => Some(expression.passes_in_memory(budget.left()).map_err(failed)?),
@@ -135,9 +134,9 @@ fn compute(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says which limit it is that does not do, and what is taken of it already.
+/// The report of a limit that is too low, with what is reserved already.
 fn too_little(needed: u64, limit: u64, reason: &str, before: &Budget) -> Report {
-    // What is available is what is left besides.
+    // Available memory does not include what is reserved already.
     let taken = before.left().map_or(0, |_| before.taken());
     let [needed, limit] = bytes::show_apart([needed, limit].map(|bytes| bytes.saturating_add(taken)));
     let whose = match before.left() {
@@ -154,7 +153,7 @@ fn writes(ast: &Ast) -> bool {
         .any(|node| matches!(&node.kind, Kind::Call(call) if evaluate::is_in_place(&call.function.text)))
 }
 
-/// What must be right about the output before any file is read.
+/// Checks the output before any file is read.
 fn check_output(args: &EvalArgs) -> Result {
     match &args.output {
         None if args.json && !args.dry_run => {
@@ -178,7 +177,7 @@ fn check_ending(path: &Path) -> Result {
     }
 }
 
-/// An expression may begin with a minus, so that a misspelt option looks like one.
+/// Reports a misspelt option, which looks like an expression that begins with a minus.
 fn refuse_option(source: &str) -> Result {
     match source.strip_prefix("--") {
         Some(rest) if rest.starts_with(|c: char| c.is_ascii_alphabetic()) => {
@@ -202,7 +201,7 @@ fn parse_bindings(arguments: &[String]) -> Result<Vec<Binding<'_>>> {
     }
 }
 
-/// A name that the expression does not mention is probably misspelt in one of the two places.
+/// Warns of a name that the expression does not use, which is probably misspelt in one of the two places.
 fn warn_unused(ast: &Ast, bindings: &[Binding<'_>]) -> Result {
     let used: HashSet<&str> = ast
         .nodes()
@@ -215,8 +214,8 @@ fn warn_unused(ast: &Ast, bindings: &[Binding<'_>]) -> Result {
     Ok(())
 }
 
-/// The value of a name. A file is opened, and read when the expression runs, unless the expression `writes`
-/// to tensors or the file is to be mapped.
+/// The value of a name. A file is opened, and read when the expression runs. It is loaded at once if the
+/// expression `writes` to tensors, and mapped with `--mmap`.
 fn load(binding: &Binding<'_>, budget: &Budget, args: &EvalArgs, writes: bool) -> Result<Value> {
     let text = match binding.source {
         Source::File(text) => text,

@@ -1,4 +1,4 @@
-//! `zs explain SHAPE...`.
+//! Owns `zs explain SHAPE...`. It does not know how an explanation is drawn (`zerostride-explain`).
 
 use std::io::Write;
 use std::path::Path;
@@ -32,7 +32,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode> {
     let lang = args.lang.unwrap_or_else(terminal::lang);
     let op = args.op.as_deref().map(|name| operation(name, args.shapes.len())).transpose()?;
     let given = match read(args, op) {
-        // A reader of JSON gets every answer in it.
+        // A program that reads JSON gets errors as JSON, too.
         Err(Failure::Report(report)) if (report.status, format) == (Status::Mismatch, Format::Json) => {
             write(&(zerostride_explain::refusal_json(&report.message) + "\n"))?;
             return Ok(Status::Mismatch.into());
@@ -59,7 +59,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode> {
 const ENDINGS: [(&str, Format); 4] =
     [("txt", Format::Text), ("json", Format::Json), ("svg", Format::Svg), ("html", Format::Html)];
 
-/// The ending says what the file holds; a format that says otherwise is a mistake.
+/// The format, which the file ending selects; another `--format` is a mistake.
 fn format_of(path: &Path, wanted: Option<Format>) -> Result<Format> {
     let ending = path.extension().unwrap_or_default();
     let found = ENDINGS.into_iter().find(|(name, _)| ending.eq_ignore_ascii_case(name));
@@ -84,15 +84,15 @@ fn read(args: &ExplainArgs, op: Option<Op>) -> Result<Vec<Given>> {
     Ok(given)
 }
 
-/// Tries an operation on one element of each operand, where all dtypes are known: what is refused then is
-/// dtypes.
+/// Tries the operation on one element of each operand, if all dtypes are known: an error can then only be
+/// about dtypes.
 fn check_dtypes(op: Op, in_place: bool, given: &[Given]) -> Result {
     let one = |Given { operand, .. }: &Given| {
         let shape = vec![1; operand.shape.len()];
         operand.dtype.and_then(|dtype| Tensor::full(&shape, 1, dtype).ok())
     };
     let Some(ones) = given.iter().map(one).collect::<Option<Vec<Tensor>>>() else { return Ok(()) };
-    // Other arguments than operands are not asked for.
+    // Operations with required arguments beside operands are not checked.
     let Ok(result) = call(op, arguments(&ones)) else { return Ok(()) };
     let tried = match in_place {
         true => result.eval_into(&ones[0]),
@@ -104,14 +104,14 @@ fn check_dtypes(op: Op, in_place: bool, given: &[Given]) -> Result {
     }
 }
 
-/// Tensors as the arguments of a call.
+/// Makes the arguments of a call of tensors.
 fn arguments<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> Arguments {
     let positional =
         tensors.into_iter().map(|tensor| Argument::Expr(zerostride::Operand::from(tensor).into())).collect();
     Arguments { positional, named: Vec::new() }
 }
 
-/// A SHAPE argument: the operand, and its values where they are known and few.
+/// A SHAPE argument: the operand, with its values if they are known and few.
 struct Given {
     operand: Operand,
     tensor: Option<Tensor>,
@@ -143,9 +143,9 @@ impl Given {
     }
 }
 
-/// The elements of the result, where those of all operands are known and there are few of them.
+/// The elements of the result, if those of all operands are known and there are few of them.
 ///
-/// Shapes or dtypes that do not go together have no result, and the explanation says why.
+/// If shapes or dtypes do not fit there is no result, and the explanation says why.
 fn result(op: Op, in_place: bool, given: &[Given]) -> Option<Vec<String>> {
     let tensors: Vec<&Tensor> = given.iter().map(|given| given.tensor.as_ref()).collect::<Option<_>>()?;
     let shapes: Vec<&[usize]> = tensors.iter().map(|tensor| tensor.shape()).collect();

@@ -1,4 +1,5 @@
-//! `zs help [COMMAND]`, and what there is to say to a command line that asks for help or is not understood.
+//! Owns `zs help [COMMAND]`, and the answer to a command line that asks for help or is wrong. It does not
+//! know the options (`args.rs`).
 
 use std::env;
 use std::ffi::OsString;
@@ -19,7 +20,7 @@ pub(crate) fn help(args: &PageArgs) -> Result<ExitCode> {
     }
 }
 
-/// Says what the parser answers instead of a command: help, the version, a mistake.
+/// Prints what the parser returns instead of a command: help, the version, an error.
 pub(crate) fn answer(answer: &clap::Error) -> Result<ExitCode> {
     terminal::set_color(wanted_color(env::args_os()));
     let text = answer.render().ansi().to_string();
@@ -31,7 +32,7 @@ pub(crate) fn answer(answer: &clap::Error) -> Result<ExitCode> {
     Ok(Status::Usage.into())
 }
 
-/// What `--color` says in a command line that is otherwise not understood.
+/// The value of `--color` in a command line that cannot be parsed.
 fn wanted_color(arguments: impl Iterator<Item = OsString>) -> ColorChoice {
     let arguments: Vec<_> = arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
     let separate = arguments.windows(2).filter(|pair| pair[0] == "--color").map(|pair| &*pair[1]);

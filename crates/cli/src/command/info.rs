@@ -1,4 +1,4 @@
-//! `zs info FILE...`.
+//! Owns `zs info FILE...`. It does not know formats (the engine's `io`).
 
 use std::io::Write;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub(crate) fn info(args: &InfoArgs) -> Result<ExitCode> {
     for path in &args.files {
         match describe(path) {
             Ok(text) => out.write_all(text.as_bytes())?,
-            // The other files may still be of use.
+            // The other files may be fine.
             Err(error) => {
                 out.flush()?;
                 report::draw(&Report::of_engine(&error), &mut anstream::stderr().lock())?;
@@ -67,7 +67,7 @@ fn remarks(entry: &Entry) -> String {
     ];
     let remarks: String = remarks.into_iter().filter(|(applies, _)| *applies).map(|(_, text)| text).collect();
     match entry.refusal() {
-        // Why an array without a description cannot be read is all that there is to say of it.
+        // Of an array without dtype and shape, only the reason why it cannot be read is shown.
         Some(why) if !entry.is_described() && entry.is_array() => format!("{remarks}: {why}"),
         _ => remarks,
     }

@@ -1,4 +1,4 @@
-//! `zs man [COMMAND]`.
+//! Owns `zs man [COMMAND]`. It does not know the options (`args.rs`).
 
 use std::io::Write;
 use std::process::ExitCode;

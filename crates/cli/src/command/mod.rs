@@ -1,4 +1,4 @@
-//! The commands, one file each. A command prints its result and answers with the exit status, or fails with a
+//! The commands, one file each. A command prints its result and returns the exit status, or fails with a
 //! report.
 
 mod completions;

@@ -1,10 +1,10 @@
-//! Owns what must be right about the name of an output, whatever is written there.
+//! Owns the check of an output's name. It does not know what is written there.
 
 use std::path::Path;
 
 use crate::failure::{Report, Result};
 
-/// Refuses a name that something has already, unless that is to be replaced.
+/// Refuses a name that exists, unless it may be replaced.
 pub(super) fn keep_what_is_there(path: &Path, force: bool) -> Result {
     if force || path.symlink_metadata().is_err() {
         return Ok(());

@@ -1,5 +1,5 @@
-//! Owns what is seen of an evaluation in pieces while it runs: a bar on a terminal, a line now and then
-//! elsewhere, nothing for what is done at once. It does not know what is computed.
+//! Owns the display of an evaluation in pieces: a bar on a terminal, else a line at intervals, nothing for
+//! short ones. It does not know what is computed.
 
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
@@ -10,10 +10,10 @@ use zerostride::stream;
 
 use crate::{bytes, interrupt};
 
-/// What is done sooner is not worth a word.
+/// An evaluation that ends sooner shows no progress.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Between lines, where there is no terminal.
+/// The time between two lines, without a terminal.
 const INTERVAL: Duration = Duration::from_secs(10);
 
 const STYLE: &str = "{bar:30} {percent:>3} %  {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left{msg}";
@@ -32,7 +32,7 @@ impl Progress {
         Progress { started: now, said: now, quiet, bar: None }
     }
 
-    /// Takes note of a piece, after which the evaluation may have to end.
+    /// Records the progress after a piece; an interrupt ends the evaluation then.
     pub(super) fn tell(&mut self, progress: stream::Progress) -> ControlFlow<()> {
         if interrupt::has_come() {
             self.clear();
@@ -57,7 +57,7 @@ impl Progress {
         ControlFlow::Continue(())
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(super) fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();

@@ -1,5 +1,5 @@
-//! Owns what `zs eval --json` says about an evaluation: one line for programs, stable. It does not know how
-//! it ran.
+//! Owns the output of `zs eval --json`: one stable line about an evaluation, for programs. It does not know
+//! how it ran.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use zerostride::{DType, Plan, Shape};
 
 use crate::evaluate::Budget;
 
-/// What an evaluation makes, reads and holds.
+/// The result of an evaluation, what it reads and how much memory it needs.
 pub(super) struct Summary {
     dtype: DType,
     shape: Shape,
@@ -21,7 +21,8 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// Of passes over files, or of a plan that runs in memory; `before` is what was taken and read before.
+    /// The summary of passes over files, or of a plan that runs in memory. `before` is what was reserved and
+    /// read before.
     pub(super) fn new(plan: &Plan, passes: Option<&Passes>, before: &Budget) -> Summary {
         let in_memory = || (plan.output_bytes() as u64).saturating_add(plan.scratch_bytes() as u64);
         let memory = passes.map_or_else(in_memory, Passes::memory);
@@ -36,7 +37,7 @@ impl Summary {
     }
 }
 
-/// The line. Without a summary a dry run could not tell any, without a time nothing has run.
+/// The line. `summary` is `None` if a dry run could not determine one, `elapsed` if nothing has run.
 pub(super) fn json(summary: Option<&Summary>, output: Option<&Path>, elapsed: Option<Duration>) -> String {
     json!({
         "version": 1,
@@ -53,7 +54,7 @@ pub(super) fn json(summary: Option<&Summary>, output: Option<&Path>, elapsed: Op
     .to_string()
 }
 
-/// The most bytes of memory that the process has had, where the system tells.
+/// The peak of the process's resident memory in bytes, if the system reports it.
 fn peak_resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,5 +1,5 @@
-//! Owns the arguments of a call: how they are given, and how a function's parameters take them by position
-//! and name.
+//! Owns the arguments of a call: how they are written, and how they are bound to a function's parameters. It
+//! does not know what a function does.
 
 use zerostride::{Argument, DType, Expr, Outcome, Scalar, Tensor};
 use zerostride_ops::{self as ops, Kind, Misfit, Signature, UnknownDType};
@@ -8,7 +8,7 @@ use super::value::{Part, Value};
 use super::{Budget, Fault, dry, evaluated, stand_in};
 use crate::expr::{Name, Problem, Span};
 
-/// The arguments as they are written; the receiver of a method comes first.
+/// The arguments as written; the receiver of a method comes first.
 pub(super) struct Given {
     pub(super) positional: Vec<Part>,
     pub(super) named: Vec<(Name, Part)>,
@@ -19,7 +19,7 @@ pub(super) struct Given {
 }
 
 impl Given {
-    /// The arguments that an operation's row calls operands.
+    /// The arguments that are operands in an operation's row.
     pub(super) fn operands<'a>(&'a self, signature: &'a Signature) -> impl Iterator<Item = &'a Part> {
         let is_operand =
             |at: usize| signature.arguments.get(at).is_some_and(|argument| argument.kind == Kind::Operand);
@@ -88,17 +88,17 @@ impl Part {
 /// The arguments of a function, by the names of its parameters.
 pub(super) struct Bound<'a> {
     function: &'static str,
-    /// As in `input, dim=None`.
+    /// Written as `input, dim=None`.
     parameters: &'static str,
     span: Span,
     budget: &'a Budget,
     values: Vec<(&'static str, Option<Part>)>,
-    /// What `*size` has collected.
+    /// The arguments that `*size` has collected.
     rest: Vec<Part>,
 }
 
 impl<'a> Bound<'a> {
-    /// Takes the arguments into the parameters of a signature, which are written as `input, dim=None`.
+    /// Binds the arguments to the parameters, which are written as `input, dim=None`.
     pub(super) fn new(
         function: &'static str,
         (parameters, signature): (&'static str, &Signature),
@@ -123,7 +123,7 @@ impl<'a> Bound<'a> {
         }
     }
 
-    /// An argument as the engine takes it, by its kind.
+    /// An argument in the form that the engine takes, by its kind.
     pub(super) fn argument(&mut self, parameter: &ops::Argument) -> Result<Option<Argument>, Fault> {
         let signed =
             |counts: Vec<usize>| Argument::Dims(counts.into_iter().map(|count| count as isize).collect());
@@ -171,7 +171,7 @@ impl<'a> Bound<'a> {
         }))
     }
 
-    /// What a function of the engine gives.
+    /// The value of a function's result.
     pub(super) fn outcome(&self, outcome: zerostride::Result<Outcome>) -> Result<Value, Fault> {
         match outcome.map_err(|error| self.fault(error))? {
             Outcome::Tensor(tensor) => Ok(tensor.into()),
@@ -183,7 +183,8 @@ impl<'a> Bound<'a> {
         }
     }
 
-    /// What the function makes of nothing, which in a dry run is a stand-in: paid for, then made.
+    /// The result of a function that creates a tensor: memory is reserved, then it is computed; a dry run has
+    /// a placeholder.
     pub(super) fn create(
         &self,
         shape: &[usize],
@@ -194,7 +195,8 @@ impl<'a> Bound<'a> {
         self.make(shape, dtype, || if stands_in { stand_in(shape, dtype) } else { make() })
     }
 
-    /// What the function makes at once, as large as a tensor of this shape: paid for, then made.
+    /// The result of a function that runs at once and takes as much memory as a tensor of this shape: memory
+    /// is reserved, then it is computed.
     pub(super) fn make<R>(
         &self,
         shape: &[usize],
@@ -244,7 +246,7 @@ impl<'a> Bound<'a> {
         }
     }
 
-    /// The elements of an argument that has been taken.
+    /// The elements of an argument that has been bound.
     pub(super) fn computed(&self, part: Part) -> Result<Tensor, Fault> {
         evaluated(part, self.budget)
     }

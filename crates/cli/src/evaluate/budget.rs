@@ -1,5 +1,5 @@
-//! Owns what an evaluation may do: the limit on memory, `--max-memory`, that operands and results share, and
-//! whether anything is computed at all, which a dry run does not.
+//! Owns the limits of an evaluation: the memory that operands and results share (`--max-memory`), and whether
+//! it is a dry run, which computes nothing. It does not know what the memory is for.
 
 use std::cell::Cell;
 
@@ -7,7 +7,7 @@ use zerostride::DType;
 
 use crate::bytes;
 
-/// Bytes that may be taken, those that are, and those that have been read meanwhile.
+/// The limit in bytes, the bytes reserved, and the bytes that have been read so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Budget {
     limit: Option<u64>,
@@ -17,17 +17,17 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// A limit in bytes; `None` is none.
+    /// A budget of so many bytes; `None` for no limit.
     pub(crate) fn new(limit: Option<u64>, is_dry: bool) -> Budget {
         Budget { limit, is_dry, ..Budget::default() }
     }
 
-    /// Whether stand-ins take the place of whatever would be computed or read.
+    /// Whether placeholders replace all that would be computed or read.
     pub(crate) fn is_dry(&self) -> bool {
         self.is_dry
     }
 
-    /// Takes bytes for something, before they are allocated.
+    /// Reserves bytes before they are allocated.
     ///
     /// # Errors
     /// A message, if the limit does not allow them.
@@ -50,12 +50,12 @@ impl Budget {
         }
     }
 
-    /// The bytes that have been taken.
+    /// The bytes reserved so far.
     pub(crate) fn taken(&self) -> u64 {
         self.taken.get()
     }
 
-    /// Takes note of bytes that are read from files before the expression runs.
+    /// Counts bytes that are read from files before the expression runs.
     pub(crate) fn note_read(&self, bytes: u64) {
         self.read.set(self.read.get().saturating_add(bytes));
     }
@@ -65,12 +65,12 @@ impl Budget {
         self.read.get()
     }
 
-    /// The bytes that may still be taken; `None` is any number.
+    /// The bytes that can still be reserved; `None` for no limit.
     pub(crate) fn left(&self) -> Option<u64> {
         self.limit.map(|limit| limit.saturating_sub(self.taken.get()))
     }
 
-    /// Takes bytes for a tensor.
+    /// Reserves the bytes of a tensor.
     ///
     /// # Errors
     /// As [`Budget::take`].

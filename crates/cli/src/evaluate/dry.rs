@@ -1,5 +1,5 @@
-//! Owns what is paid for what functions make, and what a dry run makes of it: the engine knows the shapes and
-//! dtypes of results before it touches an element, and stand-ins take their place.
+//! Owns the results of functions: memory is reserved for them, and a dry run replaces them by placeholders,
+//! since the engine knows shapes and dtypes before it reads an element. It does not know the functions.
 
 use zerostride::{DType, Result, Results, Tensor};
 
@@ -7,13 +7,12 @@ use super::value::{Part, Value};
 use super::{Budget, Fault};
 use crate::expr::{Problem, Span};
 
-/// A tensor of a shape and dtype whose elements mean nothing: zeros, which take no memory until they are
-/// touched.
+/// A placeholder of a shape and dtype: zeros, which take no memory until they are touched.
 pub(crate) fn stand_in(shape: &[usize], dtype: DType) -> Result<Tensor> {
     Tensor::full(shape, 0, dtype)
 }
 
-/// The results of a function, paid for, then made, unless this is a dry run.
+/// The results of a function, after reserving memory; placeholders in a dry run.
 pub(super) fn results(
     results: &Results,
     span: Span,
@@ -29,7 +28,7 @@ pub(super) fn results(
     let mut made = made.map_err(|error| Fault::engine(error, span))?;
     match made.len() {
         1 => Ok(made.remove(0).into()),
-        // An index chooses one of several.
+        // An index selects one of several results.
         _ => {
             Ok(Value::Sequence(made.into_iter().map(|tensor| Part { value: tensor.into(), span }).collect()))
         }

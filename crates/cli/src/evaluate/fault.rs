@@ -1,5 +1,5 @@
-//! Owns what can go wrong while an expression is evaluated, and how it becomes a report about the
-//! expression's text.
+//! Owns what can go wrong while an expression is evaluated, and the report about the expression's text that
+//! it becomes. It does not know how a report is drawn.
 
 use zerostride::{Category, Error, Op, OpError, ShapeError};
 use zerostride_explain::{Explanation, Operand, Options};
@@ -12,24 +12,24 @@ use crate::policy;
 /// What went wrong, and where.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// The text is at fault.
+    /// A mistake in the text.
     Text(Problem),
-    /// The engine refuses.
+    /// An error of the engine.
     Engine(Box<Refusal>),
-    /// Nothing is wrong, but a dry run can tell no more: the shape of this part depends on elements.
+    /// No mistake, but a dry run cannot continue: the shape of this part depends on elements.
     Unknown(Span),
 }
 
-/// An error of the engine, and the part of the expression that made it.
+/// An error of the engine, and the part of the expression that caused it.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     error: Error,
     span: Span,
-    /// Whether it is about how an operation is called and not about its operands.
+    /// Whether it is about the call, rather than its operands.
     misuse: bool,
     op: Option<Op>,
     in_place: bool,
-    /// Shapes of the operands and where they stand.
+    /// The shapes of the operands and their spans.
     operands: Vec<(Vec<usize>, Span)>,
 }
 
@@ -46,7 +46,7 @@ impl Fault {
         Fault::Engine(Box::new(Refusal { error, span, misuse: false, op, in_place, operands }))
     }
 
-    /// An error of the engine about arguments that no operand could make right.
+    /// An error of the engine about arguments, which other operands would not change.
     pub(super) fn misuse(error: Error, span: Span) -> Fault {
         match Fault::engine(error, span) {
             Fault::Engine(refusal) => Fault::Engine(Box::new(Refusal { misuse: true, ..*refusal })),
@@ -54,7 +54,7 @@ impl Fault {
         }
     }
 
-    /// Adds what is known of the operands, for a diagnosis of shapes that do not go together.
+    /// Adds the operands, for the explanation of shapes that do not broadcast.
     #[must_use]
     pub(super) fn with_operands(self, op: Op, in_place: bool, operands: Vec<(Vec<usize>, Span)>) -> Fault {
         match self {
@@ -65,7 +65,7 @@ impl Fault {
         }
     }
 
-    /// What to tell the user, whose expression is `source`.
+    /// The report for the user, whose expression is `source`.
     pub(crate) fn report(self, source: &str) -> Report {
         match self {
             Fault::Text(problem) => Report::in_text(problem, source),
@@ -89,7 +89,7 @@ impl Fault {
     }
 }
 
-/// An error of the engine, with what is worth adding to it.
+/// The report of an error of the engine, with advice if there is any.
 pub(crate) fn refused(error: &Error) -> Report {
     let report = Report::of_engine(error);
     match advice(error) {
@@ -98,14 +98,14 @@ pub(crate) fn refused(error: &Error) -> Report {
     }
 }
 
-/// What is worth adding to PyTorch's line.
+/// Advice that is added to PyTorch's message.
 fn advice(error: &Error) -> Option<&'static str> {
     match error.root() {
         Error::Op(OpError::Promotion { .. } | OpError::Mixed { .. }) => {
             Some("convert one of them, as in x.to('i64')")
         }
         Error::Op(OpError::Unsupported { op, dtype }) => match (op.info().domain, dtype.category()) {
-            // These lines say themselves what to write.
+            // These messages say themselves what to write.
             (Domain::numeric, _) => None,
             (Domain::integral | Domain::integer, _) => Some("convert the operand, as in x.to('i64')"),
             (_, Category::Bool | Category::Int) => Some("convert the operand, as in x.to('f32')"),
@@ -116,13 +116,13 @@ fn advice(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// What an operand is called in the explanation: by its text, if that is short enough for a table.
+/// The name of an operand in the explanation: its text, if that is short enough for a table.
 pub(crate) fn operand_name(source: &str, span: Span) -> Option<String> {
     let text = &source[span.start..span.end];
     if text.len() > 16 || text.contains('\n') {
         return None;
     }
-    // Parentheses belong to no part, but `(a + b).t()` needs them.
+    // Spans do not include parentheses, but `(a + b).t()` needs them.
     let ast = parse(text).ok()?;
     Some(match ast[ast.root()].kind {
         Kind::Unary(..) | Kind::Binary(..) => format!("({text})"),
@@ -131,7 +131,7 @@ pub(crate) fn operand_name(source: &str, span: Span) -> Option<String> {
 }
 
 impl Refusal {
-    /// The shapes lined up, if that is what was wrong.
+    /// The explanation of the shapes, if they are the cause.
     fn explanation(&self, source: &str) -> Option<Explanation> {
         let Error::Shape(error) = self.error.root() else { return None };
         if !matches!(error, ShapeError::Incompatible { .. } | ShapeError::InPlace { .. }) {
@@ -144,7 +144,8 @@ impl Refusal {
         let operands = self.operands.iter().map(operand);
         let options = Options { op: self.op, in_place: self.in_place, ..Options::default() };
         let explanation = Explanation::new(operands.collect(), options);
-        // A formula may fail on shapes between its own: then the operands alone tell another story, or none.
+        // A formula may fail on shapes of its intermediate results. Then the operands would give another
+        // error, or none.
         (explanation.error() == Some(error)).then_some(explanation)
     }
 }

@@ -1,5 +1,6 @@
-//! Owns the functions: those of the engine's table, by their rows, and those of the shell's own, which make
-//! tensors or take words. Each of these is one row here: a name, its parameters, what it makes of them.
+//! Owns the functions: those of the engine's table, and those that only the shell has, which create tensors
+//! or take words. Each of these is one row: its name, its parameters, its body. It does not know operations
+//! (`operation.rs`).
 
 use zerostride::{Category, DType, Expr, Scalar, Tensor, call_function};
 use zerostride_ops::{self as ops, Signature};
@@ -16,10 +17,10 @@ pub(super) enum Function {
     Own(&'static Own),
 }
 
-/// A function of the shell's own.
+/// A function that only the shell has.
 pub(super) struct Own {
     name: &'static str,
-    /// As in `input, dim=None, *size`.
+    /// Written as `input, dim=None, *size`.
     parameters: &'static str,
     run: fn(&mut Bound<'_>) -> Result<Value, Fault>,
 }
@@ -68,7 +69,7 @@ macro_rules! functions {
 }
 
 functions! {
-    // Tensors from nothing.
+    // Functions that create tensors.
     "tensor" "data, dtype=None" |a| tensor(a)?;
     "zeros" "*size, dtype=None" |a| full(a, Scalar::Int(0))?;
     "ones" "*size, dtype=None" |a| full(a, Scalar::Int(1))?;
@@ -83,7 +84,7 @@ functions! {
     "astype" "input, dtype" |a| to_dtype(a)?;
     "contiguous" "input" |a| a.tensor("input")?;
 
-    // Several elements into one.
+    // Products and sums.
     "einsum" "equation, *operands" |a| {
         let equation = a.word("equation")?;
         zerostride::einsum(&equation, a.tensors()?)
@@ -136,7 +137,7 @@ fn arange(a: &mut Bound<'_>) -> Result<Tensor, Fault> {
     let len = ((end.to_f64() - start.to_f64()) / step.to_f64()).ceil() as usize;
     let make = || Tensor::arange(start, end, step);
     if len == 0 || step.to_f64() == 0.0 {
-        // Nothing to pay for, and maybe a mistake.
+        // A tensor of no elements needs no memory, and the call may be a mistake.
         return make().map_err(|error| a.fault(error));
     }
     let category = [start, end, step].into_iter().map(Scalar::category).max();

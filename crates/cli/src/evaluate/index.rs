@@ -1,5 +1,5 @@
-//! Owns the index of an expression, `x[1:3, None, mask]`: its items become the engine's, and what index
-//! tensors pick is paid for. It knows neither how an index is written nor what its items mean
+//! Owns the index of an expression, `x[1:3, None, mask]`: converts its items to the engine's, and reserves
+//! memory for what index tensors select. It does not know how an index is written nor what its items mean
 //! (`zerostride::Index`).
 
 use zerostride::{Index, Results, Scalar};
@@ -15,7 +15,7 @@ pub(super) enum Step {
     Ellipsis,
 }
 
-/// What an index stands for: one of a list's tensors, a view, or a copy of what index tensors pick.
+/// The value of an index: a tensor of a list, a view, or a copy of what index tensors select.
 pub(super) fn apply(of: Part, steps: Vec<Step>, span: Span, budget: &Budget) -> Result<Value, Fault> {
     if let (Value::Sequence(parts), [Step::At(at)]) = (&of.value, &steps[..])
         && parts.first().is_some_and(|part| matches!(part.value, Value::Tensor(_)))
@@ -33,7 +33,7 @@ pub(super) fn apply(of: Part, steps: Vec<Step>, span: Span, budget: &Budget) -> 
     dry::results(&picked, span, budget, || Ok(vec![tensor.index(&items)?]))
 }
 
-/// One of several tensors, such as the two of `sort`.
+/// One of several tensors, such as the results of `sort`.
 fn among(parts: &[Part], at: &Part) -> Result<Value, Fault> {
     let place = at.integer()?;
     let from_start = if place < 0 { place + parts.len() as isize } else { place };
@@ -65,7 +65,7 @@ fn item(step: Step, budget: &Budget) -> Result<Index, Fault> {
     }
 }
 
-/// A bound or step of a slice; `None` is the same as nothing.
+/// A bound or step of a slice; `None` is the same as a missing one.
 fn bound(part: Part) -> Result<Option<isize>, Fault> {
     match part.value {
         Value::Number(Scalar::Int(value)) => Ok(Some(saturated(value))),

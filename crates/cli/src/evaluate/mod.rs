@@ -1,9 +1,10 @@
-//! Owns the way from a tree to a computation: operators and names become operations of the engine.
+//! Owns the step from a syntax tree to an expression of the engine: operators and names become operations. It
+//! does not know how an expression runs.
 //!
-//! The tree's nodes are visited in their order, operands first, without recursion. Nothing is computed here
-//! but arithmetic between bare numbers: the result is an `Expr`, which the engine runs in one go. After every
-//! node its shape and dtype are asked for, so that a mistake is found at the part of the expression that
-//! makes it.
+//! The nodes are visited in the order of the tree's list, operands first, without recursion. Only arithmetic
+//! on bare numbers is computed here, and what moves elements; the rest becomes an `Expr`, which the engine
+//! runs in one go. Shape and dtype are checked after every node, so that an error is reported at the part of
+//! the text that causes it.
 
 mod arguments;
 mod budget;
@@ -32,17 +33,17 @@ use crate::policy;
 use arguments::Given;
 use index::Step;
 
-/// The names that have a value unless another is bound to them.
+/// The names that have a value unless the user binds another to them.
 const CONSTANTS: [(&str, f64); 4] =
     [("inf", f64::INFINITY), ("nan", f64::NAN), ("pi", std::f64::consts::PI), ("e", std::f64::consts::E)];
 
-/// What names stand for.
+/// The values of names.
 pub(crate) type Bindings = HashMap<String, Value>;
 
-/// Evaluates an expression as far as a computation.
+/// Evaluates a syntax tree to an expression of the engine.
 ///
 /// # Errors
-/// A name or argument that is not understood, shapes or dtypes that do not go together.
+/// A name or argument is unknown, or shapes or dtypes do not fit.
 pub(crate) fn evaluate(ast: &Ast, bindings: &Bindings, budget: &Budget) -> Result<Part, Fault> {
     let mut walk = Walk { bindings, budget, values: Vec::with_capacity(ast.nodes().len()) };
     for (place, node) in ast.nodes().iter().enumerate() {
@@ -55,14 +56,14 @@ pub(crate) fn evaluate(ast: &Ast, bindings: &Bindings, budget: &Budget) -> Resul
     Ok(walk.take(ast.root()))
 }
 
-/// What a name stands for to which nothing is bound: a number or a dtype.
+/// The value of a name that the user has not bound: a number or a dtype.
 fn constant(name: &str) -> Option<Value> {
     let number = CONSTANTS.iter().find(|(constant, _)| *constant == name);
     let number = number.map(|(_, number)| Value::Number(Scalar::Float(*number)));
     number.or_else(|| name.parse().ok().map(Value::DType))
 }
 
-/// Whether a name stands for something though nothing is bound to it.
+/// Whether a name has a meaning even if the user has not bound it.
 pub(crate) fn has_meaning(name: &str) -> bool {
     constant(name).is_some()
 }
@@ -75,7 +76,7 @@ pub(crate) fn is_in_place(method: &str) -> bool {
 struct Walk<'a> {
     bindings: &'a Bindings,
     budget: &'a Budget,
-    /// Of the nodes so far; each is taken by the one node that uses it.
+    /// The values of the nodes so far; each is taken by the only node that uses it.
     values: Vec<Option<Part>>,
 }
 
@@ -170,7 +171,7 @@ impl Walk<'_> {
     }
 }
 
-/// A part's elements, paid for, then computed: what moves elements needs them at once.
+/// Computes a part's elements, after reserving their memory: functions that move elements read them at once.
 fn evaluated(part: Part, budget: &Budget) -> Result<Tensor, Fault> {
     let span = part.span;
     let expr = part.tensor()?;
@@ -186,7 +187,7 @@ fn evaluated(part: Part, budget: &Budget) -> Result<Tensor, Fault> {
     passes.map_or_else(|| expr.eval(), |passes| passes.run(None)).map_err(engine)
 }
 
-/// `x.T` and the like.
+/// `x.T` and other attributes.
 fn attribute(part: Part, name: &Name, span: Span) -> Result<Value, Fault> {
     let tensor = |part: Part| part.tensor();
     let view = match &*name.text {

@@ -1,11 +1,12 @@
-//! Owns what is said about names that mean nothing: which one was probably meant.
+//! Owns the messages about unknown names, and the guess what was meant. It does not know what known names
+//! mean.
 
 use zerostride::{DType, Op};
 
 use super::{Bindings, CONSTANTS, functions};
 use crate::expr::{Problem, Span};
 
-/// Names from elsewhere, and what they are called here.
+/// Names in other libraries, and the equivalent here.
 #[rustfmt::skip]
 const ELSEWHERE: [(&str, &str); 19] = [
     ("max", "write amax(x, dim) over dimensions, maximum(a, b) of two tensors"),
@@ -29,10 +30,10 @@ const ELSEWHERE: [(&str, &str); 19] = [
     ("randn", "write rand(3, 4, seed=1)"),
 ];
 
-/// The modules whose functions stand alone here.
+/// The modules whose functions have no prefix here.
 const MODULES: [&str; 7] = ["torch", "np", "numpy", "zs", "zerostride", "math", "F"];
 
-/// A name that stands for nothing.
+/// An unknown name.
 pub(super) fn unknown<'a>(name: &'a str, span: Span, bound: impl Iterator<Item = &'a str>) -> Problem {
     let problem = Problem::new(format!("unknown name `{name}`"), span);
     if is_function(name) {
@@ -43,7 +44,7 @@ pub(super) fn unknown<'a>(name: &'a str, span: Span, bound: impl Iterator<Item =
         return problem.help("functions stand alone: exp(x), not torch.exp(x)");
     }
     let constants = CONSTANTS.iter().map(|(constant, _)| *constant);
-    // Every other letter is as close to a letter as can be; the same one in another case is meant.
+    // Any one-letter name is one substitution away from any other, so only another case counts as close.
     let likely = |meant: &&str| name.len() > 1 || meant.eq_ignore_ascii_case(name);
     match closest(name, bound.chain(constants)).filter(likely) {
         Some(meant) => problem.help(format!("did you mean `{meant}`?")),
@@ -52,7 +53,7 @@ pub(super) fn unknown<'a>(name: &'a str, span: Span, bound: impl Iterator<Item =
     }
 }
 
-/// A function or method that does not exist.
+/// An unknown function or method.
 pub(super) fn unknown_function(name: &str, span: Span, bound: &Bindings) -> Problem {
     if bound.contains_key(name) {
         return Problem::new(format!("`{name}` is not a function"), span).help("to multiply, write `*`");
@@ -67,7 +68,7 @@ pub(super) fn unknown_function(name: &str, span: Span, bound: &Bindings) -> Prob
     }
 }
 
-/// `x.name` that does not exist.
+/// An unknown attribute, `x.name`.
 pub(super) fn unknown_attribute(name: &str, span: Span) -> Problem {
     if is_function(name) {
         return Problem::new(format!("`{name}` is a method"), span)
@@ -104,7 +105,7 @@ pub(crate) fn closest_dtype(name: &str) -> Option<&'static str> {
     closest(name, DType::ALL.iter().flat_map(|dtype| [dtype.name(), dtype.torch_name()]))
 }
 
-/// The candidate that is a slip of the finger away: one in three letters at most.
+/// The closest candidate by edit distance, at most one edit in three letters.
 fn closest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > 64 {
         return None;

@@ -1,6 +1,6 @@
-//! Owns arithmetic between bare numbers, which follows CPython and not PyTorch, to the last bit and in what
-//! it refuses: integers do not wrap, `/` of integers is rounded once, an integer and a float are compared as
-//! they are. It knows no tensors.
+//! Owns arithmetic between bare numbers, which is CPython's rather than PyTorch's, in every bit and every
+//! error: integers do not wrap, `/` of integers is rounded once, an integer and a float are compared exactly.
+//! It does not know tensors.
 
 use std::cmp::Ordering;
 use std::ops::{BitAnd, BitOr, BitXor};
@@ -72,7 +72,7 @@ fn bitwise<T: BitAnd<Output = T> + BitOr<Output = T> + BitXor<Output = T>>(op: O
     }
 }
 
-/// The quotient cut towards zero, PyTorch's `rounding_mode='trunc'`, for which Python has no operator.
+/// The quotient truncated towards zero, PyTorch's `rounding_mode='trunc'`, for which Python has no operator.
 pub(super) fn truncated(left: Scalar, right: Scalar) -> Result<Scalar, String> {
     match (left, right) {
         (Scalar::Complex(_), _) | (_, Scalar::Complex(_)) => Err(unknown(Op::FloorDivide)),
@@ -85,7 +85,7 @@ pub(super) fn truncated(left: Scalar, right: Scalar) -> Result<Scalar, String> {
     }
 }
 
-/// The answer of a comparison; `None` of another operation.
+/// The result of a comparison; `None` for another operation.
 fn compare(op: Op, left: Scalar, right: Scalar) -> Option<Result<Scalar, String>> {
     let order = match (left, right) {
         (Scalar::Complex(a), b) | (b, Scalar::Complex(a)) => {
@@ -112,7 +112,7 @@ fn compare(op: Op, left: Scalar, right: Scalar) -> Option<Result<Scalar, String>
     })))
 }
 
-/// Which of two real numbers is larger, however large they are; nothing is known of nan.
+/// The exact order of two real numbers; `None` if one is NaN.
 fn order(left: Scalar, right: Scalar) -> Option<Ordering> {
     match (left, right) {
         (Scalar::Float(a), Scalar::Float(b)) => a.partial_cmp(&b),
@@ -131,7 +131,7 @@ fn int_order(a: i64, b: f64) -> Option<Ordering> {
     } else if b < -END {
         Some(Ordering::Greater)
     } else {
-        // Within 64 bits the whole part is an integer, and the rest says which way it was cut.
+        // Within 64 bits the integer part is an i64; if it is equal, the fraction decides.
         Some(a.cmp(&(b as i64)).then_with(|| 0.0.partial_cmp(&b.fract()).unwrap_or(Ordering::Equal)))
     }
 }
@@ -142,7 +142,8 @@ fn quotient(a: i64, b: i64) -> f64 {
         return if b < 0 { -0.0 } else { 0.0 };
     }
     let (numerator, denominator) = (u128::from(a.unsigned_abs()), u128::from(b.unsigned_abs()));
-    // More than 60 digits, of which the last one knows whether others follow: rounding these is rounding all.
+    // The quotient has more than 60 bits, and its last bit is set if the rest is not zero: rounding it is
+    // rounding the exact quotient.
     let shift = numerator.leading_zeros() - 1;
     let digits = (numerator << shift) / denominator;
     let rest = u128::from((numerator << shift) % denominator != 0);
@@ -158,7 +159,7 @@ fn ints(op: Op, a: i64, b: i64) -> Result<Scalar, String> {
         Op::Div if b == 0 => return Err(zero()),
         Op::Div => return Ok(Scalar::Float(quotient(a, b))),
         Op::FloorDivide | Op::Remainder if b == 0 => return Err(zero()),
-        // The one quotient that does not fit is the smallest integer by -1.
+        // The only quotient that overflows is that of the smallest integer by -1.
         Op::FloorDivide => {
             a.checked_div(b).map(|quotient| quotient - i64::from(a % b != 0 && (a < 0) != (b < 0)))
         }
@@ -216,7 +217,7 @@ fn too_large() -> String {
     "the result is too large for a float".to_owned()
 }
 
-/// The remainder with the sign of the divisor, 0 too.
+/// The remainder with the sign of the divisor, even if it is 0.
 fn remainder(a: f64, b: f64) -> f64 {
     let rest = a % b;
     if rest == 0.0 {
@@ -228,7 +229,8 @@ fn remainder(a: f64, b: f64) -> f64 {
     }
 }
 
-/// The quotient rounded down, through the remainder: divided first, it may round up to the next integer.
+/// The quotient rounded down, by way of the remainder: a quotient computed first may round up to the next
+/// integer.
 fn floored(a: f64, b: f64) -> f64 {
     let rest = a % b;
     let below = f64::from(u8::from(rest != 0.0 && (rest < 0.0) != (b < 0.0)));
@@ -257,7 +259,7 @@ fn complexes(op: Op, a: Complex64, b: Complex64) -> Result<Scalar, String> {
     Ok(Scalar::Complex(value))
 }
 
-/// The quotient, in which no intermediate result overflows. Source: R. L. Smith, Algorithm 116.
+/// The quotient, without overflow in intermediate results. Source: R. L. Smith, Algorithm 116.
 fn ratio(a: Complex64, b: Complex64) -> Complex64 {
     if b.re.abs() >= b.im.abs() {
         let ratio = b.im / b.re;
@@ -270,7 +272,7 @@ fn ratio(a: Complex64, b: Complex64) -> Complex64 {
     }
 }
 
-/// By products for small whole exponents, else in polar coordinates.
+/// By products for small integer exponents, else in polar coordinates.
 fn complex_power(a: Complex64, b: Complex64) -> Complex64 {
     if b.im == 0.0 && b.re.fract() == 0.0 && b.re.abs() <= 100.0 {
         let power = whole_power(a, b.re.abs() as u32);
@@ -331,7 +333,7 @@ mod tests {
             (Op::BitwiseRightShift, Int(-5), Int(100), Int(-1)),
             (Op::Lt, Int(1), Float(1.5), Bool(true)),
             (Op::Eq, Int(1), Scalar::Complex(Complex64::new(1.0, 0.0)), Bool(true)),
-            // Converted to floats, the two would be equal.
+            // Equal after conversion to floats.
             (Op::Eq, Int((1 << 53) + 1), Float((1i64 << 53) as f64), Bool(false)),
             (Op::Gt, Int((1 << 53) + 1), Float((1i64 << 53) as f64), Bool(true)),
             (Op::Lt, Int(i64::MAX), Float(i64::MAX as f64), Bool(true)),

@@ -1,5 +1,5 @@
-//! Owns operations of the op table: operators, calls by name, in-place methods. Whether the arguments fit the
-//! row is the engine's to say.
+//! Owns calls of the operations in the table: operators, calls by name, in-place methods. It does not know
+//! whether the arguments fit the row, which the engine decides.
 
 use zerostride::{Argument, Arguments, DType, Expr, Op, Scalar, Tensor};
 use zerostride_ops::{Category, Class, Complex64, Element, Kind, Rule, Signature};
@@ -20,7 +20,7 @@ pub(super) fn matmul(left: Part, right: Part) -> Result<Expr, Fault> {
     Ok(left.tensor()?.matmul(right.tensor()?))
 }
 
-/// A call as it is written.
+/// A call as written.
 pub(super) fn call(op: Op, mut given: Given) -> Result<Value, Fault> {
     // `x.where(condition, other)`: the receiver is the second argument of the function.
     if op == Op::Where && given.method && given.positional.len() > 1 {
@@ -44,7 +44,7 @@ pub(super) fn in_place(method: &str) -> Option<Op> {
     Op::ALL.iter().copied().find(|op| op.info().in_place == Some(method))
 }
 
-/// `x.add_(y)`: the tensor that was written to.
+/// `x.add_(y)`; its value is the tensor that was written to.
 pub(super) fn write(op: Op, given: Given, budget: &Budget) -> Result<Value, Fault> {
     let span = given.span;
     let target = target(given.positional.first(), span)?;
@@ -53,7 +53,7 @@ pub(super) fn write(op: Op, given: Given, budget: &Budget) -> Result<Value, Faul
         check_in_place(target.shape(), &zerostride_shape::Shape::new(shape)?)?;
         if budget.is_dry() {
             zerostride::policy::check(&result)?;
-            // What remains to be refused is the dtype, for one element as for all.
+            // Only the dtype can still be refused, for which one element will do.
             let one = |dtype| Tensor::full(&[], 0, dtype);
             return Expr::from(one(result.dtype()?)?).eval_into(&one(target.dtype())?);
         }
@@ -65,8 +65,8 @@ pub(super) fn write(op: Op, given: Given, budget: &Budget) -> Result<Value, Faul
     }
 }
 
-/// The tensor that an in-place method writes to. Views and computations have no elements of their own here:
-/// writing to them would be lost without a word.
+/// The tensor that an in-place method writes to. Views and expressions are refused, since they have no
+/// elements of their own here and the write would be lost.
 fn target(part: Option<&Part>, span: Span) -> Result<Tensor, Fault> {
     if let Some(Part { value: Value::Tensor(expr), .. }) = part
         && let Some(tensor) = expr.as_tensor()
@@ -78,19 +78,19 @@ fn target(part: Option<&Part>, span: Span) -> Result<Tensor, Fault> {
     Err(problem.help("x.add_(y) writes to x; in other cases, write x + y").into())
 }
 
-/// How bare numbers enter a call.
+/// How bare numbers are passed to a call.
 #[derive(Clone, Copy, PartialEq)]
 enum Enter {
     /// As bare numbers.
     AsWritten,
-    /// As tensors of the widest dtype, so that numbers among themselves lose nothing.
+    /// As tensors of the widest dtype, so that operations on bare numbers alone lose nothing.
     Widest,
 }
 
 /// A call that has been made.
 struct Call {
     result: Expr,
-    /// Shapes of the operands and where they stand.
+    /// The shapes of the operands and their spans.
     operands: Vec<(Vec<usize>, Span)>,
 }
 
@@ -117,7 +117,7 @@ fn run(op: Op, signature: &Signature, given: Given, enter: Enter) -> Result<Call
         Ok((name.text.to_string(), argument))
     });
     let named = named.collect::<Result<_, Fault>>()?;
-    // What the call itself refuses, before it looks at operands, are other arguments.
+    // Errors that the call reports before it looks at operands are about other arguments.
     let result = zerostride::call(op, Arguments { positional, named });
     let result = result.map_err(|error| Fault::misuse(error, span))?;
     match result.shape() {
@@ -152,7 +152,7 @@ fn argument(op: Op, part: Part, kind: Option<Kind>, first: bool, enter: Enter) -
     })
 }
 
-/// The dtype in which a bare number loses nothing, and operations on it are not rounded to f32.
+/// A dtype that holds the number exactly, and whose operations are not rounded to f32.
 fn widest(number: Scalar, rule: Rule) -> DType {
     let floats = matches!(rule, Rule::float | Rule::float_real | Rule::double | Rule::complex);
     match number.category() {
@@ -164,7 +164,7 @@ fn widest(number: Scalar, rule: Rule) -> DType {
     }
 }
 
-/// What Python has an operator for, of bare numbers: `div(7, 2)` is `7 / 2`.
+/// Python's result for bare numbers where Python has an operator: `div(7, 2)` is `7 / 2`.
 fn as_python(op: Op, given: &Given) -> Option<Result<Scalar, String>> {
     let numbers = given.positional.iter().map(|part| match part.value {
         Value::Number(number) => Some(number),
@@ -179,7 +179,7 @@ fn as_python(op: Op, given: &Given) -> Option<Result<Scalar, String>> {
         }
         _ => return None,
     };
-    // `and` and `or` are no operators of numbers either.
+    // `and` and `or` are not arithmetic operators.
     op.info().symbol.filter(|symbol| !symbol.contains(char::is_alphabetic))?;
     match (&numbers.collect::<Option<Vec<_>>>()?[..], mode) {
         ([number], None) if op.info().class == Class::Unary => Some(number::unary(op, *number)),
@@ -190,8 +190,8 @@ fn as_python(op: Op, given: &Given) -> Option<Result<Scalar, String>> {
     }
 }
 
-/// An element-wise operation of bare numbers, which is a bare number again: `x * sqrt(2)` keeps the dtype of
-/// x and does not round the root to f32 first.
+/// An element-wise operation on bare numbers alone, whose result is a bare number, too: `x * sqrt(2)` keeps
+/// the dtype of x, and the root is not rounded to f32 first.
 fn number(op: Op, signature: &Signature, given: Given) -> Result<Scalar, Fault> {
     let span = given.span;
     let result = run(op, signature, given, Enter::Widest)?.result;

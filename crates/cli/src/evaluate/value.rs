@@ -1,17 +1,17 @@
-//! Owns `Value`, what a part of an expression stands for while it is evaluated, and the way from nested lists
-//! to tensors.
+//! Owns `Value`, the value of a part of an expression, and the conversion of nested lists to tensors. It does
+//! not know operations.
 
 use zerostride::{Category, Complex64, DType, Error, ErrorClass, Expr, Scalar, Tensor};
 
 use super::Fault;
 use crate::expr::{Problem, Span};
 
-/// What a part of an expression stands for.
+/// The value of a part of an expression.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     /// A bare number, with Python's arithmetic.
     Number(Scalar),
-    /// A tensor, or the computation of one.
+    /// A tensor, or an expression that gives one.
     Tensor(Expr),
     /// A list or tuple.
     Sequence(Vec<Part>),
@@ -23,7 +23,7 @@ pub(crate) enum Value {
     None,
 }
 
-/// A value and where it stands.
+/// A value and its span in the text.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) value: Value,
@@ -43,7 +43,7 @@ impl From<Tensor> for Value {
 }
 
 impl Value {
-    /// What a message calls it.
+    /// Its name in messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Value::Number(_) => "a number",
@@ -62,7 +62,7 @@ impl Part {
         matches!(self.value, Value::None)
     }
 
-    /// The part as an operand: a number, a computation, or a nested list of numbers made a tensor.
+    /// The part as an operand: a number, an expression, or a tensor made of nested lists of numbers.
     pub(super) fn operand(self) -> Result<Expr, Fault> {
         match self.value {
             Value::Number(number) => Ok(number.into()),
@@ -72,7 +72,7 @@ impl Part {
         }
     }
 
-    /// The part as a tensor, a bare number being one without dimensions.
+    /// The part as a tensor; a bare number becomes one of zero dimensions.
     pub(crate) fn tensor(self) -> Result<Expr, Fault> {
         let span = self.span;
         match self.value {
@@ -83,7 +83,7 @@ impl Part {
         }
     }
 
-    /// The part in a dtype: numbers are written in it directly, so that none is rounded twice.
+    /// The part in a dtype. Numbers are converted to it directly, so that none is rounded twice.
     pub(crate) fn converted(self, dtype: DType) -> Result<Expr, Fault> {
         match &self.value {
             Value::Number(_) => {
@@ -95,7 +95,7 @@ impl Part {
     }
 }
 
-/// The tensor of a nested list of numbers, as `torch.tensor` makes it.
+/// The tensor of nested lists of numbers, as `torch.tensor` makes it.
 fn tensor(items: &[Part], dtype: Option<DType>, span: Span) -> Result<Tensor, Fault> {
     let mut shape = vec![items.len()];
     let mut level: Vec<Part> = items.to_vec();
@@ -153,7 +153,7 @@ fn tensor_of(parts: &[Part], shape: &[usize], dtype: Option<DType>, span: Span) 
     };
     let dtype = dtype.unwrap_or(natural);
     numbers.iter().try_for_each(|&(number, span)| check_fits(number, dtype, span))?;
-    // In the widest dtype of the category, so that the engine's conversion is the only rounding.
+    // Built in the widest dtype of the category, so that the engine's conversion is the only rounding.
     let built = match category {
         Category::Bool | Category::Int => {
             Tensor::from_vec(numbers.iter().map(|(number, _)| int(*number)).collect::<Vec<i64>>(), shape)
@@ -186,8 +186,8 @@ fn complex(number: Scalar) -> Complex64 {
     }
 }
 
-/// An integer that the dtype asked for cannot hold is a mistake, not something to wrap; so is what is no
-/// integer at all, or has an imaginary part that would be lost. Floats may become infinite.
+/// Refuses numbers that the requested integer dtype cannot hold, which would wrap, fractions for integers,
+/// and imaginary parts that would be lost. Floats may become infinite.
 fn check_fits(number: Scalar, dtype: DType, span: Span) -> Result<(), Fault> {
     let misfit = || Err(Problem::new(format!("{number} does not fit in {dtype}"), span).into());
     let value = match number {

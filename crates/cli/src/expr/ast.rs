@@ -1,7 +1,8 @@
-//! Owns the tree of an expression. It does not know how it is read (`parser.rs`) or what its names mean.
+//! Owns the syntax tree of an expression. It does not know how it is parsed (`parser.rs`) nor what its names
+//! mean.
 //!
-//! The nodes stand in one list, operands before what uses them: a walk over the tree is a loop over the list,
-//! and neither that nor dropping it can exhaust the stack.
+//! The nodes are in one list, operands before the nodes that use them: a walk over the tree is a loop over
+//! the list, and neither a walk nor dropping the tree can overflow the stack.
 
 use std::ops::Index;
 
@@ -9,25 +10,25 @@ use zerostride::{Op, Scalar};
 
 use super::Span;
 
-/// The place of a node in its [`Ast`].
+/// The position of a node in its [`Ast`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeId(pub(super) u32);
 
 impl NodeId {
-    /// The place as an index into [`Ast::nodes`].
+    /// The position as an index into [`Ast::nodes`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// An expression that has been read: one node at least.
+/// A parsed expression of at least one node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ast {
     pub(super) nodes: Vec<Node>,
 }
 
 impl Ast {
-    /// The nodes, operands before what uses them; the last one is the whole expression.
+    /// The nodes, operands before the nodes that use them; the last one is the whole expression.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
@@ -51,7 +52,7 @@ impl Index<NodeId> for Ast {
 pub struct Node {
     /// What it is.
     pub kind: Kind,
-    /// Where it stands, without parentheses around it.
+    /// Its span, without parentheses around it.
     pub span: Span,
 }
 
@@ -94,20 +95,20 @@ pub enum Binary {
 /// A call of a function, or of a method with its receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// What stands before the dot.
+    /// The value before the dot.
     pub receiver: Option<NodeId>,
-    /// What is called.
+    /// The function or method.
     pub function: Name,
-    /// What stands in the parentheses.
+    /// The arguments in the parentheses.
     pub arguments: Vec<Argument>,
 }
 
-/// A name where it is not an operand: of a function, a method, a keyword.
+/// A name that is not an operand: of a function, a method, a keyword.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
     /// The name.
     pub text: Box<str>,
-    /// Where it stands.
+    /// Its span.
     pub span: Span,
 }
 
@@ -135,7 +136,7 @@ pub enum Item {
     Slice {
         /// The bounds and the step.
         parts: [Option<NodeId>; 3],
-        /// Where the slice stands.
+        /// The span of the slice.
         span: Span,
     },
     /// `...`

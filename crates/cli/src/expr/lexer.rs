@@ -1,8 +1,9 @@
-//! Owns the words of the language: numbers, names, quoted words, symbols. It does not know how they combine.
+//! Owns the tokens of the language: numbers, names, quoted words, symbols. It does not know the grammar
+//! (`parser.rs`).
 
 use super::{Problem, Span};
 
-/// A word and where it stands.
+/// A token and its span.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Token<'a> {
     pub(super) kind: TokenKind<'a>,
@@ -11,7 +12,7 @@ pub(super) struct Token<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum TokenKind<'a> {
-    /// At most 2^63, which only a minus in front makes an `i64`.
+    /// At most 2^63, which fits an `i64` only with a minus in front.
     Int(u64),
     Float(f64),
     Imaginary(f64),
@@ -29,7 +30,7 @@ const SYMBOLS: [&str; 29] = [
     "+", "-", "*", "/", "%", "@", "&", "|", "^", "~", "<", ">", "(", ")", "[", "]", ",", ":", ".", "=",
 ];
 
-/// What other languages, or word processors, write for one of the symbols.
+/// Symbols of other languages or word processors, and the equivalent here.
 #[rustfmt::skip]
 const FOREIGN: [(&str, &str); 13] = [
     ("&&", "write `&`, or logical_and(a, b)"), ("||", "write `|`, or logical_or(a, b)"),
@@ -39,7 +40,7 @@ const FOREIGN: [(&str, &str); 13] = [
     ("‘", "write a straight quote"), ("’", "write a straight quote"),
 ];
 
-/// Reads one word after the other; after the last one, [`TokenKind::End`].
+/// Reads one token after the other; after the last one, [`TokenKind::End`].
 pub(super) struct Lexer<'a> {
     source: &'a str,
     at: usize,
@@ -65,7 +66,7 @@ impl<'a> Lexer<'a> {
         Ok(Token { kind, span: (start..self.at).into() })
     }
 
-    /// Takes what satisfies the condition.
+    /// Takes characters while they satisfy the condition.
     fn take(&mut self, condition: impl Fn(char) -> bool) -> &'a str {
         let rest = &self.source[self.at..];
         let taken = &rest[..rest.find(|c| !condition(c)).unwrap_or(rest.len())];
@@ -106,7 +107,7 @@ impl<'a> Lexer<'a> {
     fn symbol(&mut self) -> Result<&'static str, Problem> {
         let rest = &self.source[self.at..];
         if let Some(symbol) = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
-            // `&&` is two of our symbols, and never what was meant.
+            // `&&` would be two symbols, which is never meant.
             if !(rest.starts_with("&&") || rest.starts_with("||")) {
                 self.at += symbol.len();
                 return Ok(symbol);
@@ -117,7 +118,7 @@ impl<'a> Lexer<'a> {
             let span = (start..start + foreign.len()).into();
             return Err(Problem::new(format!("`{foreign}` is not part of the language"), span).help(*advice));
         }
-        // A letter of another script: the whole name is at fault, not its first letter.
+        // A letter of another script: the error is about the whole name, not its first letter.
         if rest.starts_with(char::is_alphanumeric) {
             self.name()?;
         }

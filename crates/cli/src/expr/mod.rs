@@ -1,7 +1,7 @@
-//! The expression language of `zs eval`: a small part of Python's, read without evaluating anything.
+//! The expression language of `zs eval`: a small part of Python's, parsed without evaluating anything.
 //!
-//! [`parse`] turns a text into an [`Ast`] whose every node knows where in the text it stands. What names
-//! mean, and whether shapes fit, is decided by the evaluator.
+//! [`parse`] turns a text into an [`Ast`] whose nodes have their spans in the text. The evaluator decides
+//! what names mean and whether shapes fit.
 
 mod ast;
 mod lexer;

@@ -1,8 +1,8 @@
 //! Owns the grammar: Python's precedence of operators, calls, methods, indexing. It does not know what names
 //! mean.
 //!
-//! Operators are read by precedence climbing. The recursion is as deep as brackets and prefixes nest, which
-//! is limited, so that no text exhausts the stack. A chain of operators may have any length: the tree is a
+//! Operators are parsed by precedence climbing. The recursion is as deep as brackets and prefixes nest, which
+//! is limited, so no text can overflow the stack. A chain of operators may have any length: the tree is a
 //! list, and the engine does not recurse over it.
 
 use zerostride::{Op, Scalar};
@@ -11,16 +11,16 @@ use super::ast::{Argument, Ast, Binary, Call, Item, Kind, Name, Node, NodeId};
 use super::lexer::{Lexer, Token, TokenKind, too_large};
 use super::{Problem, Span};
 
-/// How deep brackets, prefixes and exponents may nest.
+/// The deepest nesting of brackets, prefixes and exponents.
 pub const MAX_NESTING: usize = 200;
-/// How many nodes an expression may have.
+/// The most nodes of an expression.
 pub const MAX_NODES: usize = 1 << 20;
 
-/// How tight a prefix binds: tighter than `*`, less tight than `**`.
+/// The precedence of a prefix: above `*`, below `**`.
 const PREFIX: u8 = 8;
 const COMPARISON: u8 = 1;
 
-/// Reads an expression.
+/// Parses an expression.
 ///
 /// # Errors
 /// The text is not an expression, or exceeds one of the limits.
@@ -51,7 +51,7 @@ pub fn parse(source: &str) -> Result<Ast, Problem> {
     }
 }
 
-/// A part that has been read. Its span includes parentheses around it, which its node's does not.
+/// A parsed part. Its span includes parentheses around it, which its node's does not.
 #[derive(Clone, Copy)]
 struct Part {
     id: NodeId,
@@ -65,7 +65,7 @@ struct Parser<'a> {
     nodes: Vec<Node>,
 }
 
-/// The operation of a symbol between operands, and how tight it binds.
+/// The operation of a symbol between operands, and its precedence.
 fn binary(symbol: &str) -> Option<(Binary, u8)> {
     let (op, tightness) = match symbol {
         "==" => (Op::Eq, COMPARISON),
@@ -101,7 +101,7 @@ fn prefix(symbol: &str) -> Option<Op> {
     }
 }
 
-/// Python's words that this language does not have, and what to write instead.
+/// Python's keywords that this language does not have, and what to write instead.
 #[rustfmt::skip]
 fn refused(word: &str) -> Option<&'static str> {
     Some(match word {
@@ -139,7 +139,7 @@ impl<'a> Parser<'a> {
         Ok(Part { id, span })
     }
 
-    /// What stands here instead of what is expected.
+    /// The error for an unexpected token.
     fn unexpected(&self, expected: &str) -> Problem {
         let Token { kind, span } = self.next;
         if let TokenKind::Name(word) = kind
@@ -169,7 +169,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// An expression of operators that bind at least as tight as `least`.
+    /// An expression of operators whose precedence is at least `least`.
     fn expression(&mut self, least: u8) -> Result<Part, Problem> {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
@@ -188,8 +188,7 @@ impl<'a> Parser<'a> {
                     .help("write `(a < b) & (b < c)`"));
             }
             self.advance()?;
-            // What binds equally tight belongs to the left, but for `**`, whose exponent may also have a
-            // prefix.
+            // Operators are left-associative, except for `**`, whose exponent may also have a prefix.
             let right = self.expression(if op == Binary::Op(Op::Pow) { PREFIX } else { tightness + 1 })?;
             left = self.push(Kind::Binary(op, left.id, right.id), left.span.to(right.span))?;
         }
@@ -291,7 +290,7 @@ impl<'a> Parser<'a> {
         Ok((items, trailing, start.to(end)))
     }
 
-    /// That the text goes on after an opening bracket: if it ends, the bracket is what to show.
+    /// Reports an opening bracket if the text ends after it.
     fn check_open(&self, open: &str, start: Span) -> Result<(), Problem> {
         match self.next.kind {
             TokenKind::End => Err(Problem::new(format!("this `{open}` is never closed"), start)),
@@ -323,7 +322,7 @@ impl<'a> Parser<'a> {
         self.push(Kind::Attribute(receiver.id, name), span)
     }
 
-    /// A call whose name has been read, from the parenthesis on. `start` is where it began.
+    /// A call whose name has been parsed, from the parenthesis on; `start` is where it began.
     fn call(&mut self, receiver: Option<NodeId>, function: Name, start: Span) -> Result<Part, Problem> {
         let open = self.advance()?.span;
         let mut arguments: Vec<Argument> = Vec::new();
@@ -348,7 +347,7 @@ impl<'a> Parser<'a> {
         if !self.at("=") || self.nodes[value.id.index()].span != value.span {
             return Ok(Argument { keyword: None, value: value.id });
         }
-        // A name before `=` was read as an operand, and is the node that came last.
+        // A name before `=` was parsed as an operand, and is the last node.
         match self.nodes.pop() {
             Some(Node { kind: Kind::Name(text), span }) => {
                 self.advance()?;

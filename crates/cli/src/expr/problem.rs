@@ -1,9 +1,9 @@
-//! Owns what is said about a mistake in a text that the user wrote, as data. It does not know how it is
+//! Owns the description of a mistake in a text that the user wrote, as data. It does not know how it is
 //! drawn.
 
 use std::ops::Range;
 
-/// A part of a text, in bytes.
+/// A range of bytes of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// The first byte.
@@ -13,12 +13,12 @@ pub struct Span {
 }
 
 impl Span {
-    /// The smallest span over both.
+    /// The smallest span that covers both.
     pub fn to(self, last: Span) -> Span {
         Span { start: self.start, end: last.end }
     }
 
-    /// The same part of a text that has `offset` bytes more in front.
+    /// The same part of a text with `offset` bytes more in front.
     #[must_use]
     pub fn shifted(self, offset: usize) -> Span {
         Span { start: self.start + offset, end: self.end + offset }
@@ -31,19 +31,19 @@ impl From<Range<usize>> for Span {
     }
 }
 
-/// A mistake and the place where it is.
+/// A mistake and its span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// What is wrong.
     pub message: String,
-    /// Where.
+    /// Its span.
     pub span: Span,
-    /// What to do instead, where there is something to say.
+    /// What to do instead, if there is advice.
     pub help: Option<String>,
 }
 
 impl Problem {
-    /// A mistake at a place.
+    /// A mistake at a span.
     pub fn new(message: impl Into<String>, span: Span) -> Problem {
         Problem { message: message.into(), span, help: None }
     }
@@ -55,7 +55,7 @@ impl Problem {
         self
     }
 
-    /// The same mistake in a text that has `offset` bytes more in front.
+    /// The same mistake in a text with `offset` bytes more in front.
     #[must_use]
     pub fn shifted(mut self, offset: usize) -> Problem {
         self.span = self.span.shifted(offset);

@@ -1,5 +1,5 @@
-//! `zs` without a command: the examples of the documents that taught broadcasting, evaluated and drawn.
-//! What is shown stands in `stops.rs`; this file runs it.
+//! Owns `zs` without a command: the tour, the examples of documents that teach broadcasting, evaluated and
+//! drawn. It does not know the examples (`stops.rs`).
 
 mod stops;
 
@@ -39,7 +39,7 @@ pub(crate) fn tour() -> Result<ExitCode> {
 }
 
 impl Example {
-    /// What to type to see this example alone.
+    /// The command that shows this example alone.
     fn command(&self) -> String {
         let all =
             |arguments: &[&str]| arguments.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(" ");
@@ -54,22 +54,22 @@ impl Example {
     }
 }
 
-/// The argument as a shell takes it.
+/// The argument quoted for a shell.
 fn quoted(argument: &str) -> String {
     if argument.contains(['(', '[', ' ', '*']) { format!("'{argument}'") } else { argument.to_owned() }
 }
 
-/// The drawing, and what to type to get it, or to get the result below it.
+/// The drawing, and the command that draws it or prints the result below it.
 fn run(stop: &Stop) -> Result<String> {
     let (explanation, printed) = match stop.example {
         Example::Shapes { shapes, in_place } => (shapes_only(shapes, in_place)?, None),
         Example::Values { op, expression, bindings } => with_values(op, expression, bindings)?,
     };
-    // The tour speaks English, and its pictures with it.
+    // The tour is in English, and so are its pictures.
     let text = explanation.text(&Page { lang: Lang::En, ..terminal::page() });
     let drawn = match stop.show {
         Show::Whole => text,
-        // The first paragraph says what happens, the second one is the picture.
+        // The first paragraph is the headline, the second the picture.
         Show::Picture => text.split_inclusive("\n\n").take(2).collect(),
         Show::Result => String::new(),
     };

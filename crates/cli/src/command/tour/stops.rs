@@ -1,4 +1,4 @@
-//! Owns what the tour shows: sections of examples, each with a remark. It does not know how they are run.
+//! Owns the examples of the tour: sections, each example with a remark. It does not know how they are run.
 
 use zerostride::Op;
 
@@ -13,7 +13,7 @@ pub(super) struct Section {
 pub(super) struct Stop {
     pub(super) example: Example,
     pub(super) show: Show,
-    /// What is said below; empty where the picture says it all.
+    /// The text below it; empty if the picture is enough.
     pub(super) remark: &'static str,
 }
 
