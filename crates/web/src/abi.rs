@@ -1,9 +1,9 @@
-//! Owns the functions that JavaScript calls: room for a question, the question answered, where the answer
-//! lies. It does not know what is asked.
+//! Owns the functions that JavaScript calls: memory for a question, the call that answers it, the address of
+//! the answer. It does not know what is asked.
 //!
-//! Memory is handed out as an address, which needs no unsafe code here: what a page writes there is bytes of
-//! a vector that lives until the next question. `no_mangle` alone is unsafe, since two functions of one name
-//! would be; no other library of the module exports any.
+//! Memory is passed as an address, which needs no unsafe code here: the page writes into a vector that lives
+//! until the next question. Only `no_mangle` is unsafe, since two functions with the same name would clash;
+//! no other library of the module exports any.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +14,8 @@ fn lock(bytes: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
     bytes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes room for a question of `len` bytes and says where; it stays there until this is called again.
+/// Allocates memory for a question of `len` bytes and returns its address, which is valid until the next
+/// call.
 #[unsafe(no_mangle)]
 pub extern "C" fn question(len: usize) -> *mut u8 {
     let mut question = lock(&QUESTION);
@@ -23,7 +24,7 @@ pub extern "C" fn question(len: usize) -> *mut u8 {
     question.as_mut_ptr()
 }
 
-/// Answers the question and says how many bytes the answer has.
+/// Answers the question and returns the length of the answer in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn ask() -> usize {
     let text = String::from_utf8_lossy(&lock(&QUESTION)).into_owned();
@@ -32,7 +33,7 @@ pub extern "C" fn ask() -> usize {
     answer.len()
 }
 
-/// Where the answer lies, until the next question is asked.
+/// The address of the answer, valid until the next question is asked.
 #[unsafe(no_mangle)]
 pub extern "C" fn answer() -> *const u8 {
     lock(&ANSWER).as_ptr()

@@ -1,5 +1,5 @@
-//! Owns the answer to the page's question: the explanation, the programs, the repairs as addresses, the
-//! page's words, as JSON. It does not know how any of it is put into the page.
+//! Owns the answer to the page's question: the explanation, the programs, the repairs as addresses, and the
+//! page's texts, as JSON. It does not know how the page shows them.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::words::{EXAMPLES, LABELS, mistake, pick};
 #[derive(Serialize)]
 struct Answer {
     lang: &'static str,
-    /// The page's state, as it is to stand in the address.
+    /// The page's state in its normal form, for the address.
     fragment: String,
     words: BTreeMap<&'static str, &'static str>,
     operations: Vec<Choice>,
@@ -22,9 +22,9 @@ struct Answer {
     in_place: bool,
     can_add: bool,
     operands: Vec<Field>,
-    /// What to read out; of several mistakes the first.
+    /// The text for screen readers; of several mistakes the first.
     status: String,
-    /// The rest is there only where every operand could be read.
+    /// Present only if every operand is valid.
     explained: Option<Explained>,
 }
 
@@ -142,7 +142,7 @@ fn explained(explanation: &Explanation, state: &State) -> Explained {
     Explained { style, report, repairs: repairs.iter().map(link).collect(), programs: programs.into() }
 }
 
-/// Style sheets and the markup without them: the page's policy lets no style stand in the markup.
+/// Separates style sheets from markup: the page's security policy allows no style in the markup.
 fn without_styles(html: &str) -> (String, String) {
     let (mut style, mut markup) = (String::new(), String::new());
     let mut pieces = html.split("<style>");
@@ -155,12 +155,12 @@ fn without_styles(html: &str) -> (String, String) {
     (style, markup)
 }
 
-/// The state in which a repair has been made.
+/// The state after a repair.
 fn repaired(repair: &Repair, explanation: &Explanation, state: &State) -> State {
     let mut state = state.clone();
     let operand = &explanation.operands()[repair.operand];
     if repair.view[..] == operand.shape[..] {
-        // Nothing of the operand changes: another one is written to, or none.
+        // The operand does not change: another one is written to, or none.
         if repair.call.contains("_(") {
             state.operands.swap(0, repair.operand);
         } else {

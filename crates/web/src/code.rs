@@ -1,5 +1,5 @@
 //! Owns the programs that the page offers to copy: the same broadcast in PyTorch, NumPy and zerostride. It
-//! does not know whether it works; the programs show what the libraries say.
+//! does not know whether the broadcast works; the programs show what the libraries say.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,8 @@ pub(crate) fn programs(explanation: &Explanation) -> [Code; 3] {
     [("PyTorch", pytorch(explanation)), ("NumPy", numpy(explanation)), ("zerostride", rust(explanation))]
 }
 
-/// The operation of two operands; of more or fewer there is only the broadcast.
+/// The operation of two operands; `None` for other numbers of operands, of which only the broadcast is
+/// written.
 fn binary(explanation: &Explanation) -> Option<(Op, &str, &str)> {
     match (explanation.options().op, explanation.names()) {
         (Some(op), [a, b]) => Some((op, a, b)),
@@ -85,7 +86,7 @@ fn numpy(explanation: &Explanation) -> String {
     code + "\n"
 }
 
-/// `a + b`, or a call where there is no symbol.
+/// `a + b`, or a call if there is no symbol.
 fn infix(op: Op, a: &str, b: &str, module: &str, name: &str) -> String {
     match op.info().symbol {
         Some(symbol) => format!("{a} {symbol} {b}"),
@@ -93,7 +94,7 @@ fn infix(op: Op, a: &str, b: &str, module: &str, name: &str) -> String {
     }
 }
 
-/// NumPy's name of a dtype; it has no bfloat16 of its own.
+/// NumPy's name of a dtype; NumPy has no bfloat16.
 fn numpy_name(dtype: DType) -> &'static str {
     match dtype {
         DType::BF16 => "float32",
@@ -139,7 +140,7 @@ fn rust(explanation: &Explanation) -> String {
     format!("use zerostride::{import};\n\n{code}\n")
 }
 
-/// Numbers as Rust tells floats from integers: each with a point or an exponent.
+/// Numbers with a point or an exponent, by which Rust distinguishes floats from integers.
 fn with_points(values: &str) -> String {
     let mut text = String::new();
     for piece in values.split_inclusive([',', ']']) {
@@ -152,7 +153,7 @@ fn with_points(values: &str) -> String {
     text
 }
 
-/// The dtype, where values that are written so would not have it by themselves.
+/// The dtype, unless the values have it as they are written.
 fn stated(dtype: Option<DType>) -> Option<DType> {
     dtype.filter(|dtype| ![DType::I64, DType::DEFAULT_FLOAT].contains(dtype))
 }

@@ -1,10 +1,9 @@
-//! The web face of zerostride: what the page in `page/` shows, worked out in WebAssembly on the reader's
-//! machine.
+//! The web page's half in WebAssembly: it computes what the page in `page/` shows, on the reader's machine.
 //!
-//! The page asks one thing, [`answer`]: its state goes in as the fragment of its address, and everything that
-//! it shows comes back as JSON, in the reader's language. There is no logic in JavaScript beyond putting that
-//! into the page. `cargo xtask web` builds the page into a folder of static files. This floor explains
-//! nothing itself (`zerostride-explain`).
+//! The page calls one function, [`answer`]: the argument is its state, as the fragment of its address; the
+//! result is all that it shows, as JSON in the reader's language. JavaScript only puts that into the page.
+//! `cargo xtask web` builds the page into a folder of static files. This crate does not explain anything
+//! itself (`zerostride-explain`).
 
 #![deny(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Owns the text of an operand: sizes as `32, 1`, `(32, 1)` or `()`, values as `[[1, 2]]` or `[1, 2]:f32`,
-//! the notation of `zs explain`. It does not know which operands go together.
+//! Owns the text of an operand, in the notation of `zs explain`: sizes as `32, 1`, `(32, 1)` or `()`, values
+//! as `[[1, 2]]` or `[1, 2]:f32`. It does not know broadcasting.
 
 use zerostride_explain::Operand;
 use zerostride_ops::DType;
@@ -7,21 +7,21 @@ use zerostride_shape::MAX_RANK;
 
 use crate::state::Written;
 
-/// Values beyond this number are refused: nobody types them.
+/// The most values; more are refused.
 const MOST_VALUES: usize = 4096;
 
 /// What is wrong with a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mistake {
-    /// Nothing is written yet.
+    /// The text is empty.
     Empty,
     /// Not sizes.
     Sizes,
-    /// A size that no tensor has.
+    /// A size that no tensor can have.
     TooLarge,
     /// Not a nested list of numbers.
     Values,
-    /// Lists of one level that differ in length.
+    /// Lists of one level with different lengths.
     Ragged,
     /// More values, or levels, than can be shown.
     TooMany,
@@ -32,7 +32,7 @@ pub(crate) enum Mistake {
 }
 
 impl Written {
-    /// The operand that the text means.
+    /// The operand of the text.
     pub(crate) fn read(&self) -> Result<Operand, Mistake> {
         let operand = read(self.text.trim())?;
         match &*self.name {
@@ -90,7 +90,7 @@ fn values(text: &str) -> Result<Operand, Mistake> {
     Ok(Operand::new(&shape).dtype(dtype.unwrap_or(natural)).values(reader.values))
 }
 
-/// Reads a nested list from the left.
+/// Parses a nested list.
 struct Reader<'a> {
     rest: &'a str,
     /// The length of the lists of each level, once one has ended.
@@ -107,7 +107,7 @@ impl Reader<'_> {
             return Err(Mistake::TooMany);
         }
         if self.shape.len() == level {
-            // A number has been where a list is now.
+            // There was a number where now there is a list.
             if !self.values.is_empty() {
                 return Err(Mistake::Ragged);
             }
@@ -147,7 +147,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Whether the next character is this one, which is then read.
+    /// Takes the next character if it is this one.
     fn take(&mut self, character: char) -> bool {
         let next = self.rest.trim_start().strip_prefix(character);
         self.rest = next.unwrap_or(self.rest);

@@ -1,13 +1,13 @@
-//! Owns `State`, everything that a reader has chosen, and its form as the fragment of an address. It does not
-//! know whether an operand's text means anything (`operand.rs`).
+//! Owns `State`, all that a reader has chosen, and its form as the fragment of an address. It does not know
+//! whether an operand's text is valid (`operand.rs`).
 
 use zerostride_explain::Lang;
 use zerostride_ops::Op;
 
-/// Operands beyond this number are dropped: nobody types them, and an address should not be able to.
+/// The most operands; others are dropped, which bounds the work that an address can cause.
 pub(crate) const MOST_OPERANDS: usize = 16;
 
-/// The operations that the page offers, each with the way NumPy writes it where it has no symbol.
+/// The operations that the page offers, each with NumPy's notation if it has no symbol.
 pub(crate) const OPERATIONS: [(Op, &str); 10] = [
     (Op::Add, ""),
     (Op::Sub, ""),
@@ -30,7 +30,7 @@ pub(crate) struct State {
     pub(crate) operands: Vec<Written>,
 }
 
-/// An operand as it is written.
+/// An operand's text.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Written {
     pub(crate) name: String,
@@ -38,8 +38,8 @@ pub(crate) struct Written {
 }
 
 impl State {
-    /// Reads a fragment such as `op=sub&o=x=32,1&o=y=32`. What is not understood is left out; no operands at
-    /// all are two small arrays, to begin with.
+    /// Parses a fragment such as `op=sub&o=x=32,1&o=y=32`. What is invalid is left out; without operands it
+    /// gets two small arrays as a start.
     pub(crate) fn parse(fragment: &str) -> State {
         let mut state = State::default();
         for (key, value) in fragment.split('&').filter_map(|part| part.split_once('=')) {
@@ -49,7 +49,7 @@ impl State {
                 "op" => state.op = OPERATIONS.iter().map(|(op, _)| *op).find(|op| op.name() == value),
                 "inplace" => state.in_place = value == "1",
                 "o" if state.operands.len() < MOST_OPERANDS => {
-                    // A `=` in a name is escaped, so that the mistake is found where it is.
+                    // A `=` in a name is escaped, so the first one separates name and text.
                     let (name, text) = match raw.split_once('=') {
                         Some((name, text)) => (decoded(name), decoded(text)),
                         None => (String::new(), value),
@@ -81,7 +81,7 @@ impl State {
     }
 }
 
-/// The text behind `%20` and `+`.
+/// Decodes `%20` and `+`.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -101,7 +101,7 @@ fn push(mut bytes: Vec<u8>, byte: u8) -> Vec<u8> {
     bytes
 }
 
-/// The text with everything escaped that a fragment cannot hold or that means something in it.
+/// Encodes what a fragment cannot contain or what has a meaning in it.
 fn encoded(text: &str) -> String {
     text.bytes().fold(String::new(), |encoded, byte| match byte {
         b' ' => encoded + "+",

@@ -1,5 +1,5 @@
-//! Owns the page's own words in every language: labels, hints, mistakes of the reader. What is said of a
-//! broadcast comes from the catalogue of `zerostride-explain`.
+//! Owns the page's own texts in every language: labels, hints, the reader's mistakes. It does not know the
+//! sentences about a broadcast, which are in the catalogue of `zerostride-explain`.
 
 use zerostride_explain::Lang;
 
@@ -8,7 +8,7 @@ use crate::operand::Mistake;
 /// A key, English, Italian.
 type Row = (&'static str, &'static str, &'static str);
 
-/// The labels; the page shows each where its `data-word` says the key.
+/// The labels; the page shows each in the element whose `data-word` is the key.
 pub(crate) const LABELS: [Row; 20] = [
     ("title", "Broadcasting, explained", "Il broadcasting, spiegato"),
     (
@@ -44,7 +44,7 @@ pub(crate) const LABELS: [Row; 20] = [
     ),
 ];
 
-/// What is said of a mistake.
+/// The sentence about a mistake.
 pub(crate) fn mistake(mistake: Mistake, lang: Lang) -> &'static str {
     let (english, italian) = match mistake {
         Mistake::Empty => ("Write a shape, such as 32, 1.", "Scrivi una forma, per esempio 32, 1."),
@@ -80,7 +80,7 @@ pub(crate) fn mistake(mistake: Mistake, lang: Lang) -> &'static str {
     pick(lang, english, italian)
 }
 
-/// The examples: a label, and the fragment that shows it.
+/// The examples: a label, and the fragment of each.
 pub(crate) const EXAMPLES: [(&str, &str, &str); 6] = [
     ("Row and column", "Riga e colonna", "op=add&o=x=[[1, 2, 3]]&o=y=[[4], [5], [6]]"),
     ("Four dimensions", "Quattro dimensioni", "op=mul&o=a=5, 1, 4, 1&o=b=3, 1, 2"),
@@ -90,7 +90,7 @@ pub(crate) const EXAMPLES: [(&str, &str, &str); 6] = [
     ("In place", "Sul posto", "op=add&inplace=1&o=x=1, 3, 1&o=y=3, 1, 7"),
 ];
 
-/// Of two texts the one in the language.
+/// The text in the language.
 pub(crate) fn pick<'a>(lang: Lang, english: &'a str, italian: &'a str) -> &'a str {
     match lang {
         Lang::It => italian,
