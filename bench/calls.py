@@ -1,10 +1,11 @@
-"""What programs call from Python, beside NumPy's answer to the same call, in one process and on one thread.
+"""Calls of Python programs, beside NumPy's for the same, in one process and on one thread.
 
-    pip install ./crates/python numpy
-    python bench/calls.py [FILTER] [--seconds 1]
+pip install ./crates/python numpy
+python bench/calls.py [FILTER] [--seconds 1]
 
-Each call takes turns with NumPy's; a line shows the shorter of each and their ratio, where less than 1 is less time than
-NumPy's. Timings of a build without optimisation mean nothing: `pip install` builds with it. Close other programs.
+Each call takes turns with NumPy's. A line shows the shorter time of each and their ratio: less than 1 is
+faster than NumPy. Timings of a build without optimisation mean nothing: `pip install` builds with it. Close
+other programs.
 """
 
 import argparse
@@ -29,7 +30,7 @@ def complexes(*shape):
 
 
 def calls():
-    """Name, call, operands: the call gets NumPy's arrays once, and tensors on their memory once."""
+    """Name, call, operands: the call gets NumPy's arrays once, and once tensors on their memory."""
     x, y = reals(1_000_000), reals(1_000_000)
     for power in (0.5, -1, -0.5, 2, 3, -2):
         yield f"x ** {power}, 1 M f32", lambda x, power=power: x**power, (x,)
@@ -80,7 +81,7 @@ fused_sum = zs.fuse(added)
 
 
 def best(call, operands, seconds):
-    """The shortest time of a call, which is repeated so often that a clock can tell."""
+    """The shortest time of a call, which is repeated until the clock can measure it."""
     start = time.perf_counter()
     call(*operands)
     often = max(1, int(0.001 / (time.perf_counter() - start)))

@@ -86,7 +86,7 @@ def make_input(path, rows, is_sparse):
 
 
 def check(folder):
-    """Whether the result is right, at a few places."""
+    """Whether the result is right, at a few indices."""
     import numpy as np
 
     x = np.load(folder / "x.npy", mmap_mode="r")
@@ -154,7 +154,7 @@ def run(command, folder, limit):
 
 
 def written(folder):
-    """Bytes on the disk, or on their way there, of what a stopped program has written."""
+    """Bytes on the disk, or still in memory, that a stopped program has written."""
     files = [folder / "y.npy", *(folder / "y.zarr").rglob("*")]
     return sum(path.stat().st_blocks * 512 for path in files if path.is_file())
 
@@ -189,7 +189,7 @@ def machine():
 
 
 def table(rows, size, reference):
-    """In Markdown; the ratio is of times, so that more is better."""
+    """In Markdown. The ratio is that of times, so more is better."""
     yield "| program | seconds | of `cat`'s speed | bytes read per second | resident | of it not files | |"
     yield "|---|---|---|---|---|---|---|"
     for name, seconds, peaks, remark in rows:

@@ -1,4 +1,5 @@
-//! Reads the peers' versions from the lock file, so that a record states those that were measured.
+//! Reads the peers' versions from the lock file, so that a record names those that were measured. It does not
+//! know how they are measured.
 
 use std::{env, fs, path::Path};
 
@@ -7,7 +8,7 @@ fn main() {
     let lock =
         fs::read_to_string(Path::new(&root).join("Cargo.lock")).expect("cargo has locked the versions");
     for name in ["ndarray", "candle-core", "burn-flex"] {
-        // Where others bring an older one along, ours comes last.
+        // If a dependency brings an older version, the one that is used here comes last.
         let version = lock
             .split("[[package]]")
             .filter(|package| package.contains(&format!("name = \"{name}\"\n")))

@@ -1,6 +1,8 @@
-"""Owns NumPy's side of the search for cliffs: makes the operands that a line of JSON describes, computes, tells the time.
+"""Owns NumPy's side of the search for cliffs: makes the operands that a line of JSON describes, computes, and
+prints the time. It does not know the other side.
 
-The result is asked for in row-major order, as ours is: NumPy would otherwise keep the operands' order and compute less.
+The result is requested in row-major order, like zerostride's: NumPy would otherwise keep the operands' order
+and do less work.
 """
 
 import json

@@ -84,7 +84,7 @@ FORMULAS = {
 }
 
 
-# The same with every step written to `o`, where NumPy and PyTorch agree on the names.
+# The same with every step written to `o`, for functions that NumPy and PyTorch name alike.
 
 
 def gelu_into(m, o, x):
@@ -144,7 +144,8 @@ class Peer:
         return values(seed, operand)
 
     def prepare(self, task, operands):
-        """Functions that compute to a new result and into memory that is there; `None` for what cannot be."""
+        """Functions that compute a new result, and into existing memory; `None` where that is not possible.
+        """
         raise NotImplementedError
 
     def read(self, result):
@@ -208,7 +209,7 @@ class Numexpr(Peer):
 
     def prepare(self, task, operands):
         names = [operand["name"] for operand in task["operands"]]
-        # Constants that are Python floats would make everything f64.
+        # Constants that are Python floats would turn everything into f64.
         number = KINDS[task["dtype"]]
         local = dict(zip(names, operands))
         constants = {"half": 0.5, "one": 1, "a": 0.79788456, "b": 0.044715, "factor": 1.001, "white": 255, "shift": 2.5}
@@ -382,7 +383,7 @@ def resident(line):
 
 
 def peak(evaluate):
-    """Memory at its highest during an evaluation, above what was resident before."""
+    """The peak of memory during an evaluation, above what was resident before."""
     gc.collect()
     with open("/proc/self/clear_refs", "w") as marks:
         marks.write("5")
@@ -403,7 +404,8 @@ def seconds(evaluate, warm, repeats):
 
 
 def ready(peer, task):
-    """The modes of a workload and their functions; operands are checked to give the dtype that all peers give."""
+    """The modes of a workload and their functions; checks that the dtype of the result is that of all peers.
+    """
     operands = [peer.operand(seed, operand) for seed, operand in enumerate(task["operands"])]
     modes = dict(zip(("fresh", "reuse"), peer.prepare(task, operands)))
     modes = {mode: evaluate for mode, evaluate in modes.items() if evaluate}

@@ -1,4 +1,5 @@
-//! Owns the elements of operands: the same in every peer and every language, made from their index alone.
+//! Owns the elements of operands: computed from their index alone, and equal in every peer and language. It
+//! does not know workloads.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +27,7 @@ impl Kind {
         }
     }
 
-    /// The relative error that two right results may differ by, after a handful of roundings.
+    /// The relative error that two correct results may differ by, after a handful of roundings.
     pub fn tolerance(self) -> f64 {
         match self {
             Kind::Bool | Kind::U8 | Kind::I32 => 0.0,
@@ -57,7 +58,7 @@ pub trait Element: Copy + 'static {
     fn number(self) -> f64;
 }
 
-/// `number as f32` first, so that f32 and the 16-bit floats round alike in every peer.
+/// `number as f32` first, so that f32 and the 16-bit floats are rounded alike in every peer.
 macro_rules! elements {
     ($($type:ty: $from:expr, $to:expr;)*) => {
         $(impl Element for $type {
@@ -80,8 +81,8 @@ elements! {
     half::bf16: |x: f64| half::bf16::from_f32(x as f32), f64::from;
 }
 
-/// Operands repeat after a prime number of elements: rows of any length differ, and large operands are made
-/// at the speed of a copy.
+/// Operands repeat after a prime number of elements: rows differ whatever their length, and large operands
+/// are made as fast as by a copy.
 const PERIOD: usize = 65_521;
 
 /// The elements of operand number `seed`: uniform in `low..high`, from a hash of the index.
@@ -108,7 +109,7 @@ mod tests {
 
     #[test]
     fn elements_are_those_that_other_languages_make() {
-        // From the same lines in Python.
+        // Computed by the same lines in Python.
         assert_eq!(values::<f32>(1, 3, 0.0, 1.0), [0.622_319_6, 0.029_774_547, 0.060_723_007]);
     }
 

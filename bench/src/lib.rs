@@ -1,10 +1,9 @@
-//! What the driver and the peers of the benchmark share: the protocol that they speak, the operands that they
-//! make and the loop that serves one peer. The driver itself (`main.rs`) and the peers (`bin/`, `peers/`)
-//! build on it.
+//! What the benchmark's driver and peers share: the protocol between them, the operands, and the loop that
+//! serves one peer. The driver (`main.rs`) and the peers (`bin/`, `peers/`) build on it.
 //!
 //! A peer is a process. It reads one [`Request`] per line on its standard input and answers each with one
-//! [`Reply`] per line. The driver can therefore measure libraries of any language in turn, while all of them
-//! hold the same workload.
+//! [`Reply`] per line. So the driver can measure libraries of any language in turn, while all of them have
+//! the same workload prepared.
 
 mod element;
 mod protocol;

@@ -1,5 +1,5 @@
-//! Owns the description of the machine that a run was made on: its hardware and compilers, nothing that tells
-//! whose it is.
+//! Owns the description of the machine of a run: its hardware and compilers, and nothing that identifies its
+//! owner. It does not know what is measured.
 
 use std::fs;
 use std::process::Command;
@@ -45,7 +45,7 @@ impl Machine {
     }
 }
 
-/// The processor's name, and its family where a virtual machine says no more than `AMD EPYC`.
+/// The processor's name, with its family if a virtual machine reports only `AMD EPYC`.
 fn processor() -> String {
     let name = field("/proc/cpuinfo", "model name").unwrap_or_else(|| std::env::consts::ARCH.into());
     match field("/proc/cpuinfo", "cpu family") {

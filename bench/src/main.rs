@@ -1,5 +1,6 @@
 //! The driver of the benchmark: peers in turn on every workload, then the record. `cargo xtask bench` builds
-//! what it needs and starts it. This file owns the command line and the order of things.
+//! what it needs and starts it. This file owns the command line and the order of steps; it does not know how
+//! a workload is measured (`measure.rs`).
 
 #![forbid(unsafe_code)]
 
@@ -24,23 +25,23 @@ use process::{Launch, Process};
 use record::{Measurement, Record};
 use workload::{Cell, Group};
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
     /// Short names of peers, such as `numpy`.
     peers: Vec<String>,
     threads: Vec<usize>,
     quick: bool,
     filter: Option<String>,
-    /// Where the programs of Rust peers are; ours are beside the driver.
+    /// The folder with the programs of Rust peers; zerostride's is beside the driver.
     programs: PathBuf,
     python: Option<PathBuf>,
     /// The repository's `bench` folder.
     bench: PathBuf,
-    /// The folder of what programs read, outside of the repository's files: JSON.
+    /// The folder for JSON, outside the repository's files.
     json: PathBuf,
-    /// A record to write again, instead of a run.
+    /// A record to render again, in place of a run.
     render: Option<PathBuf>,
-    /// Whether to search for cliffs, instead of a run.
+    /// Whether to search for cliffs, in place of a run.
     cliffs: bool,
 }
 
@@ -59,7 +60,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// `cargo xtask bench` passes every option; there is no help here.
+/// `cargo xtask bench` passes every option, so there is no help.
 fn options() -> Result<Options, String> {
     let mut options = Options {
         peers: Vec::new(),
@@ -125,8 +126,8 @@ fn run(options: &Options) -> Result<(), String> {
     for &threads in &options.threads {
         let mut processes = start_all(&launches, threads, &mut record);
         for cell in &cells {
-            // Other dtypes are there to show that each has its path, and operands of 10^8 elements take most
-            // of their time to make: one number of threads will do.
+            // Other dtypes only have to show that each has a fast path, and operands of 10^8 elements mostly
+            // cost the time to make them: one number of threads is enough.
             if threads != most && (cell.group == Group::Dtype || cell.size == "1e8") {
                 continue;
             }
@@ -149,11 +150,11 @@ fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Ends the name of a record of some workloads, or of few rounds.
+/// The ending of a record's name for some workloads or few rounds only.
 const PART: &str = "-part";
 
-/// Writes the report of a record and returns its path: that of a full run replaces the machine's in the
-/// repository, that of a part has a folder beside its JSON.
+/// Writes the report of a record and returns its path. A full run replaces the machine's report in the
+/// repository; a partial run has a folder beside its JSON.
 fn show(options: &Options, record: &Record, json: &Path) -> Result<PathBuf, String> {
     let stem = json.with_extension("");
     if stem.to_string_lossy().ends_with(PART) {
@@ -162,11 +163,11 @@ fn show(options: &Options, record: &Record, json: &Path) -> Result<PathBuf, Stri
     report::write(record, &folder(&options.bench.join("records"), &record.machine)?)
 }
 
-/// The file of what the last search for cliffs has found, beside the machine's records.
+/// The file with the results of the last search for cliffs, beside the machine's records.
 const CLIFFS: &str = "cliffs.json";
 
-/// Runs the search for cliffs, and shows what it finds in the newest record of this machine. A search among
-/// the cases of one formula is only printed.
+/// Searches for cliffs and adds them to the newest record of this machine. A search of one formula's cases is
+/// only printed.
 fn search(options: &Options) -> Result<(), String> {
     let python = options.python.as_ref().ok_or("the search compares with NumPy: it takes --python")?;
     let mut search = Command::new(beside("cliffs"));
@@ -187,7 +188,7 @@ fn search(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Waits for a program that prints what it does.
+/// Runs a program and waits for it; its output is shown.
 fn started(command: &mut Command) -> Result<(), String> {
     let name = command.get_program().to_string_lossy().into_owned();
     match command.status() {
@@ -197,14 +198,14 @@ fn started(command: &mut Command) -> Result<(), String> {
     }
 }
 
-/// A machine's own folder in another one, made if it is not there.
+/// A machine's folder inside another one, created if necessary.
 fn folder(parent: &Path, machine: &Machine) -> Result<PathBuf, String> {
     let folder = parent.join(&machine.name);
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     Ok(folder)
 }
 
-/// A program that lies beside this one.
+/// The path of a program beside this one.
 fn beside(name: &str) -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
     own.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX))
@@ -231,7 +232,7 @@ const PEERS: [(&str, &str, bool); 8] = [
     ("burn", "burn", false),
 ];
 
-/// zerostride and the limit come first: the former is what results are compared with.
+/// zerostride and the limit come first: results are compared with zerostride's.
 fn launches(options: &Options) -> Vec<Launch> {
     let program =
         |folder: &Path, name: &str| folder.join(format!("peer-{name}{}", std::env::consts::EXE_SUFFIX));
@@ -252,7 +253,7 @@ fn launches(options: &Options) -> Vec<Launch> {
     launches
 }
 
-/// Starts every peer; those that cannot be started are named in the record.
+/// Starts every peer; the record names those that cannot be started.
 fn start_all(launches: &[Launch], threads: usize, record: &mut Record) -> Vec<Process> {
     record.peers.clear();
     record.missing.clear();

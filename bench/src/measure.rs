@@ -1,4 +1,4 @@
-//! Owns the rounds: peers take turns on one workload, so that what slows the machine down meets all of them.
+//! Owns the rounds: peers take turns on one workload, so that disturbances of the machine affect all of them.
 //! It does not know what is computed.
 
 use std::collections::BTreeMap;
@@ -17,18 +17,18 @@ use crate::workload::Cell;
 pub(crate) struct Effort {
     /// Samples of each peer and mode.
     pub(crate) rounds: usize,
-    /// Length of a sample: as many evaluations as fit, at least one.
+    /// The length of a sample: as many evaluations as fit, at least one.
     pub(crate) sample: Duration,
-    /// No further round starts after that time, once there are three.
+    /// The time after which no further round starts, once there are three.
     pub(crate) cell: Duration,
 }
 
-/// Fewer rounds than that have no median.
+/// The fewest rounds that have a meaningful median.
 const LEAST_ROUNDS: usize = 3;
-/// Above that time, one evaluation shows what there is to see: no further rounds, and nothing to warm up.
+/// Seconds of an evaluation above which one round without warm-up is enough.
 const SLOW: f64 = 0.2;
-/// A pause between two peers, in which the threads of the first stop to spin: those of NumPy or numexpr do so
-/// for more than two milliseconds, and take a processor from the peer that comes next.
+/// A pause between two peers. The threads of NumPy and numexpr spin for more than two milliseconds after an
+/// evaluation, and would take a processor from the next peer.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Elements of a result that are compared.
 const COMPARED: usize = 1 << 18;
@@ -45,7 +45,7 @@ struct Runner {
 
 /// Measures one workload with all peers.
 pub(crate) fn measure(cell: &Cell, processes: &mut [Process], threads: usize, effort: Effort) -> Measurement {
-    // Where the peers' operands do not fit side by side, each makes them for its own turn.
+    // If the operands of all peers do not fit into memory together, each peer makes them for its own turn.
     let each = cell.task.traffic() + 2 * cell.task.result_bytes();
     let frugal = available_memory().is_some_and(|bytes| each * processes.len() > bytes / 2);
     let mut absent = BTreeMap::new();
@@ -71,7 +71,8 @@ pub(crate) fn measure(cell: &Cell, processes: &mut [Process], threads: usize, ef
         if round >= LEAST_ROUNDS && start.elapsed() > effort.cell {
             break;
         }
-        // Nobody always comes first, or after the same neighbour's heat.
+        // The first peer changes from round to round, so that none always follows the same one, whose heat
+        // slows the processor.
         let first = round % runners.len().max(1);
         runners.rotate_left(first);
         for runner in runners.iter_mut().filter(|runner| !runner.slow || round < LEAST_ROUNDS) {
@@ -111,7 +112,7 @@ pub(crate) fn measure(cell: &Cell, processes: &mut [Process], threads: usize, ef
     }
 }
 
-/// Prepares a peer, and compares its result with the first peer's, which is zerostride.
+/// Prepares a peer, and compares its result with that of the first peer, zerostride.
 fn introduce(
     process: &mut Process,
     task: &Task,
@@ -131,7 +132,7 @@ fn introduce(
     Ok(modes)
 }
 
-/// Has a peer make its operands.
+/// Makes a peer prepare its operands.
 pub(crate) fn prepare(process: &mut Process, task: &Task) -> Result<Vec<Mode>, String> {
     match process.ask(&Request::Prepare { task: task.clone() })? {
         Reply::Ready(modes) => Ok(modes),
@@ -143,7 +144,7 @@ pub(crate) fn prepare(process: &mut Process, task: &Task) -> Result<Vec<Mode>, S
 fn check(process: &mut Process, task: &Task) -> Result<(Vec<usize>, Vec<f64>), String> {
     let folder = std::env::temp_dir();
     let path = folder.join(format!("zerostride-bench-{}.f64", std::process::id()));
-    // An odd distance meets every column of the usual widths.
+    // An odd stride includes every column of the usual widths.
     let stride = (task.numel() / COMPARED) | 1;
     let outcome = process.ask(&Request::Check { path: path.display().to_string(), stride });
     let elements = read_elements(&path);
@@ -159,7 +160,7 @@ fn read_elements(path: &Path) -> Result<Vec<f64>, String> {
     Ok(bytes.as_chunks().0.iter().map(|chunk| f64::from_ne_bytes(*chunk)).collect())
 }
 
-/// Two right results differ by roundings only.
+/// Two correct results differ by roundings only.
 fn compare(
     (shape, ours): &(Vec<usize>, Vec<f64>),
     (other_shape, theirs): &(Vec<usize>, Vec<f64>),
@@ -177,11 +178,11 @@ fn compare(
     }
 }
 
-/// How many evaluations make a sample.
+/// Determines how many evaluations make a sample.
 fn calibrate(process: &mut Process, index: usize, mode: Mode, effort: Effort) -> Result<Runner, String> {
     let mut repeats = 1;
     let mut one = sample(process, mode, 1, 1)?;
-    // Very short evaluations are lost in the clock's own cost at first.
+    // At first, very short evaluations are dominated by the cost of the clock.
     while one * (repeats as f64) < effort.sample.as_secs_f64() / 4.0 && repeats < 1 << 24 {
         repeats = (repeats * 16)
             .min((effort.sample.as_secs_f64() / one.max(1e-9)).ceil() as usize)
@@ -191,7 +192,7 @@ fn calibrate(process: &mut Process, index: usize, mode: Mode, effort: Effort) ->
     let fitting = |time: f64| (time / one.max(1e-9)).ceil().clamp(1.0, 1e8) as usize;
     let slow = one > SLOW;
     let repeats = fitting(effort.sample.as_secs_f64());
-    // Two threads that wake often share a processor until the system moves one of them, which takes
+    // Two threads that wake often can share a processor until the system moves one of them, which takes
     // milliseconds: as long as a sample.
     let warm = if slow { 0 } else { repeats };
     Ok(Runner { process: index, mode, warm, repeats, slow, times: Vec::new() })
@@ -222,7 +223,7 @@ fn series(peer: &str, mode: Mode, mut times: Vec<f64>) -> Series {
     }
 }
 
-/// Bytes that can be had, where the system says so.
+/// The available memory in bytes, if the system reports it.
 fn available_memory() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

@@ -1,5 +1,5 @@
-//! Owns the measurement of peak memory: a process of its own for each workload and peer, so that no pool that
-//! an earlier workload has filled hides what an evaluation takes.
+//! Owns the measurement of peak memory. Each workload and peer has a process of its own, so that a pool that
+//! an earlier workload has filled does not hide what an evaluation takes. It does not know time.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,12 @@ use crate::process::{Launch, Process, reason};
 use crate::record::{Memory, STREAM};
 use crate::workload::{Cell, Group};
 
-/// Where libraries differ: results of one pass, of several, and of stretched arrays that need not exist.
+/// Workloads whose memory differs between libraries: results of one pass, of several, and of stretched arrays
+/// that need not exist.
 const WORKLOADS: [&str; 9] =
     ["add", "normalise", "gelu", "image", "pairs_16", "pairs_3", "outer_exp", "softmax", "layer_norm"];
 
-/// The largest size of a dimension of what runs first.
+/// The largest size of a dimension in the warm-up.
 const SMALL: usize = 16;
 
 /// Measures some workloads at their largest size.
@@ -22,7 +23,7 @@ pub(crate) fn measure(cells: &[Cell], launches: &[Launch], threads: usize) -> Ve
     let wanted =
         |cell: &&Cell| cell.group == Group::Main && cell.size == "RAM" && WORKLOADS.contains(&cell.workload);
     let measured = |cell: &Cell| {
-        // Memory does not depend on who else is running: two peers at a time.
+        // Memory does not depend on other processes, so two peers run at a time.
         let peers: Vec<&Launch> = launches.iter().filter(|launch| launch.name != STREAM).collect();
         let mut peaks = BTreeMap::new();
         for pair in peers.chunks(2) {
@@ -51,7 +52,7 @@ pub(crate) fn measure(cells: &[Cell], launches: &[Launch], threads: usize) -> Ve
 
 fn peak(cell: &Cell, launch: &Launch, threads: usize) -> Result<u64, String> {
     let mut process = Process::start(launch, threads)?;
-    // Code gets into memory when it first runs, on whatever: that is not what the evaluation takes.
+    // Code is loaded into memory when it first runs, so it runs on small operands first.
     prepare(&mut process, &small(&cell.task))?;
     process.ask(&Request::Sample { mode: Mode::Fresh, warm: 0, repeats: 1 })?;
     prepare(&mut process, &cell.task)?;
@@ -61,7 +62,7 @@ fn peak(cell: &Cell, launch: &Launch, threads: usize) -> Result<u64, String> {
     }
 }
 
-/// The same on a few elements.
+/// The same workload on a few elements.
 fn small(task: &Task) -> Task {
     let cut = |shape: &[usize]| shape.iter().map(|&size| size.min(SMALL)).collect();
     let operands =

@@ -1,12 +1,12 @@
-//! Owns the two pictures of a record: how the peers compare with zerostride, and how near zerostride comes to
-//! what the memory gives. What is measured and how an SVG is written is known elsewhere.
+//! Owns the two pictures of a record: the peers' times compared with zerostride's, and zerostride's bandwidth
+//! compared with the memory's. It does not know how an SVG is written (`svg.rs`).
 
 use crate::record::{Measurement, Record};
 use crate::report::time;
 use crate::svg::{Axis, Form, Mark, Svg};
 
-/// Colours that remain apart in light, in dark and for the colour-blind, each with a form of its own.
-/// Source: Okabe and Ito, "Color Universal Design".
+/// Colours that are distinguishable in light and dark themes and for the colour-blind, each with its own
+/// shape. Source: Okabe and Ito, "Color Universal Design".
 const MARKS: [(&str, Form, &str); 8] = [
     ("NumPy", Form::Circle, "#0072b2"),
     ("numexpr", Form::Square, "#56b4e9"),
@@ -27,7 +27,7 @@ fn mark(peer: &str) -> Mark {
 /// The panels: a size of the table and its heading.
 const PANELS: [(&str, &str); 3] = [("L2", "in L2"), ("L3", "in L3"), ("RAM", "beyond the caches")];
 
-/// How many times as long as zerostride each peer takes: a bar to the fastest, a mark for each.
+/// The peers' times as multiples of zerostride's: a bar to the fastest, a mark for each.
 pub(crate) fn ratios(record: &Record) -> String {
     let mut titles: Vec<(&str, &str)> = Vec::new();
     for measurement in record.measurements.iter().filter(|measurement| measurement.group == "main") {
@@ -110,7 +110,7 @@ fn row_of_ratios(svg: &mut Svg, axis: Axis, y: f64, step: f64, measurement: &Mea
     }
 }
 
-/// Achieved bandwidth against operations per byte, for results beyond the caches, beside NT-STREAM.
+/// Achieved bandwidth against operations per byte, for results larger than the caches, with NT-STREAM.
 pub(crate) fn roofline(record: &Record) -> String {
     let found: Vec<&Measurement> = record
         .measurements
@@ -177,7 +177,7 @@ pub(crate) fn roofline(record: &Record) -> String {
             svg.mark(theirs, mark(&peer.peer), &format!("{}: {}", measurement.title, peer.peer));
         }
         svg.mark(own, Mark { form: Form::Circle, colour: "#1f883d", class: "better" }, &measurement.title);
-        // At the right end the label goes to the left, where no list is.
+        // At the right end the label is on the left, where there are no other labels.
         let (side, anchor) = if own.0 + 40.0 > right { (-1.0, "end") } else { (1.0, "start") };
         svg.line(own, (own.0 + side * 13.0, height), "grid");
         svg.text(own.0 + side * 14.0, height + 4.0, "small", anchor, &number);
@@ -202,8 +202,8 @@ pub(crate) fn roofline(record: &Record) -> String {
     svg.finish("Bandwidth of each workload against operations per byte, beside NT-STREAM")
 }
 
-/// Where the labels of points go: right of their points, moved down until they stand clear of those above
-/// them.
+/// The heights of labels, which are right of their points and moved down until they do not overlap those
+/// above.
 fn label_heights(places: &[(f64, f64)]) -> Vec<f64> {
     const WIDTH: f64 = 16.0;
     const HEIGHT: f64 = 11.0;

@@ -1,4 +1,5 @@
-//! Owns the peers' processes: starting, asking, giving up. It does not know what is measured.
+//! Owns the peers' processes: starting, sending requests, ending those that take too long. It does not know
+//! what is measured.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -41,14 +42,14 @@ pub(crate) struct Process {
     replies: Receiver<String>,
 }
 
-/// No evaluation takes that long; a compiler may take a while.
+/// The longest time that a peer may take; compilers take a while.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 impl Process {
     /// Starts a peer with a number of threads.
     ///
-    /// Threads are limited twice: by what each library is told, and by the processors that the process may
-    /// use, so that no library can have more than the others.
+    /// Threads are limited twice, by each library's setting and by the processors that the process may use,
+    /// so that no library can use more than the others.
     pub(crate) fn start(launch: &Launch, threads: usize) -> Result<Process, String> {
         let mut command = pinned(launch, threads);
         command.args(&launch.arguments);
@@ -90,11 +91,11 @@ impl Process {
         Ok(process)
     }
 
-    /// Starts the peer again if it has ended: one workload that it does not survive must not cost it the
+    /// Starts the peer again if it has ended, so that a workload that makes it crash does not cost it the
     /// others.
     ///
     /// # Errors
-    /// It cannot be started any more.
+    /// It cannot be started.
     pub(crate) fn revive(&mut self) -> Result<(), String> {
         if self.child.try_wait().is_ok_and(|status| status.is_some()) {
             *self = Process::start(&self.launch, self.threads)?;
@@ -105,10 +106,10 @@ impl Process {
     /// Sends a request and waits for its reply.
     ///
     /// # Errors
-    /// The process has ended, or takes too long, and is ended.
+    /// The process has ended, or takes too long and is ended.
     pub(crate) fn ask(&mut self, request: &Request) -> Result<Reply, String> {
         let line = serde_json::to_string(request).map_err(|error| error.to_string())?;
-        // A peer that ends without having been asked has said why: its line is read below.
+        // A peer that ended by itself has written the reason: its line is read below.
         let _ = writeln!(self.requests, "{line}").and_then(|()| self.requests.flush());
         match self.replies.recv_timeout(PATIENCE) {
             Ok(line) => serde_json::from_str(&line).map_err(|error| format!("{error}: {line}")),
@@ -132,7 +133,7 @@ impl Drop for Process {
     }
 }
 
-/// Why a reply is not the one that was wanted.
+/// The reason why a reply is not the expected one.
 pub(crate) fn reason(reply: Reply) -> String {
     match reply {
         Reply::Absent(reason) | Reply::Error(reason) => reason,
@@ -140,7 +141,7 @@ pub(crate) fn reason(reply: Reply) -> String {
     }
 }
 
-/// The program, on the first `threads` processors where the system can do that.
+/// The program, limited to the first `threads` processors if the system can do that.
 fn pinned(launch: &Launch, threads: usize) -> Command {
     let all = std::thread::available_parallelism().map_or(1, usize::from);
     let can = Command::new("taskset").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();

@@ -1,44 +1,45 @@
-//! Owns the lines that the driver and a peer exchange: JSON, one value per line.
+//! Owns the messages between the driver and a peer: JSON, one value per line. It does not know who sends
+//! them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Kind;
 
-/// What the driver asks.
+/// A request of the driver.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase")]
 pub enum Request {
-    /// Who are you?
+    /// Asks for name and version.
     Hello,
-    /// Make the operands of a workload and compile what has to be compiled.
+    /// Makes the operands of a workload, and compiles what has to be compiled.
     Prepare {
         /// The workload.
         task: Task,
     },
-    /// Compute once, and write every `stride`-th element of the result to a file, as f64 in native order.
+    /// Computes once, and writes every `stride`-th element of the result to a file, as f64 in native byte
+    /// order.
     Check {
         /// The file.
         path: String,
         /// Distance in elements.
         stride: usize,
     },
-    /// Compute `warm` times, then `repeats` times, and tell how long the latter took.
+    /// Computes `warm` times, then `repeats` times, and measures the latter.
     Sample {
-        /// Where the result goes.
+        /// Where the result is written.
         mode: Mode,
-        /// Evaluations before the clock starts: they bring operands back into the caches that another peer
-        /// has used.
+        /// Untimed evaluations, which bring operands back into caches that another peer has used.
         warm: usize,
         /// Evaluations that are timed together.
         repeats: usize,
     },
-    /// Compute once, and tell how much memory that took above what was held before.
+    /// Computes once, and measures the peak of memory above what was resident before.
     Memory,
-    /// Forget the workload.
+    /// Drops the workload.
     Drop,
 }
 
-/// What a peer answers.
+/// The reply of a peer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reply {
@@ -46,7 +47,7 @@ pub enum Reply {
     Hello {
         /// As its users write it.
         name: String,
-        /// As it says itself.
+        /// As the library reports it.
         version: String,
     },
     /// The workload is ready, in these modes.

@@ -1,5 +1,5 @@
-//! Owns what a run has found, as it is written to a JSON file and read back. It judges nothing (`targets`)
-//! and draws nothing (`plot`).
+//! Owns the results of a run, and their form as a JSON file. It does not judge (`targets.rs`) nor draw them
+//! (`plot.rs`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -85,7 +85,8 @@ impl Measurement {
         self.series.iter().find(|series| series.peer == peer && series.mode == mode)
     }
 
-    /// Our time in the mode that the peers are compared in: a new result, unless the workload is in place.
+    /// zerostride's time in the mode in which peers are compared: a new result, unless the workload is in
+    /// place.
     pub(crate) fn ours(&self) -> Option<&Series> {
         self.of(OURS, self.mode())
     }
@@ -95,7 +96,7 @@ impl Measurement {
         if self.of(OURS, Mode::Fresh).is_some() { Mode::Fresh } else { Mode::Reuse }
     }
 
-    /// The peers' times in a mode, without ours and without the limit.
+    /// The other libraries' times in a mode, without the limit.
     pub(crate) fn peers(&self, mode: Mode) -> impl Iterator<Item = &Series> {
         self.series
             .iter()
@@ -107,13 +108,13 @@ impl Measurement {
         self.peers(mode).min_by(|a, b| a.median.total_cmp(&b.median))
     }
 
-    /// How many times as long as we a peer takes.
+    /// A peer's time as a multiple of zerostride's.
     pub(crate) fn ratio(&self, peer: &Series) -> Option<f64> {
         Some(peer.median / self.of(OURS, peer.mode)?.median)
     }
 
-    /// Seconds that this machine needs to move the workload's bytes: NT-STREAM, or ordinary stores where
-    /// those win.
+    /// Seconds that this machine needs to move the workload's bytes: with non-temporal stores, or ordinary
+    /// ones if they are faster.
     pub(crate) fn limit(&self) -> Option<f64> {
         let of = |mode| self.of(STREAM, mode).map(|series| series.median);
         of(Mode::Fresh).into_iter().chain(of(Mode::Reuse)).min_by(f64::total_cmp)
@@ -157,7 +158,7 @@ pub(crate) fn newest(folder: &Path) -> Result<Option<PathBuf>, String> {
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        // Records are named after their days; those of parts have more in their names.
+        // A full run's record is named after its day; those of partial runs have longer names.
         let is_record = name.strip_suffix(".json").is_some_and(|day| {
             day.len() == "2026-01-31".len() && day.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit())
         });
@@ -168,7 +169,7 @@ pub(crate) fn newest(folder: &Path) -> Result<Option<PathBuf>, String> {
     Ok(newest)
 }
 
-/// What the search for cliffs has left, if it has run.
+/// The results of the search for cliffs, if it has run.
 pub(crate) fn read_cliffs(path: &Path) -> Result<Option<serde_json::Value>, String> {
     match fs::read_to_string(path) {
         Ok(text) => {

@@ -1,5 +1,4 @@
-//! Owns the record as people read it: Markdown with every figure, and the pictures beside it. It measures
-//! nothing.
+//! Owns the report of a record: Markdown with every figure, and the pictures beside it. It does not measure.
 
 use std::fmt::Write;
 use std::fs;
@@ -15,8 +14,8 @@ use crate::targets::judge;
 const TIMES: &str = "times.svg";
 const ROOFLINE: &str = "roofline.svg";
 
-/// Writes the report and the pictures of a record into a folder, over those of an older one; returns the
-/// report's path.
+/// Writes the report and the pictures of a record into a folder, replacing older ones; returns the report's
+/// path.
 pub(crate) fn write(record: &Record, folder: &Path) -> Result<PathBuf, String> {
     let report = folder.join("record.md");
     let files = [
@@ -32,7 +31,7 @@ pub(crate) fn write(record: &Record, folder: &Path) -> Result<PathBuf, String> {
     Ok(report)
 }
 
-/// Seconds as people read them: three digits and a unit.
+/// Seconds with three digits and a unit.
 pub(crate) fn time(seconds: f64) -> String {
     let (value, unit) = match seconds {
         s if s < 1e-6 => (s * 1e9, "ns"),
@@ -208,7 +207,7 @@ fn memory(text: &mut String, record: &Record) {
     line!(text, "");
 }
 
-/// Whatever the search has found, as it is: each array of objects is a table, everything else a line.
+/// The results of the search for cliffs: each array of objects is a table, everything else a line.
 fn cliffs(text: &mut String, record: &Record) {
     let Some(serde_json::Value::Object(cliffs)) = &record.cliffs else { return };
     line!(text, "## Cliffs\n\nWhat the search over shapes, strides and dtypes has found.\n");
@@ -243,7 +242,7 @@ fn table(text: &mut String, title: &str, rows: &[serde_json::Value]) {
     line!(text, "");
 }
 
-/// Why a place in the tables is empty, told once for each reason.
+/// The reasons for empty cells of the tables, each given once.
 fn absent(text: &mut String, record: &Record) {
     let mut reasons: Vec<(&str, &str, Vec<String>)> = Vec::new();
     for found in &record.measurements {

@@ -1,4 +1,5 @@
-//! Owns the loop of a peer that is written in Rust: requests in, replies out. It does not know any library.
+//! Owns the loop of a peer written in Rust: it reads requests and writes replies. It does not know any
+//! library.
 
 use std::fs;
 use std::hint::black_box;
@@ -30,7 +31,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// A workload that is computed to a new value, and how to read it.
+    /// A workload that computes a new value, and how to read it.
     pub fn fresh<V>(compute: impl Fn() -> V + 'static, read: impl Fn(&V) -> Values + 'static) -> Case {
         let compute = Rc::new(compute);
         let again = Rc::clone(&compute);
@@ -38,7 +39,7 @@ impl Case {
         Case { modes: vec![(Mode::Fresh, Box::new(evaluate))], read: Box::new(move || read(&compute())) }
     }
 
-    /// A workload that is only computed in place, and how to read what it has become.
+    /// A workload that is computed in place only, and how to read its result.
     pub fn in_place(compute: impl Fn() + 'static, read: impl Fn() -> Values + 'static) -> Case {
         let compute = Rc::new(compute);
         let again = Rc::clone(&compute);
@@ -49,7 +50,7 @@ impl Case {
         Case { modes: vec![(Mode::Reuse, Box::new(move || again()))], read: Box::new(read) }
     }
 
-    /// The same, with a way to compute into memory that is there already.
+    /// Adds a way to compute into existing memory.
     #[must_use]
     pub fn reuse(mut self, compute: impl FnMut() + 'static) -> Case {
         self.modes.push((Mode::Reuse, Box::new(compute)));
@@ -80,7 +81,7 @@ pub fn serve<P: Peer>(mut peer: P) {
     }
 }
 
-/// An error is a message, and whether it only says that the library lacks something.
+/// An error is a message, and whether the library merely lacks the operation.
 fn answer<P: Peer>(peer: &mut P, case: &mut Option<Case>, request: Request) -> Result<Reply, (bool, String)> {
     let failed = |message: String| (false, message);
     if let Request::Hello = request {
@@ -115,7 +116,7 @@ fn answer<P: Peer>(peer: &mut P, case: &mut Option<Case>, request: Request) -> R
         }
         Request::Memory => {
             let first = &mut case.modes[0].1;
-            // Linux resets the highest mark of the process when it is told 5.
+            // Writing 5 resets the process's peak of resident memory in Linux.
             fs::write("/proc/self/clear_refs", "5").map_err(|error| failed(error.to_string()))?;
             let before = resident("VmRSS").map_err(failed)?;
             first();

@@ -1,17 +1,17 @@
-//! Owns the writing of SVG: elements, escaped text, and the colours of light and dark. It does not know what
+//! Owns the writing of SVG: elements, escaped text, and the colours for light and dark. It does not know what
 //! is drawn.
 
 use std::fmt::Write;
 
-/// A picture that grows element by element.
+/// A picture that is being written.
 pub(crate) struct Svg {
     width: f64,
     height: f64,
     body: String,
 }
 
-/// Classes for text, lines and areas, in light; then what is otherwise in dark. Plain rules only: many
-/// renderers know no variables.
+/// Classes for text, lines and areas in light themes; then what differs in dark ones. Without variables,
+/// which many renderers do not support.
 const STYLE: &str = "\
 text{font:12px system-ui,sans-serif;fill:#1d2129}.title{font-size:17px;font-weight:600}.head{font-size:13px;font-weight:600}\
 .small{font-size:11px;fill:#606872}.grid{stroke:#e3e6ea;stroke-width:1}.one{stroke:#1d2129;stroke-width:1.5}\
@@ -47,7 +47,7 @@ impl Svg {
         ));
     }
 
-    /// One of the marks that tell series apart by form as well as by colour.
+    /// A mark, by whose shape and colour series are distinguished.
     pub(crate) fn mark(&mut self, (x, y): (f64, f64), mark: Mark, title: &str) {
         let title = title.replace('&', "&amp;").replace('<', "&lt;");
         let Mark { form, colour, class } = mark;
@@ -69,7 +69,7 @@ impl Svg {
         let _ = writeln!(self.body, "{element}");
     }
 
-    /// The finished document; `label` tells a reader who cannot see it what it shows.
+    /// The finished document; `label` is its description for screen readers.
     pub(crate) fn finish(self, label: &str) -> String {
         let Svg { width, height, body } = self;
         format!(
@@ -85,7 +85,7 @@ impl Svg {
 pub(crate) struct Mark {
     pub(crate) form: Form,
     pub(crate) colour: &'static str,
-    /// A class whose colour wins, or nothing.
+    /// A class that sets the colour, or empty.
     pub(crate) class: &'static str,
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// Where a value lies; values outside lie at the ends.
+    /// The position of a value; values outside are at the ends.
     pub(crate) fn at(self, value: f64) -> f64 {
         let (low, high) = self.values;
         let part = (value.clamp(low, high) / low).ln() / (high / low).ln();

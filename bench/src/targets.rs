@@ -1,5 +1,5 @@
-//! Owns the bars that a run is held to, and the judgement of a record by them. The bars stand in one table;
-//! every value beside them comes from the record.
+//! Owns the targets of a run, and the judgement of a record by them. It does not measure: the targets are in
+//! one table, and the values beside them come from the record.
 
 use zerostride_bench::Mode;
 
@@ -10,12 +10,12 @@ use crate::report::time;
 pub(crate) struct Verdict {
     pub(crate) what: String,
     pub(crate) bar: String,
-    /// What was measured; empty where this run did not measure it.
+    /// The measured value; empty if this run did not measure it.
     pub(crate) measured: String,
     pub(crate) pass: Option<bool>,
 }
 
-/// Judges a record, at its largest number of threads unless a bar says otherwise.
+/// Judges a record, at its largest number of threads unless a target says otherwise.
 pub(crate) fn judge(record: &Record) -> Vec<Verdict> {
     let mut verdicts = vec![everywhere(record), on_average(record)];
     verdicts.extend(["chain_1", "chain_4", "chain_8", "chain_12"].map(|chain| near_limit(record, chain)));

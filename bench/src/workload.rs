@@ -1,9 +1,9 @@
-//! Owns the workloads: what is computed, at which sizes, from operands of which dtype. How a library computes
-//! it is the peers' matter.
+//! Owns the workloads: what is computed, at which sizes, from operands of which dtype. It does not know how a
+//! library computes it.
 
 use zerostride_bench::{Kind, Operand, Task};
 
-/// What a workload is there to show.
+/// The purpose of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
     /// The table of targets compares these.
@@ -36,11 +36,12 @@ pub(crate) struct Cell {
     /// What is computed, for people.
     pub(crate) title: &'static str,
     pub(crate) group: Group,
-    /// `L2`, `L3` and `RAM` say where operands and result fit together; `call` is a tiny operation.
+    /// `L2`, `L3` and `RAM` are the level of memory that operands and result fit into together; `call` is a
+    /// tiny operation.
     pub(crate) size: String,
     /// Dtype of the operands that the variants change.
     pub(crate) kind: Kind,
-    /// Operations of the op table that one evaluation takes, in elements.
+    /// Operations of one evaluation, in elements.
     pub(crate) operations: f64,
     pub(crate) task: Task,
 }
@@ -53,7 +54,7 @@ struct Row {
     /// Operands and result: `name[dims]`, `name[dims]:dtype`.
     operands: &'static str,
     result: &'static str,
-    /// The dimensions that a loop over all operations has, and the operations at each point.
+    /// The loop's dimensions, and the operations at each point.
     operations: (&'static str, f64),
     sizes: &'static [(&'static str, &'static str)],
     /// Whether there are variants in other dtypes.
@@ -124,7 +125,7 @@ const ROWS_OF_THE_TABLE: &[Row] = &[
     main("rbf", "sum(exp(-|a - b|^2))", "rbf", "a[n,1,16]: b[1,n,16]:", "[n]", ("[n,n,16]", 3.125), PAIRS),
     main("batched_matmul", "(b,n,n) @ (1,n,n)", "matmul", "a[b,n,n] w[1,n,n]", "[b,n,n]", ("[b,n,n,n]", 2.0),
         &[("L2", "b=4 n=128"), ("L3", "b=16 n=256"), ("RAM", "b=32 n=512")]),
-    // Other peers' `matmul` takes batches of matrices only, so that vectors have a formula of their own.
+    // Other peers' `matmul` takes batches of matrices only, so vectors have their own formula.
     main("matvec", "(n,k) @ (k)", "product", "a[n,k] x[k]", "[n]", ("[n,k]", 2.0),
         &[("L2", "n=256 k=1024"), ("L3", "n=1024 k=1024"), ("RAM", "n=4096 k=4096")]),
     main("dot", "(1,k) @ (k)", "product", "a[1,k] x[k]", "[1]", ("[k]", 2.0),
@@ -172,8 +173,8 @@ fn cell(row: &Row, group: Group, size: &str, dims: &str, kind: Kind) -> Cell {
     }
 }
 
-/// `name[dims]`, then `:dtype` where it is fixed, `:` alone for elements near 0, `+` for elements that can
-/// divide.
+/// `name[dims]`, then `:dtype` if it is fixed, `:` alone for elements near 0, `+` for elements that are valid
+/// divisors.
 fn operand(text: &str, dims: &str, kind: Kind) -> Operand {
     let (name, rest) = text.split_once('[').unwrap_or((text, "]"));
     let (sizes, suffix) = rest.split_once(']').unwrap_or((rest, ""));
@@ -184,7 +185,7 @@ fn operand(text: &str, dims: &str, kind: Kind) -> Operand {
     };
     let (low, high) = match (suffix, dtype) {
         (":u8", _) => (0.0, 256.0),
-        // Two of them add up without overflow.
+        // Two of them are added without overflow.
         (_, Kind::U8) => (0.0, 100.0),
         (_, Kind::I32) => (-1000.0, 1000.0),
         (_, Kind::Bool) => (0.0, 1.0),
@@ -195,7 +196,7 @@ fn operand(text: &str, dims: &str, kind: Kind) -> Operand {
     Operand { name: name.into(), shape: shape(sizes, dims), dtype, low, high }
 }
 
-/// `[n,256]` with `n=128 m=512` in mind.
+/// The sizes of `[n,256]` for dims such as `n=128 m=512`.
 fn shape(text: &str, dims: &str) -> Vec<usize> {
     let sizes = |name: &str| {
         let named = dims.split(' ').find_map(|dim| dim.strip_prefix(name)?.strip_prefix('='));
@@ -210,11 +211,11 @@ mod tests {
 
     #[test]
     fn every_size_stands_for_where_its_bytes_fit() {
-        // Operands and result of `rbf` are small at any size; what grows is the array of pairs, which need
-        // not exist.
+        // Operands and result of `rbf` are small at any size; the array of pairs, which need not exist, is
+        // what grows.
         for cell in cells().into_iter().filter(|cell| cell.workload != "rbf") {
             let traffic = cell.task.traffic() as f64 / f64::from(1 << 20);
-            // 16-bit and smaller variants keep the shapes of f32.
+            // Variants of 16 bits and less have the shapes of f32.
             let narrow = cell.kind.bytes() < 4;
             let fits = match cell.size.as_str() {
                 "L2" => traffic <= 2.1,

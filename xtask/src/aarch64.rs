@@ -1,5 +1,5 @@
-//! Owns `cargo xtask test --aarch64`: the tests of the code that has a NEON form, built for aarch64 and run
-//! by an emulator. Emulated time says nothing, so nothing is measured here.
+//! Owns `cargo xtask test --aarch64`: the tests of code that has a NEON form, built for aarch64 and run by an
+//! emulator. It measures nothing, since emulated time is meaningless.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,14 +9,14 @@ use crate::{Outcome, run as run_command};
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 const LINKER: &str = "aarch64-linux-gnu-gcc";
 const EMULATOR: &str = "qemu-aarch64";
-/// Where Debian has the C library that the emulated programs load.
+/// The path of the C library that the emulated programs load, on Debian.
 const SYSROOT: &str = "/usr/aarch64-linux-gnu";
 
 /// The crates with code for NEON, and the engine that runs it.
 const TESTS: [&str; 2] =
     ["test --no-fail-fast --package zerostride-kernels", "test --no-fail-fast --package zerostride --lib"];
 
-/// Runs the tests, or says what the machine lacks.
+/// Runs the tests, or reports what the machine lacks.
 pub(crate) fn run() -> Outcome {
     let missing = missing();
     if !missing.is_empty() {
@@ -29,7 +29,7 @@ pub(crate) fn run() -> Outcome {
     for test in TESTS {
         let mut command = Command::new(env!("CARGO"));
         command.args(test.split(' ')).args(["--target", TARGET]);
-        // On an aarch64 machine the tests are its own, and need neither.
+        // On an aarch64 machine they run natively.
         if cfg!(not(target_arch = "aarch64")) {
             command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", LINKER);
             command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", format!("{EMULATOR} -L {SYSROOT}"));

@@ -1,5 +1,5 @@
-//! Owns `cargo xtask bench`: builds the driver and the peers, makes the Python peers' environment, starts the
-//! driver. What is measured and how stands in `bench/`.
+//! Owns `cargo xtask bench`: builds the driver and the peers, creates the environment of the Python peers,
+//! starts the driver. It does not know what is measured (`bench/`).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,7 +31,7 @@ The first run builds the Rust peers (several minutes) and installs the Python on
 Close other programs: whatever runs beside it is measured with it. The figures that count are ratios within one run.
 ";
 
-/// The Python peers and the packages that they need. PyTorch is the version whose rules are ours.
+/// The Python peers and the packages that they need. PyTorch has the version whose rules zerostride follows.
 const PYTHON: [(&str, &str); 5] = [
     ("numpy", "numpy==2.4.6"),
     ("numexpr", "numexpr==2.14.2"),
@@ -71,7 +71,7 @@ pub(crate) fn bench(words: &[&str]) -> Outcome {
     let python = of(&PYTHON.map(|(peer, _)| peer));
     if !python.is_empty() {
         driver.arg("--python").arg(environment(&python, &target)?);
-        // What torch.compile has compiled, later runs need not compile again.
+        // A cache, so that later runs of torch.compile need not compile again.
         driver.env("TORCHINDUCTOR_CACHE_DIR", target.join("bench/inductor"));
     }
     driver.args(["--peers", &options.peers.join(","), "--threads", &options.threads]);
@@ -132,7 +132,7 @@ impl<'a> Options<'a> {
     }
 }
 
-/// Builds Rust peers as a user who cares about speed builds them: for this processor.
+/// Builds Rust peers as a user who cares about speed would: for this processor.
 fn build(peers: &[&str], target: &Path) -> Outcome {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args([
@@ -147,15 +147,15 @@ fn build(peers: &[&str], target: &Path) -> Outcome {
     run(cargo.args(["--bins", "--features", &peers.join(",")]))
 }
 
-/// Makes the environment of the Python peers. What cannot be installed is missing in the record, which says
-/// so.
+/// Creates the environment of the Python peers. A package that cannot be installed is reported as missing in
+/// the record.
 fn environment(peers: &[&str], target: &Path) -> Result<PathBuf, String> {
     let folder = target.join("bench/venv");
     let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     if !python.exists() {
         run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
     }
-    // NumPy makes every peer's operands.
+    // NumPy makes the operands of every peer.
     let mut packages = vec![PYTHON[0].1];
     packages.extend(PYTHON.iter().filter(|(peer, _)| peers.contains(peer)).map(|(_, package)| *package));
     packages.dedup();
@@ -168,7 +168,7 @@ fn environment(peers: &[&str], target: &Path) -> Result<PathBuf, String> {
     Ok(python)
 }
 
-/// Cargo's target folder, in which this program lies.
+/// Cargo's target folder, which contains this program.
 fn target() -> PathBuf {
     let program = std::env::current_exe().unwrap_or_default();
     program.ancestors().nth(2).map_or_else(|| root().join("target"), Path::to_owned)

@@ -1,5 +1,5 @@
-//! Owns the rule that comments and Markdown end at column 110, which rustfmt does not hold them to. Code,
-//! tables and what has no blank to break at may be longer. It does not know which files there are.
+//! Owns the rule that comments and Markdown end at column 110, which rustfmt does not enforce. Code, tables
+//! and lines without a blank to break at may be longer. It does not know which files there are.
 
 /// The last column of a comment or of a line of Markdown, as in `rustfmt.toml`.
 const COLUMNS: usize = 110;
@@ -14,19 +14,19 @@ const COMMENTS: [(&str, &[&str]); 6] = [
     ("md", &[""]),
 ];
 
-/// The endings of names of files that the rule holds for.
+/// The file endings that the rule applies to.
 pub(crate) fn endings() -> impl Iterator<Item = &'static str> {
     COMMENTS.iter().map(|(ending, _)| *ending)
 }
 
-/// The numbers of the lines of a file that go on beyond the last column and could be broken before it.
+/// The numbers of lines that are too long and could be broken.
 pub(crate) fn too_long(ending: &str, text: &str) -> Vec<usize> {
     let marks = COMMENTS.iter().find(|(known, _)| *known == ending).map_or(&[][..], |(_, marks)| marks);
     let mut found = Vec::new();
     let mut is_code = false;
     for (index, line) in text.lines().enumerate() {
         let Some(body) = marks.iter().find_map(|mark| line.trim_start().strip_prefix(mark)) else {
-            // A block of code ends with its comment at the latest.
+            // A code block ends at the latest with its comment.
             is_code = false;
             continue;
         };
@@ -39,8 +39,7 @@ pub(crate) fn too_long(ending: &str, text: &str) -> Vec<usize> {
     found
 }
 
-/// Whether the line ends beyond the last column, and has a blank before it that does not belong to a list's
-/// mark.
+/// Whether the line is too long and has a blank to break at, other than that of a list marker.
 fn is_too_long(line: &str, body: &str) -> bool {
     let length = line.chars().count();
     let words = body.trim_start();

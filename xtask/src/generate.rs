@@ -1,6 +1,6 @@
-//! Owns what is written from the tables: `docs/operations.md`, and where the stubs of the Python package
-//! (`stubs.rs`) and their page (`reference.rs`) go. It does not know operations and functions, only their
-//! rows.
+//! Owns what is generated from the tables: `docs/operations.md`, and the paths of the stubs of the Python
+//! package (`stubs.rs`) and their page (`reference.rs`). It does not know operations and functions, only
+//! their rows.
 
 use std::fmt::Write;
 
@@ -38,7 +38,7 @@ pub(crate) fn write() -> Outcome {
     })
 }
 
-/// An error if a file is not what the table says.
+/// An error if a file is not what the tables give.
 pub(crate) fn check() -> Outcome {
     generated()?.into_iter().try_for_each(|(name, text)| {
         let found = std::fs::read_to_string(root().join(name));
@@ -49,7 +49,7 @@ pub(crate) fn check() -> Outcome {
     })
 }
 
-/// What the operations of a class are called together.
+/// The title of a class of operations.
 pub(crate) fn title(class: Class) -> &'static str {
     SECTIONS.iter().find(|(known, ..)| *known == class).map_or("Others", |(_, title, _)| title)
 }
@@ -84,7 +84,7 @@ fn operations() -> String {
 
 fn row(op: Op) -> String {
     let info = op.info();
-    // `and` and `or` are what drawings show; nobody can write them between tensors.
+    // `and` and `or` appear in drawings only; they are no operators between tensors.
     let operator = info.symbol.filter(|symbol| !symbol.contains(char::is_alphabetic));
     let names = operator.iter().chain(info.aliases).chain(&info.in_place);
     let also: Vec<String> = names.map(|name| format!("`{}`", name.replace('|', "\\|"))).collect();

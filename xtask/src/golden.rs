@@ -1,10 +1,11 @@
-//! Owns `cargo xtask golden`: an environment with PyTorch of its own, and the scripts that question it.
+//! Owns `cargo xtask golden`: an environment with PyTorch, and the scripts that record its answers. It does
+//! not know what they record.
 
 use std::process::Command;
 
 use crate::{Outcome, root, run};
 
-/// The versions whose answers the repository holds.
+/// The versions whose answers are in the repository.
 const REQUIREMENTS: [&str; 6] = [
     "torch==2.15.0",
     "numpy==2.4.6",
@@ -14,7 +15,7 @@ const REQUIREMENTS: [&str; 6] = [
     "ml_dtypes==0.6.0",
 ];
 
-/// Parts that have scripts of their own, beside those of `generate.py`.
+/// Parts with scripts of their own, beside those of `generate.py`.
 const SCRIPTS: [(&str, &str); 4] = [
     ("math", "spec/golden/math/explog.py"),
     ("math", "spec/golden/math/special.py"),

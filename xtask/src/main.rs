@@ -1,4 +1,4 @@
-//! The repository's own commands. Each module owns one; this file only chooses.
+//! The repository's own commands, one module each; this file only selects.
 
 #![forbid(unsafe_code)]
 
@@ -41,7 +41,7 @@ cargo xtask COMMAND
   tidy              the repository rules alone
 ";
 
-/// What a command returns: an error is a message for a person.
+/// The result of a command: an error is a message for the user.
 type Outcome = Result<(), String>;
 
 fn main() -> ExitCode {
@@ -84,7 +84,7 @@ fn root() -> PathBuf {
     manifest.parent().unwrap_or(manifest).to_owned()
 }
 
-/// Runs a program in the repository's root and shows what it is.
+/// Runs a program in the repository's root and prints its command line.
 fn run(command: &mut Command) -> Outcome {
     let words: Vec<_> = std::iter::once(command.get_program())
         .chain(command.get_args())

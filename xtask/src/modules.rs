@@ -1,6 +1,6 @@
-//! Owns the order of the modules of `zerostride` and of those of `exec`: each may use those before it, none
-//! those after it. It does not know what they do (ARCHITECTURE.md). Only paths can be checked: a method is
-//! found through its type.
+//! Owns the order of the modules of `zerostride` and of `exec`: each may use those before it, none after it.
+//! It does not know what they do (ARCHITECTURE.md). Only paths are checked, not methods, which are found
+//! through their types.
 
 use std::collections::HashMap;
 use std::fs;
@@ -46,8 +46,7 @@ pub(crate) fn check(folder: &Path, sources: &[(String, String)], problems: &mut 
     }
 }
 
-/// Checks a file, whose path within the modules that are ordered begins with its own module: what it uses of
-/// those that paths with a prefix lead to.
+/// Checks one file, whose path starts with its module: the modules that its paths with `prefix` use.
 fn file(
     name: &str,
     path: &str,
@@ -69,7 +68,7 @@ fn file(
     }
 }
 
-/// The names that the crate's root re-exports, with the modules that they are from.
+/// The names that the crate's root re-exports, with their modules.
 fn owners(root: &str) -> HashMap<String, String> {
     let mut owners = HashMap::new();
     for statement in root.split("pub use ").skip(1) {
@@ -83,13 +82,13 @@ fn owners(root: &str) -> HashMap<String, String> {
     owners
 }
 
-/// What the code of a file, but for its tests, names after a prefix.
+/// The names after a prefix in the code of a file without its tests.
 fn used(text: &str, prefix: &str) -> Vec<String> {
     let code = text.split("\nmod tests {").next().unwrap_or("");
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
     let code = lines.collect::<Vec<_>>().join("\n");
     let mut used = Vec::new();
-    // `$crate` stands in macros, which are used elsewhere.
+    // `$crate` is in macros, which are used elsewhere.
     for (at, _) in code.match_indices(prefix).filter(|(at, _)| !code[..*at].ends_with('$')) {
         let rest = &code[at + prefix.len()..];
         match rest.strip_prefix('{') {
@@ -100,7 +99,7 @@ fn used(text: &str, prefix: &str) -> Vec<String> {
     used
 }
 
-/// The first names of the paths in a list, up to its end.
+/// The first segments of the paths in a list, up to its end.
 fn heads(list: &str) -> Vec<String> {
     let (mut depth, mut heads, mut start) = (0, Vec::new(), true);
     for (at, character) in list.char_indices() {

@@ -1,5 +1,5 @@
-//! Owns the tests of the Python package: they run in a virtual environment that is made for them, as users
-//! install it.
+//! Owns the tests of the Python package, which run in a virtual environment of their own, as users install
+//! it. It does not know what they test.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,10 +12,11 @@ const OLDEST: (u32, u32) = (3, 11);
 
 const PACKAGE: &str = "./crates/python";
 
-/// Installs the package and runs its tests; where no Python is new enough, says so and checks nothing.
+/// Installs the package and runs its tests. If there is no Python that is new enough, reports that and tests
+/// nothing.
 ///
-/// It is built as the other tests are, which shares their kernels and checks what a release does not; from
-/// its source distribution it is built anew, as users build it, which takes minutes.
+/// The package is built with the profile of the other tests, which shares their kernels and has checks that a
+/// release does not. From its source distribution it is built anew, as by users, which takes minutes.
 pub(crate) fn test(of_source_distribution: bool) -> Outcome {
     let Some(python) = python() else {
         eprintln!(
@@ -28,14 +29,14 @@ pub(crate) fn test(of_source_distribution: bool) -> Outcome {
         run(Command::new(python).args(["-m", "venv"]).arg(environment()))?;
     }
     let package = if of_source_distribution { source_distribution()? } else { PACKAGE.to_owned() };
-    // Of the same version as what is installed, the package would not be built again.
+    // pip would not install the package again over the same version.
     pip(&["uninstall", "--yes", "zerostride"])?;
     let profile = if of_source_distribution { "--profile=release" } else { "--profile=dev" };
     run(pip_command(&["install", &format!("{package}[test]")]).env("MATURIN_PEP517_ARGS", profile))?;
     run(Command::new(own()).args(["-m", "pytest", "--quiet", "crates/python"]))
 }
 
-/// Makes the package's source distribution, and says where it is.
+/// Makes the package's source distribution and returns its path.
 fn source_distribution() -> Result<String, String> {
     let folder = target().join("sdist");
     let failed = |error| format!("{}: {error}", folder.display());

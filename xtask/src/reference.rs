@@ -1,5 +1,5 @@
 //! Owns `docs/python/reference.md`, the reference of the Python package: the stubs (`stubs.rs`) as a page to
-//! read. It does not know where the stubs' rows are from.
+//! read. It does not know where the stubs' rows come from.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ understood for `dim` and `keepdim`. An operand is a tensor, an array of NumPy, t
 an array that takes the result. [operations.md](../operations.md) says which dtypes each operation computes in.
 ";
 
-/// A class or function of the template: its heading, its sentence, and its members with theirs.
+/// A class or function of the template: its heading, its sentence, and its members.
 #[derive(Default)]
 struct Described {
     heading: String,
@@ -56,7 +56,7 @@ pub(crate) fn text() -> Result<String, String> {
     Ok(text)
 }
 
-/// Methods that write stand beside the function of their name.
+/// In-place methods are shown beside the function of their name.
 fn is_shown(row: &Row, rows: &[Row]) -> bool {
     row.function || row.name.strip_suffix('_').is_none_or(|name| find(name, rows).is_none())
 }
@@ -90,7 +90,7 @@ fn plain(parameter: &str) -> String {
     default.map_or_else(|| name.to_owned(), |default| format!("{name}={default}"))
 }
 
-/// What the template declares and has a sentence for.
+/// The declarations of the template that have a docstring.
 fn described(template: &str) -> Vec<Described> {
     let mut all: Vec<Described> = Vec::new();
     let mut declaration = String::new();
@@ -99,7 +99,7 @@ fn described(template: &str) -> Vec<Described> {
         let words = line.trim();
         let is_open = !declaration.is_empty() && !declaration.ends_with(':');
         if is_open || words.starts_with("class ") || words.starts_with("def ") {
-            // A declaration may go on over several lines.
+            // A declaration can continue over several lines.
             declaration = if is_open { declaration + words + " " } else { line.to_owned() };
             declaration.truncate(declaration.trim_end().len());
             if declaration.ends_with("...") {
@@ -123,7 +123,7 @@ fn described(template: &str) -> Vec<Described> {
     all
 }
 
-/// A class by its name, a property too, a function with its parameters.
+/// A class or property by its name, a function with its parameters.
 fn heading(declaration: &str, is_property: bool) -> String {
     let declaration = declaration.trim().trim_end_matches(':');
     if let Some(class) = declaration.strip_prefix("class ") {
@@ -140,7 +140,7 @@ fn heading(declaration: &str, is_property: bool) -> String {
     format!("{name}({})", parameters.collect::<Vec<_>>().join(", "))
 }
 
-/// Parameters apart from each other: at the commas outside of brackets.
+/// Splits parameters at the commas outside brackets.
 fn top_level(parameters: &str) -> Vec<&str> {
     let mut depth = 0i32;
     let parts = parameters.split(|letter: char| {

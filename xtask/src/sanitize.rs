@@ -1,6 +1,6 @@
-//! Owns `cargo xtask sanitize`: the tests of the crates with unsafe code, and those of the Python package,
-//! under AddressSanitizer. It needs no other toolchain: the stable compiler carries the sanitizer and is told
-//! to let it be used.
+//! Owns `cargo xtask sanitize`: the tests of the crates with unsafe code, and of the Python package, under
+//! AddressSanitizer. It does not know what they test. The stable compiler contains the sanitizer, so no other
+//! toolchain is needed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,10 @@ use std::process::Command;
 
 use crate::{Outcome, python, root, run};
 
-/// The package's tests that count memory or time, which the sanitizer takes for itself.
+/// The package's tests that measure memory or time, both of which the sanitizer needs itself.
 const COUNTING: &str = "not leak and not cluster and not within_its_limit and not threads_run_meanwhile";
 
-/// Every read and write outside of memory that is allocated, or after it has been freed, stops the test that
-/// does it.
+/// Any access outside allocated memory, or after it was freed, aborts the test.
 pub(crate) fn address(filter: &[&str]) -> Outcome {
     match filter {
         ["--python", rest @ ..] => package(rest),
@@ -24,25 +23,25 @@ pub(crate) fn address(filter: &[&str]) -> Outcome {
     }
 }
 
-/// Where everything is built with the sanitizer.
+/// The target folder for builds with the sanitizer.
 fn target() -> PathBuf {
     python::target().join("sanitize")
 }
 
 fn cargo(command: &str) -> Result<Command, String> {
     let mut cargo = Command::new(env!("CARGO"));
-    // With a target named, build scripts and macros are built without the sanitizer.
+    // With an explicit target, build scripts and macros are built without the sanitizer.
     cargo.args([command, "--target", &host()?, "--target-dir"]).arg(target());
-    // What the pool keeps is never freed, which is no leak; nor is what Python keeps to its end.
+    // The pool and Python keep memory until the process ends, which is no leak.
     cargo.env("ASAN_OPTIONS", "detect_leaks=0");
-    // Frames are several times as large.
+    // Stack frames are several times as large.
     cargo.env("RUST_MIN_STACK", (16 << 20).to_string());
     cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=address");
     Ok(cargo)
 }
 
-/// The tests of the Python package on a module with the sanitizer, in the environment that `cargo xtask test`
-/// has made.
+/// Runs the tests of the Python package on a module with the sanitizer, in the environment that `cargo xtask
+/// test` has created.
 fn package(arguments: &[&str]) -> Outcome {
     run(cargo("build")?.args(["--package", "zerostride-python", "--lib"]))?;
     let parent = target().join("package");
@@ -52,13 +51,13 @@ fn package(arguments: &[&str]) -> Outcome {
     fs::copy(module, package.join("_zerostride.abi3.so")).map_err(|error| format!("the module: {error}"))?;
     let mut pytest = Command::new(python::own());
     pytest.args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider", "-k", COUNTING, "crates/python"]);
-    // Python itself has no sanitizer: the runtime must be there before it. Its own allocator would hide the
-    // borders.
+    // Python is built without the sanitizer, so its runtime must be loaded first. Python's own allocator
+    // would hide the bounds of allocations.
     pytest.env("LD_PRELOAD", runtime()?).env("PYTHONMALLOC", "malloc").env("PYTHONPATH", parent);
     run(pytest.args(arguments).env("ASAN_OPTIONS", "detect_leaks=0"))
 }
 
-/// The files of a folder, in a new one.
+/// Copies the files of a folder to a new one.
 fn copied(from: &Path, to: &Path) -> Outcome {
     let copy = || -> std::io::Result<()> {
         fs::create_dir_all(to)?;
@@ -73,7 +72,7 @@ fn copied(from: &Path, to: &Path) -> Outcome {
     copy().map_err(|error| format!("{} cannot be copied: {error}", from.display()))
 }
 
-/// The sanitizer's runtime as a library, which the C compiler has.
+/// The sanitizer's runtime library, which comes with the C compiler.
 fn runtime() -> Result<String, String> {
     let output = Command::new("cc").arg("-print-file-name=libasan.so").output();
     let output = output.map_err(|error| format!("cc: {error}"))?;

@@ -1,5 +1,5 @@
-//! Owns the stubs of the Python package: `__init__.pyi`, made of a template and of rows, those of the op
-//! table and those that the package's own tables have in its sources. It does not know what a row does.
+//! Owns the stubs of the Python package: `__init__.pyi`, made of a template and the rows of the tables,
+//! including those in the package's sources. It does not know what a row does.
 
 use std::fs;
 
@@ -72,29 +72,29 @@ const RETURNED: &[(&str, &str)] = &[
     ("where", "Any"),
 ];
 
-/// One function as Python sees it.
+/// One function of the Python package.
 pub(crate) struct Row {
     pub(crate) name: String,
-    /// The parameters with their types; `*` stands for itself.
+    /// The parameters with their types; `*` is an entry of its own.
     pub(crate) parameters: Vec<String>,
     pub(crate) doc: String,
     pub(crate) function: bool,
     pub(crate) method: bool,
-    /// What the row has in common with those around it.
+    /// The heading of the section that the row is in.
     pub(crate) section: String,
 }
 
 /// The rows in the order of the stubs.
 pub(crate) fn rows() -> Result<Vec<Row>, String> {
     let own = own()?;
-    // A row of the package's own takes other arguments than the one of the engine's table.
+    // A row of the package's own replaces that of the engine's table, since its arguments differ.
     let mut rows = operations();
     rows.extend(functions().filter(|row| own.iter().all(|own| own.name != row.name)));
     rows.extend(own);
     Ok(rows)
 }
 
-/// What the rows are put into.
+/// The template with placeholders for the rows.
 pub(crate) fn template() -> Result<String, String> {
     fs::read_to_string(root().join(TEMPLATE)).map_err(|error| format!("{TEMPLATE}: {error}"))
 }
@@ -131,7 +131,7 @@ impl Row {
 
     fn write_method(&self, text: &mut String) {
         let Row { name, doc, .. } = self;
-        // The receiver stands for `input`, or for the first parameter where none is called so.
+        // The receiver is `input`, or the first parameter if none has that name.
         let receiver =
             self.parameters.iter().position(|parameter| parameter.starts_with("input:")).unwrap_or(0);
         let others = self.parameters.iter().enumerate().filter(|(place, _)| *place != receiver);
@@ -303,7 +303,7 @@ fn own_row(line: &str, doc: String, section: &str) -> Option<Row> {
     Some(Row { name, parameters: parameters.collect(), doc, function, method, section: section.to_owned() })
 }
 
-/// A parameter with the type that its name says.
+/// A parameter with the type that its name implies.
 fn own_parameter(parameter: &str) -> String {
     if parameter == "*" {
         return parameter.to_owned();
@@ -314,7 +314,7 @@ fn own_parameter(parameter: &str) -> String {
         (_, Some("False" | "True")) => "builtins.bool",
         ("out", _) => return "out: Any = None".to_owned(),
         ("dtype" | "type1" | "type2" | "to", _) => "_DType",
-        // `transpose` alone can do without, and takes all dimensions there.
+        // Only `transpose` works without it, and then takes all dimensions.
         ("dim0", Some(_)) => "_Sizes",
         ("size" | "shape" | "repeats" | "dims" | "source" | "destination" | "shifts" | "axes", _) => "_Sizes",
         (

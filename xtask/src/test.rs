@@ -1,4 +1,4 @@
-//! Owns `cargo xtask test`: every check in one command.
+//! Owns `cargo xtask test`: every check in one command. It does not know what a check does.
 
 use std::process::Command;
 

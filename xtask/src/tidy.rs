@@ -1,12 +1,12 @@
-//! Owns the rules of the repository that can be checked: arrows between crates, where unsafe code may stand,
-//! headers of files, generated text. A rule that a person has to judge does not belong here.
+//! Owns the repository's rules that can be checked: dependencies between crates, files with unsafe code,
+//! headers of files, generated text. It does not have rules that need judgement.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::{Outcome, columns, generate, modules, root};
 
-/// For each crate the crates of the house that it may use: arrows point down.
+/// The crates of this repository that each crate may use: dependencies point down.
 const ARROWS: [(&str, &[&str]); 10] = [
     ("crates/shape", &[]),
     ("crates/ops", &["shape"]),
@@ -46,9 +46,9 @@ const UNSAFE: &[&str] = &[
     "crates/kernels/src/pack/mod.rs",
     "crates/kernels/src/pack/transpose.rs",
     "crates/kernels/src/reduce/rule.rs",
-    // The user's word, given to the engine, that nobody changes a file that is mapped.
+    // Passes on the user's guarantee that no process changes a mapped file.
     "crates/cli/src/file_text.rs",
-    // Python's own protocols, which are C: how it calls, and how memory is shared.
+    // Python's own protocols are C: calls, and sharing of memory.
     "crates/python/src/entry.rs",
     "crates/python/src/memory/buffer.rs",
     "crates/python/src/memory/dlpack.rs",
@@ -66,12 +66,12 @@ const UNSAFE: &[&str] = &[
     "crates/zerostride/src/ndarray.rs",
     "crates/zerostride/src/tensor/lent.rs",
     "crates/zerostride/src/tensor/scope.rs",
-    // Loops with non-temporal stores: the limit that the benchmark measures.
+    // Loops with non-temporal stores: the limit that the benchmark compares with.
     "bench/src/bin/stream.rs",
-    // Allocators that count, and that fail, for the tests of what evaluation holds in memory.
+    // Allocators that count or fail, for the tests of memory use.
     "crates/zerostride/tests/allocations.rs",
     "crates/zerostride/tests/depth.rs",
-    // Files that the test has for itself.
+    // Maps files that only the test uses.
     "crates/zerostride/tests/io/mapped.rs",
     "crates/zerostride/tests/plan.rs",
 ];
@@ -79,10 +79,10 @@ const UNSAFE: &[&str] = &[
 /// Crates whose root forbids unsafe code altogether.
 const SAFE: [&str; 4] = ["crates/shape", "crates/ops", "crates/explain", "xtask"];
 
-/// What PyO3 makes once while it has let go of Python's lock.
+/// PyO3's one-time initialisations that release the GIL.
 const HALF_MADE: [&str; 2] = ["PyOnceLock", "intern!("];
 
-/// What is written by programs, in lines that are as long as they come.
+/// Generated files, whose lines may have any length.
 const WRITTEN: [&str; 2] = ["bench/records/", "docs/python/reference.md"];
 
 /// Checks every rule and reports all violations.
@@ -170,7 +170,7 @@ fn forbids_unsafe(name: &str, problems: &mut Vec<String>) {
     }
 }
 
-/// Every source and document of the repository but the expected failures of compile tests.
+/// Every source and document of the repository, except expected failures of compile tests.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();

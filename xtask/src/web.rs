@@ -1,8 +1,7 @@
-//! Owns `cargo xtask web`: the page of `crates/web` as a folder of static files, its module built for
-//! WebAssembly.
+//! Owns `cargo xtask web`: the page of `crates/web` as a folder of static files, with its module built for
+//! WebAssembly. It does not know the page.
 //!
-//! The module stands in a script as base64, because a page that is opened from a folder may not fetch files,
-//! and because a page of one origin needs no other way then.
+//! The module is in a script, as base64, because a page that is opened from a folder may not fetch files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +33,7 @@ pub(crate) fn build(folder: Option<&str>) -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// Builds the page and drives it in Chromium; where there is no Chromium, says so.
+/// Builds the page and tests it in Chromium; if there is none, reports that.
 pub(crate) fn test() -> Outcome {
     let starts = |program: &str| {
         Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
@@ -53,7 +52,7 @@ pub(crate) fn test() -> Outcome {
     run_command(Command::new(env!("CARGO")).args(tests.split(' ')).env("ZEROSTRIDE_PAGE", folder))
 }
 
-/// Builds the module and says where it is.
+/// Builds the module and returns its path.
 fn module() -> Result<PathBuf, String> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args("rustc --package zerostride-web --lib --crate-type cdylib --profile web --target".split(' '));
@@ -75,7 +74,7 @@ fn has_target() -> bool {
     output.is_ok_and(|output| Path::new(String::from_utf8_lossy(&output.stdout).trim()).exists())
 }
 
-/// Lets cargo use the compiler that `wasm-setup.sh` unpacks, and build the standard library with it.
+/// Makes cargo use the compiler that `wasm-setup.sh` unpacks, and build the standard library with it.
 fn with_debian_compiler(cargo: &mut Command) -> Outcome {
     let folder = target_dir().join("wasm-compiler");
     run_command(Command::new(root().join("xtask/wasm-setup.sh")).arg(&folder))?;

@@ -1,20 +1,19 @@
-//! The limit: what the memory of this machine gives to a loop that only moves a workload's bytes. Two
-//! variants stand for the two modes: `fresh` writes with non-temporal stores (NT-STREAM), `reuse` with
-//! ordinary ones, which win in caches. It knows no library and computes nothing of use.
+//! The limit: the bandwidth of this machine's memory for loops that only move a workload's bytes. It has two
+//! modes: `fresh` writes with non-temporal stores (NT-STREAM), `reuse` with ordinary ones, which are faster
+//! in caches. It does not know any library.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::sync::Arc;
 
 use zerostride_bench::{Case, Peer, Task, serve};
 
-/// Elements that one vector of the kernels holds, for every instruction set; parts of threads are multiples
-/// of it.
+/// A multiple of the elements of a vector in every instruction set; threads' parts are multiples of it.
 const BLOCK: usize = 64;
 
-/// Buffers start at huge pages.
+/// The alignment of buffers.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Memory of f32, huge pages where the system grants them, so that the limit holds no page walks.
+/// Memory of f32 in huge pages, if the system grants them, so that page walks do not affect the limit.
 struct Buffer {
     start: *mut f32,
     layout: Layout,
@@ -34,11 +33,11 @@ impl Buffer {
             handle_alloc_error(layout);
         }
         #[cfg(target_os = "linux")]
-        // SAFETY: advice about memory that is ours and that nobody has touched yet; refusal is harmless.
+        // SAFETY: advice about memory that is ours and has not been touched yet; it is harmless if refused.
         unsafe {
             libc::madvise(start.cast(), layout.size(), libc::MADV_HUGEPAGE);
         }
-        // SAFETY: written once within its size, so that every page is there before a clock runs.
+        // SAFETY: within its size. It is written once so that every page exists before a clock runs.
         unsafe { start.write_bytes(1, layout.size()) };
         Buffer { start: start.cast(), layout }
     }
@@ -61,7 +60,8 @@ enum Kernel {
 }
 
 impl Kernel {
-    /// The kernel that moves bytes most like the task does, and the elements of each of its arrays.
+    /// The kernel that is most like the task in the bytes that it moves, and the elements of each of its
+    /// arrays.
     fn like(task: &Task) -> (Kernel, usize) {
         let read = task.traffic() - task.result_bytes();
         let written = task.result_bytes();
@@ -105,8 +105,8 @@ macro_rules! loops {
                             std::hint::black_box(sums);
                         }
                         _ => {
-                            // Not zeros: some processors do not send lines of them to memory, at three times
-                            // the speed.
+                            // Not zeros: some processors do not write lines of zeros to memory, which is
+                            // three times as fast.
                             let filling = $splat(1.0);
                             for i in (0..len).step_by($lanes) {
                                 let value = match kernel {
@@ -141,7 +141,7 @@ loops! {
 /// As the loops above.
 #[cfg(target_arch = "x86_64")]
 unsafe fn run(kernel: Kernel, nt: bool, a: *const f32, b: *const f32, out: *mut f32, len: usize) {
-    // SAFETY: each feature is asked for before it is used; the rest is the caller's.
+    // SAFETY: each feature is checked before it is used; the rest is the caller's guarantee.
     unsafe {
         if is_x86_feature_detected!("avx512f") {
             avx512(kernel, nt, a, b, out, len);

@@ -1,5 +1,5 @@
-//! burn as a peer: its tensors on the backend for CPUs. Ranks are types there, so that each formula stands
-//! for one rank and operands get their leading sizes of 1 beforehand.
+//! burn as a peer: its tensors on the CPU backend. Ranks are types in burn, so each formula is written for
+//! one rank, and operands get leading sizes of 1 beforehand.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -58,7 +58,7 @@ fn read<const D: usize>(tensor: &Tensor<D>) -> Values {
     (tensor.dims().to_vec(), elements)
 }
 
-/// Values of a rank by a formula of operands of a rank; cloning a tensor copies no elements.
+/// Computes values of a rank by a formula of operands of a rank; cloning a tensor copies no elements.
 fn case<const D: usize, const R: usize>(
     task: &Task,
     formula: fn(&[Tensor<D>]) -> Tensor<R>,
@@ -94,7 +94,7 @@ fn two(task: &Task) -> Result<Case, String> {
             let data = TensorData::new(values, task.operands[0].shape.clone());
             let condition = Tensor::<2, burn_tensor::Bool>::from_data(data, &Device::flex());
             let dims = x.dims();
-            // `mask_where` takes the other value where the condition holds.
+            // `mask_where` takes the other value where the condition is true.
             let compute =
                 move || row.clone().expand(dims).mask_where(condition.clone().expand(dims), x.clone());
             Ok(Case::fresh(compute, read))

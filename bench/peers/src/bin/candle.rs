@@ -53,7 +53,7 @@ impl Peer for Candle {
         let formula = FORMULAS.iter().find(|(name, _)| *name == task.formula).ok_or("no such function")?.1;
         let tensors: Rc<[Tensor]> =
             task.operands.iter().enumerate().map(|(seed, operand)| tensor(seed, operand)).collect();
-        // What candle refuses, it refuses at once.
+        // Formulas that candle refuses fail at once.
         formula(&tensors).map_err(|error| error.to_string())?;
         Ok(Case::fresh(move || formula(&tensors).expect("computed before"), read))
     }

@@ -1,5 +1,5 @@
-//! ndarray as a peer: `Zip` over the operands, each stretched to the result's shape; on several threads where
-//! the result is large. Sums and products are the library's own.
+//! ndarray as a peer: `Zip` over the operands, each stretched to the result's shape; in parallel if the
+//! result is large. Sums and products are the library's own.
 
 use std::cell::RefCell;
 use std::ops::{Add, AddAssign};
@@ -87,7 +87,7 @@ macro_rules! zip {
     }};
 }
 
-/// Formulas that integers have, too.
+/// Formulas for integers and floats.
 fn numbers<T>(task: &Task) -> Result<Case, String>
 where
     T: Element + Send + Sync + LinalgScalar + Add<Output = T> + AddAssign,
@@ -142,7 +142,7 @@ fn floats(task: &Task) -> Result<Case, String> {
             * (1.0 + (0.797_884_6 * (x + 0.044_715 * x * x * x)).tanh())),
         "image" => zip!(task, Ix4, f32, |x: u8, m: f32, s: f32| (f32::from(x) / 255.0 - m) / s),
         "exp_outer" => {
-            // As a user would: the exponentials of the operands first.
+            // The exponentials of the operands first, as a user would write it.
             let (col, row): (Array2<f32>, Array<f32, Ix1>) = (operand(task, 0), operand(task, 1));
             Ok(Case::fresh(move || col.exp() * row.exp(), read))
         }
@@ -197,7 +197,7 @@ fn link(x: f32) -> f32 {
     x * 1.001 + 0.5
 }
 
-/// Squared distances of all pairs; the differences are an array, as operators make one.
+/// Squared distances of all pairs. The differences are stored in an array, as operators do.
 fn distances(task: &Task) -> impl Fn() -> Array2<f32> + 'static {
     let (a, b): (Array3<f32>, Array3<f32>) = (operand(task, 0), operand(task, 1));
     let dim: Ix3 =

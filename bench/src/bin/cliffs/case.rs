@@ -1,6 +1,5 @@
-//! Owns the cases of the search: shapes, strides, dtypes and formulas drawn at random, and how zerostride
-//! computes them. A seed gives the same cases on every machine. It does not know who else computes them, nor
-//! the time.
+//! Owns the cases of the search: random shapes, strides, dtypes and formulas, and how zerostride computes
+//! them. A seed gives the same cases on every machine. It does not know the other libraries, nor times.
 
 use serde::Serialize;
 use zerostride::{DType, Expr, Result, Tensor};
@@ -50,7 +49,7 @@ fn fits(formula: &str, dtype: DType) -> bool {
     }
 }
 
-/// Numbers that follow from a seed.
+/// A pseudo-random generator.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -64,16 +63,16 @@ impl Random {
     }
 }
 
-/// A view of new memory, as both sides make it.
+/// A view of new memory, which both sides make.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Operand {
-    /// Sizes in memory.
+    /// Sizes of the memory.
     memory: Vec<usize>,
-    /// What is left of them: every so many elements, backwards if negative.
+    /// The step of the view along each dimension, negative for backwards.
     steps: Vec<isize>,
-    /// The place in memory of each dimension.
+    /// The dimension of the memory that is each dimension of the view.
     order: Vec<usize>,
-    /// To which it is then stretched.
+    /// The shape that it is then stretched to.
     shape: Vec<usize>,
 }
 
@@ -114,7 +113,7 @@ impl Operand {
         tensor.permute(&order)?.expand(&shape)
     }
 
-    /// As `[0, 1]`.
+    /// The strides as text, such as `[0, 1]`.
     pub(crate) fn strides(&self) -> Vec<isize> {
         let stride = |dim: usize| {
             let place = self.order[dim];
@@ -137,7 +136,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// The next case, of a formula if one is wanted.
+    /// The next case; of one formula, if that is given.
     pub(crate) fn draw(random: &mut Random, formula: Option<&str>) -> Case {
         loop {
             let case = Case::any(random);
@@ -183,12 +182,12 @@ impl Case {
         self.shape().iter().product()
     }
 
-    /// Whether the result has a dimension less than the operands.
+    /// Whether the result has fewer dimensions than the operands.
     pub(crate) fn reduces(&self) -> bool {
         matches!(self.formula, "sum" | "amax")
     }
 
-    /// Bytes that are read and written at least.
+    /// Bytes that have to be read and written at least.
     pub(crate) fn traffic(&self) -> (usize, usize) {
         let item = self.dtype.0.item_size();
         let read = self.operands.iter().map(|operand| operand.memory.iter().product::<usize>() * item).sum();
@@ -200,7 +199,7 @@ impl Case {
         (read, written)
     }
 
-    /// What computes it, again and again.
+    /// A function that computes it repeatedly.
     pub(crate) fn ready(&self) -> Result<impl Fn() -> Result<Tensor>> {
         let tensors: Vec<Tensor> =
             self.operands.iter().map(|operand| operand.tensor(self.dtype.0)).collect::<Result<_>>()?;

@@ -1,7 +1,7 @@
-//! The search for cliffs: shapes, strides and dtypes at random, each measured against NumPy on the same
-//! operands and against a loop that only moves the bytes, in the same run. The worst cases are written as
-//! JSON, for the record to show. It knows no workload that a person has chosen. NumPy has one thread, and so
-//! have we unless told otherwise.
+//! The search for cliffs: random shapes, strides and dtypes, each measured against NumPy on the same operands
+//! and against a loop that only moves the bytes, in the same run. The worst cases are written as JSON, for
+//! the record to show. It does not know the benchmark's workloads. NumPy uses one thread, and so does
+//! zerostride by default.
 //!
 //! `cliffs --python PYTHON [--cases N] [--seed N] [--formula NAME] [--threads N] [--told N] [--out FILE]`;
 //! `cargo xtask bench --cliffs` runs it and shows what it finds in the machine's record.
@@ -21,7 +21,7 @@ use sides::{Limit, NumPy};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// How many cases are measured again, with more care, for each worst one that is told.
+/// How many cases are measured again, more carefully, for each worst case that is reported.
 const SUSPECTS: usize = 4;
 
 struct Options {
@@ -30,7 +30,7 @@ struct Options {
     seed: u64,
     formula: Option<String>,
     threads: usize,
-    /// How many of the worst cases are told.
+    /// The number of worst cases to report.
     told: usize,
     out: Option<String>,
 }
@@ -119,12 +119,12 @@ struct Times {
 }
 
 impl Times {
-    /// How many times as fast as NumPy we are.
+    /// NumPy's time as a multiple of zerostride's.
     fn to_numpy(&self) -> f64 {
         self.numpy / self.ours
     }
 
-    /// Which part of the limit we reach.
+    /// The limit's time as a fraction of zerostride's.
     fn to_limit(&self) -> f64 {
         self.limit / self.ours
     }
@@ -178,9 +178,9 @@ struct Finding {
     microseconds: f64,
     numpy: f64,
     nt_stream: f64,
-    /// How many times as fast as NumPy.
+    /// NumPy's time as a multiple of zerostride's.
     to_numpy: f64,
-    /// Which part of what the memory gives.
+    /// The fraction of the memory's bandwidth.
     to_nt_stream: f64,
 }
 

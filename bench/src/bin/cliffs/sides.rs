@@ -1,4 +1,4 @@
-//! Owns the processes that a case is measured beside: NumPy, and the loop that only moves bytes. It does not
+//! Owns the processes that a case is compared with: NumPy, and the loop that only moves bytes. It does not
 //! know how cases are drawn.
 
 use std::io::{BufRead, BufReader, Write};
@@ -11,7 +11,7 @@ use zerostride_bench::{Kind, Mode, Operand, Reply, Request, Task};
 use crate::Outcome;
 use crate::case::Case;
 
-/// A process that answers lines with lines.
+/// A process that answers each line with a line.
 struct Side {
     child: Child,
     requests: ChildStdin,
@@ -36,7 +36,7 @@ impl Side {
 
 impl Drop for Side {
     fn drop(&mut self) {
-        // A process that has ended already needs no ending.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -57,7 +57,7 @@ impl NumPy {
         self.0.ask(&json!({ "formula": formula, "dim": dim, "dtype": dtype.1, "operands": operands }))
     }
 
-    /// The seconds that so many computations take.
+    /// The seconds of so many computations.
     pub(crate) fn time(&mut self, repeats: usize) -> Outcome<f64> {
         self.0
             .ask::<Value>(&json!({ "repeats": repeats }))
@@ -69,7 +69,7 @@ impl NumPy {
 pub(crate) struct Limit(Side);
 
 impl Limit {
-    /// The program lies beside this one.
+    /// The program is beside this one.
     pub(crate) fn start(threads: usize) -> Outcome<Limit> {
         let program = std::env::current_exe()?.with_file_name("peer-stream");
         Side::start(Command::new(program).env("RAYON_NUM_THREADS", threads.to_string())).map(Limit)
@@ -83,8 +83,7 @@ impl Limit {
         self.0.ask::<Reply>(&Request::Prepare { task }).map(|_| ())
     }
 
-    /// The seconds that so many passes take, with the stores that are faster: streaming ones lose in the
-    /// caches.
+    /// The seconds of so many passes, with the faster kind of stores: non-temporal ones are slower in caches.
     pub(crate) fn time(&mut self, repeats: usize) -> Outcome<f64> {
         let mut best = f64::INFINITY;
         for mode in [Mode::Fresh, Mode::Reuse] {
