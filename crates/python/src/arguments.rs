@@ -1,5 +1,5 @@
-//! Owns the arguments of the package's own functions: how parameters take them by position and name, and what
-//! they are read as. It does not know what a function does with them.
+//! Owns the arguments of the package's own functions: how they are bound to parameters, and how they are
+//! converted. It does not know what a function does with them.
 
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
 use pyo3::prelude::*;
@@ -16,7 +16,7 @@ use crate::row::type_name;
 use crate::sequence::{self, Limit};
 use crate::{dtype, expr, number, tensor, threads};
 
-/// A tensor, or the computation of one that is being traced.
+/// A tensor, or a traced expression.
 pub(crate) enum Value {
     Tensor(Tensor),
     Traced(Expr),
@@ -29,7 +29,7 @@ impl From<Tensor> for Value {
 }
 
 impl Value {
-    /// The value as part of a computation.
+    /// The value as an expression.
     pub(crate) fn expr(&self) -> Expr {
         match self {
             Value::Tensor(tensor) => tensor.into(),
@@ -37,7 +37,7 @@ impl Value {
         }
     }
 
-    /// What is computed from the value: at once, or later where it is traced.
+    /// The result of a computation on the value: evaluated at once, or traced if the value is.
     pub(crate) fn computed(&self, py: Python<'_>, compute: impl FnOnce(Expr) -> Expr) -> PyResult<Value> {
         let result = compute(self.expr());
         match self {
@@ -59,8 +59,8 @@ impl Value {
 /// An argument, borrowed from Python.
 type Object<'a, 'py> = &'a Bound<'py, PyAny>;
 
-/// Parameters of PyTorch's with one choice here: the name, the arguments that mean this choice, and a
-/// sentence.
+/// PyTorch's parameters with a single choice here: the name, the arguments that mean this choice, and the
+/// error message.
 const SETTLED: [(&str, &[&str], &str); 5] = [
     ("device", &["cpu", "cpu:0"], "all tensors are on the CPU"),
     ("layout", &["torch.strided"], "all tensors are strided"),
@@ -73,20 +73,19 @@ const SETTLED: [(&str, &[&str], &str); 5] = [
     ("requires_grad", &["False"], "there are no gradients"),
 ];
 
-/// The arguments of a function, by the names of its parameters, which are written as
-/// `input, dim=None, *size`.
+/// The arguments of a function, by the names of its parameters, which are written as `input, dim=None,
+/// *size`.
 pub(crate) struct Arguments<'a, 'py> {
     pub(crate) py: Python<'py>,
     function: &'static str,
     parameters: &'static str,
     values: SmallVec<[(&'static str, Option<Object<'a, 'py>>); 6]>,
-    /// What `*size` has collected.
+    /// The arguments that `*size` has collected.
     rest: Vec<Object<'a, 'py>>,
 }
 
 impl<'a, 'py> Arguments<'a, 'py> {
-    /// Takes the arguments of a call into the parameters of a signature, which are written as
-    /// `input, dim=None`.
+    /// Binds the arguments of a call to the parameters, which are written as `input, dim=None`.
     pub(crate) fn new(
         function: &'static str,
         (parameters, signature): (&'static str, &Signature),
@@ -107,7 +106,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
         }
     }
 
-    /// Refuses other choices than the settled ones.
+    /// Refuses other choices than the single ones.
     pub(crate) fn check_settled(&self) -> PyResult<()> {
         SETTLED.iter().try_for_each(|(name, ..)| match self.optional(name) {
             Some(object) => self.settled(name, object),
@@ -115,7 +114,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
         })
     }
 
-    /// Refuses an object that is not the settled choice of a parameter.
+    /// Refuses an argument that is not the single choice of a parameter.
     pub(crate) fn settled(&self, name: &str, object: Object<'_, '_>) -> PyResult<()> {
         let text = object.str()?.to_string();
         match SETTLED.iter().find(|(settled, ..)| *settled == name) {
@@ -148,12 +147,12 @@ impl<'a, 'py> Arguments<'a, 'py> {
         self.optional(name).ok_or_else(|| self.misused(&format!("`{name}` is missing")))
     }
 
-    /// What `*size` has collected.
+    /// The arguments that `*size` has collected.
     pub(crate) fn rest(&self) -> &[Object<'a, 'py>] {
         &self.rest
     }
 
-    /// A tensor, an array of another library's, or a traced computation.
+    /// A tensor, an array of another library, or a traced expression.
     pub(crate) fn value(&self, name: &str) -> PyResult<Value> {
         let object = self.required(name)?;
         match Given::new(object)? {
@@ -165,8 +164,8 @@ impl<'a, 'py> Arguments<'a, 'py> {
         }
     }
 
-    /// An operand beside `value`, as part of a computation; a number stays one. Where it is traced, `value`
-    /// is too.
+    /// An operand beside `value`, as an expression; a number stays a number. If the operand is traced,
+    /// `value` becomes traced, too.
     pub(crate) fn operand(&self, name: &str, value: &mut Value) -> PyResult<Expr> {
         let object = self.required(name)?;
         let unwanted = || self.unwanted(name, "a tensor, an array or a number", object);
@@ -177,7 +176,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
         Ok(given.expr())
     }
 
-    /// A tensor or an array, whose elements are known.
+    /// A tensor or an array, whose elements are in memory.
     pub(crate) fn tensor(&self, name: &str) -> PyResult<Tensor> {
         match self.value(name)? {
             Value::Tensor(tensor) => Ok(tensor),
@@ -192,7 +191,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
         self.tensors_of(&sequence::items(objects, Limit::Operands)?)
     }
 
-    /// Each of some objects as a tensor.
+    /// Converts objects to tensors.
     pub(crate) fn tensors_of(&self, objects: &[Bound<'py, PyAny>]) -> PyResult<Vec<Tensor>> {
         let tensor = |object: &Bound<'py, PyAny>| match Given::new(object)? {
             Some(Given::Tensor(tensor)) => Ok(tensor.clone()),
@@ -276,12 +275,12 @@ impl<'a, 'py> Arguments<'a, 'py> {
         self.integers(name)?.into_iter().map(|size| self.size(size)).collect()
     }
 
-    /// Sizes of parts, of which there may be many.
+    /// Sizes of parts, of which there can be many.
     pub(crate) fn sections(&self, name: &str) -> PyResult<Vec<usize>> {
         self.integers_within(name, Limit::Operands)?.into_iter().map(|size| self.size(size)).collect()
     }
 
-    /// What `*shapes` has collected: of each its sizes, of which one may be given as a number.
+    /// The shapes that `*shapes` has collected; a shape with a single size may be a number.
     pub(crate) fn shapes(&self) -> PyResult<Vec<Vec<usize>>> {
         let shape = |object: &Object<'_, '_>| {
             let sizes = self.one_or_several(object, Limit::Rank)?;
@@ -322,7 +321,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
         let wrong = || self.misused(&format!("`{name}` must be an integer, or two lists of dimensions"));
         let lists = sequence::items(object, Limit::Rank)?;
         let [own, theirs] = &lists[..] else { return Err(wrong()) };
-        // A number stands for a list of one.
+        // A number means a list of one.
         let list = |list| self.one_or_several(list, Limit::Rank)?.ok_or_else(wrong);
         Ok(Argument::Pairs([list(own)?, list(theirs)?]))
     }

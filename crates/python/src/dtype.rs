@@ -1,4 +1,5 @@
-//! Owns the dtypes as Python sees them: fifteen objects, one for each, and what else names one.
+//! Owns the dtypes as Python objects, one for each of the fifteen, and the conversion of other notations to
+//! them. It does not know promotion.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -24,14 +25,14 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// The one object of a dtype.
+/// The Python object of a dtype.
 pub(crate) fn object(py: Python<'_>, dtype: DType) -> &Bound<'_, PyDType> {
     let all = ALL.get(py).expect("the dtypes are made with the module");
     all[dtype as usize].bind(py)
 }
 
-/// The dtype that an object means: one of ours, NumPy's or torch's, a name, or Python's `bool`, `int`,
-/// `float` and `complex`, which mean what they mean to PyTorch.
+/// Converts an object to a dtype: one of ours, NumPy's or torch's, a name, or Python's `bool`, `int`, `float`
+/// and `complex`, which mean what they mean to PyTorch.
 pub(crate) fn extract(object: &Bound<'_, PyAny>) -> PyResult<DType> {
     if let Ok(dtype) = object.cast::<PyDType>() {
         return Ok(dtype.get().0);
@@ -57,7 +58,7 @@ pub(crate) fn extract(object: &Bound<'_, PyAny>) -> PyResult<DType> {
     };
     let last = name.rsplit('.').next().unwrap_or_default();
     let parsed = last.parse().or_else(|error| {
-        // NumPy has shorter names too, as `f4`.
+        // NumPy has shorter names, too, such as `f4`.
         let named =
             || py.import("numpy")?.getattr("dtype")?.call1((last,))?.getattr("name")?.extract::<String>();
         named().map_or(Err(error), |name| name.parse())

@@ -1,9 +1,9 @@
-//! Owns the entry points from Python: one C function for each row of the tables as a function of the module,
-//! and one as a method. It does not know what a row does.
+//! Owns the entry points from Python: for each row of the tables a C function in the module, and one as a
+//! method. It does not know what a row does.
 //!
-//! PyO3 makes such entry points from functions that are written down one by one. Rows are data: their names,
-//! signatures and documentation are made from the tables when the module is loaded, and all share the code
-//! below. Python calls them by its fastest protocol, without a tuple or a dict of the arguments.
+//! PyO3 makes entry points from functions that are written down one by one. Rows are data: their names,
+//! signatures and docstrings are made from the tables when the module is loaded, and they share the code
+//! below. Python calls them by its fastest protocol (vectorcall), without a tuple or dict of the arguments.
 
 use std::ffi::CString;
 use std::os::raw::c_int;
@@ -24,20 +24,20 @@ use crate::row;
 use crate::tensor::PyTensor;
 use crate::threads;
 
-/// The arguments of one call, borrowed from Python while it lasts.
+/// The arguments of one call, borrowed from Python for its duration.
 pub(crate) struct Call<'a, 'py> {
     pub(crate) py: Python<'py>,
-    /// By position; the receiver of a method comes first.
+    /// The positional arguments; the receiver of a method comes first.
     pub(crate) positional: SmallVec<[&'a Bound<'py, PyAny>; 6]>,
     pub(crate) named: SmallVec<[(String, &'a Bound<'py, PyAny>); 2]>,
     /// Whether there is a receiver.
     pub(crate) method: bool,
 }
 
-/// One row as Python sees it.
+/// One row as an entry point.
 struct Entry {
     name: &'static str,
-    /// In Python's notation, as of a function: `(input, other)`.
+    /// In Python's notation for a function: `(input, other)`.
     signature: String,
     doc: &'static str,
     shown: Shown,
@@ -63,7 +63,7 @@ impl Body {
     }
 }
 
-/// Everything that is shown, in the order of the entry points.
+/// All entry points, in order.
 fn entries() -> &'static [Entry] {
     static ENTRIES: OnceLock<Vec<Entry>> = OnceLock::new();
     ENTRIES.get_or_init(|| {
@@ -81,7 +81,7 @@ fn entries() -> &'static [Entry] {
                 });
             }
             for name in op.in_place_names() {
-                // The names last as long as the program.
+                // Leaked: names must live as long as the program.
                 let name = name.leak();
                 let (signature, body) = (format!("({})", info.arguments), Body::InPlace(op));
                 entries.push(Entry { name, signature, doc: info.doc, shown: Shown::method, body });
@@ -106,16 +106,16 @@ fn entries() -> &'static [Entry] {
     })
 }
 
-/// The names of all that only computes, whether as a function or as a method: what a formula may call.
+/// The names of everything that only computes, as a function or as a method: what a formula may call.
 fn computing() -> impl Iterator<Item = &'static str> {
     let names = |op: &Op| std::iter::once(op.info().name).chain(op.info().aliases.iter().copied());
     let own = functions::computing().map(|function| function.name);
     let table = functions::table().map(|(_, name)| name);
-    // What writes in place ends in an underscore.
+    // In-place methods end in an underscore.
     Op::ALL.iter().flat_map(names).chain(own).chain(table).filter(|name| !name.ends_with('_'))
 }
 
-/// Adds every row to the module and to the classes whose methods it is.
+/// Adds every row to the module and to its classes.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let classes = [PyTensor::type_object(py), PyExpr::type_object(py)];
@@ -124,8 +124,8 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
         if entry.shown != Shown::method {
             let definition = define(entry, &entry.signature, FUNCTIONS.as_flattened()[index])?;
             let name = module.name()?;
-            // SAFETY: the definition is never freed; module and name are objects, which the function keeps
-            // itself.
+            // SAFETY: the definition is never freed; module and name are objects, to which the function keeps
+            // references.
             let function = unsafe {
                 let function = ffi::PyCFunction_NewEx(definition, module.as_ptr(), name.as_ptr());
                 Bound::from_owned_ptr_or_err(py, function)?
@@ -143,7 +143,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// The signature without the argument that the receiver is.
+/// The signature without its first argument, the receiver.
 fn of_method(signature: &str) -> String {
     let pieces: Vec<&str> = signature.trim_matches(['(', ')']).split(", ").collect();
     let receiver = pieces.iter().position(|piece| *piece == "input").unwrap_or(0);
@@ -152,7 +152,7 @@ fn of_method(signature: &str) -> String {
     format!("({})", others.collect::<Vec<_>>().join(", "))
 }
 
-/// What Python keeps of a function for as long as it runs.
+/// The definition of a function, which Python uses as long as it runs.
 fn define(entry: &Entry, signature: &str, call: Raw) -> PyResult<*mut ffi::PyMethodDef> {
     let name = CString::new(entry.name)?;
     let doc = CString::new(format!("{}{signature}\n--\n\n{}", entry.name, entry.doc.trim()))?;
@@ -166,7 +166,7 @@ fn define(entry: &Entry, signature: &str, call: Raw) -> PyResult<*mut ffi::PyMet
 }
 
 fn method<'py>(class: &Bound<'py, PyType>, definition: *mut ffi::PyMethodDef) -> PyResult<Bound<'py, PyAny>> {
-    // SAFETY: the class is a type, the definition is never freed, and its function takes the receiver of a
+    // SAFETY: the class is a type, the definition is never freed, and its function expects the receiver of a
     // method.
     unsafe {
         let descriptor = ffi::PyDescr_NewMethod(class.as_ptr().cast(), definition);
@@ -174,8 +174,8 @@ fn method<'py>(class: &Bound<'py, PyType>, definition: *mut ffi::PyMethodDef) ->
     }
 }
 
-/// How Python calls: the receiver or module, the arguments, how many are by position, the names of the
-/// others.
+/// Python's calling convention: the receiver or module, the arguments, the number of positional ones, the
+/// names of the others.
 type Raw = unsafe extern "C" fn(
     *mut ffi::PyObject,
     *const *mut ffi::PyObject,
@@ -184,14 +184,14 @@ type Raw = unsafe extern "C" fn(
 ) -> *mut ffi::PyObject;
 
 /// # Safety
-/// Only Python calls this, as it calls a function of `METH_FASTCALL | METH_KEYWORDS`.
+/// Called by Python only, as a function of `METH_FASTCALL | METH_KEYWORDS`.
 unsafe extern "C" fn function<const INDEX: usize>(
     _module: *mut ffi::PyObject,
     arguments: *const *mut ffi::PyObject,
     count: ffi::Py_ssize_t,
     names: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    // SAFETY: as this function's.
+    // SAFETY: that of this function.
     unsafe { enter(INDEX, None, arguments, count, names) }
 }
 
@@ -203,7 +203,7 @@ unsafe extern "C" fn method_of<const INDEX: usize>(
     count: ffi::Py_ssize_t,
     names: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    // SAFETY: as this function's; a method has a receiver.
+    // SAFETY: that of this function; a method has a receiver.
     unsafe { enter(INDEX, Some(&receiver), arguments, count, names) }
 }
 
@@ -216,11 +216,11 @@ unsafe fn enter(
     count: ffi::Py_ssize_t,
     names: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    // SAFETY: a thread that Python calls on has its lock, until it returns.
+    // SAFETY: Python calls on a thread that holds the GIL, until the call returns.
     let py = unsafe { Python::assume_attached() };
     let answer = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: Python keeps the arguments and the names until the call returns; there are as many values
-        // as positional arguments and names together, and no name is anything but a string.
+        // SAFETY: Python keeps arguments and names alive until the call returns. There is a value for each
+        // positional argument and each name, and all names are strings.
         let (given, names) = unsafe {
             let names = Bound::from_borrowed_ptr_or_opt(py, names);
             let names = names.map(|names| names.cast_into_unchecked::<PyTuple>());
@@ -230,7 +230,7 @@ unsafe fn enter(
             (given, names)
         };
         let object = |pointer| {
-            // SAFETY: as above, every value is an object that lives until the call returns.
+            // SAFETY: every value is an object that lives until the call returns.
             unsafe { Bound::ref_from_ptr(py, pointer) }
         };
         let (positional, values) = given.split_at(count as usize);
@@ -243,7 +243,7 @@ unsafe fn enter(
         {
             return result;
         }
-        // PyO3 wants to know that the thread has the lock: it lets go of objects later otherwise. To tell it
+        // Tells PyO3 that this thread holds the GIL; otherwise it would defer the dropping of objects. This
         // costs as much as a small operation.
         Python::attach(|_| {
             for (name, value) in names.iter().flatten().zip(values) {

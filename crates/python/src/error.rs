@@ -1,5 +1,5 @@
-//! Owns the way of errors to Python: PyTorch's classes and lines, and what else is known about a broadcast
-//! that failed.
+//! Owns the conversion of errors to Python: PyTorch's classes and messages, with the data about a broadcast
+//! that failed. It does not know when they arise.
 
 use pyo3::exceptions::{
     PyFileExistsError, PyIndexError, PyMemoryError, PyNotImplementedError, PyOSError, PyPermissionError,
@@ -76,8 +76,7 @@ pub(crate) fn raise_in(error: Error, op: Option<Op>) -> PyErr {
     }
 }
 
-/// The exception for a file: `OSError` with the class of what the system answered, `ValueError` for what is
-/// in it.
+/// The exception for a file: `OSError` of the class of the system's error, `ValueError` for wrong content.
 fn of_file(error: &FileError, message: String) -> PyErr {
     match error.problem() {
         Problem::Io { source, .. } => std::io::Error::new(source.kind(), message).into(),
@@ -103,11 +102,11 @@ fn broadcast(
     let shapes = shapes.iter().map(|shape| PyTuple::new(py, shape.iter()));
     value.setattr("shapes", PyTuple::new(py, shapes.collect::<PyResult<Vec<_>>>()?)?)?;
     value.setattr("dim", dim)?;
-    // Of shapes that go together, against a policy, the ways around a mutual stretch.
+    // Shapes that broadcast, but against a policy: the alternatives to a mutual stretch.
     let repairs = explanation.repairs().iter().chain(explanation.alternatives());
     let repairs = repairs.map(|repair| explain::repair(py, &explanation, repair));
     value.setattr("repairs", repairs.collect::<PyResult<Vec<_>>>()?)?;
-    // The first line is the error itself, in the words of operations.
+    // The first line is the error itself, as operations word it.
     let text = explanation.text(&Page::default());
     if let Some((_, diagnosis)) = text.split_once('\n') {
         value.call_method1("add_note", (diagnosis.trim_matches('\n'),))?;

@@ -1,4 +1,5 @@
-//! Owns `zs.explain`: an explanation as Python sees it. What is explained, and how, is the floor below's.
+//! Owns `zs.explain`: an explanation as a Python object. It does not know how broadcasts are explained
+//! (`zerostride-explain`).
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

@@ -1,5 +1,5 @@
-//! Owns `Expr` as a Python class: what an array is while a function is traced, or while it is in a file. Its
-//! shape and dtype are known, its elements are not; whatever needs them is refused here, or has them read.
+//! Owns `Expr` as a Python class: an array while a function is traced, or an array in a file. Its shape and
+//! dtype are known. It does not know its elements: what needs them is an error, or reads the file.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -16,14 +16,15 @@ use crate::{functions, index, tensor};
 #[pyclass(name = "Expr", module = "zerostride", frozen, subclass)]
 pub(crate) struct PyExpr(pub(crate) Expr);
 
-/// A computation as an object; its error, if it has none, at the line of the traced function that makes it.
+/// The expression as a Python object; its error, if it has one, is raised at the line of the traced function
+/// that makes it.
 pub(crate) fn object(py: Python<'_>, expr: Expr) -> PyResult<Bound<'_, PyAny>> {
     expr.shape().map_err(|error| raise(error.root().clone()))?;
     Ok(Bound::new(py, PyExpr(expr))?.into_any())
 }
 
 impl PyExpr {
-    /// The elements, which are read where the arrays are in files.
+    /// The elements, read from files.
     pub(crate) fn read(&self, py: Python<'_>) -> PyResult<Tensor> {
         compute(py, [usize::MAX], || self.0.eval()).map_err(raise)
     }
@@ -36,7 +37,7 @@ impl PyExpr {
         self.0.dtype().map_err(raise)
     }
 
-    /// The elements as a tensor, unless a function is being traced.
+    /// The elements as a tensor; an error while a function is traced.
     fn elements<'py>(&self, py: Python<'py>, what: &str, instead: &str) -> PyResult<Bound<'py, PyAny>> {
         if self.0.has_inputs() {
             return tensor::object(py, self.read(py)?);
@@ -123,7 +124,7 @@ impl PyExpr {
         false
     }
 
-    /// A copy is as good as the array itself, which nothing changes.
+    /// The expression itself, since it cannot change.
     fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
         slf
     }
@@ -132,7 +133,7 @@ impl PyExpr {
         slf
     }
 
-    /// The elements of an array in a file; for an array that is traced, an error that names what wanted them.
+    /// The elements of an array in a file; for a traced array, an error that names what needs them.
     fn _elements<'py>(&self, py: Python<'py>, what: &str) -> PyResult<Bound<'py, PyAny>> {
         self.elements(py, what, "Compute it outside of the function, or return the array.")
     }

@@ -1,6 +1,6 @@
-//! Owns the calls of fused functions: which of them mean the same computation, and in which library's arrays
-//! a result goes back. A function is traced once for each signature (`signature.rs`); what it then computes
-//! is a plan, kept without its operands.
+//! Owns the calls of fused functions: which of them are the same computation, and to which library's arrays a
+//! result is converted. It does not know signatures (`signature.rs`). A function is traced once for each
+//! signature; the resulting plan is kept without its operands.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,11 +23,11 @@ use crate::signature::{self, Part, Signature};
 use crate::tensor::PyTensor;
 use crate::threads::compute;
 
-/// Signatures that are kept for one function; the one that has not been used for longest goes.
+/// Signatures that are kept for one function; the least recently used is dropped.
 const MOST_TRACED: usize = 64;
 
 thread_local! {
-    /// How many functions are being traced, one inside another.
+    /// The number of functions that are being traced, one inside another.
     static TRACING: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -38,32 +38,31 @@ pub(crate) struct Fused {
     memory: Mutex<Memory>,
 }
 
-/// What is remembered of a function.
+/// The state of a function between calls.
 #[derive(Default)]
 struct Memory {
-    /// The signatures that it has been traced for, the latest used first.
+    /// The signatures that it has been traced for, the most recently used first.
     traced: Vec<Arc<Traced>>,
     outside: Option<Arc<Outside>>,
-    /// Where it has written itself while it was traced, as a counter of calls does: that is no part of what
-    /// it reads.
+    /// What the function itself wrote while it was traced, such as a counter of calls: that is not part of
+    /// its inputs.
     written: Vec<Place>,
 }
 
-/// Where a function reads from outside; `None` if that cannot be told.
+/// What a function reads from outside; `None` if that cannot be determined.
 struct Outside(Option<Vec<Place>>);
 
-/// A global of a module, an attribute of one, a cell of a closure, or an attribute of an object that is
-/// there.
+/// A global of a module, a cell of a closure, or an attribute of either, perhaps several levels deep.
 struct Place {
     holder: Py<PyAny>,
     name: Py<PyString>,
-    /// Each one of what the one before it is.
+    /// The attributes, each of the one before it.
     attributes: Py<PyTuple>,
-    /// Whether the object that is there is compared by identity.
+    /// Whether the object there is compared by identity.
     is_fixed: bool,
 }
 
-/// A function for one signature.
+/// A function traced for one signature.
 struct Traced {
     signature: Signature,
     arrays: Vec<Array>,
@@ -72,14 +71,14 @@ struct Traced {
     output: Output,
 }
 
-/// What a plan depends on of an operand: where it begins in its memory is not among it.
+/// What a plan depends on of an operand; the storage offset is not part of it.
 struct Array {
     dtype: DType,
     shape: SmallVec<[usize; 4]>,
     strides: SmallVec<[isize; 4]>,
 }
 
-/// The library whose arrays a function got.
+/// The library whose arrays a function was called with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Library {
     #[default]
@@ -92,27 +91,27 @@ enum Library {
 /// The arguments of a call.
 struct Arguments<'py> {
     signature: Signature,
-    /// Whether the signature says all that the computation depends on.
+    /// Whether the signature contains all that the computation depends on.
     is_known: bool,
     tensors: SmallVec<[Tensor; 4]>,
-    /// The arrays as they came.
+    /// The arrays as they were passed.
     arrays: SmallVec<[Bound<'py, PyAny>; 4]>,
     library: Library,
-    /// Whether an array is in a file, or being traced.
+    /// Whether an array is in a file or traced.
     has_exprs: bool,
-    /// What the function gets, arrays replaced by computations.
+    /// The arguments that the function gets, with arrays replaced by expressions.
     positional: SmallVec<[Argument<'py>; 4]>,
     named: Vec<(String, Argument<'py>)>,
 }
 
 /// One argument of a call.
 enum Argument<'py> {
-    /// An array, by its place among the arrays.
+    /// An array, by its number among the arrays.
     Array(usize),
     Other(Bound<'py, PyAny>),
 }
 
-/// What a function has made of computations instead of arrays.
+/// The result of a function called on expressions in place of arrays.
 struct Called {
     output: Output,
     exprs: Vec<Expr>,
@@ -134,7 +133,7 @@ impl Default for Arguments<'_> {
 }
 
 impl<'py> Arguments<'py> {
-    /// Takes all arguments of a call, in place: they are too large to be handed on for nothing.
+    /// Reads all arguments of a call, in place, since the struct is large to move.
     fn read(&mut self, positional: &Bound<'py, PyTuple>, named: Option<&Bound<'py, PyDict>>) -> PyResult<()> {
         for object in positional.iter_borrowed() {
             let argument = self.take(&object)?;
@@ -150,7 +149,7 @@ impl<'py> Arguments<'py> {
     }
 
     fn take(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Argument<'py>> {
-        // An integer of any size is a value, if none to compute with.
+        // An integer out of i64's range is a value, but no operand.
         let given = if object.is_exact_instance_of::<PyInt>() { None } else { Given::new(object)? };
         let (tensor, library) = match given {
             Some(Given::Tensor(tensor)) => (tensor.clone(), Library::Own),
@@ -181,9 +180,9 @@ impl<'py> Arguments<'py> {
         Ok(Argument::Array(place))
     }
 
-    /// Runs the function on computations instead of arrays.
+    /// Calls the function on expressions in place of arrays.
     fn call(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<Called> {
-        /// Counts down when the function has returned or raised.
+        /// Decrements the depth when the function has returned or raised.
         struct Depth;
         impl Drop for Depth {
             fn drop(&mut self) {
@@ -212,7 +211,7 @@ impl<'py> Arguments<'py> {
         Ok(Called { output, exprs: taken.exprs() })
     }
 
-    /// What the function does for this signature, which is not filled in yet.
+    /// Traces the function for this signature, which is filled in later.
     fn trace(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<Traced> {
         let Called { output, exprs } = self.call(py, function)?;
         let plan = (!exprs.is_empty()).then(|| Plan::of(&exprs)).transpose().map_err(raise)?;
@@ -225,8 +224,8 @@ impl<'py> Arguments<'py> {
         })
     }
 
-    /// Runs the function anew: where its signature does not say all, where a policy or an audit looks at each
-    /// of its operations, and on arrays in files.
+    /// Traces and runs the function without keeping the result: if its signature is incomplete, if a policy
+    /// or an audit looks at each of its operations, or on arrays in files.
     fn anew(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let Called { output, exprs } = self.call(py, function)?;
         let numels = if self.has_exprs {
@@ -239,7 +238,7 @@ impl<'py> Arguments<'py> {
         self.returned(py, &output, results.map_err(raise)?)
     }
 
-    /// What the function returns, in the arrays of the library that it was called with.
+    /// The return value, in arrays of the library that the function was called with.
     fn returned(
         &self,
         py: Python<'py>,
@@ -252,7 +251,7 @@ impl<'py> Arguments<'py> {
 }
 
 impl Traced {
-    /// Whether a call with these arguments means this computation.
+    /// Whether a call with these arguments is this computation.
     fn is_of(&self, py: Python<'_>, arguments: &Arguments<'_>) -> bool {
         signature::are_same(py, &self.signature, &arguments.signature)
             && arguments.tensors.iter().zip(&self.arrays).all(|(tensor, array)| array.is_as(tensor))
@@ -271,7 +270,7 @@ impl Array {
 }
 
 impl Outside {
-    /// Where the function reads, but for where it has written itself.
+    /// What the function reads, without what it wrote itself.
     fn of(py: Python<'_>, function: &Py<PyAny>, written: &[Place]) -> PyResult<Outside> {
         static PLACES: Once<Py<PyAny>> = Once::new();
         let found = PLACES.import(py, "zerostride._outside", "places")?.call1((function,))?;
@@ -285,7 +284,7 @@ impl Outside {
             if !written.iter().any(|written| written.is(py, &place)) {
                 places.push(place);
             } else if !place.attributes.bind(py).is_empty() {
-                // An object that is written to counts as a whole, and so is read anew in each call.
+                // An object that is written to is read as a whole, and anew in each call.
                 places.push(Place { attributes: PyTuple::empty(py).unbind(), is_fixed: false, ..place });
             }
         }
@@ -305,13 +304,13 @@ impl Outside {
         }
     }
 
-    /// The parts of what is there now; `None` if it may change unseen.
+    /// The signature of what is there now; `None` if it may change undetected.
     fn parts(&self, py: Python<'_>) -> PyResult<Option<Vec<Signature>>> {
         let Some(places) = &self.0 else { return Ok(None) };
         places.iter().map(|place| place.parts(py)).collect()
     }
 
-    /// Adds them to a signature; `false` if it does not say all.
+    /// Adds it to a signature; `false` if that is incomplete then.
     fn add(&self, py: Python<'_>, signature: &mut Signature) -> PyResult<bool> {
         let Some(places) = &self.0 else { return Ok(false) };
         for place in places {
@@ -359,7 +358,7 @@ impl Place {
     }
 }
 
-/// Refuses arrays that come in a list or the like.
+/// Refuses arrays inside lists and other containers.
 fn check_no_arrays(object: &Bound<'_, PyAny>) -> PyResult<()> {
     let items = if let Ok(dict) = object.cast::<PyDict>() {
         dict.values().into_any()
@@ -379,7 +378,7 @@ fn check_no_arrays(object: &Bound<'_, PyAny>) -> PyResult<()> {
 }
 
 impl Library {
-    /// By the module that the object's class is from.
+    /// By the module of the object's class.
     fn of(object: &Bound<'_, PyAny>) -> PyResult<Library> {
         if memory::is_numpy(object)? {
             return Ok(Library::Numpy);
@@ -393,7 +392,7 @@ impl Library {
         })
     }
 
-    /// A tensor as an array of the library, on the same memory.
+    /// The tensor as an array of the library, on the same memory.
     fn array<'py>(self, py: Python<'py>, tensor: Tensor) -> PyResult<Bound<'py, PyAny>> {
         static TORCH: Once<Py<PyAny>> = Once::new();
         static JAX: Once<Py<PyAny>> = Once::new();
@@ -412,7 +411,7 @@ impl Fused {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the function computes for these arguments; `None` where it has to be traced in each call.
+    /// The computation for these arguments; `None` if it has to be traced in each call.
     fn traced<'py>(&self, py: Python<'py>, arguments: &mut Arguments<'py>) -> PyResult<Option<Arc<Traced>>> {
         if !arguments.is_known {
             return Ok(None);
@@ -431,7 +430,7 @@ impl Fused {
         let outside = self.outside(py)?;
         let Some(before) = outside.parts(py)? else { return Ok(None) };
         let mut traced = arguments.trace(py, &self.function)?;
-        // What cannot be told apart from the next call is right for this one.
+        // If later changes cannot be detected, the trace is right for this call only.
         let Some(after) = outside.parts(py)? else { return Ok(Some(Arc::new(traced))) };
         let is_written = |(before, after): (&Signature, &Signature)| !signature::are_same(py, before, after);
         let parts = || before.iter().zip(&after);
@@ -452,14 +451,14 @@ impl Fused {
         let mut memory = self.memory();
         memory.traced.insert(0, Arc::clone(&new));
         let oldest = if memory.traced.len() > MOST_TRACED { memory.traced.pop() } else { None };
-        // What is dropped may run code of the user's, which may call the function.
+        // Dropping it may run the user's code, which may call the function.
         drop(memory);
         drop(oldest);
         Ok(Some(new))
     }
 
-    /// What is known of a call. No lock is held while signatures are compared: that may run code of the
-    /// user's, in which another thread may call the function, or fork.
+    /// The computation, if it is known. No lock is held while signatures are compared: that may run the
+    /// user's code, in which another thread may call the function, or fork.
     fn known(&self, py: Python<'_>, arguments: &Arguments<'_>) -> Option<Arc<Traced>> {
         let latest = self.memory().traced.first().cloned()?;
         if latest.is_of(py, arguments) {
@@ -474,8 +473,7 @@ impl Fused {
         Some(found)
     }
 
-    /// Where the function reads now, which is found out anew. What has been traced stays only as long as that
-    /// stays.
+    /// What the function reads now, determined anew. If that has changed, all traces are dropped.
     fn outside(&self, py: Python<'_>) -> PyResult<Arc<Outside>> {
         let written: Vec<Place> = self.memory().written.iter().map(|place| place.again(py)).collect();
         let new = Arc::new(Outside::of(py, &self.function, &written)?);
@@ -492,7 +490,7 @@ impl Fused {
         Ok(new)
     }
 
-    /// Has `run` make the function's only result, or put it somewhere else.
+    /// Makes `run` compute the function's only result, or write it to a target.
     pub(crate) fn run<'py>(
         &self,
         py: Python<'py>,
@@ -553,7 +551,7 @@ impl Fused {
             return in_chunks(slf, positional, named)?.ok_or(error);
         }
         if arguments.has_exprs && TRACING.get() > 0 {
-            // Inside another function that is being traced, it is a part of that.
+            // Inside another function that is being traced, it becomes part of that.
             return fused.function.bind(py).call(positional, named);
         }
         if arguments.has_exprs || zerostride::policy::is_on() {
@@ -618,7 +616,7 @@ impl Fused {
         Ok(plans.map_err(raise)?.join("\n\n"))
     }
 
-    /// A function that calls itself by its name is let go of with what it holds.
+    /// For the garbage collector: a function that refers to itself is collected with what it holds.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.function)?;
         let Ok(memory) = self.memory.try_lock() else { return Ok(()) };
@@ -626,7 +624,7 @@ impl Fused {
         outside.chain(&memory.written).try_for_each(|place| visit.call(&place.holder))
     }
 
-    /// A method of a class is bound to its object.
+    /// As a method of a class it is bound to its object.
     fn __get__<'py>(
         slf: &Bound<'py, Self>,
         object: &Bound<'py, PyAny>,

@@ -1,5 +1,5 @@
-//! Owns what stands between the brackets of `x[...]`: Python objects become items of an index. It does not
-//! know what an index means.
+//! Owns the conversion of what is between the brackets of `x[...]` to items of an index. It does not know
+//! what an index means.
 
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
@@ -33,8 +33,8 @@ fn item(object: &Bound<'_, PyAny>) -> PyResult<Index> {
     }
     match Given::new(object) {
         Ok(Some(Given::Tensor(tensor))) => return Ok(tensor.into()),
-        // Integers of NumPy's are places, of whatever dtype; of tensors u8 is PyTorch's older spelling of a
-        // mask.
+        // NumPy's integer arrays are indices, whatever their dtype. A u8 tensor is a mask: PyTorch used u8
+        // for masks in the past.
         Ok(Some(Given::Foreign(tensor))) if tensor.dtype().category() == Category::Int => {
             return tensor.to_dtype(DType::I64).map(Index::Tensor).map_err(raise);
         }
@@ -45,7 +45,7 @@ fn item(object: &Bound<'_, PyAny>) -> PyResult<Index> {
         return Ok(Index::At(place));
     }
     if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
-        // A list of nothing is one of integers.
+        // An empty list is one of integers.
         let dtype = (object.len()? == 0).then_some(DType::I64);
         return nested::tensor(object, dtype).map(Index::Tensor);
     }
@@ -55,7 +55,7 @@ fn item(object: &Bound<'_, PyAny>) -> PyResult<Index> {
     )))
 }
 
-/// A bound of a slice; beyond the integers it means the end on its side.
+/// A bound of a slice; one beyond 64 bits is clamped.
 fn bound(object: &Bound<'_, PyAny>) -> PyResult<isize> {
     match object.extract::<isize>() {
         Ok(bound) => Ok(bound),
@@ -96,7 +96,7 @@ pub(crate) fn get(value: Value, key: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
 }
 
-/// Elements that may be copied: none where no index tensor takes part.
+/// The number of elements that are copied: none without an index tensor.
 fn picked(tensor: &Tensor, items: &[Index]) -> usize {
     let has_tensor = items.iter().any(|item| matches!(item, Index::Tensor(_)));
     if has_tensor { tensor.numel() } else { 0 }
@@ -105,8 +105,8 @@ fn picked(tensor: &Tensor, items: &[Index]) -> usize {
 /// `tensor[key] = value`.
 pub(crate) fn set(tensor: &Tensor, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
     let items = items(key, tensor.ndim())?;
-    // The data of another library, or of lists, takes the tensor's dtype; so does an integer that only u64
-    // can hold.
+    // Arrays of other libraries, lists, and integers that only u64 can hold are converted to the tensor's
+    // dtype.
     let converted = || nested::tensor(value, Some(tensor.dtype())).map(Given::Foreign);
     let given = match Given::new(value) {
         Ok(Some(given)) => given,

@@ -1,8 +1,8 @@
-//! The Python face of zerostride: the native half of the package, `zerostride._zerostride`.
+//! The native half of the Python package: `zerostride._zerostride`.
 //!
-//! Functions and methods are rows of tables: those of the op table (`row.rs`) and the package's own
-//! (`functions/`). `entry.rs` shows both to Python; everything else here is what a tensor is to Python. This
-//! crate computes nothing.
+//! Functions and methods are rows of tables: the engine's (`row.rs`) and the package's own (`functions/`).
+//! `entry.rs` makes both available to Python; the other files are what a tensor is to Python. This crate does
+//! not compute.
 
 #![deny(unsafe_code)]
 
@@ -68,8 +68,8 @@ fn _zerostride(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// Makes what PyO3 itself makes once, as far as calls reach it, while the package is imported: a fork could
-/// find it half made later (`once.rs`).
+/// Initialises, at import, what PyO3 initialises once at first use: a fork during that would leave it
+/// unfinished in the child (`once.rs`).
 fn settle_pyo3(py: Python<'_>) -> PyResult<()> {
     py.None().bind(py).cast::<PySequence>().ok();
     py.get_type::<PyTuple>().name()?;

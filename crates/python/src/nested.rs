@@ -1,4 +1,5 @@
-//! Owns the way from nested lists of numbers to tensors, as `torch.tensor` makes them.
+//! Owns the conversion of nested lists of numbers to tensors, as by `torch.tensor`. It does not know arrays
+//! of other libraries (`memory/`).
 
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -10,7 +11,7 @@ use crate::number;
 use crate::operand::Given;
 use crate::row::type_name;
 
-/// A tensor of a copy of the data.
+/// A tensor with a copy of the data.
 pub(crate) fn tensor(data: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {
     if !data.is_instance_of::<PyInt>() {
         match Given::new(data)? {
@@ -35,15 +36,15 @@ fn copy(tensor: &Tensor, dtype: Option<DType>) -> PyResult<Tensor> {
     }
 }
 
-/// Items after which signals are looked for.
+/// Items between two checks for signals.
 const BETWEEN_SIGNALS: usize = 1 << 14;
 
-/// The numbers below a list in row-major order; the first branch says what shape the others must have.
+/// The numbers of nested lists in row-major order; the first branch determines the shape of the others.
 struct Lists {
     dtype: Option<DType>,
     shape: Vec<usize>,
     numbers: Vec<Scalar>,
-    /// Items that have been seen.
+    /// The number of items visited.
     visited: usize,
 }
 
@@ -97,7 +98,7 @@ impl Lists {
         Ok(())
     }
 
-    /// Takes the memory for all numbers that the shape speaks of, or says that there is none.
+    /// Allocates memory for all numbers of the shape, or fails.
     fn reserve(&mut self) -> PyResult<()> {
         let numel = self.shape.iter().try_fold(1usize, |numel, &size| numel.checked_mul(size));
         let reserved = numel.filter(|&numel| self.numbers.try_reserve_exact(numel).is_ok());
@@ -123,11 +124,11 @@ fn length(data: &Bound<'_, PyAny>) -> PyResult<usize> {
     }))
 }
 
-/// A number, or an array of no dimensions, for a tensor of `dtype`.
+/// A number, or an array of zero dimensions, for a tensor of `dtype`.
 fn element(data: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Scalar>> {
     match dtype {
         Some(DType::U64) => return unsigned(data),
-        // Integers of any size, rounded as Python rounds them.
+        // Integers of any size, rounded as by Python.
         Some(dtype) if dtype.category() >= Category::Float && data.is_instance_of::<PyInt>() => {
             return data.extract().map(|value| Some(Scalar::Float(value)));
         }
@@ -143,7 +144,7 @@ fn element(data: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Sca
     }
 }
 
-/// An integer of 64 bits without a sign, in the bits of one that has a sign.
+/// An unsigned 64-bit integer as the i64 with the same bits.
 fn unsigned(data: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     if data.is_instance_of::<PyFloat>() || data.is_instance_of::<PyComplex>() {
         return Err(PyTypeError::new_err(format!("torch.uint64 takes integers, not {}", type_name(data))));
@@ -167,7 +168,7 @@ fn build(numbers: &[Scalar], shape: &[usize], dtype: Option<DType>) -> PyResult<
     };
     let dtype = dtype.unwrap_or(natural);
     numbers.iter().try_for_each(|number| check(*number, dtype))?;
-    // In the widest dtype of the category, so that the engine's conversion is the only rounding.
+    // Built in the widest dtype of the category, so that the engine's conversion is the only rounding.
     let built = match category {
         Category::Bool | Category::Int => {
             let int = |number: &Scalar| match *number {
@@ -197,7 +198,7 @@ fn converted<T>(numbers: &[Scalar], convert: impl Fn(&Scalar) -> T) -> PyResult<
     Ok(elements)
 }
 
-/// Refuses a number that is none of the dtype asked for. Those for u64 are its bits already.
+/// Refuses a number that the requested dtype cannot hold. Numbers for u64 are bits already.
 fn check(number: Scalar, dtype: DType) -> PyResult<()> {
     match (number, dtype.category()) {
         (Scalar::Complex(_), Category::Int) => {

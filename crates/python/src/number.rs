@@ -1,4 +1,4 @@
-//! Owns the way of bare numbers between Python and the engine.
+//! Owns the conversion of bare numbers between Python and the engine. It does not know tensors.
 
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
 use zerostride::{Complex64, Scalar};
 
-/// The number that an object is; `None` if it is none.
+/// The number, if the object is one.
 pub(crate) fn extract(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     Ok(if let Ok(value) = object.cast::<PyFloat>() {
         Some(Scalar::Float(value.value()))
@@ -22,7 +22,7 @@ pub(crate) fn extract(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     })
 }
 
-/// The number as Python's own.
+/// The number as a Python object.
 pub(crate) fn object(py: Python<'_>, number: Scalar) -> PyResult<Bound<'_, PyAny>> {
     match number {
         Scalar::Bool(value) => value.into_bound_py_any(py),

@@ -1,17 +1,17 @@
-//! Owns values that are made once and then shared by all threads: objects of other modules, and names. It
-//! does not know which.
+//! Owns values that are made once and shared by all threads: objects of other modules, and names. It does not
+//! know which.
 //!
-//! A process that is forked never finds one half made. PyO3's `PyOnceLock::get_or_init` and `intern!` let go
-//! of Python's lock after they have begun: a child that is forked then waits for a thread that it does not
-//! have. Here a thread makes its value first, even if another does so too, and keeps it while it has Python's
-//! lock, which `os.fork` takes.
+//! A forked process never finds one half made. PyO3's `PyOnceLock::get_or_init` and `intern!` may release the
+//! GIL after they have begun: a child forked then waits for a thread that it does not have. Here a thread
+//! makes the value first, even if another does so too, and stores it while it holds the GIL, which `os.fork`
+//! takes.
 
 use std::sync::OnceLock;
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// A value that is made when it is first wanted.
+/// A value that is made at its first use.
 pub(crate) struct Once<T>(OnceLock<T>);
 
 impl<T> Once<T> {
@@ -37,7 +37,7 @@ impl<T> Once<T> {
 }
 
 impl Once<Py<PyAny>> {
-    /// What a module has under a name.
+    /// An attribute of a module.
     ///
     /// # Errors
     /// Python's, if the module cannot be imported or has no such name.
@@ -53,13 +53,13 @@ impl Once<Py<PyAny>> {
 }
 
 impl Once<Py<PyString>> {
-    /// A name as Python's interned string.
+    /// A string interned by Python.
     pub(crate) fn intern<'py>(&self, py: Python<'py>, name: &str) -> PyResult<&Bound<'py, PyString>> {
         Ok(self.get_or_make(py, || Ok(PyString::intern(py, name).unbind()))?.bind(py))
     }
 }
 
-/// A literal as Python's interned string, made once for each place that names it.
+/// A literal as Python's interned string, made once for each place in the code.
 macro_rules! name {
     ($py:expr, $name:literal) => {{
         static NAME: $crate::once::Once<pyo3::Py<pyo3::types::PyString>> = $crate::once::Once::new();

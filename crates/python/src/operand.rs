@@ -1,5 +1,5 @@
-//! Owns what may stand as an operand: tensors, numbers, traced computations, and the arrays of other
-//! libraries, which are read in place.
+//! Owns the operands from Python: tensors, numbers, traced expressions, and arrays of other libraries, which
+//! are read in place. It does not know operations.
 
 use pyo3::prelude::*;
 use zerostride::{Expr, Operand, Scalar, Tensor};
@@ -8,20 +8,20 @@ use crate::expr::PyExpr;
 use crate::tensor::PyTensor;
 use crate::{memory, number};
 
-/// An operand as it was given.
+/// An operand as it was passed.
 pub(crate) enum Given<'a> {
-    /// One of our tensors.
+    /// A tensor of this package.
     Tensor(&'a Tensor),
-    /// An array of another library's, to be read: in place, or a copy where no tensor can be on its memory.
+    /// An array of another library, to be read: in place, or a copy if its memory cannot be shared.
     Foreign(Tensor),
     /// A bare number.
     Number(Scalar),
-    /// A computation that is being traced.
+    /// A traced expression.
     Traced(&'a Expr),
 }
 
 impl<'a> Given<'a> {
-    /// The operand that an object is; `None` if it is none.
+    /// The operand, if the object is one.
     #[inline]
     pub(crate) fn new(object: &'a Bound<'_, PyAny>) -> PyResult<Option<Given<'a>>> {
         if let Ok(tensor) = object.cast::<PyTensor>() {
@@ -36,7 +36,7 @@ impl<'a> Given<'a> {
         Ok(memory::array(object)?.map(|found| Given::Foreign(found.elements())))
     }
 
-    /// What an eager operation takes.
+    /// The operand of an eager operation.
     pub(crate) fn operand(&'a self) -> Operand<'a> {
         match self {
             Given::Tensor(tensor) => (*tensor).into(),
@@ -54,7 +54,7 @@ impl<'a> Given<'a> {
         matches!(self, Given::Traced(_))
     }
 
-    /// The elements, where they are known.
+    /// The number of elements, if it is known.
     pub(crate) fn numel(&self) -> usize {
         match self {
             Given::Tensor(tensor) => tensor.numel(),

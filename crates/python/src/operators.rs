@@ -1,4 +1,5 @@
-//! Owns Python's operators on tensors and traced computations: each is a row of the op table.
+//! Owns Python's operators on tensors and traced expressions: each is a row of the table of operations. It
+//! does not know what a row does (`row.rs`).
 
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
@@ -16,7 +17,7 @@ fn call<'a, 'py>(operands: &[&'a Bound<'py, PyAny>]) -> Call<'a, 'py> {
     Call { py: operands[0].py(), positional, named: Default::default(), method: true }
 }
 
-/// Of an operand of no use Python asks the other one, where it is told that this one does not know it.
+/// Returns `NotImplemented` if an operand is not supported; Python then tries the other operand's method.
 fn answer<'py>(py: Python<'py>, answer: Option<Bound<'py, PyAny>>) -> Bound<'py, PyAny> {
     answer.unwrap_or_else(|| py.NotImplemented().into_bound(py))
 }
@@ -25,7 +26,7 @@ fn binary<'py>(op: Op, a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult
     Ok(answer(a.py(), row::operator(op, a, b)?))
 }
 
-/// A power; with a modulus, as `pow(x, y, modulus)` has, there is none.
+/// A power; `pow(x, y, modulus)` is not supported.
 fn power<'py>(
     a: &Bound<'py, PyAny>,
     b: &Bound<'py, PyAny>,
@@ -37,7 +38,7 @@ fn power<'py>(
     binary(Op::Pow, a, b)
 }
 
-/// A product of matrices; numbers have none, as in PyTorch.
+/// A matrix product; numbers have none, as in PyTorch.
 fn matmul<'py>(a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if number::extract(a)?.or(number::extract(b)?).is_some() {
         return Ok(answer(a.py(), None));
@@ -106,7 +107,7 @@ macro_rules! operators {
                 binary(compared(comparison), slf, other)
             }
 
-            /// By identity: elements are compared by `==`.
+            /// By identity, since `==` compares elements.
             fn __hash__(slf: &Bound<'_, Self>) -> isize {
                 slf.as_ptr() as isize >> 4
             }

@@ -1,5 +1,5 @@
-//! Owns policies and audits as Python sees them: the native parts of `zs.policy` and `zs.audit`, which belong
-//! to the thread that enters them. What is looked at, and how it is judged, is the engine's.
+//! Owns policies and audits as Python objects: the native parts of `zs.policy` and `zs.audit`, which apply to
+//! the thread that enters them. It does not know how broadcasts are judged (the engine).
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -51,7 +51,7 @@ impl PyPolicy {
     }
 }
 
-/// What an audit has met, on the thread that began it.
+/// What an audit has recorded, on the thread that began it.
 #[pyclass(name = "_Audit", module = "zerostride._zerostride", unsendable)]
 pub(crate) struct PyAudit {
     audit: Option<Audit>,
@@ -80,7 +80,7 @@ impl PyAudit {
         self.current().to_string()
     }
 
-    /// Operation, shapes, result, bytes, whether it is stored, classes, file, line, times: for each record.
+    /// For each record: operation, shapes, result, bytes, whether it is stored, classes, file, line, count.
     fn records<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         let log = self.current();
         let record = |(place, record): (usize, &policy::Record)| {
@@ -115,7 +115,7 @@ fn _report(py: Python<'_>, op: String, shapes: &Bound<'_, PyAny>, item_size: usi
     built(py, || policy::report(op, &shapes, item_size)).map_err(raise)
 }
 
-/// The element-wise operations of the table by all their names, and how many operands each takes.
+/// The element-wise operations of the table by all their names, with the number of operands of each.
 #[pyfunction]
 fn _elementwise(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let operands = PyDict::new(py);
@@ -130,7 +130,7 @@ fn _elementwise(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(operands)
 }
 
-/// Adds the classes, and sends warnings where Python's go.
+/// Adds the classes, and sends warnings through Python's `warnings`.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyPolicy>()?;
     module.add_class::<PyAudit>()?;
@@ -140,8 +140,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     policy::set_hook(|objection| {
         Python::attach(|py| {
             if let Err(error) = warn(py, objection) {
-                // The hook of a policy cannot fail; a filter that makes errors of warnings is for
-                // `policy(...="error")`.
+                // A policy's hook cannot raise. To turn warnings into errors, use `policy(...="error")`.
                 error.write_unraisable(py, None);
             }
         });

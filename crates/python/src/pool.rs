@@ -1,6 +1,5 @@
-//! Owns the pool of memory as `zerostride.pool` has it: what `zerostride::pool` does, with Python's lock let
-//! go while memory goes back to the system. It does not know how amounts of memory are written, which
-//! `_bytes.py` reads.
+//! Owns `zerostride.pool`: `zerostride::pool` for Python, with the GIL released while memory is returned to
+//! the system. It does not know the text form of sizes (`_bytes.py`).
 
 use pyo3::prelude::*;
 use zerostride::pool;

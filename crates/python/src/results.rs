@@ -1,6 +1,5 @@
-//! Owns what a fused function returns: arrays in tuples, lists and dicts of any class, as the function has
-//! put them there. It does not know how arrays are computed, nor in which library's arrays they go back
-//! (`fuse.rs`).
+//! Owns the return values of fused functions: arrays in tuples, lists and dicts of any class. It does not
+//! know how arrays are computed nor to which library they are converted (`fuse.rs`).
 
 use pyo3::exceptions::{PyRecursionError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -12,30 +11,30 @@ use crate::once::name;
 use crate::operand::Given;
 use crate::row::type_name;
 
-/// A result, or several in their places.
+/// A result, or a structure of results.
 pub(crate) enum Output {
-    /// A computation, by its number.
+    /// A computed array, by its number.
     Result(usize),
-    /// An argument that is returned as it came, by its number among the arrays.
+    /// An argument that is returned unchanged, by its number among the arrays.
     Argument(usize),
     /// A number, or `None`.
     Constant(Py<PyAny>),
     Tuple(Py<PyType>, Vec<Output>),
     List(Py<PyType>, Vec<Output>),
-    /// With the function that makes what a `defaultdict` does not have.
+    /// With the default factory of a `defaultdict`.
     Dict(Py<PyType>, Option<Py<PyAny>>, Vec<(Py<PyAny>, Output)>),
 }
 
-/// How deep what a function returns may nest; what is nested is walked by recursion, and the stack ends.
+/// The deepest nesting of a return value, since it is walked by recursion.
 const MOST_NESTED: usize = 256;
 
-/// What a function has returned, while it is taken apart.
+/// A return value while it is taken apart.
 pub(crate) struct Returned<'a, 'py> {
-    /// What stood for the arrays that it was called with.
+    /// The objects that the function got in place of arrays.
     pub(crate) arguments: &'a [Bound<'py, PyAny>],
-    /// The computations, each once, with the objects that they came as.
+    /// The expressions, each once, with the objects that they came as.
     computed: Vec<(Bound<'py, PyAny>, Expr)>,
-    /// The tuples, lists and dicts that are around what is being taken apart.
+    /// The tuples, lists and dicts that enclose the current one.
     around: Vec<Bound<'py, PyAny>>,
 }
 
@@ -44,7 +43,7 @@ impl<'a, 'py> Returned<'a, 'py> {
         Returned { arguments, computed: Vec::new(), around: Vec::new() }
     }
 
-    /// The computations, in the order of their numbers.
+    /// The expressions, in the order of their numbers.
     pub(crate) fn exprs(self) -> Vec<Expr> {
         self.computed.into_iter().map(|(_, expr)| expr).collect()
     }
@@ -106,7 +105,7 @@ impl<'a, 'py> Returned<'a, 'py> {
 }
 
 impl Output {
-    /// The object that the function returns, of results and of the arguments that the call came with.
+    /// The object to return, made of results and of the arguments of the call.
     pub(crate) fn object<'py>(
         &self,
         py: Python<'py>,
@@ -148,7 +147,7 @@ impl Output {
     }
 }
 
-/// An object of a class of the function's.
+/// An object of a class that the function used.
 fn made<'py>(
     class: &Bound<'py, PyType>,
     arguments: impl pyo3::call::PyCallArgs<'py>,

@@ -1,6 +1,5 @@
-//! Owns the call of a row of the op table from Python: what the arguments mean, and whether the row runs at
-//! once, is written somewhere, or becomes part of a traced computation. It does not know how Python calls
-//! (`entry.rs`).
+//! Owns the call of a row of the table of operations from Python: what the arguments mean, and whether the
+//! row is evaluated, written to a target, or traced. It does not know how Python calls (`entry.rs`).
 
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -18,7 +17,7 @@ use crate::tensor::PyTensor;
 use crate::threads::{built, compute, is_large};
 use crate::{dtype, expr, memory, tensor};
 
-/// The signature of a row's function, as Python writes it.
+/// The signature of a row's function, in Python's notation.
 pub(crate) fn signature(op: Op) -> String {
     let arguments = op.info().arguments;
     let star = if arguments.contains("*, ") { "" } else { ", *" };
@@ -26,7 +25,7 @@ pub(crate) fn signature(op: Op) -> String {
     format!("({arguments}{star}{dtype}, out=None)")
 }
 
-/// What a message calls the class of an object.
+/// The name of an object's class in messages.
 pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
     object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
 }
@@ -63,8 +62,8 @@ pub(crate) fn function<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<
     general(op, call)
 }
 
-/// A row on one or two tensors of few elements, while nobody looks at operations: most calls are of this
-/// kind, and what is done for others would cost more than the operation. `None` for all others.
+/// A row on one or two small tensors, without policy or audit: most calls are of this kind, and the general
+/// case would cost more than the operation. `None` for all other calls.
 #[inline]
 pub(crate) fn on_tensors<'py>(
     op: Op,
@@ -122,7 +121,7 @@ pub(crate) fn in_place<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<
     Ok(receiver.clone())
 }
 
-/// An operator: `None` where an operand is of no use.
+/// An operator; `None` if an operand is not supported.
 pub(crate) fn operator<'py>(
     op: Op,
     a: &Bound<'py, PyAny>,
@@ -161,7 +160,7 @@ fn eager<'py, const N: usize>(
     Ok(out.clone())
 }
 
-/// A function that is traced writes nothing.
+/// The error for a traced function that writes to a tensor.
 pub(crate) fn untraceable_target(name: &str, out: &Bound<'_, PyAny>) -> PyErr {
     TraceError::new_err(format!(
         "{name}() with out={} writes to an array, which a traced function cannot do: return the result",
@@ -169,7 +168,7 @@ pub(crate) fn untraceable_target(name: &str, out: &Bound<'_, PyAny>) -> PyErr {
     ))
 }
 
-/// The tensor that an object given as `out` is: what is written to it is in the object afterwards.
+/// The tensor of an object that is passed as `out`; the object sees what is written to it.
 pub(crate) fn target(out: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     if let Ok(tensor) = out.cast::<PyTensor>() {
         return Ok(tensor.get().0.clone());
@@ -185,13 +184,13 @@ pub(crate) fn target(out: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     })
 }
 
-/// The tensor that the object given to `evaluate` as `out` is, refused before anything is computed.
+/// The tensor of the object that `evaluate` gets as `out`; an error comes before anything is computed.
 #[pyfunction]
 pub(crate) fn _target<'py>(out: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     tensor::object(out.py(), target(out)?)
 }
 
-/// Writes what `evaluate` has computed to its target, stretched to it, where dtypes allow what `out` allows.
+/// Writes the result of `evaluate` to its target, broadcast to it, with the dtypes that `out` allows.
 #[pyfunction]
 pub(crate) fn _write(result: &Bound<'_, PyAny>, target: &Bound<'_, PyTensor>) -> PyResult<()> {
     let wrong = || PyTypeError::new_err("a formula with out has one array or number as its result");
@@ -235,11 +234,11 @@ fn general<'py>(op: Op, call: &mut Call<'_, 'py>) -> PyResult<Bound<'py, PyAny>>
     }
 }
 
-/// The arguments of a call as the engine takes them.
+/// The arguments of a call in the engine's form.
 struct Gathered<'a, 'py> {
     arguments: Arguments,
     out: Option<&'a Bound<'py, PyAny>>,
-    /// The dtype that the result is to have, if it does not have it anyway.
+    /// The dtype of the result, if it has to be converted.
     dtype: Option<DType>,
     /// Whether an operand is being traced.
     traced: bool,
@@ -280,7 +279,7 @@ impl<'a, 'py> Gathered<'a, 'py> {
                             )));
                         }
                         *input = input.to_dtype(dtype);
-                        // Integers add up as i64, from which they go back.
+                        // Integers are summed as i64 and then converted back.
                         gathered.dtype = Some(dtype).filter(|_| op.info().rule == Rule::sum);
                     }
                 }

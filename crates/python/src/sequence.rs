@@ -1,5 +1,5 @@
-//! Owns how lists are read that a caller gives: never more of them than there may be, and no more memory is
-//! taken than items have come. It does not know what the items are for.
+//! Owns the reading of lists from callers, with limits: never more items than allowed, and no memory for more
+//! items than have come. It does not know what the items are for.
 
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -8,16 +8,16 @@ use zerostride::{MAX_RANK, ShapeError};
 
 use crate::error::raise;
 
-/// How many items a list may have.
+/// The most items of a list.
 #[derive(Clone, Copy)]
 pub(crate) enum Limit {
-    /// One for each dimension that a tensor can have.
+    /// As many as a tensor can have dimensions.
     Rank,
-    /// As many as a call may name: operands, sections.
+    /// As many operands or sections as a call may have.
     Operands,
 }
 
-/// Items that a list of operands or sections may have.
+/// The most items of a list of operands or sections.
 const MOST_OPERANDS: usize = 1 << 20;
 
 impl Limit {
@@ -38,13 +38,13 @@ impl Limit {
     }
 }
 
-/// What an object gives when it is iterated. Its `len()` is believed where it is too large.
+/// The items of an iterable. Its `len()` is used only to refuse one that is too long.
 pub(crate) fn items<'py>(object: &Bound<'py, PyAny>, limit: Limit) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let py = object.py();
     match object.len() {
         Ok(len) if len > limit.most() => return Err(limit.exceeded(len)),
         Err(error) if error.is_instance_of::<PyOverflowError>(py) => return Err(limit.exceeded(usize::MAX)),
-        // Not everything that is iterated has a length.
+        // Not every iterable has a length.
         Err(error) if !error.is_instance_of::<PyTypeError>(py) => return Err(error),
         _ => {}
     }
@@ -58,7 +58,7 @@ pub(crate) fn items<'py>(object: &Bound<'py, PyAny>, limit: Limit) -> PyResult<V
     Ok(items)
 }
 
-/// The integer that an object is; `None` if it is none.
+/// The integer, if the object is one.
 pub(crate) fn integer(object: &Bound<'_, PyAny>) -> PyResult<Option<isize>> {
     let py = object.py();
     match object.extract() {
@@ -71,7 +71,7 @@ pub(crate) fn integer(object: &Bound<'_, PyAny>) -> PyResult<Option<isize>> {
     }
 }
 
-/// The integers of a sequence; `None` if it is none, or has other items.
+/// The integers, if the object is a sequence of integers.
 pub(crate) fn integers(object: &Bound<'_, PyAny>, limit: Limit) -> PyResult<Option<Vec<isize>>> {
     let is_sequence = !object.is_instance_of::<PyString>()
         && !object.is_instance_of::<PyDict>()
@@ -83,7 +83,7 @@ pub(crate) fn integers(object: &Bound<'_, PyAny>, limit: Limit) -> PyResult<Opti
     items(object, limit)?.iter().map(integer).collect()
 }
 
-/// The sizes of a shape; `None` if an object is no sequence of integers that are not negative.
+/// The sizes, if the object is a sequence of integers that are not negative.
 pub(crate) fn shape(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<usize>>> {
     let sizes = integers(object, Limit::Rank)?;
     Ok(sizes.and_then(|sizes| sizes.into_iter().map(|size| usize::try_from(size).ok()).collect()))

@@ -1,7 +1,7 @@
-//! Owns signatures: what a fused function is given and reads from outside, as far as what it computes depends
-//! on that. Values are compared by value, what never changes by identity; for all else there is no signature,
-//! and the function is traced anew. A signature that is kept keeps nothing alive. It does not know what is
-//! traced (`fuse.rs`), nor where functions read (`_outside.py`).
+//! Owns signatures: those arguments of a fused function, and objects that it reads from outside, on which its
+//! computation depends. Values are compared by value, immutable objects by identity; other objects have no
+//! signature, and the function is traced in each call. A stored signature keeps no object alive. It does not
+//! know what is traced (`fuse.rs`) nor where functions read (`_outside.py`).
 
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -12,10 +12,10 @@ use smallvec::SmallVec;
 
 use crate::once::{Once, name};
 
-/// The most parts of one object: to compare more would take longer than to trace the function.
+/// The most parts of one object: comparing more would take longer than tracing the function.
 const MOST_PARTS: usize = 256;
 
-/// The most lists in each other.
+/// The deepest nesting of lists.
 const MOST_NESTED: usize = 16;
 
 pub(crate) type Signature = SmallVec<[Part; 6]>;
@@ -23,26 +23,25 @@ pub(crate) type Signature = SmallVec<[Part; 6]>;
 /// One thing that a computation depends on.
 #[derive(Debug)]
 pub(crate) enum Part {
-    /// An array, and which of the arrays before it is the same. Its dtype and layout are compared beside the
-    /// signature.
+    /// An array, and which of the arrays before it is the same. Its dtype and layout are compared separately.
     Array(Option<usize>),
     /// The name of a keyword argument.
     Name(String),
     None,
     Bool(bool),
     Int(i64),
-    /// An integer of more than 64 bits, in digits.
+    /// An integer of more than 64 bits, as decimal digits.
     Digits(String),
-    /// By its bits: 0.0 and -0.0 differ, and NaN is itself.
+    /// By its bits: 0.0 and -0.0 differ, and NaN equals itself.
     Float(u64),
     Complex([u64; 2]),
     Text(String),
     Bytes(Box<[u8]>),
-    /// A tuple, a list or the like of so many parts, which follow.
+    /// A tuple, list or similar of so many parts, which follow.
     Several(Form, usize),
-    /// A name from outside that nothing has.
+    /// A name from outside that does not exist.
     Absent,
-    /// An object that is itself alone.
+    /// An object compared by identity.
     Object(Identity),
 }
 
@@ -53,11 +52,11 @@ pub(crate) enum Form {
     Dict,
     Slice,
     Range,
-    /// What stands for an object that is its value.
+    /// In place of an object that is compared by value.
     Value,
 }
 
-/// An object: held during a call, known by a weak reference afterwards.
+/// An object: a reference during a call, a weak reference when stored.
 #[derive(Debug)]
 pub(crate) enum Identity {
     Held(Py<PyAny>),
@@ -85,7 +84,7 @@ impl Part {
         Part::Object(Identity::Held(object.clone().unbind()))
     }
 
-    /// Whether two parts mean the same.
+    /// Whether two parts are equal.
     fn is(&self, py: Python<'_>, other: &Part) -> bool {
         match (self, other) {
             (Part::Array(own), Part::Array(other)) => own == other,
@@ -104,7 +103,8 @@ impl Part {
         }
     }
 
-    /// The part without a hold on its object. What takes no weak references belongs to a module that stays.
+    /// The part with a weak reference to its object. Objects without weak references belong to modules, which
+    /// stay.
     fn let_go(&mut self, py: Python<'_>) {
         if let Part::Object(identity) = self
             && let Identity::Held(object) = identity
@@ -115,18 +115,19 @@ impl Part {
     }
 }
 
-/// Whether two signatures mean the same.
+/// Whether two signatures are equal.
 pub(crate) fn are_same(py: Python<'_>, one: &[Part], other: &[Part]) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.is(py, other))
 }
 
-/// A signature to keep.
+/// A signature to be stored.
 pub(crate) fn kept(py: Python<'_>, mut signature: Signature) -> Signature {
     signature.iter_mut().for_each(|part| part.let_go(py));
     signature
 }
 
-/// Adds the parts of an object that is no array; `false`, and any parts, if it may change unseen.
+/// Adds the parts of an object that is no array; `false`, and perhaps some parts, if it may change
+/// undetected.
 pub(crate) fn add(object: &Bound<'_, PyAny>, signature: &mut Signature) -> PyResult<bool> {
     let most = signature.len() + MOST_PARTS;
     add_within(object, signature, most, MOST_NESTED)
@@ -172,8 +173,8 @@ fn add_within(
     items.iter().try_fold(true, |all, item| Ok(all && add_within(item, signature, most, nested - 1)?))
 }
 
-/// The part of an object of one of Python's own classes of values. Objects of classes made from those may
-/// have more to them.
+/// The part of an object of one of Python's classes of values. Objects of their subclasses may have further
+/// attributes.
 fn value(object: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
     Ok(Some(if let Ok(value) = object.cast_exact::<PyFloat>() {
         Part::Float(value.value().to_bits())
@@ -189,7 +190,7 @@ fn value(object: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
     } else if let Ok(value) = object.cast_exact::<PyString>() {
         match value.to_cow() {
             Ok(text) => Part::Text(text.into_owned()),
-            // Half a surrogate pair is no text to Rust.
+            // A lone surrogate is not valid text in Rust.
             Err(_) => return Ok(None),
         }
     } else if let Ok(value) = object.cast_exact::<PyComplex>() {

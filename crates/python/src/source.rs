@@ -1,6 +1,5 @@
 //! Owns arrays in files: `Source`, an `Expr` whose elements are read when they are needed, and the evaluation
-//! of fused functions in pieces, into files. It does not know what a fused function is called with
-//! (`fuse.rs`).
+//! of fused functions in pieces, into files. It does not know the arguments of a fused function (`fuse.rs`).
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -33,7 +32,7 @@ impl PySource {
         Ok(PyClassInitializer::from(expr).add_subclass(PySource { path, source }))
     }
 
-    /// The file, as it was opened.
+    /// The path as it was given to ``open``.
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         static PATH: Once<Py<PyAny>> = Once::new();
@@ -53,9 +52,9 @@ impl PySource {
 
 #[pymethods]
 impl Fused {
-    /// Makes the function's result in pieces, within `max_memory` bytes, and in the file `path` if there is
-    /// one, which is not replaced unless `force` says so. After each piece `watch` is told the bytes that are
-    /// done, and all of them.
+    /// Evaluates the function in pieces within `max_memory` bytes, into the file `path` if it is given; an
+    /// existing file is replaced only with `force`. After each piece `watch` is called with the bytes done
+    /// and the bytes in all.
     #[pyo3(signature = (path, max_memory, force, watch, *positional, **named))]
     #[expect(clippy::too_many_arguments, reason = "they are those of `evaluate` in Python")]
     fn _stream<'py>(
@@ -82,7 +81,7 @@ impl Fused {
     }
 }
 
-/// Tells `watch` of a piece, and asks for signals: what either raises ends the evaluation.
+/// Calls `watch` after a piece and checks for signals; an exception of either ends the evaluation.
 fn told(watch: Option<&Py<PyAny>>, progress: Progress) -> ControlFlow<()> {
     let done = progress.read.saturating_add(progress.written);
     let all = progress.to_read.saturating_add(progress.to_write);

@@ -1,6 +1,5 @@
-//! Owns `Tensor` as a Python class: what it says about itself, and its elements as Python's own numbers. Its
-//! operations are rows of tables (`entry.rs`), its operators stand in `operators.rs`, its memory in
-//! `memory/`.
+//! Owns `Tensor` as a Python class: its attributes, and its elements as Python numbers. It does not know
+//! operations (`entry.rs`), operators (`operators.rs`) or memory (`memory/`).
 
 use std::sync::atomic::{AtomicIsize, Ordering};
 
@@ -21,7 +20,7 @@ use crate::{functions, index, memory, number};
 #[pyclass(name = "Tensor", module = "zerostride", frozen, weakref)]
 pub(crate) struct PyTensor(pub(crate) Tensor);
 
-/// A tensor as an object.
+/// The tensor as a Python object.
 #[inline]
 pub(crate) fn object(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
     Ok(Bound::new(py, PyTensor(tensor))?.into_any())
@@ -294,7 +293,7 @@ impl PyTensor {
         self.0.to_string()
     }
 
-    /// A number's own format; several elements have none but what is printed.
+    /// A number's format for one element; several elements accept only the empty format.
     fn __format__<'py>(&self, py: Python<'py>, format: &str) -> PyResult<String> {
         match self.0.ndim() {
             0 => self.item(py)?.call_method1("__format__", (format,))?.extract(),
@@ -337,7 +336,7 @@ impl PyTensor {
         Ok(())
     }
 
-    /// The only element, for the conversions of Python, which have an error of their own.
+    /// The only element, for Python's conversions, which have their own error.
     fn python_scalar(&self) -> PyResult<Scalar> {
         if self.0.numel() != 1 {
             return Err(PyValueError::new_err("only one element tensors can be converted to Python scalars"));
@@ -351,7 +350,7 @@ impl PyTensor {
     }
 }
 
-/// The dimension that a number means, counted from the end where it is negative.
+/// The dimension as an index; negative numbers count from the end.
 pub(crate) fn dim_at(dim: isize, ndim: usize) -> PyResult<usize> {
     let most = ndim as isize;
     let place = if dim < 0 { dim + most } else { dim };
@@ -365,22 +364,22 @@ pub(crate) fn dim_at(dim: isize, ndim: usize) -> PyResult<usize> {
     })
 }
 
-/// The only element as Python's own number.
+/// The only element as a Python number.
 fn element<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     match tensor.dtype() {
-        // A bare number of the engine's has 63 bits and a sign.
+        // The engine's bare numbers are i64, which cannot hold all u64.
         DType::U64 => tensor.to_vec::<u64>().map_err(raise)?[0].into_bound_py_any(py),
         _ => number::object(py, tensor.scalar_at(&vec![0; tensor.ndim()]).map_err(raise)?),
     }
 }
 
-/// The imaginary parts of numbers that have none: one zero, stretched. A caller may only want to know that
-/// there is such an attribute, as xarray does of arrays.
+/// The imaginary part of real numbers: a single zero, stretched. A caller may only check that the attribute
+/// exists, as xarray does.
 pub(crate) fn zeros(dtype: DType, shape: &[usize]) -> zerostride::Result<Tensor> {
     Tensor::full(&[], 0, dtype)?.broadcast_to(shape)
 }
 
-/// The parts of a complex tensor: a view that NumPy makes, on the same memory.
+/// The real or imaginary part of a complex tensor: a view that NumPy makes, on the same memory.
 fn part<'py>(tensor: &Bound<'py, PyTensor>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let parts = memory::numpy(tensor)?.getattr(name)?;
     match memory::array(&parts)? {
@@ -389,7 +388,7 @@ fn part<'py>(tensor: &Bound<'py, PyTensor>, name: &str) -> PyResult<Bound<'py, P
     }
 }
 
-/// The rows of a tensor, as views that are made one by one.
+/// An iterator over the rows of a tensor, which are views.
 #[pyclass(module = "zerostride", frozen)]
 pub(crate) struct Rows {
     tensor: Tensor,
@@ -410,16 +409,16 @@ impl Rows {
         row.ok().map(|row| self.tensor.select(0, row).map(PyTensor)).transpose().map_err(raise)
     }
 
-    /// How many are left.
+    /// The number of rows left.
     fn __length_hint__(&self) -> usize {
         self.tensor.shape()[0] - self.next.load(Ordering::Relaxed) as usize
     }
 }
 
-/// Elements between two looks for Ctrl-C.
+/// Elements between two checks for Ctrl-C.
 const UNHEARD: usize = 1 << 16;
 
-/// The elements as nested lists, all of them as they are at one moment.
+/// The elements as nested lists, all read under one claim.
 fn nested<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     macro_rules! lists {
         ($($dtype:ident $type:ty, $number:expr;)*) => {
@@ -451,18 +450,18 @@ fn nested<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> 
     }
 }
 
-/// Lists that are being made of a tensor's elements.
+/// The construction of nested lists.
 struct Lists<'a, 'py, T> {
     py: Python<'py>,
     shape: &'a [usize],
     elements: &'a mut std::vec::IntoIter<T>,
     number: fn(Python<'py>, T) -> PyResult<Bound<'py, PyAny>>,
-    /// Numbers and lists since the last look for Ctrl-C.
+    /// Numbers and lists since the last check for Ctrl-C.
     made: usize,
 }
 
 impl<'py, T> Lists<'_, 'py, T> {
-    /// The next list of a dimension; beyond the last one, the next number.
+    /// The next list of a dimension; after the last dimension, the next number.
     fn at(&mut self, dim: usize) -> PyResult<Bound<'py, PyAny>> {
         self.made += 1;
         if self.made > UNHEARD {
@@ -474,8 +473,8 @@ impl<'py, T> Lists<'_, 'py, T> {
                 self.elements.next().expect("a shape has as many elements as its sizes multiply to");
             return (self.number)(self.py, element);
         };
-        // Without elements a dimension may be of any size: lists grow as they are filled, and no memory is
-        // taken first.
+        // Without elements a dimension can have any size, so the list grows as it is filled rather than being
+        // allocated first.
         let list = PyList::empty(self.py);
         for _ in 0..size {
             list.append(self.at(dim + 1)?)?;

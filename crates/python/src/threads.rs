@@ -1,5 +1,5 @@
-//! Owns what goes on around a computation: whether other Python threads run meanwhile, how Ctrl-C ends it,
-//! whose line it is, and how many threads compute. It does not know what is computed.
+//! Owns the surroundings of a computation: whether the GIL is released, how Ctrl-C ends it, the caller's
+//! line, and the number of threads. It does not know what is computed.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -10,22 +10,22 @@ use zerostride::{Result, interruptible, set_waiter};
 
 use crate::error::raise;
 
-/// Elements, of all operands multiplied, from which on other Python threads may run meanwhile: below, letting
-/// the lock go and taking it again costs more than the operation.
+/// Elements of all operands together from which on the GIL is released: below, releasing and taking it costs
+/// more than the operation.
 const WORTH_DETACHING: usize = 1 << 16;
 
 thread_local! {
-    /// What a signal's handler has raised.
+    /// The exception that a signal's handler has raised.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
-/// Whether there is so much to do that other Python threads should run meanwhile.
+/// Whether a computation is large enough to release the GIL.
 #[inline]
 pub(crate) fn is_large(numels: impl IntoIterator<Item = usize>) -> bool {
     numels.into_iter().fold(1, usize::saturating_mul) > WORTH_DETACHING
 }
 
-/// Runs `work`, without Python's lock and open to signals if there is much to do.
+/// Runs `work`; if it is large, without the GIL and interruptible by signals.
 pub(crate) fn compute<T: Send>(
     py: Python<'_>,
     numels: impl IntoIterator<Item = usize>,
@@ -35,18 +35,18 @@ pub(crate) fn compute<T: Send>(
     if policy::is_on() { policy::at(caller(py), work) } else { work() }
 }
 
-/// Runs a call with Python's lock, open to signals: what takes long without `compute`.
+/// Runs a call with the GIL, interruptible by signals: for long calls that do not use `compute`.
 pub(crate) fn watched<T>(py: Python<'_>, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     if is_first(py) { interruptible(has_raised, || Ok(call())).map_err(raise)? } else { call() }
 }
 
 fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    // Python runs signals' handlers on its first thread alone.
+    // Python runs signal handlers on its main thread only.
     let is_first = is_first(py);
     py.detach(|| if is_first { interruptible(has_raised, work) } else { work() })
 }
 
-/// Whether this is Python's first thread.
+/// Whether this is Python's main thread.
 fn is_first(py: Python<'_>) -> bool {
     thread_local! {
         static IS_FIRST: OnceCell<bool> = const { OnceCell::new() };
@@ -60,8 +60,8 @@ fn is_first(py: Python<'_>) -> bool {
 
 /// Whether a signal's handler has raised, as that of Ctrl-C does.
 ///
-/// This waits for Python's lock while the evaluation holds tensors. A thread that has the lock releases it
-/// before it waits for a tensor (`wait`), so that both go on.
+/// This waits for the GIL while the evaluation holds claims on tensors. There is no deadlock, since a thread
+/// with the GIL releases it before it waits for a tensor (`wait`).
 fn has_raised() -> bool {
     Python::attach(raises)
 }
@@ -76,7 +76,7 @@ fn raises(py: Python<'_>) -> bool {
     }
 }
 
-/// Waits for a tensor as Python waits for anything: other threads run meanwhile, and signals are heard.
+/// Waits for a tensor: meanwhile other Python threads run, and signals are handled.
 fn wait(attempt: &mut (dyn FnMut() -> bool + Send)) -> bool {
     Python::attach(|py| {
         while !py.detach(&mut *attempt) {
@@ -88,28 +88,27 @@ fn wait(attempt: &mut (dyn FnMut() -> bool + Send)) -> bool {
     })
 }
 
-/// Readies the engine for Python's threads.
+/// Sets up the engine for Python's threads.
 pub(crate) fn init() {
     set_waiter(wait);
 }
 
-/// What ended an evaluation that was interrupted.
+/// The exception that interrupted an evaluation.
 pub(crate) fn raised() -> PyErr {
     RAISED.take().unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))
 }
 
-/// What an evaluation that ends early on this thread will have raised.
+/// Sets the exception that an interrupted evaluation on this thread will raise.
 pub(crate) fn will_raise(error: PyErr) {
     RAISED.set(Some(error));
 }
 
-/// Builds something under a policy: what broadcasts in it was written on the line of the program that runs
-/// now.
+/// Builds something under a policy: its broadcasts belong to the line of the program that is running.
 pub(crate) fn built<R>(py: Python<'_>, build: impl FnOnce() -> R) -> R {
     if policy::is_on() { policy::at(caller(py), build) } else { build() }
 }
 
-/// The line of the program outside of this package and of torch.
+/// The innermost line of the program outside this package and torch.
 fn caller(py: Python<'_>) -> Caller {
     let found = || py.import("zerostride._policy")?.call_method0("caller")?.extract::<(String, u32)>();
     let (file, line) = found().unwrap_or_else(|_| ("<unknown>".to_owned(), 0));

@@ -6,12 +6,12 @@ tensor([[5, 6, 7],
         [6, 7, 8],
         [7, 8, 9]])
 
-Names, results and errors are PyTorch's; ``axis`` and ``keepdims`` are understood too. NumPy arrays, torch tensors on the
-CPU, JAX arrays and numbers may stand for every operand, and nothing is copied on the way in or out.
+Names, results and errors are PyTorch's; ``axis`` and ``keepdims`` are accepted, too. An operand may be a NumPy array, a torch
+tensor on the CPU, a JAX array or a number, and nothing is copied on the way in or out.
 """
 
-# The engine calls `_lazy` and `_outside` from any thread: a child that is forked while another thread imports
-# them would wait for it.
+# The engine imports `_lazy` and `_outside` from any thread. If they were not imported here, a child forked
+# during such an import would wait for it forever.
 from . import _interop, _lazy, _outside, _zerostride, pool  # noqa: F401
 from ._evaluate import evaluate
 from ._files import open

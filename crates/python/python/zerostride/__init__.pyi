@@ -731,29 +731,29 @@ class _Operations:
     def cumprod(self, dim: builtins.int, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
         """The products of the elements up to each one along a dimension."""
     def scatter_(self, dim: builtins.int, index: _Operand, src: _Operand | None = None, *, value: _Operand | None = None, reduce: Any | None = None) -> Tensor:
-        """Writes `src` or a number to the places along a dimension that an index names; `reduce` adds or multiplies."""
+        """Writes `src` or a number to the given indices along a dimension; `reduce` adds or multiplies."""
     def scatter(self, dim: builtins.int, index: _Operand, src: _Operand | None = None, *, value: _Operand | None = None, reduce: Any | None = None, out: Any = None) -> Tensor:
-        """A copy with `src` or a number at the places along a dimension that an index names, as by `scatter_`."""
+        """A copy with `src` or a number at the given indices along a dimension, as by `scatter_`."""
     def scatter_add_(self, dim: builtins.int, index: _Operand, src: _Operand) -> Tensor:
-        """Adds each element of `src` at the place along a dimension that an index names."""
+        """Adds each element of `src` at the given index along a dimension."""
     def scatter_add(self, dim: builtins.int, index: _Operand, src: _Operand, *, out: Any = None) -> Tensor:
-        """A copy to which each element of `src` is added at the place along a dimension that an index names."""
+        """A copy to which each element of `src` is added at the given index along a dimension."""
     def index_add_(self, dim: builtins.int, index: _Operand, source: _Sizes, *, alpha: Any = 1) -> Tensor:
-        """Adds slices of `source`, `alpha` times, to the slices of a dimension that integers name."""
+        """Adds slices of `source`, times `alpha`, to the slices of a dimension at the given indices."""
     def index_add(self, dim: builtins.int, index: _Operand, source: _Sizes, *, alpha: Any = 1, out: Any = None) -> Tensor:
-        """A copy with slices of `source` added, `alpha` times, to the slices of a dimension that integers name."""
+        """A copy with slices of `source`, times `alpha`, added to the slices of a dimension at the given indices."""
     def index_put_(self, indices: Any, values: _Operand, accumulate: builtins.bool = False) -> Tensor:
-        """Writes values to the elements that a tuple of index tensors picks, or adds them."""
+        """Writes values to the elements that a tuple of index tensors selects, or adds them."""
     def index_put(self, indices: Any, values: _Operand, accumulate: builtins.bool = False) -> Tensor:
-        """A copy with values written to the elements that a tuple of index tensors picks, or added to them."""
+        """A copy with values written to the elements that a tuple of index tensors selects, or added to them."""
     def masked_scatter_(self, mask: _Operand, source: _Sizes) -> Tensor:
         """Overwrites the elements where a mask is true with those of `source`, in order."""
     def masked_scatter(self, mask: _Operand, source: _Sizes) -> Tensor:
         """A copy in which the elements where a mask is true are those of `source`, in order."""
     def to(self, *target: Any, dtype: _DType | None = None, device: Any | None = None, other: _Operand | None = None, non_blocking: builtins.bool = False, copy: builtins.bool = False, memory_format: Any | None = None) -> Tensor:
-        """The elements as another dtype, or that of another tensor; the tensor itself where it has it, unless `copy`."""
+        """The elements converted to another dtype, or that of another tensor; the tensor itself if it has that dtype, unless `copy`."""
     def astype(self, dtype: _DType, *, copy: builtins.bool = True) -> Tensor:
-        """The elements as another dtype; with `copy=False` the tensor itself where it is of that dtype."""
+        """The elements converted to another dtype; with `copy=False` the tensor itself if it has that dtype."""
     def float(self, *, memory_format: Any | None = None) -> Tensor:
         """The elements as float32."""
     def double(self, *, memory_format: Any | None = None) -> Tensor:
@@ -769,7 +769,7 @@ class _Operations:
     def bool(self, *, memory_format: Any | None = None) -> Tensor:
         """The elements as bool."""
     def contiguous(self, *, memory_format: Any | None = None) -> Tensor:
-        """The elements in row-major order in memory: the tensor itself where they are, else a copy."""
+        """A contiguous tensor: the tensor itself if it is, else a copy."""
     def clone(self, *, memory_format: Any | None = None) -> Tensor:
         """A copy."""
     def copy_(self, src: _Operand, non_blocking: builtins.bool = False) -> Tensor:
@@ -779,19 +779,19 @@ class _Operations:
     def zero_(self) -> Tensor:
         """Overwrites all elements with 0."""
     def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: Any = None) -> tuple[Tensor, Tensor]:
-        """The `k` largest or smallest elements along a dimension, the most extreme first, and where they stood."""
+        """The `k` largest or smallest elements along a dimension, the most extreme first, and their indices."""
     def nonzero(self, *, as_tuple: builtins.bool = False, out: Any = None) -> Any:
         """The index of every nonzero element, one row each; with `as_tuple` one vector for each dimension."""
     def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
-        """Every value once, or every slice of `dim`, in rising order; on demand the place of each in it, and the counts."""
+        """The distinct values, or slices of `dim`, in rising order; on demand the index of each input in them, and the counts."""
     def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Any | None = None, append: Any | None = None, *, out: Any = None) -> Tensor:
-        """The `n`-th differences of neighbours along a dimension."""
+        """The `n`-th differences of neighbouring elements along a dimension."""
     def matmul(self, other: _Operand, *, out: Any = None) -> Tensor:
         """The matrix product; batch dimensions broadcast without copies."""
     def mm(self, mat2: _Operand, *, out: Any = None) -> Tensor:
         """The product of two matrices."""
     def bmm(self, mat2: _Operand, *, out: Any = None) -> Tensor:
-        """The products of as many pairs of matrices."""
+        """The products of pairs of matrices."""
     def mv(self, vec: _Operand, *, out: Any = None) -> Tensor:
         """The product of a matrix and a vector."""
     def dot(self, tensor: _Operand, *, out: Any = None) -> Tensor:
@@ -801,27 +801,27 @@ class _Operations:
     def split(self, split_size_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """Parts of one size, or of several, along a dimension."""
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """At most so many parts of equal size along a dimension."""
+        """At most `chunks` parts of equal size along a dimension."""
     def unbind(self, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """The slices of a dimension, which goes away."""
     def repeat_interleave(self, repeats: _Sizes | None = None, dim: builtins.int | None = None, *, output_size: Any | None = None) -> Tensor:
-        """Every element, or slice of a dimension, so many times in a row; of counts alone, each index as often as they say."""
+        """Each element, or slice of a dimension, repeated consecutively; of counts alone, each index as often as they say."""
     def max(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, other: _Operand | None = None, out: Any = None) -> Any:
-        """The largest element, NaN if one is; with `dim` those along it and where they first stand; with `other` element by element."""
+        """The largest element, NaN if one is; with `dim` those along it and the index of the first of each; with `other` element by element."""
     def min(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, other: _Operand | None = None, out: Any = None) -> Any:
-        """The smallest element, NaN if one is; with `dim` those along it and where they first stand; with `other` element by element."""
+        """The smallest element, NaN if one is; with `dim` those along it and the index of the first of each; with `other` element by element."""
     def aminmax(self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False, out: Any = None) -> tuple[Tensor, Tensor]:
         """The smallest and the largest element, NaN if one is."""
     def median(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Any = None) -> Any:
-        """The median, of an even number of elements the lower one of two; with `dim` those along it and where they stand."""
+        """The median, of an even number of elements the lower one of two; with `dim` those along it and their indices."""
     def nanmedian(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Any = None) -> Any:
-        """The median of the elements that are not NaN; with `dim` those along it and where they stand."""
+        """The median of the elements that are not NaN; with `dim` those along it and their indices."""
     def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
-        """The `k`-th smallest elements along a dimension, counted from 1, and where they stand."""
+        """The `k`-th smallest elements along a dimension, counted from 1, and their indices."""
     def quantile(self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: Any = 'linear', out: Any = None) -> Tensor:
-        """The quantiles `q`, of everything or along `dim`; NaN if an element is. Between two elements `interpolation` decides."""
+        """The quantiles `q`, of all elements or along `dim`; NaN if an element is. `interpolation` decides between two elements."""
     def nanquantile(self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: Any = 'linear', out: Any = None) -> Tensor:
-        """The quantiles `q` of the elements that are not NaN, of everything or along `dim`."""
+        """The quantiles `q` of the elements that are not NaN, of all of them or along `dim`."""
     def std_mean(self, dim: builtins.int | None = None, unbiased: Any | None = None, keepdim: builtins.bool = False, *, correction: Any = 1) -> tuple[Tensor, Tensor]:
         """The standard deviation and the mean."""
     def var_mean(self, dim: builtins.int | None = None, unbiased: Any | None = None, keepdim: builtins.bool = False, *, correction: Any = 1) -> tuple[Tensor, Tensor]:
@@ -829,9 +829,9 @@ class _Operations:
     def equal(self, other: _Operand) -> builtins.bool:
         """Whether two tensors have the same shape and elements."""
     def allclose(self, other: _Operand, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
-        """Whether all elements of two tensors are close to each other, as `isclose` says."""
+        """Whether all elements of two tensors are close to each other, as by `isclose`."""
     def clip(self, min: Any | None = None, max: Any | None = None, *, out: Any = None) -> Tensor:
-        """The elements held between `min` and `max`, as by `clamp`."""
+        """The elements clamped to `min` and `max`, as by `clamp`."""
     def broadcast_to(self, *size: _Sizes) -> Tensor:
         """Stretches the tensor to a shape, without copying: another name of `expand`."""
     def view(self, *shape: _Sizes) -> Tensor:
@@ -839,7 +839,7 @@ class _Operations:
     def transpose(self, dim0: _Sizes | None = None, dim1: builtins.int | None = None) -> Tensor:
         """Swaps two dimensions; or reorders all, as NumPy does, by a list of them, or by none into their reverse."""
     def ravel(self) -> Tensor:
-        """All dimensions as one, with the elements next to each other."""
+        """All dimensions as one, contiguous."""
     @property
     def shape(self) -> tuple[builtins.int, ...]:
         """The sizes of the dimensions."""
@@ -1416,23 +1416,23 @@ def cumsum(input: _Operand, dim: builtins.int, *, dtype: _DType | None = None, o
 def cumprod(input: _Operand, dim: builtins.int, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
     """The products of the elements up to each one along a dimension."""
 def scatter(input: _Operand, dim: builtins.int, index: _Operand, src: _Operand | None = None, *, value: _Operand | None = None, reduce: Any | None = None, out: Any = None) -> Tensor:
-    """A copy with `src` or a number at the places along a dimension that an index names, as by `scatter_`."""
+    """A copy with `src` or a number at the given indices along a dimension, as by `scatter_`."""
 def scatter_add(input: _Operand, dim: builtins.int, index: _Operand, src: _Operand, *, out: Any = None) -> Tensor:
-    """A copy to which each element of `src` is added at the place along a dimension that an index names."""
+    """A copy to which each element of `src` is added at the given index along a dimension."""
 def index_add(input: _Operand, dim: builtins.int, index: _Operand, source: _Sizes, *, alpha: Any = 1, out: Any = None) -> Tensor:
-    """A copy with slices of `source` added, `alpha` times, to the slices of a dimension that integers name."""
+    """A copy with slices of `source`, times `alpha`, added to the slices of a dimension at the given indices."""
 def index_put(input: _Operand, indices: Any, values: _Operand, accumulate: builtins.bool = False) -> Tensor:
-    """A copy with values written to the elements that a tuple of index tensors picks, or added to them."""
+    """A copy with values written to the elements that a tuple of index tensors selects, or added to them."""
 def masked_scatter(input: _Operand, mask: _Operand, source: _Sizes) -> Tensor:
     """A copy in which the elements where a mask is true are those of `source`, in order."""
 def astype(input: _Operand, dtype: _DType, *, copy: builtins.bool = True) -> Tensor:
-    """The elements as another dtype; with `copy=False` the tensor itself where it is of that dtype."""
+    """The elements converted to another dtype; with `copy=False` the tensor itself if it has that dtype."""
 def clone(input: _Operand, *, memory_format: Any | None = None) -> Tensor:
     """A copy."""
 def result_type(*operands: Any) -> dtype:
     """The dtype of the result of an operation on these operands: tensors, arrays, numbers or dtypes."""
 def promote_types(type1: _DType, type2: _DType) -> dtype:
-    """The smallest dtype that both can be converted to, as PyTorch's table says."""
+    """The smallest dtype that both can be converted to, by PyTorch's table."""
 def can_cast(from_: Any, to: _DType) -> builtins.bool:
     """Whether an in-place operation may write one dtype into another."""
 def tensor(data: Any, dtype: _DType | None = None, *, device: Any | None = None, pin_memory: builtins.bool = False, requires_grad: builtins.bool = False) -> Tensor:
@@ -1474,25 +1474,25 @@ def broadcast_shapes(*shapes: Any) -> tuple[builtins.int, ...]:
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors, each stretched to the shape of all, without copies."""
 def topk(input: _Operand, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: Any = None) -> tuple[Tensor, Tensor]:
-    """The `k` largest or smallest elements along a dimension, the most extreme first, and where they stood."""
+    """The `k` largest or smallest elements along a dimension, the most extreme first, and their indices."""
 def nonzero(input: _Operand, *, as_tuple: builtins.bool = False, out: Any = None) -> Any:
     """The index of every nonzero element, one row each; with `as_tuple` one vector for each dimension."""
 def searchsorted(sorted_sequence: Any, input: _Operand, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: Any | None = None, sorter: Any | None = None, out: Any = None) -> Tensor:
-    """Where values would be inserted into sorted ones so that these stay sorted."""
+    """The indices at which values would be inserted into sorted ones to keep them sorted."""
 def bucketize(input: _Operand, boundaries: Any, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: Any = None) -> Tensor:
-    """In which of the buckets between sorted boundaries values fall."""
+    """The index of the bucket between sorted boundaries that each value falls into."""
 def unique(input: _Operand, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
-    """Every value once, or every slice of `dim`, in rising order; on demand the place of each in it, and the counts."""
+    """The distinct values, or slices of `dim`, in rising order; on demand the index of each input in them, and the counts."""
 def unique_all(x: _Operand) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Every value once, in rising order, where it stands first, for each element the place of its value, and the counts."""
+    """The distinct values in rising order, the index of the first of each, the index of each input in them, and the counts."""
 def diff(input: _Operand, n: builtins.int = 1, dim: builtins.int = -1, prepend: Any | None = None, append: Any | None = None, *, out: Any = None) -> Tensor:
-    """The `n`-th differences of neighbours along a dimension."""
+    """The `n`-th differences of neighbouring elements along a dimension."""
 def matmul(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """The matrix product; batch dimensions broadcast without copies."""
 def mm(input: _Operand, mat2: _Operand, *, out: Any = None) -> Tensor:
     """The product of two matrices."""
 def bmm(input: _Operand, mat2: _Operand, *, out: Any = None) -> Tensor:
-    """The products of as many pairs of matrices."""
+    """The products of pairs of matrices."""
 def mv(input: _Operand, vec: _Operand, *, out: Any = None) -> Tensor:
     """The product of a matrix and a vector."""
 def dot(input: _Operand, tensor: _Operand, *, out: Any = None) -> Tensor:
@@ -1504,29 +1504,29 @@ def frexp(input: _Operand, *, out: Any = None) -> tuple[Tensor, Tensor]:
 def split(tensor: _Operand, split_size_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """Parts of one size, or of several, along a dimension."""
 def chunk(input: _Operand, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-    """At most so many parts of equal size along a dimension."""
+    """At most `chunks` parts of equal size along a dimension."""
 def unbind(input: _Operand, dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """The slices of a dimension, which goes away."""
 def repeat_interleave(input: _Operand, repeats: _Sizes | None = None, dim: builtins.int | None = None, *, output_size: Any | None = None) -> Tensor:
-    """Every element, or slice of a dimension, so many times in a row; of counts alone, each index as often as they say."""
+    """Each element, or slice of a dimension, repeated consecutively; of counts alone, each index as often as they say."""
 def meshgrid(*tensors: Any, indexing: Any = 'ij') -> tuple[Tensor, ...]:
     """Vectors stretched to the grid that they span, without copies."""
 def max(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, other: _Operand | None = None, out: Any = None) -> Any:
-    """The largest element, NaN if one is; with `dim` those along it and where they first stand; with `other` element by element."""
+    """The largest element, NaN if one is; with `dim` those along it and the index of the first of each; with `other` element by element."""
 def min(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, other: _Operand | None = None, out: Any = None) -> Any:
-    """The smallest element, NaN if one is; with `dim` those along it and where they first stand; with `other` element by element."""
+    """The smallest element, NaN if one is; with `dim` those along it and the index of the first of each; with `other` element by element."""
 def aminmax(input: _Operand, *, dim: builtins.int | None = None, keepdim: builtins.bool = False, out: Any = None) -> tuple[Tensor, Tensor]:
     """The smallest and the largest element, NaN if one is."""
 def median(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Any = None) -> Any:
-    """The median, of an even number of elements the lower one of two; with `dim` those along it and where they stand."""
+    """The median, of an even number of elements the lower one of two; with `dim` those along it and their indices."""
 def nanmedian(input: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Any = None) -> Any:
-    """The median of the elements that are not NaN; with `dim` those along it and where they stand."""
+    """The median of the elements that are not NaN; with `dim` those along it and their indices."""
 def kthvalue(input: _Operand, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
-    """The `k`-th smallest elements along a dimension, counted from 1, and where they stand."""
+    """The `k`-th smallest elements along a dimension, counted from 1, and their indices."""
 def quantile(input: _Operand, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: Any = 'linear', out: Any = None) -> Tensor:
-    """The quantiles `q`, of everything or along `dim`; NaN if an element is. Between two elements `interpolation` decides."""
+    """The quantiles `q`, of all elements or along `dim`; NaN if an element is. `interpolation` decides between two elements."""
 def nanquantile(input: _Operand, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: Any = 'linear', out: Any = None) -> Tensor:
-    """The quantiles `q` of the elements that are not NaN, of everything or along `dim`."""
+    """The quantiles `q` of the elements that are not NaN, of all of them or along `dim`."""
 def std_mean(input: _Operand, dim: builtins.int | None = None, unbiased: Any | None = None, keepdim: builtins.bool = False, *, correction: Any = 1) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean."""
 def var_mean(input: _Operand, dim: builtins.int | None = None, unbiased: Any | None = None, keepdim: builtins.bool = False, *, correction: Any = 1) -> tuple[Tensor, Tensor]:
@@ -1534,12 +1534,12 @@ def var_mean(input: _Operand, dim: builtins.int | None = None, unbiased: Any | N
 def equal(input: _Operand, other: _Operand) -> builtins.bool:
     """Whether two tensors have the same shape and elements."""
 def allclose(input: _Operand, other: _Operand, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
-    """Whether all elements of two tensors are close to each other, as `isclose` says."""
+    """Whether all elements of two tensors are close to each other, as by `isclose`."""
 def clip(input: _Operand, min: Any | None = None, max: Any | None = None, *, out: Any = None) -> Tensor:
-    """The elements held between `min` and `max`, as by `clamp`."""
+    """The elements clamped to `min` and `max`, as by `clamp`."""
 def broadcast_to(input: _Operand, *size: _Sizes) -> Tensor:
     """Stretches the tensor to a shape, without copying: another name of `expand`."""
 def transpose(input: _Operand, dim0: _Sizes | None = None, dim1: builtins.int | None = None) -> Tensor:
     """Swaps two dimensions; or reorders all, as NumPy does, by a list of them, or by none into their reverse."""
 def ravel(input: _Operand) -> Tensor:
-    """All dimensions as one, with the elements next to each other."""
+    """All dimensions as one, contiguous."""

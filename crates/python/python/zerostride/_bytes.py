@@ -1,4 +1,4 @@
-"""Owns amounts of memory as people write them."""
+"""Owns the parsing of amounts of memory, such as ``"2 GiB"``. It does not know what they limit."""
 
 import re
 import sys
@@ -12,8 +12,8 @@ _UNITS = {"": 1, "b": 1} | {
 
 
 def number_of_bytes(name, limit):
-    """The number of bytes that ``"2 GiB"`` or an integer means to the argument ``name``; ``None`` stays what it is. More than
-    any machine has is as many as can be counted."""
+    """The number of bytes that ``"2 GiB"`` or an integer means for the argument ``name``; ``None`` stays
+    ``None``. Larger numbers than ``sys.maxsize`` become that."""
     if limit is None:
         return limit
     found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([a-zA-Z]*)\s*", limit, re.ASCII) if isinstance(limit, str) else None

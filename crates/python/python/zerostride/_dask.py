@@ -1,16 +1,17 @@
-"""Owns what Dask asks about tensors: it finds ``register`` by the entry point ``dask.sizeof``.
+"""Owns the size of tensors for Dask, which finds ``register`` by the entry point ``dask.sizeof``. It does not
+know ``dask.array``.
 
-All else that makes tensors chunks of ``dask.array`` are NumPy's protocols (``_interop.py``) and pickling.
+All else that makes tensors chunks of ``dask.array`` is NumPy's protocols (``_interop.py``) and pickling.
 """
 
 from ._zerostride import Tensor
 
-# Bytes of a tensor without elements.
+# The size in bytes of a tensor without elements.
 _EMPTY = 256
 
 
 def register(sizeof):
-    """Tells Dask how many bytes a tensor holds, by which it plans what fits in a worker."""
+    """Registers the size of tensors in bytes, by which Dask plans what fits in a worker."""
 
     @sizeof.register(Tensor)
     def sizeof_tensor(tensor):

@@ -1,5 +1,5 @@
-"""Owns ``evaluate``: a formula in a string, or what is to be computed over files. How a formula is read stands in
-``_formula.py``."""
+"""Owns ``evaluate``: the evaluation of a formula in a string, or of an expression over files. It does not
+know the language of formulas (``_formula.py``)."""
 
 import functools
 import os
@@ -14,10 +14,10 @@ from ._fuse import fuse
 def evaluate(expression, out=None, *, max_memory=None, force=False, progress=False, **arrays):
     """Computes a formula in one pass, without intermediate arrays; ``out`` takes the result.
 
-    The formula is a string as Python writes it: operators, indexing, ``pi``, ``e``, ``inf``, ``nan``, and by name every
-    function and method of this module that computes with arrays. ``max(x, axis)`` and ``min(x, axis)`` are numexpr's: the
-    values alone. Nothing else runs, whatever the string says. Arrays and numbers are keyword arguments. A function, which gets
-    them by name, and what was made of files that are ``open`` may stand for the string.
+    The formula is a string in Python's syntax: operators, indexing, ``pi``, ``e``, ``inf``, ``nan``, and by name every function
+    and method of this module that computes with arrays. ``max(x, axis)`` and ``min(x, axis)`` are numexpr's, which return values
+    only. Nothing else can run, whatever the string contains. Arrays and numbers are keyword arguments. In place of the string
+    there can be a function, which gets them by name, or an expression made of files that are ``open``.
 
     >>> import zerostride as zs
     >>> zs.evaluate("a*x + b", a=2, x=zs.tensor([1., 2.]), b=zs.tensor([[10.], [20.]]))
@@ -25,9 +25,9 @@ def evaluate(expression, out=None, *, max_memory=None, force=False, progress=Fal
             [22., 24.]])
 
     ``out`` is an array or the path of a file: npy, npz or safetensors, by its ending. The file appears when it is complete,
-    or not at all; one that exists is replaced only with ``force``. Files are read and written in pieces that take at most
-    ``max_memory`` (``"256 MiB"``; by default half of what is available) together. ``progress`` is a function that is called
-    with the bytes that are done and all of them after each piece, or ``True`` for a line on stderr.
+    or not at all; one that exists is replaced only with ``force``. Files are read and written in pieces that together take at
+    most ``max_memory`` (``"256 MiB"``; by default half of the available memory). ``progress`` is a function that is called
+    after each piece with the bytes done and the bytes in all, or ``True`` for a line on stderr.
     """
     if not isinstance(force, bool):
         raise TypeError(f"force says whether a file may be replaced: it is True or False, and no array, not {type(force).__name__}")

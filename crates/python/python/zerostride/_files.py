@@ -1,4 +1,4 @@
-"""Owns what a person sees of arrays in files: ``open``, and how far an evaluation over them has come."""
+"""Owns ``open``, and the progress line of evaluations over files. It does not know how files are read."""
 
 import sys
 
@@ -9,7 +9,7 @@ def open(path):
     """An array in a file (npy, npz, safetensors), of which the header is read now and elements when they are needed.
 
     ``a.npz:x`` and ``m.safetensors:weight`` name one array of several. The result is an operand of ``evaluate`` and of fused
-    functions, also where it is larger than memory; what else is done with it waits for ``evaluate`` too.
+    functions, even if it is larger than memory. Other operations on it are deferred until ``evaluate``, too.
 
     >>> import numpy as np, zerostride as zs
     >>> np.save("x.npy", np.arange(6.0).reshape(2, 3))
@@ -25,6 +25,6 @@ def open(path):
 
 
 def told_on_a_line(done, total):
-    """Writes the share that is done to stderr, always on the same line."""
+    """Writes the percentage done to stderr, always on the same line."""
     end = "\n" if done >= total else ""
     print(f"\r{100 * done // max(total, 1):3} % of {total / 1e9:.1f} GB", end=end, file=sys.stderr, flush=True)

@@ -1,5 +1,5 @@
-"""Owns the language of formulas: what may stand in one, and what it means. A formula is a list of instructions for a stack;
-nothing of it is run by Python itself. It does not know where arrays come from."""
+"""Owns the language of formulas: its grammar and its meaning. A formula is compiled to instructions for a
+stack machine; Python runs none of its code. It does not know where arrays come from."""
 
 import ast
 import operator
@@ -30,7 +30,7 @@ _OPERATORS = {
 
 
 def _extreme(own, values):
-    """numexpr's ``max`` and ``min``, which return values alone; of two arrays they are PyTorch's."""
+    """numexpr's ``max`` and ``min``, which return values only; of two arrays they are PyTorch's."""
 
     def extreme(x, axis=None, *others, **keywords):
         of_dim = axis is None or type(axis) in (int, tuple)
@@ -46,12 +46,12 @@ _FUNCTIONS |= {"max": _extreme(_zerostride.max, _zerostride.amax), "min": _extre
 
 
 def _result(value):
-    """The value as an array of its own, which is not one of those that were given."""
+    """The value as a new array, if it is one of the arguments."""
     return value.clone() if isinstance(value, _OWN) else _zerostride.tensor(value) if isinstance(value, _NUMBERS) else value
 
 
 def _nesting(text):
-    """How deep brackets, signs, powers and words are in each other, at most."""
+    """The deepest nesting of brackets, signs, powers and words."""
     most = brackets = signs = powers = words = 0
     follows_operand = False
     for token in _TOKENS.findall(text):
@@ -77,7 +77,7 @@ def _is_operand(token):
 
 
 class Formula:
-    """A formula of arrays that have these names."""
+    """A formula of arrays with these names."""
 
     def __init__(self, text, names):
         self.text, self.names = text.strip(), names
@@ -87,14 +87,14 @@ class Formula:
         if "\0" in text:
             raise ValueError("a formula has no null characters")
         too_deep = SyntaxError("the formula is nested too deeply: name its parts, and compute them one by one")
-        # Python's parser would overflow the stack of a thread that has a small one.
+        # Python's parser could overflow the stack of a thread with a small one.
         if _nesting(self.text) > MOST_NESTED:
             raise too_deep
         try:
             tree = ast.parse(self.text, "<expression>", mode="eval")
         except (RecursionError, MemoryError):
             raise too_deep from None
-        # What follows an operand's parts is done with them: the instructions come out in reverse.
+        # A node is handled before its parts, so the instructions come out in reverse.
         pending = [tree.body]
         while pending:
             node = pending.pop()
@@ -119,7 +119,7 @@ class Formula:
         return formula
 
     def _instruction(self, node):
-        """What a node does with its parts, and the parts; ``None`` for the value of an array's name."""
+        """The instruction of a node, and its parts; ``None`` for the name of an array."""
         match node:
             case ast.Constant(value):
                 self._check_constant(node, value)
@@ -210,7 +210,7 @@ class Formula:
         return operation
 
     def _number(self, node, how, operands):
-        """An operation on numbers alone, which takes no time and no memory to speak of."""
+        """An operation on numbers only, which takes hardly any time and memory."""
         if how in (operator.pow, operator.lshift) and all(isinstance(operand, int) for operand in operands):
             base, exponent = operands
             bits = base.bit_length() * exponent if how is operator.pow else base.bit_length() + exponent

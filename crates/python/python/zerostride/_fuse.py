@@ -1,4 +1,5 @@
-"""Owns ``fuse``: the decorator, and how a fused function is pickled. Tracing and calls are native."""
+"""Owns ``fuse``, the decorator, and the pickling of fused functions. It does not know tracing and calls,
+which are native."""
 
 import functools
 import sys
@@ -10,8 +11,8 @@ class Fused(_zerostride.Fused):
     """A function that runs in one pass over its operands; made by ``fuse``."""
 
     def __reduce__(self):
-        # By name where the name leads here, as functions are pickled; else by the function itself, as
-        # cloudpickle can.
+        # By name if the name refers to this object, as functions are pickled; else by the wrapped function,
+        # which cloudpickle can pickle.
         found = sys.modules.get(self.__module__)
         for name in self.__qualname__.split("."):
             found = getattr(found, name, None)
@@ -23,14 +24,14 @@ class Fused(_zerostride.Fused):
 def fuse(function):
     """Makes a function of arrays run in one pass, without intermediate arrays.
 
-    The function is traced once for each signature: it is called with placeholders that know their shape and dtype, and
-    what it does with them becomes a plan. The signature is the dtypes, shapes and strides of arrays, and the values of all
-    else: numbers, words, dtypes, lists and dicts of those, and what the function reads from outside, which is globals, its
-    closure, and attributes of modules and objects. Where that can change unseen, as an array from outside, a property or an
-    object that is handed on can, the function is traced anew in each call. Nothing that it was called with is kept alive.
+    The function is traced once for each signature: it is called with placeholders that have a shape and dtype, and what it
+    does with them becomes a plan. The signature consists of the dtypes, shapes and strides of arrays and the values of all
+    other inputs: numbers, words, dtypes, lists and dicts of those, and what the function reads from outside, that is globals,
+    its closure, and attributes of modules and objects. If such an input can change undetected, as an array from outside, a
+    property or an object that is passed on can, the function is traced in each call. No argument is kept alive.
 
-    Results come back as the function has put them together, in arrays of the library that the arguments are from: torch's
-    if one of them is, else JAX's, else zerostride's, else NumPy's. An argument that is returned is that argument.
+    Results come back in the structure that the function returns, in arrays of the library of the arguments: torch's if one of
+    them is, else JAX's, else zerostride's, else NumPy's. An argument that is returned is returned as it is.
 
     >>> import zerostride as zs
     >>> @zs.fuse

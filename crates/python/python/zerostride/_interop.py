@@ -1,8 +1,9 @@
-"""Owns what NumPy's and torch's own functions do with tensors and traced arrays: the protocols by which they ask.
+"""Owns the protocols by which NumPy's and torch's own functions accept tensors and traced arrays. It does not
+know how anything is computed.
 
-A NumPy function of tensors is computed by NumPy on the same memory, and its arrays and scalars come back as tensors. Where
-NumPy cannot hold the elements (traced arrays, arrays in files, bfloat16) a function of this package computes, if one means
-the same. NumPy is imported when it asks.
+A NumPy function of tensors is computed by NumPy on the same memory, and its arrays and scalars are returned
+as tensors. If NumPy cannot hold the elements (traced arrays, arrays in files, bfloat16), an equivalent
+function of this package computes, if there is one. NumPy is not imported before it calls.
 """
 
 import collections.abc
@@ -11,29 +12,28 @@ import inspect
 from . import _zerostride as zs
 from . import array_api
 
-# NumPy's ufuncs whose names are not those of the op table.
+# NumPy's ufuncs whose names differ from those in the table of operations.
 _UFUNCS = {
     "power": "pow", "invert": "bitwise_not", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
     "conjugate": "conj_physical", "rint": "round", "radians": "deg2rad", "degrees": "rad2deg", "fabs": "abs",
 }  # fmt: skip
-# NumPy's functions that the methods `reduce` of its ufuncs are.
+# NumPy's functions that equal the method `reduce` of a ufunc.
 _REDUCTIONS = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
 }  # fmt: skip
-# The ufuncs by which Python's operators reach tensors from a NumPy array or number on their left.
+# The ufuncs that Python's operators call if a NumPy array or scalar is on the left of a tensor.
 _OPERATORS = {
     "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "matmul", "left_shift", "right_shift",
     "bitwise_and", "bitwise_or", "bitwise_xor", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
 }  # fmt: skip
-# NumPy's functions of several operands that broadcast, beside its ufuncs.
+# NumPy's functions of several operands that broadcast and are no ufuncs.
 _BROADCASTING = {"where", "clip", "isclose", "allclose"}
-# What NumPy calls the dtypes that tensors have too, by their characters.
+# NumPy's characters of the dtypes that tensors have, too.
 _DTYPES = frozenset("?bBhHiIlLqQefdFD")
 
 
-# What NumPy's functions mean, of arrays that NumPy cannot hold: where the function of the same name in the
-# array API does not have NumPy's parameters or results. An option that a function does not take is one that
-# it does not understand.
+# NumPy's functions for arrays that NumPy cannot hold, where the function of the same name in the array API
+# has other parameters or results. An option that one of them does not have is not supported.
 
 
 def _is_exact(x):
@@ -41,12 +41,13 @@ def _is_exact(x):
 
 
 def _averaged(a, dtype):
-    """An array of the dtype in which NumPy averages it."""
+    """The array in the dtype in which NumPy averages it."""
     return a.to("float64" if dtype is None and _is_exact(a) else a.dtype if dtype is None else dtype)
 
 
 def _over(function, a, axis, keepdims, **options):
-    """A reduction over no dimension, which is one over all of them in PyTorch, is one over a dimension of size 1."""
+    """A reduction, where ``axis=()`` means no dimension, as in NumPy: over a new one of size 1. In PyTorch it
+    means all."""
     if axis == ():
         return function(zs.unsqueeze(a, -1), -1, **options)
     return function(a, axis, keepdim=keepdims, **options)
@@ -72,7 +73,7 @@ def _nan_total(function, neutral):
 
 
 def _nan_extreme(function, neutral):
-    """The extreme of what is not NaN, and NaN where nothing is left."""
+    """The extreme of the elements that are not NaN; NaN if there are none."""
 
     def extreme(a, axis=None, *, keepdims=False):
         if _is_exact(a):
@@ -128,8 +129,8 @@ _OWN["around"] = _OWN["round"]
 
 
 def _promoted(rule, *operands):
-    """What a rule of NumPy's promotion says of operands, of which it sees dtypes and the classes of bare numbers; `None` where
-    one has a dtype that NumPy does not know."""
+    """The result of one of NumPy's promotion rules for operands, as dtypes and the classes of bare numbers;
+    ``None`` if an operand has a dtype that NumPy does not have."""
     import numpy
 
     def seen(operand):
@@ -145,7 +146,7 @@ def _promoted(rule, *operands):
 
 
 def _cast(operand, dtype):
-    """An operand of a dtype of NumPy's; bare numbers take that of the others anyway."""
+    """An operand converted to a NumPy dtype; bare numbers take the other operands' dtype anyway."""
     import numpy
 
     if type(operand) in (int, float, complex):
@@ -156,7 +157,8 @@ def _cast(operand, dtype):
 
 
 def _own_ufunc(ufunc, method, inputs, keywords):
-    """The result of a ufunc of arrays that NumPy cannot hold; `NotImplemented` where nothing here means the same."""
+    """The result of a ufunc of arrays that NumPy cannot hold; ``NotImplemented`` if this package has no
+    equivalent."""
     import numpy
 
     name = ufunc.__name__
@@ -176,7 +178,8 @@ def _own_ufunc(ufunc, method, inputs, keywords):
 
 
 def _own_function(function, arguments, keywords):
-    """The result of a NumPy function of arrays that NumPy cannot hold; `NotImplemented` where nothing here means the same."""
+    """The result of a NumPy function of arrays that NumPy cannot hold; ``NotImplemented`` if there is no
+    equivalent."""
     import numpy
 
     name = function.__name__
@@ -203,7 +206,7 @@ def _own_function(function, arguments, keywords):
 
 
 def _is_elsewhere(value):
-    """Whether an argument has an array in it that NumPy cannot hold."""
+    """Whether an argument contains an array that NumPy cannot hold."""
     if isinstance(value, zs.Tensor):
         return value.dtype is zs.bfloat16
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
@@ -211,14 +214,15 @@ def _is_elsewhere(value):
 
 
 def _lend(value, lent):
-    """An argument with NumPy's arrays for the tensors in it, on their memory; `lent` takes each array and what it stands for."""
+    """An argument with its tensors replaced by NumPy arrays on their memory; each array and its tensor are
+    added to `lent`."""
     import numpy
 
     if isinstance(value, numpy.ndarray):
         lent.append((value, value))
     elif isinstance(value, (zs.Tensor, zs.Expr)):
         array = value.numpy()
-        # What is written to one element of an expanded tensor is written to others.
+        # A write to one element of an expanded tensor changes others, too.
         if any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)):
             array.flags.writeable = False
         lent.append((array, value))
@@ -233,7 +237,8 @@ def _lend(value, lent):
 
 
 def _returned(result, lent):
-    """What NumPy returns, with tensors for its arrays and scalars; those that were given are returned themselves."""
+    """NumPy's result with arrays and scalars replaced by tensors; arrays that were arguments are returned as
+    those."""
     import numpy
 
     for array, given in lent:
@@ -249,7 +254,7 @@ def _returned(result, lent):
 
 
 def _in_numpy(name, function, arguments, keywords):
-    """Calls a function of NumPy's on the memory of tensors; arrays in files are read."""
+    """Calls a NumPy function on the memory of tensors; arrays in files are read."""
     lent = []
     try:
         arguments, keywords = _lend(arguments, lent), _lend(keywords, lent)
@@ -259,14 +264,14 @@ def _in_numpy(name, function, arguments, keywords):
             f"{name}{options} has no counterpart in zerostride, which a traced function cannot use: "
             "write it with the functions of zerostride, or call it outside of the function"
         ) from None
-    # Of tensors in objects that only NumPy looks into, it would ask for the same function again.
+    # If only NumPy looks into an object with tensors, it would call this function again.
     if all(array is given for array, given in lent):
         function = getattr(function, "_implementation", function)
     return _returned(function(*arguments, **keywords), lent)
 
 
 def _report(name, arguments):
-    """Tells policies and audits of a broadcast that NumPy is about to make."""
+    """Reports a broadcast that NumPy is about to make to policies and audits."""
     arrays = [value for value in arguments if hasattr(value, "shape") and hasattr(value, "itemsize")]
     if len({tuple(array.shape) for array in arrays}) > 1:
         zs._report(f"numpy.{name}", [list(array.shape) for array in arrays], max(array.itemsize for array in arrays))
@@ -304,15 +309,15 @@ def _array_function(self, function, types, arguments, keywords):
 
 
 def _array_wrap(self, array, context=None, return_scalar=False):
-    """For NumPy: what became of an array that stood for the tensor, as a tensor."""
+    """For NumPy: the result that it computed in an array in place of the tensor, as a tensor."""
     return _returned(array, ())
 
 
 def _torch_function(cls, function, types, arguments=(), keywords=None):
-    """torch's functions on traced arrays are those of the same name here."""
+    """torch's functions on traced arrays: those of the same name here."""
     name = getattr(function, "__name__", "")
     own = getattr(zs, name, None)
-    # What is torch's own affair, and what is as if it was not given.
+    # Options that only concern torch, and options with their default.
     given = {word: value for word, value in (keywords or {}).items() if word[0] != "_" and (word != "inplace" or value)}
     if own is None or "inplace" in given:
         what = f"torch.{name}(inplace=True) writes to an array" if own else f"torch.{name} has no counterpart in zerostride"
@@ -337,14 +342,15 @@ def _to_device(self, device, /, *, stream=None):
 
 
 def _numpy_dtype(self):
-    """NumPy's dtype of the same name, by which ``numpy.dtype`` understands this one."""
+    """NumPy's dtype of the same name, so that ``numpy.dtype`` accepts this one."""
     import numpy
 
     return numpy.dtype(self.name)
 
 
 def _is_same_dtype(self, other):
-    """Whether the other is this dtype, or what NumPy takes for it: one of its own, a class of numbers, or a name."""
+    """Whether the other is this dtype, or what NumPy accepts for it: one of its dtypes, a class of numbers,
+    or a name."""
     if isinstance(other, zs.dtype) or other is None:
         return self is other
     try:
@@ -356,7 +362,8 @@ def _is_same_dtype(self, other):
 
 
 def _hash_of_dtype(self):
-    """The hash of NumPy's class of the same numbers, to which the dtype is equal: `numpy.isdtype` looks it up in a set of them."""
+    """The hash of NumPy's scalar class, which the dtype is equal to: `numpy.isdtype` looks it up in a set of
+    these."""
     try:
         return hash(self.name if self is zs.bfloat16 else _numpy_dtype(self).type)
     except ImportError:
@@ -369,7 +376,7 @@ def _kind(self):
 
 
 def _needs_elements(name, member):
-    """What a tensor has as a property or a method, for an array that is traced, which refuses it, or in a file, which is read."""
+    """An attribute of tensors for an array without elements: an error if traced; if in a file, it is read."""
     if not callable(member):
         return property(lambda self: getattr(self._elements(name), name))
 
@@ -380,7 +387,7 @@ def _needs_elements(name, member):
 
 
 def install():
-    """Gives the classes the protocols, and traced arrays an answer to whatever tensors have."""
+    """Adds the protocols to the classes, and the attributes of tensors to traced arrays."""
     for cls in (zs.Tensor, zs.Expr):
         cls.__array_ufunc__ = _array_ufunc
         cls.__array_function__ = _array_function
@@ -395,6 +402,7 @@ def install():
     zs.dtype.type = property(lambda self: _numpy_dtype(self).type)
     zs.Expr.__torch_function__ = classmethod(_torch_function)
     for name, member in vars(zs.Tensor).items():
-        # Python's operators in place compute anew where there are none, and memory is of tensors alone.
+        # Without an in-place method Python's in-place operators compute a new value. Only tensors have
+        # memory.
         if not hasattr(zs.Expr, name) and not name.startswith("__i") and name not in ("__buffer__", "__release_buffer__"):
             setattr(zs.Expr, name, _needs_elements(name, member))

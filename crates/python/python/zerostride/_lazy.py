@@ -1,20 +1,21 @@
-"""Owns which arrays of other libraries have their elements elsewhere: an operation does not load them without a word."""
+"""Owns the detection of other libraries' arrays whose elements are not in memory, so that no operation loads
+them silently. It does not know how memory is shared."""
 
 import sys
 
-# Libraries whose arrays are in files, or are yet to be computed.
+# Libraries whose arrays are in files, or are computed later.
 _ELSEWHERE = {"zarr", "h5py", "h5netcdf", "netCDF4", "tensorstore", "cubed"}
 
 
 def check_in_memory(array):
-    """Raises ``TypeError`` with what to write for an array whose elements are elsewhere."""
+    """Raises ``TypeError``, with what to write instead, for an array whose elements are not in memory."""
     why = _why(array)
     if why is not None:
         raise TypeError(why)
 
 
 def loaded(array):
-    """The array, or NumPy's of its elements where they are elsewhere."""
+    """The array, or a NumPy array of its elements if they are not in memory."""
     if _why(array) is None:
         return array
     import numpy
@@ -33,7 +34,7 @@ def in_chunks(function, positional, named):
 
 
 def _why(array):
-    """What to write for an array whose elements are elsewhere; ``None`` for one in memory."""
+    """What to write instead of an array whose elements are not in memory; ``None`` for one in memory."""
     kind = type(array)
     name = f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
     graph = getattr(array, "__dask_graph__", None)

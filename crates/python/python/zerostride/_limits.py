@@ -2,7 +2,7 @@
 
 from . import _zerostride
 
-# Bits of the fraction, and the largest exponent of a power of 2.
+# Bits of the fraction, and the largest exponent as a power of 2.
 _FLOATS = {"float16": (10, 15), "bfloat16": (7, 127), "float32": (23, 127), "float64": (52, 1023)}
 
 

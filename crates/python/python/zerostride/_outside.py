@@ -1,5 +1,6 @@
-"""Owns what a fused function takes from outside: where it reads globals, its closure and attributes of modules, and which of
-that never changes. Its bytecode tells, so that nothing runs. It does not know what is found there (``signature.rs``)."""
+"""Owns the search for what a fused function reads from outside: globals, its closure and attributes of
+modules, and which of these never change. It reads bytecode, so that nothing runs. It does not know their
+values (``signature.rs``)."""
 
 import collections
 import dis
@@ -11,22 +12,22 @@ import weakref
 
 from . import _zerostride
 
-# Modules and functions that return something else in each call.
+# Modules and functions whose results differ from call to call.
 _VARYING = {"datetime", "os", "random", "secrets", "time", "uuid"}
 _RANDOM = {"rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "normal", "bernoulli", "multinomial", "dropout"}
 
-# The functions of other libraries are taken to stay the same while a program runs.
+# Functions of other libraries are assumed not to change while a program runs.
 _LIBRARIES = (sys.stdlib_module_names | {"zerostride", "numpy", "torch", "jax", "jaxlib", "scipy"}) - _VARYING - {"__main__"}
 
-# Functions by which code reads what its bytecode does not name.
+# Functions by which code reads names that its bytecode does not contain.
 _UNSEEN = (eval, exec, globals, locals, vars, __import__, open, input)
 
 _FUNCTIONS = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
 _VALUES = (bool, int, float, complex, str, bytes, tuple, type(None))
 _IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 
-# Classes whose objects look up attributes as Python describes it, and what a class has in place of a value
-# that is stored in each of its objects: in slots, or in a named tuple.
+# Classes whose attribute lookup is Python's default; then descriptors that store values in each object: slots
+# and the fields of named tuples.
 _LOOKUPS = (object.__getattribute__, types.SimpleNamespace.__getattribute__, tuple.__getattribute__, type.__getattribute__)
 _FIELDS = (types.MemberDescriptorType, type(collections.namedtuple("Field", "value").value))
 _NOTHING = object()
@@ -35,7 +36,8 @@ _read_by = weakref.WeakKeyDictionary()
 
 
 def known(value):
-    """What stands for an object that never changes: itself, or the tuple that is its value; ``None`` for all others."""
+    """What identifies an object that never changes: itself, or a tuple that is its value; ``None`` for all
+    others."""
     kind = type(value)
     if kind is _zerostride.dtype or value is Ellipsis or value is NotImplemented:
         return value
@@ -66,9 +68,10 @@ def known(value):
 
 
 def places(function):
-    """``(holder, name, attributes, fixed)`` of all that a function, and those that it calls, read from outside: a dict and a key,
-    or another object and an attribute, then attributes of what is there. What is ``fixed`` is compared by identity. ``None`` if
-    the function may read what its code does not tell."""
+    """``(holder, name, attributes, fixed)`` for all that a function, and those that it calls, read from
+    outside: a dict and a key, or another object and an attribute, then attributes of the value there.
+    ``fixed`` values are compared by identity. ``None`` if the function may read what its code does not show.
+    """
     found = {}
     return list(found.values()) if _follow(function, found, set()) else None
 
@@ -82,12 +85,12 @@ def _is_library(module):
 
 
 def _follow(function, found, seen):
-    """Adds what a function reads; ``False`` where that cannot be told."""
+    """Adds what a function reads; ``False`` if that cannot be determined."""
     if isinstance(function, _zerostride.Fused):
         function = function.__wrapped__
     if known(function) is function:
         return True
-    # Any other callable may not even be hashable.
+    # Other callables may not be hashable.
     if type(function) is not types.FunctionType:
         return False
     if function in seen or _is_library(function.__globals__.get("__name__")):
@@ -103,7 +106,7 @@ def _follow(function, found, seen):
 
 
 def _resolve(function, cells, read, found, seen):
-    """Adds a name that a function reads, with the attributes of it where it is a module."""
+    """Adds a name that a function reads, with its attributes if it is a module."""
     is_global, name, *attributes = read
     if is_global:
         holder = function.__globals__
@@ -126,7 +129,7 @@ def _resolve(function, cells, read, found, seen):
         value = holder.get(name)
     inner = value
     for attribute in attributes:
-        # What a library has stays, but for its state.
+        # Functions of a library do not change, but its state may.
         if not isinstance(inner, types.ModuleType):
             break
         inner = getattr(inner, attribute, None)
@@ -134,7 +137,7 @@ def _resolve(function, cells, read, found, seen):
         return False
     is_function = isinstance(value, (types.FunctionType, _zerostride.Fused))
     if not is_function and known(value) is None:
-        # An object matters by the attributes that are read of it.
+        # For an object, the attributes that are read count.
         path = []
         for attribute in attributes:
             if not _is_stored(value, attribute):
@@ -146,12 +149,13 @@ def _resolve(function, cells, read, found, seen):
         _add(found, holder, name, known(value) is value, *path)
         return True
     _add(found, holder, name, is_function or known(value) is value)
-    # Attributes of a function may be anything.
+    # A function's attributes can be anything.
     return not is_function or _is_library(value.__module__) or (not attributes and _follow(value, found, seen))
 
 
 def _is_stored(value, name):
-    """Whether an attribute is a value that an object or its class holds, so that reading it runs no code: no property."""
+    """Whether an attribute is a stored value of an object or its class, so that reading it runs no code, as a
+    property would."""
     kind = type(value)
     if type.__getattribute__(kind, "__getattribute__") not in _LOOKUPS or (isinstance(value, type) and kind is not type):
         return False
@@ -164,8 +168,9 @@ def _add(found, holder, name, fixed, *attributes):
 
 
 def _reads(code):
-    """The names that code reads from outside, each as whether it is a global, the name, and the attributes that follow; ``None``
-    if it imports anything but libraries, which binds names that it does not tell."""
+    """The names that code reads from outside, each as: whether it is a global, the name, the attributes that
+    follow. ``None`` if it imports anything but libraries, since that binds names that the code does not show.
+    """
     if code not in _read_by:
         _read_by[code] = _read(code)
     return _read_by[code]

@@ -1,6 +1,7 @@
-"""Owns ``policy`` and ``audit``: which implicit broadcasts are allowed, and which there were, here and in torch.
+"""Owns ``policy`` and ``audit``: the limits on implicit broadcasts and their record, here and in torch. It
+does not know how a broadcast is judged, which is native.
 
-Judging and recording are native. Operations of other libraries are seen by the eyes of ``guard/``.
+Operations of other libraries are intercepted by ``guard/``.
 """
 
 import contextlib
@@ -14,13 +15,13 @@ from .guard import _frames, _watch
 
 
 def caller():
-    """File and line of the program: of the user's own, where there is any on the stack."""
+    """The file and line of the innermost frame of the user's program, if there is one on the stack."""
     frame = _frames.line_of_program(sys._getframe(1))
     return frame.f_code.co_filename, frame.f_lineno
 
 
 class _Watch(contextlib.ContextDecorator):
-    """A context in which operations of other libraries are told of too: torch's, where it is imported."""
+    """A context in which other libraries' operations are reported, too: torch's, if it is imported."""
 
     def __enter__(self):
         self._torch = getattr(self, "_torch", [])
@@ -44,8 +45,8 @@ class policy(_Watch):
 
     The classes are ``rank_added``, ``stretched``, ``mutual_stretch`` (the result has more elements than every operand),
     ``same_numel`` and ``blow_up`` (the result takes more than ``max_bytes``, which is an error unless the policy says
-    otherwise). An inner policy decides what it speaks of. Holds for the thread that enters it, for tensors of this package
-    and, where torch is imported, for torch's.
+    otherwise). An inner policy overrides the classes that it names. A policy applies to the thread that enters it, to tensors
+    of this package and, if torch is imported, to torch's.
 
     >>> import zerostride as zs
     >>> with zs.policy(mutual_stretch="error", max_bytes="2 GiB"):
@@ -67,7 +68,7 @@ class policy(_Watch):
 
 
 class Record(NamedTuple):
-    """One implicit broadcast, and how often it was met."""
+    """One implicit broadcast, and how often it occurred."""
 
     op: str
     shapes: tuple
@@ -103,7 +104,7 @@ class audit(_Watch):
 
     @property
     def records(self):
-        """The broadcasts, in the order in which they were met first."""
+        """The broadcasts, in the order of their first occurrence."""
         return [Record(*record) for record in self._native.records()]
 
     def report(self):

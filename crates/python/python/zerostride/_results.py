@@ -1,4 +1,4 @@
-"""Owns the tuples with names that functions return, as PyTorch's do."""
+"""Owns the named tuples that functions return, as PyTorch's do. It does not know the functions."""
 
 from collections import namedtuple
 

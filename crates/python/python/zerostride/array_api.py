@@ -1,10 +1,9 @@
 """The Python array API standard 2024.12 as a namespace: ``x.__array_namespace__()``.
 
-Where a function of the standard is one of the package, it is that. What stands here are the functions whose signature or
-result the standard wants otherwise than PyTorch: ``sort`` returns one array, ``std`` divides by ``n``, ``sum`` of unsigned
-integers is unsigned. Promotion is PyTorch's: an array without dimensions counts less than one that has some. Names that are
-not of the standard's main namespace are NumPy's, ``linalg`` and ``fft`` among them: NumPy's functions compute on the memory of
-tensors, and their arrays come back as tensors.
+A function of the standard is the package's where that has the signature and result of the standard. The functions written here
+differ from PyTorch's: ``sort`` returns one array, ``std`` divides by ``n``, ``sum`` of unsigned integers is unsigned. Promotion
+is PyTorch's: a 0-d array has less weight than one with dimensions. Names outside the standard's main namespace are NumPy's,
+``linalg`` and ``fft`` among them: NumPy's functions compute on the memory of tensors, and their arrays are returned as tensors.
 """
 
 import builtins
@@ -89,7 +88,7 @@ def _check_device(device):
 def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     _check_device(device)
     start, stop = (0, start) if stop is None else (start, stop)
-    # The standard has an empty array where PyTorch finds an error.
+    # The standard has an empty array where PyTorch raises an error.
     if (stop - start) * step < 0:
         stop = start + 0 * stop
     return zs.arange(start, stop, step, dtype=dtype)
@@ -180,7 +179,7 @@ def astype(x, dtype, /, *, copy=True, device=None):
 
 
 def can_cast(from_, to, /):
-    """Whether promotion leads from one dtype to the other; ``zs.can_cast`` asks what PyTorch's in-place operations allow."""
+    """Whether promotion allows the conversion; ``zs.can_cast`` is about PyTorch's in-place operations."""
     from_ = from_ if isinstance(from_, zs.dtype) else from_.dtype
     try:
         return zs.promote_types(from_, to) is to
@@ -214,7 +213,7 @@ def round(x, /):
 
 
 def sign(x, /):
-    """The sign; NaN has none, where PyTorch says 0."""
+    """The sign; NaN for NaN, for which PyTorch returns 0."""
     result = zs.sgn(x)
     return where(isnan(x), x, result) if x.dtype.is_floating_point else result
 
@@ -368,7 +367,8 @@ def sort(x, /, *, axis=-1, descending=False, stable=True):
 
 
 def _total_dtype(x, dtype):
-    """The dtype of sums and products: integers as wide as the default one, unsigned ones unsigned."""
+    """The dtype of sums and products: integers at least as wide as the default one, unsigned ones unsigned.
+    """
     if dtype is not None or x.dtype.is_floating_point or x.dtype.is_complex:
         return x.dtype if dtype is None else dtype
     return uint64 if x.dtype in _UNSIGNED else int64
@@ -411,7 +411,8 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
 
 
 def _over(function, x, axis, keepdims, **options):
-    """A reduction over no dimension is one over a dimension of size 1; PyTorch reduces over all."""
+    """A reduction, where ``axis=()`` means no dimension: over a new one of size 1. In PyTorch it means all.
+    """
     if axis == ():
         return function(zs.unsqueeze(x, -1), -1, **options)
     return function(x, axis, keepdim=keepdims, **options)

@@ -1,4 +1,5 @@
-//! Owns the functions that pick elements by index tensors and masks, and write to what they pick.
+//! Owns the functions that select elements by index tensors and masks, and write to them.
+//! It does not know how elements are selected.
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -13,22 +14,22 @@ use crate::tensor;
 use crate::threads::compute;
 
 rows! {
-    /// Writes `src` or a number to the places along a dimension that an index names; `reduce` adds or
-    /// multiplies.
+    /// Writes `src` or a number to the given indices along a dimension; `reduce` adds or multiplies.
     method "scatter_" "input, dim, index, src=None, *, value=None, reduce=None" |a| scatter(a, true)?;
-    /// A copy with `src` or a number at the places along a dimension that an index names, as by `scatter_`.
+    /// A copy with `src` or a number at the given indices along a dimension, as by `scatter_`.
     both "scatter" "input, dim, index, src=None, *, value=None, reduce=None, out=None" |a| scatter(a, false)?;
-    /// Adds each element of `src` at the place along a dimension that an index names.
+    /// Adds each element of `src` at the given index along a dimension.
     method "scatter_add_" "input, dim, index, src" |a| scattered(a, "src", Tensor::scatter_add_, true)?;
-    /// A copy to which each element of `src` is added at the place along a dimension that an index names.
+    /// A copy to which each element of `src` is added at the given index along a dimension.
     both "scatter_add" "input, dim, index, src, *, out=None" |a| scattered(a, "src", Tensor::scatter_add_, false)?;
-    /// Adds slices of `source`, `alpha` times, to the slices of a dimension that integers name.
+    /// Adds slices of `source`, times `alpha`, to the slices of a dimension at the given indices.
     method "index_add_" "input, dim, index, source, *, alpha=1" |a| index_add(a, true)?;
-    /// A copy with slices of `source` added, `alpha` times, to the slices of a dimension that integers name.
+    /// A copy with slices of `source`, times `alpha`, added to the slices of a dimension at the given
+    /// indices.
     both "index_add" "input, dim, index, source, *, alpha=1, out=None" |a| index_add(a, false)?;
-    /// Writes values to the elements that a tuple of index tensors picks, or adds them.
+    /// Writes values to the elements that a tuple of index tensors selects, or adds them.
     method "index_put_" "input, indices, values, accumulate=False" |a| index_put(a, true)?;
-    /// A copy with values written to the elements that a tuple of index tensors picks, or added to them.
+    /// A copy with values written to the elements that a tuple of index tensors selects, or added to them.
     both "index_put" "input, indices, values, accumulate=False" |a| index_put(a, false)?;
     /// Overwrites the elements where a mask is true with those of `source`, in order.
     method "masked_scatter_" "input, mask, source" |a| masked_scatter(a, true)?;
@@ -36,7 +37,7 @@ rows! {
     both "masked_scatter" "input, mask, source" |a| masked_scatter(a, false)?;
 }
 
-/// Writes to the tensor itself, which is handed out, or to a copy.
+/// Writes to the tensor itself, which is returned, or to a copy.
 fn written<'py>(
     a: &Arguments<'_, 'py>,
     in_place: bool,
@@ -82,7 +83,7 @@ fn scattered<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (dim, index) = (a.integer("dim")?, a.tensor("index")?);
     let source = match Given::new(a.required(source)?)? {
-        // A number is written everywhere.
+        // A number is written to all of them.
         Some(Given::Number(number)) => Tensor::full(&[], number, a.tensor("input")?.dtype())
             .and_then(|one| one.expand_as(&index))
             .map_err(raise)?,
@@ -108,7 +109,7 @@ fn masked_scatter<'py>(a: &Arguments<'_, 'py>, in_place: bool) -> PyResult<Bound
     if in_place {
         return written(a, true, |x| x.masked_scatter_(&mask, &source));
     }
-    // A copy stretches with the mask, which what is written in place cannot.
+    // A copy broadcasts with the mask; the target of an in-place method does not.
     let copy = compute(a.py, [x.numel().max(mask.numel())], || {
         let copy = broadcast_tensors(&[&x, &mask])?[0].clone_elements()?;
         copy.masked_scatter_(&mask, &source).map(|()| copy)

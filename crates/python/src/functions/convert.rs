@@ -1,4 +1,5 @@
-//! Owns conversions between dtypes, copies, writes from one tensor to another, and questions about dtypes.
+//! Owns conversions between dtypes, copies, writes from one tensor to another, and queries about dtypes.
+//! It does not know how elements are converted.
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -15,12 +16,12 @@ use crate::threads::compute;
 use crate::{dtype, number};
 
 rows! {
-    /// The elements as another dtype, or that of another tensor; the tensor itself where it has it, unless
-    /// `copy`.
+    /// The elements converted to another dtype, or that of another tensor; the tensor itself if it has that
+    /// dtype, unless `copy`.
     method "to" "input, *target, dtype=None, device=None, other=None, non_blocking=False, copy=False, memory_format=None" |a| {
         to(a)?
     };
-    /// The elements as another dtype; with `copy=False` the tensor itself where it is of that dtype.
+    /// The elements converted to another dtype; with `copy=False` the tensor itself if it has that dtype.
     both "astype" "input, dtype, *, copy=True" |a| {
         let dtype = dtype::extract(a.required("dtype")?)?;
         match a.value("input")? {
@@ -44,7 +45,7 @@ rows! {
     method "long" "input, *, memory_format=None" |a| cast(a, DType::I64)?;
     /// The elements as bool.
     method "bool" "input, *, memory_format=None" |a| cast(a, DType::Bool)?;
-    /// The elements in row-major order in memory: the tensor itself where they are, else a copy.
+    /// A contiguous tensor: the tensor itself if it is, else a copy.
     method "contiguous" "input, *, memory_format=None" |a| match a.value("input")? {
         Value::Tensor(x) => Value::Tensor(compute(a.py, [x.numel()], || x.contiguous()).map_err(raise)?),
         traced => traced,
@@ -82,7 +83,7 @@ rows! {
         let result = zerostride::result_type(&typed).map_err(|error| raise(error.into()))?;
         dtype::object(a.py, result).clone().into_any()
     };
-    /// The smallest dtype that both can be converted to, as PyTorch's table says.
+    /// The smallest dtype that both can be converted to, by PyTorch's table.
     function "promote_types" "type1, type2" |a| {
         let types = [dtype::extract(a.required("type1")?)?, dtype::extract(a.required("type2")?)?];
         let result = zerostride::promote_types(types[0], types[1]).map_err(|error| raise(error.into()))?;
@@ -107,7 +108,7 @@ fn to(a: &Arguments<'_, '_>) -> PyResult<Value> {
     let copies = flags.get(1).map_or_else(|| a.flag("copy"), |copy| copy.is_truthy())?;
     let mut wanted = a.dtype("dtype")?;
     for object in targets.iter().copied().chain(a.optional("other")) {
-        // NumPy's scalar classes have the attributes of arrays, and mean dtypes.
+        // NumPy's scalar classes have the attributes of arrays, but are dtypes.
         let is_array = !object.is_instance_of::<PyType>()
             && Given::new(object)?.is_some_and(|given| !matches!(given, Given::Number(_)));
         wanted = if is_array {
@@ -151,7 +152,7 @@ pub(super) fn target<'a, 'py>(a: &Arguments<'a, 'py>) -> PyResult<&'a Bound<'py,
     })
 }
 
-/// What promotion needs to know of an operand or a dtype.
+/// The operand or dtype as type promotion needs it.
 fn typed(object: &Bound<'_, PyAny>) -> PyResult<Typed> {
     if let Some(number) = number::extract(object)? {
         return Ok(Typed { dtype: number.dtype(), bucket: zerostride::Bucket::Number });

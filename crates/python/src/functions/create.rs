@@ -1,4 +1,5 @@
-//! Owns the functions that make tensors: from data, from other libraries' arrays, from nothing.
+//! Owns the functions that create tensors: from data, from arrays of other libraries, from nothing.
+//! It does not know how memory is shared (`memory/`).
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -52,7 +53,7 @@ rows! {
     /// A tensor with the same number everywhere.
     function "full" "size, fill_value, dtype=None, *, layout=None, device=None, pin_memory=False, requires_grad=False, out=None" |a| {
         let (value, dtype) = (a.required("fill_value")?, dtype(a)?);
-        // Integers of u64 have more bits than a number.
+        // A bare number cannot hold every u64.
         let number = if dtype == Some(DType::U64) { None } else { number::extract(value)? };
         match (number, dtype) {
             (Some(number), Some(dtype)) => full(a, a.shape("size")?, number, dtype)?,
@@ -86,7 +87,7 @@ rows! {
     };
 }
 
-/// What `copy` says: always, never, or where it is needed.
+/// The choice of `copy`: always, never, or if necessary.
 fn copies(a: &Arguments<'_, '_>) -> PyResult<Option<bool>> {
     a.optional("copy").map(|_| a.flag("copy")).transpose()
 }
@@ -130,7 +131,7 @@ fn full(a: &Arguments<'_, '_>, shape: Vec<usize>, number: Scalar, natural: DType
     Tensor::full(&shape, number, dtype(a)?.unwrap_or(natural)).map_err(raise)
 }
 
-/// The dtype that is asked for: by name, or by the tensor to write to.
+/// The requested dtype: by name, or that of the tensor to write to.
 fn dtype(a: &Arguments<'_, '_>) -> PyResult<Option<DType>> {
     let out = a.optional("out").map(target).transpose()?.map(|out| out.dtype());
     match (a.dtype("dtype")?, out) {

@@ -1,4 +1,5 @@
-//! Owns what stretches several shapes or tensors at once.
+//! Owns the functions that broadcast several shapes or tensors.
+//! It does not know the rule (`zerostride-shape`).
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;

@@ -1,6 +1,6 @@
-//! Owns the package's own functions and methods, those that are no rows of the engine's tables, or take other
-//! arguments than their rows: each is one row here, of a name, parameters, a sentence, and what it does.
-//! `table.rs` calls the engine's. It does not know how Python calls them (`entry.rs`).
+//! Owns the package's own functions and methods: those that are no rows of the engine's tables, or take other
+//! arguments. Each is one row: a name, parameters, a sentence, and a body. `table.rs` calls the engine's. It
+//! does not know how Python calls them (`entry.rs`).
 
 mod choose;
 mod convert;
@@ -37,7 +37,7 @@ pub(crate) use view::{matrix_transposed, reversed};
 /// One function.
 pub(crate) struct Function {
     pub(crate) name: &'static str,
-    /// As in `input, dim=None, *size`.
+    /// Written as `input, dim=None, *size`.
     pub(crate) parameters: &'static str,
     pub(crate) doc: &'static str,
     pub(crate) shown: Shown,
@@ -54,14 +54,14 @@ impl Function {
     }
 }
 
-/// What a function returns.
+/// The return value of a function.
 pub(crate) enum Answer<'py> {
     Value(Value),
     Object(Bound<'py, PyAny>),
 }
 
 impl<'py> Answer<'py> {
-    /// The object that is returned, `out` where there is one.
+    /// The object that is returned; `out` if it is given.
     fn given(self, a: &Arguments<'_, 'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         match (a.optional("out"), self) {
             (Some(out), answer) => answer.written(a.py, name, out),
@@ -70,8 +70,7 @@ impl<'py> Answer<'py> {
         }
     }
 
-    /// Writes the results to what was given as `out`, a tuple where there are several, which is then what is
-    /// returned.
+    /// Writes the results to `out`, a tuple if there are several, and returns it.
     fn written(self, py: Python<'py>, name: &str, out: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let tuple = match self {
             Answer::Value(value) => return written(name, &value, out),
@@ -101,7 +100,7 @@ impl<'py> Answer<'py> {
     }
 }
 
-/// As `written`, of a result that is an object already.
+/// Like `written`, for a result that is an object already.
 fn written_of<'py>(
     name: &str,
     result: &Bound<'py, PyAny>,
@@ -113,7 +112,7 @@ fn written_of<'py>(
     }
 }
 
-/// Writes a result to a target, by the rules of all targets, unless it has been computed there.
+/// Writes a result to a target, by the rules of all targets, unless it was computed there.
 fn written<'py>(name: &str, value: &Value, out: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let Value::Tensor(result) = value else { return Err(row::untraceable_target(name, out)) };
     let target = row::target(out)?;
@@ -143,7 +142,7 @@ impl<'py> From<Bound<'py, PyAny>> for Answer<'py> {
     }
 }
 
-/// The functions of the engine's table by their names, but for those that have a row here.
+/// The functions of the engine's table by their names, without those that have a row here.
 pub(crate) fn table() -> impl Iterator<Item = (ops::Function, &'static str)> {
     let names = |&function: &ops::Function| function.info().names.iter().map(move |name| (function, *name));
     ops::Function::ALL.iter().flat_map(names).filter(|(_, name)| all().all(|own| own.name != *name))
@@ -154,7 +153,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
     create::ROWS.iter().chain(computing())
 }
 
-/// The rows that compute with tensors, which are all but those that make them.
+/// The rows that compute with tensors: all but those that create them.
 pub(crate) fn computing() -> impl Iterator<Item = &'static Function> {
     let tables = [
         &view::ROWS[..],
@@ -169,7 +168,7 @@ pub(crate) fn computing() -> impl Iterator<Item = &'static Function> {
     tables.into_iter().flatten()
 }
 
-/// A table of rows: where it is shown, name, parameters, what it does.
+/// A table of rows: where Python has it, name, parameters, body.
 macro_rules! rows {
     ($($(#[doc = $doc:literal])+ $shown:ident $name:literal $parameters:literal |$a:ident| $run:expr;)*) => {
         pub(super) static ROWS: [crate::functions::Function; [$($name),*].len()] = [$(crate::functions::Function {

@@ -1,4 +1,5 @@
-//! Owns the functions that order, search and count elements, and their running totals.
+//! Owns the functions that order, search and count elements.
+//! Here are those that take more than the engine's rows. It does not know how elements are ordered.
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -14,7 +15,7 @@ use crate::error::raise;
 use crate::threads::compute;
 
 rows! {
-    /// The `k` largest or smallest elements along a dimension, the most extreme first, and where they stood.
+    /// The `k` largest or smallest elements along a dimension, the most extreme first, and their indices.
     both "topk" "input, k, dim=-1, largest=True, sorted=True, *, out=None" |a| {
         let (x, k, dim) = (a.tensor("input")?, a.integer("k")?, a.integer_or("dim", -1)?);
         let largest = a.optional("largest").is_none() || a.flag("largest")?;
@@ -30,16 +31,16 @@ rows! {
         }
         compute(a.py, [x.numel()], || x.nonzero()).map_err(raise)?
     };
-    /// Where values would be inserted into sorted ones so that these stay sorted.
+    /// The indices at which values would be inserted into sorted ones to keep them sorted.
     function "searchsorted" "sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None" |a| {
         search(a, a.tensor("sorted_sequence")?, a.tensor("input")?)?
     };
-    /// In which of the buckets between sorted boundaries values fall.
+    /// The index of the bucket between sorted boundaries that each value falls into.
     function "bucketize" "input, boundaries, *, out_int32=False, right=False, out=None" |a| {
         search(a, a.tensor("boundaries")?, a.tensor("input")?)?
     };
-    /// Every value once, or every slice of `dim`, in rising order; on demand the place of each in it, and the
-    /// counts.
+    /// The distinct values, or slices of `dim`, in rising order; on demand the index of each input in them,
+    /// and the counts.
     both "unique" "input, sorted=True, return_inverse=False, return_counts=False, dim=None" |a| {
         let (x, dim) = (a.tensor("input")?, a.integer_or_none("dim")?);
         let search = || dim.map_or_else(|| x.unique(), |dim| x.unique_along(dim));
@@ -51,14 +52,14 @@ rows! {
         let parts = [(true, found.values), (inverse, found.inverse), (counts, found.counts)];
         tuple(a.py, parts.into_iter().filter(|(wanted, _)| *wanted).map(|(_, part)| part))?
     };
-    /// Every value once, in rising order, where it stands first, for each element the place of its value, and
-    /// the counts.
+    /// The distinct values in rising order, the index of the first of each, the index of each input in them,
+    /// and the counts.
     function "unique_all" "x" |a| {
         let x = a.tensor("x")?;
         let found = compute(a.py, [x.numel()], || x.unique()).map_err(raise)?;
         named(a.py, "unique_all", [found.values, found.indices, found.inverse, found.counts])?
     };
-    /// The `n`-th differences of neighbours along a dimension.
+    /// The `n`-th differences of neighbouring elements along a dimension.
     both "diff" "input, n=1, dim=-1, prepend=None, append=None, *, out=None" |a| {
         let (x, n, dim) = (a.tensor("input")?, a.integer_or("n", 1)?, a.integer_or("dim", -1)?);
         let n = usize::try_from(n)
@@ -69,7 +70,7 @@ rows! {
     };
 }
 
-/// Where a tensor is not zero, as `where(condition)` says it: a vector for each dimension.
+/// The indices of nonzero elements as `where(condition)` gives them: a vector for each dimension.
 pub(crate) fn places<'py>(condition: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let call =
         Call { py: condition.py(), positional: smallvec![condition], named: SmallVec::new(), method: false };
@@ -77,8 +78,7 @@ pub(crate) fn places<'py>(condition: &Bound<'py, PyAny>) -> PyResult<Bound<'py, 
     vectors(condition.py(), arguments.tensor("condition")?)
 }
 
-/// Where a tensor is not zero, a vector for each dimension; a tensor without dimensions counts as a row of
-/// one element.
+/// The indices of nonzero elements, a vector for each dimension; a 0-d tensor counts as a row of one element.
 fn vectors(py: Python<'_>, x: Tensor) -> PyResult<Bound<'_, PyAny>> {
     let x = if x.ndim() == 0 { x.unsqueeze(0).map_err(raise)? } else { x };
     let places = compute(py, [x.numel()], || x.nonzero()).map_err(raise)?;
@@ -118,7 +118,7 @@ fn search(a: &Arguments<'_, '_>, sorted: Tensor, values: Tensor) -> PyResult<Ten
     if a.flag("out_int32")? { places.to_dtype(DType::I32).map_err(raise) } else { Ok(places) }
 }
 
-/// Elements in the order that their places say.
+/// The elements in the order given by indices.
 fn sorted_by(elements: &Tensor, sorter: &Tensor) -> PyResult<Tensor> {
     if elements.shape() != sorter.shape() {
         return Err(PyRuntimeError::new_err(format!(
@@ -132,7 +132,7 @@ fn sorted_by(elements: &Tensor, sorter: &Tensor) -> PyResult<Tensor> {
         .map_err(|_| PyRuntimeError::new_err("torch.searchsorted(): sorter index out of range"))
 }
 
-/// The only result, or all of them in a tuple, whose items have names where PyTorch gives them some.
+/// A single result, or a tuple of several, with named items where PyTorch has them.
 pub(super) fn several<'py>(py: Python<'py>, name: &str, mut results: Vec<Tensor>) -> PyResult<Answer<'py>> {
     if results.len() == 1 {
         return Ok(results.remove(0).into());
@@ -150,7 +150,7 @@ pub(super) fn tuple<'py, V: Into<Value>>(
     Ok(PyTuple::new(py, objects.collect::<PyResult<Vec<_>>>()?)?.into_any())
 }
 
-/// A tuple whose items have names, of a class in `zerostride._results`.
+/// A tuple with named items, of a class in `zerostride._results`.
 pub(super) fn named<'py, V: Into<Value>, const N: usize>(
     py: Python<'py>,
     class: &str,

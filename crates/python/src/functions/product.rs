@@ -1,4 +1,5 @@
-//! Owns matrix products and sums of products, the transpose of broadcasting, and what returns two tensors.
+//! Owns matrix products and sums of products, `sum_to_size`, and functions that return two tensors.
+//! It does not know how products run.
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -27,7 +28,7 @@ rows! {
         };
         wrong("self", x).or_else(|| wrong("mat2", y))
     })?;
-    /// The products of as many pairs of matrices.
+    /// The products of pairs of matrices.
     both "bmm" "input, mat2, *, out=None" |a| ranked(a, ["input", "mat2"], |x, y| match (x, y) {
         ([batch, _, k], [others, rows, _]) => (batch != others).then(|| {
             format!(
@@ -59,7 +60,7 @@ rows! {
     };
 }
 
-/// The matrix product; `None` where an operand is of no use.
+/// The matrix product; `None` if an operand is not supported.
 pub(crate) fn matmul(
     a: &Bound<'_, PyAny>,
     b: &Bound<'_, PyAny>,
@@ -71,7 +72,7 @@ pub(crate) fn matmul(
     finished(a.py(), product, is_traced, [x.numel(), y.numel()], out).map(Some)
 }
 
-/// A computation, unless it is traced its elements, in `out` if there is one.
+/// The result of an expression: traced, or evaluated into `out` if there is one.
 pub(super) fn finished(
     py: Python<'_>,
     expr: Expr,
@@ -92,7 +93,7 @@ pub(super) fn finished(
     compute(py, numels, run).map(Value::Tensor).map_err(refused)
 }
 
-/// A product of two factors, at once or as part of a traced computation.
+/// A product of two factors, evaluated or traced.
 fn contracted(
     a: &Arguments<'_, '_>,
     factors: [&str; 2],
@@ -109,7 +110,7 @@ fn contracted(
     finished(a.py, product, traced, [numel], a.optional("out"))
 }
 
-/// A matrix product of operands of certain ranks; `refusal` tells what is wrong with their shapes.
+/// A matrix product of operands with certain ranks; `refusal` is the error if they have others.
 fn ranked(
     a: &Arguments<'_, '_>,
     factors: [&str; 2],
@@ -122,7 +123,7 @@ fn ranked(
     }
 }
 
-/// PyTorch's three ways: an equation and operands, an equation and a list of them, operands and their
+/// PyTorch's three forms: an equation and operands, an equation and a list of operands, operands and their
 /// subscripts by turns.
 fn einsum<'py>(a: &Arguments<'_, 'py>) -> PyResult<Value> {
     let missing = || {
@@ -164,8 +165,8 @@ fn einsum<'py>(a: &Arguments<'_, 'py>) -> PyResult<Value> {
     finished(a.py, summed, is_traced, given.iter().map(Given::numel), None)
 }
 
-/// The equation that operands, lists of numbers in place of letters, and perhaps such a list for the output
-/// mean.
+/// The equation of operands with lists of numbers in place of letters, and perhaps such a list for the
+/// output.
 fn by_turns<'py>(
     first: &Bound<'py, PyAny>,
     rest: &[Bound<'py, PyAny>],
@@ -179,7 +180,7 @@ fn by_turns<'py>(
                 equation += &letters(subscripts)?;
                 operands.push(piece.clone());
             }
-            // An operand alone has no subscripts, which is what `einsum` says of it.
+            // A single operand has no subscripts, which is `einsum`'s own error.
             None if operands.is_empty() => {}
             None => equation += &format!("->{}", letters(piece)?),
         }

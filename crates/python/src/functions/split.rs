@@ -1,4 +1,5 @@
-//! Owns the functions that take tensors apart, and those that stretch, repeat and cut off.
+//! Owns the functions that split tensors, and those that repeat and stretch them.
+//! It does not know how elements are copied.
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -23,7 +24,7 @@ rows! {
         };
         tuple(a.py, parts.map_err(raise)?)?
     };
-    /// At most so many parts of equal size along a dimension.
+    /// At most `chunks` parts of equal size along a dimension.
     both "chunk" "input, chunks, dim=0" |a| {
         let (x, chunks, dim) = (a.tensor("input")?, a.integer("chunks")?, a.integer_or("dim", 0)?);
         let chunks = not_negative(chunks, "chunk expects `chunks` to be greater than 0, got: ")?;
@@ -33,8 +34,8 @@ rows! {
     both "unbind" "input, dim=0" |a| {
         tuple(a.py, a.tensor("input")?.unbind(a.integer_or("dim", 0)?).map_err(raise)?)?
     };
-    /// Every element, or slice of a dimension, so many times in a row; of counts alone, each index as often
-    /// as they say.
+    /// Each element, or slice of a dimension, repeated consecutively; of counts alone, each index as often as
+    /// they say.
     both "repeat_interleave" "input, repeats=None, dim=None, *, output_size=None" |a| repeat_interleave(a)?;
     /// Vectors stretched to the grid that they span, without copies.
     function "meshgrid" "*tensors, indexing='ij'" |a| {
@@ -57,7 +58,7 @@ rows! {
     };
 }
 
-/// A count, or PyTorch's words and the number.
+/// A count, or PyTorch's error with the number.
 fn not_negative(count: isize, words: &str) -> PyResult<usize> {
     usize::try_from(count).map_err(|_| PyRuntimeError::new_err(format!("{words}{count}")))
 }

@@ -1,4 +1,5 @@
-//! Owns the statistics beside the op table's: extremes with indices, medians, quantiles.
+//! Owns statistics: extremes with indices, medians, quantiles.
+//! It does not know how they are computed.
 
 use pyo3::exceptions::{PyIndexError, PyNotImplementedError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -14,11 +15,11 @@ use crate::threads::compute;
 use crate::{nested, number};
 
 rows! {
-    /// The largest element, NaN if one is; with `dim` those along it and where they first stand; with `other`
-    /// element by element.
-    both "max" "input, dim=None, keepdim=False, *, other=None, out=None" |a| extreme(a, &MAX)?;
-    /// The smallest element, NaN if one is; with `dim` those along it and where they first stand; with
+    /// The largest element, NaN if one is; with `dim` those along it and the index of the first of each; with
     /// `other` element by element.
+    both "max" "input, dim=None, keepdim=False, *, other=None, out=None" |a| extreme(a, &MAX)?;
+    /// The smallest element, NaN if one is; with `dim` those along it and the index of the first of each;
+    /// with `other` element by element.
     both "min" "input, dim=None, keepdim=False, *, other=None, out=None" |a| extreme(a, &MIN)?;
     /// The smallest and the largest element, NaN if one is.
     both "aminmax" "input, *, dim=None, keepdim=False, out=None" |a| {
@@ -30,24 +31,24 @@ rows! {
         let least = x.computed(a.py, |x| x.amin(dims.clone()))?;
         named(a.py, "aminmax", [least, x.computed(a.py, |x| x.amax(dims))?])?
     };
-    /// The median, of an even number of elements the lower one of two; with `dim` those along it and where
-    /// they stand.
+    /// The median, of an even number of elements the lower one of two; with `dim` those along it and their
+    /// indices.
     both "median" "input, dim=None, keepdim=False, *, out=None" |a| middle(a, "median", Tensor::median, Tensor::median_along)?;
-    /// The median of the elements that are not NaN; with `dim` those along it and where they stand.
+    /// The median of the elements that are not NaN; with `dim` those along it and their indices.
     both "nanmedian" "input, dim=None, keepdim=False, *, out=None" |a| {
         middle(a, "nanmedian", Tensor::nanmedian, Tensor::nanmedian_along)?
     };
-    /// The `k`-th smallest elements along a dimension, counted from 1, and where they stand.
+    /// The `k`-th smallest elements along a dimension, counted from 1, and their indices.
     both "kthvalue" "input, k, dim=-1, keepdim=False, *, out=None" |a| {
         let (x, k) = (a.tensor("input")?, a.count("k")?);
         let (dim, keeps) = (a.integer_or("dim", -1)?, a.flag("keepdim")?);
         let (values, places) = compute(a.py, [x.numel()], || x.kthvalue(k, dim, keeps)).map_err(raise)?;
         named(a.py, "kthvalue", [values, places])?
     };
-    /// The quantiles `q`, of everything or along `dim`; NaN if an element is. Between two elements
-    /// `interpolation` decides.
+    /// The quantiles `q`, of all elements or along `dim`; NaN if an element is. `interpolation` decides
+    /// between two elements.
     both "quantile" "input, q, dim=None, keepdim=False, *, interpolation='linear', out=None" |a| quantile(a, Tensor::quantile)?;
-    /// The quantiles `q` of the elements that are not NaN, of everything or along `dim`.
+    /// The quantiles `q` of the elements that are not NaN, of all of them or along `dim`.
     both "nanquantile" "input, q, dim=None, keepdim=False, *, interpolation='linear', out=None" |a| {
         quantile(a, Tensor::nanquantile)?
     };
@@ -62,7 +63,7 @@ rows! {
         let equal = x.shape() == y.shape() && compute(a.py, [x.numel()], || same(&x, &y)).map_err(raise)?;
         number::object(a.py, equal.into())?
     };
-    /// Whether all elements of two tensors are close to each other, as `isclose` says.
+    /// Whether all elements of two tensors are close to each other, as by `isclose`.
     both "allclose" "input, other, rtol=1e-05, atol=1e-08, equal_nan=False" |a| {
         let (x, y, equal_nan) = (a.tensor("input")?, a.tensor("other")?, a.flag("equal_nan")?);
         let tolerance = |name, default: f64| a.number_or(name, default.into()).map(|number| number.to_f64());
@@ -71,7 +72,7 @@ rows! {
         let close = compute(a.py, [x.numel(), y.numel()], close).map_err(raise)?;
         number::object(a.py, close.into())?
     };
-    /// The elements held between `min` and `max`, as by `clamp`.
+    /// The elements clamped to `min` and `max`, as by `clamp`.
     both "clip" "input, min=None, max=None, *, out=None" |a| {
         let mut x = a.value("input")?;
         let mut bound = |name| a.optional(name).map(|_| a.operand(name, &mut x)).transpose();
@@ -84,7 +85,7 @@ fn dtype(x: &Value) -> PyResult<DType> {
     x.expr().dtype().map_err(raise)
 }
 
-/// One of `max` and `min`, in the operations that it consists of.
+/// `max` or `min`, as the operations that it consists of.
 struct Extreme {
     name: &'static str,
     of_two: fn(&Expr, Expr) -> Expr,
@@ -108,7 +109,7 @@ static MIN: Extreme = Extreme {
 
 fn extreme<'py>(a: &Arguments<'_, 'py>, extreme: &Extreme) -> PyResult<Answer<'py>> {
     let (mut x, name) = (a.value("input")?, extreme.name);
-    // An array of one integer can be read as an integer too, but names no dimension.
+    // An array of one integer can be converted to an integer, but is not a dimension.
     let names_dim = |dim: &&Bound<'_, PyAny>| {
         dim.extract::<isize>().is_ok() && !dim.hasattr("__dlpack__").unwrap_or_default()
     };
@@ -142,7 +143,7 @@ fn extreme<'py>(a: &Arguments<'_, 'py>, extreme: &Extreme) -> PyResult<Answer<'p
     let dims = kept(a)?;
     let value = x.computed(a.py, |x| (extreme.value)(&x, dims.clone()))?;
     let place = x.computed(a.py, |x| {
-        // The search for places knows no bools.
+        // `argmax` and `argmin` do not accept bools.
         let is_bool = x.dtype().is_ok_and(|dtype| dtype.category() == Category::Bool);
         (extreme.place)(&if is_bool { x.to_dtype(DType::U8) } else { x }, dims)
     })?;
@@ -176,7 +177,7 @@ fn quantile(
     let (x, q) = (a.tensor("input")?, a.required("q")?);
     let q = match Given::new(q)? {
         Some(Given::Tensor(q)) => q.clone(),
-        // Numbers, lists and others' arrays take the dtype that is asked for of tensors.
+        // Numbers, lists and arrays of other libraries get the dtype that tensors must have.
         _ => nested::tensor(q, Some(x.dtype()))?,
     };
     let (dim, keeps) = (a.integer_or_none("dim")?, a.flag("keepdim")?);
@@ -206,7 +207,7 @@ fn with_mean<'py>(a: &Arguments<'_, 'py>, name: &str, spread: Op) -> PyResult<Bo
         }
     }
     let spread = zerostride::call(spread, arguments).map_err(raise)?;
-    // A flag where dimensions stand is `unbiased`.
+    // A flag in the place of `dim` is `unbiased`.
     let is_flag = a.optional("dim").is_some_and(|dim| dim.is_instance_of::<PyBool>());
     let dims = if is_flag { Dims::from(..) } else { kept(a)? };
     tuple(a.py, [x.computed(a.py, |_| spread)?, x.computed(a.py, |x| x.mean(dims))?])

@@ -1,5 +1,5 @@
-//! Owns the call of a function of the engine's table: its arguments as the engine takes them, and what is
-//! returned.
+//! Owns the call of a function of the engine's table: converts its arguments to the engine's form and its
+//! results to Python's. It does not know what a function does.
 
 use pyo3::prelude::*;
 use zerostride::{Argument, DType, Function, Outcome, call_function};
@@ -46,7 +46,7 @@ pub(crate) fn call<'py>(
     Answer::given(answer, &a, name)
 }
 
-/// The arguments of a call, while they are taken.
+/// The arguments of a call while they are bound.
 struct Given<'a, 'b, 'py> {
     a: &'b Arguments<'a, 'py>,
     section: Section,

@@ -1,4 +1,6 @@
-//! Owns the views and other ways to see the same elements under another shape.
+//! Owns the functions that change the shape of tensors.
+//! Here are those that take more than the engine's rows. It does not know the rules of views (`zerostride-
+//! shape`).
 
 use pyo3::prelude::*;
 use zerostride::Expr;
@@ -8,7 +10,7 @@ use crate::arguments::{Arguments, Value};
 use crate::error::raise;
 use crate::threads::compute;
 
-/// One expression for a tensor, whose views share its memory, and for a traced computation.
+/// One expression for both a tensor, whose views share its memory, and a traced expression.
 macro_rules! view {
     ($value:expr, $x:ident => $body:expr) => {
         match $value {
@@ -18,7 +20,7 @@ macro_rules! view {
     };
 }
 
-/// A computation, or its error, at the line of the traced function that makes it.
+/// The expression; its error, if it has one, is raised at the line of the traced function that makes it.
 fn check(expr: Expr) -> PyResult<Expr> {
     match expr.shape() {
         Ok(_) => Ok(expr),
@@ -48,7 +50,7 @@ rows! {
         (Some(_), None) => view!(a.value("input")?, x => x.permute(&a.integers("dim0")?)),
         _ => transposed(a, ["dim0", "dim1"])?,
     };
-    /// All dimensions as one, with the elements next to each other.
+    /// All dimensions as one, contiguous.
     both "ravel" "input" |a| {
         let x = match a.value("input")? {
             Value::Tensor(x) => Value::Tensor(compute(a.py, [x.numel()], || x.contiguous()).map_err(raise)?),

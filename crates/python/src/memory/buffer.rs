@@ -1,4 +1,5 @@
-//! Owns Python's buffer protocol, both ways, and pickling, which hands buffers on.
+//! Owns Python's buffer protocol, in both directions, and pickling, which uses it. It does not know NumPy's
+//! own fields (`numpy.rs`).
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::NonNull;
@@ -17,25 +18,25 @@ use crate::memory::Import;
 use crate::sequence;
 use crate::tensor::PyTensor;
 
-/// The tensor on a buffer, of elements of `dtype` where buffers have no name for them; `None` if the object
-/// has no buffer.
+/// The tensor on a buffer. `dtype` is given if buffers have no format for it. `None` if the object has no
+/// buffer.
 pub(super) fn import(object: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Import>> {
     let py = object.py();
     let view = match PyMemoryView::from(object) {
         Ok(view) => view,
-        // NumPy's arrays of what has no format have no buffer either.
+        // NumPy arrays of a dtype without a format have no buffer either.
         Err(error) if error.is_instance_of::<PyTypeError>(py) || object.hasattr("dtype")? => return Ok(None),
         Err(error) => return Err(error),
     };
     let buffer = match PyUntypedBuffer::get(&view) {
-        // PyO3 knows no buffers without dimensions: the element is seen as a row of one.
+        // PyO3 does not support buffers of zero dimensions: the element is read as a row of one.
         Err(_) if view.getattr("ndim")?.eq(0)? => {
             let row = super::numpy::as_array(py)?.call1((object,))?.call_method1("reshape", (1,))?;
             let Some(row) = import(&row, dtype)? else { return Ok(None) };
             let select = |row: Tensor| row.select(0, 0).map_err(raise);
             return Ok(Some(match row {
                 Import::Copied(row, why) => Import::Copied(select(row)?, why),
-                // What may not be written is a number, of which NumPy has made an array.
+                // A read-only one is a scalar, which NumPy presents as an array.
                 Import::Shared(row) if view.getattr("readonly")?.is_truthy()? => {
                     Import::Copied(select(row)?, "is a number, or may not be written")
                 }
@@ -66,7 +67,7 @@ pub(super) fn import(object: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResul
     Ok(copy.map(|copy| Import::Copied(copy.elements(), why)))
 }
 
-/// The dtype of a format of the struct module, whatever its order of bytes.
+/// The dtype of a format of the struct module, in any byte order.
 fn dtype_of(format: &CStr, size: usize) -> Option<DType> {
     let format = format.to_str().ok()?.trim_start_matches(['@', '=', '<', '>', '!']);
     let sized = |dtypes: [DType; 4]| dtypes.into_iter().find(|dtype| dtype.item_size() == size);
@@ -111,13 +112,13 @@ fn lend(view: &Bound<'_, PyMemoryView>, buffer: &PyUntypedBuffer, dtype: DType) 
         strides: &strides,
         writable: !buffer.readonly(),
     };
-    // SAFETY: the view keeps the exporter, which keeps the elements at these strides valid while the view
-    // lives. What other libraries do with them meanwhile is up to the program, as with every buffer.
-    // Releasing the view waits for no thread.
+    // SAFETY: the view keeps the exporter alive, which keeps the elements at these strides valid meanwhile.
+    // Accesses by other libraries are the program's responsibility, as with every buffer. Dropping the view
+    // waits for no thread.
     unsafe { Tensor::from_lent(&lent, view.clone().unbind()) }.map_err(raise)
 }
 
-/// What the buffer protocol calls a dtype.
+/// The buffer protocol's format for a dtype.
 fn format_of(dtype: DType) -> Option<&'static CStr> {
     Some(match dtype {
         DType::Bool => c"?",
@@ -140,7 +141,7 @@ fn format_of(dtype: DType) -> Option<&'static CStr> {
     })
 }
 
-/// Shape and strides of a buffer that is out, in bytes.
+/// Shape and strides, in bytes, of an exported buffer.
 struct Exported {
     shape: SmallVec<[ffi::Py_ssize_t; 6]>,
     strides: SmallVec<[ffi::Py_ssize_t; 6]>,
@@ -149,7 +150,7 @@ struct Exported {
 #[pymethods]
 impl PyTensor {
     /// # Safety
-    /// Only Python calls this, with a buffer to fill.
+    /// Called by Python only, with a buffer to fill.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, buffer: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let tensor = &slf.get().0;
         let (dtype, refused) = (tensor.dtype(), |message: &str| PyBufferError::new_err(message.to_owned()));
@@ -170,15 +171,14 @@ impl PyTensor {
         let item = dtype.item_size() as isize;
         let mut exported = Box::new(Exported {
             shape: tensor.shape().iter().map(|&size| size as isize).collect(),
-            // Only the stride of a dimension without a second element can be too large, and no loop takes
-            // that step.
+            // Only the stride of a dimension of size 1 or 0 can overflow, which no loop uses.
             strides: tensor.strides().iter().map(|stride| stride.saturating_mul(item)).collect(),
         });
         let has = |flag: c_int, list: &mut SmallVec<[isize; 6]>| {
             if asks(flag) { list.as_mut_ptr() } else { std::ptr::null_mut() }
         };
-        // SAFETY: the buffer is Python's, to be filled; what it points to is in `exported`, which
-        // `__releasebuffer__` takes back, and in the tensor, which the buffer's reference keeps.
+        // SAFETY: the buffer is Python's, to be filled. It points into `exported`, which `__releasebuffer__`
+        // takes back, and into the tensor, which the buffer's reference keeps alive.
         unsafe {
             (*buffer).buf = tensor.data_ptr().cast::<c_void>();
             (*buffer).obj = slf.clone().into_any().into_ptr();
@@ -197,17 +197,17 @@ impl PyTensor {
     }
 
     /// # Safety
-    /// Only Python calls this, with a buffer that `__getbuffer__` has filled.
+    /// Called by Python only, with a buffer that `__getbuffer__` has filled.
     unsafe fn __releasebuffer__(&self, buffer: *mut ffi::Py_buffer) {
         // SAFETY: `__getbuffer__` has put the box there, and each buffer is released once.
         drop(unsafe { Box::from_raw((*buffer).internal.cast::<Exported>()) });
     }
 
-    /// Pickled by the bytes of its elements at this moment, a stretched dimension once; from protocol 5 on
-    /// they can be handed on without a further copy.
+    /// Pickled as the bytes of its elements at this moment; a stretched dimension is stored once. From
+    /// protocol 5 on they can be passed out of band, without a further copy.
     fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, protocol: u32) -> PyResult<Bound<'py, PyTuple>> {
         let (py, tensor) = (slf.py(), &slf.get().0);
-        // Pickle reads the bytes without a claim on them: no other thread may write them.
+        // Pickle reads the bytes without a claim, so they are copied: no other thread can write the copy.
         let distinct = distinct(tensor).and_then(|distinct| distinct.clone_elements()).map_err(raise)?;
         let bytes = Bound::new(py, PyTensor(bytes_of(&distinct)?))?;
         let data = if protocol >= 5 {
@@ -218,7 +218,7 @@ impl PyTensor {
         let rebuild = py.import("zerostride._zerostride")?.getattr("_rebuild")?;
         let shape = PyTuple::new(py, distinct.shape())?;
         let (dtype, stretched) = (dtype::object(py, tensor.dtype()), PyTuple::new(py, tensor.shape())?);
-        // Versions that know no stretched tensors read all others.
+        // Older versions, which cannot read stretched tensors, can read all others.
         let arguments = match distinct.shape() == tensor.shape() {
             true => (data, dtype, shape).into_pyobject(py)?,
             false => (data, dtype, shape, stretched).into_pyobject(py)?,
@@ -227,7 +227,7 @@ impl PyTensor {
     }
 }
 
-/// The first elements along stretched dimensions.
+/// The elements with stretched dimensions reduced to size 1.
 fn distinct(tensor: &Tensor) -> zerostride::Result<Tensor> {
     let is_stretched = |&dim: &usize| tensor.strides()[dim] == 0 && tensor.shape()[dim] > 1;
     let mut dims = (0..tensor.ndim()).filter(is_stretched);
@@ -244,12 +244,13 @@ fn bytes_of(tensor: &Tensor) -> PyResult<Tensor> {
         strides: &[1],
         writable: tensor.is_writable(),
     };
-    // SAFETY: a contiguous tensor has that many initialised bytes from its first element on, and is kept.
+    // SAFETY: a contiguous tensor has that many initialised bytes from its first element on, and is kept
+    // alive.
     unsafe { Tensor::from_lent(&lent, tensor.clone()) }.map_err(raise)
 }
 
-/// A pickled tensor made again: on the buffer itself where it may be written, else of a copy; then stretched
-/// to a shape.
+/// Restores a pickled tensor: on the buffer itself if it is writable, else on a copy; then stretched to a
+/// shape.
 #[pyfunction(name = "_rebuild", signature = (data, dtype, shape, stretched=None))]
 pub(crate) fn rebuild<'py>(
     data: &Bound<'py, PyAny>,
@@ -268,7 +269,7 @@ pub(crate) fn rebuild<'py>(
     }
     let mut strides = vec![1isize; sizes.len()];
     for dim in (1..sizes.len()).rev() {
-        // Of a tensor without elements the product may be too large, and says nothing.
+        // Without elements the product may overflow, and the strides do not matter.
         strides[dim - 1] = strides[dim].saturating_mul(sizes[dim] as isize);
     }
     let lent = Lent {
@@ -283,7 +284,7 @@ pub(crate) fn rebuild<'py>(
         let copy = py.import("numpy")?.call_method1("array", (view, "uint8"))?;
         return rebuild(&copy, dtype::object(py, dtype), shape, stretched);
     }
-    // SAFETY: the view has exactly the bytes of the shape, aligned, and keeps them.
+    // SAFETY: the view has exactly the bytes of the shape, aligned, and keeps them alive.
     let tensor = unsafe { Tensor::from_lent(&lent, view.clone().unbind()) }.map_err(raise)?;
     let tensor =
         if data.is_instance_of::<PyBytes>() { tensor.clone_elements().map_err(raise)? } else { tensor };

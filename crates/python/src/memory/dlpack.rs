@@ -1,4 +1,5 @@
-//! Owns DLPack, both ways and in both versions: the protocol by which torch, JAX and others share arrays.
+//! Owns DLPack, the protocol by which torch, JAX and others share arrays, in both directions and both
+//! versions. It does not know other protocols.
 //!
 //! Source: <https://dmlc.github.io/dlpack/latest/c_api.html>, version 1.0, and the array API's `__dlpack__`.
 
@@ -15,7 +16,7 @@ use crate::error::raise;
 use crate::tensor::PyTensor;
 
 const CPU: i32 = 1;
-/// Memory of the processor that a graphics card can reach.
+/// Pinned host memory, which a GPU can access.
 const CPU_PINNED: i32 = 3;
 
 const READ_ONLY: u64 = 1;
@@ -73,16 +74,16 @@ struct Versioned {
 
 /// What both versions have in common.
 trait Managed: Sized {
-    /// What a capsule with one is called.
+    /// The name of a capsule with one.
     const NAME: &'static CStr;
-    /// What it is called once a library has taken it.
+    /// Its name after a library has taken the content.
     const USED: &'static CStr;
     fn new(array: Array, context: *mut c_void, flags: u64) -> Self;
     fn array(&self) -> &Array;
     fn is_writable(&self) -> bool;
     fn context(&self) -> *mut c_void;
     fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)>;
-    /// Whether this version of the protocol is one that is understood here.
+    /// Whether this version of the protocol is supported.
     fn is_known(&self) -> bool;
 }
 
@@ -157,7 +158,7 @@ fn data_type(dtype: DType) -> DataType {
     DataType { code, bits: 8 * dtype.item_size() as u8, lanes: 1 }
 }
 
-/// What a tensor keeps of itself while another library reads it.
+/// What is kept of a tensor while another library reads it.
 struct Shown {
     _tensor: Tensor,
     shape: Vec<i64>,
@@ -165,7 +166,7 @@ struct Shown {
 }
 
 /// # Safety
-/// `managed` was made by `show`, and this is called once.
+/// `managed` was made by `show`, and this is called only once.
 unsafe extern "C" fn give_back<M: Managed>(managed: *mut M) {
     // SAFETY: `show` has made both boxes, and the caller gives them up.
     unsafe {
@@ -174,7 +175,7 @@ unsafe extern "C" fn give_back<M: Managed>(managed: *mut M) {
     }
 }
 
-/// A capsule through which other libraries read a tensor in place.
+/// A capsule with the tensor's memory.
 fn show<M: Managed>(py: Python<'_>, tensor: Tensor, flags: u64) -> PyResult<Bound<'_, PyCapsule>> {
     let mut shown = Box::new(Shown {
         shape: tensor.shape().iter().map(|&size| size as i64).collect(),
@@ -191,20 +192,20 @@ fn show<M: Managed>(py: Python<'_>, tensor: Tensor, flags: u64) -> PyResult<Boun
         byte_offset: 0,
     };
     let managed = Box::new(M::new(array, Box::into_raw(shown).cast(), flags));
-    // SAFETY: the box is not null, and the name lives forever; a library that takes the array calls its
-    // deleter, else the destructor does.
+    // SAFETY: the box is not null, and the name is static. A library that takes the array calls its deleter;
+    // otherwise the destructor does.
     unsafe {
         let pointer = NonNull::new_unchecked(Box::into_raw(managed).cast());
         PyCapsule::new_with_pointer_and_destructor(py, pointer, M::NAME, Some(forgotten::<M>))
     }
 }
 
-/// Gives an array back that no library has taken.
+/// Frees an array that no library has taken.
 ///
 /// # Safety
-/// Only Python calls this, with a capsule that `show` has made.
+/// Called by Python only, with a capsule that `show` has made.
 unsafe extern "C" fn forgotten<M: Managed>(capsule: *mut ffi::PyObject) {
-    // SAFETY: a capsule that still has its first name has what `show` has put in.
+    // SAFETY: a capsule with its first name still has the content that `show` put in.
     unsafe {
         if ffi::PyCapsule_IsValid(capsule, M::NAME.as_ptr()) == 1 {
             give_back(ffi::PyCapsule_GetPointer(capsule, M::NAME.as_ptr()).cast::<M>());
@@ -250,8 +251,7 @@ impl PyTensor {
     }
 }
 
-/// An array that another library has lent; a Python object, so that it is freed by a thread with Python's
-/// lock.
+/// An array that another library has lent. A Python object, so that it is freed by a thread with the GIL.
 #[pyclass(frozen)]
 pub(crate) struct Borrowed(Box<dyn Fn() + Send + Sync>);
 
@@ -261,7 +261,7 @@ impl Drop for Borrowed {
     }
 }
 
-/// A tensor on the memory of an array that speaks DLPack.
+/// A tensor on the memory of an array with `__dlpack__`.
 pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let py = object.py();
     if let Ok(device) = object.getattr("__dlpack_device__") {
@@ -271,7 +271,7 @@ pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let named = PyDict::new(py);
     named.set_item("max_version", (1, 0))?;
     let capsule = match object.call_method("__dlpack__", (), Some(&named)) {
-        // An object that knows no versions has no such argument.
+        // An object that predates versions does not have the argument.
         Err(error) if error.is_instance_of::<PyTypeError>(py) => object.call_method0("__dlpack__")?,
         capsule => capsule?,
     };
@@ -283,7 +283,7 @@ pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     }
 }
 
-/// Refuses memory that the processor does not reach.
+/// Refuses memory that the CPU cannot access.
 fn check(device: &Device) -> PyResult<()> {
     let Device { kind, id } = *device;
     if kind == CPU || kind == CPU_PINNED {
@@ -301,8 +301,8 @@ fn take<M: Managed + 'static>(capsule: &Bound<'_, PyCapsule>, object: &Bound<'_,
     if !managed.is_aligned() {
         return Err(PyBufferError::new_err("the capsule has no DLPack array: its address is not aligned"));
     }
-    // SAFETY: the capsule is valid under the protocol's name, so that it has such an array, which is ours
-    // once the capsule has its second name.
+    // SAFETY: the capsule is valid under the protocol's name, so it has an array, which is ours once the
+    // capsule has its second name.
     let managed = unsafe {
         if ffi::PyCapsule_SetName(capsule.as_ptr(), M::USED.as_ptr()) != 0 {
             return Err(PyErr::fetch(py));
@@ -315,7 +315,7 @@ fn take<M: Managed + 'static>(capsule: &Bound<'_, PyCapsule>, object: &Bound<'_,
         py,
         Borrowed(Box::new(move || {
             if let Some(deleter) = deleter {
-                // SAFETY: the array is ours, and this is called once, when the last tensor on it is gone.
+                // SAFETY: the array is ours, and this is called once, when the last tensor on it is dropped.
                 unsafe { deleter(address as *mut M) }
             }
         })),
@@ -357,8 +357,8 @@ fn take<M: Managed + 'static>(capsule: &Bound<'_, PyCapsule>, object: &Bound<'_,
         writable: managed.is_writable(),
     };
     // SAFETY: the producer keeps the elements at these strides valid until its deleter is called, which the
-    // lender does. What other libraries do with them meanwhile is up to the program. Releasing the lender
-    // waits for no thread.
+    // lender does. Accesses by other libraries meanwhile are the program's responsibility. Dropping the
+    // lender waits for no thread.
     unsafe { Tensor::from_lent(&lent, lender.unbind()) }.map_err(raise)
 }
 
@@ -389,7 +389,7 @@ fn dims(array: &Array) -> PyResult<(Vec<usize>, Vec<isize>)> {
     }
     let mut strides = vec![1isize; ndim];
     for dim in (1..ndim).rev() {
-        // Of an array without elements the product may be too large, and says nothing.
+        // Without elements the product may overflow, and the strides do not matter.
         strides[dim - 1] = strides[dim].saturating_mul(shape[dim] as isize);
     }
     Ok((shape, strides))

@@ -1,6 +1,6 @@
-//! Owns the way of memory between Python's libraries and the engine, without copies: arrays become tensors on
-//! their own memory, tensors are read in place. Every lender is a Python object: releasing one never waits
-//! for Python's lock, since PyO3 puts it off until a thread has that.
+//! Owns the sharing of memory between Python's libraries and the engine, without copies: arrays become
+//! tensors on their memory, tensors are read in place. It does not know operations. Every lender is a Python
+//! object; dropping one never waits for the GIL, since PyO3 defers it until a thread has the GIL.
 
 #[allow(unsafe_code)]
 mod buffer;
@@ -25,21 +25,21 @@ pub(crate) use numpy::{array as numpy, is_array as is_numpy};
 
 /// An array of another library as a tensor.
 pub(crate) enum Import {
-    /// On the array's own memory: what is written to the one is seen in the other.
+    /// On the array's own memory: each sees what is written to the other.
     Shared(Tensor),
-    /// On a copy, and what it is about the array that no tensor can be on its memory.
+    /// On a copy, with the reason why its memory cannot be shared.
     Copied(Tensor, &'static str),
 }
 
 impl Import {
-    /// The elements as they are now, for those who only read.
+    /// The elements as they are now, for reading only.
     pub(crate) fn elements(self) -> Tensor {
         match self {
             Import::Shared(tensor) | Import::Copied(tensor, _) => tensor,
         }
     }
 
-    /// The tensor on the array's own memory, or why there is none.
+    /// The tensor on the array's own memory, or the reason why there is none.
     pub(crate) fn shared(self) -> Result<Tensor, &'static str> {
         match self {
             Import::Shared(tensor) => Ok(tensor),
@@ -48,10 +48,10 @@ impl Import {
     }
 }
 
-/// The array that an object is, as a tensor on its memory where that is possible; `None` if it is none.
+/// The array as a tensor, on its memory if possible; `None` if the object is no array.
 ///
 /// # Errors
-/// An array whose elements are not in memory (`_lazy.py`): to load it is up to the program.
+/// The array's elements are not in memory (`_lazy.py`): loading them is up to the program.
 pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Import>> {
     if let Some(tensor) = numpy::import(object)? {
         return Ok(Some(Import::Shared(tensor)));
@@ -77,19 +77,18 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Import>> {
         return from_dlpack(&resolved).map(|found| Some(Import::Copied(found.elements(), UNRESOLVED)));
     }
     let is_of_numpy = is_of_numpy(object);
-    // The buffer of a single date is its bytes.
+    // The buffer of a single date consists of raw bytes.
     let is_date = is_of_numpy && ["datetime64", "timedelta64"].contains(&&*type_name(object));
     if !is_date && let Some(found) = buffer::import(object, None)? {
         return Ok(Some(found));
     }
     if is_of_numpy {
-        // NumPy's arrays of ml_dtypes.bfloat16 have no buffer format: their bits are read as those of
-        // integers.
+        // NumPy arrays of ml_dtypes.bfloat16 have no buffer format: their bits are read as integers.
         let name = object.getattr("dtype").and_then(|dtype| dtype.getattr("name")?.extract::<String>());
         if name.is_ok_and(|name| name == "bfloat16") {
             return buffer::import(&object.call_method1("view", ("uint16",))?, Some(DType::BF16));
         }
-        // Functions of NumPy's, among others, have no elements.
+        // NumPy functions, among others, have the attributes of arrays but no elements.
         return if object.hasattr("dtype")? { Err(unknown(object)) } else { Ok(None) };
     }
     if object.hasattr("__dlpack__")? {
@@ -110,8 +109,8 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Import>> {
     Ok(None)
 }
 
-/// What a program converts on purpose: the object itself, or NumPy's array of its elements, which are loaded
-/// if they are not in memory.
+/// For explicit conversions: the object itself, or a NumPy array of its elements, which are loaded if they
+/// are not in memory.
 pub(crate) fn loaded<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     static LOADED: Once<Py<PyAny>> = Once::new();
     if is_numpy(object)? || object.cast::<PyTensor>().is_ok() || !object.hasattr("__array__")? {
@@ -122,7 +121,7 @@ pub(crate) fn loaded<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyA
 
 const UNRESOLVED: &str = "is a view that negates or conjugates its elements when they are read";
 
-/// The tensor on the memory of an array that speaks DLPack.
+/// The tensor on the memory of an array with `__dlpack__`.
 pub(crate) fn from_dlpack(object: &Bound<'_, PyAny>) -> PyResult<Import> {
     let found = match resolved(object)? {
         Some(resolved) => dlpack::import(&resolved).map(|copy| Import::Copied(copy, UNRESOLVED)),
@@ -137,7 +136,7 @@ pub(crate) fn from_dlpack(object: &Bound<'_, PyAny>) -> PyResult<Import> {
     })
 }
 
-/// What to write instead of an array of torch's that DLPack cannot show.
+/// What to write instead, for a torch array that DLPack does not support.
 fn instead(object: &Bound<'_, PyAny>) -> Option<&'static str> {
     let is = |name: &str| object.getattr(name).is_ok_and(|value| value.is_truthy().unwrap_or(false));
     let layout = object.getattr("layout").map(|layout| layout.to_string());
@@ -154,8 +153,7 @@ fn instead(object: &Bound<'_, PyAny>) -> Option<&'static str> {
     }
 }
 
-/// A copy of one of torch's views that negate or conjugate what they show, of which DLPack does not tell;
-/// `None` for others.
+/// A copy, for torch's lazy negative or conjugate views, which DLPack does not report; `None` for others.
 fn resolved<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let mut resolved = None;
     for (asks, resolve) in [("is_conj", "resolve_conj"), ("is_neg", "resolve_neg")] {
@@ -173,7 +171,7 @@ fn is_of_numpy(object: &Bound<'_, PyAny>) -> bool {
     module.is_ok_and(|module| module == "numpy")
 }
 
-/// The error for an array whose elements are of no dtype of ours: what they are, and what to write instead.
+/// The error for an array of a dtype that zerostride does not have: the dtype, and what to write instead.
 fn unknown(object: &Bound<'_, PyAny>) -> PyErr {
     let Ok(dtype) = object.getattr("dtype") else {
         return PyTypeError::new_err(format!("no dtype has the elements of a {}", type_name(object)));

@@ -1,6 +1,6 @@
-//! Owns NumPy's own arrays, both ways: read as extensions that are compiled against NumPy read them, from the
-//! fields of the object, without a description that would have to be made for each; and made on a tensor's
-//! memory.
+//! Owns NumPy arrays, in both directions: they are read from the fields of the object, as by extensions
+//! compiled against NumPy, without the cost of a buffer description; and made on a tensor's memory. It does
+//! not know other libraries' arrays.
 //!
 //! Source: <https://numpy.org/doc/stable/reference/c-api/types-and-structures.html>, `PyArrayObject`.
 
@@ -18,14 +18,14 @@ use crate::error::raise;
 use crate::once::Once;
 use crate::tensor::PyTensor;
 
-/// `PyArrayObject_fields`, as far as it is read here. NumPy's macros read it in all extensions, so that it
-/// stays as it is.
+/// `PyArrayObject_fields`, as far as it is read here. NumPy's macros read it in all extensions, so it cannot
+/// change.
 #[repr(C)]
 struct Array {
     head: ffi::PyObject,
     data: *mut u8,
     ndim: c_int,
-    /// Null where there are no dimensions.
+    /// Null for zero dimensions.
     shape: *const isize,
     /// In bytes.
     strides: *const isize,
@@ -37,10 +37,10 @@ struct Array {
 /// Elements are aligned to their type.
 const ALIGNED: c_int = 0x100;
 const WRITABLE: c_int = 0x400;
-/// Writing is not meant, as to what `numpy.broadcast_arrays` returns, and NumPy warns of it.
+/// Writing is deprecated and NumPy warns of it, as for the results of `numpy.broadcast_arrays`.
 const WARNS: c_int = c_int::MIN;
 
-/// Whether an object is an array of NumPy's, and not of a class made from that.
+/// Whether an object is a NumPy array, and not of a subclass.
 pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(object.is_exact_instance(ndarray(object.py())?))
 }
@@ -51,16 +51,16 @@ fn ndarray(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     NDARRAY.import(py, "numpy", "ndarray")
 }
 
-/// The tensor on the memory of an array of NumPy's; `None` for other objects, and where elements are of no
-/// dtype of ours, or lie in a way that only NumPy reads.
+/// The tensor on the memory of a NumPy array; `None` for other objects, for a dtype that zerostride does not
+/// have, and for a layout that only NumPy can read.
 pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     if !is_array(object)? {
         return Ok(None);
     }
-    // SAFETY: an array of NumPy's own class begins with these fields, which no thread changes while this one
-    // has Python's lock.
+    // SAFETY: an array of NumPy's own class begins with these fields, which no other thread changes while
+    // this one holds the GIL.
     let array = unsafe { &*object.as_ptr().cast::<Array>() };
-    // NumPy has one object for each of its native dtypes; elements of swapped bytes are of others.
+    // NumPy has one object for each native dtype; those with swapped bytes are others.
     let native = dtypes(object.py())?.iter().find(|(native, _)| native.as_ptr() == array.dtype);
     let (Some(&(_, dtype)), true) = (native, array.flags & ALIGNED != 0) else { return Ok(None) };
     let ndim = usize::try_from(array.ndim).unwrap_or(0);
@@ -84,14 +84,14 @@ pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
         return Ok(Some(view));
     }
     // SAFETY: the array keeps its elements at these strides valid: NumPy refuses to move them while another
-    // object refers to the array. What the program does with them meanwhile is up to it, as with every
-    // buffer. Releasing the array waits for no thread.
+    // object refers to the array. Accesses by the program meanwhile are its responsibility, as with every
+    // buffer. Dropping the array waits for no thread.
     unsafe { Tensor::from_lent(&lent, object.clone().unbind()) }.map(Some).map_err(raise)
 }
 
-/// The tensor that owns the memory of an array of NumPy's. The array comes back as a view of it: tensors that
-/// lend to arrays that lend to tensors would else be a chain, of which a program that loops makes one that is
-/// too long to be let go of.
+/// The tensor that owns the memory of a NumPy array. The array comes back as a view of it. Otherwise tensors
+/// that lend to arrays that lend to tensors would form a chain, which a loop makes so long that dropping it
+/// overflows the stack.
 fn owner<'py>(array: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyTensor>>> {
     let mut base = array.getattr("base")?;
     while is_array(&base)? {
@@ -103,7 +103,7 @@ fn owner<'py>(array: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyTensor>
     Ok(base.cast_into().ok())
 }
 
-/// Refuses an array in which elements are missing: a tensor cannot say which.
+/// Refuses a masked array, since a tensor has no missing elements.
 pub(super) fn refuse_mask(object: &Bound<'_, PyAny>) -> PyResult<()> {
     static MASKED: Once<Py<PyAny>> = Once::new();
     if object.is_instance(MASKED.import(object.py(), "numpy.ma", "MaskedArray")?)? {
@@ -132,7 +132,7 @@ pub(crate) fn array<'py>(tensor: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, P
     if !own.is_contiguous() {
         return as_array(tensor.py())?.call1((PyMemoryView::from(tensor)?,));
     }
-    // NumPy is told the dtype, and need not read the buffer's description of it.
+    // NumPy gets the dtype directly, so that it does not parse the buffer's format.
     let shape = PyTuple::new(tensor.py(), own.shape())?;
     let dtype =
         dtypes(tensor.py())?.iter().find(|(_, dtype)| *dtype == own.dtype()).map(|(native, _)| native);
