@@ -33,7 +33,7 @@ CONTENTS = {
         "docs/python/numpy",
         "docs/python/pytorch",
         "docs/python/numexpr",
-        "docs/python/dask",
+        "docs/python/[!r]*",
         "docs/rust",
         "docs/shell",
         "docs/files",
