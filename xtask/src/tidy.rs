@@ -52,6 +52,7 @@ const UNSAFE: &[&str] = &[
     "crates/python/src/entry.rs",
     "crates/python/src/memory/buffer.rs",
     "crates/python/src/memory/dlpack.rs",
+    "crates/python/src/memory/exchange.rs",
     "crates/python/src/memory/numpy.rs",
     "crates/zerostride/src/exec/elements/access.rs",
     "crates/zerostride/src/threads/crew.rs",

@@ -394,13 +394,12 @@ impl Library {
 
     /// The tensor as an array of the library, on the same memory.
     fn array<'py>(self, py: Python<'py>, tensor: Tensor) -> PyResult<Bound<'py, PyAny>> {
-        static TORCH: Once<Py<PyAny>> = Once::new();
         static JAX: Once<Py<PyAny>> = Once::new();
         let object = Bound::new(py, PyTensor(tensor))?;
         match self {
             Library::Own => Ok(object.into_any()),
             Library::Numpy => memory::numpy(&object),
-            Library::Torch => TORCH.import(py, "torch.utils.dlpack", "from_dlpack")?.call1((object,)),
+            Library::Torch => memory::torch(&object),
             Library::Jax => JAX.import(py, "jax.dlpack", "from_dlpack")?.call1((object,)),
         }
     }

@@ -1,6 +1,9 @@
 """``torch.compile(model, backend="zerostride")`` beside eager PyTorch."""
 
+import concurrent.futures
 import gc
+import os
+import resource
 import subprocess
 import sys
 
@@ -76,8 +79,250 @@ def check(function, leaves, **tolerance):
 
 @pytest.mark.parametrize("function, shapes", PROGRAMS, ids=[function.__name__ for function, _ in PROGRAMS])
 def test_programs_and_their_gradients_run_in_one_partition_each(function, shapes):
-    reports = check(function, [torch.rand(shape) + 0.5 for shape in shapes], rtol=1e-5, atol=1e-4)
+    reports = check(function, [torch.rand(shape) + 0.5 for shape in shapes], rtol=1e-4, atol=1e-3)
     assert [(len(one.partitions), one.partitions[0].calls, one.partitions[0].failure) for one in reports] == [(1, 1, None)] * 2
+
+
+def compiled(function, **options):
+    return torch.compile(function, backend="zerostride", **options)
+
+
+def runs(function):
+    """The calls of partitions in all graphs of a function, and how often PyTorch ran one instead."""
+    reports = [one for one in report() if one.name.startswith(function.__name__ + " ")]
+    partitions = [partition for one in reports for partition in one.partitions]
+    return sum(partition.calls for partition in partitions), [partition.failure for partition in partitions if partition.failure]
+
+
+def chain(x, y):
+    z = torch.exp(x) * y + 1
+    return z / z.sum(-1, keepdim=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+def test_float_dtypes(dtype):
+    check(chain, [torch.rand(4, 5, dtype=dtype), torch.rand(5, dtype=dtype)])
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool])
+def test_integers_and_bools(dtype):
+    def numbers(x, y):
+        z = torch.where(x > y, x, y) | y
+        return z.sum(0), z.to(torch.float32).mean(), (x == y).any(), x * 3, x / (y + 1)
+
+    x, y = (torch.randint(0, 2, (4, 5)).to(dtype) for _ in range(2))
+    torch.testing.assert_close(compiled(numbers)(x, y), numbers(x, y))
+    assert runs(numbers) == (1, [])
+
+
+LAYOUTS = {
+    "transposed": lambda: (torch.rand(5, 4).T, torch.rand(5)),
+    "expanded": lambda: (torch.rand(4, 1).expand(4, 5), torch.rand(1).expand(5)),
+    "offset": lambda: (torch.rand(6, 9)[1:5, 2:7], torch.rand(9)[::2]),
+    "0-d": lambda: (torch.rand(3), torch.tensor(2.0)),
+    "empty": lambda: (torch.rand(0, 5), torch.rand(5)),
+    "empty inside": lambda: (torch.rand(4, 0), torch.rand(1)),
+    "the same twice": lambda: [torch.rand(5)] * 2,
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts(layout):
+    check(chain, LAYOUTS[layout]())
+
+
+def test_channels_last_stays_channels_last():
+    x = torch.rand(2, 3, 8, 8).to(memory_format=torch.channels_last)
+    check(gated, [x, torch.rand(3, 1, 1)])
+    assert compiled(gated)(x, torch.rand(3, 1, 1)).is_contiguous(memory_format=torch.channels_last)
+
+
+def gated(x, g):
+    return torch.nn.functional.silu(x * g) + x.mean((2, 3), keepdim=True)
+
+
+def test_results_that_are_inputs_views_or_missing():
+    def several(x, y):
+        z = torch.exp(x) + y
+        return x, None, z, z[1:], z.T, x.T, y.expand(4, 5), 3, z.clone(), torch.zeros(2, 3)
+
+    x, y = torch.rand(4, 5), torch.rand(5)
+    found, wanted = compiled(several)(x, y), several(x, y)
+    torch.testing.assert_close(found, wanted, check_stride=True)
+    assert found[0] is x and found[5].data_ptr() == x.data_ptr() and found[3]._base is not None
+    found[8].zero_()
+    torch.testing.assert_close(found[2], wanted[2])
+
+
+def test_writing_in_place_reaches_the_input():
+    def write(x, y):
+        x.mul_(y).add_(1)
+        x[0] = 7
+        return torch.exp(x) + y
+
+    x, y = torch.rand(4, 5), torch.rand(5)
+    copy = x.clone()
+    torch.testing.assert_close(compiled(write)(x, y), write(copy, y))
+    torch.testing.assert_close(x, copy)
+
+
+@pytest.mark.parametrize("dynamic", [None, True, False])
+def test_sizes_that_change(dynamic):
+    counter = torch._dynamo.testing.CompileCounterWithBackend("zerostride")
+    function = torch.compile(pairwise, backend=counter, dynamic=dynamic)
+    for m, n in [(4, 5), (6, 5), (6, 3), (9, 9), (4, 5), (11, 2)]:
+        a, b = torch.rand(m, 3, requires_grad=True), torch.rand(n, 3, requires_grad=True)
+        found, wanted = function(a, b), pairwise(a, b)
+        torch.testing.assert_close(found, wanted)
+        torch.testing.assert_close(torch.autograd.grad(found.sum(), [a, b]), torch.autograd.grad(wanted.sum(), [a, b]))
+    assert counter.frame_count <= {None: 4, True: 3, False: 6}[dynamic]
+
+
+def test_numbers_that_change():
+    def scaled(x, factor, count):
+        return torch.exp(x * factor) + count
+
+    function = compiled(scaled)
+    for number in range(1, 5):
+        x = torch.rand(4)
+        torch.testing.assert_close(function(x, 0.3 * number, number), scaled(x, 0.3 * number, number))
+
+
+@pytest.mark.parametrize("context", [torch.no_grad, torch.inference_mode])
+def test_without_gradients(context):
+    layer = torch.nn.LayerNorm(5)
+    function = compiled(lambda x: torch.nn.functional.gelu(layer(x)))
+    x = torch.rand(4, 5)
+    with context():
+        torch.testing.assert_close(function(x), torch.nn.functional.gelu(layer(x)))
+
+
+def test_autocast():
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.LayerNorm(8), torch.nn.GELU())
+    x = torch.rand(4, 8)
+    with torch.autocast("cpu", torch.bfloat16):
+        torch.testing.assert_close(compiled(model)(x), model(x), rtol=2e-2, atol=2e-2)
+
+
+def test_complex_numbers_stay_with_pytorch():
+    def complicated(x):
+        return (torch.exp(x) * x.conj()).imag, torch.exp(x.real) + 1
+
+    x = torch.rand(4, dtype=torch.complex64)
+    torch.testing.assert_close(compiled(complicated)(x), complicated(x))
+
+
+def test_views_that_negate():
+    def negated(x, y):
+        return torch.exp(x) * y + x
+
+    x = torch.rand(4, dtype=torch.complex64).conj().imag
+    assert x.is_neg()
+    y = torch.rand(4)
+    torch.testing.assert_close(compiled(negated)(x, y), negated(x, y))
+
+
+def test_vmap_and_grad_of_torch_func():
+    def loss(w, x):
+        return (torch.tanh(x * w) ** 2).sum()
+
+    def per_sample(w, xs):
+        return torch.func.vmap(torch.func.grad(loss), (None, 0))(w, xs)
+
+    w, xs = torch.rand(3), torch.rand(5, 3)
+    torch.testing.assert_close(compiled(per_sample)(w, xs), per_sample(w, xs))
+
+
+def test_random_numbers_are_those_of_pytorchs_own_graph():
+    def noisy(x):
+        return torch.nn.functional.dropout(torch.exp(x) + torch.rand_like(x), 0.5) * torch.randn(5)
+
+    found = []
+    for backend in ("aot_eager", "zerostride"):
+        torch._dynamo.reset()
+        torch.manual_seed(3)
+        found.append(torch.compile(noisy, backend=backend)(torch.ones(4, 5)))
+    torch.testing.assert_close(*found)
+
+
+def test_an_integer_divided_by_zero_raises_pytorchs_error():
+    def divide(x, y):
+        return torch.div(x, y, rounding_mode="floor") + x
+
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        compiled(divide)(torch.ones(3, dtype=torch.int64), torch.zeros(3, dtype=torch.int64))
+
+
+def test_two_threads_compile_and_run():
+    def work(seed):
+        function = compiled(lambda x, y: (torch.exp(x) * y).sum(-1) + seed)
+        generator = torch.Generator().manual_seed(seed)
+        for size in range(2, 6):
+            x, y = torch.rand(size, 5, generator=generator), torch.rand(5, generator=generator)
+            torch.testing.assert_close(function(x, y), (torch.exp(x) * y).sum(-1) + seed)
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, range(2)))
+
+
+def test_a_training_run_follows_eager():
+    def losses(compile):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(3, 16), torch.nn.LayerNorm(16), torch.nn.SiLU(), torch.nn.Linear(16, 2))
+        points, target = torch.rand(30, 3), torch.rand(30, 2)
+
+        def loss(points):
+            made = model(points)
+            return (((made[:, None] - target) ** 2).sum(-1).sqrt() * torch.eye(30)).mean() + pairwise(made, made).mean()
+
+        run = compile(loss)
+        optimizer, found = torch.optim.AdamW(model.parameters(), 1e-2), []
+        for _ in range(20):
+            optimizer.zero_grad()
+            value = run(points)
+            value.backward()
+            optimizer.step()
+            found.append(value.item())
+        return found
+
+    torch.testing.assert_close(losses(compiled), losses(lambda function: function), rtol=1e-4, atol=1e-5)
+
+
+def test_memory_stays_where_it_is():
+    function = compiled(chain)
+
+    def steps(number):
+        for _ in range(number):
+            x = torch.rand(64, 128, requires_grad=True)
+            function(x, torch.rand(128)).sum().backward()
+        gc.collect()
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    steps(50)
+    before = steps(200)
+    assert steps(1000) - before < 8 * 1024
+
+
+def test_no_compiler_and_no_import_of_zerostride_are_needed():
+    code = """if True:
+        import torch
+        f = torch.compile(lambda x: (torch.exp(x) * x).sum(-1), backend="zerostride")
+        x = torch.rand(4, 5)
+        torch.testing.assert_close(f(x), (torch.exp(x) * x).sum(-1))
+        """
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"PATH": "", "CC": "", "CXX": ""})
+
+
+def test_report_says_what_ran_where_and_why(capsys):
+    def model(x, w):
+        return torch.exp(x @ w) * 2 + torch.fft.rfft(x).abs().sum()
+
+    compiled(model)(torch.rand(4, 4), torch.rand(4, 4))
+    capsys.readouterr()
+    report()
+    said = capsys.readouterr().out
+    for words in ("model at test_torch_compile.py", "fused_0: exp, mul", "1 call", "aten.mm.default: no row in the table", "complex numbers"):
+        assert words in said
 
 
 def test_importing_zerostride_does_not_import_torch():
@@ -87,21 +332,21 @@ def test_importing_zerostride_does_not_import_torch():
 
 def test_a_policy_names_the_line_of_the_model():
     def loss(x, y):
-        return torch.nn.functional.mse_loss(x, y.sub(x))
+        return y.sub(x).square().mean()
 
-    compiled = torch.compile(loss, backend="zerostride", options={"policy": {"mutual_stretch": "error"}})
+    strict = compiled(loss, options={"policy": {"mutual_stretch": "error"}})
     line = loss.__code__.co_firstlineno + 1
     for _ in range(2):
         with pytest.raises(zs.BroadcastError, match=r"torch.sub of \[4\] and \[4, 1\]") as caught:
-            compiled(torch.ones(4, 1), torch.ones(4))
+            strict(torch.ones(4, 1), torch.ones(4))
         assert f"in loss at test_torch_compile.py:{line}" in caught.value.__notes__
-    warned = torch.compile(loss, backend="zerostride", options={"policy": {"mutual_stretch": "warn"}})
+    warned = compiled(loss, options={"policy": {"mutual_stretch": "warn"}})
     with pytest.warns(zs.BroadcastWarning) as warnings:
         warned(torch.ones(4, 1), torch.ones(4))
     assert {warning.lineno for warning in warnings} >= {line}
-    assert compiled(torch.ones(4), torch.ones(4)).item() == 1
+    assert strict(torch.ones(4), torch.zeros(4)).item() == 1
 
 
 def test_an_unknown_option_is_refused():
     with pytest.raises(Exception, match="has the option 'policy', and no 'fast'"):
-        torch.compile(pairwise, backend="zerostride", options={"fast": True})(torch.ones(2, 2), torch.ones(2, 2))
+        compiled(pairwise, options={"fast": True})(torch.ones(2, 2), torch.ones(2, 2))

@@ -142,8 +142,15 @@ def check(op, dtype, sample, counts, force=True):
         except Exception:
             return None
 
-    compare(found, wanted, lambda: exact(0), "result")
-    compare(ours, gradients, lambda: exact(1), "gradient")
+    try:
+        compare(found, wanted, lambda: exact(0), "result")
+        compare(ours, gradients, lambda: exact(1), "gradient")
+    except Checked:
+        # PyTorch's own graph may draw its random numbers in another order than eager PyTorch.
+        wanted, gradients = through(function, leaves, True, nop, None)
+        compare(found, wanted, None, "result")
+        compare(ours, gradients, None, "gradient")
+        counts["as PyTorch's own graph, other than eager"] += 1
     if [result.stride() for result in found] != [result.stride() for result in wanted]:
         counts["other strides than eager"] += 1
     return True

@@ -23,8 +23,8 @@ const READ_ONLY: u64 = 1;
 const COPIED: u64 = 2;
 
 #[repr(C)]
-struct Version {
-    major: u32,
+pub(super) struct Version {
+    pub(super) major: u32,
     minor: u32,
 }
 
@@ -43,7 +43,7 @@ struct DataType {
 }
 
 #[repr(C)]
-struct Array {
+pub(super) struct Array {
     data: *mut c_void,
     device: Device,
     ndim: i32,
@@ -64,7 +64,7 @@ struct Legacy {
 
 /// `DLManagedTensorVersioned`.
 #[repr(C)]
-struct Versioned {
+pub(super) struct Versioned {
     version: Version,
     context: *mut c_void,
     deleter: Option<unsafe extern "C" fn(*mut Versioned)>,
@@ -73,7 +73,7 @@ struct Versioned {
 }
 
 /// What both versions have in common.
-trait Managed: Sized {
+pub(super) trait Managed: Sized {
     /// The name of a capsule with one.
     const NAME: &'static CStr;
     /// Its name after a library has taken the content.
@@ -176,7 +176,19 @@ unsafe extern "C" fn give_back<M: Managed>(managed: *mut M) {
 }
 
 /// A capsule with the tensor's memory.
-fn show<M: Managed>(py: Python<'_>, tensor: Tensor, flags: u64) -> PyResult<Bound<'_, PyCapsule>> {
+fn show<'py, M: Managed>(py: Python<'py>, tensor: &Tensor, flags: u64) -> PyResult<Bound<'py, PyCapsule>> {
+    let managed = managed::<M>(tensor, flags).cast();
+    // SAFETY: the array is not null, and the name is static. A library that takes the array calls its deleter;
+    // otherwise the destructor does.
+    unsafe { PyCapsule::new_with_pointer_and_destructor(py, managed, M::NAME, Some(forgotten::<M>)) }
+}
+
+/// An array for another library, which calls its deleter.
+pub(super) fn shown(tensor: &Tensor) -> NonNull<Versioned> {
+    managed(tensor, if tensor.is_writable() { 0 } else { READ_ONLY })
+}
+
+fn managed<M: Managed>(tensor: &Tensor, flags: u64) -> NonNull<M> {
     let mut shown = Box::new(Shown {
         shape: tensor.shape().iter().map(|&size| size as i64).collect(),
         strides: tensor.strides().iter().map(|&stride| stride as i64).collect(),
@@ -191,13 +203,7 @@ fn show<M: Managed>(py: Python<'_>, tensor: Tensor, flags: u64) -> PyResult<Boun
         strides: shown.strides.as_mut_ptr(),
         byte_offset: 0,
     };
-    let managed = Box::new(M::new(array, Box::into_raw(shown).cast(), flags));
-    // SAFETY: the box is not null, and the name is static. A library that takes the array calls its deleter;
-    // otherwise the destructor does.
-    unsafe {
-        let pointer = NonNull::new_unchecked(Box::into_raw(managed).cast());
-        PyCapsule::new_with_pointer_and_destructor(py, pointer, M::NAME, Some(forgotten::<M>))
-    }
+    NonNull::from(Box::leak(Box::new(M::new(array, Box::into_raw(shown).cast(), flags))))
 }
 
 /// Frees an array that no library has taken.
@@ -235,14 +241,14 @@ impl PyTensor {
         let tensor = if copied > 0 { self.0.clone_elements().map_err(raise)? } else { self.0.clone() };
         let read_only = if tensor.is_writable() { 0 } else { READ_ONLY };
         if max_version.is_some_and(|(major, _)| major >= 1) {
-            return show::<Versioned>(py, tensor, copied | read_only);
+            return show::<Versioned>(py, &tensor, copied | read_only);
         }
         if read_only > 0 {
             return Err(PyBufferError::new_err(
                 "the tensor is read-only, which DLPack before version 1.0 cannot say: clone() it first",
             ));
         }
-        show::<Legacy>(py, tensor, 0)
+        show::<Legacy>(py, &tensor, 0)
     }
 
     /// For other libraries: on the CPU.
@@ -303,12 +309,25 @@ fn take<M: Managed + 'static>(capsule: &Bound<'_, PyCapsule>, object: &Bound<'_,
     }
     // SAFETY: the capsule is valid under the protocol's name, so it has an array, which is ours once the
     // capsule has its second name.
-    let managed = unsafe {
+    unsafe {
         if ffi::PyCapsule_SetName(capsule.as_ptr(), M::USED.as_ptr()) != 0 {
             return Err(PyErr::fetch(py));
         }
-        managed.as_ref()
-    };
+        adopt(managed, object)
+    }
+}
+
+/// The tensor on an array that `object` gave.
+///
+/// # Safety
+/// The array is the caller's, who gives it up.
+pub(super) unsafe fn adopt<M: Managed + 'static>(
+    managed: NonNull<M>,
+    object: &Bound<'_, PyAny>,
+) -> PyResult<Tensor> {
+    let py = object.py();
+    // SAFETY: the array is the caller's, and is given back below.
+    let managed = unsafe { managed.as_ref() };
     let address = std::ptr::from_ref(managed) as usize;
     let deleter = managed.deleter();
     let lender = Bound::new(

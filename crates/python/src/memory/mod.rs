@@ -7,6 +7,8 @@ mod buffer;
 #[allow(unsafe_code)]
 mod dlpack;
 #[allow(unsafe_code)]
+mod exchange;
+#[allow(unsafe_code)]
 mod numpy;
 
 use pyo3::exceptions::PyTypeError;
@@ -54,6 +56,9 @@ impl Import {
 /// The array's elements are not in memory (`_lazy.py`): loading them is up to the program.
 pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Import>> {
     if let Some(tensor) = numpy::import(object)? {
+        return Ok(Some(Import::Shared(tensor)));
+    }
+    if let Some(tensor) = exchange::import(object)? {
         return Ok(Some(Import::Shared(tensor)));
     }
     let plain = object.is_none()
@@ -107,6 +112,15 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Import>> {
         });
     }
     Ok(None)
+}
+
+/// A tensor as one of torch's, on the same memory.
+pub(crate) fn torch<'py>(tensor: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyAny>> {
+    static FROM_DLPACK: Once<Py<PyAny>> = Once::new();
+    match exchange::to_torch(tensor.py(), &tensor.get().0)? {
+        Some(torch) => Ok(torch),
+        None => FROM_DLPACK.import(tensor.py(), "torch.utils.dlpack", "from_dlpack")?.call1((tensor,)),
+    }
 }
 
 /// For explicit conversions: the object itself, or a NumPy array of its elements, which are loaded if they
