@@ -82,19 +82,19 @@ pub enum Error {
         /// Whether it writes the tensor, or only reads it.
         writes: bool,
     },
-    /// As [`Error::HeldHere`], but another thread has the tensor, and waits for one that the operation below
-    /// has.
+    /// As [`Error::HeldHere`], but another thread holds the tensor, and waits for one that the operation that
+    /// is running on this thread holds.
     #[error(
-        "another thread has this tensor and waits for one that an operation of this thread has, which goes on when this call returns: neither would ever go on. Call it after that operation."
+        "another thread holds this tensor and waits for one that an operation of this thread holds, which continues only when this call returns: a deadlock. Call this after that operation."
     )]
     Deadlock,
-    /// The process forked in code that the evaluation ran meanwhile, and this is the child, which has none of
-    /// the threads that took part.
+    /// The process forked in code that the evaluation called, and this is the child, which has none of the
+    /// evaluation's threads.
     #[error(
-        "the evaluation was begun by the parent of this process, whose threads it has not; evaluate again"
+        "the evaluation was started by the parent process, whose threads do not exist in this one; evaluate again"
     )]
     Forked,
-    /// The evaluation was stopped: [`interruptible`](crate::interruptible), or whoever watched its pieces.
+    /// The evaluation was stopped, by [`interruptible`](crate::interruptible) or by `Options::watch`.
     #[error("the evaluation was interrupted")]
     Interrupted,
     /// The system has no memory left.
@@ -217,7 +217,7 @@ fn held_here(operation: &str, writes: bool) -> String {
     let operation = if operation.is_empty() { String::new() } else { format!(" ({operation})") };
     let does = if writes { "writes" } else { "reads" };
     format!(
-        "an operation of this thread{operation} {does} this tensor now, and goes on when this call returns. Call it after that operation, or on a clone() made before."
+        "an operation of this thread{operation} {does} this tensor now, and continues only when this call returns. Call this after that operation, or on a clone() made before it."
     )
 }
 

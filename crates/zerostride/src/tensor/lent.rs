@@ -81,7 +81,7 @@ impl Tensor {
             end.is_some_and(|end| end <= ADDRESSES)
         });
         let (Some(len), true) = (len, has_addresses) else {
-            return Err(Error::runtime("the elements would lie outside of what addresses reach"));
+            return Err(Error::runtime("the elements would be outside the address space"));
         };
         let start = NonNull::new(data.as_ptr().wrapping_sub(offset as usize * item)).unwrap_or(data);
         // SAFETY: the layout reaches from the lowest to the highest element, and the caller guarantees those

@@ -65,7 +65,7 @@ impl Layout {
         }
         if let Some((name, _)) = metadata.additional_fields.iter().find(|(_, field)| field.must_understand())
         {
-            return Err(refused(format!("`{name}` is not known, and says that it must be")));
+            return Err(refused(format!("`{name}` is not known, and the store requires it")));
         }
         let grid: RegularChunkGridConfiguration = match metadata.chunk_grid.name() {
             "regular" => {

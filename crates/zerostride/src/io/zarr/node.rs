@@ -75,7 +75,7 @@ fn visit(
             }
             Ok(())
         }
-        "group" => Err(damaged(key, format!("more than {MAX_DEPTH} groups lie in each other"))),
+        "group" => Err(damaged(key, format!("groups are nested more than {MAX_DEPTH} levels deep"))),
         other => Err(damaged(key, format!("`{other}` is neither an array nor a group"))),
     }
 }
