@@ -4,6 +4,8 @@ Owns the list of names and nothing else: no values, no files. A name that starts
 `TORCH` table lives in `torch.nn.functional`; every other one in `torch`.
 """
 
+import functools
+
 import torch
 
 DTYPES = {
@@ -33,6 +35,9 @@ isneginf isposinf lgamma log log10 log1p log2 logical_not logit nan_to_num neg p
 real reciprocal relu round rsqrt sgn sigmoid sign signbit silu sin sinc sinh softplus sqrt square
 tan tanh trunc""".split()
 
+# Derivatives of others, which PyTorch has elsewhere.
+SPECIAL = {"i1": torch.special.i1, "trigamma": functools.partial(torch.polygamma, 1)}
+
 BINARY = """add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor
 clamp_max clamp_min complex copysign div eq float_power floor_divide fmax fmin fmod gcd ge gt heaviside hypot isclose
 lcm ldexp le logaddexp logaddexp2 logical_and logical_or logical_xor lt maximum minimum mul ne
@@ -54,7 +59,7 @@ FUNCTIONAL = {"gelu", "relu", "silu", "softplus"}
 
 def function(name):
     """PyTorch's function of that name."""
-    return getattr(torch.nn.functional if name in FUNCTIONAL else torch, name)
+    return SPECIAL.get(name) or getattr(torch.nn.functional if name in FUNCTIONAL else torch, name)
 
 
 def variants(name):

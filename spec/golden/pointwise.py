@@ -1,6 +1,6 @@
 """Pointwise operations on every dtype: one, two and three tensors, and tensors with bare numbers.
 
-Owns `ops_unary`, `ops_binary`, `ops_scalar` and `ops_ternary` (each `.json` with `.npz`). Owns also
+Owns `ops_unary`, `ops_special`, `ops_binary`, `ops_scalar` and `ops_ternary` (each `.json` with `.npz`). Owns also
 the list of operations whose integer kernels may kill the process.
 """
 
@@ -9,7 +9,7 @@ import operator
 import torch
 
 from bits import from_bits, to_bits
-from operations import BINARY, DTYPES, NAMES, UNARY, function, variants
+from operations import BINARY, DTYPES, NAMES, SPECIAL, UNARY, function, variants
 from recorder import Recorder, keywords, survives
 from store import number
 from values import sets
@@ -48,8 +48,15 @@ REFLECTED = {
 
 
 def unary():
-    out = Recorder("pointwise.py", "ops_unary", sets())
-    runs = [(op, kwargs) for op in UNARY for kwargs in variants(op)] + EXTRA_UNARY
+    runs_of_unary("ops_unary", [(op, kwargs) for op in UNARY for kwargs in variants(op)] + EXTRA_UNARY)
+
+
+def special():
+    runs_of_unary("ops_special", [(op, {}) for op in SPECIAL])
+
+
+def runs_of_unary(name, runs):
+    out = Recorder("pointwise.py", name, sets())
     for op, kwargs in runs:
         for name in DTYPES:
             x = out.inputs[f"wide/{name}"]
@@ -255,6 +262,7 @@ def tripled(out, names):
 
 def main():
     unary()
+    special()
     binary()
     scalar()
     ternary()

@@ -6,12 +6,17 @@ inputs only: at infinities and NaN the caller keeps PyTorch's answer.
 """
 
 import functools
+import pathlib
+import sys
 
 import gmpy2
 import numpy
 from gmpy2 import mpc, mpfr
 
 from bits import FORMATS, PARTS, UNSIGNED, WIDTHS
+
+sys.path.append(str(pathlib.Path(__file__).with_name("math")))
+from special import i1, trigamma  # noqa: E402
 
 WORK = gmpy2.context(precision=400, emax=1 << 40, emin=-(1 << 40))
 # Complex expm1 and log1p cancel: one and a tiny number must both be held exactly.
@@ -143,12 +148,12 @@ REAL_UNARY = {
     "digamma": digamma, "erf": gmpy2.erf, "erfc": gmpy2.erfc, "erfinv": erfinv,
     "exp": gmpy2.exp, "exp2": gmpy2.exp2, "expm1": gmpy2.expm1,
     "gelu": lambda x: x * gmpy2.erfc(-x / gmpy2.sqrt(mpfr(2))) / 2,
-    "gelu(approximate=tanh)": gelu_tanh, "i0": i0, "lgamma": lambda x: gmpy2.lgamma(x)[0],
+    "gelu(approximate=tanh)": gelu_tanh, "i0": i0, "i1": i1, "lgamma": lambda x: gmpy2.lgamma(x)[0],
     "log": gmpy2.log, "log10": gmpy2.log10, "log1p": gmpy2.log1p, "log2": gmpy2.log2,
     "logit": logit, "reciprocal": lambda x: 1 / x, "rsqrt": lambda x: 1 / gmpy2.sqrt(x),
     "sigmoid": sigmoid, "silu": lambda x: x * sigmoid(x), "sin": gmpy2.sin, "sinc": sinc,
     "sinh": gmpy2.sinh, "softplus": softplus, "sqrt": gmpy2.sqrt, "tan": gmpy2.tan,
-    "tanh": gmpy2.tanh,
+    "tanh": gmpy2.tanh, "trigamma": trigamma,
 }  # fmt: skip
 
 
@@ -215,7 +220,7 @@ COMPLEX_UNARY = {
     "reciprocal": lambda z: 1 / z, "rsqrt": lambda z: 1 / gmpy2.sqrt(z), "sgn": c_sgn,
     "sigmoid": c_sigmoid, "silu": lambda z: z * c_sigmoid(z), "sin": gmpy2.sin, "sinc": c_sinc,
     "sinh": gmpy2.sinh, "sqrt": gmpy2.sqrt, "square": lambda z: z * z, "tan": gmpy2.tan,
-    "tanh": gmpy2.tanh,
+    "tanh": gmpy2.tanh, "trigamma": trigamma,
 }  # fmt: skip
 COMPLEX_BINARY = {
     "div": lambda x, y: x / y,

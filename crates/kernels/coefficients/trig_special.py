@@ -276,6 +276,35 @@ def i0():
     fit("I0_TAIL", q, lambda v: 1 / q(v), mpf(1) / 720, mpf(1) / 12, 17, pairs=3)
 
 
+def trigamma():
+    # trigamma(t) = D(t - 3/2) for t in [1, 2].
+    def d(v):
+        return mp.psi(1, v + mpf(3) / 2)
+
+    fit("TRIGAMMA", d, lambda v: 1 / d(v), -0.5, 0.5, 24, pairs=5)
+
+    # trigamma(x) = 1/x + 1/(2x^2) + T(1/x^2) / x^3 for x >= 8.
+    def t(z):
+        x = 1 / mp.sqrt(z)
+        return (mp.psi(1, x) - 1 / x - 1 / (2 * x * x)) * x**3
+
+    fit("TRIGAMMA_SERIES", t, lambda z: mp.sqrt(z) ** 3 / mp.psi(1, 1 / mp.sqrt(z)), 0, mpf(1) / 64, 7)
+
+
+def i1():
+    # I1(x) = x/2 (1 + z P(z)), z = x^2 / 4 below the limit; exp(x) / sqrt(x) Q(1/x) above.
+    def p(z):
+        return (mp.besseli(1, 2 * mp.sqrt(z)) / mp.sqrt(z) - 1) / z
+
+    fit("I1", p, lambda z: z * mp.sqrt(z) / mp.besseli(1, 2 * mp.sqrt(z)), 0, 36, 21, pairs=11)
+
+    def q(v):
+        x = 1 / v
+        return mp.besseli(1, x) * mp.exp(-x) * mp.sqrt(x)
+
+    fit("I1_TAIL", q, lambda v: 1 / q(v), mpf(1) / 720, mpf(1) / 12, 17, pairs=3)
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ["sin_cos", "atan", "asin", "erf", "erfc", "erfinv", "lgamma", "digamma", "i0"]:
+    for name in sys.argv[1:] or ["sin_cos", "atan", "asin", "erf", "erfc", "erfinv", "lgamma", "digamma", "i0", "trigamma", "i1"]:
         globals()[name]()

@@ -65,7 +65,7 @@ macro_rules! for_each_op {
                 /// Degrees to radians.
                 Deg2rad     deg2rad      deg2rad_      []           ""  real    float      simple   rule "deg2rad";
                 /// The logarithmic derivative of the gamma function.
-                Digamma     digamma      digamma_      []           ""  real    float      function none "digamma";
+                Digamma     digamma      digamma_      []           ""  real    float      function rule "digamma";
                 /// The error function.
                 Erf         erf          erf_          []           ""  real    float      function rule "erf_vml_cpu";
                 /// The complementary error function, `1 - erf`, without its cancellation.
@@ -91,7 +91,9 @@ macro_rules! for_each_op {
                 /// `gelu` by its tanh formula.
                 GeluTanh    gelu_tanh    -             []           ""  floats  common     function rule "GeluKernelImpl";
                 /// The modified Bessel function of the first kind, order 0.
-                I0          i0           i0_           []           ""  real    float      function none "i0_vml_cpu";
+                I0          i0           i0_           []           ""  real    float      function rule "i0_vml_cpu";
+                /// The modified Bessel function of the first kind, order 1: the derivative of `i0`.
+                I1          i1           -             []           ""  real    float      function rule "i1_cpu";
                 /// The imaginary part.
                 Imag        imag         -             []           ""  complexes real     simple   rule "imag";
                 /// Whether the operand is neither infinite nor NaN.
@@ -160,6 +162,8 @@ macro_rules! for_each_op {
                 Tan         tan          tan_          []           ""  any     float      function rule "tan";
                 /// The hyperbolic tangent.
                 Tanh        tanh         tanh_         []           ""  any     float      function rule "tanh";
+                /// The second logarithmic derivative of the gamma function: the derivative of `digamma`.
+                Trigamma    trigamma     -             []           ""  real    float      function none "trigamma";
                 /// The integer part, towards zero.
                 Trunc       trunc        trunc_        [fix]        ""  ordered common     simple   zero "trunc_vml_cpu";
             }

@@ -6,7 +6,8 @@ The files for f32 and f64 are as `explog.py` describes. Those for complex number
 imaginary part of each argument and of the result, then the two columns of signed bytes. `<function>_reflected` holds
 negative arguments of functions that have no bound relative to the result there.
 
-Special values are those of PyTorch: i0 of an infinity is NaN, and so is gelu of -infinity.
+Special values are those of PyTorch: i0 and i1 of an infinity are NaN, and so is gelu of -infinity. Where PyTorch
+divides by the rounded sine of a multiple of pi, trigamma has its pole.
 """
 
 import math
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import gmpy2
 import numpy as np
-from gmpy2 import mpc, mpfr
+from gmpy2 import mpc, mpfr, mpq
 
 from explog import FORMATS, INF, NAN, all_exponents, neighbours, rounded, specials, write
 
@@ -91,6 +92,21 @@ def i0(x):
     return total
 
 
+def i1(x):
+    if gmpy2.is_nan(x) or gmpy2.is_infinite(x):
+        return mpfr(NAN)
+    if abs(x) > 800:
+        return mpfr(INF) * x
+    quarter = x * x / 4
+    term = total = x / 2
+    k = 0
+    while abs(term) > abs(total) * mpfr(2) ** -200:
+        k += 1
+        term *= quarter / (k * (k + 1))
+        total += term
+    return total
+
+
 def lgamma(x):
     if gmpy2.is_nan(x):
         return x
@@ -105,6 +121,39 @@ def digamma(x):
     if x < 0 and (gmpy2.is_infinite(x) or gmpy2.is_integer(x)):
         return mpfr(NAN)
     return gmpy2.digamma(x)
+
+
+def trigamma(x):
+    if gmpy2.is_nan(x) or x == -INF:
+        return mpfr(NAN)
+    if x == INF:
+        return mpfr(0)
+    if x <= 0 and gmpy2.is_integer(x):
+        return mpfr(INF)
+    if x < 0:
+        # pi^2 / sin^2(pi x), from the distance to the nearest integer, which is exact.
+        sine = gmpy2.sin(PI * (x - gmpy2.rint(x)))
+        return (PI / sine) ** 2 - trigamma(1 - x)
+    if x > 2**60:
+        return 1 / x + 1 / (2 * x**2) + 1 / (6 * x**3)
+    # The recurrence to 100, then the asymptotic series, whose terms have Bernoulli's numbers.
+    total = mpfr(0)
+    while x < 100:
+        total += 1 / x**2
+        x += 1
+    total += 1 / x + 1 / (2 * x**2)
+    return total + sum((mpfr(b) / x ** (2 * k + 3) for k, b in enumerate(BERNOULLI)), mpfr(0))
+
+
+def bernoulli(count):
+    """Bernoulli's numbers of the even indices from 2 on."""
+    numbers = [mpq(1)]
+    for n in range(1, 2 * count + 1):
+        numbers.append(-sum(math.comb(n + 1, k) * b for k, b in enumerate(numbers)) / (n + 1))
+    return numbers[2::2]
+
+
+BERNOULLI = bernoulli(60)
 
 
 def scaled(constant):
@@ -135,8 +184,10 @@ UNARY = {
     "gelu": (gelu, [(-1, 1), (-6, 6), (-38.6, -6)], [-0.6629, 0.9723, -14.4, -37.5, -38.5]),
     "gelu_tanh": (gelu_tanh, [(-1, 1), (-6, 6), (-21.2, -6)], [-10.2, -21.1, -21.2]),
     "i0": (i0, [(-1, 1), (-12, 12), (12, 80), (80, 714)], [12.0, 91.9, 713.98, 720.0]),
+    "i1": (i1, [(-1, 1), (-12, 12), (12, 80), (80, 714)], [12.0, 91.9, 713.98, 713.99, 720.0]),
     "lgamma": (lgamma, [(0, 1), (0.9, 1.1), (1.9, 2.1), (1, 8), (8, 100)], [0.5, 1.0, 2.0, 3.0, 7.5, 8.0, 2.55e305, 4.08e36]),
     "digamma": (digamma, [(0, 1), (1.4, 1.5), (1, 8), (8, 100)], [0.5, 1.0, ROOT, 2.0, 7.5, 8.0]),
+    "trigamma": (trigamma, [(0, 1), (1, 8), (8, 100), (-1, 0), (-30, -1), (-1e4, 0)], [0.5, 1.0, 2.0, 7.5, 8.0, 7.4583407e-155, 1e30, -0.5, -1.0]),
 }
 REFLECTED = {
     "lgamma": [(-1, 0), (-5, -1), (-2.5, -2.4), (-30, -5), (-1e4, 0)],

@@ -42,13 +42,7 @@ macro_rules! functions {
     };
 }
 
-functions! {
-    unary {
-        acos acosh asin asinh atan atanh cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1 gelu gelu_tanh i0 lgamma
-        log log10 log1p log2 logit rad2deg rsqrt sigmoid silu sin sinc sinh tan tanh
-    }
-    binary { atan2 hypot ldexp logaddexp logaddexp2 pow xlogy }
-}
+math::for_each_function!(functions);
 
 /// Operations written here.
 macro_rules! bodies {

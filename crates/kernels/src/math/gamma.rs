@@ -1,11 +1,12 @@
-//! Owns `lgamma`, the logarithm of the gamma function, and `digamma`, its derivative.
+//! Owns `lgamma`, the logarithm of the gamma function, `digamma`, its derivative, and `trigamma`, the
+//! derivative of that.
 //!
-//! From 8 on both are asymptotic series. Below, the recurrence moves the argument to [1, 2], where the zero
-//! of each function is a factor of its own. Negative arguments are reflected. Sums are double words. Near the
-//! zeros at negative arguments the error is bounded relative to the terms that cancel there, not to the
-//! result. The constants come from `coefficients/trig_special.py`.
+//! From 8 on they are asymptotic series. Below, the recurrence moves the argument to [1, 2], where the zero
+//! of each function that has one is a factor of its own. Negative arguments are reflected. Sums are double
+//! words. Near the zeros at negative arguments the error is bounded relative to the terms that cancel there,
+//! not to the result. The constants come from `coefficients/trig_special.py`.
 
-use super::dw::{Dw, two_sum};
+use super::dw::{Dw, two_prod, two_sum};
 use super::horner::Polynomial;
 use super::log::Logarithm;
 use super::poly;
@@ -99,9 +100,55 @@ const DIGAMMA_SERIES: [f64; 8] = [
     -0.2850911582016785,
 ];
 
+/// trigamma(t) as a polynomial in t - 3/2, for t from 1 to 2.
+const TRIGAMMA: Polynomial<5, 20> = Polynomial {
+    leading: [
+        (0.9348022005446793, -1.9981055629217412e-17),
+        (-0.8287966442343199, -4.17860026788414e-17),
+        (0.7045455170012188, -4.667228484177122e-17),
+        (-0.5790416377779066, -4.8305674308489786e-17),
+        (0.46306452510146406, 6.505116741618328e-18),
+    ],
+    rest: [
+        -0.36214936502077444,
+        0.27808081333056633,
+        -0.2103098732765089,
+        0.15705320188041433,
+        -0.11604071827291323,
+        0.08496879082403061,
+        -0.06174051851349697,
+        0.0445666280778966,
+        -0.031984321091901066,
+        0.022842016843178044,
+        -0.01625943628469223,
+        0.011513723475559087,
+        -0.008020569394919214,
+        0.005654841181495959,
+        -0.004387034763616348,
+        0.0030419937183628026,
+        -0.001070427031744839,
+        0.0007901743645543976,
+        -0.0020845462991061483,
+        0.00141813852013662,
+    ],
+};
+/// (trigamma(x) - 1/x - 1/(2x²)) · x³ as a polynomial in 1/x², for x from 8.
+const TRIGAMMA_SERIES: [f64; 8] = [
+    0.16666666666666657,
+    -0.03333333333315537,
+    0.023809523680563712,
+    -0.03333328803268768,
+    0.07574872401516533,
+    -0.2520943733017553,
+    1.0969557931823435,
+    -4.368969240224664,
+];
+/// 1/√f64::MAX: the square of the reciprocal of a smaller number overflows.
+const SQUARE_OVERFLOWS_BELOW: f64 = 7.458340731200207e-155;
+
 /// From here on the asymptotic series are accurate.
 const SERIES_FROM: f64 = 8.0;
-/// Below, both functions equal their pole at 0.
+/// Below, `lgamma` and `digamma` equal their pole at 0.
 const POLE_TO: f64 = 8.673617379884035e-19;
 
 /// A positive argument below `SERIES_FROM` as `floor + fraction`, with the fraction in [0, 1]; the functions
@@ -239,4 +286,58 @@ fn psi<W: Lane<Elem = f64>>(x: W) -> W {
         result
     };
     W::select(size.lt(W::num(POLE_TO)), -(one / x), result)
+}
+
+/// The derivative of digamma; infinite at 0 and the negative integers, where it has its poles.
+#[inline(always)]
+pub(crate) fn trigamma<V: Lane>(x: V) -> V {
+    V::narrow(psi_1(x.widen()))
+}
+
+#[inline(always)]
+fn psi_1<W: Lane<Elem = f64>>(x: W) -> W {
+    let (zero, one) = (W::num(0.0), W::num(1.0));
+    let infinity = W::num(f64::INFINITY);
+    let size = x.abs();
+    let moved = Moved::of(size);
+    let below_1 = moved.is_below_1();
+    let series = size.ge(W::num(SERIES_FROM));
+
+    // The sum of the squared reciprocals of the factors, as one fraction.
+    let (mut numerator, mut denominator) = (Dw::from(zero), Dw::from(one));
+    for i in 1..SERIES_FROM as u32 {
+        let (factor, used) = moved.factor(size, i);
+        let square = two_prod(factor, factor);
+        numerator = Dw::select(used, numerator * square + denominator, numerator);
+        denominator = Dw::select(used, denominator * square, denominator);
+    }
+    let u = moved.fraction;
+    let centre = TRIGAMMA.at(two_sum(u, W::num(-0.5)));
+    let reciprocal = Dw::from(one).div(size.into());
+    let squared = reciprocal * reciprocal;
+    // From 1 to 2 the fraction is 0.
+    let near = Dw::select(below_1, centre + squared, centre - numerator.div(denominator));
+
+    let rest = squared.hi * reciprocal.hi * poly(squared.hi, &TRIGAMMA_SERIES);
+    let far = reciprocal + squared.scale(W::num(0.5)) + rest;
+    let positive = Dw::select(series, far, near);
+
+    // Of the largest numbers the square of the reciprocal is 0 or subnormal: no part of the result.
+    let is_far = size.gt(W::num(1e30));
+    let result = W::select(is_far, one / size, positive.hi);
+    let negative = x.lt(zero);
+    let result = if negative.any() {
+        // trigamma(-x) = π² / sin² πx - trigamma(1 + x), and all of that is positive.
+        let (sin, _) = sin_cos_pi(size);
+        let cosecant = Dw::from(one).div(sin * Dw::splat(FRAC_1_PI));
+        let next = Dw::select(below_1, centre, positive - squared);
+        let reflected = (cosecant * cosecant - next).hi;
+        let reflected = W::select(sin.hi.eq(zero), infinity, reflected);
+        let reflected = W::select(size.lt(infinity), reflected, W::num(f64::NAN));
+        W::select(negative, reflected, result)
+    } else {
+        result
+    };
+    let result = W::select(size.lt(W::num(SQUARE_OVERFLOWS_BELOW)), infinity, result);
+    W::select(x.is_nan(), x, result)
 }

@@ -34,21 +34,44 @@ mod short;
 mod tests;
 mod trig;
 
-pub(crate) use area::{acosh, asinh, atanh, logit};
-pub(crate) use bessel::i0;
-pub(crate) use erf::{erf, erfc};
-pub(crate) use erfinv::erfinv;
-pub(crate) use exp::{exp, exp2, expm1};
-pub(crate) use exponent::{frexp, ldexp};
-pub(crate) use gamma::{digamma, lgamma};
-pub(crate) use gelu::{gelu, gelu_tanh};
-pub(crate) use hyperbolic::{cosh, sigmoid, silu, sinh, tanh};
-pub(crate) use inverse_trig::{acos, asin, atan, atan2, deg2rad, rad2deg};
-pub(crate) use log::{log, log1p, log2, log10};
-pub(crate) use logaddexp::{logaddexp, logaddexp2, softplus};
-pub(crate) use pow::{pow, xlogy};
-pub(crate) use root::{hypot, rsqrt};
-pub(crate) use trig::{cos, sin, sinc, tan};
+pub(crate) use exponent::frexp;
+pub(crate) use logaddexp::softplus;
+
+/// Declares the functions of one and of two floats, file by file. From this list the operations that they are
+/// have their bodies, and every function its tests: against `docs/accuracy.md`, of each register, and of
+/// answers in `spec/golden/math`.
+macro_rules! define_functions {
+    ($d:tt $($file:ident { $($unary:ident)* } { $($binary:ident)* })*) => {
+        $(pub(crate) use $file::{$($unary,)* $($binary,)*};)*
+
+        /// Hands all of them to a macro.
+        macro_rules! for_each_function {
+            ($d callback:ident) => {
+                $d callback! { unary { $($($unary)*)* } binary { $($($binary)*)* } }
+            };
+        }
+        pub(crate) use for_each_function;
+    };
+}
+
+define_functions! {
+    $
+    area { acosh asinh atanh logit } {}
+    bessel { i0 i1 } {}
+    erf { erf erfc } {}
+    erfinv { erfinv } {}
+    exp { exp exp2 expm1 } {}
+    exponent {} { ldexp }
+    gamma { digamma lgamma trigamma } {}
+    gelu { gelu gelu_tanh } {}
+    hyperbolic { cosh sigmoid silu sinh tanh } {}
+    inverse_trig { acos asin atan deg2rad rad2deg } { atan2 }
+    log { log log1p log2 log10 } {}
+    logaddexp {} { logaddexp logaddexp2 }
+    pow {} { pow xlogy }
+    root { rsqrt } { hypot }
+    trig { cos sin sinc tan } {}
+}
 
 use crate::lane::{Element, Lane};
 use exp::ExpConstants;

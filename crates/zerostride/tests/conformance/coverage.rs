@@ -23,7 +23,7 @@ fn rows(case: &Case) -> Vec<Op> {
 #[test]
 fn every_operation_is_asked_about_every_dtype() {
     let mut asked: HashSet<(Op, DType)> = HashSet::new();
-    for name in ["ops_unary", "ops_binary", "ops_ternary", "reductions"] {
+    for name in ["ops_unary", "ops_special", "ops_binary", "ops_ternary", "reductions"] {
         for case in Corpus::open(name).cases() {
             for (_, operand) in &case.operands {
                 if let Operand::Tensor { values, .. } = operand {

@@ -38,6 +38,7 @@ fn conforms(name: &'static str) {
 #[test]
 fn operations_on_one_tensor_answer_as_pytorch() {
     conforms("ops_unary");
+    conforms("ops_special");
 }
 
 #[test]

@@ -190,10 +190,11 @@ macro_rules! functions {
     )*};
 }
 
-functions! {
-    acos(x); acosh(x); asin(x); asinh(x); atan(x); atanh(x); cos(x); cosh(x); deg2rad(x); digamma(x); erf(x); erfc(x);
-    erfinv(x); exp(x); exp2(x); expm1(x); gelu(x); gelu_tanh(x); i0(x); lgamma(x); log(x); log10(x); log1p(x); log2(x);
-    logit(x); rad2deg(x); rsqrt(x); sigmoid(x); silu(x); sin(x); sinc(x); sinh(x); tan(x); tanh(x);
-    atan2(y, x); hypot(x, y); ldexp(x, n); logaddexp(x, y); logaddexp2(x, y); pow(x, y); xlogy(x, y);
-    softplus(x, beta, threshold);
+/// The list of functions, with arguments.
+macro_rules! with_arguments {
+    (unary { $($unary:ident)* } binary { $($binary:ident)* }) => {
+        functions! { $($unary(x);)* $($binary(x, y);)* softplus(x, beta, threshold); }
+    };
 }
+
+math::for_each_function!(with_arguments);

@@ -1,24 +1,14 @@
-//! Holds the errors of trigonometric, special and complex functions to `docs/accuracy.md`, against correctly
-//! rounded results (`spec/golden/math`, where `special.py` describes the files).
+//! Holds the errors of complex functions, and of the gamma functions at negative arguments, to
+//! `docs/accuracy.md`, against correctly rounded results (`spec/golden/math`, where `special.py` describes
+//! the files).
 
 use std::path::Path;
 
 use num_complex::Complex;
 
-use super::accuracy::{BINARY, COMPLEX, UNARY, documented};
-use super::ulp::{Measured, bounds, worst};
+use super::accuracy::{COMPLEX, UNARY, documented};
+use super::ulp::Measured;
 use crate::math::{self, complex, ldexp};
-
-bounds! {
-    UNARY;
-    sin(x) cos(x) tan(x) asin(x) acos(x) atan(x) sinc(x) deg2rad(x) rad2deg(x) erf(x) erfc(x) erfinv(x)
-    gelu(x) gelu_tanh(x) i0(x) lgamma(x) digamma(x)
-}
-
-bounds! {
-    BINARY;
-    atan2(y, x)
-}
 
 /// The columns of numbers of a golden file, and the errors of the last ones in ULPs.
 fn columns<T: Measured + Into<f64>>(

@@ -1,5 +1,5 @@
-//! Holds the errors of exponential and logarithmic functions, in ULPs, to `docs/accuracy.md`, against
-//! correctly rounded results (`spec/golden/math`, where `explog.py` describes the files).
+//! Holds the errors of real functions, in ULPs, to `docs/accuracy.md`, against correctly rounded results
+//! (`spec/golden/math`, where `explog.py` describes the files).
 
 use std::path::Path;
 
@@ -92,17 +92,18 @@ macro_rules! bounds {
     (@count $x:ident $y:ident) => { 2 };
 }
 
-pub(super) use bounds;
-
-bounds! {
-    UNARY;
-    exp(x) exp2(x) expm1(x) log(x) log2(x) log10(x) log1p(x) sinh(x) cosh(x) tanh(x) sigmoid(x) silu(x)
-    asinh(x) acosh(x) atanh(x) logit(x) rsqrt(x)
+/// The functions of one argument.
+macro_rules! unary_bounds {
+    (unary { $($unary:ident)* } binary { $($binary:ident)* }) => {
+        bounds! { UNARY; $($unary(x))* }
+    };
 }
+
+math::for_each_function!(unary_bounds);
 
 bounds! {
     BINARY;
-    pow(x, y) hypot(x, y) xlogy(x, y) logaddexp(x, y) logaddexp2(x, y)
+    atan2(y, x) pow(x, y) hypot(x, y) xlogy(x, y) logaddexp(x, y) logaddexp2(x, y)
 }
 
 #[test]
