@@ -24,6 +24,7 @@ PARTS = [
     "arrange",
     "matmul",
     "einsum",
+    "gradients",
     "out",
     "printing",
     "protocols",

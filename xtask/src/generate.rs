@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use zerostride_ops::{Class, Domain, Function, Op, Rule, Section};
+use zerostride_ops::{Class, Derivative, Domain, Function, Op, Rule, Section};
 
 use crate::{Outcome, reference, root, stubs};
 
@@ -58,12 +58,13 @@ fn operations() -> String {
     let mut text = String::from(
         "# Operations\n\n\
          Generated from the tables by `cargo xtask gen`. Names, arguments and results are PyTorch's. *Computes in*\n\
-         lists the categories of dtype after promotion; others are refused when the expression is built.\n",
+         lists the categories of dtype after promotion; others are refused when the expression is built. *Gradient*\n\
+         says where an operation has none, or one that is zero everywhere ([gradients](python/gradients.md)).\n",
     );
     for (class, title, note) in SECTIONS {
         let _ = write!(
             text,
-            "\n## {title}\n\n{note}\n\n| call | also | computes in | result | |\n|---|---|---|---|---|\n"
+            "\n## {title}\n\n{note}\n\n| call | also | computes in | result | gradient | |\n|---|---|---|---|---|---|\n"
         );
         for op in Op::ALL.iter().filter(|op| op.info().class == class) {
             let _ = writeln!(text, "{}", row(*op));
@@ -89,13 +90,22 @@ fn row(op: Op) -> String {
     let names = operator.iter().chain(info.aliases).chain(&info.in_place);
     let also: Vec<String> = names.map(|name| format!("`{}`", name.replace('|', "\\|"))).collect();
     format!(
-        "| `{}` | {} | {} | {} | {} |",
+        "| `{}` | {} | {} | {} | {} | {} |",
         op.usage(),
         also.join(" "),
         domain(info.domain),
         result(info.rule),
+        gradient(info.derivative),
         info.doc.trim().replace('|', "\\|")
     )
+}
+
+fn gradient(derivative: Derivative) -> &'static str {
+    match derivative {
+        Derivative::rule | Derivative::parts => "",
+        Derivative::zero => "zero",
+        Derivative::none => "none",
+    }
 }
 
 fn domain(domain: Domain) -> &'static str {

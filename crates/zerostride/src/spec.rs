@@ -16,6 +16,9 @@ mod broadcasting {}
 #[doc = include_str!("../../../spec/evaluation.md")]
 mod evaluation {}
 
+#[doc = include_str!("../../../spec/gradients.md")]
+mod gradients {}
+
 #[doc = include_str!("../../../spec/in_place.md")]
 mod in_place {}
 

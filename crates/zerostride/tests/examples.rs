@@ -10,6 +10,8 @@ use zerostride::{Op, Tensor, io, set_num_threads};
 mod digits;
 #[path = "../../../examples/photo.rs"]
 mod photo;
+#[path = "../../../examples/rbf.rs"]
+mod rbf;
 #[path = "../../../examples/wine.rs"]
 mod wine;
 
@@ -22,6 +24,13 @@ fn every_program_runs() {
     photo::main().unwrap();
     wine::main().unwrap();
     digits::main().unwrap();
+}
+
+#[test]
+fn a_regression_by_gradient_descent_learns_as_in_pytorch() {
+    // By the same program in PyTorch: before the first step and before the hundred and first.
+    let (first, last) = rbf::fit(101).unwrap();
+    assert!((first - 1.0).abs() < 1e-12 && (last - 0.349532614).abs() < 1e-8, "{first} and {last}");
 }
 
 #[test]

@@ -500,13 +500,15 @@ pub(super) fn norm(input: &Expr, p: f64, dims: &Dims) -> Expr {
         let magnitude = input.abs();
         let dims = dims.clone();
         let norm = match p {
-            0.0 => input.ne(0).to_dtype(result.opmath()).sum(dims),
+            0.0 => input.ne(0).with_slope(Slope::Flat).to_dtype(result.opmath()).sum(dims),
             f64::INFINITY => magnitude.amax(dims),
             f64::NEG_INFINITY => magnitude.amin(dims),
             1.0 => magnitude.to_dtype(result.opmath()).sum(dims),
             2.0 => {
-                let squared = magnitude.to_dtype(DType::F64).square().sum(dims);
-                squared.sqrt().with_slope(Slope::FlatAtZero)
+                // Of real numbers the square needs no modulus, whose derivative jumps at 0.
+                let real = input.dtype()?.category() < Category::Complex;
+                let squared = if real { input } else { &magnitude }.to_dtype(DType::F64).square();
+                squared.sum(dims).sqrt().with_slope(Slope::FlatAtZero)
             }
             p => {
                 let powers = magnitude.to_dtype(DType::F64).pow(p).with_slope(Slope::FlatAtZero);

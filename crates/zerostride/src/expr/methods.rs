@@ -138,6 +138,7 @@ macro_rules! define_methods {
         /// Element-wise operations, reductions and formulas of the table.
         impl Expr {
             $($(#[$udoc])*
+            #[track_caller]
             pub fn $un(&self) -> Expr {
                 Expr::map(Op::$uv, [self.clone()])
             }

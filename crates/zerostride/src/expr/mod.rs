@@ -24,7 +24,7 @@ use zerostride_shape::{ErrorClass, Layout, Shape, ShapeError, broadcast_shape};
 pub use call::{Argument, Arguments, call};
 pub(crate) use contract::Pairs;
 pub use einsum::einsum;
-pub use grad::Variable;
+pub use grad::{Variable, vjp};
 pub use input::Input;
 pub(crate) use input::{leading, rows};
 pub(crate) use methods::argument;
@@ -419,13 +419,13 @@ impl Expr {
         }
     }
 
-    /// Whether the expression is a number, in any dtype.
-    pub(crate) fn is_bare_number(&self) -> bool {
+    /// The number that the expression is, in any dtype.
+    pub(crate) fn bare_number(&self) -> Option<Scalar> {
         let mut expr = self;
         while let Kind::Cast { operand, .. } = &expr.node().kind {
             expr = operand;
         }
-        expr.is_number()
+        expr.number()
     }
 
     /// The nodes that this one reads.

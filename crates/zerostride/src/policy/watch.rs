@@ -69,7 +69,7 @@ impl Walk<'_> {
         let meta = expr.meta()?;
         let broadcast = match kind {
             Kind::Map { op, operands, .. } => {
-                let tensors = operands.iter().filter(|operand| !operand.is_bare_number());
+                let tensors = operands.iter().filter(|operand| operand.bare_number().is_none());
                 let shapes = tensors.map(|operand| operand.meta().map(|meta| meta.shape.clone()));
                 Some((op.name(), shapes.collect::<Result<Vec<Shape>>>()?, meta.shape.clone()))
             }

@@ -6,8 +6,9 @@ mod rules;
 mod transform;
 mod views;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use zerostride_ops::{Category, DType};
 use zerostride_shape::Shape;
 
 use super::{Expr, Kind};
@@ -35,7 +36,7 @@ impl<'a> From<&'a Expr> for Variable<'a> {
 }
 
 impl Variable<'_> {
-    fn describe(self) -> Result<(Shape, zerostride_ops::DType)> {
+    fn meta(self) -> Result<(Shape, DType)> {
         Ok(match self {
             Variable::Tensor(tensor) => (tensor.shape_value().clone(), tensor.dtype()),
             Variable::Expr(expr) => (expr.meta()?.shape.clone(), expr.dtype()?),
@@ -130,21 +131,7 @@ impl Expr {
         cotangent: impl Into<Expr>,
         variables: &[V],
     ) -> Result<Vec<Expr>> {
-        let variables: Vec<Variable<'a>> = variables.iter().map(|&variable| variable.into()).collect();
-        let seed = self.seed(&cotangent.into())?;
-        for variable in &variables {
-            let (_, dtype) = variable.describe()?;
-            if dtype.category() < zerostride_ops::Category::Float {
-                return Err(Error::runtime(format_args!(
-                    "only floating-point and complex tensors have gradients, and one of dtype {dtype} was given"
-                )));
-            }
-        }
-        let order = self.operands_first(|_| true);
-        order.iter().try_for_each(|node| unchanged(node))?;
-        let is_variable = |node: &Expr| variables.iter().any(|variable| variable.is(node));
-        let found = transform::pull(self, seed, &is_variable)?;
-        variables.iter().map(|&variable| self.gradient(variable, &order, &found)).collect()
+        vjp(&[(self.clone(), cotangent.into())], variables)
     }
 
     /// A cotangent of the expression's shape and dtype.
@@ -169,29 +156,63 @@ impl Expr {
         }
         Ok(cotangent.to_dtype(meta.dtype()))
     }
+}
 
-    /// The gradient of one variable: the parts that its readings have.
-    fn gradient(
-        &self,
-        variable: Variable<'_>,
-        order: &[&Expr],
-        found: &HashMap<usize, Expr>,
-    ) -> Result<Expr> {
-        let mut sum: Option<Expr> = None;
-        for node in order.iter().filter(|node| variable.is(node)) {
-            let Some(cotangent) = found.get(&node.id()) else { continue };
-            let part = variable.part(node, cotangent)?;
-            sum = Some(sum.map_or(part.clone(), |sum| sum + part));
+/// The sums, over several expressions, of what [`Expr::vjp`] gives for each with its own cotangent: work that
+/// they share is differentiated once.
+///
+/// # Errors
+/// As [`Expr::vjp`].
+///
+/// ```
+/// use zerostride::{Expr, tensor, vjp};
+/// let x = tensor![1.0, 2.0];
+/// let shared = Expr::from(&x).exp();
+/// let results = [shared.sum(..), &shared * 2.0];
+/// let cotangents = [Expr::from(&tensor!(1.0)), Expr::from(&tensor![1.0, 0.0])];
+/// let gradients = vjp(&results.into_iter().zip(cotangents).collect::<Vec<_>>(), &[&x])?;
+/// assert_eq!(gradients[0].shape()?, [2]);
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+pub fn vjp<'a, V: Copy + Into<Variable<'a>>>(results: &[(Expr, Expr)], variables: &[V]) -> Result<Vec<Expr>> {
+    let variables: Vec<Variable<'a>> = variables.iter().map(|&variable| variable.into()).collect();
+    let seeds =
+        results.iter().map(|(result, cotangent)| result.seed(cotangent)).collect::<Result<Vec<_>>>()?;
+    for variable in &variables {
+        let (_, dtype) = variable.meta()?;
+        if dtype.category() < Category::Float {
+            return Err(Error::runtime(format_args!(
+                "only floating-point and complex tensors have gradients, and one of dtype {dtype} was given: convert it to one of these first"
+            )));
         }
-        if let Some(sum) = sum {
-            return Ok(sum);
-        }
-        match transform::obstacle(self, &|node| variable.is(node)) {
-            Some(error) => Err(error),
-            None => {
-                let (shape, dtype) = variable.describe()?;
-                Ok(Expr::from(0.0).to_dtype(dtype).broadcast_to(&shape))
-            }
+    }
+    let mut seen = HashSet::new();
+    let below = results.iter().map(|(result, _)| result.operands_first(|node| seen.insert(node.id())));
+    let order: Vec<&Expr> = below.collect::<Vec<_>>().concat();
+    order.iter().try_for_each(|node| unchanged(node))?;
+    let is_variable = |node: &Expr| variables.iter().any(|variable| variable.is(node));
+    let seeds = results.iter().map(|(result, _)| result).zip(seeds);
+    let found = transform::pull(&order, seeds, &is_variable)?;
+    variables.iter().map(|&variable| gradient(variable, &order, &found)).collect()
+}
+
+/// The gradient of one variable: the sum of what its readings have.
+fn gradient(variable: Variable<'_>, order: &[&Expr], found: &HashMap<usize, Expr>) -> Result<Expr> {
+    let mut sum: Option<Expr> = None;
+    for node in order.iter().filter(|node| variable.is(node)) {
+        let Some(cotangent) = found.get(&node.id()) else { continue };
+        let part = variable.part(node, cotangent)?;
+        sum = Some(match sum {
+            Some(sum) => sum + part,
+            None => part,
+        });
+    }
+    match sum {
+        Some(sum) => Ok(sum),
+        None => {
+            transform::check_way(order, &|node| variable.is(node))?;
+            let (shape, dtype) = variable.meta()?;
+            Ok(Expr::from(0.0).to_dtype(dtype).broadcast_to(&shape))
         }
     }
 }

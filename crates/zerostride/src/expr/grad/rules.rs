@@ -173,6 +173,10 @@ fn deg2rad(_: &Expr, _: &Expr, g: &Expr) -> Expr {
     g * (PI / 180.0)
 }
 
+fn digamma(x: &Expr, _: &Expr, g: &Expr) -> Expr {
+    g * x.trigamma()
+}
+
 fn erf(x: &Expr, _: &Expr, g: &Expr) -> Expr {
     g * ((-(x * x)).exp() * FRAC_2_SQRT_PI)
 }
@@ -222,6 +226,15 @@ fn gelu_tanh(x: &Expr, _: &Expr, g: &Expr) -> Expr {
     let tanh = ((&squared * CUBIC + 1.0) * x * slope).tanh();
     let inner = (squared * (3.0 * CUBIC) + 1.0) * slope;
     g * ((&tanh + 1.0) * 0.5 + x * 0.5 * (1.0 - &tanh * &tanh) * inner)
+}
+
+fn i0(x: &Expr, _: &Expr, g: &Expr) -> Expr {
+    g * x.i1()
+}
+
+fn i1(x: &Expr, y: &Expr, g: &Expr) -> Expr {
+    let zero = x.eq(0.0);
+    g * Expr::from(0.5).where_(&zero, x.i0() - y / one_where(&zero, x))
 }
 
 fn imag(_: &Expr, _: &Expr, g: &Expr) -> Expr {
@@ -357,19 +370,21 @@ fn div([_, b]: [&Expr; 2], y: &Expr, g: &Expr) -> [Expr; 2] {
 /// What flows to each of two operands of which one is the result: half to each of equal ones. A number takes
 /// all, so that nothing flows to a value that is clamped to it.
 fn chosen([a, b]: [&Expr; 2], g: &Expr, [a_is, b_is]: [Expr; 2]) -> [Expr; 2] {
-    let equal = a.eq(b);
-    let tie = if a.is_bare_number() || b.is_bare_number() { Expr::from(0.0) } else { g * 0.5 };
-    [a_is, b_is].map(|is| tie.where_(&equal, only(g, &is)))
+    if a.bare_number().is_some() || b.bare_number().is_some() {
+        return [only(g, &a_is), only(g, &b_is)];
+    }
+    let (equal, half) = (a.eq(b), g * 0.5);
+    [a_is, b_is].map(|is| half.where_(&equal, only(g, &is)))
 }
 
 fn fmax([a, b]: [&Expr; 2], _: &Expr, g: &Expr) -> [Expr; 2] {
-    let [a_is, b_is] = [a.ge(b).logical_or(b.isnan()), b.gt(a).logical_or(a.isnan())];
-    chosen([a, b], g, [a_is, b_is])
+    let a_is = a.gt(b).logical_or(b.isnan());
+    chosen([a, b], g, [a_is.clone(), a_is.logical_not()])
 }
 
 fn fmin([a, b]: [&Expr; 2], _: &Expr, g: &Expr) -> [Expr; 2] {
-    let [a_is, b_is] = [a.le(b).logical_or(b.isnan()), b.lt(a).logical_or(a.isnan())];
-    chosen([a, b], g, [a_is, b_is])
+    let a_is = a.lt(b).logical_or(b.isnan());
+    chosen([a, b], g, [a_is.clone(), a_is.logical_not()])
 }
 
 fn fmod([a, b]: [&Expr; 2], _: &Expr, g: &Expr) -> [Expr; 2] {
@@ -395,11 +410,21 @@ fn logaddexp2([a, b]: [&Expr; 2], _: &Expr, g: &Expr) -> [Expr; 2] {
 
 /// Of an operand that is NaN so is the result, and both get everything.
 fn maximum([a, b]: [&Expr; 2], _: &Expr, g: &Expr) -> [Expr; 2] {
-    chosen([a, b], g, [a.lt(b), b.lt(a)].map(|is_not| is_not.logical_not()))
+    chosen([a, b], g, larger(a, b))
 }
 
 fn minimum([a, b]: [&Expr; 2], _: &Expr, g: &Expr) -> [Expr; 2] {
-    chosen([a, b], g, [a.gt(b), b.gt(a)].map(|is_not| is_not.logical_not()))
+    let [b_is, a_is] = larger(a, b);
+    chosen([a, b], g, [a_is, b_is])
+}
+
+/// Where each of two operands is the larger one, or one is NaN; beside a number only where it really is.
+fn larger(a: &Expr, b: &Expr) -> [Expr; 2] {
+    if a.bare_number().is_some() || b.bare_number().is_some() {
+        [a.gt(b), b.gt(a)]
+    } else {
+        [a.lt(b).logical_not(), b.lt(a).logical_not()]
+    }
 }
 
 fn mul([a, b]: [&Expr; 2], _: &Expr, g: &Expr) -> [Expr; 2] {
@@ -416,7 +441,7 @@ fn polar(_: [&Expr; 2], y: &Expr, g: &Expr) -> [Expr; 2] {
 }
 
 fn pow([base, exponent]: [&Expr; 2], y: &Expr, g: &Expr) -> [Expr; 2] {
-    let to_base = match exponent.number().filter(|number| number.category() < Category::Complex) {
+    let to_base = match exponent.bare_number().filter(|number| number.category() < Category::Complex) {
         Some(number) if number.to_f64() == 0.0 => 0.0.into(),
         Some(number) => g * conj(&(base.pow(number.to_f64() - 1.0) * number)),
         None => {
@@ -489,7 +514,7 @@ fn prod(x: &Expr, _: &Expr, g: &Expr, reduced: &Reduced) -> Expr {
 /// Equal elements share.
 fn amax(x: &Expr, y: &Expr, g: &Expr, reduced: &Reduced) -> Expr {
     let is = x.eq(y);
-    only(g / is.sum(reduced.dims.clone()), &is)
+    only(g, &is) / is.sum(reduced.dims.clone())
 }
 
 fn amin(x: &Expr, y: &Expr, g: &Expr, reduced: &Reduced) -> Expr {

@@ -15,26 +15,27 @@ use crate::expr::{Dims, Expr, Kind, Meta, Slope, keepdim};
 use crate::{Error, Result};
 
 /// The cotangents that reach variables, which are told by the identities of nodes; those that none reaches
-/// are not among them.
+/// are not among them. `order` has the nodes of all results, each behind its operands; each result comes with
+/// its own cotangent.
 ///
 /// # Errors
 /// A derivative is wanted of an operation that has none.
-pub(super) fn pull(
-    root: &Expr,
-    seed: Expr,
+pub(super) fn pull<'e>(
+    order: &[&'e Expr],
+    results: impl Iterator<Item = (&'e Expr, Expr)>,
     is_variable: &dyn Fn(&Expr) -> bool,
 ) -> Result<HashMap<usize, Expr>> {
-    let order = root.operands_first(|_| true);
     // Nodes through which a variable is reached.
     let mut leads: HashMap<usize, bool> = HashMap::new();
-    for node in &order {
+    for node in order {
         let below = node.operands().iter().any(|operand| leads[&operand.id()]);
         let passes = is_variable(node) || (below && node.node().slope != Slope::Flat);
         leads.insert(node.id(), is_continuous(node) && passes);
     }
-    let mut cotangents = HashMap::from([(root.id(), seed)]);
+    let mut cotangents = HashMap::new();
+    results.for_each(|(result, cotangent)| add(&mut cotangents, result, cotangent));
     let mut found = HashMap::new();
-    for node in order.into_iter().rev().filter(|node| leads[&node.id()]) {
+    for node in order.iter().rev().filter(|node| leads[&node.id()]) {
         let Some(cotangent) = cotangents.remove(&node.id()) else { continue };
         let of_operands = step(node, &cotangent)?;
         if is_variable(node) {
@@ -44,15 +45,19 @@ pub(super) fn pull(
             if !leads[&operand.id()] || new.is_number() {
                 continue;
             }
-            let new = fitted(new, operand.meta()?)?;
-            let sum = match cotangents.remove(&operand.id()) {
-                Some(other) => other + new,
-                None => new,
-            };
-            cotangents.insert(operand.id(), sum);
+            add(&mut cotangents, operand, fitted(new, operand.meta()?)?);
         }
     }
     Ok(found)
+}
+
+/// Where paths meet, cotangents are summed.
+fn add(cotangents: &mut HashMap<usize, Expr>, node: &Expr, new: Expr) {
+    let sum = match cotangents.remove(&node.id()) {
+        Some(other) => other + new,
+        None => new,
+    };
+    cotangents.insert(node.id(), sum);
 }
 
 /// Whether the node's value may change by a little: those of integers and bools jump.
@@ -87,11 +92,12 @@ fn step(node: &Expr, cotangent: &Expr) -> Result<Cotangents> {
     Ok(match &node.node().kind {
         Kind::Leaf { .. } | Kind::Input(_) | Kind::Number(_) | Kind::Failed { .. } => Cotangents::new(),
         Kind::Map { op, operands, compute } => {
-            let met = |operand: &Expr| match operand.is_number() {
-                true => operand.clone(),
-                false => operand.to_dtype(compute.opmath()),
+            // The condition of `where` stays a bool.
+            let met = |(place, operand): (usize, &Expr)| match (*op, place) {
+                (Op::Where, 0) => operand.clone(),
+                _ => operand.to_dtype(compute.opmath()),
             };
-            let operands: Cotangents = operands.iter().map(met).collect();
+            let operands: Cotangents = operands.iter().enumerate().map(met).collect();
             let mut pulled = rules::of_map(*op, &operands, &result, &cotangent)
                 .ok_or_else(|| without_derivative(*op, node))?;
             if node.node().slope == Slope::FlatAtZero {
@@ -161,17 +167,26 @@ fn without_derivative(op: Op, node: &Expr) -> Error {
     Error::runtime(message).within(|| node.to_string())
 }
 
-/// Why no cotangent reaches a variable that the expression reads: the first operation on the way whose result
-/// is no floating-point number. `None` where the derivative is known to be zero.
-pub(super) fn obstacle(root: &Expr, is_variable: &dyn Fn(&Expr) -> bool) -> Option<Error> {
+/// Looks why no cotangent reaches a variable.
+///
+/// # Errors
+/// The expression reads it, and on the way is an operation whose result is no floating-point number.
+pub(super) fn check_way(order: &[&Expr], is_variable: &dyn Fn(&Expr) -> bool) -> Result<()> {
     let mut depends: HashMap<usize, bool> = HashMap::new();
-    for node in root.operands_first(|_| true) {
-        let below = node.operands().iter().any(|operand| depends[&operand.id()]);
+    for node in order {
+        // What a rule compares decides which of two derivatives there is; its own derivative is zero.
+        let is_constant = node.node().slope == Slope::Flat
+            || node
+                .node()
+                .caller
+                .as_ref()
+                .is_some_and(|caller| caller.is_derivative() && !is_continuous(node));
+        let below = !is_constant && node.operands().iter().any(|operand| depends[&operand.id()]);
         if below && !is_continuous(node) {
-            let message = "the gradient is zero or undefined everywhere, because only this depends on the operand, and it jumps: it is no floating-point number";
-            return Some(Error::runtime(message).within(|| node.to_string()));
+            let message = "there is no gradient: the operand is read only by way of this, which is no floating-point number and jumps";
+            return Err(Error::runtime(message).within(|| node.to_string()));
         }
-        depends.insert(node.id(), is_variable(node) || (below && node.node().slope != Slope::Flat));
+        depends.insert(node.id(), is_variable(node) || below);
     }
-    None
+    Ok(())
 }

@@ -1,5 +1,9 @@
 //! Gradients of expressions against central differences, and against a small oracle of their own.
 
+mod dual;
+mod golden;
+mod random;
+
 use zerostride::{Expr, Result, Tensor, tensor};
 
 #[test]
