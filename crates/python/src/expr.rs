@@ -124,6 +124,11 @@ impl PyExpr {
         false
     }
 
+    /// The same values, which gradients take as constants.
+    fn detach<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        object(py, self.0.detach())
+    }
+
     /// The expression itself, since it cannot change.
     fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
         slf

@@ -12,6 +12,7 @@ use pyo3::types::{PyDict, PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 use zerostride::{DType, Expr, Operand, Plan, Template, Tensor, eval_all};
 
+use crate::derivative::{self, Derivative};
 use crate::error::{TraceError, raise};
 use crate::expr::PyExpr;
 use crate::memory;
@@ -35,6 +36,8 @@ thread_local! {
 #[pyclass(name = "Fused", module = "zerostride", frozen, dict, subclass)]
 pub(crate) struct Fused {
     function: Py<PyAny>,
+    /// The derivatives that are computed instead of the function's results, each of the one before it.
+    derivatives: Vec<Derivative>,
     memory: Mutex<Memory>,
 }
 
@@ -181,7 +184,7 @@ impl<'py> Arguments<'py> {
     }
 
     /// Calls the function on expressions in place of arrays.
-    fn call(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<Called> {
+    fn call(&self, py: Python<'py>, fused: &Fused) -> PyResult<Called> {
         /// Decrements the depth when the function has returned or raised.
         struct Depth;
         impl Drop for Depth {
@@ -204,7 +207,7 @@ impl<'py> Arguments<'py> {
         let returned = {
             TRACING.set(TRACING.get() + 1);
             let _depth = Depth;
-            function.bind(py).call(positional, Some(&named))?
+            fused.call(py, &positional, Some(&named))?
         };
         let mut taken = Returned::new(&exprs);
         let output = taken.output(&returned)?;
@@ -212,8 +215,8 @@ impl<'py> Arguments<'py> {
     }
 
     /// Traces the function for this signature, which is filled in later.
-    fn trace(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<Traced> {
-        let Called { output, exprs } = self.call(py, function)?;
+    fn trace(&self, py: Python<'py>, fused: &Fused) -> PyResult<Traced> {
+        let Called { output, exprs } = self.call(py, fused)?;
         let plan = (!exprs.is_empty()).then(|| Plan::of(&exprs)).transpose().map_err(raise)?;
         let tensors: Vec<&Tensor> = self.tensors.iter().collect();
         Ok(Traced {
@@ -226,8 +229,8 @@ impl<'py> Arguments<'py> {
 
     /// Traces and runs the function without keeping the result: if its signature is incomplete, if a policy
     /// or an audit looks at each of its operations, or on arrays in files.
-    fn anew(&self, py: Python<'py>, function: &Py<PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let Called { output, exprs } = self.call(py, function)?;
+    fn anew(&self, py: Python<'py>, fused: &Fused) -> PyResult<Bound<'py, PyAny>> {
+        let Called { output, exprs } = self.call(py, fused)?;
         let numels = if self.has_exprs {
             SmallVec::from_slice(&[usize::MAX])
         } else {
@@ -406,6 +409,16 @@ impl Library {
 }
 
 impl Fused {
+    /// Calls the function on expressions, and differentiates its results.
+    fn call<'py>(
+        &self,
+        py: Python<'py>,
+        positional: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        derivative::call(self.function.bind(py), &self.derivatives, positional, named)
+    }
+
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -428,7 +441,7 @@ impl Fused {
         }
         let outside = self.outside(py)?;
         let Some(before) = outside.parts(py)? else { return Ok(None) };
-        let mut traced = arguments.trace(py, &self.function)?;
+        let mut traced = arguments.trace(py, self)?;
         // If later changes cannot be detected, the trace is right for this call only.
         let Some(after) = outside.parts(py)? else { return Ok(Some(Arc::new(traced))) };
         let is_written = |(before, after): (&Signature, &Signature)| !signature::are_same(py, before, after);
@@ -499,7 +512,7 @@ impl Fused {
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let mut arguments = Arguments::default();
         arguments.read(positional, named)?;
-        let Called { output, exprs } = arguments.call(py, &self.function)?;
+        let Called { output, exprs } = arguments.call(py, self)?;
         let expr = match output {
             Output::Result(number) => exprs[number].clone(),
             Output::Argument(place) => Expr::from(&arguments.tensors[place]),
@@ -527,15 +540,40 @@ fn in_chunks<'py>(
     Ok((!found.is_none()).then_some(found))
 }
 
+/// A call with torch tensors that require gradients, as a node of torch's graph; `None` if there are none.
+/// Such a call fails at first, since DLPack does not export these tensors.
+fn in_graph<'py>(
+    fused: &Bound<'py, Fused>,
+    positional: &Bound<'py, PyTuple>,
+    named: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    static CALL: Once<Py<PyAny>> = Once::new();
+    let requires = |object: &Bound<'py, PyAny>| {
+        object.getattr("requires_grad").is_ok_and(|requires| requires.is_truthy().unwrap_or(false))
+    };
+    let of_named = named.into_iter().flatten().map(|(_, object)| object);
+    if !positional.iter().chain(of_named).any(|object| requires(&object)) {
+        return Ok(None);
+    }
+    CALL.import(fused.py(), "zerostride._autograd", "call")?.call1((fused, positional, named)).map(Some)
+}
+
 fn not_one() -> PyErr {
     TraceError::new_err("what is computed in pieces is one array, not several")
 }
 
 #[pymethods]
 impl Fused {
+    /// Of a fused function that is given, the derivative comes after its own ones.
     #[new]
-    fn new(function: Py<PyAny>) -> Fused {
-        Fused { function, memory: Mutex::default() }
+    #[pyo3(signature = (function, derivative=None))]
+    fn new(function: &Bound<'_, PyAny>, derivative: Option<Derivative>) -> Fused {
+        let (function, mut derivatives) = match function.cast::<Fused>() {
+            Ok(fused) => (fused.get().function.clone_ref(function.py()), fused.get().derivatives.clone()),
+            Err(_) => (function.clone().unbind(), Vec::new()),
+        };
+        derivatives.extend(derivative);
+        Fused { function, derivatives, memory: Mutex::default() }
     }
 
     #[pyo3(signature = (*positional, **named))]
@@ -547,17 +585,26 @@ impl Fused {
         let (fused, py) = (slf.get(), slf.py());
         let mut arguments = Arguments::default();
         if let Err(error) = arguments.read(positional, named) {
-            return in_chunks(slf, positional, named)?.ok_or(error);
+            return match in_graph(slf, positional, named)? {
+                Some(result) => Ok(result),
+                None => in_chunks(slf, positional, named)?.ok_or(error),
+            };
         }
         if arguments.has_exprs && TRACING.get() > 0 {
             // Inside another function that is being traced, it becomes part of that.
-            return fused.function.bind(py).call(positional, named);
+            return fused.call(py, positional, named);
         }
-        if arguments.has_exprs || zerostride::policy::is_on() {
-            return arguments.anew(py, &fused.function);
+        let is_watched = zerostride::policy::is_on();
+        if arguments.has_exprs || (is_watched && fused.derivatives.is_empty()) {
+            return arguments.anew(py, fused);
         }
-        let Some(traced) = fused.traced(py, &mut arguments)? else {
-            return arguments.anew(py, &fused.function);
+        let traced = if is_watched {
+            // The function's own broadcasts are checked while it is traced; those of derivatives are not.
+            Arc::new(arguments.trace(py, fused)?)
+        } else if let Some(traced) = fused.traced(py, &mut arguments)? {
+            traced
+        } else {
+            return arguments.anew(py, fused);
         };
         let operands: SmallVec<[&Tensor; 4]> = arguments.tensors.iter().collect();
         let numels = operands.iter().map(|operand| operand.numel());
@@ -581,7 +628,7 @@ impl Fused {
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut arguments = Arguments::default();
         arguments.read(positional, Some(named))?;
-        let Called { output, exprs } = arguments.call(py, &self.function)?;
+        let Called { output, exprs } = arguments.call(py, self)?;
         let exprs = exprs.into_iter().map(|expr| Bound::new(py, PyExpr(expr)));
         let exprs = exprs.collect::<PyResult<Vec<_>>>()?;
         let (made, arrays): (Vec<Bound<'py, PyAny>>, Vec<Bound<'py, PyAny>>) =
@@ -604,7 +651,7 @@ impl Fused {
         {
             return Ok(traced.computation.as_ref().map_or_else(String::new, |(_, plan)| plan.clone()));
         }
-        let Called { exprs, .. } = arguments.call(py, &self.function)?;
+        let Called { exprs, .. } = arguments.call(py, self)?;
         // Arrays in files are read for each result.
         let plan = |expr: &Expr| Ok(format!("{}\n{}", expr.plan()?, expr.passes(None)?));
         let plans = match arguments.has_exprs {

@@ -7,6 +7,7 @@
 #![deny(unsafe_code)]
 
 mod arguments;
+mod derivative;
 mod dtype;
 #[allow(unsafe_code)]
 mod entry;

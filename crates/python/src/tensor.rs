@@ -111,6 +111,11 @@ impl PyTensor {
         self.0.is_contiguous()
     }
 
+    /// The tensor itself: only what is traced has gradients.
+    fn detach(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
     fn is_floating_point(&self) -> bool {
         self.0.dtype().category() == Category::Float
     }

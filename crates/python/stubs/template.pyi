@@ -121,6 +121,8 @@ class _Operations:
     @property
     def device(self) -> str:
         """Where the elements are: always "cpu"."""
+    def detach(self) -> Self:
+        """The same values, which gradients take as constants."""
     def is_floating_point(self) -> builtins.bool:
         """Whether the elements are floats."""
     def is_complex(self) -> builtins.bool:
@@ -215,6 +217,17 @@ class Fused:
 
 def fuse(function: Callable[_Parameters, _Returned]) -> Callable[_Parameters, _Returned]:
     """Makes a function of arrays run in one pass, without intermediate arrays."""
+
+def grad(function: Callable[..., Any], argnums: builtins.int | Sequence[builtins.int] = 0) -> Callable[..., Any]:
+    """The function that returns the gradient of a function of arrays, with respect to one positional argument or several."""
+
+def value_and_grad(
+    function: Callable[..., Any], argnums: builtins.int | Sequence[builtins.int] = 0
+) -> Callable[..., tuple[Any, Any]]:
+    """The function that returns what a function of arrays returns, and its gradient."""
+
+def vjp(function: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """The value of a function, and the function that takes a cotangent of it to those of the arguments."""
 
 def evaluate(
     expression: str | Expr | Callable[..., Any],

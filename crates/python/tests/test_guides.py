@@ -9,7 +9,7 @@ import pytest
 
 GUIDES = pathlib.Path(__file__).resolve().parents[3] / "docs" / "python"
 # What a guide is about must be installed.
-NEEDS = {"numpy": [], "pytorch": ["torch"], "numexpr": ["numexpr"], "dask": ["dask.array"]}
+NEEDS = {"numpy": [], "pytorch": ["torch"], "numexpr": ["numexpr"], "dask": ["dask.array"], "gradients": []}
 
 
 def blocks(text):

@@ -278,6 +278,8 @@ class _Operations:
         """The modified Bessel function of the first kind, order 0."""
     def i0_(self) -> Tensor:
         """The modified Bessel function of the first kind, order 0."""
+    def i1(self, *, out: Any = None) -> Tensor:
+        """The modified Bessel function of the first kind, order 1: the derivative of `i0`."""
     def isfinite(self, *, out: Any = None) -> Tensor:
         """Whether the operand is neither infinite nor NaN."""
     def isinf(self, *, out: Any = None) -> Tensor:
@@ -392,6 +394,8 @@ class _Operations:
         """The hyperbolic tangent."""
     def tanh_(self) -> Tensor:
         """The hyperbolic tangent."""
+    def trigamma(self, *, out: Any = None) -> Tensor:
+        """The second logarithmic derivative of the gamma function: the derivative of `digamma`."""
     def trunc(self, *, out: Any = None) -> Tensor:
         """The integer part, towards zero."""
     def fix(self, *, out: Any = None) -> Tensor:
@@ -876,6 +880,8 @@ class _Operations:
     @property
     def device(self) -> str:
         """Where the elements are: always "cpu"."""
+    def detach(self) -> Self:
+        """The same values, which gradients take as constants."""
     def is_floating_point(self) -> builtins.bool:
         """Whether the elements are floats."""
     def is_complex(self) -> builtins.bool:
@@ -970,6 +976,17 @@ class Fused:
 
 def fuse(function: Callable[_Parameters, _Returned]) -> Callable[_Parameters, _Returned]:
     """Makes a function of arrays run in one pass, without intermediate arrays."""
+
+def grad(function: Callable[..., Any], argnums: builtins.int | Sequence[builtins.int] = 0) -> Callable[..., Any]:
+    """The function that returns the gradient of a function of arrays, with respect to one positional argument or several."""
+
+def value_and_grad(
+    function: Callable[..., Any], argnums: builtins.int | Sequence[builtins.int] = 0
+) -> Callable[..., tuple[Any, Any]]:
+    """The function that returns what a function of arrays returns, and its gradient."""
+
+def vjp(function: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """The value of a function, and the function that takes a cotangent of it to those of the arguments."""
 
 def evaluate(
     expression: str | Expr | Callable[..., Any],
@@ -1095,6 +1112,8 @@ def gelu_tanh(input: _Operand, *, out: Any = None) -> Tensor:
     """`gelu` by its tanh formula."""
 def i0(input: _Operand, *, out: Any = None) -> Tensor:
     """The modified Bessel function of the first kind, order 0."""
+def i1(input: _Operand, *, out: Any = None) -> Tensor:
+    """The modified Bessel function of the first kind, order 1: the derivative of `i0`."""
 def imag(input: _Operand, *, out: Any = None) -> Tensor:
     """The imaginary part."""
 def isfinite(input: _Operand, *, out: Any = None) -> Tensor:
@@ -1165,6 +1184,8 @@ def tan(input: _Operand, *, out: Any = None) -> Tensor:
     """The tangent of radians."""
 def tanh(input: _Operand, *, out: Any = None) -> Tensor:
     """The hyperbolic tangent."""
+def trigamma(input: _Operand, *, out: Any = None) -> Tensor:
+    """The second logarithmic derivative of the gamma function: the derivative of `digamma`."""
 def trunc(input: _Operand, *, out: Any = None) -> Tensor:
     """The integer part, towards zero."""
 def fix(input: _Operand, *, out: Any = None) -> Tensor:

@@ -1,0 +1,125 @@
+"""Owns ``grad``, ``value_and_grad`` and ``vjp``: what of a function's derivatives is wanted. Tracing and the derivatives
+themselves are native (``derivative.rs``)."""
+
+import functools
+
+from ._fuse import Fused
+
+
+class Gradient(Fused):
+    """A function that returns gradients; made by ``grad`` and ``value_and_grad``."""
+
+    def __reduce__(self):
+        by_name = super().__reduce__()
+        return by_name if isinstance(by_name, str) else self._made
+
+
+def grad(function, argnums=0):
+    """The function that returns the gradient of ``function``, with respect to a positional argument or several.
+
+    ``function`` returns one number, as an array without dimensions. ``argnums`` is the place of an argument, or a tuple of
+    places, for which a tuple of gradients comes back. The gradient is fused: it is traced and planned once for each
+    signature, as functions of ``fuse`` are, and its own gradient can be taken. Arrays come back in the library of the
+    arguments; an argument that the function does not read has zeros.
+
+    >>> import numpy as np
+    >>> import zerostride as zs
+    >>> def loss(w, x, y):
+    ...     return ((x @ w - y) ** 2).mean()
+    >>> x, y = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 2.0])
+    >>> zs.grad(loss)(np.zeros(2), x, y)
+    array([ -7., -10.])
+    """
+    return _gradient(grad, function, argnums, with_value=False)
+
+
+def value_and_grad(function, argnums=0):
+    """The function that returns what ``function`` returns, and the gradient as ``grad`` gives it.
+
+    >>> import numpy as np
+    >>> import zerostride as zs
+    >>> zs.value_and_grad(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
+    (array(9.), array([ 3., 12.]))
+    """
+    return _gradient(value_and_grad, function, argnums, with_value=True)
+
+
+def _gradient(maker, function, argnums, *, with_value):
+    alone = isinstance(argnums, int)
+    places = [argnums] if alone else list(argnums)
+    made = functools.update_wrapper(Gradient(function, (places, alone, with_value)), function)
+    made._made = (maker, (function, argnums))
+    return made
+
+
+def pullback(function, arguments, cotangents):
+    """The function that takes the arguments of ``function`` and cotangents of its results, and returns the cotangents of the
+    arguments in these places. It is made once, and traced once for each signature."""
+    known = vars(function).setdefault("_pullbacks", {})
+    key = tuple(arguments), cotangents
+    if key not in known:
+        known[key] = Fused(function, (list(arguments), cotangents))
+    return known[key]
+
+
+def vjp(function, *args):
+    """The value of ``function`` and its pullback: the function that takes a cotangent of the value, one number for each of
+    its elements, and returns a tuple of the cotangents of the arguments, with ``None`` for those that are no arrays of
+    floating-point or complex numbers.
+
+    If the value is a tuple, list or dict, so is the cotangent. A fused function is traced once, any other one anew.
+
+    >>> import numpy as np
+    >>> import zerostride as zs
+    >>> value, pullback = zs.vjp(lambda x, y: x * y, np.array([1.0, 2.0]), np.array([[3.0], [4.0]]))
+    >>> pullback(np.ones_like(value))
+    (array([7., 7.]), array([[3.],
+           [3.]]))
+    """
+    if not isinstance(function, Fused):
+        function = functools.update_wrapper(Fused(function), function)
+    value = function(*args)
+    places = [place for place, argument in enumerate(args) if is_continuous(argument)]
+
+    def pull(cotangent):
+        cotangents = list(paired(value, cotangent))
+        found = iter(pullback(function, places, len(cotangents))(*args, *cotangents))
+        return tuple(next(found) if place in places else None for place in range(len(args)))
+
+    return value, pull
+
+
+def is_continuous(array):
+    """Whether an object is an array of floating-point or complex numbers, of any library."""
+    dtype = getattr(array, "dtype", None)
+    if dtype is None:
+        return False
+    kind = getattr(dtype, "kind", None)
+    if kind is not None:
+        return kind in "fc" or "float" in dtype.name
+    return bool(dtype.is_floating_point or dtype.is_complex)
+
+
+def leaves(value):
+    """The arrays of what a function has returned, in their order."""
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (tuple, list)):
+        return [value] if hasattr(value, "dtype") else []
+    return [leaf for item in value for leaf in leaves(item)]
+
+
+def paired(value, cotangent):
+    """For each array of the value what stands in its place in the cotangent."""
+    if isinstance(value, dict):
+        if not isinstance(cotangent, dict) or list(value) != list(cotangent):
+            raise TypeError(f"the function returns a dict with the keys {list(value)}, and so must be its cotangent")
+        value, cotangent = value.values(), cotangent.values()
+    elif not isinstance(value, (tuple, list)):
+        if hasattr(value, "dtype"):
+            yield cotangent
+        return
+    elif not isinstance(cotangent, (tuple, list)) or len(value) != len(cotangent):
+        raise TypeError(f"the function returns {len(value)} results, and so many cotangents must be given, in a tuple or list")
+    for one, other in zip(value, cotangent, strict=True):
+        yield from paired(one, other)

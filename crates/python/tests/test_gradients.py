@@ -1,0 +1,255 @@
+"""Gradients: of functions, and of fused functions in torch's graph."""
+
+import pathlib
+import pickle
+import re
+import threading
+
+import numpy as np
+import pytest
+import zerostride as zs
+
+
+def loss(w, b, x, y):
+    return ((x @ w + b - y) ** 2).mean()
+
+
+def data():
+    choose = np.random.default_rng(0)
+    return choose.normal(size=3), choose.normal(size=()), choose.normal(size=(20, 3)), choose.normal(size=20)
+
+
+def by_differences(function, arguments, argnum, eps=1e-6):
+    """The gradient by central differences."""
+    argument = arguments[argnum]
+    gradient = np.empty_like(argument)
+    for place in np.ndindex(argument.shape):
+        values = []
+        for step in (eps, -eps):
+            moved = argument.copy()
+            moved[place] += step
+            values.append(float(function(*arguments[:argnum], moved, *arguments[argnum + 1 :])))
+        gradient[place] = (values[0] - values[1]) / (2 * eps)
+    return gradient
+
+
+def test_gradients_are_those_of_differences():
+    arguments = data()
+    gradients = zs.grad(loss, argnums=(0, 1, 2, 3))(*arguments)
+    for argnum, gradient in enumerate(gradients):
+        assert gradient.shape == arguments[argnum].shape and gradient.dtype == np.float64
+        np.testing.assert_allclose(gradient, by_differences(loss, arguments, argnum), rtol=1e-3, atol=1e-5)
+    assert type(gradients[0]) is np.ndarray
+    np.testing.assert_array_equal(zs.grad(loss, -3)(*arguments), gradients[1])
+
+
+def test_value_and_grad_gives_both():
+    arguments = data()
+    value, gradient = zs.value_and_grad(loss)(*arguments)
+    np.testing.assert_allclose(value, loss(*arguments))
+    np.testing.assert_array_equal(gradient, zs.grad(loss)(*arguments))
+
+
+def test_gradients_of_pairs_hold_no_table():
+    def energy(p, q):
+        return (-((p[:, None] - q) ** 2).sum(-1)).exp().sum()
+
+    p, q = np.random.default_rng(1).normal(size=(2, 30, 3))
+    for argnum in (0, 1):
+        gradient = zs.grad(energy, argnum)(p, q)
+        np.testing.assert_allclose(gradient, by_differences(zs.fuse(energy), (p, q), argnum), rtol=1e-3, atol=1e-5)
+    assert "pass" in zs.grad(energy).plan(p, q)
+
+
+def test_gradients_of_gradients():
+    cubed = zs.grad(lambda x: (x**3).sum())
+    x = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(cubed(x), 3 * x**2)
+    np.testing.assert_allclose(zs.grad(lambda x: cubed(x).sum())(x), 6 * x)
+    third = zs.grad(zs.grad(zs.grad(lambda x: x**4)))
+    np.testing.assert_allclose(third(np.array(2.0)), 48.0)
+
+
+def test_a_function_is_traced_once_for_each_signature():
+    traced = []
+
+    def square(x):
+        traced.append(x.shape)
+        return (x * x).sum()
+
+    gradient = zs.grad(square)
+    for size in (3, 3, 4):
+        gradient(np.ones(size))
+    value, pullback = zs.vjp(zs.fuse(square), np.ones(2))
+    pullback(np.array(2.0)), pullback(np.array(3.0))
+    assert len(traced) <= 5
+
+
+def test_vjp_takes_cotangents_of_several_results():
+    def parts(x, scale, count):
+        return {"scaled": x * scale, "more": [x.sum(), (x > 1).sum()], "count": count}
+
+    x, scale = np.array([1.0, 2.0]), np.array([[3.0], [4.0]])
+    value, pullback = zs.vjp(parts, x, scale, 7)
+    np.testing.assert_array_equal(value["scaled"], x * scale)
+    found = pullback({"scaled": np.ones((2, 2)), "more": (np.array(10.0), None), "count": None})
+    np.testing.assert_array_equal(found[0], [17.0, 17.0])
+    np.testing.assert_array_equal(found[1], [[3.0], [3.0]])
+    assert found[2] is None
+    with pytest.raises(TypeError, match="so must be its cotangent"):
+        pullback([np.ones((2, 2))])
+    with pytest.raises(RuntimeError, match="the cotangent has shape"):
+        pullback({"scaled": np.ones(2), "more": (np.array(10.0), None), "count": None})
+
+
+def test_arguments_that_are_one_array_have_gradients_of_their_own():
+    x = np.array([1.0, 2.0])
+    first, second = zs.grad(lambda a, b: (a * a * b).sum(), (0, 1))(x, x)
+    np.testing.assert_array_equal(first, 2 * x * x)
+    np.testing.assert_array_equal(second, x * x)
+    np.testing.assert_array_equal(zs.grad(lambda a, b: (b * b).sum())(x, x), [0.0, 0.0])
+
+
+def test_constants_have_no_gradient():
+    x = np.array([1.0, 2.0])
+    np.testing.assert_array_equal(zs.grad(lambda x: (x * x.detach()).sum())(x), x)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "error", "match"),
+    [
+        (lambda x: x * 2, [np.ones(3)], RuntimeError, "has shape \\[3\\]: reduce it"),
+        (lambda x: x.sum(), [np.ones(3, int)], RuntimeError, "dtype i64"),
+        (lambda x, y: (x * y).sum(), [np.arange(3), np.ones(3)], RuntimeError, "only floating-point and complex"),
+        (lambda x: (x > 0).float().sum(), [np.ones(3)], RuntimeError, "jumps"),
+        (lambda x: zs.heaviside(x, x).sum(), [np.ones(3)], RuntimeError, "heaviside\\(\\) has no derivative"),
+        (lambda x: (x.sum(), x.sum()), [np.ones(3)], TypeError, "returns a tuple"),
+        (lambda x: np.ones(3).sum() * x, [2.0], TypeError, "argument 0 is a float"),
+        (lambda: zs.ones(()), [], IndexError, "0 positional arguments"),
+    ],
+)
+def test_what_has_no_gradient_is_refused(function, arguments, error, match):
+    with pytest.raises(error, match=match):
+        zs.grad(function)(*arguments)
+
+
+def test_a_refusal_names_the_expression():
+    with pytest.raises(RuntimeError) as caught:
+        zs.grad(lambda x: zs.heaviside(x * 2, x).sum())(np.ones(3))
+    assert "heaviside(a * 2" in "".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+
+
+def test_policies_see_forward_alone():
+    def centred(x, m):
+        return ((x - m) ** 2).sum()
+
+    x, m = np.ones((4, 3)), np.ones(3)
+    with zs.audit() as log:
+        zs.grad(centred, (0, 1))(x, m)
+    assert [record.op for record in log.records] == ["sub"]
+    with zs.policy(rank_added="error"), pytest.raises(zs.BroadcastError):
+        zs.grad(centred)(x, m)
+    with zs.audit() as log:
+        value, pullback = zs.vjp(centred, x, m)
+        pullback(np.array(1.0))
+    assert [record.op for record in log.records] == ["sub"]
+
+
+def test_gradients_are_pickled_by_name():
+    assert pickle.loads(pickle.dumps(of_module))(np.array([1.0, 2.0])).tolist() == [2.0, 4.0]
+
+
+@zs.grad
+def of_module(x):
+    return (x * x).sum()
+
+
+def test_gradients_run_on_threads():
+    gradient, x = zs.grad(lambda x: (x**2).sum()), np.arange(100.0)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(gradient(x))) for _ in range(8)]
+    [thread.start() for thread in threads], [thread.join() for thread in threads]
+    assert all(np.array_equal(one, 2 * x) for one in found) and len(found) == 8
+
+
+FUSED = {
+    "pairs": (lambda p, q: (-((p[:, None] - q) ** 2).sum(-1)).exp().sum(1), [(4, 2), (3, 2)]),
+    "normalised": (lambda x, m, s, g, b: (x - m) / (s * s + 1) * g + b, [(3, 4), (4,), (4,), (4,), (4,)]),
+    "softmax": (lambda x: x.softmax(-1), [(3, 4)]),
+    "several": (lambda x, y: (x.sin() * y, [x.std(0), y.logsumexp(0)]), [(3, 2), (3, 1)]),
+    "matmul": (lambda x, y: (x @ y).tanh(), [(2, 3), (3, 2)]),
+    "views": (lambda x: x[1:].T * x[:-1, 1:2] + x.flip(0)[::2].sum(), [(4, 3)]),
+}
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_fused_functions_are_nodes_of_torch_s_graph(torch, name):
+    function, shapes = FUSED[name]
+    fused = zs.fuse(function)
+    choose = torch.Generator().manual_seed(0)
+    arguments = [torch.randn(shape, generator=choose, dtype=torch.float64, requires_grad=True) for shape in shapes]
+
+    def flat(*arguments):
+        result = fused(*arguments)
+        return tuple([result[0], *result[1]]) if name == "several" else result
+
+    assert torch.autograd.gradcheck(flat, arguments)
+    assert torch.autograd.gradgradcheck(flat, arguments)
+
+
+def test_losses_go_backward(torch):
+    w, x = torch.ones(3, requires_grad=True), torch.arange(6.0).reshape(2, 3)
+    fused = zs.fuse(lambda x, *, w: ((x * w).sum(-1) ** 2).mean())
+    fused(x, w=w).backward()
+    expected = torch.autograd.grad(((x * w).sum(-1) ** 2).mean(), w)[0]
+    torch.testing.assert_close(w.grad, expected)
+    assert x.grad is None
+    with torch.no_grad():
+        assert not fused(x, w=w).requires_grad
+    assert fused(x, w=w).requires_grad
+    first = torch.autograd.grad(fused(x, w=w), w, create_graph=True)[0]
+    second = torch.autograd.grad(first.sum(), w)[0]
+    torch.testing.assert_close(second, torch.autograd.functional.hessian(lambda w: ((x * w).sum(-1) ** 2).mean(), w).sum(0))
+
+
+def test_an_argument_changed_before_backward_is_an_error(torch):
+    w = torch.ones(3, requires_grad=True)
+    x = torch.ones(3)
+    result = zs.fuse(lambda w, x: (w * w * x).sum())(w, x)
+    x.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.backward()
+
+
+def test_grad_of_torch_s_tensors_gives_torch_s(torch):
+    x = torch.arange(3.0)
+    gradient = zs.grad(lambda x: (x**2).sum())(x)
+    assert isinstance(gradient, torch.Tensor) and gradient.tolist() == [0.0, 2.0, 4.0]
+    x.requires_grad_()
+    gradient = zs.grad(lambda x: (x**3).sum())(x)
+    assert torch.autograd.grad(gradient.sum(), x)[0].tolist() == [0.0, 6.0, 12.0]
+
+
+def test_whole_numbers_beside_have_no_gradient(torch):
+    x, n = torch.ones(3, requires_grad=True), torch.arange(3)
+    scaled, count = zs.fuse(lambda x, n: (x * n, (n > 0).sum()))(x, n)
+    assert not count.requires_grad
+    scaled.sum().backward()
+    assert x.grad.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_the_guide_s_regression_learns_as_in_pytorch(monkeypatch):
+    root = pathlib.Path(__file__).resolve().parents[3]
+    text = (root / "docs" / "python" / "gradients.md").read_text()
+    code = re.findall(r"```py\n(.*?)```", text, re.S)[-1]
+    monkeypatch.chdir(root)
+    names = {"np": np, "zs": zs}
+    exec(code.replace("range(200)", "range(101)"), names)
+    np.testing.assert_allclose(names["loss"], 0.349532614, rtol=1e-8)
+
+
+def test_the_guide_s_node_of_torch_s_graph_runs(torch):
+    text = (pathlib.Path(__file__).resolve().parents[3] / "docs" / "python" / "gradients.md").read_text()
+    names = {"zs": zs}
+    exec(re.findall(r"```py\n(.*?)```", text, re.S)[0], names)
+    assert names["p"].grad.shape == (500, 3)
