@@ -5,6 +5,7 @@ import contextlib
 import torch
 
 from .. import _policy, _zerostride
+from ..guard._torch import ELEMENTWISE
 from ._lines import line_of
 from ._support import hint
 
@@ -14,10 +15,9 @@ def check(module, policy):
 
     Raises ``BroadcastError`` for the first broadcast that the policy refuses.
     """
-    names = _policy._torch_names()
     with _entered(_policy.policy(**policy)._native):
         for node in module.graph.nodes:
-            name = names.get(node.target if isinstance(node.target, str) else getattr(node.target, "__name__", ""))
+            name = ELEMENTWISE.get(node.target if isinstance(node.target, str) else getattr(node.target, "__name__", ""))
             if node.op not in ("call_function", "call_method") or name is None:
                 continue
             tensors = [source.meta.get("example_value") for source in node.all_input_nodes]

@@ -120,6 +120,11 @@ def elu(input, alpha=1, scale=1, input_scale=1):
     return zs.where(input > 0, input * scale, zs.expm1(input * input_scale) * (alpha * scale))
 
 
+@_in_f32
+def logit(input, eps=None):
+    return zs.logit(input, eps)
+
+
 def native_dropout_backward(grad_output, mask, scale):
     return grad_output * mask * scale
 

@@ -4,6 +4,8 @@ import os
 import re
 from typing import NamedTuple
 
+from ..guard import _frames
+
 
 class Line(NamedTuple):
     """A line of a program."""
@@ -20,8 +22,7 @@ _FRAME = re.compile(r'File "(.*)", line (\d+), in (.*)')
 
 
 def line_of(node):
-    """The innermost line of the program, outside of PyTorch, that made a node; ``None`` where PyTorch has noted none."""
-    torch = os.sep + os.path.join("site-packages", "torch") + os.sep
-    frames = [Line(file, int(number), name) for file, number, name in _FRAME.findall(node.meta.get("stack_trace") or "")]
-    outside = [frame for frame in frames if torch not in frame.file]
-    return outside[-1] if outside else None
+    """The innermost line of the user's program that made a node; ``None`` where PyTorch has noted none."""
+    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
+    users = [Line(file, int(number), function) for file, number, function in frames if _frames.is_users(file)]
+    return users[-1] if users else None

@@ -12,7 +12,7 @@ _SAME_NAMES = """
     abs acos acosh add addcdiv addcmul angle asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_not bitwise_or
     bitwise_right_shift bitwise_xor ceil clamp clamp_max clamp_min copysign cos cosh deg2rad digamma div eq erf erfc erfinv exp
     exp2 expm1 floor floor_divide fmax fmin fmod frac gcd ge gelu gt heaviside hypot i0 isfinite isinf isnan isneginf isposinf
-    lcm ldexp le lerp lgamma log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or logical_xor logit lt
+    lcm ldexp le lerp lgamma log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or logical_xor lt
     masked_fill maximum minimum mul nan_to_num ne neg nextafter pow rad2deg reciprocal relu remainder round rsqrt rsub sgn
     sigmoid sign signbit silu sin sinc sinh softplus sqrt square sub tan tanh trunc where xlogy
     sum prod mean amax amin argmax argmin all any logsumexp nansum
@@ -36,6 +36,7 @@ COMPUTED = {name: getattr(zs, name) for name in _SAME_NAMES} | {
     "hardtanh": formulas.hardtanh,
     "leaky_relu": formulas.leaky_relu,
     "linalg_vector_norm": formulas.vector_norm,
+    "logit": formulas.logit,
     "max.default": zs.amax,
     "max.dim": formulas.max_dim,
     "max.other": zs.maximum,
