@@ -1,5 +1,5 @@
-//! Owns the fifteen dtypes: their names, sizes and categories, and the Rust types behind them.
-//! It does not know how dtypes combine (`promote.rs`).
+//! Owns the fifteen dtypes: their names, sizes and categories, and their Rust types. It does not know how
+//! dtypes promote (`promote.rs`).
 
 use core::fmt;
 use core::str::FromStr;
@@ -7,7 +7,7 @@ use core::str::FromStr;
 use half::{bf16, f16};
 use num_complex::{Complex32, Complex64};
 
-/// What a dtype is made of; a higher category wins in promotion.
+/// The kinds of dtype; the higher category wins in promotion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Category {
     /// `bool`.
@@ -127,7 +127,7 @@ impl DType {
         matches!(self, DType::I8 | DType::I16 | DType::I32 | DType::I64)
     }
 
-    /// The dtype of a complex dtype's parts; every other dtype is its own.
+    /// The dtype of a complex dtype's parts; other dtypes are their own.
     pub const fn to_real(self) -> DType {
         match self {
             DType::C64 => DType::F32,
@@ -136,7 +136,7 @@ impl DType {
         }
     }
 
-    /// The complex dtype that holds a pair of this float (there is no complex half here: halves give `c64`).
+    /// The complex dtype with parts of this float dtype; there is no complex f16, so f16 and bf16 give `c64`.
     pub const fn to_complex(self) -> DType {
         match self {
             DType::F64 | DType::C128 => DType::C128,
@@ -144,7 +144,7 @@ impl DType {
         }
     }
 
-    /// PyTorch's name of the type of a tensor of this dtype, which has an older form for the older dtypes.
+    /// PyTorch's name of the type of a tensor of this dtype; older dtypes have an older form of name.
     ///
     /// ```
     /// use zerostride_ops::DType;
@@ -170,7 +170,7 @@ impl DType {
         }
     }
 
-    /// The C++ type that some of PyTorch's texts name.
+    /// The C++ type that some of PyTorch's messages name.
     pub const fn cpp_name(self) -> &'static str {
         match self {
             DType::Bool => "bool",
@@ -191,7 +191,7 @@ impl DType {
         }
     }
 
-    /// The largest finite value, as a float; 1 for bool. A complex dtype answers for its parts.
+    /// The largest finite value, as a float; 1 for bool. For a complex dtype, that of its parts.
     pub fn largest(self) -> f64 {
         match self {
             DType::Bool => 1.0,
@@ -210,7 +210,7 @@ impl DType {
         }
     }
 
-    /// The smallest and the largest value of an integer dtype; 0 and 1 for every other.
+    /// The smallest and the largest value of an integer dtype; 0 and 1 for every other dtype.
     pub const fn int_range(self) -> (i128, i128) {
         match self {
             DType::U8 => (0, u8::MAX as i128),
@@ -225,7 +225,7 @@ impl DType {
         }
     }
 
-    /// The dtype in which one operation on this dtype is carried out before it is rounded back.
+    /// The dtype in which an operation on this dtype computes before the result is rounded.
     pub const fn opmath(self) -> DType {
         if self.is_half() { DType::F32 } else { self }
     }
@@ -237,7 +237,7 @@ impl fmt::Display for DType {
     }
 }
 
-/// A dtype name that is none.
+/// The error for a name that is no dtype.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownDType(pub String);
 
@@ -264,8 +264,8 @@ impl FromStr for DType {
 
 /// A Rust type that can be an element of a tensor.
 ///
-/// `Stored` is what lies in memory: the type itself, except for `bool`, which is stored as a byte so that no
-/// bit pattern of a buffer can be an invalid value.
+/// `Stored` is the type in memory: the type itself, except for `bool`, which is stored as a byte so that
+/// every bit pattern of a buffer is valid.
 pub trait Element: Copy + PartialEq + fmt::Debug + Send + Sync + 'static {
     /// The element's dtype.
     const DTYPE: DType;
@@ -277,7 +277,7 @@ pub trait Element: Copy + PartialEq + fmt::Debug + Send + Sync + 'static {
     fn load(stored: Self::Stored) -> Self;
 }
 
-/// Evaluates `$body` with `$type` standing for the Rust type of a dtype.
+/// Evaluates `$body` with `$type` as the Rust type of a dtype.
 ///
 /// ```
 /// use zerostride_ops::{with_type, DType, Element};

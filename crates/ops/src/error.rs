@@ -1,5 +1,5 @@
-//! Owns the errors of this floor: dtypes that do not go together, operations that refuse a dtype. Their text
-//! is PyTorch's, made when it is printed.
+//! Owns the errors of dtypes: those that do not promote, and operations that refuse a dtype. Their text is
+//! PyTorch's, formatted when it is printed. It does not know when they arise (`infer.rs`).
 
 use core::fmt;
 
@@ -7,11 +7,11 @@ use zerostride_shape::ErrorClass;
 
 use crate::{Category, DType, Op};
 
-/// Why dtypes are refused. `Display` is PyTorch's line.
+/// Why dtypes are refused. `Display` is PyTorch's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpError {
-    /// No dtype holds the values of both.
+    /// No dtype can hold the values of both.
     Promotion {
         /// The first dtype.
         a: DType,
@@ -48,19 +48,19 @@ pub enum OpError {
         /// The mask's dtype.
         dtype: DType,
     },
-    /// `complex` or `polar` of anything but floats that have a complex dtype.
+    /// `complex` or `polar` of dtypes other than floats with a complex dtype.
     Parts {
         /// The dtype of the first operand.
         first: DType,
         /// The dtype of the second operand.
         second: DType,
     },
-    /// A number outside the dtype it would have to take.
+    /// A number that the dtype it is converted to cannot hold.
     Overflow {
         /// The dtype.
         dtype: DType,
     },
-    /// The result does not fit the category of the tensor that it is written to.
+    /// A result whose category is above that of the tensor that it is written to.
     Cast {
         /// The result's dtype.
         from: DType,
@@ -70,8 +70,8 @@ pub enum OpError {
 }
 
 impl OpError {
-    /// Whether PyTorch stretches the operands before it finds this out, so that shapes which do not go
-    /// together count first: what does not promote, and what kernels lack.
+    /// Whether PyTorch broadcasts the operands before it checks this, so that an error of shapes comes first:
+    /// true for failed promotion and missing kernels.
     pub fn comes_after_shapes(&self) -> bool {
         match self {
             OpError::Promotion { .. } => true,
@@ -176,7 +176,7 @@ impl fmt::Display for OpError {
     }
 }
 
-/// The C++ type as the conversion of numbers names it.
+/// The C++ type in the messages of number conversions.
 fn fixed_width_name(dtype: DType) -> &'static str {
     match dtype {
         DType::U8 => "uint8_t",
@@ -190,8 +190,7 @@ fn fixed_width_name(dtype: DType) -> &'static str {
     }
 }
 
-/// PyTorch's refusals: a sentence of their own where an operation has one, else the kernel's name and the
-/// dtype's.
+/// PyTorch's message: the operation's own where it has one, else the names of the kernel and the dtype.
 fn refusal(f: &mut fmt::Formatter<'_>, op: Op, dtype: DType) -> fmt::Result {
     let name = op.name();
     let scalar = dtype.scalar_name();

@@ -1,25 +1,24 @@
-//! Owns THE table of functions that are no operations on elements: views, products, and what moves elements.
-//! The shell, Python and the documents read it here. It does not know what a function does: that is one
-//! method of its name in `zerostride`.
+//! Owns THE table of functions that are not element-wise: views, products, and functions that move elements.
+//! The shell, Python and the documents are generated from it. It does not know what a function does: that is
+//! a method of its name in `zerostride`.
 //!
 //! Columns, left to right:
-//! - `Variant`, the name in Rust, `[names]` in PyTorch and the array API, the first of which is its name
-//!   here;
-//! - where Python shows it: as a `function` of the module, as a `method`, or as `both`;
-//! - the arguments, of which methods of Rust have the first as `self`: each by its name in Rust, what it is
-//!   (`Parameter`), and, where that is not its name, PyTorch's notation;
-//! - where there are any, the arguments that Python takes besides: `out`, `dtype`, and those that make no
-//!   difference here.
+//! - `Variant`, the name in Rust, `[names]` in PyTorch and the array API; the first of them is the name here;
+//! - where Python has it: as a `function` of the module, as a `method`, or as `both`;
+//! - the arguments, the first of which is `self` in Rust: each by its name in Rust, its type (`Parameter`),
+//!   and PyTorch's notation if that is more than the name;
+//! - if there are any, the arguments that only Python takes: `out`, `dtype`, and those that have no effect
+//!   here.
 
 use std::sync::OnceLock;
 
 use crate::signature::{Parameter, parameter};
 use crate::{Kind, Signature};
 
-/// Hands the table to `$callback!`, which sees four sections: `view`, `product`, `join` and `move`.
+/// Passes the table to `$callback!`, in four sections: `view`, `product`, `join` and `move`.
 ///
-/// A `view` is a method of tensors and of expressions, a `product` one of expressions; `join` is a function
-/// of tensors and `move` a method of them, whose elements are known.
+/// A `view` is a method of tensors and expressions, a `product` one of expressions. `join` is a function of
+/// tensors and `move` a method of tensors: both read elements.
 #[macro_export]
 macro_rules! for_each_function {
     ($callback:path) => {
@@ -55,7 +54,7 @@ macro_rules! for_each_function {
                 T t [t] both (input: value);
                 /// Swaps the last two dimensions.
                 MatrixTranspose matrix_transpose [matrix_transpose] function (input: value);
-                /// Moves dimensions to other places.
+                /// Moves dimensions to other positions.
                 Movedim movedim [movedim moveaxis] both (input: value, source: integers, destination: integers);
                 /// Several dimensions as one.
                 Flatten flatten [flatten] both (input: value, start_dim: integer "start_dim=0", end_dim: integer "end_dim=-1");
@@ -84,15 +83,15 @@ macro_rules! for_each_function {
                 SumToSize sum_to_size [sum_to_size] method (input: factor, size: counts "*size");
             }
             join {
-                /// Tensors one behind the other along a dimension.
+                /// Joins tensors along a dimension.
                 Cat cat [cat concat] function (tensors: tensors, dim: integer "dim=0") "*, out=None";
-                /// Tensors side by side along a new dimension.
+                /// Joins tensors along a new dimension.
                 Stack stack [stack] function (tensors: tensors, dim: integer "dim=0") "*, out=None";
-                /// Tensors side by side: vectors along their only dimension, others along the second.
+                /// Joins tensors side by side: vectors along their only dimension, others along the second.
                 Hstack hstack [hstack] function (tensors: tensors) "*, out=None";
-                /// Tensors one below the other, vectors as rows.
+                /// Joins tensors one below the other, vectors as rows.
                 Vstack vstack [vstack] function (tensors: tensors) "*, out=None";
-                /// Tensors along the third dimension, matrices behind each other.
+                /// Joins tensors along the third dimension.
                 Dstack dstack [dstack] function (tensors: tensors) "*, out=None";
             }
             move {
@@ -100,56 +99,56 @@ macro_rules! for_each_function {
                 Clone clone_elements [clone] both (input: tensor) "*, memory_format=None";
                 /// The tensor repeated along each dimension.
                 Repeat repeat [repeat] method (input: tensor, repeats: counts "*repeats");
-                /// The tensor repeated along each dimension, the last ones where fewer counts are given.
+                /// The tensor repeated along each dimension; with fewer counts, along the last ones.
                 Tile tile [tile] both (input: tensor, dims: counts "*dims");
-                /// Every element, or slice of a dimension, so many times in a row, or each as often as a
-                /// tensor says.
+                /// Each element, or slice of a dimension, repeated consecutively: a number of times, or as
+                /// often as a tensor gives for it.
                 RepeatInterleave repeat_by [repeat_interleave] both (input: tensor, repeats: repeats, dim: optional_integer "dim=None");
-                /// The elements moved along dimensions, those that leave coming in at the other end.
+                /// The elements shifted along dimensions; those shifted out re-enter at the other end.
                 Roll roll [roll] both (input: tensor, shifts: integers, dims: integers "dims=None");
                 /// The elements on and below a diagonal of the last two dimensions, zero elsewhere.
                 Tril tril [tril] both (input: tensor, diagonal: long "diagonal=0") "*, out=None";
                 /// The elements on and above a diagonal of the last two dimensions, zero elsewhere.
                 Triu triu [triu] both (input: tensor, diagonal: long "diagonal=0") "*, out=None";
-                /// The elements along a dimension in their order, and where each of them stood; equal ones
-                /// always keep their order.
+                /// The elements sorted along a dimension, and the index of each; equal elements keep their
+                /// order.
                 Sort sort [sort] both (input: tensor, dim: integer "dim=-1", descending: flag "descending=False") "stable=False, *, out=None";
-                /// Where the elements along a dimension stand in their order.
+                /// The indices that sort the elements along a dimension.
                 Argsort argsort [argsort] both (input: tensor, dim: integer "dim=-1", descending: flag "descending=False") "stable=False, *, out=None";
-                /// The `k` largest or smallest elements along a dimension, the most extreme first, and where
-                /// they stood.
+                /// The `k` largest or smallest elements along a dimension, the most extreme first, and their
+                /// indices.
                 Topk topk [topk] both (input: tensor, k: count, dim: integer "dim=-1", largest: flag "largest=True") "sorted=True, *, out=None";
-                /// Every value once, in rising order.
+                /// The distinct values, in rising order.
                 Unique unique_values [unique] both (input: tensor);
-                /// For each element of an index the element that stands there along a dimension.
+                /// For each element of an index, the element at that index along a dimension.
                 Gather gather [gather] both (input: tensor, dim: integer, index: tensor) "*, sparse_grad=False, out=None";
-                /// The elements that integers name, counted row-major through all dimensions.
+                /// The elements at flat indices, which count row-major through all dimensions.
                 Take take [take] both (input: tensor, index: tensor) "*, out=None";
-                /// For each element of an index the element that stands there along a dimension; the others
-                /// broadcast.
+                /// For each element of an index, the element at that index along a dimension; other
+                /// dimensions broadcast.
                 TakeAlongDim take_along_dim [take_along_dim] both (input: tensor, indices: tensor, dim: optional_integer "dim=None") "*, out=None";
-                /// The slices of a dimension that integers name.
+                /// The slices of a dimension at the given indices.
                 IndexSelect index_select [index_select] both (input: tensor, dim: integer, index: tensor) "*, out=None";
                 /// The elements where a mask is true, in one dimension.
                 MaskedSelect masked_select [masked_select] both (input: tensor, mask: tensor) "*, out=None";
                 /// The index of every nonzero element, one row each.
                 Nonzero nonzero [nonzero argwhere] both (input: tensor);
-                /// How many elements are not zero.
+                /// The number of elements that are not zero.
                 CountNonzero count_nonzero [count_nonzero] both (input: tensor, dim: reduced "dim=None");
-                /// Where values would be inserted into sorted ones so that these stay sorted.
+                /// The indices at which values would be inserted into sorted ones to keep them sorted.
                 Searchsorted searchsorted [searchsorted] function (sorted_sequence: tensor, input: tensor, right: flag "right=False");
-                /// The sums of the elements up to each one along a dimension.
+                /// The cumulative sums along a dimension.
                 Cumsum cumsum [cumsum] both (input: tensor, dim: integer) "*, dtype=None, out=None";
-                /// The products of the elements up to each one along a dimension.
+                /// The cumulative products along a dimension.
                 Cumprod cumprod [cumprod] both (input: tensor, dim: integer) "*, dtype=None, out=None";
-                /// The `n`-th differences of neighbours along a dimension.
+                /// The `n`-th differences of neighbouring elements along a dimension.
                 Diff diff [diff] both (input: tensor, n: count "n=1", dim: integer "dim=-1", prepend: optional_tensor "prepend=None", append: optional_tensor "append=None") "*, out=None";
             }
         }
     };
 }
 
-/// Where Python shows a function.
+/// Where Python has a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(non_camel_case_types, reason = "the table spells its columns in lower case")]
 pub enum Shown {
@@ -161,16 +160,16 @@ pub enum Shown {
     both,
 }
 
-/// Which section of the table a function stands in.
+/// The section of the table that a function is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     /// Other layouts of the same elements.
     View,
     /// Sums of products.
     Product,
-    /// Tensors put together.
+    /// Tensors joined.
     Join,
-    /// Elements moved, ordered, picked and counted.
+    /// Elements moved, ordered, selected and counted.
     Move,
 }
 
@@ -181,13 +180,13 @@ pub struct FunctionInfo {
     pub names: &'static [&'static str],
     /// The section of the table.
     pub section: Section,
-    /// Where Python shows it.
+    /// Where Python has it.
     pub shown: Shown,
     /// The arguments in PyTorch's notation.
     pub arguments: &'static str,
     /// The arguments that Python takes.
     pub python: &'static str,
-    /// Those of them that nobody else does.
+    /// The arguments that only Python takes.
     more: &'static str,
     /// What it does, in one sentence.
     pub doc: &'static str,

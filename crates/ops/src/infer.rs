@@ -1,5 +1,5 @@
-//! Owns the dtype half of inference: what an operation computes in and what it returns, or why it refuses.
-//! It does not know shapes (`zerostride-shape`) nor values.
+//! Owns the inference of dtypes: those that an operation computes in and returns, or the error. It does not
+//! know shapes (`zerostride-shape`) nor values.
 
 use crate::{Bucket, Category, DType, Domain, Op, OpError, Rule, Typed, result_type};
 
@@ -31,7 +31,7 @@ impl Domain {
 }
 
 impl Rule {
-    /// The dtype to compute in, given the operands' common dtype.
+    /// The dtype to compute in, by the operands' common dtype.
     fn compute(self, common: DType) -> DType {
         let category = common.category();
         let integral = category <= Category::Int;
@@ -45,7 +45,7 @@ impl Rule {
         }
     }
 
-    /// The result's dtype, given the dtype computed in.
+    /// The result's dtype, by the dtype computed in.
     fn result(self, compute: DType) -> DType {
         match self {
             Rule::common | Rule::float | Rule::bool_to_int | Rule::double | Rule::sum => compute,
@@ -61,10 +61,10 @@ impl Rule {
 }
 
 impl Op {
-    /// The dtypes of this operation on operands of these dtypes (the operands that broadcast, in order).
+    /// The dtypes of this operation on operands of these dtypes (those that broadcast, in order).
     ///
     /// # Errors
-    /// The operands do not promote, or the operation refuses the dtype, in PyTorch's words.
+    /// The operands do not promote, or the operation refuses the dtype. The message is PyTorch's.
     ///
     /// ```
     /// use zerostride_ops::{DType, Op, Typed};
@@ -84,7 +84,7 @@ impl Op {
                 self.check_mask(operands[1])?;
                 &operands[..1]
             }
-            // The other operands are parameters.
+            // The other operands do not take part in promotion.
             Op::NanToNum | Op::RoundDecimals | Op::Softplus => &operands[..1],
             Op::Lerp if operands[2].bucket == Bucket::Number => &operands[..2],
             _ => operands,
@@ -107,7 +107,7 @@ impl Op {
         Ok(Inferred { compute, result: self.info().rule.result(compute) })
     }
 
-    /// The two operations with a mask want it bool; u8 is PyTorch's older spelling of a condition.
+    /// Masks must be bool; `where` also accepts u8, which PyTorch used for conditions in the past.
     fn check_mask(self, mask: Typed) -> Result<(), OpError> {
         match (self, mask.dtype) {
             (_, DType::Bool) | (Op::Where, DType::U8) => Ok(()),
@@ -115,7 +115,7 @@ impl Op {
         }
     }
 
-    /// Floats whose pairs PyTorch has a dtype for: bf16 is not among them.
+    /// Refuses parts of a complex number whose dtype has no complex dtype in PyTorch, such as bf16.
     fn check_parts(self, operands: &[Typed]) -> Result<(), OpError> {
         let pairs = |operand: &Typed| matches!(operand.dtype, DType::F16 | DType::F32 | DType::F64);
         match (self, operands) {
@@ -126,7 +126,7 @@ impl Op {
         }
     }
 
-    /// The few operations that do not promote; a bare number takes the tensors' dtype.
+    /// Refuses different dtypes for the operations that do not promote; bare numbers take the tensors' dtype.
     fn check_same(self, operands: &[Typed]) -> Result<(), OpError> {
         let names: [&'static str; 3] = match self {
             Op::Lerp => ["input", "end", "weight"],

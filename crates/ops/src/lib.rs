@@ -1,9 +1,8 @@
-//! Floor 1 of zerostride: dtypes, scalars, promotion and THE table of operations.
+//! Dtypes, scalars, promotion and THE table of operations of zerostride.
 //!
-//! [`for_each_op!`] is the table; [`Op`] and everything that enumerates operations are made from it, as
-//! [`Function`] is from [`for_each_function!`]. [`Op::infer`] answers what an operation computes in and
-//! returns, or refuses in PyTorch's words. This floor does not know tensors, shapes' rules or how anything is
-//! computed.
+//! [`for_each_op!`] is the table; [`Op`] and everything that enumerates operations is generated from it, as
+//! [`Function`] is from [`for_each_function!`]. [`Op::infer`] gives the dtypes that an operation computes in
+//! and returns, or PyTorch's error. This crate does not know tensors, the rules of shapes or computation.
 
 #![forbid(unsafe_code)]
 

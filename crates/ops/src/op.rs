@@ -1,5 +1,5 @@
-//! Owns the `Op` enum and its description, both read from the op table. It does not know dtypes' rules
-//! (`infer.rs`).
+//! Owns the `Op` enum and its description, both generated from the table of operations. It does not know the
+//! rules of dtypes (`infer.rs`).
 
 use std::sync::OnceLock;
 
@@ -36,7 +36,7 @@ pub enum Domain {
 pub enum Rule {
     /// The result is of the common dtype.
     common,
-    /// Bool and integers enter as the default float; the result is what is computed.
+    /// Bool and integers are converted to the default float; the result has the dtype computed in.
     float,
     /// As `float`, and the result of complex operands is real.
     float_real,
@@ -46,11 +46,11 @@ pub enum Rule {
     bool,
     /// The result is i32.
     int,
-    /// Bool enters as i64.
+    /// Bool is converted to i64.
     bool_to_int,
     /// The result is the complex dtype of the float.
     complex,
-    /// Everything enters as f64 or c128.
+    /// Operands are converted to f64, or complex ones to c128.
     double,
     /// Bool and integers are accumulated as i64.
     sum,
@@ -60,8 +60,8 @@ pub enum Rule {
     truth,
 }
 
-/// What an operation takes for one element, beside others. It tells loops that are worth dividing from those
-/// that are not, and operations beside which a copy of their operands would count.
+/// The cost of an operation per element, roughly. It decides which loops are divided among threads, and for
+/// which operations the cost of a copy of their operands matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(non_camel_case_types, reason = "the table spells its columns in lower case")]
 pub enum Effort {
@@ -77,17 +77,17 @@ pub enum Effort {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(non_camel_case_types, reason = "the table spells its columns in lower case")]
 pub enum Derivative {
-    /// The rule of its name in `zerostride::expr::grad`.
+    /// The function of its name in `zerostride::expr::grad`.
     rule,
-    /// Zero wherever there is one: the operation is constant between its jumps.
+    /// Zero wherever it exists: the operation is piecewise constant.
     zero,
-    /// There is none: the operation is for integers, or its result is one or a bool.
+    /// There is none: the operation takes integers, or its result is an integer or a bool.
     none,
-    /// That of the operations in whose terms the formula is written.
+    /// Composed of the derivatives of the operations that the formula consists of.
     parts,
 }
 
-/// Which section of the table an operation stands in.
+/// The section of the table that an operation is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// One operand, element by element.
@@ -124,13 +124,13 @@ pub struct OpInfo {
     pub class: Class,
     /// The categories it computes in.
     pub domain: Domain,
-    /// How dtypes go in and out.
+    /// How the operands' dtypes give the dtypes of computation and result.
     pub rule: Rule,
-    /// What an element takes; `None` where there is no loop over elements that stand for themselves.
+    /// The cost per element; `None` if the operation is not element-wise.
     pub effort: Option<Effort>,
-    /// What its gradient is.
+    /// Its gradient.
     pub derivative: Derivative,
-    /// The name in PyTorch's refusal.
+    /// The name in PyTorch's error.
     pub kernel: &'static str,
     /// The arguments in PyTorch's notation.
     pub arguments: &'static str,
@@ -145,7 +145,7 @@ pub struct OpInfo {
 }
 
 impl OpInfo {
-    /// Whether an element takes about as little as a copy of its operands would.
+    /// Whether the operation costs about as little per element as a copy of its operands.
     ///
     /// ```
     /// use zerostride_ops::Op;
@@ -160,7 +160,7 @@ impl OpInfo {
 /// One cell of the table that may be empty.
 #[rustfmt::skip]
 macro_rules! cell {
-    // A keyword of Rust: its functions carry an underscore there.
+    // A keyword of Rust, so its Rust functions have an underscore.
     (name where_) => { "where" };
     (name $name:ident) => { stringify!($name) };
     (in_place -) => { None };
@@ -268,7 +268,7 @@ impl Op {
         !matches!(self, Op::Real | Op::Imag)
     }
 
-    /// Its methods that write over their receiver in Python: PyTorch has most aliases in place, too.
+    /// Its in-place methods in Python: PyTorch has most aliases in place, too.
     pub fn in_place_names(self) -> impl Iterator<Item = String> {
         let info = self.info();
         let aliases = info.aliases.iter().filter(|alias| !matches!(**alias, "conj" | "expit"));

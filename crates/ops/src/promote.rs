@@ -1,4 +1,4 @@
-//! Owns promotion: which dtype operands meet in. It does not know any operation (`infer.rs`).
+//! Owns promotion: the dtype that operands are converted to. It does not know any operation (`infer.rs`).
 //!
 //! Source: PyTorch's `c10/core/ScalarType.cpp` and `aten/src/ATen/native/TypeProperties.cpp`, measured in
 //! `spec/golden/promotion.json`. PyTorch refuses to mix `u16`, `u32` and `u64` with other integers; there the
@@ -6,13 +6,12 @@
 
 use crate::{Category, DType, OpError};
 
-/// Which of the three kinds of operand a dtype comes from. A lower bucket counts only if its category is
-/// higher.
+/// The three kinds of operand. Operands of a lower bucket count only if their category is higher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bucket {
     /// A tensor with at least one dimension.
     Dimensioned,
-    /// A tensor of no dimensions.
+    /// A tensor of zero dimensions.
     ZeroDim,
     /// A bare number.
     Number,
@@ -88,8 +87,8 @@ pub fn promote_types(a: DType, b: DType) -> Result<DType, OpError> {
     TABLE[a as usize][b as usize].ok_or(OpError::Promotion { a, b })
 }
 
-/// The dtype in which operands meet, as `torch.result_type`: three buckets, the lower ones counting only if
-/// their category is higher.
+/// The dtype that operands promote to, as `torch.result_type`: operands of lower buckets count only if their
+/// category is higher.
 ///
 /// # Errors
 /// As [`promote_types`].
@@ -102,7 +101,7 @@ pub fn promote_types(a: DType, b: DType) -> Result<DType, OpError> {
 /// # Ok::<(), zerostride_ops::OpError>(())
 /// ```
 pub fn result_type(operands: &[Typed]) -> Result<DType, OpError> {
-    // Mostly they are all of one kind.
+    // The usual case: all operands are alike.
     if let [first, others @ ..] = operands
         && others.iter().all(|other| other == first)
     {
@@ -118,19 +117,19 @@ pub fn result_type(operands: &[Typed]) -> Result<DType, OpError> {
     Ok(meet(of(Bucket::Dimensioned)?, lower)?.unwrap_or(DType::DEFAULT_FLOAT))
 }
 
-/// A bucket above and the buckets below it.
+/// Combines the dtype of a bucket with that of the lower buckets.
 fn meet(higher: Option<DType>, lower: Option<DType>) -> Result<Option<DType>, OpError> {
     let (Some(high), Some(low)) = (higher, lower) else { return Ok(higher.or(lower)) };
     Ok(Some(match (high.category(), low.category()) {
-        // A float keeps its precision when it becomes complex: f32 with a c128 of no dimensions is c64.
+        // A float keeps its precision when it becomes complex: f32 with a 0-d c128 gives c64.
         (Category::Float, Category::Complex) => high.to_complex(),
         (above, below) if below > above => promote_types(high, low)?,
         _ => high,
     }))
 }
 
-/// Whether a result may be written into a target of another dtype, as `torch.can_cast`: within a category
-/// everything, downwards between categories nothing.
+/// Whether a result may be written into a target of another dtype, as `torch.can_cast`: any dtype of the same
+/// or a higher category.
 pub fn can_cast(from: DType, to: DType) -> bool {
     from.category() <= to.category()
 }

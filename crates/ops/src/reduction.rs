@@ -1,41 +1,41 @@
 //! Owns the `Reduction` enum, the reductions among the operations, and the columns that only they have. It
-//! does not know how anything is accumulated (`kernels`).
+//! does not know how elements are accumulated (`kernels`).
 
 use crate::{Category, DType, Op, OpInfo};
 
-/// Of which elements a reduction has the same bits in any order.
+/// For which elements a reduction gives the same bits in any order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(non_camel_case_types, reason = "the table spells its columns in lower case")]
 pub enum Order {
-    /// Of all.
+    /// For all.
     any,
-    /// Of bools and integers.
+    /// For bools and integers.
     exact,
-    /// Of none.
+    /// For none.
     never,
 }
 
-/// What a reduction gives of elements that are all equal.
+/// The result of a reduction of equal elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(non_camel_case_types, reason = "the table spells its columns in lower case")]
 pub enum Equal {
-    /// What it gives of one of them.
+    /// That of one of them.
     same,
-    /// As many times the element, of integers.
+    /// The element times their number, for integers.
     multiple,
     /// Something else.
     other,
 }
 
-/// What a reduction gives of one element.
+/// The result of a reduction of one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(non_camel_case_types, reason = "the table spells its columns in lower case")]
 pub enum One {
     /// The element.
     element,
-    /// The element unless it is complex.
+    /// The element, unless it is complex.
     real,
-    /// What the element adds to zero, which a negative zero does not survive.
+    /// The element plus zero, which turns -0.0 into 0.0.
     from_zero,
     /// Whether the element is not zero.
     truth,
@@ -43,42 +43,42 @@ pub enum One {
     other,
 }
 
-/// What a reduction gives of no elements.
+/// The result of a reduction of no elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(non_camel_case_types, reason = "the table spells its columns in lower case")]
 pub enum Empty {
     /// A value.
     value,
-    /// An error: nothing has a largest or smallest element.
+    /// An error, since there is no largest or smallest element.
     no_extreme,
-    /// An error: nothing stands anywhere.
+    /// An error, since there is no index.
     no_place,
 }
 
-/// The dimensions that an empty list of them means.
+/// The meaning of an empty list of dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(non_camel_case_types, reason = "the table spells its columns in lower case")]
 pub enum List {
     /// All dimensions, as in most of PyTorch's reductions.
     all,
-    /// None.
+    /// No dimensions.
     none,
 }
 
 /// The columns of a reduction.
 #[derive(Debug)]
 pub struct ReductionInfo {
-    /// Of which elements it has the same bits in any order.
+    /// For which elements it gives the same bits in any order.
     pub order: Order,
-    /// What it gives of equal elements.
+    /// Its result for equal elements.
     pub equal: Equal,
-    /// What it gives of one element.
+    /// Its result for one element.
     pub one: One,
     /// The operation on two elements that combines a few of them, if there is one.
     pub pair: Option<Op>,
-    /// What it gives of no elements.
+    /// Its result for no elements.
     pub empty: Empty,
-    /// The dimensions that an empty list of them means.
+    /// The meaning of an empty list of dimensions.
     pub list: List,
 }
 
@@ -106,7 +106,7 @@ macro_rules! define_reductions {
             /// Every reduction, in table order.
             pub const ALL: &'static [Reduction] = &[$(Reduction::$variant),*];
 
-            /// The operation that it is.
+            /// The operation.
             pub const fn op(self) -> Op {
                 match self {
                     $(Reduction::$variant => Op::$variant,)*
@@ -129,7 +129,7 @@ macro_rules! define_reductions {
         }
 
         impl Op {
-            /// The reduction that the operation is, if it is one.
+            /// The operation as a reduction, if it is one.
             pub const fn reduction(self) -> Option<Reduction> {
                 match self {
                     $(Op::$variant => Some(Reduction::$variant),)*
@@ -153,7 +153,7 @@ impl Reduction {
         self.info().name
     }
 
-    /// Whether a reduction of elements of that dtype has the same bits in any order of them.
+    /// Whether a reduction of elements of that dtype gives the same bits in any order.
     ///
     /// ```
     /// use zerostride_ops::{DType, Reduction};

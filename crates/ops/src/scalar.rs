@@ -1,5 +1,4 @@
-//! Owns `Scalar`, a bare number outside any tensor. It does not know how a number joins a computation
-//! (`promote.rs`).
+//! Owns `Scalar`, a bare number outside any tensor. It does not know promotion (`promote.rs`).
 
 use core::fmt;
 
@@ -9,8 +8,8 @@ use crate::{Category, DType, OpError};
 
 /// A bare number: what a Python `True`, `2`, `0.5` or `1j` is to PyTorch.
 ///
-/// Its dtype is only a category: next to a tensor of the same or a higher category it takes the tensor's
-/// dtype.
+/// Of its dtype only the category counts: next to a tensor of the same or a higher category it takes the
+/// tensor's dtype.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
     /// `True` or `False`.
@@ -24,7 +23,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// The dtype of the tensor this number alone would make.
+    /// The dtype of a tensor made of this number alone.
     pub const fn dtype(self) -> DType {
         match self {
             Scalar::Bool(_) => DType::Bool,
@@ -39,7 +38,7 @@ impl Scalar {
         self.dtype().category()
     }
 
-    /// The number as a real float; the imaginary part is dropped.
+    /// The number as a real float, without its imaginary part.
     pub fn to_f64(self) -> f64 {
         match self {
             Scalar::Bool(value) => f64::from(u8::from(value)),
@@ -49,9 +48,8 @@ impl Scalar {
         }
     }
 
-    /// Whether the number is outside a dtype where PyTorch converts numbers with a check: too large for a
-    /// float, no integer's value, or with an imaginary part that would be lost. A negative integer may wrap
-    /// around in an unsigned dtype.
+    /// Whether the number is out of range where PyTorch checks the conversion to a dtype: too large for it,
+    /// or with an imaginary part that would be lost. A negative integer may wrap around in an unsigned dtype.
     pub fn overflows(self, dtype: DType) -> bool {
         let too_large = |part: f64| part.is_finite() && part.abs() > dtype.largest();
         match (self, dtype.category()) {
@@ -71,7 +69,7 @@ impl Scalar {
         }
     }
 
-    /// The number, where PyTorch converts it to a dtype with a check.
+    /// The number itself, after PyTorch's check that the dtype can hold it.
     ///
     /// # Errors
     /// It [overflows](Scalar::overflows).
@@ -106,7 +104,7 @@ from_number! {
 }
 
 impl fmt::Display for Scalar {
-    /// As Python writes it: `True`, `2`, `0.5`, `1e-05`, `(1+2j)`.
+    /// As Python prints it: `True`, `2`, `0.5`, `1e-05`, `(1+2j)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Scalar::Bool(true) => f.write_str("True"),

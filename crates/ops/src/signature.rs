@@ -1,14 +1,14 @@
-//! Owns the reading of a row's arguments column, written as PyTorch documents them. It does not know what a
-//! call does with them.
+//! Owns the parsing of a row's arguments, which are written as PyTorch documents them, and the binding of a
+//! call's arguments to them. It does not know what a call does with them.
 
 use crate::{Op, Scalar};
 
-/// What an argument is.
+/// The type of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A tensor or a number that broadcasts with the others.
     Operand,
-    /// A number (or `None`) that is no operand of its own.
+    /// A number (or `None`) that does not broadcast.
     Number,
     /// A dimension, several, or `None` for all.
     Dims,
@@ -16,9 +16,9 @@ pub enum Kind {
     Flag,
     /// A quoted word, such as a rounding mode.
     Word,
-    /// A tensor whose elements are needed.
+    /// A tensor whose elements are read.
     Tensor,
-    /// A list of such tensors.
+    /// A list of tensors whose elements are read.
     Tensors,
     /// An integer, such as one dimension.
     Integer,
@@ -52,13 +52,13 @@ pub enum Default {
 pub struct Argument {
     /// PyTorch's name.
     pub name: &'static str,
-    /// What it is.
+    /// Its type.
     pub kind: Kind,
     /// Its value when not given.
     pub default: Default,
-    /// Whether it may be given only by name.
+    /// Whether it can be given by name only.
     pub keyword_only: bool,
-    /// Whether it takes all arguments by position that are left, as `*size` does.
+    /// Whether it collects the remaining positional arguments, as `*size` does.
     pub collects: bool,
 }
 
@@ -69,50 +69,53 @@ pub struct Signature {
     pub arguments: Vec<Argument>,
 }
 
-/// Arguments in their places.
+/// A call's arguments by their positions in the signature.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound<V> {
-    /// Those that are given, in the order of the signature.
+    /// The arguments that are given, in the order of the signature.
     pub values: Vec<Option<V>>,
-    /// What `*size` has collected.
+    /// The arguments that `*size` has collected.
     pub rest: Vec<V>,
 }
 
-/// Why arguments do not fit a signature: `N` is how their names come, `V` how they come themselves.
+/// Why arguments do not fit a signature: `N` is the type of names, `V` that of arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Misfit<N, V> {
-    /// One by position for which there is no place.
+    /// A positional argument too many.
     TooMany(V),
     /// A name that no argument has.
     Unknown(N),
-    /// The name of an argument that is there already.
+    /// The name of an argument that is given twice.
     Twice(N),
 }
 
-/// An argument of a row, or several that belong together, in PyTorch's notation.
+/// One or more consecutive arguments of a row, in PyTorch's notation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parameter {
     pub(crate) notation: &'static str,
-    /// What each of them is; operands, where there are more of them.
+    /// The type of each of them; operands, where the notation has more.
     pub(crate) kinds: &'static [Kind],
 }
 
-/// What a row says of an argument: its notation, and what a type stands for.
+/// The notation of an argument in a row, and the kinds that its type stands for.
 ///
-/// - `operand`: a tensor or a number that broadcasts; `bound`: one that may be `None`;
-/// - `scalar`, `float`, `int`: a number; `optional_float` may be `None`, and so may `float_or_zero`, which is
-///   0 then;
-/// - `flag`, `word`: `True` or `False`, a quoted word or `None`;
-/// - `dim`: one dimension; `dims`: dimensions, and whether they stay with size 1; `spread`: the same with the
-///   degrees of freedom that are lost.
+/// - `operand`: a tensor or number that broadcasts; `bound`: one that may be `None`;
+/// - `scalar`, `float`, `int`: a number; `optional_float` may be `None`; `float_or_zero` may be `None`, which
+///   means 0;
+/// - `flag`: `True` or `False`; `word`: a quoted word or `None`;
+/// - `dim`: one dimension; `dims`: dimensions and `keepdim`; `spread`: these and the number of degrees of
+///   freedom that are lost.
 ///
-/// Of functions:
-/// - `value`: a tensor or a computation; `factor`: a computation; `shape_of`: the shape of one;
-/// - `tensor`, `tensors`: one whose elements are needed, or a list of them; `optional_tensor` may be `None`;
+/// Types of functions' arguments:
+/// - `value`: a tensor or expression; `factor`: an expression; `shape_of`: the shape of a tensor or
+///   expression;
+/// - `tensor`, `tensors`: a tensor whose elements are read, or a list of them; `optional_tensor` may be
+///   `None`;
 /// - `integer`, `long`, `integers`: integers, or `None` for none; `optional_integer` and `optional_integers`
-///   may be `None`; `sizes` are all that are left; `count` and `counts`, all that are left, are not negative;
-/// - `reduced`: dimensions; `repeats`: a count, or a tensor of them; `pairs`: a number of dimensions, or two
-///   lists of them.
+///   may be `None`; `sizes`: the remaining integers; `count`: an integer that is not negative; `counts`: the
+///   remaining ones;
+/// - `reduced`: dimensions; `repeats`: a count, or a tensor of counts; `pairs`: a number of dimensions, or
+///   two lists of them.
 #[rustfmt::skip]
 macro_rules! parameter {
     (notation $name:ident) => { stringify!($name) };
@@ -146,7 +149,8 @@ macro_rules! parameter {
 pub(crate) use parameter;
 
 impl Signature {
-    /// Reads PyTorch's notation, as `input, dim=None, *size`, of a function that reads its arguments itself.
+    /// Parses PyTorch's notation, as `input, dim=None, *size`, for a function that converts its arguments
+    /// itself.
     pub fn read(notation: &'static str) -> Self {
         if notation.is_empty() {
             return Signature { arguments: Vec::new() };
@@ -154,7 +158,7 @@ impl Signature {
         Signature::parse([Parameter { notation, kinds: &[] }])
     }
 
-    /// Reads PyTorch's notation: `input`, `other`, `*, alpha=1`.
+    /// Parses PyTorch's notation: `input`, `other`, `*, alpha=1`.
     pub(crate) fn parse(parameters: impl IntoIterator<Item = Parameter>) -> Self {
         let mut keyword_only = false;
         let mut arguments = Vec::new();
@@ -177,10 +181,10 @@ impl Signature {
         Signature { arguments }
     }
 
-    /// The arguments of a call in their places.
+    /// Binds a call's arguments to the signature.
     ///
     /// # Errors
-    /// They do not fit.
+    /// They do not fit it.
     pub fn bind<N: AsRef<str>, V>(
         &self,
         positional: impl IntoIterator<Item = V>,
@@ -210,8 +214,8 @@ impl Signature {
         Ok(bound)
     }
 
-    /// The argument of that name; the array API's `axis`, `axes` and `keepdims` are PyTorch's `dim`, `dims`
-    /// and `keepdim`.
+    /// The position of the argument with that name; the array API's `axis`, `axes` and `keepdims` stand for
+    /// PyTorch's `dim`, `dims` and `keepdim`.
     pub fn position(&self, name: &str) -> Option<usize> {
         let known = match name {
             "axis" => "dim",

@@ -1,35 +1,35 @@
-//! Owns THE op table: every operation's name, signature, domain, result rule and effort, once. Everything
-//! that enumerates operations (inference, kernels, methods, the expression language, the docs, the test
-//! matrix) reads it here. It does not know what an operation computes: that is one body in `kernels`, or one
-//! formula in `zerostride`.
+//! Owns THE table of operations: every operation's name, signature, domain, result rule and cost, once. All
+//! that enumerates operations (inference, kernels, methods, the expression language, the documents, the test
+//! matrix) is generated from it. It does not know what an operation computes: that is a body in `kernels`, or
+//! a formula in `zerostride`.
 //!
 //! Columns, left to right:
 //! - `Variant`, `name` (PyTorch's), the in-place method or `-`, `[aliases]`, the operator symbol or `""`;
 //! - `domain`: the categories that the operation computes in, after promotion (`Domain`);
-//! - `result`: how operand dtypes give the computing and the result dtype (`Rule`);
-//! - `effort`, of element-wise operations: what an element takes (`Effort`);
-//! - `derivative`: what the gradient is (`Derivative`); formulas have their parts';
-//! - the name that PyTorch's refusal carries: `"abs_cpu" not implemented for 'Bool'`;
-//! - where the arguments are not just `input` or `input, other`: operands alone in PyTorch's notation,
-//!   `"input, exponent"`; with others a list, the first being `self` in Rust: each argument by its name in
-//!   Rust, what it is (`Parameter`), and, where that is not its name, PyTorch's notation, as in
+//! - `result`: how the operands' dtypes give the dtype computed in and the result's (`Rule`);
+//! - `effort`, for element-wise operations: the cost per element (`Effort`);
+//! - `derivative`: the gradient (`Derivative`); formulas are composed of their operations' gradients;
+//! - the name in PyTorch's error: `"abs_cpu" not implemented for 'Bool'`;
+//! - the arguments, if they are not just `input` or `input, other`. Operands alone are in PyTorch's notation,
+//!   `"input, exponent"`. Otherwise a list, the first being `self` in Rust: each argument by its name in
+//!   Rust, its type (`Parameter`), and PyTorch's notation if that is more than the name, as in
 //!   `(input, other: operand, alpha: scalar "*, alpha=1")`.
 //!
 //! Reductions have columns of their own between `result` and `derivative` (`reduction.rs`):
-//! - `order`: of which elements they have the same bits in any order (`Order`);
-//! - `equal`: what equal elements give (`Equal`);
-//! - `one`: what a single element gives (`One`);
+//! - `order`: for which elements the result has the same bits in any order (`Order`);
+//! - `equal`: the result for equal elements (`Equal`);
+//! - `one`: the result for a single element (`One`);
 //! - `pair`: the operation on two elements that combines a few of them, or `-`;
-//! - `empty`: what no elements give (`Empty`);
-//! - `list`: the dimensions that an empty list of them means, `all` or `none`.
+//! - `empty`: the result for no elements (`Empty`);
+//! - `list`: the meaning of an empty list of dimensions, `all` or `none`.
 //!
-//! Reductions and formulas say whether PyTorch lets them take a `dtype` to compute in, or `-`.
+//! Reductions and formulas have `dtype` if PyTorch lets them take a `dtype` to compute in, or `-`.
 
-/// Hands the table to `$callback!`, which sees five sections: `unary`, `binary`, `nary`, `reduce` and
-/// `formula`. Tokens after the callback's name come first.
+/// Passes the table to `$callback!`, in five sections: `unary`, `binary`, `nary`, `reduce` and `formula`.
+/// Tokens after the callback's name come first.
 ///
-/// `unary`, `binary` and `nary` are element-wise and have a body in `kernels`; `reduce` has an accumulator
-/// there; `formula` is written in terms of other rows.
+/// `unary`, `binary` and `nary` are element-wise and have a body in `kernels`; a `reduce` has an accumulator
+/// there; a `formula` consists of other operations.
 #[macro_export]
 macro_rules! for_each_op {
     ($callback:path $(, $($extra:tt)*)?) => {

@@ -683,9 +683,9 @@ class _Operations:
     def t(self) -> Tensor:
         """Swaps the dimensions of a matrix; fewer dimensions stay."""
     def movedim(self, source: _Sizes, destination: _Sizes) -> Tensor:
-        """Moves dimensions to other places."""
+        """Moves dimensions to other positions."""
     def moveaxis(self, source: _Sizes, destination: _Sizes) -> Tensor:
-        """Moves dimensions to other places."""
+        """Moves dimensions to other positions."""
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
         """Several dimensions as one."""
     def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
@@ -705,35 +705,35 @@ class _Operations:
     def repeat(self, *repeats: _Sizes) -> Tensor:
         """The tensor repeated along each dimension."""
     def tile(self, *dims: _Sizes) -> Tensor:
-        """The tensor repeated along each dimension, the last ones where fewer counts are given."""
+        """The tensor repeated along each dimension; with fewer counts, along the last ones."""
     def roll(self, shifts: _Sizes, dims: _Sizes | None = None) -> Tensor:
-        """The elements moved along dimensions, those that leave coming in at the other end."""
+        """The elements shifted along dimensions; those shifted out re-enter at the other end."""
     def tril(self, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
         """The elements on and below a diagonal of the last two dimensions, zero elsewhere."""
     def triu(self, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
         """The elements on and above a diagonal of the last two dimensions, zero elsewhere."""
     def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
-        """The elements along a dimension in their order, and where each of them stood; equal ones always keep their order."""
+        """The elements sorted along a dimension, and the index of each; equal elements keep their order."""
     def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: Any = None) -> Tensor:
-        """Where the elements along a dimension stand in their order."""
+        """The indices that sort the elements along a dimension."""
     def gather(self, dim: builtins.int, index: _Operand, *, sparse_grad: builtins.bool = False, out: Any = None) -> Tensor:
-        """For each element of an index the element that stands there along a dimension."""
+        """For each element of an index, the element at that index along a dimension."""
     def take(self, index: _Operand, *, out: Any = None) -> Tensor:
-        """The elements that integers name, counted row-major through all dimensions."""
+        """The elements at flat indices, which count row-major through all dimensions."""
     def take_along_dim(self, indices: _Operand, dim: builtins.int | None = None, *, out: Any = None) -> Tensor:
-        """For each element of an index the element that stands there along a dimension; the others broadcast."""
+        """For each element of an index, the element at that index along a dimension; other dimensions broadcast."""
     def index_select(self, dim: builtins.int, index: _Operand, *, out: Any = None) -> Tensor:
-        """The slices of a dimension that integers name."""
+        """The slices of a dimension at the given indices."""
     def masked_select(self, mask: _Operand, *, out: Any = None) -> Tensor:
         """The elements where a mask is true, in one dimension."""
     def argwhere(self) -> Tensor:
         """The index of every nonzero element, one row each."""
     def count_nonzero(self, dim: _Sizes | None = None) -> Tensor:
-        """How many elements are not zero."""
+        """The number of elements that are not zero."""
     def cumsum(self, dim: builtins.int, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
-        """The sums of the elements up to each one along a dimension."""
+        """The cumulative sums along a dimension."""
     def cumprod(self, dim: builtins.int, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
-        """The products of the elements up to each one along a dimension."""
+        """The cumulative products along a dimension."""
     def scatter_(self, dim: builtins.int, index: _Operand, src: _Operand | None = None, *, value: _Operand | None = None, reduce: Any | None = None) -> Tensor:
         """Writes `src` or a number to the given indices along a dimension; `reduce` adds or multiplies."""
     def scatter(self, dim: builtins.int, index: _Operand, src: _Operand | None = None, *, value: _Operand | None = None, reduce: Any | None = None, out: Any = None) -> Tensor:
@@ -1375,9 +1375,9 @@ def t(input: _Operand) -> Tensor:
 def matrix_transpose(input: _Operand) -> Tensor:
     """Swaps the last two dimensions."""
 def movedim(input: _Operand, source: _Sizes, destination: _Sizes) -> Tensor:
-    """Moves dimensions to other places."""
+    """Moves dimensions to other positions."""
 def moveaxis(input: _Operand, source: _Sizes, destination: _Sizes) -> Tensor:
-    """Moves dimensions to other places."""
+    """Moves dimensions to other positions."""
 def flatten(input: _Operand, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
     """Several dimensions as one."""
 def narrow(input: _Operand, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
@@ -1395,47 +1395,47 @@ def vecdot(x: _Operand, y: _Operand, *, dim: builtins.int = -1, out: Any = None)
 def tensordot(a: _Operand, b: _Operand, dims: Any = 2, *, out: Any = None) -> Tensor:
     """The sum of products over the last dimensions of `a` and the first of `b`, or over two lists of dimensions."""
 def cat(tensors: Any, dim: builtins.int = 0, *, out: Any = None) -> Tensor:
-    """Tensors one behind the other along a dimension."""
+    """Joins tensors along a dimension."""
 def concat(tensors: Any, dim: builtins.int = 0, *, out: Any = None) -> Tensor:
-    """Tensors one behind the other along a dimension."""
+    """Joins tensors along a dimension."""
 def stack(tensors: Any, dim: builtins.int = 0, *, out: Any = None) -> Tensor:
-    """Tensors side by side along a new dimension."""
+    """Joins tensors along a new dimension."""
 def hstack(tensors: Any, *, out: Any = None) -> Tensor:
-    """Tensors side by side: vectors along their only dimension, others along the second."""
+    """Joins tensors side by side: vectors along their only dimension, others along the second."""
 def vstack(tensors: Any, *, out: Any = None) -> Tensor:
-    """Tensors one below the other, vectors as rows."""
+    """Joins tensors one below the other, vectors as rows."""
 def dstack(tensors: Any, *, out: Any = None) -> Tensor:
-    """Tensors along the third dimension, matrices behind each other."""
+    """Joins tensors along the third dimension."""
 def tile(input: _Operand, *dims: _Sizes) -> Tensor:
-    """The tensor repeated along each dimension, the last ones where fewer counts are given."""
+    """The tensor repeated along each dimension; with fewer counts, along the last ones."""
 def roll(input: _Operand, shifts: _Sizes, dims: _Sizes | None = None) -> Tensor:
-    """The elements moved along dimensions, those that leave coming in at the other end."""
+    """The elements shifted along dimensions; those shifted out re-enter at the other end."""
 def tril(input: _Operand, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
     """The elements on and below a diagonal of the last two dimensions, zero elsewhere."""
 def triu(input: _Operand, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
     """The elements on and above a diagonal of the last two dimensions, zero elsewhere."""
 def sort(input: _Operand, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: Any = None) -> tuple[Tensor, Tensor]:
-    """The elements along a dimension in their order, and where each of them stood; equal ones always keep their order."""
+    """The elements sorted along a dimension, and the index of each; equal elements keep their order."""
 def argsort(input: _Operand, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: Any = None) -> Tensor:
-    """Where the elements along a dimension stand in their order."""
+    """The indices that sort the elements along a dimension."""
 def gather(input: _Operand, dim: builtins.int, index: _Operand, *, sparse_grad: builtins.bool = False, out: Any = None) -> Tensor:
-    """For each element of an index the element that stands there along a dimension."""
+    """For each element of an index, the element at that index along a dimension."""
 def take(input: _Operand, index: _Operand, *, out: Any = None) -> Tensor:
-    """The elements that integers name, counted row-major through all dimensions."""
+    """The elements at flat indices, which count row-major through all dimensions."""
 def take_along_dim(input: _Operand, indices: _Operand, dim: builtins.int | None = None, *, out: Any = None) -> Tensor:
-    """For each element of an index the element that stands there along a dimension; the others broadcast."""
+    """For each element of an index, the element at that index along a dimension; other dimensions broadcast."""
 def index_select(input: _Operand, dim: builtins.int, index: _Operand, *, out: Any = None) -> Tensor:
-    """The slices of a dimension that integers name."""
+    """The slices of a dimension at the given indices."""
 def masked_select(input: _Operand, mask: _Operand, *, out: Any = None) -> Tensor:
     """The elements where a mask is true, in one dimension."""
 def argwhere(input: _Operand) -> Tensor:
     """The index of every nonzero element, one row each."""
 def count_nonzero(input: _Operand, dim: _Sizes | None = None) -> Tensor:
-    """How many elements are not zero."""
+    """The number of elements that are not zero."""
 def cumsum(input: _Operand, dim: builtins.int, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
-    """The sums of the elements up to each one along a dimension."""
+    """The cumulative sums along a dimension."""
 def cumprod(input: _Operand, dim: builtins.int, *, dtype: _DType | None = None, out: Any = None) -> Tensor:
-    """The products of the elements up to each one along a dimension."""
+    """The cumulative products along a dimension."""
 def scatter(input: _Operand, dim: builtins.int, index: _Operand, src: _Operand | None = None, *, value: _Operand | None = None, reduce: Any | None = None, out: Any = None) -> Tensor:
     """A copy with `src` or a number at the given indices along a dimension, as by `scatter_`."""
 def scatter_add(input: _Operand, dim: builtins.int, index: _Operand, src: _Operand, *, out: Any = None) -> Tensor:
