@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 xp = zs.zeros(1).__array_namespace__()
 
-# The main namespace of 2024.12, with the parameters that may be given by name.
+# The main namespace of 2025.12, with the parameters that may be given by name.
 FUNCTIONS = {
     "arange": "stop step dtype device", "asarray": "dtype device copy", "empty": "shape dtype device",
     "empty_like": "dtype device", "eye": "k dtype device", "from_dlpack": "device copy",
@@ -22,7 +22,7 @@ FUNCTIONS = {
     "linspace": "num dtype device endpoint", "meshgrid": "indexing", "ones": "shape dtype device",
     "ones_like": "dtype device", "tril": "k", "triu": "k", "zeros": "shape dtype device", "zeros_like": "dtype device",
     "astype": "copy device", "broadcast_arrays": "", "broadcast_to": "shape", "can_cast": "", "finfo": "", "iinfo": "",
-    "isdtype": "", "result_type": "", "take": "axis", "take_along_axis": "axis", "matmul": "", "matrix_transpose": "",
+    "isdtype": "", "isin": "invert", "broadcast_shapes": "", "result_type": "", "take": "axis", "take_along_axis": "axis", "matmul": "", "matrix_transpose": "",
     "tensordot": "axes", "vecdot": "axis", "concat": "axis", "expand_dims": "axis", "flip": "axis", "moveaxis": "",
     "permute_dims": "axes", "repeat": "axis", "reshape": "shape copy", "roll": "shift axis", "squeeze": "axis",
     "stack": "axis", "tile": "", "unstack": "axis", "argmax": "axis keepdims", "argmin": "axis keepdims",
@@ -56,13 +56,14 @@ def test_every_parameter_has_the_standards_name(name):
 
 def test_versions_and_devices():
     x = zs.zeros(1)
-    assert xp.__array_api_version__ == "2024.12"
-    assert x.__array_namespace__(api_version="2024.12") is xp
+    assert xp.__array_api_version__ == "2025.12"
+    assert x.__array_namespace__(api_version="2024.12") is x.__array_namespace__(api_version="2025.12") is xp
     with pytest.raises(ValueError):
         x.__array_namespace__(api_version="2019.12")
     assert x.to_device(x.device) is x
     info = xp.__array_namespace_info__()
     assert info.default_dtypes()["integral"] is xp.int64
+    assert info.devices() == ("cpu",)
     assert set(info.dtypes()) == set(DTYPES)
     assert info.dtypes(kind=("bool", "real floating")).keys() == {"bool", "float32", "float64"}
     assert xp.isdtype(xp.float32, ("integral", xp.float32))
@@ -235,6 +236,8 @@ def test_functions_of_several_arguments(strict):
         ("take", x, np.array([2, 0]), {"axis": 0}), ("take_along_axis", x, np.argsort(-x, 1), {"axis": 1}),
         ("moveaxis", x, 0, 1, {}), ("permute_dims", x, (1, 0), {}), ("reshape", x, (2, -1), {}), ("reshape", x, (4, 3), {"copy": True}),
         ("squeeze", x[None], 0, {}), ("squeeze", x, 0, {}), ("broadcast_to", x[0], {"shape": (2, 4)}),
+        ("expand_dims", x, {"axis": (0, -1)}), ("expand_dims", x, {"axis": (1, 1)}), ("permute_dims", x, (-1, 0), {}), ("isin", x, x[0], {}), ("isin", x, x[1], {}),
+        ("searchsorted", x[0], 2, {}), ("mean", x / 2, {"axis": 0}), ("tensordot", x, x / 2, {}), ("matmul", x, x.T / 2, {}),
         ("meshgrid", x[0], x[1], x[2], {}), ("meshgrid", x[0], x[1], {"indexing": "ij"}),
         ("searchsorted", x[0], np.array([0, 3, 9]), {"side": "right"}), ("where", x > 5, x, -x, {}),
         ("matmul", x, x.T.copy(), {}), ("tensordot", x, x, {}), ("tensordot", x, x, {"axes": ((1,), (1,))}), ("tensordot", x, x, {"axes": 0}),
@@ -260,3 +263,57 @@ def test_functions_of_several_arguments(strict):
             # The default dtype is PyTorch's, float32.
             assert ours.dtype == theirs.dtype or name in ("linspace", "eye", "full", "zeros"), (name, keywords)
             np.testing.assert_allclose(ours, theirs, rtol=1e-6, err_msg=name)
+
+
+def test_arrays_without_dimensions_promote_like_others():
+    x, y = xp.ones(3, dtype=xp.float32), xp.asarray(2.0, dtype=xp.float64)
+    for name in ("add", "subtract", "pow", "atan2", "maximum", "copysign", "nextafter"):
+        assert getattr(xp, name)(x, y).dtype == getattr(xp, name)(y, x).dtype == xp.float64
+    assert xp.where(x > 0, x, y).dtype == xp.result_type(x, y) == xp.result_type(y, xp.float32) == xp.float64
+    assert xp.add(x, 2.0).dtype == xp.result_type(x, 2.0) == xp.float32
+    assert xp.less(x, y).dtype == xp.bool
+    # Operators of tensors are PyTorch's.
+    assert (x + y).dtype == xp.float32
+
+
+def test_shapes_broadcast():
+    assert xp.broadcast_shapes() == () and xp.broadcast_shapes((2, 1), (3,), ()) == (2, 3)
+    with pytest.raises(ValueError, match="broadcast"):
+        xp.broadcast_shapes((2,), (3,))
+    parts = xp.broadcast_arrays(xp.ones((2, 1)), xp.ones(3))
+    assert isinstance(parts, tuple) and parts[0].shape == (2, 3)
+    assert xp.meshgrid() == ()
+
+
+def test_elements_of_a_set():
+    x = xp.asarray([[0, 1], [2, 3]])
+    assert xp.isin(x, xp.asarray([1, 2]), invert=True).tolist() == [[True, False], [False, True]]
+    assert xp.isin(x, 3).tolist() == [[False, False], [False, True]]
+    assert xp.isin(3, x).item() is True
+
+
+LINALG = """cholesky cross det diagonal eig eigh eigvals eigvalsh inv matmul matrix_norm matrix_power matrix_rank matrix_transpose
+outer pinv qr slogdet solve svd svdvals tensordot trace vecdot vector_norm""".split()
+FFT = "fft ifft fftn ifftn rfft irfft rfftn irfftn hfft ihfft fftfreq rfftfreq fftshift ifftshift".split()
+
+
+@pytest.mark.parametrize(("extension", "names"), [("linalg", LINALG), ("fft", FFT)])
+def test_extensions_are_numpys_on_tensors(extension, names):
+    ours, theirs = getattr(xp, extension), getattr(np, extension)
+    x = np.random.default_rng(0).normal(size=(4, 4))
+    x = x @ x.T + np.eye(4)
+    for name in names:
+        arguments = {"matrix_power": [x, 3], "fftfreq": [5], "rfftfreq": [5]}.get(name, [x])
+        if name in ("outer", "cross", "vecdot"):
+            arguments = [x[0, :3], x[1, :3]]
+        elif name in ("matmul", "solve", "tensordot"):
+            arguments = [x, x]
+        wanted = getattr(theirs, name)(*arguments)
+        found = getattr(ours, name)(*(xp.asarray(one) if isinstance(one, np.ndarray) else one for one in arguments))
+        pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
+        for ours_part, part in pairs:
+            assert isinstance(ours_part, zs.Tensor)
+            np.testing.assert_allclose(np.asarray(ours_part), part, rtol=1e-6, atol=1e-12, err_msg=name)
+    # The standard's eigenvalues of any matrix are complex.
+    if extension == "linalg":
+        assert ours.eig(xp.asarray(x)).eigenvalues.dtype == xp.complex128

@@ -1,8 +1,11 @@
 """The guides in docs/python: both sides of every row of their tables agree, and their sessions run as shown."""
 
 import doctest
+import os
 import pathlib
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +13,9 @@ import pytest
 GUIDES = pathlib.Path(__file__).resolve().parents[3] / "docs" / "python"
 # What a guide is about must be installed.
 NEEDS = {"numpy": [], "pytorch": ["torch"], "numexpr": ["numexpr"], "dask": ["dask.array"], "gradients": []}
+
+
+NEIGHBOURS = (GUIDES / "neighbours.md").read_text()
 
 
 def blocks(text):
@@ -58,3 +64,16 @@ def test_sessions_run_as_shown(name, tmp_path, monkeypatch):
         runner.run(test, clear_globs=False)
         names.update(test.globs)
     assert runner.summarize(verbose=False).failed == 0
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("session", blocks(NEIGHBOURS)[0], ids=re.findall(r"^\*\*(.*?)\*\*", NEIGHBOURS, re.M)[:6])
+def test_neighbours_do_as_shown(session, tmp_path):
+    for module in re.findall(r">>> (?:import|from) ([\w.]+)", session):
+        pytest.importorskip(module, reason=f"{module} is not installed")
+    # SciPy asks for the variable when it is imported.
+    test = tmp_path / "session.txt"
+    test.write_text(session)
+    command = [sys.executable, "-W", "ignore", "-m", "doctest", str(test)]
+    done = subprocess.run(command, env=os.environ | {"SCIPY_ARRAY_API": "1"}, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr

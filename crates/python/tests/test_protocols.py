@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import pathlib
+import pickle
 
 import pytest
 
@@ -63,3 +64,18 @@ def test_lists_are_those_of_numpy():
 def test_parts_of_complex_numbers_are_attributes_in_traced_functions():
     x = zs.tensor([1 + 2j, 3 - 1j])
     assert zs.fuse(lambda x: x.real * 2 + x.imag)(x).tolist() == [4.0, 5.0]
+
+
+def test_the_number_of_elements_is_also_a_method():
+    x = zs.zeros(2, 3)
+    assert (x.size, x.size + 1, x.size()) == (6, 7, (2, 3))
+    assert (x.size(1), x.size(dim=-2)) == (3, 2)
+    assert type(pickle.loads(pickle.dumps(x.size))) is int
+    assert zs.fuse(lambda x: x * x.size + x.size(0))(zs.ones(2, 3))[0, 0] == 8
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        x.size(2)
+
+
+def test_dtypes_are_no_text():
+    # NumPy takes some words for dtypes, and raises ValueError for others.
+    assert zs.float32 == "float32" and zs.float32 != "no dtype: at all\n"

@@ -5,6 +5,7 @@ import functools
 import sys
 
 from . import _zerostride
+from ._pandas import Engine
 
 
 class Fused(_zerostride.Fused):
@@ -31,7 +32,8 @@ def fuse(function):
     property or an object that is passed on can, the function is traced in each call. No argument is kept alive.
 
     Results come back in the structure that the function returns, in arrays of the library of the arguments: torch's if one of
-    them is, else JAX's, else zerostride's, else NumPy's. An argument that is returned is returned as it is.
+    them is, else JAX's, else zerostride's, else NumPy's. An argument that is returned is returned as it is. Results of
+    ``dask.array`` arguments are lazy, and computed block by block.
 
     >>> import zerostride as zs
     >>> @zs.fuse
@@ -43,3 +45,6 @@ def fuse(function):
             [2., 2.]])
     """
     return functools.update_wrapper(Fused(function), function)
+
+
+fuse.__pandas_udf__ = Engine

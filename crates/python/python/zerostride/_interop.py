@@ -329,8 +329,8 @@ def _array_namespace(self, *, api_version=None):
     """The array API standard as functions on tensors."""
     from . import array_api
 
-    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
-        raise ValueError(f"the array API is that of 2024.12, not of {api_version!r}")
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
+        raise ValueError(f"the array API is that of 2025.12, not of {api_version!r}")
     return array_api
 
 
@@ -357,7 +357,7 @@ def _is_same_dtype(self, other):
         import numpy
 
         return isinstance(other, (numpy.dtype, type, str)) and _numpy_dtype(self) == numpy.dtype(other)
-    except (ImportError, TypeError):
+    except (ImportError, TypeError, ValueError):
         return False
 
 
@@ -373,6 +373,32 @@ def _hash_of_dtype(self):
 def _kind(self):
     """The letter of NumPy's kind of dtype."""
     return "f" if self.is_floating_point else "c" if self.is_complex else self.name[0]
+
+
+class _Size(int):
+    """The number of elements, as NumPy and the array API have it; called, the sizes of dimensions, as PyTorch has it."""
+
+    def __call__(self, dim=None):
+        return self.sizes(dim)
+
+    def __reduce__(self):
+        return int, (int(self),)
+
+
+def _size(sizes):
+    """The property whose value is also the method `sizes`."""
+
+    def size(self):
+        found = _Size(self.numel())
+        found.sizes = sizes.__get__(self)
+        return found
+
+    return property(size, doc=sizes.__doc__)
+
+
+def _copy(self, order="C"):
+    """A copy of the elements, in their order: NumPy's name of ``clone``."""
+    return self.clone()
 
 
 def _needs_elements(name, member):
@@ -394,6 +420,8 @@ def install():
         cls.__array_priority__ = 1000
         cls.__array_namespace__ = _array_namespace
         cls.to_device = _to_device
+        cls.size = _size(cls.size)
+        cls.copy = _copy
     zs.Tensor.__array_wrap__ = _array_wrap
     zs.dtype.dtype = property(_numpy_dtype)
     zs.dtype.__eq__ = _is_same_dtype

@@ -1,30 +1,28 @@
-"""The Python array API standard 2024.12 as a namespace: ``x.__array_namespace__()``.
+"""The Python array API standard 2025.12 as a namespace: ``x.__array_namespace__()``.
 
 A function of the standard is the package's where that has the signature and result of the standard. The functions written here
-differ from PyTorch's: ``sort`` returns one array, ``std`` divides by ``n``, ``sum`` of unsigned integers is unsigned. Promotion
-is PyTorch's: a 0-d array has less weight than one with dimensions. Names outside the standard's main namespace are NumPy's,
-``linalg`` and ``fft`` among them: NumPy's functions compute on the memory of tensors, and their arrays are returned as tensors.
+differ from PyTorch's: ``sort`` returns one array, ``std`` divides by ``n``, ``sum`` of unsigned integers is unsigned. Functions
+of several arrays promote as the standard says, by which a 0-d array has the weight of any other; operators of tensors are
+PyTorch's. ``linalg`` and ``fft`` are NumPy's, on the memory of tensors, and so are names outside the standard's main namespace.
 """
 
 import builtins
+import functools
+import importlib
 from math import e, inf, nan, pi
 
 from . import _results
 from . import _zerostride as zs
 from ._limits import finfo, iinfo
 from ._zerostride import (
-    abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_left_shift, bitwise_or,
-    bitwise_right_shift, bitwise_xor, bool, ceil, complex64, complex128, conj, copysign, cos, cosh, divide, exp,
-    expm1, float32, float64, floor, floor_divide, greater, greater_equal, hypot, imag, int8, int16, int32, int64, isfinite,
-    isinf, isnan, less, less_equal, log, log1p, log2, log10, logaddexp, logical_and, logical_not, logical_or, logical_xor,
-    matmul, matrix_transpose, maximum, minimum, multiply, negative, nextafter, not_equal, positive, pow, real, reciprocal,
-    remainder, signbit, sin, sinh, sqrt, square, subtract, tan, tanh, trunc, uint8, uint16, uint32, uint64, where,
+    abs, acos, acosh, asin, asinh, atan, atanh, bool, ceil, complex64, complex128, conj, cos, cosh, exp, expm1, float32, float64,
+    floor, imag, int8, int16, int32, int64, isfinite, isinf, isnan, log, log1p, log2, log10, logical_not, matrix_transpose,
+    negative, positive, real, reciprocal, signbit, sin, sinh, sqrt, square, tan, tanh, trunc, uint8, uint16, uint32, uint64,
 )  # fmt: skip
 
-__array_api_version__ = "2024.12"
+__array_api_version__ = "2025.12"
 newaxis = None
 bitwise_invert = zs.bitwise_not
-equal = zs.eq
 
 _SIGNED = (int8, int16, int32, int64)
 _UNSIGNED = (uint8, uint16, uint32, uint64)
@@ -40,12 +38,47 @@ _KINDS = {
 
 
 def __getattr__(name):
+    if name in ("linalg", "fft"):
+        return importlib.import_module(f"{__package__}._{name}")
     import numpy
 
     found = getattr(numpy, name, None)
     if found is None or name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}, nor has NumPy")
     return found
+
+
+# Promotion.
+
+
+def _met(*operands):
+    """Arrays in the dtype that they promote to, whatever their dimensions; bare numbers take that of arrays anyway."""
+    dtypes = {operand.dtype for operand in operands if isinstance(operand, (zs.Tensor, zs.Expr))}
+    if len(dtypes) < 2:
+        return operands
+    dtype = functools.reduce(zs.promote_types, dtypes)
+    return tuple(operand.to(dtype) if isinstance(operand, (zs.Tensor, zs.Expr)) else operand for operand in operands)
+
+
+def _promoting(function):
+    """A function of two arrays that promotes them as the standard says."""
+
+    def promoting(x1, x2, /):
+        return function(*_met(x1, x2))
+
+    promoting.__name__ = promoting.__qualname__ = function.__name__
+    promoting.__doc__ = function.__doc__
+    return promoting
+
+
+add, atan2, bitwise_and, bitwise_left_shift, bitwise_or, bitwise_right_shift, bitwise_xor, copysign, divide, equal, floor_divide, \
+    greater, greater_equal, hypot, less, less_equal, logaddexp, logical_and, logical_or, logical_xor, matmul, maximum, minimum, \
+    multiply, nextafter, not_equal, pow, remainder, subtract = map(_promoting, (
+        zs.add, zs.atan2, zs.bitwise_and, zs.bitwise_left_shift, zs.bitwise_or, zs.bitwise_right_shift, zs.bitwise_xor, zs.copysign,
+        zs.divide, zs.eq, zs.floor_divide, zs.greater, zs.greater_equal, zs.hypot, zs.less, zs.less_equal, zs.logaddexp,
+        zs.logical_and, zs.logical_or, zs.logical_xor, zs.matmul, zs.maximum, zs.minimum, zs.multiply, zs.nextafter, zs.not_equal,
+        zs.pow, zs.remainder, zs.subtract,
+    ))  # fmt: skip
 
 
 # Inspection.
@@ -61,7 +94,7 @@ class _Info:
         return "cpu"
 
     def devices(self):
-        return ["cpu"]
+        return ("cpu",)
 
     def default_dtypes(self, *, device=None):
         _check_device(device)
@@ -139,7 +172,7 @@ def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
 
 
 def meshgrid(*arrays, indexing="xy"):
-    return list(zs.meshgrid(*arrays, indexing=indexing)) if arrays else []
+    return tuple(zs.meshgrid(*arrays, indexing=indexing)) if arrays else ()
 
 
 def ones(shape, *, dtype=None, device=None):
@@ -198,7 +231,13 @@ def isdtype(dtype, kind):
 
 
 def result_type(*arrays_and_dtypes):
-    return zs.result_type(*arrays_and_dtypes)
+    """The dtype of what they promote to, arrays without dimensions among them; bare numbers count less."""
+    dtypes = [one if isinstance(one, zs.dtype) else one.dtype for one in arrays_and_dtypes if hasattr(one, "dtype")]
+    numbers = [one for one in arrays_and_dtypes if not hasattr(one, "dtype")]
+    if not dtypes:
+        return zs.result_type(*numbers)
+    dtype = functools.reduce(zs.promote_types, dtypes)
+    return zs.result_type(zs.zeros(1, dtype=dtype), *numbers)
 
 
 # Element by element.
@@ -222,18 +261,25 @@ def sign(x, /):
 
 
 def tensordot(x1, x2, /, *, axes=2):
-    return zs.tensordot(x1, x2, axes)
+    return zs.tensordot(*_met(x1, x2), axes)
 
 
 def vecdot(x1, x2, /, *, axis=-1):
-    return zs.vecdot(x1, x2, dim=axis)
+    return zs.vecdot(*_met(x1, x2), dim=axis)
 
 
 # Shapes.
 
 
 def broadcast_arrays(*arrays):
-    return list(zs.broadcast_tensors(*arrays))
+    return tuple(zs.broadcast_tensors(*arrays))
+
+
+def broadcast_shapes(*shapes):
+    try:
+        return tuple(zs.broadcast_shapes(*shapes))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
 
 
 def broadcast_to(x, /, shape):
@@ -245,7 +291,15 @@ def concat(arrays, /, *, axis=0):
 
 
 def expand_dims(x, /, axis=0):
-    return zs.unsqueeze(x, axis)
+    if isinstance(axis, int):
+        return zs.unsqueeze(x, axis)
+    ndim = x.ndim + len(axis)
+    dims = sorted(dim + ndim if dim < 0 else dim for dim in axis)
+    if len(set(dims)) < len(dims) or not builtins.all(0 <= dim < ndim for dim in dims):
+        raise ValueError(f"the axes {axis} are not {len(axis)} different dimensions of {ndim}")
+    for dim in dims:
+        x = zs.unsqueeze(x, dim)
+    return x
 
 
 def flip(x, /, *, axis=None):
@@ -319,7 +373,12 @@ def nonzero(x, /):
 
 
 def searchsorted(x1, x2, /, *, side="left", sorter=None):
+    x1, x2 = _met(x1, x2)
     return zs.searchsorted(x1, x2, side=side, sorter=sorter)
+
+
+def where(condition, x1, x2, /):
+    return zs.where(condition, *_met(x1, x2))
 
 
 def take(x, indices, /, *, axis=None):
@@ -334,6 +393,12 @@ def take_along_axis(x, indices, /, *, axis=-1):
 
 
 # Sets.
+
+
+def isin(x1, x2, /, *, invert=False):
+    import numpy
+
+    return zs.asarray(numpy.isin(*_met(x1, x2), invert=invert))
 
 
 def unique_all(x, /):
@@ -422,8 +487,8 @@ def max(x, /, *, axis=None, keepdims=False):
     return _over(zs.amax, x, axis, keepdims)
 
 
-def mean(x, /, *, axis=None, keepdims=False):
-    return _over(zs.mean, x, axis, keepdims)
+def mean(x, /, *, axis=None, dtype=None, keepdims=False):
+    return _over(zs.mean, x if dtype is None else astype(x, dtype, copy=False), axis, keepdims)
 
 
 def min(x, /, *, axis=None, keepdims=False):
@@ -449,5 +514,5 @@ def any(x, /, *, axis=None, keepdims=False):
     return _over(zs.any, astype(x, bool, copy=False), axis, keepdims)
 
 
-def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
+def diff(x, /, n=1, *, axis=-1, prepend=None, append=None):
     return zs.diff(x, n, axis, prepend, append)
