@@ -41,7 +41,7 @@ CONTENTS = {
         "examples/**",
     ],
     "Reference": ["docs/operations", "docs/python/reference", "docs/accuracy", "CHANGELOG"],
-    "Rules": ["spec/broadcasting", "spec/promotion", "spec/in_place", "spec/evaluation", "spec/README"],
+    "Rules": ["spec/broadcasting", "spec/promotion", "spec/in_place", "spec/evaluation", "spec/*"],
     "Inside": ["ARCHITECTURE", "DESIGN", "CONTRIBUTING", "RELEASING"],
     "Speed": ["bench/records/*/record", "bench/large/record", "bench/NOTES"],
 }
