@@ -178,8 +178,8 @@ unsafe extern "C" fn give_back<M: Managed>(managed: *mut M) {
 /// A capsule with the tensor's memory.
 fn show<'py, M: Managed>(py: Python<'py>, tensor: &Tensor, flags: u64) -> PyResult<Bound<'py, PyCapsule>> {
     let managed = managed::<M>(tensor, flags).cast();
-    // SAFETY: the array is not null, and the name is static. A library that takes the array calls its deleter;
-    // otherwise the destructor does.
+    // SAFETY: the array is not null, and the name is static. A library that takes the array calls its
+    // deleter; otherwise the destructor does.
     unsafe { PyCapsule::new_with_pointer_and_destructor(py, managed, M::NAME, Some(forgotten::<M>)) }
 }
 

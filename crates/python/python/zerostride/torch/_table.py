@@ -51,8 +51,8 @@ COMPUTED = {name: getattr(zs, name) for name in _SAME_NAMES} | {
     "var_mean": formulas.var_mean,
 }
 
-# Operations that compute nothing: views, copies and constants. A partition takes them along where it needs them, and
-# none begins or ends with one.
+# Operations that compute nothing: views, copies and constants. A partition includes them where it needs them,
+# and does not begin or end with one.
 ARRANGED = {
     "_reshape_alias": formulas.view,
     "_unsafe_view": formulas.view,
@@ -88,7 +88,8 @@ ARRANGED = {
     "zeros_like": formulas.zeros_like,
 }
 
-# Operations that PyTorch writes as formulas of the above, so that the engine sees through them; all others stay whole.
+# Operations that PyTorch writes as formulas of the above, so that the engine can fuse them; all others are not
+# decomposed.
 DECOMPOSED = """
     _fused_rms_norm _fused_rms_norm_backward _log_softmax_backward_data _native_batch_norm_legit
     _native_batch_norm_legit_functional _native_batch_norm_legit_no_training _prelu_kernel _prelu_kernel_backward
