@@ -88,7 +88,7 @@ ARRANGED = {
     "zeros_like": formulas.zeros_like,
 }
 
-# Operations that PyTorch writes as formulas of the above, so that the engine can fuse them; all others are not
+# Operations that PyTorch writes as formulas of the above, so that the engine can fuse them; others are not
 # decomposed.
 DECOMPOSED = """
     _fused_rms_norm _fused_rms_norm_backward _log_softmax_backward_data _native_batch_norm_legit
