@@ -24,6 +24,7 @@ fn every_program_runs() {
     photo::main().unwrap();
     wine::main().unwrap();
     digits::main().unwrap();
+    rbf::main().unwrap();
 }
 
 #[test]

@@ -155,30 +155,30 @@ mod tests {
 
     #[test]
     fn views_that_keep_dimensions_apart_are_selections() {
-        let x = Expr::from(&Tensor::zeros(&[4, 1, 6], DType::F32).unwrap());
+        let x = Expr::from(&Tensor::zeros(&[4, 1, 6]).unwrap());
         let found = |starts: &[isize], dims: &[Option<(usize, isize)>]| {
             Some(Selection { starts: starts.to_vec(), dims: dims.to_vec() })
         };
         let (rows, columns) = (Some((0, 1)), Some((2, 1)));
         let view = |view| selection(&x.view(view));
-        assert_eq!(view(View::Permute([2, 1, 0].into())), found(&[0; 3], &[columns, None, rows]));
+        assert_eq!(view(View::Permute([2, 1, 0][..].into())), found(&[0; 3], &[columns, None, rows]));
         assert_eq!(view(View::Unsqueeze(0)), found(&[0; 3], &[None, rows, None, columns]));
-        assert_eq!(view(View::Expand([4, 5, 6].into())), found(&[0; 3], &[rows, None, columns]));
-        assert_eq!(view(View::Flip([0].into())), found(&[3, 0, 0], &[Some((0, -1)), None, columns]));
+        assert_eq!(view(View::Expand([4, 5, 6][..].into())), found(&[0; 3], &[rows, None, columns]));
+        assert_eq!(view(View::Flip([0][..].into())), found(&[3, 0, 0], &[Some((0, -1)), None, columns]));
         assert_eq!(view(View::Select { dim: 2, index: -1 }), found(&[0, 0, 5], &[rows, None]));
         let slice = View::Slice { dim: 2, start: Some(1), stop: None, step: 2 };
         assert_eq!(view(slice), found(&[0, 0, 1], &[rows, None, Some((2, 2))]));
-        assert_eq!(view(View::Reshape([4, 6].into())), found(&[0; 3], &[rows, columns]));
-        assert_eq!(view(View::Reshape([24].into())), None);
-        assert_eq!(view(View::Reshape([2, 2, 6].into())), None);
+        assert_eq!(view(View::Reshape([4, 6][..].into())), found(&[0; 3], &[rows, columns]));
+        assert_eq!(view(View::Reshape([24][..].into())), None);
+        assert_eq!(view(View::Reshape([2, 2, 6][..].into())), None);
         assert_eq!(view(View::Diagonal { offset: 0, dim1: 0, dim2: 2 }), None);
         assert_eq!(view(View::Unfold { dim: 0, size: 2, step: 1 }), None);
     }
 
     #[test]
     fn a_settled_operation_does_not_promote() {
-        let x = Expr::from(&Tensor::ones(&[2, 1], DType::F32).unwrap());
-        let y = Expr::from(&Tensor::ones(&[3], DType::F64).unwrap());
+        let x = Expr::from(&Tensor::ones(&[2, 1]).unwrap());
+        let y = Expr::from(&Tensor::ones(&[3]).unwrap().to_dtype(DType::F64).unwrap());
         let sum = Expr::settled(Op::Add, &[x, y], DType::F32, DType::F32).unwrap();
         assert_eq!((sum.shape().unwrap(), sum.dtype().unwrap()), (&[2, 3][..], DType::F32));
         assert_eq!(sum.sum(Dims::default()).eval().unwrap().item::<f32>().unwrap(), 12.0);

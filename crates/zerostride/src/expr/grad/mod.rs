@@ -9,7 +9,7 @@ mod views;
 use std::collections::{HashMap, HashSet};
 
 use zerostride_ops::{Category, DType};
-use zerostride_shape::Shape;
+use zerostride_shape::{Overlap, Shape};
 
 use super::{Expr, Kind};
 use crate::{Error, Result, Tensor};
@@ -48,7 +48,9 @@ impl Variable<'_> {
         match (self, &node.node().kind) {
             (Variable::Expr(expr), _) => expr.id() == node.id(),
             (Variable::Tensor(tensor), Kind::Leaf { tensor: read, .. }) => {
-                read.shares_storage(tensor) && read.dtype() == tensor.dtype() && overlap(read, tensor)
+                read.shares_storage(tensor)
+                    && read.dtype() == tensor.dtype()
+                    && read.layout().overlap(tensor.layout()) != Overlap::None
             }
             _ => false,
         }
@@ -67,14 +69,6 @@ impl Variable<'_> {
                 read.strides(),
             ))
         })
-    }
-}
-
-/// Whether two tensors of one storage may have an element in common.
-fn overlap(one: &Tensor, other: &Tensor) -> bool {
-    match (one.layout().span(), other.layout().span()) {
-        (Some((first, last)), Some((other_first, other_last))) => first <= other_last && other_first <= last,
-        _ => false,
     }
 }
 
@@ -169,7 +163,7 @@ impl Expr {
 /// let x = tensor![1.0, 2.0];
 /// let shared = Expr::from(&x).exp();
 /// let results = [shared.sum(..), &shared * 2.0];
-/// let cotangents = [Expr::from(&tensor!(1.0)), Expr::from(&tensor![1.0, 0.0])];
+/// let cotangents = [Expr::from(1.0), Expr::from(&tensor![1.0, 0.0])];
 /// let gradients = vjp(&results.into_iter().zip(cotangents).collect::<Vec<_>>(), &[&x])?;
 /// assert_eq!(gradients[0].shape()?, [2]);
 /// # Ok::<(), zerostride::Error>(())
