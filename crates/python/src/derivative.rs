@@ -5,10 +5,11 @@
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use zerostride::{Category, Error, Expr, Variable, policy};
+use zerostride::{Category, DType, Error, Expr, Variable, policy};
 
 use crate::error::raise;
 use crate::expr::PyExpr;
+use crate::number;
 use crate::operand::Given;
 use crate::row::type_name;
 
@@ -34,6 +35,7 @@ pub(crate) fn call<'py>(
     let Some((derivative, inner)) = derivatives.split_last() else { return function.call(positional, named) };
     match derivative {
         Derivative::Gradient(argnums, alone, with_value) => {
+            let positional = &with_numbers_as_arrays(positional, argnums)?;
             let value = call(function, inner, positional, named)?;
             let Some(root) = Given::new(&value)?.map(|given| given.expr()) else {
                 return Err(PyTypeError::new_err(format!(
@@ -101,6 +103,30 @@ fn refused(py: Python<'_>, error: Error) -> PyErr {
         let _ = raised.value(py).call_method1("add_note", (note,));
     }
     raised
+}
+
+/// The positional arguments, with an array without dimensions in place of each number in these places.
+fn with_numbers_as_arrays<'py>(
+    positional: &Bound<'py, PyTuple>,
+    argnums: &[isize],
+) -> PyResult<Bound<'py, PyTuple>> {
+    let py = positional.py();
+    let count = positional.len() as isize;
+    let arrays = positional.iter().enumerate().map(|(place, object)| {
+        let is_variable = argnums.iter().any(|&argnum| argnum.rem_euclid(count) == place as isize);
+        match number::extract(&object)? {
+            Some(number) if is_variable => {
+                let dtype = match number.category() {
+                    Category::Complex => DType::C128,
+                    Category::Float => DType::F64,
+                    _ => number.dtype(),
+                };
+                Ok(Bound::new(py, PyExpr(Expr::from(number).to_dtype(dtype)))?.into_any())
+            }
+            _ => Ok(object),
+        }
+    });
+    PyTuple::new(py, arrays.collect::<PyResult<Vec<_>>>()?)
 }
 
 /// The positional argument of that number, as a computation.

@@ -110,6 +110,12 @@ def test_arguments_that_are_one_array_have_gradients_of_their_own():
     np.testing.assert_array_equal(zs.grad(lambda a, b: (b * b).sum())(x, x), [0.0, 0.0])
 
 
+def test_numbers_are_arrays_without_dimensions():
+    assert zs.grad(lambda x: x**3)(2.0) == 12.0
+    assert zs.grad(lambda x, n: x * n, (0, -1))(2.0, 3.0) == (3.0, 2.0)
+    assert zs.value_and_grad(lambda x, n: x**n)(3.0, 2)[1] == 6.0
+
+
 def test_constants_have_no_gradient():
     x = np.array([1.0, 2.0])
     np.testing.assert_array_equal(zs.grad(lambda x: (x * x.detach()).sum())(x), x)
@@ -124,7 +130,8 @@ def test_constants_have_no_gradient():
         (lambda x: (x > 0).float().sum(), [np.ones(3)], RuntimeError, "jumps"),
         (lambda x: zs.heaviside(x, x).sum(), [np.ones(3)], RuntimeError, "heaviside\\(\\) has no derivative"),
         (lambda x: (x.sum(), x.sum()), [np.ones(3)], TypeError, "returns a tuple"),
-        (lambda x: np.ones(3).sum() * x, [2.0], TypeError, "argument 0 is a float"),
+        (lambda x: np.ones(3).sum() * 2, ["2.0"], TypeError, "argument 0 is a str"),
+        (lambda n: n * 2.0, [3], RuntimeError, "dtype i64"),
         (lambda: zs.ones(()), [], IndexError, "0 positional arguments"),
     ],
 )

@@ -16,6 +16,9 @@ impl Choice {
     }
 }
 
+/// Keeps `maximum` from ties, where differences are those of neither operand: no multiple of the inputs' steps.
+const OFFSET: f64 = 3.7e-4;
+
 /// An expression and what the oracle has of it.
 type Pair = (Expr, Dual);
 
@@ -47,7 +50,7 @@ fn binary(a: Pair, b: Pair, choose: &mut Choice) -> Pair {
         ),
         3 => {
             let smooth = |x: f64, y: f64| if x > y { (x, 1.0, 0.0) } else { (y, 0.0, 1.0) };
-            (a.0.maximum(b.0 + 1e-3), a.1.zip(&b.1, |x, y| smooth(x, y + 1e-3)))
+            (a.0.maximum(b.0 + OFFSET), a.1.zip(&b.1, |x, y| smooth(x, y + OFFSET)))
         }
         _ => (a.0 * b.0, a.1.zip(&b.1, |x, y| (x * y, y, x))),
     }
