@@ -219,6 +219,15 @@ def test_losses_go_backward(torch):
     torch.testing.assert_close(second, torch.autograd.functional.hessian(lambda w: ((x * w).sum(-1) ** 2).mean(), w).sum(0))
 
 
+def test_functions_of_torch_func_differentiate_fused_ones(torch):
+    def kernel(x, w):
+        return (x @ w).tanh().sum()
+
+    x, w = torch.arange(6.0).reshape(2, 3) / 6, torch.ones(3)
+    found = torch.func.grad(zs.fuse(kernel), argnums=(0, 1))(x, w)
+    torch.testing.assert_close(found, torch.func.grad(kernel, argnums=(0, 1))(x, w))
+
+
 def test_an_argument_changed_before_backward_is_an_error(torch):
     w = torch.ones(3, requires_grad=True)
     x = torch.ones(3)

@@ -40,12 +40,16 @@ class _Call:
 
 class _Function(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, call, *tensors):
-        ctx.call = call
-        ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*tensors)
+    def forward(call, *tensors):
         call.value = _plain(call.fused, call.filled([tensor.detach() for tensor in tensors]), call.names)
         return tuple(_own(result, tensors) for result in leaves(call.value))
+
+    # Apart from `forward`, so that torch.func can differentiate the call.
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.call = inputs[0]
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*inputs[1:])
 
     @staticmethod
     def backward(ctx, *cotangents):
