@@ -350,3 +350,46 @@ def test_a_policy_names_the_line_of_the_model():
 def test_an_unknown_option_is_refused():
     with pytest.raises(Exception, match="has the option 'policy', and no 'fast'"):
         compiled(pairwise, options={"fast": True})(torch.ones(2, 2), torch.ones(2, 2))
+
+
+# aten operations of PyTorch's tags `core` and `pointwise` that no row serves, with the reason.
+NOT_IN_THE_TABLE = {
+    "products, convolutions and pooling are PyTorch's":
+        "_adaptive_avg_pool2d _adaptive_avg_pool2d_backward _adaptive_avg_pool3d _cdist_forward _pdist_forward adaptive_avg_pool1d "
+        "addmm avg_pool1d avg_pool2d avg_pool2d_backward avg_pool3d bmm col2im convolution convolution_backward grid_sampler_2d "
+        "max_pool2d_with_indices max_pool2d_with_indices_backward max_pool3d_with_indices mm upsample_bilinear2d "
+        "upsample_nearest2d",
+    "moves or looks up elements":
+        "_embedding_bag as_strided cat constant_pad_nd copy cumsum embedding embedding_dense_backward gather index index_put "
+        "index_select masked_scatter nonzero reflection_pad1d reflection_pad2d reflection_pad3d repeat replication_pad2d "
+        "replication_pad3d scatter scatter_add scatter_reduce select_scatter slice_scatter sort split_with_sizes topk",
+    "makes elements of nothing, or random ones":
+        "arange empty empty_strided native_dropout rand randn randperm rrelu",
+    "complex numbers": "_fft_c2r _fft_r2c angle conj_physical",
+    "a number for Python": "_local_scalar_dense equal sym_is_contiguous sym_numel sym_size sym_storage_offset sym_stride",
+    "the engine has no such function":
+        "igamma igammac mvlgamma polygamma special_airy_ai special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 "
+        "special_chebyshev_polynomial_t special_chebyshev_polynomial_u special_chebyshev_polynomial_v special_chebyshev_polynomial_w "
+        "special_erfcx special_hermite_polynomial_h special_hermite_polynomial_he special_i0e special_i1 special_i1e "
+        "special_laguerre_polynomial_l special_legendre_polynomial_p special_modified_bessel_i0 special_modified_bessel_i1 "
+        "special_modified_bessel_k0 special_modified_bessel_k1 special_ndtri special_scaled_modified_bessel_k0 "
+        "special_scaled_modified_bessel_k1 special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u "
+        "special_shifted_chebyshev_polynomial_v special_shifted_chebyshev_polynomial_w special_spherical_bessel_j0 special_zeta",
+}  # fmt: skip
+
+
+def test_every_core_and_pointwise_operation_is_in_the_table_or_has_a_reason():
+    from zerostride.torch import _table
+
+    reasons = {name for names in NOT_IN_THE_TABLE.values() for name in names.split()}
+    served, missing = set(_table.DECOMPOSED), set()
+    for name in dir(torch.ops.aten):
+        packet = getattr(torch.ops.aten, name)
+        for overload in packet.overloads() if hasattr(packet, "overloads") else ():
+            target = getattr(packet, overload)
+            is_tagged = {torch.Tag.core, torch.Tag.pointwise} & set(target.tags)
+            if not is_tagged or target._schema.is_mutable or overload.endswith("out"):
+                continue
+            (served if _table.row(target) else missing).add(name)
+    assert missing - served - reasons == set()
+    assert reasons & served == set()

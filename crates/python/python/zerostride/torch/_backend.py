@@ -39,7 +39,7 @@ def backend(module, inputs, *, options=None):
 
 
 def compile(module, report):
-    """An aten graph as a function of a list, which it empties."""
+    """An aten graph as a function of a list of arguments, which it empties so that they can be freed early."""
     module.graph.eliminate_dead_code()
     run = _partition.divide(module, report).forward
 
@@ -51,7 +51,7 @@ def compile(module, report):
 
 
 def _refused(error):
-    """What is called in place of a graph that a policy refuses. An error while PyTorch compiles would come out as PyTorch's."""
+    """The function that replaces a graph which a policy refuses. PyTorch would wrap an error raised by the backend itself."""
     traceback = error.__traceback__
 
     def refused(*_):

@@ -37,7 +37,7 @@ def _entered(policy):
 
 
 def _report(line, *broadcast):
-    """Reports a broadcast from code that has the model's file and line, so that messages and tracebacks have them too."""
+    """Reports a broadcast from code compiled with the model's file and line, so that warnings and tracebacks show them."""
     file, number = ("<unknown>", 1) if line is None else (line.file, line.number)
     code = compile("\n" * (number - 1) + "report(*broadcast)", file, "exec")
     try:

@@ -24,5 +24,5 @@ _FRAME = re.compile(r'File "(.*)", line (\d+), in (.*)')
 def line_of(node):
     """The innermost line of the user's program that made a node; ``None`` where PyTorch has noted none."""
     frames = _FRAME.findall(node.meta.get("stack_trace") or "")
-    users = [Line(file, int(number), function) for file, number, function in frames if _frames.is_users(file)]
-    return users[-1] if users else None
+    lines = [Line(file, int(number), function) for file, number, function in frames if _frames.is_users(file)]
+    return lines[-1] if lines else None

@@ -1,8 +1,8 @@
 """Owns how a graph is divided: which nodes run together in the engine, and which PyTorch runs.
 
-Every node has a level: that of its inputs, and one more wherever the graph changes between PyTorch and the engine. On the way
-from a node to another one levels never fall, so that nodes of the engine at one level may run together whatever lies between
-them.
+Every node has a level: the largest level of its inputs, plus one where the graph changes between PyTorch and the engine. Levels
+never fall along an edge, and a path that leaves the engine and comes back rises. So the engine's nodes of one level can form one
+partition without a cycle.
 """
 
 import heapq
@@ -40,8 +40,8 @@ def _ordered(node):
 
 
 def _levels(graph, found):
-    """The level of each node: even where the engine runs it, odd where PyTorch does. What is only arranged has that of its
-    inputs."""
+    """The level of each node: even where the engine runs it, odd where PyTorch does. A view, copy or constant has the level
+    of its inputs."""
     levels, before = {}, -1
     for node in graph.nodes:
         level = max((levels[source] for source in node.all_input_nodes), default=-1)
@@ -56,7 +56,7 @@ def _levels(graph, found):
 
 
 def _through(node, found):
-    """The users of a node, those of what only arranges it in place of that."""
+    """The users of a node; a view or copy is replaced by its own users."""
     for user in node.users:
         if _is_arranged(found[user]):
             yield from _through(user, found)
@@ -65,7 +65,7 @@ def _through(node, found):
 
 
 def _sources(node, found):
-    """The nodes that a node reads, behind what only arranges them."""
+    """The nodes that a node reads; a view or copy is replaced by its own inputs."""
     for source in node.all_input_nodes:
         if _is_arranged(found[source]):
             yield from _sources(source, found)
@@ -74,7 +74,7 @@ def _sources(node, found):
 
 
 def _sink(graph, found, levels):
-    """Moves what depends on inputs of the graph alone, which are there all the time, to where it is used."""
+    """Moves nodes that depend on inputs of the graph alone to the level of their users: these inputs stay in memory anyway."""
     early = set()
     for node in graph.nodes:
         if node.op in ("placeholder", "get_attr"):
@@ -106,7 +106,7 @@ def _groups(graph, found):
         if not _is_computed(found[node]):
             continue
         for source in _sources(node, found):
-            # With what it reads, and with others that read the same.
+            # One group with the nodes that it reads, and with nodes that read the same.
             first = readers.setdefault((source, levels[node]), node)
             leader[leading(node)] = leading(first)
             if _is_computed(found[source]) and levels[source] == levels[node]:
@@ -128,7 +128,7 @@ def _rebuilt(module, found, groups, record):
             partitions |= dict.fromkeys(nodes, partition)
         else:
             found |= dict.fromkeys(nodes, reason)
-    # What is arranged for PyTorch, PyTorch arranges.
+    # Views, copies and constants that PyTorch's nodes read.
     shown = set()
     for node in reversed(graph.nodes):
         if _is_arranged(found[node]):

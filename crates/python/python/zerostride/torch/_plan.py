@@ -1,6 +1,8 @@
-"""Owns what runs in place of some nodes of a graph: one fused function, made of the table's rows when it is first called with
+"""Owns partitions: some nodes of a graph as one fused function of the table's rows, traced at the first call for each set of
 sizes and strides. It does not know how the nodes were chosen (``_partition.py``)."""
 
+import math
+import operator
 import re
 import time
 from typing import NamedTuple
@@ -12,6 +14,10 @@ import zerostride as zs
 from .. import _zerostride
 from ._lines import line_of
 from ._support import hint
+
+
+FEW_ELEMENTS = 1 << 15
+"""PyTorch runs one operation on fewer elements in about the time that the call of a partition costs."""
 
 
 class _Slot(NamedTuple):
@@ -47,7 +53,7 @@ class Partition:
         inside = set(nodes)
 
         def slot(node):
-            """Where a node's value is; what only arranges is taken along."""
+            """Notes a node that is read; a view, copy or constant is computed inside of the partition."""
             if node not in slots and node not in inside and getattr(found[node], "arranges", False):
                 add(node)
             if node not in slots:
@@ -64,7 +70,7 @@ class Partition:
 
         for node in nodes:
             add(node)
-        # Inputs come first, and are only all known now.
+        # Slots of inputs come first; their number is known only now.
         numbers = {node: _Slot(number) for number, node in enumerate(self.inputs)}
         numbers |= {node: _Slot(len(self.inputs) + number) for number, (node, _) in enumerate(pending)}
         filled = lambda argument: _plain(torch.fx.map_arg(argument, numbers.__getitem__))
@@ -74,7 +80,8 @@ class Partition:
         self.outputs = [node for node in nodes if node in left]
         self._results = [numbers[node].number for node in self.outputs]
         self._orders = [_order(node.meta["val"]) for node in self.outputs]
-        self._metas = [node.meta["val"] for node in self.outputs]
+        self._operations = sum(node.target is not operator.getitem for node in nodes)
+        self._elements = max(_elements(node.meta["val"]) for node in [*nodes, *self.inputs])
         self.names = [node.name for node in nodes]
         self.lines = list(dict.fromkeys(line for line in map(line_of, nodes) if line is not None))
         self.fused = _zerostride.Fused(self._traced())
@@ -85,11 +92,11 @@ class Partition:
         self.__name__ = self.__qualname__ = f"fused_{number}"
 
     def reason(self):
-        """Why the nodes had better not run here; ``None`` if they had."""
+        """Why PyTorch should run the nodes; ``None`` if the engine should."""
         if any(order is None for order in self._orders):
             return "a result has gaps or overlaps in its memory"
-        if not self.outputs:
-            return "nothing is computed"
+        if self._operations == 1 and self._elements < FEW_ELEMENTS:
+            return "one operation on few elements"
         return None
 
     def __str__(self):
@@ -97,13 +104,13 @@ class Partition:
         text = f"{self.__name__}: {', '.join(self.names[:12])}{'' if len(self.names) < 13 else ', ...'}"
         text += f"; of {lines}" if lines else ""
         if self.calls:
-            text += f"; {self.calls} calls of {self.seconds / self.calls * 1e3:.3g} ms"
+            text += f"; {self.calls} call{'' if self.calls == 1 else 's'} of {self.seconds / self.calls * 1e3:.3g} ms"
         if self.bytes is not None:
             text += ", {} bytes of results, at most {} of scratch".format(*self.bytes)
         return text + (f"; PyTorch instead, for {self.failure}" if self.failure else "")
 
     def _traced(self):
-        """The function that is fused. It holds no partition, so that no cycle of references keeps either."""
+        """The function that is fused. It does not hold the partition: that would be a cycle of references."""
         steps, results, orders = self._steps, self._results, self._orders
 
         def traced(*operands):
@@ -137,7 +144,7 @@ class Partition:
         ]
 
     def _theirs(self, operands):
-        """The same, by PyTorch."""
+        """The results as PyTorch computes them."""
         values = list(operands)
         for step in self._steps:
             values.append(step.target(*_filled(step.theirs, values), **_filled(step.theirs_named, values)))
@@ -164,6 +171,13 @@ def _filled(argument, values):
     if isinstance(argument, dict):
         return {name: _filled(value, values) for name, value in argument.items()}
     return argument
+
+
+def _elements(value):
+    """The elements of a value of a graph."""
+    if isinstance(value, (tuple, list)):
+        return max(map(_elements, value))
+    return math.prod(hint(size) for size in value.shape) if isinstance(value, torch.Tensor) else 1
 
 
 def _order(value):

@@ -9,7 +9,7 @@ _records = weakref.WeakValueDictionary()
 
 
 class Report:
-    """What has become of one graph that PyTorch handed over; its text says all.
+    """The division of one compiled graph, which ``str`` prints.
 
     ``partitions`` are what the engine runs, each with ``names`` of its nodes, ``lines`` of the model, ``calls`` and
     ``seconds``; ``theirs`` counts what PyTorch runs, by operation and reason.

@@ -1,5 +1,5 @@
-"""Owns which nodes of a graph the engine can run, and how it is called for one: by trying the table's rows on traced arrays
-of the shapes and dtypes that the graph says. It does not know which nodes run together (``_partition.py``)."""
+"""Owns which nodes of a graph the engine can run: it calls the table's row of each node on traced arrays of the graph's shapes
+and dtypes, and compares the result's. It does not know which nodes run together (``_partition.py``)."""
 
 import operator
 from typing import NamedTuple
@@ -36,11 +36,11 @@ def support(graph):
                 if reason is not None:
                     found[node] = reason
 
-    # Tracing runs a function on arrays without elements; nothing is computed.
+    # Tracing calls the function with arrays without elements, and computes nothing.
     _zerostride.Fused(trace).plan(zs.tensor(0))
     for node, call in found.items():
         if node.target is operator.getitem and isinstance(call, Call):
-            # A part of several results is where they are.
+            # One of several results is computed where they are.
             source = found[node.args[0]]
             found[node] = call if isinstance(source, Call) else source
     return found

@@ -51,8 +51,8 @@ COMPUTED = {name: getattr(zs, name) for name in _SAME_NAMES} | {
     "var_mean": formulas.var_mean,
 }
 
-# Operations that compute nothing: views, copies and constants. A partition includes them where it needs them,
-# and does not begin or end with one.
+# Operations that compute no elements: views, copies and constants. Each partition has its own copy of
+# those that it reads, and none of them is a result of a partition.
 ARRANGED = {
     "_reshape_alias": formulas.view,
     "_unsafe_view": formulas.view,
@@ -88,8 +88,7 @@ ARRANGED = {
     "zeros_like": formulas.zeros_like,
 }
 
-# Operations that PyTorch writes as formulas of the above, so that the engine can fuse them; others are not
-# decomposed.
+# Operations that PyTorch decomposes into the above before the graph is divided; others stay one node.
 DECOMPOSED = """
     _fused_rms_norm _fused_rms_norm_backward _log_softmax_backward_data _native_batch_norm_legit
     _native_batch_norm_legit_functional _native_batch_norm_legit_no_training _prelu_kernel _prelu_kernel_backward
