@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use zerostride_ops::{Category, DType, Op};
+use zerostride_ops::{Category, DType, Op, Scalar};
 
 use super::rules::{self, Cotangents, Reduced};
 use super::views;
@@ -39,12 +39,13 @@ pub(super) fn pull<'e>(
         let Some(cotangent) = cotangents.remove(&node.id()) else { continue };
         let of_operands = step(node, &cotangent)?;
         if is_variable(node) {
-            found.insert(node.id(), cotangent);
+            found.insert(node.id(), cotangent.clone());
         }
         for (operand, new) in node.operands().iter().zip(of_operands) {
             if !leads[&operand.id()] || new.is_number() {
                 continue;
             }
+            let new = without_one(new, &cotangent)?;
             add(&mut cotangents, operand, fitted(new, operand.meta()?)?);
         }
     }
@@ -63,6 +64,29 @@ fn add(cotangents: &mut HashMap<usize, Expr>, node: &Expr, new: Expr) {
 /// Whether the node's value may change by a little: those of integers and bools jump.
 pub(super) fn is_continuous(expr: &Expr) -> bool {
     expr.dtype().is_ok_and(|dtype| dtype.category() >= Category::Float)
+}
+
+/// A rule's product with a cotangent of ones is its other factor, unless that is memory of an operand, which a
+/// gradient must not be.
+fn without_one(new: Expr, cotangent: &Expr) -> Result<Expr> {
+    let Kind::Map { op: Op::Mul, operands, .. } = &new.node().kind else { return Ok(new) };
+    let [one, other] = &operands[..] else { return Ok(new) };
+    if one.id() != cotangent.id()
+        || !is_one(one)
+        || other.as_view().is_some()
+        || other.dtype()? != new.dtype()?
+    {
+        return Ok(new);
+    }
+    let shape = new.shape()?;
+    Ok(if other.shape()? == shape { other.clone() } else { other.broadcast_to(shape) })
+}
+
+fn is_one(mut expr: &Expr) -> bool {
+    while let Kind::View { operand, .. } | Kind::Cast { operand, .. } = &expr.node().kind {
+        expr = operand;
+    }
+    expr.number().is_some_and(|number| matches!(number, Scalar::Float(one) if one == 1.0))
 }
 
 /// A cotangent as that of an operand: what had been stretched is summed, what had been reduced is stretched;
