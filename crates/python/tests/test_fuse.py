@@ -71,6 +71,30 @@ def test_several_outputs_keep_their_form():
     assert result["parts"][1][0].tolist() == [0, 2, 4]
 
 
+def test_what_several_outputs_share_is_computed_once():
+    @zs.fuse
+    def both(a, b):
+        kernel = (-((a[:, None] - b) ** 2).sum(-1)).exp()
+        return kernel.sum(0), kernel.sum(1)
+
+    a, b = (np.random.default_rng(seed).random((n, 3), "f4") for seed, n in [(1, 2000), (2, 1500)])
+    plan = both.plan(a, b)
+    assert "2 results" in plan
+    assert int(plan.rsplit("scratch at most ", 1)[1].split()[0]) < 1 << 22
+    columns, rows = both(a, b)
+    alone = [zs.fuse(lambda a, b, dim=dim: (-((a[:, None] - b) ** 2).sum(-1)).exp().sum(dim)) for dim in (0, 1)]
+    np.testing.assert_array_equal(columns, alone[0](a, b))
+    np.testing.assert_array_equal(rows, alone[1](a, b))
+
+    exp = zs.fuse(lambda a: (a.exp(), a.exp() * 2, a, 3))
+    assert exp.plan(a).count("exp x") == 2
+    shared = zs.fuse(lambda a: (lambda e: (e, e * 2, e))(a.exp()))
+    assert shared.plan(a).count("exp x") == 1
+    first, twice, again = shared(a)
+    first[:] = 0
+    np.testing.assert_array_equal(twice, 2 * again)
+
+
 def test_what_is_taken_from_outside_is_read_anew():
     weight = zs.ones(3)
     f = zs.fuse(lambda x: x * weight)

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use zerostride::policy::{Action, Class, Policy};
-use zerostride::{Error, Expr, Op, Tensor, keepdim, num_threads, pool, set_num_threads};
+use zerostride::{Error, Expr, Op, Plan, Tensor, keepdim, num_threads, pool, set_num_threads};
 
 /// Counts the bytes that are held, the most there were, and each thread's allocations.
 struct Counting;
@@ -88,6 +88,49 @@ fn a_sum_of_squared_differences_holds_the_output_and_a_mebibyte() {
         assert!(plan.scratch_bytes() <= MIB, "{plan}");
         let peak = peak(&expr);
         assert!(peak <= output + MIB, "{peak} bytes for an output of {output}");
+    }
+}
+
+/// The kernel of points and points is read in rows by a sum over the one side, in columns by a sum over the
+/// other: it is computed in the order in which it is read, a block of rows at a time, and never whole.
+#[test]
+fn sums_over_either_side_of_pairs_hold_no_table() {
+    let _alone = alone();
+    let (n, m) = (3000, 2800);
+    let [p, q] = [(n, 1), (m, 2)].map(|(rows, seed)| Tensor::rand(&[rows, 3], seed).unwrap());
+    let weights = Tensor::rand(&[n, 1], 3).unwrap();
+    let difference = Expr::from(&p.unsqueeze(1).unwrap()) - &q;
+    let distances = difference.square().sum(-1);
+    let kernel = (-&distances).exp();
+    let force = (&distances + 0.1).pow(-1.5).unsqueeze(-1) * &difference;
+    let (table, limit) = (n * m * 4, 4 * MIB);
+    let stored = distances.eval().unwrap();
+    let of_stored = Expr::from(&stored);
+    let sums = [
+        (kernel.sum(0), (-&of_stored).exp().sum(0)),
+        (kernel.sum(1), (-&of_stored).exp().sum(1)),
+        ((&kernel * &weights).sum(0), ((-&of_stored).exp() * &weights).sum(0)),
+        (distances.amin(0) + 1, of_stored.amin(0) + 1),
+        (distances.softmax(1).sum(0), of_stored.softmax(1).sum(0)),
+        (distances.softmax(0).sum(1), of_stored.softmax(0).sum(1)),
+        (force.sum(0), ((&of_stored + 0.1).pow(-1.5).unsqueeze(-1) * &difference).sum(0)),
+        (force.sum(1), ((&of_stored + 0.1).pow(-1.5).unsqueeze(-1) * &difference).sum(1)),
+    ];
+    for (sum, expected) in &sums {
+        let plan = sum.plan().unwrap();
+        assert!(plan.scratch_bytes() <= limit && limit < table / 8, "{sum}\n{plan}");
+        let peak = peak(sum);
+        assert!(peak <= plan.output_bytes() + limit, "{sum}: {peak} of {table} bytes\n{plan}");
+        let [found, expected] = [sum, expected].map(|expr| expr.eval().unwrap().to_vec::<f32>().unwrap());
+        assert!(found.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()), "{sum}");
+    }
+    // Sums over both sides of a softmax need each other's.
+    let independent = sums.into_iter().filter(|(sum, _)| !sum.to_string().contains("amax"));
+    let (exprs, expected): (Vec<Expr>, Vec<Expr>) = independent.unzip();
+    let plan = Plan::of(&exprs).unwrap();
+    assert!(plan.scratch_bytes() <= 2 * limit, "{plan}");
+    for (found, expected) in plan.run_all().unwrap().iter().zip(&expected) {
+        assert_eq!(found.to_vec::<f32>().unwrap(), expected.eval().unwrap().to_vec::<f32>().unwrap());
     }
 }
 

@@ -12,7 +12,7 @@ use zerostride_shape::{ErrorClass, Layout, Shape, Strides, coalesce, order_dims}
 use super::cost::Cost;
 use super::product;
 use super::program::{Buffer, GRAIN_ELEMENTS, Instruction, Load, Program, Register, Source, Step, Work};
-use super::reduction::Reduction;
+use super::reduction::{Order, Reduction, lying};
 use super::uses::{Buffered, Read, Reads, analyse, entry, shape};
 use crate::expr::{Expr, Kind, Meta, View};
 use crate::{Error, Result, Tensor, interrupt};
@@ -73,8 +73,8 @@ pub(crate) struct Lowered {
     pub(crate) results: SmallVec<[usize; 1]>,
 }
 
-/// A node that has to be in memory before the step that reads it.
-struct Missing<'e>(&'e Expr);
+/// A node that has to be in memory, its dimensions in an order, before the step that reads it.
+struct Missing<'e>(&'e Expr, Order);
 
 /// Lowers expressions without errors, each wanted in a layout. Where a value turns out to need memory of its
 /// own, lowering starts again with that value forced into a buffer; each round forces at least one more node,
@@ -95,7 +95,20 @@ pub(crate) fn lower(roots: &[(&Expr, &Layout)]) -> Lowered {
         };
         lowerer.steps();
         if lowerer.forced.is_empty() {
-            return lowerer.lowered;
+            let mut lowered = lowerer.lowered;
+            if lowerer.computed.iter().any(|(_, order)| !order.is_empty()) {
+                lowered.steps = by_rows(lowered.steps, |step| match &step.work {
+                    Work::Reduce { kept, .. } => kept.first().copied(),
+                    // The loop of an element-wise step may be one dimension.
+                    Work::Map { .. } => {
+                        let (shape, (_, order)) =
+                            (&lowered.buffers[step.output].shape, &lowerer.computed[step.output]);
+                        shape.get(order.first().copied().unwrap_or(0)).copied()
+                    }
+                    Work::Matmul { .. } => None,
+                });
+            }
+            return lowered;
         }
         forced.extend(lowerer.forced);
     }
@@ -108,10 +121,11 @@ struct Lowerer<'e, 'a> {
     roots: &'a [(&'e Expr, &'a Layout)],
     /// Nodes that should have had a buffer.
     forced: Vec<usize>,
-    /// The buffer of each node that has one, and how its value lies there.
-    done: HashMap<usize, (usize, Layout)>,
+    /// The buffer of each node that has one, for each order of its dimensions that is wanted, and how its
+    /// value lies there.
+    done: HashMap<(usize, Order), (usize, Layout)>,
     /// The node of each buffer.
-    computed: Vec<usize>,
+    computed: Vec<(usize, Order)>,
     /// The places of operands in the plan.
     leaves: HashMap<Identity<'e>, usize>,
     lowered: Lowered,
@@ -123,6 +137,7 @@ type Identity<'e> = (usize, Option<u64>, DType, &'e Layout);
 /// A step that is being made, and the nodes between its own and the one whose register comes next.
 struct Making<'e> {
     expr: &'e Expr,
+    order: Order,
     program: Program,
     /// Registers of nodes, seen through views.
     emitted: HashMap<(usize, Vec<View>), Register>,
@@ -139,8 +154,8 @@ struct Fused<'e> {
 }
 
 impl<'e> Making<'e> {
-    fn new(expr: &'e Expr) -> Making<'e> {
-        Making { expr, program: Program::default(), emitted: HashMap::new(), path: Vec::new() }
+    fn new(expr: &'e Expr, order: Order) -> Making<'e> {
+        Making { expr, order, program: Program::default(), emitted: HashMap::new(), path: Vec::new() }
     }
 
     /// Gives the innermost node the register of its next operand, converted to its dtype.
@@ -185,26 +200,26 @@ impl<'e> Lowerer<'e, '_> {
     /// expressions before it.
     fn steps(&mut self) {
         for &(root, out) in self.roots {
-            let mut makings = Vec::new();
-            if !self.done.contains_key(&root.id()) {
-                makings.push(Making::new(root));
+            let (mut makings, own) = (Vec::new(), (root.id(), Order::new()));
+            if !self.done.contains_key(&own) {
+                makings.push(Making::new(root, Order::new()));
             }
             while let Some(making) = makings.last_mut() {
                 interrupt::check();
                 match self.work(making) {
                     Ok((work, held)) => {
-                        self.push_step(making.expr, work, held);
+                        self.push_step(making.expr, &making.order, (work, held));
                         makings.pop();
                     }
-                    Err(Missing(node)) => makings.push(Making::new(node)),
+                    Err(Missing(node, order)) => makings.push(Making::new(node, order)),
                 }
             }
             // Reductions and products fill contiguous memory of their own, and repeated elements are held
             // once: any other layout of the result takes a copy.
-            if self.done[&root.id()].1 != *out {
+            if self.done[&own].1 != *out {
                 self.copy(root, out.clone());
             }
-            let result = self.done[&root.id()].0;
+            let result = self.done[&own].0;
             self.lowered.results.push(result);
         }
     }
@@ -219,9 +234,7 @@ impl<'e> Lowerer<'e, '_> {
             (_, Some(reduction)) if !reduction.is_of_one() => {
                 let register = self.emit(making, reduction.operand)?;
                 // Unless it is the last step, other steps should be able to run together with it.
-                let (work, shape) =
-                    reduction.plan(register, mem::take(&mut making.program), wanted.is_some());
-                (work, Layout::contiguous(shape))
+                reduction.plan(register, mem::take(&mut making.program), (wanted.is_some(), &making.order))
             }
             (Kind::Matmul { factors: [a, b] }, _) => {
                 let (a_source, a_layout) = self.in_memory(a)?;
@@ -236,14 +249,15 @@ impl<'e> Lowerer<'e, '_> {
                 program.result = result;
                 let held = once(&program, shape);
                 let wanted = wanted.filter(|_| held == *shape).cloned();
-                let layout = wanted.unwrap_or_else(|| Layout::contiguous(held.clone()));
+                let layout = wanted.unwrap_or_else(|| lying(&held, &making.order));
                 (map(held, program, &layout), layout)
             }
         })
     }
 
-    /// Adds a step for a node; `held` is the layout of the node's value in the buffer.
-    fn push_step(&mut self, expr: &Expr, work: Work, held: Layout) {
+    /// Adds a step for a node whose dimensions lie in an order; `held` is the layout of the node's value in
+    /// the buffer.
+    fn push_step(&mut self, expr: &Expr, order: &Order, (work, held): (Work, Layout)) {
         let (whole, own) = (shape(expr), held.shape().clone());
         let hoisted = self.buffered.is_hoisted(expr) || own != *whole;
         let layout = if own == *whole {
@@ -255,18 +269,24 @@ impl<'e> Lowerer<'e, '_> {
         if let Work::Map { program, .. } | Work::Reduce { program, .. } = &mut work {
             program.complete();
         }
-        self.push(expr, own, layout, (hoisted, work));
+        self.push((expr, order), own, layout, (hoisted, work));
     }
 
     /// Adds a step that fills a buffer of shape `own`; from then on the node's value has this layout there.
-    fn push(&mut self, expr: &Expr, own: Shape, layout: Layout, (hoisted, work): (bool, Work)) {
+    fn push(
+        &mut self,
+        (expr, order): (&Expr, &Order),
+        own: Shape,
+        layout: Layout,
+        (hoisted, work): (bool, Work),
+    ) {
         let dtype = expr.meta().map_or(DType::F32, Meta::dtype);
         let Lowered { buffers, steps, .. } = &mut self.lowered;
         let output = buffers.len();
         buffers.push(Buffer { dtype, shape: own, slot: output });
         steps.push(Step { text: expr.to_string(), output, dead: Vec::new(), hoisted, work });
-        self.computed.push(expr.id());
-        self.done.insert(expr.id(), (output, layout));
+        self.computed.push((expr.id(), order.clone()));
+        self.done.insert((expr.id(), order.clone()), (output, layout));
     }
 
     /// Merges an element-wise step over the results of the reduction before it into that reduction, if
@@ -277,17 +297,19 @@ impl<'e> Lowerer<'e, '_> {
         let Work::Map { shape, program: finish, out, out_offset: 0 } = &mut work else { return work };
         let ([load], Some(last)) = (&finish.loads[..], steps.last_mut()) else { return work };
         let results = &buffers[last.output];
-        let node = self.computed[last.output];
+        let node = &self.computed[last.output];
         let are_results = load.source == Source::Buffer(last.output)
             && (load.offset, &load.strides) == (0, out)
             && shape.ndim() < 2
             && out.iter().all(|&stride| stride == 1)
             && shape.numel() == results.shape.numel();
         match &mut last.work {
-            Work::Reduce { finish: place @ None, .. } if are_results && self.buffered.is_used_once(node) => {
+            Work::Reduce { finish: place @ None, .. }
+                if are_results && self.buffered.is_used_once(node.0) =>
+            {
                 finish.complete();
                 *place = Some(Box::new(mem::take(finish)));
-                self.done.remove(&node);
+                self.done.remove(node);
                 self.computed.pop();
                 buffers.pop();
                 steps.pop().expect("there is a last step").work
@@ -298,14 +320,15 @@ impl<'e> Lowerer<'e, '_> {
 
     /// Adds a step that copies a node's value into a new buffer, in layout `to`.
     fn copy(&mut self, expr: &Expr, to: Layout) {
-        let (buffer, layout) = self.done[&expr.id()].clone();
+        let order = Order::new();
+        let (buffer, layout) = self.done[&(expr.id(), order.clone())].clone();
         let dtype = self.lowered.buffers[buffer].dtype;
         let (shape, strides, offset) = layout.into_parts();
         let mut program = Program::default();
         program.result = program.push_load(Load { source: Source::Buffer(buffer), dtype, strides, offset });
         program.complete();
         let work = map(shape.clone(), program, &to);
-        self.push(expr, shape, to, (false, work));
+        self.push((expr, &order), shape, to, (false, work));
     }
 
     /// The memory of a factor; a view of an existing value is used where it will do.
@@ -318,8 +341,9 @@ impl<'e> Lowerer<'e, '_> {
             views.push((operand, view));
             expr = operand;
         }
-        let (source, mut layout) =
-            if self.is_missing(expr) { None } else { self.place(expr) }.ok_or(Missing(expr))?;
+        let order = Order::new();
+        let place = if self.is_missing(expr, &order) { None } else { self.place(expr, &order) };
+        let (source, mut layout) = place.ok_or(Missing(expr, order))?;
         for (operand, view) in views.into_iter().rev() {
             match view.apply(&layout) {
                 Ok(seen) => layout = seen,
@@ -333,8 +357,8 @@ impl<'e> Lowerer<'e, '_> {
     }
 
     /// The memory of a value that has been computed, or is an operand or a view of one.
-    fn place(&mut self, expr: &Expr) -> Option<(Source, Layout)> {
-        if let Some((buffer, layout)) = self.done.get(&expr.id()) {
+    fn place(&mut self, expr: &Expr, order: &Order) -> Option<(Source, Layout)> {
+        if let Some((buffer, layout)) = self.done.get(&(expr.id(), order.clone())) {
             return Some((Source::Buffer(*buffer), layout.clone()));
         }
         let Read { tensor, version, layout } = self.reads.get(&expr.id())?;
@@ -350,13 +374,14 @@ impl<'e> Lowerer<'e, '_> {
     /// Makes a value contiguous in memory, because a view needs it so: a value with another layout is copied,
     /// a fused one is computed there.
     fn settle(&mut self, expr: &'e Expr) -> Result<(), Missing<'e>> {
-        if self.done.contains_key(&expr.id()) {
+        let order = Order::new();
+        if self.done.contains_key(&(expr.id(), order.clone())) {
             self.copy(expr, Layout::contiguous(shape(expr).clone()));
             return Ok(());
         }
         self.forced.push(expr.id());
         self.buffered.add(expr);
-        Err(Missing(expr))
+        Err(Missing(expr, order))
     }
 
     /// The register of a node's value in the loop of a step. Where a missing value ended the walk, the walk
@@ -404,10 +429,11 @@ impl<'e> Lowerer<'e, '_> {
             return Ok(Some(register));
         }
         let (id, chain) = key;
-        if self.is_missing(expr) && id != making.expr.id() {
-            return Err(Missing(expr));
+        let order = self.order(making, expr, &chain);
+        if self.is_missing(expr, &order) && id != making.expr.id() {
+            return Err(Missing(expr, order));
         }
-        let Some(place) = self.place(expr) else {
+        let Some(place) = self.place(expr, &order) else {
             making.path.push(Fused { expr, chain, operands: SmallVec::new() });
             return Ok(None);
         };
@@ -416,9 +442,20 @@ impl<'e> Lowerer<'e, '_> {
         Ok(Some(register))
     }
 
-    /// Whether a node is to have a buffer and has none yet.
-    fn is_missing(&self, expr: &Expr) -> bool {
-        self.buffered.contains(expr) && !self.done.contains_key(&expr.id())
+    /// The order of dimensions in which a step reads a node through views: as it reduces them, or as its own
+    /// results lie.
+    fn order(&self, step: &Making<'_>, expr: &Expr, chain: &[View]) -> Order {
+        let order = match Reduction::of(step.expr).filter(|own| !own.is_of_one()) {
+            _ if !self.buffered.is_computed_again(expr) => None,
+            Some(reduction) => reduction.order(shape(expr), chain),
+            None => chain.is_empty().then(|| step.order.clone()),
+        };
+        order.unwrap_or_default()
+    }
+
+    /// Whether a node is to have a buffer and has none yet with its dimensions in that order.
+    fn is_missing(&self, expr: &Expr, order: &Order) -> bool {
+        self.buffered.contains(expr) && !self.done.contains_key(&(expr.id(), order.clone()))
     }
 
     /// As `enter`, for a value in memory.
@@ -440,7 +477,7 @@ impl<'e> Lowerer<'e, '_> {
                     let user = user.expect("every view is some node's");
                     making.path.truncate(user + 1);
                     self.settle(&making.path[user].expr.node().kind.operands()[0])?;
-                    let place = self.place(expr).expect("a copy of the value lies in order");
+                    let place = self.place(expr, &Order::new()).expect("a copy of the value lies in order");
                     return self.load(making, expr, place, chain);
                 }
             }
@@ -449,6 +486,36 @@ impl<'e> Lowerer<'e, '_> {
         let (_, strides, offset) = layout.into_parts();
         Ok(making.program.push_load(Load { source, dtype, strides, offset }))
     }
+}
+
+/// Steps in an order in which those over the same rows follow each other as far as they can, for only
+/// neighbours run together. The steps are placed from the last one on, each before those that read it.
+fn by_rows(steps: Vec<Step>, rows: impl Fn(&Step) -> Option<usize>) -> Vec<Step> {
+    let makers: HashMap<usize, usize> =
+        steps.iter().enumerate().map(|(index, step)| (step.output, index)).collect();
+    let makers_of = |step: &Step| -> HashSet<usize> {
+        step.work.sources().filter_map(Source::buffer).map(|buffer| makers[&buffer]).collect()
+    };
+    let mut readers = vec![0; steps.len()];
+    steps.iter().flat_map(makers_of).for_each(|maker| readers[maker] += 1);
+    let mut ready: Vec<usize> = (0..steps.len()).filter(|&index| readers[index] == 0).collect();
+    let mut steps: Vec<Option<Step>> = steps.into_iter().map(Some).collect();
+    let (mut placed, mut last): (Vec<Step>, _) = (Vec::new(), None);
+    while !ready.is_empty() {
+        let is_near = |&index: &usize| (steps[index].as_ref().and_then(&rows) == last, index);
+        let next = (0..ready.len()).max_by_key(|&at| is_near(&ready[at])).unwrap_or(0);
+        let Some(step) = steps[ready.swap_remove(next)].take() else { continue };
+        for maker in makers_of(&step) {
+            readers[maker] -= 1;
+            if readers[maker] == 0 {
+                ready.push(maker);
+            }
+        }
+        last = rows(&step);
+        placed.push(step);
+    }
+    placed.reverse();
+    placed
 }
 
 /// The shape at which a program computes each distinct element once, to be copied afterwards: size 1 where

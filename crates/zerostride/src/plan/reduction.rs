@@ -11,7 +11,7 @@ use zerostride_shape::{Layout, Shape, Strides, coalesce, order_dims, turn_dims};
 
 use super::lower::{map, slices};
 use super::program::{FEW_RESULTS, Instruction, Load, Program, Register, Work};
-use crate::expr::{Expr, Kind, reduced_shape};
+use crate::expr::{Expr, Kind, View, reduced_shape};
 
 /// A reduction of the table over some dimensions of an operand.
 pub(super) struct Reduction<'e> {
@@ -52,6 +52,30 @@ impl<'e> Reduction<'e> {
         One::of(self.op, self.compute).is_some() && self.dims.iter().all(|&dim| self.sizes[dim] == 1)
     }
 
+    /// Elements of each result.
+    pub(super) fn elements(&self) -> usize {
+        self.dims.iter().map(|&dim| self.sizes[dim]).product()
+    }
+
+    /// The order in which the dimensions of a value, seen through views, had best lie for this reduction to
+    /// read it row by row: those that are reduced innermost. `None` for row-major order.
+    pub(super) fn order(&self, value: &Shape, chain: &[View]) -> Option<Order> {
+        let seen = |layout: &Layout| {
+            let first = layout.clone();
+            chain.iter().try_fold(first, |layout, view| view.apply(&layout).ok())
+        };
+        let natural = Layout::contiguous(value.clone());
+        let loops = seen(&natural)?;
+        let (mut order, mut inner) = (Order::new(), Order::new());
+        for (dim, (&size, &stride)) in value.iter().zip(natural.strides()).enumerate() {
+            let is_same = |own: &usize| (loops.shape()[*own], loops.strides()[*own]) == (size, stride);
+            let is_reduced = size > 1 && self.dims.contains(&(0..loops.ndim()).find(is_same)?);
+            if is_reduced { &mut inner } else { &mut order }.push(dim);
+        }
+        order.extend(inner);
+        (!order.is_sorted() && seen(&lying(value, &order)).is_some()).then_some(order)
+    }
+
     /// The register of results that are an operation on one element each.
     pub(super) fn of_one(&self, element: Register, program: &mut Program) -> Option<Register> {
         let found = match One::of(self.op, self.compute)? {
@@ -68,9 +92,14 @@ impl<'e> Reduction<'e> {
 
     /// The step that reduces the values of a register, and the shape of its results, which is 1 along
     /// dimensions where they repeat. The strides of the program's loads are along the dimensions of the
-    /// operand. Unless the step `is_last`, it stays a reduction, since only reductions begin a group of steps
-    /// that run together.
-    pub(super) fn plan(&self, mut element: Register, mut program: Program, is_last: bool) -> (Work, Shape) {
+    /// operand. Results lie in an order of their dimensions. Unless the step `is_last`, it stays a reduction,
+    /// since only reductions begin a group of steps that run together.
+    pub(super) fn plan(
+        &self,
+        mut element: Register,
+        mut program: Program,
+        (is_last, order): (bool, &Order),
+    ) -> (Work, Layout) {
         let repeats = |dim: usize| program.loads.iter().all(|load| load.strides[dim] == 0);
         let (mut sizes, mut times): (SmallVec<[usize; 8]>, i64) = (self.sizes.as_ref().into(), 1);
         for dim in (0..sizes.len()).filter(|&dim| self.sizes[dim] > 1 && repeats(dim)) {
@@ -101,8 +130,12 @@ impl<'e> Reduction<'e> {
         }
         let shape =
             reduced_shape(&sizes, self.dims, self.keepdim).expect("there are no more results than elements");
-        let (reduced, kept): (Vec<usize>, Vec<usize>) =
+        let shape = lying(&shape, order);
+        let (reduced, mut kept): (Vec<usize>, Vec<usize>) =
             (0..sizes.len()).partition(|dim| self.dims.contains(dim));
+        let left_out =
+            |dim: usize| self.dims.iter().filter(|&&reduced| reduced < dim && !self.keepdim).count();
+        kept.sort_by_key(|&dim| order.iter().position(|&own| own == dim - left_out(dim)));
         let (kept, outer) = part(&program, &sizes, &kept);
         let (mut reduced, mut inner) = part(&program, &sizes, &reduced);
         if self.op.is_in_any_order(self.compute) {
@@ -184,6 +217,21 @@ impl<'e> Reduction<'e> {
     /// Whether integers or bools are reduced.
     fn is_whole(&self) -> bool {
         self.compute.category() < Category::Float
+    }
+}
+
+/// The dimensions of a value as they lie, outermost first; empty for row-major order.
+pub(super) type Order = SmallVec<[usize; 4]>;
+
+/// A layout without gaps whose dimensions lie in an order.
+pub(super) fn lying(shape: &Shape, order: &Order) -> Layout {
+    let place = |dim: usize| order.iter().position(|&own| own == dim).map(|place| place as isize);
+    let sizes: SmallVec<[usize; 8]> = order.iter().map(|&dim| shape[dim]).collect();
+    match (Shape::new(&sizes), (0..shape.ndim()).map(place).collect::<Option<SmallVec<[isize; 8]>>>()) {
+        (Ok(ordered), Some(places)) => {
+            Layout::contiguous(ordered).permute(&places).expect("an order has every dimension once")
+        }
+        _ => Layout::contiguous(shape.clone()),
     }
 }
 

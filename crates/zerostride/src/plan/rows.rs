@@ -49,15 +49,17 @@ pub(crate) fn groups(steps: &[Step], buffers: &mut [Buffer], results: &[usize]) 
     let last = last_reads(steps, buffers.len(), results);
     let (mut groups, mut start) = (Vec::new(), 0);
     while start < steps.len() {
-        let end = match rows_of(&steps[start]) {
+        let are_several = results.len() > 1;
+        let rows = rows_of(&steps[start], are_several);
+        let end = match rows {
             Some(rows) => {
-                let mut together = Together::new(rows, buffers);
+                let mut together = Together::new((rows, are_several), buffers);
                 let fitting = steps[start..].iter().take(MOST_STEPS).take_while(|step| together.take(step));
                 start + fitting.count()
             }
             None => start,
         };
-        match group(steps, start..end, buffers, &last) {
+        match rows.and_then(|rows| group(steps, (start..end, rows), buffers, &last)) {
             Some(group) => {
                 groups.push(group);
                 start = end;
@@ -68,22 +70,24 @@ pub(crate) fn groups(steps: &[Step], buffers: &mut [Buffer], results: &[usize]) 
     groups
 }
 
-/// The rows of a step that may begin a group: a reduction, since other steps gain nothing.
-fn rows_of(step: &Step) -> Option<usize> {
+/// The rows of a step that may begin a group: a reduction, and in a plan of several results an element-wise
+/// step, whose operands others may read.
+fn rows_of(step: &Step, are_several: bool) -> Option<usize> {
     match &step.work {
-        Work::Reduce { kept, .. } => kept.first().copied().filter(|&rows| rows > 1),
+        Work::Reduce { kept: outer, .. } => Some(outer),
+        Work::Map { shape: outer, .. } if are_several => Some(outer),
         _ => None,
     }
+    .and_then(|outer| outer.first().copied().filter(|&rows| rows > 1))
 }
 
 /// `last` are the last reads of all buffers.
 fn group(
     steps: &[Step],
-    range: Range<usize>,
+    (range, rows): (Range<usize>, usize),
     buffers: &mut [Buffer],
     last: &[Option<usize>],
 ) -> Option<Group> {
-    let rows = rows_of(steps.get(range.start)?)?;
     let own = &steps[range.clone()];
     let bytes = |buffer: &Buffer| buffer.shape.numel().saturating_mul(buffer.dtype.item_size());
     let read = |step: &Step| {
@@ -126,17 +130,22 @@ fn group(
 /// A growing set of steps that may run together.
 struct Together<'a> {
     rows: usize,
+    /// Whether they are of a plan of several results.
+    are_several: bool,
     buffers: &'a [Buffer],
     /// The slots that they write.
     written: HashSet<usize>,
     /// The slots that they read, and whether they read them row by row: a step may write over what another
     /// one has read.
     read: HashMap<usize, bool>,
+    /// What they touch.
+    touched: HashSet<Source>,
 }
 
 impl<'a> Together<'a> {
-    fn new(rows: usize, buffers: &'a [Buffer]) -> Together<'a> {
-        Together { rows, buffers, written: HashSet::new(), read: HashMap::new() }
+    fn new((rows, are_several): (usize, bool), buffers: &'a [Buffer]) -> Together<'a> {
+        let (written, read, touched) = (HashSet::new(), HashMap::new(), HashSet::new());
+        Together { rows, are_several, buffers, written, read, touched }
     }
 
     /// Adds the next step, if it may run with the steps so far.
@@ -153,9 +162,14 @@ impl<'a> Together<'a> {
             Work::Reduce { kept, program, .. } => (kept, program),
             Work::Matmul { .. } => return false,
         };
+        // Of several results, those that share nothing have no reason to run together.
+        let is_read = |own: Source| self.touched.contains(&own);
+        let shares = !self.are_several || self.touched.is_empty() || step.work.sources().any(is_read);
+        self.touched.extend(step.work.sources().chain([Source::Buffer(step.output)]));
         self.written.insert(own.slot);
         let whole = whole(&step.work);
-        shape.first().is_some_and(|outer| outer % rows == 0 && *outer > 0)
+        shares
+            && shape.first().is_some_and(|outer| outer % rows == 0 && *outer > 0)
             && own.shape.numel().is_multiple_of(rows)
             && self.read.get(&own.slot) != Some(&false)
             && program.loads.iter().all(|load| {

@@ -24,6 +24,10 @@ const MOST_WAYS: usize = 16;
 /// them.
 const MOST_VIEWS: usize = 32;
 
+/// Elements of a reduction beyond which it is not computed twice so that steps can read its results in two
+/// orders.
+const MOST_AGAIN_ELEMENTS: usize = 64;
+
 /// How a node's value gets into the loop of a step: the views between them, innermost first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Context {
@@ -44,6 +48,8 @@ struct Use {
     stretched: bool,
     /// By one step, in one context.
     once: bool,
+    /// Whether it is computed for each order of its dimensions in which it is read.
+    again: bool,
 }
 
 impl Buffered {
@@ -61,9 +67,15 @@ impl Buffered {
         self.nodes.get(&id).is_some_and(|node| node.once)
     }
 
+    /// Whether the node is computed for each order of its dimensions in which steps want it: so it is read
+    /// row by row, and need never be whole.
+    pub(crate) fn is_computed_again(&self, expr: &Expr) -> bool {
+        self.nodes.get(&expr.id()).is_some_and(|node| node.again)
+    }
+
     /// Gives a node a buffer that turns out to need one.
     pub(crate) fn add(&mut self, expr: &Expr) {
-        self.nodes.entry(expr.id()).or_insert(Use { stretched: false, once: true });
+        self.nodes.entry(expr.id()).or_insert(Use { stretched: false, once: true, again: false });
     }
 }
 
@@ -107,7 +119,7 @@ pub(crate) fn analyse<'e>(roots: &[&'e Expr], forced: &mut HashSet<usize>) -> (B
     let order = operands_first(roots.iter().copied(), |_| true);
     let reads = reads(&order, forced);
     let is_read = |expr: &Expr| expr.is_number() || reads.contains_key(&expr.id());
-    let largest = largest_operands(&order);
+    let (largest, below) = (largest_operands(&order, |_, _| false), largest_operands(&order, is_light));
     let result = roots.iter().map(|root| shape(root).numel()).max().unwrap_or(0);
     let mut contexts: HashMap<usize, HashSet<Context>> = HashMap::new();
     let mut buffered = Buffered::default();
@@ -129,8 +141,14 @@ pub(crate) fn analyse<'e>(roots: &[&'e Expr], forced: &mut HashSet<usize>) -> (B
             _ => true,
         };
         let is_root = roots.iter().any(|root| root.id() == expr.id());
-        if buffer || is_root || forced.contains(&expr.id()) {
-            buffered.nodes.insert(expr.id(), Use { stretched, once: own.len() == 1 && !is_root });
+        let is_given = is_root || forced.contains(&expr.id());
+        if buffer || is_given {
+            // Whatever is computed twice must be cheap.
+            let is_cheap = || Reduction::of(expr).is_none_or(|own| own.elements() <= MOST_AGAIN_ELEMENTS);
+            let grows = numel > below[&expr.id()] && numel > result;
+            let computes = !matches!(expr.node().kind, Kind::View { .. } | Kind::Matmul { .. });
+            let again = grows && computes && !is_given && (own.len() == 1 || is_cheap());
+            buffered.nodes.insert(expr.id(), Use { stretched, once: own.len() == 1 && !is_root, again });
             own = HashSet::from([Context { step: expr.id(), chain: Vec::new() }]);
         }
         for operand in expr.node().kind.operands() {
@@ -184,15 +202,23 @@ pub(super) fn is_elementwise(expr: &Expr) -> bool {
     }
 }
 
-/// For each node the element count of its largest operand in memory.
-fn largest_operands(order: &[&Expr]) -> HashMap<usize, usize> {
+/// Whether the results of a reduction are more than its operands, given their number, and cost little to
+/// compute again.
+fn is_light(expr: &Expr, operands: usize) -> bool {
+    Reduction::of(expr).is_some_and(|own| own.elements() <= MOST_AGAIN_ELEMENTS)
+        && shape(expr).numel() > operands
+}
+
+/// For each node the element count of its largest operand in memory, where nodes that `pass`, given that of
+/// their own operands, are none.
+fn largest_operands(order: &[&Expr], pass: impl Fn(&Expr, usize) -> bool) -> HashMap<usize, usize> {
     let mut largest = HashMap::new();
     for expr in order {
         let kind = &expr.node().kind;
         let operands = kind.operands();
         let below = operands.iter().map(|operand| match &operand.node().kind {
             Kind::View { .. } => largest[&operand.id()],
-            _ if is_elementwise(operand) => largest[&operand.id()],
+            _ if is_elementwise(operand) || pass(operand, largest[&operand.id()]) => largest[&operand.id()],
             _ => shape(operand).numel(),
         });
         largest.insert(expr.id(), below.max().unwrap_or(0));

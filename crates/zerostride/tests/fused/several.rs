@@ -125,3 +125,22 @@ fn errors_name_the_expression_and_an_empty_list_is_one() {
     x.add_(1).unwrap();
     assert!(eval_all(&captured).is_err(), "the operand has been written to");
 }
+
+#[test]
+fn element_wise_results_of_the_same_operands_run_together() {
+    let [x, y] = [1, 2].map(|seed| Tensor::rand(&[700, 900], seed).unwrap());
+    let [row, other] = [(900, 3), (700, 4)].map(|(size, seed)| Tensor::rand(&[size], seed).unwrap());
+    let roots = [
+        &x + &y,
+        (&x - &y) * 2,
+        Expr::from(&x) * &row - &y,
+        (&x - &row).square().sum(1),
+        Expr::from(&other).exp(),
+        &x / &y,
+    ];
+    let text = Plan::of(&roots).unwrap().to_string();
+    assert!(text.contains("run together"), "{text}");
+    check(&roots, 0);
+    let apart = Plan::of(&[&x + 1, &y + 1]).unwrap().to_string();
+    assert!(!apart.contains("run together"), "{apart}");
+}
