@@ -16,7 +16,8 @@ impl Choice {
     }
 }
 
-/// Keeps `maximum` from ties, where differences are those of neither operand: no multiple of the inputs' steps.
+/// Keeps `maximum` from ties, where differences are those of neither operand: no multiple of the inputs'
+/// steps.
 const OFFSET: f64 = 3.7e-4;
 
 /// An expression and what the oracle has of it.

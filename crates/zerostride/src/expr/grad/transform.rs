@@ -66,8 +66,8 @@ pub(super) fn is_continuous(expr: &Expr) -> bool {
     expr.dtype().is_ok_and(|dtype| dtype.category() >= Category::Float)
 }
 
-/// A rule's product with a cotangent of ones is its other factor, unless that is memory of an operand, which a
-/// gradient must not be.
+/// A rule's product with a cotangent of ones is its other factor, unless that is memory of an operand, which
+/// a gradient must not be.
 fn without_one(new: Expr, cotangent: &Expr) -> Result<Expr> {
     let Kind::Map { op: Op::Mul, operands, .. } = &new.node().kind else { return Ok(new) };
     let [one, other] = &operands[..] else { return Ok(new) };
