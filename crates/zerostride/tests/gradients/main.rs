@@ -26,6 +26,10 @@ fn gradients_of_stretched_operands_are_sums() -> Result<()> {
     let gradients = (&x * &w).square().sum(..).grad(&[&x, &w])?;
     assert_eq!(gradients[0].eval()?.to_vec::<f32>()?, [200.0, 4.0, 600.0, 8.0]);
     assert_eq!(gradients[1].eval()?.to_vec::<f32>()?, [200.0, 40.0]);
+    let itself = Expr::from(&x).vjp(&x, &[&x])?[0].eval()?;
+    assert!(itself.to_vec::<f32>()? == x.to_vec::<f32>()? && !itself.shares_storage(&x));
+    assert!(!(&x * &w).sum(..).grad(&[&w])?[0].eval()?.shares_storage(&x));
+    assert!(!Expr::from(&w).mul(&tensor![5.0, 6.0]).sum(..).grad(&[&w])?[0].eval()?.shares_storage(&w));
     let pairs = (x.unsqueeze(1)? - x.unsqueeze(0)?).square().sum(-1).sum(..);
     assert_eq!(pairs.grad(&[&x])?[0].eval()?.to_vec::<f32>()?, [-8.0, -8.0, 8.0, 8.0]);
     Ok(())

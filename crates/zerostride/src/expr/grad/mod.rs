@@ -8,7 +8,7 @@ mod views;
 
 use std::collections::{HashMap, HashSet};
 
-use zerostride_ops::{Category, DType};
+use zerostride_ops::{Category, DType, Op};
 use zerostride_shape::{Overlap, Shape};
 
 use super::{Expr, Kind};
@@ -202,6 +202,8 @@ fn gradient(variable: Variable<'_>, order: &[&Expr], found: &HashMap<usize, Expr
         });
     }
     match sum {
+        // A gradient shares memory with no tensor, even if it has the elements of one.
+        Some(sum) if sum.as_view().is_some() => Ok(Expr::map(Op::Positive, [sum])),
         Some(sum) => Ok(sum),
         None => {
             transform::check_way(order, &|node| variable.is(node))?;

@@ -66,16 +66,11 @@ pub(super) fn is_continuous(expr: &Expr) -> bool {
     expr.dtype().is_ok_and(|dtype| dtype.category() >= Category::Float)
 }
 
-/// A rule's product with a cotangent of ones is its other factor, unless that is memory of an operand, which
-/// a gradient must not be.
+/// A rule's product with a cotangent of ones is its other factor.
 fn without_one(new: Expr, cotangent: &Expr) -> Result<Expr> {
     let Kind::Map { op: Op::Mul, operands, .. } = &new.node().kind else { return Ok(new) };
     let [one, other] = &operands[..] else { return Ok(new) };
-    if one.id() != cotangent.id()
-        || !is_one(one)
-        || other.as_view().is_some()
-        || other.dtype()? != new.dtype()?
-    {
+    if one.id() != cotangent.id() || !is_one(one) || other.dtype()? != new.dtype()? {
         return Ok(new);
     }
     let shape = new.shape()?;
