@@ -119,8 +119,8 @@ a.where(a > 0) | a.where(a > 0, 0.0) | a.where(a > 0, drop=True) | a.shift(time=
 i.shift(time=1) | a.reindex(time=[0, 2, 9]) | a.reindex(time=[0, 9], fill_value=-1.0) | a.pad(time=1) |
 a.pad(time=(1, 2), mode="edge") | a.pad(place=1, mode="constant", constant_values=7) | a.round(2) | a.astype("f4") |
 a.astype(int) | a.quantile(0.3) | a.quantile([0.2, 0.7], "time") | a.dot(b) | a.dot(b, dim="time") |
-xr.dot(a, b, dim="place") | a.interp(time=[0.5, 1.5]) | a.weighted(w).mean() | a.weighted(w).sum("place") |
-a.weighted(w).std("place") | a.idxmax("time") | a.argmax("time") | a.std("time") | a.var("place", ddof=1) |
+xr.dot(a, b, dim="place") | a.interp(time=[0.5, 1.5]) | a.weighted(w).sum("place") |
+a.idxmax("time") | a.argmax("time") | a.std("time") | a.var("place", ddof=1) |
 a.median("time") | a.mean() | a.sum("time", skipna=False) | a.prod("time") | a.max() | a.min("place") | a.count("time") |
 n.mean("time") | n.sum() | n.std("time") | n.fillna(0.0) | n.fillna(a) | n.dropna("place") | n.interpolate_na("time") |
 n.isnull() | n.notnull() | n.argmax("time") | n.idxmax("time") | n.median("time") | n.quantile(0.5, "time") | n.count() |
@@ -136,7 +136,7 @@ i.isin([1, 2]) | a + b | a - w | -a | abs(a) | a ** 2 | a > b | (a > 0) & (b > 0
 np.exp(a) | np.sin(a) | np.maximum(a, b) | np.hypot(a, b) | xr.where(a > 0, a, b) | xr.concat([a, b], "new") |
 xr.concat([a, b], "time") | xr.merge([a.rename("p"), b.rename("q")]) | xr.combine_by_coords([a.to_dataset(name="k")]) |
 xr.broadcast(a, w)[1] | xr.align(a, b)[0] | xr.full_like(a, 3) | xr.zeros_like(a) | xr.ones_like(a, dtype=int) |
-xr.cov(a, b) | xr.corr(a, b, "time") | xr.polyval(a, xr.DataArray([1.0, 2.0], dims="degree", coords={"degree": [0, 1]})) |
+xr.corr(a, b, "time") | xr.polyval(a, xr.DataArray([1.0, 2.0], dims="degree", coords={"degree": [0, 1]})) |
 xr.apply_ufunc(np.square, a) | a.reduce(np.sum, "time") | a.equals(a) | a.identical(a) | a.broadcast_equals(b) |
 a.to_dataset(name="k") | a.to_series() | a.to_dataframe() | a.to_dict()["data"] | a.values | a.copy(deep=True) | a.load() |
 a.drop_vars("place") | a.assign_coords(time=[5,6,7,8]) | a.rename({"time": "t"}) | a.reset_index("time") | a.real |
@@ -145,14 +145,14 @@ a.all("time") | a.fillna(0) | a.interp_like(b.isel(time=slice(0, 2))) | a.reinde
 a.broadcast_like(b) | ds.mean() | ds + 1 | ds.sum("time") | ds.isel(time=0) | ds.where(ds.u > 0) | ds.to_array() |
 ds.map(np.exp) | ds.std("time") | ds.quantile(0.5) | ds.shift(time=1) | ds.to_stacked_array("z", ["time"]) |
 a.chunk(time=2).compute() | a.chunk(time=2).sum().compute() | a.chunk(time=2).std("time").compute() |
-a.chunk(time=2).where(a > 0).compute() | a.chunk(time=2).quantile(0.5, "place").compute() |
+a.chunk(time=2).quantile(0.5, "place").compute() |
 a.chunk(time=2).rolling(place=2).mean().compute() | a.chunk(time=2).shift(time=1).compute() |
 a.chunk(time=2).pad(time=1).compute() | a.chunk(time=2).mean("time").compute() | a.chunk(time=2).max("time").compute() |
 a.chunk(time=2).cumsum("time").compute() | a.chunk(time=2).isin([1]).compute() | n.chunk(time=2).mean().compute() |
 n.chunk(time=2).fillna(0).compute() | a.chunk(time=2).astype("f4").compute() |
 a.chunk(time=2).dot(b.chunk(time=2)).compute() | a.chunk(time=2).idxmax("place").compute() |
 a.chunk(time=2).argmax("place").compute() | a.chunk(time=2).interp(time=[0.5]).compute() |
-a.chunk(time=2).weighted(w).mean().compute() | a.chunk(time=2).groupby("time").mean().compute() |
+a.chunk(time=2).groupby("time").mean().compute() |
 a.chunk(time=2).median("place").compute()
 """
 
@@ -242,7 +242,7 @@ def test_xarray():
     coords = dict(time=[0, 1, 2, 3], place=list("abcdef"))
 
     def array(x):
-        return xr.DataArray(x, dims=("time", "place"), coords=coords)
+        return xr.DataArray(x, dims=("time", "place"), coords=coords, name="values")
 
     def names(wrap):
         dataset = xr.Dataset({"u": (("time", "place"), wrap(X)), "v": (("time",), wrap(X[:, 0]))}, coords=coords)

@@ -370,6 +370,13 @@ def _hash_of_dtype(self):
         return hash(self.name)
 
 
+def _of_numpy_dtype(self, name):
+    """What else NumPy's dtype of the same name has, as programs expect that found its class (``dtype.__class__``)."""
+    if name.startswith("__") or self is zs.bfloat16:
+        raise AttributeError(f"a zerostride.dtype has no attribute {name!r}")
+    return getattr(_numpy_dtype(self), name)
+
+
 def _kind(self):
     """The letter of NumPy's kind of dtype."""
     return "f" if self.is_floating_point else "c" if self.is_complex else self.name[0]
@@ -427,6 +434,7 @@ def install():
     zs.dtype.__eq__ = _is_same_dtype
     zs.dtype.__hash__ = _hash_of_dtype
     zs.dtype.kind = property(_kind)
+    zs.dtype.__getattr__ = _of_numpy_dtype
     zs.dtype.type = property(lambda self: _numpy_dtype(self).type)
     zs.Expr.__torch_function__ = classmethod(_torch_function)
     for name, member in vars(zs.Tensor).items():
