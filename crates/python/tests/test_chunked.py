@@ -228,6 +228,17 @@ def test_extremes_find_the_first_and_nan():
             check(function, [given], [lazy])
 
 
+def test_reductions_over_what_is_only_stretched():
+    (x,) = arrays((6, 10))
+    lazy = da.from_array(x, chunks=(4, 3))
+    for size in (0, 1, 3):
+        stretched = lambda x: x.expand(size, 6, 10)
+        for function in (lambda x: stretched(x).sum(0), lambda x: stretched(x).sum(), lambda x: stretched(x).prod((0, 2)), lambda x: stretched(x) * 2):
+            check(function, [x], [lazy])
+    check(lambda x: x.expand(3, 6, 10).var(0, correction=0), [x], [lazy])
+    check(lambda x: x.expand(3, 6, 10).std((0, 1)), [x], [lazy])
+
+
 def test_operands_may_be_local_and_results_have_any_form():
     x, row = arrays((6, 10), (10,))
     lazy, scale = da.from_array(x, chunks=(4, 3)), zs.full((6, 1), 3.0)

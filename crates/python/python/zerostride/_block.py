@@ -98,8 +98,8 @@ def _reduce(rank, blocks, values, operand, op, sizes, correction):
 
 
 def _stretched(x, sizes):
-    wanted = [sizes.get(label) or -1 for label in range(x.ndim)]
-    return x if all(size in (-1, x.shape[label]) for label, size in enumerate(wanted)) else x.expand(wanted)
+    wanted = [size if sizes.get(label) is None else sizes[label] for label, size in enumerate(x.shape)]
+    return x if wanted == list(x.shape) else x.expand(wanted)
 
 
 def _mean(rank, blocks, values, operand, sizes):
