@@ -97,16 +97,22 @@ pub(crate) fn lower(roots: &[(&Expr, &Layout)]) -> Lowered {
         if lowerer.forced.is_empty() {
             let mut lowered = lowerer.lowered;
             if lowerer.computed.iter().any(|(_, order)| !order.is_empty()) {
-                lowered.steps = by_rows(lowered.steps, |step| match &step.work {
-                    Work::Reduce { kept, .. } => kept.first().copied(),
-                    // The loop of an element-wise step may be one dimension.
-                    Work::Map { .. } => {
-                        let (shape, (_, order)) =
-                            (&lowered.buffers[step.output].shape, &lowerer.computed[step.output]);
-                        shape.get(order.first().copied().unwrap_or(0)).copied()
-                    }
-                    Work::Matmul { .. } => None,
-                });
+                let order = |buffer: usize| &lowerer.computed[buffer].1;
+                let rows = |step: &Step| {
+                    let sources = step.work.sources().filter_map(Source::buffer);
+                    let turned = sources.chain([step.output]).any(|buffer| !order(buffer).is_empty());
+                    let rows = match &step.work {
+                        Work::Reduce { kept, .. } => kept.first().copied(),
+                        // The loop of an element-wise step may be one dimension.
+                        Work::Map { .. } => {
+                            let first = order(step.output).first().copied().unwrap_or(0);
+                            lowered.buffers[step.output].shape.get(first).copied()
+                        }
+                        Work::Matmul { .. } => None,
+                    };
+                    Some((rows?, turned))
+                };
+                lowered.steps = by_rows(lowered.steps, rows);
             }
             return lowered;
         }
@@ -490,7 +496,7 @@ impl<'e> Lowerer<'e, '_> {
 
 /// Steps in an order in which those over the same rows follow each other as far as they can, for only
 /// neighbours run together. The steps are placed from the last one on, each before those that read it.
-fn by_rows(steps: Vec<Step>, rows: impl Fn(&Step) -> Option<usize>) -> Vec<Step> {
+fn by_rows<R: PartialEq>(steps: Vec<Step>, rows: impl Fn(&Step) -> Option<R>) -> Vec<Step> {
     let makers: HashMap<usize, usize> =
         steps.iter().enumerate().map(|(index, step)| (step.output, index)).collect();
     let makers_of = |step: &Step| -> HashSet<usize> {

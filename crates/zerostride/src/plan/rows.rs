@@ -55,7 +55,10 @@ pub(crate) fn groups(steps: &[Step], buffers: &mut [Buffer], results: &[usize]) 
             Some(rows) => {
                 let mut together = Together::new((rows, are_several), buffers);
                 let fitting = steps[start..].iter().take(MOST_STEPS).take_while(|step| together.take(step));
-                start + fitting.count()
+                let end = start + fitting.count();
+                (start + 1..end)
+                    .find(|&at| begins_another(steps, start..end, at, buffers, &last))
+                    .unwrap_or(end)
             }
             None => start,
         };
@@ -79,6 +82,24 @@ fn rows_of(step: &Step, are_several: bool) -> Option<usize> {
         _ => None,
     }
     .and_then(|outer| outer.first().copied().filter(|&rows| rows > 1))
+}
+
+/// Whether a step of a group would fill a table that the group has to hold whole for steps behind it: it had
+/// better begin a group with these.
+fn begins_another(
+    steps: &[Step],
+    group: Range<usize>,
+    at: usize,
+    buffers: &[Buffer],
+    last: &[Option<usize>],
+) -> bool {
+    let Work::Reduce { kept, .. } = &steps[at].work else { return false };
+    let before = &steps[group.start..at];
+    let is_before = |source: Source| before.iter().any(|step| source == Source::Buffer(step.output));
+    let output = steps[at].output;
+    buffers[output].shape.numel() > kept.first().copied().unwrap_or(1)
+        && last[output].is_some_and(|last| (group.end..usize::MAX).contains(&last))
+        && !steps[at].work.sources().any(is_before)
 }
 
 /// `last` are the last reads of all buffers.
