@@ -113,7 +113,7 @@ impl PyDType {
         self.0.int_range()
     }
 
-    /// NumPy's class, where NumPy is imported and has the dtype too: `isinstance(x.dtype, numpy.dtype)` is how
+    /// NumPy's class, where NumPy is imported and has the dtype too: by `isinstance(x.dtype, numpy.dtype)`
     /// xarray finds out what it may fill in for missing elements.
     #[getter(__class__)]
     fn class<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
