@@ -13,7 +13,7 @@ import zerostride as zs
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from zerostride.torch import report  # noqa: E402
+from zerostride.torch import _plan, report  # noqa: E402
 
 pytestmark = [
     # torch warns of its own deprecations while it compiles.
@@ -325,6 +325,42 @@ def test_report_says_what_ran_where_and_why(capsys):
         assert words in said
 
 
+def test_one_operation_on_few_elements_stays_with_pytorch():
+    def one(x):
+        return torch.exp(x)
+
+    for size, calls in [(4, 0), (1 << 15, 1)]:
+        torch._dynamo.reset()
+        gc.collect()
+        compiled(one)(torch.rand(size))
+        assert runs(one) == (calls, [])
+
+
+def test_a_policy_around_a_call_holds_in_the_engine():
+    function = compiled(pairwise)
+    a, b = torch.rand(4, 3), torch.rand(5, 3)
+    function(a, b)
+    with zs.policy(mutual_stretch="error"), pytest.raises(zs.BroadcastError, match="refuses mutual_stretch"):
+        function(a, b)
+
+
+SAMPLED = """
+    add sub div where clamp pow sum mean var std amax max norm logsumexp softmax log_softmax sigmoid nn.functional.layer_norm
+    nn.functional.group_norm nn.functional.batch_norm nn.functional.gelu nn.functional.silu nn.functional.huber_loss
+""".split()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_samples_of_pytorchs_own_tests(monkeypatch):
+    pytest.importorskip("expecttest", reason="expecttest, which PyTorch's samples need, is not installed")
+    import torch_opinfo
+
+    monkeypatch.setattr(_plan, "FEW_ELEMENTS", 0)
+    counts, differences = torch_opinfo.run(SAMPLED, [torch.float32, torch.bfloat16], samples=1)
+    assert differences == []
+    assert counts["operations"] > 15
+
+
 def test_importing_zerostride_does_not_import_torch():
     code = "import zerostride, sys; assert 'torch' not in sys.modules and 'zerostride.torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -365,7 +401,7 @@ NOT_IN_THE_TABLE = {
         "replication_pad3d scatter scatter_add scatter_reduce select_scatter slice_scatter sort split_with_sizes topk",
     "makes elements of nothing, or random ones":
         "arange empty empty_strided native_dropout rand randn randperm rrelu",
-    "complex numbers": "_fft_c2r _fft_r2c angle conj_physical",
+    "complex numbers": "_fft_c2r _fft_r2c conj_physical",
     "a number for Python": "_local_scalar_dense equal sym_is_contiguous sym_numel sym_size sym_storage_offset sym_stride",
     "the engine has no such function":
         "igamma igammac mvlgamma polygamma special_airy_ai special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 "

@@ -160,7 +160,6 @@ def run(names=(), dtypes=DTYPES, samples=6):
     """Counts, and the differences as (operation, dtype, sample, text)."""
     from torch.testing._internal.common_methods_invocations import op_db
 
-    _plan.FEW_ELEMENTS = 0  # The samples are small, and most are of one operation.
     counts, differences, covered = collections.Counter(), [], collections.Counter()
     for op in op_db:
         if op.name in SKIPPED or (names and op.name not in names):
@@ -192,6 +191,7 @@ def run(names=(), dtypes=DTYPES, samples=6):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
+    _plan.FEW_ELEMENTS = 0  # The samples are small, and most are of one operation.
     parser = argparse.ArgumentParser()
     parser.add_argument("--samples", type=int, default=6)
     parser.add_argument("--dtypes", default="")

@@ -132,6 +132,8 @@ class Partition:
         operands = [value.detach() if isinstance(value, torch.Tensor) and value.requires_grad else value for value in operands]
         try:
             results = self.fused(*operands)
+        except _zerostride.BroadcastError:
+            raise  # A policy around the call refuses a broadcast.
         except (RuntimeError, TypeError, ValueError, NotImplementedError, BufferError) as error:
             self.failure = str(error)
             return self._theirs(operands)
