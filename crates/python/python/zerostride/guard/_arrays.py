@@ -119,8 +119,7 @@ def _shape(operand):
 
 def _parameters(owner):
     """The arrays that a distribution holds: those that it was made with."""
-    frozen = getattr(owner, "args", ()) if hasattr(owner, "kwds") else ()
-    return (*frozen, *getattr(owner, "kwds", {}).values()) if frozen or hasattr(owner, "kwds") else ()
+    return (*owner.args, *owner.kwds.values()) if hasattr(owner, "kwds") else ()
 
 
 def _is_library(function):

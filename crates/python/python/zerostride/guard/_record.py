@@ -5,7 +5,6 @@ import re
 from dataclasses import asdict, dataclass, field
 
 from .. import _zerostride
-from . import _shapes
 
 
 @dataclass
@@ -24,17 +23,11 @@ class Mistake:
     names: tuple = ()
     times: int = 1
     tests: list = field(default_factory=list)
-    known: bool = False
 
     @property
     def place(self):
         """Where it is and between which shapes: two operations of one formula are one mistake."""
         return self.file, self.line, tuple(sorted(self.shapes))
-
-    @property
-    def key(self):
-        """What a baseline knows it by: no line number and no sizes, which change while the mistake remains."""
-        return self.file, self.function, self.text, self.op, _shapes.pattern(self.shapes)
 
     @property
     def severity(self):
