@@ -168,7 +168,8 @@ impl Compiled {
         out: &mut [u8],
     ) {
         let row = len.checked_mul(self.item).expect("rows are in memory");
-        assert!(self.is_one_chain() && rows.checked_mul(row) == Some(out.len()));
+        let (chain, inputs) = self.one_chain().expect("a program that is one chain");
+        assert!(rows.checked_mul(row) == Some(out.len()) && loads.len() == self.loads.len());
         assert!(loads.iter().filter(|load| load.is_none()).count() < 2);
         let mut sink = Sink::lines(out, rows, row);
         let mut feeds: SmallVec<[Feed<'_>; 4]> = SmallVec::new();
@@ -182,8 +183,22 @@ impl Compiled {
                 }
             });
         }
-        let done = Machine::new(self, 0).run(rows, len, &feeds, &mut sink, Stores::Cached);
-        done.expect("a chain refuses no value");
+        self.check(rows, len, &feeds, &sink);
+        // A machine would take as long to set up as some hundred elements.
+        let mut slots: SmallVec<[Slot; 4]> = SmallVec::new();
+        for &(place, _) in inputs {
+            slots.push(match place {
+                StageInput::Load(load) => feeds[load].slot(),
+                StageInput::Number(index) => {
+                    Slot { first: self.numbers[index].bytes.as_ptr().cast_mut(), step: 0, prefetch_bytes: 0 }
+                }
+                StageInput::Tile(_) => unreachable!("a chain that does everything reads no tiles"),
+            });
+        }
+        // SAFETY: every load has been seen to have that many rows of `len` elements, or of one, inside of
+        // bytes that are borrowed; nobody else has `out`, which is room for as many rows of results, and
+        // whose own rows are those of at most one load, of elements of their size.
+        unsafe { chain.run(rows, len, &slots, sink.slot(), Stores::Cached) }
     }
 }
 

@@ -101,10 +101,12 @@ impl Compiled {
         self.one_chain().is_some()
     }
 
-    /// The chain that does everything, if one does.
-    pub(in crate::exec) fn one_chain(&self) -> Option<&Chain> {
+    /// The chain that does everything, and what it reads, if one does.
+    pub(in crate::exec) fn one_chain(&self) -> Option<(&Chain, &[(StageInput, usize)])> {
         match &self.stages[..] {
-            [Stage { work: StageWork::Chain(chain), .. }] if self.is_direct() => Some(chain),
+            [Stage { work: StageWork::Chain(chain), inputs, .. }] if self.is_direct() => {
+                Some((chain, inputs))
+            }
             _ => None,
         }
     }

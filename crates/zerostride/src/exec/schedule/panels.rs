@@ -148,7 +148,7 @@ pub(in crate::exec) fn in_cache<'p>(shape: &Shape, program: &'p Program) -> Opti
         let rows = match shape[..] {
             [_, row] if program.loads.iter().all(|load| matches!(load.strides[1], 0 | 1)) => {
                 let rows = compiled(&|load| load.strides[1] == 0);
-                let is_worth_it = rows.one_chain().is_some_and(|chain| chain.least_len() <= row);
+                let is_worth_it = rows.one_chain().is_some_and(|(chain, _)| chain.least_len() <= row);
                 is_worth_it.then_some(rows)
             }
             _ => None,
@@ -236,7 +236,7 @@ impl PreparedLoop {
         };
         // A program of several stages starts each of them for each row.
         let is_lean = |(compiled, walk): &(Compiled, Walk)| {
-            compiled.one_chain().is_some_and(|chain| chain.least_len() <= walk.row())
+            compiled.one_chain().is_some_and(|(chain, _)| chain.least_len() <= walk.row())
         };
         let read_at = |near: RangeInclusive<isize>| {
             let unjoined = Walk::unjoined(&shape, &all, grain, near.clone()).map(made).filter(is_lean);

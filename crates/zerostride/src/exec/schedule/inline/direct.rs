@@ -70,7 +70,7 @@ impl<const N: usize> Direct<N> {
         let code = code(op, inferred, N, splats)?;
         if let Some(&(rows, _)) = dims.get(1) {
             let full = REGISTERS_BYTES / inferred.compute.item_size();
-            let least = if rows < MANY_ROWS { full } else { code.one_chain()?.least_len().max(full / 2) };
+            let least = if rows < MANY_ROWS { full } else { code.one_chain()?.0.least_len().max(full / 2) };
             if len < least {
                 return None;
             }
