@@ -29,7 +29,7 @@ fn gradients_of_stretched_operands_are_sums() -> Result<()> {
     let itself = Expr::from(&x).vjp(&x, &[&x])?[0].eval()?;
     assert!(itself.to_vec::<f32>()? == x.to_vec::<f32>()? && !itself.shares_storage(&x));
     assert!(!(&x * &w).sum(..).grad(&[&w])?[0].eval()?.shares_storage(&x));
-    assert!(!Expr::from(&w).mul(&tensor![5.0, 6.0]).sum(..).grad(&[&w])?[0].eval()?.shares_storage(&w));
+    assert!(!Expr::from(&w).mul(tensor![5.0, 6.0]).sum(..).grad(&[&w])?[0].eval()?.shares_storage(&w));
     let pairs = (x.unsqueeze(1)? - x.unsqueeze(0)?).square().sum(-1).sum(..);
     assert_eq!(pairs.grad(&[&x])?[0].eval()?.to_vec::<f32>()?, [-8.0, -8.0, 8.0, 8.0]);
     Ok(())
