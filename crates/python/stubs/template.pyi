@@ -229,6 +229,11 @@ def value_and_grad(
 def vjp(function: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     """The value of a function, and the function that takes a cotangent of it to those of the arguments."""
 
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: builtins.bool = False, invert: builtins.bool = False, out: Any = None
+) -> Tensor:
+    """Whether each of ``elements`` is among ``test_elements``; with ``invert``, whether it is not."""
+
 def evaluate(
     expression: str | Expr | Callable[..., Any],
     out: Any = None,

@@ -372,3 +372,34 @@ def test_kinds_of_jax():
         OUT["add"](given)
     with pytest.raises(TypeError, match=r"float8_e5m2.*write x.astype"):
         zs.asarray(given.astype(jnp.float8_e5m2))
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("elements", "among", "expected"),
+    [
+        (zs.tensor([[1, 2], [3, 4]]), zs.tensor([2, 3]), [[False, True], [True, False]]),
+        (zs.tensor([1.0, NAN]), zs.tensor([NAN]), [False, False]),
+        (zs.tensor([1, 2, 3]), 2, [False, True, False]),
+        (2, zs.tensor([1, 2]), True),
+        (zs.tensor([1, 2]), zs.tensor([1.5, 2.0]), [False, True]),
+        (zs.tensor([True]), np.array([1]), [True]),
+        (zs.tensor([[1, 2]]), zs.tensor([]), [[False, False]]),
+        (zs.tensor([1.0, 2.0], dtype=zs.bfloat16), zs.tensor([2.0], dtype=zs.bfloat16), [False, True]),
+        (zs.tensor([1j]), [1j, 2], [True]),
+    ],
+)
+def test_isin_is_torchs(elements, among, expected):
+    found = zs.isin(elements, among)
+    assert (found.tolist(), found.dtype) == (expected, zs.bool)
+    assert zs.isin(elements, among, invert=True).tolist() == np.logical_not(expected).tolist()
+    out = zs.zeros(found.shape, dtype=zs.bool)
+    assert zs.isin(elements, among, out=out) is out and out.tolist() == expected
+
+
+def test_isin_is_fused_and_refuses_two_numbers():
+    assert zs.fuse(zs.isin)(np.array([1, 2, 3]), np.array([3, 1])).tolist() == [True, False, True]
+    with pytest.raises(TypeError, match="both are numbers"):
+        zs.isin(1, 2)

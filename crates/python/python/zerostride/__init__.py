@@ -19,10 +19,11 @@ from ._fuse import Fused, fuse
 from ._gradients import grad, value_and_grad, vjp
 from ._limits import finfo, iinfo
 from ._policy import Record, audit, policy
+from ._sets import isin
 from ._zerostride import *  # noqa: F403
 
 __all__ = [name for name in _zerostride.__all__ if not name.startswith("_")]
-__all__ += ["Fused", "Record", "audit", "evaluate", "finfo", "fuse", "grad", "iinfo", "open", "policy", "pool"]
+__all__ += ["Fused", "Record", "audit", "evaluate", "finfo", "fuse", "grad", "iinfo", "isin", "open", "policy", "pool"]
 __all__ += ["value_and_grad", "vjp"]
 __version__ = _zerostride.__version__
 

@@ -11,7 +11,7 @@ import functools
 import importlib
 from math import e, inf, nan, pi
 
-from . import _results
+from . import _results, _sets
 from . import _zerostride as zs
 from ._limits import finfo, iinfo
 from ._zerostride import (
@@ -396,9 +396,7 @@ def take_along_axis(x, indices, /, *, axis=-1):
 
 
 def isin(x1, x2, /, *, invert=False):
-    import numpy
-
-    return zs.asarray(numpy.isin(*_met(x1, x2), invert=invert))
+    return _sets.isin(*_met(x1, x2), invert=invert)
 
 
 def unique_all(x, /):
