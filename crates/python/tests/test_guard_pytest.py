@@ -194,7 +194,7 @@ def test_workers_of_xdist_report_together(project):
     run(project, "-n2", "--broadcasts-baseline=known.json").assert_outcomes(passed=6)
 
 
-def test_off_changes_nothing_and_loads_nothing(project):
+def test_off_changes_nothing_and_loads_nothing(project, monkeypatch):
     """The bytecode is Python's own, also after a run under guard in the same folder."""
     project.makepyfile(
         test_model="""
@@ -208,9 +208,11 @@ def test_off_changes_nothing_and_loads_nothing(project):
                 assert model.loss.__code__ == compile(file.read(), model.__file__, "exec").co_consts[2]
         """
     )
-    run_alone(project, "--broadcasts=report").assert_outcomes(failed=1)
-    run_alone(project, "--broadcasts=off").assert_outcomes(passed=1)
-    run_alone(project).assert_outcomes(passed=1)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # others' plugins import NumPy
+    plugin = "-p", "pytest_zerostride"
+    run_alone(project, *plugin, "--broadcasts=report").assert_outcomes(failed=1)
+    run_alone(project, *plugin, "--broadcasts=off").assert_outcomes(passed=1)
+    run_alone(project, *plugin).assert_outcomes(passed=1)
 
 
 def test_services_show_the_lines_beside_the_code(project, monkeypatch):

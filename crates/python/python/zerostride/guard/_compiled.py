@@ -9,11 +9,11 @@ import functools
 import gc
 import re
 import sys
-import weakref
 
 import torch
 from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from . import _frames, _torch, _watch
 
@@ -84,7 +84,7 @@ class _Scripted(TorchDispatchMode):
 
     def __init__(self):
         super().__init__()
-        self.made = weakref.WeakSet()
+        self.made = WeakTensorKeyDictionary()  # a set, by identity: == of tensors is a tensor
 
     def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
         keywords = keywords or {}
@@ -93,12 +93,14 @@ class _Scripted(TorchDispatchMode):
         is_meant = any(tensor in self.made for tensor in tensors)
         if is_pointwise and not is_meant and (shapes := _torch.differing(tensors)):
             name = function.overloadpacket.__name__
-            _torch.tell(f"torch.{_torch.ELEMENTWISE.get(name, name)}", shapes, _torch.item_size(tensors), sys._getframe(1))
-        result = function(*arguments, **keywords)
+            frame = _frames.line_of_program(sys._getframe(1))
+            _torch.tell(f"torch.{_torch.ELEMENTWISE.get(name, name)}", shapes, _torch.item_size(tensors), frame)
+        with torch._C.DisableTorchFunction():  # the function mode does not look at it again
+            result = function(*arguments, **keywords)
         if isinstance(result, torch.Tensor) and tensors:
             ones = lambda tensor: tuple(tensor.shape).count(1)
             if is_pointwise and is_meant or not is_pointwise and ones(result) > max(map(ones, tensors)):
-                self.made.add(result)
+                self.made[result] = True
         return result
 
 

@@ -1,5 +1,6 @@
 """Owns the decision whether a broadcast is a mistake, and the mistakes that were found. How they were seen is the eyes' affair."""
 
+import functools
 import threading
 
 from .. import _zerostride
@@ -97,12 +98,17 @@ class Guard:
             self._met.add(mistake.place)
 
     def _classes(self, shapes, item_size):
-        classes = _zerostride.explain(*shapes).to_dict()["classes"]
+        classes = _classes_of(shapes)
         result = _shapes.result_of(shapes)
         size = item_size
         for extent in result or ():
             size *= extent
         return [*classes, "blow_up"] if result and size > self.max_bytes else classes
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _classes_of(shapes):
+    return _zerostride.explain(*shapes).to_dict()["classes"]
 
 
 def is_meant(op, shapes, frame):

@@ -42,6 +42,8 @@ class Program:
         self.parents = {}
         self.spans = {}
         self.lines = {}
+        self.imported = set()
+        self.attributes = {}
         for node in ast.walk(self.tree):
             for child in ast.iter_child_nodes(node):
                 self.parents[child] = node
@@ -49,6 +51,12 @@ class Program:
                 self.spans.setdefault((node.lineno, node.col_offset, node.end_lineno, node.end_col_offset), node)
                 self.spans.setdefault((node.end_lineno, node.end_col_offset, type(node)), node)
                 self.lines.setdefault(node.lineno, []).append(node)
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, ast.Attribute) and last(target.value) == "self":
+                        self.attributes.setdefault(target.attr, []).append(node.value)
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                self.imported |= {alias.asname or alias.name.split(".")[0] for alias in node.names}
 
     def ancestors(self, node):
         while node := self.parents.get(node):
@@ -123,13 +131,10 @@ class Place:
         return []
 
     def _is_module(self, node):
-        """Whether a name is a module's: it is bound by an import and nothing else."""
+        """Whether a name is that of something imported."""
         while isinstance(node, ast.Attribute):
             node = node.value
-        if not isinstance(node, ast.Name):
-            return False
-        imports = (alias for found in ast.walk(self.program.tree) if isinstance(found, (ast.Import, ast.ImportFrom)) for alias in found.names)
-        return any((alias.asname or alias.name.split(".")[0]) == node.id for alias in imports)
+        return isinstance(node, ast.Name) and node.id in self.program.imported
 
     def names(self):
         """What the program calls the operands, where it has names for them."""
@@ -199,13 +204,7 @@ class Place:
 
     def _attribute(self, name):
         """What any method of this file assigned to an attribute of this name."""
-        assigned = [
-            node.value
-            for node in ast.walk(self.program.tree)
-            if isinstance(node, ast.Assign)
-            for target in node.targets
-            if isinstance(target, ast.Attribute) and target.attr == name and last(target.value) == "self"
-        ]
+        assigned = self.program.attributes.get(name, ())
         return max((Place(self.program, value, None, self.seen).evidence() for value in assigned), default=NOTHING)
 
     def _name(self, node):
@@ -351,14 +350,16 @@ def _is_full(call, inner):
     return not rest or last(call.func) == "norm"
 
 
+@functools.lru_cache(maxsize=4096)
 def _inside(scope):
     """The nodes of a scope, without those of functions inside it."""
-    todo = list(ast.iter_child_nodes(scope))
+    nodes, todo = [], list(ast.iter_child_nodes(scope))
     while todo:
         node = todo.pop()
-        yield node
+        nodes.append(node)
         if not isinstance(node, _FUNCTIONS):
             todo.extend(ast.iter_child_nodes(node))
+    return nodes
 
 
 def _parameters(function):
