@@ -139,10 +139,10 @@ def test_outer_products_that_are_written_as_such_are_meant(modules):
     assert run("outer") == []
 
 
-def examples():
-    """The examples in NumPy's docstrings, as programs."""
+def examples(*modules):
+    """The examples in the docstrings of modules, as programs."""
     seen = set()
-    for module in (np, np.linalg, np.ma, np.random):
+    for module in modules:
         for name, documented in inspect.getmembers(module):
             text = getattr(documented, "__doc__", None)
             if not name.startswith("_") and isinstance(text, str) and ">>>" in text and "plt" not in text and text not in seen:
@@ -151,20 +151,24 @@ def examples():
                     yield "".join(example.source for example in doctest.DocTestParser().get_examples(text) if not example.exc_msg)
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_the_examples_of_numpy_raise_no_alarm(tmp_path):
-    """Hundreds of programs; an example that ends early does so without the guard too."""
-    monitored = guard.Guard()
+def run_examples(*modules, folder):
+    """Runs the examples under guard and says how many; one that ends early does so without the guard too."""
     count = 0
-    with monitored, np.errstate(all="ignore"), contextlib.redirect_stdout(io.StringIO()), contextlib.chdir(tmp_path):
-        for count, program in enumerate(examples(), 1):
-            path = tmp_path / f"example_{count}.py"
+    with np.errstate(all="ignore"), contextlib.redirect_stdout(io.StringIO()), contextlib.chdir(folder):
+        for count, program in enumerate(examples(*modules), 1):
+            path = folder / f"example_{count}.py"
             path.write_text("import numpy as np\n" + program)
             loader = guard._importer.Loader("example", str(path))
             with contextlib.suppress(Exception):
                 exec(loader.source_to_code(path.read_bytes(), str(path)), {**guard._importer.NAMES})
-    assert count > 300
-    assert monitored.mistakes == []
+    return count
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_examples_of_numpy_raise_no_alarm(tmp_path):
+    with guard.Guard() as found:
+        assert run_examples(np, np.linalg, np.ma, np.random, folder=tmp_path) > 300
+    assert found.mistakes == []
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -188,6 +192,31 @@ def test_pytorchs_samples_raise_no_alarm(torch):
             assert found.mistakes == [], operation.name
             programs += 1
     assert programs > 30
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["mobilenet_v3_small", "resnet18", "swin_t", "shufflenet_v2_x0_5"])
+def test_a_training_step_of_torchvision_raises_no_alarm(torch, name):
+    models = pytest.importorskip("torchvision", reason="torchvision is not installed").models
+    model = models.get_model(name, weights=None, num_classes=10).train()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    with guard.Guard() as found, eye():
+        loss = torch.nn.functional.cross_entropy(model(torch.rand(2, 3, 64, 64)), torch.tensor([1, 2]))
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    assert found.mistakes == []
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_examples_of_scikit_learn_raise_no_alarm(tmp_path):
+    """Examples of the functions that compute on arrays; all of its docstrings take minutes."""
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    from sklearn import covariance, metrics, preprocessing
+
+    with guard.Guard() as found:
+        assert run_examples(metrics, metrics.pairwise, preprocessing, covariance, folder=tmp_path) > 80
+    assert found.mistakes == []
 
 
 def _stretch_each_other(shapes):

@@ -10,6 +10,8 @@ import functools
 import itertools
 import linecache
 
+from . import _frames
+
 NOTHING, CREATED, EARLIER, HERE = range(4)
 """How an operand got its dim of size 1: unknown; a constructor was told the shape; earlier on purpose; in this very expression."""
 
@@ -25,7 +27,8 @@ _KEEPS = {"abs", "add", "astype", "bool", "ceil", "clamp", "clip", "clone", "con
           "round", "rsqrt", "sigmoid", "sign", "sin", "softplus", "sqrt", "square", "sub", "subtract", "tanh", "to", "type",
           "where", "array", "asarray", "tensor", "Parameter", "gammaln", "lgamma", "erf", "expit", "maximum", "minimum",
           "Variable", "device_put", "conj", "transpose", "t", "permute", "swapaxes", "moveaxis", "fill_diagonal", "from_numpy",
-          "masked_fill", "logaddexp", "mod", "remainder", "fmod", "arctan2", "atan2", "hypot", "erfc", "logit", "squeeze_"}  # fmt: skip
+          "masked_fill", "logaddexp", "mod", "remainder", "fmod", "arctan2", "atan2", "hypot", "erfc", "logit", "squeeze_",
+          "unbind", "unstack", "chunk", "split"}  # fmt: skip
 _REDUCES = {"mean", "sum", "average", "median", "all", "any", "norm", "max", "min", "nanmean", "nansum", "item", "float", "prod",
             "count_nonzero", "std", "var"}  # fmt: skip
 _PRODUCTS = {"matmul", "dot", "mm", "inner", "einsum", "bmm"}
@@ -233,8 +236,10 @@ class Place:
         while frame and frame.f_code.co_name in _COMPREHENSIONS:
             frame = frame.f_back
         frame = frame.f_back if frame else None
+        is_users = frame is not None and _frames.is_users(self.frame.f_code.co_filename)
         while frame:
-            place = Place.of(frame)
+            # Between two functions of the program stand libraries that hand a call on: pytest, torch's modules.
+            place = None if is_users and not _frames.is_users(frame.f_code.co_filename) else Place.of(frame)
             if place and isinstance(place.node, ast.Call) and place.calls(function):
                 return place
             frame = frame.f_back
