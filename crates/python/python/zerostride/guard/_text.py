@@ -238,7 +238,7 @@ class Place:
         frame = frame.f_back if frame else None
         is_users = frame is not None and _frames.is_users(self.frame.f_code.co_filename)
         while frame:
-            # Between two functions of the program stand libraries that hand a call on: pytest, torch's modules.
+            # Between two functions of the program stand libraries that hand a call on.
             place = None if is_users and not _frames.is_users(frame.f_code.co_filename) else Place.of(frame)
             if place and isinstance(place.node, ast.Call) and place.calls(function):
                 return place
