@@ -403,3 +403,15 @@ def test_isin_is_fused_and_refuses_two_numbers():
     assert zs.fuse(zs.isin)(np.array([1, 2, 3]), np.array([3, 1])).tolist() == [True, False, True]
     with pytest.raises(TypeError, match="both are numbers"):
         zs.isin(1, 2)
+
+
+@pytest.mark.parametrize("order", ["C", "F", "K"])
+def test_copy_orders_elements_as_numpys(order):
+    x = np.arange(24.0).reshape(2, 3, 4)
+    for array in (x, x.transpose(2, 0, 1), x[:, ::-1]):
+        tensor = zs.asarray(array)
+        copied = tensor.copy(order=order)
+        assert copied.tolist() == array.tolist() and copied.data_ptr() != tensor.data_ptr()
+        assert tuple(8 * stride for stride in copied.stride()) == array.copy(order=order).strides
+    with pytest.raises(ValueError, match="not 'X'"):
+        tensor.copy(order="X")

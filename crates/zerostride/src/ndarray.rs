@@ -13,8 +13,6 @@
 //! # Ok::<(), zerostride::Error>(())
 //! ```
 
-use std::ptr::NonNull;
-
 use bytemuck::{NoUninit, Pod};
 use ndarray::{ArcArray, Array, ArrayBase, ArrayD, ArrayView, ArrayViewMut, Data, Dimension, RawData};
 use zerostride_ops::Element;
@@ -126,11 +124,8 @@ where
     S: Data<Elem: Element + NoUninit> + Send + Sync + 'static,
     D: Dimension + 'static,
 {
-    // Types of users may be elements, too.
-    assert_eq!(size_of::<S::Elem>(), S::Elem::DTYPE.item_size(), "an element lies as its dtype says");
-    let data = NonNull::new(data.cast_mut()).unwrap_or(NonNull::dangling()).cast();
     let (shape, strides) = (array.shape().to_vec(), array.strides().to_vec());
-    let lent = Lent { data, dtype: S::Elem::DTYPE, shape: &shape, strides: &strides, writable };
+    let lent = Lent::elements(data, &shape, &strides, writable);
     // SAFETY: elements of `NoUninit` are initialised; the memory is the caller's word until the array is
     // dropped.
     unsafe { Tensor::from_lent(&lent, array) }

@@ -159,28 +159,9 @@ _INSTRUCTIONS = {
 # Folds: from the results of blocks, each a tuple of tensors, one. They have size 1 along what is reduced.
 
 
-def _added(parts):
-    return (zs.sum(parts[0], 0),)
-
-
-def _multiplied(parts):
-    return (zs.prod(parts[0], 0),)
-
-
-def _largest(parts):
-    return (zs.amax(parts[0], 0),)
-
-
-def _smallest(parts):
-    return (zs.amin(parts[0], 0),)
-
-
-def _all(parts):
-    return (zs.all(parts[0], 0),)
-
-
-def _any(parts):
-    return (zs.any(parts[0], 0),)
+def _of_one(reduce):
+    """The fold of results that are reduced as elements are."""
+    return lambda parts: (reduce(parts[0], 0),)
 
 
 def _moments(parts):
@@ -202,9 +183,11 @@ def _of_extreme(extreme):
 
 
 _FOLDS = {
-    "sum": _added, "prod": _multiplied, "amax": _largest, "amin": _smallest, "all": _all, "any": _any, "var": _moments,
-    "argmax": _of_extreme(zs.amax), "argmin": _of_extreme(zs.amin),
-}  # fmt: skip
+    **{name: _of_one(getattr(zs, name)) for name in ("sum", "prod", "amax", "amin", "all", "any")},
+    "var": _moments,
+    "argmax": _of_extreme(zs.amax),
+    "argmin": _of_extreme(zs.amin),
+}
 
 
 def same(block, axis, keepdims):

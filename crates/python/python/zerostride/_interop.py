@@ -404,8 +404,14 @@ def _size(sizes):
 
 
 def _copy(self, order="C"):
-    """A copy of the elements, in their order: NumPy's name of ``clone``."""
-    return self.clone()
+    """A copy of the elements, as NumPy's method: row-major, column-major (``F``), or in the order in memory (``K``)."""
+    if order not in ("C", "F", "K"):
+        raise ValueError(f"copy(): order is 'C', 'F' or 'K', not {order!r}")
+    if isinstance(self, zs.Expr) or order == "C":
+        return self.clone()
+    dims = range(self.ndim)
+    outer_first = dims[::-1] if order == "F" else sorted(dims, key=lambda dim: -abs(self.stride(dim)))
+    return self.permute(tuple(outer_first)).clone().permute(tuple(sorted(dims, key=outer_first.index)))
 
 
 def _needs_elements(name, member):

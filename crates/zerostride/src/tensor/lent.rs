@@ -4,7 +4,8 @@
 use std::any::Any;
 use std::ptr::NonNull;
 
-use zerostride_ops::{Category, DType};
+use bytemuck::NoUninit;
+use zerostride_ops::{Category, DType, Element};
 use zerostride_shape::{Layout, Shape, Strides};
 
 use super::Tensor;
@@ -26,7 +27,22 @@ pub struct Lent<'a> {
     pub writable: bool,
 }
 
-impl Lent<'_> {
+impl<'a> Lent<'a> {
+    /// Elements of a Rust type, of which `first` is at index zero.
+    ///
+    /// # Panics
+    /// If the type, which may be a program's own, is not as large in memory as its dtype says.
+    pub(crate) fn elements<T: Element + NoUninit>(
+        first: *const T,
+        shape: &'a [usize],
+        strides: &'a [isize],
+        writable: bool,
+    ) -> Lent<'a> {
+        assert_eq!(size_of::<T>(), T::DTYPE.item_size(), "an element is as large as its dtype says");
+        let data = NonNull::new(first.cast_mut()).unwrap_or(NonNull::dangling()).cast();
+        Lent { data, dtype: T::DTYPE, shape, strides, writable }
+    }
+
     /// The layout whose first element is `offset` elements into the memory.
     fn layout(&self, offset: isize) -> Result<Layout> {
         let shape = Shape::new(self.shape)?;

@@ -3,7 +3,6 @@
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
-use std::ptr::NonNull;
 
 use bytemuck::{NoUninit, Pod};
 use zerostride_ops::Element;
@@ -70,8 +69,8 @@ impl<'env> Scope<'env> {
     /// A tensor on elements, of which `first` is at index zero.
     ///
     /// # Safety
-    /// The elements of all indices are borrowed for `'env`, exclusively if `writable`, in which case every
-    /// pattern of bits is one of `T`.
+    /// All memory from the lowest to the highest of the elements is initialised and borrowed for `'env`,
+    /// exclusively if `writable`, in which case every pattern of bits is one of `T`.
     ///
     /// # Errors
     /// No layout reaches so far.
@@ -82,10 +81,7 @@ impl<'env> Scope<'env> {
         strides: &[isize],
         writable: bool,
     ) -> Result<Tensor> {
-        // Types of users may be elements, too.
-        assert_eq!(size_of::<T>(), T::DTYPE.item_size(), "an element lies in memory as its dtype says");
-        let data = NonNull::new(first.cast_mut()).unwrap_or(NonNull::dangling()).cast();
-        let lent = Lent { data, dtype: T::DTYPE, shape, strides, writable };
+        let lent = Lent::elements(first, shape, strides, writable);
         // SAFETY: elements of `NoUninit` are initialised; the memory is the caller's word until the scope
         // ends, which closes the storage: after that no operation gets a claim on it, and so none touches it.
         let tensor = unsafe { Tensor::from_lent(&lent, ()) }?;
