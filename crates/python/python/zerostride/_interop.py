@@ -411,7 +411,7 @@ def _copy(self, order="C"):
         return self.clone()
     dims = range(self.ndim)
     outer_first = dims[::-1] if order == "F" else sorted(dims, key=lambda dim: -abs(self.stride(dim)))
-    return self.permute(tuple(outer_first)).clone().permute(tuple(sorted(dims, key=outer_first.index)))
+    return self.permute(tuple(outer_first)).clone().permute(tuple(outer_first.index(dim) for dim in dims))
 
 
 def _needs_elements(name, member):
