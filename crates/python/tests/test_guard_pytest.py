@@ -9,6 +9,7 @@ import xml.etree.ElementTree
 
 import numpy  # noqa: F401: a module of C is imported once in a process, and tests run in this one
 import pytest
+import report_picture
 import zerostride  # noqa: F401
 
 pytest_plugins = ["pytester"]
@@ -313,3 +314,7 @@ def test_machines_read_the_report_on_standard_output(script, form):
 def test_mistaken_commands_are_said(script):
     for arguments in (["nothing.py"], ["--update", "train.py"], ["--format=xml", "train.py"]):
         assert guarded(script, *arguments).returncode == 2
+
+
+def test_the_picture_in_the_guide_is_what_is_printed():
+    assert report_picture.PICTURE.read_text() == report_picture.drawn(report_picture.printed())

@@ -12,7 +12,6 @@ import sys
 
 import torch
 from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from . import _frames, _torch, _watch
@@ -49,6 +48,8 @@ def _open_compiler():
 
     _replace(eval_frame._TorchDynamoContext, "__init__", _with_hidden_eye)
     _replace(output_graph.OutputGraph, "call_user_compiler", _with_look)
+    for mode in (_torch.Below, _Scripted):
+        _replace(mode, "__torch_dispatch__", torch._disable_dynamo)
     for found in gc.get_objects():  # functions that were compiled before
         if issubclass(type(found), eval_frame._TorchDynamoContext) and _hide_eye not in found.enter_exit_hooks:
             found.enter_exit_hooks.append(_hide_eye)
@@ -79,7 +80,7 @@ def _scripted(call, arguments, keywords):
         return call(*arguments, **keywords)
 
 
-class _Scripted(TorchDispatchMode):
+class _Scripted(_torch.Dispatch):
     """Sees the operators of a scripted function; what it makes with a dim of size 1, it means."""
 
     def __init__(self):
@@ -90,18 +91,21 @@ class _Scripted(TorchDispatchMode):
         keywords = keywords or {}
         tensors = _torch.tensors(arguments, keywords)
         is_pointwise = torch.Tag.pointwise in function.tags
-        is_meant = any(tensor in self.made for tensor in tensors)
-        if is_pointwise and not is_meant and (shapes := _torch.differing(tensors)):
+        is_meant = is_pointwise and any(tensor in self.made for tensor in tensors)
+        if is_pointwise and not is_meant and len(tensors) > 1 and (shapes := _torch.differing(tensors)):
             name = function.overloadpacket.__name__
             frame = _frames.line_of_program(sys._getframe(1))
             _torch.tell(f"torch.{_torch.ELEMENTWISE.get(name, name)}", shapes, _torch.item_size(tensors), frame)
         with torch._C.DisableTorchFunction():  # the function mode does not look at it again
             result = function(*arguments, **keywords)
-        if isinstance(result, torch.Tensor) and tensors:
-            ones = lambda tensor: tuple(tensor.shape).count(1)
-            if is_pointwise and is_meant or not is_pointwise and ones(result) > max(map(ones, tensors)):
-                self.made[result] = True
+        if isinstance(result, torch.Tensor) and (is_meant or not is_pointwise and _has_new_dim(result, tensors)):
+            self.made[result] = True
         return result
+
+
+def _has_new_dim(result, tensors):
+    ones = result.shape.count(1)
+    return ones > max((tensor.shape.count(1) for tensor in tensors), default=ones)
 
 
 def _with_hidden_eye(init):

@@ -14,6 +14,10 @@ NO_OUTER = ("loss", "kl_div", "l2_loss", "squared_error", "allclose", "cosine_si
 """Ends of names of functions that pair elements: no program means all pairs with them, even if a dim was made."""
 
 
+MATCHES = (".eq", ".ne", ".equal", ".not_equal")
+"""Ends of names of comparisons: of indices or labels, a column and a row of other ones give the table of what matches."""
+
+
 class Guard:
     """Watches the process from ``enter`` to ``leave``, and keeps the mistakes that it finds, each one once.
 
@@ -62,7 +66,6 @@ class Guard:
         users = _frames.users_frame(frame)
         if users is None:
             return
-        place = _text.Place.of(users)
         if op.endswith("setitem"):
             alarms = {"mutual_stretch"} if _shapes.is_spread(*shapes) else set()
         else:
@@ -70,7 +73,7 @@ class Guard:
         if not alarms or alarms == {"mutual_stretch"} and is_meant(op, shapes, frame):
             return
         line, function = users.f_lineno, users.f_code.co_qualname
-        self.keep(op, shapes, item_size, users.f_code.co_filename, line, function, place)
+        self.keep(op, shapes, item_size, users.f_code.co_filename, line, function, _text.Place.of(users))
 
     def judge_line(self, op, shapes, item_size, filename, line, function):
         """Keeps a broadcast of a compiled function, of which only the line is known."""
@@ -111,8 +114,27 @@ def _classes_of(shapes):
     return _zerostride.explain(*shapes).to_dict()["classes"]
 
 
+_decided = {}
+"""What was decided of a broadcast, by the whole stack that led to it; with the code of the stack, whose identity is the key."""
+
+
 def is_meant(op, shapes, frame):
-    """Whether the text says that the result is to be larger than every operand."""
+    """Whether the text says that the result is to be larger than every operand. A loop asks again and again."""
+    codes, key, above = [], [op, shapes], frame
+    while above:
+        codes.append(above.f_code)
+        key += id(above.f_code), above.f_lasti
+        above = above.f_back
+    key = tuple(key)
+    known = _decided.get(key)
+    if known is None:
+        if len(_decided) >= 4096:
+            _decided.clear()
+        known = _decided[key] = _decide(op, shapes, frame), codes
+    return known[0]
+
+
+def _decide(op, shapes, frame):
     users = _frames.users_frame(frame)
     while frame:
         place = _text.Place.of(frame)
@@ -125,6 +147,8 @@ def is_meant(op, shapes, frame):
 
 
 def _says(op, shapes, place):
+    if op.endswith(MATCHES) and _is_table(shapes):
+        return True
     is_outer = not op.endswith(NO_OUTER)
     operands = place.operands
     if len(operands) == len(shapes):
@@ -144,6 +168,11 @@ def _says(op, shapes, place):
         pairs = len(ranks) > 1 and len({_numel(shape) for shape in shapes if _numel(shape) > 1}) == 1
         return not (pairs and place.is_reduced()) or place.is_in_table()
     return len(ranks) == 1 and min(found, default=_text.NOTHING) >= _text.CREATED
+
+
+def _is_table(shapes):
+    """Whether a column meets a row of another length: nothing could be compared element by element, and neither lacks a dim."""
+    return len({len(shape) for shape in shapes}) == 1 and len({_numel(shape) for shape in shapes}) == len(shapes)
 
 
 def _is_stretched(shape, result):

@@ -147,9 +147,9 @@ class Plugin:
 
     def pytest_terminal_summary(self, terminalreporter):
         new = self._new()
-        terminalreporter.section("implicit broadcasts")
+        terminalreporter.section("implicit broadcasts", yellow=bool(new), bold=bool(new))
         if self.update:
-            terminalreporter.write_line(f"{self.baseline.path}: {len(self.mistakes)} broadcasts are known now")
+            terminalreporter.write_line(f"{self.baseline.path}: broadcasts that are known now: {len(self.mistakes)}")
             return
         terminalreporter.write_line(_formats.text(new, self.root, self._known(), self._gone()))
         if _formats.is_ci() and new:

@@ -34,6 +34,7 @@ _REDUCES = {"mean", "sum", "average", "median", "all", "any", "norm", "max", "mi
 _PRODUCTS = {"matmul", "dot", "mm", "inner", "einsum", "bmm"}
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.Module)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_CALLABLE = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 _COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 
 
@@ -72,11 +73,17 @@ class Program:
 def program(filename):
     """The tree of a file as it is now, or None where its text cannot be had."""
     linecache.checkcache(filename)
-    return _program("".join(linecache.getlines(filename)))
+    lines = linecache.getlines(filename)
+    known = _programs.get(filename)
+    if known is None or known[0] is not lines:  # linecache has another list when it has read the file again
+        known = _programs[filename] = lines, _parsed("".join(lines))
+    return known[1]
 
 
-@functools.lru_cache(maxsize=256)
-def _program(source):
+_programs = {}
+
+
+def _parsed(source):
     try:
         return Program(source) if source else None
     except (SyntaxError, ValueError, RecursionError):
@@ -140,8 +147,9 @@ class Place:
         return isinstance(node, ast.Name) and node.id in self.program.imported
 
     def names(self):
-        """What the program calls the operands, where it has names for them."""
-        return tuple(ast.unparse(node) if isinstance(node, (ast.Name, ast.Attribute)) else "" for node in self.operands)
+        """What the program calls the operands: names and other short expressions that a method can be called of."""
+        found = (ast.unparse(node) if isinstance(node, _CALLABLE) else "" for node in self.operands)
+        return tuple(text if len(text) <= 40 else "" for text in found)
 
     def evidence(self):
         """How surely the expression has a dim of size 1 on purpose."""
@@ -220,7 +228,7 @@ class Place:
             scope = self.program.scope(scope)
 
     def _assigned(self, scope, name):
-        found = [self.at(value).evidence() for value in _values(scope, name)]
+        found = [self.at(value).evidence() for value in _values(scope).get(name, ())]
         return min(max(found, default=NOTHING), EARLIER)
 
     def _argument(self, function, name):
@@ -376,23 +384,26 @@ def _binds(scope, name):
     return any(isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store) for node in _inside(scope))
 
 
-def _values(scope, name):
-    """The expressions that are assigned to a name."""
+@functools.lru_cache(maxsize=4096)
+def _values(scope):
+    """The expressions that are assigned to each name of a scope."""
+    values = {}
     for node in _inside(scope):
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                yield from _matched(target, node.value, name)
+                _match(target, node.value, values)
         elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value:
-            yield from _matched(node.target, node.value, name)
+            _match(node.target, node.value, values)
+    return values
 
 
-def _matched(target, value, name):
-    if isinstance(target, ast.Name) and target.id == name:
-        yield value
+def _match(target, value, values):
+    if isinstance(target, ast.Name):
+        values.setdefault(target.id, []).append(value)
     elif isinstance(target, (ast.Tuple, ast.List)):
         parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts) else [value] * len(target.elts)
         for part, given in zip(target.elts, parts):
-            yield from _matched(part, given, name)
+            _match(part, given, values)
 
 
 def line(filename, number):

@@ -49,6 +49,23 @@ def elementwise():
 
 ELEMENTWISE = elementwise()
 
+PLAIN, SEQUENCE, SUBCLASS, TENSOR = range(4)
+
+
+class _Kinds(dict):
+    """For each type whether it is that of a tensor; known after the first time, at the cost of a dictionary."""
+
+    def __missing__(self, kind):
+        if kind in (torch.Tensor, torch.nn.Parameter):
+            found = TENSOR
+        else:
+            found = SUBCLASS if issubclass(kind, torch.Tensor) else SEQUENCE if issubclass(kind, (list, tuple)) else PLAIN
+        self[kind] = found
+        return found
+
+
+KINDS = _Kinds()
+
 
 class Eye(TorchFunctionMode):
     """Sees every call of a program."""
@@ -67,6 +84,8 @@ class Eye(TorchFunctionMode):
 
     def __torch_function__(self, function, types, arguments=(), keywords=None):
         keywords = keywords or {}
+        if function is not _SETITEM and not _may_broadcast(arguments, keywords):
+            return function(*arguments, **keywords)
         name = getattr(function, "__name__", "")
         if look_at(name, arguments, keywords) or name in PRODUCTS or (shapes := _candidates(arguments, keywords)) is None:
             return function(*arguments, **keywords)
@@ -75,7 +94,15 @@ class Eye(TorchFunctionMode):
             return function(*arguments, **keywords)
 
 
-class Below(TorchDispatchMode):
+class Dispatch(TorchDispatchMode):
+    """A dispatch mode that does not import PyTorch's compiler: ``_compiled.py`` keeps it away from one that is there."""
+
+    @classmethod
+    def _should_skip_dynamo(cls):
+        return False
+
+
+class Below(Dispatch):
     """Sees what one call computes, and whether any of it has the broadcast shape of the call's tensors."""
 
     def __init__(self, shapes, then=lambda: None):
@@ -92,6 +119,25 @@ class Below(TorchDispatchMode):
                 self.is_seen = True
                 self.then()
         return function(*arguments, **(keywords or {}))
+
+
+_SETITEM = torch.Tensor.__setitem__
+
+
+def _may_broadcast(arguments, keywords):
+    """Whether a call has tensors of different shapes, or begins with a list, which may hold some. Few calls have, and every call
+    pays for this question. Tensors of other types are not asked here: to compare symbolic sizes is to decide about them."""
+    first = None
+    for argument in (*arguments, *keywords.values()) if keywords else arguments:
+        if kind := KINDS[type(argument)]:
+            if kind == TENSOR:
+                if first is None:
+                    first = argument.shape
+                elif argument.shape != first:
+                    return True
+            elif kind == SUBCLASS or first is None:
+                return True
+    return False
 
 
 def look_at(name, arguments, keywords):
@@ -168,11 +214,13 @@ def _name(op, frame):
 
 
 def tensors(arguments, keywords):
-    given = [*arguments, *(value for name, value in keywords.items() if name != "out")]
-    return [value for value in given if isinstance(value, torch.Tensor)]
+    given = [*arguments, *(value for name, value in keywords.items() if name != "out")] if keywords else arguments
+    return [value for value in given if KINDS[type(value)] >= SUBCLASS]
 
 
 def shape_of(tensor):
+    if KINDS[type(tensor)] == TENSOR:
+        return tuple(tensor.shape)
     return tuple(size if type(size) is int else _hint(size) for size in tensor.shape)
 
 
