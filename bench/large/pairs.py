@@ -4,11 +4,11 @@
 
 Two jobs on `rows` x `rows` pairs of f32 vectors: `((a[:, None] - b) ** 2).sum(-1)`, of which the sum of each row is taken so
 that the result fits anywhere, and the row sums of an RBF kernel. A fused function takes chunks of `--chunk` rows; dask.array
-takes chunks of which a stretched block (chunk x chunk x columns) has at most 128 MiB, its own limit, so that it can run at
-all. Each job runs on a new cluster of two processes with one thread each. Peak memory is that of the larger worker, sampled
-ten times a second, and what a worker has before the job is told apart. `--kill` kills a worker in the middle of the fused
-jobs. What takes longer than `--seconds` is stopped, and the table says how many tasks of how many were done. Results are
-compared with NumPy's at four rows.
+takes chunks of which a stretched block (chunk x chunk x columns) has at most 128 MiB, its own limit, so that it can run at all.
+Each job runs on a new cluster of two processes with one thread each. Peak memory is that of the larger worker, sampled ten
+times a second, and what a worker has before the job is told apart. `--kill` runs the fused jobs once more, with a worker killed
+in the middle. What takes longer than `--seconds` is stopped, and the table says how many tasks of how many were done. Results
+are compared with NumPy's at four rows.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def kernel_of_dask(a, b):
 JOBS = [("squared distances", squares, squares), ("RBF row sums", kernel, kernel_of_dask)]
 
 
-def measured(make, limit, seconds, kill):
+def measured(make, limit, seconds, kill_after):
     """Seconds, peak and first memory of the larger worker, the result, and a note."""
     with (
         LocalCluster(2, threads_per_worker=1, memory_limit=limit, dashboard_address=None) as cluster,
@@ -63,8 +63,8 @@ def measured(make, limit, seconds, kill):
         watch.start()
         start = time.perf_counter()
         future = client.compute(make())
-        if kill:
-            time.sleep(max(1.0, 0.1 * seconds))
+        if kill_after:
+            time.sleep(kill_after)
             os.kill(pids[0], signal.SIGKILL)
             note = "a worker killed"
         try:
@@ -97,14 +97,17 @@ def main():
           f"{given.chunk} x {given.chunk} would have {given.chunk**2 * given.columns * 4 / 1e9:.2f} GB\n")  # fmt: skip
     print("| job | how | seconds | peak of a worker | before | note |\n|---|---|---:|---:|---:|---|", flush=True)
     for name, ours, theirs in JOBS:
-        ways = [("fused", zs.fuse(ours), given.chunk), ("dask.array", theirs, min(int(stretched), given.rows))]
+        fused = "fused", zs.fuse(ours), given.chunk
+        ways = [fused, *[fused] * given.kill, ("dask.array", theirs, min(int(stretched), given.rows))]
+        kill_after = None
         for how, function, chunk in ways:
             lazy = [da.from_array(x, chunks=(chunk, given.columns)) for x in (a, b)]
-            taken, peak, first, result, note = measured(lambda: function(*lazy), given.memory, given.seconds, given.kill and how == "fused")
+            taken, peak, first, result, note = measured(lambda: function(*lazy), given.memory, given.seconds, kill_after)
             if result is not None:
                 for row in range(0, given.rows, -(-given.rows // 4)):
                     np.testing.assert_allclose(result[row], ours(zs.asarray(a[row : row + 1]), zs.asarray(b)).item(), rtol=1e-4)
                 note = "; ".join(filter(None, [note, "right"]))
+            kill_after = taken / 2 if given.kill and not kill_after else None
             print(f"| {name} | {how}, chunks of {chunk:,} | {taken:.1f} | {peak / 1e6:.0f} MB | {first / 1e6:.0f} MB | {note} |", flush=True)
 
 
