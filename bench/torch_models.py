@@ -2,6 +2,8 @@
 
     python bench/torch_models.py check [NAME ...]     outputs, gradients and 20 steps of training against eager PyTorch
     python bench/torch_models.py time [NAME ...]      ms of a step, seconds to the first step, peak memory, as Markdown
+    python bench/torch_models.py operations [NAME ...]    ns an element of single operations, which `_cost.py` was made from
+    python bench/torch_models.py calls                us of a fused call on small tensors beside NumPy's arrays
 
 Models have random weights and small configurations; nothing is downloaded. `time` runs each model and backend in a process
 of its own. Needs torch, torchvision, timm and transformers.
@@ -273,6 +275,75 @@ def measure(name, backend, budget):
     return {"first": first, "step": statistics.median(times) * 1e3, "memory": memory}
 
 
+def _shortest(call, seconds=0.15):
+    """The shortest time of a call in ns, which is repeated until the clock can measure it."""
+    call()
+    began = time.perf_counter()
+    call()
+    often, shortest, end = max(1, int(2e-4 / (time.perf_counter() - began))), float("inf"), time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        began = time.perf_counter()
+        for _ in range(often):
+            call()
+        shortest = min(shortest, (time.perf_counter() - began) / often)
+    return shortest * 1e9
+
+
+def operations(names):
+    """Prints for each operation ns an element of PyTorch's and the engine's, 256 x 256 f32 on one thread."""
+    import zerostride as zs
+
+    torch.set_num_threads(1)
+    zs.set_num_threads(1)
+    x, y = _rand(256, 256), _rand(256, 256)
+    unary = """
+        abs acos asin atan cos cosh digamma erf erfc erfinv exp exp2 expm1 lgamma log log10 log1p log2 neg reciprocal rsqrt
+        sigmoid sin sinh sqrt tan tanh
+    """.split()
+    calls = {name: (getattr(torch, name), getattr(zs, name), (x / 2,)) for name in unary}
+    calls |= {name: (getattr(torch.nn.functional, name), getattr(zs, name), (x,)) for name in ("gelu", "relu", "silu", "softplus")}
+    binary = "add atan2 div eq fmod logaddexp maximum mul pow remainder xlogy".split()
+    calls |= {name: (getattr(torch, name), getattr(zs, name), (x, y)) for name in binary}
+    along = "amax argmax log_softmax logsumexp mean prod softmax std sum var".split()
+    for name in along:
+        one, other = getattr(torch, name), getattr(zs, name)
+        for dim in (0, 1):
+            calls[f"{name}({dim})"] = (lambda x, one=one, dim=dim: one(x, dim), lambda x, other=other, dim=dim: other(x, dim), (x,))
+    for name, (one, other, operands) in calls.items():
+        if not names or name in names:
+            fused = zs.fuse(other)
+            theirs, ours = _shortest(lambda: one(*operands)), _shortest(lambda: fused(*operands))
+            print(f"{name:16} PyTorch {theirs / x.numel():.3f}  engine {ours / x.numel():.3f}", flush=True)
+
+
+def calls():
+    """Prints us of calls on 8 x 8 f32: of a fused function on torch's tensors and NumPy's arrays, and of torch.compile."""
+    import zerostride as zs
+
+    def formula(x, y):
+        return (x + y) * x
+
+    fused, x, y = zs.fuse(formula), _rand(8, 8), _rand(8, 8)
+    arrays = x.numpy(), y.numpy()
+    rows = {"fused, torch": lambda: fused(x, y), "fused, NumPy": lambda: fused(*arrays), "eager": lambda: formula(x, y)}
+    own, exported = zs.asarray(x), zs.asarray(x).__dlpack__
+    rows |= {"zs.asarray(tensor)": lambda: zs.asarray(x), "torch.from_dlpack(zs tensor)": lambda: torch.from_dlpack(own)}
+    rows["__dlpack__"] = lambda: exported(max_version=(1, 0))
+
+    def long(x, y):
+        for _ in range(8):
+            x = (x + y) * x
+        return x
+
+    with torch.no_grad():
+        for backend in ("aot_eager", "zerostride"):
+            compiled = torch.compile(long, backend=backend)
+            rows[f"16 operations, {backend}"] = lambda compiled=compiled: compiled(x, y)
+        rows["16 operations, eager"] = lambda: long(x, y)
+        for name, call in rows.items():
+            print(f"{name:32} {_shortest(call, 1) / 1e3:.2f} us", flush=True)
+
+
 def _apart(name, backend, budget):
     """`measure` in a process of its own; `None` if it fails."""
     command = [sys.executable, __file__, "one", name, "--backend", backend, "--budget", str(budget)]
@@ -285,7 +356,7 @@ def _apart(name, backend, budget):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", choices=["check", "time", "one"])
+    parser.add_argument("what", choices=["check", "time", "one", "operations", "calls"])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--backend", default="zerostride")
     parser.add_argument("--budget", type=float, default=2.0, help="seconds for each model and backend")
@@ -295,6 +366,12 @@ def main():
     names = options.names or [*MODELS, *FORMULAS]
     if options.what == "one":
         print(json.dumps(measure(names[0], options.backend, options.budget)))
+        return
+    if options.what == "operations":
+        operations(options.names)
+        return
+    if options.what == "calls":
+        calls()
         return
     if options.what == "check":
         for name in names:

@@ -13,7 +13,8 @@ import zerostride as zs
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from zerostride.torch import _plan, report  # noqa: E402
+from torch._dynamo.testing import CompileCounterWithBackend  # noqa: E402
+from zerostride.torch import _cost, report  # noqa: E402
 
 pytestmark = [
     # torch warns of its own deprecations while it compiles.
@@ -24,10 +25,12 @@ pytestmark = [
 
 
 @pytest.fixture(autouse=True)
-def fresh():
+def fresh(monkeypatch):
     torch._dynamo.reset()
     gc.collect()
     torch.manual_seed(0)
+    # Operands of tests are small: PyTorch would be faster.
+    monkeypatch.setattr(_cost, "ALWAYS", True)
 
 
 def pairwise(a, b):
@@ -168,7 +171,7 @@ def test_writing_in_place_reaches_the_input():
 
 @pytest.mark.parametrize("dynamic", [None, True, False])
 def test_sizes_that_change(dynamic):
-    counter = torch._dynamo.testing.CompileCounterWithBackend("zerostride")
+    counter = CompileCounterWithBackend("zerostride")
     function = torch.compile(pairwise, backend=counter, dynamic=dynamic)
     for m, n in [(4, 5), (6, 5), (6, 3), (9, 9), (4, 5), (11, 2)]:
         a, b = torch.rand(m, 3, requires_grad=True), torch.rand(n, 3, requires_grad=True)
@@ -325,15 +328,40 @@ def test_report_says_what_ran_where_and_why(capsys):
         assert words in said
 
 
-def test_one_operation_on_few_elements_stays_with_pytorch():
-    def one(x):
-        return torch.exp(x)
+def few(x):
+    return torch.exp(x)
 
-    for size, calls in [(4, 0), (1 << 15, 1)]:
-        torch._dynamo.reset()
-        gc.collect()
-        compiled(one)(torch.rand(size))
-        assert runs(one) == (calls, [])
+
+def long(x):
+    return (((x + 1) * 2 - x) * x + 3) / (x * x + 1)
+
+
+def activation(x):
+    return torch.nn.functional.gelu(x) + 1
+
+
+@pytest.mark.parametrize(
+    "function, shape, calls", [(few, (4,), 0), (few, (1 << 16,), 1), (long, (4,), 1), (activation, (300, 300), 0), (pairwise, (300, 3), 1)]
+)
+def test_what_pytorch_computes_faster_stays_there(function, shape, calls, monkeypatch):
+    monkeypatch.setattr(_cost, "ALWAYS", False)
+    operands = [torch.rand(shape) for _ in range(function.__code__.co_argcount)]
+    torch.testing.assert_close(compiled(function)(*operands), function(*operands))
+    assert runs(function) == (calls, [])
+
+
+@pytest.mark.parametrize("width, calls", [(8, 0), (1 << 16, 1)])
+def test_kernels_of_pytorch_are_seen_through_where_values_leave_the_cache(width, calls, monkeypatch):
+    monkeypatch.setattr(_cost, "ALWAYS", False)
+
+    def normalised(x, y):
+        return torch.nn.functional.layer_norm(x + y, (width,)) * y
+
+    x, y = torch.rand(16, width), torch.rand(16, width)
+    torch.testing.assert_close(compiled(normalised)(x, y), normalised(x, y), rtol=1e-4, atol=1e-4)
+    assert runs(normalised) == (calls, [])
+    layers = sum(count for one in report() for (name, _), count in one.theirs.items() if "layer_norm" in name)
+    assert layers == 1 - calls
 
 
 def test_a_policy_around_a_call_holds_in_the_engine():
@@ -351,11 +379,10 @@ SAMPLED = """
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_samples_of_pytorchs_own_tests(monkeypatch):
+def test_samples_of_pytorchs_own_tests():
     pytest.importorskip("expecttest", reason="expecttest, which PyTorch's samples need, is not installed")
     import torch_opinfo
 
-    monkeypatch.setattr(_plan, "FEW_ELEMENTS", 0)
     counts, differences = torch_opinfo.run(SAMPLED, [torch.float32, torch.bfloat16], samples=1)
     assert differences == []
     assert counts["operations"] > 15

@@ -16,7 +16,7 @@ from functorch.compile import aot_function, nop
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.utils import _pytree as pytree
 
-from zerostride.torch import _plan, _table
+from zerostride.torch import _cost, _table
 from zerostride.torch._backend import compile
 from zerostride.torch._report import Report
 
@@ -191,7 +191,7 @@ def run(names=(), dtypes=DTYPES, samples=6):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    _plan.FEW_ELEMENTS = 0  # The samples are small, and most are of one operation.
+    _cost.ALWAYS = True  # The samples are small, and most are of one operation.
     parser = argparse.ArgumentParser()
     parser.add_argument("--samples", type=int, default=6)
     parser.add_argument("--dtypes", default="")

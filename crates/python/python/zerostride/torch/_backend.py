@@ -5,7 +5,7 @@ from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 
 from .. import _zerostride
-from . import _broadcasts, _partition, _table
+from . import _broadcasts, _cost, _partition, _table
 from ._report import Report, title
 
 
@@ -32,7 +32,7 @@ def backend(module, inputs, *, options=None):
         fw_compiler=compiler("forward"),
         bw_compiler=compiler("backward"),
         inference_compiler=compiler("forward"),
-        decompositions=_table.decompositions(),
+        decompositions=_cost.chosen(_table.decompositions()),
         partition_fn=min_cut_rematerialization_partition,
     )
     return compiled(module, inputs)

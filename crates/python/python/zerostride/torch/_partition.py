@@ -11,7 +11,7 @@ import operator
 import torch
 import torch.fx.graph
 
-from . import _support
+from . import _cost, _support
 from ._plan import Partition
 from ._support import Call
 
@@ -20,6 +20,11 @@ def divide(module, record):
     """A module that computes what a graph does, with partitions in place of what the engine runs."""
     graph = module.graph
     found = _support.support(graph)
+    kept = (node.meta.get("val") for node in graph.nodes if not isinstance(found[node], Call))
+    stored = max((_cost.elements(value) for value in kept if value is not None), default=0)
+    for node, call in found.items():
+        if _is_computed(call) and _cost.slower(node, stored):
+            found[node] = "PyTorch's kernel is faster"
     groups = _groups(graph, found)
     return _rebuilt(module, found, groups, record)
 

@@ -1,8 +1,6 @@
 """Owns partitions: some nodes of a graph as one fused function of the table's rows, traced at the first call for each set of
 sizes and strides. It does not know how the nodes were chosen (``_partition.py``)."""
 
-import math
-import operator
 import re
 import time
 from typing import NamedTuple
@@ -12,12 +10,9 @@ import torch
 import zerostride as zs
 
 from .. import _zerostride
+from . import _cost
 from ._lines import line_of
 from ._support import hint
-
-
-FEW_ELEMENTS = 1 << 15
-"""PyTorch runs one operation on fewer elements in about the time that the call of a partition costs."""
 
 
 class _Slot(NamedTuple):
@@ -80,8 +75,8 @@ class Partition:
         self.outputs = [node for node in nodes if node in left]
         self._results = [numbers[node].number for node in self.outputs]
         self._orders = [_order(node.meta["val"]) for node in self.outputs]
-        self._operations = sum(node.target is not operator.getitem for node in nodes)
-        self._elements = max(_elements(node.meta["val"]) for node in [*nodes, *self.inputs])
+        self._inverses = [None if order is None or _is_identity(order) else _inverse(order) for order in self._orders]
+        self._gain = _cost.gain(nodes, self.inputs, self.outputs)
         self.names = [node.name for node in nodes]
         self.lines = list(dict.fromkeys(line for line in map(line_of, nodes) if line is not None))
         self.fused = _zerostride.Fused(self._traced())
@@ -95,8 +90,8 @@ class Partition:
         """Why PyTorch should run the nodes; ``None`` if the engine should."""
         if any(order is None for order in self._orders):
             return "a result has gaps or overlaps in its memory"
-        if self._operations == 1 and self._elements < FEW_ELEMENTS:
-            return "one operation on few elements"
+        if self._gain <= 0:
+            return "the engine would not be faster"
         return None
 
     def __str__(self):
@@ -123,27 +118,25 @@ class Partition:
 
     def __call__(self, *operands):
         began = time.perf_counter()
-        results = self._run(operands)
-        self.calls += 1
-        self.seconds += time.perf_counter() - began
-        return results[0] if len(results) == 1 else results
-
-    def _run(self, operands):
-        operands = [value.detach() if isinstance(value, torch.Tensor) and value.requires_grad else value for value in operands]
+        if torch.is_grad_enabled():
+            operands = [value.detach() if isinstance(value, torch.Tensor) else value for value in operands]
         try:
             results = self.fused(*operands)
         except _zerostride.BroadcastError:
             raise  # A policy around the call refuses a broadcast.
         except (RuntimeError, TypeError, ValueError, NotImplementedError, BufferError) as error:
             self.failure = str(error)
-            return self._theirs(operands)
-        if self.bytes is None:
-            scratch = re.findall(r"scratch at most (\d+)", self.fused.plan(*operands))
-            self.bytes = sum(result.nbytes for result in results), max(map(int, scratch), default=0)
-        return [
-            result if order == tuple(range(len(order))) else result.permute(_inverse(order))
-            for result, order in zip(results, self._orders, strict=True)
-        ]
+            results = self._theirs(operands)
+        else:
+            if self.bytes is None:
+                scratch = re.findall(r"scratch at most (\d+)", self.fused.plan(*operands))
+                self.bytes = sum(result.nbytes for result in results), max(map(int, scratch), default=0)
+            for number, inverse in enumerate(self._inverses):
+                if inverse is not None:
+                    results[number] = results[number].permute(inverse)
+        self.calls += 1
+        self.seconds += time.perf_counter() - began
+        return results[0] if len(results) == 1 else results
 
     def _theirs(self, operands):
         """The results as PyTorch computes them."""
@@ -175,13 +168,6 @@ def _filled(argument, values):
     return argument
 
 
-def _elements(value):
-    """The elements of a value of a graph."""
-    if isinstance(value, (tuple, list)):
-        return max(map(_elements, value))
-    return math.prod(hint(size) for size in value.shape) if isinstance(value, torch.Tensor) else 1
-
-
 def _order(value):
     """The dimensions of a result from the outermost in memory to the innermost; ``None`` if its elements have gaps or overlap."""
     sizes, strides = [hint(size) for size in value.shape], [hint(stride) for stride in value.stride()]
@@ -198,7 +184,11 @@ def _order(value):
 
 
 def _permuted(value, order):
-    return value if order == tuple(range(len(order))) else zs.permute(value, order)
+    return value if _is_identity(order) else zs.permute(value, order)
+
+
+def _is_identity(order):
+    return order == tuple(range(len(order)))
 
 
 def _inverse(order):

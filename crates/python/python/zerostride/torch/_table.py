@@ -99,7 +99,7 @@ DECOMPOSED = """
     native_batch_norm native_batch_norm_backward native_group_norm native_group_norm_backward native_layer_norm
     native_layer_norm_backward relu6 selu sigmoid_backward silu_backward smooth_l1_loss smooth_l1_loss_backward
     soft_margin_loss soft_margin_loss_backward softplus_backward softshrink special_entr special_log_ndtr special_ndtr
-    special_xlog1py     tanh_backward threshold threshold_backward
+    special_xlog1py tanh_backward threshold threshold_backward
 """.split()
 
 
