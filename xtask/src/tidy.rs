@@ -48,6 +48,8 @@ const UNSAFE: &[&str] = &[
     "crates/kernels/src/reduce/rule.rs",
     // Passes on the user's guarantee that no process changes a mapped file.
     "crates/cli/src/file_text.rs",
+    // The system is asked whether a signal was to be ignored.
+    "crates/cli/src/interrupt.rs",
     // Python's own protocols are C: calls, and sharing of memory.
     "crates/python/src/entry.rs",
     "crates/python/src/memory/buffer.rs",

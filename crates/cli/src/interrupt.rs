@@ -1,7 +1,7 @@
-//! Owns the signals that end the program: Ctrl-C (SIGINT), SIGTERM and SIGHUP. While an output may be
-//! unfinished, the evaluation is ended in order if that is soon possible; in any case no unfinished output is
-//! left. At all other times the program ends at once. The exit status is 128 plus the signal, as in shells.
-//! It does not know what is computed.
+//! Owns the signals that end the program: Ctrl-C (SIGINT), SIGTERM and SIGHUP, on Windows Ctrl-C and
+//! Ctrl-Break. While an output may be unfinished, the evaluation is ended in order if that is soon possible;
+//! in any case no unfinished output is left. At all other times the program ends at once. The exit status is
+//! 128 plus the signal, as in shells. It does not know what is computed.
 
 use std::io::{Write, stderr};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -30,16 +30,22 @@ fn signals() -> &'static [i32] {
 
 #[cfg(not(unix))]
 fn signals() -> &'static [i32] {
-    &[SIGINT, SIGTERM]
+    /// Ctrl-Break, by its number in the C library of Windows.
+    const SIGBREAK: i32 = 21;
+    &[SIGINT, SIGTERM, SIGBREAK]
 }
 
-/// Whether the program was started with SIGHUP ignored, as by nohup; false if the system does not tell.
+/// Whether the program was started with SIGHUP ignored, as by nohup.
 #[cfg(unix)]
+#[allow(unsafe_code)]
 fn ignores_hangup() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
-    mask >> (SIGHUP - 1) & 1 == 1
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: without a new action, `sigaction` changes nothing; it returns 0 once it has written the present
+    // action to `action`, which is read only then.
+    unsafe {
+        libc::sigaction(SIGHUP, std::ptr::null(), action.as_mut_ptr()) == 0
+            && action.assume_init().sa_sigaction == libc::SIG_IGN
+    }
 }
 
 struct Asked {

@@ -94,7 +94,6 @@ fn a_signal_ends_what_is_read_and_written() {
 }
 
 /// As under nohup.
-#[cfg(target_os = "linux")]
 #[test]
 fn a_hangup_that_was_to_be_ignored_is_ignored() {
     let folder = tempfile::tempdir().unwrap();
