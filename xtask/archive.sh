@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Packs `zs` for people without Rust: the binary, its manual pages, completions and licences. The archive
+# Packs `zs` for people without Rust, so that one `tar` into ~/.local or /usr/local installs it: the binary,
+# its manual pages and completions where shells look for them, and its licences. The archive
 # zs-TARGET.tar.gz and its checksum are written into the folder OUT.
 set -euo pipefail
 target=${1:?usage: archive.sh TARGET FOLDER-WITH-ZS OUT}
@@ -9,15 +10,23 @@ zs=$folder/zs
 [ -e "$zs" ] || zs=$folder/zs.exe
 name=zs-$target
 here=$(cd "$(dirname "$0")/.." && pwd)
-mkdir -p "$out/$name/man" "$out/$name/completions"
-cp "$zs" "$here"/LICENSE-* "$here/crates/cli/README.md" "$out/$name"
-"$zs" man >"$out/$name/man/zs.1"
+root=$out/$name
+put() { # put FOLDER FILE COMMAND...: what the command prints, as a file
+    mkdir -p "$root/$1"
+    "${@:3}" >"$root/$1/$2"
+}
+mkdir -p "$root/bin" "$root/share/doc/zs"
+cp "$zs" "$root/bin"
+cp "$here"/LICENSE-* "$here/crates/cli/README.md" "$root/share/doc/zs"
+put share/man/man1 zs.1 "$zs" man
 for command in explain eval info; do
-    "$zs" man "$command" >"$out/$name/man/zs-$command.1"
+    put share/man/man1 "zs-$command.1" "$zs" man "$command"
 done
-for shell in bash elvish fish powershell zsh; do
-    "$zs" completions "$shell" >"$out/$name/completions/zs.$shell"
-done
+put share/bash-completion/completions zs "$zs" completions bash
+put share/fish/vendor_completions.d zs.fish "$zs" completions fish
+put share/zsh/site-functions _zs "$zs" completions zsh
+put share/doc/zs zs.elv "$zs" completions elvish
+put share/doc/zs zs.ps1 "$zs" completions powershell
 cd "$out"
 tar -czf "$name.tar.gz" "$name"
 rm -r "$name"
