@@ -2,6 +2,8 @@
 
 import doctest
 import pathlib
+import subprocess
+import sys
 
 import pytest
 import zerostride as zs
@@ -13,6 +15,12 @@ HERE = pathlib.Path(__file__).parent
 def folder(tmp_path, monkeypatch):
     """What the documents write goes somewhere else."""
     monkeypatch.chdir(tmp_path)
+
+
+def test_the_front_page_runs_outside_a_clone():
+    """As the release workflow runs it with a wheel."""
+    root = HERE.parents[2]
+    subprocess.run([sys.executable, root / "xtask/examples.py", "python", root / "README.md"], check=True)
 
 
 def check(test):
