@@ -118,6 +118,16 @@ def test_integers_and_bools(dtype):
     assert runs(numbers) == (1, [])
 
 
+@pytest.mark.parametrize("p", [1.0, 2.0])
+def test_distances(p):
+    def distances(a, b):
+        return torch.cdist(a, b, p)
+
+    a = torch.rand(2, 5, 3)
+    reports = check(distances, [a, torch.cat([a[:, :2], torch.rand(2, 4, 3)], 1)], rtol=1e-4, atol=1e-4)
+    assert [name for one in reports if one.direction == "forward" for part in one.partitions for name in part.names] == ["_cdist_forward"]
+
+
 LAYOUTS = {
     "transposed": lambda: (torch.rand(5, 4).T, torch.rand(5)),
     "expanded": lambda: (torch.rand(4, 1).expand(4, 5), torch.rand(1).expand(5)),
@@ -388,6 +398,24 @@ def test_samples_of_pytorchs_own_tests():
     assert counts["operations"] > 15
 
 
+def test_threads_of_torch_work_for_several_callers_and_not_in_a_forked_child():
+    code = """if True:
+        import concurrent.futures, os, torch, zerostride as zs
+        fused, x = zs.fuse(lambda x, y: (x * y + 1).exp()), torch.rand(1000, 1000)
+        wanted = (x * x + 1).exp()
+        def right(_):
+            return torch.allclose(fused(x, x), wanted)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            assert all(pool.map(right, range(40)))
+        assert right(0)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if (zs.asarray(fused(x, x)) - zs.asarray(wanted)).abs().max().item() < 1e-4 else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        """
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=120)
+
+
 def test_importing_zerostride_does_not_import_torch():
     code = "import zerostride, sys; assert 'torch' not in sys.modules and 'zerostride.torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -418,7 +446,7 @@ def test_an_unknown_option_is_refused():
 # aten operations of PyTorch's tags `core` and `pointwise` that no row serves, with the reason.
 NOT_IN_THE_TABLE = {
     "products, convolutions and pooling are PyTorch's":
-        "_adaptive_avg_pool2d _adaptive_avg_pool2d_backward _adaptive_avg_pool3d _cdist_forward _pdist_forward adaptive_avg_pool1d "
+        "_adaptive_avg_pool2d _adaptive_avg_pool2d_backward _adaptive_avg_pool3d _pdist_forward adaptive_avg_pool1d "
         "addmm avg_pool1d avg_pool2d avg_pool2d_backward avg_pool3d bmm col2im convolution convolution_backward grid_sampler_2d "
         "max_pool2d_with_indices max_pool2d_with_indices_backward max_pool3d_with_indices mm upsample_bilinear2d "
         "upsample_nearest2d",

@@ -175,3 +175,12 @@ def max_dim(input, dim, keepdim=False):
 
 def min_dim(input, dim, keepdim=False):
     return zs.amin(input, dim, keepdim), zs.argmin(input, dim, keepdim)
+
+
+def cdist(x1, x2, p, compute_mode=None):
+    sides = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    if p == 1:
+        return zs.sum(zs.abs(sides), -1)
+    if p != 2 or x1.shape[-1] > 8:
+        raise NotImplementedError("PyTorch multiplies matrices for distances of many numbers" if p == 2 else f"distances of order {p}")
+    return zs.sqrt(zs.sum(sides * sides, -1))

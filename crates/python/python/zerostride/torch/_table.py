@@ -25,6 +25,7 @@ COMPUTED = {name: getattr(zs, name) for name in _SAME_NAMES} | {
     "__and__": zs.bitwise_and,
     "__or__": zs.bitwise_or,
     "__xor__": zs.bitwise_xor,
+    "_cdist_forward": formulas.cdist,
     "_log_softmax": formulas.log_softmax,
     "_softmax": formulas.softmax,
     "_to_copy": formulas.to_copy,
