@@ -102,6 +102,33 @@ def test_vjp_takes_cotangents_of_several_results():
         pullback({"scaled": np.ones(2), "more": (np.array(10.0), None), "count": None})
 
 
+def test_jvp_is_the_derivative_in_a_direction():
+    def parts(x, scale, count):
+        return {"scaled": (x * scale).exp(), "more": [x.sum(), (x > 1).sum()], "count": count}
+
+    x, scale = np.array([1.0, 2.0]), np.array([[3.0], [0.5]])
+    value, tangent = zs.jvp(parts, (x, scale, 7), (np.array([1.0, -1.0]), np.array([[2.0], [0.0]]), None))
+    np.testing.assert_array_equal(value["scaled"], np.exp(x * scale))
+    assert list(tangent) == ["scaled", "more", "count"] and tangent["count"] is tangent["more"][1] is None
+    np.testing.assert_allclose(tangent["scaled"], np.exp(x * scale) * [[5.0, 1.0], [0.5, -0.5]], rtol=1e-12)
+    assert tangent["more"][0] == 0.0
+    # Each column of a Jacobian matrix, beside its rows.
+    matrix = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    function = zs.fuse(lambda w: (matrix @ w).tanh() / w.sum())
+    w = np.array([0.1, 0.2, 0.3])
+    pull = zs.vjp(function, w)[1]
+    rows = np.stack([pull(row)[0] for row in np.eye(2)])
+    columns = np.stack([zs.jvp(function, [w], [column])[1] for column in np.eye(3)], axis=1)
+    np.testing.assert_allclose(columns, rows, rtol=1e-12)
+    # The derivative of a gradient: a Hessian matrix times a vector.
+    gradient = zs.grad(lambda w: (w**3).sum())
+    np.testing.assert_allclose(zs.jvp(gradient, (w,), (np.ones(3),))[1], 6 * w, rtol=1e-12)
+    with pytest.raises(TypeError, match="one tangent belongs to each primal"):
+        zs.jvp(function, (w,), ())
+    with pytest.raises(RuntimeError, match="the cotangent has shape"):
+        zs.jvp(function, (w,), (np.ones(2),))
+
+
 def test_arguments_that_are_one_array_have_gradients_of_their_own():
     x = np.array([1.0, 2.0])
     first, second = zs.grad(lambda a, b: (a * a * b).sum(), (0, 1))(x, x)

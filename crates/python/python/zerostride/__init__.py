@@ -16,15 +16,15 @@ from . import _interop, _lazy, _outside, _zerostride, pool  # noqa: F401
 from ._evaluate import evaluate
 from ._files import open
 from ._fuse import Fused, fuse
-from ._gradients import grad, value_and_grad, vjp
+from ._gradients import grad, jvp, value_and_grad, vjp
 from ._limits import finfo, iinfo
 from ._policy import Record, audit, policy
 from ._sets import isin
 from ._zerostride import *  # noqa: F403
 
 __all__ = [name for name in _zerostride.__all__ if not name.startswith("_")]
-__all__ += ["Fused", "Record", "audit", "evaluate", "finfo", "fuse", "grad", "iinfo", "isin", "open", "policy", "pool"]
-__all__ += ["value_and_grad", "vjp"]
+__all__ += ["Fused", "Record", "audit", "evaluate", "finfo", "fuse", "grad", "iinfo", "isin", "jvp", "open", "policy"]
+__all__ += ["pool", "value_and_grad", "vjp"]
 __version__ = _zerostride.__version__
 
 _interop.install()

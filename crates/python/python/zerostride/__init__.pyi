@@ -988,6 +988,9 @@ def value_and_grad(
 def vjp(function: Callable[..., Any], *args: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     """The value of a function, and the function that takes a cotangent of it to those of the arguments."""
 
+def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """The value of a function, and how it changes as its arguments change by their tangents."""
+
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: builtins.bool = False, invert: builtins.bool = False, out: Any = None
 ) -> Tensor:

@@ -1,5 +1,5 @@
-"""Owns ``grad``, ``value_and_grad`` and ``vjp``: what of a function's derivatives is wanted. Tracing and the derivatives
-themselves are native (``derivative.rs``)."""
+"""Owns ``grad``, ``value_and_grad``, ``vjp`` and ``jvp``: what of a function's derivatives is wanted. Tracing and the
+derivatives themselves are native (``derivative.rs``)."""
 
 import functools
 
@@ -87,6 +87,47 @@ def vjp(function, *args):
         return tuple(next(found) if place in places else None for place in range(len(args)))
 
     return value, pull
+
+
+def jvp(function, primals, tangents):
+    """The value of ``function`` at ``primals``, and how it changes as these change by ``tangents``: the product of the
+    Jacobian matrix with the tangents, of the form of the value.
+
+    ``primals`` and ``tangents`` are tuples; a tangent is ``None`` for an argument that is no array of floating-point or
+    complex numbers. Results that are none of these have the tangent ``None``. A fused function is traced once, any other
+    one anew.
+
+    >>> import numpy as np
+    >>> import zerostride as zs
+    >>> x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    >>> zs.jvp(lambda x, y: x * y, (x, y), (np.array([1.0, 0.0]), np.array([0.0, 10.0])))
+    (array([3., 8.]), array([ 3., 20.]))
+    """
+    if not isinstance(function, Fused):
+        function = functools.update_wrapper(Fused(function), function)
+    primals, tangents = tuple(primals), tuple(tangents)
+    if len(primals) != len(tangents):
+        raise TypeError(f"{len(primals)} primals and {len(tangents)} tangents are given: one tangent belongs to each primal")
+    value = function(*primals)
+    places = [place for place, primal in enumerate(primals) if is_continuous(primal)]
+    results = leaves(value)
+    # The pullback is linear in its cotangents, so that its own pullback does not depend on what they are.
+    pull = pullback(function, places, len(results))
+    cotangents = [len(primals) + place for place, result in enumerate(results) if is_continuous(result)]
+    push = pullback(pull, cotangents, len(places))
+    found = iter(push(*primals, *results, *(tangents[place] for place in places)) if places else ())
+    return value, _with_arrays(value, (next(found, None) if is_continuous(result) else None for result in results))
+
+
+def _with_arrays(value, arrays):
+    """What a function has returned, with other objects in place of its arrays, in their order."""
+    if isinstance(value, dict):
+        return {key: _with_arrays(item, arrays) for key, item in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_with_arrays(item, arrays) for item in value))
+    if isinstance(value, (tuple, list)):
+        return type(value)(_with_arrays(item, arrays) for item in value)
+    return next(arrays) if hasattr(value, "dtype") else None
 
 
 def is_continuous(array):

@@ -102,6 +102,29 @@ fn gradients_keep_the_operands_dtypes() -> Result<()> {
     Ok(())
 }
 
+/// Of a function of a row and a column, the change in a direction beside the product with each element of a
+/// cotangent.
+#[test]
+fn a_change_in_a_direction_is_that_of_the_gradients() -> Result<()> {
+    let (x, y) = (tensor![0.5, 1.5, 2.0], tensor![[1.0], [2.0]]);
+    let (dx, dy) = (tensor![1.0, -1.0, 0.5], tensor![[2.0], [0.0]]);
+    let f = (Expr::from(&x) * &y).tanh() / Expr::from(&y).exp().sum(..);
+    let change = f.jvp(&[(&x, (&dx).into()), (&y, (&dy).into())])?;
+    assert_eq!(change.shape()?, [2, 3]);
+    let change = change.eval()?.to_vec::<f32>()?;
+    for (place, change) in change.into_iter().enumerate() {
+        let one = |at: usize| if at == place { 1.0 } else { 0.0 };
+        let cotangent = Tensor::from_vec((0..6).map(one).collect::<Vec<f32>>(), &[2, 3])?;
+        let gradients = f.vjp(&cotangent, &[&x, &y])?;
+        let along = (&gradients[0] * &dx).sum(..) + (&gradients[1] * &dy).sum(..);
+        assert!((along.eval()?.to_vec::<f32>()?[0] - change).abs() < 1e-6);
+    }
+    let floor = Expr::from(&x).floor().jvp(&[(&x, (&dx).into())])?;
+    assert_eq!(floor.eval()?.to_vec::<f32>()?, [0.0; 3]);
+    assert!(f.jvp(&[(&x, (&dy).into())]).is_err());
+    Ok(())
+}
+
 #[test]
 fn what_has_no_gradient_is_refused_with_the_expression() {
     let (x, whole) = (tensor![1.0, 2.0], tensor![1, 2]);

@@ -128,6 +128,29 @@ impl Expr {
         vjp(&[(self.clone(), cotangent.into())], variables)
     }
 
+    /// How the expression changes as variables change by their tangents: the product of the Jacobian matrix
+    /// with respect to them with the tangents, an expression of the shape and dtype of this one.
+    ///
+    /// # Errors
+    /// As [`Expr::grad`], and if a tangent is of another shape than its variable.
+    ///
+    /// ```
+    /// use zerostride::{Expr, tensor};
+    /// let x = tensor![1.0, 2.0, 3.0];
+    /// let change = Expr::from(&x).square().jvp(&[(&x, tensor![1.0, 0.0, 10.0].into())])?;
+    /// assert_eq!(change.eval()?.to_vec::<f32>()?, [2.0, 0.0, 60.0]);
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn jvp<'a, V: Copy + Into<Variable<'a>>>(&self, tangents: &[(V, Expr)]) -> Result<Expr> {
+        let variables: Vec<V> = tangents.iter().map(|(variable, _)| *variable).collect();
+        // A pullback is linear in the cotangent, so that its own pullback does not depend on what that is.
+        let cotangent = Expr::map(Op::Positive, [self.clone()]);
+        let pulled = self.vjp(&cotangent, &variables)?;
+        let pairs: Vec<(Expr, Expr)> =
+            pulled.into_iter().zip(tangents.iter().map(|(_, tangent)| tangent.clone())).collect();
+        Ok(vjp(&pairs, &[&cotangent])?.swap_remove(0))
+    }
+
     /// A cotangent of the expression's shape and dtype.
     fn seed(&self, cotangent: &Expr) -> Result<Expr> {
         let (meta, given) = (self.meta()?, cotangent.meta()?);
