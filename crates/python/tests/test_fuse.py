@@ -71,6 +71,32 @@ def test_several_outputs_keep_their_form():
     assert result["parts"][1][0].tolist() == [0, 2, 4]
 
 
+def test_several_outputs_are_written_to_as_many_arrays():
+    x = np.arange(6.0).reshape(2, 3)
+    sums, doubled = np.zeros(3), np.zeros((2, 3), np.float32)
+    out = {"sums": sums, "more": [doubled]}
+    assert zs.evaluate(lambda x: {"sums": x.sum(0), "more": (x * 2,)}, out, x=x) is out
+    np.testing.assert_array_equal(sums, x.sum(0))
+    np.testing.assert_array_equal(doubled, x * 2)
+    # Operands may be written to: all results are computed first.
+    a, b = np.ones(2), np.zeros(2)
+    zs.evaluate(lambda a, b: (b, a), (a, b), a=a, b=b)
+    assert (a.tolist(), b.tolist()) == ([0.0, 0.0], [1.0, 1.0])
+    wrong = [
+        (sums, "out has not the form of the result: one array for a tuple of 2"),
+        ((sums,), "a tuple of 1 for a tuple of 2"),
+        ({"a": sums, "b": doubled}, "a dict with the keys"),
+        ((sums, "y.npy"), "a file takes the only result"),
+        ((sums, np.zeros(2)), "expand"),
+        ((sums, np.zeros((2, 3), np.int64)), "can't be cast"),
+    ]
+    for out, message in wrong:
+        sums[:] = 7
+        with pytest.raises((TypeError, RuntimeError), match=message):
+            zs.evaluate(lambda x: (x.sum(0), x * 2), out, x=x)
+        assert sums.tolist() == [7, 7, 7], "nothing is written unless all is"
+
+
 def test_what_several_outputs_share_is_computed_once():
     @zs.fuse
     def both(a, b):
