@@ -3,6 +3,7 @@
 //! signature; the resulting plan is kept without its operands.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyTypeError;
@@ -26,6 +27,9 @@ use crate::threads::compute;
 
 /// Signatures that are kept for one function; the least recently used is dropped.
 const MOST_TRACED: usize = 64;
+
+/// Tensors among which another one is sought one by one.
+const FEW_TENSORS: usize = 16;
 
 thread_local! {
     /// The number of functions that are being traced, one inside another.
@@ -97,6 +101,8 @@ struct Arguments<'py> {
     /// Whether the signature contains all that the computation depends on.
     is_known: bool,
     tensors: SmallVec<[Tensor; 4]>,
+    /// The first tensor at each address, once there are more than a few.
+    firsts: HashMap<usize, usize>,
     /// The arrays as they were passed.
     arrays: SmallVec<[Bound<'py, PyAny>; 4]>,
     library: Library,
@@ -128,6 +134,7 @@ impl Default for Arguments<'_> {
             tensors: SmallVec::new(),
             arrays: SmallVec::new(),
             library: Library::default(),
+            firsts: HashMap::new(),
             has_exprs: false,
             positional: SmallVec::new(),
             named: Vec::new(),
@@ -170,17 +177,29 @@ impl<'py> Arguments<'py> {
                 return Ok(Argument::Other(object.clone()));
             }
         };
-        let same = |other: &Tensor| {
-            other.data_ptr() == tensor.data_ptr()
-                && (other.dtype(), other.layout()) == (tensor.dtype(), tensor.layout())
-        };
-        let place = self.tensors.len();
-        let twin = self.tensors.iter().position(same);
+        let (place, twin) = (self.tensors.len(), self.twin(&tensor));
         self.signature.push(Part::Array(twin));
         self.library = self.library.max(library);
         self.tensors.push(tensor);
         self.arrays.push(object.clone());
         Ok(Argument::Array(place))
+    }
+
+    /// The place of the first tensor that is the same as another one.
+    fn twin(&mut self, tensor: &Tensor) -> Option<usize> {
+        let same = |other: &Tensor| {
+            other.data_ptr() == tensor.data_ptr()
+                && (other.dtype(), other.layout()) == (tensor.dtype(), tensor.layout())
+        };
+        if self.tensors.len() < FEW_TENSORS {
+            return self.tensors.iter().position(same);
+        }
+        if self.firsts.is_empty() {
+            let places = self.tensors.iter().enumerate().rev();
+            self.firsts = places.map(|(place, tensor)| (tensor.data_ptr() as usize, place)).collect();
+        }
+        let first = *self.firsts.entry(tensor.data_ptr() as usize).or_insert(self.tensors.len());
+        self.tensors[first..].iter().position(same).map(|place| first + place)
     }
 
     /// Calls the function on expressions in place of arrays.
