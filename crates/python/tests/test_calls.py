@@ -78,7 +78,7 @@ np.lib.stride_tricks.sliding_window_view(x, 2, axis=1) | np.emath.sqrt(x) | np.m
 DASK = """
 x.std() | x.var(0, ddof=1) | x.moment(3) | x.mean(0) | da.nanmax(x) | da.nanmin(x, 0) | da.nanargmax(x) | da.nanstd(x, 0) |
 da.nanvar(x) | da.nansum(x,0) | da.nanmean(x) | da.nanmedian(x, axis=1) | x[x > 0] | da.where(x > 0, x, 0) |
-da.where(x > 0, x, y) | da.median(x, axis=1) | da.quantile(x, 0.5, axis=1) | da.cov(x) |
+da.where(x > 0, x, y) | x.view("i8") | x.to_backend("numpy") | da.median(x, axis=1) | da.quantile(x, 0.5, axis=1) | da.cov(x) |
 da.corrcoef(x) | da.full_like(x, 7) | da.zeros_like(x) | da.ones_like(x, dtype="i4") | da.ma.masked_where(x > 0, x).sum() |
 da.histogram(x, bins=4, range=(-3, 3))[0] | da.bincount(i.ravel(), minlength=5) | da.unique(i) | da.isin(i, [1, 2]) |
 da.digitize(x, np.array([-1.0, 0, 1])) | da.topk(x, 2, axis=1) | da.argtopk(x, 2, axis=1) | da.argmax(x, 0) | da.argmin(x) |
@@ -120,7 +120,7 @@ i.shift(time=1) | a.reindex(time=[0, 2, 9]) | a.reindex(time=[0, 9], fill_value=
 a.pad(time=(1, 2), mode="edge") | a.pad(place=1, mode="constant", constant_values=7) | a.round(2) | a.astype("f4") |
 a.astype(int) | a.quantile(0.3) | a.quantile([0.2, 0.7], "time") | a.dot(b) | a.dot(b, dim="time") |
 xr.dot(a, b, dim="place") | a.interp(time=[0.5, 1.5]) | a.weighted(w).sum("place") |
-a.idxmax("time") | a.argmax("time") | a.std("time") | a.var("place", ddof=1) |
+a.idxmax("time") | a.polyfit("time", 1).polyfit_coefficients | (a > 0).mean("time") | xr.corr(a, b, "time") | a.argmax("time") | a.std("time") | a.var("place", ddof=1) |
 a.median("time") | a.mean() | a.sum("time", skipna=False) | a.prod("time") | a.max() | a.min("place") | a.count("time") |
 n.mean("time") | n.sum() | n.std("time") | n.fillna(0.0) | n.fillna(a) | n.dropna("place") | n.interpolate_na("time") |
 n.isnull() | n.notnull() | n.argmax("time") | n.idxmax("time") | n.median("time") | n.quantile(0.5, "time") | n.count() |

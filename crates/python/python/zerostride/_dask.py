@@ -1,13 +1,12 @@
-"""Owns the size of tensors for Dask, which finds ``register`` by the entry point ``dask.sizeof``. It does not
-know ``dask.array``.
-
-All else that makes tensors chunks of ``dask.array`` is NumPy's protocols (``_interop.py``) and pickling.
+"""Owns what Dask is told of tensors: their size, by the entry point ``dask.sizeof``, their names in graphs, and that they are
+chunks of ``dask.array``, as soon as that is imported and meets one. All else is NumPy's protocols (``_interop.py``) and
+pickling. It imports nothing of Dask's.
 """
 
-from ._zerostride import Tensor
+import functools
+import sys
 
-# The size in bytes of a tensor without elements.
-_EMPTY = 256
+from ._zerostride import Tensor, bfloat16
 
 
 def register(sizeof):
@@ -15,4 +14,36 @@ def register(sizeof):
 
     @sizeof.register(Tensor)
     def sizeof_tensor(tensor):
-        return tensor.nbytes + _EMPTY
+        _register_chunks()
+        return tensor.nbytes
+
+    _register_chunks()
+
+
+def token(tensor):
+    """What a tensor is in the names of a graph: its dtype and its elements."""
+    _register_chunks()
+    elements = tensor.float() if tensor.dtype is bfloat16 else tensor
+    return "zerostride.Tensor", tensor.dtype.name, elements.numpy()
+
+
+def _register_chunks():
+    if "dask.array" in sys.modules:
+        _register_once()
+
+
+@functools.cache
+def _register_once():
+    from dask.array import chunk_types, dispatch
+
+    chunk_types.register_chunk_type(Tensor)
+
+    @dispatch.percentile_lookup.register(Tensor)
+    def percentile(a, q, method="linear"):
+        from dask.array.percentile import _percentile
+
+        return _percentile(a, q, method)
+
+    @dispatch.to_numpy_dispatch.register(Tensor)
+    def to_numpy(tensor, **_):
+        return tensor.numpy()

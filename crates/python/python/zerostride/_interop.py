@@ -10,7 +10,7 @@ import collections.abc
 import inspect
 
 from . import _zerostride as zs
-from . import array_api
+from . import _dask, array_api
 
 # NumPy's ufuncs whose names differ from those in the table of operations.
 _UFUNCS = {
@@ -28,6 +28,8 @@ _OPERATORS = {
 }  # fmt: skip
 # NumPy's functions of several operands that broadcast and are no ufuncs.
 _BROADCASTING = {"where", "clip", "isclose", "allclose"}
+# NumPy's functions that hand on the array that they are given: NumPy calls them here only for their `like=`.
+_AS_ARRAY = {"asarray", "asanyarray", "array", "ascontiguousarray", "asfortranarray", "require"}
 # NumPy's characters of the dtypes that tensors have, too.
 _DTYPES = frozenset("?bBhHiIlLqQefdFD")
 
@@ -297,6 +299,12 @@ def _array_ufunc(self, ufunc, method, *inputs, out=(), **keywords):
     return _in_numpy(called, getattr(ufunc, method), inputs, keywords)
 
 
+def _has_fields(dtype):
+    import numpy
+
+    return dtype is not None and numpy.dtype(dtype).fields is not None
+
+
 def _array_function(self, function, types, arguments, keywords):
     """NumPy's functions on tensors and traced arrays."""
     if _is_elsewhere((arguments, keywords)):
@@ -305,6 +313,11 @@ def _array_function(self, function, types, arguments, keywords):
             return result
     elif function.__name__ in _BROADCASTING:
         _report(function.__name__, arguments)
+    elif function.__name__.endswith("_like") and _has_fields(keywords.get("dtype")):
+        # dask asks so whether an array's type has fields, and does without.
+        raise TypeError(f"a tensor has no fields, so that numpy.{function.__name__}(tensor, dtype=...) cannot be one")
+    elif function.__name__ in _AS_ARRAY and not isinstance(arguments[0], zs.Tensor):
+        return zs.asarray(function(*arguments, **keywords))
     return _in_numpy(f"{function.__module__}.{function.__name__}", function, arguments, keywords)
 
 
@@ -414,6 +427,18 @@ def _copy(self, order="C"):
     return self.permute(tuple(outer_first)).clone().permute(tuple(outer_first.index(dim) for dim in dims))
 
 
+def _view(of_shape):
+    """The method `view`: of other sizes, or, as PyTorch and NumPy have it, of another dtype on the same bytes."""
+
+    def view(self, *shape, **keywords):
+        if len(shape) != 1 or isinstance(shape[0], (int, tuple, list)) or hasattr(type(shape[0]), "__index__"):
+            return of_shape(self, *shape, **keywords)
+        return zs.from_numpy(self.numpy().view(*shape))
+
+    view.__doc__ = of_shape.__doc__
+    return view
+
+
 def _needs_elements(name, member):
     """An attribute of tensors for an array without elements: an error if traced; if in a file, it is read."""
     if not callable(member):
@@ -435,7 +460,9 @@ def install():
         cls.to_device = _to_device
         cls.size = _size(cls.size)
         cls.copy = _copy
+    zs.Tensor.view = _view(zs.Tensor.view)
     zs.Tensor.__array_wrap__ = _array_wrap
+    zs.Tensor.__dask_tokenize__ = _dask.token
     zs.dtype.dtype = property(_numpy_dtype)
     zs.dtype.__eq__ = _is_same_dtype
     zs.dtype.__hash__ = _hash_of_dtype

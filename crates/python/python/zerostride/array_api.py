@@ -485,8 +485,13 @@ def max(x, /, *, axis=None, keepdims=False):
     return _over(zs.amax, x, axis, keepdims)
 
 
+def _averaged(x):
+    """Integers and bools, of which the standard says nothing, as the floats that NumPy averages."""
+    return x if x.dtype.is_floating_point or x.dtype.is_complex else x.to(zs.float64)
+
+
 def mean(x, /, *, axis=None, dtype=None, keepdims=False):
-    return _over(zs.mean, x if dtype is None else astype(x, dtype, copy=False), axis, keepdims)
+    return _over(zs.mean, _averaged(x) if dtype is None else astype(x, dtype, copy=False), axis, keepdims)
 
 
 def min(x, /, *, axis=None, keepdims=False):
@@ -494,21 +499,29 @@ def min(x, /, *, axis=None, keepdims=False):
 
 
 def std(x, /, *, axis=None, correction=0.0, keepdims=False):
-    return _over(zs.std, x, axis, keepdims, correction=correction)
+    return _over(zs.std, _averaged(x), axis, keepdims, correction=correction)
 
 
 def var(x, /, *, axis=None, correction=0.0, keepdims=False):
-    return _over(zs.var, x, axis, keepdims, correction=correction)
+    return _over(zs.var, _averaged(x), axis, keepdims, correction=correction)
 
 
 # Utilities.
 
 
-def all(x, /, *, axis=None, keepdims=False):
+def _check_no_out(name, out):
+    """The standard has no `out`; NumPy's callers, as xarray, hand on that they have none."""
+    if out is not None:
+        raise TypeError(f"{name}() of the array API has no out=: zerostride.{name}() has")
+
+
+def all(x, /, *, axis=None, keepdims=False, out=None):
+    _check_no_out("all", out)
     return _over(zs.all, astype(x, bool, copy=False), axis, keepdims)
 
 
-def any(x, /, *, axis=None, keepdims=False):
+def any(x, /, *, axis=None, keepdims=False, out=None):
+    _check_no_out("any", out)
     return _over(zs.any, astype(x, bool, copy=False), axis, keepdims)
 
 
