@@ -2,6 +2,8 @@
 
     python bench/torch_models.py check [NAME ...]     outputs, gradients and 20 steps of training against eager PyTorch
     python bench/torch_models.py time [NAME ...]      ms of a step, seconds to the first step, peak memory, as Markdown
+    python bench/torch_models.py steps [NAME ...]     ratios of steps that take turns in one process, for a machine with other work
+    python bench/torch_models.py partitions [NAME ...]    us of the partitions of a step beside PyTorch's operations for them
     python bench/torch_models.py operations [NAME ...]    ns an element of single operations, which `_cost.py` was made from
     python bench/torch_models.py calls                us of a fused call on small tensors beside NumPy's arrays
 
@@ -275,6 +277,58 @@ def measure(name, backend, budget):
     return {"first": first, "step": statistics.median(times) * 1e3, "memory": memory}
 
 
+def steps(name, backends, budget):
+    """For each backend the median ms of a step, the median of its ratio to eager PyTorch's step of the same round, and the
+    milliseconds of its shortest step."""
+    model, inputs = made(name)
+    runs = {}
+    for backend in backends:
+        runs[backend] = model if backend == "eager" else torch.compile(model, backend=backend)
+        _step(runs[backend], inputs)
+    rounds, end = [], time.perf_counter() + budget * len(backends)
+    while len(rounds) < 5 or time.perf_counter() < end:
+        rounds.append({})
+        for backend, run in runs.items():
+            model.zero_grad()
+            began = time.perf_counter()
+            _step(run, inputs)
+            rounds[-1][backend] = time.perf_counter() - began
+    found = {}
+    for backend in backends:
+        times = [times[backend] for times in rounds]
+        ratio = statistics.median(times[backend] / times[backends[0]] for times in rounds)
+        found[backend] = statistics.median(times) * 1e3, ratio, min(times) * 1e3
+    return found
+
+
+def partitions(name):
+    """For each partition of a step the us of the engine and of PyTorch's operations, which take turns, and the names of its nodes."""
+    from zerostride.torch._plan import Partition
+
+    run, rows = Partition.__call__, []
+
+    def both(self, *operands):
+        result = run(self, *operands)
+        if self.calls == 1:
+            operands = [value.detach() if isinstance(value, torch.Tensor) else value for value in operands]
+            times = [], []
+            for _ in range(15):
+                for call, into in zip((self.fused, lambda *operands: self._theirs(operands)), times, strict=True):
+                    began = time.perf_counter()
+                    call(*operands)
+                    into.append(time.perf_counter() - began)
+            rows.append((*(min(one) * 1e6 for one in times), " ".join(self.names)))
+        return result
+
+    model, inputs = made(name)
+    Partition.__call__ = both
+    try:
+        _step(torch.compile(model, backend="zerostride"), inputs)
+    finally:
+        Partition.__call__ = run
+    return rows
+
+
 def _shortest(call, seconds=0.15):
     """The shortest time of a call in ns, which is repeated until the clock can measure it."""
     call()
@@ -356,16 +410,39 @@ def _apart(name, backend, budget):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", choices=["check", "time", "one", "operations", "calls"])
+    parser.add_argument("what", choices=["check", "time", "one", "steps", "partitions", "operations", "calls"])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--backend", default="zerostride")
     parser.add_argument("--budget", type=float, default=2.0, help="seconds for each model and backend")
     parser.add_argument("--backends", default=",".join(BACKENDS))
+    parser.add_argument("--threads", type=int, help="of PyTorch and of the engine")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    if options.threads:
+        import zerostride as zs
+
+        torch.set_num_threads(options.threads)
+        zs.set_num_threads(options.threads)
     names = options.names or [*MODELS, *FORMULAS]
     if options.what == "one":
         print(json.dumps(measure(names[0], options.backend, options.budget)))
+        return
+    if options.what == "steps":
+        for name in names:
+            torch._dynamo.reset()
+            cells = steps(name, options.backends.split(","), options.budget).items()
+            row = (f"{backend} {median:.2f} ({ratio:.2f}, {least:.2f})" for backend, (median, ratio, least) in cells)
+            print(name, *row, sep=" | ", flush=True)
+        return
+    if options.what == "partitions":
+        for name in names:
+            torch._dynamo.reset()
+            rows = partitions(name)
+            ours, theirs = (sum(row[side] for row in rows) for side in (0, 1))
+            slower = [row for row in rows if row[0] > row[1]]
+            print(f"{name}: {len(rows)} partitions, {ours:.0f} us, PyTorch {theirs:.0f} us; {len(slower)} slower", flush=True)
+            for one, other, nodes in slower:
+                print(f"    {one:.0f} us, PyTorch {other:.0f} us: {nodes}", flush=True)
         return
     if options.what == "operations":
         operations(options.names)

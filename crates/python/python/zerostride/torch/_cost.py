@@ -104,7 +104,7 @@ def _computed(node):
         return 0, 0
     name, _ = _table.name(node.target)
     theirs, ours = _ELEMENT.get(name, (_PASS, _PASS))
-    if name == "pow" and node.args[1] in (2, 3, 0.5, -1):
+    if name == "pow" and node.args[1] in (-2, -1, -0.5, 0, 0.5, 1, 2, 3):
         theirs = ours = 2 * _PASS
     size = max(elements(part.meta.get("val")) for part in (node, *node.all_input_nodes))
     return size * theirs, size * ours
