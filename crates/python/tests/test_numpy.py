@@ -236,3 +236,8 @@ def test_bfloat16_is_computed_here():
 def test_bfloat16_says_what_to_do():
     with pytest.raises(TypeError, match="NumPy has no bfloat16: convert the tensor first"):
         np.median(zs.ones(3).bfloat16())
+
+
+def test_a_ufunc_of_an_array_and_a_tensor_compares_their_elements():
+    assert np.equal(np.array([1.0, 2.0]), zs.tensor([1.0, 3.0])).tolist() == [True, False]
+    assert (np.array([1.0, 2.0]) == zs.tensor([1.0, 3.0])).tolist() == [True, False]

@@ -15,7 +15,7 @@ from . import _dask, array_api
 # NumPy's ufuncs whose names differ from those in the table of operations.
 _UFUNCS = {
     "power": "pow", "invert": "bitwise_not", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
-    "conjugate": "conj_physical", "rint": "round", "radians": "deg2rad", "degrees": "rad2deg", "fabs": "abs",
+    "equal": "eq", "conjugate": "conj_physical", "rint": "round", "radians": "deg2rad", "degrees": "rad2deg", "fabs": "abs",
 }  # fmt: skip
 # NumPy's functions that equal the method `reduce` of a ufunc.
 _REDUCTIONS = {
