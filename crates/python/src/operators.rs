@@ -2,6 +2,7 @@
 //! does not know what a row does (`row.rs`).
 
 use pyo3::basic::CompareOp;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use zerostride::Op;
 
@@ -9,6 +10,7 @@ use crate::entry::Call;
 use crate::expr::PyExpr;
 use crate::functions;
 use crate::number;
+use crate::once::Once;
 use crate::row;
 use crate::tensor::PyTensor;
 
@@ -23,7 +25,25 @@ fn answer<'py>(py: Python<'py>, answer: Option<Bound<'py, PyAny>>) -> Bound<'py,
 }
 
 fn binary<'py>(op: Op, a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    Ok(answer(a.py(), row::operator(op, a, b)?))
+    let result = row::operator(op, a, b).map(|result| answer(a.py(), result));
+    result.or_else(|error| later(op.name(), a, b, error))
+}
+
+/// What dask computes later where an operand is one of its arrays, which the operation refused to load.
+fn later<'py>(
+    name: &str,
+    a: &Bound<'py, PyAny>,
+    b: &Bound<'py, PyAny>,
+    error: PyErr,
+) -> PyResult<Bound<'py, PyAny>> {
+    static LATER: Once<Py<PyAny>> = Once::new();
+    if error.is_instance_of::<PyTypeError>(a.py()) {
+        let found = LATER.import(a.py(), "zerostride._lazy", "later")?.call1((name, a, b))?;
+        if !found.is_none() {
+            return Ok(found);
+        }
+    }
+    Err(error)
 }
 
 /// A power; `pow(x, y, modulus)` is not supported.
@@ -43,8 +63,9 @@ fn matmul<'py>(a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Bound<'
     if number::extract(a)?.or(number::extract(b)?).is_some() {
         return Ok(answer(a.py(), None));
     }
-    let product = functions::matmul(a, b, None)?.map(|product| product.object(a.py())).transpose()?;
-    Ok(answer(a.py(), product))
+    let product = functions::matmul(a, b, None)
+        .and_then(|product| Ok(answer(a.py(), product.map(|product| product.object(a.py())).transpose()?)));
+    product.or_else(|error| later("matmul", a, b, error))
 }
 
 fn compared(comparison: CompareOp) -> Op {

@@ -1,5 +1,7 @@
 """Dask and xarray: tensors as chunks, fused functions over chunks, data larger than a worker's memory."""
 
+import operator
+
 import numpy as np
 import pytest
 import zerostride as zs
@@ -80,6 +82,16 @@ def test_dask_takes_tensors_for_chunks():
         found = run(tensors)
         assert isinstance(found._meta, zs.Tensor) and isinstance(found.compute(), zs.Tensor)
         same(found.compute(), run(da.from_array(X, chunks=(2, 5))).compute())
+
+
+@pytest.mark.parametrize("of_tensors", [True, False])
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lt", "ge", "eq", "ne", "matmul"])
+def test_an_operator_of_a_tensor_and_a_dask_array_is_lazy(name, of_tensors):
+    run, x = getattr(operator, name), np.arange(1.0, 10.0).reshape(3, 3)
+    tensor, lazy = zs.asarray(x), da.from_array(zs.asarray(x + 1) if of_tensors else x + 1, chunks=2)
+    for found, wanted in [(run(tensor, lazy), run(x, x + 1)), (run(lazy, tensor), run(x + 1, x))]:
+        assert isinstance(found, da.Array)
+        same(found.compute(), wanted)
 
 
 def test_equal_tensors_have_one_name_in_a_graph():

@@ -3,8 +3,17 @@ them silently. It does not know how memory is shared."""
 
 import sys
 
+from ._zerostride import Tensor
+
 # Libraries whose arrays are in files, or are computed later.
 _ELSEWHERE = {"zarr", "h5py", "h5netcdf", "netCDF4", "tensorstore", "cubed"}
+
+# The operators whose ufuncs in NumPy, which dask takes, have other names.
+_UFUNCS = {
+    "sub": "subtract", "mul": "multiply", "div": "divide", "pow": "power", "eq": "equal", "ne": "not_equal", "lt": "less",
+    "le": "less_equal", "gt": "greater", "ge": "greater_equal", "bitwise_left_shift": "left_shift",
+    "bitwise_right_shift": "right_shift",
+}  # fmt: skip
 
 
 def check_in_memory(array):
@@ -12,6 +21,16 @@ def check_in_memory(array):
     why = _why(array)
     if why is not None:
         raise TypeError(why)
+
+
+def later(name, a, b):
+    """What an operator gives of a tensor and an array of dask's: one that is computed later. ``None`` of other operands."""
+    dask = sys.modules.get("dask.array")
+    if dask is None or {type(a), type(b)} != {dask.Array, Tensor}:
+        return None
+    import numpy
+
+    return getattr(numpy, _UFUNCS.get(name, name))(a, b)
 
 
 def loaded(array):
