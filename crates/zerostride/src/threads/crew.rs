@@ -1,5 +1,5 @@
 //! Owns the division of work among threads: the calling thread does it, and threads of the pool that are free
-//! help (`helpers.rs`). It does not know what the work is.
+//! help (`helpers.rs`), or a team of another library (`team.rs`). It does not know what the work is.
 //!
 //! # Why nothing here can wait forever
 //!
@@ -42,6 +42,7 @@ use std::{hint, mem};
 use smallvec::SmallVec;
 
 use super::helpers::Helpers;
+use super::team;
 use crate::interrupt::{self, Follower};
 use crate::{fork, num_threads};
 
@@ -196,11 +197,14 @@ impl<P, E> Parts<P, E> {
 
 /// The work of all threads: it gets the number of the thread, 0 for the caller, and a function by which the
 /// caller asks other threads to help. It returns once nothing is left to do.
-type Work<'a> = dyn Fn(usize, &dyn Fn()) + Sync + 'a;
+pub(super) type Work<'a> = dyn Fn(usize, &dyn Fn()) + Sync + 'a;
 
 /// Runs `work` on this thread and, at the same time, on up to `threads - 1` of the pool, which are told by
 /// the signal if it is to end while this thread waits for them.
 fn together(threads: usize, effort: Effort, signal: Option<&AtomicBool>, work: &Work<'_>) {
+    if let Some(team) = team::of_this_thread() {
+        return team::together(team, threads, work);
+    }
     // SAFETY: only the lifetime of what `work` borrows is forgotten. Helpers use it until `Asking` has waited
     // for the last of them, before this function returns or unwinds.
     let lasting = unsafe { mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };

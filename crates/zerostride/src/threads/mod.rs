@@ -1,10 +1,12 @@
 //! Owns threads: how many work on one evaluation, how they divide it (`crew.rs`) and stay awake for the next
-//! one (`helpers.rs`). It does not know the work.
+//! one (`helpers.rs`), and when another library's threads work instead (`team.rs`). It does not know the
+//! work.
 
 #[allow(unsafe_code)]
 pub(crate) mod crew;
 #[allow(unsafe_code)]
 mod helpers;
+mod team;
 
 use std::env;
 use std::error::Error as _;
@@ -18,6 +20,7 @@ use crate::fork::{self, Guarded, Lock, OnceLock};
 use crate::{Error, Result};
 
 pub(crate) use crew::Effort;
+pub use team::{Team, on_team};
 
 /// The most that help the calling thread: as many as a word has bits.
 pub(crate) const SEATS: usize = u64::BITS as usize;
