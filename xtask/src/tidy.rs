@@ -56,6 +56,7 @@ const UNSAFE: &[&str] = &[
     "crates/python/src/memory/dlpack.rs",
     "crates/python/src/memory/exchange.rs",
     "crates/python/src/memory/numpy.rs",
+    "crates/python/src/team.rs",
     "crates/zerostride/src/exec/elements/access.rs",
     "crates/zerostride/src/threads/crew.rs",
     "crates/zerostride/src/threads/helpers.rs",

@@ -27,7 +27,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// The Python object of a dtype.
 pub(crate) fn object(py: Python<'_>, dtype: DType) -> &Bound<'_, PyDType> {
-    let all = ALL.get(py).expect("the dtypes are made with the module");
+    let all = ALL.get().expect("the dtypes are made with the module");
     all[dtype as usize].bind(py)
 }
 

@@ -22,6 +22,7 @@ use crate::operand::Given;
 use crate::results::{Output, Returned};
 use crate::row::type_name;
 use crate::signature::{self, Part, Signature};
+use crate::team;
 use crate::tensor::PyTensor;
 use crate::threads::compute;
 
@@ -405,6 +406,9 @@ impl Library {
         if memory::is_numpy(object)? {
             return Ok(Library::Numpy);
         }
+        if memory::is_torch(object)? {
+            return Ok(Library::Torch);
+        }
         let module = object.get_type().getattr("__module__")?;
         let module = module.cast::<PyString>().map(|module| module.to_string()).unwrap_or_default();
         Ok(match module.split('.').next() {
@@ -417,12 +421,11 @@ impl Library {
     /// The tensor as an array of the library, on the same memory.
     fn array<'py>(self, py: Python<'py>, tensor: Tensor) -> PyResult<Bound<'py, PyAny>> {
         static JAX: Once<Py<PyAny>> = Once::new();
-        let object = Bound::new(py, PyTensor(tensor))?;
         match self {
-            Library::Own => Ok(object.into_any()),
-            Library::Numpy => memory::numpy(&object),
-            Library::Torch => memory::torch(&object),
-            Library::Jax => JAX.import(py, "jax.dlpack", "from_dlpack")?.call1((object,)),
+            Library::Own => Ok(Bound::new(py, PyTensor(tensor))?.into_any()),
+            Library::Numpy => memory::numpy(&Bound::new(py, PyTensor(tensor))?),
+            Library::Torch => memory::torch(py, tensor),
+            Library::Jax => JAX.import(py, "jax.dlpack", "from_dlpack")?.call1((PyTensor(tensor),)),
         }
     }
 }
@@ -628,6 +631,9 @@ impl Fused {
         let operands: SmallVec<[&Tensor; 4]> = arguments.tensors.iter().collect();
         let numels = operands.iter().map(|operand| operand.numel());
         let run = || match &traced.computation {
+            Some((template, _)) if arguments.library == Library::Torch => {
+                team::with_torch(|| template.run_all(&operands))
+            }
             Some((template, _)) => template.run_all(&operands),
             None => Ok(Vec::new()),
         };

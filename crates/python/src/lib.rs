@@ -32,6 +32,8 @@ mod row;
 mod sequence;
 mod signature;
 mod source;
+#[allow(unsafe_code)]
+mod team;
 mod tensor;
 mod threads;
 

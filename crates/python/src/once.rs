@@ -19,7 +19,7 @@ impl<T> Once<T> {
         Once(OnceLock::new())
     }
 
-    pub(crate) fn get(&self, _py: Python<'_>) -> Option<&T> {
+    pub(crate) fn get(&self) -> Option<&T> {
         self.0.get()
     }
 

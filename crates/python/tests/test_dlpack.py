@@ -200,3 +200,51 @@ def test_tensors_without_elements_go_out_and_come_in_again():
                 capsule = tensor.__dlpack__(max_version=version)
                 back = zs.from_dlpack(type("Holder", (), {"__dlpack__": lambda self, capsule=capsule, **_: capsule})())
                 assert (back.shape, back.dtype) == (shape, dtype)
+
+
+class Exchange(ctypes.Structure):
+    """The functions in C that a class shows."""
+
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("previous", ctypes.c_void_p)] + [
+        (name, ctypes.c_void_p) for name in ("allocate", "from_object", "to_object", "describe", "stream")
+    ]
+
+    def call(self, name, *kinds):
+        return ctypes.PYFUNCTYPE(ctypes.c_int, *kinds)(getattr(self, name))
+
+
+def exchange():
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return Exchange.from_address(pointer(zs.Tensor.__dlpack_c_exchange_api__, b"dlpack_exchange_api"))
+
+
+def test_tensors_are_exchanged_by_functions_in_c():
+    api, x = exchange(), zs.arange(6.0).reshape(2, 3).T
+    assert (api.major, api.previous) == (1, None)
+    managed, back = ctypes.c_void_p(), ctypes.py_object()
+    assert api.call("from_object", ctypes.py_object, ctypes.c_void_p)(x, ctypes.addressof(managed)) == 0
+    assert Versioned.from_address(managed.value).array.ndim == 2
+    assert api.call("to_object", ctypes.c_void_p, ctypes.c_void_p)(managed, ctypes.addressof(back)) == 0
+    assert back.value.tolist() == x.tolist() and back.value.stride() == (1, 3)
+    back.value[0, 0] = 7
+    assert x[0, 0].item() == 7
+    array = DLTensor()
+    assert api.call("describe", ctypes.py_object, ctypes.c_void_p)(x, ctypes.addressof(array)) == 0
+    assert (ctypes.c_int64 * 4).from_address(array.shape)[:2] == [3, 2] and (array.code, array.bits) == (FLOAT, 32)
+    new = ctypes.c_void_p()
+    say = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
+    said = []
+    takes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, say)
+    allocate, saying = api.call("allocate", *takes), say(lambda _, kind, message: said.append((kind, message)))
+    assert allocate(ctypes.addressof(array), ctypes.addressof(new), None, saying) == 0
+    assert api.call("to_object", ctypes.c_void_p, ctypes.c_void_p)(new, ctypes.addressof(back)) == 0
+    assert back.value.tolist() == [[0.0] * 2] * 3
+    array.bits = 3
+    assert allocate(ctypes.addressof(array), ctypes.addressof(new), None, saying) == -1
+    assert said[0][0] == b"BufferError" and b"3 bits" in said[0][1]
+    stream = ctypes.c_void_p(1)
+    assert api.call("stream", ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)(CPU, 0, ctypes.addressof(stream)) == 0
+    assert stream.value is None
+    with pytest.raises(TypeError):
+        api.call("from_object", ctypes.py_object, ctypes.c_void_p)(np.ones(2), ctypes.addressof(managed))

@@ -3,6 +3,7 @@
 //!
 //! Source: <https://dmlc.github.io/dlpack/latest/c_api.html>, version 1.0, and the array API's `__dlpack__`.
 
+use std::any::Any;
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 
@@ -10,6 +11,7 @@ use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
+use smallvec::SmallVec;
 use zerostride::{Category, DType, Lent, MAX_RANK, Tensor};
 
 use crate::error::raise;
@@ -25,18 +27,18 @@ const COPIED: u64 = 2;
 #[repr(C)]
 pub(super) struct Version {
     pub(super) major: u32,
-    minor: u32,
+    pub(super) minor: u32,
 }
 
 #[repr(C)]
-struct Device {
+pub(super) struct Device {
     kind: i32,
     id: i32,
 }
 
 #[repr(C)]
-#[derive(Clone, Copy)]
-struct DataType {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct DataType {
     code: u8,
     bits: u8,
     lanes: u16,
@@ -78,21 +80,26 @@ pub(super) trait Managed: Sized {
     const NAME: &'static CStr;
     /// Its name after a library has taken the content.
     const USED: &'static CStr;
-    fn new(array: Array, context: *mut c_void, flags: u64) -> Self;
+    fn new(array: Array, flags: u64) -> Self;
     fn array(&self) -> &Array;
     fn is_writable(&self) -> bool;
-    fn context(&self) -> *mut c_void;
     fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)>;
     /// Whether this version of the protocol is supported.
     fn is_known(&self) -> bool;
+}
+
+impl Array {
+    pub(super) fn is_complex(&self) -> bool {
+        self.dtype.code == 5
+    }
 }
 
 impl Managed for Legacy {
     const NAME: &'static CStr = c"dltensor";
     const USED: &'static CStr = c"used_dltensor";
 
-    fn new(array: Array, context: *mut c_void, _flags: u64) -> Legacy {
-        Legacy { array, context, deleter: Some(give_back::<Legacy>) }
+    fn new(array: Array, _flags: u64) -> Legacy {
+        Legacy { array, context: std::ptr::null_mut(), deleter: Some(give_back::<Legacy>) }
     }
 
     fn array(&self) -> &Array {
@@ -101,10 +108,6 @@ impl Managed for Legacy {
 
     fn is_writable(&self) -> bool {
         true
-    }
-
-    fn context(&self) -> *mut c_void {
-        self.context
     }
 
     fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Legacy)> {
@@ -120,8 +123,9 @@ impl Managed for Versioned {
     const NAME: &'static CStr = c"dltensor_versioned";
     const USED: &'static CStr = c"used_dltensor_versioned";
 
-    fn new(array: Array, context: *mut c_void, flags: u64) -> Versioned {
+    fn new(array: Array, flags: u64) -> Versioned {
         let version = Version { major: 1, minor: 0 };
+        let context = std::ptr::null_mut();
         Versioned { version, context, deleter: Some(give_back::<Versioned>), flags, array }
     }
 
@@ -131,10 +135,6 @@ impl Managed for Versioned {
 
     fn is_writable(&self) -> bool {
         self.flags & READ_ONLY == 0
-    }
-
-    fn context(&self) -> *mut c_void {
-        self.context
     }
 
     fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Versioned)> {
@@ -158,21 +158,20 @@ fn data_type(dtype: DType) -> DataType {
     DataType { code, bits: 8 * dtype.item_size() as u8, lanes: 1 }
 }
 
-/// What is kept of a tensor while another library reads it.
-struct Shown {
+/// A tensor while another library reads it, which knows only the address of the first field.
+#[repr(C)]
+struct Shown<M> {
+    managed: M,
+    /// The sizes, then the strides.
+    _numbers: Vec<i64>,
     _tensor: Tensor,
-    shape: Vec<i64>,
-    strides: Vec<i64>,
 }
 
 /// # Safety
-/// `managed` was made by `show`, and this is called only once.
+/// `managed` was made by `managed`, and this is called only once.
 unsafe extern "C" fn give_back<M: Managed>(managed: *mut M) {
-    // SAFETY: `show` has made both boxes, and the caller gives them up.
-    unsafe {
-        let managed = Box::from_raw(managed);
-        drop(Box::from_raw(managed.context().cast::<Shown>()));
-    }
+    // SAFETY: it is the first field of a box, which the caller gives up.
+    drop(unsafe { Box::from_raw(managed.cast::<Shown<M>>()) });
 }
 
 /// A capsule with the tensor's memory.
@@ -189,21 +188,25 @@ pub(super) fn shown(tensor: &Tensor) -> NonNull<Versioned> {
 }
 
 fn managed<M: Managed>(tensor: &Tensor, flags: u64) -> NonNull<M> {
-    let mut shown = Box::new(Shown {
-        shape: tensor.shape().iter().map(|&size| size as i64).collect(),
-        strides: tensor.strides().iter().map(|&stride| stride as i64).collect(),
-        _tensor: tensor.clone(),
-    });
-    let array = Array {
+    let sizes = tensor.shape().iter().map(|&size| size as i64);
+    let mut numbers: Vec<i64> = sizes.chain(tensor.strides().iter().map(|&stride| stride as i64)).collect();
+    let shape = numbers.as_mut_ptr();
+    let array = array(tensor, shape, shape.wrapping_add(tensor.ndim()));
+    let shown = Shown { managed: M::new(array, flags), _numbers: numbers, _tensor: tensor.clone() };
+    NonNull::from(Box::leak(Box::new(shown))).cast()
+}
+
+/// A tensor's elements, with lists of its sizes and strides.
+pub(super) fn array(tensor: &Tensor, shape: *mut i64, strides: *mut i64) -> Array {
+    Array {
         data: tensor.data_ptr().cast(),
         device: Device { kind: CPU, id: 0 },
         ndim: tensor.ndim() as i32,
         dtype: data_type(tensor.dtype()),
-        shape: shown.shape.as_mut_ptr(),
-        strides: shown.strides.as_mut_ptr(),
+        shape,
+        strides,
         byte_offset: 0,
-    };
-    NonNull::from(Box::leak(Box::new(M::new(array, Box::into_raw(shown).cast(), flags))))
+    }
 }
 
 /// Frees an array that no library has taken.
@@ -342,22 +345,27 @@ pub(super) unsafe fn adopt<M: Managed + 'static>(
     if !managed.is_known() {
         return Err(PyBufferError::new_err("the array speaks a version of DLPack that is not 1.x"));
     }
-    let array = managed.array();
+    // SAFETY: the producer keeps the elements valid until its deleter is called, which the lender does.
+    unsafe { lent(managed.array(), managed.is_writable(), object, lender.unbind()) }
+}
+
+/// The tensor on the elements of an array that `object` shows.
+///
+/// # Safety
+/// The array's lists are valid for the call. Its elements are valid until `lender` is dropped, which waits
+/// for no thread.
+pub(super) unsafe fn lent(
+    array: &Array,
+    writable: bool,
+    object: &Bound<'_, PyAny>,
+    lender: impl Any + Send + Sync,
+) -> PyResult<Tensor> {
     check(&array.device)?;
     let (shape, strides) = dims(array)?;
-    let is = |known: &DType| {
-        let known = data_type(*known);
-        (known.code, known.bits, known.lanes) == (array.dtype.code, array.dtype.bits, array.dtype.lanes)
+    let dtype = match dtype(array) {
+        Err(_) if object.hasattr("dtype").unwrap_or(false) => return Err(super::unknown(object)),
+        dtype => dtype?,
     };
-    let dtype = DType::ALL.into_iter().find(is).ok_or_else(|| {
-        if object.hasattr("dtype").unwrap_or(false) {
-            return super::unknown(object);
-        }
-        let DataType { code, bits, lanes } = array.dtype;
-        PyBufferError::new_err(format!(
-            "no dtype has DLPack's code {code} with {bits} bits and {lanes} lanes"
-        ))
-    })?;
     let is_empty = shape.contains(&0);
     if array.data.is_null() && !is_empty {
         return Err(PyBufferError::new_err("the array has elements, and no memory that they are in"));
@@ -373,16 +381,33 @@ pub(super) unsafe fn adopt<M: Managed + 'static>(
         dtype,
         shape: &shape,
         strides: &strides,
-        writable: managed.is_writable(),
+        writable,
     };
-    // SAFETY: the producer keeps the elements at these strides valid until its deleter is called, which the
-    // lender does. Accesses by other libraries meanwhile are the program's responsibility. Dropping the
-    // lender waits for no thread.
-    unsafe { Tensor::from_lent(&lent, lender.unbind()) }.map_err(raise)
+    // SAFETY: the caller guarantees the elements and the lender. Accesses by other libraries meanwhile are
+    // the program's responsibility.
+    unsafe { Tensor::from_lent(&lent, lender) }.map_err(raise)
+}
+
+/// A new tensor with the sizes and dtype of an array.
+///
+/// # Safety
+/// The array's lists are valid for the call.
+pub(super) unsafe fn zeros(array: &Array) -> PyResult<Tensor> {
+    check(&array.device)?;
+    Tensor::full(&dims(array)?.0, 0, dtype(array)?).map_err(raise)
+}
+
+fn dtype(array: &Array) -> PyResult<DType> {
+    let DataType { code, bits, lanes } = array.dtype;
+    DType::ALL.into_iter().find(|dtype| data_type(*dtype) == array.dtype).ok_or_else(|| {
+        PyBufferError::new_err(format!(
+            "no dtype has DLPack's code {code} with {bits} bits and {lanes} lanes"
+        ))
+    })
 }
 
 /// The sizes and strides of an array, checked as far as they can be without its elements.
-fn dims(array: &Array) -> PyResult<(Vec<usize>, Vec<isize>)> {
+fn dims(array: &Array) -> PyResult<(SmallVec<[usize; 6]>, SmallVec<[isize; 6]>)> {
     let refused = |problem: String| PyBufferError::new_err(problem);
     let wrong_ndim =
         || refused(format!("the array has {} dimensions, and tensors have 0 to {MAX_RANK}", array.ndim));
@@ -402,11 +427,11 @@ fn dims(array: &Array) -> PyResult<(Vec<usize>, Vec<isize>)> {
     let size = |size: &i64| {
         usize::try_from(*size).map_err(|_| refused(format!("the array has a dimension of size {size}")))
     };
-    let shape = list(array.shape)?.iter().map(size).collect::<PyResult<Vec<usize>>>()?;
+    let shape = list(array.shape)?.iter().map(size).collect::<PyResult<SmallVec<[usize; 6]>>>()?;
     if !array.strides.is_null() {
         return Ok((shape, list(array.strides)?.iter().map(|&stride| stride as isize).collect()));
     }
-    let mut strides = vec![1isize; ndim];
+    let mut strides: SmallVec<[isize; 6]> = SmallVec::from_elem(1, ndim);
     for dim in (1..ndim).rev() {
         // Without elements the product may overflow, and the strides do not matter.
         strides[dim - 1] = strides[dim].saturating_mul(shape[dim] as isize);

@@ -1,9 +1,11 @@
 //! Owns DLPack's exchange of arrays in C: functions that a library's class shows, by which arrays come and go
-//! without a Python object for each step. It does not know what a DLPack array holds (`dlpack.rs`).
+//! without a Python object for each step; torch's, and those of `Tensor`. It does not know what a DLPack
+//! array holds (`dlpack.rs`).
 //!
 //! Source: <https://dmlc.github.io/dlpack/latest/c_api.html>, `DLPackExchangeAPI` of version 1.3.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 use pyo3::exceptions::PyBufferError;
@@ -12,28 +14,44 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyString, PyType};
 use zerostride::Tensor;
 
-use super::dlpack::{self, Version, Versioned};
+use super::dlpack::{self, Array, Version, Versioned};
 use crate::once::{Once, name};
+use crate::team;
+use crate::tensor::PyTensor;
 
 const NAME: &CStr = c"dlpack_exchange_api";
 
+/// Gives a new array of the sizes and dtype of a given one, or says what is wrong.
+type Allocate = unsafe extern "C" fn(*const Array, *mut *mut Versioned, *mut c_void, SayError) -> c_int;
+type SayError = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char);
+/// Gives an array that keeps its object alive.
 type FromObject = unsafe extern "C" fn(*mut ffi::PyObject, *mut *mut Versioned) -> c_int;
+/// Takes an array over.
 type ToObject = unsafe extern "C" fn(*mut Versioned, *mut *mut ffi::PyObject) -> c_int;
+/// Describes an array that is valid as long as its object is, and not changed.
+type Describe = unsafe extern "C" fn(*mut ffi::PyObject, *mut Array) -> c_int;
+/// Gives the stream on which a device works.
+type Stream = unsafe extern "C" fn(i32, i32, *mut *mut c_void) -> c_int;
 
-/// `DLPackExchangeAPI`, as far as it is read here.
+/// `DLPackExchangeAPI`.
 #[repr(C)]
 struct Exchange {
     version: Version,
     previous: *const c_void,
-    allocate: *const c_void,
+    allocate: Option<Allocate>,
     from_object: Option<FromObject>,
     to_object: Option<ToObject>,
+    describe: Option<Describe>,
+    stream: Option<Stream>,
 }
+
+// SAFETY: it is constant, and its pointer is null.
+unsafe impl Sync for Exchange {}
 
 /// A class and the functions that it shows, which stay as long as the process.
 struct Known {
     class: Py<PyType>,
-    from_object: FromObject,
+    describe: Describe,
     to_object: ToObject,
 }
 
@@ -46,9 +64,9 @@ impl Known {
         let Ok(pointer) = capsule.pointer_checked(Some(NAME)) else { return Ok(None) };
         // SAFETY: a capsule of this name has the struct, which stays as long as the process.
         let exchange = unsafe { pointer.cast::<Exchange>().as_ref() };
-        Ok(match (exchange.version.major, exchange.from_object, exchange.to_object) {
-            (1, Some(from_object), Some(to_object)) => {
-                Some(Known { class: class.unbind(), from_object, to_object })
+        Ok(match (exchange.version.major, exchange.describe, exchange.to_object) {
+            (1, Some(describe), Some(to_object)) => {
+                Some(Known { class: class.unbind(), describe, to_object })
             }
             _ => None,
         })
@@ -58,7 +76,7 @@ impl Known {
 /// The functions of `torch.Tensor`, once torch is imported.
 fn of_torch<'a>(py: Python<'a>) -> PyResult<Option<&'a Known>> {
     static TORCH: Once<Option<Known>> = Once::new();
-    if let Some(known) = TORCH.get(py) {
+    if let Some(known) = TORCH.get() {
         return Ok(known.as_ref());
     }
     let modules = py.import("sys")?.getattr("modules")?;
@@ -66,6 +84,7 @@ fn of_torch<'a>(py: Python<'a>) -> PyResult<Option<&'a Known>> {
         return Ok(None); // Not imported, or being imported.
     };
     let class = class.cast_into::<PyType>()?;
+    team::find(py)?;
     Ok(TORCH.get_or_make(py, || Known::new(class))?.as_ref())
 }
 
@@ -89,19 +108,30 @@ pub(super) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
         return Ok(None);
     }
     let is = |name: &Bound<'_, PyString>| object.call_method0(name)?.is_truthy();
-    if is(name!(py, "is_neg"))? || is(name!(py, "is_conj"))? {
+    if is(name!(py, "is_neg"))? {
         return Ok(None);
     }
-    let mut managed = std::ptr::null_mut();
+    let mut array = MaybeUninit::uninit();
     // SAFETY: the object is of the class that shows the function, and Python's lock is held.
-    if unsafe { (known.from_object)(object.as_ptr(), &raw mut managed) } != 0 {
-        drop(PyErr::take(py)); // What is wrong is said where it is tried by Python's protocol.
+    let array = unsafe {
+        if (known.describe)(object.as_ptr(), array.as_mut_ptr()) != 0 {
+            drop(PyErr::take(py)); // What is wrong is said where it is tried by Python's protocol.
+            return Ok(None);
+        }
+        array.assume_init()
+    };
+    if array.is_complex() && is(name!(py, "is_conj"))? {
         return Ok(None);
     }
-    let managed =
-        NonNull::new(managed).ok_or_else(|| PyBufferError::new_err("torch gave no DLPack array"))?;
-    // SAFETY: the function has given the array to its caller.
-    unsafe { dlpack::adopt(managed, object) }.map(Some)
+    // SAFETY: the array is described, and the object keeps its elements. A program that resizes a tensor or
+    // gives it other memory while a tensor of this package is on it takes the elements away, as it does from
+    // the array that torch's `__dlpack__` gives. Dropping the object waits for no thread.
+    unsafe { dlpack::lent(&array, true, object, object.clone().unbind()) }.map(Some)
+}
+
+/// Whether an object is exactly of the class `torch.Tensor`.
+pub(crate) fn is_torch(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(of_torch(object.py())?.is_some_and(|known| object.get_type().is(&known.class)))
 }
 
 /// Whether a tensor of torch's is a variable of a computation that torch records.
@@ -125,4 +155,122 @@ pub(super) fn to_torch<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Option
         }
         Bound::from_owned_ptr_or_err(py, object).map(Some)
     }
+}
+
+/// What `zerostride.Tensor` shows.
+static OWN: Exchange = Exchange {
+    version: Version { major: 1, minor: 3 },
+    previous: std::ptr::null(),
+    allocate: Some(allocate),
+    from_object: Some(from_object),
+    to_object: Some(to_object),
+    // Sizes are lent as they are stored, so they must have the protocol's 64 bits.
+    describe: if usize::BITS == 64 { Some(describe) } else { None },
+    stream: Some(stream),
+};
+
+#[pymethods]
+impl PyTensor {
+    /// For other libraries: functions in C that exchange tensors, as a capsule.
+    #[classattr]
+    fn __dlpack_c_exchange_api__(py: Python<'_>) -> PyResult<Bound<'_, PyCapsule>> {
+        // SAFETY: the struct has the layout that the name promises, and is static.
+        unsafe { PyCapsule::new_with_pointer(py, NonNull::from(&OWN).cast(), NAME) }
+    }
+}
+
+/// Runs a function that C has called: the error becomes Python's current one.
+fn answered(answer: impl FnOnce(Python<'_>) -> PyResult<()>) -> c_int {
+    Python::attach(|py| match answer(py) {
+        Ok(()) => 0,
+        Err(error) => {
+            error.restore(py);
+            -1
+        }
+    })
+}
+
+/// # Safety
+/// The object is a live `Tensor`.
+unsafe fn own<'py>(py: Python<'py>, object: *mut ffi::PyObject) -> PyResult<Bound<'py, PyTensor>> {
+    // SAFETY: the caller guarantees a live object.
+    let object = unsafe { Bound::from_borrowed_ptr(py, object) };
+    object.cast_into().map_err(PyErr::from)
+}
+
+/// # Safety
+/// As the protocol says: the arguments are valid for the call.
+unsafe extern "C" fn allocate(
+    like: *const Array,
+    out: *mut *mut Versioned,
+    context: *mut c_void,
+    say: SayError,
+) -> c_int {
+    Python::attach(|py| {
+        // SAFETY: the caller's array is valid for the call.
+        let error = match unsafe { dlpack::zeros(&*like) } {
+            Ok(tensor) => {
+                // SAFETY: the caller's pointer is valid for the call.
+                unsafe { out.write(dlpack::shown(&tensor).as_ptr()) };
+                return 0;
+            }
+            Err(error) => error,
+        };
+        let text = |text: String| CString::new(text).unwrap_or_default();
+        let kind = text(
+            error.get_type(py).name().map_or_else(|_| "RuntimeError".to_owned(), |name| name.to_string()),
+        );
+        let message = text(error.value(py).to_string());
+        // SAFETY: the function takes two strings, valid for the call.
+        unsafe { say(context, kind.as_ptr(), message.as_ptr()) };
+        -1
+    })
+}
+
+/// # Safety
+/// As the protocol says: the object is a live `Tensor`, and the pointer valid.
+unsafe extern "C" fn from_object(object: *mut ffi::PyObject, out: *mut *mut Versioned) -> c_int {
+    answered(|py| {
+        // SAFETY: the caller guarantees the object and the pointer.
+        unsafe { out.write(dlpack::shown(&own(py, object)?.get().0).as_ptr()) };
+        Ok(())
+    })
+}
+
+/// # Safety
+/// As the protocol says: the array is given up, and the pointer valid.
+unsafe extern "C" fn to_object(managed: *mut Versioned, out: *mut *mut ffi::PyObject) -> c_int {
+    answered(|py| {
+        let managed = NonNull::new(managed).ok_or_else(|| PyBufferError::new_err("there is no array"))?;
+        // SAFETY: the caller gives the array up, and guarantees the pointer.
+        unsafe {
+            let tensor = dlpack::adopt(managed, py.None().bind(py))?;
+            out.write(Bound::new(py, PyTensor(tensor))?.into_ptr().cast());
+        }
+        Ok(())
+    })
+}
+
+/// # Safety
+/// As the protocol says: the object is a live `Tensor`, and the pointer valid. The lists that are written are
+/// the object's own, which does not change.
+unsafe extern "C" fn describe(object: *mut ffi::PyObject, out: *mut Array) -> c_int {
+    answered(|py| {
+        // SAFETY: the caller guarantees the object and the pointer.
+        unsafe {
+            let own = own(py, object)?;
+            let tensor = &own.get().0;
+            let (shape, strides) = (tensor.shape().as_ptr(), tensor.strides().as_ptr());
+            out.write(dlpack::array(tensor, shape.cast_mut().cast(), strides.cast_mut().cast()));
+        }
+        Ok(())
+    })
+}
+
+/// # Safety
+/// As the protocol says: the pointer is valid.
+unsafe extern "C" fn stream(_device: i32, _id: i32, out: *mut *mut c_void) -> c_int {
+    // SAFETY: the caller guarantees the pointer. The CPU has no streams.
+    unsafe { out.write(std::ptr::null_mut()) };
+    0
 }

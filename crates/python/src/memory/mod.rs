@@ -23,6 +23,7 @@ use crate::tensor::PyTensor;
 
 pub(crate) use buffer::rebuild;
 pub(crate) use dlpack::Borrowed;
+pub(crate) use exchange::is_torch;
 pub(crate) use numpy::{array as numpy, is_array as is_numpy};
 
 /// An array of another library as a tensor.
@@ -115,11 +116,11 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<Import>> {
 }
 
 /// A tensor as one of torch's, on the same memory.
-pub(crate) fn torch<'py>(tensor: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn torch(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
     static FROM_DLPACK: Once<Py<PyAny>> = Once::new();
-    match exchange::to_torch(tensor.py(), &tensor.get().0)? {
+    match exchange::to_torch(py, &tensor)? {
         Some(torch) => Ok(torch),
-        None => FROM_DLPACK.import(tensor.py(), "torch.utils.dlpack", "from_dlpack")?.call1((tensor,)),
+        None => FROM_DLPACK.import(py, "torch.utils.dlpack", "from_dlpack")?.call1((PyTensor(tensor),)),
     }
 }
 
