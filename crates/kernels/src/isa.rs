@@ -37,10 +37,15 @@ impl Isa {
         }
     }
 
-    /// Whether this processor has it.
+    /// Whether this processor has it, and this crate has code for it: without optimisation it has portable
+    /// code alone.
     pub fn is_supported(self) -> bool {
         match self {
             Isa::Portable => true,
+            // Every register value would be spilled: one primitive of a chain takes up to two mebibytes of
+            // stack, all that a thread has. Functions for vectors, most of a debug build, are not even
+            // compiled: every choice among them begins with an arm like this one.
+            _ if cfg!(unoptimised) => false,
             Isa::Avx2 => has_avx2(),
             Isa::Avx512 => has_avx2() && has_avx512(),
             Isa::Neon => cfg!(target_arch = "aarch64"),
@@ -48,7 +53,7 @@ impl Isa {
     }
 
     /// The instruction set in use: the one that `ZEROSTRIDE_ISA` names, else the widest that the processor
-    /// has. Without optimisation of this crate it is the portable one.
+    /// has.
     ///
     /// # Panics
     /// At its first use, if the variable names no instruction set, or one that the processor lacks: falling
@@ -60,9 +65,6 @@ impl Isa {
     pub fn active() -> Isa {
         static ACTIVE: OnceLock<Isa> = OnceLock::new();
         *ACTIVE.get_or_init(|| match std::env::var_os("ZEROSTRIDE_ISA") {
-            // Without optimisation every register value is spilled: one primitive of a chain takes up to two
-            // mebibytes of stack, all that a thread has.
-            None if cfg!(unoptimised) => Isa::Portable,
             None => widest(),
             Some(name) => named(&name.to_string_lossy()).unwrap_or_else(|problem| panic!("{problem}")),
         })
@@ -86,6 +88,10 @@ fn named(name: &str) -> Result<Isa, String> {
     };
     if isa.is_supported() {
         Ok(isa)
+    } else if cfg!(unoptimised) {
+        Err(format!(
+            "ZEROSTRIDE_ISA={name}: zerostride-kernels was compiled without optimisation, for portable code"
+        ))
     } else {
         Err(format!("ZEROSTRIDE_ISA={name}: this processor does not have it; {} is its widest", widest()))
     }
@@ -151,6 +157,7 @@ pub(crate) fn run_widest(task: impl Task) {
 #[inline(always)]
 pub(crate) unsafe fn run_with(isa: Isa, task: impl Task) {
     match isa {
+        _ if cfg!(unoptimised) => task.run(),
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the caller says so.
         Isa::Avx512 => unsafe { task_with_avx512(task) },
@@ -228,6 +235,7 @@ macro_rules! registers {
             #[inline(always)]
             fn run_widest(task: impl LaneTask<$float>) {
                 match Isa::active() {
+                    _ if cfg!(unoptimised) => task.run::<$float>(),
                     #[cfg(target_arch = "x86_64")]
                     // SAFETY: the instruction sets in use are ones that the processor has.
                     Isa::Avx512 => unsafe { task_with_avx512(On::<lane::avx512::$avx512, _>(task, PhantomData)) },
@@ -302,9 +310,11 @@ mod tests {
         assert_eq!(named(widest().name()), Ok(widest()));
         let unknown = "ZEROSTRIDE_ISA=sse9: not an instruction set; there are portable, neon, avx2, avx512";
         assert_eq!(named("sse9"), Err(unknown.into()));
+        let reason =
+            if cfg!(unoptimised) { "without optimisation" } else { "this processor does not have it" };
         for isa in Isa::ALL.into_iter().filter(|isa| !isa.is_supported()) {
             let problem = named(isa.name()).unwrap_err();
-            assert!(problem.contains("this processor does not have it"), "{problem}");
+            assert!(problem.contains(reason), "{problem}");
         }
     }
 }

@@ -198,6 +198,7 @@ impl Chain {
             return None;
         }
         match isa {
+            _ if cfg!(unoptimised) => None,
             // The divider is no wider than a register of AVX2 (Cascade Lake), and the clock is higher without
             // registers of 64 bytes.
             #[cfg(target_arch = "x86_64")]

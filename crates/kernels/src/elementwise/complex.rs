@@ -196,6 +196,7 @@ where
 pub(super) fn kernel<T: Complex>(op: Op) -> Option<MapKernel> {
     match (op, Isa::active()) {
         (Op::Add | Op::Sub | Op::Neg | Op::Positive, _) => float_kernel::<T::Part>(op),
+        _ if cfg!(unoptimised) => in_registers::<T, f32, f64>(op),
         #[cfg(target_arch = "x86_64")]
         (_, Isa::Avx512) => in_registers::<T, lane::avx512::F32x16, lane::avx512::F64x8>(op),
         #[cfg(target_arch = "x86_64")]

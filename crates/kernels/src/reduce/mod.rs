@@ -372,6 +372,7 @@ macro_rules! on_registers {
         impl Reducer {
             $(fn $name(&self, isa: Isa, parts: usize, columns: usize) -> Option<Box<dyn Fold>> {
                 match isa {
+                    _ if cfg!(unoptimised) => self.$reductions::<$float, $float>(parts, columns),
                     #[cfg(target_arch = "x86_64")]
                     Isa::Avx512 => self.$reductions::<lane::avx512::$avx512, $float>(parts, columns),
                     #[cfg(target_arch = "x86_64")]
