@@ -77,7 +77,7 @@ macro_rules! floats {
 
             #[inline(always)]
             fn extend(chain: $real, a: $real, b: $real) -> $real {
-                a.mul_add(b, chain)
+                Lane::mul_add(a, b, chain)
             }
 
             #[inline(always)]
@@ -101,10 +101,10 @@ macro_rules! floats {
             #[inline(always)]
             fn extend(chain: [$real; 4], a: $complex, b: $complex) -> [$real; 4] {
                 [
-                    a.re.mul_add(b.re, chain[0]),
-                    a.re.mul_add(b.im, chain[1]),
-                    a.im.mul_add(b.re, chain[2]),
-                    a.im.mul_add(b.im, chain[3]),
+                    Lane::mul_add(a.re, b.re, chain[0]),
+                    Lane::mul_add(a.re, b.im, chain[1]),
+                    Lane::mul_add(a.im, b.re, chain[2]),
+                    Lane::mul_add(a.im, b.im, chain[3]),
                 ]
             }
 
