@@ -49,11 +49,15 @@ fn mapped_bytes() -> usize {
 /// The most bytes held beyond those at the start while the expression is planned and evaluated, its result
 /// included.
 fn peak(expr: &Expr) -> usize {
+    peak_of(|| expr.eval().unwrap())
+}
+
+fn peak_of<R>(work: impl FnOnce() -> R) -> usize {
     // From an empty pool all memory comes from the allocator, or is mapped and stays so.
     pool::trim();
     let (start, mapped) = (HELD.load(SeqCst), mapped_bytes());
     PEAK.store(start, SeqCst);
-    let result = expr.eval().unwrap();
+    let result = work();
     let peak = PEAK.load(SeqCst) - start + (mapped_bytes() - mapped);
     drop(result);
     peak
@@ -139,6 +143,84 @@ fn hold_no_table((n, m): (usize, usize)) {
     assert!(plan.scratch_bytes() <= 2 * limit, "{plan}");
     for (found, expected) in plan.run_all().unwrap().iter().zip(&expected) {
         assert_eq!(found.to_vec::<f32>().unwrap(), expected.eval().unwrap().to_vec::<f32>().unwrap());
+    }
+}
+
+/// Formulas over pairs of `n` and `m` points, each with what it is differentiated by: squared distances, row
+/// sums of Gaussians with weights, forces of bodies on each other with softening, the soft nearest neighbour.
+fn formulas_of_pairs(n: usize, m: usize) -> Vec<(&'static str, Expr, Vec<Tensor>)> {
+    let rand = |shape: &[usize], seed| Tensor::rand(shape, seed).unwrap();
+    let (p, q, weights, masses) = (rand(&[n, 3], 1), rand(&[m, 3], 2), rand(&[m], 3), rand(&[n], 4));
+    let distances = || (Expr::from(&p).unsqueeze(1) - Expr::from(&q)).square().sum(-1);
+    let apart = Expr::from(&p).unsqueeze(0) - Expr::from(&p).unsqueeze(1);
+    let softened = (&apart * &apart).sum(-1) + 1e-2;
+    let forces = (&apart * (softened.pow(-1.5) * &masses).unsqueeze(-1)).sum(1);
+    let both = vec![p.clone(), q.clone()];
+    vec![
+        ("distances", distances(), both.clone()),
+        ("Gaussians", ((-distances()).exp() * &weights).sum(1), vec![p.clone(), q.clone(), weights]),
+        ("bodies", forces, vec![p.clone(), masses]),
+        ("soft nearest neighbour", -(-distances()).logsumexp(1), both),
+    ]
+}
+
+/// With four threads no formula over pairs holds more than this for each of the points, neither forwards nor
+/// for its loss and all gradients: some rows of each table, by every thread.
+const BYTES_PER_POINT: usize = 4096;
+
+#[test]
+fn losses_and_gradients_over_pairs_hold_no_table() {
+    let _alone = alone();
+    for (n, m) in [(3000, 4000), (4000, 3000)] {
+        let limit = BYTES_PER_POINT * (n + m);
+        for (name, formula, variables) in formulas_of_pairs(n, m) {
+            let variables: Vec<&Tensor> = variables.iter().collect();
+            let loss = formula.sum(..);
+            let gradients = loss.grad(&variables).unwrap();
+            let all = [&[loss], &gradients[..]].concat();
+            for exprs in [std::slice::from_ref(&formula), &gradients, &all] {
+                let plan = Plan::of(exprs).unwrap();
+                assert!(plan.scratch_bytes() <= limit, "{name}: {}\n{plan}", plan.scratch_bytes());
+                let peak = peak_of(|| plan.run_all().unwrap());
+                assert!(peak <= plan.output_bytes() + limit, "{name}: {peak}\n{plan}");
+                println!("{name}, {n} and {m}: at most {} bytes planned, {peak} held", plan.scratch_bytes());
+            }
+            for (together, alone) in Plan::of(&all).unwrap().run_all().unwrap().iter().zip(&all) {
+                let bits =
+                    |x: &Tensor| x.to_vec::<f32>().unwrap().into_iter().map(f32::to_bits).collect::<Vec<_>>();
+                assert_eq!(bits(together), bits(&alone.eval().unwrap()), "{name}: {alone}");
+            }
+        }
+    }
+}
+
+/// One reading of the operand for all gradients, and one for the loss.
+#[test]
+fn all_gradients_of_a_normalisation_are_one_pass() {
+    let _alone = alone();
+    let (n, d) = (8192, 512);
+    let x = Tensor::rand(&[n, d], 1).unwrap();
+    let rows = [2, 3, 4, 5].map(|seed| (Tensor::rand(&[d], seed).unwrap() + 0.5).eval().unwrap());
+    let [mean, deviation, gain, bias] = &rows;
+    let y = (Expr::from(&x) - mean) / deviation * gain + bias;
+    let loss = y.square().mean(..);
+    let gradients = loss.grad(&[&x, mean, deviation, gain, bias]).unwrap();
+    let whole = n * d * 4;
+    let large = |plan: &Plan| {
+        let text = plan.to_string();
+        let together = text.lines().filter(|line| line.contains("run together")).count();
+        assert!(plan.scratch_bytes() < whole / 4, "{plan}");
+        (plan.passes(), together)
+    };
+    let plan = Plan::of(&gradients).unwrap();
+    // But for the cotangent of a mean, a number.
+    let run_together = format!("passes 2 to {} run together", plan.passes());
+    assert!(large(&plan).1 == 1 && plan.to_string().contains(&run_together), "{plan}");
+    let with_loss = Plan::of(&[&[loss.clone()], &gradients[..]].concat()).unwrap();
+    let (passes, together) = large(&with_loss);
+    assert!(together == 1 && passes == plan.passes() + 1, "{with_loss}");
+    for (found, expr) in with_loss.run_all().unwrap()[1..].iter().zip(&gradients) {
+        assert_eq!(found.to_vec::<f32>().unwrap(), expr.eval().unwrap().to_vec::<f32>().unwrap());
     }
 }
 

@@ -2,9 +2,10 @@
 //! worth a thread. The estimate tells microseconds from milliseconds, no more. It does not divide anything
 //! (`threads/crew.rs`).
 
+use smallvec::SmallVec;
 use zerostride_ops::{DType, Effort, Inferred, Op};
 
-use super::program::{GRAIN_ELEMENTS, Instruction, Program, distinct};
+use super::program::{GRAIN_ELEMENTS, Instruction, Program, Work, distinct};
 use crate::num_threads;
 
 /// Picoseconds to move a byte between a core's cache and its registers; written bytes count twice, since they
@@ -112,6 +113,20 @@ impl Cost {
     /// Whether a part of that many elements is work enough for threads that sleep.
     pub(crate) fn is_long(self, elements: usize) -> bool {
         self.nanos / self.elements.div_ceil(elements.max(1)).max(1) >= LONG_NANOS
+    }
+}
+
+impl Work {
+    /// How long one thread takes for a step; products, which every plan for an expression has, are left out.
+    pub(super) fn nanos(&self) -> usize {
+        match self {
+            Work::Map { shape, program, .. } => Cost::new(program, shape).nanos(),
+            Work::Reduce { kept, reduced, program, .. } => {
+                let sizes: SmallVec<[usize; 8]> = kept.iter().chain(&**reduced).copied().collect();
+                Cost::new(program, &sizes).nanos()
+            }
+            Work::Matmul { .. } => 0,
+        }
     }
 }
 

@@ -9,11 +9,13 @@ use smallvec::SmallVec;
 use zerostride_ops::DType;
 use zerostride_shape::{ErrorClass, Layout, Shape, Strides, coalesce, order_dims};
 
+use super::Tables;
 use super::cost::Cost;
+use super::order::{by_phase, by_rows};
 use super::product;
 use super::program::{Buffer, GRAIN_ELEMENTS, Instruction, Load, Program, Register, Source, Step, Work};
 use super::reduction::{Order, Reduction, lying};
-use super::uses::{Buffered, Read, Reads, analyse, entry, shape};
+use super::uses::{Buffered, Read, Reads, analyse, entry, reduces_all, shape};
 use crate::expr::{Expr, Kind, Meta, View};
 use crate::{Error, Result, Tensor, interrupt};
 
@@ -79,14 +81,15 @@ struct Missing<'e>(&'e Expr, Order);
 /// Lowers expressions without errors, each wanted in a layout. Where a value turns out to need memory of its
 /// own, lowering starts again with that value forced into a buffer; each round forces at least one more node,
 /// so the loop ends.
-pub(crate) fn lower(roots: &[(&Expr, &Layout)]) -> Lowered {
+pub(super) fn lower(roots: &[(&Expr, &Layout)], tables: Tables) -> Lowered {
     let (mut forced, exprs) = (HashSet::new(), roots.iter().map(|(root, _)| *root).collect::<Vec<_>>());
     loop {
-        let (buffered, reads) = analyse(&exprs, &mut forced);
+        let (buffered, reads) = analyse(&exprs, &mut forced, tables);
         let mut lowerer = Lowerer {
             buffered,
             reads,
             roots,
+            tables,
             forced: Vec::new(),
             done: HashMap::new(),
             computed: Vec::new(),
@@ -96,7 +99,10 @@ pub(crate) fn lower(roots: &[(&Expr, &Layout)]) -> Lowered {
         lowerer.steps();
         if lowerer.forced.is_empty() {
             let mut lowered = lowerer.lowered;
-            if lowerer.computed.iter().any(|(_, order)| !order.is_empty()) {
+            if tables == Tables::AsTheyAre {
+                let is_apart = |step: &Step| !lowerer.computed[step.output].1.is_empty();
+                lowered.steps = by_phase(lowered.steps, &lowered.buffers, is_apart);
+            } else if lowerer.computed.iter().any(|(_, order)| !order.is_empty()) {
                 let order = |buffer: usize| &lowerer.computed[buffer].1;
                 let rows = |step: &Step| {
                     let sources = step.work.sources().filter_map(Source::buffer);
@@ -125,6 +131,7 @@ struct Lowerer<'e, 'a> {
     reads: Reads<'e>,
     /// The expressions and the layouts in which their values are wanted.
     roots: &'a [(&'e Expr, &'a Layout)],
+    tables: Tables,
     /// Nodes that should have had a buffer.
     forced: Vec<usize>,
     /// The buffer of each node that has one, for each order of its dimensions that is wanted, and how its
@@ -436,10 +443,11 @@ impl<'e> Lowerer<'e, '_> {
         }
         let (id, chain) = key;
         let order = self.order(making, expr, &chain);
-        if self.is_missing(expr, &order) && id != making.expr.id() {
+        let is_passed = self.buffered.is_passed(making.expr, expr);
+        if self.is_missing(expr, &order) && id != making.expr.id() && !is_passed {
             return Err(Missing(expr, order));
         }
-        let Some(place) = self.place(expr, &order) else {
+        let Some(place) = Some(()).filter(|()| !is_passed).and_then(|()| self.place(expr, &order)) else {
             making.path.push(Fused { expr, chain, operands: SmallVec::new() });
             return Ok(None);
         };
@@ -451,8 +459,11 @@ impl<'e> Lowerer<'e, '_> {
     /// The order of dimensions in which a step reads a node through views: as it reduces them, or as its own
     /// results lie.
     fn order(&self, step: &Making<'_>, expr: &Expr, chain: &[View]) -> Order {
+        let is_apart = || !step.order.is_empty() || (self.roots.len() > 1 && reduces_all(step.expr));
         let order = match Reduction::of(step.expr).filter(|own| !own.is_of_one()) {
             _ if !self.buffered.is_computed_again(expr) => None,
+            // What is reduced as a whole is computed for that alone, though it lies in row-major order, too.
+            _ if self.tables == Tables::AsTheyAre => is_apart().then(|| (0..shape(expr).ndim()).collect()),
             Some(reduction) => reduction.order(shape(expr), chain),
             None => chain.is_empty().then(|| step.order.clone()),
         };
@@ -492,36 +503,6 @@ impl<'e> Lowerer<'e, '_> {
         let (_, strides, offset) = layout.into_parts();
         Ok(making.program.push_load(Load { source, dtype, strides, offset }))
     }
-}
-
-/// Steps in an order in which those over the same rows follow each other as far as they can, for only
-/// neighbours run together. The steps are placed from the last one on, each before those that read it.
-fn by_rows<R: PartialEq>(steps: Vec<Step>, rows: impl Fn(&Step) -> Option<R>) -> Vec<Step> {
-    let makers: HashMap<usize, usize> =
-        steps.iter().enumerate().map(|(index, step)| (step.output, index)).collect();
-    let makers_of = |step: &Step| -> HashSet<usize> {
-        step.work.sources().filter_map(Source::buffer).map(|buffer| makers[&buffer]).collect()
-    };
-    let mut readers = vec![0; steps.len()];
-    steps.iter().flat_map(makers_of).for_each(|maker| readers[maker] += 1);
-    let mut ready: Vec<usize> = (0..steps.len()).filter(|&index| readers[index] == 0).collect();
-    let mut steps: Vec<Option<Step>> = steps.into_iter().map(Some).collect();
-    let (mut placed, mut last): (Vec<Step>, _) = (Vec::new(), None);
-    while !ready.is_empty() {
-        let is_near = |&index: &usize| (steps[index].as_ref().and_then(&rows) == last, index);
-        let next = (0..ready.len()).max_by_key(|&at| is_near(&ready[at])).unwrap_or(0);
-        let Some(step) = steps[ready.swap_remove(next)].take() else { continue };
-        for maker in makers_of(&step) {
-            readers[maker] -= 1;
-            if readers[maker] == 0 {
-                ready.push(maker);
-            }
-        }
-        last = rows(&step);
-        placed.push(step);
-    }
-    placed.reverse();
-    placed
 }
 
 /// The shape at which a program computes each distinct element once, to be copied afterwards: size 1 where

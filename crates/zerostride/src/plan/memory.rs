@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use zerostride_kernels::LEAF_ELEMENTS;
 
 use super::cost::Cost;
+use super::folded::Fold;
 use super::panel::Walk;
 use super::program::{
     Buffer, FEW_RESULTS, Program, REDUCED_TILE_ELEMENTS, Source, Step, TILE_ELEMENTS, Work,
@@ -15,10 +16,16 @@ use crate::num_threads;
 
 /// Lets an element-wise step write over a buffer that it reads for the last time, element for element, and
 /// tells each step which slots die with it. Results live on.
-pub(crate) fn share(steps: &mut [Step], buffers: &mut [Buffer], results: &[usize]) {
+///
+/// A step of a fold only takes over what the fold computes: rows of others are read in another order.
+pub(crate) fn share(steps: &mut [Step], buffers: &mut [Buffer], results: &[usize], folds: &[Fold]) {
     let last = last_reads(steps, buffers.len(), results);
     for (index, step) in steps.iter().enumerate() {
-        let dies = |buffer: usize| last[buffer] == Some(index);
+        let fold = folds.iter().find(|fold| fold.steps.contains(&index));
+        let own = |buffer: usize| {
+            fold.is_none_or(|fold| steps[fold.steps.clone()].iter().any(|step| step.output == buffer))
+        };
+        let dies = |buffer: usize| last[buffer] == Some(index) && own(buffer);
         if let Some(dying) = dying_operand(step, buffers, dies) {
             buffers[step.output].slot = buffers[dying].slot;
         }

@@ -3,8 +3,10 @@
 
 mod cache;
 mod cost;
+mod folded;
 mod lower;
 mod memory;
+mod order;
 mod panel;
 mod product;
 mod program;
@@ -21,6 +23,7 @@ use zerostride_ops::{DType, Op};
 use zerostride_shape::{ErrorClass, Layout, Shape};
 
 pub(crate) use cost::Cost;
+pub(crate) use folded::{FoldKind, Folded, FoldedStep};
 pub(crate) use lower::{Leaf, slices};
 pub(crate) use panel::{Panel, RowForm, Walk};
 pub(crate) use program::{
@@ -58,6 +61,18 @@ pub struct Plan {
     /// What a policy looks at before the plan runs; none where it has looked already.
     pub(crate) roots: Vec<Expr>,
 }
+
+/// In which order the dimensions of a table lie that is computed from operands smaller than itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tables {
+    /// In the order in which each step reads it: it is computed for each.
+    AsRead,
+    /// In row-major order, in which it is computed once.
+    AsTheyAre,
+}
+
+/// Bytes of scratch below which plans are not compared by it.
+const LEAST_SAVED_BYTES: usize = 1 << 20;
 
 /// What plans of one structure share, whatever tensors they are on.
 pub(crate) struct Passes {
@@ -111,14 +126,33 @@ impl Plan {
     }
 
     fn make(roots: &[(&Expr, &Layout)]) -> Result<Plan> {
-        let lower::Lowered { leaves, mut buffers, mut steps, results } = lower::lower(roots);
+        let plan = Plan::make_in(roots, Tables::AsRead)?;
+        if plan.passes() < 2 || (roots.len() < 2 && plan.scratch_bytes() < LEAST_SAVED_BYTES) {
+            return Ok(plan);
+        }
+        let other = Plan::make_in(roots, Tables::AsTheyAre)?;
+        Ok(if other.is_better_than(&plan) { other } else { plan })
+    }
+
+    fn make_in(roots: &[(&Expr, &Layout)], tables: Tables) -> Result<Plan> {
+        let lower::Lowered { leaves, mut buffers, mut steps, results } = lower::lower(roots, tables);
         for buffer in &buffers {
             zerostride_shape::checked_bytes(&buffer.shape, buffer.dtype.item_size())?;
         }
-        memory::share(&mut steps, &mut buffers, &results);
-        let groups = rows::groups(&steps, &mut buffers, &results);
+        let folds = folded::folds(&steps, &buffers, &results);
+        memory::share(&mut steps, &mut buffers, &results, &folds);
+        let groups = rows::groups(&steps, &mut buffers, &results, &folds);
         let passes = Arc::new(Passes { buffers, steps, groups, results });
         Ok(Plan { leaves: leaves.into(), passes, roots: Vec::new() })
+    }
+
+    /// Whether the plan holds far less than another one for the same, or else takes less time.
+    fn is_better_than(&self, other: &Plan) -> bool {
+        let [own, others] = [self, other].map(|plan| plan.scratch_bytes().max(LEAST_SAVED_BYTES));
+        let nanos = |plan: &Plan| {
+            plan.passes.steps.iter().map(|step| step.work.nanos()).fold(0, usize::saturating_add)
+        };
+        own <= others / 2 || (own <= others.saturating_mul(2) && nanos(self) < nanos(other))
     }
 
     /// How often an operation will be applied to an element.
@@ -163,9 +197,8 @@ impl Plan {
             steps[group.steps.clone()].iter().map(|step| memory::tile_bytes(step, true)).sum()
         };
         let tiles = alone.chain(groups.iter().map(together)).max().unwrap_or(0);
-        let local = groups.iter().map(Group::local_bytes).max().unwrap_or(0);
-        let of_threads = local.saturating_mul(num_threads());
-        memory::peak(steps, buffers, results).saturating_add(tiles).saturating_add(of_threads)
+        let local = groups.iter().map(|group| group.local_bytes(num_threads())).max().unwrap_or(0);
+        memory::peak(steps, buffers, results).saturating_add(tiles).saturating_add(local)
     }
 
     /// The sub-expressions that are computed once at a smaller shape and stretched where they are used.

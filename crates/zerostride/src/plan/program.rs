@@ -38,7 +38,7 @@ pub(crate) enum Source {
 
 impl Source {
     /// The buffer, if it is one.
-    pub(super) fn buffer(self) -> Option<usize> {
+    pub(crate) fn buffer(self) -> Option<usize> {
         match self {
             Source::Buffer(buffer) => Some(buffer),
             Source::Leaf(_) => None,
@@ -267,13 +267,21 @@ pub(crate) struct Factor {
 }
 
 impl Work {
+    /// The program of a loop; a product has none.
+    pub(crate) fn program(&self) -> Option<&Program> {
+        match self {
+            Work::Map { program, .. } | Work::Reduce { program, .. } => Some(program),
+            Work::Matmul { .. } => None,
+        }
+    }
+
     /// Where the step reads.
     pub(super) fn sources(&self) -> impl Iterator<Item = Source> + '_ {
-        let (program, factors) = match self {
-            Work::Map { program, .. } | Work::Reduce { program, .. } => (Some(program), None),
-            Work::Matmul { a, b, .. } => (None, Some([a.source, b.source])),
+        let factors = match self {
+            Work::Map { .. } | Work::Reduce { .. } => None,
+            Work::Matmul { a, b, .. } => Some([a.source, b.source]),
         };
-        let loads = program.into_iter().flat_map(|program| &program.loads).map(|load| load.source);
+        let loads = self.program().into_iter().flat_map(|program| &program.loads).map(|load| load.source);
         loads.chain(factors.into_iter().flatten())
     }
 

@@ -10,27 +10,61 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use smallvec::SmallVec;
+use zerostride_kernels::LEAF_ELEMENTS;
 use zerostride_shape::{Shape, Strides};
 
+use super::folded::{Fold, FoldKind, Folded};
 use super::memory::last_reads;
-use super::program::{Buffer, Source, Step, Work};
+use super::program::{Buffer, Load, Source, Step, Work};
 
 /// Steps that run together over blocks of rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub(crate) steps: Range<usize>,
     pub(crate) rows: usize,
     /// The most rows of a block, and the rows that are worth a thread.
     pub(crate) block: usize,
     pub(crate) worth: usize,
-    /// Slots of buffers that only these steps touch, each with the bytes of a row.
+    /// Slots of which each thread holds the rows of its block, each with the bytes of a row: buffers that
+    /// only these steps touch. Of a fold, all that it computes by row.
     pub(crate) local: Vec<(usize, usize)>,
+    /// How they run where some of them reduce the rows.
+    pub(crate) folded: Option<Folded>,
 }
 
 impl Group {
-    /// Bytes of the rows that a thread holds.
-    pub(crate) fn local_bytes(&self) -> usize {
-        self.local.iter().map(|(_, row)| row * self.block).sum()
+    /// Bytes of what so many threads hold of rows, and of what they are reduced to.
+    pub(crate) fn local_bytes(&self, threads: usize) -> usize {
+        let rows: usize = self.local.iter().map(|(_, row)| row * self.block).sum();
+        let values = self.folded.as_ref().map_or(0, |folded| {
+            let (units, each) = (self.units(folded), self.units_of_part(folded, threads));
+            // Subtrees of the units of each part, and those of all that they are joined in.
+            let heights = |units: usize| units.ilog2() as usize + 2;
+            folded.result_bytes().sum::<usize>() * (heights(each) * units.div_ceil(each) + heights(units))
+        });
+        (rows + self.folded_row_bytes() * self.block).saturating_mul(threads).saturating_add(values)
+    }
+
+    /// Bytes of the values of a row that are reduced by one step.
+    pub(crate) fn folded_row_bytes(&self) -> usize {
+        self.folded.as_ref().and_then(|folded| folded.row_bytes().max()).unwrap_or(0)
+    }
+
+    /// The units that rows are divided into: lanes, or leaves of all elements.
+    pub(crate) fn units(&self, folded: &Folded) -> usize {
+        match folded.kind {
+            FoldKind::Row { lanes } => self.rows.div_ceil(LEAF_ELEMENTS) * lanes,
+            FoldKind::One { row_elements } => (self.rows * row_elements).div_ceil(LEAF_ELEMENTS),
+        }
+    }
+
+    /// The units that are worth a part, a power of two of them: two parts for each thread, so that a thread
+    /// that comes late takes fewer.
+    pub(crate) fn units_of_part(&self, folded: &Folded, threads: usize) -> usize {
+        let (units, parts) = (self.units(folded), if threads == 1 { 1 } else { 2 * threads });
+        let worth = self.worth.saturating_mul(units).div_ceil(self.rows);
+        units.div_ceil(parts).max(worth).next_power_of_two()
     }
 }
 
@@ -39,22 +73,37 @@ impl Group {
 const BLOCK_BYTES: usize = 1 << 17;
 
 /// Bytes that steps must read again for a group to pay, and that are worth a thread.
-const AGAIN_BYTES: usize = 1 << 15;
+pub(super) const AGAIN_BYTES: usize = 1 << 15;
 
 /// The most steps of a group: a thread holds tiles for all of them.
-const MOST_STEPS: usize = 64;
+pub(super) const MOST_STEPS: usize = 64;
 
 /// The groups of a plan, in order. A buffer that is local to a group is moved to a slot of its own.
-pub(crate) fn groups(steps: &[Step], buffers: &mut [Buffer], results: &[usize]) -> Vec<Group> {
+pub(crate) fn groups(
+    steps: &[Step],
+    buffers: &mut [Buffer],
+    results: &[usize],
+    folds: &[Fold],
+) -> Vec<Group> {
     let last = last_reads(steps, buffers.len(), results);
     let (mut groups, mut start) = (Vec::new(), 0);
     while start < steps.len() {
+        let next = folds.iter().find(|fold| fold.steps.start >= start);
+        if let Some(fold) = next.filter(|fold| fold.steps.start == start)
+            && let Some(group) = folded(steps, fold, buffers, &last)
+        {
+            groups.push(group);
+            start = fold.steps.end;
+            continue;
+        }
+        let before = next.map_or(steps.len(), |fold| fold.steps.start).max(start + 1);
         let are_several = results.len() > 1;
         let rows = rows_of(&steps[start], are_several);
         let end = match rows {
             Some(rows) => {
                 let mut together = Together::new((rows, are_several), buffers);
-                let fitting = steps[start..].iter().take(MOST_STEPS).take_while(|step| together.take(step));
+                let fitting =
+                    steps[start..before].iter().take(MOST_STEPS).take_while(|step| together.take(step));
                 let end = start + fitting.count();
                 (start + 1..end)
                     .find(|&at| begins_another(steps, start..end, at, buffers, &last))
@@ -102,6 +151,79 @@ fn begins_another(
         && !steps[at].work.sources().any(is_before)
 }
 
+/// The group of steps that reduce their rows; `None` where the form of its loops would be beyond limits.
+fn folded(steps: &[Step], fold: &Fold, buffers: &mut [Buffer], last: &[Option<usize>]) -> Option<Group> {
+    let own = &steps[fold.steps.clone()];
+    let folded = fold.folded(steps)?;
+    let bytes = |buffer: &Buffer| buffer.shape.numel().saturating_mul(buffer.dtype.item_size());
+    let mut group = Group {
+        steps: fold.steps.clone(),
+        rows: fold.rows,
+        block: 0,
+        worth: 0,
+        local: Vec::new(),
+        folded: None,
+    };
+    let row = largest_row(own, buffers, fold.rows)?;
+    let by_row = |index: &usize| folded.steps[*index - fold.steps.start].results.is_none();
+    // Of each slot of the plan, the last step of the group that touches it; none if others do, too.
+    let mut ends: HashMap<usize, Option<usize>> = HashMap::new();
+    for index in fold.steps.clone().filter(by_row) {
+        let (output, slot) = (steps[index].output, buffers[steps[index].output].slot);
+        let end = last[output].unwrap_or(index).max(index);
+        let end = Some(end).filter(|&end| end < fold.steps.end);
+        ends.entry(slot).and_modify(|known| *known = (*known).zip(end).map(|(a, b)| a.max(b))).or_insert(end);
+    }
+    // Numbers beyond the plan's slots, each taken again once nothing reads it.
+    let (first, mut taken) = (buffers.len(), HashMap::<usize, usize>::new());
+    for index in fold.steps.clone().filter(by_row) {
+        let output = steps[index].output;
+        let (slot, row) = (buffers[output].slot, (bytes(&buffers[output]) / fold.rows).max(1));
+        if last[output] >= Some(fold.steps.end) {
+            group.local.push((slot, row));
+            continue;
+        }
+        let is_free = |own: &usize| {
+            let mut users = taken.iter().filter(|(_, local)| *local == own);
+            users.all(|(slot, _)| ends[slot].is_some_and(|end| end < index))
+        };
+        let known = taken.get(&slot).copied();
+        let same =
+            |&(own, bytes): &(usize, usize)| (own >= first && bytes == row && is_free(&own)).then_some(own);
+        let free = known.or_else(|| group.local.iter().find_map(same));
+        let local = free.unwrap_or_else(|| {
+            group.local.push((first + slot, row));
+            first + slot
+        });
+        taken.insert(slot, local);
+        buffers[output].slot = local;
+    }
+    group.block = fold.block(BLOCK_BYTES / folded.row_bytes().fold(row, usize::max));
+    group.worth = (AGAIN_BYTES / row).clamp(1, fold.rows);
+    group.folded = Some(folded);
+    Some(group)
+}
+
+/// Bytes of a row in the largest array that steps touch.
+fn largest_row(steps: &[Step], buffers: &[Buffer], rows: usize) -> Option<usize> {
+    let all = steps.iter().flat_map(|step| {
+        let output = &buffers[step.output];
+        [read(step), output.shape.numel().saturating_mul(output.dtype.item_size())]
+    });
+    Some((all.max()? / rows).max(1))
+}
+
+/// Bytes of the largest array that a step reads.
+fn read(step: &Step) -> usize {
+    let reads = step.work.reads().into_iter();
+    reads.map(|(_, dtype, count)| count.saturating_mul(dtype.item_size())).max().unwrap_or(0)
+}
+
+/// Bytes that are read after an earlier one of the steps has touched them.
+pub(super) fn read_again(steps: &[Step]) -> usize {
+    steps.iter().skip(1).map(read).max().unwrap_or(0)
+}
+
 /// `last` are the last reads of all buffers.
 fn group(
     steps: &[Step],
@@ -111,16 +233,9 @@ fn group(
 ) -> Option<Group> {
     let own = &steps[range.clone()];
     let bytes = |buffer: &Buffer| buffer.shape.numel().saturating_mul(buffer.dtype.item_size());
-    let read = |step: &Step| {
-        let reads = step.work.reads().into_iter();
-        reads.map(|(_, dtype, count)| count.saturating_mul(dtype.item_size())).max().unwrap_or(0)
-    };
-    let all = own.iter().flat_map(|step| [read(step), bytes(&buffers[step.output])]);
-    let row = (all.max()? / rows).max(1);
+    let row = largest_row(own, buffers, rows)?;
     let written = own.iter().all(|step| bytes(&buffers[step.output]) > 0);
-    // Bytes that are read after an earlier step of the group has touched them.
-    let again = own.iter().skip(1).map(read).max()?;
-    if range.len() < 2 || again < AGAIN_BYTES || !written {
+    if range.len() < 2 || read_again(own) < AGAIN_BYTES || !written {
         return None;
     }
     // A buffer is read after the step that writes it.
@@ -131,6 +246,7 @@ fn group(
         block: (BLOCK_BYTES / row).clamp(1, rows),
         worth: (AGAIN_BYTES / row).clamp(1, rows),
         local: Vec::new(),
+        folded: None,
     };
     // Numbers beyond the plan's slots. Buffers that shared a slot still share one.
     let first = buffers.len();
@@ -149,7 +265,7 @@ fn group(
 }
 
 /// A growing set of steps that may run together.
-struct Together<'a> {
+pub(super) struct Together<'a> {
     rows: usize,
     /// Whether they are of a plan of several results.
     are_several: bool,
@@ -164,13 +280,13 @@ struct Together<'a> {
 }
 
 impl<'a> Together<'a> {
-    fn new((rows, are_several): (usize, bool), buffers: &'a [Buffer]) -> Together<'a> {
+    pub(super) fn new((rows, are_several): (usize, bool), buffers: &'a [Buffer]) -> Together<'a> {
         let (written, read, touched) = (HashSet::new(), HashMap::new(), HashSet::new());
         Together { rows, are_several, buffers, written, read, touched }
     }
 
     /// Adds the next step, if it may run with the steps so far.
-    fn take(&mut self, step: &Step) -> bool {
+    pub(super) fn take(&mut self, step: &Step) -> bool {
         let Together { rows, buffers, .. } = *self;
         let own = &buffers[step.output];
         let (shape, program) = match &step.work {
@@ -183,23 +299,47 @@ impl<'a> Together<'a> {
             Work::Reduce { kept, program, .. } => (kept, program),
             Work::Matmul { .. } => return false,
         };
+        let strides: SmallVec<[&Strides; 8]> = program.loads.iter().map(|load| &load.strides).collect();
+        shape.first().is_some_and(|outer| outer % rows == 0 && *outer > 0)
+            && own.shape.numel().is_multiple_of(rows)
+            && self.add(step, (&whole(&step.work), &strides), true)
+    }
+
+    /// Adds the next step, which reduces the rows, given its loop with rows outermost, if it may run with the
+    /// steps so far. What it writes is there once they have run.
+    pub(super) fn take_over(&mut self, step: &Step, (shape, strides): &(Shape, Vec<Strides>)) -> bool {
+        self.add(step, (shape, &strides.iter().collect::<Vec<_>>()), false)
+    }
+
+    /// Adds a step with a loop, given the strides of its loads, that writes by row or not.
+    fn add(&mut self, step: &Step, (shape, strides): (&Shape, &[&Strides]), writes: bool) -> bool {
+        let Together { rows, buffers, .. } = *self;
+        let slot = buffers[step.output].slot;
         // Of several results, those that share nothing have no reason to run together.
         let is_read = |own: Source| self.touched.contains(&own);
         let shares = !self.are_several || self.touched.is_empty() || step.work.sources().any(is_read);
-        self.touched.extend(step.work.sources().chain([Source::Buffer(step.output)]));
-        self.written.insert(own.slot);
-        let whole = whole(&step.work);
-        shares
-            && shape.first().is_some_and(|outer| outer % rows == 0 && *outer > 0)
-            && own.shape.numel().is_multiple_of(rows)
-            && self.read.get(&own.slot) != Some(&false)
-            && program.loads.iter().all(|load| {
-                let Source::Buffer(buffer) = load.source else { return is_apart(&whole, &load.strides) };
+        let loads = || step.work.program().into_iter().flat_map(|program| &program.loads).zip(strides);
+        let reads = |(load, strides): (&Load, &&Strides)| match load.source {
+            Source::Buffer(buffer) => {
                 let slot = buffers[buffer].slot;
-                let by_row = load.offset == 0 && by_row(&whole, &load.strides, rows, &buffers[buffer]);
-                *self.read.entry(slot).or_insert(true) &= by_row;
-                if self.written.contains(&slot) { by_row } else { is_apart(&whole, &load.strides) }
-            })
+                Some((slot, load.offset == 0 && by_row(shape, strides, rows, &buffers[buffer])))
+            }
+            Source::Leaf(_) => None,
+        };
+        let written = |own: usize| self.written.contains(&own) || (writes && own == slot);
+        let is_possible = |pair: (&Load, &&Strides)| match reads(pair) {
+            Some((slot, is_by_row)) if written(slot) => is_by_row,
+            _ => is_apart(shape, pair.1),
+        };
+        if !shares || self.read.get(&slot) == Some(&false) || !loads().all(is_possible) {
+            return false;
+        }
+        for (slot, is_by_row) in loads().filter_map(reads) {
+            *self.read.entry(slot).or_insert(true) &= is_by_row;
+        }
+        self.touched.extend(step.work.sources().chain([Source::Buffer(step.output)]));
+        self.written.insert(slot);
+        true
     }
 }
 
@@ -208,7 +348,7 @@ fn whole(work: &Work) -> Shape {
     match work {
         Work::Map { shape, .. } => shape.clone(),
         Work::Reduce { kept, reduced, .. } => {
-            let sizes: Vec<usize> = kept.iter().chain(&**reduced).copied().collect();
+            let sizes: SmallVec<[usize; 8]> = kept.iter().chain(&**reduced).copied().collect();
             Shape::new(&sizes).unwrap_or_default()
         }
         Work::Matmul { batch, .. } => batch.clone(),

@@ -13,6 +13,8 @@ use std::collections::{HashMap, HashSet};
 
 use zerostride_shape::{InternalOverlap, Layout, Shape};
 
+use super::Tables;
+use super::program::GRAIN_ELEMENTS;
 use super::reduction::Reduction;
 use crate::expr::{Expr, Kind, View, operands_first};
 use crate::{Tensor, interrupt};
@@ -50,6 +52,8 @@ struct Use {
     once: bool,
     /// Whether it is computed for each order of its dimensions in which it is read.
     again: bool,
+    /// Whether reductions of everything compute it themselves.
+    passed: bool,
 }
 
 impl Buffered {
@@ -75,7 +79,14 @@ impl Buffered {
 
     /// Gives a node a buffer that turns out to need one.
     pub(crate) fn add(&mut self, expr: &Expr) {
-        self.nodes.entry(expr.id()).or_insert(Use { stretched: false, once: true, again: false });
+        let own = Use { stretched: false, once: true, again: false, passed: false };
+        self.nodes.entry(expr.id()).or_insert(own);
+    }
+
+    /// Whether a step that reduces everything computes the node rather than read it: no step over rows runs
+    /// together with that step, so that the node would have to be whole.
+    pub(crate) fn is_passed(&self, step: &Expr, expr: &Expr) -> bool {
+        self.nodes.get(&expr.id()).is_some_and(|node| node.passed) && reduces_all(step)
     }
 }
 
@@ -115,7 +126,11 @@ fn reads<'e>(order: &[&'e Expr], forced: &mut HashSet<usize>) -> Reads<'e> {
 }
 
 /// Decides for every node of some expressions; `forced` are nodes that a view needs in memory.
-pub(crate) fn analyse<'e>(roots: &[&'e Expr], forced: &mut HashSet<usize>) -> (Buffered, Reads<'e>) {
+pub(super) fn analyse<'e>(
+    roots: &[&'e Expr],
+    forced: &mut HashSet<usize>,
+    tables: Tables,
+) -> (Buffered, Reads<'e>) {
     let order = operands_first(roots.iter().copied(), |_| true);
     let reads = reads(&order, forced);
     let is_read = |expr: &Expr| expr.is_number() || reads.contains_key(&expr.id());
@@ -123,6 +138,7 @@ pub(crate) fn analyse<'e>(roots: &[&'e Expr], forced: &mut HashSet<usize>) -> (B
     let result = roots.iter().map(|root| shape(root).numel()).max().unwrap_or(0);
     let mut contexts: HashMap<usize, HashSet<Context>> = HashMap::new();
     let mut buffered = Buffered::default();
+    let mut apart: HashSet<usize> = HashSet::new();
     for expr in order.iter().rev() {
         interrupt::check();
         let mut own = contexts.remove(&expr.id()).unwrap_or_default();
@@ -130,13 +146,14 @@ pub(crate) fn analyse<'e>(roots: &[&'e Expr], forced: &mut HashSet<usize>) -> (B
         let blow_up = numel > largest[&expr.id()] && numel > result;
         let stretched = own.iter().any(|context| repeats(shape(expr), &context.chain));
         let most_views = if blow_up { 8 * MOST_VIEWS } else { MOST_VIEWS };
+        let readers = own.iter().filter(|context| !apart.contains(&context.step)).count();
         let is_far = || own.iter().any(|context| context.chain.len() >= most_views);
         let buffer = match &expr.node().kind {
             Kind::Leaf { .. } | Kind::Input(_) | Kind::Number(_) | Kind::Failed { .. } => false,
             Kind::View { .. } => !is_read(expr) && is_far(),
             Kind::Cast { operand, .. } if is_read(operand) => false,
             _ if is_elementwise(expr) => {
-                stretched || (own.len() > 1 && !blow_up) || own.len() > MOST_WAYS || is_far()
+                stretched || (readers > 1 && !blow_up) || own.len() > MOST_WAYS || is_far()
             }
             _ => true,
         };
@@ -148,8 +165,19 @@ pub(crate) fn analyse<'e>(roots: &[&'e Expr], forced: &mut HashSet<usize>) -> (B
             let grows = numel > below[&expr.id()] && numel > result;
             let computes = !matches!(expr.node().kind, Kind::View { .. } | Kind::Matmul { .. });
             let again = grows && computes && !is_given && (own.len() == 1 || is_cheap());
-            buffered.nodes.insert(expr.id(), Use { stretched, once: own.len() == 1 && !is_root, again });
-            own = HashSet::from([Context { step: expr.id(), chain: Vec::new() }]);
+            let passed = readers < own.len()
+                && is_elementwise(expr)
+                && !is_given
+                && !stretched
+                && own.len() <= MOST_WAYS
+                && !is_far();
+            let once = own.len() == 1 && !is_root;
+            buffered.nodes.insert(expr.id(), Use { stretched, once, again, passed });
+            own.retain(|context| passed && apart.contains(&context.step));
+            own.insert(Context { step: expr.id(), chain: Vec::new() });
+            if tables == Tables::AsTheyAre && roots.len() > 1 && reduces_all(expr) {
+                apart.insert(expr.id());
+            }
         }
         for operand in expr.node().kind.operands() {
             // It makes no difference how often an operand is read.
@@ -200,6 +228,11 @@ pub(super) fn is_elementwise(expr: &Expr) -> bool {
         Kind::Reduce { .. } => Reduction::of(expr).is_some_and(|reduction| reduction.is_of_one()),
         _ => false,
     }
+}
+
+/// Whether a node is one result of many elements.
+pub(super) fn reduces_all(expr: &Expr) -> bool {
+    shape(expr).numel() == 1 && Reduction::of(expr).is_some_and(|own| own.elements() > GRAIN_ELEMENTS)
 }
 
 /// Whether the results of a reduction are more than its operands, given their number, and cost little to

@@ -76,6 +76,50 @@ fn several_results_have_the_bits_of_each_alone() {
     }
 }
 
+/// Reductions over rows take them in blocks with steps that compute them.
+#[test]
+fn reductions_over_rows_have_their_own_bits_beside_other_steps() {
+    let pools = [1, 3, 8].map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap());
+    for (seed, rows) in (0..).zip([2, 17, 127, 128, 130, 1000, 1023, 1024, 1025, 2100, 5003]) {
+        for columns in [16, 33, 400] {
+            let x = Tensor::rand(&[rows, columns], seed).unwrap();
+            let [p, q] = [rows, columns].map(|count| Tensor::rand(&[count, 3], seed + 1).unwrap());
+            let (row, column) = (x.select(0, 1).unwrap(), x.narrow(1, 3, 1).unwrap());
+            let exp = (Expr::from(&x) * &row - 0.5).exp();
+            let centred = &exp - exp.mean(keepdim(1));
+            let difference = Expr::from(&p).unsqueeze(1) - &q;
+            let distances = difference.square().sum(-1);
+            let kernel = (-&distances).exp();
+            let whole = (Expr::from(&x) * 100).to_dtype(zerostride::DType::I32);
+            let sets = [
+                vec![exp.sum(0), exp.sum(1), (&exp * &column).sum(0), exp.clone(), exp.sum(..)],
+                vec![centred.square().sum(0), centred.amax(0), &centred * 2, centred.var(keepdim(0))],
+                vec![whole.sum(0), whole.amin(0), whole.argmax(0), Expr::from(&x).argmin(0), whole.sum(..)],
+                vec![
+                    kernel.sum(0),
+                    kernel.sum(1),
+                    kernel.sum(..),
+                    (kernel.unsqueeze(-1) * &difference).sum(0),
+                ],
+                vec![
+                    (kernel.unsqueeze(-1) * &difference).sum(1),
+                    kernel.mean(0).log(),
+                    distances.amin(..),
+                    distances.sum(..),
+                ],
+                vec![
+                    exp.to_dtype(zerostride::DType::F64).sum(0),
+                    exp.to_dtype(zerostride::DType::F16).sum(0),
+                    exp.prod(0),
+                ],
+            ];
+            for set in sets {
+                pools.iter().for_each(|pool| pool.install(|| check(&set, seed)));
+            }
+        }
+    }
+}
+
 #[test]
 fn what_results_share_is_computed_once() {
     let x = Tensor::rand(&[300, 400], 1).unwrap();

@@ -12,7 +12,7 @@ mod reduce;
 
 pub(crate) use fold::Folding;
 pub(in crate::exec) use lying::{FoldForm, Grid, widest};
-pub(in crate::exec) use machine::Machine;
+pub(in crate::exec) use machine::{Machine, Results};
 pub(in crate::exec) use matmul::run as multiply;
 pub(in crate::exec) use program::{Compiled, LoadKind};
 pub(in crate::exec) use reduce::ReduceStep;

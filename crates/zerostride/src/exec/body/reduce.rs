@@ -136,7 +136,7 @@ impl<'p> ReduceStep<'p> {
         reducer: Reducer,
         (kept, reduced): (&'p Shape, &'p Shape),
         (program, finish): (&'p Program, Option<&Program>),
-        window: &Window,
+        window: &Window<'_>,
     ) -> ReduceStep<'p> {
         let made = program.kept.get(|| {
             let sizes: SmallVec<[usize; 8]> = kept.iter().chain(&**reduced).copied().collect();
@@ -154,7 +154,7 @@ impl<'p> ReduceStep<'p> {
     /// Reduces the elements of a window.
     pub(in crate::exec) fn run<'a>(
         &mut self,
-        window: &Window,
+        window: &Window<'_>,
         read: impl Fn(Source) -> Block<'a>,
         block: Block<'a>,
         dtype: DType,
@@ -163,8 +163,9 @@ impl<'p> ReduceStep<'p> {
         let offset = own.lay.first + window.offset(&own.lay.step);
         let mut written = Written::new(block, dtype.item_size(), &own.lay.results, &own.lay.out, offset);
         let out = written.output();
-        let inputs = own.program.loads.iter().zip(&own.lay.loads).map(|(load, (first, strides))| {
-            let place = (&strides[..], load.offset + first + window.offset(&load.strides));
+        let loads = own.program.loads.iter().zip(&own.lay.loads).enumerate();
+        let inputs = loads.map(|(index, (load, (first, strides)))| {
+            let place = (&strides[..], load.offset + first + window.offset_of(index, &load.strides));
             let grids = (&*own.lay.kept, &**own.reduced);
             let input = Input::new(read(load.source), load.dtype.item_size(), grids, place, &out);
             input.expect("a reduction writes into memory of its own")

@@ -7,19 +7,24 @@ use smallvec::SmallVec;
 use zerostride_shape::Shape;
 
 /// The part of a step that is run.
-pub(in crate::exec) struct Window {
+pub(in crate::exec) struct Window<'a> {
     /// Which steps of the outermost dimension; `None` for all of the loop.
     pub(in crate::exec) steps: Option<Range<usize>>,
+    /// For each load the elements that it begins after its own first one; none where these are the steps'.
+    pub(in crate::exec) moved: &'a [isize],
     /// Whether a step that is run next reads the result while it is in the caches.
     pub(in crate::exec) read_next: bool,
     /// Whether enough other windows are run at the same time for all threads.
     pub(in crate::exec) one_of_many: bool,
 }
 
-impl Window {
+impl Window<'static> {
     /// All of a step.
-    pub(in crate::exec) const ALL: Window = Window { steps: None, read_next: false, one_of_many: false };
+    pub(in crate::exec) const ALL: Window<'static> =
+        Window { steps: None, moved: &[], read_next: false, one_of_many: false };
+}
 
+impl Window<'_> {
     /// The loop's shape.
     pub(in crate::exec) fn shape(&self, whole: &Shape) -> Shape {
         let Some(steps) = &self.steps else { return whole.clone() };
@@ -36,5 +41,10 @@ impl Window {
     /// The elements before the first, of an operand with these strides.
     pub(in crate::exec) fn offset(&self, strides: &[isize]) -> isize {
         self.steps.as_ref().map_or(0, |steps| steps.start as isize * strides[0])
+    }
+
+    /// The same for a load, by its number.
+    pub(in crate::exec) fn offset_of(&self, load: usize, strides: &[isize]) -> isize {
+        self.offset(strides) + self.moved.get(load).copied().unwrap_or(0)
     }
 }

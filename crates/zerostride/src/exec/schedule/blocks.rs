@@ -53,6 +53,7 @@ pub(in crate::exec) fn run<'p>(
     let one_of_many = group.rows.div_ceil(most) >= threads;
     let window = |step: &Step, rows: &Range<usize>| Window {
         steps: Some(steps_of(&step.work, group.rows, rows)),
+        moved: &[],
         read_next: !plan.passes.results.contains(&step.output),
         one_of_many,
     };

@@ -1,7 +1,8 @@
 //! Owns who runs which part of a step: at once and whole, panel by panel, or by blocks of rows with other
-//! steps. It does not know what is done to a row (`body`).
+//! steps, which may reduce these rows. It does not know what is done to a row (`body`).
 
 mod blocks;
+mod folded;
 pub(crate) mod inline;
 mod panels;
 pub(super) mod steps;

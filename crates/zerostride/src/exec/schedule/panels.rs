@@ -46,7 +46,7 @@ impl<'p> MapStep<'p> {
         shape: &'p Shape,
         program: &'p Program,
         (strides, offset): (&'p Strides, isize),
-        window: &Window,
+        window: &Window<'_>,
     ) -> MapStep<'p> {
         MapStep { shape, part: looped(window.shape(shape)), program, strides, offset, machine: None }
     }
@@ -54,7 +54,7 @@ impl<'p> MapStep<'p> {
     /// Runs the program for each element of a window.
     pub(in crate::exec) fn run<'a>(
         &mut self,
-        window: &Window,
+        window: &Window<'_>,
         read: impl Fn(Source) -> Block<'a>,
         block: Block<'a>,
         dtype: DType,
@@ -67,9 +67,10 @@ impl<'p> MapStep<'p> {
         let mut written = Written::new(block, item, part, steps(strides), offset);
         let mut out = written.output();
         // `None` stands for the elements that the step overwrites.
-        let inputs = program.loads.iter().map(|load| {
+        let inputs = program.loads.iter().enumerate().map(|(index, load)| {
             let (block, read_item) = (read(load.source), load.dtype.item_size());
-            let (strides, offset) = (steps(&load.strides), load.offset + window.offset(&load.strides));
+            let moved = window.offset_of(index, &load.strides);
+            let (strides, offset) = (steps(&load.strides), load.offset + moved);
             if read_item == item && out.is_same(&block, strides, offset) {
                 return None;
             }
@@ -92,7 +93,9 @@ impl<'p> MapStep<'p> {
             false => cache::stores(cost.bytes(), part.numel() * item, long && !window.read_next),
         };
         let ahead = |load| match &window.steps {
-            Some(steps) if cache::comes_from_memory(cost.bytes()) => from_window(load, steps.len()),
+            Some(steps) if window.moved.is_empty() && cache::comes_from_memory(cost.bytes()) => {
+                from_window(load, steps.len())
+            }
             None if in_place => 0,
             None => match cache::prefetch_reads_bytes(cost.bytes(), part.numel() * item) {
                 0 if is_of_streams(program) => cache::prefetch_bytes(cost.bytes(), stores) as isize,

@@ -7,7 +7,7 @@ use zerostride_ops::DType;
 use zerostride_shape::checked_bytes;
 
 use super::panels::MapStep;
-use super::{blocks, inline};
+use super::{blocks, folded, inline};
 use crate::exec::body::{self, ReduceStep};
 use crate::exec::elements::{ElementSlice, Window};
 use crate::memory::{Access, Block, Fresh};
@@ -39,8 +39,9 @@ fn run_steps(plan: &Plan, memory: &mut Access, target: Option<&Tensor>) -> Resul
             memory.start_writing(target.storage());
         }
         let target = target.map(|target| memory.guard(target.storage()).block_mut(target.reach()));
-        match group {
-            Some(group) => blocks::run(plan, group, memory, &mut slots, target)?,
+        match group.map(|group| (group, &group.folded)) {
+            Some((group, Some(folded))) => folded::run(plan, (group, folded), memory, &mut slots, target)?,
+            Some((group, None)) => blocks::run(plan, group, memory, &mut slots, target)?,
             None => run_step(plan, &steps[index], memory, &mut slots, target)?,
         }
         for &slot in steps[together.clone()].iter().flat_map(|step| &step.dead) {
@@ -104,7 +105,7 @@ pub(super) enum PreparedStep<'p> {
 }
 
 impl<'p> PreparedStep<'p> {
-    pub(super) fn new(work: &'p Work, window: &Window) -> PreparedStep<'p> {
+    pub(super) fn new(work: &'p Work, window: &Window<'_>) -> PreparedStep<'p> {
         match work {
             Work::Map { shape, program, out, out_offset } => {
                 PreparedStep::Map(MapStep::new(shape, program, (out, *out_offset), window))
@@ -122,7 +123,7 @@ impl<'p> PreparedStep<'p> {
     /// Runs a window of the step's work.
     pub(super) fn run<'a>(
         &mut self,
-        window: &Window,
+        window: &Window<'_>,
         read: impl Fn(Source) -> Block<'a>,
         out: Block<'a>,
         dtype: DType,

@@ -1,0 +1,368 @@
+//! Owns reductions over the rows of steps that run together: such a reduction takes the rows of a block as
+//! they are computed, so that what they are computed from need never be whole. It chooses the steps and says
+//! what is done to a block of rows; it does not run them (`exec`).
+//!
+//! The bits of a reduction may not depend on the steps that it runs with. There are two kinds:
+//! - A reduction of rows to one row takes the rows of one lane of its tree after the other
+//!   ([`lane_rows`](zerostride_kernels::lane_rows)), so a block has the rows of one lane, which are as far
+//!   apart as there are lanes. Operands are read that far apart; what the steps hand each other is held by
+//!   each thread, for a block, without the rows between.
+//! - A reduction of all elements to one takes leaf after leaf, so a block has the rows in which some leaves
+//!   are. A row that belongs to two blocks is computed for both.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use smallvec::SmallVec;
+use zerostride_kernels::{LEAF_ELEMENTS, lanes};
+use zerostride_ops::DType;
+use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims};
+
+use super::lower::slices;
+use super::memory::last_reads;
+use super::program::{Buffer, Load, Program, Source, Step, Work};
+use super::rows::{AGAIN_BYTES, MOST_STEPS, Together, read_again};
+
+/// The rows of a block are a multiple of this, unless they are the last of a lane.
+const BLOCK_ROWS: usize = 16;
+
+/// Results below which a reduction over rows is a step of its own: setting up the steps for a block would
+/// take longer than its few elements.
+const LEAST_RESULTS: usize = 16;
+
+/// Elements of innermost dimensions that operands had to be packed for.
+const SHORT_ROW_ELEMENTS: usize = 16;
+
+/// Bytes of operands in memory from which on reading them once pays for rows that are not read in order.
+const READ_ONCE_BYTES: usize = 1 << 20;
+
+/// How steps run together on rows, of which some reduce these rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Folded {
+    pub(crate) kind: FoldKind,
+    pub(crate) steps: Vec<FoldedStep>,
+}
+
+/// To what rows are reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FoldKind {
+    /// To a row; those of a block are so many rows apart.
+    Row { lanes: usize },
+    /// To one element; a row has so many.
+    One { row_elements: usize },
+}
+
+impl FoldKind {
+    /// The rows from one row of a block to the next.
+    pub(crate) fn rows_apart(self) -> usize {
+        match self {
+            FoldKind::Row { lanes } => lanes,
+            FoldKind::One { .. } => 1,
+        }
+    }
+}
+
+impl Folded {
+    /// Of each step that reduces rows, the bytes of the values of a row.
+    pub(super) fn row_bytes(&self) -> impl Iterator<Item = usize> + '_ {
+        self.steps.iter().filter_map(|step| Some(step.row_elements() * step.dtype()?.item_size()))
+    }
+
+    /// Of each such step, the bytes of its results.
+    pub(super) fn result_bytes(&self) -> impl Iterator<Item = usize> + '_ {
+        let bytes = |step: &FoldedStep| Some(step.results.as_ref()?.0.numel() * step.dtype()?.item_size());
+        self.steps.iter().filter_map(bytes)
+    }
+}
+
+impl FoldedStep {
+    /// The dtype of the values that a step which reduces rows takes.
+    pub(crate) fn dtype(&self) -> Option<DType> {
+        let program = self.work.program().filter(|_| self.results.is_some())?;
+        Some(program.dtypes[program.result])
+    }
+
+    /// The values of a row that are reduced.
+    pub(crate) fn row_elements(&self) -> usize {
+        match &self.work {
+            Work::Map { shape, .. } => shape[1..].iter().product(),
+            Work::Reduce { .. } | Work::Matmul { .. } => 0,
+        }
+    }
+}
+
+/// What a step does to a block of rows.
+#[derive(Clone, Debug)]
+pub(crate) struct FoldedStep {
+    /// The work on the rows of a lane. Of a reduction over rows, the values that it reduces, contiguous.
+    pub(crate) work: Work,
+    /// For each load the elements from a row to the next; 0 where the steps themselves compute the rows.
+    pub(crate) row_strides: Vec<isize>,
+    /// Where a reduction over rows writes: the sizes and strides of the values of a row in its results.
+    pub(crate) results: Option<(Shape, Strides)>,
+}
+
+/// Steps that may run together.
+#[derive(Clone, Debug)]
+pub(crate) struct Fold {
+    pub(crate) steps: Range<usize>,
+    pub(crate) rows: usize,
+    kind: FoldKind,
+    /// For each step whether it reduces the rows.
+    reduces: Vec<bool>,
+}
+
+/// The steps that are to run together because some of them reduce the rows that others compute or read.
+pub(super) fn folds(steps: &[Step], buffers: &[Buffer], results: &[usize]) -> Vec<Fold> {
+    let (mut folds, mut start): (Vec<Fold>, _) = (Vec::new(), 0);
+    let last = last_reads(steps, buffers.len(), results);
+    while start < steps.len() {
+        let of_rows = |rows| {
+            let to_row = FoldKind::Row { lanes: lanes(rows) };
+            let to_one = steps[start..].iter().take(MOST_STEPS).find_map(|step| to_one(step, rows));
+            let kinds = to_one.into_iter().chain([to_row]);
+            kinds.filter_map(move |kind| fold(steps, start, (rows, kind, results.len() > 1), buffers))
+        };
+        let is_possible = |fold: &Fold| {
+            let own = steps[fold.steps.clone()].iter().zip(&fold.reduces);
+            let mut of_rows = own.filter(|&(_, reduces)| !reduces).map(|(step, _)| last[step.output]);
+            matches!(fold.kind, FoldKind::Row { .. }) || of_rows.all(|last| last < Some(fold.steps.end))
+        };
+        let all = rows_of(&steps[start], buffers).flat_map(of_rows).filter(is_possible);
+        let best = all.max_by_key(|fold| fold.steps.len());
+        start = best.as_ref().map_or(start + 1, |fold| fold.steps.end);
+        folds.extend(best);
+    }
+    folds
+}
+
+/// The rows that a first step may have: those of its results, and those that it reduces.
+fn rows_of(step: &Step, buffers: &[Buffer]) -> impl Iterator<Item = usize> {
+    let own = buffers[step.output].shape.iter().copied().find(|&size| size > 1);
+    let reduced = match &step.work {
+        Work::Reduce { reduced, .. } if reduced.ndim() == 1 => Some(reduced[0]),
+        _ => None,
+    };
+    own.into_iter().chain(reduced.filter(|&rows| rows > 1 && Some(rows) != own))
+}
+
+fn fold(
+    steps: &[Step],
+    start: usize,
+    (rows, kind, are_several): (usize, FoldKind, bool),
+    buffers: &[Buffer],
+) -> Option<Fold> {
+    let near = &steps[start..steps.len().min(start + MOST_STEPS)];
+    if !near.iter().any(|step| is_over_rows(step, rows, kind)) {
+        return None;
+    }
+    let mut together = Together::new((rows, are_several), buffers);
+    let mut reduces = Vec::new();
+    let (mut results, mut computed): (SmallVec<[usize; 16]>, SmallVec<[usize; 16]>) = Default::default();
+    // Whether a reduction takes rows that the steps compute.
+    let mut takes_computed = false;
+    for step in near {
+        let is_of =
+            |own: &[usize]| step.work.sources().filter_map(Source::buffer).any(|read| own.contains(&read));
+        if buffers[step.output].shape.numel() == 0 || is_of(&results) {
+            break;
+        }
+        // Rows that two blocks compute are no block's to write, so that none are wanted for other steps.
+        let is_complete = !results.is_empty() && matches!(kind, FoldKind::One { .. });
+        let is_by_row = !is_complete && together.take(step);
+        let reduced = if is_by_row { None } else { over_rows(step, rows, kind) };
+        if !is_by_row && !reduced.is_some_and(|reduced| together.take_over(step, &reduced)) {
+            break;
+        }
+        takes_computed |= !is_by_row && is_of(&computed);
+        if is_by_row { &mut computed } else { &mut results }.push(step.output);
+        reduces.push(!is_by_row);
+    }
+    let (own, again) = (&near[..reduces.len()], read_again(&near[..reduces.len()]));
+    let is_to_row = matches!(kind, FoldKind::Row { .. });
+    let saves =
+        (takes_computed && again >= AGAIN_BYTES) || (are_several && is_to_row && again >= READ_ONCE_BYTES);
+    (own.len() > 1 && !results.is_empty() && saves).then(|| Fold {
+        steps: start..start + own.len(),
+        rows,
+        kind,
+        reduces,
+    })
+}
+
+/// The kind of a step that reduces so many rows to one element.
+fn to_one(step: &Step, rows: usize) -> Option<FoldKind> {
+    match &step.work {
+        Work::Reduce { kept, reduced, .. } if kept.numel() == 1 && reduced.numel() > rows => {
+            let outer = reduced.first().is_some_and(|outer| outer % rows == 0);
+            outer.then(|| FoldKind::One { row_elements: reduced.numel() / rows })
+        }
+        _ => None,
+    }
+}
+
+/// Whether a step reduces so many rows.
+fn is_over_rows(step: &Step, rows: usize, kind: FoldKind) -> bool {
+    match (&step.work, kind) {
+        (Work::Reduce { kept, reduced, .. }, FoldKind::Row { .. }) => {
+            **reduced == [rows] && kept.numel() >= LEAST_RESULTS
+        }
+        (_, FoldKind::One { .. }) => to_one(step, rows) == Some(kind),
+        _ => false,
+    }
+}
+
+/// The loop of a step that reduces so many rows, rows first, and its loads' strides; `None` for other steps.
+fn over_rows(step: &Step, rows: usize, kind: FoldKind) -> Option<(Shape, Vec<Strides>)> {
+    let Work::Reduce { kept, reduced, program, .. } = &step.work else { return None };
+    let is_to_one = matches!(kind, FoldKind::One { .. });
+    let strides = program.loads.iter().map(|load| {
+        let (kept, reduced) = load.strides.split_at(kept.ndim());
+        joined(&[reduced, if is_to_one { &[] } else { kept }])
+    });
+    let shape = if is_to_one { reduced.clone() } else { first(rows, kept)? };
+    is_over_rows(step, rows, kind).then_some((shape, strides.collect::<Option<_>>()?))
+}
+
+/// A loop whose innermost dimension is not a few elements inside many.
+fn with_long_rows(shape: Shape, mut strides: Vec<Strides>) -> Option<(Shape, Vec<Strides>)> {
+    let mut sizes: SmallVec<[usize; 8]> = shape.as_ref().into();
+    if !matches!(sizes[..], [.., outer, inner] if inner < SHORT_ROW_ELEMENTS && outer > inner) {
+        return Some((shape, strides));
+    }
+    sizes.rotate_right(1);
+    for own in &mut strides {
+        let mut turned: SmallVec<[isize; 8]> = own.as_ref().into();
+        turned.rotate_right(1);
+        *own = joined(&[&turned])?;
+    }
+    Some((Shape::new(&sizes).ok()?, strides))
+}
+
+fn first(size: usize, others: &[usize]) -> Option<Shape> {
+    let sizes: SmallVec<[usize; 8]> = std::iter::once(size).chain(others.iter().copied()).collect();
+    Shape::new(&sizes).ok()
+}
+
+fn joined(parts: &[&[isize]]) -> Option<Strides> {
+    Strides::new(&parts.concat()).ok()
+}
+
+impl Fold {
+    /// The most rows of a block of about `most`.
+    pub(super) fn block(&self, most: usize) -> usize {
+        match self.kind {
+            FoldKind::Row { lanes } => {
+                let lane = self.rows.min(LEAF_ELEMENTS).div_ceil(lanes);
+                (most / BLOCK_ROWS * BLOCK_ROWS).max(BLOCK_ROWS).min(lane)
+            }
+            // A leaf may begin and end within a row.
+            FoldKind::One { row_elements } => {
+                most.max(BLOCK_ROWS).max(LEAF_ELEMENTS.div_ceil(row_elements) + 2).min(self.rows)
+            }
+        }
+    }
+
+    /// What is done to a block of rows; `None` where that would take a loop of too many dimensions.
+    pub(super) fn folded(&self, steps: &[Step]) -> Option<Folded> {
+        let lanes = self.kind.rows_apart();
+        let mut computed = HashSet::new();
+        let mut made = Vec::new();
+        for (step, &reduces) in steps[self.steps.clone()].iter().zip(&self.reduces) {
+            let is_own = |load: &Load| load.source.buffer().is_some_and(|buffer| computed.contains(&buffer));
+            made.push(if reduces {
+                self.reducing(step, lanes, is_own)?
+            } else {
+                self.by_row(step, lanes, is_own)?
+            });
+            if !reduces {
+                computed.insert(step.output);
+            }
+        }
+        Some(Folded { kind: self.kind, steps: made })
+    }
+
+    /// A step that reduces the rows: it computes them as they are.
+    fn reducing(&self, step: &Step, lanes: usize, is_own: impl Fn(&Load) -> bool) -> Option<FoldedStep> {
+        let Work::Reduce { kept, reduced, program, .. } = &step.work else { return None };
+        if let FoldKind::One { .. } = self.kind {
+            let mut program = program.clone();
+            program.loads.iter_mut().try_for_each(|load| {
+                load.strides = joined(&[&load.strides[kept.ndim()..]])?;
+                Some(())
+            })?;
+            let (shape, out) = (reduced.clone(), contiguous_strides(reduced));
+            let values = Step {
+                work: Work::Map { shape, program, out, out_offset: 0 },
+                text: String::new(),
+                dead: Vec::new(),
+                ..*step
+            };
+            let one = (Shape::default(), Strides::default());
+            return Some(FoldedStep { results: Some(one), ..self.by_row(&values, 1, is_own)? });
+        }
+        let results = contiguous_strides(kept);
+        let of_loads = program.loads.iter().map(|load| &load.strides[..kept.ndim()]);
+        let all: Vec<&[isize]> = of_loads.chain([&results[..]]).collect();
+        let (ordered, strides) = order_dims(kept, &all);
+        let (ordered, strides) = coalesce(&ordered, &slices(&strides));
+        let (ordered, mut strides) = with_long_rows(ordered, strides)?;
+        let results = strides.pop()?;
+        let mut program = program.clone();
+        let mut row_strides = Vec::new();
+        for (load, of_row) in program.loads.iter_mut().zip(&strides) {
+            let (step, row) = (load.strides[kept.ndim()], of_row);
+            row_strides.push(if is_own(load) { 0 } else { step });
+            let step = if is_own(load) { step } else { step.checked_mul(lanes as isize)? };
+            load.strides = joined(&[&[step], row])?;
+        }
+        let shape = first(self.rows.div_ceil(lanes), &ordered)?;
+        let work = Work::Map { out: contiguous_strides(&shape), shape, program, out_offset: 0 };
+        Some(FoldedStep { work, row_strides, results: Some((ordered, results)) })
+    }
+
+    /// A step that does the same to each row.
+    fn by_row(&self, step: &Step, lanes: usize, is_own: impl Fn(&Load) -> bool) -> Option<FoldedStep> {
+        let mut row_strides = Vec::new();
+        // The outermost dimension as rows and what is in a row.
+        let shape = |shape: &Shape| {
+            let inner = shape[0] / self.rows;
+            let rest: SmallVec<[usize; 8]> = Some(inner)
+                .filter(|&inner| inner > 1)
+                .into_iter()
+                .chain(shape[1..].iter().copied())
+                .collect();
+            first(self.rows.div_ceil(lanes), &rest)
+        };
+        let strides = |strides: &Strides, outer: usize, lanes: usize| {
+            let inner = outer / self.rows;
+            let row = strides[0].checked_mul(inner as isize)?;
+            let step = row.checked_mul(lanes as isize)?;
+            Some((row, joined(&[&[step], if inner > 1 { &strides[..1] } else { &[] }, &strides[1..]])?))
+        };
+        let mut loads = |program: &Program, outer: usize| -> Option<Program> {
+            let mut program = program.clone();
+            for load in &mut program.loads {
+                let is_own = is_own(load);
+                let (row, own) = strides(&load.strides, outer, if is_own { 1 } else { lanes })?;
+                row_strides.push(if is_own { 0 } else { row });
+                load.strides = own;
+            }
+            Some(program)
+        };
+        let mut work = step.work.clone();
+        match &mut work {
+            Work::Map { shape: whole, program, out, .. } => {
+                *program = loads(program, whole[0])?;
+                *out = strides(out, whole[0], 1)?.1;
+                *whole = shape(whole)?;
+            }
+            Work::Reduce { kept, program, .. } => {
+                *program = loads(program, kept[0])?;
+                *kept = shape(kept)?;
+            }
+            Work::Matmul { .. } => return None,
+        }
+        Some(FoldedStep { work, row_strides, results: None })
+    }
+}
