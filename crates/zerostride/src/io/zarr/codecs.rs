@@ -65,7 +65,8 @@ impl Packing {
             }
             Packing::Gzip => {
                 let mut bytes = room(space)?;
-                let mut unpacker = flate2::read::GzDecoder::new(&packed[..]);
+                // Writers may append members, as `gzip` itself does: together they are one stream.
+                let mut unpacker = flate2::read::MultiGzDecoder::new(&packed[..]);
                 // More bytes than fit are an error.
                 let mut filled = 0;
                 while filled < space {

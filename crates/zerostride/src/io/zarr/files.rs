@@ -244,5 +244,8 @@ fn exchange(one: &Path, other: &Path) -> io::Result<()> {
         fs::rename(&between, other)?;
         return Err(error);
     }
-    fs::rename(&between, one)
+    fs::rename(&between, one).map_err(|error| {
+        let old = between.display();
+        io::Error::new(error.kind(), format!("it is written, but what it replaces remains as {old}: {error}"))
+    })
 }

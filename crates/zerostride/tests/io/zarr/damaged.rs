@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::memory::Memory;
 use super::message;
-use crate::{golden_path, pattern};
+use crate::{elements, golden_path, pattern};
 use zerostride::DType;
 use zerostride::io::{Source, load};
 
@@ -43,20 +43,21 @@ fn shards(inner: Value, index: Value) -> Value {
     json!([{"name": "sharding_indexed", "configuration": {"chunk_shape": inner, "codecs": codecs, "index_codecs": index}}])
 }
 
-/// A gibibyte of zeros, packed.
-fn bomb(gzip: bool) -> Vec<u8> {
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    std::io::Write::write_all(&mut writer, bytes).unwrap();
+    writer.finish().unwrap()
+}
+
+/// Many zeros, packed.
+fn bomb(in_gzip: bool) -> Vec<u8> {
     use std::io::Write;
-    let mut packed = Vec::new();
-    if gzip {
-        let mut writer = flate2::write::GzEncoder::new(&mut packed, flate2::Compression::fast());
-        (0..16).for_each(|_| writer.write_all(&[0; 1 << 20]).unwrap());
-        writer.finish().unwrap();
-    } else {
-        let mut writer = zstd::Encoder::new(&mut packed, 1).unwrap();
-        (0..1024).for_each(|_| writer.write_all(&[0; 1 << 20]).unwrap());
-        writer.finish().unwrap();
+    if in_gzip {
+        return gzip(&vec![0; 16 << 20]);
     }
-    packed
+    let mut writer = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    (0..1024).for_each(|_| writer.write_all(&[0; 1 << 20]).unwrap());
+    writer.finish().unwrap()
 }
 
 #[test]
@@ -151,15 +152,23 @@ fn a_chunk_of_another_size_is_refused_by_name() {
 }
 
 #[test]
+fn members_of_gzip_are_one_stream() {
+    let right = pattern(DType::F32, 6);
+    let members = [gzip(&right[..10]), gzip(&[]), gzip(&right[10..])].concat();
+    let changes = json!({"shape": [2, 3], "codecs": packed("gzip")});
+    let read = |chunk: &[u8]| store(changes.clone(), &[("c/0/0", chunk)]).read(None);
+    assert_eq!(elements(&read(&members).unwrap()), right);
+    let said = message(read(&[gzip(&right), vec![7; 20]].concat()));
+    assert!(said.starts_with("<memory>: c/0/0: ") && said.contains("gzip"), "{said}");
+}
+
+#[test]
 fn little_bombs_do_not_go_off() {
     let bomb = zstd::bulk::compress(&vec![0; 1 << 20], 19).unwrap();
     assert!(bomb.len() < 1000, "{}", bomb.len());
     let said = message(store(json!({"codecs": packed("zstd")}), &[("c/0/0", &bomb)]).read(None));
     assert!(said.contains("c/0/0: it does not unpack to at most the 24 bytes of its elements"), "{said}");
-    let mut bomb = Vec::new();
-    let mut writer = flate2::write::GzEncoder::new(&mut bomb, flate2::Compression::best());
-    std::io::Write::write_all(&mut writer, &vec![0; 1 << 19]).unwrap();
-    writer.finish().unwrap();
+    let bomb = gzip(&[0; 1 << 19]);
     assert!(bomb.len() < 1000, "{}", bomb.len());
     let said = message(store(json!({"codecs": packed("gzip")}), &[("c/0/0", &bomb)]).read(None));
     assert!(said.contains("c/0/0: it unpacks to more than the 24 bytes of its elements"), "{said}");
@@ -167,12 +176,7 @@ fn little_bombs_do_not_go_off() {
 
 #[test]
 fn what_a_chunk_claims_takes_no_memory_before_it_is_there() {
-    use std::io::Write;
-    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-    gzip.write_all(&[0; 24]).unwrap();
-    for (codec, chunk) in
-        [("gzip", gzip.finish().unwrap()), ("zstd", zstd::bulk::compress(&[0; 24], 1).unwrap())]
-    {
+    for (codec, chunk) in [("gzip", gzip(&[0; 24])), ("zstd", zstd::bulk::compress(&[0; 24], 1).unwrap())] {
         // 4 TiB of chunk, and a file of a few bytes; who loads an array sets no limit.
         let changes = json!({"chunk_grid": grid(json!([1u64 << 20, 1u64 << 20])), "codecs": packed(codec)});
         let folder = tempfile::tempdir().unwrap();
