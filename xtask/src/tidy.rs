@@ -60,6 +60,7 @@ const UNSAFE: &[&str] = &[
     "crates/zerostride/src/exec/elements/access.rs",
     "crates/zerostride/src/threads/crew.rs",
     "crates/zerostride/src/threads/helpers.rs",
+    "crates/zerostride/src/threads/processor.rs",
     "crates/zerostride/src/exec/body/machine.rs",
     "crates/zerostride/src/exec/elements/operand.rs",
     "crates/zerostride/src/exec/elements/rows.rs",

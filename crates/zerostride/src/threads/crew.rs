@@ -218,6 +218,7 @@ fn together(threads: usize, effort: Effort, signal: Option<&AtomicBool>, work: &
     };
     {
         let asking = Asking { crew: &crew, signal, pool: Helpers::of_this_thread(), asked: Cell::new(0) };
+        asking.pool.keep_processor();
         asking.ask();
         asking.call(effort);
         work(0, &|| asking.ask());

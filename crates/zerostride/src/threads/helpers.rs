@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use std::{hint, thread};
 
 use super::crew::Crew;
+use super::processor;
 use crate::threads::SEATS;
 
 /// How long a thread waits to be asked again before it goes back to its pool, which lets it sleep.
@@ -23,6 +24,9 @@ const LINGER: Duration = Duration::from_micros(200);
 /// How long a thread stays, however often it is asked, before its pool has it back for a moment: a task below
 /// it on its stack may be able to go on.
 const SHIFT: Duration = Duration::from_millis(10);
+
+/// How long a thread stays on a processor that another one uses, before it checks again.
+const SETTLED: Duration = Duration::from_millis(1);
 
 /// Checks of a seat, a pause instruction apart, before the thread yields: some microseconds.
 const LOOKS: usize = 128;
@@ -46,20 +50,27 @@ pub(super) struct Helpers {
     /// Divisions of short work since the last call of one, and how many it takes to the next.
     lonely: AtomicUsize,
     patience: AtomicUsize,
+    /// The processor of the thread that asked last.
+    caller: AtomicUsize,
 }
 
 /// The request to a waiting thread. The prefetcher loads pairs of cache lines, so a seat has two.
 #[repr(align(128))]
 struct Seat {
     crew: AtomicPtr<Crew>,
+    /// The processor of the thread that has the seat.
+    processor: AtomicUsize,
 }
+
+/// No processor.
+const UNKNOWN: usize = usize::MAX;
 
 impl Default for Helpers {
     fn default() -> Helpers {
-        let seats = std::array::from_fn(|_| Seat { crew: AtomicPtr::default() });
+        let seats = std::array::from_fn(|_| Seat { crew: AtomicPtr::default(), processor: UNKNOWN.into() });
         let [taken, waiting] = [AtomicU64::new(0), AtomicU64::new(0)];
         let patience = (*PATIENCE.start()).into();
-        Helpers { seats, taken, waiting, lonely: 0.into(), patience }
+        Helpers { seats, taken, waiting, lonely: 0.into(), patience, caller: UNKNOWN.into() }
     }
 }
 
@@ -100,6 +111,15 @@ impl Helpers {
             self.seats[seat].crew.store(ptr::from_ref(crew).cast_mut(), Ordering::Release);
         }
         own
+    }
+
+    /// Notes the processor that this thread runs on, which helpers leave to it.
+    pub(super) fn keep_processor(&self) {
+        if let Some(own) = processor::current()
+            && self.caller.load(Ordering::Relaxed) != own
+        {
+            self.caller.store(own, Ordering::Relaxed);
+        }
     }
 
     /// Takes back the requests that no thread has taken up yet; returns the number of threads that have.
@@ -158,12 +178,19 @@ impl Helpers {
         OWN.set(Some(Arc::clone(self)));
         let mut patience = (2 * self.patience.load(Ordering::Relaxed)).min(*PATIENCE.end());
         let came = Instant::now();
-        let (mut asked, mut leaves) = (came, !stays);
+        let (mut asked, mut settled, mut leaves) = (came, came, !stays);
+        if stays {
+            self.settle(seat);
+        }
         loop {
             while let Some(crew) = self.wait(seat, if leaves { 1 } else { TURNS * LOOKS }) {
                 // SAFETY: it was in the seat, so that its caller waits until this thread has left it (`ask`).
                 unsafe { Crew::help(crew, seat) };
                 (patience, asked) = (*PATIENCE.start(), Instant::now());
+                if stays && asked - settled >= SETTLED {
+                    self.settle(seat);
+                    settled = asked;
+                }
                 self.waiting.fetch_or(1 << seat, Ordering::AcqRel);
                 leaves |= asked - came >= SHIFT;
             }
@@ -185,6 +212,20 @@ impl Helpers {
         } else {
             self.taken.fetch_and(!(1 << seat), Ordering::AcqRel);
         }
+    }
+
+    /// Leaves a processor that another helper or the last caller uses. The scheduler does that, too, but only
+    /// after milliseconds, often a hundred: a thread that waits here looks busy, and beside other work both
+    /// processors do.
+    fn settle(&self, seat: usize) {
+        let Some(own) = processor::current() else { return };
+        let of_seat = |seat: usize| self.seats[seat].processor.load(Ordering::Relaxed);
+        let taken = self.taken.load(Ordering::Relaxed) & !(1 << seat);
+        let others = || seats(taken).map(of_seat).chain([self.caller.load(Ordering::Relaxed)]);
+        if others().any(|other| other == own) {
+            processor::leave(others());
+        }
+        self.seats[seat].processor.store(processor::current().unwrap_or(UNKNOWN), Ordering::Relaxed);
     }
 
     /// One of the first free seats: the fewer seats are in use, the more often the same threads get the same

@@ -6,6 +6,8 @@
 pub(crate) mod crew;
 #[allow(unsafe_code)]
 mod helpers;
+#[allow(unsafe_code)]
+mod processor;
 mod team;
 
 use std::env;
