@@ -19,7 +19,8 @@ use crate::plan::{Buffer, Leaf, Plan, Source, Step, Work};
 use crate::{Error, Result, Tensor, interrupt};
 
 pub(crate) use body::Folding;
-pub(crate) use schedule::inline::{self, Any};
+pub(crate) use elements::StridedDims;
+pub(crate) use schedule::inline::{self, Value};
 
 use schedule::steps;
 
@@ -51,11 +52,11 @@ pub(crate) fn run_all(plan: &Plan) -> Result<Vec<Tensor>> {
 fn run_all_at_length(plan: &Plan) -> Result<Vec<Tensor>> {
     let mut memory = claim(plan, None)?;
     let mut results: Vec<Tensor> = Vec::with_capacity(plan.passes.results.len());
-    let slots = asking(!memory.is_brief(), || steps::run(plan, &mut memory))?;
+    let slots = asking(!memory.is_brief(), || steps::run(plan, &mut memory, None))?;
     drop(memory);
-    for (place, result) in share(plan, slots).into_iter().enumerate() {
+    for (index, result) in share(plan, slots).into_iter().enumerate() {
         // An expression that was given twice has been computed once.
-        let twin = || plan.passes.results.iter().position(|&other| other == plan.passes.results[place]);
+        let twin = || plan.passes.results.iter().position(|&other| other == plan.passes.results[index]);
         results.push(match result {
             Some(result) => result,
             None => evaluate(&Expr::current(&results[twin().expect("the first has the memory")]))?,
@@ -86,20 +87,20 @@ pub(crate) fn run_into(expr: &Expr, out: &Tensor) -> Result<()> {
     let plan = Plan::into_layout(&expr, out.layout())?;
     if writes_over_what_it_has_read(&plan, out) {
         let mut memory = claim(&plan, Some(out))?;
-        return asking(!memory.is_brief(), || steps::run_into(&plan, &mut memory, out));
+        return asking(!memory.is_brief(), || steps::run(&plan, &mut memory, Some(out))).map(drop);
     }
     // The result is computed first, then copied. The target is claimed all the while, so that both are one
     // write.
     let plan = Plan::new(&expr)?;
     let mut memory = claim(&plan, Some(out))?;
     asking(!memory.is_brief(), || {
-        let result = share(&plan, steps::run(&plan, &mut memory)?).swap_remove(0);
+        let result = share(&plan, steps::run(&plan, &mut memory, None)?).swap_remove(0);
         let copy = Plan::into_layout(&Expr::from(&result.expect("a plan has a result")), out.layout())?;
         // No other operation has the result. After a fork its memory may still name the parent's process:
         // then it is claimed the long way, which finds no claim to wait for.
         let own = || copy.leaves.iter().map(|leaf| leaf.tensor.claim(false));
         memory.add(Access::brief(own()).map_or_else(|| Access::wait(own(), None), Ok)?);
-        steps::run_into(&copy, &mut memory, out)
+        steps::run(&copy, &mut memory, Some(out)).map(drop)
     })
 }
 

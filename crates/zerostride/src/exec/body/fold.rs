@@ -59,17 +59,8 @@ impl Folding {
         let width = |first: usize| FOLD_RESULTS.min(columns - first);
         let folds = (0..columns).step_by(FOLD_RESULTS).map(|first| reducer.start(width(first))).collect();
         let takes = Reducer::takes(op, compute, elements, reduced);
-        let grid = Grid {
-            inner: columns,
-            results: columns,
-            widest: columns,
-            count: reduced,
-            any_order: false,
-            lines: false,
-            interleaved: false,
-            column_step: 1,
-            row_step: Some(columns as isize),
-        };
+        let steps = (1, Some(columns as isize));
+        let grid = Grid::new(&reducer, (takes, reduced), (columns, columns), steps, false);
         Folding { reducer, grid, takes, result, folds, taken: 0 }
     }
 

@@ -1,10 +1,10 @@
 //! Owns the reduction of elements where they lie: in which form they are handed to a fold, and how. It does
-//! not know who may read them (`reduce.rs`, `tiny/reduce.rs`), nor how they are reduced (`kernels`).
+//! not know who may read them (`reduce.rs`, `inline/reduce.rs`), nor how they are reduced (`kernels`).
 
 use std::ops::Range;
 
-use zerostride_kernels::{Fold, LEAF_ELEMENTS, ReducePanel, lane_rows, lanes};
-use zerostride_ops::Reduction;
+use zerostride_kernels::{Fold, LEAF_ELEMENTS, ReducePanel, Reducer, lane_rows, lanes};
+use zerostride_ops::{DType, Reduction};
 
 use crate::plan::FEW_RESULTS;
 
@@ -82,6 +82,27 @@ pub(in crate::exec) struct Grid {
 }
 
 impl Grid {
+    /// Elements of a dtype, of which so many are reduced to each result.
+    pub(in crate::exec) fn new(
+        reducer: &Reducer,
+        (dtype, count): (DType, usize),
+        (inner, results): (usize, usize),
+        (column_step, row_step): (isize, Option<isize>),
+        interleaved: bool,
+    ) -> Grid {
+        Grid {
+            inner,
+            results,
+            widest: widest(reducer.op(), dtype.item_size()),
+            count,
+            any_order: reducer.op().is_in_any_order(dtype),
+            lines: reducer.takes_lines(),
+            interleaved,
+            column_step,
+            row_step,
+        }
+    }
+
     /// The form of elements that lie across memory or not, and may be reduced where they lie or not.
     pub(in crate::exec) fn form(&self, across: bool, in_place: bool) -> FoldForm {
         let joined = in_place && self.row_step == Some(self.inner as isize);

@@ -30,20 +30,20 @@ impl<'a> Machine<'a> {
     /// Tiles for at most `room` elements.
     pub(crate) fn new(compiled: &'a Compiled, room: usize) -> Machine<'a> {
         let mut end = 0;
-        let mut place = |item: usize| {
+        let mut reserve = |item: usize| {
             let start = end;
             end += (item * room).next_multiple_of(CACHE_LINE_BYTES);
             start
         };
-        let tiles = compiled.tiles.iter().map(|&item| place(item)).collect();
+        let tiles = compiled.tiles.iter().map(|&item| reserve(item)).collect();
         let numbers: SmallVec<[Option<usize>; 4]> =
-            compiled.numbers.iter().map(|number| number.everywhere.then(|| place(number.item))).collect();
+            compiled.numbers.iter().map(|number| number.everywhere.then(|| reserve(number.item))).collect();
         let mut memory = Scratch::new(end);
         for (number, start) in compiled.numbers.iter().zip(&numbers) {
             let Some(start) = *start else { continue };
             let dims = [PackDim { len: room, from: 0, to: number.item as isize }];
             let to = memory.bytes_mut()[start..][..room * number.item].as_mut_ptr();
-            // SAFETY: the number's bytes are read; its place in `memory` has room for as many copies.
+            // SAFETY: the number's bytes are read; its part of `memory` has room for as many copies.
             unsafe { pack(number.item, &dims, number.bytes.as_ptr(), to) };
         }
         Machine { compiled, memory, room, tiles, numbers }
@@ -87,8 +87,8 @@ impl<'a> Machine<'a> {
                     None => compiled.numbers[number].bytes.as_ptr().cast_mut(),
                 };
                 let mut slots: SmallVec<[Slot; 16]> = SmallVec::new();
-                for &(place, item) in &stage.inputs {
-                    slots.push(match place {
+                for &(input, item) in &stage.inputs {
+                    slots.push(match input {
                         StageInput::Load(load) => feeds[load].slot().from(first as isize),
                         StageInput::Number(index) => {
                             Slot { first: number(index), step: 0, prefetch_bytes: 0 }
@@ -186,8 +186,8 @@ impl Compiled {
         self.check(rows, len, &feeds, &sink);
         // A machine would take as long to set up as some hundred elements.
         let mut slots: SmallVec<[Slot; 4]> = SmallVec::new();
-        for &(place, _) in inputs {
-            slots.push(match place {
+        for &(input, _) in inputs {
+            slots.push(match input {
                 StageInput::Load(load) => feeds[load].slot(),
                 StageInput::Number(index) => {
                     Slot { first: self.numbers[index].bytes.as_ptr().cast_mut(), step: 0, prefetch_bytes: 0 }

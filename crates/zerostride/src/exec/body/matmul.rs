@@ -8,7 +8,7 @@ use zerostride_kernels::{Matrix, ProductScratch, ProductSizes, matmul};
 use zerostride_ops::DType;
 use zerostride_shape::Shape;
 
-use crate::exec::elements::ElementSlice;
+use crate::exec::elements::{ElementSlice, Steps};
 use crate::interrupt;
 use crate::plan::{Factor, Work};
 use crate::threads::{crew, num_threads};
@@ -86,24 +86,17 @@ impl Product<'_> {
             return;
         }
         let n = self.sizes.n;
-        let (mut rest, mut a_offset, mut b_offset) = (rows.start / n, self.a.0.offset, self.b.0.offset);
-        for (dim, &size) in self.batch.iter().enumerate().rev() {
-            let index = (rest % size) as isize;
-            rest /= size;
-            a_offset += index * self.a.0.batch[dim];
-            b_offset += index * self.b.0.batch[dim];
-        }
-        a_offset += (rows.start % n) as isize * self.a.0.rows;
+        let batch =
+            |factor: &Factor| Steps { shape: self.batch, strides: &factor.batch }.offset(rows.start / n);
+        let [a, b] =
+            [self.a, self.b].map(|(factor, elements)| (factor, elements.at(factor.offset + batch(factor))));
+        let row = (rows.start % n) as isize * a.0.rows;
         let sizes = ProductSizes { n: rows.len(), ..self.sizes };
-        matmul(self.dtype, sizes, matrix_of(&self.a, a_offset), matrix_of(&self.b, b_offset), out, scratch);
+        matmul(self.dtype, sizes, matrix((a.0, a.1.at(row))), matrix(b), out, scratch);
     }
 }
 
-fn matrix_of<'a>((factor, elements): &(&Factor, ElementSlice<'a>), offset: isize) -> Matrix<'a> {
-    Matrix {
-        bytes: elements.bytes,
-        offset: elements.first + offset,
-        row_stride: factor.rows,
-        column_stride: factor.columns,
-    }
+fn matrix<'a>((factor, elements): (&Factor, ElementSlice<'a>)) -> Matrix<'a> {
+    let ElementSlice { bytes, first, .. } = elements;
+    Matrix { bytes, offset: first, row_stride: factor.rows, column_stride: factor.columns }
 }

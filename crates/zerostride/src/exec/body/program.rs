@@ -45,7 +45,7 @@ pub(in crate::exec) type Inputs = SmallVec<[(StageInput, usize); 4]>;
 pub(in crate::exec) struct Stage {
     pub(in crate::exec) work: StageWork,
     pub(in crate::exec) inputs: Inputs,
-    /// A tile, or the result's own place.
+    /// A tile, or the memory of the result.
     pub(in crate::exec) out: Option<usize>,
     /// Bytes of an element of the result.
     pub(in crate::exec) item: usize,
@@ -86,9 +86,9 @@ impl Compiled {
             }
         }
         builder.finish();
-        let tiles = share_tiles(&mut builder.stages, &builder.tiles);
         let item = program.dtypes[program.result].item_size();
-        Compiled { stages: builder.stages, numbers: builder.numbers, tiles, loads, item }
+        let Builder { stages, numbers, tiles, .. } = builder;
+        Compiled { stages, numbers, tiles, loads, item }
     }
 
     /// Whether elements go from the loads straight to the result.
@@ -124,15 +124,17 @@ struct Builder<'a> {
     program: &'a Program,
     kinds: &'a [LoadKind],
     in_place: bool,
-    /// How often each register is an operand.
+    /// How often each register is the result or an operand of instructions that are in no stage yet.
     uses: Vec<usize>,
     /// Whether each register must be in memory.
     wanted: Vec<bool>,
-    /// Where registers are that are in memory already.
-    places: Vec<Option<StageInput>>,
+    /// Where stages read registers that are in memory already.
+    stored: Vec<Option<StageInput>>,
     numbers: Vec<Number>,
     stages: Vec<Stage>,
+    /// Bytes of an element of each tile, and the tiles that have been read for the last time.
     tiles: Vec<usize>,
+    free: Vec<usize>,
 }
 
 /// The registers that an instruction reads.
@@ -151,7 +153,8 @@ impl<'a> Builder<'a> {
         for &operand in program.instructions.iter().flat_map(operands) {
             uses[operand] += 1;
         }
-        let place = |(instruction, &dtype): (&Instruction, &DType)| match instruction {
+        uses[program.result] += 1;
+        let stored = |(instruction, &dtype): (&Instruction, &DType)| match instruction {
             Instruction::Load(load) => Some(StageInput::Load(*load)),
             Instruction::Splat(number) => {
                 let (mut bytes, item) = ([0; 16], dtype.item_size());
@@ -161,7 +164,7 @@ impl<'a> Builder<'a> {
             }
             _ => None,
         };
-        let places = program.instructions.iter().zip(&program.dtypes).map(place).collect();
+        let stored = program.instructions.iter().zip(&program.dtypes).map(stored).collect();
         let wanted = (0..count).map(|register| register == program.result).collect();
         Builder {
             program,
@@ -169,10 +172,11 @@ impl<'a> Builder<'a> {
             in_place,
             uses,
             wanted,
-            places,
+            stored,
             numbers,
             stages: Vec::new(),
             tiles: Vec::new(),
+            free: Vec::new(),
         }
     }
 
@@ -187,7 +191,7 @@ impl<'a> Builder<'a> {
                 continue;
             }
             let mut best: Option<(Register, Vec<(Register, usize)>)> = None;
-            for (place, &operand) in reads.iter().enumerate() {
+            for (position, &operand) in reads.iter().enumerate() {
                 let longer = match &paths[operand] {
                     Some(Path::Chain { first, links })
                         if self.uses[operand] == 1 && operand != self.program.result =>
@@ -198,7 +202,7 @@ impl<'a> Builder<'a> {
                 };
                 let alone = (operand, &[][..]);
                 let extended = longer.into_iter().chain([alone]).find_map(|(first, links)| {
-                    let links: Vec<_> = links.iter().copied().chain([(register, place)]).collect();
+                    let links: Vec<_> = links.iter().copied().chain([(register, position)]).collect();
                     self.chain(first, &links).map(|_| (first, links))
                 });
                 // A strided load is gathered into registers once: its chain goes on rather than being stored
@@ -214,9 +218,9 @@ impl<'a> Builder<'a> {
                 1 => Some(*first),
                 _ => None,
             });
-            let place = best.as_ref().and_then(|(_, links)| links.last()).map(|&(_, place)| place);
+            let position = best.as_ref().and_then(|(_, links)| links.last()).map(|&(_, position)| position);
             for (at, &operand) in reads.iter().enumerate() {
-                self.wanted[operand] |= Some(at) != place || running == Some(operand);
+                self.wanted[operand] |= Some(at) != position || running == Some(operand);
             }
             paths.push(Some(match best {
                 Some((first, links)) => Path::Chain { first, links },
@@ -228,19 +232,19 @@ impl<'a> Builder<'a> {
 
     /// Whether a register is a strided load.
     fn is_stepped(&self, register: Register) -> bool {
-        matches!(self.places[register], Some(StageInput::Load(load)) if matches!(self.kinds[load], LoadKind::Stepped(_)))
+        matches!(self.stored[register], Some(StageInput::Load(load)) if matches!(self.kinds[load], LoadKind::Stepped(_)))
     }
 
-    /// The chain of instructions, each with the place of the running value among its operands, and what it
+    /// The chain of instructions, each with the position of the running value among its operands, and what it
     /// reads.
     fn chain(&self, first: Register, links: &[(Register, usize)]) -> Option<(Chain, Inputs)> {
         let program = self.program;
         let mut inputs = Inputs::new();
         let mut feed = |register: Register| {
             let slot = inputs.len();
-            let place = self.places[register].unwrap_or(StageInput::Tile(usize::MAX));
-            inputs.push((place, program.dtypes[register].item_size()));
-            match place {
+            let input = self.stored[register].unwrap_or(StageInput::Tile(usize::MAX));
+            inputs.push((input, program.dtypes[register].item_size()));
+            match input {
                 StageInput::Load(load) => match self.kinds[load] {
                     LoadKind::Splat => ChainOperand::Splat(slot),
                     LoadKind::Stepped(step) => ChainOperand::Stepped(slot, step),
@@ -251,11 +255,11 @@ impl<'a> Builder<'a> {
             }
         };
         let start = (feed(first), program.dtypes[first]);
-        let link = |&(register, place): &(Register, usize)| match &program.instructions[register] {
+        let link = |&(register, position): &(Register, usize)| match &program.instructions[register] {
             Instruction::Map { op, compute, operands } => {
-                let others = operands.iter().enumerate().filter(|&(at, _)| at != place);
+                let others = operands.iter().enumerate().filter(|&(at, _)| at != position);
                 let others = others.map(|(_, &operand)| feed(operand)).collect();
-                Link::Map { op: *op, compute: *compute, place, others }
+                Link::Map { op: *op, compute: *compute, place: position, others }
             }
             _ => Link::Cast(program.dtypes[register]),
         };
@@ -283,8 +287,25 @@ impl<'a> Builder<'a> {
             register == self.program.result && (matches!(work, StageWork::Chain(_)) || !self.in_place);
         let item = self.program.dtypes[register].item_size();
         let out = (!direct).then(|| self.tile(item));
+        // Tiles that no other stage reads are free for results of later ones.
+        let done = match path {
+            Path::Chain { links, .. } => &links[..],
+            Path::Kernel => &[(register, 0)],
+        };
+        for &operand in done.iter().flat_map(|&(done, _)| operands(&self.program.instructions[done])) {
+            self.uses[operand] -= 1;
+        }
+        for &(input, _) in &inputs {
+            let is_read = |(own, &uses): (&Option<StageInput>, &usize)| *own == Some(input) && uses > 0;
+            if let StageInput::Tile(tile) = input
+                && !self.stored.iter().zip(&self.uses).any(is_read)
+                && !self.free.contains(&tile)
+            {
+                self.free.push(tile);
+            }
+        }
         self.stages.push(Stage { work, inputs, out, item });
-        self.places[register] = out.map(StageInput::Tile);
+        self.stored[register] = out.map(StageInput::Tile);
     }
 
     fn kernel(&self, register: Register) -> StageWork {
@@ -298,75 +319,44 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// A tile for elements of so many bytes.
     fn tile(&mut self, item: usize) -> usize {
-        self.tiles.push(item);
-        self.tiles.len() - 1
+        let free = self.free.iter().position(|&tile| self.tiles[tile] == item);
+        free.map(|at| self.free.swap_remove(at)).unwrap_or_else(|| {
+            self.tiles.push(item);
+            self.tiles.len() - 1
+        })
     }
 
     /// Where a register has one element for each result.
     fn everywhere(&mut self, register: Register) -> (StageInput, usize) {
         let item = self.program.dtypes[register].item_size();
-        let place = self.places[register].expect("what an instruction reads is computed before it");
-        let place = match place {
+        let input = self.stored[register].expect("what an instruction reads is computed before it");
+        let input = match input {
             StageInput::Load(load) if self.kinds[load] == LoadKind::Splat => {
                 let tile = self.tile(item);
-                let inputs = [(place, item)].into_iter().collect();
+                let inputs = [(input, item)].into_iter().collect();
                 self.stages.push(Stage { work: StageWork::Repeat, inputs, out: Some(tile), item });
                 StageInput::Tile(tile)
             }
             StageInput::Number(number) => {
                 self.numbers[number].everywhere = true;
-                place
+                input
             }
-            _ => place,
+            _ => input,
         };
-        (place, item)
+        (input, item)
     }
 
-    /// Moves the result to its own place if no stage has computed it there.
+    /// Copies the result to its own memory if no stage has computed it there.
     fn finish(&mut self) {
         let result = self.program.result;
-        let Some(place) = self.places[result] else { return };
+        let Some(input) = self.stored[result] else { return };
         let item = self.program.dtypes[result].item_size();
-        let (work, input) = match self.chain(result, &[]) {
-            Some((chain, _)) => (StageWork::Chain(Box::new(chain)), (place, item)),
+        let (work, read) = match self.chain(result, &[]) {
+            Some((chain, _)) => (StageWork::Chain(Box::new(chain)), (input, item)),
             None => (StageWork::Copy, self.everywhere(result)),
         };
-        self.stages.push(Stage { work, inputs: [input].into_iter().collect(), out: None, item });
+        self.stages.push(Stage { work, inputs: [read].into_iter().collect(), out: None, item });
     }
-}
-
-/// Lets tiles share memory where one is read for the last time before the other is written; the bytes of an
-/// element of each tile that remains.
-fn share_tiles(stages: &mut [Stage], tiles: &[usize]) -> Vec<usize> {
-    let mut last = vec![0; tiles.len()];
-    for (index, stage) in stages.iter().enumerate() {
-        for (place, _) in &stage.inputs {
-            if let StageInput::Tile(tile) = place {
-                last[*tile] = index;
-            }
-        }
-    }
-    let (mut shared, mut home): (Vec<usize>, Vec<usize>) = (Vec::new(), vec![0; tiles.len()]);
-    let mut free: Vec<usize> = Vec::new();
-    for (index, stage) in stages.iter_mut().enumerate() {
-        if let Some(tile) = stage.out {
-            let own =
-                free.iter().position(|&slot| shared[slot] == tiles[tile]).map(|at| free.swap_remove(at));
-            home[tile] = own.unwrap_or_else(|| {
-                shared.push(tiles[tile]);
-                shared.len() - 1
-            });
-            stage.out = Some(home[tile]);
-        }
-        for (place, _) in &mut stage.inputs {
-            if let StageInput::Tile(tile) = place {
-                if last[*tile] == index && !free.contains(&home[*tile]) {
-                    free.push(home[*tile]);
-                }
-                *tile = home[*tile];
-            }
-        }
-    }
-    shared
 }

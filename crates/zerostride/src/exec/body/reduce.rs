@@ -10,7 +10,7 @@ use zerostride_ops::DType;
 use zerostride_shape::{Shape, Strides, coalesce, contiguous_strides, order_dims, turn_dims};
 
 use super::fold;
-use super::lying::{FoldForm, Grid, LANE_ROWS, widest};
+use super::lying::{FoldForm, Grid, LANE_ROWS};
 use super::machine::{Results, Tiles};
 use super::pairwise::Pairs;
 use super::program::{Compiled, LoadKind};
@@ -165,9 +165,9 @@ impl<'p> ReduceStep<'p> {
         let out = written.output();
         let loads = own.program.loads.iter().zip(&own.lay.loads).enumerate();
         let inputs = loads.map(|(index, (load, (first, strides)))| {
-            let place = (&strides[..], load.offset + first + window.offset_of(index, &load.strides));
+            let layout = (&strides[..], load.offset + first + window.offset_of(index, &load.strides));
             let grids = (&*own.lay.kept, &**own.reduced);
-            let input = Input::new(read(load.source), load.dtype.item_size(), grids, place, &out);
+            let input = Input::new(read(load.source), load.dtype.item_size(), grids, layout, &out);
             input.expect("a reduction writes into memory of its own")
         });
         let inputs: SmallVec<[Input<'_>; 4]> = inputs.collect();
@@ -238,17 +238,10 @@ impl Lay {
         let across = repeats || of_loads.iter().any(lies_across);
         let [column, outer, row] = of_loads.first().map_or([None; 3], |strides| steps(strides, &kept));
         let is_even = reduced.ndim() <= 1 && !of_loads.is_empty();
-        let grid = Grid {
-            inner: kept.last().copied().unwrap_or(1),
-            results: kept.numel(),
-            widest: widest(reducer.op(), program.dtypes[program.result].item_size()),
-            count: reduced.numel(),
-            any_order: reducer.op().is_in_any_order(program.dtypes[program.result]),
-            lines: reducer.takes_lines(),
-            interleaved: is_nearer(outer, row),
-            column_step: column.unwrap_or(1),
-            row_step: is_even.then(|| row.unwrap_or(1)),
-        };
+        let steps = (column.unwrap_or(1), is_even.then(|| row.unwrap_or(1)));
+        let elements = (program.dtypes[program.result], reduced.numel());
+        let results_of = (kept.last().copied().unwrap_or(1), kept.numel());
+        let grid = Grid::new(&reducer, elements, results_of, steps, is_nearer(outer, row));
         let compiled =
             Compiled::new(program, &kinds(program, &of_loads, &grid, (kept.ndim(), across)), false);
         Lay { kept, results, out, first, step, loads, grid, repeats, across, pairs, compiled }
@@ -400,10 +393,7 @@ impl<'p> Reduction<'_, 'p> {
             let end = groups.end.min(first + step);
             let rows = first * self.group()..self.reduced.min(end * self.group());
             match (&mut *tiles, self.direct) {
-                (Some(tiles), _) if self.way.form == FoldForm::Across => {
-                    self.rows_of_tiles(tiles, fold, columns, rows)
-                }
-                (Some(tiles), _) => self.leaves_of_tiles(tiles, fold, columns, rows),
+                (Some(tiles), _) => self.take_tiles(tiles, fold, columns, rows),
                 (None, Some(slice)) => {
                     self.take(slice, fold, columns, rows);
                     Ok(())
@@ -422,61 +412,47 @@ impl<'p> Reduction<'_, 'p> {
         grid.take(fold, form, (bytes, item), rows, |at| (first + row(at)) as usize);
     }
 
-    fn rows_of_tiles(
+    /// Takes elements that are computed in tiles first: some rows of a lane, or some leaves, at a time.
+    fn take_tiles(
         &self,
         tiles: &mut Tiles<'_>,
         fold: &mut dyn Fold,
         columns: &Range<usize>,
         rows: Range<usize>,
     ) -> Result<()> {
-        let repeats = self.own.lay.repeats;
-        let begins: [usize; LANE_ROWS] =
-            std::array::from_fn(|row| if repeats { 0 } else { row * columns.len() });
-        let most = tile_rows(FoldForm::Across, self.own.lay.across, self.way.columns);
-        let (step, mut known): (_, (usize, &[u8])) = (lanes(self.reduced), (0, &[]));
-        let mut lanes_left = lane_rows(self.reduced, rows.clone()).peekable();
-        while let Some((first, count)) = lanes_left.next() {
-            let after =
-                lanes_left.peek().map_or((columns.end, rows.start), |&(first, _)| (columns.start, first));
-            let mut done = 0;
-            loop {
-                let (first, rows) = (first + done * step, most.min(count - done));
-                let taken = StridedRange { first, step, count: if repeats { rows.min(1) } else { rows } };
-                // A lane of the last leaf may have no rows, which lie nowhere.
-                if taken.count > 0 && (!repeats || known.0 != taken.count) {
-                    let rest = done + rows < count;
-                    let next = if rest { (columns.start, first + rows * step) } else { after };
-                    known = (taken.count, self.values(tiles, columns, taken, LineOrder::ByRow, next)?);
-                }
-                done += rows;
-                fold.rows(known.1, &begins[..rows], first, done == count);
-                if done == count {
-                    break;
-                }
+        let Lay { repeats, across, .. } = *self.own.lay;
+        let form = self.way.form;
+        let is_across = form == FoldForm::Across;
+        let order = if form == FoldForm::Along { LineOrder::ByColumn } else { LineOrder::ByRow };
+        let step = if is_across { lanes(self.reduced) } else { 1 };
+        let most = tile_rows(form, across, self.way.columns);
+        let of_lanes = is_across.then(|| lane_rows(self.reduced, rows.clone())).into_iter().flatten();
+        let whole = (!is_across).then_some((rows.start, rows.len()));
+        let parts = |(first, count): (usize, usize)| {
+            (0..count.max(1))
+                .step_by(most)
+                .map(move |done| (first + done * step, most.min(count - done), done + most >= count))
+        };
+        let mut parts = whole.into_iter().chain(of_lanes).flat_map(parts).peekable();
+        let (mut begins, mut known): (_, (usize, &[u8])) = ([0; LANE_ROWS], (0, &[]));
+        while let Some((first, count, is_last)) = parts.next() {
+            // Rows that are all the same are there once.
+            let taken = if repeats && is_across { count.min(1) } else { count };
+            // A lane of the last leaf may have no rows, which lie nowhere.
+            if taken > 0 && (!repeats || known.0 != taken) {
+                let next =
+                    parts.peek().map_or((columns.end, rows.start), |&(first, ..)| (columns.start, first));
+                let rows = StridedRange { first, step, count: taken };
+                known = (taken, self.values(tiles, columns, rows, order, next)?);
             }
-        }
-        Ok(())
-    }
-
-    fn leaves_of_tiles(
-        &self,
-        tiles: &mut Tiles<'_>,
-        fold: &mut dyn Fold,
-        columns: &Range<usize>,
-        rows: Range<usize>,
-    ) -> Result<()> {
-        let order = if self.way.form == FoldForm::Narrow { LineOrder::ByRow } else { LineOrder::ByColumn };
-        let most = tile_rows(self.way.form, self.own.lay.across, self.way.columns);
-        let (repeats, mut known): (_, (usize, &[u8])) = (self.own.lay.repeats, (0, &[]));
-        for first in rows.clone().step_by(most) {
-            let leaves = first..rows.end.min(first + most);
-            if !repeats || known.0 != leaves.len() {
-                let taken = StridedRange::all(leaves.clone());
-                let rest = leaves.end < rows.end;
-                let next = if rest { (columns.start, leaves.end) } else { (columns.end, rows.start) };
-                known = (leaves.len(), self.values(tiles, columns, taken, order, next)?);
+            if is_across {
+                let begins = &mut begins[..count];
+                let row = if repeats { 0 } else { columns.len() };
+                begins.iter_mut().enumerate().for_each(|(at, begin)| *begin = at * row);
+                fold.rows(known.1, begins, first, is_last);
+            } else {
+                fold.leaves(known.1, &form.panel(count, columns.len(), count, 1), first);
             }
-            fold.leaves(known.1, &self.way.form.panel(leaves.len(), columns.len(), leaves.len(), 1), first);
         }
         Ok(())
     }

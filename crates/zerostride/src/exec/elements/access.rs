@@ -10,7 +10,7 @@ use zerostride_kernels::{PackDim, pack};
 use zerostride_shape::{InternalOverlap, Layout, Overlap, Shape, Strides};
 
 use super::rows::ElementSlice;
-use super::steps::{Part, Steps, StridedRange};
+use super::steps::{Part, Steps, StridedRange, back};
 use crate::memory::Block;
 
 /// What is next to each other in a tile.
@@ -110,15 +110,8 @@ impl<'a> StridedElements<'a> {
         first >= range.start as i128 && first + count as i128 * item <= range.end as i128
     }
 
-    /// Whether elements lie at multiples of their size, or of eight bytes: none needs more than the alignment
-    /// of f64.
-    fn are_aligned(&self) -> bool {
-        let start = self.block.storage_start().addr().get();
-        start.is_multiple_of(self.item.min(align_of::<f64>()))
-    }
-
-    /// The elements of some columns of some rows and their places in a tile of `len` bytes, in blocks of even
-    /// distances: the first element, how it goes on, and the first byte in the tile.
+    /// The elements of some columns of some rows and their positions in a tile of `len` bytes, in blocks of
+    /// even distances: the first element, how it goes on, and the first byte in the tile.
     ///
     /// # Panics
     /// If the columns or rows end outside the loop, or the tile is too short.
@@ -167,40 +160,6 @@ impl<'a> StridedElements<'a> {
             _ => (0..count).map(|row| part(first + row * step, 1)).collect(),
         }
     }
-
-    /// Copies the elements of some columns of some rows to a tile.
-    ///
-    /// # Safety
-    /// Nobody writes these elements meanwhile.
-    unsafe fn load(&self, columns: Range<usize>, rows: StridedRange, order: LineOrder, tile: &mut [u8]) {
-        self.blocks(columns, rows, (order, tile.len()), |element, dims, position| {
-            let place = tile.as_mut_ptr().wrapping_add(position);
-            // SAFETY: `blocks` visits elements inside the loop's grids, all of which `new` has seen in the
-            // block, which is initialised and readable, and places inside the tile, which is borrowed mutably
-            // and so apart from the block; the caller excludes writers.
-            unsafe { pack(self.item, dims, self.address(element), place) };
-        });
-    }
-
-    /// Copies a tile to the elements of some columns.
-    ///
-    /// # Safety
-    /// The block is writable, and nobody else touches these elements meanwhile.
-    unsafe fn store(&self, columns: Range<usize>, tile: &[u8]) {
-        self.blocks(
-            columns,
-            StridedRange::all(0..1),
-            (LineOrder::ByRow, tile.len()),
-            |element, dims, position| {
-                let place = tile.as_ptr().wrapping_add(position);
-                let back = |dim: &PackDim| PackDim { from: dim.to, to: dim.from, ..*dim };
-                let back: SmallVec<[PackDim; 6]> = dims.iter().map(back).collect();
-                // SAFETY: as in `load`, the other way round; the caller has these elements writable and to
-                // itself.
-                unsafe { pack(self.item, &back, place, self.address(element)) };
-            },
-        );
-    }
 }
 
 /// Elements that a step reads and does not write.
@@ -215,10 +174,10 @@ impl<'a> Input<'a> {
         block: Block<'a>,
         item: usize,
         grids: (&'a [usize], &'a [usize]),
-        place: (&'a [isize], isize),
+        layout: (&'a [isize], isize),
         output: &Output<'_>,
     ) -> Option<Input<'a>> {
-        let elements = StridedElements::new(block, item, grids, place);
+        let elements = StridedElements::new(block, item, grids, layout);
         let written = &output.elements;
         let disjoint = |a: &Range<usize>, b: &Range<usize>| a.end <= b.start || b.end <= a.start;
         let apart = elements.block.storage_start() != written.block.storage_start()
@@ -249,9 +208,14 @@ impl<'a> Input<'a> {
     /// # Panics
     /// If columns or rows end outside the loop.
     pub(crate) fn load(&self, columns: Range<usize>, rows: StridedRange, order: LineOrder, tile: &mut [u8]) {
-        // SAFETY: the block keeps other operations from writing, and `new` has seen that this step's output,
-        // the only writable block of its range, writes other elements.
-        unsafe { self.0.load(columns, rows, order, tile) }
+        self.0.blocks(columns, rows, (order, tile.len()), |element, dims, position| {
+            let to = tile.as_mut_ptr().wrapping_add(position);
+            // SAFETY: `blocks` visits elements inside the loop's grids, all of which have been seen in the
+            // block, which is initialised and readable, and positions inside the tile, which is borrowed
+            // mutably and so apart from the block. The block keeps other operations from writing, and `new`
+            // has seen that this step's output, the only writable block of its range, writes other elements.
+            unsafe { pack(self.0.item, dims, self.0.address(element), to) };
+        });
     }
 
     /// The elements of the loop in the memory from the first one to the last one, if that is aligned and
@@ -262,7 +226,9 @@ impl<'a> Input<'a> {
         let apart = block.storage_start() != written.storage_start()
             || block.range().end <= written.range().start
             || written.range().end <= block.range().start;
-        if !apart || !self.0.are_aligned() || columns.numel() == 0 || rows.numel() == 0 {
+        // No elements need more than the alignment of f64.
+        let is_aligned = block.storage_start().addr().get().is_multiple_of((*item).min(align_of::<f64>()));
+        if !apart || !is_aligned || columns.numel() == 0 || rows.numel() == 0 {
             return None;
         }
         let (low, high) = [columns, rows].into_iter().fold((0, 0), |reach, steps| steps.reach(reach));
@@ -380,7 +346,7 @@ impl<'a> Output<'a> {
     /// # Panics
     /// If the columns are not all in this part, or the tile is too short.
     pub(crate) fn store(&mut self, columns: Range<usize>, tile: &[u8]) {
-        self.check(&columns);
+        assert!(self.columns.start <= columns.start && columns.end <= self.columns.end);
         let StridedElements { item, columns: steps, offset, .. } = self.elements;
         if steps.is_dense() {
             let (first, tile) = (offset + columns.start as isize, &tile[..columns.len() * item]);
@@ -388,14 +354,14 @@ impl<'a> Output<'a> {
             unsafe { self.elements.address(first).copy_from_nonoverlapping(tile.as_ptr(), tile.len()) };
             return;
         }
-        // SAFETY: `Written::new` has seen that the block is writable and that no two columns share memory;
-        // only this part touches its columns, inputs read other elements, and `&mut self` keeps it to one
-        // access at a time.
-        unsafe { self.elements.store(columns, tile) }
-    }
-
-    fn check(&self, columns: &Range<usize>) {
-        assert!(self.columns.start <= columns.start && columns.end <= self.columns.end);
+        let row = StridedRange::all(0..1);
+        self.elements.blocks(columns, row, (LineOrder::ByRow, tile.len()), |element, dims, position| {
+            let from = tile.as_ptr().wrapping_add(position);
+            // SAFETY: as in `Input::load`, the other way round. `Written::new` has seen that the block is
+            // writable and that no two columns share memory; only this part touches its columns, inputs read
+            // other elements, and `&mut self` keeps it to one access at a time.
+            unsafe { pack(self.elements.item, &back(dims), from, self.elements.address(element)) };
+        });
     }
 }
 

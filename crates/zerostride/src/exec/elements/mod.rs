@@ -3,6 +3,7 @@
 
 #[allow(unsafe_code)]
 mod access;
+mod dims;
 #[allow(unsafe_code)]
 mod operand;
 #[allow(unsafe_code)]
@@ -11,7 +12,8 @@ mod steps;
 mod window;
 
 pub(in crate::exec) use access::{Input, LineOrder, Output, Written};
+pub(crate) use dims::StridedDims;
 pub(in crate::exec) use operand::{Operand, Share, Writer};
 pub(in crate::exec) use rows::{ElementSlice, Feed, Inside, Rows, Scratch, Sink};
-pub(in crate::exec) use steps::StridedRange;
+pub(in crate::exec) use steps::{Steps, StridedRange};
 pub(in crate::exec) use window::Window;

@@ -11,6 +11,7 @@ use zerostride_kernels::{Pack, PackDim, Tuning};
 
 use super::access::{Output, StridedElements};
 use super::rows::{Feed, Rows, Scratch, Sink};
+use super::steps::back;
 use crate::exec::cache;
 use crate::plan::{Panel, RowForm, Walk};
 
@@ -193,8 +194,8 @@ impl<'a> Operand<'a> {
                 let same = dims[0].from == 0;
                 pack(item, &dims[usize::from(same)..])
             });
-            // SAFETY: the dimensions lead to the panel's elements, as above, and to places in the tile, which
-            // has room for the largest panel of the walk.
+            // SAFETY: the dimensions lead to the panel's elements, as above, and to positions in the tile,
+            // which has room for the largest panel of the walk.
             unsafe { copy.run(at, tile) };
             self.packed = Some((first, rows.count, columns));
         }
@@ -235,28 +236,71 @@ impl<'a> Writer<'a> {
         operands: &mut [Operand<'_>],
         mut compute: impl FnMut(usize, usize, &[Feed<'_>], &mut Sink<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.visit(share, |panels, panel| panels.compute(panel, operands, &mut compute))
+        let (own, numbers) = self.panels(share);
+        // Rows lead to elements of the panel on the walk that has found them.
+        assert!(operands.iter().all(|operand| ptr::eq(operand.panels.walk, own.walk)));
+        own.walk.panels(own.elements.shape(), numbers, |panel| {
+            // SAFETY: inputs read other elements than their step writes; what is the target's own is of the
+            // same panel of a share that only this thread has, and `operands` is borrowed until the machine
+            // is done.
+            let feeds: SmallVec<[Feed<'_>; 8]> =
+                operands.iter_mut().map(|operand| unsafe { operand.feed(panel) }).collect();
+            let at = own.elements.address(own.first(panel));
+            let (rows, columns) = (own.rows(panel), panel.row());
+            if matches!(own.form, RowForm::Dense | RowForm::Splat) {
+                debug_assert!(own.hold(own.first(panel), &rows));
+                // SAFETY: the rows' elements are the panel's, in a block that is writable; no two of them
+                // share memory, and only this part touches its own.
+                let mut sink = unsafe { Sink::new(at, rows) };
+                return compute(rows.count, columns, &feeds, &mut sink);
+            }
+            let tile_rows = own.tile_rows(panel);
+            let tile = own.tile(&tile_rows);
+            // SAFETY: the tile has room for these rows.
+            let mut sink = unsafe { Sink::new(tile, tile_rows) };
+            compute(rows.count, columns, &feeds, &mut sink)?;
+            let item = own.item();
+            let copy = own.copy(panel, |dims| Pack::new(item, &back(dims)));
+            // SAFETY: the dimensions lead to the rows in the tile and to the panel's elements, which are this
+            // thread's to write.
+            unsafe { copy.run(tile, at) };
+            Ok(())
+        })
     }
 
     /// Copies the panels of a share straight from where an operand's elements lie.
     ///
     /// # Panics
     /// If the share is of another output, or the elements are of another size.
-    pub(in crate::exec) fn copy(&mut self, share: Share<'_>, operand: &Operand<'_>) {
-        let Ok(()) = self.visit(share, |panels, panel| {
-            panels.copy_from(panel, &operand.panels);
+    pub(in crate::exec) fn copy(&mut self, share: Share<'_>, Operand { panels: other, .. }: &Operand<'_>) {
+        let (own, numbers) = self.panels(share);
+        let item = own.item();
+        assert!(item == other.item() && ptr::eq(other.walk, own.walk));
+        let Ok(()) = own.walk.panels(own.elements.shape(), numbers, |panel| {
+            let (from, to) = (other.first(panel), own.first(panel));
+            let (from, to) = (other.elements.address(from), own.elements.address(to));
+            let copy = own.copy(panel, |dims| {
+                let read = other.distances(panel);
+                let both: Distances =
+                    dims.iter().zip(&read).map(|(to, from)| PackDim { to: to.from, ..*from }).collect();
+                Pack::new(item, &both)
+            });
+            // SAFETY: the dimensions lead to the panel's elements on both sides, which lie inside the loop,
+            // all of whose elements are in blocks that are readable and initialised, and writable. Inputs
+            // read other elements than their step writes, and a share's own are only touched by who has it.
+            unsafe { copy.run(from, to) };
             Ok::<_, Infallible>(())
         });
     }
 
-    fn visit<E>(
-        &mut self,
-        share: Share<'_>,
-        mut visit: impl FnMut(&mut Panels<'a>, &Panel) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let (elements, walk) = (self.0.elements, self.0.walk);
-        assert!(ptr::eq(share.elements, elements) && ptr::eq(share.walk, walk));
-        walk.panels(elements.shape(), share.numbers, |panel| visit(&mut self.0, panel))
+    /// The panels of an output, and the numbers of a share's.
+    ///
+    /// # Panics
+    /// If the share is of another output.
+    fn panels(&mut self, share: Share<'_>) -> (&mut Panels<'a>, Range<usize>) {
+        let Writer(own) = self;
+        assert!(ptr::eq(share.elements, own.elements) && ptr::eq(share.walk, own.walk));
+        (own, share.numbers)
     }
 
     /// Whether panels are copied from an operand by `Pack`: contiguous rows where chains are slower, and
@@ -268,67 +312,5 @@ impl<'a> Writer<'a> {
                 true => !self.0.is_crowded_by(&operand.panels),
                 false => Tuning::active().memcpy_rows && forms == [RowForm::Dense; 2],
             }
-    }
-}
-
-impl Panels<'_> {
-    /// Hands out the rows of a panel of a share: what operands have there, and where results go.
-    fn compute<E>(
-        &mut self,
-        panel: &Panel,
-        operands: &mut [Operand<'_>],
-        compute: impl FnOnce(usize, usize, &[Feed<'_>], &mut Sink<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        // Rows lead to elements of the panel on the walk that has found them.
-        assert!(operands.iter().all(|operand| ptr::eq(operand.panels.walk, self.walk)));
-        // SAFETY: inputs read other elements than their step writes; what is the target's own is of the same
-        // panel of a share that only this thread has, and `operands` is borrowed until the machine is done.
-        let feeds: SmallVec<[Feed<'_>; 8]> =
-            operands.iter_mut().map(|operand| unsafe { operand.feed(panel) }).collect();
-        let at = self.elements.address(self.first(panel));
-        let (rows, columns) = (self.rows(panel), panel.row());
-        if matches!(self.form, RowForm::Dense | RowForm::Splat) {
-            debug_assert!(self.hold(self.first(panel), &rows));
-            // SAFETY: the rows' elements are the panel's, in a block that is writable; no two of them share
-            // memory, and only this part touches its own.
-            let mut sink = unsafe { Sink::new(at, rows) };
-            return compute(rows.count, columns, &feeds, &mut sink);
-        }
-        let tile_rows = self.tile_rows(panel);
-        let tile = self.tile(&tile_rows);
-        // SAFETY: the tile has room for these rows.
-        let mut sink = unsafe { Sink::new(tile, tile_rows) };
-        compute(rows.count, columns, &feeds, &mut sink)?;
-        let item = self.item();
-        let back = self.copy(panel, |dims| {
-            let back: Distances =
-                dims.iter().map(|dim| PackDim { from: dim.to, to: dim.from, ..*dim }).collect();
-            Pack::new(item, &back)
-        });
-        // SAFETY: the dimensions lead to the rows in the tile and to the panel's elements, which are this
-        // thread's to write.
-        unsafe { back.run(tile, at) };
-        Ok(())
-    }
-
-    /// Copies a panel of a share straight from where another loop's elements lie.
-    ///
-    /// # Panics
-    /// If the elements are of another size.
-    fn copy_from(&mut self, panel: &Panel, other: &Panels<'_>) {
-        let item = self.item();
-        assert!(item == other.item() && ptr::eq(other.walk, self.walk));
-        let (from, to) = (other.first(panel), self.first(panel));
-        let (from, to) = (other.elements.address(from), self.elements.address(to));
-        let copy = self.copy(panel, |dims| {
-            let read = other.distances(panel);
-            let both: Distances =
-                dims.iter().zip(&read).map(|(to, from)| PackDim { to: to.from, ..*from }).collect();
-            Pack::new(item, &both)
-        });
-        // SAFETY: the dimensions lead to the panel's elements on both sides, which lie inside the loop, all
-        // of whose elements are in blocks that are readable and initialised, and writable. Inputs read other
-        // elements than their step writes, and a share's own are only touched by who has it.
-        unsafe { copy.run(from, to) };
     }
 }

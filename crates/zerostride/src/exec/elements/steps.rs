@@ -44,8 +44,8 @@ impl Steps<'_> {
         parts
     }
 
-    /// How the elements of a part, `item` bytes each, are copied to places that are `to` bytes apart:
-    /// dimensions, outermost first.
+    /// How the elements of a part, `item` bytes each, are copied to a tile with `to` bytes from one to the
+    /// next: dimensions, outermost first.
     pub(in crate::exec) fn push_dims(
         &self,
         part: &Part,
@@ -117,6 +117,11 @@ impl Steps<'_> {
             (low + last.min(0), high + last.max(0))
         })
     }
+}
+
+/// The way back from a tile.
+pub(super) fn back(dims: &[PackDim]) -> SmallVec<[PackDim; 12]> {
+    dims.iter().map(|dim| PackDim { from: dim.to, to: dim.from, ..*dim }).collect()
 }
 
 /// Rows of a loop at even distances.

@@ -23,7 +23,7 @@ pub(in crate::exec) fn run<'p>(
 ) -> Result<()> {
     let steps = &plan.passes.steps[group.steps.clone()];
     let (buffers, targeted) = (&plan.passes.buffers, target.as_ref().map(|_| plan.result()));
-    let place = |step: &Step| match step.output {
+    let destination = |step: &Step| match step.output {
         output if Some(output) == targeted => Destination::Target,
         output => Destination::Slot(buffers[output].slot),
     };
@@ -31,7 +31,7 @@ pub(in crate::exec) fn run<'p>(
     // of them.
     let mut written: SmallVec<[(usize, Fresh); 4]> = SmallVec::new();
     for step in steps {
-        if let Destination::Slot(slot) = place(step)
+        if let Destination::Slot(slot) = destination(step)
             && slot < slots.len()
             && !written.iter().any(|(known, _)| *known == slot)
         {
@@ -73,18 +73,19 @@ pub(in crate::exec) fn run<'p>(
         held.into_iter().for_each(|held| all.push(held));
         for ((slot, row), scratch) in group.local.iter().zip(local) {
             let (block, _) = scratch.block_mut().split(row * rows.len());
-            all.push(Held { place: Destination::Slot(*slot), block: Some(block.moved_to(row * rows.start)) });
+            all.push(Held { to: Destination::Slot(*slot), block: Some(block.moved_to(row * rows.start)) });
         }
         let mut held = all;
         for (step, ready) in steps.iter().zip(ready) {
-            let own = held.iter().position(|held| held.place == place(step)).expect("every place is held");
+            let own =
+                held.iter().position(|held| held.to == destination(step)).expect("every destination is held");
             let mut block = held[own].block.take().expect("one step runs at a time");
             let reader = block.reader();
             let read = |source: Source| match source {
                 Source::Leaf(leaf) => leaves[leaf].reader(),
                 Source::Buffer(index) => {
                     let slot = buffers[index].slot;
-                    match held.iter().find(|held| held.place == Destination::Slot(slot)) {
+                    match held.iter().find(|held| held.to == Destination::Slot(slot)) {
                         Some(held) => held.block.as_ref().unwrap_or(&reader).reader(),
                         None => others[slot].as_ref().expect("what a step reads is there").block(),
                     }
@@ -97,7 +98,7 @@ pub(in crate::exec) fn run<'p>(
     };
     let own = written.iter_mut().map(|(slot, fresh)| (Destination::Slot(*slot), fresh.block_mut()));
     let all = own.chain(target.map(|target| (Destination::Target, target)));
-    let held = all.map(|(place, block)| Held { place, block: Some(block) }).collect();
+    let held = all.map(|(to, block)| Held { to, block: Some(block) }).collect();
     let blocks = Blocks { rest: RowBlock { rows: 0..group.rows, held }, most };
     crew::for_each(blocks, thread, run_rows)?;
     written.into_iter().for_each(|(slot, fresh)| slots[slot] = Some(fresh));
@@ -129,7 +130,7 @@ struct RowBlock<'a> {
 }
 
 struct Held<'a> {
-    place: Destination,
+    to: Destination,
     /// Out while a step writes it.
     block: Option<Block<'a>>,
 }
@@ -158,7 +159,7 @@ impl<'a> Iterator for Blocks<'a> {
             let bytes = block.range().len() / left * count;
             let (own, after) = block.split(bytes);
             held.block = Some(after);
-            Some(Held { place: held.place, block: Some(own) })
+            Some(Held { to: held.to, block: Some(own) })
         };
         (count > 0).then(|| {
             let held = held.iter_mut().filter_map(own).collect();

@@ -75,7 +75,7 @@ impl<'p> MapStep<'p> {
                 return None;
             }
             let input = Input::new(block, read_item, (part, &[]), (strides, offset), &out);
-            Some(input.expect("what a step overwrites at other places has been copied first"))
+            Some(input.expect("what a step overwrites at other offsets has been copied first"))
         });
         let inputs: SmallVec<[Option<Input<'_>>; 6]> = inputs.collect();
         let in_place = inputs.iter().any(Option::is_none);
@@ -129,38 +129,36 @@ impl<'p> MapStep<'p> {
 }
 
 /// A program over elements in cache, which needs no panels.
-#[derive(Clone, Copy)]
-pub(in crate::exec) enum InCache<'p> {
-    /// One chain over rows of a constant stride: each load's row is contiguous or a broadcast scalar.
-    Rows(&'p Compiled),
-    /// Over contiguous elements: each load is as many, or a broadcast scalar.
-    InOrder(&'p Compiled),
+pub(in crate::exec) struct InCache {
+    /// Whether it is one chain over rows of a constant stride, of which each load's is contiguous or a
+    /// broadcast scalar. Otherwise elements are contiguous: each load is as many, or a broadcast scalar.
+    pub(in crate::exec) by_row: bool,
+    pub(in crate::exec) code: Compiled,
 }
 
 /// A program over elements in cache; `None` where it is worth dividing among threads, or is only a copy.
-pub(in crate::exec) fn in_cache<'p>(shape: &Shape, program: &'p Program) -> Option<InCache<'p>> {
-    let compiled = |is_one: &dyn Fn(&Load) -> bool| {
-        let kind = |load: &Load| if is_one(load) { LoadKind::Splat } else { LoadKind::Vector };
-        Compiled::new(program, &program.loads.iter().map(kind).collect::<Vec<_>>(), false)
-    };
+pub(in crate::exec) fn in_cache<'p>(shape: &Shape, program: &'p Program) -> Option<&'p InCache> {
     let make = || {
         let is_copy = matches!(program.instructions[..], [Instruction::Load(_)]);
         if is_copy || Cost::new(program, shape).is_divided() {
             return None;
         }
-        let rows = match shape[..] {
-            [_, row] if program.loads.iter().all(|load| matches!(load.strides[1], 0 | 1)) => {
-                let rows = compiled(&|load| load.strides[1] == 0);
-                let is_worth_it = rows.one_chain().is_some_and(|(chain, _)| chain.least_len() <= row);
-                is_worth_it.then_some(rows)
-            }
-            _ => None,
+        let compiled = |is_one: &dyn Fn(&Load) -> bool| {
+            let kind = |load: &Load| if is_one(load) { LoadKind::Splat } else { LoadKind::Vector };
+            Compiled::new(program, &program.loads.iter().map(kind).collect::<Vec<_>>(), false)
         };
-        let in_order = || compiled(&|load| load.strides.iter().all(|&stride| stride == 0));
-        Some((rows.is_some(), rows.unwrap_or_else(in_order)))
+        if let [_, row] = shape[..]
+            && program.loads.iter().all(|load| matches!(load.strides[1], 0 | 1))
+        {
+            let code = compiled(&|load| load.strides[1] == 0);
+            if code.one_chain().is_some_and(|(chain, _)| chain.least_len() <= row) {
+                return Some(InCache { by_row: true, code });
+            }
+        }
+        let code = compiled(&|load| load.strides.iter().all(|&stride| stride == 0));
+        Some(InCache { by_row: false, code })
     };
-    let (by_row, compiled) = program.kept.get(PreparedMap::default).in_cache.get_or_init(make).as_ref()?;
-    Some(if *by_row { InCache::Rows(compiled) } else { InCache::InOrder(compiled) })
+    program.kept.get(PreparedMap::default).in_cache.get_or_init(make).as_ref()
 }
 
 /// Bytes from which on rows of elements of `item` bytes at these strides are worth non-temporal stores.
@@ -202,8 +200,7 @@ fn steps(strides: &Strides) -> &[isize] {
 struct PreparedMap {
     apart: OnceLock<PreparedLoop>,
     in_place: OnceLock<PreparedLoop>,
-    /// By row, or in order.
-    in_cache: OnceLock<Option<(bool, Compiled)>>,
+    in_cache: OnceLock<Option<InCache>>,
 }
 
 /// A program prepared for a loop.

@@ -17,17 +17,9 @@ use crate::{Error, Result, Tensor};
 /// The result of each step of a plan that is still needed, by its slot.
 pub(in crate::exec) type Slots = SmallVec<[Option<Fresh>; 4]>;
 
-/// Runs a plan and hands out the memory of its results, in their slots.
-pub(in crate::exec) fn run(plan: &Plan, memory: &mut Access) -> Result<Slots> {
-    run_steps(plan, memory, None)
-}
-
-/// Runs a plan whose last step writes to a target.
-pub(in crate::exec) fn run_into(plan: &Plan, memory: &mut Access, target: &Tensor) -> Result<()> {
-    run_steps(plan, memory, Some(target)).map(drop)
-}
-
-fn run_steps(plan: &Plan, memory: &mut Access, target: Option<&Tensor>) -> Result<Slots> {
+/// Runs a plan, whose last step writes to a target if there is one, and hands out the memory of its other
+/// results, in their slots.
+pub(in crate::exec) fn run(plan: &Plan, memory: &mut Access, target: Option<&Tensor>) -> Result<Slots> {
     let steps = &plan.passes.steps;
     let mut slots: Slots = std::iter::repeat_with(|| None).take(plan.passes.buffers.len()).collect();
     let (mut index, mut groups) = (0, plan.passes.groups.iter().peekable());

@@ -6,18 +6,18 @@ use zerostride_shape::InternalOverlap;
 
 use super::gather::{self, GATHERED_ELEMENTS};
 use super::loops::Loops;
-use super::{Any, Desk, Value, share_out, with_desk};
+use super::{Value, reading, share_out};
 use crate::Tensor;
 use crate::exec::cache;
 use crate::exec::elements::ElementSlice;
-use crate::memory::{Fresh, Reading};
+use crate::memory::Fresh;
 use crate::plan::Cost;
 
 /// A copy of a tensor.
-pub(super) fn evaluate(value: Any<'_>) -> Option<Tensor> {
+pub(super) fn evaluate(value: Value<'_>) -> Option<Tensor> {
     let tensor = value.tensor()?;
     let mut loops = Loops::single();
-    loops.walk(&[tensor])?;
+    loops.walk(&[value])?;
     let (dtype, is_dense) = (tensor.dtype(), loops.dense[0]);
     let (item, cost) = (dtype.item_size(), Cost::of_copying(dtype, loops.numel));
     // A plan packs large transposed copies panel by panel.
@@ -27,12 +27,8 @@ pub(super) fn evaluate(value: Any<'_>) -> Option<Tensor> {
     }
     let layout = loops.layout().ok()?;
     let mut fresh = Fresh::arbitrary(loops.numel.checked_mul(item)?)?;
-    with_desk(|Desk { hazards, .. }| {
-        let reading = Reading::of([value.storage()], hazards)?;
-        if value.has_changed() {
-            return None;
-        }
-        let slice = ElementSlice { bytes: reading.bytes(0), item, first: tensor.layout().offset() };
+    reading(&[value], |[bytes], _| {
+        let slice = ElementSlice { bytes, item, first: tensor.layout().offset() };
         let out = fresh.bytes_mut();
         if is_dense {
             let from = slice.row(loops.numel);
@@ -48,8 +44,8 @@ pub(super) fn evaluate(value: Any<'_>) -> Option<Tensor> {
 
 /// Writes a number, or the elements of a tensor of its dtype, broadcast, to a tensor that shares no memory
 /// with it; `None` if nothing has been done.
-pub(crate) fn write(value: Any<'_>, target: &Tensor) -> Option<()> {
-    let (dtype, own) = (target.dtype(), Any::Tensor(target, None));
+pub(crate) fn write(value: Value<'_>, target: &Tensor) -> Option<()> {
+    let (dtype, own) = (target.dtype(), Value::Tensor(target, None));
     let mut loops = Loops::single();
     loops.walk(&[value, own])?;
     let may_be_written =
@@ -60,7 +56,7 @@ pub(crate) fn write(value: Any<'_>, target: &Tensor) -> Option<()> {
         });
     let dims = loops.joined();
     // Contiguous rows are copied here; a plan packs more than a few strided elements.
-    let are_rows = matches!(dims[..], [] | [(_, [0 | 1, 1]), ..]);
+    let are_rows = matches!(dims.get(), [] | [(_, [0 | 1, 1]), ..]);
     let is_quick =
         loops.numel <= GATHERED_ELEMENTS || are_rows && !Cost::of_copying(dtype, loops.numel).is_divided();
     if !(may_be_written && may_be_read && is_quick) {
@@ -72,17 +68,13 @@ pub(crate) fn write(value: Any<'_>, target: &Tensor) -> Option<()> {
         store_scalar(value, dtype, &mut number[..item]);
     }
     let mut writing = target.storage().try_write()?;
-    with_desk(|Desk { hazards, .. }| {
-        let reading = Reading::of([value.storage()], hazards)?;
-        if value.has_changed() {
-            return None;
-        }
+    reading(&[value], |[bytes], _| {
         let (bytes, first) = match value.layout() {
-            Some(layout) => (reading.bytes(0), layout.offset()),
+            Some(layout) => (bytes, layout.offset()),
             None => (&number[..item], 0),
         };
         gather::copy(
-            &dims,
+            dims,
             ElementSlice { bytes, item, first },
             (writing.bytes_mut(), target.layout().offset()),
         );

@@ -3,15 +3,14 @@
 //! (`mod.rs`).
 
 use smallvec::SmallVec;
-use zerostride_kernels::store_scalar;
 use zerostride_ops::{DType, Inferred, Op};
 use zerostride_shape::Strides;
 
 use super::loops::Loops;
-use super::{Row, Value, gather, share_out};
+use super::{AsValue, Row, gather, share_out};
 use crate::exec::body::{Compiled, LoadKind};
 use crate::exec::cache;
-use crate::exec::elements::{ElementSlice, Inside};
+use crate::exec::elements::{ElementSlice, Inside, StridedDims};
 use crate::fork::OnceLock;
 use crate::plan::{Cost, Instruction, Load, Program, Source};
 
@@ -34,11 +33,10 @@ const MOST_OPERANDS: usize = 3;
 /// An operation by rows.
 pub(super) struct Direct<const N: usize> {
     code: &'static Compiled,
-    op: Op,
-    inferred: Inferred,
+    row: Row,
     cost: Cost,
-    /// Elements of a row, then how many rows, then what leads from rows to rows; with the operands' strides.
-    dims: SmallVec<[(usize, [isize; N]); 3]>,
+    /// Elements of a row, then how many rows, then what leads from rows to rows.
+    dims: StridedDims<N>,
 }
 
 impl<const N: usize> Direct<N> {
@@ -46,15 +44,14 @@ impl<const N: usize> Direct<N> {
     /// not lie in rows or are of other dtypes than the operation computes in, or where no chain has the
     /// operation.
     pub(super) fn new(
-        Row { op, inferred, .. }: Row,
+        row: Row,
         cost: Cost,
-        values: &[impl Value; N],
+        values: &[impl AsValue; N],
         loops: &Loops<N>,
     ) -> Option<Direct<N>> {
         let is_read = |operand: usize| {
-            let value = &values[operand];
-            value.number().is_some()
-                || value.typed().is_some_and(|typed| typed.dtype == read(op, inferred, operand))
+            let value = values[operand].value();
+            value.number().is_some() || value.typed().is_some_and(|typed| typed.dtype == row.read(operand))
         };
         let is_little = loops.numel <= gather::GATHERED_ELEMENTS && cost.nanos() < LEAST_NANOS;
         let is_much = cost.nanos() > MOST_NANOS || cache::is_far(cost.bytes());
@@ -62,46 +59,32 @@ impl<const N: usize> Direct<N> {
             return None;
         }
         let dims = loops.joined();
-        let &(len, steps) = dims.first()?;
+        let &(len, steps) = dims.get().first()?;
         if !steps.iter().all(|step| [0, 1].contains(step)) {
             return None;
         }
         let splats = (0..N).filter(|&operand| steps[operand] == 0).map(|operand| 1 << operand).sum();
-        let code = code(op, inferred, N, splats)?;
-        if let Some(&(rows, _)) = dims.get(1) {
-            let full = REGISTERS_BYTES / inferred.compute.item_size();
+        let code = code(row.op, row.inferred, N, splats)?;
+        if let Some(&(rows, _)) = dims.get().get(1) {
+            let full = REGISTERS_BYTES / row.inferred.compute.item_size();
             let least = if rows < MANY_ROWS { full } else { code.one_chain()?.0.least_len().max(full / 2) };
             if len < least {
                 return None;
             }
         }
-        Some(Direct { code, op, inferred, cost, dims })
+        Some(Direct { code, row, cost, dims })
     }
 
     /// Writes the result's elements; over those of the first operand, which have their dtype, if its storage
     /// is `None`.
-    pub(super) fn run(&self, values: &[impl Value; N], storages: [Option<&[u8]>; N], out: &mut [u8]) {
-        // A number is a broadcast scalar.
+    pub(super) fn run(&self, values: &[impl AsValue; N], storages: [Option<&[u8]>; N], out: &mut [u8]) {
         let mut numbers = [[0; 16]; N];
-        for (operand, (bytes, value)) in numbers.iter_mut().zip(values).enumerate() {
-            if let Some(number) = value.number() {
-                let dtype = read(self.op, self.inferred, operand);
-                store_scalar(number, dtype, &mut bytes[..dtype.item_size()]);
-            }
-        }
-        let operands: [Option<ElementSlice<'_>>; N] = std::array::from_fn(|operand| {
-            let item = read(self.op, self.inferred, operand).item_size();
-            let (bytes, first) = match values[operand].layout() {
-                Some(layout) => (storages[operand]?, layout.offset()),
-                None => (&numbers[operand][..], 0),
-            };
-            Some(ElementSlice { bytes, item, first })
-        });
-        let item = self.inferred.result.item_size();
+        let operands = self.row.slices(values, storages, &mut numbers);
+        let item = self.row.inferred.result.item_size();
         if self.cost.is_divided() {
-            let (row, grain) = (self.dims[0].0, self.cost.grain());
+            let (row, grain) = (self.dims.get()[0].0, self.cost.grain());
             // Whole rows, or a part of the only one.
-            let part = match self.dims.len() {
+            let part = match self.dims.get().len() {
                 1 => grain.next_multiple_of(REGISTERS_BYTES),
                 _ => (grain / row).max(1) * row,
             };
@@ -112,52 +95,26 @@ impl<const N: usize> Direct<N> {
     }
 
     /// Writes some of the result's elements, the first of which has that number.
-    fn run_part(&self, operands: &[Option<ElementSlice<'_>>; N], first: usize, mut out: &mut [u8]) {
-        let item = self.inferred.result.item_size();
-        // A shift: a division would take as long as a hundred elements.
-        let numel = |out: &[u8]| out.len() >> item.trailing_zeros();
-        let (row, _) = self.dims[0];
-        let Some(&(rows, steps)) = self.dims.get(1) else {
-            return self.run_rows(operands, first, (1, numel(out), [0; N]), out);
-        };
-        let mut first = first;
+    fn run_part(&self, operands: &[Option<ElementSlice<'_>>; N], mut first: usize, mut out: &mut [u8]) {
+        let item = self.row.inferred.result.item_size();
+        let (row, kinds) = self.dims.get()[0];
         while !out.is_empty() {
-            let count = (numel(out) / row).min(rows - first / row % rows);
+            // A shift: a division would take as long as a hundred elements.
+            let numel = out.len() >> item.trailing_zeros();
+            let (count, len, steps) = match self.dims.get().get(1) {
+                Some(&(rows, steps)) => ((numel / row).min(rows - first / row % rows), row, steps),
+                None => (1, numel, [0; N]),
+            };
             let own;
-            (own, out) = out.split_at_mut(count * row * item);
-            self.run_rows(operands, first, (count, row, steps), own);
-            first += count * row;
+            (own, out) = out.split_at_mut(count * len * item);
+            let offsets = self.dims.offsets(first);
+            let load = |operand: usize| {
+                let len = if kinds[operand] == 0 { 1 } else { len };
+                Some(operands[operand]?.at(offsets[operand]).rows(count, len, steps[operand]))
+            };
+            self.code.run_anywhere(count, len, &std::array::from_fn::<_, N, _>(load), own);
+            first += count * len;
         }
-    }
-
-    /// Writes some rows of the result's elements, the first of which has that number.
-    fn run_rows(
-        &self,
-        operands: &[Option<ElementSlice<'_>>; N],
-        first: usize,
-        (count, len, steps): (usize, usize, [isize; N]),
-        out: &mut [u8],
-    ) {
-        let (_, kinds) = self.dims[0];
-        let load = |operand: usize| {
-            let len = if kinds[operand] == 0 { 1 } else { len };
-            Some(operands[operand]?.at(self.distance(operand, first)).rows(count, len, steps[operand]))
-        };
-        self.code.run_anywhere(count, len, &std::array::from_fn::<_, N, _>(load), out);
-    }
-
-    /// Elements of storage from an operand's first to one of a number.
-    fn distance(&self, operand: usize, number: usize) -> isize {
-        if let [(_, strides)] = self.dims[..] {
-            return number as isize * strides[operand];
-        }
-        let mut rest = number;
-        let step = |&(size, strides): &(usize, [isize; N])| {
-            let index = rest % size;
-            rest /= size;
-            index as isize * strides[operand]
-        };
-        self.dims.iter().map(step).sum()
     }
 }
 
@@ -178,8 +135,8 @@ pub(super) fn code(op: Op, inferred: Inferred, operands: usize, splats: usize) -
     }
     let make = || {
         let mut program = Program::default();
-        let load = |place| load(place, read(op, inferred, place));
-        let loads = (0..operands).map(|place| program.push_load(load(place))).collect();
+        let load = |operand| load(operand, read(op, inferred, operand));
+        let loads = (0..operands).map(|operand| program.push_load(load(operand))).collect();
         let map = Instruction::Map { op, compute: inferred.compute, operands: loads };
         program.result = program.push(map, inferred.result);
         std::array::from_fn(|splats| {
@@ -198,8 +155,8 @@ pub(super) fn run_dense(code: &Compiled, len: usize, inputs: &[&[u8]], out: &mut
 }
 
 /// The load of an operand with contiguous elements.
-pub(super) fn load(place: usize, dtype: DType) -> Load {
-    Load { source: Source::Leaf(place), dtype, strides: Strides::default(), offset: 0 }
+pub(super) fn load(operand: usize, dtype: DType) -> Load {
+    Load { source: Source::Leaf(operand), dtype, strides: Strides::default(), offset: 0 }
 }
 
 /// The program's code, if it is one chain.

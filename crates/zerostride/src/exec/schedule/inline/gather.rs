@@ -6,13 +6,13 @@ use zerostride_kernels::{pack_dense, store_scalar};
 use zerostride_ops::{DType, Scalar};
 
 use super::loops::Loops;
-use crate::exec::elements::ElementSlice;
+use crate::exec::elements::{ElementSlice, StridedDims};
 use crate::memory::Fresh;
 
 /// Elements that are gathered into a tile, without preparing a copy.
 pub(super) const GATHERED_ELEMENTS: usize = 256;
 
-/// The elements of an operand, broadcast: in place if they are contiguous, else gathered.
+/// The elements of an operand, broadcast: where they are if they are contiguous, else gathered.
 #[inline(always)]
 pub(super) fn elements<'a, const N: usize>(
     slice: ElementSlice<'a>,
@@ -24,13 +24,14 @@ pub(super) fn elements<'a, const N: usize>(
         return slice.row(loops.numel);
     }
     let tile = bytes(tile, loops.numel * slice.item);
-    let (mut dims, mut to) = (SmallVec::<[(usize, [isize; 2]); 4]>::new(), 1);
     let (lens, strides) = loops.of_operand(operand);
-    for (&len, &stride) in lens.iter().zip(strides) {
-        dims.push((len, [stride, to]));
+    let mut to = 1;
+    let dim = |(&len, &stride): (&usize, &isize)| {
+        let dim = (len, [stride, to]);
         to *= len as isize;
-    }
-    copy(&dims, slice, (tile, 0));
+        dim
+    };
+    copy(StridedDims::joined(lens.iter().zip(strides).map(dim)), slice, (tile, 0));
     tile
 }
 
@@ -62,48 +63,54 @@ pub(super) fn pack<const N: usize>(slice: ElementSlice<'_>, loops: &Loops<N>, op
     pack_dense(item, &dims, bytes, first as usize * item, to);
 }
 
-/// Copies elements to another storage, each from its first one on: dimensions innermost first, with the
-/// strides of both.
+/// Copies elements to another storage, each from its first one on, along dimensions with the strides of both.
 pub(super) fn copy(
-    dims: &[(usize, [isize; 2])],
+    mut dims: StridedDims<2>,
     ElementSlice { bytes: from, item, first }: ElementSlice<'_>,
     (to, to_first): (&mut [u8], isize),
 ) {
-    fn copy<const N: usize>(dims: &[(usize, [isize; 2])], from: &[u8], to: &mut [u8], firsts: [isize; 2]) {
-        let (own, others) = (from.as_chunks::<N>().0, to.as_chunks_mut::<N>().0);
-        match *dims {
-            [] => others[firsts[1] as usize] = own[firsts[0] as usize],
-            [(len, [step, 1])] => line(own, firsts[0], step, &mut others[firsts[1] as usize..][..len]),
-            [ref inner @ .., (len, steps)] => {
-                for index in 0..len as isize {
-                    copy::<N>(inner, from, to, [firsts[0] + index * steps[0], firsts[1] + index * steps[1]]);
-                }
-            }
+    fn copy<const N: usize>(
+        (outer, (len, steps)): (&StridedDims<2>, (usize, [isize; 2])),
+        (from, to): (&[u8], &mut [u8]),
+        firsts: [isize; 2],
+    ) {
+        let (from, to) = (from.as_chunks::<N>().0, to.as_chunks_mut::<N>().0);
+        for offsets in outer.walk(0) {
+            let [first, to_first] = [0, 1].map(|side| firsts[side] + offsets[side]);
+            line(from, (first, steps[0]), to, (to_first, steps[1]), len);
         }
     }
-    let firsts = [first, to_first];
+    let inner = dims.take_inner();
+    let (loops, bytes, firsts) = ((&dims, inner), (from, to), [first, to_first]);
     match item {
-        1 => copy::<1>(dims, from, to, firsts),
-        2 => copy::<2>(dims, from, to, firsts),
-        4 => copy::<4>(dims, from, to, firsts),
-        8 => copy::<8>(dims, from, to, firsts),
-        _ => copy::<16>(dims, from, to, firsts),
+        1 => copy::<1>(loops, bytes, firsts),
+        2 => copy::<2>(loops, bytes, firsts),
+        4 => copy::<4>(loops, bytes, firsts),
+        8 => copy::<8>(loops, bytes, firsts),
+        _ => copy::<16>(loops, bytes, firsts),
     }
 }
 
-/// Copies elements with a stride.
+/// Copies so many elements, with the strides of both sides.
 #[inline(always)]
-fn line<T: Copy>(storage: &[T], first: isize, stride: isize, tile: &mut [T]) {
-    match stride {
-        0 => tile.fill(storage[first as usize]),
-        1 => tile.copy_from_slice(&storage[first as usize..][..tile.len()]),
-        _ => {
-            let mut at = first;
-            for place in tile {
-                *place = storage[at as usize];
-                at += stride;
-            }
+fn line<T: Copy>(
+    from: &[T],
+    (first, step): (isize, isize),
+    to: &mut [T],
+    (to_first, to_step): (isize, isize),
+    len: usize,
+) {
+    if to_step == 1 {
+        let to = &mut to[to_first as usize..][..len];
+        match step {
+            0 => to.fill(from[first as usize]),
+            1 => to.copy_from_slice(&from[first as usize..][..len]),
+            _ => to.iter_mut().zip(0..).for_each(|(to, at)| *to = from[(first + at * step) as usize]),
         }
+        return;
+    }
+    for at in 0..len as isize {
+        to[(to_first + at * to_step) as usize] = from[(first + at * step) as usize];
     }
 }
 

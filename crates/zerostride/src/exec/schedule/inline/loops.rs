@@ -1,10 +1,10 @@
 //! Owns the loops of a small operation: the dimensions of its operands, broadcast. It does not touch
 //! elements.
 
-use smallvec::SmallVec;
 use zerostride_shape::{FEW_DIMS, Layout, Shape, ShapeError, Strides, broadcast_size};
 
-use super::Value;
+use super::AsValue;
+use crate::exec::elements::StridedDims;
 
 /// The operands in step with the result.
 #[derive(Clone, Copy)]
@@ -40,15 +40,15 @@ impl<const N: usize> Loops<N> {
     /// Walks along the dimensions of operands, from the right; `None` if they do not broadcast, or the result
     /// has no elements or too many dimensions.
     #[inline(always)]
-    pub(super) fn walk(&mut self, values: &[impl Value; N]) -> Option<()> {
+    pub(super) fn walk(&mut self, values: &[impl AsValue; N]) -> Option<()> {
         let mut dims = [(&[][..], &[][..]); N];
         for (dims, value) in dims.iter_mut().zip(values) {
-            if let Some(layout) = value.layout() {
+            if let Some(layout) = value.value().layout() {
                 *dims = (&**layout.shape(), &**layout.strides());
                 self.ndim = self.ndim.max(dims.0.len());
             }
         }
-        for place in (0..self.ndim).rev() {
+        for dim in (0..self.ndim).rev() {
             let (mut size, mut steps) = (1, [0; N]);
             for (step, (sizes, strides)) in steps.iter_mut().zip(&mut dims) {
                 if let (Some((&own, others)), Some((&stride, other_strides))) =
@@ -59,7 +59,7 @@ impl<const N: usize> Loops<N> {
                     (*sizes, *strides) = (others, other_strides);
                 }
             }
-            *self.sizes.get_mut(place)? = size;
+            *self.sizes.get_mut(dim)? = size;
             self.push(size, steps)?;
         }
         Some(())
@@ -128,21 +128,10 @@ impl<const N: usize> Loops<N> {
         [inner, outer]
     }
 
-    /// As few dimensions as lead to the same elements, innermost first: the size of each, and the operands'
-    /// strides.
-    pub(super) fn joined(&self) -> SmallVec<[(usize, [isize; N]); 3]> {
-        let mut dims: SmallVec<[(usize, [isize; N]); 3]> = SmallVec::new();
-        for dim in 0..self.count {
-            let (len, steps) = (self.lens[dim], self.strides.map(|strides| strides[dim]));
-            let goes_on = |(inner, strides): &(usize, [isize; N])| {
-                strides.map(|stride| stride.checked_mul(*inner as isize)) == steps.map(Some)
-            };
-            match dims.last_mut().filter(|inner| goes_on(inner)) {
-                Some((inner, _)) => *inner *= len,
-                None => dims.push((len, steps)),
-            }
-        }
-        dims
+    /// As few dimensions as lead to the same elements.
+    pub(super) fn joined(&self) -> StridedDims<N> {
+        let dim = |dim: usize| (self.lens[dim], self.strides.map(|strides| strides[dim]));
+        StridedDims::joined((0..self.count).map(dim))
     }
 }
 

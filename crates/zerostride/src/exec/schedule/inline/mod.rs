@@ -19,6 +19,7 @@ mod value;
 
 use std::cell::RefCell;
 use std::convert::Infallible;
+use std::ptr;
 
 use zerostride_kernels::{Strided, StridedKernel};
 use zerostride_ops::{DType, Inferred, Op};
@@ -31,29 +32,38 @@ use loops::Loops;
 use row::Row;
 pub(super) use step::Step;
 pub(crate) use step::run_plan;
-pub(crate) use value::{Any, Value};
+pub(crate) use value::{AsValue, Value};
 
 use crate::Tensor;
 use crate::exec::elements::ElementSlice;
 use crate::expr::{Expr, Kind};
-use crate::memory::{Fresh, Hazards, Reading, Storage};
+use crate::memory::{Fresh, Hazards, Reading};
 use crate::plan::Cost;
 use crate::threads::{Effort, crew};
 use crate::{interrupt, num_threads};
 
 /// The operation's result.
 #[inline(always)]
-pub(crate) fn apply<const N: usize>(op: Op, values: &[impl Value; N]) -> Option<Tensor> {
+pub(crate) fn apply<const N: usize>(op: Op, values: &[impl AsValue; N]) -> Option<Tensor> {
     let mut loops = Loops::single();
     loops.walk(values)?;
-    run(&Row::of(op, values)?, values, &loops)
+    Operation { row: &Row::of(op, values)?, values, loops: &loops }.run()
+}
+
+/// Writes the operation's result to a tensor, perhaps the first operand, whose version counts it; `None` if
+/// nothing has been done.
+#[inline]
+pub(crate) fn apply_into<const N: usize>(op: Op, values: &[impl AsValue; N], target: &Tensor) -> Option<()> {
+    let mut loops = Loops::single();
+    loops.walk(values)?;
+    Operation { row: &Row::of(op, values)?, values, loops: &loops }.write(target)
 }
 
 /// The value of an expression of few elements; of more, if it is one operation on tensors and numbers, one
 /// reduction of a tensor, or a tensor, which is copied.
 pub(crate) fn evaluate(expr: &Expr) -> Option<Tensor> {
     match expr.node().kind {
-        Kind::Leaf { .. } => copy::evaluate(Any::of(expr)),
+        Kind::Leaf { .. } => copy::evaluate(Value::of(expr)),
         Kind::Reduce { .. } if is_single(expr) => reduce::evaluate(expr),
         _ => single(expr, None).or_else(|| nodes::evaluate(expr).map(Some))?,
     }
@@ -67,7 +77,7 @@ pub(crate) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
 
 /// Whether none of an expression's operands has to be computed first.
 fn is_single(expr: &Expr) -> bool {
-    !expr.node().kind.operands().iter().any(|operand| matches!(Any::of(operand), Any::Other))
+    !expr.node().kind.operands().iter().any(|operand| matches!(Value::of(operand), Value::Other))
 }
 
 /// The value of an expression that is one operation on tensors and numbers, unless it has been written to a
@@ -92,112 +102,13 @@ fn operation<const N: usize>(
     operands: [&Expr; N],
     target: Option<&Tensor>,
 ) -> Option<Option<Tensor>> {
-    let values = operands.map(Any::of);
-    let mut loops = Loops::single();
+    let (values, mut loops) = (operands.map(Value::of), Loops::single());
     loops.walk(&values)?;
-    let row = Row::new(op, inferred, N)?;
+    let operation = Operation { row: &Row::new(op, inferred, N)?, values: &values, loops: &loops };
     match target {
-        Some(target) => write(&row, &values, &loops, target).map(|()| None),
-        None => run(&row, &values, &loops).map(Some),
+        Some(target) => operation.write(target).map(|()| None),
+        None => operation.run().map(Some),
     }
-}
-
-/// Writes the operation's result to a tensor, perhaps the first operand, whose version counts it; `None` if
-/// nothing has been done.
-#[inline]
-pub(crate) fn apply_into<const N: usize>(op: Op, values: &[impl Value; N], target: &Tensor) -> Option<()> {
-    let mut loops = Loops::single();
-    loops.walk(values)?;
-    write(&Row::of(op, values)?, values, &loops, target)
-}
-
-/// Writes the operation's result to a target of its shape and dtype, whose elements are contiguous, and which
-/// may be the first operand.
-fn write<const N: usize>(
-    row: &Row,
-    values: &[impl Value; N],
-    loops: &Loops<N>,
-    target: &Tensor,
-) -> Option<()> {
-    let is_target = |tensor: &Tensor| {
-        std::ptr::eq(tensor, target) || tensor.shares_storage(target) && tensor.layout() == target.layout()
-    };
-    let over = values[0].tensor().is_some_and(is_target);
-    let in_order = if over { loops.dense[0] } else { target.is_contiguous() };
-    if loops.sizes() != target.shape() || row.inferred.result != target.dtype() || !in_order {
-        return None;
-    }
-    let way = Route::new(row, values, loops)?;
-    let item = row.inferred.result.item_size();
-    let (start, len) = (target.storage_offset() * item, loops.numel * item);
-    // Operands on the target's memory must be read before it is written: the plan sees to that.
-    if values.iter().filter_map(Value::tensor).any(|tensor| tensor.meets_elsewhere(target)) {
-        return None;
-    }
-    let mut writing = target.storage().try_write()?;
-    // Another operand of the same storage cannot be read now.
-    let mut others = storages_of(values);
-    if over {
-        others[0] = None;
-    }
-    with_desk(|Desk { hazards, tiles }| {
-        let reading = Reading::of(others, hazards)?;
-        if values.iter().any(Value::has_changed) {
-            return None;
-        }
-        let mut storages = std::array::from_fn(|place| reading.bytes(place));
-        if let Route::Direct(direct) = &way {
-            let apart = |place: usize| (place > 0 || !over).then(|| storages[place]);
-            let out = &mut writing.bytes_mut()[start..][..len];
-            direct.run(values, std::array::from_fn(apart), out);
-            return Some(());
-        }
-        let finds_nothing_wrong = matches!(way, Route::Strided(_)) || row.is_arithmetic();
-        if finds_nothing_wrong && !over {
-            return way.run(
-                row,
-                values,
-                storages,
-                loops,
-                &mut writing.bytes_mut()[start..][..len],
-                &mut **tiles,
-            );
-        }
-        // An operation that refuses some value has written nothing.
-        let mut fresh = Fresh::arbitrary(len)?;
-        if over {
-            storages[0] = writing.bytes();
-        }
-        way.run(row, values, storages, loops, fresh.bytes_mut(), &mut **tiles)?;
-        writing.bytes_mut()[start..][..len].copy_from_slice(fresh.bytes());
-        Some(())
-    })
-}
-
-#[inline(always)]
-fn run<const N: usize>(row: &Row, values: &[impl Value; N], loops: &Loops<N>) -> Option<Tensor> {
-    let way = Route::new(row, values, loops)?;
-    // Made before the result and moved after it: moving what has just been stored would wait for the stores.
-    let (layout, result) = (loops.layout(), row.inferred.result);
-    let mut out = Fresh::arbitrary(loops.numel.checked_mul(result.item_size())?)?;
-    with_desk(|Desk { hazards, tiles }| {
-        let reading = Reading::of(storages_of(values), hazards)?;
-        if values.iter().any(Value::has_changed) {
-            return None;
-        }
-        let storages = std::array::from_fn(|place| reading.bytes(place));
-        way.run(row, values, storages, loops, out.bytes_mut(), &mut **tiles)
-    })?;
-    Some(Tensor::new(out.share(), layout.ok()?, result))
-}
-
-#[inline(always)]
-fn storages_of<const N: usize>(values: &[impl Value; N]) -> [Option<&Storage>; N] {
-    let mut storages = [None; N];
-    for (storage, value) in storages.iter_mut().zip(values) {
-        *storage = value.storage();
-    }
-    storages
 }
 
 /// Elements below which a chain is not worth setting up.
@@ -218,11 +129,82 @@ enum Route<const N: usize> {
     Direct(Direct<N>),
 }
 
-impl<const N: usize> Route<N> {
+/// One operation on operands in step with its result.
+struct Operation<'v, V, const N: usize> {
+    row: &'v Row,
+    values: &'v [V; N],
+    loops: &'v Loops<N>,
+}
+
+impl<V: AsValue, const N: usize> Operation<'_, V, N> {
+    /// Writes the result to a target of its shape and dtype, whose elements are contiguous, and which may be
+    /// the first operand.
+    fn write(&self, target: &Tensor) -> Option<()> {
+        let Operation { row, values, loops } = *self;
+        let is_target = |tensor: &Tensor| {
+            ptr::eq(tensor, target) || tensor.shares_storage(target) && tensor.layout() == target.layout()
+        };
+        let over = values[0].value().tensor().is_some_and(is_target);
+        let in_order = if over { loops.dense[0] } else { target.is_contiguous() };
+        if loops.sizes() != target.shape() || row.inferred.result != target.dtype() || !in_order {
+            return None;
+        }
+        let route = self.route()?;
+        let item = row.inferred.result.item_size();
+        let (start, len) = (target.storage_offset() * item, loops.numel * item);
+        // Operands on the target's memory must be read before it is written: the plan sees to that.
+        if values.iter().filter_map(|value| value.value().tensor()).any(|own| own.meets_elsewhere(target)) {
+            return None;
+        }
+        let mut writing = target.storage().try_write()?;
+        // Another operand of the same storage cannot be read now.
+        let mut others = [Value::Other; N];
+        for (other, value) in others.iter_mut().zip(values).skip(usize::from(over)) {
+            *other = value.value();
+        }
+        reading(&others, |storages, tiles| {
+            if values[0].value().has_changed() {
+                return None;
+            }
+            if let Route::Direct(direct) = &route {
+                let apart = |operand: usize| (operand > 0 || !over).then(|| storages[operand]);
+                let out = &mut writing.bytes_mut()[start..][..len];
+                direct.run(values, std::array::from_fn(apart), out);
+                return Some(());
+            }
+            let finds_nothing_wrong = matches!(route, Route::Strided(_)) || row.is_arithmetic();
+            if finds_nothing_wrong && !over {
+                return self.compute(&route, storages, &mut writing.bytes_mut()[start..][..len], tiles);
+            }
+            // An operation that refuses some value has written nothing.
+            let mut fresh = Fresh::arbitrary(len)?;
+            let mut storages: [&[u8]; N] = storages;
+            if over {
+                storages[0] = writing.bytes();
+            }
+            self.compute(&route, storages, fresh.bytes_mut(), tiles)?;
+            writing.bytes_mut()[start..][..len].copy_from_slice(fresh.bytes());
+            Some(())
+        })
+    }
+
     #[inline(always)]
-    fn new(row: &Row, values: &[impl Value; N], loops: &Loops<N>) -> Option<Route<N>> {
+    fn run(&self) -> Option<Tensor> {
+        let route = self.route()?;
+        // Made before the result and moved after it: moving what has just been stored would wait for the
+        // stores.
+        let (layout, result) = (self.loops.layout(), self.row.inferred.result);
+        let mut out = Fresh::arbitrary(self.loops.numel.checked_mul(result.item_size())?)?;
+        reading(self.values, |storages, tiles| self.compute(&route, storages, out.bytes_mut(), tiles))?;
+        Some(Tensor::new(out.share(), layout.ok()?, result))
+    }
+
+    #[inline(always)]
+    fn route(&self) -> Option<Route<N>> {
+        let Operation { row, values, loops } = *self;
+        let compute = row.inferred.compute;
         if loops.numel < FEW_ELEMENTS {
-            let is_read = |value: &_| is_read(value, row.inferred.compute);
+            let is_read = |value: &V| is_read(value, compute);
             let strided = row.strided.filter(|_| loops.are_rows() && values.iter().all(is_read));
             return Some(strided.map_or(Route::Gathered, Route::Strided));
         }
@@ -231,8 +213,7 @@ impl<const N: usize> Route<N> {
         if cost.is_divided() && loops.repeat() {
             return None;
         }
-        let is_read_in_order =
-            |operand: usize| loops.dense[operand] && is_read(&values[operand], row.inferred.compute);
+        let is_read_in_order = |operand: usize| loops.dense[operand] && is_read(&values[operand], compute);
         let is_quick = row.is_arithmetic() && cost.nanos() < QUICK_NANOS && (0..N).all(is_read_in_order);
         if !is_quick && let Some(direct) = Direct::new(*row, cost, values, loops) {
             return Some(Route::Direct(direct));
@@ -240,120 +221,98 @@ impl<const N: usize> Route<N> {
         if loops.numel <= GATHERED_ELEMENTS || is_quick {
             return Some(Route::Gathered);
         }
-        let are_taken =
-            values.iter().all(|value| value.number().is_some() || is_read(value, row.inferred.compute));
+        let is_taken = |value: &V| value.value().number().is_some() || is_read(value, compute);
+        let are_taken = row.is_uniform(N) && values.iter().all(is_taken);
         (are_taken && !cost.is_divided()).then_some(Route::Blocks)
     }
 
-    /// Computes the result's elements.
+    /// Computes the result's elements. `None` if the operation refuses some value, or there is no memory for
+    /// copies.
     #[inline(always)]
-    fn run(
+    fn compute(
         &self,
-        row: &Row,
-        values: &[impl Value; N],
+        route: &Route<N>,
         storages: [&[u8]; N],
-        loops: &Loops<N>,
         out: &mut [u8],
         tiles: &mut [Tile],
     ) -> Option<()> {
-        match self {
+        match route {
             Route::Strided(kernel) => {
                 let mut operands = [Strided { bytes: &[], first: 0, steps: [0; 2] }; N];
-                for (place, operand) in operands.iter_mut().enumerate() {
-                    let (bytes, first) = (storages[place], values[place].layout()?.offset());
-                    *operand = Strided { bytes, first, steps: loops.steps(place) };
+                for (index, operand) in operands.iter_mut().enumerate() {
+                    let (bytes, first) = (storages[index], self.values[index].value().layout()?.offset());
+                    *operand = Strided { bytes, first, steps: self.loops.steps(index) };
                 }
-                kernel(&operands, loops.row(), out);
+                kernel(&operands, self.loops.row(), out);
             }
-            Route::Gathered => fill(row, values, storages, loops, out, tiles)?,
-            Route::Blocks => fill_blocks(row, values, storages, loops, out, tiles)?,
-            Route::Direct(direct) => direct.run(values, storages.map(Some), out),
+            Route::Gathered => self.fill(storages, out, tiles)?,
+            Route::Blocks => self.fill_blocks(storages, out, tiles)?,
+            Route::Direct(direct) => direct.run(self.values, storages.map(Some), out),
+        }
+        Some(())
+    }
+
+    /// Computes the result's elements at once, of contiguous elements or copies of a few.
+    #[inline(always)]
+    fn fill(&self, storages: [&[u8]; N], out: &mut [u8], tiles: &mut [Tile]) -> Option<()> {
+        let Operation { row, values, loops } = *self;
+        let compute = row.inferred.compute;
+        let mut inputs = [&[][..]; N];
+        let tiles = tiles.as_chunks_mut::<2>().0;
+        for (operand, ([tile, other], input)) in tiles.iter_mut().zip(&mut inputs).enumerate() {
+            let value = values[operand].value();
+            if let Some(number) = value.number() {
+                let tile = bytes(tile, loops.numel * compute.item_size());
+                splat(number, compute, tile);
+                *input = tile;
+                continue;
+            }
+            let dtype = value.typed()?.dtype;
+            let (bytes_of, first) = (storages[operand], value.layout()?.offset());
+            let slice = ElementSlice { bytes: bytes_of, item: dtype.item_size(), first };
+            *input = elements(slice, loops, operand, tile);
+            if dtype != compute {
+                let converted = bytes(other, loops.numel * compute.item_size());
+                convert(dtype, compute, input, converted);
+                *input = converted;
+            }
+        }
+        row.compute(&inputs, out)
+    }
+
+    /// Computes the result's elements of many that are read as they are stored, a block at a time: broadcast
+    /// scalars are repeated for a block, other operands copied as a whole unless they are contiguous. Apart
+    /// from [`Operation::fill`], which is a fifth faster without it on a few elements.
+    #[inline(never)]
+    fn fill_blocks(&self, storages: [&[u8]; N], out: &mut [u8], tiles: &mut [Tile]) -> Option<()> {
+        let Operation { row, values, loops } = *self;
+        let (item, result) = (row.inferred.compute.item_size(), row.inferred.result.item_size());
+        let (mut numbers, mut copies, mut loads) = ([[0; 16]; N], [const { None }; N], [&[][..]; N]);
+        let slices = row.slices(values, storages.map(Some), &mut numbers);
+        for (operand, ((load, copy), tile)) in loads.iter_mut().zip(&mut copies).zip(&mut *tiles).enumerate()
+        {
+            *load = in_order(slices[operand]?, loops, operand, copy)?;
+            if loops.is_one(operand) {
+                repeat(load, bytes(tile, GATHERED_ELEMENTS * item));
+            }
+        }
+        for (index, out) in out.chunks_mut(GATHERED_ELEMENTS * result).enumerate() {
+            let block =
+                index * GATHERED_ELEMENTS * item..(index * GATHERED_ELEMENTS + out.len() / result) * item;
+            let input = |operand: usize| match loops.is_one(operand) {
+                true => &bytemuck::cast_slice(&tiles[operand])[..block.len()],
+                false => &loads[operand][block.clone()],
+            };
+            row.compute(&std::array::from_fn::<_, N, _>(input), out)?;
         }
         Some(())
     }
 }
 
 /// Whether a value is a tensor of that dtype.
-#[inline]
-fn is_read(value: &impl Value, dtype: DType) -> bool {
-    value.number().is_none() && value.typed().is_some_and(|typed| typed.dtype == dtype)
-}
-
-/// Computes the result's elements at once, of contiguous elements or copies of a few.
 #[inline(always)]
-fn fill<const N: usize>(
-    row: &Row,
-    values: &[impl Value; N],
-    storages: [&[u8]; N],
-    loops: &Loops<N>,
-    out: &mut [u8],
-    tiles: &mut [Tile],
-) -> Option<()> {
-    let compute = row.inferred.compute;
-    let mut inputs = [&[][..]; N];
-    let tiles = tiles.as_chunks_mut::<2>().0;
-    for (operand, ([tile, other], input)) in tiles.iter_mut().zip(&mut inputs).enumerate() {
-        let value = &values[operand];
-        if let Some(number) = value.number() {
-            let tile = bytes(tile, loops.numel * compute.item_size());
-            splat(number, compute, tile);
-            *input = tile;
-            continue;
-        }
-        let dtype = value.typed()?.dtype;
-        let (bytes_of, first) = (storages[operand], value.layout()?.offset());
-        let slice = ElementSlice { bytes: bytes_of, item: dtype.item_size(), first };
-        *input = elements(slice, loops, operand, tile);
-        if dtype != compute {
-            let converted = bytes(other, loops.numel * compute.item_size());
-            convert(dtype, compute, input, converted);
-            *input = converted;
-        }
-    }
-    row.compute(&inputs, out)
-}
-
-/// Computes the result's elements of many that are read as they are stored, a block at a time: broadcast
-/// scalars are repeated for a block, and strided operands are copied as a whole. Apart from [`fill`], which
-/// is a fifth faster without it on a few elements.
-#[inline(never)]
-fn fill_blocks<const N: usize>(
-    row: &Row,
-    values: &[impl Value; N],
-    storages: [&[u8]; N],
-    loops: &Loops<N>,
-    out: &mut [u8],
-    tiles: &mut [Tile],
-) -> Option<()> {
-    let Inferred { compute, result } = row.inferred;
-    let item = compute.item_size();
-    let (mut copies, mut wholes) = ([const { None }; N], [None; N]);
-    for (operand, (copy, tile)) in copies.iter_mut().zip(&mut *tiles).enumerate() {
-        let tile = bytes(tile, GATHERED_ELEMENTS * item);
-        let Some(layout) = values[operand].layout() else {
-            splat(values[operand].number()?, compute, tile);
-            continue;
-        };
-        let slice = ElementSlice { bytes: storages[operand], item, first: layout.offset() };
-        let elements = in_order(slice, loops, operand, copy)?;
-        if loops.is_one(operand) {
-            repeat(elements, tile);
-        } else {
-            wholes[operand] = Some(elements);
-        }
-    }
-    for (index, out) in out.chunks_mut(GATHERED_ELEMENTS * result.item_size()).enumerate() {
-        let len = out.len() / result.item_size() * item;
-        let mut inputs = [&[][..]; N];
-        for ((input, whole), tile) in inputs.iter_mut().zip(wholes).zip(&*tiles) {
-            *input = match whole {
-                Some(whole) => &whole[index * GATHERED_ELEMENTS * item..][..len],
-                None => &bytemuck::cast_slice(tile)[..len],
-            };
-        }
-        row.compute(&inputs, out)?;
-    }
-    Some(())
+fn is_read(value: &impl AsValue, dtype: DType) -> bool {
+    value.value().number().is_none() && value.value().typed().is_some_and(|typed| typed.dtype == dtype)
 }
 
 /// Divides elements of so many bytes among threads, where their cost is worth it: each part is as many
@@ -385,13 +344,29 @@ struct Desk {
     tiles: Box<[Tile; DESK_TILES]>,
 }
 
-/// Lends the thread's slots and tiles.
-#[inline]
-fn with_desk<R>(work: impl FnOnce(&mut Desk) -> Option<R>) -> Option<R> {
+/// Runs work on what the storages of tensors hold, with the thread's tiles. `None` if an operation may be
+/// writing one of them, or a tensor has been written to since it was captured.
+#[inline(always)]
+fn reading<const N: usize, R>(
+    values: &[impl AsValue; N],
+    work: impl FnOnce([&[u8]; N], &mut [Tile]) -> Option<R>,
+) -> Option<R> {
     thread_local! {
         static DESK: RefCell<Desk> =
             RefCell::new(Desk { hazards: Hazards::new(), tiles: Box::new([[0; GATHERED_ELEMENTS]; DESK_TILES]) });
     }
+    let mut storages = [None; N];
+    for (storage, value) in storages.iter_mut().zip(values) {
+        *storage = value.value().storage();
+    }
     // A thread that is ending has none.
-    DESK.try_with(|desk| work(&mut desk.borrow_mut())).ok()?
+    DESK.try_with(|desk| {
+        let Desk { hazards, tiles } = &mut *desk.borrow_mut();
+        let reading = Reading::of(storages, hazards)?;
+        if values.iter().any(|value| value.value().has_changed()) {
+            return None;
+        }
+        work(std::array::from_fn(|index| reading.bytes(index)), &mut **tiles)
+    })
+    .ok()?
 }

@@ -15,11 +15,11 @@ use super::convert::convert;
 use super::gather::{self, Tile, in_order};
 use super::loops::Loops;
 use super::reduce::Reduction;
-use super::{Desk, Route, Row, Value, direct, with_desk};
+use super::{Operation, Row, Value, direct, reading};
 use crate::Tensor;
 use crate::exec::elements::ElementSlice;
 use crate::expr::{Expr, Kind};
-use crate::memory::{Fresh, Reading, Storage};
+use crate::memory::Fresh;
 use crate::plan::{Cost, by_part};
 
 /// The most nodes.
@@ -43,10 +43,7 @@ pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
     let mut order = NodeOrder::new();
     order.take(expr)?;
     let meta = expr.meta().ok()?;
-    let result = with_desk(|Desk { hazards, tiles }| {
-        let reading = Reading::of(order.storages, hazards)?;
-        order.run(|place| reading.bytes(place), &mut **tiles)
-    })?;
+    let result = reading(&order.storages, |storages, tiles| order.run(|own| storages[own], tiles))?;
     Some(Tensor::new(result.share(), Layout::contiguous(meta.shape.clone()), meta.dtype()))
 }
 
@@ -65,14 +62,13 @@ pub(super) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
     }
     let mut writing = target.storage().try_write()?;
     // The target's storage is claimed for writing, and not read as the others are.
-    let (own, mut others) = (order.place(target.storage()), order.storages);
+    let (own, mut others) = (order.storage(target), order.storages);
     if let Some(own) = own {
-        others[own] = None;
+        others[own] = Value::Other;
     }
-    with_desk(|Desk { hazards, tiles }| {
-        let reading = Reading::of(others, hazards)?;
-        let bytes = |place| if Some(place) == own { writing.bytes() } else { reading.bytes(place) };
-        let result = order.run(bytes, &mut **tiles)?;
+    reading(&others, |storages, tiles| {
+        let bytes = |storage| if Some(storage) == own { writing.bytes() } else { storages[storage] };
+        let result = order.run(bytes, tiles)?;
         writing.bytes_mut()[target.reach()].copy_from_slice(result.bytes());
         Some(())
     })
@@ -81,9 +77,10 @@ pub(super) fn evaluate_into(expr: &Expr, target: &Tensor) -> Option<()> {
 /// The nodes of an expression, each after its operands.
 struct NodeOrder<'a> {
     nodes: SmallVec<[Node<'a>; MOST_NODES]>,
-    storages: [Option<&'a Storage>; MOST_STORAGES],
-    /// Nodes that have been met.
-    met: usize,
+    /// A tensor for each storage.
+    storages: [Value<'a>; MOST_STORAGES],
+    /// Nodes that have been visited.
+    visited: usize,
     /// Bytes that nodes write for each other and read, and those of copies; and how many of them are worth
     /// it.
     handed: usize,
@@ -92,7 +89,7 @@ struct NodeOrder<'a> {
 
 struct Node<'a> {
     expr: &'a Expr,
-    /// The operands' places in the order.
+    /// The operands' indices in the order.
     operands: [u8; MOST_OPERANDS],
     /// The node whose elements it has: another one if it is a view.
     owner: u8,
@@ -102,8 +99,8 @@ struct Node<'a> {
 
 impl<'a> NodeOrder<'a> {
     fn new() -> NodeOrder<'a> {
-        let storages = [None; MOST_STORAGES];
-        NodeOrder { nodes: SmallVec::new(), storages, met: 0, handed: 0, most: PLANNED_BYTES }
+        let storages = [Value::Other; MOST_STORAGES];
+        NodeOrder { nodes: SmallVec::new(), storages, visited: 0, handed: 0, most: PLANNED_BYTES }
     }
 
     /// Takes in an expression; `None` where there is too much to do, or a node of a kind that is not
@@ -116,13 +113,13 @@ impl<'a> NodeOrder<'a> {
         (self.handed <= self.most).then_some(())
     }
 
-    /// The place of a node, whose operands are taken in before it.
+    /// The index of a node in the order, after its operands.
     fn visit(&mut self, expr: &'a Expr) -> Option<u8> {
-        if let Some(place) = self.nodes.iter().position(|node| node.expr.id() == expr.id()) {
-            return Some(place as u8);
+        if let Some(index) = self.nodes.iter().position(|node| node.expr.id() == expr.id()) {
+            return Some(index as u8);
         }
-        self.met += 1;
-        if self.met > MOST_NODES {
+        self.visited += 1;
+        if self.visited > MOST_NODES {
             return None;
         }
         let (kind, meta) = (&expr.node().kind, expr.meta().ok()?);
@@ -130,15 +127,15 @@ impl<'a> NodeOrder<'a> {
         let mut copied = 0;
         let cost = match kind {
             Kind::Leaf { tensor, .. } => {
-                self.note(tensor.storage())?;
+                self.note(tensor)?;
                 None
             }
             Kind::Number(_) | Kind::View { .. } => None,
             Kind::Map { op, operands, compute } => {
                 let inferred = Inferred { compute: *compute, result: meta.dtype() };
-                let is_read = |(place, operand): (usize, &Expr)| {
+                let is_read = |(position, operand): (usize, &Expr)| {
                     operand.is_number()
-                        || operand.dtype().is_ok_and(|own| own == direct::read(*op, inferred, place))
+                        || operand.dtype().is_ok_and(|own| own == direct::read(*op, inferred, position))
                 };
                 if numel > gather::GATHERED_ELEMENTS && !operands.iter().enumerate().all(is_read) {
                     return None;
@@ -189,16 +186,18 @@ impl<'a> NodeOrder<'a> {
         Some(own)
     }
 
-    /// Makes room for a storage.
-    fn note(&mut self, storage: &'a Storage) -> Option<()> {
-        if self.place(storage).is_none() {
-            *self.storages.iter_mut().find(|place| place.is_none())? = Some(storage);
+    /// Makes room for a tensor's storage.
+    fn note(&mut self, tensor: &'a Tensor) -> Option<()> {
+        if self.storage(tensor).is_none() {
+            let is_free = |storage: &&mut Value<'_>| matches!(storage, Value::Other);
+            *self.storages.iter_mut().find(is_free)? = Value::Tensor(tensor, None);
         }
         Some(())
     }
 
-    fn place(&self, storage: &Storage) -> Option<usize> {
-        self.storages.iter().position(|own| own.is_some_and(|own| std::ptr::eq(own, storage)))
+    fn storage(&self, tensor: &Tensor) -> Option<usize> {
+        let is_own = |own: &Value<'_>| own.tensor().is_some_and(|own| own.shares_storage(tensor));
+        self.storages.iter().position(is_own)
     }
 
     /// Operands in memory, and how often they had been written to when they were captured.
@@ -212,23 +211,20 @@ impl<'a> NodeOrder<'a> {
     /// The elements of the last node, given the bytes of storages. `None` if an operand has been written to
     /// since it was captured, there is no memory, or a node finds something wrong with values.
     fn run<'b>(&self, storage: impl Fn(usize) -> &'b [u8], tiles: &mut [Tile]) -> Option<Fresh> {
-        let has_changed = |(leaf, captured): (&Tensor, Option<u64>)| {
-            captured.is_some_and(|captured| captured != leaf.storage().version())
-        };
-        if self.leaves().any(has_changed) {
+        if self.leaves().any(|(leaf, captured)| Value::Tensor(leaf, captured).has_changed()) {
             return None;
         }
         let mut values: SmallVec<[Known<'_>; MOST_NODES]> = SmallVec::new();
         let mut blocks: SmallVec<[Option<Fresh>; MOST_NODES]> = SmallVec::new();
         for (own, Node { expr, operands, .. }) in self.nodes.iter().enumerate() {
             let (kind, meta) = (&expr.node().kind, expr.meta().ok()?);
-            let value = |operand: usize| &values[operands[operand] as usize];
+            let value = |operand: usize| values[operands[operand] as usize].value();
             let bytes = |operand: usize| {
                 let owner = self.nodes[operands[operand] as usize].owner as usize;
                 match (&blocks[owner], &self.nodes[owner].expr.node().kind) {
                     (Some(block), _) => block.bytes(),
                     (None, Kind::Leaf { tensor, .. }) => {
-                        storage(self.place(tensor.storage()).expect("every operand has been noted"))
+                        storage(self.storage(tensor).expect("every operand has been noted"))
                     }
                     (None, _) => &[],
                 }
@@ -246,7 +242,7 @@ impl<'a> NodeOrder<'a> {
                 }
                 Kind::Cast { dtype, .. } => Some(cast(value(0), bytes(0), *dtype)?),
                 Kind::Reduce { .. } => {
-                    let reduction = Reduction::new(expr, value(0).layout()?, value(0).typed.dtype)?;
+                    let reduction = Reduction::new(expr, value(0).layout()?, value(0).typed()?.dtype)?;
                     Some(reduction.run(bytes(0))?)
                 }
                 _ => None,
@@ -283,55 +279,40 @@ fn is_computed(expr: &Expr) -> bool {
     matches!(expr.node().kind, Kind::Map { .. } | Kind::Cast { .. } | Kind::Reduce { .. })
 }
 
-/// What a node has come to.
+/// The value of a node that has been evaluated.
 struct Known<'a> {
     layout: Cow<'a, Layout>,
     typed: Typed,
     number: Option<Scalar>,
 }
 
-impl Value for &Known<'_> {
-    fn typed(&self) -> Option<Typed> {
-        Some(self.typed)
-    }
-
-    fn tensor(&self) -> Option<&Tensor> {
-        None
-    }
-
-    fn number(&self) -> Option<Scalar> {
-        self.number
-    }
-
-    fn has_changed(&self) -> bool {
-        false
-    }
-
-    fn layout(&self) -> Option<&Layout> {
-        self.number.is_none().then_some(&*self.layout)
+impl Known<'_> {
+    fn value(&self) -> Value<'_> {
+        self.number.map_or(Value::Elements(&self.layout, self.typed), Value::Number)
     }
 }
 
 /// The elements of an operation's result.
 fn map<const N: usize>(
     row: &Row,
-    values: [&Known<'_>; N],
+    values: [Value<'_>; N],
     bytes: [&[u8]; N],
     tiles: &mut [Tile],
 ) -> Option<Fresh> {
     let mut loops = Loops::single();
     loops.walk(&values)?;
-    let way = Route::new(row, &values, &loops)?;
+    let operation = Operation { row, values: &values, loops: &loops };
+    let route = operation.route()?;
     let mut block = Fresh::arbitrary(loops.numel.checked_mul(row.inferred.result.item_size())?)?;
-    way.run(row, &values, bytes, &loops, block.bytes_mut(), tiles)?;
+    operation.compute(&route, bytes, block.bytes_mut(), tiles)?;
     Some(block)
 }
 
 /// Elements converted to another dtype.
-fn cast(value: &Known<'_>, bytes: &[u8], dtype: DType) -> Option<Fresh> {
+fn cast(value: Value<'_>, bytes: &[u8], dtype: DType) -> Option<Fresh> {
     let mut loops = Loops::single();
     loops.walk(&[value])?;
-    let (from, layout) = (value.typed.dtype, value.layout()?);
+    let (from, layout) = (value.typed()?.dtype, value.layout()?);
     let mut copy = None;
     let slice = ElementSlice { bytes, item: from.item_size(), first: layout.offset() };
     let elements = in_order(slice, &loops, 0, &mut copy)?;

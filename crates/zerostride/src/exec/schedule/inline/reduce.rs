@@ -10,11 +10,12 @@ use zerostride_ops::{DType, Op, Scalar};
 use zerostride_shape::Layout;
 
 use super::convert::convert;
-use super::{Any, Desk, Value, apply, copy, with_desk};
+use super::{Value, apply, copy, reading};
 use crate::Tensor;
 use crate::exec::body::{FoldForm, Grid, widest};
+use crate::exec::elements::StridedDims;
 use crate::expr::{Expr, Kind};
-use crate::memory::{Fresh, Reading};
+use crate::memory::Fresh;
 use crate::plan::{Cost, One};
 
 /// The most bytes of elements that are copied or converted so that they can be reduced.
@@ -23,7 +24,7 @@ const COPIED_BYTES: usize = 64 << 10;
 /// The value of an expression that is a reduction of a tensor.
 pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
     let Kind::Reduce { op, operand, dims, compute, .. } = &expr.node().kind else { return None };
-    let (value, meta) = (Any::of(operand), expr.meta().ok()?);
+    let (value, meta) = (Value::of(operand), expr.meta().ok()?);
     let tensor = value.tensor()?;
     let dtype = tensor.dtype();
     if dims.iter().all(|&dim| tensor.shape()[dim] == 1)
@@ -31,17 +32,14 @@ pub(super) fn evaluate(expr: &Expr) -> Option<Tensor> {
         && let Some(one) = One::of(*op, dtype)
     {
         let result = match one {
-            One::AfterZero => apply(Op::Add, &[value, Any::Number(Scalar::Int(0))]),
+            One::AfterZero => apply(Op::Add, &[value, Value::Number(Scalar::Int(0))]),
             One::Truth if dtype != DType::Bool => None,
             One::Element | One::Truth => copy::evaluate(value),
         }?;
         return Some(Tensor::new(result.storage().clone(), Layout::contiguous(meta.shape.clone()), dtype));
     }
     let reduction = Reduction::new(expr, tensor.layout(), dtype)?;
-    let result = with_desk(|Desk { hazards, .. }| {
-        let reading = Reading::of([value.storage()], hazards)?;
-        if value.has_changed() { None } else { reduction.run(reading.bytes(0)) }
-    })?;
+    let result = reading(&[value], |[bytes], _| reduction.run(bytes))?;
     Some(Tensor::new(result.share(), Layout::contiguous(meta.shape.clone()), meta.dtype()))
 }
 
@@ -64,7 +62,7 @@ pub(super) struct Reduction {
     reach: Range<usize>,
     /// The dimensions in whose order they are copied before, with strides in bytes, and the byte at which
     /// they begin.
-    copied: Option<(Dims, usize)>,
+    copied: Option<(SmallVec<[(usize, isize); 4]>, usize)>,
 }
 
 impl Reduction {
@@ -72,9 +70,20 @@ impl Reduction {
     /// faster.
     pub(super) fn new(expr: &Expr, layout: &Layout, dtype: DType) -> Option<Reduction> {
         let Kind::Reduce { op, dims, compute, correction, .. } = &expr.node().kind else { return None };
-        let (kept, reduced) = split(layout, dims)?;
-        let numel = |dims: &Dims| dims.iter().map(|(size, _)| size).product::<usize>();
-        let (count, results) = (numel(&reduced), numel(&kept));
+        let is_reduced = |&(dim, _): &(usize, _)| dims.contains(&dim);
+        let along = layout
+            .shape()
+            .iter()
+            .zip(layout.strides())
+            .map(|(&size, &stride)| (size, [stride]))
+            .enumerate()
+            .rev();
+        let kept = StridedDims::joined(along.clone().filter(|dim| !is_reduced(dim)).map(|(_, dim)| dim));
+        let reduced = StridedDims::joined(along.filter(is_reduced).map(|(_, dim)| dim));
+        let (count, results) = (reduced.numel(), kept.numel());
+        if count == 0 || results == 0 {
+            return None;
+        }
         let cost = Cost::of_reading(dtype, layout.numel());
         let takes = Reducer::takes(*op, *compute, dtype, count);
         // Many elements that are results themselves are copied faster.
@@ -84,28 +93,19 @@ impl Reduction {
         if takes != dtype && !are_few || are_many || cost.is_divided() {
             return None;
         }
-        let (item, any_order) = (dtype.item_size(), op.is_in_any_order(takes));
+        let item = dtype.item_size();
         let reducer = Reducer::new(*op, *compute, takes, count, *correction);
-        let lines = reducer.takes_lines();
-        let grid = |inner, interleaved, (column_step, row_step)| Grid {
-            inner,
-            results,
-            widest,
-            count,
-            any_order,
-            lines,
-            interleaved,
-            column_step,
-            row_step: Some(row_step),
+        let grid = |inner, interleaved, (column_step, row_step)| {
+            Grid::new(&reducer, (takes, count), (inner, results), (column_step, Some(row_step)), interleaved)
         };
         let (low, high) = layout.span()?;
-        let make = |grid: Grid, outer_step: isize, copied: Option<(Dims, usize)>| {
+        let make = |grid: Grid, outer_step: isize, copied: Option<_>| {
             let form = grid.form(grid.column_step == 1, true);
             grid.is_direct(form).then(|| Reduction {
                 reducer,
                 grid,
                 form,
-                most: if form == FoldForm::Across { widest.min(grid.inner) } else { grid.inner },
+                most: if form == FoldForm::Across { grid.widest.min(grid.inner) } else { grid.inner },
                 first: if copied.is_some() { 0 } else { layout.offset() - low },
                 outer_step,
                 dtype,
@@ -120,15 +120,15 @@ impl Reduction {
             if takes != dtype && (high - low) as usize >= layout.numel() {
                 return None;
             }
-            let row_step = match reduced[..] {
+            let row_step = match *reduced.get() {
                 [] => 1,
-                [(_, step)] => step,
+                [(_, [step])] => step,
                 _ => return None,
             };
-            let ((outer, outer_step), (inner, column_step)) = match kept[..] {
-                [] => ((1, 0), (1, 1)),
-                [column] => ((1, 0), column),
-                [outer, column] => (outer, column),
+            let ((outer, [outer_step]), (inner, [column_step])) = match *kept.get() {
+                [] => ((1, [0]), (1, [1])),
+                [column] => ((1, [0]), column),
+                [column, outer] => (outer, column),
                 _ => return None,
             };
             let interleaved = outer > 1 && outer_step.unsigned_abs() < row_step.unsigned_abs();
@@ -139,8 +139,8 @@ impl Reduction {
             if cost.bytes() > COPIED_BYTES {
                 return None;
             }
-            let bytes = |&(size, step): &(usize, isize)| (size, step * item as isize);
-            let dims = reduced.iter().chain(&kept).map(bytes).collect();
+            let bytes = |&(size, [step]): &(usize, [isize; 1])| (size, step * item as isize);
+            let dims = reduced.get().iter().rev().chain(kept.get().iter().rev()).map(bytes).collect();
             let grid = grid(results, false, (1, results as isize));
             make(grid, 0, Some((dims, (layout.offset() - low) as usize * item)))
         };
@@ -182,25 +182,4 @@ impl Reduction {
         }
         Some(block)
     }
-}
-
-/// Dimensions with their strides, outermost first.
-type Dims = SmallVec<[(usize, isize); 4]>;
-
-/// The kept dimensions of a layout and the reduced ones, as few of each as lead to the same elements in the
-/// same order; `None` if there are no elements.
-fn split(layout: &Layout, reduced: &[usize]) -> Option<(Dims, Dims)> {
-    let mut parts = (Dims::new(), Dims::new());
-    for (dim, (&size, &stride)) in layout.shape().iter().zip(layout.strides()).enumerate() {
-        let part = if reduced.contains(&dim) { &mut parts.1 } else { &mut parts.0 };
-        match part.last_mut() {
-            _ if size == 0 => return None,
-            _ if size == 1 => {}
-            Some((outer, step)) if stride.checked_mul(size as isize) == Some(*step) => {
-                (*outer, *step) = (*outer * size, stride);
-            }
-            _ => part.push((size, stride)),
-        }
-    }
-    Some(parts)
 }

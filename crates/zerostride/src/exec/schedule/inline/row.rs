@@ -1,12 +1,13 @@
 //! Owns the rows of the table as they run without a plan: what computes an operation, and in which dtypes. It
 //! does not know where elements lie.
 
-use zerostride_kernels::{MapKernel, StridedKernel, map_kernel, strided_kernel};
+use zerostride_kernels::{MapKernel, StridedKernel, map_kernel, store_scalar, strided_kernel};
 use zerostride_ops::{Bucket, DType, Effort, Inferred, Op, Typed};
 
 use super::direct;
-use super::value::Value;
+use super::value::AsValue;
 use crate::exec::body::Compiled;
+use crate::exec::elements::ElementSlice;
 use crate::fork::OnceLock;
 
 /// What computes an operation, and in which dtypes.
@@ -25,17 +26,17 @@ impl Row {
     /// The row of an operation on operands that inference takes as they are. Where they are of one dtype, it
     /// is looked up.
     #[inline]
-    pub(super) fn of<const N: usize>(op: Op, values: &[impl Value; N]) -> Option<Row> {
+    pub(super) fn of<const N: usize>(op: Op, values: &[impl AsValue; N]) -> Option<Row> {
         static UNIFORM: [[OnceLock<Option<Row>>; DType::ALL.len()]; Op::ALL.len()] =
             [const { [const { OnceLock::new() }; DType::ALL.len()] }; Op::ALL.len()];
         let mut typed = [Typed::dimensioned(DType::Bool); N];
         for (typed, value) in typed.iter_mut().zip(values) {
-            *typed = value.typed()?;
+            *typed = value.value().typed()?;
         }
         let first = typed[0];
         if first.bucket == Bucket::Dimensioned && typed.iter().all(|typed| *typed == first) {
-            let place = &UNIFORM[op as usize][first.dtype as usize];
-            return *place.get_or_init(|| Row::infer(op, &typed));
+            let row = &UNIFORM[op as usize][first.dtype as usize];
+            return *row.get_or_init(|| Row::infer(op, &typed));
         }
         Row::infer(op, &typed)
     }
@@ -61,17 +62,56 @@ impl Row {
             Some(Effort::function) => Some(4),
             _ => compute.is_half().then_some(32),
         };
-        // Kernels read a condition in the dtype they compute in, chains as bool.
-        let is_read = |operand| direct::read(op, inferred, operand) == compute;
-        let few = few.filter(|_| (0..operands).all(is_read));
-        let code = |few| Some((few, direct::code(op, inferred, operands, 0)?));
-        Some(Row {
+        let mut row = Row {
             op,
             inferred,
             kernel: map_kernel(op, compute)?,
             strided: strided_kernel(op, compute),
-            code: few.and_then(code),
-        })
+            code: None,
+        };
+        let few = few.filter(|_| row.is_uniform(operands));
+        let code = |few| Some((few, direct::code(op, inferred, operands, 0)?));
+        row.code = few.and_then(code);
+        Some(row)
+    }
+
+    /// Whether kernels and chains read operands in the same dtype: kernels read a condition in the dtype they
+    /// compute in, chains as bool.
+    pub(super) fn is_uniform(&self, operands: usize) -> bool {
+        (0..operands).all(|operand| self.read(operand) == self.inferred.compute)
+    }
+
+    /// The dtype in which a chain reads an operand: the one that the operation computes in, but bool for a
+    /// condition.
+    pub(super) fn read(&self, operand: usize) -> DType {
+        direct::read(self.op, self.inferred, operand)
+    }
+
+    /// The elements of operands as a chain reads them, numbers among them; none of a tensor without a
+    /// storage.
+    pub(super) fn slices<'a, const N: usize>(
+        &self,
+        values: &[impl AsValue; N],
+        storages: [Option<&'a [u8]>; N],
+        numbers: &'a mut [[u8; 16]; N],
+    ) -> [Option<ElementSlice<'a>>; N] {
+        let mut slices = [None; N];
+        for (operand, (slice, bytes)) in slices.iter_mut().zip(numbers).enumerate() {
+            let (value, dtype) = (values[operand].value(), self.read(operand));
+            let item = dtype.item_size();
+            *slice = match value.number() {
+                Some(number) => {
+                    store_scalar(number, dtype, &mut bytes[..item]);
+                    Some(ElementSlice { bytes, item, first: 0 })
+                }
+                None => storages[operand].zip(value.layout()).map(|(bytes, layout)| ElementSlice {
+                    bytes,
+                    item,
+                    first: layout.offset(),
+                }),
+            };
+        }
+        slices
     }
 
     /// Computes results from contiguous elements, as many of each operand. `None` if the kernel refuses some

@@ -7,11 +7,11 @@ use zerostride_shape::{Layout, Shape};
 
 use super::gather::in_order;
 use super::loops::Loops;
-use super::{Desk, with_desk};
+use super::{Value, reading};
 use crate::exec::body::Machine;
 use crate::exec::elements::ElementSlice;
 use crate::exec::schedule::panels::{self, InCache};
-use crate::memory::{Fresh, Reading};
+use crate::memory::Fresh;
 use crate::plan::{Leaf, Load, Plan, Program, Source, TILE_ELEMENTS, Work};
 use crate::{Result, Tensor};
 
@@ -22,16 +22,16 @@ const MOST_LEAVES: usize = 4;
 pub(in crate::exec) struct Step<'p> {
     shape: &'p Shape,
     program: &'p Program,
-    code: InCache<'p>,
+    prepared: &'p InCache,
 }
 
 impl<'p> Step<'p> {
     /// The step that some work is; `None` where it is another one, or worth dividing among threads.
     pub(in crate::exec) fn of(work: &'p Work) -> Option<Step<'p>> {
         let Work::Map { shape, program, out, out_offset: 0 } = work else { return None };
-        let code = panels::in_cache(shape, program)
+        let prepared = panels::in_cache(shape, program)
             .filter(|_| Loops::of(shape, out).is_some_and(|out| out.dense[0]))?;
-        Some(Step { shape, program, code })
+        Some(Step { shape, program, prepared })
     }
 
     /// Writes the results: of rows of elements where they lie, or of elements that are copied unless they lie
@@ -42,35 +42,30 @@ impl<'p> Step<'p> {
         elements: impl Fn(Source) -> Option<ElementSlice<'a>>,
         out: &mut [u8],
     ) -> Option<Result<()>> {
-        let Step { shape, program, code } = *self;
+        let Step { shape, program, prepared } = *self;
         let operand = |load: &Load| {
             let slice = elements(load.source)?;
             let is_aligned = slice.bytes.as_ptr().addr().is_multiple_of(slice.item.min(align_of::<f64>()));
             is_aligned.then(|| slice.at(load.offset))
         };
-        match code {
-            InCache::Rows(code) => {
-                let (count, row) = (shape[0], shape[1]);
-                let load = |load: &Load| {
-                    let len = if load.strides[1] == 0 { 1 } else { row };
-                    Some(Some(operand(load)?.rows(count, len, load.strides[0])))
-                };
-                let loads: SmallVec<[_; MOST_LEAVES]> =
-                    program.loads.iter().map(load).collect::<Option<_>>()?;
-                code.run_anywhere(count, row, &loads, out);
-                Some(Ok(()))
-            }
-            InCache::InOrder(code) => {
-                let mut copies: SmallVec<[_; MOST_LEAVES]> = program.loads.iter().map(|_| None).collect();
-                let load = |(load, copy): (&Load, _)| {
-                    let own = Loops::of(shape, &load.strides)?;
-                    in_order(operand(load)?, &own, 0, copy)
-                };
-                let loads: SmallVec<[_; MOST_LEAVES]> =
-                    program.loads.iter().zip(&mut copies).map(load).collect::<Option<_>>()?;
-                Some(Machine::new(code, TILE_ELEMENTS.min(shape.numel())).run_in_order(&loads, out))
-            }
+        if prepared.by_row {
+            let (count, row) = (shape[0], shape[1]);
+            let load = |load: &Load| {
+                let len = if load.strides[1] == 0 { 1 } else { row };
+                Some(Some(operand(load)?.rows(count, len, load.strides[0])))
+            };
+            let loads: SmallVec<[_; MOST_LEAVES]> = program.loads.iter().map(load).collect::<Option<_>>()?;
+            prepared.code.run_anywhere(count, row, &loads, out);
+            return Some(Ok(()));
         }
+        let mut copies: SmallVec<[_; MOST_LEAVES]> = program.loads.iter().map(|_| None).collect();
+        let load = |(load, copy): (&Load, _)| {
+            let own = Loops::of(shape, &load.strides)?;
+            in_order(operand(load)?, &own, 0, copy)
+        };
+        let loads: SmallVec<[_; MOST_LEAVES]> =
+            program.loads.iter().zip(&mut copies).map(load).collect::<Option<_>>()?;
+        Some(Machine::new(&prepared.code, TILE_ELEMENTS.min(shape.numel())).run_in_order(&loads, out))
     }
 }
 
@@ -80,22 +75,15 @@ pub(crate) fn run_plan(plan: &Plan) -> Option<Tensor> {
     let step = Step::of(&step.work).filter(|_| plan.leaves.len() <= MOST_LEAVES)?;
     let (shape, dtype) = (plan.shape(), plan.dtype());
     let mut result = Fresh::arbitrary(shape.numel() * dtype.item_size())?;
-    with_desk(|Desk { hazards, .. }| {
-        let mut storages = [None; MOST_LEAVES];
-        for (storage, leaf) in storages.iter_mut().zip(&plan.leaves) {
-            *storage = Some(&**leaf.tensor.storage());
-        }
-        let reading = Reading::of(storages, hazards)?;
-        let has_changed =
-            |leaf: &Leaf| leaf.version.is_some_and(|captured| captured != leaf.tensor.storage().version());
-        if plan.leaves.iter().any(has_changed) {
-            return None;
-        }
+    let mut values = [Value::Other; MOST_LEAVES];
+    for (value, leaf) in values.iter_mut().zip(&plan.leaves) {
+        *value = Value::Tensor(&leaf.tensor, leaf.version);
+    }
+    reading(&values, |storages, _| {
         let elements = |source| match source {
             Source::Leaf(leaf) => {
                 let Leaf { tensor, moved, .. } = &plan.leaves[leaf];
-                let item = tensor.dtype().item_size();
-                Some(ElementSlice { bytes: reading.bytes(leaf), item, first: -moved })
+                Some(ElementSlice { bytes: storages[leaf], item: tensor.dtype().item_size(), first: -moved })
             }
             Source::Buffer(_) => None,
         };

@@ -8,100 +8,87 @@ use crate::Tensor;
 use crate::expr::{Expr, Kind};
 use crate::memory::Storage;
 
-/// What an operation reads. For `&Tensor` all questions are answered at compile time.
-pub(crate) trait Value {
-    /// What promotion needs to know; `None` if it has to be computed first.
-    fn typed(&self) -> Option<Typed>;
-
-    /// A tensor.
-    fn tensor(&self) -> Option<&Tensor>;
-
-    /// A bare number.
-    fn number(&self) -> Option<Scalar>;
-
-    /// Whether a tensor has been written to since it was captured.
-    fn has_changed(&self) -> bool;
-
-    /// Where a tensor's elements lie.
-    #[inline]
-    fn layout(&self) -> Option<&Layout> {
-        self.tensor().map(Tensor::layout)
-    }
-
-    /// A tensor's memory.
-    #[inline]
-    fn storage(&self) -> Option<&Storage> {
-        self.tensor().map(|tensor| &**Tensor::storage(tensor))
-    }
-}
-
-impl Value for &Tensor {
-    #[inline]
-    fn typed(&self) -> Option<Typed> {
-        Some(Tensor::typed(self))
-    }
-
-    #[inline]
-    fn tensor(&self) -> Option<&Tensor> {
-        Some(self)
-    }
-
-    #[inline]
-    fn number(&self) -> Option<Scalar> {
-        None
-    }
-
-    #[inline]
-    fn has_changed(&self) -> bool {
-        false
-    }
-}
-
-/// Any operand.
+/// What an operation reads.
 #[derive(Clone, Copy)]
-pub(crate) enum Any<'a> {
+pub(crate) enum Value<'a> {
     /// A tensor, and how often it had been written to when it was captured, if it was.
     Tensor(&'a Tensor, Option<u64>),
     /// A bare number.
     Number(Scalar),
+    /// Elements that a node of an expression has.
+    Elements(&'a Layout, Typed),
     /// What has to be computed first.
     Other,
 }
 
-impl<'a> Any<'a> {
-    pub(crate) fn of(expr: &'a Expr) -> Any<'a> {
-        match &expr.node().kind {
-            Kind::Leaf { tensor, version } => Any::Tensor(tensor, *version),
-            Kind::Number(number) => Any::Number(*number),
-            _ => Any::Other,
-        }
+/// An operand of an operation. Of a `&Tensor` the kind is known at compile time.
+pub(crate) trait AsValue {
+    fn value(&self) -> Value<'_>;
+}
+
+impl AsValue for &Tensor {
+    #[inline(always)]
+    fn value(&self) -> Value<'_> {
+        Value::Tensor(self, None)
     }
 }
 
-impl Value for Any<'_> {
-    fn typed(&self) -> Option<Typed> {
-        match self {
-            Any::Tensor(tensor, _) => Some(Tensor::typed(tensor)),
-            Any::Number(number) => Some(Typed { dtype: number.dtype(), bucket: Bucket::Number }),
-            Any::Other => None,
+impl AsValue for Value<'_> {
+    #[inline(always)]
+    fn value(&self) -> Value<'_> {
+        *self
+    }
+}
+
+impl<'a> Value<'a> {
+    pub(crate) fn of(expr: &'a Expr) -> Value<'a> {
+        match &expr.node().kind {
+            Kind::Leaf { tensor, version } => Value::Tensor(tensor, *version),
+            Kind::Number(number) => Value::Number(*number),
+            _ => Value::Other,
         }
     }
 
-    fn tensor(&self) -> Option<&Tensor> {
+    /// What promotion needs to know; `None` if it has to be computed first.
+    #[inline(always)]
+    pub(super) fn typed(&self) -> Option<Typed> {
         match *self {
-            Any::Tensor(tensor, _) => Some(tensor),
-            Any::Number(_) | Any::Other => None,
+            Value::Tensor(tensor, _) => Some(tensor.typed()),
+            Value::Number(number) => Some(Typed { dtype: number.dtype(), bucket: Bucket::Number }),
+            Value::Elements(_, typed) => Some(typed),
+            Value::Other => None,
         }
     }
 
-    fn number(&self) -> Option<Scalar> {
+    #[inline(always)]
+    pub(super) fn tensor(&self) -> Option<&'a Tensor> {
+        if let Value::Tensor(tensor, _) = *self { Some(tensor) } else { None }
+    }
+
+    #[inline(always)]
+    pub(super) fn number(&self) -> Option<Scalar> {
+        if let Value::Number(number) = *self { Some(number) } else { None }
+    }
+
+    /// Where the elements lie, if there are some.
+    #[inline(always)]
+    pub(super) fn layout(&self) -> Option<&'a Layout> {
         match *self {
-            Any::Number(number) => Some(number),
-            Any::Tensor(..) | Any::Other => None,
+            Value::Tensor(tensor, _) => Some(tensor.layout()),
+            Value::Elements(layout, _) => Some(layout),
+            Value::Number(_) | Value::Other => None,
         }
     }
 
-    fn has_changed(&self) -> bool {
-        matches!(self, Any::Tensor(tensor, Some(captured)) if *captured != Tensor::storage(tensor).version())
+    /// A tensor's memory.
+    #[inline(always)]
+    pub(super) fn storage(&self) -> Option<&'a Storage> {
+        self.tensor().map(|tensor| &**tensor.storage())
+    }
+
+    /// Whether a tensor has been written to since it was captured.
+    #[inline(always)]
+    pub(super) fn has_changed(&self) -> bool {
+        matches!(*self, Value::Tensor(tensor, Some(captured)) if captured != tensor.storage().version())
     }
 }
