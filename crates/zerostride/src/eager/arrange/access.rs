@@ -1,4 +1,4 @@
-//! Owns the way of these operations to the bytes of tensors: claims on all of them at once, then slices. It
+//! Owns the access of these functions to the bytes of tensors: claims on all of them at once, then slices. It
 //! does not know what is done with the bytes.
 
 use crate::memory::Access;

@@ -1,6 +1,6 @@
-//! Owns the call of a function by its row: what the arguments are to Rust, the method of the row's name, and
-//! what is known of its results before it runs. The shell and Python come in here, with arguments of the
-//! kinds that the row says.
+//! Owns the call of a function by its row of the table: the conversion of arguments to Rust's types, the
+//! method of the row's name, and the shapes and dtypes of its results before it runs. The shell and Python
+//! call functions here.
 
 use zerostride_ops::{self as ops, Argument as Parameter, Function, Scalar, for_each_function};
 use zerostride_shape::ErrorClass;
@@ -11,13 +11,13 @@ use super::results::Results;
 use crate::expr::Pairs;
 use crate::{Argument, Dims, Error, Expr, Result, Tensor};
 
-/// What a function gives.
+/// The outcome of a call.
 pub enum Outcome {
     /// A tensor, which may be a view of an argument.
     Tensor(Tensor),
-    /// A computation.
+    /// An expression.
     Expr(Expr),
-    /// What is known of results, and the way to them.
+    /// A function that has not run yet, and what is known of its results.
     Moved(Moved),
 }
 
@@ -40,7 +40,7 @@ impl Moved {
     /// The results.
     ///
     /// # Errors
-    /// Elements are refused, as an index out of bounds, or there is no memory.
+    /// The values are refused, as an index out of bounds is, or there is no memory.
     pub fn run(self) -> Result<Vec<Tensor>> {
         (self.run)()
     }
@@ -63,7 +63,7 @@ impl Several for (Tensor, Tensor) {
     }
 }
 
-/// What a view is of.
+/// The operand of a view.
 enum Value {
     Tensor(Tensor),
     Expr(Expr),
@@ -71,7 +71,7 @@ enum Value {
 
 /// Calls a function of the table with arguments in the order of its signature, of the kinds that this says;
 /// `None` is an argument that is not given, and what `*size` collects is one argument. Everything is refused
-/// here that can be refused without an element of a tensor.
+/// here that can be refused without reading an element.
 ///
 /// # Errors
 /// As the method of the function's name in Rust, or an argument is missing or of another kind.
@@ -131,8 +131,8 @@ impl Given {
     }
 }
 
-/// The ways to take the next argument, by its type in the row: what it may be, and what a refusal says it
-/// must be.
+/// How the next argument is converted, by its type in the row: the values that it may have, and what the
+/// error says it must be.
 #[rustfmt::skip]
 macro_rules! define_types {
     ($($type:ident -> $taken:ty, $wanted:literal { $($argument:pat $(if $guard:expr)? => $value:expr,)+ })*) => {
@@ -192,7 +192,7 @@ define_types! {
     }
 }
 
-/// What a method takes for an argument, by its type in the row.
+/// The Rust type of a method's argument, by its type in the row.
 #[rustfmt::skip]
 macro_rules! lent {
     (shape_of $value:ident) => { &$value };

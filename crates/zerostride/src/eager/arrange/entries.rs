@@ -1,58 +1,58 @@
-//! Owns the sorting of entries, each a key and a place: by digits or comparisons, on one thread or several,
-//! which merge. It does not know what keys stand for.
+//! Owns the sorting of entries, each a key and an index: by a radix sort or comparisons, on one thread, or on
+//! several whose runs are merged. It does not know what keys stand for.
 
 use crate::interrupt::{self, STRIDE};
 use crate::threads::crew;
 use crate::{Error, Result, num_threads};
 
-/// Entries that a thread sorts at least.
+/// The fewest entries of a thread's share.
 pub(super) const GRAIN_ELEMENTS: usize = 1 << 14;
 
 /// Bits of a digit, and how many digits there are.
 const DIGIT_BITS: usize = 8;
 const DIGITS: usize = 1 << DIGIT_BITS;
 
-/// Entries from which on a pass over them for a digit is worth it.
+/// Entries from which on a pass for one digit costs less than comparisons.
 const FEWEST_ELEMENTS: usize = 256;
 
-/// A key and the place of its element, in one comparison.
+/// A key and the index of its element, ordered by one comparison.
 pub(super) trait Entry: Copy + Ord + Send + Sync + bytemuck::Pod {
-    fn new(key: u64, place: usize) -> Self;
+    fn new(key: u64, index: usize) -> Self;
     fn key(self) -> u64;
-    fn place(self) -> usize;
+    fn index(self) -> usize;
 }
 
 impl Entry for u64 {
     #[inline(always)]
-    fn new(key: u64, place: usize) -> u64 {
-        key << 32 | place as u64
+    fn new(key: u64, index: usize) -> u64 {
+        key << 32 | index as u64
     }
     #[inline(always)]
     fn key(self) -> u64 {
         self >> 32
     }
     #[inline(always)]
-    fn place(self) -> usize {
+    fn index(self) -> usize {
         self as u32 as usize
     }
 }
 
 impl Entry for u128 {
     #[inline(always)]
-    fn new(key: u64, place: usize) -> u128 {
-        u128::from(key) << 64 | place as u128
+    fn new(key: u64, index: usize) -> u128 {
+        u128::from(key) << 64 | index as u128
     }
     #[inline(always)]
     fn key(self) -> u64 {
         (self >> 64) as u64
     }
     #[inline(always)]
-    fn place(self) -> usize {
+    fn index(self) -> usize {
         self as u64 as usize
     }
 }
 
-/// Sorts entries in the order of their places; `other` is as long, for what is on its way.
+/// Sorts entries by their keys, equal ones by index; `other` is scratch of the same length.
 pub(super) fn sort<E: Entry>(entries: &mut [E], other: &mut [E]) -> Result<()> {
     let len = entries.len();
     let parts = num_threads().next_power_of_two().min((len / GRAIN_ELEMENTS).next_power_of_two());
@@ -84,8 +84,8 @@ pub(super) fn sort<E: Entry>(entries: &mut [E], other: &mut [E]) -> Result<()> {
     Ok(())
 }
 
-/// The same on one thread: by the digits in which keys differ, from the lowest on, where that is less work
-/// than to compare.
+/// The same on one thread: a radix sort by the digits in which keys differ, lowest first, where that is less
+/// work than comparisons.
 fn sort_alone<E: Entry>(entries: &mut [E], other: &mut [E]) {
     let first = entries.first().map_or(0, |entry| entry.key());
     let differing = entries.iter().fold(0, |bits, entry| bits | (entry.key() ^ first));
@@ -98,21 +98,21 @@ fn sort_alone<E: Entry>(entries: &mut [E], other: &mut [E]) {
     let mut passes = 0;
     for shift in shifts {
         let digit = |entry: &E| (entry.key() >> shift) as usize % DIGITS;
-        let mut places = [0; DIGITS];
+        let mut starts = [0; DIGITS];
         for from in from.chunks(STRIDE) {
             interrupt::check();
-            from.iter().for_each(|entry| places[digit(entry)] += 1);
+            from.iter().for_each(|entry| starts[digit(entry)] += 1);
         }
         let mut next = 0;
-        for place in &mut places {
-            (*place, next) = (next, next + *place);
+        for start in &mut starts {
+            (*start, next) = (next, next + *start);
         }
         for from in from.chunks(STRIDE) {
             interrupt::check();
             for entry in from {
-                let place = &mut places[digit(entry)];
-                to[*place] = *entry;
-                *place += 1;
+                let start = &mut starts[digit(entry)];
+                to[*start] = *entry;
+                *start += 1;
             }
         }
         (from, to) = (to, from);
@@ -123,14 +123,15 @@ fn sort_alone<E: Entry>(entries: &mut [E], other: &mut [E]) {
     }
 }
 
-/// Merges neighbouring sorted runs, in parts of `grain` results that each thread finds the beginnings of.
+/// Merges neighbouring sorted runs. Threads take parts of `grain` results, and find where each begins in the
+/// runs.
 fn merge_runs<E: Entry>(from: &[E], to: &mut [E], run: usize, grain: usize) -> Result<()> {
     let parts = to.chunks_mut(grain).enumerate();
     crew::for_each(
         parts,
         || (),
         |(), (part, to)| {
-            // A part may lie in several pairs of runs.
+            // A part may span several pairs of runs.
             let (mut start, end) = (part * grain, part * grain + to.len());
             let mut to = to;
             while start < end {
@@ -146,10 +147,10 @@ fn merge_runs<E: Entry>(from: &[E], to: &mut [E], run: usize, grain: usize) -> R
     )
 }
 
-/// The results from `first` on of the merging of two sorted runs.
+/// The results of merging two sorted runs, from result `first` on.
 fn merge<E: Entry>(left: &[E], right: &[E], first: usize, to: &mut [E]) {
-    // How many of the first results come from the left: the least number that leaves nothing smaller on the
-    // right.
+    // How many of the results before `first` come from the left: the least number with no smaller entry left
+    // over on the right.
     let (mut low, mut high) = (first.saturating_sub(right.len()), first.min(left.len()));
     while low < high {
         let middle = (low + high) / 2;

@@ -1,53 +1,52 @@
-//! Owns gathering: an index tensor that says for each element of the result where along a dimension it comes
-//! from. It does not know copying (`places.rs`).
+//! Owns gathering: an index tensor says for each element of the result its index along a dimension of the
+//! source. It does not know copying (`offsets.rs`).
 
 use bytemuck::cast_slice;
 use smallvec::SmallVec;
 use zerostride_ops::DType;
 use zerostride_shape::{Shape, broadcast_shape};
 
-use super::places::{Places, Walk};
+use super::offsets::{Offsets, dims};
 use super::{Results, access, list, named_dim};
 use crate::interrupt::{self, STRIDE};
 use crate::{Error, Result, Tensor};
 
-/// The places along a dimension of a tensor that an i64 tensor of no larger sizes names.
+/// The offsets of the elements that an i64 tensor of no larger sizes names along a dimension of a tensor.
 ///
 /// # Errors
 /// An integer is out of bounds, or there is no memory.
-pub(super) fn along(tensor: &Tensor, dim: usize, index: &Tensor) -> Result<Places> {
+pub(super) fn along(tensor: &Tensor, dim: usize, index: &Tensor) -> Result<Offsets> {
     let (size, stride) = (tensor.shape()[dim], tensor.strides()[dim]);
     let mut strides: SmallVec<[isize; 8]> = SmallVec::from_slice(tensor.strides());
     strides[dim] = 0;
-    let mut walk = Walk::new(index.shape(), &strides);
-    let (len, step) = walk.pop();
+    let mut outer = dims(index.shape(), &strides);
+    let (len, [step]) = outer.take_inner();
     let index = index.contiguous()?;
     let mut offsets = list(index.numel(), index.shape_value())?;
     access::read([&index], |[bytes]| {
-        for (base, row) in walk.from(0).zip(cast_slice::<u8, i64>(bytes).chunks(len.max(1))) {
+        for ([base], row) in outer.walk(0).zip(cast_slice::<u8, i64>(bytes).chunks(len.max(1))) {
             if let Some(at) = row.iter().find(|&&at| at < 0 || at >= size as i64) {
                 return Err(Error::runtime(format_args!(
                     "index {at} is out of bounds for dimension {dim} with size {size}"
                 )));
             }
-            let offset = |(&at, place): (&i64, isize)| base + place * step + at as isize * stride;
+            let offset = |(&at, column): (&i64, isize)| base + column * step + at as isize * stride;
             interrupt::check();
             offsets.extend(row.iter().zip(0..).map(offset));
         }
         Ok(())
     })?;
     let start = tensor.layout().offset() - (tensor.reach().start / tensor.dtype().item_size()) as isize;
-    Ok(Places::new(start, Walk::new(&[], &[]), offsets, Walk::new(&[], &[])))
+    Ok(Offsets::of(start, offsets))
 }
 
-/// A tensor with a dimension in any case.
+/// The tensor; one without dimensions as a vector of one element.
 pub(super) fn lifted(tensor: &Tensor) -> Result<Tensor> {
     if tensor.ndim() == 0 { tensor.unsqueeze(0) } else { Ok(tensor.clone()) }
 }
 
 impl Tensor {
-    /// For each element of an index tensor the element that stands there along a dimension, as
-    /// `torch.gather`.
+    /// For each element of an index tensor, the element at that index along a dimension, as `torch.gather`.
     ///
     /// Shapes: `(…, n, …)` and an index of the same rank, nowhere larger but along `dim`, `->` the index's
     /// shape. `result[i, j] = self[index[i, j], j]` for `dim` 0.
@@ -69,9 +68,9 @@ impl Tensor {
         }
         let (own, index) = (lifted(self)?, lifted(&index.to_dtype(DType::I64)?)?);
         let dim = named_dim(dim, own.ndim())?.unwrap_or(0);
-        let places = along(&own, dim, &index)?;
+        let offsets = along(&own, dim, &index)?;
         Tensor::build(self.dtype(), shape, |to| {
-            access::read([&own], |[from]| places.load(own.dtype().item_size(), from, to))
+            access::read([&own], |[from]| offsets.load(own.dtype().item_size(), from, to))
         })
     }
 
@@ -97,10 +96,10 @@ impl Tensor {
             return self.reshape(&[-1])?.take_along_dim(&index.reshape(&[-1])?, Some(0));
         };
         let Some(dim) = named_dim(dim, self.ndim())? else { return self.gather(0, &index) };
-        let (size, places) = (self.shape()[dim], shape[dim]);
+        let (size, count) = (self.shape()[dim], shape[dim]);
         shape[dim] = size;
         let own = self.broadcast_to(&shape)?;
-        shape[dim] = places;
+        shape[dim] = count;
         let negative = index.lt(0)?;
         let index = index.add(size as i64)?.where_(&negative, &index)?;
         own.gather(dim as isize, &index.broadcast_to(&shape)?)
@@ -126,8 +125,8 @@ impl Tensor {
         let index = index.contiguous()?;
         let mut offsets = list(index.numel(), &shape)?;
         access::read([&index], |[bytes]| {
-            for (place, &at) in cast_slice::<u8, i64>(bytes).iter().enumerate() {
-                if place.is_multiple_of(STRIDE) {
+            for (ordinal, &at) in cast_slice::<u8, i64>(bytes).iter().enumerate() {
+                if ordinal.is_multiple_of(STRIDE) {
                     interrupt::check();
                 }
                 let wrapped = if at < 0 { at.saturating_add_unsigned(count as u64) } else { at };
@@ -140,8 +139,8 @@ impl Tensor {
             }
             Ok(())
         })?;
-        let places = Places::new(0, Walk::new(&[], &[]), offsets, Walk::new(&[], &[]));
-        Tensor::build(own.dtype(), shape, |to| access::read([&own], |[from]| places.load(item, from, to)))
+        let offsets = Offsets::of(0, offsets);
+        Tensor::build(own.dtype(), shape, |to| access::read([&own], |[from]| offsets.load(item, from, to)))
     }
 }
 

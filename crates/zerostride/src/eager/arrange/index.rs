@@ -32,18 +32,18 @@ use crate::{Error, Expr, Operand, Result, Tensor};
 /// ```
 #[derive(Clone, Debug)]
 pub enum Index {
-    /// One place of a dimension, which goes away; negative ones count from the end.
+    /// One index of a dimension, which is removed; negative ones count from the end.
     At(isize),
     /// Python's `start:stop:step` of a dimension; steps may be negative.
     Slice {
-        /// The first place.
+        /// The first index.
         start: Option<isize>,
-        /// The place before which to stop.
+        /// The index before which to stop.
         stop: Option<isize>,
-        /// From one place to the next.
+        /// The difference of one index to the next.
         step: isize,
     },
-    /// All dimensions that no other item stands for.
+    /// All dimensions that no other item indexes.
     Ellipsis,
     /// A new dimension of size 1: Python's `None`.
     NewDim,
@@ -118,7 +118,7 @@ fn is_place(tensor: &Tensor) -> bool {
 }
 
 impl Index {
-    /// The dimensions of the tensor that the item stands for; those of an ellipsis follow from the others.
+    /// How many dimensions of the tensor the item indexes; an ellipsis takes those that are left.
     fn taken(&self) -> usize {
         match self {
             Index::At(_) | Index::Slice { .. } => 1,
@@ -157,8 +157,8 @@ impl Viewed for Expr {
     }
 }
 
-/// The part of an index that is a view, and the index tensors with the dimensions of that view from which on
-/// they stand.
+/// The part of an index that is a view, and the index tensors, each with the first dimension of that view
+/// that it indexes.
 fn resolve<V: Viewed>(of: &V, items: &[Index]) -> Result<(V, Vec<(usize, Tensor)>)> {
     let ndim = of.sizes()?.len();
     let taken: usize = items.iter().map(Index::taken).sum();
@@ -170,12 +170,12 @@ fn resolve<V: Viewed>(of: &V, items: &[Index]) -> Result<(V, Vec<(usize, Tensor)
     for item in items {
         match item {
             Index::At(at) => {
-                view = place(&view, dim, *at, dim + selected)?;
+                view = select(&view, dim, *at, dim + selected)?;
                 selected += 1;
             }
             Index::Tensor(at) if is_place(at) => {
                 let at = at.to_dtype(DType::I64)?.item::<i64>()?;
-                view = place(&view, dim, at as isize, dim + selected)?;
+                view = select(&view, dim, at as isize, dim + selected)?;
                 selected += 1;
             }
             Index::Slice { start, stop, step } => {
@@ -211,8 +211,8 @@ fn resolve<V: Viewed>(of: &V, items: &[Index]) -> Result<(V, Vec<(usize, Tensor)
     Ok((view, tensors))
 }
 
-/// One place of a dimension; `named` is the dimension in PyTorch's words.
-fn place<V: Viewed>(view: &V, dim: usize, at: isize, named: usize) -> Result<V> {
+/// One index of a dimension; `named` is the dimension in PyTorch's words.
+fn select<V: Viewed>(view: &V, dim: usize, at: isize, named: usize) -> Result<V> {
     let size = view.sizes()?[dim];
     let inside = if at < 0 { at.unsigned_abs() <= size } else { at.unsigned_abs() < size };
     if !inside {
@@ -223,7 +223,7 @@ fn place<V: Viewed>(view: &V, dim: usize, at: isize, named: usize) -> Result<V> 
     view.seen(View::Select { dim: dim as isize, index: at })
 }
 
-/// The view of a tensor that an index stands for, and what is picked from that.
+/// The part of an index that is a view of a tensor, and what is picked from that view.
 fn picked(tensor: &Tensor, items: &[Index]) -> Result<(Tensor, Vec<Pick>)> {
     let (view, tensors) = resolve(tensor, items)?;
     let picks = tensors.into_iter().map(|(dim, index)| pick(&view, dim, index)).collect::<Result<_>>()?;
@@ -279,11 +279,11 @@ impl Tensor {
     /// a copy.
     ///
     /// Shapes: `(n, m)` with integers `(k)` for the first dimension `-> (k, m)`; with a mask
-    /// `(n, m) -> (count of true)`. Index tensors broadcast with each other. The dimensions that they give
-    /// stand where theirs were if these are next to each other, otherwise first.
+    /// `(n, m) -> (count of true)`. Index tensors broadcast with each other. Their common dimensions replace
+    /// the indexed ones if these are neighbours, otherwise they come first.
     ///
     /// # Errors
-    /// More items than dimensions, places out of bounds, a mask of other sizes, index tensors that do not
+    /// More items than dimensions, integers out of bounds, a mask of other sizes, index tensors that do not
     /// broadcast, or no memory.
     ///
     /// Source: PyTorch `aten/src/ATen/TensorIndexing.h` and `native/TensorAdvancedIndexing.cpp`.
@@ -304,10 +304,10 @@ impl Tensor {
 
     /// A copy of the picked elements.
     pub(super) fn pick(&self, picks: &[Pick]) -> Result<Tensor> {
-        let Picked { shape, places } = Picked::new(self, picks)?;
+        let Picked { shape, offsets } = Picked::new(self, picks)?;
         let item = self.dtype().item_size();
-        Tensor::build(self.dtype(), shape, |to| match places {
-            Some(places) => access::read([self], |[from]| places.load(item, from, to)),
+        Tensor::build(self.dtype(), shape, |to| match offsets {
+            Some(offsets) => access::read([self], |[from]| offsets.load(item, from, to)),
             None => Ok(()),
         })
     }
@@ -330,8 +330,8 @@ impl Tensor {
     pub fn assign_<'a>(&self, items: &[Index], value: impl Into<Operand<'a>>) -> Result<()> {
         let (view, picks) = picked(self, items)?;
         let value = Operand::expr(value);
-        // A bare number is converted with PyTorch's check, and rounded once; only into a half of a view any
-        // real number goes.
+        // A bare number is converted with PyTorch's check, and rounded once; f16 and bf16 views take any real
+        // number.
         let value = match value.number() {
             Some(number) if picks.is_empty() && self.dtype().is_half() => {
                 Expr::from(number.held_by(DType::F64)?).to_dtype(self.dtype())
@@ -339,7 +339,7 @@ impl Tensor {
             Some(number) => Tensor::full(&[], number, self.dtype())?.into(),
             None => value,
         };
-        // Dimensions of size 1 in front are PyTorch's to drop.
+        // PyTorch drops leading dimensions of size 1.
         let extra = value.shape()?.len().saturating_sub(view.ndim());
         let ones = value.shape()?.iter().take_while(|size| **size == 1).count();
         let dropped = if picks.is_empty() { extra.min(ones) } else { ones };
@@ -391,7 +391,7 @@ impl Tensor {
         {
             return self.fill_masked(dims.end, mask, &values);
         }
-        let Picked { shape, places } = Picked::new(self, picks)?;
+        let Picked { shape, offsets } = Picked::new(self, picks)?;
         if values.broadcast_to(&shape).shape().is_err() {
             return Err(Error::runtime(format_args!(
                 "shape mismatch: value tensor of shape {value_shape} cannot be broadcast to indexing result of shape {shape}",
@@ -399,17 +399,17 @@ impl Tensor {
         }
         let values = converted(self, values)?;
         let stretched = values.broadcast_to(&shape)?;
-        let Some(places) = places else { return Ok(()) };
-        // One element stands for all; others are copied out, also because they may lie among those written
-        // to.
+        let Some(offsets) = offsets else { return Ok(()) };
+        // One element is written to all offsets. Others are copied first, because they may share the target's
+        // memory.
         let one = values.numel() == 1 && !accumulate;
         let source = if one { values.clone_elements()? } else { stretched.clone_elements()? };
         let dtype = self.dtype();
         access::write(self, [&source], |to, [from]| {
             if accumulate {
-                super::scatter::add(dtype, &places, from, to);
+                super::scatter::add(dtype, &offsets, from, to);
             } else {
-                places.store(dtype.item_size(), from, to);
+                offsets.store(dtype.item_size(), from, to);
             }
             Ok(())
         })
@@ -429,7 +429,7 @@ impl Tensor {
 }
 
 impl Expr {
-    /// The view of a value that an index stands for; see [`Tensor::index`].
+    /// The elements that an index picks; see [`Tensor::index`].
     ///
     /// # Errors
     /// As [`Tensor::index`], and for index tensors: what they pick must be in memory.
@@ -451,7 +451,7 @@ impl Expr {
     }
 }
 
-/// A value of the target's dtype: numbers are converted, tensors must be of it.
+/// A value of the target's dtype: numbers are converted, tensors must have it.
 fn converted(target: &Tensor, value: Expr) -> Result<Tensor> {
     let dtype = target.dtype();
     match value.number() {

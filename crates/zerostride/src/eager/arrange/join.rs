@@ -1,5 +1,5 @@
-//! Owns the functions that join tensors into a new one. Each part is converted and written straight to its
-//! place.
+//! Owns the functions that join tensors into a new one. Each part is converted and written straight into the
+//! result.
 
 use zerostride_ops::{Typed, result_type};
 use zerostride_shape::Shape;
@@ -65,7 +65,7 @@ pub fn vstack(tensors: &[&Tensor]) -> Result<Tensor> {
     Parts::vstack(tensors)?.joined()
 }
 
-/// Joins tensors along the third dimension, matrices behind each other, as `torch.dstack`.
+/// Joins tensors along the third dimension, matrices one after the other, as `torch.dstack`.
 ///
 /// # Errors
 /// As [`cat`].
@@ -79,7 +79,7 @@ pub fn dstack(tensors: &[&Tensor]) -> Result<Tensor> {
     Parts::dstack(tensors)?.joined()
 }
 
-/// Tensors that are joined along a dimension, views of those that were given.
+/// Tensors to be joined along a dimension: views of the arguments.
 pub(super) struct Parts {
     tensors: Vec<Tensor>,
     dim: isize,
@@ -228,7 +228,7 @@ fn at_least(tensor: &Tensor, ndim: usize) -> Result<Tensor> {
 }
 
 impl Tensor {
-    /// The tensor again and again along each dimension, as `torch.Tensor.repeat`: a copy, unlike `expand`.
+    /// The tensor repeated along each dimension, as `torch.Tensor.repeat`: a copy, unlike `expand`.
     ///
     /// # Errors
     /// Fewer counts than dimensions, a result that is too large, or no memory.
@@ -245,13 +245,13 @@ impl Tensor {
         if out.numel() == 0 {
             return Ok(out);
         }
-        // Each dimension twice: the copies outside, the elements inside. Those of size 1 are left out, so
-        // that there are never more than the limit.
+        // Two dimensions for each: copies outside, elements inside. Those of size 1 are left out, so that
+        // there are never more than the limit.
         let pairs = counts.iter().zip(own).flat_map(|(&count, size)| [(1, count), (size, size)]);
-        let (view, places): (Vec<usize>, Vec<usize>) = pairs.filter(|(_, place)| *place != 1).unzip();
+        let (view, sizes): (Vec<usize>, Vec<usize>) = pairs.filter(|(_, size)| *size != 1).unzip();
         let signed = |sizes: &[usize]| sizes.iter().map(|&size| size as isize).collect::<Vec<_>>();
-        let elements = Expr::current(self).reshape(&signed(&view)).broadcast_to(&places);
-        out.view(&signed(&places))?.copy_(elements)?;
+        let elements = Expr::current(self).reshape(&signed(&view)).broadcast_to(&sizes);
+        out.view(&signed(&sizes))?.copy_(elements)?;
         Ok(out)
     }
 

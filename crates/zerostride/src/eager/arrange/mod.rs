@@ -1,9 +1,9 @@
-//! Owns what depends on where elements stand: indexing, gathering and scattering, joining and splitting,
-//! sorting, searching, running totals and order statistics. All of it is eager: it cannot be fused, and some
-//! of it has a shape that only values tell.
+//! Owns functions that move elements: indexing, gathering and scattering, joining and splitting, sorting,
+//! searching, cumulative sums and order statistics. They are eager: they cannot be fused, and some results
+//! have a shape that depends on values.
 //!
-//! Nothing here computes with shapes that the floor below knows, or element by element (`expr`): a function
-//! is written in terms of views and expressions wherever these say it.
+//! A function is written in terms of views and expressions where that is possible; the loops here are the
+//! rest.
 
 mod access;
 mod call;
@@ -11,8 +11,8 @@ mod entries;
 mod gather;
 mod index;
 mod join;
+mod offsets;
 mod picks;
-mod places;
 mod quantile;
 mod repeat;
 mod results;
@@ -38,7 +38,7 @@ pub use repeat::meshgrid;
 pub use results::Results;
 pub use unique::Unique;
 
-/// The dimension that `dim` names; `None` for the one that PyTorch lets a tensor without dimensions have.
+/// The dimension that `dim` names; `None` for 0 and -1 of a tensor without dimensions, which PyTorch allows.
 fn named_dim(dim: isize, ndim: usize) -> Result<Option<usize>> {
     Ok(reduced_dims(&[dim], ndim)?.first().copied())
 }
@@ -55,7 +55,7 @@ fn list<T>(len: usize, shape: &Shape) -> Result<Vec<T>> {
     }
 }
 
-/// Memory for `len` values of any bits, gone when it is dropped.
+/// Scratch memory for `len` values of arbitrary bits.
 ///
 /// # Errors
 /// There is no memory.
@@ -74,7 +74,7 @@ impl Tensor {
         self.to_dtype(DType::I64)
     }
 
-    /// The same for an operation to which PyTorch lets an index without elements be of any dtype.
+    /// The same for an operation that takes an index without elements of any dtype, as in PyTorch.
     ///
     /// # Errors
     /// As [`Tensor::as_index`].

@@ -1,5 +1,5 @@
 //! Owns the meaning of index tensors: which elements integers and masks pick along the dimensions that they
-//! stand for. It does not know how an index is written (`index.rs`), nor copying (`places.rs`).
+//! stand for. It does not know how an index is written (`index.rs`), nor copying (`offsets.rs`).
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use zerostride_ops::DType;
 use zerostride_shape::{ErrorClass, Layout, Shape, broadcast_shape};
 
-use super::places::{Places, Walk};
+use super::offsets::{Offsets, dims as strided};
 use super::{access, list};
 use crate::interrupt::{self, STRIDE};
 use crate::{Error, Result, Tensor};
@@ -38,11 +38,6 @@ impl Pick {
         }
     }
 
-    /// Where the picked elements of a vector are.
-    pub(super) fn places(&self, vector: &Tensor) -> Result<Vec<isize>> {
-        self.offsets(vector.layout(), 0)
-    }
-
     fn dims(&self) -> Range<usize> {
         match self {
             Pick::Integers { dim, .. } => *dim..dim + 1,
@@ -57,8 +52,7 @@ impl Pick {
         })
     }
 
-    /// Refuses integers along a dimension without elements, also where nothing is picked because others have
-    /// none either.
+    /// Refuses integers along a dimension without elements, even where the result has no elements.
     fn refuse_nothing(&self, sizes: &[usize]) -> Result<()> {
         match self {
             Pick::Integers { dim, index } if sizes[*dim] == 0 && index.numel() > 0 => {
@@ -68,18 +62,18 @@ impl Pick {
         }
     }
 
-    /// The distance of each picked element from the first one, in row-major order of `shape`. `ordinal`
-    /// counts the index tensors before this one, as PyTorch counts.
-    fn offsets(&self, of: &Layout, ordinal: usize) -> Result<Vec<isize>> {
+    /// The offset of each picked element from the first element of the tensor, in row-major order. `ordinal`
+    /// is the number of index tensors before this one, as PyTorch's error counts them.
+    pub(super) fn offsets(&self, of: &Layout, ordinal: usize) -> Result<Vec<isize>> {
         match self {
             Pick::Integers { dim, index } => {
                 let (size, stride) = (of.shape()[*dim], of.strides()[*dim]);
                 let index = index.to_dtype(DType::I64)?.contiguous()?;
                 let mut offsets = list(index.numel(), index.shape_value())?;
                 access::read([&index], |[bytes]| {
-                    for places in cast_slice::<u8, i64>(bytes).chunks(STRIDE) {
+                    for indices in cast_slice::<u8, i64>(bytes).chunks(STRIDE) {
                         interrupt::check();
-                        for &at in places {
+                        for &at in indices {
                             offsets.push(wrapped(at, size, ordinal)? as isize * stride);
                         }
                     }
@@ -87,22 +81,21 @@ impl Pick {
                 })
             }
             Pick::Mask { dims, mask, count } => {
-                let mut walk = Walk::new(mask.shape(), &of.strides()[dims.clone()]);
-                let (len, stride) = walk.pop();
-                // Every candidate is written and only those that are true are kept: a branch would be guessed
-                // wrong.
+                let mut outer = strided(mask.shape(), &of.strides()[dims.clone()]);
+                let (len, [stride]) = outer.take_inner();
+                // Every offset is written, and kept where the mask is true: a branch would be mispredicted.
                 let mut offsets: Vec<isize> = list(count + 1, mask.shape_value())?;
                 offsets.resize(count + 1, 0);
-                access::read([mask], |[truths]| {
+                access::read([mask], |[bools]| {
                     let mut found = 0;
-                    for (row, truths) in walk.from(0).zip(truths.chunks(len.max(1))) {
+                    for ([row], bools) in outer.walk(0).zip(bools.chunks(len.max(1))) {
                         let mut offset = row;
-                        for truths in truths.chunks(STRIDE) {
+                        for bools in bools.chunks(STRIDE) {
                             interrupt::check();
-                            for &truth in truths {
+                            for &own in bools {
                                 offsets[found] = offset;
                                 // Another thread may have changed the mask since it was counted.
-                                found = (found + usize::from(truth != 0)).min(*count);
+                                found = (found + usize::from(own != 0)).min(*count);
                                 offset += stride;
                             }
                         }
@@ -128,11 +121,11 @@ fn wrapped(at: i64, size: usize, ordinal: usize) -> Result<usize> {
     }
 }
 
-/// The shape of what index tensors pick, and the dimensions of a tensor that it is made of.
+/// The shape of what index tensors pick, and the dimensions of the tensor in it.
 pub(super) struct Shapes {
-    /// The shape of it all.
+    /// The shape of the result.
     pub(super) whole: Shape,
-    /// The shapes of the index tensors, and the one that they meet in.
+    /// The shapes of the index tensors, and the one that they broadcast to.
     each: Vec<Shape>,
     common: Shape,
     /// The dimensions that are not picked along, before and after those that are.
@@ -144,13 +137,14 @@ impl Shapes {
     /// `picks` are in the order of their dimensions, at least one.
     ///
     /// # Errors
-    /// The index tensors do not broadcast, or name places of a dimension without elements.
+    /// The index tensors do not broadcast, or index a dimension without elements.
     pub(super) fn new(of: &Layout, picks: &[Pick]) -> Result<Shapes> {
         let each: Vec<Shape> = picks.iter().map(Pick::shape).collect::<Result<_>>()?;
         let common = broadcast_shape(&each.iter().map(|shape| &shape[..]).collect::<Vec<_>>())
             .map_err(|_| mismatch(picks, &each))?;
         let is_picked = |dim: &usize| picks.iter().any(|pick| pick.dims().contains(dim));
-        // Index tensors that stand next to each other leave their dimensions in place; others come first.
+        // The dimensions of neighbouring index tensors replace those that they index; of others, they come
+        // first.
         let first = picks.iter().map(|pick| pick.dims().start).min().unwrap_or(0);
         let last = picks.iter().map(|pick| pick.dims().end).max().unwrap_or(0);
         let together = (first..last).all(|dim| is_picked(&dim));
@@ -168,12 +162,12 @@ fn sizes(of: &Layout, dims: &[usize]) -> SmallVec<[usize; 8]> {
     dims.iter().map(|&dim| of.shape()[dim]).collect()
 }
 
-/// What index tensors pick from a tensor: the shape of it all, and where its elements are.
+/// What index tensors pick from a tensor: the shape of the result, and the offsets of its elements.
 #[derive(Debug)]
 pub(super) struct Picked {
     pub(super) shape: Shape,
     /// `None` where there are no elements.
-    pub(super) places: Option<Places>,
+    pub(super) offsets: Option<Offsets>,
 }
 
 impl Picked {
@@ -185,15 +179,15 @@ impl Picked {
         let of = tensor.layout();
         let Shapes { whole: shape, each, common, before, after } = Shapes::new(of, picks)?;
         if shape.numel() == 0 {
-            return Ok(Picked { shape, places: None });
+            return Ok(Picked { shape, offsets: None });
         }
-        let walk = |dims: &[usize]| {
+        let along = |dims: &[usize]| {
             let strides: SmallVec<[isize; 8]> = dims.iter().map(|&dim| of.strides()[dim]).collect();
-            Walk::new(&sizes(of, dims), &strides)
+            strided(&sizes(of, dims), &strides)
         };
         let start = of.offset() - (tensor.reach().start / tensor.dtype().item_size()) as isize;
-        let offsets = combined(picks, &each, &common, of)?;
-        Ok(Picked { shape, places: Some(Places::new(start, walk(&before), offsets, walk(&after))) })
+        let picked = combined(picks, &each, &common, of)?;
+        Ok(Picked { shape, offsets: Some(Offsets::new(start, along(&before), picked, along(&after))) })
     }
 }
 
@@ -223,8 +217,8 @@ fn combined(picks: &[Pick], shapes: &[Shape], common: &Shape, of: &Layout) -> Re
     for next in each {
         let (offsets, shape) = next?;
         let stretched = Layout::contiguous(shape.clone()).broadcast_to(common)?;
-        let steps = Walk::new(common, stretched.strides());
-        for (sum, step) in sum.iter_mut().zip(steps.from(0)) {
+        let steps = strided(common, stretched.strides());
+        for (sum, [step]) in sum.iter_mut().zip(steps.walk(0)) {
             *sum += offsets[step as usize];
         }
     }

@@ -1,5 +1,5 @@
 //! Owns order statistics: medians, quantiles, and the k-th smallest element. It does not know how elements
-//! are put in order (`sort.rs`).
+//! are sorted (`sort.rs`).
 
 use std::str::FromStr;
 
@@ -10,7 +10,7 @@ use super::named_dim;
 use super::sort::{Rank, Wanted};
 use crate::{Error, Expr, Result, Tensor, keepdim};
 
-/// What a quantile is where it falls between two elements.
+/// The value of a quantile that falls between two elements.
 ///
 /// ```
 /// use zerostride::Interpolation;
@@ -19,7 +19,7 @@ use crate::{Error, Expr, Result, Tensor, keepdim};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interpolation {
-    /// On the line between them.
+    /// Interpolated linearly.
     #[default]
     Linear,
     /// The lower one.
@@ -28,7 +28,7 @@ pub enum Interpolation {
     Higher,
     /// Their mean.
     Midpoint,
-    /// The nearer one; in the middle the one at an even place.
+    /// The nearer one; in the middle the one of even rank.
     Nearest,
 }
 
@@ -82,16 +82,16 @@ impl Tensor {
         self.middle(Rank::NanMedian)
     }
 
-    /// The medians along a dimension, and where they stood.
+    /// The medians along a dimension, and their indices.
     ///
     /// # Errors
     /// The dimension does not exist or has no elements, the dtype is bool or complex, or there is no memory.
     ///
     /// ```
     /// use zerostride::tensor;
-    /// let (medians, places) = tensor![[3.0, 1.0, 2.0], [4.0, 6.0, 5.0]].median_along(1, false)?;
+    /// let (medians, indices) = tensor![[3.0, 1.0, 2.0], [4.0, 6.0, 5.0]].median_along(1, false)?;
     /// assert_eq!(medians.to_vec::<f32>()?, [2.0, 5.0]);
-    /// assert_eq!(places.to_vec::<i64>()?, [2, 2]);
+    /// assert_eq!(indices.to_vec::<i64>()?, [2, 2]);
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn median_along(&self, dim: isize, keepdim: bool) -> Result<(Tensor, Tensor)> {
@@ -113,7 +113,7 @@ impl Tensor {
         self.ranked("median", "median_out", Rank::NanMedian, dim, keepdim)
     }
 
-    /// The `k`-th smallest elements along a dimension, counted from 1, and where they stood:
+    /// The `k`-th smallest elements along a dimension, counted from 1, and their indices:
     /// `torch.kthvalue`. NaN counts as the largest.
     ///
     /// # Errors
@@ -121,15 +121,15 @@ impl Tensor {
     ///
     /// ```
     /// use zerostride::tensor;
-    /// let (second, place) = tensor![30, 10, 20].kthvalue(2, 0, false)?;
-    /// assert_eq!((second.item::<i64>()?, place.item::<i64>()?), (20, 2));
+    /// let (second, index) = tensor![30, 10, 20].kthvalue(2, 0, false)?;
+    /// assert_eq!((second.item::<i64>()?, index.item::<i64>()?), (20, 2));
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn kthvalue(&self, k: usize, dim: isize, keepdim: bool) -> Result<(Tensor, Tensor)> {
         self.ranked("kthvalue", "kthvalue_cpu", Rank::At(k.wrapping_sub(1)), dim, keepdim)
     }
 
-    /// The median of everything.
+    /// The median of all elements.
     fn middle(&self, rank: Rank) -> Result<Tensor> {
         if self.numel() == 0 && self.dtype().category() == Category::Float {
             return Tensor::full(&[], f64::NAN, self.dtype());
@@ -137,7 +137,7 @@ impl Tensor {
         self.reshape(&[-1])?.ranked("median", "median_cpu", rank, 0, false).map(|(median, _)| median)
     }
 
-    /// The elements of a rank along a dimension and their places, for a function whose kernel PyTorch calls
+    /// The elements of a rank along a dimension and their indices, for a function whose kernel PyTorch calls
     /// `kernel`.
     fn ranked(
         &self,
@@ -147,26 +147,26 @@ impl Tensor {
         dim: isize,
         keeps: bool,
     ) -> Result<(Tensor, Tensor)> {
-        let place = named_dim(dim, self.ndim())?.unwrap_or(0);
-        let n = self.shape().get(place).copied().unwrap_or(1);
+        let dim = named_dim(dim, self.ndim())?.unwrap_or(0);
+        let n = self.shape().get(dim).copied().unwrap_or(1);
         if n == 0 {
-            let message = format!("{name}(): Expected reduction dim {place} to have non-zero size.");
+            let message = format!("{name}(): Expected reduction dim {dim} to have non-zero size.");
             return Err(Error::Argument { class: ErrorClass::Index, message });
         }
         if matches!(rank, Rank::At(k) if k >= n) {
             return Err(Error::runtime(format_args!(
-                "{name}(): selected number k out of range for dimension {place}"
+                "{name}(): selected number k out of range for dimension {dim}"
             )));
         }
         if matches!(self.dtype().category(), Category::Bool | Category::Complex) {
             let message = format!("\"{kernel}\" not implemented for '{}'", self.dtype().scalar_name());
             return Err(Error::Argument { class: ErrorClass::NotImplemented, message });
         }
-        let (found, places) = self.ordered_along((self.ndim() > 0).then_some(place), Wanted::One(rank))?;
+        let (found, indices) = self.ordered_along((self.ndim() > 0).then_some(dim), Wanted::One(rank))?;
         let kept = |tensor: Tensor| {
-            if keeps || self.ndim() == 0 { Ok(tensor) } else { tensor.squeeze_dims(&[place as isize]) }
+            if keeps || self.ndim() == 0 { Ok(tensor) } else { tensor.squeeze_dims(&[dim as isize]) }
         };
-        Ok((kept(found)?, kept(places)?))
+        Ok((kept(found)?, kept(indices)?))
     }
 
     /// The quantiles `q` of all elements, or of those along a dimension: `torch.quantile`. Of elements with a
@@ -233,11 +233,11 @@ impl Tensor {
         };
         let (sorted, _) = rows.sort(-1, false)?;
         let (elements, is_single) = (Expr::current(&sorted), q.ndim() == 0);
-        // As f64, so that a tenth of ten steps is no whole one where f32 would round it to that.
+        // In f64: f32 would round a tenth of ten elements to a whole rank.
         let q = Expr::current(&q.reshape(&[-1])?).to_dtype(DType::F64);
         let last = *sorted.shape().last().expect("rows have a dimension") as i64 - 1;
         let nan = elements.isnan();
-        // Real numbers: between which elements in order, and how far, a quantile lies.
+        // Real numbers: the fraction says how far a quantile lies between two sorted elements.
         let ranks = if passes_nan {
             let ranks = q * (nan.logical_not().sum(keepdim(-1)) - 1);
             Expr::from(0.0).where_(ranks.lt(0), &ranks)

@@ -1,5 +1,5 @@
-//! Owns copies whose elements stand elsewhere: rolled round, repeated one by one, stretched to a grid, or cut
-//! off beside a diagonal.
+//! Owns copies with elements moved: rolled, repeated, stretched to a grid, or set to zero on one side of a
+//! diagonal.
 
 use bytemuck::cast_slice;
 use zerostride_ops::{DType, Scalar};
@@ -10,7 +10,7 @@ use crate::interrupt;
 use crate::{Error, Expr, Result, Tensor, cat};
 
 impl Tensor {
-    /// The elements moved along dimensions, those that leave coming in at the other end: `torch.roll`.
+    /// The elements shifted along dimensions, wrapping around: `torch.roll`.
     /// Without dimensions the flattened tensor is rolled.
     ///
     /// # Errors
@@ -115,7 +115,7 @@ impl Tensor {
         self.index_select(dim as isize, &Tensor::from_slice(&index, &[index.len()])?)
     }
 
-    /// The same by one count or by a tensor of them.
+    /// [`Tensor::repeat_interleave`] by one count, or [`Tensor::repeat_each`] by a tensor of them.
     pub(super) fn repeat_by(&self, repeats: &Repeats, dim: Option<isize>) -> Result<Tensor> {
         match repeats {
             Repeats::Count(count) => self.repeat_interleave(*count, dim),
@@ -165,7 +165,7 @@ impl Tensor {
         }
         let row = Expr::from(Tensor::arange(0, rows as i64, 1)?).unsqueeze(-1);
         let column = Expr::from(Tensor::arange(0, columns as i64, 1)?);
-        // False is zero in every dtype, and takes part in no promotion.
+        // `false` is zero in every dtype, and does not promote.
         Expr::current(self).where_(keeps(row, column), Scalar::Bool(false)).materialise()
     }
 }
@@ -173,13 +173,13 @@ impl Tensor {
 /// How often elements are repeated.
 #[derive(Clone, Debug)]
 pub(super) enum Repeats {
-    /// All of them as often.
+    /// All elements equally often.
     Count(usize),
-    /// Each as often as an integer tensor says.
+    /// Each as often as its integer in a tensor.
     Each(Tensor),
 }
 
-/// The rows and columns of which a triangle is cut.
+/// The rows and columns of the matrices that a triangle is taken of.
 fn triangular(name: &str, tensor: &Tensor) -> Result<(usize, usize)> {
     match *tensor.shape() {
         [.., rows, columns] => Ok((rows, columns)),
@@ -226,7 +226,7 @@ impl Results {
                 sizes[dim] = sizes[dim].saturating_mul(*count);
                 Ok(Results::one(Shape::new(&sizes)?, tensor.dtype()))
             }
-            // A wrong count is left to the function, which takes no memory for it.
+            // The function refuses a wrong count, and takes no memory for it.
             Repeats::Each(counts) => {
                 let most = counts.amax(..).and_then(|most| most.to_dtype(DType::I64)?.item::<i64>());
                 let most = most.map_or(0, |most| most.max(0) as usize);

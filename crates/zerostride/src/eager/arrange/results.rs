@@ -1,6 +1,6 @@
-//! Owns what is known of the results of the functions here before they touch an element: shapes and dtypes,
-//! and the memory that they take. Each function's file has the function of that name which finds it out, and
-//! which refuses what the function refuses; where elements are to be refused, the function itself does so.
+//! Owns what is known of the results of functions before they read an element: shapes and dtypes, and the
+//! memory that they take. The file of each function has a function of the same name on `Results`, which
+//! computes this and refuses bad arguments; only values are refused by the function itself.
 
 use smallvec::{SmallVec, smallvec};
 use zerostride_ops::DType;
@@ -8,7 +8,7 @@ use zerostride_shape::Shape;
 
 use crate::{Expr, Result, Tensor};
 
-/// What a function that moves elements gives.
+/// The shapes and dtypes of the results of a function that moves elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Results {
     known: Option<SmallVec<[(Shape, DType); 2]>>,
@@ -41,34 +41,34 @@ impl Results {
         Ok(Results::like(tensor))
     }
 
-    /// The result of a computation.
+    /// The result of an expression.
     pub(super) fn computed(expr: &Expr) -> Result<Results> {
         let meta = expr.meta()?;
         Ok(Results::one(meta.shape.clone(), meta.dtype()))
     }
 
-    /// A result of which elements decide how large it is: so many elements of so many bytes at most, with
-    /// what is kept beside it.
+    /// A result whose size depends on values: at most so many elements of so many bytes, with what is kept
+    /// beside it.
     pub(super) fn at_most(numel: usize, item: usize) -> Results {
         Results { known: None, bytes: bytes(numel, item) }
     }
 
-    /// The last of the results alone, for which all are made.
+    /// The last result alone; the memory is that of all.
     pub(super) fn last(self) -> Results {
         Results { known: self.known.and_then(|mut known| known.pop()).map(|last| smallvec![last]), ..self }
     }
 
-    /// The shape of a result that is the only one.
+    /// The shape of the only result.
     pub(super) fn shape(&self) -> Shape {
         self.known.as_ref().map_or_else(Shape::default, |known| known[0].0.clone())
     }
 
-    /// The dtype of a result that is the only one.
+    /// The dtype of the only result.
     pub(super) fn dtype(&self) -> DType {
         self.known.as_ref().map_or(DType::DEFAULT_FLOAT, |known| known[0].1)
     }
 
-    /// The shapes and dtypes; `None` where elements decide.
+    /// The shapes and dtypes; `None` where they depend on values.
     pub fn known(&self) -> Option<impl Iterator<Item = (&[usize], DType)>> {
         self.known.as_ref().map(|known| known.iter().map(|(shape, dtype)| (&shape[..], *dtype)))
     }

@@ -1,4 +1,4 @@
-//! Owns running totals along a dimension, and the differences that undo them.
+//! Owns cumulative sums and products along a dimension, and differences of neighbours.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, Complex32, Complex64, DType, Element};
@@ -10,11 +10,11 @@ use crate::interrupt::{self, STRIDE};
 use crate::threads::crew;
 use crate::{Error, Result, Tensor, cat};
 
-/// Elements that a thread takes at least.
+/// The fewest elements of a thread's share.
 const GRAIN_ELEMENTS: usize = 1 << 14;
 
-/// A dtype whose running totals are kept in `Wide`: as in PyTorch a wider one, but for the `f32` that halves
-/// become.
+/// A dtype whose cumulative sums and products are accumulated in `Wide`: as in PyTorch a wider one, but for
+/// f16 and bf16, which are accumulated in f32.
 trait Total<Wide>: Element {
     const ZERO: Wide;
     const ONE: Wide;
@@ -64,7 +64,7 @@ impl Total<i64> for i64 {
     }
 }
 
-/// Running totals down the rows of a block of `inner` columns.
+/// Cumulative sums or products over the rows of a block of `inner` columns.
 fn scan_block<T: Total<Wide>, Wide: Copy>(
     (from, to): (&[T::Stored], &mut [T::Stored]),
     inner: usize,
@@ -151,7 +151,7 @@ impl Tensor {
     fn running(&self, dim: isize, product: bool) -> Result<Tensor> {
         let dtype = Results::cumsum(self, dim)?.dtype();
         let dim = named_dim(dim, self.ndim())?;
-        // Halves are rounded once, when their totals are there.
+        // f16 and bf16 are rounded once, at the end.
         let held = if dtype.is_half() { DType::F32 } else { dtype };
         let from = self.to_dtype(held)?.contiguous()?;
         let sizes = dim.map_or((1, 1), |dim| (self.shape()[dim], self.shape()[dim + 1..].iter().product()));
@@ -193,7 +193,7 @@ impl Tensor {
         Results::diff(self, n, dim, before, after)?;
         let dim = named_dim(dim, self.ndim())?.unwrap_or(0);
         if n == 0 {
-            // PyTorch leaves out what was to be joined, too.
+            // PyTorch does not join `before` and `after` either.
             return self.clone_elements();
         }
         let parts: Vec<&Tensor> = before.into_iter().chain([self]).chain(after).collect();

@@ -1,12 +1,12 @@
-//! Owns scattering: writing to the places that an index tensor names along a dimension, and adding to places.
-//! It does not know how places are found (`gather.rs`, `picks.rs`).
+//! Owns scattering: writing to the elements that an index tensor names along a dimension, and adding to them.
+//! It does not know how their offsets are found (`gather.rs`, `picks.rs`).
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Complex32, Complex64, DType, Element, bf16, f16, with_type};
 use zerostride_shape::InternalOverlap;
 
 use super::gather::{along, lifted};
-use super::places::Places;
+use super::offsets::Offsets;
 use super::{access, named_dim};
 use crate::{Error, Result, Tensor};
 
@@ -36,26 +36,27 @@ combined!(bool, |a, b| a | b, a & b);
 combined!(u8 u16 u32 u64 i8 i16 i32 i64, |a, b| a.wrapping_add(b), a.wrapping_mul(b));
 combined!(f16 bf16 f32 f64 Complex32 Complex64, |a, b| a + b, a * b);
 
-/// Combines the elements at some places, one after the other, with elements in order.
+/// Combines the elements at some offsets, one after the other, with contiguous elements.
 macro_rules! combine {
     ($name:ident, $combination:ident, $doc:literal) => {
         #[doc = $doc]
-        pub(super) fn $name(dtype: DType, places: &Places, from: &[u8], to: &mut [u8]) {
+        pub(super) fn $name(dtype: DType, offsets: &Offsets, from: &[u8], to: &mut [u8]) {
             with_type!(dtype, T => {
                 let from: &[<T as Element>::Stored] = cast_slice(from);
                 let to: &mut [<T as Element>::Stored] = cast_slice_mut(to);
-                places.each(|place, at| to[place] = T::$combination(to[place], from[at]));
+                offsets.each(|offset, at| to[offset] = T::$combination(to[offset], from[at]));
             });
         }
     };
 }
 
-combine!(add, plus, "Adds elements that stand one after the other to those at some places.");
-combine!(multiply, times, "Multiplies those at some places by elements that stand one after the other.");
+combine!(add, plus, "Adds contiguous elements to those at some offsets.");
+combine!(multiply, times, "Multiplies elements at some offsets by contiguous ones.");
 
 impl Tensor {
-    /// Writes each element of a source to the place along a dimension that an index tensor names:
-    /// `torch.Tensor.scatter_`, the reverse of [`Tensor::gather`]. Where places coincide, the last one stays.
+    /// Writes each element of a source at its index along a dimension, which an index tensor says:
+    /// `torch.Tensor.scatter_`, the reverse of [`Tensor::gather`]. Where indices coincide, the last element
+    /// stays.
     ///
     /// # Errors
     /// As [`Tensor::gather`]; a source of another dtype or smaller than the index; a tensor whose elements
@@ -69,11 +70,13 @@ impl Tensor {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn scatter_(&self, dim: isize, index: &Tensor, source: &Tensor) -> Result<()> {
-        self.scattered(dim, index, source, |item, places, from, to| places.store(item.item_size(), from, to))
+        self.scattered(dim, index, source, |dtype, offsets, from, to| {
+            offsets.store(dtype.item_size(), from, to)
+        })
     }
 
-    /// Adds each element of a source at the place along a dimension that an index tensor names:
-    /// `torch.Tensor.scatter_add_`. Where places coincide, all are added, in row-major order of the index.
+    /// Adds each element of a source at its index along a dimension, which an index tensor says:
+    /// `torch.Tensor.scatter_add_`. Where indices coincide, all are added, in row-major order of the index.
     ///
     /// # Errors
     /// As [`Tensor::scatter_`].
@@ -89,9 +92,9 @@ impl Tensor {
         self.scattered(dim, index, source, add)
     }
 
-    /// Multiplies by each element of a source at the place along a dimension that an index tensor names:
-    /// `torch.Tensor.scatter_` with `reduce="multiply"`. Where places coincide, all are factors, in row-major
-    /// order of the index.
+    /// Multiplies by each element of a source at its index along a dimension, which an index tensor says:
+    /// `torch.Tensor.scatter_` with `reduce="multiply"`. Where indices coincide, all are factors, in
+    /// row-major order of the index.
     ///
     /// # Errors
     /// As [`Tensor::scatter_`].
@@ -112,7 +115,7 @@ impl Tensor {
         dim: isize,
         index: &Tensor,
         source: &Tensor,
-        write: impl FnOnce(DType, &Places, &[u8], &mut [u8]),
+        write: impl FnOnce(DType, &Offsets, &[u8], &mut [u8]),
     ) -> Result<()> {
         named_dim(dim, self.ndim())?;
         let refused = || Error::runtime("scatter(): Expected dtype int32/int64 for index");
@@ -147,14 +150,14 @@ impl Tensor {
                 source.shape_value()
             )));
         }
-        let places = along(&own, dim, &index)?;
+        let offsets = along(&own, dim, &index)?;
         let mut sizes = index.shape().iter().enumerate();
         let part =
             sizes.try_fold(source, |part, (dim, &size)| part.narrow(dim as isize, 0, size as isize))?;
-        // A copy in any case: the source may lie among what is written to.
+        // Always a copy: the source may share the target's memory.
         let source = part.clone_elements()?;
         access::write(&own, [&source], |to, [from]| {
-            write(own.dtype(), &places, from, to);
+            write(own.dtype(), &offsets, from, to);
             Ok(())
         })
     }

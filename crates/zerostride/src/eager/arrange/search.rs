@@ -1,4 +1,4 @@
-//! Owns the search for places: of nonzero elements, and of values among sorted ones.
+//! Owns searches: for the indices of nonzero elements, and of values among sorted ones.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, DType, Element, result_type};
@@ -30,19 +30,20 @@ impl Tensor {
     pub fn nonzero(&self) -> Result<Tensor> {
         let (shape, ndim) = (self.shape_value().clone(), self.ndim());
         let flat = self.ne(0)?.reshape(&[-1])?;
-        let places = Pick::mask(0, flat.clone())?.places(&flat)?;
-        Tensor::build(DType::I64, Shape::new(&[places.len(), ndim])?, |bytes| {
+        let offsets = Pick::mask(0, flat.clone())?.offsets(flat.layout(), 0)?;
+        Tensor::build(DType::I64, Shape::new(&[offsets.len(), ndim])?, |bytes| {
             let rows = cast_slice_mut::<u8, i64>(bytes).chunks_mut(ndim.max(1));
-            for (at, (row, mut place)) in rows.zip(places).enumerate() {
+            for (at, (row, mut offset)) in rows.zip(offsets).enumerate() {
                 if at.is_multiple_of(STRIDE) {
                     interrupt::check();
                 }
                 // The outermost index is what the others leave.
                 if let Some((outermost, others)) = row.split_first_mut() {
                     for (index, &size) in others.iter_mut().zip(&shape[1..]).rev() {
-                        (*index, place) = ((place as usize % size) as i64, (place as usize / size) as isize);
+                        (*index, offset) =
+                            ((offset as usize % size) as i64, (offset as usize / size) as isize);
                     }
-                    *outermost = place as i64;
+                    *outermost = offset as i64;
                 }
             }
             Ok(())
@@ -87,20 +88,20 @@ impl Tensor {
         // Values of one row of sorted elements.
         let each = if outer.is_empty() { wanted.numel() } else { wanted.shape()[outer.len()] };
         Tensor::build(DType::I64, values.shape_value().clone(), |bytes| {
-            let places: &mut [i64] = cast_slice_mut(bytes);
+            let found: &mut [i64] = cast_slice_mut(bytes);
             access::read([&rows, &wanted], |[rows, wanted]| {
                 with_ordered!(dtype, T => {
                     let rows: &[<T as Element>::Stored] = cast_slice(rows);
                     let wanted: &[<T as Element>::Stored] = cast_slice(wanted);
-                    let parts: Vec<_> = wanted.chunks(GRAIN_ELEMENTS).zip(places.chunks_mut(GRAIN_ELEMENTS)).enumerate().collect();
-                    crew::for_each(parts.into_iter(), || (), |(), (part, (wanted, places))| {
-                        for (at, (&value, place)) in wanted.iter().zip(places).enumerate() {
+                    let parts: Vec<_> = wanted.chunks(GRAIN_ELEMENTS).zip(found.chunks_mut(GRAIN_ELEMENTS)).enumerate().collect();
+                    crew::for_each(parts.into_iter(), || (), |(), (part, (wanted, found))| {
+                        for (at, (&value, index)) in wanted.iter().zip(found).enumerate() {
                             let row = (part * GRAIN_ELEMENTS + at) / each.max(1) * n;
-                            // NaN is behind everything, and everything behind it.
+                            // NaN comes after every number, and every value after NaN.
                             let before = |other: &<T as Element>::Stored| {
                                 other.partial_cmp(&value).is_none_or(|order| order.is_lt() || right && order.is_eq())
                             };
-                            *place = rows[row..row + n].partition_point(before) as i64;
+                            *index = rows[row..row + n].partition_point(before) as i64;
                         }
                         Ok(())
                     })
@@ -110,7 +111,7 @@ impl Tensor {
     }
 }
 
-/// How many elements are not zero, as a computation.
+/// The number of elements that are not zero, as an expression.
 fn counted(tensor: &Tensor, dims: impl Into<Dims>) -> Expr {
     Expr::current(tensor).ne(0).sum(dims)
 }

@@ -1,5 +1,5 @@
-//! Owns the elements and slices that are chosen by one index tensor or mask, under PyTorch's names. It does
-//! not know which elements these are (`picks.rs`).
+//! Owns the functions that select elements or slices by one index tensor or mask, under PyTorch's names. It
+//! does not know their offsets (`picks.rs`).
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use super::picks::Pick;
 use super::{Results, named_dim};
 use crate::{Error, Operand, Result, Tensor};
 
-/// An i64 that is no place of a dimension of `size`, where negative ones do not count from the end.
+/// An integer of an index that is out of bounds for a dimension of `size`; negative ones are.
 fn outside(index: &Tensor, size: usize) -> Result<Option<i64>> {
     if index.numel() == 0 {
         return Ok(None);
@@ -172,7 +172,7 @@ impl Tensor {
     }
 }
 
-/// The shape in which a tensor and a mask meet.
+/// The shape that a tensor and a mask broadcast to.
 fn together(tensor: &Tensor, mask: &Tensor) -> Result<Shape> {
     if mask.dtype() != DType::Bool {
         return Err(Error::runtime("masked_select: expected BoolTensor for mask"));

@@ -1,5 +1,5 @@
-//! Owns the order of elements: sorting, and what is found by it. It does not know how keys are sorted
-//! (`entries.rs`), nor threads beyond handing out parts.
+//! Owns the order of elements: sorting, and the selection of elements by rank. It does not know how keys are
+//! sorted (`entries.rs`).
 //!
 //! Every dtype is sorted by a key: an unsigned integer in the order of the values, in which all NaN are one,
 //! the largest, and -0 is 0.
@@ -14,12 +14,12 @@ use crate::interrupt::{self, STRIDE};
 use crate::threads::crew;
 use crate::{Error, Result, Tensor};
 
-/// Entries of which one is selected within some tens of milliseconds.
+/// Entries among which one is selected without a check for interrupts: within some tens of milliseconds.
 const LONG_ELEMENTS: usize = 1 << 22;
 
 /// A dtype whose elements have an order, NaN last.
 pub(super) trait Ordered: Element {
-    /// The bits that a key has.
+    /// Bits of a key.
     const KEY_BITS: u32;
     /// An integer in the order of the elements.
     fn key(stored: Self::Stored) -> u64;
@@ -51,7 +51,7 @@ ordered! {
     f64: 64, |value| if value.is_nan() { u64::MAX } else { of_bits::<64>(value.to_bits()) };
 }
 
-/// The key of a float's bits: numbers with a sign are turned around, and -0 is 0.
+/// The key of a float's bits: the order of negative numbers is reversed, and -0 is 0.
 #[inline(always)]
 fn of_bits<const BITS: u32>(bits: u64) -> u64 {
     let sign = 1 << (BITS - 1);
@@ -83,25 +83,25 @@ pub(super) use with_ordered;
 /// Which elements of a row are wanted.
 #[derive(Clone, Copy)]
 pub(super) enum Wanted {
-    /// So many, the first ones in their order: NaN last, or first where it is descending.
+    /// The first `count` in ascending order, NaN last, or in descending order, NaN first.
     First { count: usize, descending: bool },
-    /// One.
+    /// The one of a rank.
     One(Rank),
 }
 
-/// Which of the elements of a row in order.
+/// A rank among the sorted elements of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rank {
     /// The lower middle of all; NaN if one is there.
     Median,
     /// The lower middle of those that are not NaN.
     NanMedian,
-    /// A place.
+    /// The one with this index.
     At(usize),
 }
 
 impl Wanted {
-    /// How many.
+    /// The number of wanted elements.
     fn count(self) -> usize {
         match self {
             Wanted::First { count, .. } => count,
@@ -111,26 +111,26 @@ impl Wanted {
 }
 
 impl Rank {
-    /// The place among `n` elements in order, of which so many are not NaN.
-    fn place(self, n: usize, numbers: usize) -> usize {
+    /// The index among `n` sorted elements, of which so many are not NaN.
+    fn index(self, n: usize, numbers: usize) -> usize {
         match self {
             Rank::Median if numbers == n => (n - 1) / 2,
-            // Behind all numbers stands the first NaN.
+            // The first NaN comes after all numbers.
             Rank::Median => numbers,
             Rank::NanMedian => numbers.saturating_sub(1) / 2,
-            Rank::At(place) => place,
+            Rank::At(index) => index,
         }
     }
 }
 
-/// Brings the entry that has a place in order there, smaller ones before it and larger ones behind.
-fn select<E: Entry>(entries: &mut [E], place: usize) {
+/// Moves the entry of an index in sorted order there, with smaller ones before it and larger ones after it.
+fn select<E: Entry>(entries: &mut [E], index: usize) {
     if entries.len() <= LONG_ELEMENTS {
-        entries.select_nth_unstable(place);
+        entries.select_nth_unstable(index);
         return;
     }
     let mut compared = 0;
-    entries.select_nth_unstable_by(place, |left, right| {
+    entries.select_nth_unstable_by(index, |left, right| {
         compared += 1;
         if compared % STRIDE == 0 {
             interrupt::check();
@@ -139,13 +139,13 @@ fn select<E: Entry>(entries: &mut [E], place: usize) {
     });
 }
 
-/// Writes the places of the elements of a row that are wanted, in their order, and equal ones always as they
-/// stand. Where only some are wanted, only those are sorted.
+/// Writes the indices of the wanted elements of a row, sorted; equal elements keep their order. Where only
+/// some are wanted, only those are sorted.
 fn order_row<T: Ordered, E: Entry>(
     row: &[T::Stored],
     wanted: Wanted,
     (entries, other): (&mut [E], &mut [E]),
-    places: &mut [i64],
+    indices: &mut [i64],
 ) -> Result<()> {
     let largest = u64::MAX >> (64 - T::KEY_BITS);
     let flip = if let Wanted::First { descending: true, .. } = wanted { largest } else { 0 };
@@ -164,82 +164,82 @@ fn order_row<T: Ordered, E: Entry>(
         Wanted::One(rank) => {
             let is_number =
                 |stored: &&T::Stored| T::DTYPE.category() != Category::Float || T::key(**stored) != largest;
-            let place = rank.place(row.len(), row.iter().filter(is_number).count());
-            select(entries, place);
-            entries.swap(0, place);
+            let index = rank.index(row.len(), row.iter().filter(is_number).count());
+            select(entries, index);
+            entries.swap(0, index);
         }
     }
-    places.iter_mut().zip(entries).for_each(|(place, entry)| *place = entry.place() as i64);
+    indices.iter_mut().zip(entries).for_each(|(index, entry)| *index = entry.index() as i64);
     Ok(())
 }
 
-/// Orders each row of `n` elements, and writes the places of those that are wanted; neither is 0.
+/// Sorts rows of `n` elements, and writes the indices of the wanted elements of each; neither number is 0.
 fn order_rows<T: Ordered, E: Entry>(
     rows: &[T::Stored],
     n: usize,
     wanted: Wanted,
-    places: &mut [i64],
+    indices: &mut [i64],
     shape: &Shape,
 ) -> Result<()> {
     let room = || -> Result<_> { Ok((scratch::<E>(n, shape)?, scratch::<E>(n, shape)?)) };
-    // Many rows are sorted side by side, one row by all threads.
+    // Threads share many rows; a single row is sorted by all of them.
     let many = GRAIN_ELEMENTS.div_ceil(n);
-    let parts: Vec<_> = rows.chunks(many * n).zip(places.chunks_mut(many * wanted.count())).collect();
-    crew::for_each(parts.into_iter(), room, |room, (rows, places)| {
+    let parts: Vec<_> = rows.chunks(many * n).zip(indices.chunks_mut(many * wanted.count())).collect();
+    crew::for_each(parts.into_iter(), room, |room, (rows, indices)| {
         let (entries, other) = room.as_mut().map_err(|error| error.clone())?;
         let (entries, other) = (cast_slice_mut(entries.bytes_mut()), cast_slice_mut(other.bytes_mut()));
-        rows.chunks(n).zip(places.chunks_mut(wanted.count())).try_for_each(|(row, places)| {
-            order_row::<T, E>(row, wanted, (&mut *entries, &mut *other), places)
+        rows.chunks(n).zip(indices.chunks_mut(wanted.count())).try_for_each(|(row, indices)| {
+            order_row::<T, E>(row, wanted, (&mut *entries, &mut *other), indices)
         })
     })
 }
 
-/// A refusal of complex numbers, which have no order, in PyTorch's words with their leading space.
+/// The refusal of complex numbers, which have no order; PyTorch's message has the leading space.
 fn unordered(what: &str) -> Error {
     let message = format!(" {what} does not support complex dtypes on CPU");
     Error::Argument { class: ErrorClass::Type, message }
 }
 
 impl Tensor {
-    /// The tensor in rows along its last dimension, and the places of the elements of each that are wanted,
-    /// in their order.
+    /// The tensor in contiguous rows along its last dimension, and the indices of the wanted elements of each
+    /// row, sorted.
     pub(super) fn ordered(&self, wanted: Wanted) -> Result<(Tensor, Tensor)> {
         let rows = self.contiguous()?;
         let n = *rows.shape().last().expect("rows have a dimension");
         let mut sizes = rows.shape().to_vec();
         *sizes.last_mut().expect("rows have a dimension") = wanted.count();
         let shape = rows.shape_value();
-        let places = Tensor::build(DType::I64, Shape::new(&sizes)?, |bytes| {
+        let indices = Tensor::build(DType::I64, Shape::new(&sizes)?, |bytes| {
             if bytes.is_empty() {
                 return Ok(());
             }
-            let places = cast_slice_mut(bytes);
+            let indices = cast_slice_mut(bytes);
             access::read([&rows], |[elements]| {
                 with_ordered!(rows.dtype(), T => {
                     let elements = cast_slice(elements);
                     if T::KEY_BITS <= 32 && u32::try_from(n).is_ok() {
-                        order_rows::<T, u64>(elements, n, wanted, places, shape)
+                        order_rows::<T, u64>(elements, n, wanted, indices, shape)
                     } else {
-                        order_rows::<T, u128>(elements, n, wanted, places, shape)
+                        order_rows::<T, u128>(elements, n, wanted, indices, shape)
                     }
                 }, Err(unordered("Sort")))
             })
         })?;
-        Ok((rows, places))
+        Ok((rows, indices))
     }
 
-    /// The elements along a dimension that are wanted, in their order, and where they stood.
+    /// The wanted elements along a dimension, sorted, and their indices.
     pub(super) fn ordered_along(&self, dim: Option<usize>, wanted: Wanted) -> Result<(Tensor, Tensor)> {
         let Some(dim) = dim.map(|dim| dim as isize) else {
-            let places = Tensor::full(&[], 0, DType::I64)?;
-            return Ok((self.clone_elements()?, places));
+            let indices = Tensor::full(&[], 0, DType::I64)?;
+            return Ok((self.clone_elements()?, indices));
         };
-        let (rows, places) = self.movedim(&[dim], &[-1])?.ordered(wanted)?;
+        let (rows, indices) = self.movedim(&[dim], &[-1])?.ordered(wanted)?;
         let back = |tensor: Tensor| tensor.movedim(&[-1], &[dim])?.contiguous();
-        Ok((back(rows.gather(-1, &places)?)?, back(places)?))
+        Ok((back(rows.gather(-1, &indices)?)?, back(indices)?))
     }
 
-    /// The elements along a dimension in rising or falling order, and where each of them stood: `torch.sort`.
+    /// The elements along a dimension in ascending or descending order, and their indices: `torch.sort`.
     /// Equal elements keep their order; NaN counts as the largest.
     ///
     /// # Errors
@@ -247,9 +247,9 @@ impl Tensor {
     ///
     /// ```
     /// use zerostride::tensor;
-    /// let (sorted, places) = tensor![[3, 1, 2], [5, 4, 5]].sort(-1, false)?;
+    /// let (sorted, indices) = tensor![[3, 1, 2], [5, 4, 5]].sort(-1, false)?;
     /// assert_eq!(sorted.to_vec::<i64>()?, [1, 2, 3, 4, 5, 5]);
-    /// assert_eq!(places.to_vec::<i64>()?, [1, 2, 0, 1, 0, 2]);
+    /// assert_eq!(indices.to_vec::<i64>()?, [1, 2, 0, 1, 0, 2]);
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn sort(&self, dim: isize, descending: bool) -> Result<(Tensor, Tensor)> {
@@ -259,7 +259,7 @@ impl Tensor {
         self.ordered_along(dim, Wanted::First { count, descending })
     }
 
-    /// Where the elements along a dimension stand in their order: the second part of [`Tensor::sort`].
+    /// The indices that sort the elements along a dimension: the second part of [`Tensor::sort`].
     ///
     /// # Errors
     /// As [`Tensor::sort`].
@@ -273,8 +273,8 @@ impl Tensor {
         Ok(self.sort(dim, descending)?.1)
     }
 
-    /// The `k` largest or smallest elements along a dimension, the most extreme first, and where they stood:
-    /// `torch.topk`. Of equal elements the first ones count.
+    /// The `k` largest or smallest elements along a dimension, the most extreme first, and their indices:
+    /// `torch.topk`. Of equal elements the first ones are taken.
     ///
     /// # Errors
     /// The dimension does not exist or has fewer than `k` elements, the dtype is bool or complex, or there is
@@ -282,8 +282,8 @@ impl Tensor {
     ///
     /// ```
     /// use zerostride::tensor;
-    /// let (largest, places) = tensor![3, 9, 4, 7].topk(2, 0, true)?;
-    /// assert_eq!((largest.to_vec::<i64>()?, places.to_vec::<i64>()?), (vec![9, 7], vec![1, 3]));
+    /// let (largest, indices) = tensor![3, 9, 4, 7].topk(2, 0, true)?;
+    /// assert_eq!((largest.to_vec::<i64>()?, indices.to_vec::<i64>()?), (vec![9, 7], vec![1, 3]));
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn topk(&self, k: usize, dim: isize, largest: bool) -> Result<(Tensor, Tensor)> {
@@ -328,7 +328,7 @@ impl Results {
         Ok(Results::ordered(Shape::new(&sizes)?, tensor.dtype()))
     }
 
-    /// Elements in their order, and where they stood.
+    /// Sorted elements, and their indices.
     fn ordered(shape: Shape, dtype: DType) -> Results {
         Results::of([(shape.clone(), dtype), (shape, DType::I64)])
     }

@@ -1,4 +1,4 @@
-//! Owns the parts of a tensor along a dimension: views, all of them.
+//! Owns the splitting of a tensor along a dimension, into views.
 
 use super::{list, named_dim};
 use crate::{Error, Result, Tensor};
@@ -94,13 +94,13 @@ impl Tensor {
             return Err(Error::runtime("chunk expects `chunks` to be greater than 0, got: 0"));
         }
         match self.shape()[dim] {
-            // As many empty parts as asked for.
+            // `count` empty parts.
             0 => self.parts(count, |_| Ok(self.clone())),
             whole => self.split(whole.div_ceil(count), dim as isize),
         }
     }
 
-    /// The slices of a dimension, which goes away: `torch.unbind`, the array API's `unstack`.
+    /// The slices of a dimension, which is removed: `torch.unbind`, the array API's `unstack`.
     ///
     /// # Errors
     /// A dimension that does not exist.

@@ -1,5 +1,5 @@
-//! Owns the set of a tensor's values, or of its slices: each once, in rising order, with its places and its
-//! count.
+//! Owns the set of a tensor's values, or of its slices: each once, in ascending order, with its indices and
+//! its count.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use zerostride_ops::{Category, DType, Element, with_type};
@@ -13,17 +13,17 @@ use crate::{Error, Result, Tensor};
 /// What [`Tensor::unique`] and [`Tensor::unique_along`] find.
 #[derive(Clone, Debug)]
 pub struct Unique {
-    /// Every value once, in rising order.
+    /// Every value once, in ascending order.
     pub values: Tensor,
-    /// Where each value stands first, counted row-major.
+    /// The index of each value's first occurrence, counted row-major.
     pub indices: Tensor,
-    /// For each element of the tensor the place of its value in `values`; of the tensor's shape.
+    /// For each element of the tensor the index of its value in `values`; of the tensor's shape.
     pub inverse: Tensor,
     /// How often each value occurs.
     pub counts: Tensor,
 }
 
-/// A refusal of complex numbers, which have no order.
+/// The refusal of complex numbers, which have no order.
 fn unordered(name: &str, dtype: DType) -> Error {
     Error::Argument {
         class: ErrorClass::NotImplemented,
@@ -32,8 +32,8 @@ fn unordered(name: &str, dtype: DType) -> Error {
 }
 
 impl Unique {
-    /// What is found of `order`, the places of values or slices in rising order, in which a new one begins at
-    /// each of `starts`; `shape` is that of all places, and `values` picks by place.
+    /// The set for `order`, the indices that sort values or slices, in which a new value begins at each of
+    /// `starts`. `shape` is that of `inverse`, and `values` picks values by their indices.
     fn new(
         order: &Tensor,
         mut starts: Vec<usize>,
@@ -42,9 +42,9 @@ impl Unique {
     ) -> Result<Unique> {
         let count = starts.len();
         starts.push(order.numel());
-        let built = |place: &dyn Fn(usize) -> i64| {
+        let built = |index: &dyn Fn(usize) -> i64| {
             Tensor::build(DType::I64, Shape::new(&[count])?, |bytes| {
-                cast_slice_mut::<u8, i64>(bytes).iter_mut().enumerate().for_each(|(at, to)| *to = place(at));
+                cast_slice_mut::<u8, i64>(bytes).iter_mut().enumerate().for_each(|(at, to)| *to = index(at));
                 Ok(())
             })
         };
@@ -69,7 +69,7 @@ impl Unique {
 }
 
 impl Tensor {
-    /// Every value once, in rising order, and where and how often it occurs: `torch.unique` and the array
+    /// Every value once, in ascending order, and where and how often it occurs: `torch.unique` and the array
     /// API's `unique_all`. No NaN is equal to another; 0 and -0 are.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl Tensor {
         Results::unique_values(self)?;
         let (row, order) =
             self.reshape(&[-1])?.ordered(Wanted::First { count: self.numel(), descending: false })?;
-        // Where in the order each value begins.
+        // The index in `order` at which each value begins.
         let mut starts: Vec<usize> = list(self.numel() + 1, self.shape_value())?;
         access::read([&row, &order], |[elements, order]| {
             let order: &[i64] = cast_slice(order);
@@ -106,12 +106,12 @@ impl Tensor {
         Unique::new(&order, starts, self.shape_value(), |indices| row.take(indices))
     }
 
-    /// Every value once, in rising order.
+    /// Every value once, in ascending order.
     pub(super) fn unique_values(&self) -> Result<Tensor> {
         Ok(self.unique()?.values)
     }
 
-    /// Every slice of a dimension once, in rising order of their first elements that differ, and where and
+    /// Every slice of a dimension once, in ascending order of the first elements that differ, and where and
     /// how often it occurs: `torch.unique` with `dim`. NaN counts as the largest, and a slice with one is
     /// equal to no other; 0 and -0 are equal.
     ///
@@ -156,8 +156,8 @@ impl Tensor {
         access::read([&slices], |[elements]| {
             with_ordered!(self.dtype(), T => {
                 let elements: &[<T as Element>::Stored] = cast_slice(elements);
-                let slice = |place: i64| &elements[place as usize * len..][..len];
-                let keys = |place: i64| slice(place).iter().map(|&element| T::key(element));
+                let slice = |index: i64| &elements[index as usize * len..][..len];
+                let keys = |index: i64| slice(index).iter().map(|&element| T::key(element));
                 order.sort_by(|&a, &b| {
                     interrupt::check();
                     keys(a).cmp(keys(b))
@@ -182,7 +182,7 @@ impl Results {
     pub(super) fn unique_values(tensor: &Tensor) -> Result<Results> {
         match tensor.dtype().category() {
             Category::Complex => Err(unordered("unique", tensor.dtype())),
-            // Beside the values there are three places for each.
+            // Beside each value there are two indices and a count.
             _ => Ok(Results::at_most(tensor.numel(), 4 * DType::I64.item_size())),
         }
     }

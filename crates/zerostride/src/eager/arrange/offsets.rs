@@ -1,13 +1,12 @@
-//! Owns the loop over the elements of a tensor that are picked along some of its dimensions, and the copying
-//! of them. It does not know how they were picked (`picks.rs`).
+//! Owns the offsets of the elements of a tensor that are picked along some of its dimensions, and the copying
+//! of these elements. It does not know how they were picked (`picks.rs`).
 
 use std::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use smallvec::SmallVec;
-use zerostride_shape::coalesce;
 
 use crate::Result;
+use crate::exec::StridedDims;
 use crate::interrupt::{self, STRIDE};
 use crate::threads::crew;
 
@@ -43,88 +42,41 @@ macro_rules! with_item {
     };
 }
 
-/// The steps of a loop over some dimensions of a tensor, in row-major order.
+/// The dimensions of a loop over some of a tensor's dimensions.
+pub(super) fn dims(shape: &[usize], strides: &[isize]) -> StridedDims<1> {
+    StridedDims::joined(shape.iter().zip(strides).rev().map(|(&size, &stride)| (size, [stride])))
+}
+
+/// Offsets of elements: of each step of the outer dimensions, each picked element, and each step of the inner
+/// dimensions.
 #[derive(Debug)]
-pub(super) struct Walk {
-    shape: SmallVec<[usize; 6]>,
-    strides: SmallVec<[isize; 6]>,
-}
-
-impl Walk {
-    pub(super) fn new(shape: &[usize], strides: &[isize]) -> Walk {
-        let (shape, strides) = coalesce(shape, &[strides]);
-        Walk { shape: SmallVec::from_slice(&shape), strides: SmallVec::from_slice(&strides[0]) }
-    }
-
-    pub(super) fn numel(&self) -> usize {
-        self.shape.iter().product()
-    }
-
-    /// Takes the innermost dimension out of the loop: its size and stride.
-    pub(super) fn pop(&mut self) -> (usize, isize) {
-        (self.shape.pop().unwrap_or(1), self.strides.pop().unwrap_or(1))
-    }
-
-    /// The offsets from step `start` on.
-    pub(super) fn from(&self, start: usize) -> Steps<'_> {
-        let mut index: SmallVec<[usize; 6]> = SmallVec::from_elem(0, self.shape.len());
-        let mut rest = start;
-        for (index, &size) in index.iter_mut().zip(&self.shape).rev() {
-            (*index, rest) = (rest % size.max(1), rest / size.max(1));
-        }
-        let offset = index.iter().zip(&self.strides).map(|(&index, &stride)| index as isize * stride).sum();
-        Steps { walk: self, index, offset, left: self.numel().saturating_sub(start) }
-    }
-}
-
-/// The offsets of a [`Walk`].
-pub(super) struct Steps<'a> {
-    walk: &'a Walk,
-    index: SmallVec<[usize; 6]>,
-    offset: isize,
-    left: usize,
-}
-
-impl Iterator for Steps<'_> {
-    type Item = isize;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<isize> {
-        self.left = self.left.checked_sub(1)?;
-        let here = self.offset;
-        for (dim, index) in self.index.iter_mut().enumerate().rev() {
-            *index += 1;
-            self.offset += self.walk.strides[dim];
-            if *index < self.walk.shape[dim] {
-                break;
-            }
-            self.offset -= self.walk.shape[dim] as isize * self.walk.strides[dim];
-            *index = 0;
-        }
-        Some(here)
-    }
-}
-
-/// Places of elements: for every step outside one for each pick, and for each of those one for every step
-/// inside.
-#[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct Offsets {
     /// The first element's offset in the bytes that the tensor reaches, in elements.
     start: isize,
-    outer: Walk,
+    outer: StridedDims<1>,
     picks: Vec<isize>,
-    inner: Walk,
+    inner: StridedDims<1>,
     /// The innermost dimension: its size and stride.
     run: (usize, isize),
 }
 
-impl Places {
-    pub(super) fn new(start: isize, outer: Walk, picks: Vec<isize>, mut inner: Walk) -> Places {
-        let run = inner.pop();
-        Places { start, outer, picks, inner, run }
+impl Offsets {
+    pub(super) fn new(
+        start: isize,
+        outer: StridedDims<1>,
+        picks: Vec<isize>,
+        mut inner: StridedDims<1>,
+    ) -> Offsets {
+        let (len, [stride]) = inner.take_inner();
+        Offsets { start, outer, picks, inner, run: (len, stride) }
     }
 
-    /// Elements for each pick of each step outside.
+    /// Single elements at these offsets.
+    pub(super) fn of(start: isize, picks: Vec<isize>) -> Offsets {
+        Offsets::new(start, dims(&[], &[]), picks, dims(&[], &[]))
+    }
+
+    /// Elements for each pick of each outer step.
     fn row(&self) -> usize {
         self.inner.numel() * self.run.0
     }
@@ -133,7 +85,7 @@ impl Places {
         self.outer.numel() * self.picks.len()
     }
 
-    /// Calls `run` with the first place of each run of some rows, and with the number of elements before it.
+    /// Calls `run` with the first offset of each run of some rows, and with the number of elements before it.
     #[inline(always)]
     fn runs(&self, rows: Range<usize>, mut run: impl FnMut(usize, usize)) {
         if rows.is_empty() || self.row() == 0 {
@@ -141,17 +93,17 @@ impl Places {
         }
         let (mut at, mut left) = (0, rows.len());
         let mut first = rows.start % self.picks.len();
-        for outer in self.outer.from(rows.start / self.picks.len()) {
+        for [outer] in self.outer.walk(rows.start / self.picks.len()) {
             let picks = &self.picks[first..self.picks.len().min(first + left)];
             for picks in picks.chunks(STRIDE) {
                 interrupt::check();
                 for pick in picks {
                     let base = self.start + outer + pick;
-                    if self.inner.shape.is_empty() {
+                    if self.inner.get().is_empty() {
                         run(base as usize, at);
                         at += self.run.0;
                     } else {
-                        for inner in self.inner.from(0) {
+                        for [inner] in self.inner.walk(0) {
                             run((base + inner) as usize, at);
                             at += self.run.0;
                         }
@@ -165,7 +117,7 @@ impl Places {
         }
     }
 
-    /// Calls `visit` with each place and the number of elements before it.
+    /// Calls `visit` with each offset and the number of elements before it.
     #[inline(always)]
     pub(super) fn each(&self, mut visit: impl FnMut(usize, usize)) {
         let (len, stride) = self.run;
@@ -188,7 +140,7 @@ impl Places {
         }
     }
 
-    /// Copies the elements at these places to `to`, one after the other.
+    /// Copies the elements at these offsets to contiguous ones.
     pub(super) fn load(&self, item: usize, from: &[u8], to: &mut [u8]) -> Result<()> {
         let row = self.row();
         if row == 0 {
@@ -205,17 +157,17 @@ impl Places {
         })
     }
 
-    /// Copies elements that stand one after the other to these places, or one element to all of them. Where
-    /// places coincide, the last element stays.
+    /// Copies contiguous elements to these offsets, or one element to all of them. Where offsets coincide,
+    /// the last element stays.
     pub(super) fn store(&self, item: usize, from: &[u8], to: &mut [u8]) {
         with_item!(item, N => {
             let (from, to): (&[[u8; N]], &mut [[u8; N]]) = (cast_slice(from), cast_slice_mut(to));
             match (from, self.run) {
-                ([one], _) => self.each(|place, _| to[place] = *one),
+                ([one], _) => self.each(|offset, _| to[offset] = *one),
                 (_, (len, 1)) if len > 1 => self.runs(0..self.rows(), |first, at| {
                     to[first..first + len].copy_from_slice(&from[at..at + len]);
                 }),
-                _ => self.each(|place, at| to[place] = from[at]),
+                _ => self.each(|offset, at| to[offset] = from[at]),
             }
         });
     }
@@ -226,35 +178,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_walk_begins_anywhere() {
-        let walk = Walk::new(&[2, 3, 2], &[100, 10, -1]);
-        let all: Vec<isize> = (0..2)
-            .flat_map(|a| (0..3).flat_map(move |b| (0..2).map(move |c| 100 * a + 10 * b - c)))
-            .collect();
-        for start in 0..=12 {
-            assert_eq!(walk.from(start).collect::<Vec<_>>(), all[start..]);
-        }
-        assert_eq!(Walk::new(&[2, 0], &[1, 1]).from(0).count(), 0);
-        assert_eq!(Walk::new(&[], &[]).from(0).collect::<Vec<_>>(), [0]);
-    }
-
-    #[test]
     fn any_rows_are_copied_alike() {
-        let places = Places::new(1, Walk::new(&[2], &[20]), vec![6, 0, 3], Walk::new(&[2, 2], &[9, 2]));
+        let offsets = Offsets::new(1, dims(&[2], &[20]), vec![6, 0, 3], dims(&[2, 2], &[9, 2]));
         let from: Vec<u8> = (0..60).collect();
         let mut all = vec![0; 24];
-        places.load(1, &from, &mut all).unwrap();
+        offsets.load(1, &from, &mut all).unwrap();
         assert_eq!(all[..8], [7, 9, 16, 18, 1, 3, 10, 12]);
         let from: &[[u8; 1]] = cast_slice(&from);
         for (start, end) in [(0, 6), (1, 2), (2, 5), (4, 4)] {
             let mut some = vec![0; 4 * (end - start)];
-            places.load_rows(start..end, from, cast_slice_mut(&mut some));
+            offsets.load_rows(start..end, from, cast_slice_mut(&mut some));
             assert_eq!(some, all[4 * start..4 * end]);
         }
         let mut back = vec![0; 60];
-        places.store(1, &all, &mut back);
+        offsets.store(1, &all, &mut back);
         let mut again = vec![0; 24];
-        places.load(1, &back, &mut again).unwrap();
+        offsets.load(1, &back, &mut again).unwrap();
         assert_eq!(again, all);
     }
 }
