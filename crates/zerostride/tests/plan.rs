@@ -216,7 +216,7 @@ fn all_gradients_of_a_normalisation_are_one_pass() {
     // But for the cotangent of a mean, a number.
     let run_together = format!("passes 2 to {} run together", plan.passes());
     assert!(large(&plan).1 == 1 && plan.to_string().contains(&run_together), "{plan}");
-    let with_loss = Plan::of(&[&[loss.clone()], &gradients[..]].concat()).unwrap();
+    let with_loss = Plan::of(&[std::slice::from_ref(&loss), &gradients].concat()).unwrap();
     let (passes, together) = large(&with_loss);
     assert!(together == 1 && passes == plan.passes() + 1, "{with_loss}");
     for (found, expr) in with_loss.run_all().unwrap()[1..].iter().zip(&gradients) {

@@ -406,8 +406,10 @@ fn dtype(array: &Array) -> PyResult<DType> {
     })
 }
 
+type SizesAndStrides = (SmallVec<[usize; 6]>, SmallVec<[isize; 6]>);
+
 /// The sizes and strides of an array, checked as far as they can be without its elements.
-fn dims(array: &Array) -> PyResult<(SmallVec<[usize; 6]>, SmallVec<[isize; 6]>)> {
+fn dims(array: &Array) -> PyResult<SizesAndStrides> {
     let refused = |problem: String| PyBufferError::new_err(problem);
     let wrong_ndim =
         || refused(format!("the array has {} dimensions, and tensors have 0 to {MAX_RANK}", array.ndim));

@@ -60,10 +60,12 @@ pub(super) struct Reduction {
     result: usize,
     /// Where the elements' bytes lie.
     reach: Range<usize>,
-    /// The dimensions in whose order they are copied before, with strides in bytes, and the byte at which
-    /// they begin.
-    copied: Option<(SmallVec<[(usize, isize); 4]>, usize)>,
+    /// The dimensions in whose order they are copied before, and the byte at which they begin.
+    copied: Option<(ByteDims, usize)>,
 }
+
+/// Sizes and strides in bytes, outermost first.
+type ByteDims = SmallVec<[(usize, isize); 4]>;
 
 impl Reduction {
     /// The reduction that an expression is, of elements of a layout and a dtype; `None` where a plan is
