@@ -36,6 +36,9 @@ const SHORT_ROW_ELEMENTS: usize = 16;
 /// Bytes of operands in memory from which on reading them once pays for rows that are not read in order.
 const READ_ONCE_BYTES: usize = 1 << 20;
 
+/// Bytes of the largest elements.
+const MOST_ITEM_BYTES: usize = 16;
+
 /// How steps run together on rows, of which some reduce these rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Folded {
@@ -115,6 +118,10 @@ pub(crate) struct Fold {
 /// The steps that are to run together because some of them reduce the rows that others compute or read.
 pub(super) fn folds(steps: &[Step], buffers: &[Buffer], results: &[usize]) -> Vec<Fold> {
     let (mut folds, mut start): (Vec<Fold>, _) = (Vec::new(), 0);
+    // No operand of a small step is worth being read once.
+    if steps.iter().all(|step| step.visits() < AGAIN_BYTES / MOST_ITEM_BYTES) {
+        return folds;
+    }
     let last = last_reads(steps, buffers.len(), results);
     while start < steps.len() {
         let of_rows = |rows| {
