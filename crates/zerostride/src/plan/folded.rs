@@ -136,7 +136,8 @@ pub(super) fn folds(steps: &[Step], buffers: &[Buffer], results: &[usize]) -> Ve
             matches!(fold.kind, FoldKind::Row { .. }) || of_rows.all(|last| last < Some(fold.steps.end))
         };
         let all = rows_of(&steps[start], buffers).flat_map(of_rows).filter(is_possible);
-        let best = all.max_by_key(|fold| fold.steps.len());
+        // The more rows there are, the less a block holds.
+        let best = all.max_by_key(|fold| (fold.steps.len(), fold.rows));
         start = best.as_ref().map_or(start + 1, |fold| fold.steps.end);
         folds.extend(best);
     }
