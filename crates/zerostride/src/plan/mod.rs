@@ -71,7 +71,7 @@ enum Tables {
     AsTheyAre,
 }
 
-/// Bytes of scratch below which plans are not compared by it.
+/// Bytes of intermediate results below which plans are not compared by what they hold.
 const LEAST_SAVED_BYTES: usize = 1 << 20;
 
 /// What plans of one structure share, whatever tensors they are on.
@@ -127,7 +127,7 @@ impl Plan {
 
     fn make(roots: &[(&Expr, &Layout)]) -> Result<Plan> {
         let plan = Plan::make_in(roots, Tables::AsRead)?;
-        if plan.passes() < 2 || (roots.len() < 2 && plan.scratch_bytes() < LEAST_SAVED_BYTES) {
+        if plan.passes() < 2 || (roots.len() < 2 && plan.intermediate_bytes() < LEAST_SAVED_BYTES) {
             return Ok(plan);
         }
         let other = Plan::make_in(roots, Tables::AsTheyAre)?;
@@ -148,7 +148,7 @@ impl Plan {
 
     /// Whether the plan holds far less than another one for the same, or else takes less time.
     fn is_better_than(&self, other: &Plan) -> bool {
-        let [own, others] = [self, other].map(|plan| plan.scratch_bytes().max(LEAST_SAVED_BYTES));
+        let [own, others] = [self, other].map(|plan| plan.intermediate_bytes().max(LEAST_SAVED_BYTES));
         let nanos = |plan: &Plan| {
             plan.passes.steps.iter().map(|step| step.work.nanos()).fold(0, usize::saturating_add)
         };
@@ -190,15 +190,21 @@ impl Plan {
     /// The most bytes held at once besides operands and result: intermediate results, and tiles of all
     /// threads that [`num_threads`](crate::num_threads) counts, each of which has its own.
     pub fn scratch_bytes(&self) -> usize {
-        let Passes { buffers, steps, groups, results } = &*self.passes;
+        let Passes { steps, groups, .. } = &*self.passes;
         let alone = steps.iter().map(|step| memory::tile_bytes(step, false));
         // A thread keeps the tiles of all steps of a group.
         let together = |group: &Group| -> usize {
             steps[group.steps.clone()].iter().map(|step| memory::tile_bytes(step, true)).sum()
         };
         let tiles = alone.chain(groups.iter().map(together)).max().unwrap_or(0);
+        self.intermediate_bytes().saturating_add(tiles)
+    }
+
+    /// The most bytes of intermediate results at once, of all threads.
+    fn intermediate_bytes(&self) -> usize {
+        let Passes { buffers, steps, groups, results } = &*self.passes;
         let local = groups.iter().map(|group| group.local_bytes(num_threads())).max().unwrap_or(0);
-        memory::peak(steps, buffers, results).saturating_add(tiles).saturating_add(local)
+        memory::peak(steps, buffers, results).saturating_add(local)
     }
 
     /// The sub-expressions that are computed once at a smaller shape and stretched where they are used.
