@@ -2,7 +2,8 @@
 graph is divided (``_partition.py``).
 
 Nanoseconds on one thread, f32, torch 2.15, 2 cores of an x86-64 machine with AVX2 (Zen 3); ``bench/torch_models.py operations``
-measures them. What counts is the difference of both, which other machines share as far as both libraries use their vectors.
+measures them; these were rounded from runs beside other work. What counts is the difference of both, which other machines share
+as far as both libraries use their vectors.
 """
 
 import functools
