@@ -120,6 +120,7 @@ i.shift(time=1) | a.reindex(time=[0, 2, 9]) | a.reindex(time=[0, 9], fill_value=
 a.pad(time=(1, 2), mode="edge") | a.pad(place=1, mode="constant", constant_values=7) | a.round(2) | a.astype("f4") |
 a.astype(int) | a.quantile(0.3) | a.quantile([0.2, 0.7], "time") | a.dot(b) | a.dot(b, dim="time") |
 xr.dot(a, b, dim="place") | a.interp(time=[0.5, 1.5]) | a.weighted(w).sum("place") |
+a.weighted(w).mean("place") | n.weighted(abs(b)).mean("place") | a.weighted(w > 1).std() | xr.dot(a > 0, b, dim="place") |
 a.idxmax("time") | a.polyfit("time", 1).polyfit_coefficients | (a > 0).mean("time") | xr.corr(a, b, "time") | a.argmax("time") | a.std("time") | a.var("place", ddof=1) |
 a.median("time") | a.mean() | a.sum("time", skipna=False) | a.prod("time") | a.max() | a.min("place") | a.count("time") |
 n.mean("time") | n.sum() | n.std("time") | n.fillna(0.0) | n.fillna(a) | n.dropna("place") | n.interpolate_na("time") |

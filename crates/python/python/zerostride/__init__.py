@@ -26,5 +26,6 @@ __all__ = [name for name in _zerostride.__all__ if not name.startswith("_")]
 __all__ += ["Fused", "Record", "audit", "evaluate", "finfo", "fuse", "grad", "iinfo", "isin", "jvp", "open", "policy"]
 __all__ += ["pool", "value_and_grad", "vjp"]
 __version__ = _zerostride.__version__
+einsum, tensordot = _interop.einsum, _interop.tensordot
 
 _interop.install()

@@ -7,7 +7,9 @@ function of this package computes, if there is one. NumPy is not imported before
 """
 
 import collections.abc
+import functools
 import inspect
+import sys
 
 from . import _zerostride as zs
 from . import _dask, array_api
@@ -21,9 +23,10 @@ _UFUNCS = {
 _REDUCTIONS = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
 }  # fmt: skip
-# The ufuncs that Python's operators call if a NumPy array or scalar is on the left of a tensor.
+# The ufuncs that Python's operators call if a NumPy array or scalar is on the left of a tensor, but for `matmul`,
+# of which PyTorch's does not promote.
 _OPERATORS = {
-    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "matmul", "left_shift", "right_shift",
+    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "left_shift", "right_shift",
     "bitwise_and", "bitwise_or", "bitwise_xor", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
 }  # fmt: skip
 # NumPy's functions of several operands that broadcast and are no ufuncs.
@@ -105,15 +108,86 @@ def _where(condition, x, y):
     return zs.where(condition, *(value if dtype is None else _cast(value, dtype) for value in (x, y)))
 
 
-def _einsum(*operands, optimize=False):
+def _multiplied(product, *factors):
+    """The product of arrays and numbers that promote as in NumPy. PyTorch's takes one dtype, and no bools: here
+    the product of bools is whether any of the products that it sums is true."""
     import numpy
 
-    arrays = [operand for operand in operands if hasattr(operand, "dtype")]
-    dtype = _promoted(numpy.result_type, *arrays)
-    if dtype is None:
-        return zs.einsum(*operands)
-    return _cast(zs.einsum(*(_cast(operand, dtype) if hasattr(operand, "dtype") else operand for operand in operands)), dtype)
+    dtype = _promoted(numpy.result_type, *factors)
+    if dtype is not None:
+        factors = [_cast(factor, "int64" if dtype == bool else dtype) for factor in factors]
+    result = product(*(factor if isinstance(factor, zs.Expr) else zs.asarray(factor) for factor in factors))
+    return result if dtype is None else _cast(result, dtype)
 
+
+def _einsum(*operands, optimize=False):
+    places = [place for place, operand in enumerate(operands) if hasattr(operand, "dtype")]
+
+    def product(*factors):
+        given = dict(zip(places, factors, strict=True))
+        return zs.einsum(*(given.get(place, operand) for place, operand in enumerate(operands)))
+
+    return _multiplied(product, *(operands[place] for place in places))
+
+
+def _tensordot(a, b, axes=2):
+    return _multiplied(lambda a, b: zs.tensordot(a, b, axes), a, b)
+
+
+def _dot(a, b):
+    def product(a, b):
+        return zs.tensordot(a, b, ([-1], [-1 if b.ndim == 1 else -2])) if a.ndim and b.ndim else a * b
+
+    return _multiplied(product, a, b)
+
+
+def _inner(a, b):
+    return _multiplied(lambda a, b: zs.tensordot(a, b, ([-1], [-1])) if a.ndim and b.ndim else a * b, a, b)
+
+
+def _outer(a, b):
+    return _multiplied(lambda a, b: zs.outer(a.reshape(-1), b.reshape(-1)), a, b)
+
+
+def _vdot(a, b):
+    return _multiplied(lambda a, b: zs.vecdot(a.reshape(-1), b.reshape(-1)), a, b)
+
+
+def _kron(a, b):
+    def product(a, b):
+        ndim = max(a.ndim, b.ndim)
+        a, b = (x.reshape((1,) * (ndim - x.ndim) + x.shape) for x in (a, b))
+        blocks = a.reshape([size for dim in a.shape for size in (dim, 1)]) * b.reshape([size for dim in b.shape for size in (1, dim)])
+        return blocks.reshape([m * n for m, n in zip(a.shape, b.shape, strict=True)])
+
+    return _multiplied(product, a, b)
+
+
+def _for_opt_einsum(product):
+    """PyTorch's function, which opt_einsum finds by its name in the package of an array and calls for NumPy's:
+    what it refuses promotes if called from there. xarray's `dot` and `weighted` call it so, with masks and
+    weights."""
+
+    @functools.wraps(product)
+    def called(*arguments, **keywords):
+        try:
+            return product(*arguments, **keywords)
+        except RuntimeError:
+            if sys._getframe(1).f_globals.get("__name__") != "opt_einsum.contract":
+                raise
+            return _OWN[product.__name__](*arguments, **keywords)
+
+    called.__module__ = __name__  # where pickle finds it
+    return called
+
+
+einsum, tensordot = map(_for_opt_einsum, (zs.einsum, zs.tensordot))
+
+# The products that are ufuncs.
+_PRODUCTS = {
+    "matmul": zs.matmul, "vecdot": zs.vecdot, "matvec": lambda a, v: zs.matmul(a, v[..., None])[..., 0],
+    "vecmat": lambda v, a: zs.matmul(v.conj()[..., None, :], a)[..., 0, :],
+}  # fmt: skip
 
 _OWN = {
     "mean": _mean, "std": _spread(zs.std), "var": _spread(zs.var), "nansum": _nan_total(array_api.sum, 0),
@@ -124,7 +198,7 @@ _OWN = {
     "ravel": lambda a: zs.reshape(a, -1), "squeeze": lambda a, axis=None: zs.squeeze(a) if axis is None else array_api.squeeze(a, axis),
     "swapaxes": zs.swapaxes, "angle": lambda z: zs.angle(z), "sinc": lambda x: zs.sinc(x), "i0": lambda x: zs.i0(x),
     "nan_to_num": zs.nan_to_num, "isclose": zs.isclose, "hstack": zs.hstack, "vstack": zs.vstack, "dstack": zs.dstack,
-    "einsum": _einsum, "outer": zs.outer, "argwhere": zs.argwhere, "shape": lambda a: a.shape, "ndim": lambda a: a.ndim,
+    "einsum": _einsum, "tensordot": _tensordot, "dot": _dot, "inner": _inner, "outer": _outer, "vdot": _vdot, "kron": _kron, "argwhere": zs.argwhere, "shape": lambda a: a.shape, "ndim": lambda a: a.ndim,
     "size": lambda a, axis=None: a.numel() if axis is None else a.shape[axis],
 }  # fmt: skip
 _OWN["around"] = _OWN["round"]
@@ -167,12 +241,14 @@ def _own_ufunc(ufunc, method, inputs, keywords):
     if method == "reduce" and name in _REDUCTIONS:
         return _own_function(getattr(numpy, _REDUCTIONS[name]), inputs, {"axis": 0} | keywords)
     name = _UFUNCS.get(name, name)
-    own = vars(array_api).get(name) or getattr(zs, name, None)
+    own = _PRODUCTS.get(name) or vars(array_api).get(name) or getattr(zs, name, None)
     given = {word: value for word, value in keywords.items() if value is not None and not (word == "where" and value is True)}
     dtype = given.pop("dtype", None)
     if method != "__call__" or own is None or given or ufunc.nout > 1:
         return NotImplemented
     wanted = {} if dtype is None else {"signature": (*[None] * ufunc.nin, numpy.dtype(dtype))}
+    if name in _PRODUCTS and dtype is None:
+        return _multiplied(own, *inputs)
     dtypes = _promoted(lambda *seen: ufunc.resolve_dtypes((*seen, None), **wanted), *inputs)
     if dtypes is None:
         return own(*inputs)
