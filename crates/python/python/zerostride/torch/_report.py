@@ -25,10 +25,16 @@ class Report:
         if node.op == "call_function":
             self.theirs[str(node.target), reason] += 1
 
-    def __str__(self):
+    def _title(self):
         nodes = sum(len(partition.names) for partition in self.partitions)
-        title = f"{self.name}, {self.direction}: {_count(nodes, 'node')} in {_count(len(self.partitions), 'partition')}"
-        lines = [f"{title}, {self.theirs.total()} by PyTorch", *(f"  {partition}" for partition in self.partitions)]
+        division = f"{_count(nodes, 'node')} in {_count(len(self.partitions), 'partition')}"
+        return f"{self.name}, {self.direction}: {division}, {self.theirs.total()} by PyTorch"
+
+    def __repr__(self):
+        return f"<Report of {self._title()}>"
+
+    def __str__(self):
+        lines = [self._title(), *(f"  {partition}" for partition in self.partitions)]
         lines += [f"  PyTorch: {times} x {name}: {reason}" for (name, reason), times in self.theirs.most_common()]
         return "\n".join(lines)
 
