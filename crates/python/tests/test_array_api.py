@@ -276,6 +276,10 @@ def test_arrays_without_dimensions_promote_like_others():
     assert (x + y).dtype == xp.float32
 
 
+def test_where_of_a_condition_alone_is_numpys():
+    assert [found.tolist() for found in xp.where(xp.asarray([[False, True], [True, False]]))] == [[0, 1], [1, 0]]
+
+
 def test_shapes_broadcast():
     assert xp.broadcast_shapes() == () and xp.broadcast_shapes((2, 1), (3,), ()) == (2, 3)
     with pytest.raises(ValueError, match="broadcast"):

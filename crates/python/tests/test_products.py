@@ -69,6 +69,22 @@ def test_numpys_products_promote_as_numpy_does(product):
         same(zs.fuse(run)(x, y), wanted)
 
 
+@pytest.mark.parametrize(
+    "product", "np.tensordot(x, y, ([1], [1])) | np.tensordot(x, y, 2) | np.dot(x, y.T) | np.inner(x, y) | np.vecdot(x, y) | np.vdot(x, y)".split(" | ")
+)
+def test_numpys_and_the_standards_products_stretch_no_dimension_that_they_sum_over(product):
+    run = eval(f"lambda x, y: {product}", {"np": np})
+    for call in (run, zs.fuse(run)):
+        with pytest.raises(ValueError):
+            call(zs.ones(2, 3), zs.ones(2, 1))
+    xp = zs.zeros(1).__array_namespace__()
+    for call in (lambda x, y: xp.tensordot(x, y, axes=(1, 1)), xp.tensordot, xp.vecdot, lambda x, y: xp.vecdot(x.T, y.T, axis=-2)):
+        with pytest.raises(ValueError, match="same sizes"):
+            call(zs.ones(2, 3), zs.ones(2, 1))
+    # PyTorch does.
+    assert zs.tensordot(zs.ones(2, 3), zs.ones(2, 1), ([1], [1])).shape == (2, 2)
+
+
 def test_traced_products_of_bfloat16_keep_it():
     x = zs.tensor(X).bfloat16()
     for product in (np.matmul, np.dot, np.inner, np.tensordot):

@@ -131,18 +131,18 @@ def _einsum(*operands, optimize=False):
 
 
 def _tensordot(a, b, axes=2):
-    return _multiplied(lambda a, b: zs.tensordot(a, b, axes), a, b)
+    return _multiplied(lambda a, b: array_api.tensordot(a, b, axes=axes), a, b)
 
 
 def _dot(a, b):
     def product(a, b):
-        return zs.tensordot(a, b, ([-1], [-1 if b.ndim == 1 else -2])) if a.ndim and b.ndim else a * b
+        return array_api.tensordot(a, b, axes=(-1, -1 if b.ndim == 1 else -2)) if a.ndim and b.ndim else a * b
 
     return _multiplied(product, a, b)
 
 
 def _inner(a, b):
-    return _multiplied(lambda a, b: zs.tensordot(a, b, ([-1], [-1])) if a.ndim and b.ndim else a * b, a, b)
+    return _multiplied(lambda a, b: array_api.tensordot(a, b, axes=(-1, -1)) if a.ndim and b.ndim else a * b, a, b)
 
 
 def _outer(a, b):
@@ -150,7 +150,7 @@ def _outer(a, b):
 
 
 def _vdot(a, b):
-    return _multiplied(lambda a, b: zs.vecdot(a.reshape(-1), b.reshape(-1)), a, b)
+    return _multiplied(lambda a, b: array_api.vecdot(a.reshape(-1), b.reshape(-1)), a, b)
 
 
 def _kron(a, b):
@@ -185,7 +185,7 @@ einsum, tensordot = map(_for_opt_einsum, (zs.einsum, zs.tensordot))
 
 # The products that are ufuncs.
 _PRODUCTS = {
-    "matmul": zs.matmul, "vecdot": zs.vecdot, "matvec": lambda a, v: zs.matmul(a, v[..., None])[..., 0],
+    "matmul": zs.matmul, "vecdot": array_api.vecdot, "matvec": lambda a, v: zs.matmul(a, v[..., None])[..., 0],
     "vecmat": lambda v, a: zs.matmul(v.conj()[..., None, :], a)[..., 0, :],
 }  # fmt: skip
 

@@ -263,11 +263,23 @@ def sign(x, /):
 # Linear algebra.
 
 
+def _check_summed(name, sizes1, sizes2):
+    """The standard stretches no dimension that a product sums over; PyTorch does."""
+    if list(sizes1) != list(sizes2):
+        raise ValueError(f"{name}() sums over dimensions of the same sizes, and not over {list(sizes1)} and {list(sizes2)}")
+
+
 def tensordot(x1, x2, /, *, axes=2):
+    if isinstance(axes, int):
+        _check_summed("tensordot", x1.shape[x1.ndim - axes :], x2.shape[:axes])
+    else:
+        dims1, dims2 = ((dims,) if isinstance(dims, int) else dims for dims in axes)
+        _check_summed("tensordot", [x1.shape[dim] for dim in dims1], [x2.shape[dim] for dim in dims2])
     return zs.tensordot(*_met(x1, x2), axes)
 
 
 def vecdot(x1, x2, /, *, axis=-1):
+    _check_summed("vecdot", x1.shape[axis:][:1], x2.shape[axis:][:1])
     return zs.vecdot(*_met(x1, x2), dim=axis)
 
 
@@ -380,7 +392,10 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None):
     return zs.searchsorted(x1, x2, side=side, sorter=sorter)
 
 
-def where(condition, x1, x2, /):
+def where(condition, x1=None, x2=None, /):
+    """The standard's; of a condition alone the indices at which it holds, as NumPy's, which scikit-learn calls."""
+    if x1 is None and x2 is None:
+        return nonzero(condition)
     return zs.where(condition, *_met(x1, x2))
 
 
