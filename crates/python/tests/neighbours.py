@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 import zerostride as zs
 
-# What names mean: `x`, `p` (positive), `y` and `z` (classes), `t`, `v`, `u` and `w` (numbers), `q` (probabilities).
+# `x` and `p` (positive) are tables, `y` and `z` classes, `q` probabilities, the others numbers, `s` sorted.
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 5))
 T = X @ np.arange(1.0, 6) + 0.1 * RNG.normal(size=60)

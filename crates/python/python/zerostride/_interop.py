@@ -23,8 +23,8 @@ _UFUNCS = {
 _REDUCTIONS = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
 }  # fmt: skip
-# The ufuncs that Python's operators call if a NumPy array or scalar is on the left of a tensor, but for `matmul`,
-# of which PyTorch's does not promote.
+# The ufuncs that Python's operators call if a NumPy array or scalar is on the left of a tensor. `matmul` is
+# none: PyTorch's does not promote.
 _OPERATORS = {
     "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "left_shift", "right_shift",
     "bitwise_and", "bitwise_or", "bitwise_xor", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
