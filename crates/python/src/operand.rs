@@ -4,6 +4,7 @@
 use pyo3::prelude::*;
 use zerostride::{Expr, Operand, Scalar, Tensor};
 
+use crate::error::raise;
 use crate::expr::PyExpr;
 use crate::tensor::PyTensor;
 use crate::{memory, number};
@@ -27,8 +28,14 @@ impl<'a> Given<'a> {
         if let Ok(tensor) = object.cast::<PyTensor>() {
             return Ok(Some(Given::Tensor(&tensor.get().0)));
         }
-        if let Some(number) = number::extract(object)? {
-            return Ok(Some(Given::Number(number)));
+        match number::extract(object) {
+            Ok(Some(number)) => return Ok(Some(Given::Number(number))),
+            Ok(None) => {}
+            // What only an unsigned integer holds is an array without dimensions.
+            Err(error) => {
+                let number: u64 = object.extract().map_err(|_| error)?;
+                return Ok(Some(Given::Foreign(Tensor::from_slice(&[number], &[]).map_err(raise)?)));
+            }
         }
         if let Ok(expr) = object.cast::<PyExpr>() {
             return Ok(Some(Given::Traced(&expr.get().0)));

@@ -294,6 +294,13 @@ def test_elements_of_a_set():
     assert xp.isin(x, xp.asarray([1, 2]), invert=True).tolist() == [[True, False], [False, True]]
     assert xp.isin(x, 3).tolist() == [[False, False], [False, True]]
     assert xp.isin(3, x).item() is True
+    # A number that no signed integer holds.
+    unsigned = xp.asarray([5, 2**63], dtype=xp.uint64)
+    assert xp.isin(unsigned, 2**63).tolist() == xp.equal(unsigned, 2**63).tolist() == [False, True]
+    assert xp.full_like(unsigned, 2**63).tolist() == [2**63, 2**63]
+    assert xp.where(unsigned == 5, unsigned, 2**63).dtype == xp.result_type(unsigned, 2**63) == xp.uint64
+    with pytest.raises(RuntimeError, match="Overflow"):
+        xp.equal(unsigned, 2**64)
 
 
 LINALG = """cholesky cross det diagonal eig eigh eigvals eigvalsh inv matmul matrix_norm matrix_power matrix_rank matrix_transpose

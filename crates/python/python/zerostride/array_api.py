@@ -160,9 +160,7 @@ def full(shape, fill_value, *, dtype=None, device=None):
 def full_like(x, /, fill_value, *, dtype=None, device=None, shape=None):
     """The standard's, and NumPy's `shape`, which Cubed passes."""
     _check_device(device)
-    if shape is not None:
-        return zs.full(shape, fill_value, dtype=dtype or x.dtype)
-    return zs.full_like(x, fill_value, dtype=dtype)
+    return zs.full(x.shape if shape is None else shape, fill_value, dtype=dtype or x.dtype)
 
 
 def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):

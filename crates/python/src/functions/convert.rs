@@ -154,7 +154,7 @@ pub(super) fn target<'a, 'py>(a: &Arguments<'a, 'py>) -> PyResult<&'a Bound<'py,
 
 /// The operand or dtype as type promotion needs it.
 fn typed(object: &Bound<'_, PyAny>) -> PyResult<Typed> {
-    if let Some(number) = number::extract(object)? {
+    if let Ok(Some(number)) = number::extract(object) {
         return Ok(Typed { dtype: number.dtype(), bucket: zerostride::Bucket::Number });
     }
     let tensor = match Given::new(object)? {
