@@ -42,7 +42,7 @@ JOBS = [("squared distances", squares, squares), ("RBF row sums", kernel, kernel
 def measured(make, limit, seconds, kill_after):
     """Seconds, peak and first memory of the larger worker, the result, and a note."""
     with (
-        LocalCluster(2, threads_per_worker=1, memory_limit=limit, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=limit, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
         client.run(__import__, "zerostride")

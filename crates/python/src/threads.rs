@@ -2,6 +2,7 @@
 //! line, and the number of threads. It does not know what is computed.
 
 use std::cell::{OnceCell, RefCell};
+use std::{env, thread};
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -88,9 +89,27 @@ fn wait(attempt: &mut (dyn FnMut() -> bool + Send)) -> bool {
     })
 }
 
-/// Sets up the engine for Python's threads.
+/// Sets up the engine for Python's threads, and how many of its own it has.
 pub(crate) fn init() {
     set_waiter(wait);
+    if let Some(threads) = given() {
+        zerostride::set_num_threads(threads);
+    }
+}
+
+/// How many threads this process was given by what started it, if the user did not say. Dask, Ray, joblib and
+/// torchrun divide the processors among their processes in this way, and NumPy and torch follow it.
+fn given() -> Option<usize> {
+    let threads = |variable| {
+        let text = env::var(variable).ok()?;
+        // OpenMP's variable may be a list, a number for each level of nesting.
+        text.split(',').next()?.trim().parse().ok().filter(|threads: &usize| *threads > 0)
+    };
+    if threads("RAYON_NUM_THREADS").is_some() {
+        return None;
+    }
+    let processors = thread::available_parallelism().map_or(1, Into::into);
+    Some(threads("OMP_NUM_THREADS")?.min(processors))
 }
 
 /// The exception that interrupted an evaluation.

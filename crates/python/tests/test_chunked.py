@@ -307,7 +307,7 @@ def threads_of_a_task():
 
     dask.system.CPU_COUNT = 8
     with _block._shared_cores():
-        return _block._threads_of_one()
+        return _block._threads_of_one(_block._worker())
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -317,7 +317,7 @@ def test_a_worker_that_is_killed_costs_no_result():
     rows = zs.fuse(lambda a, b: zs.exp(-((a[:, None] - b) ** 2).sum(-1)).sum(1))
     with (
         dask.config.set(scheduler=None),
-        distributed.LocalCluster(2, threads_per_worker=1, memory_limit=500_000_000, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=500_000_000, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
         assert client.submit(threads_of_a_task).result() == 4
@@ -341,8 +341,28 @@ def test_a_thread_that_computes_blocks_has_its_share_of_the_cores(monkeypatch, w
 
     monkeypatch.setattr(dask.system, "CPU_COUNT", 8)
     own, seen = zs.get_num_threads(), []
-    x = da.zeros((4, 4), chunks=2).map_blocks(lambda block: seen.append(_block._threads_of_one()) or block, meta=np.empty((0, 0)))
+    x = da.zeros((4, 4), chunks=2).map_blocks(lambda block: seen.append(_block._threads_of_one(None)) or block, meta=np.empty((0, 0)))
     with dask.config.set(scheduler="threads", num_workers=workers):
         zs.evaluate("x + 1", x=x).compute()
     assert set(seen) == {wanted}
     assert zs.get_num_threads() == own
+
+
+def test_a_worker_has_one_thread_for_each_of_its_own_and_blocks_have_all_cores():
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+
+    def threads():
+        from dask.system import CPU_COUNT
+
+        from zerostride import _block
+
+        before = zs.get_num_threads()
+        with _block._shared_cores():
+            return before, zs.get_num_threads() == CPU_COUNT, zs.get_num_threads()
+
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, memory_limit=500_000_000, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        for _ in range(2):
+            assert client.submit(threads, pure=False).result()[:2] == (1, True)

@@ -106,7 +106,7 @@ def test_a_cluster_computes_more_than_a_worker_holds():
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     limit, rows = 500_000_000, 40
     with (
-        distributed.LocalCluster(2, threads_per_worker=1, memory_limit=limit, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=limit, dashboard_address=None) as cluster,
         distributed.Client(cluster),
     ):
         x = da.ones((rows * 1_000_000, 4), chunks=(1_000_000, 4), dtype="f4").map_blocks(zs.asarray)

@@ -153,6 +153,29 @@ def test_the_number_of_threads():
     assert len(sums) == 1
 
 
+@pytest.mark.parametrize(
+    ("variables", "wanted"),
+    [
+        ({}, None), ({"OMP_NUM_THREADS": "1"}, 1), ({"OMP_NUM_THREADS": "1,4"}, 1), ({"OMP_NUM_THREADS": "0"}, None),
+        ({"OMP_NUM_THREADS": "many"}, None), ({"OMP_NUM_THREADS": "1000000"}, None), ({"OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "2"}, 2),
+    ],
+)  # fmt: skip
+def test_a_process_has_the_threads_that_it_was_given(variables, wanted):
+    program = """
+import os, zerostride as zs
+started = len(os.listdir("/proc/self/task")) if os.path.exists("/proc/self/task") else 1
+given = zs.get_num_threads()
+zs.set_num_threads(2)
+print(started, given, zs.get_num_threads())
+"""
+    environment = {name: value for name, value in os.environ.items() if name not in ("OMP_NUM_THREADS", "RAYON_NUM_THREADS")}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=environment | variables)
+    assert done.returncode == 0, done.stderr
+    cores = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(), 65)
+    # Importing starts no threads, and the user has the last word.
+    assert done.stdout.split() == ["1", str(wanted or cores), str(min(2, cores) if wanted != 2 else 2)]
+
+
 HANDLER = """
 import os, signal, threading, time
 import zerostride as zs

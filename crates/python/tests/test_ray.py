@@ -61,3 +61,7 @@ def test_other_processes_call_fused_functions_on_it(given):
     # A fused function itself travels, too.
     found = ray.get(ray.remote(lambda f, x: f(x)).remote(standardising(), given(X)))
     np.testing.assert_allclose(found, (X - X.mean(0)) / X.std(0))
+
+
+def test_a_task_has_the_threads_that_ray_gives_it():
+    assert ray.get(ray.remote(lambda: zs.get_num_threads()).remote()) == 1

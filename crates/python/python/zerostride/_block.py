@@ -9,6 +9,7 @@ what they compute.
 import contextlib
 import functools
 import math
+import os
 import pickle
 import sys
 import threading
@@ -236,11 +237,12 @@ _known = {}
 def _shared_cores():
     """While blocks are computed, an evaluation has as many threads as there are cores for each thread that computes blocks."""
     global _sharers, _own
-    threads = _threads_of_one()
+    worker = _worker()
+    threads = _threads_of_one(worker)
     with _sharing:
         if _sharers == 0:
             _own = zs.get_num_threads()
-            if threads < _own:
+            if threads < _own or (worker and _is_dasks(_own)):
                 zs.set_num_threads(threads)
         _sharers += 1
     try:
@@ -252,20 +254,32 @@ def _shared_cores():
                 zs.set_num_threads(_own)
 
 
-def _threads_of_one():
-    from dask.system import CPU_COUNT
-
+def _worker():
+    """The worker of a cluster that calls, or `None`."""
     distributed = sys.modules.get("distributed")
     try:
-        worker = distributed and distributed.get_worker()
+        return distributed and distributed.get_worker()
     except ValueError:
-        worker = None
+        return None
+
+
+def _is_dasks(threads):
+    """Whether a worker's process was started with so many threads for an evaluation by Dask, which always says one, and not by
+    the user."""
+    import dask
+
+    given = dask.config.get("distributed.nanny.pre-spawn-environ.OMP_NUM_THREADS", None)
+    return "RAYON_NUM_THREADS" not in os.environ and os.environ.get("OMP_NUM_THREADS") == str(given) == str(threads)
+
+
+def _threads_of_one(worker):
+    import dask
+    from dask.system import CPU_COUNT
+
     if worker:
         return max(CPU_COUNT // _threads_of_workers(worker), 1)
     if threading.current_thread() is threading.main_thread():
         return CPU_COUNT
-    import dask
-
     return max(CPU_COUNT // (dask.config.get("num_workers", None) or CPU_COUNT), 1)
 
 

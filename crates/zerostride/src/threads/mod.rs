@@ -109,7 +109,8 @@ pub fn check_environment() -> Result<()> {
 /// Sets how many threads work on one evaluation; at least one does.
 ///
 /// The pool of threads does not grow once it runs, which the first evaluation that divides its work starts:
-/// more threads than the processor runs must be asked for before. More than 65 are never started for this.
+/// more threads than the processor runs, or than RAYON_NUM_THREADS says, must be asked for before, and start
+/// it. More than 65 are never started for this.
 ///
 /// ```standalone_crate
 /// zerostride::set_num_threads(1_000_000);
@@ -118,6 +119,9 @@ pub fn check_environment() -> Result<()> {
 /// assert_eq!(zerostride::num_threads(), 1);
 /// ```
 pub fn set_num_threads(threads: usize) {
-    has_pool(threads.min(SEATS + 1).max(thread::available_parallelism().map_or(1, Into::into)));
+    let processors = thread::available_parallelism().map_or(1, Into::into);
+    if threads > processors || asked().is_some() {
+        has_pool(threads.min(SEATS + 1).max(processors));
+    }
     MOST_THREADS.store(threads.max(1), Ordering::Relaxed);
 }
