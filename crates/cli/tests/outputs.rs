@@ -4,7 +4,7 @@
 mod common;
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use common::{fails, folder, ok};
 
@@ -125,7 +125,7 @@ fn what_cannot_be_written_is_an_error() {
     for args in [&["help"][..], &["--help"], &["--version"], &["man"], &["eval", "1"], &["explain", "3"]] {
         let full = fs::File::options().write(true).open("/dev/full").unwrap();
         let mut command = Command::new(assert_cmd::cargo::cargo_bin("zs"));
-        let output = command.args(args).stdout(full).stderr(Stdio::piped()).output().unwrap();
+        let output = command.args(args).stdout(full).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(said.starts_with("error: cannot write the output: "), "{said}");
