@@ -98,20 +98,16 @@ pub(crate) fn groups(
         }
         let before = next.map_or(steps.len(), |fold| fold.steps.start).max(start + 1);
         let are_several = results.len() > 1;
-        let rows = rows_of(&steps[start], are_several);
-        let end = match rows {
-            Some(rows) => {
-                let mut together = Together::new((rows, are_several), buffers);
-                let fitting =
-                    steps[start..before].iter().take(MOST_STEPS).take_while(|step| together.take(step));
-                let end = start + fitting.count();
-                (start + 1..end)
-                    .find(|&at| begins_another(steps, start..end, at, buffers, &last))
-                    .unwrap_or(end)
-            }
-            None => start,
+        let Some(rows) = rows_of(&steps[start], are_several) else {
+            start += 1;
+            continue;
         };
-        match rows.and_then(|rows| group(steps, (start..end, rows), buffers, &last)) {
+        let within = &steps[start..before.min(start + MOST_STEPS)];
+        let (rows, count) = longest(within, (rows, are_several), buffers);
+        let end = (start + 1..start + count)
+            .find(|&at| begins_another(steps, start..start + count, at, buffers, &last))
+            .unwrap_or(start + count);
+        match group(steps, (start..end, rows), buffers, &last) {
             Some(group) => {
                 groups.push(group);
                 start = end;
@@ -120,6 +116,29 @@ pub(crate) fn groups(
         }
     }
     groups
+}
+
+/// Over how many rows steps run together from the first on, and how many of them: over the first step's rows,
+/// or the fewer and larger ones of a step that would not fit otherwise.
+fn longest(steps: &[Step], (rows, are_several): (usize, bool), buffers: &[Buffer]) -> (usize, usize) {
+    let fitting = |rows| {
+        let mut together = Together::new((rows, are_several), buffers);
+        steps.iter().take_while(|step| together.take(step)).count()
+    };
+    let mut longest = (rows, fitting(rows));
+    while let Some(fewer) = steps.get(longest.1).and_then(|next| rows_of(next, are_several))
+        && fewer < longest.0
+        && longest.0.is_multiple_of(fewer)
+    {
+        let count = fitting(fewer);
+        if count <= longest.1
+            || largest_row(&steps[..count], buffers, fewer).is_none_or(|row| row > BLOCK_BYTES)
+        {
+            break;
+        }
+        longest = (fewer, count);
+    }
+    longest
 }
 
 /// The rows of a step that may begin a group: a reduction, and in a plan of several results an element-wise

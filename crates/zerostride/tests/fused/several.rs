@@ -188,3 +188,18 @@ fn element_wise_results_of_the_same_operands_run_together() {
     let apart = Plan::of(&[&x + 1, &y + 1]).unwrap().to_string();
     assert!(!apart.contains("run together"), "{apart}");
 }
+
+/// The loop of a step that reads a column cannot be one over all elements, as those of its neighbours.
+#[test]
+fn a_column_among_the_operands_does_not_part_steps() {
+    let x = Tensor::rand(&[900, 700], 1).unwrap();
+    let column = Tensor::rand(&[900, 1], 2).unwrap();
+    let p = Expr::from(&x).sigmoid();
+    let (q, near) = (1 - &p, &p + 1e-6);
+    let weighed = near.log() * &column;
+    let roots = [&weighed * &q + &p, &weighed * p.square() / &near - &q, (&weighed * &q).sum(1)];
+    let plan = Plan::of(&roots).unwrap();
+    assert!(plan.to_string().contains(&format!("passes 1 to {} run together", plan.passes())), "{plan}");
+    assert!(plan.scratch_bytes() < 900 * 700 * 4, "{plan}");
+    check(&roots, 0);
+}
