@@ -2,7 +2,9 @@
 
 import concurrent.futures
 import gc
+import importlib.util
 import os
+import pathlib
 import resource
 import subprocess
 import sys
@@ -33,34 +35,29 @@ def fresh(monkeypatch):
     monkeypatch.setattr(_cost, "ALWAYS", True)
 
 
-def pairwise(a, b):
-    return ((a[:, None] - b) ** 2).sum(-1)
+def formulas():
+    """The module of the benchmark, whose formulas these tests compile at small sizes."""
+    path = pathlib.Path(__file__).resolve().parents[3] / "bench" / "torch_models.py"
+    spec = importlib.util.spec_from_file_location("torch_models", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def rbf(a, b, w):
-    return (torch.exp(-((a[:, None] - b) ** 2).sum(-1)) * w).sum(1)
-
-
-def nbody(p, m):
-    d = p[None] - p[:, None]
-    r = (d * d).sum(-1) + 1e-2
-    return (d * (m * r**-1.5)[..., None]).sum(1)
-
-
-def normalise(x, m, s, g, b):
-    return (x - m) / s * g + b
-
-
-def cosexp(a, b, c):
-    return (torch.cos(a * b) * torch.exp(c)).sum(-1)
-
+bench = formulas()
+pairwise = bench.pairwise
 
 PROGRAMS = [
     (pairwise, [(50, 3), (40, 3)]),
-    (rbf, [(50, 3), (40, 3), (40,)]),
-    (nbody, [(30, 3), (30,)]),
-    (normalise, [(40, 16), (16,), (16,), (16,), (16,)]),
-    (cosexp, [(30, 8, 1), (30, 1, 7), (30, 8, 1)]),
+    (bench.rbf, [(50, 3), (40, 3), (40,)]),
+    (bench.nbody, [(30, 3), (30,)]),
+    (bench.normalise, [(40, 16), (16,), (16,), (16,), (16,)]),
+    (bench.cosexp, [(30, 8, 1), (30, 1, 7), (30, 8, 1)]),
+    (bench.softmin, [(30, 8), (20, 8)]),
+    (bench.rms_norm_swiglu, [(40, 16), (16,), (40, 16)]),
+    (bench.focal_loss, [(40, 16), (40, 16)]),
+    (bench.layer_norm_gelu, [(40, 16), (16,), (16,)]),
+    (bench.whiten, [(2, 3, 8, 9), (3, 1, 1), (3, 1, 1)]),
 ]
 
 
