@@ -4,6 +4,7 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyTypeError;
@@ -11,6 +12,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
+use zerostride::stream::Passes;
 use zerostride::{DType, Expr, Operand, Plan, Template, Tensor, eval_all};
 
 use crate::derivative::{self, Derivative};
@@ -232,6 +234,19 @@ impl<'py> Arguments<'py> {
         let mut taken = Returned::new(&exprs);
         let output = taken.output(&returned)?;
         Ok(Called { output, exprs: taken.exprs() })
+    }
+
+    /// The value of one of the function's results.
+    fn value(&self, py: Python<'py>, leaf: &Output, exprs: &[Expr]) -> PyResult<Expr> {
+        match leaf {
+            Output::Result(number) => Ok(exprs[*number].clone()),
+            Output::Argument(place) => Ok(Expr::from(&self.tensors[*place])),
+            Output::Constant(object) => match Given::new(object.bind(py))? {
+                Some(number) => Ok(number.expr()),
+                None => Err(TraceError::new_err("a file takes an array, and the function returns None")),
+            },
+            _ => unreachable!("a tuple, list or dict is no leaf"),
+        }
     }
 
     /// Traces the function for this signature, which is filled in later.
@@ -524,28 +539,38 @@ impl Fused {
         Ok(new)
     }
 
-    /// Makes `run` compute the function's only result, or write it to a target.
+    /// Makes `run` compute the results, of which some are written to files and come back as `None`. `paths` is
+    /// called with what the function returns, computations in place of arrays, and tells for each array in it
+    /// the file, or `None`. `run` gets what is written, and what stays in memory, whose values it returns.
     pub(crate) fn run<'py>(
         &self,
         py: Python<'py>,
         positional: &Bound<'py, PyTuple>,
         named: Option<&Bound<'py, PyDict>>,
-        run: impl FnOnce(&Expr) -> zerostride::Result<Option<Tensor>> + Send,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        paths: &Bound<'py, PyAny>,
+        run: impl FnOnce(Vec<(Expr, PathBuf)>, Vec<Expr>) -> zerostride::Result<Vec<Tensor>> + Send,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let mut arguments = Arguments::default();
         arguments.read(positional, named)?;
         let Called { output, exprs } = arguments.call(py, self)?;
-        let expr = match output {
-            Output::Result(number) => exprs[number].clone(),
-            Output::Argument(place) => Expr::from(&arguments.tensors[place]),
-            Output::Constant(object) if !object.is_none(py) => match Given::new(object.bind(py))? {
-                Some(number) => number.expr(),
-                None => return Err(not_one()),
-            },
-            _ => return Err(not_one()),
-        };
-        let result = compute(py, [usize::MAX], || run(&expr)).map_err(raise)?;
-        result.map(|result| arguments.library.array(py, result)).transpose()
+        let traced = exprs.iter().map(|expr| Ok(Bound::new(py, PyExpr(expr.clone()))?.into_any()));
+        let form = output.object(py, &traced.collect::<PyResult<Vec<_>>>()?, &arguments.arrays)?;
+        let paths: Vec<Option<PathBuf>> = paths.call1((form,))?.extract()?;
+        let (mut written, mut kept) = (Vec::new(), Vec::new());
+        for (leaf, path) in output.leaves().into_iter().zip(paths) {
+            match (leaf, path) {
+                (_, Some(path)) => written.push((arguments.value(py, leaf, &exprs)?, path)),
+                (Output::Result(number), None) if !kept.contains(number) => kept.push(*number),
+                _ => {}
+            }
+        }
+        let in_memory = kept.iter().map(|&number| exprs[number].clone()).collect();
+        let values = compute(py, [usize::MAX], || run(written, in_memory)).map_err(raise)?;
+        let mut results = vec![py.None().into_bound(py); exprs.len()];
+        for (number, value) in kept.into_iter().zip(values) {
+            results[number] = arguments.library.array(py, value)?;
+        }
+        output.object(py, &results, &arguments.arrays)
     }
 }
 
@@ -578,10 +603,6 @@ fn in_graph<'py>(
         return Ok(None);
     }
     CALL.import(fused.py(), "zerostride._autograd", "call")?.call1((fused, positional, named)).map(Some)
-}
-
-fn not_one() -> PyErr {
-    TraceError::new_err("what is computed in pieces is one array, not several")
 }
 
 #[pymethods]
@@ -677,14 +698,12 @@ impl Fused {
             return Ok(traced.computation.as_ref().map_or_else(String::new, |(_, plan)| plan.clone()));
         }
         let Called { exprs, .. } = arguments.call(py, self)?;
-        // Arrays in files are read for each result.
-        let plan = |expr: &Expr| Ok(format!("{}\n{}", expr.plan()?, expr.passes(None)?));
-        let plans = match arguments.has_exprs {
-            true => exprs.iter().map(plan).collect::<zerostride::Result<Vec<_>>>(),
-            false if exprs.is_empty() => Ok(Vec::new()),
-            false => Plan::of(&exprs).map(|plan| vec![plan.to_string()]),
+        let plan = || match (exprs.is_empty(), arguments.has_exprs) {
+            (true, _) => Ok(String::new()),
+            (false, true) => Ok(format!("{}\n{}", Plan::of(&exprs)?, Passes::of(&exprs, None)?)),
+            (false, false) => Ok(Plan::of(&exprs)?.to_string()),
         };
-        Ok(plans.map_err(raise)?.join("\n\n"))
+        plan().map_err(raise)
     }
 
     /// For the garbage collector: a function that refers to itself is collected with what it holds.

@@ -105,6 +105,17 @@ impl<'a, 'py> Returned<'a, 'py> {
 }
 
 impl Output {
+    /// The arrays, numbers and `None`s in their order.
+    pub(crate) fn leaves(&self) -> Vec<&Output> {
+        match self {
+            Output::Tuple(_, outputs) | Output::List(_, outputs) => {
+                outputs.iter().flat_map(Output::leaves).collect()
+            }
+            Output::Dict(_, _, outputs) => outputs.iter().flat_map(|(_, output)| output.leaves()).collect(),
+            leaf => vec![leaf],
+        }
+    }
+
     /// The object to return, made of results and of the arguments of the call.
     pub(crate) fn object<'py>(
         &self,

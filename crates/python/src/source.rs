@@ -1,5 +1,5 @@
 //! Owns arrays in files: `Source`, an `Expr` whose elements are read when they are needed, and the evaluation
-//! of fused functions in pieces, into files. It does not know the arguments of a fused function (`fuse.rs`).
+//! of fused functions in pieces, into files and memory. It does not know the arguments of a fused function (`fuse.rs`).
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use zerostride::Expr;
 use zerostride::io::{self, Sink};
-use zerostride::stream::{Options, Progress};
+use zerostride::stream::{InMemory, Options, Output, Progress, eval_all_to};
 
 use crate::error::raise;
 use crate::expr::PyExpr;
@@ -52,31 +52,41 @@ impl PySource {
 
 #[pymethods]
 impl Fused {
-    /// Evaluates the function in pieces within `max_memory` bytes, into the file `path` if it is given; an
-    /// existing file is replaced only with `force`. After each piece `watch` is called with the bytes done
-    /// and the bytes in all.
-    #[pyo3(signature = (path, max_memory, force, watch, *positional, **named))]
+    /// Evaluates the function in pieces within `max_memory` bytes. `paths` is called with the form of the
+    /// results and tells for each the file that it is written to, or `None`; an existing file is replaced
+    /// only with `force`. After each piece `watch` is called with the bytes done and the bytes in all.
+    #[pyo3(signature = (paths, max_memory, force, watch, *positional, **named))]
     #[expect(clippy::too_many_arguments, reason = "they are those of `evaluate` in Python")]
     fn _stream<'py>(
         &self,
         py: Python<'py>,
-        path: Option<PathBuf>,
+        paths: &Bound<'py, PyAny>,
         max_memory: Option<u64>,
         force: bool,
         watch: Option<Py<PyAny>>,
         positional: &Bound<'py, PyTuple>,
         named: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.run(py, positional, named, |expr| {
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.run(py, positional, named, paths, |written, kept| {
             let mut tell = |progress| told(watch.as_ref(), progress);
             let options = match max_memory {
                 Some(bytes) => Options::new().max_memory(bytes),
                 None => Options::new(),
             };
-            let options = options.watch(&mut tell);
-            let Some(path) = path else { return expr.eval_with(options).map(Some) };
-            let mut sink = if force { Sink::create(path) } else { Sink::create_new(path) }?;
-            expr.eval_to(&mut sink, options).map(|()| None)
+            let create = |path| if force { Sink::create(path) } else { Sink::create_new(path) };
+            let (mut exprs, mut sinks) = (Vec::new(), Vec::new());
+            for (expr, path) in written {
+                exprs.push(expr);
+                sinks.push(create(path)?);
+            }
+            let mut values: Vec<InMemory> = kept.iter().map(|_| InMemory::default()).collect();
+            exprs.extend(kept);
+            let mut outputs: Vec<&mut dyn Output> = sinks.iter_mut().map(|sink| sink as _).collect();
+            outputs.extend(values.iter_mut().map(|value| value as &mut dyn Output));
+            if !exprs.is_empty() {
+                eval_all_to(&exprs, &mut outputs, options.watch(&mut tell))?;
+            }
+            values.into_iter().map(InMemory::into_tensor).collect()
         })
     }
 }

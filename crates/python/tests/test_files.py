@@ -124,9 +124,89 @@ def test_errors_name_the_file(folder):
         zs.evaluate("x", out="y.npy", x=ROWS, max_memory="much")
     with pytest.raises(TypeError, match="force says whether"):
         zs.evaluate("x", x=ROWS, force=ROWS)
-    with pytest.raises(zs.TraceError, match="one array, not several"):
+    with pytest.raises(TypeError, match="one file for a tuple of 2"):
         zs.evaluate(lambda x: (x, x), out="y.npy", x=ROWS)
     assert not os.path.exists("y.npy")
+
+
+def bytes_read():
+    """The bytes that this process has read so far."""
+    try:
+        with open("/proc/self/io") as counters:
+            return int(counters.readline().split()[1])
+    except OSError:
+        pytest.skip("the system does not count the bytes that a process reads")
+
+
+def moments(x):
+    return {"mean": x.mean(0), "more": (x.std(0), x.amax(1))}
+
+
+@pytest.mark.parametrize("where", ["files", "arrays", "both", "results"])
+@pytest.mark.parametrize("formula", [moments, zs.fuse(moments), None])
+def test_several_results_read_a_file_once(folder, formula, where):
+    x = zs.open("x.npy")
+    shapes = {"mean": (16,), "more": ((16,), (20_000,))}
+    arrays = {"mean": np.zeros(16), "more": (np.zeros(16), np.zeros(20_000))}
+    files = {"mean": "mean.npy", "more": ("std.npz", folder / "amax.npy")}
+    out = {"files": files, "arrays": arrays, "both": arrays | {"more": (arrays["more"][0], "amax.npy")}, "results": None}[where]
+    given = {} if formula is None else {"x": x}
+    before = bytes_read()
+    returned = zs.evaluate(moments(x) if formula is None else formula, out, max_memory="16 MiB", **given)
+    assert ROWS.nbytes <= bytes_read() - before < 1.3 * ROWS.nbytes
+    assert returned is out if out else isinstance(returned["mean"], zs.Tensor)
+    read = lambda place: zs.asarray(zs.open(place)) if isinstance(place, (str, os.PathLike)) else zs.asarray(place)
+    for found, wanted in zip(_flat(returned), _flat(moments(x))):
+        np.testing.assert_array_equal(read(found), zs.asarray(wanted))
+    assert [read(found).shape for found in _flat(returned)] == [shapes["mean"], *shapes["more"]]
+
+
+def _flat(results):
+    return [results["mean"], *results["more"]]
+
+
+def test_results_that_are_cut_in_different_ways_are_right_together(folder):
+    x = zs.open("x.npy")
+    formulas = (x.T + 1, x[:100] * 2, x.reshape(-1).exp().reshape(8, -1), (x - x.mean(0)) / x.std(0), x.sum())
+    names = [f"{number}.npy" for number in range(5)]
+    assert zs.evaluate(list(formulas), out=names, max_memory="24 MiB") is names
+    for name, formula in zip(names, formulas):
+        np.testing.assert_array_equal(np.load(name), np.asarray(formula))
+    together = zs.evaluate(formulas)
+    assert isinstance(together, tuple)
+    for found, formula in zip(together, formulas):
+        np.testing.assert_array_equal(found, np.asarray(formula))
+
+
+def test_several_results_are_refused_before_a_file_appears(folder):
+    x = zs.open("x.npy")
+    two = lambda x: (x.mean(0), x * 2)
+    for out, error, text in [
+        (("a.npy", "./a.npy"), ValueError, "two results are written to"),
+        (("a.npy", "x.npy"), FileExistsError, "x.npy: it exists already"),
+        (("a.npy", "b.npy", "c.npy"), TypeError, "a tuple of 3 for a tuple of 2"),
+        (("a.npy", np.zeros(3)), RuntimeError, "expand"),
+        (("a.npy", np.zeros(ROWS.shape, np.int64)), RuntimeError, "can't be cast"),
+        (("a.npy", "b.txt"), ValueError, "b.txt: the ending says no known format"),
+    ]:
+        with pytest.raises(error, match=text):
+            zs.evaluate(two, out, x=x)
+        assert sorted(os.listdir()) == ["two.npz", "x.npy"], text
+    with pytest.raises(zs.TraceError, match="a file takes an array, and the function returns None"):
+        zs.evaluate(lambda x: (x * 2, None), ("a.npy", "b.npy"), x=x)
+    with pytest.raises(MemoryError, match="the result .* stays in memory"):
+        zs.evaluate(two, ("a.npy", np.zeros(ROWS.shape)), max_memory=1 << 21, x=x)
+    assert sorted(os.listdir()) == ["two.npz", "x.npy"]
+    # An argument, a number and a part in memory are results, too.
+    a = np.arange(3.0)
+    zs.evaluate(lambda a: (a, 2.5, a * 2), ("a.npy", "b.npy", a), a=a)
+    assert (np.load("a.npy").tolist(), np.load("b.npy").item(), a.tolist()) == ([0, 1, 2], 2.5, [0, 2, 4])
+
+
+def test_an_index_tensor_reads_what_it_picks_from(folder):
+    x = zs.open("x.npy")
+    np.testing.assert_array_equal(x[[5, 3]], ROWS[[5, 3]])
+    np.testing.assert_array_equal(x[x[:, 0] > 3], ROWS[ROWS[:, 0] > 3])
 
 
 @pytest.fixture

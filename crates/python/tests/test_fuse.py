@@ -86,7 +86,7 @@ def test_several_outputs_are_written_to_as_many_arrays():
         (sums, "out has not the form of the result: one array for a tuple of 2"),
         ((sums,), "a tuple of 1 for a tuple of 2"),
         ({"a": sums, "b": doubled}, "a dict with the keys"),
-        ((sums, "y.npy"), "a file takes the only result"),
+        ("y.npy", "out has not the form of the result: one file for a tuple of 2"),
         ((sums, np.zeros(2)), "expand"),
         ((sums, np.zeros((2, 3), np.int64)), "can't be cast"),
     ]

@@ -5,8 +5,8 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use zerostride::stream::{Input, Options, Output};
-use zerostride::{DType, Error, Expr, Result, Tensor, keepdim};
+use zerostride::stream::{InMemory, Input, Options, Output, Passes, eval_all_to};
+use zerostride::{DType, Error, Expr, Result, Tensor, eval_all, keepdim};
 
 /// A tensor that is handed out in rows.
 #[derive(Debug)]
@@ -250,6 +250,151 @@ impl Output for Taken {
 
     fn finish(&mut self) -> Result<()> {
         Ok(())
+    }
+}
+
+/// Several expressions over `x` of shape (3000, 7), `y` of (3000, 1), `row` of (7) and `deep` of (3000, 2, 5);
+/// and how many rows of `x` and of `y` they read together.
+type Several = (&'static str, fn([&Expr; 4]) -> Vec<Expr>, [u64; 2]);
+
+#[rustfmt::skip]
+const SEVERAL: &[Several] = &[
+    ("parts of the rows", |[x, y, row, _]| vec![x * y, (x - row).exp(), x.sum(1)], [3000, 3000]),
+    ("reductions", |[x, ..]| vec![x.mean(0), x.std(0), x.amax(..)], [3000, 0]),
+    ("parts and reductions", |[x, y, ..]| vec![x * y, x.sum(0), (x * y).sum(..)], [3000, 3000]),
+    ("a chain of reductions", |[x, ..]| vec![x.mean(0), (x - x.mean(0)) / x.std(0), x.std(0)], [6000, 0]),
+    ("rows of rows", |[x, ..]| vec![x.softmax(1), x.logsumexp(1), x.logsumexp(1).sum(0)], [3000, 0]),
+    ("one result twice", |[x, ..]| { let y = x.exp(); vec![y.clone(), y] }, [3000, 0]),
+    ("the array itself and a number", |[x, _, row, _]| vec![x.clone(), row.clone(), row.sum(0)], [3000, 0]),
+    ("inputs that meet last", |[x, y, ..]| vec![x.sum(0), y.sum(0), (x + y).sum(0)], [3000, 3000]),
+    ("other numbers of rows", |[x, y, ..]| vec![x + y, x.narrow(0, 0, 1024).exp(), x.reshape(&[1500, 14]) * 2], [7024, 3000]),
+    ("what is read whole", |[x, y, ..]| vec![x.t() + 1, x * y], [6000, 3000]),
+    ("bounds of other multiples", |[x, _, _, deep]| vec![x.sum(0), deep.reshape(&[300, 10, 10]).exp(), deep.sum(0)], [3000, 0]),
+    ("without an input", |[x, _, row, _]| vec![row.exp(), x * row], [3000, 0]),
+    ("a loss and its gradient", |[x, y, row, _]| {
+        let loss = (x * row - y).square().sum(..);
+        vec![loss.clone(), ((x * row - y) * 2 * x).sum(0), x * row - y]
+    }, [3000, 3000]),
+];
+
+#[test]
+fn several_results_have_the_bits_of_each_and_read_what_they_share_once() {
+    let shapes: [&[usize]; 4] = [&[3000, 7], &[3000, 1], &[7], &[3000, 2, 5]];
+    for (name, case, reads) in SEVERAL {
+        let (inputs, tensors): (Vec<_>, Vec<_>) =
+            shapes.iter().zip(1..).map(|(shape, seed)| Rows::new(shape, seed).unwrap()).unzip();
+        let whole: Vec<Expr> = tensors.iter().map(Expr::from).collect();
+        let expected = case([&whole[0], &whole[1], &whole[2], &whole[3]]);
+        let expected: Vec<Tensor> = expected.iter().map(|expr| expr.eval().unwrap()).collect();
+        // The row is in memory.
+        let lazy: Vec<Expr> = inputs.iter().map(|input| Expr::input(input.clone())).collect();
+        let exprs = case([&lazy[0], &lazy[1], &whole[2], &lazy[3]]);
+        let forget = || inputs.iter().for_each(|input| input.read.store(0, Ordering::Relaxed));
+        let read = || [0, 1].map(|at: usize| inputs[at].read.load(Ordering::Relaxed));
+        let wanted = [reads[0] * 28, reads[1] * 4];
+        for (threads, rows) in [(1, 100), (1, 1024), (2, 2999), (2, 1 << 20), (16, 1000)] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            forget();
+            let mut kept: Vec<InMemory> = exprs.iter().map(|_| InMemory::default()).collect();
+            let mut outputs: Vec<&mut dyn Output> = kept.iter_mut().map(|kept| kept as _).collect();
+            let mut run = || eval_all_to(&exprs, &mut outputs, Options::new().piece_rows(rows));
+            pool.install(&mut run).unwrap();
+            assert_eq!(read(), wanted, "{name}, pieces of {rows} rows");
+            let found: Vec<Tensor> = kept.into_iter().map(|kept| kept.into_tensor().unwrap()).collect();
+            for (found, expected) in found.iter().zip(&expected) {
+                assert_eq!((found.shape(), found.dtype()), (expected.shape(), expected.dtype()), "{name}");
+                assert!(bits(found) == bits(expected), "{name}, {threads} threads, {rows} rows");
+            }
+        }
+        forget();
+        for (found, expected) in eval_all(&exprs).unwrap().iter().zip(&expected) {
+            assert!(bits(found) == bits(expected), "{name}");
+        }
+        assert_eq!(read(), wanted, "{name}");
+        let passes = Passes::of(&exprs, None).unwrap();
+        assert!(passes.to_string().contains(&format!("{} results", exprs.len())), "{passes}");
+    }
+}
+
+#[test]
+fn several_results_that_fit_only_one_by_one_come_one_by_one() {
+    let (input, tensor) = Rows::new(&[3000, 7], 1).unwrap();
+    // Bounds at multiples of 50 rows, of 1024 and of 75, which are all rows together.
+    let through = |x: &Expr, rows: isize| x.reshape(&[rows, -1]).exp().reshape(&[3000, 7]);
+    let case = |x: &Expr| vec![through(x, 60), x.amax(0), through(x, 40)];
+    let exprs = case(&Expr::input(input.clone()));
+    let least =
+        |expr: &Expr| (1..).map(|kib| kib << 10).find(|&limit| expr.passes(Some(limit)).is_ok()).unwrap();
+    let limit = exprs.iter().map(least).max().unwrap();
+    let passes = Passes::of(&exprs, Some(limit)).unwrap();
+    assert!(passes.memory() <= limit && passes.len() > 1, "{passes}");
+    assert!(Passes::of(&exprs, None).unwrap().len() < passes.len());
+    let mut taken: Vec<Taken> = exprs.iter().map(|_| Taken::default()).collect();
+    let mut outputs: Vec<&mut dyn Output> = taken.iter_mut().map(|taken| taken as _).collect();
+    passes.run_all_to(&mut outputs, None).unwrap();
+    for (taken, expr) in taken.iter().zip(case(&Expr::from(&tensor))) {
+        let elements = expr.eval().unwrap().to_vec::<f32>().unwrap();
+        assert!(taken.0 == elements.iter().flat_map(|element| element.to_ne_bytes()).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn several_results_are_finished_together_or_not_at_all() {
+    struct Last<'a>(&'a AtomicU64);
+    impl Output for Last<'_> {
+        fn begin(&mut self, _: DType, _: &[usize]) -> Result<()> {
+            Ok(())
+        }
+        fn write(&mut self, _: &[u8]) -> Result<()> {
+            Ok(())
+        }
+        fn finish(&mut self) -> Result<()> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+    }
+    let finished = AtomicU64::new(0);
+    let run = |exprs: &[Expr]| {
+        let (mut one, mut other) = (Last(&finished), Last(&finished));
+        eval_all_to(exprs, &mut [&mut one, &mut other], Options::new().piece_rows(1000))
+    };
+    let (input, _) = Rows::new(&[3000, 7], 1).unwrap();
+    let x = Expr::input(input);
+    let broken = Expr::input(Arc::new(Strange(|_| panic!("no sensor"))));
+    let panic = std::panic::AssertUnwindSafe(|| run(&[&x + 1, &broken + 1]));
+    assert!(std::panic::catch_unwind(panic).is_err());
+    assert!(run(&[&x + 1, &x + Tensor::ones(&[2]).unwrap()]).is_err());
+    assert_eq!(finished.load(Ordering::Relaxed), 0);
+    run(&[&x + 1, x.sum(0)]).unwrap();
+    assert_eq!(finished.load(Ordering::Relaxed), 2);
+
+    let error = |error: Error| error.to_string();
+    assert!(error(run(&[x.clone()]).unwrap_err()).contains("1 results, 2 outputs"));
+    assert!(error(Passes::of(&[], None).unwrap_err()).contains("the list of expressions is empty"));
+    let two = Passes::of(&[x.sum(0), x.sum(1)], None).unwrap();
+    assert!(error(two.run(None).unwrap_err()).contains("2 results, 1 outputs"));
+    let incomplete = InMemory::default().into_tensor().unwrap_err();
+    assert!(error(incomplete).contains("as many elements as were announced"));
+}
+
+#[test]
+fn what_stays_in_memory_of_several_results_counts() {
+    let (input, _) = Rows::new(&[3000, 7], 1).unwrap();
+    let x = Expr::input(input);
+    let exprs = [&x + 1, &x * 2];
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let run = |limit, held| {
+        let (mut taken, mut kept) = (Taken::default(), InMemory::default());
+        let outputs: &mut [&mut dyn Output] = &mut [&mut taken, &mut kept];
+        match held {
+            true => eval_all_to(&exprs, outputs, Options::new().max_memory(limit)),
+            false => Passes::of(&exprs, Some(limit)).unwrap().run_all_to(outputs, None),
+        }
+    };
+    for held in [true, false] {
+        let text = pool.install(|| run(60_000, held)).unwrap_err().to_string();
+        assert!(text.contains("the result (84000 bytes) stays in memory"), "{text}");
+        pool.install(|| run(400_000, held)).unwrap();
     }
 }
 

@@ -17,41 +17,42 @@ def evaluate(expression, out=None, *, max_memory=None, force=False, progress=Fal
     The formula is a string in Python's syntax: operators, indexing, ``pi``, ``e``, ``inf``, ``nan``, and by name every function
     and method of this module that computes with arrays. ``max(x, axis)`` and ``min(x, axis)`` are numexpr's, which return values
     only. Nothing else can run, whatever the string contains. Arrays and numbers are keyword arguments. In place of the string
-    there can be a function, which gets them by name, or an expression made of files that are ``open``.
+    there can be a function, which gets them by name, or an expression made of files that are ``open``, or a tuple, list or dict
+    of those.
 
     >>> import zerostride as zs
     >>> zs.evaluate("a*x + b", a=2, x=zs.tensor([1., 2.]), b=zs.tensor([[10.], [20.]]))
     tensor([[12., 14.],
             [22., 24.]])
 
-    A function may return several arrays, in a tuple, list or dict; ``out`` has its form then, with an array for each.
-    Otherwise ``out`` is an array or the path of a file: npy, npz or safetensors, by its ending. The file appears when it is complete,
-    or not at all; one that exists is replaced only with ``force``. Files are read and written in pieces that together take at
-    most ``max_memory`` (``"256 MiB"``; by default half of the available memory). ``progress`` is a function that is called
-    after each piece with the bytes done and the bytes in all, or ``True`` for a line on stderr.
+    ``out`` is an array or the path of a file: npy, npz or safetensors, by its ending. A function may return several arrays, in a
+    tuple, list or dict; ``out`` has its form then, with an array or a path for each. A file appears when all results are
+    complete, or not at all; one that exists is replaced only with ``force``. Files are read and written in pieces that together
+    take at most ``max_memory`` (``"256 MiB"``; by default half of the available memory), and several results read them
+    together. ``progress`` is a function that is called after each piece with the bytes done and the bytes in all, or ``True``
+    for a line on stderr.
     """
     if not isinstance(force, bool):
         raise TypeError(f"force says whether a file may be replaced: it is True or False, and no array, not {type(force).__name__}")
-    is_path = isinstance(out, (str, os.PathLike))
-    targets = [] if is_path or out is None else [_zerostride._target(array) for array in _flat(out)]
+    targets = [] if out is None else [place if _is_path(place) else _zerostride._target(place) for place in _flat(out)]
     if isinstance(expression, str):
         function, positional, named = _compiled(expression, tuple(arrays)), arrays.values(), {}
-    elif isinstance(expression, _zerostride.Expr):
-        function, positional, named = fuse(lambda result: result), (expression,), {}
+    elif isinstance(expression, (_zerostride.Expr, tuple, list, dict)):
+        function, positional, named = fuse(lambda *_: expression), _flat(expression), {}
     elif callable(expression):
         function = expression if isinstance(expression, _zerostride.Fused) else fuse(expression)
         positional, named = (), arrays
     else:
         raise TypeError(f"a formula is a string, a function, or what was made of open files, not {type(expression).__name__}")
-    if is_path or max_memory is not None or progress:
+    if any(map(_is_path, targets)) or max_memory is not None or progress:
         watch = told_on_a_line if progress is True else progress or None
         limit = number_of_bytes("max_memory", max_memory)
-        result = function._stream(out if is_path else None, limit, force, watch, *positional, **named)
+        result = function._stream(functools.partial(_paths, out, targets), limit, force, watch, *positional, **named)
     else:
         result = function(*positional, **named)
-    if is_path or out is None:
-        return out if is_path else result
-    written = list(zip(_in_form_of(out, result), targets, strict=True))
+    if out is None:
+        return result
+    written = [(value, target) for value, target in zip(_in_form_of(out, result), targets, strict=True) if not _is_path(target)]
     if any(hasattr(value, "__dask_graph__") for value, _ in written):
         raise TypeError("out takes what is computed now, and dask arrays are computed when they are asked for: write result.store(out)")
     if len(written) > 1:
@@ -64,15 +65,33 @@ def evaluate(expression, out=None, *, max_memory=None, force=False, progress=Fal
     return out
 
 
-def _flat(out):
-    """The arrays of a target, in their order."""
-    if isinstance(out, dict):
-        out = tuple(out.values())
-    if not isinstance(out, (tuple, list)):
-        if isinstance(out, (str, os.PathLike)):
-            raise TypeError("of several results each is written to an array; a file takes the only result of a function")
-        return [out]
-    return [array for item in out for array in _flat(item)]
+def _is_path(place):
+    return isinstance(place, (str, os.PathLike))
+
+
+def _flat(form):
+    """The arrays and paths of a tuple, list or dict, or of one alone, in their order."""
+    if isinstance(form, dict):
+        form = tuple(form.values())
+    if not isinstance(form, (tuple, list)):
+        return [form]
+    return [place for item in form for place in _flat(item)]
+
+
+def _paths(out, targets, result):
+    """For each array of a result the file that it is written to, or None."""
+    if out is None:
+        return [None] * len(_flat(result))
+    paths = [os.path.abspath(target) for target in targets if _is_path(target)]
+    twice = [path for path in paths if paths.count(path) > 1]
+    if twice:
+        raise ValueError(f"two results are written to {twice[0]}: give each a file of its own")
+    for value, target in zip(_in_form_of(out, result), targets):
+        if not _is_path(target) and not _fits(value, target) and hasattr(value, "dtype"):
+            # What cannot be written raises before a file appears.
+            _zerostride.broadcast_to(value, target.shape)
+            _zerostride._write(_zerostride.zeros(0, dtype=value.dtype), _zerostride.zeros(0, dtype=target.dtype))
+    return [target if _is_path(target) else None for target in targets]
 
 
 def _in_form_of(out, result):
@@ -91,13 +110,17 @@ def _form(value):
     """What of several arrays is told in an error."""
     if isinstance(value, dict):
         return f"a dict with the keys {list(value)}"
-    return f"a {type(value).__name__} of {len(value)}" if isinstance(value, (tuple, list)) else "one array"
+    if isinstance(value, (tuple, list)):
+        return f"a {type(value).__name__} of {len(value)}"
+    return "one file" if _is_path(value) else "one array"
 
 
 def _fits(value, target):
-    """Whether a result can be written to a target."""
+    """Whether a result can be written to a target as it is."""
     shape, dtype = getattr(value, "shape", ()), getattr(value, "dtype", None)
-    return tuple(shape) == tuple(target.shape) and (dtype is None or _zerostride.can_cast(_zerostride.asarray(value).dtype, target.dtype))
+    if not isinstance(value, _zerostride.Expr) and dtype is not None:
+        dtype = _zerostride.asarray(value).dtype
+    return tuple(shape) == tuple(target.shape) and (dtype is None or _zerostride.can_cast(dtype, target.dtype))
 
 
 @functools.lru_cache(maxsize=256)

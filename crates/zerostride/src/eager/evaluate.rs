@@ -79,7 +79,7 @@ impl Expr {
             policy::look(slice::from_ref(self), Target::New)?;
         }
         if self.node().lazy {
-            return stream::collect(self, Options::new());
+            return Ok(stream::collect(slice::from_ref(self), Options::new())?.swap_remove(0));
         }
         exec::evaluate(self)
     }
@@ -105,7 +105,8 @@ impl Expr {
             policy::look(slice::from_ref(self), Target::Existing)?;
         }
         if self.node().lazy {
-            return exec::run_into(&stream::collect(self, Options::new())?.into(), out);
+            let value = stream::collect(slice::from_ref(self), Options::new())?.swap_remove(0);
+            return exec::run_into(&value.into(), out);
         }
         exec::run_into(self, out)
     }
@@ -126,7 +127,7 @@ impl Expr {
     /// # Ok::<(), zerostride::Error>(())
     /// ```
     pub fn plan(&self) -> Result<Plan> {
-        Ok(Plan { roots: vec![self.clone()], ..Plan::new(&self.without_inputs()?)? })
+        Plan::of(slice::from_ref(self))
     }
 }
 
@@ -153,9 +154,8 @@ pub fn eval_all(exprs: &[Expr]) -> Result<Vec<Tensor>> {
     if policy::is_on() {
         policy::look(exprs, Target::New)?;
     }
-    // Each array in a file is read for itself.
     if exprs.iter().any(|expr| expr.node().lazy) {
-        return exprs.iter().map(|expr| expr.eval()).collect();
+        return stream::collect(exprs, Options::new());
     }
     exec::run_all(&Plan::of(exprs)?)
 }

@@ -31,6 +31,7 @@ pub(crate) use methods::argument;
 pub use methods::{Dims, keepdim};
 pub use outline::{Selection, Step};
 pub(crate) use product::Operand;
+pub(crate) use replace::{replace, without_inputs};
 pub(crate) use walk::operands_first;
 
 use crate::caller::Caller;

@@ -5,53 +5,53 @@ use std::collections::HashMap;
 
 use zerostride_shape::Shape;
 
-use super::{Expr, Kind, Meta, Operands};
+use super::{Expr, Kind, Meta, Operands, operands_first};
 use crate::{Result, Tensor};
 
+/// Expressions with placeholders (`Tensor::absent`) for operands that are not in memory, to be planned but not
+/// run.
+pub(crate) fn without_inputs(exprs: &[Expr]) -> Result<Vec<Expr>> {
+    replace(exprs, &mut |node| {
+        let Kind::Input(_) = node.node().kind else { return Ok(None) };
+        let meta = node.meta()?;
+        Tensor::absent(meta.dtype(), meta.shape.clone()).map(|tensor| Some(tensor.into()))
+    })
+}
+
+/// Expressions with the nodes replaced for which `other` returns a replacement. `other` is called from the
+/// roots down, once for each node that is or reads an `Input`, and not below a replaced node.
+///
+/// # Errors
+/// The first error of `other`.
+pub(crate) fn replace(
+    exprs: &[Expr],
+    other: &mut dyn FnMut(&Expr) -> Result<Option<Expr>>,
+) -> Result<Vec<Expr>> {
+    let (mut done, mut failed) = (HashMap::new(), None);
+    let kept = operands_first(exprs, |node| {
+        if !node.node().lazy || failed.is_some() {
+            return false;
+        }
+        match other(node) {
+            Ok(None) => return true,
+            Ok(Some(new)) => _ = done.insert(node.id(), new),
+            Err(error) => failed = Some(error),
+        }
+        false
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    for node in kept {
+        let operands = node.node().kind.operands().iter();
+        let operands = operands.map(|operand| done.get(&operand.id()).unwrap_or(operand).clone());
+        let new = node.with_operands(operands.collect(), node.meta()?.shape.clone());
+        done.insert(node.id(), new);
+    }
+    Ok(exprs.iter().map(|expr| done.get(&expr.id()).unwrap_or(expr).clone()).collect())
+}
+
 impl Expr {
-    /// The expression with placeholders (`Tensor::absent`) for operands that are not in memory, to be planned
-    /// but not run.
-    pub(crate) fn without_inputs(&self) -> Result<Expr> {
-        self.replace(&mut |node| {
-            let Kind::Input(_) = node.node().kind else { return Ok(None) };
-            let meta = node.meta()?;
-            Tensor::absent(meta.dtype(), meta.shape.clone()).map(|tensor| Some(tensor.into()))
-        })
-    }
-
-    /// The expression with the nodes replaced for which `other` returns a replacement. `other` is called from
-    /// the root down, once for each node that is or reads an `Input`, and not below a replaced node.
-    ///
-    /// # Errors
-    /// The first error of `other`.
-    pub(crate) fn replace(&self, other: &mut dyn FnMut(&Expr) -> Result<Option<Expr>>) -> Result<Expr> {
-        if !self.node().lazy {
-            return Ok(self.clone());
-        }
-        let (mut done, mut failed) = (HashMap::new(), None);
-        let kept = self.operands_first(|node| {
-            if !node.node().lazy || failed.is_some() {
-                return false;
-            }
-            match other(node) {
-                Ok(None) => return true,
-                Ok(Some(new)) => _ = done.insert(node.id(), new),
-                Err(error) => failed = Some(error),
-            }
-            false
-        });
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        for node in kept {
-            let operands = node.node().kind.operands().iter();
-            let operands = operands.map(|operand| done.get(&operand.id()).unwrap_or(operand).clone());
-            let new = node.with_operands(operands.collect(), node.meta()?.shape.clone());
-            done.insert(node.id(), new);
-        }
-        Ok(done.remove(&self.id()).expect("the root has been looked at"))
-    }
-
     /// The same operation on other operands of the same dtypes, whose result has that shape. Dtypes are not
     /// inferred again.
     pub(crate) fn with_operands(&self, operands: Operands, shape: Shape) -> Expr {

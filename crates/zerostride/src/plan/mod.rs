@@ -34,7 +34,7 @@ pub(crate) use reduction::One;
 pub(crate) use rows::Group;
 pub use template::Template;
 
-use crate::expr::Expr;
+use crate::expr::{Expr, without_inputs};
 use crate::memory::Named;
 use crate::{Error, Result, num_threads};
 
@@ -118,7 +118,7 @@ impl Plan {
             let message = "there is nothing to evaluate: the list of expressions is empty".to_owned();
             return Err(Error::Argument { class: ErrorClass::Value, message });
         }
-        let present = exprs.iter().map(Expr::without_inputs).collect::<Result<Vec<_>>>()?;
+        let present = without_inputs(exprs)?;
         let layout = |expr: &Expr| Ok(Layout::contiguous(expr.meta()?.shape.clone()));
         let layouts = present.iter().map(layout).collect::<Result<Vec<_>>>()?;
         let roots: Vec<(&Expr, &Layout)> = present.iter().zip(&layouts).collect();

@@ -1,4 +1,4 @@
-//! Owns the restriction of an expression to some rows: the same operations on fewer elements. It does not
+//! Owns the restriction of expressions to some rows: the same operations on fewer elements. It does not
 //! know where elements come from, nor how rows are chosen (`division.rs`).
 //!
 //! Indices of one dimension, the *cut*, are followed from the result down to operands. A value that does not
@@ -25,12 +25,17 @@ pub(super) trait Supply {
     fn whole(&mut self, expr: &Expr, unfollowed: bool) -> Expr;
 }
 
-/// An expression for the indices `rows` of dimension `dim` of another one's value, and what the bounds of
-/// `rows` must be multiples of, unless they are the value's own, for the bits to be those of the whole.
-pub(super) fn cut(expr: &Expr, dim: usize, rows: Range<usize>, supply: &mut dyn Supply) -> (Expr, usize) {
+/// Expressions for the indices `rows` of a dimension of others' values each, what they share once, and what
+/// the bounds of `rows` must be multiples of, unless they are the value's own, for the bits to be those of the
+/// whole.
+pub(super) fn cut<'e>(
+    values: impl IntoIterator<Item = (&'e Expr, usize)>,
+    rows: Range<usize>,
+    supply: &mut dyn Supply,
+) -> (Vec<Expr>, usize) {
     let mut cutter = Cutter { supply, known: HashMap::new(), quantum: 1 };
-    let part = cutter.walk(expr, Cut { dim, rows, scale: Some((1, 1)) });
-    (part, cutter.quantum)
+    let part = |(expr, dim)| cutter.walk(expr, Cut { dim, rows: rows.clone(), scale: Some((1, 1)) });
+    (values.into_iter().map(part).collect(), cutter.quantum)
 }
 
 /// Indices of a node's dimension. `scale` tells by which fraction they follow from the root's, if by one.
@@ -56,15 +61,20 @@ impl Cutter<'_> {
     /// Part of the root's value along a dimension whose size is not 1: parts are made operands first, without
     /// recursion.
     fn walk(&mut self, root: &Expr, cut: Cut) -> Expr {
+        if let Ok(known) = self.part(root, cut.clone()) {
+            return known;
+        }
         let mut path = vec![(root, cut)];
         loop {
             interrupt::check();
             let (expr, cut) = path.last().expect("the root's part is made last");
             match self.make(expr, cut) {
-                Ok(part) if path.len() == 1 => return part,
                 Ok(part) => {
                     let (expr, cut) = path.pop().expect("the part that has been made");
-                    self.known.insert((expr.id(), cut), part);
+                    self.known.insert((expr.id(), cut), part.clone());
+                    if path.is_empty() {
+                        return part;
+                    }
                 }
                 Err(Missing(operand, cut)) => path.push((operand, cut)),
             }

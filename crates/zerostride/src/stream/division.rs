@@ -1,4 +1,4 @@
-//! Owns the division of an expression over arrays that are not in memory: which values are computed in which
+//! Owns the division of expressions over arrays that are not in memory: which values are computed in which
 //! pass over them, and which are held in memory meanwhile. It does not know how a pass runs (`run.rs`) nor
 //! how large pieces are (`passes.rs`).
 //!
@@ -15,7 +15,7 @@ use zerostride_kernels::{LEAF_ELEMENTS, Reducer};
 use zerostride_shape::Shape;
 
 use super::cut::{Supply, cut, gcd, lcm, shape};
-use crate::expr::{Expr, Input, Kind, View, leading};
+use crate::expr::{Expr, Input, Kind, View, leading, operands_first};
 use crate::{Result, Tensor};
 
 /// A value that is computed in pieces.
@@ -33,8 +33,8 @@ pub(super) struct Target {
     pub(super) quantum: usize,
     /// Whether pieces are reduced to one result, or are parts of it.
     pub(super) folds: bool,
-    /// Whether it is the expression's own value.
-    pub(super) is_result: bool,
+    /// Which result it is, if it is the value of one of the expressions.
+    pub(super) result: Option<usize>,
     /// The inputs that pieces read, and the values that all pieces need.
     pub(super) inputs: Vec<Arc<dyn Input>>,
     pub(super) wholes: Vec<Whole>,
@@ -56,56 +56,64 @@ struct Held {
     round: usize,
 }
 
-/// All targets of an expression in an order in which they can be computed; the last may be the expression
-/// itself.
+/// All targets of some expressions in an order in which they can be computed; an expression may be one.
 pub(super) struct Division {
     /// Targets that share a pass.
     pub(super) passes: Vec<Vec<Arc<Target>>>,
     targets: HashMap<usize, Option<Arc<Target>>>,
-    /// Whether the expression itself is the last pass's only target.
-    pub(super) cut: bool,
+    /// The expressions that are no targets, by their numbers: they are computed when all passes are done.
+    pub(super) in_memory: Vec<usize>,
 }
 
 /// The longest chain of reductions over inputs that depend on each other.
-pub(super) fn rounds(root: &Expr) -> usize {
+pub(super) fn rounds(roots: &[Expr]) -> usize {
     let mut rounds: HashMap<usize, usize> = HashMap::new();
-    for node in root.operands_first(|node| node.node().lazy) {
+    for node in operands_first(roots, |node| node.node().lazy) {
         let kind = &node.node().kind;
         let below = kind.operands().iter().filter_map(|operand| rounds.get(&operand.id())).max();
         let own = usize::from(matches!(kind, Kind::Reduce { .. }));
         rounds.insert(node.id(), below.map_or(0, |below| below + own));
     }
-    rounds.get(&root.id()).copied().unwrap_or(0)
+    roots.iter().filter_map(|root| rounds.get(&root.id())).max().copied().unwrap_or(0)
 }
 
 impl Division {
-    /// No division: inputs are read whole, and everything is computed in memory.
-    pub(super) fn in_memory() -> Division {
-        Division { passes: Vec::new(), targets: HashMap::new(), cut: false }
+    /// No division: inputs are read whole, and all `count` expressions are computed in memory.
+    pub(super) fn none(count: usize) -> Division {
+        Division { passes: Vec::new(), targets: HashMap::new(), in_memory: (0..count).collect() }
     }
 
-    /// The division of an expression, which is computed in memory if it reads nothing else and `holds` tells
-    /// that its value stays there.
-    pub(super) fn new(root: &Expr, holds: bool) -> Division {
-        let mut division = Division::in_memory();
+    /// The division of expressions. One is computed in memory if it reads nothing else and `held` tells that
+    /// its value stays there.
+    pub(super) fn new(roots: &[Expr], held: &[bool]) -> Division {
+        let mut division = Division::none(0);
         // A target is known before the values that use it.
-        for node in root.operands_first(|node| node.node().lazy) {
+        for node in operands_first(roots, |node| node.node().lazy) {
             division.target(node);
         }
-        let in_memory = division.hold(root);
-        let in_memory_bytes = in_memory.bytes.saturating_add(bytes(root));
-        let divided = root.node().lazy || !holds;
-        let cut = leading(shape(root)).filter(|_| divided).and_then(|dim| division.part(root, dim));
-        let root_target = cut.filter(|target| target.held.bytes <= in_memory_bytes);
-        let root_target = root_target.map(|target| Arc::new(Target { is_result: true, ..target }));
-        division.cut = root_target.is_some();
-        let found = match &root_target {
-            Some(target) => division.collect(target.wholes.iter().map(|whole| &whole.expr)),
-            None => division.collect([root]),
-        };
+        let results = roots.iter().zip(held).enumerate().map(|(number, (root, &held))| {
+            let target = division.result(root, held)?;
+            Some(Arc::new(Target { result: Some(number), ..target }))
+        });
+        let results: Vec<Option<Arc<Target>>> = results.collect();
+        let wanted = roots.iter().zip(&results).flat_map(|(root, target)| match target {
+            Some(target) => target.wholes.iter().map(|whole| &whole.expr).collect(),
+            None => vec![root],
+        });
+        let mut found = division.collect(wanted);
+        division.in_memory = (0..roots.len()).filter(|&number| results[number].is_none()).collect();
+        found.extend(results.into_iter().flatten());
         division.group(found);
-        division.passes.extend(root_target.map(|target| vec![target]));
         division
+    }
+
+    /// The way in which an expression gets its value in pieces, if there is one that holds no more than its
+    /// evaluation in memory.
+    fn result(&mut self, root: &Expr, held: bool) -> Option<Target> {
+        let in_memory_bytes = self.hold(root).bytes.saturating_add(bytes(root));
+        let divided = root.node().lazy || !held;
+        let target = leading(shape(root)).filter(|_| divided).and_then(|dim| self.part(root, dim))?;
+        (target.held.bytes <= in_memory_bytes).then_some(target)
     }
 
     /// Whether a node's value comes out of a pass.
@@ -151,21 +159,27 @@ impl Division {
         found.sort_by_key(|target| target.held.round);
         let together = |one: &Target, other: &Target| {
             let shared = |input: &Arc<dyn Input>| other.inputs.iter().any(|known| Arc::ptr_eq(known, input));
-            one.rows == other.rows && one.inputs.iter().any(shared)
+            let read_alike = match one.inputs.is_empty() {
+                true => other.inputs.is_empty(),
+                false => one.inputs.iter().any(shared),
+            };
+            one.rows == other.rows && read_alike
         };
         let mut round = 0;
         for target in found {
-            if self
-                .passes
-                .get(round)
-                .is_some_and(|pass: &Vec<Arc<Target>>| pass[0].held.round < target.held.round)
-            {
+            if self.passes.get(round).is_some_and(|pass| pass[0].held.round < target.held.round) {
                 round = self.passes.len();
             }
-            match self.passes[round..].iter_mut().find(|pass| together(&pass[0], &target)) {
-                Some(pass) => pass.push(target),
-                None => self.passes.push(vec![target]),
+            // A target may read what several passes read, which become one.
+            let (mut pass, mut place) = (Vec::new(), self.passes.len());
+            for index in (round..self.passes.len()).rev() {
+                if self.passes[index].iter().any(|known| together(known, &target)) {
+                    pass.splice(0..0, self.passes.remove(index));
+                    place = index;
+                }
             }
+            pass.push(target);
+            self.passes.insert(place, pass);
         }
     }
 
@@ -232,7 +246,7 @@ impl Division {
             return None;
         }
         let mut observed = Observed::default();
-        let (_, quantum) = cut(&body, dim, 0..rows, &mut observed);
+        let (_, quantum) = cut([(&body, dim)], 0..rows, &mut observed);
         let mut held = Held::default();
         for Whole { expr, .. } in &observed.wholes {
             let below = self.hold(expr);
@@ -252,8 +266,13 @@ impl Division {
         }
         let wholes = observed.wholes;
         let node = node.clone();
-        Some(Target { node, body, dim, rows, quantum, folds, is_result: false, inputs, wholes, held })
+        Some(Target { node, body, dim, rows, quantum, folds, result: None, inputs, wholes, held })
     }
+}
+
+/// The expressions of targets that are cut, each with its dimension of rows.
+pub(super) fn bodies(targets: &[Arc<Target>]) -> impl Iterator<Item = (&Expr, usize)> {
+    targets.iter().map(|target| (&target.body, target.dim))
 }
 
 /// The bytes of a value.

@@ -24,14 +24,17 @@
 
 mod cut;
 mod division;
+mod in_memory;
 mod memory;
 mod passes;
 mod run;
 
 use std::ops::ControlFlow;
+use std::slice;
 
 use zerostride_ops::DType;
 
+pub use in_memory::InMemory;
 pub use passes::Passes;
 
 pub use crate::expr::Input;
@@ -57,6 +60,11 @@ pub trait Output: Send {
     /// # Errors
     /// The whole cannot be stored.
     fn finish(&mut self) -> Result<()>;
+
+    /// Whether the result stays in memory and is part of what a limit allows.
+    fn is_in_memory(&self) -> bool {
+        false
+    }
 }
 
 /// How far an evaluation in pieces has come.
@@ -67,9 +75,9 @@ pub struct Progress {
     pub read: u64,
     /// Bytes that will have been read at the end.
     pub to_read: u64,
-    /// Bytes of the result computed so far.
+    /// Bytes of all results computed so far.
     pub written: u64,
-    /// Bytes of the result.
+    /// Bytes of all results.
     pub to_write: u64,
     /// The pass under way, counted from 1.
     pub pass: usize,
@@ -129,9 +137,43 @@ impl<'a> Options<'a> {
     }
 }
 
-/// Runs an expression in pieces into memory; it has been judged.
-pub(crate) fn collect(expr: &Expr, options: Options<'_>) -> Result<Tensor> {
-    run::collect(&Passes::new(expr, options.limit, options.rows, true)?, options.watch)
+/// Runs expressions in pieces into memory; they have been judged.
+pub(crate) fn collect(exprs: &[Expr], options: Options<'_>) -> Result<Vec<Tensor>> {
+    let Options { limit, rows, watch } = options;
+    run::collect(&Passes::new(exprs, limit, rows, &vec![true; exprs.len()])?, watch)
+}
+
+/// Runs several expressions together in pieces and hands each result to its output, such as an `io::Sink` or
+/// [`InMemory`]. What they read is read once, and what they share is computed once, where their rows go
+/// together; each result has the bits of [`Expr::eval`]. No output is finished before all results are
+/// complete.
+///
+/// # Errors
+/// There is no expression, or not as many outputs as expressions; or as [`Expr::eval_to`].
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let [path, scaled, std] = ["x.npy", "scaled.npy", "std.npy"].map(|name| folder.path().join(name));
+/// # zerostride::io::save(&path, &zerostride::Tensor::rand(&[1000, 3], 1)?)?;
+/// use zerostride::{Expr, io::{self, Sink, Source}, stream::{Options, eval_all_to}};
+///
+/// let x = Expr::from(&Source::open(&path)?);
+/// let mut sinks = (Sink::create(&scaled)?, Sink::create(&std)?);
+/// eval_all_to(&[&x / x.std(0), x.std(0)], &mut [&mut sinks.0, &mut sinks.1], Options::new())?;
+/// assert_eq!(io::load(&std)?.shape(), [3]);
+/// # Ok::<(), zerostride::Error>(())
+/// ```
+#[track_caller]
+pub fn eval_all_to(exprs: &[Expr], outputs: &mut [&mut dyn Output], options: Options<'_>) -> Result<()> {
+    judge(exprs)?;
+    let Options { limit, rows, watch } = options;
+    let held: Vec<bool> = outputs.iter().map(|output| output.is_in_memory()).collect();
+    run::run(&Passes::new(exprs, limit, rows, &held)?, outputs, watch)
+}
+
+#[track_caller]
+fn judge(exprs: &[Expr]) -> Result<()> {
+    if policy::is_on() { policy::look(exprs, policy::Target::New) } else { Ok(()) }
 }
 
 /// The run of what was printed.
@@ -155,9 +197,9 @@ impl Passes {
     /// ```
     #[track_caller]
     pub fn run(&self, watch: Option<Watch<'_>>) -> Result<Tensor> {
-        self.check_result_fits()?;
-        policy::check(&self.root)?;
-        run::collect(self, watch)
+        self.check_results(&[true])?;
+        judge(&self.roots)?;
+        Ok(run::collect(self, watch)?.swap_remove(0))
     }
 
     /// Runs the passes, hands the result to `output`, such as an `io::Sink`, and tells `watch` of every
@@ -167,8 +209,19 @@ impl Passes {
     /// As [`Expr::eval_to`].
     #[track_caller]
     pub fn run_to(&self, output: &mut dyn Output, watch: Option<Watch<'_>>) -> Result<()> {
-        policy::check(&self.root)?;
-        run::run(self, output, watch)
+        self.run_all_to(&mut [output], watch)
+    }
+
+    /// Runs the passes, hands each result to its output, and tells `watch` of every piece.
+    ///
+    /// # Errors
+    /// As [`eval_all_to`].
+    #[track_caller]
+    pub fn run_all_to(&self, outputs: &mut [&mut dyn Output], watch: Option<Watch<'_>>) -> Result<()> {
+        let held: Vec<bool> = outputs.iter().map(|output| output.is_in_memory()).collect();
+        self.check_results(&held)?;
+        judge(&self.roots)?;
+        run::run(self, outputs, watch)
     }
 }
 
@@ -181,8 +234,7 @@ impl Expr {
     /// of the output.
     #[track_caller]
     pub fn eval_to(&self, output: &mut dyn Output, options: Options<'_>) -> Result<()> {
-        policy::check(self)?;
-        run::run(&Passes::new(self, options.limit, options.rows, false)?, output, options.watch)
+        eval_all_to(slice::from_ref(self), &mut [output], options)
     }
 
     /// Runs the expression in pieces into memory.
@@ -191,8 +243,8 @@ impl Expr {
     /// As [`Expr::eval_to`].
     #[track_caller]
     pub fn eval_with(&self, options: Options<'_>) -> Result<Tensor> {
-        policy::check(self)?;
-        collect(self, options)
+        judge(slice::from_ref(self))?;
+        Ok(collect(slice::from_ref(self), options)?.swap_remove(0))
     }
 
     /// How the expression will be evaluated in pieces within `max_memory` bytes, by default half of what is
@@ -201,7 +253,7 @@ impl Expr {
     /// # Errors
     /// The expression's own, or too little memory.
     pub fn passes(&self, max_memory: Option<u64>) -> Result<Passes> {
-        Passes::new(self, max_memory, None, false)
+        Passes::of(slice::from_ref(self), max_memory)
     }
 
     /// As [`Expr::passes`] where the result stays in memory, of which it takes its part.
@@ -209,7 +261,7 @@ impl Expr {
     /// # Errors
     /// As [`Expr::passes`].
     pub fn passes_in_memory(&self, max_memory: Option<u64>) -> Result<Passes> {
-        Passes::new(self, max_memory, None, true)
+        Passes::new(slice::from_ref(self), max_memory, None, &[true])
     }
 
     /// Whether arrays that are not in memory are among the operands.

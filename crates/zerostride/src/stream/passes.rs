@@ -1,18 +1,18 @@
-//! Owns `Passes`: how an expression over arrays that are not in memory will be evaluated, as a value that can
-//! be printed and counted before anything is read. It chooses the size of pieces; it does not run them
+//! Owns `Passes`: how expressions over arrays that are not in memory will be evaluated, as a value that can be
+//! printed and counted before anything is read. It chooses the size of pieces; it does not run them
 //! (`run.rs`).
 
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::Arc;
+use std::{fmt, slice};
 
 use zerostride_ops::DType;
-use zerostride_shape::Shape;
+use zerostride_shape::{ErrorClass, Shape};
 
 use super::cut::{cut, lcm, shape};
-use super::division::{Division, Observed, Target, Whole, bytes, rounds};
+use super::division::{Division, Observed, Target, Whole, bodies, bytes, rounds};
 use super::memory;
-use crate::expr::{Expr, Input, Kind};
+use crate::expr::{Expr, Input, Kind, operands_first};
 use crate::plan::Plan;
 use crate::{Error, Result};
 
@@ -30,7 +30,7 @@ const RESULT_PIECES: u64 = 3;
 /// is a pass over the inputs, which computes again what earlier passes have computed.
 const MOST_ROUNDS: usize = 16;
 
-/// How an expression over arrays that are not in memory will be evaluated: in which passes over them, in how
+/// How expressions over arrays that are not in memory will be evaluated: in which passes over them, in how
 /// large pieces, and with how much memory.
 ///
 /// ```
@@ -47,16 +47,14 @@ const MOST_ROUNDS: usize = 16;
 /// # Ok::<(), zerostride::Error>(())
 /// ```
 pub struct Passes {
-    pub(super) root: Expr,
+    pub(super) roots: Vec<Expr>,
     pub(super) division: Division,
     pub(super) passes: Vec<Pass>,
-    /// The values that are computed or read whole for a result that is computed in memory.
-    pub(super) last: Vec<Whole>,
     memory: u64,
     read: u64,
     limit: u64,
-    /// Whether the result stays in memory and is counted.
-    holds: bool,
+    /// For each result whether it stays in memory and is counted.
+    held: Vec<bool>,
 }
 
 /// One pass over some inputs.
@@ -75,53 +73,100 @@ impl Pass {
 
 impl Passes {
     /// Passes within `limit` bytes, by default half of what is available, in pieces of about `rows` rows if
-    /// that is given; `holds` tells whether the result stays in memory.
-    pub(super) fn new(root: &Expr, limit: Option<u64>, rows: Option<usize>, holds: bool) -> Result<Passes> {
-        let root = root.clone();
-        root.meta()?;
+    /// that is given; `held` tells of each result whether it stays in memory.
+    pub(super) fn new(
+        roots: &[Expr],
+        limit: Option<u64>,
+        rows: Option<usize>,
+        held: &[bool],
+    ) -> Result<Passes> {
+        if roots.is_empty() {
+            return Err(argument(
+                "there is nothing to evaluate: the list of expressions is empty".to_owned(),
+            ));
+        }
+        check_count(roots, held)?;
+        roots.iter().try_for_each(|root| root.meta().map(drop))?;
         let limit = limit.unwrap_or_else(memory::available);
-        let division = if rounds(&root) > MOST_ROUNDS && fits(&root, limit)? {
-            Division::in_memory()
+        let division = if rounds(roots) > MOST_ROUNDS && fits(roots, limit)? {
+            Division::none(roots.len())
         } else {
-            Division::new(&root, holds)
+            Division::new(roots, held)
         };
-        let last =
-            if division.cut { Vec::new() } else { vec![Whole { expr: root.clone(), unfollowed: false }] };
-        let (memory, read) = (0, 0);
-        let mut passes = Passes { root, division, passes: Vec::new(), last, memory, read, limit, holds };
-        let mut held = passes.held();
+        let mut passes = Passes {
+            roots: roots.to_vec(),
+            division,
+            passes: Vec::new(),
+            memory: 0,
+            read: 0,
+            limit,
+            held: held.to_vec(),
+        };
+        let mut values = passes.values();
         // Inputs that are read whole are read before any piece.
         let whole = || {
-            held.iter().filter_map(|(expr, bytes)| match &expr.node().kind {
+            values.iter().filter_map(|(expr, bytes)| match &expr.node().kind {
                 Kind::Input(input) => Some((Arc::clone(input), *bytes)),
                 _ => None,
             })
         };
         let chunky = whole().map(|(input, _)| input).max_by_key(|input| input.scratch());
         passes.read = whole().map(|(_, bytes)| bytes).fold(0, u64::saturating_add);
-        if holds && held.iter().all(|(expr, _)| expr.id() != passes.root.id()) {
-            held.push((passes.root.clone(), bytes(&passes.root)));
-        }
-        let held_bytes = held.iter().map(|(_, bytes)| *bytes).fold(0, u64::saturating_add);
+        let in_pieces = |number: &usize| !passes.division.in_memory.contains(number);
+        let kept = (0..roots.len()).filter(|&number| held[number]).filter(in_pieces);
+        values.extend(kept.map(|number| (roots[number].clone(), bytes(&roots[number]))));
+        let held_bytes = values.iter().map(|(_, bytes)| *bytes).fold(0, u64::saturating_add);
         let mut pieces = chunky.as_ref().map_or(0, |input| input.scratch());
         let needed = held_bytes.saturating_add(pieces);
         if needed > limit {
-            if holds {
+            if held.contains(&true) {
                 // A file is no way out where its passes do not fit either.
-                Passes::new(&passes.root, Some(limit), rows, false)?;
+                Passes::new(roots, Some(limit), rows, &vec![false; roots.len()])?;
             }
             let chunky = chunky.as_ref().filter(|_| held_bytes <= limit).map(blame_chunk);
-            let reason = chunky.unwrap_or_else(|| passes.blame(&held));
+            let reason = chunky.unwrap_or_else(|| passes.blame(&values));
             return Err(Error::Memory { needed, limit, reason });
         }
         for targets in std::mem::take(&mut passes.division.passes) {
-            let (pass, bytes, read) = size(targets, held_bytes, limit, rows)?;
-            pieces = bytes.max(pieces);
-            passes.read = passes.read.saturating_add(read);
-            passes.passes.push(pass);
+            let fit = |targets: &[Arc<Target>]| size(targets, held_bytes, limit, rows);
+            // Targets that do not fit together may fit one by one.
+            let sized = match fit(&targets) {
+                Err(Error::Memory { .. }) if targets.len() > 1 => {
+                    targets.iter().map(|target| fit(slice::from_ref(target))).collect::<Result<Vec<_>>>()?
+                }
+                sized => vec![sized?],
+            };
+            for (pass, bytes, read) in sized {
+                pieces = bytes.max(pieces);
+                passes.read = passes.read.saturating_add(read);
+                passes.passes.push(pass);
+            }
         }
         passes.memory = held_bytes.saturating_add(pieces);
         Ok(passes)
+    }
+
+    /// How several expressions will be evaluated together within `max_memory` bytes, by default half of what
+    /// is available, where an [`Output`](super::Output) takes each result: what they read and what they share
+    /// is read and computed once, where their rows go together.
+    ///
+    /// # Errors
+    /// The list is empty, or as [`Expr::passes`].
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let [path, mean, std] = ["x.npy", "mean.npy", "std.npy"].map(|name| folder.path().join(name));
+    /// # zerostride::io::save(&path, &zerostride::Tensor::rand(&[1000, 3], 1)?)?;
+    /// use zerostride::{Expr, io::{Sink, Source}, stream::Passes};
+    ///
+    /// let x = Expr::from(&Source::open(&path)?);
+    /// let passes = Passes::of(&[x.mean(0), x.std(0)], None)?;
+    /// assert_eq!((passes.len(), passes.bytes_read()), (1, 12_000));       // of a file of 12,000 bytes
+    /// passes.run_all_to(&mut [&mut Sink::create(&mean)?, &mut Sink::create(&std)?], None)?;
+    /// # Ok::<(), zerostride::Error>(())
+    /// ```
+    pub fn of(exprs: &[Expr], max_memory: Option<u64>) -> Result<Passes> {
+        Passes::new(exprs, max_memory, None, &vec![false; exprs.len()])
     }
 
     /// How many passes there are over arrays that are not in memory.
@@ -139,9 +184,9 @@ impl Passes {
         self.read
     }
 
-    /// Bytes of the result.
+    /// Bytes of the result, or of all of several.
     pub fn output_bytes(&self) -> u64 {
-        bytes(&self.root)
+        self.roots.iter().map(bytes).fold(0, u64::saturating_add)
     }
 
     /// The most bytes of memory held at once, but for operands that are in memory already.
@@ -149,22 +194,23 @@ impl Passes {
         self.memory
     }
 
-    /// The shape of the result.
+    /// The shape of the result, or of the first of several.
     pub fn shape(&self) -> &Shape {
-        shape(&self.root)
+        shape(&self.roots[0])
     }
 
-    /// The dtype of the result.
+    /// The dtype of the result, or of the first of several.
     pub fn dtype(&self) -> DType {
-        self.root.dtype().expect("passes are made of expressions without errors")
+        self.roots[0].dtype().expect("passes are made of expressions without errors")
     }
 
-    /// Whether there is memory for the result.
-    ///
-    /// # Errors
-    /// There is not.
-    pub(super) fn check_result_fits(&self) -> Result<()> {
-        let result = if self.holds { 0 } else { self.output_bytes() };
+    /// Checks that there is an output for each result, and memory for those that stay there, as `holds` tells of
+    /// each output.
+    pub(super) fn check_results(&self, holds: &[bool]) -> Result<()> {
+        check_count(&self.roots, holds)?;
+        let uncounted = |&(number, _): &(usize, &Expr)| holds[number] && !self.held[number];
+        let uncounted = self.roots.iter().enumerate().filter(uncounted);
+        let result = uncounted.map(|(_, root)| bytes(root)).fold(0, u64::saturating_add);
         match self.memory.saturating_add(result) {
             needed if needed > self.limit => {
                 Err(Error::Memory { needed, limit: self.limit, reason: blame_result(result) })
@@ -173,47 +219,63 @@ impl Passes {
         }
     }
 
-    /// All values that are held until the end besides the result, each once, with their bytes.
-    fn held(&self) -> Vec<(Expr, u64)> {
-        let (mut held, mut seen, mut known) = (Vec::new(), HashSet::new(), HashSet::new());
+    /// The results that stay in memory and are counted.
+    fn held_results(&self) -> impl Iterator<Item = &Expr> {
+        self.roots.iter().zip(&self.held).filter(|(_, held)| **held).map(|(root, _)| root)
+    }
+
+    /// The results that are computed in memory when all passes are done.
+    pub(super) fn in_memory(&self) -> impl Iterator<Item = &Expr> {
+        self.division.in_memory.iter().map(|&number| &self.roots[number])
+    }
+
+    /// The values that all rows of a target need.
+    fn wholes(&self) -> impl Iterator<Item = &Whole> {
+        self.division.passes.iter().flatten().flat_map(|target| &target.wholes)
+    }
+
+    /// All values that are held until the end besides results that come in pieces, each once, with their
+    /// bytes.
+    fn values(&self) -> Vec<(Expr, u64)> {
+        let (mut values, mut seen, mut known) = (Vec::new(), HashSet::new(), HashSet::new());
         let mut add = |expr: &Expr| {
             if known.insert(expr.id()) {
-                held.push((expr.clone(), bytes(expr)));
+                values.push((expr.clone(), bytes(expr)));
             }
         };
-        let wholes = self.division.passes.iter().flatten().flat_map(|target| &target.wholes);
-        for whole in wholes.chain(&self.last) {
-            add(&whole.expr);
-            self.division.each(&whole.expr, &mut seen, &mut |node| {
+        for whole in self.wholes().map(|whole| &whole.expr).chain(self.in_memory()) {
+            add(whole);
+            self.division.each(whole, &mut seen, &mut |node| {
                 if matches!(node.node().kind, Kind::Input(_)) || self.division.is_target(node) {
                     add(node);
                 }
             });
         }
-        held
+        values
     }
 
     /// Whether a value is below a factor of a matrix product.
     fn is_in_product(&self, value: &Expr) -> bool {
-        let mut found = false;
-        self.division.each(&self.root, &mut HashSet::new(), &mut |node| {
-            if matches!(node.node().kind, Kind::Matmul { .. }) {
-                self.division.each(node, &mut HashSet::new(), &mut |below| found |= below.id() == value.id());
-            }
-        });
+        let (mut found, mut seen) = (false, HashSet::new());
+        for root in &self.roots {
+            self.division.each(root, &mut seen, &mut |node| {
+                if matches!(node.node().kind, Kind::Matmul { .. }) {
+                    let is_value = &mut |below: &Expr| found |= below.id() == value.id();
+                    self.division.each(node, &mut HashSet::new(), is_value);
+                }
+            });
+        }
         found
     }
 
     /// Which of the values held is to blame, and what to do.
     fn blame(&self, held: &[(Expr, u64)]) -> String {
         let Some((largest, size)) = held.iter().max_by_key(|(_, bytes)| *bytes) else { return String::new() };
-        let wholes =
-            || self.division.passes.iter().flatten().flat_map(|target| &target.wholes).chain(&self.last);
-        let unfollowed = wholes().any(|whole| whole.unfollowed && whole.expr.id() == largest.id());
+        let unfollowed = self.wholes().any(|whole| whole.unfollowed && whole.expr.id() == largest.id());
         match &largest.node().kind {
             Kind::Input(input) => {
                 let name = input.name();
-                let reason = if wholes().any(|whole| whole.unfollowed) && self.is_in_product(largest) {
+                let reason = if self.wholes().any(|whole| whole.unfollowed) && self.is_in_product(largest) {
                     "a product sums over its rows in one order, that of the whole: write a.T @ b as (a[:, :, None] * b[:, None, :]).sum(0), which goes in pieces"
                 } else if unfollowed {
                     "rows of the result are not rows of it, as where a view transposes it: store it in the order in which it is used"
@@ -224,36 +286,48 @@ impl Passes {
                     "{name} ({size} bytes) has to be in memory whole, because {reason}, or allow more memory"
                 )
             }
-            _ if largest.id() == self.root.id() && self.holds => blame_result(*size),
+            _ if self.held_results().any(|root| root.id() == largest.id()) => blame_result(*size),
             _ => format!("{largest} ({size} bytes) has to be in memory whole; allow more memory"),
         }
     }
 }
 
-/// Whether an expression can be evaluated in memory within a limit.
-fn fits(root: &Expr, limit: u64) -> Result<bool> {
-    let plan = Plan::new(&root.without_inputs()?)?;
-    let inputs =
-        root.operands_first(|node| node.node().lazy).into_iter().filter_map(|node| match &node.node().kind {
-            Kind::Input(input) => Some(bytes(node).saturating_add(input.scratch())),
-            _ => None,
-        });
+/// Checks that there is an output for each result.
+fn check_count(roots: &[Expr], outputs: &[bool]) -> Result<()> {
+    let (results, outputs) = (roots.len(), outputs.len());
+    let message =
+        || format!("each result goes to an output of its own: {results} results, {outputs} outputs");
+    if results == outputs { Ok(()) } else { Err(argument(message())) }
+}
+
+fn argument(message: String) -> Error {
+    Error::Argument { class: ErrorClass::Value, message }
+}
+
+/// Whether expressions can be evaluated in memory within a limit.
+fn fits(roots: &[Expr], limit: u64) -> Result<bool> {
+    let plan = Plan::of(roots)?;
+    let nodes = operands_first(roots, |node| node.node().lazy).into_iter();
+    let inputs = nodes.filter_map(|node| match &node.node().kind {
+        Kind::Input(input) => Some(bytes(node).saturating_add(input.scratch())),
+        _ => None,
+    });
     let own = [plan.output_bytes(), plan.scratch_bytes()].map(|bytes| bytes as u64);
     Ok(inputs.chain(own).fold(0, u64::saturating_add) <= limit)
 }
 
 /// The pieces of a pass, with the bytes that they take at once and those that the pass reads: the largest
 /// that fit, or of about `wanted` rows. Other values hold `held` bytes of the limit.
-fn size(targets: Vec<Arc<Target>>, held: u64, limit: u64, wanted: Option<usize>) -> Result<(Pass, u64, u64)> {
+fn size(targets: &[Arc<Target>], held: u64, limit: u64, wanted: Option<usize>) -> Result<(Pass, u64, u64)> {
     let left = limit - held;
     let rows = targets[0].rows;
-    let inputs: Vec<Arc<dyn Input>> = distinct(&targets).into_iter().cloned().collect();
+    let inputs: Vec<Arc<dyn Input>> = distinct(targets).into_iter().cloned().collect();
     let folds = targets.iter().filter(|target| target.folds).map(|target| fold_bytes(target));
     let folds = folds.fold(0, u64::saturating_add);
     let largest = inputs.iter().max_by_key(|input| input.scratch());
     let scratch = largest.map_or(0, |input| input.scratch().saturating_mul(READERS as u64));
     let fixed = folds.saturating_add(scratch);
-    let needed = |piece: usize| estimate(&targets, piece).map(|bytes| bytes.saturating_add(fixed));
+    let needed = |piece: usize| estimate(targets, piece).map(|bytes| bytes.saturating_add(fixed));
     let quantum = targets.iter().try_fold(1, |common, target| lcm(common, target.quantum)).unwrap_or(rows);
     let least = quantum.min(rows);
     let least_bytes = needed(least)?;
@@ -277,9 +351,9 @@ fn size(targets: Vec<Arc<Target>>, held: u64, limit: u64, wanted: Option<usize>)
             piece
         }
     };
-    let read = read_bytes(observe(&targets, rows).1);
+    let read = read_bytes(observe(targets, rows).1);
     let bytes = needed(piece)?;
-    Ok((Pass { targets, rows, piece }, bytes, read))
+    Ok((Pass { targets: targets.to_vec(), rows, piece }, bytes, read))
 }
 
 /// Says that the result is too much.
@@ -340,22 +414,18 @@ fn row_bytes(input: &Arc<dyn Input>, rows: usize) -> u64 {
 /// The first piece of that many rows of each target, and the inputs and values of these pieces.
 fn observe(targets: &[Arc<Target>], piece: usize) -> (Vec<Expr>, Observed) {
     let mut observed = Observed::default();
-    let parts = targets.iter().map(|target| cut(&target.body, target.dim, 0..piece, &mut observed).0);
-    (parts.collect(), observed)
+    let (parts, _) = cut(bodies(targets), 0..piece, &mut observed);
+    (parts, observed)
 }
 
 /// Bytes that pieces of that many rows take at once.
 fn estimate(targets: &[Arc<Target>], piece: usize) -> Result<u64> {
     let (parts, observed) = observe(targets, piece);
-    let (mut results, mut scratch) = (0u64, 0u64);
-    for (part, target) in parts.iter().zip(targets) {
-        let plan = Plan::new(part)?;
-        let copies = if target.folds { 1 } else { RESULT_PIECES };
-        results = results.saturating_add((plan.output_bytes() as u64).saturating_mul(copies));
-        scratch = scratch.max(plan.scratch_bytes() as u64);
-    }
+    let copies = |target: &Target| if target.folds { 1 } else { RESULT_PIECES };
+    let results = parts.iter().zip(targets).map(|(part, target)| bytes(part).saturating_mul(copies(target)));
+    let results = results.fold(0, u64::saturating_add);
     let read = read_bytes(observed).saturating_mul(READERS as u64 + 1);
-    Ok(read.saturating_add(results).saturating_add(scratch))
+    Ok(read.saturating_add(results).saturating_add(Plan::of(&parts)?.scratch_bytes() as u64))
 }
 
 /// The bytes of all rows that are read.
@@ -383,15 +453,14 @@ impl fmt::Display for Passes {
             let inputs = if inputs.is_empty() { "nothing".to_owned() } else { inputs.join(", ") };
             writeln!(f, "reading {}: {inputs} {pieces}  {}", index + 1, targets.join(", "))?;
         }
-        if !self.division.cut {
-            writeln!(f, "in memory: {}", self.root)?;
+        for root in self.in_memory() {
+            writeln!(f, "in memory: {root}")?;
         }
-        write!(
-            f,
-            "reads {} bytes; result {} bytes, memory at most {} bytes",
-            self.read,
-            self.output_bytes(),
-            self.memory
-        )
+        let results = match self.roots.len() {
+            1 => "result".to_owned(),
+            count => format!("{count} results"),
+        };
+        let (read, written, memory) = (self.read, self.output_bytes(), self.memory);
+        write!(f, "reads {read} bytes; {results} {written} bytes, memory at most {memory} bytes")
     }
 }

@@ -8,48 +8,50 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, ScopedJoinHandle};
 
-use zerostride_ops::DType;
-use zerostride_shape::{Layout, Shape, checked_bytes};
+use zerostride_shape::Shape;
 
 use super::cut::{Supply, cut, shape};
-use super::division::{Observed, Target, Whole, part_of};
+use super::division::{Observed, Target, bodies, part_of};
 use super::passes::{IN_FLIGHT_BYTES, Pass, Passes, READERS};
-use super::{Output, Progress, Watch};
+use super::{InMemory, Output, Progress, Watch};
 use crate::exec::Folding;
-use crate::expr::{Expr, Input, Kind, leading};
-use crate::memory::Fresh;
+use crate::expr::{Expr, Input, Kind, leading, replace};
+use crate::plan::Plan;
 use crate::{Error, Result, Tensor, exec, interrupt};
 
-/// Runs all passes; the result goes to `output`.
-pub(super) fn run(passes: &Passes, output: &mut dyn Output, watch: Option<Watch<'_>>) -> Result<()> {
+/// Runs all passes; each result goes to its output.
+pub(super) fn run(passes: &Passes, outputs: &mut [&mut dyn Output], watch: Option<Watch<'_>>) -> Result<()> {
+    for (root, output) in passes.roots.iter().zip(&mut *outputs) {
+        output.begin(root.dtype()?, root.shape()?)?;
+    }
     let (to_read, to_write) = (passes.bytes_read(), passes.output_bytes());
     let progress = Progress { read: 0, to_read, written: 0, to_write, pass: 1, passes: passes.len() };
     let mut run = Run { known: HashMap::new(), progress, watch };
     for (index, pass) in passes.passes.iter().enumerate() {
         run.progress.pass = index + 1;
         let wholes = pass.targets.iter().flat_map(|target| &target.wholes);
-        wholes.into_iter().try_for_each(|whole| run.compute(&whole.expr).map(drop))?;
-        run.pass(pass, output)?;
+        run.compute(wholes.map(|whole| whole.expr.clone()).collect())?;
+        run.pass(pass, outputs)?;
     }
-    for Whole { expr, .. } in &passes.last {
-        let value = run.compute(expr)?;
-        output.begin(value.dtype(), value.shape())?;
+    let values = run.compute(passes.in_memory().cloned().collect())?;
+    for (&number, value) in passes.division.in_memory.iter().zip(values) {
         let row = bytes(&value) as usize / crate::expr::rows(value.shape()).max(1);
         value.with_bytes(|bytes| {
             bytes.chunks(row.max(1) * rows_in_flight(row, 1)).try_for_each(|rows| {
-                output.write(rows)?;
+                outputs[number].write(rows)?;
                 run.advance(0, rows.len() as u64)
             })
         })??;
     }
-    output.finish()
+    outputs.iter_mut().try_for_each(|output| output.finish())
 }
 
-/// Runs all passes; the result stays in memory.
-pub(super) fn collect(passes: &Passes, watch: Option<Watch<'_>>) -> Result<Tensor> {
-    let mut collect = Collect::default();
-    run(passes, &mut collect, watch)?;
-    collect.into_tensor()
+/// Runs all passes; the results stay in memory.
+pub(super) fn collect(passes: &Passes, watch: Option<Watch<'_>>) -> Result<Vec<Tensor>> {
+    let mut kept: Vec<InMemory> = passes.roots.iter().map(|_| InMemory::default()).collect();
+    let mut outputs: Vec<&mut dyn Output> = kept.iter_mut().map(|kept| kept as &mut dyn Output).collect();
+    run(passes, &mut outputs, watch)?;
+    kept.into_iter().map(InMemory::into_tensor).collect()
 }
 
 struct Run<'a> {
@@ -60,12 +62,11 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// A value in memory, of what is known and arrays that are read whole.
-    fn compute(&mut self, expr: &Expr) -> Result<Tensor> {
-        if let Some(known) = self.known.get(&expr.id()) {
-            return Ok(known.clone());
-        }
-        let settled = expr.replace(&mut |node| {
+    /// Values in memory, of what is known and arrays that are read whole.
+    fn compute(&mut self, exprs: Vec<Expr>) -> Result<Vec<Tensor>> {
+        let unknown = exprs.iter().filter(|expr| !self.known.contains_key(&expr.id()));
+        let unknown: Vec<Expr> = unknown.cloned().collect();
+        let settled = replace(&unknown, &mut |node| {
             if let Some(known) = self.known.get(&node.id()) {
                 return Ok(Some(known.into()));
             }
@@ -74,9 +75,10 @@ impl Run<'_> {
             self.known.insert(node.id(), tensor.clone());
             Ok(Some(tensor.into()))
         })?;
-        let value = value(&settled)?;
-        self.known.insert(expr.id(), value.clone());
-        Ok(value)
+        for (expr, value) in unknown.iter().zip(values(&settled)?) {
+            self.known.insert(expr.id(), value);
+        }
+        Ok(exprs.iter().map(|expr| self.known[&expr.id()].clone()).collect())
     }
 
     /// Reads an array whole. It is read in pieces, so that `watch` is called often enough.
@@ -104,7 +106,7 @@ impl Run<'_> {
         }
     }
 
-    fn pass(&mut self, pass: &Pass, output: &mut dyn Output) -> Result<()> {
+    fn pass(&mut self, pass: &Pass, outputs: &mut [&mut dyn Output]) -> Result<()> {
         let sequential =
             pass.targets.iter().flat_map(|target| &target.inputs).any(|input| input.is_sequential());
         let readers = if sequential { 1 } else { READERS }.min(pass.pieces());
@@ -129,12 +131,10 @@ impl Run<'_> {
                     Ok((receiver, Some(reader)))
                 })
                 .collect::<Result<_>>()?;
-            let (parts, written): (SyncSender<Tensor>, _) = sync_channel(1);
-            let writes = takers.iter().any(|taker| matches!(taker, Taker::Write));
+            let (parts, written): (SyncSender<(usize, Tensor)>, _) = sync_channel(1);
             let mut writer = None;
-            if writes {
-                let node = &pass.targets[0].node;
-                let write_behind = move || write(node, &written, output);
+            if takers.iter().any(|taker| matches!(taker, Taker::Write(_))) {
+                let write_behind = move || write(&written, outputs);
                 writer = Some(thread::Builder::new().spawn_scoped(scope, write_behind).map_err(no_thread)?);
             }
             for index in 0..pass.pieces() {
@@ -147,17 +147,16 @@ impl Run<'_> {
                     }
                 };
                 let mut result = 0;
-                for (target, taker) in pass.targets.iter().zip(&mut takers) {
-                    let mut supplied = Supplied { rows: &rows, known: &self.known };
-                    let (part, _) = cut(&target.body, target.dim, range(index), &mut supplied);
-                    let part = value(&part)?;
+                let mut supplied = Supplied { rows: &rows, known: &self.known };
+                let (made, _) = cut(bodies(&pass.targets), range(index), &mut supplied);
+                for (part, taker) in values(&made)?.into_iter().zip(&mut takers) {
                     match taker {
                         Taker::Fold(folding) => part.with_bytes(|elements| folding.take(elements))?,
                         Taker::Collect(collect) => part.with_bytes(|elements| collect.write(elements))??,
-                        Taker::Write => {
+                        Taker::Write(number) => {
                             result += bytes(&part);
                             // The writer is gone if it has failed.
-                            if parts.send(part).is_err() {
+                            if parts.send((*number, part)).is_err() {
                                 outcome(writer.take())?;
                                 unreachable!("a writer takes all parts, fails or panics");
                             }
@@ -208,22 +207,25 @@ fn rows_in_flight(row: usize, chunk: usize) -> usize {
     (IN_FLIGHT_BYTES as usize / row.max(1) / chunk).max(1) * chunk
 }
 
-/// Writes the parts of a result as they come.
-fn write(node: &Expr, parts: &Receiver<Tensor>, output: &mut dyn Output) -> Result<()> {
-    output.begin(node.dtype()?, node.shape()?)?;
-    parts.iter().try_for_each(|part| part.with_bytes(|bytes| output.write(bytes))?)
+/// Writes the parts of results as they come.
+fn write(parts: &Receiver<(usize, Tensor)>, outputs: &mut [&mut dyn Output]) -> Result<()> {
+    parts.iter().try_for_each(|(result, part)| part.with_bytes(|bytes| outputs[result].write(bytes))?)
 }
 
 /// Where the parts of a target go.
 enum Taker {
     Fold(Folding),
-    Collect(Collect),
-    Write,
+    Collect(InMemory),
+    /// To the output of that result.
+    Write(usize),
 }
 
 impl Taker {
     fn new(target: &Arc<Target>) -> Result<Taker> {
         let node = &target.node;
+        if let Some(number) = target.result {
+            return Ok(Taker::Write(number));
+        }
         match &node.node().kind {
             Kind::Reduce { op, operand, dims, compute, correction, .. } if target.folds => {
                 let reduced = dims.iter().map(|&dim| shape(operand)[dim]).product();
@@ -235,12 +237,11 @@ impl Taker {
                     node.dtype()?,
                 )))
             }
-            Kind::Reduce { .. } if !target.is_result => {
-                let mut collect = Collect::default();
+            _ => {
+                let mut collect = InMemory::default();
                 collect.begin(node.dtype()?, node.shape()?)?;
                 Ok(Taker::Collect(collect))
             }
-            _ => Ok(Taker::Write),
         }
     }
 
@@ -255,45 +256,8 @@ impl Taker {
                 Tensor::build(meta.dtype(), meta.shape.clone(), fill).map(Some)
             }
             Taker::Collect(collect) => collect.into_tensor().map(Some),
-            Taker::Write => Ok(None),
+            Taker::Write(_) => Ok(None),
         }
-    }
-}
-
-/// A result that stays in memory.
-#[derive(Default)]
-struct Collect {
-    value: Option<(Fresh, Shape, DType)>,
-    filled: usize,
-}
-
-impl Collect {
-    /// The whole value, of which everything has been written.
-    fn into_tensor(self) -> Result<Tensor> {
-        let (fresh, shape, dtype) = self.value.expect("a result is begun before it is finished");
-        Ok(Tensor::new(fresh.share(), Layout::contiguous(shape), dtype))
-    }
-}
-
-impl Output for Collect {
-    fn begin(&mut self, dtype: DType, shape: &[usize]) -> Result<()> {
-        let shape = Shape::new(shape)?;
-        let bytes = checked_bytes(&shape, dtype.item_size())?;
-        let fresh =
-            Fresh::arbitrary(bytes).ok_or_else(|| Error::OutOfMemory { bytes, shape: shape.clone() })?;
-        self.value = Some((fresh, shape, dtype));
-        Ok(())
-    }
-
-    fn write(&mut self, elements: &[u8]) -> Result<()> {
-        let (fresh, ..) = self.value.as_mut().expect("a result is begun before it is written");
-        fresh.bytes_mut()[self.filled..][..elements.len()].copy_from_slice(elements);
-        self.filled += elements.len();
-        Ok(())
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        Ok(())
     }
 }
 
@@ -303,9 +267,7 @@ struct Rows(HashMap<usize, Vec<(Range<usize>, Tensor)>>);
 impl Rows {
     fn read(targets: &[Arc<Target>], range: Range<usize>) -> Result<Rows> {
         let mut wanted = Observed::default();
-        for target in targets {
-            cut(&target.body, target.dim, range.clone(), &mut wanted);
-        }
+        cut(bodies(targets), range, &mut wanted);
         let mut found = Rows(HashMap::new());
         for (input, rows) in wanted.joined() {
             let tensor = read(&input, rows.clone())?;
@@ -330,12 +292,21 @@ impl Rows {
     }
 }
 
-/// The value of an expression over tensors.
-fn value(expr: &Expr) -> Result<Tensor> {
-    match &expr.node().kind {
-        Kind::Leaf { tensor, .. } => Ok(tensor.clone()),
-        _ => exec::evaluate(expr),
+/// The values of expressions over tensors; what they share is computed once.
+fn values(exprs: &[Expr]) -> Result<Vec<Tensor>> {
+    let is_leaf = |expr: &&Expr| matches!(expr.node().kind, Kind::Leaf { .. });
+    let computed: Vec<Expr> = exprs.iter().filter(|expr| !is_leaf(expr)).cloned().collect();
+    let mut computed = match &computed[..] {
+        [] => Vec::new(),
+        [expr] => vec![exec::evaluate(expr)?],
+        exprs => exec::run_all(&Plan::of(exprs)?)?,
     }
+    .into_iter();
+    let value = |expr: &Expr| match &expr.node().kind {
+        Kind::Leaf { tensor, .. } => tensor.clone(),
+        _ => computed.next().expect("every expression but a leaf is computed"),
+    };
+    Ok(exprs.iter().map(value).collect())
 }
 
 fn bytes(tensor: &Tensor) -> u64 {
