@@ -181,7 +181,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
         match self.value(name)? {
             Value::Tensor(tensor) => Ok(tensor),
             Value::Traced(expr) if expr.has_inputs() => PyExpr(expr).read(self.py),
-            Value::Traced(_) => Err(self.untraceable()),
+            Value::Traced(expr) => Err(self.untraceable(&expr)),
         }
     }
 
@@ -197,17 +197,26 @@ impl<'a, 'py> Arguments<'a, 'py> {
             Some(Given::Tensor(tensor)) => Ok(tensor.clone()),
             Some(Given::Foreign(tensor)) => Ok(tensor),
             Some(Given::Traced(expr)) if expr.has_inputs() => PyExpr(expr.clone()).read(self.py),
-            Some(Given::Traced(_)) => Err(self.untraceable()),
+            Some(Given::Traced(expr)) => Err(self.untraceable(expr)),
             _ => Err(self.misused(&format!("expected tensors and arrays, not {}", type_name(object)))),
         };
         objects.iter().map(tensor).collect()
     }
 
-    fn untraceable(&self) -> PyErr {
-        TraceError::new_err(format!(
-            "{}() needs the elements of its operands, which a traced function does not know yet",
-            self.function
-        ))
+    fn untraceable(&self, expr: &Expr) -> PyErr {
+        let function = self.function;
+        let instead = match function {
+            "cat" | "stack" | "hstack" | "vstack" | "dstack" => "return the parts, and join them outside",
+            "chunk" | "split" | "tensor_split" | "unbind" => "take slices, as in x[:2]",
+            "diff" => "subtract slices, as in x[1:] - x[:-1]",
+            "repeat" | "tile" => "stretch it with expand(), which copies nothing",
+            "tril" | "triu" => "write where(mask, x, 0) with a mask from outside",
+            _ => "call it outside of the function, and pass its result in",
+        };
+        let message = format!(
+            "{function}() needs the elements of {expr}, which a traced function does not know yet: {instead}"
+        );
+        TraceError::new_err(message)
     }
 
     pub(crate) fn number(&self, name: &str) -> PyResult<Scalar> {

@@ -4,10 +4,11 @@
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
-use zerostride::{Category, DType, Index, Tensor};
+use zerostride::{Category, DType, Expr, Index, Tensor};
 
 use crate::arguments::Value;
-use crate::error::raise;
+use crate::error::{TraceError, raise};
+use crate::expr::PyExpr;
 use crate::nested;
 use crate::operand::Given;
 use crate::row::type_name;
@@ -39,6 +40,10 @@ fn item(object: &Bound<'_, PyAny>) -> PyResult<Index> {
             return tensor.to_dtype(DType::I64).map(Index::Tensor).map_err(raise);
         }
         Ok(Some(Given::Foreign(tensor))) => return Ok(tensor.into()),
+        Ok(Some(Given::Traced(expr))) if expr.has_inputs() => {
+            return PyExpr(expr.clone()).read(object.py()).map(Index::Tensor);
+        }
+        Ok(Some(Given::Traced(expr))) => return Err(untraceable("an index is", expr)),
         _ => {}
     }
     if let Ok(place) = object.extract::<isize>() {
@@ -91,15 +96,30 @@ pub(crate) fn get(value: Value, key: &Bound<'_, PyAny>) -> PyResult<Value> {
         }
         Value::Traced(expr) => {
             let items = items(key, expr.shape().map_err(raise)?.len())?;
-            expr.index(&items).map(Value::Traced).map_err(raise)
+            match (items.iter().any(picks), expr.has_inputs()) {
+                (false, _) => expr.index(&items).map(Value::Traced).map_err(raise),
+                (true, true) => get(Value::Tensor(PyExpr(expr).read(key.py())?), key),
+                (true, false) => Err(untraceable("an index tensor picks", &expr)),
+            }
         }
     }
 }
 
+/// Whether an item copies elements, as an index tensor and a mask do, and an integer without dimensions does
+/// not.
+fn picks(item: &Index) -> bool {
+    matches!(item, Index::Tensor(tensor) if tensor.ndim() > 0 || tensor.dtype() == DType::Bool)
+}
+
+fn untraceable(what: &str, expr: &Expr) -> PyErr {
+    TraceError::new_err(format!(
+        "{what} elements of {expr}, which a traced function does not know yet: index outside of the function, or choose with where(condition, a, b)"
+    ))
+}
+
 /// The number of elements that are copied: none without an index tensor.
 fn picked(tensor: &Tensor, items: &[Index]) -> usize {
-    let has_tensor = items.iter().any(|item| matches!(item, Index::Tensor(_)));
-    if has_tensor { tensor.numel() } else { 0 }
+    if items.iter().any(picks) { tensor.numel() } else { 0 }
 }
 
 /// `tensor[key] = value`.

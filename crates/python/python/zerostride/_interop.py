@@ -339,7 +339,7 @@ def _in_numpy(name, function, arguments, keywords):
     except zs.TraceError:
         options = f" with {', '.join(keywords)}" if keywords else ""
         raise zs.TraceError(
-            f"{name}{options} has no counterpart in zerostride, which a traced function cannot use: "
+            f"{name}{options} is computed by NumPy on elements, which a traced function does not know yet: "
             "write it with the functions of zerostride, or call it outside of the function"
         ) from None
     # If only NumPy looks into an object with tensors, it would call this function again.
