@@ -70,7 +70,7 @@ const SETTLED: [(&str, &[&str], &str); 5] = [
         "results lie in row-major order",
     ),
     ("pin_memory", &["False"], "there is no pinned memory"),
-    ("requires_grad", &["False"], "there are no gradients"),
+    ("requires_grad", &["False"], "gradients are those of functions, as zs.grad(f) takes them"),
 ];
 
 /// The arguments of a function, by the names of its parameters, which are written as `input, dim=None,

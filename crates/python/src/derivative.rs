@@ -136,7 +136,7 @@ fn argument<'py>(positional: &Bound<'py, PyTuple>, argnum: isize) -> PyResult<Bo
     match place {
         Ok(place) if place < count => of_array(&positional.get_item(place)?, place),
         _ => Err(PyIndexError::new_err(format!(
-            "argnums has {argnum}, and the function is called with {count} positional arguments"
+            "argnums counts positional arguments: it has {argnum}, and the function is called with {count} of them"
         ))),
     }
 }

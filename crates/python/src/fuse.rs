@@ -539,9 +539,9 @@ impl Fused {
         Ok(new)
     }
 
-    /// Makes `run` compute the results, of which some are written to files and come back as `None`. `paths` is
-    /// called with what the function returns, computations in place of arrays, and tells for each array in it
-    /// the file, or `None`. `run` gets what is written, and what stays in memory, whose values it returns.
+    /// Makes `run` compute the results, of which some are written to files and come back as `None`. `paths`
+    /// is called with what the function returns, computations in place of arrays, and tells for each array in
+    /// it the file, or `None`. `run` gets what is written, and what stays in memory, whose values it returns.
     pub(crate) fn run<'py>(
         &self,
         py: Python<'py>,

@@ -1,5 +1,6 @@
 //! Owns arrays in files: `Source`, an `Expr` whose elements are read when they are needed, and the evaluation
-//! of fused functions in pieces, into files and memory. It does not know the arguments of a fused function (`fuse.rs`).
+//! of fused functions in pieces, into files and memory. It does not know the arguments of a fused function
+//! (`fuse.rs`).
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;

@@ -238,7 +238,7 @@ def isin(
     """Whether each of ``elements`` is among ``test_elements``; with ``invert``, whether it is not."""
 
 def evaluate(
-    expression: str | Expr | Callable[..., Any],
+    expression: str | Expr | Callable[..., Any] | Sequence[Any] | dict[Any, Any],
     out: Any = None,
     *,
     max_memory: builtins.int | str | None = None,
@@ -246,7 +246,7 @@ def evaluate(
     progress: builtins.bool | Callable[[builtins.int, builtins.int], Any] = False,
     **arrays: Any,
 ) -> Any:
-    """Computes a formula in one pass, without intermediate arrays; ``out``, an array or the path of a file, takes the result."""
+    """Computes a formula in one pass, without intermediate arrays; ``out``, arrays or paths of files, takes the results."""
 
 class policy(ContextDecorator):
     """Says what happens to implicit broadcasts in a block: "allow", "warn" or "error" for each class."""

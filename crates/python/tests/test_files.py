@@ -356,3 +356,18 @@ def test_archives_with_strangers_members_are_read(folder):
         archive.write("x.npy")
         archive.writestr("readme.txt", "hello")
     np.testing.assert_array_equal(np.asarray(zs.open("one.npz")), ROWS)
+
+
+def test_a_loss_over_a_file_and_its_gradient_read_it_once(folder):
+    def loss(w, x):
+        return ((x * w).sum(1) ** 2).mean()
+
+    x, w, step = zs.open("x.npy"), np.linspace(0, 1, 16), zs.value_and_grad(loss)
+    wanted = [np.asarray(part) for part in step(w, ROWS)]
+    before = bytes_read()
+    value, gradient = step(w, x)
+    assert ROWS.nbytes <= bytes_read() - before < 1.3 * ROWS.nbytes
+    assert [value.item(), gradient.tolist()] == [wanted[0].item(), wanted[1].tolist()]
+    # By name, as evaluate() takes arrays.
+    assert zs.evaluate(step, ("loss.npy", "gradient.npy"), max_memory="16 MiB", x=x, w=w) == ("loss.npy", "gradient.npy")
+    assert [np.load("loss.npy").item(), np.load("gradient.npy").tolist()] == [value.item(), gradient.tolist()]

@@ -103,7 +103,7 @@ REFUSALS = {
     "linspace from a row": (lambda: zs.linspace(X[0], 1, 3), TypeError, "a tensor of one without dimensions"),
     "another device": (lambda: zs.zeros(2, device="cuda"), NotImplementedError, "zeros\\(\\): device=cuda is not there"),
     "another layout": (lambda: zs.ones(2, layout=SPARSE), NotImplementedError, "all tensors are strided"),
-    "gradients": (lambda: zs.tensor([1.0], requires_grad=True), NotImplementedError, "there are no gradients"),
+    "gradients": (lambda: zs.tensor([1.0], requires_grad=True), NotImplementedError, "gradients are those of functions"),
     "pinned memory": (lambda: zs.full((2,), 1, pin_memory=True), NotImplementedError, "no pinned memory"),
     "another order": (lambda: X.clone(memory_format=CHANNELS_LAST), NotImplementedError, "row-major"),
     "to another device": (lambda: X.to("cuda:0"), TypeError, "cuda:0 is neither a dtype nor a tensor nor the device"),

@@ -253,8 +253,8 @@ impl Output for Taken {
     }
 }
 
-/// Several expressions over `x` of shape (3000, 7), `y` of (3000, 1), `row` of (7) and `deep` of (3000, 2, 5);
-/// and how many rows of `x` and of `y` they read together.
+/// Several expressions over `x` of shape (3000, 7), `y` of (3000, 1), `row` of (7) and `deep` of (3000, 2,
+/// 5); and how many rows of `x` and of `y` they read together.
 type Several = (&'static str, fn([&Expr; 4]) -> Vec<Expr>, [u64; 2]);
 
 #[rustfmt::skip]
@@ -369,7 +369,7 @@ fn several_results_are_finished_together_or_not_at_all() {
     assert_eq!(finished.load(Ordering::Relaxed), 2);
 
     let error = |error: Error| error.to_string();
-    assert!(error(run(&[x.clone()]).unwrap_err()).contains("1 results, 2 outputs"));
+    assert!(error(run(std::slice::from_ref(&x)).unwrap_err()).contains("1 results, 2 outputs"));
     assert!(error(Passes::of(&[], None).unwrap_err()).contains("the list of expressions is empty"));
     let two = Passes::of(&[x.sum(0), x.sum(1)], None).unwrap();
     assert!(error(two.run(None).unwrap_err()).contains("2 results, 1 outputs"));

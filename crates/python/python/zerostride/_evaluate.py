@@ -2,6 +2,7 @@
 know the language of formulas (``_formula.py``)."""
 
 import functools
+import inspect
 import os
 
 from . import _zerostride
@@ -9,6 +10,7 @@ from ._bytes import number_of_bytes
 from ._files import told_on_a_line
 from ._formula import Formula
 from ._fuse import fuse
+from ._gradients import Gradient
 
 
 def evaluate(expression, out=None, *, max_memory=None, force=False, progress=False, **arrays):
@@ -41,7 +43,9 @@ def evaluate(expression, out=None, *, max_memory=None, force=False, progress=Fal
         function, positional, named = fuse(lambda *_: expression), _flat(expression), {}
     elif callable(expression):
         function = expression if isinstance(expression, _zerostride.Fused) else fuse(expression)
-        positional, named = (), arrays
+        # Gradients are those of positional arguments.
+        bound = inspect.signature(function).bind(**arrays) if isinstance(function, Gradient) else None
+        positional, named = (bound.args, bound.kwargs) if bound else ((), arrays)
     else:
         raise TypeError(f"a formula is a string, a function, or what was made of open files, not {type(expression).__name__}")
     if any(map(_is_path, targets)) or max_memory is not None or progress:

@@ -46,8 +46,10 @@ def value_and_grad(function, argnums=0):
 
 def _gradient(maker, function, argnums, *, with_value):
     alone = isinstance(argnums, int)
-    places = [argnums] if alone else list(argnums)
-    made = functools.update_wrapper(Gradient(function, (places, alone, with_value)), function)
+    places = [argnums] if alone else argnums
+    if not isinstance(places, (tuple, list)) or not all(isinstance(place, int) for place in places):
+        raise TypeError(f"argnums is the place of a positional argument, or a tuple of places, not {argnums!r}")
+    made = functools.update_wrapper(Gradient(function, (list(places), alone, with_value)), function)
     made._made = (maker, (function, argnums))
     return made
 

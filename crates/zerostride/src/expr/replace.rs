@@ -8,8 +8,8 @@ use zerostride_shape::Shape;
 use super::{Expr, Kind, Meta, Operands, operands_first};
 use crate::{Result, Tensor};
 
-/// Expressions with placeholders (`Tensor::absent`) for operands that are not in memory, to be planned but not
-/// run.
+/// Expressions with placeholders (`Tensor::absent`) for operands that are not in memory, to be planned but
+/// not run.
 pub(crate) fn without_inputs(exprs: &[Expr]) -> Result<Vec<Expr>> {
     replace(exprs, &mut |node| {
         let Kind::Input(_) = node.node().kind else { return Ok(None) };

@@ -25,9 +25,9 @@ pub(super) trait Supply {
     fn whole(&mut self, expr: &Expr, unfollowed: bool) -> Expr;
 }
 
-/// Expressions for the indices `rows` of a dimension of others' values each, what they share once, and what
-/// the bounds of `rows` must be multiples of, unless they are the value's own, for the bits to be those of the
-/// whole.
+/// Expressions for the indices `rows` of one dimension of each value, with what they share made once; and
+/// what the bounds of `rows` must be multiples of, unless they are the value's own, for the bits to be those
+/// of the whole.
 pub(super) fn cut<'e>(
     values: impl IntoIterator<Item = (&'e Expr, usize)>,
     rows: Range<usize>,

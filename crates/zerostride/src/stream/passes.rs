@@ -1,5 +1,5 @@
-//! Owns `Passes`: how expressions over arrays that are not in memory will be evaluated, as a value that can be
-//! printed and counted before anything is read. It chooses the size of pieces; it does not run them
+//! Owns `Passes`: how expressions over arrays that are not in memory will be evaluated, as a value that can
+//! be printed and counted before anything is read. It chooses the size of pieces; it does not run them
 //! (`run.rs`).
 
 use std::collections::HashSet;
@@ -204,8 +204,8 @@ impl Passes {
         self.roots[0].dtype().expect("passes are made of expressions without errors")
     }
 
-    /// Checks that there is an output for each result, and memory for those that stay there, as `holds` tells of
-    /// each output.
+    /// Checks that there is an output for each result, and memory for those that stay there, as `holds` tells
+    /// of each output.
     pub(super) fn check_results(&self, holds: &[bool]) -> Result<()> {
         check_count(&self.roots, holds)?;
         let uncounted = |&(number, _): &(usize, &Expr)| holds[number] && !self.held[number];

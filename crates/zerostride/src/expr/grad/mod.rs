@@ -156,7 +156,7 @@ impl Expr {
         let (meta, given) = (self.meta()?, cotangent.meta()?);
         if !transform::is_continuous(self) {
             let message = format_args!(
-                "only floating-point and complex numbers have gradients, and the expression is of dtype {}",
+                "only floating-point and complex numbers have gradients, and the expression is of dtype {}: convert its operands, as with to_dtype() or float()",
                 meta.dtype()
             );
             return Err(Error::runtime(message).within(|| self.to_string()));
