@@ -8,7 +8,7 @@ use super::dw::{Dw, two_prod, two_sum};
 use super::exp::{ExpConstants, Exponential, exp, exp2};
 use super::log::Logarithm;
 use super::log_table::{self, Tables};
-use super::{Real, is_short};
+use super::{Real, is_short, short};
 use crate::lane::{Element, Lane, Mask};
 
 /// Logarithms of sums of powers, for a base: the range of its powers, the power and the logarithm in single
@@ -74,12 +74,27 @@ fn add_to_larger<V: Real>(a: V, b: V, l: Dw<V>) -> V {
     V::select(a.is_nan() | b.is_nan(), a + b, y)
 }
 
+/// From here on softplus is its argument, by PyTorch's threshold or to the last bit.
+const SOFTPLUS_TO: f64 = 64.0;
+
 /// log(1 + e^(beta · x)) / beta, and `x` where `beta · x` exceeds the threshold.
 #[inline(always)]
 pub(crate) fn softplus<V: Real>(x: V, beta: V, threshold: V) -> V {
+    let product = x * beta;
+    let y = if is_short::<V>() {
+        V::narrow(short::softplus(x.widen(), beta.widen()))
+    } else {
+        softplus_in_two_words(x, beta)
+    };
+    V::select(product.ge(V::num(SOFTPLUS_TO)) | product.gt(threshold), x, y)
+}
+
+/// log(1 + e^(beta · x)) / beta for products below `SOFTPLUS_TO`.
+#[inline(always)]
+fn softplus_in_two_words<V: Real>(x: V, beta: V) -> V {
     let (bottom, _) = V::Elem::EXP_RANGE;
     // Below where e^x underflows, because a small beta makes the quotient larger again.
-    let (bottom, top) = (V::num(1.6 * bottom), V::num(64.0));
+    let (bottom, top) = (V::num(1.6 * bottom), V::num(SOFTPLUS_TO));
     let product = x * beta;
     let exact = two_prod(x, beta);
     let inside = product.gt(bottom) & product.lt(top);
@@ -94,6 +109,5 @@ pub(crate) fn softplus<V: Real>(x: V, beta: V, threshold: V) -> V {
     let quotient = l.hi / beta;
     let refined = quotient + (quotient.mul_add(-beta, l.hi) + l.lo) / beta;
     // With a beta of 0 or infinity there is no residue.
-    let y = V::select(refined.is_nan(), quotient, refined).ldexp(V::select(tiny, e.n, V::num(0.0)));
-    V::select(product.ge(top) | product.gt(threshold), x, y)
+    V::select(refined.is_nan(), quotient, refined).ldexp(V::select(tiny, e.n, V::num(0.0)))
 }

@@ -85,6 +85,9 @@ const ASIN: [f64; 9] = [
 /// Below, the functions that are x + O(x³) are x and one cubic term.
 const NEAR_0: f64 = 1.0 / 1024.0;
 
+/// Below, three terms of log(1 + x) have a relative error under 2^-38.
+const SERIES_TO: f64 = 1.0 / 4096.0;
+
 /// x = n · ln 2 + r as n and r.
 #[inline(always)]
 fn reduced<W: Lane<Elem = f64>>(x: W) -> (W, W) {
@@ -134,6 +137,15 @@ pub(super) fn cosh<W: Lane<Elem = f64>>(x: W) -> W {
 #[inline(always)]
 pub(super) fn pow_of_magnitude<W: Lane<Elem = f64>>(x: W, y: W) -> W {
     exp(clamp(log(x) * y, -200.0, 200.0))
+}
+
+/// log(1 + e^(beta · x)) / beta for products below 64.
+#[inline(always)]
+pub(super) fn softplus<W: Lane<Elem = f64>>(x: W, beta: W) -> W {
+    let e = exp(clamp(x * beta, -700.0, 64.0));
+    // The first terms of the series near 0, where 1 + e would round e away. It hands on NaN.
+    let series = e.mul_add(W::num(1.0 / 3.0), W::num(-0.5)).mul_add(e * e, e);
+    W::select(e.ge(W::num(SERIES_TO)), log(W::num(1.0) + e), series) / beta
 }
 
 /// An odd function: x + `cubic` · x³ near 0, elsewhere `y`, its value at |x|.
