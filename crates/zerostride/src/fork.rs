@@ -11,6 +11,8 @@
 //! Claims and the pool of threads are held for longer and carry the number of their process: in the child
 //! only those of the thread that forked count.
 
+#![cfg_attr(not(unix), expect(dead_code, reason = "a fork takes locks by what they guard"))]
+
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::fmt;
