@@ -136,6 +136,8 @@ def sin_cos():
     # For f32, evaluated in f64.
     fit("SIN_SHORT", s, lambda z: z * mp.sqrt(z) / mp.sin(mp.sqrt(z)), 0, edge, 3)
     fit("COS_SHORT", c, lambda z: z**2 / mp.cos(mp.sqrt(z)), 0, edge, 3)
+    quarter = (mp.pi / 2 * mpf("1.0000001")) ** 2
+    fit("SIN_QUARTER", s, lambda z: z * mp.sqrt(z) / mp.sin(mp.sqrt(z)), 0, quarter, 4)
     rest = mp.pi / 2
     for i in range(3):
         part = float(rest)

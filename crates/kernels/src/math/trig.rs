@@ -1,14 +1,15 @@
 //! Owns sine, cosine, tangent and `sinc`, and the reduction of their arguments to an eighth of a turn: Cody
 //! and Waite's with three words of π/2, and Payne and Hanek's for huge arguments.
 //!
-//! All are computed in `f64`, for `f32` with shorter polynomials, and rounded once. The constants come from
-//! `coefficients/trig_special.py`.
+//! All are computed in `f64`, for `f32` with shorter polynomials, and rounded once. Sine and cosine of an
+//! `f32` are reduced to a quarter of a turn, where one polynomial serves both: two of an eighth, of which one
+//! is selected, take a third more time. The constants come from `coefficients/trig_special.py`.
 //!
 //! Source: Payne and Hanek, "Radian reduction for trigonometric functions", 1983.
 
 use super::dw::{Dw, fast_two_sum, two_prod, two_sum};
 use super::{is_short, poly};
-use crate::lane::{Bits, Lane, Mask};
+use crate::lane::{Bits, Element, Lane, Mask};
 
 /// π/2 as three words.
 const HALF_PI: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123233995736766e-17, -1.4973849048591698e-33];
@@ -40,6 +41,15 @@ const SIN_SHORT: [f64; 4] =
     [-0.16666666640819316, 0.008333329305489145, -0.00019839312032028078, 2.7181166525424557e-06];
 const COS_SHORT: [f64; 4] =
     [0.04166666661945838, -0.0013888883496847072, 2.4799459259473154e-05, -2.720567864963899e-07];
+
+/// sin x = x + x³ · SIN_QUARTER(x²) for |x| <= π/2, with the accuracy of `f32`.
+const SIN_QUARTER: [f64; 5] = [
+    -0.16666666626141763,
+    0.008333331108325605,
+    -0.00019840868174843867,
+    2.752538262341139e-06,
+    -2.3888877367414673e-08,
+];
 
 /// From here on the multiple of π/2 has too many bits for three words.
 const HUGE: f64 = 1_073_741_824.0;
@@ -202,20 +212,56 @@ fn sine<W: Lane<Elem = f64>>(angle: Angle<W>, short: bool) -> W {
     W::select(angle.is_odd(), cos, sin).mul_sign(Angle::<W>::sign(angle.quarters))
 }
 
+/// The sine of `k` · π + `rest` for |rest| <= π/2, an `f32`. `rounded` has `k` in its last bits.
+#[inline(always)]
+fn short_sine<W: Lane<Elem = f64>>(rest: W, rounded: W) -> W {
+    let z = rest * rest;
+    let sine = (rest * z).mul_add(poly(z, &SIN_QUARTER), rest);
+    sine.mul_sign(W::from_bits(rounded.to_bits() << 63))
+}
+
+/// The sine of `size`, an `f32`, `further` quarter turns on: `near`, except where `size` is huge.
+#[inline(always)]
+fn or_huge<V: Lane>(near: V::Wide, size: V, further: u64) -> V::Wide {
+    if !size.ge(V::num(HUGE)).any() {
+        return near;
+    }
+    let wide = size.widen();
+    let Angle { quarters, rest } = Angle::of_huge(wide);
+    let far = sine(Angle { quarters: quarters + Bits::splat(further), rest }, true);
+    Lane::select(wide.ge(Lane::num(HUGE)), far, near)
+}
+
 /// sin x.
 #[inline(always)]
 pub(crate) fn sin<V: Lane>(x: V) -> V {
-    let wide = x.widen();
-    let short = is_short::<V>();
-    V::narrow(sine(Angle::of(wide.abs(), short), short).mul_sign(wide))
+    if !is_short::<V>() {
+        let wide = x.widen();
+        return V::narrow(sine(Angle::of(wide.abs(), false), false).mul_sign(wide));
+    }
+    let (size, rounder) = (x.abs(), V::Wide::splat(f64::ROUNDER));
+    let wide = size.widen();
+    let rounded = wide.mul_add(V::Wide::num(FRAC_1_PI.0), rounder);
+    // Two words of π suffice for an `f32`, as in `Angle::of`.
+    let k = rounded - rounder;
+    let rest = k.mul_add(-V::Wide::num(PI.1), k.mul_add(-V::Wide::num(PI.0), wide));
+    V::narrow(or_huge(short_sine(rest, rounded), size, 0)).mul_sign(x)
 }
 
 /// cos x.
 #[inline(always)]
 pub(crate) fn cos<V: Lane>(x: V) -> V {
-    let short = is_short::<V>();
-    let Angle { quarters, rest } = Angle::of(x.widen().abs(), short);
-    V::narrow(sine(Angle { quarters: quarters + Bits::splat(1), rest }, short))
+    if !is_short::<V>() {
+        let Angle { quarters, rest } = Angle::of(x.widen().abs(), false);
+        return V::narrow(sine(Angle { quarters: quarters + Bits::splat(1), rest }, false));
+    }
+    // cos x = sin (k · π + (k + 1/2) · π - x).
+    let (size, rounder, half) = (x.abs(), V::Wide::splat(f64::ROUNDER), V::Wide::num(0.5));
+    let wide = size.widen();
+    let rounded = wide.mul_add(V::Wide::num(FRAC_1_PI.0), -half) + rounder;
+    let k = (rounded - rounder) + half;
+    let rest = k.mul_add(V::Wide::num(PI.1), k.mul_add(V::Wide::num(PI.0), -wide));
+    V::narrow(or_huge(short_sine(rest, rounded), size, 1))
 }
 
 /// sin x and cos x, of one reduced angle.
