@@ -4,7 +4,7 @@
 
 *Forward* is the formula, *backward* its sum with the gradients of all operands (`zs.value_and_grad`). Libraries take turns,
 call by call, so that a busy machine slows all of them; a cell is the median in ms, and the last column the fastest peer's
-time divided by ours. Results are compared with PyTorch's in f64 first. Memory is not measured: `Plan` says what ours is.
+time divided by ours. Results are compared with PyTorch's in f64 first. ``gradients.md`` has a record. Memory is not measured: `Plan` says what ours is.
 """
 
 import argparse
